@@ -40,6 +40,18 @@ int PrintProcesses(Words nspaces) {
 
 int Procs(Words words) { return PrintProcesses(words); }
 
+int Table(Words words) {
+  Answers owner;
+  std::vector<pmix_proc_info_t> rows;
+  const pmix_status_t status = ProcessesOf(words[0], &rows, &owner);
+  if (status != PMIX_SUCCESS) return Fail(words[0], status);
+  for (const pmix_proc_info_t& row : rows) {
+    printf("%u\t%d\t%s\t%s\n", row.proc.rank, static_cast<int>(row.pid),
+           row.hostname, row.executable_name);
+  }
+  return 0;
+}
+
 int Query(Words words) {
   Infos qualifiers;
   if (!words[0].empty()) {

@@ -14,6 +14,9 @@ using Words = std::span<const std::string>;
 
 // NSPACE...: prints the processes of these jobs.
 int Procs(Words words);
+// NSPACE: the same of one job, in a form to be read: RANK TAB PID TAB HOST TAB
+// PROGRAM, by rank.
+int Table(Words words);
 // NSPACE RANK KEY...; NSPACE may be empty, RANK too.
 int Query(Words words);
 // NSPACE RANK CODE TEXT; any but CODE may be empty.

@@ -30,10 +30,15 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"procs", 0, Procs},   {"query", 3, Query},
-    {"event", 4, Event},   {"output", 3, Output},
-    {"attach", 5, Attach}, {"publish", 4, Publish, true},
-    {"lookup", 4, Lookup}, {"unpublish", 2, Unpublish, true},
+    {"procs", 0, Procs},
+    {"table", 1, Table},
+    {"query", 3, Query},
+    {"event", 4, Event},
+    {"output", 3, Output},
+    {"attach", 5, Attach},
+    {"publish", 4, Publish, true},
+    {"lookup", 4, Lookup},
+    {"unpublish", 2, Unpublish, true},
 };
 
 // Who publishes has one name, so that it can unpublish another time; whoever

@@ -158,6 +158,54 @@ def indirect(bench):
     looked_at(result, RANKS)
 
 
+def gdb(bench, commands, *args):
+    """What gdb says that runs these commands."""
+    words = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off"]
+    for command in commands:
+        words += ["-ex", command]
+    return Job([*words, *map(str, args)], dict(bench.env)).finish(120)
+
+
+LOOK = ["print MPIR_proctable_size", "print MPIR_debug_state",
+        f"print *MPIR_proctable@{RANKS}"]
+
+
+def in_table(result, processes):
+    check(f"= {RANKS}\n" in result.out, "not all" + result.tail())
+    pids = [int(pid) for pid in re.findall(r"pid = (\d+)", result.out)]
+    hosts = re.findall(r'host_name = 0x\w+ "(node\d)"', result.out)
+    check(len(set(hosts)) == 4 and len(hosts) == RANKS, "hosts" + result.tail())
+    check(pids == [processes[rank] for rank in range(RANKS)],
+          f"not {processes}" + result.tail())
+
+
+def mpir_traced(bench):
+    """gdb starts canopy run, and looks when it is told to."""
+    canopy = os.path.join(bench.prefix, "bin", "canopy")
+    result = gdb(
+        bench, ["set breakpoint pending on", "break main", "run",
+                "set var MPIR_being_debugged = 1", "break MPIR_Breakpoint",
+                "continue", *LOOK, "delete", "continue"],
+        "--args", canopy, "run", "--context", CONTEXT, "--oversubscribe", "-n",
+        RANKS, "--map-by", "node", "sh", "-c", "echo went on $$")
+    pids = {rank: pid for rank, pid in enumerate(
+        int(pid) for pid in re.findall(r"pid = (\d+)", result.out))}
+    in_table(result, pids)
+    ran = {int(pid) for pid in re.findall(r"went on (\d+)", result.out)}
+    check(ran == set(pids.values()), f"ran {ran}" + result.tail())
+
+
+def mpir_attached(bench):
+    """gdb attaches to a canopy run whose job runs."""
+    job, nspace = start(bench, "sleep", "600")
+    processes = pids(bench, nspace)
+    until(lambda: "= 8\n" in gdb(
+        bench, ["print MPIR_proctable_size"], "-p", job.process.pid).out)
+    in_table(gdb(bench, LOOK, "-p", job.process.pid), processes)
+    bench.run("kill", "--context", CONTEXT, "--now", nspace).expect()
+    job.finish().expect(137)
+
+
 def tool_dies(bench):
     """With a tool its job ends."""
     job = tool(bench, "direct", example(bench, "debugger_daemon"), RANKS,
@@ -179,7 +227,9 @@ def run(bench):
              "debugger: direct with openpmix": direct_with_openpmix,
              "debugger: two at once": two_at_once,
              "debugger: indirect": indirect,
-             "debugger: its job ends with it": tool_dies}
+             "debugger: its job ends with it": tool_dies,
+             "debugger: mpir traced": mpir_traced,
+             "debugger: mpir attached": mpir_attached}
     if not bench.wanted(*cases):
         return
     with bench.overlay(CONTEXT, "--nodes", 4) as up:

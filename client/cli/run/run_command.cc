@@ -20,6 +20,7 @@
 #include "client/cli/options/run_options.h"
 #include "client/cli/run/detached_jobs.h"
 #include "client/cli/run/launcher_contact.h"
+#include "client/cli/run/mpir.h"
 #include "client/cli/run/run_client.h"
 #include "client/cli/run/run_launch.h"
 #include "client/cli/run/run_place.h"
@@ -164,6 +165,10 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   if (!options.quiet) client.link.say = &PrintError;
   const auto report = std::make_shared<RunReport>(options, timeline);
   TellName(&request, report.get());
+  // What RunJob leaves behind may still report.
+  const auto table = std::make_shared<MpirTable>(place->runtime_dirs());
+  report->set_on_running(
+      [table](const std::string& nspace) { table->OnRunning(nspace); });
   Result<RunOutcome> outcome =
       RunJob(*std::move(connection), request.launch, client, report);
   if (outcome.ok()) {
@@ -210,6 +215,8 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
   v1c::Launch launch = MakeLaunch(options, allow_root);
+  // A debugger that started us is told when they are there.
+  if (IsTraced()) launch.mutable_stop_on_exec();
   Result<std::vector<preload::Item>> files = FilesToPreload(options, launch);
   if (!files.ok()) return Fail(files.status());
   launch.set_preloads(!files->empty());

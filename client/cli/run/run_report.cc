@@ -148,6 +148,7 @@ void RunReport::OnProgress(const v1::Progress& progress) {
     progress_.Clear();
     if (!running_) {
       running_ = true;
+      if (on_running_) on_running_(nspace_);
       timeline_->Note(Count(progress.procs_started(), "process") + " started");
     }
     return;

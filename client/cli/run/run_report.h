@@ -30,6 +30,11 @@ class RunReport : public RunObserver {
   void set_on_named(std::function<void(const std::string&)> on_named) {
     on_named_ = std::move(on_named);
   }
+  // Called with the name of that job once all of its processes run. Before the
+  // report is used.
+  void set_on_running(std::function<void(const std::string&)> on_running) {
+    on_running_ = std::move(on_running);
+  }
   // Says it once.
   void OnQueued(const control::v1::JobQueued& queued) override;
   void OnRequeued(const control::v1::JobRequeued& requeued) override;
@@ -63,6 +68,7 @@ class RunReport : public RunObserver {
   void Print(int fd, const std::string& text) CANOPY_REQUIRES(mutex_);
 
   std::function<void(const std::string&)> on_named_;
+  std::function<void(const std::string&)> on_running_;
   const bool display_map_;
   const bool display_allocation_;
   const bool report_bindings_;

@@ -1,0 +1,176 @@
+#include "client/cli/run/mpir.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "client/cli/base/command.h"
+#include "client/cli/base/this_machine.h"
+#include "common/posix/read_to_end.h"
+#include "common/posix/unique_fd.h"
+#include "common/string_util.h"
+
+// What a debugger looks for by these names.
+extern "C" {
+
+struct MPIR_PROCDESC {
+  char* host_name;
+  char* executable_name;
+  int pid;
+};
+
+#define CANOPY_MPIR __attribute__((used, retain, visibility("default")))
+
+CANOPY_MPIR MPIR_PROCDESC* MPIR_proctable = nullptr;
+CANOPY_MPIR int MPIR_proctable_size = 0;
+// Set by the debugger.
+CANOPY_MPIR volatile int MPIR_being_debugged = 0;
+// 1: the processes are there; 2: the job has been aborted.
+CANOPY_MPIR volatile int MPIR_debug_state = 0;
+// This is no process of the job itself.
+CANOPY_MPIR int MPIR_i_am_starter = 1;
+// Processes that the debugger leaves alone go on.
+CANOPY_MPIR int MPIR_partial_attach_ok = 1;
+
+CANOPY_MPIR __attribute__((noinline)) void MPIR_Breakpoint(void) {
+  __asm__ volatile("" ::: "memory");
+}
+
+}  // extern "C"
+
+namespace canopy::cli {
+namespace {
+
+constexpr auto kWorthIt = std::chrono::seconds(1);
+constexpr int kSpawned = 1;
+constexpr uint32_t kMaxPid = 1 << 22;
+
+// The agent's directory that is on this machine; empty: none is.
+std::string OwnDirectory(const std::vector<std::string>& directories) {
+  for (const std::string& directory : directories) {
+    struct stat info;
+    if (stat(directory.c_str(), &info) == 0) return directory;
+  }
+  return "";
+}
+
+// What it prints; nothing when it can not be run, or fails. It has no signal
+// blocked, as this thread has.
+std::optional<std::string> RunTool(std::vector<std::string> words) {
+  const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
+  words.insert(words.begin(), program);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return std::nullopt;
+  const UniqueFd reader(fds[0]);
+  UniqueFd writer(fds[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes,
+                                argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  writer.Reset();
+  if (error != 0) return std::nullopt;
+  std::string out = ReadToEnd(reader.get());
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) return std::nullopt;
+  return out;
+}
+
+// It is there until this program ends, as a debugger may look at any time.
+void Publish(const std::vector<MpirProcess>& processes) {
+  auto* const table = new MPIR_PROCDESC[processes.size()];
+  for (size_t i = 0; i < processes.size(); ++i) {
+    table[i] = {strdup(processes[i].host.c_str()),
+                strdup(processes[i].program.c_str()), processes[i].pid};
+  }
+  MPIR_proctable = table;
+  MPIR_proctable_size = static_cast<int>(processes.size());
+  MPIR_debug_state = kSpawned;
+}
+
+}  // namespace
+
+bool IsTraced() { return MPIR_being_debugged != 0; }
+
+std::optional<std::vector<MpirProcess>> ReadProcessTable(
+    std::string_view text) {
+  std::vector<MpirProcess> out;
+  for (const std::string& line : Split(text, '\n')) {
+    if (line.empty()) continue;
+    const std::vector<std::string> parts = Split(line, '\t');
+    if (parts.size() != 4 || ParseNumber(parts[0]) != out.size()) {
+      return std::nullopt;
+    }
+    const auto pid = ParseNumber(parts[1], kMaxPid);
+    if (!pid || *pid == 0) return std::nullopt;
+    out.push_back({parts[2], parts[3], static_cast<int>(*pid)});
+  }
+  return out;
+}
+
+MpirTable::~MpirTable() {
+  std::thread thread;
+  {
+    const MutexLock lock(mu_);
+    over_ = true;
+    changed_.NotifyAll();
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+void MpirTable::OnRunning(const std::string& nspace) {
+  const MutexLock lock(mu_);
+  if (over_ || thread_.joinable()) return;
+  thread_ = std::thread([this, nspace] { Run(nspace); });
+}
+
+// False: the job is over.
+bool MpirTable::WaitUntilWorthIt() {
+  const auto until = std::chrono::steady_clock::now() + kWorthIt;
+  const MutexLock lock(mu_);
+  while (!over_ && !IsTraced()) {
+    if (!changed_.WaitUntil(mu_, until)) break;
+  }
+  return !over_;
+}
+
+void MpirTable::Run(const std::string& nspace) {
+  if (!WaitUntilWorthIt()) return;
+  const std::string directory = OwnDirectory(directories_);
+  if (directory.empty()) return;
+  const auto text = RunTool({directory, "table", nspace});
+  const auto processes = text ? ReadProcessTable(*text) : std::nullopt;
+  if (processes) Publish(*processes);
+  if (!IsTraced()) return;
+  if (!processes) PrintError("there is no table of processes for the debugger");
+  MPIR_Breakpoint();
+  (void)RunTool({directory, "event", nspace, "", "PMIX_DEBUGGER_RELEASE", ""});
+}
+
+}  // namespace canopy::cli

@@ -17,6 +17,30 @@ uint32_t Capacity(const Topology& topology, TopologyLevel level,
   return std::max(cores, 1u);
 }
 
+// Of the objects, those that touch `locale`: the least loaded first.
+std::vector<uint32_t> Candidates(const std::vector<CpuSet>& objects,
+                                 const CpuSet& locale,
+                                 const std::vector<uint32_t>& loads) {
+  std::vector<uint32_t> candidates;
+  for (uint32_t i = 0; i < objects.size(); ++i) {
+    if (objects[i].Intersects(locale)) candidates.push_back(i);
+  }
+  std::ranges::stable_sort(candidates, {},
+                           [&](uint32_t i) { return loads[i]; });
+  return candidates;
+}
+
+Status Overloaded(const MapNode& node, const std::string& level) {
+  return {kErrJobInsufficientResources,
+          "binding to " + level +
+              " would put more processes than CPUs "
+              "on a " +
+              level + " of node " + node.name +
+              "; start fewer there, use --bind-to none, or allow it with "
+              "--bind-to " +
+              level + ":overload-allowed"};
+}
+
 }  // namespace
 
 std::string MachineKey(const MapNode& node) {
@@ -45,12 +69,7 @@ Status Binder::Bind(Placed* p) {
       p->level && (pe_ == 1 || *p->level < TopologyLevel::kCore);
   const CpuSet& locale =
       confined ? topology.at(*p->level)[p->object] : topology.cpus;
-  std::vector<uint32_t> candidates;
-  for (uint32_t i = 0; i < objects.size(); ++i) {
-    if (objects[i].Intersects(locale)) candidates.push_back(i);
-  }
-  std::ranges::stable_sort(candidates, {},
-                           [&](uint32_t i) { return loads[i]; });
+  const std::vector<uint32_t> candidates = Candidates(objects, locale, loads);
   const bool enough =
       candidates.size() >= pe_ &&
       std::all_of(
@@ -59,14 +78,7 @@ Status Binder::Bind(Placed* p) {
                    Capacity(topology, level, objects[i], hwthread_cpus_);
           });
   if (!enough && (!bind_.overload_allowed || candidates.size() < pe_)) {
-    return {kErrJobInsufficientResources,
-            "binding to " + level_name +
-                " would put more processes than CPUs "
-                "on a " +
-                level_name + " of node " + node.name +
-                "; start fewer there, use --bind-to none, or allow it with "
-                "--bind-to " +
-                level_name + ":overload-allowed"};
+    return Overloaded(node, level_name);
   }
   for (uint32_t n = 0; n < pe_; ++n) {
     p->cpus |= objects[candidates[n]];

@@ -151,6 +151,8 @@ class JobMapper {
   bool TooManyForSlots() const;
   bool TooManyForCpus() const;
   Status BindAll(const BindPolicy& bind);
+  void CopyRequest(JobSpec* job) const;
+  void AddAllocation(JobSpec* job) const;
   void AddNodes(JobSpec* job) const;
   Status SetInput(JobSpec* job) const;
   Status SetInject(JobSpec* job) const;
@@ -371,46 +373,54 @@ std::string JobMapper::RankText() const {
   return ToString(policies_.rank);
 }
 
+void JobMapper::CopyRequest(JobSpec* job) const {
+  job->nspace = request_.nspace;
+  job->session_id = request_.session_id;
+  job->uid = request_.uid;
+  job->gid = request_.gid;
+  job->env = request_.env;
+  job->cwd = request_.cwd;
+  job->merge_stderr = request_.merge_stderr;
+  job->timeout_seconds = request_.timeout_seconds;
+  job->max_restarts = request_.max_restarts;
+  job->recoverable = request_.recoverable;
+  job->index_argv = request_.index_argv;
+  job->forwarding = request_.forwarding;
+  job->debug = request_.debug;
+  job->parent = request_.parent;
+  if (request_.kill_grace_seconds > 0) {
+    job->kill_grace_seconds = request_.kill_grace_seconds;
+  }
+}
+
+void JobMapper::AddAllocation(JobSpec* job) const {
+  uint64_t slots = 0;
+  for (const MapNode& node : pool_) {
+    slots += node.slots;
+    job->allocation.push_back(node.name);
+  }
+  slots = std::min<uint64_t>(slots, kRankValid);
+  job->universe_size =
+      static_cast<uint32_t>(std::max<uint64_t>(slots, num_procs_));
+  job->max_procs = job->universe_size;
+}
+
 Result<JobSpec> JobMapper::Finish() && {
   JobSpec job;
-  job.nspace = request_.nspace;
-  job.session_id = request_.session_id;
-  job.uid = request_.uid;
-  job.gid = request_.gid;
+  CopyRequest(&job);
   for (size_t i = 0; i < request_.apps.size(); ++i) {
     const MapApp& app = request_.apps[i];
     job.apps.push_back({app.argv[0], app.argv, app.env, app.cwd, 0,
                         pools_[i].allocation, pools_[i].slots, app.pset});
   }
   AddNodes(&job);
-  job.env = request_.env;
-  job.cwd = request_.cwd;
-  uint64_t slots = 0;
-  for (const MapNode& node : pool_) {
-    slots += node.slots;
-    job.allocation.push_back(node.name);
-  }
-  slots = std::min<uint64_t>(slots, kRankValid);
-  job.universe_size =
-      static_cast<uint32_t>(std::max<uint64_t>(slots, num_procs_));
-  job.max_procs = job.universe_size;
+  AddAllocation(&job);
   job.map_by = ToString(policies_.map);
   job.rank_by = RankText();
   job.bind_to = ToString(bound_);
   job.oversubscribed = TooManyForCpus() || TooManyForSlots();
-  job.merge_stderr = request_.merge_stderr;
   if (Status s = SetInput(&job); !s.ok()) return s;
-  job.timeout_seconds = request_.timeout_seconds;
-  job.max_restarts = request_.max_restarts;
-  job.recoverable = request_.recoverable;
-  job.index_argv = request_.index_argv;
-  job.forwarding = request_.forwarding;
-  job.debug = request_.debug;
-  job.parent = request_.parent;
   if (Status s = SetInject(&job); !s.ok()) return s;
-  if (request_.kill_grace_seconds > 0) {
-    job.kill_grace_seconds = request_.kill_grace_seconds;
-  }
   return job;
 }
 

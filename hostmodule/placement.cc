@@ -260,6 +260,25 @@ std::vector<Placed> TakeTurns(std::vector<Placed> placed,
   return out;
 }
 
+// By node: the order in which nodes got their first process.
+std::vector<uint32_t> PositionsOf(size_t num_nodes,
+                                  const std::vector<Placed>& placed) {
+  std::vector<uint32_t> position(num_nodes, UINT32_MAX);
+  uint32_t next = 0;
+  for (const Placed& p : placed) {
+    if (position[p.node] == UINT32_MAX) position[p.node] = next++;
+  }
+  return position;
+}
+
+Status NoObjects(TopologyLevel level) {
+  const std::string name(canopy::ToString(level));
+  return {kErrBadParam, "--rank-by " + name +
+                            " needs processes that are mapped by or "
+                            "bound to a " +
+                            name + "; add --map-by " + name};
+}
+
 }  // namespace
 
 Result<std::vector<Placed>> OrderByRank(const std::vector<MapNode>& pool,
@@ -267,12 +286,7 @@ Result<std::vector<Placed>> OrderByRank(const std::vector<MapNode>& pool,
                                         const RankPolicy& policy,
                                         std::vector<Placed> placed) {
   using Kind = RankPolicy::Kind;
-  // Nodes count in the order in which they got their first process.
-  std::vector<uint32_t> position(pool.size(), UINT32_MAX);
-  uint32_t next = 0;
-  for (const Placed& p : placed) {
-    if (position[p.node] == UINT32_MAX) position[p.node] = next++;
-  }
+  const std::vector<uint32_t> position = PositionsOf(pool.size(), placed);
   const bool in_turn = map.kind == MapPolicy::Kind::kNode ||
                        map.kind == MapPolicy::Kind::kSeq || map.span;
   if (policy.kind == Kind::kAsMapped && in_turn) return placed;
@@ -291,13 +305,7 @@ Result<std::vector<Placed>> OrderByRank(const std::vector<MapNode>& pool,
     if (span && !map.level) continue;  // objects are whole nodes then
     const TopologyLevel level = span ? *map.level : policy.level;
     const std::optional<uint32_t> object = ObjectOf(pool[p.node], p, level);
-    if (!object) {
-      const std::string name(canopy::ToString(level));
-      return Status(kErrBadParam, "--rank-by " + name +
-                                      " needs processes that are mapped by or "
-                                      "bound to a " +
-                                      name + "; add --map-by " + name);
-    }
+    if (!object) return NoObjects(level);
     group[i] |= *object;
     if (!span && !map.span) place[i] = position[p.node];
   }

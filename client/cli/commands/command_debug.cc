@@ -1,16 +1,15 @@
 // debug: a tool beside the ranks of a job that runs.
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/cli/base/command.h"
 #include "client/cli/commands/commands.h"
-#include "client/cli/context/context_choice.h"
-#include "client/cli/control/context_target.h"
 #include "client/cli/control/grpc_agents.h"
-#include "client/cli/control/job_names.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 #include "client/cli/options/run_options.h"
@@ -23,13 +22,17 @@ namespace {
 
 constexpr uint32_t kMaxDaemons = 1 << 16;
 
-Result<std::string> WholeName(const std::string& context,
-                              const std::string& job) {
-  Result<v1::Context> overlay = NeedContext(context);
-  if (!overlay.ok()) return overlay.status();
-  Result<RootAgent> root = ConnectRoot(*overlay);
-  if (!root.ok()) return root.status();
-  return FindJob(&root->client, job);
+int Start(const SharedOptions& shared, const DebugDaemons& daemons,
+          const std::string& program, std::span<const std::string> command,
+          RunOptions run) {
+  run.context = shared.context;
+  run.json = shared.json;
+  run.stdin_target = "none";
+  run.daemons = daemons;
+  AppOptions& app = run.apps.emplace_back();
+  app.argv.assign(command.begin(), command.end());
+  GrpcAgents agents;
+  return RunOnAgents(run, program, &agents);
 }
 
 }  // namespace
@@ -65,18 +68,11 @@ int DebugCommand(const CommandLine& line) {
   if (own + 1 >= line.args.size()) {
     return FailUsage("debug", Status(kErrBadParam, "no command after '--'"));
   }
-  Result<std::string> job = WholeName(shared.context, shared.words[0]);
+  const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  daemons.target.nspace = *std::move(job);
-  run.context = shared.context;
-  run.json = shared.json;
-  run.stdin_target = "none";
-  run.daemons = daemons;
-  AppOptions& app = run.apps.emplace_back();
-  const auto command = line.args.subspan(own + 1);
-  app.argv.assign(command.begin(), command.end());
-  GrpcAgents agents;
-  return RunOnAgents(run, line.program, &agents);
+  daemons.target.nspace = job->nspace;
+  return Start(shared, daemons, line.program, line.args.subspan(own + 1),
+               std::move(run));
 }
 
 }  // namespace canopy::cli

@@ -13,9 +13,8 @@
 #include "client/cli/base/json_text.h"
 #include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
-#include "client/cli/context/context_choice.h"
-#include "client/cli/control/context_target.h"
 #include "client/cli/control/job_names.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 
@@ -95,12 +94,6 @@ int Done(const SharedOptions& shared, const std::vector<std::string>& jobs,
   return WriteAll(STDOUT_FILENO, JsonText(answer)) ? 0 : kExitFailure;
 }
 
-Result<RootAgent> Connect(const SharedOptions& shared) {
-  Result<v1::Context> context = NeedContext(shared.context);
-  if (!context.ok()) return context.status();
-  return ConnectRoot(*context);
-}
-
 }  // namespace
 
 int KillCommand(const CommandLine& line) {
@@ -122,13 +115,13 @@ int KillCommand(const CommandLine& line) {
     return FailUsage(
         "kill", Status(kErrBadParam, "name the jobs to end, or say --all"));
   }
-  Result<RootAgent> root = Connect(shared);
-  if (!root.ok()) return Fail(root.status());
-  Result<std::vector<std::string>> jobs =
-      ChosenJobs(&root->client, shared, all);
+  Result<OverlayTarget> overlay = FindOverlay(shared.context);
+  if (!overlay.ok()) return Fail(overlay.status());
+  ControlClient& root = overlay->root.client;
+  Result<std::vector<std::string>> jobs = ChosenJobs(&root, shared, all);
   if (!jobs.ok()) return Fail(jobs.status());
   int sent = 0;
-  Status status = EndJobs(&root->client, *jobs, now, &sent);
+  Status status = EndJobs(&root, *jobs, now, &sent);
   return status.ok() ? Done(shared, *jobs, sent) : Fail(status);
 }
 
@@ -149,12 +142,10 @@ int SignalCommand(const CommandLine& line) {
     return FailUsage("signal", Status(kErrBadParam, "'" + shared.words[1] +
                                                         "' is no signal"));
   }
-  Result<RootAgent> root = Connect(shared);
-  if (!root.ok()) return Fail(root.status());
-  Result<std::string> job = FindJob(&root->client, shared.words[0]);
+  Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  Status status = root->client.SignalJob(*job, *signal);
-  return status.ok() ? Done(shared, {*job}, *signal) : Fail(status);
+  Status status = job->overlay.root.client.SignalJob(job->nspace, *signal);
+  return status.ok() ? Done(shared, {job->nspace}, *signal) : Fail(status);
 }
 
 }  // namespace canopy::cli

@@ -14,9 +14,8 @@
 #include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/status_text.h"
-#include "client/cli/context/context_choice.h"
-#include "client/cli/control/context_target.h"
 #include "client/cli/control/job_names.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 #include "client/cli/run/detached_jobs.h"
@@ -78,15 +77,11 @@ int WaitCommand(const CommandLine& line) {
   const DetachedJobs jobs;
   std::string nspace = shared.words[0];
   if (!jobs.Find(nspace).ok()) {
-    Result<v1::Context> context = NeedContext(shared.context);
-    if (!context.ok()) return Fail(context.status());
-    Result<RootAgent> root = ConnectRoot(*context);
-    if (!root.ok()) return Fail(root.status());
-    Result<std::string> job = FindJob(&root->client, nspace);
+    Result<JobTarget> job = FindJobTarget(shared.context, nspace);
     if (!job.ok()) return Fail(job.status());
-    nspace = *std::move(job);
+    nspace = job->nspace;
     if (!jobs.Find(nspace).ok()) {
-      const Result<int> code = AwaitEnd(&root->client, nspace);
+      const Result<int> code = AwaitEnd(&job->overlay.root.client, nspace);
       return code.ok() ? *code : Fail(code.status());
     }
   }
@@ -110,20 +105,19 @@ int TopCommand(const CommandLine& line) {
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
-  Result<v1::Context> context = NeedContext(shared.context);
-  if (!context.ok()) return Fail(context.status());
-  Result<RootAgent> root = ConnectRoot(*context);
-  if (!root.ok()) return Fail(root.status());
+  Result<OverlayTarget> overlay = FindOverlay(shared.context);
+  if (!overlay.ok()) return Fail(overlay.status());
+  ControlClient& root = overlay->root.client;
+  const std::string& name = overlay->context.name();
   const char* const clear = isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "";
   for (uint32_t i = 0; count == 0 || i < count; ++i) {
     if (i > 0) poll(nullptr, 0, static_cast<int>(interval) * 1000);
-    auto status = root->client.GetStatus();
+    auto status = root.GetStatus();
     if (!status.ok()) return Fail(status.status());
-    auto jobs = root->client.ListJobs();
+    auto jobs = root.ListJobs();
     if (!jobs.ok()) return Fail(jobs.status());
-    const std::string text = clear +
-                             StatusText(context->name(), *status, ShowsUtf8()) +
-                             "\n" + JobsText(*jobs);
+    const std::string text =
+        clear + StatusText(name, *status, ShowsUtf8()) + "\n" + JobsText(*jobs);
     if (!WriteAll(STDOUT_FILENO, text)) return kExitFailure;
   }
   return 0;

@@ -66,8 +66,8 @@ void On(Engines& e, const Committed& in) {
 
 void On(Engines& e, const CommitTaken& in) {
   const Job* job = e.jobs.Find(in.proc.nspace);
-  if (job != nullptr && job->is_local(in.proc.rank))
-    Commit(e, in.proc, in.data);
+  if (job == nullptr || !job->is_local(in.proc.rank)) return;
+  Commit(e, in.proc, in.data);
 }
 
 void On(Engines& e, const CollectiveArrived& in) {
@@ -171,8 +171,9 @@ void On(Engines& e, const JobRecovered& in) {
     e.out.push_back(e.modex.Publication(proc));
   }
   e.collectives.OnRecovered(nspace);
-  for (const PersistedRecord& record : in.records)
+  for (const PersistedRecord& record : in.records) {
     e.collectives.Recover(record);
+  }
   for (const PersistedRecord& record : in.records) {
     e.events.Recover(nspace, record, &e.out);
     e.host.Recover(nspace, record);

@@ -102,8 +102,8 @@ StateAnswer Engines::Describe(TimeNs t, const std::string& what,
   answer.parent = tree.parent(self);
   answer.about = config.about;
   for (const auto& [name, job] : jobs.jobs()) {
-    if (nspace.empty() || nspace == name)
-      answer.jobs.push_back(Report(jobs, job));
+    if (!nspace.empty() && nspace != name) continue;
+    answer.jobs.push_back(Report(jobs, job));
   }
   if (what == "why") {
     collectives.Describe(t, nspace, &answer.waiting);

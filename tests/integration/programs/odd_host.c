@@ -159,8 +159,9 @@ static void tool(pmix_info_t *info, size_t ninfo,
     told |= strcmp(info[i].key, PMIX_USERID) == 0 &&
             info[i].value.data.uint32 == getuid();
   }
+  static pmix_rank_t num_tools;
   pmix_proc_t name;
-  PMIX_LOAD_PROCID(&name, "the-tool", 0);
+  PMIX_LOAD_PROCID(&name, "the-tool", num_tools++);
   done(told ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, &name, cbdata);
 }
 

@@ -126,10 +126,11 @@ static pmix_status_t collect(int kind, char *data, size_t size,
   round->modex_done = modex_done;
   round->op_done = op_done;
   round->cbdata = cbdata;
-  round->here = true;
   pthread_mutex_unlock(&mutex);
   tell(kind, 0, 0, 0, data, size);
+  /* Not before: the data go with the end. */
   pthread_mutex_lock(&mutex);
+  round->here = true;
   finish(round);
   pthread_mutex_unlock(&mutex);
   return PMIX_SUCCESS;

@@ -252,6 +252,22 @@ TEST_F(HostTest, OutputIsNoLongerNeededOnceItIsDelivered) {
             PMIX_ERR_BAD_PARAM);
 }
 
+TEST_F(HostTest, OutputIsStoppedAndGoesOn) {
+  const pmix_proc_t source = ToC({kJob, 0});
+  for (const bool stopped : {true, false}) {
+    EXPECT_EQ(
+        PMIx_server_IOF_flow_control(&source, PMIX_FWD_STDOUT_CHANNEL, stopped,
+                                     nullptr, 0, nullptr, nullptr),
+        PMIX_OPERATION_SUCCEEDED);
+  }
+  EXPECT_EQ(PMIx_server_IOF_flow_control(&source, PMIX_FWD_STDIN_CHANNEL, true,
+                                         nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_server_IOF_flow_control(nullptr, PMIX_FWD_STDOUT_CHANNEL, true,
+                                         nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
+}
+
 TEST(ServerFunctions, AreOutsideOfInitWithoutAServer) {
   const pmix_proc_t proc = ToC({kJob, 0});
   pmix_proc_t procs[] = {proc};

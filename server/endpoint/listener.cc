@@ -2,15 +2,19 @@
 
 #include <sys/epoll.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace canopy::endpoint {
 
 Listener::Listener(EventLoop* loop, UniqueFd listener,
                    std::function<void(UniqueFd)> on_connection,
-                   std::function<void()> on_exhausted)
+                   std::function<void()> on_exhausted,
+                   const AcceptElsewhere& elsewhere)
     : loop_(loop), acceptor_(std::move(listener)) {
-  loop_->Watch(acceptor_.fd(), EPOLLIN,
+  const bool here =
+      elsewhere == nullptr || !elsewhere(acceptor_.fd(), on_connection);
+  loop_->Watch(acceptor_.fd(), here ? uint32_t{EPOLLIN} : 0,
                [this, on_connection = std::move(on_connection),
                 on_exhausted = std::move(on_exhausted)](uint32_t) {
                  if (acceptor_.Accept(on_connection)) on_exhausted();

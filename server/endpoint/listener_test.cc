@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,33 @@ TEST(ListenerTest, AcceptsUntilItIsPaused) {
   }
   loop.RunOnce(0);
   EXPECT_EQ(accepted.size(), 1u);
+  unlink(path.c_str());
+  rmdir(directory.c_str());
+}
+
+TEST(ListenerTest, LeavesConnectionsToWhoeverAcceptsThem) {
+  std::string directory = "/tmp/canopy-listener-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const std::string path = directory + "/s";
+  EventLoop loop;
+  std::vector<UniqueFd> accepted;
+  std::function<void(UniqueFd)> give;
+  for (const bool agrees : {true, false}) {
+    accepted.clear();
+    Listener listener(
+        &loop, std::move(ListenUnix(path, 16).value()),
+        [&](UniqueFd fd) { accepted.push_back(std::move(fd)); }, [] {},
+        [&](int fd, std::function<void(UniqueFd)> on_connection) {
+          EXPECT_GE(fd, 0);
+          give = std::move(on_connection);
+          return agrees;
+        });
+    const auto client = ConnectUnix(path);
+    loop.RunOnce(0);
+    EXPECT_EQ(accepted.size(), agrees ? 0u : 1u);
+    give(UniqueFd());
+    EXPECT_EQ(accepted.size(), agrees ? 1u : 2u);
+  }
   unlink(path.c_str());
   rmdir(directory.c_str());
 }

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/codec/infos.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/core/collective/group_record.h"
+#include "server/core/event/event_cache.h"
 #include "server/core/modex/modex.h"
 #include "server/library/blob.h"
 #include "server/library/library_testing.h"
@@ -215,6 +217,39 @@ TEST_F(HostOverlayTest, AGroupOfThisNodeAloneIsNot) {
   Send(up);
   EXPECT_EQ(Down().status, kSuccess);
   EXPECT_FALSE(Down().result.empty());
+}
+
+TEST_F(HostOverlayTest, WhoLeavesAGroupIsToldToTheMembersOfOtherNodes) {
+  static std::vector<ProcId> told;
+  told.clear();
+  module_.notify_event = [](pmix_status_t status, const pmix_proc_t* source,
+                            pmix_data_range_t range, pmix_info_t infos[],
+                            size_t ninfo, pmix_op_cbfunc_t, void*) {
+    EXPECT_EQ(status, PMIX_GROUP_LEFT);
+    EXPECT_EQ(range, PMIX_RANGE_CUSTOM);
+    EXPECT_EQ(source->rank, 0u);
+    const InfoList given = InfoList::FromC(infos, ninfo);
+    EXPECT_EQ(given.FindString(PMIX_GROUP_ID), "group");
+    const auto procs = Value::FromC(given.Find(PMIX_EVENT_CUSTOM_RANGE)->value);
+    for (const pmix_proc_t& proc : *procs.AsProcs()) {
+      told.push_back(FromC(proc));
+    }
+    return static_cast<pmix_status_t>(PMIX_OPERATION_SUCCEEDED);
+  };
+  core::EventMessage event;
+  event.status = PMIX_GROUP_LEFT;
+  event.source = {"job", 0};
+  event.range = PMIX_RANGE_CUSTOM;
+  event.targets = {{"job", 1}, kFar};
+  std::string info;
+  const InfoList infos{{PMIX_GROUP_ID, Value::String("group")}};
+  ASSERT_EQ(EncodeInfos(infos.data(), infos.size(), &info), PMIX_SUCCESS);
+  event.info = Bytes(info);
+  Send(event);  // a process has raised it: the host knows
+  EXPECT_TRUE(told.empty());
+  event.request = core::kAgentsEvent | uint64_t{1} << 62;
+  Send(event);
+  EXPECT_EQ(told, (std::vector<ProcId>{{"job", 1}, kFar}));
 }
 
 // ----------------------------------------------------------- direct modex ---

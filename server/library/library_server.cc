@@ -14,6 +14,7 @@
 #include "common/job.h"
 #include "server/core/agent_core.h"
 #include "server/datastore/datastore.h"
+#include "server/endpoint/listener.h"
 #include "server/endpoint/newcomer.h"
 #include "server/endpoint/tool_registry.h"
 #include "server/facts/facts_reader.h"
@@ -87,6 +88,7 @@ struct LibraryServer::Parts {
   void FromHost(core::MessageBody body);
   void Reply(const core::ReplyClient& reply);
   endpoint::AskAboutNewcomer AskHost();
+  endpoint::AcceptElsewhere AcceptByHost();
   void Log(const std::string& nspace, const Status& status) const;
 
   const LibraryServerOptions options;
@@ -181,6 +183,13 @@ endpoint::AskAboutNewcomer LibraryServer::Parts::AskHost() {
   };
 }
 
+endpoint::AcceptElsewhere LibraryServer::Parts::AcceptByHost() {
+  return [this](int listener, std::function<void(UniqueFd)> on_connection) {
+    return Upcalls::OfProcess().Listen(options.module.listener, listener,
+                                       std::move(on_connection));
+  };
+}
+
 datastore::DatastoreOptions LibraryServer::Parts::DatastoreSettings() {
   datastore::DatastoreOptions settings;
   settings.facts.self = kSelf;
@@ -222,6 +231,7 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
   };
   settings.tools = tools;
   settings.ask = AskHost();
+  settings.accept = AcceptByHost();
   settings.log = options.log;
   return settings;
 }
@@ -235,6 +245,7 @@ openpmix::OpenPmixOptions LibraryServer::Parts::OpenPmixSettings() {
   settings.tool_socket = options.directory + kSocketName;
   settings.tools = tools;
   settings.ask = AskHost();
+  settings.accept = AcceptByHost();
   settings.host_logs = true;
   settings.job_data = [this](const std::string& nspace) {
     return datastore.FindReader(nspace);
@@ -378,10 +389,10 @@ LibraryServer::LibraryServer(LibraryServerOptions options)
 Result<std::unique_ptr<LibraryServer>> LibraryServer::Start(
     LibraryServerOptions options) {
   std::unique_ptr<LibraryServer> server(new LibraryServer(std::move(options)));
-  const Status listening = server->Listen();
-  if (!listening.ok()) return listening;
   Parts& parts = *server->parts_;
   Upcalls::OfProcess().Open(&parts.loop);
+  const Status listening = server->Listen();
+  if (!listening.ok()) return listening;
   parts.StartCore();
   server->thread_ = StartThread([&parts] { parts.loop.Run(); });
   return server;

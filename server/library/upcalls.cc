@@ -1,5 +1,7 @@
 #include "server/library/upcalls.h"
 
+#include <fcntl.h>
+
 #include <cstring>
 
 namespace canopy::library {
@@ -29,6 +31,49 @@ void Upcalls::Close() {
   const MutexLock lock(mutex_);
   loop_ = nullptr;
   pending.swap(pending_);
+  listeners_.clear();
+}
+
+bool Upcalls::Listen(pmix_server_listener_fn_t function, int listener,
+                     std::function<void(UniqueFd)> on_connection) {
+  if (function == nullptr) return false;
+  uintptr_t number = 0;
+  {
+    const MutexLock lock(mutex_);
+    number = next_++;
+    listeners_[number] = std::move(on_connection);
+  }
+  const pmix_status_t status =
+      function(listener, OnConnection, reinterpret_cast<void*>(number));
+  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return true;
+  const MutexLock lock(mutex_);
+  listeners_.erase(number);
+  return false;
+}
+
+// A host may accept it in any way.
+void Upcalls::OnConnection(int connection, void* cbdata) {
+  UniqueFd fd(connection);
+  if (!fd) return;
+  fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
+  fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
+  OfProcess().Take(reinterpret_cast<uintptr_t>(cbdata), std::move(fd));
+}
+
+// Closed where nobody waits for it.
+void Upcalls::Take(uintptr_t listener, UniqueFd connection) {
+  const MutexLock lock(mutex_);
+  if (loop_ == nullptr || !listeners_.contains(listener)) return;
+  const auto fd = std::make_shared<UniqueFd>(std::move(connection));
+  loop_->Post([this, listener, fd] {
+    std::function<void(UniqueFd)> take;
+    {
+      const MutexLock again(mutex_);
+      const auto found = listeners_.find(listener);
+      if (found != listeners_.end()) take = found->second;
+    }
+    if (take) take(std::move(*fd));
+  });
 }
 
 void Upcalls::Call(std::shared_ptr<const void> arguments,

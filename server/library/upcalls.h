@@ -13,6 +13,7 @@
 #include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/mutex.h"
+#include "common/posix/unique_fd.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_server.h"
@@ -58,6 +59,12 @@ class Upcalls {
   void Call(std::shared_ptr<const void> arguments,
             const std::function<pmix_status_t(void* cbdata)>& function,
             Done done, uint32_t timeout_ms = 0);
+  // Has the host's function accept connections of a listening socket, each of
+  // which comes to `on_connection` in the loop's thread, until the server ends.
+  // False: the host has no such function, or refuses. After Open.
+  bool Listen(pmix_server_listener_fn_t function, int listener,
+              std::function<void(UniqueFd)> on_connection);
+
   // What a function that is called for its effect alone gets as its cbdata: its
   // answer, if it comes at all, is nobody's.
   static constexpr void* kForgotten = nullptr;
@@ -77,6 +84,7 @@ class Upcalls {
                            pmix_info_t info[], size_t ninfo, void* cbdata);
   static void OnValidation(pmix_status_t status, pmix_info_t info[],
                            size_t ninfo, void* cbdata);
+  static void OnConnection(int connection, void* cbdata);
   static void OnTool(pmix_status_t status, pmix_proc_t* proc, void* cbdata);
 
  private:
@@ -88,6 +96,7 @@ class Upcalls {
   // No effect for a call that has been answered.
   void Finish(void* cbdata, HostAnswer answer);
   void Expire(uintptr_t number);
+  void Take(uintptr_t listener, UniqueFd connection);
   // Gives back to the host what its answer was made of.
   void Return(pmix_release_cbfunc_t release, void* cbdata);
 
@@ -95,6 +104,8 @@ class Upcalls {
   EventLoop* loop_ CANOPY_GUARDED_BY(mutex_) = nullptr;  // null: closed
   uintptr_t next_ CANOPY_GUARDED_BY(mutex_) = 1;
   std::map<uintptr_t, Pending> pending_ CANOPY_GUARDED_BY(mutex_);
+  std::map<uintptr_t, std::function<void(UniqueFd)>> listeners_
+      CANOPY_GUARDED_BY(mutex_);
 };
 
 }  // namespace canopy::library

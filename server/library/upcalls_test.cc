@@ -1,6 +1,8 @@
 #include "server/library/upcalls.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <memory>
 #include <vector>
@@ -152,6 +154,32 @@ TEST_F(UpcallsTest, AToolGetsAName) {
       [&](const HostAnswer& answer) { name = answer.proc; });
   loop_.RunOnce(0);
   EXPECT_EQ(name, (ProcId{"tool", 3}));
+}
+
+TEST_F(UpcallsTest, AHostAcceptsConnections) {
+  static pmix_connection_cbfunc_t give;
+  static void* data;
+  const auto accept = [](int, pmix_connection_cbfunc_t done, void* cbdata) {
+    give = done;
+    data = cbdata;
+    return static_cast<pmix_status_t>(PMIX_SUCCESS);
+  };
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  int taken = -1;
+  const auto take = [&](UniqueFd fd) {
+    taken = fd.get();
+    EXPECT_NE(fcntl(taken, F_GETFL) & O_NONBLOCK, 0);
+  };
+  EXPECT_FALSE(upcalls().Listen(nullptr, 0, take));
+  EXPECT_TRUE(upcalls().Listen(accept, 0, take));
+  give(ends[0], data);
+  EXPECT_EQ(taken, -1);
+  loop_.RunOnce(0);
+  EXPECT_EQ(taken, ends[0]);
+  upcalls().Close();
+  give(ends[1], data);  // and closes it
+  EXPECT_EQ(fcntl(ends[1], F_GETFD), -1);
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ Status LocalEndpoint::Start() {
         Log(core::LogLine::Level::kError,
             "no descriptor left: refusing local connections; raise the agent's "
             "limit on open files");
-      });
+      },
+      options_.accept);
   return Status();
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/ids.h"
 #include "server/core/step/log_line.h"
+#include "server/endpoint/listener.h"
 #include "server/endpoint/newcomer.h"
 #include "server/endpoint/rotation.h"
 #include "server/endpoint/tool_registry.h"
@@ -51,6 +52,8 @@ struct LocalOptions {
   std::shared_ptr<endpoint::ToolRegistry> tools;
   // Null: whoever has proved who it is gets a welcome.
   endpoint::AskAboutNewcomer ask;
+  // Null: the endpoint accepts its connections itself.
+  endpoint::AcceptElsewhere accept;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
   // Fences over a job whose ranks are all here are inputs of the core too,

@@ -158,7 +158,8 @@ void OpenPmixEndpoint::Listen(UniqueFd listener) {
         Log(core::LogLine::Level::kError,
             "no descriptor left: refusing connections of programs with their "
             "own OpenPMIx library; raise the agent's limit on open files");
-      });
+      },
+      options_.accept);
 }
 
 // Any process of the machine can reach the port, so nothing is buffered for an

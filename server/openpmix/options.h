@@ -11,6 +11,7 @@
 #include "common/ids.h"
 #include "common/shm/segment_reader.h"
 #include "server/core/step/log_line.h"
+#include "server/endpoint/listener.h"
 #include "server/endpoint/newcomer.h"
 #include "server/endpoint/rotation.h"
 #include "server/endpoint/tool_registry.h"
@@ -63,6 +64,8 @@ struct OpenPmixOptions {
   std::shared_ptr<endpoint::ToolRegistry> tools;
   // Null: whoever has proved who it is gets a welcome.
   endpoint::AskAboutNewcomer ask;
+  // Null: the endpoint accepts its connections itself.
+  endpoint::AcceptElsewhere accept;
   uint32_t max_pending_requests = 1 << 16;
   uint32_t max_payload = uint32_t{256} << 20;
   // Flow control of a peer that does not read its replies: above the first

@@ -9,13 +9,16 @@
 #include <dlfcn.h>
 #include <pmix.h>
 #include <pmix_server.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,6 +168,47 @@ static void tool(pmix_info_t *info, size_t ninfo,
   done(told ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, &name, cbdata);
 }
 
+/* Accepts the connections of both sockets itself, until the server is to end.
+ */
+typedef struct {
+  int fd;
+  pmix_connection_cbfunc_t give;
+  void *cbdata;
+  pthread_t thread;
+} listener_t;
+static listener_t listeners[2];
+static int num_listeners;
+static atomic_bool listening;
+
+static void *accept_all(void *argument) {
+  listener_t *listener = argument;
+  struct pollfd wait = {listener->fd, POLLIN, 0};
+  while (listening) {
+    if (poll(&wait, 1, 20) <= 0) continue;
+    const int connection = accept(listener->fd, NULL, NULL);
+    if (connection >= 0) listener->give(connection, listener->cbdata);
+  }
+  return NULL;
+}
+
+static pmix_status_t listen_for(int fd, pmix_connection_cbfunc_t give,
+                                void *cbdata) {
+  if (num_listeners == 2) return PMIX_ERR_OUT_OF_RESOURCE;
+  listener_t *listener = &listeners[num_listeners++];
+  *listener = (listener_t){.fd = fd, .give = give, .cbdata = cbdata};
+  listening = true;
+  pthread_create(&listener->thread, NULL, accept_all, listener);
+  return PMIX_SUCCESS;
+}
+
+static void stop_listening(void) {
+  listening = false;
+  for (int i = 0; i < num_listeners; ++i) {
+    pthread_join(listeners[i].thread, NULL);
+  }
+  num_listeners = 0;
+}
+
 static pmix_server_module_t full = {.client_connected2 = connected,
                                     .client_finalized = finalized,
                                     .fence_nb = fence,
@@ -244,7 +288,9 @@ static int serve(char **argv) {
   pmix_server_module_t *module = is("has-no-module") ? NULL
                                  : is("has-nothing") ? &empty
                                                      : &full;
+  if (is("accepts-itself")) full.listener = listen_for;
   check(LIB(PMIx_server_init)(module, &tools, 1), "start of the server");
+  if (is("accepts-itself") && num_listeners != 2) _exit(124);
   const bool users = is("has-users");
   const char *names[kMaxJobs] = {"odd-job", "other-job"};
   for (int job = 0; job < (users ? kMaxJobs : 1); ++job) {
@@ -261,6 +307,7 @@ static int serve(char **argv) {
       LIB(PMIx_server_deregister_nspace)(nspace, NULL, NULL);
     }
   }
+  stop_listening();
   check(LIB(PMIx_server_finalize)(), "end of the server");
   return code;
 }

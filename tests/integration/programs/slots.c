@@ -120,6 +120,30 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
   done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
+/* Who leaves is told to the members of both nodes, and not waited for. */
+static void leaving(void) {
+#ifdef CANOPY_SERVER_MODULE_ENTRIES
+  pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  pmix_status_t code = PMIX_GROUP_LEFT;
+  const pmix_status_t handler =
+      PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL);
+  CHECK(handler >= 0);
+  CHECK_OK(PMIx_Group_construct("left", &all, 1, NULL, 0, &results, &count));
+  if (self.rank == 0) {
+    CHECK_OK(PMIx_Group_leave("left", NULL, 0));
+  } else {
+    pthread_mutex_lock(&lock);
+    while (heard == 0) pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    CHECK_OK(PMIx_Group_destruct("left", NULL, 0));
+  }
+  CHECK_OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
+  heard = 0;
+#endif
+}
+
 static void events(void) {
   pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 7;
   CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) >=
@@ -317,6 +341,7 @@ int main(int argc, char **argv) {
   modex();
   connections();
   groups();
+  leaving();
   events();
   names();
   answers();

@@ -163,7 +163,9 @@ static pmix_status_t group(pmix_group_operation_t op, char name[],
                            const pmix_info_t info[], size_t ninfo,
                            pmix_info_cbfunc_t done, void *cbdata) {
   (void)op, (void)procs, (void)nprocs;
-  if (strcmp(name, "of both nodes") != 0) return PMIX_ERR_BAD_PARAM;
+  if (strcmp(name, "of both nodes") != 0 && strcmp(name, "left") != 0) {
+    return PMIX_ERR_BAD_PARAM;
+  }
   pmix_data_buffer_t buffer;
   PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
   for (size_t i = 0; i < ninfo; ++i) {

@@ -21,6 +21,8 @@ bool HasChanges(const Engines& e) {
 
 // Their jobs are over: neither are they to be told of any more.
 void DropSets(Engines& e) {
+  const std::vector<EventRaised> late = e.sets.TakeLate();
+  if (e.tree.root() == e.self) RaiseForAll(e, late);
   if (e.owners.is_idle()) return;
   if (e.engine.IsAuthoritative()) e.owners.OnAuthoritative();
   for (const std::string& nspace : e.owners.TakeDropped()) {

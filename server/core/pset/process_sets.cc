@@ -27,6 +27,15 @@ std::optional<std::string> NameIn(const Bytes& info) {
   return read ? std::optional<std::string>(name) : std::nullopt;
 }
 
+// Its number tells it from those of other sets of the job.
+EventRaised EndOf(const std::string& nspace, const std::string& name) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char c : name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  return SetDeleted({{nspace, kRankWildcard}, hash}, name);
+}
+
 std::optional<std::vector<ProcId>> MembersIn(const Bytes& info) {
   Decoder in(info.view());
   uint16_t type = 0;
@@ -116,10 +125,18 @@ std::vector<EventRaised> ProcessSets::DeletionsOf(
   std::vector<EventRaised> events;
   for (const auto& [name, set] : sets_) {
     if (set.owner != nspace) continue;
-    events.push_back(
-        SetDeleted({{nspace, kRankWildcard}, events.size()}, name));
+    events.push_back(EndOf(nspace, name));
   }
   return events;
+}
+
+void ProcessSets::EndLate(const std::string& nspace) {
+  for (EventRaised& end : DeletionsOf(nspace)) late_.push_back(std::move(end));
+  OnJobRemoved(nspace);
+}
+
+std::vector<EventRaised> ProcessSets::TakeLate() {
+  return std::exchange(late_, {});
 }
 
 void ProcessSets::OnJobRemoved(const std::string& nspace) {
@@ -134,18 +151,25 @@ bool ProcessSets::OnEvent(const EventMessage& event) {
   const auto name = NameIn(event.info);
   if (!name) return false;
   const auto known = sets_.find(*name);
+  const std::string& owner = event.source.nspace;
   if (event.status == kSetDelete) {
-    const bool own =
-        known != sets_.end() && known->second.owner == event.source.nspace;
+    // The host's are not of a job, and end one by one.
+    const bool job_is_over = event.source.rank == kRankWildcard;
+    if (job_is_over && !over_.Contains(owner)) over_.Add(owner);
+    const bool own = known != sets_.end() && known->second.owner == owner;
     if (own) sets_.erase(known);
+    return false;
+  }
+  if (over_.Contains(owner)) {
+    late_.push_back(EndOf(owner, *name));
     return false;
   }
   auto members = MembersIn(event.info);
   if (!members || known != sets_.end() || sets_.size() >= kMaxProcessSets) {
     return false;
   }
-  sets_[*name] = {event.source.nspace, event.source, event.request,
-                  event.origin, *std::move(members)};
+  sets_[*name] = {owner, event.source, event.request, event.origin,
+                  *std::move(members)};
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/job/resync.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_inputs.h"
@@ -63,6 +64,10 @@ class ProcessSets {
   std::vector<EventRaised> DeletionsOf(const std::string& nspace) const;
 
   void OnJobRemoved(const std::string& nspace);
+  // It was over when its sets became known here.
+  void EndLate(const std::string& nspace);
+  // The ends of such sets since the last call: for the root to raise.
+  std::vector<EventRaised> TakeLate();
 
   // An event that this agent has not had before, its own or another's. True: a
   // set has become known by it.
@@ -76,6 +81,10 @@ class ProcessSets {
 
   const JobTable& jobs_;
   std::map<std::string, Set> sets_;
+  // Jobs of which sets have ended, by events that may have overtaken those of
+  // other sets.
+  RecentJobs over_;
+  std::vector<EventRaised> late_;
 };
 
 }  // namespace canopy::core

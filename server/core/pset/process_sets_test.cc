@@ -63,6 +63,20 @@ TEST_F(ProcessSetsTest, ItEndsWithItsJob) {
   EXPECT_TRUE(sets_.sets().empty());
 }
 
+// Other agents hear of the end first.
+TEST_F(ProcessSetsTest, WhatIsDefinedByAJobThatIsOverIsNone) {
+  Define("ocean", {{"job", 0}});
+  sets_.OnEvent(Message(sets_.DeletionsOf("job")[0]));
+  EXPECT_FALSE(
+      sets_.OnEvent(Message(sets_.Define({"job", 1}, 8, "sea", {{"job", 1}}))));
+  EXPECT_TRUE(sets_.sets().empty());
+  // Where it has come before that.
+  const auto late = sets_.TakeLate();
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].source, (ProcId{"job", kRankWildcard}));
+  EXPECT_TRUE(sets_.TakeLate().empty());
+}
+
 TEST_F(ProcessSetsTest, ThoseOfApplications) {
   const std::vector<EventRaised> defined =
       sets_.OfApplications(*jobs_.Find("job"));

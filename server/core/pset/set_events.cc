@@ -76,7 +76,8 @@ EventRaised SetOfApplication(const SetEventSource& source,
 
 EventRaised SetDeleted(const SetEventSource& source, const std::string& name) {
   return Event(kSetDelete, source.definer,
-               kAgentsEvent | kDeletion | source.number, Deletion(name));
+               kAgentsEvent | kDeletion | (source.number & (kDeletion - 1)),
+               Deletion(name));
 }
 
 }  // namespace canopy::core

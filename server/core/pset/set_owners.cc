@@ -59,11 +59,15 @@ void SetOwners::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   }
 }
 
+// The ends of processes may overtake what they have defined.
 void SetOwners::OnDefined(TimeNs now, const std::string& nspace,
                           Actions* actions) {
-  const bool asks = now < settled_ && jobs_.Find(nspace) == nullptr &&
-                    !asked_.contains(nspace);
-  if (asks) Ask(nspace, actions);
+  if (jobs_.Find(nspace) != nullptr) return;
+  if (has_ended_(nspace)) {
+    sets_.EndLate(nspace);
+    return Drop(nspace);
+  }
+  if (now < settled_ && !asked_.contains(nspace)) Ask(nspace, actions);
 }
 
 void SetOwners::OnOver(NodeId src, const std::string& nspace) {

@@ -121,6 +121,15 @@ class SetOwnersOfRootTest : public SetOwnersTest {
   SetOwnersOfRootTest() : SetOwnersTest(0) {}
 };
 
+// Others may have the set, and know nothing of the job.
+TEST_F(SetOwnersOfRootTest, WhatIsDefinedAfterTheEndEndsForAll) {
+  ended_ = "over";
+  Define("ocean", "over");
+  EXPECT_EQ(sets_.sets().size(), 0u);
+  EXPECT_EQ(sets_.TakeLate().size(), 1u);
+  EXPECT_EQ(owners_.TakeDropped(), Texts{"over"});
+}
+
 // Not even its own agent before it was restarted.
 TEST_F(SetOwnersOfRootTest, WhatNobodyKnowsIsOver) {
   owners_.set_began(now_);

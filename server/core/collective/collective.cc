@@ -429,7 +429,9 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     CollectiveId of_record = id;
     of_record.sequence = record.sequence;
     groups_.Recover(of_record, record.connected, record.result, record.left);
-    RecoverLeft(id.name, record.left);
+    if (id.op == CollectiveOp::kGroupConstruct) {
+      RecoverLeft(id.name, record.left);
+    }
   } else {
     connections_.Recover(id.participants, record.connected);
   }
@@ -438,6 +440,11 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     series.completed.try_emplace(
         record.sequence,
         CompletedCollective{record.status, {}, {}, {}, kNoNode});
+    // Who has taken part in a group's end has had the answers to those before.
+    for (const ProcId& proc : record.left) {
+      uint64_t& ended = series.reattached[proc];
+      ended = std::max(ended, record.sequence);
+    }
     return;
   }
   if (record.sequence + 1 < series.recovered) return;

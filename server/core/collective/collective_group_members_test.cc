@@ -178,6 +178,17 @@ TEST_F(CollectiveGroupTest, NorIsItToldThatTheEndOfTheNextHasSucceeded) {
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
+TEST_F(CollectiveGroupTest, NorIfThatEndHasFailedUnderThePredecessor) {
+  const Procs procs = {{"job", 0}, {"top", 1}};
+  engine_->set_persists(true);
+  LeaveOneForTheNext(procs);
+  Down(CollectiveOp::kGroupDestruct, procs, kErrProcAborted, {}, 1);
+  Succeed();
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
+}
+
 TEST_F(CollectiveGroupTest, AlsoWhenOneOfTheJobsIsOver) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);

@@ -89,18 +89,24 @@ void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
 }
 
 // Whoever is a member has had the answers to all ends before, by whichever
-// agent.
-void CollectiveProgress::SkipEndsBefore(const Group& group, uint64_t sequence,
-                                        Series& series) {
+// agent. A successor is to know that: the counts with which they come to it
+// lack the ends of groups that they have left.
+std::vector<ProcId> CollectiveProgress::SkipEndsBefore(const Group& group,
+                                                       uint64_t sequence,
+                                                       Series& series) {
+  std::vector<ProcId> members;
   for (size_t i = 0; i < series.arrivals.size(); ++i) {
-    if (!group.Has(series.members->local[i])) continue;
+    const ProcId& proc = series.members->local[i];
+    if (!group.Has(proc)) continue;
     series.arrivals[i] = std::max(series.arrivals[i], sequence);
+    members.push_back(proc);
   }
+  return members;
 }
 
 void CollectiveProgress::TakeGroup(StepContext& step, Series& series,
                                    uint64_t sequence,
-                                   const CompletedCollective& completed,
+                                   CompletedCollective& completed,
                                    uint64_t made) {
   CollectiveId id = series.id;
   id.sequence = sequence;
@@ -112,7 +118,7 @@ void CollectiveProgress::TakeGroup(StepContext& step, Series& series,
   }
   const bool succeeded = completed.status == kSuccess;
   if (id.op == CollectiveOp::kGroupDestruct && now != nullptr) {
-    SkipEndsBefore(*now, sequence, series);
+    completed.members = SkipEndsBefore(*now, sequence, series);
   }
   if (id.op == CollectiveOp::kGroupDestruct && succeeded) {
     ForgetConstruct(step, series, p_.groups.Find(id.name, id.participants));

@@ -260,7 +260,7 @@ void CollectiveProgress::NotifyBelow(StepContext& step, const Series& series,
 // What this node does with the result before its processes hear of it.
 void CollectiveProgress::TakeResult(StepContext& step, Series& series,
                                     uint64_t sequence,
-                                    const CompletedCollective& completed,
+                                    CompletedCollective& completed,
                                     Instance* instance) {
   const int status = completed.status;
   if (status == kSuccess && !series.members->local.empty()) {
@@ -306,9 +306,9 @@ void CollectiveProgress::Persist(StepContext& step, const Series& series,
                                  const CompletedCollective& completed,
                                  bool collect) const {
   if (!persists_ || series.members->local.empty()) return;
-  const CollectiveRecord record{sequence, completed.status,
-                                IsInEffect(series.id), collect,
-                                completed.result};
+  const CollectiveRecord record{
+      sequence, completed.status, IsInEffect(series.id),
+      collect,  completed.result, completed.members};
   const std::string* last = nullptr;
   for (const ProcId& proc : series.members->local) {
     if (last != nullptr && proc.nspace == *last) continue;

@@ -116,13 +116,13 @@ class CollectiveProgress {
                    const Instance& instance, NodeId except,
                    CompletedCollective* completed);
   void TakeResult(StepContext& step, Series& series, uint64_t sequence,
-                  const CompletedCollective& completed, Instance* instance);
+                  CompletedCollective& completed, Instance* instance);
   // There is such a group now, or not any more. `made`: the one that a destruct
   // ends, if it is known (GroupRecord).
   void TakeGroup(StepContext& step, Series& series, uint64_t sequence,
-                 const CompletedCollective& completed, uint64_t made);
-  static void SkipEndsBefore(const Group& group, uint64_t sequence,
-                             Series& series);
+                 CompletedCollective& completed, uint64_t made);
+  static std::vector<ProcId> SkipEndsBefore(const Group& group,
+                                            uint64_t sequence, Series& series);
   void NoteFailed(const Series& series, const CompletedCollective& completed,
                   const ProcId& leader);
   void ForgetConstruct(StepContext& step, const Series& destruct,

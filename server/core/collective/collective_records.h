@@ -24,7 +24,7 @@ struct CollectiveRecord {
   bool collect = true;     // it carried data
   Bytes result = {};       // of a group's operation, as in CollectiveDown
   // Of a group's construction: members that have left since, ascending. Once
-  // the group has ended, those of this node.
+  // the group has ended, those of this node. Of its end: its members here.
   std::vector<ProcId> left = {};
 };
 

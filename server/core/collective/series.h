@@ -84,6 +84,7 @@ struct CompletedCollective {
   std::set<NodeId> notified;  // neighbours that know
   NodeId parent = kNoNode;    // the one at that time
   Bytes result = {};          // of a group's operation, as in CollectiveDown
+  std::vector<ProcId> members = {};  // of the group that it has ended, here
 };
 
 // An arrival or a message of a neighbour that waits for the map of a job.

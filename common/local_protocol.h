@@ -86,8 +86,9 @@ enum class FrameType : uint16_t {
                     //   1 PMIx_Job_control  C:infos; as kJobControl
                     //   2 PMIx_Allocation_request  W: Uint directive,
                     //     String C:infos
-                    //   3 PMIx_Process_monitor  W: String C: one INFO, what to
-                    //     monitor; Int error, String C:infos
+                    //   3 PMIx_Process_monitor  W: String C:infos, the one
+                    //     that says what to monitor; Int error, String
+                    //     C:infos, the directives
                     //   4 PMIx_Log  W: String C:infos, the data, String
                     //     C:infos, the directives
                     //   5 PMIx_Session_control  W: Uint session id, String

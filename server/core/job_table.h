@@ -22,14 +22,14 @@
 
 namespace canopy::core {
 
-// What is known of one rank. For ranks of other nodes only their end is
-// recorded, as far as the reports pass through this agent.
 // Whose rights a process has.
 struct Owner {
   uint32_t uid = 0;
   uint32_t gid = 0;
 };
 
+// What is known of one rank. For ranks of other nodes only their end is
+// recorded, as far as the reports pass through this agent.
 struct RankState {
   bool called_init = false;  // was connected at least once
   bool finalized = false;    // finalized and did not reconnect

@@ -148,8 +148,7 @@ void LinkSet::SendMemberDown(NodeId node, std::shared_ptr<Stream> stream) {
       std::make_unique<FarewellStream>(std::move(stream), std::move(news)));
 }
 
-// -------------------------------------------------------- following the view
-// ---
+// ----------------------------------------------------- following the view ---
 
 void LinkSet::Update() {
   UpdateParent();
@@ -312,8 +311,7 @@ void LinkSet::Establish(const MemberState& peer, bool resumed,
   listener_->OnLinksChanged();
 }
 
-// ------------------------------------------------------- events of the links
-// ---
+// ---------------------------------------------------- events of the links ---
 
 void LinkSet::OnActivity(const Neighbor::Ref& neighbor) {
   if (neighbor->retiring() && Find(neighbor->id()) == neighbor &&

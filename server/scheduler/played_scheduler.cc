@@ -111,8 +111,7 @@ void PlayedScheduler::Stop() {
   server_.reset();
 }
 
-// ------------------------------------------------------------- what it heard
-// ---
+// ---------------------------------------------------------- what it heard ---
 
 std::vector<PlayedScheduler::Call> PlayedScheduler::calls() const {
   const MutexLock lock(mutex_);
@@ -134,8 +133,7 @@ std::vector<v1::Placement> PlayedScheduler::released() const {
   return released_;
 }
 
-// ------------------------------------------------------------ what it answers
-// ---
+// -------------------------------------------------------- what it answers ---
 
 HeldCall* PlayedScheduler::TakeCall(size_t number) {
   const MutexLock lock(mutex_);
@@ -190,8 +188,7 @@ void PlayedScheduler::OnPlaceCancelled(size_t number) {
   }
 }
 
-// --------------------------------------------------------------- the service
-// ---
+// ------------------------------------------------------------ the service ---
 
 grpc::ServerUnaryReactor* PlayedScheduler::GetCapabilities(
     Context* context, const v1::GetCapabilitiesRequest*,

@@ -219,8 +219,7 @@ void HostCalls::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
   controls_.erase(it);
 }
 
-// -------------------------------------------------------- the targets' side
-// ---
+// ------------------------------------------------------ the targets' side ---
 
 void HostCalls::OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                           Actions* actions) {

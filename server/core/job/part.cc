@@ -303,8 +303,7 @@ void JobPart::Drop(const JobStep& step) const {
   step.out.push_back(DropJob{nspace()});
 }
 
-// ---------------------------------------------------------- changes of tree
-// ---
+// -------------------------------------------------------- changes of tree ---
 
 void JobPart::OnNodeLost(const JobStep& step, NodeId node) {
   place_.MarkLost(node);

@@ -86,8 +86,7 @@ class JobResync {
   // Queries are repeated to a successor that has none of them.
   void OnNodeRestarted(const JobStep& step, NodeId node) const;
 
-  // ------------------------------------------------------ deferred messages
-  // ---
+  // ---------------------------------------------------- deferred messages ---
 
   // A part in a job is assigned by the parent. When the sender is not the
   // parent in this agent's view, the views have not converged yet.

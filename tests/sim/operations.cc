@@ -159,7 +159,12 @@ void Operations::AddControl(const ProcId& proc, RequestId request,
   o.call = in.call;
   for (const ProcId& target : in.targets) {
     o.procs.insert(target);
-    if (target.rank != kRankWildcard) o.nodes.insert(node_of_(target));
+    if (target.rank != kRankWildcard) {
+      o.nodes.insert(node_of_(target));
+    } else {
+      const std::set<NodeId>& all = nodes_of_[target.nspace];
+      o.nodes.insert(all.begin(), all.end());
+    }
     const auto controller = controllers_.find(target.nspace);
     if (controller == controllers_.end()) continue;
     o.nodes.insert(controller->second);
@@ -271,6 +276,9 @@ void Operations::OnInput(NodeId node, const Input& input) {
   served_ = 0;
   if (const auto* launch = std::get_if<LaunchRequested>(&input)) {
     controllers_[launch->job->nspace] = node;
+    for (const JobNode& one : launch->job->nodes) {
+      nodes_of_[launch->job->nspace].insert(one.agent);
+    }
   }
   if (const auto* peer = std::get_if<PeerArrived>(&input)) {
     const Number number = NumberOf(peer->message);

@@ -148,12 +148,13 @@ class Operations {
   // Who takes part in the end of a group by leaving it.
   std::map<std::pair<Series, uint64_t>, std::set<ProcId>> left_;
   std::map<ProcId, Number> of_leave_;
-  std::map<std::string, NodeId> controllers_;   // by job
-  std::map<std::string, Number> of_spawned_;    // by the new job
-  std::map<ProcId, Number> of_caller_;          // its last one
-  std::map<Call, Number> of_call_;              // that have no answer
-  std::map<Call, Number> of_lookup_;            // by the reader's agent
-  std::map<NodeId, std::set<uint64_t>> pulls_;  // that have no answer
+  std::map<std::string, NodeId> controllers_;         // by job
+  std::map<std::string, std::set<NodeId>> nodes_of_;  // likewise
+  std::map<std::string, Number> of_spawned_;          // by the new job
+  std::map<ProcId, Number> of_caller_;                // its last one
+  std::map<Call, Number> of_call_;                    // that have no answer
+  std::map<Call, Number> of_lookup_;                  // by the reader's agent
+  std::map<NodeId, std::set<uint64_t>> pulls_;        // that have no answer
   std::set<std::pair<NodeId, std::string>> map_requests_;  // the same
   Number served_ = 0;  // the request that the step in progress takes
   std::vector<Number> touched_;

@@ -79,6 +79,7 @@ bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {
 void Soak::NoteAnswer(const ProcId& proc, Actor& actor, int status) {
   NoteGroupAnswer(actor, status);
   NoteSetAnswer(actor, status);
+  NoteNameAnswer(actor, status);
   if (actor.operation == kRegister) {
     for (const auto& [status, event] : events_) {
       const std::string& nspace = event.source.nspace;

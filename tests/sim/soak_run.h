@@ -31,6 +31,7 @@ struct Actor {
   std::string operation;   // what it waits in
   uint32_t next_get = 0;   // peer
   uint32_t next_name = 0;  // step of kNames
+  std::string last_key;    // that the last reader of it looks up
   // Statuses that what it waits for may have without faults.
   std::set<int> expected;
   bool disconnects = false;     // it has connected, in this operation
@@ -130,6 +131,7 @@ class Soak {
                      const std::string& key, uint32_t timeout_ms);
   // One step of kNames.
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
+  void NoteNameAnswer(Actor& actor, int status);
   std::string AwaitedName(const ProcId& proc, Rank ranks,
                           const std::string& number) const;
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
@@ -265,6 +267,7 @@ class Soak {
   std::vector<std::unique_ptr<PlannedJob>> jobs_;
   std::map<ProcId, Actor> actors_;
   std::map<RequestId, ProcId> waiting_;
+  std::set<std::string> unread_;  // keys that nobody need have read
   std::vector<ProcId> ready_;
   std::map<int, PlannedEvent> events_;         // by status
   std::map<std::string, PlayedGroup> groups_;  // by operation

@@ -108,13 +108,13 @@ void SpawnHost::LoseAgent(NodeId node) {
 std::vector<Input> SpawnHost::Recovered(NodeId node) {
   std::vector<Input> out;
   for (auto& [nspace, spawned] : spawned_) {
-    if (spawned.node != node) continue;
+    if (spawned.node != node || (spawned.over && !spawned.ran)) continue;
     const auto& [proc, request] = spawned.id;
-    if (!spawned.over) {
-      spawned.answered = false;
-      out.push_back(SpawnRecovered{proc, request});
-    } else if (spawned.ran) {
+    out.push_back(SpawnRecovered{proc, request});
+    if (spawned.over) {
       out.push_back(SpawnDone{proc, request, kSuccess, nspace});
+    } else {
+      spawned.answered = false;
     }
   }
   return out;

@@ -77,7 +77,9 @@ uint64_t Rarity(const Cell& cell) {
   switch (cell.phase) {
     case Phase::kConnected:
     case Phase::kGrouped:
-      return 8;
+      // An agent that is lost comes too late more often than what else is.
+      return cell.fault == Fault::kLie || cell.fault == Fault::kProcDies ? 7
+                                                                         : 8;
     case Phase::kConnectResolving:
       return again || cell.fault == Fault::kLie ? 2 : 3;
     case Phase::kDisconnectReporting:

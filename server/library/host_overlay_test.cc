@@ -230,8 +230,10 @@ TEST_F(HostOverlayTest, WhoLeavesAGroupIsToldToTheMembersOfOtherNodes) {
     EXPECT_EQ(source->rank, 0u);
     const InfoList given = InfoList::FromC(infos, ninfo);
     EXPECT_EQ(given.FindString(PMIX_GROUP_ID), "group");
-    const auto procs = Value::FromC(given.Find(PMIX_EVENT_CUSTOM_RANGE)->value);
-    for (const pmix_proc_t& proc : *procs.AsProcs()) {
+    const auto range_of =
+        Value::FromC(given.Find(PMIX_EVENT_CUSTOM_RANGE)->value);
+    const auto procs = range_of.AsProcs();
+    for (const pmix_proc_t& proc : *procs) {
       told.push_back(FromC(proc));
     }
     return static_cast<pmix_status_t>(PMIX_OPERATION_SUCCEEDED);

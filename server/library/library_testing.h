@@ -40,7 +40,6 @@ template <typename Derived>
 class WithUpcalls : public testing::Test {
  protected:
   WithUpcalls() {
-    current = static_cast<Derived*>(this);
     upcalls().Open(&loop_);
     EXPECT_TRUE(jobs_.AddJob(JobOfTwoNodes("job")).ok());
     jobs_.AddClient({"job", 0}, 7, 8, this);
@@ -51,6 +50,9 @@ class WithUpcalls : public testing::Test {
     upcalls().Close();
     current = nullptr;
   }
+
+  // Not while it is constructed: it is no Derived yet.
+  void SetUp() override { current = static_cast<Derived*>(this); }
 
   static Upcalls& upcalls() { return Upcalls::OfProcess(); }
   // What has been posted, and what follows from that.

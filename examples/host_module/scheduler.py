@@ -70,6 +70,7 @@ class Scheduler(rpc.HostModuleServicer):
         self.jobs = {}                             # by overlay and request
         self.next_id = int(time.time())            # names of jobs, over restarts too
         self.agents = {}                           # by overlay: queue of its stream
+        self.unanswered = {}                       # commands, by their number
         self.taken = collections.defaultdict(int)  # reports, by incarnation
         self.next_command = 0
         self.last_command = pb.HostMessage()
@@ -301,9 +302,13 @@ class Scheduler(rpc.HostModuleServicer):
             if key in self.agents:
                 self.agents[key].put(None)  # the new one takes its place
             self.agents[key] = out
+            again = list(self.unanswered.values())
         out.put(pb.HostMessage(hello=pb.HostHello(
             incarnation=overlay.incarnation,
             acknowledged=self.taken[overlay.incarnation])))
+        # They may have been lost with the agent before; none is executed twice.
+        for message in again:
+            out.put(message)
         reader = threading.Thread(target=self.read, daemon=True, args=(
             key, overlay.incarnation, messages, out))
         reader.start()
@@ -323,6 +328,7 @@ class Scheduler(rpc.HostModuleServicer):
                     out.put(pb.HostMessage(acknowledge=pb.Acknowledge(
                         sequence=message.report.sequence)))
                 elif kind == "result":
+                    self.unanswered.pop(message.result.command_id, None)
                     print(f"command {message.result.command_id}: "
                           f"{message.result.status} {message.result.message}", flush=True)
         except grpc.RpcError:
@@ -459,6 +465,7 @@ class Scheduler(rpc.HostModuleServicer):
 
     def send(self, message):
         with self.lock:
+            self.unanswered[message.command.command_id] = message
             for out in self.agents.values():
                 out.put(message)
 

@@ -27,8 +27,8 @@
 #include <string>
 #include <vector>
 
-#include "client/tools/gdb_output.h"
 #include "client/stacks/stack_tree.h"
+#include "client/tools/gdb_output.h"
 #include "pmix.h"
 
 extern char** environ;
@@ -237,8 +237,9 @@ bool Find(const std::string& nspace, std::vector<Process>* processes,
 
 std::string StatesText(const std::vector<Process>& processes) {
   std::string out;
+  const std::string host = Host();
   for (const Process& process : processes) {
-    out += "rank " + std::to_string(process.rank) + " on " + Host() +
+    out += "rank " + std::to_string(process.rank) + " on " + host +
            ", process " + std::to_string(process.pid) + ": " +
            PMIx_Proc_state_string(process.state) + "\n";
   }

@@ -1,5 +1,6 @@
 #include "server/library/blob.h"
 
+#include "common/slice.h"
 #include "common/wire.h"
 
 namespace canopy::library {
@@ -58,9 +59,7 @@ Result<std::vector<Bytes>> SplitBlobs(const Bytes& joined,
         return Status(kErrUnpackFailure, "malformed names of keys");
       }
     } else {
-      nodes.push_back(joined.Slice(
-          static_cast<size_t>(records.data() - joined.view().data()),
-          records.size()));
+      nodes.push_back(SliceOf(joined, records));
     }
     rest = in.rest();
   }

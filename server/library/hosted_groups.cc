@@ -11,6 +11,7 @@
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/core/collective/group_record.h"
+#include "server/core/named_procs.h"
 
 namespace canopy::library {
 namespace {
@@ -57,13 +58,6 @@ Result<std::optional<std::vector<ProcId>>> MembersIn(const InfoList& answer) {
   return std::optional(std::move(members));
 }
 
-bool Contains(const std::vector<ProcId>& members, const ProcId& proc) {
-  return std::ranges::any_of(members, [&](const ProcId& one) {
-    return one.nspace == proc.nspace &&
-           (one.rank == kRankWildcard || one.rank == proc.rank);
-  });
-}
-
 }  // namespace
 
 bool HostedGroups::IsOurs(const core::CollectiveUp& up) const {
@@ -98,7 +92,7 @@ Result<Bytes> HostedGroups::ResultOf(const core::CollectiveUp& up,
   if (*members) {
     result.missing = Expand(up.id.participants);
     std::erase_if(result.missing, [&](const ProcId& proc) {
-      return Contains(**members, proc);
+      return core::Names(**members, proc);
     });
   }
   TakeShared(answer, &result);

@@ -3,25 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "server/library/library_testing.h"
+
 namespace canopy::library {
 namespace {
 
-// Two nodes with two ranks each, of which the second is this one.
+// The second node is this one.
 registration::Registration TwoNodes(uint32_t self = 1) {
-  registration::Registration told;
-  told.job.nspace = "job";
-  told.job.apps.resize(1);
-  told.job.apps[0].num_procs = 4;
-  for (const char* name : {"n1", "n2"}) {
-    JobNode node;
-    node.name = name;
-    node.agent = static_cast<NodeId>(told.job.nodes.size());
-    told.job.nodes.push_back(node);
-  }
-  for (uint32_t node : {0u, 0u, 1u, 1u})
-    told.job.procs.push_back({node, 0, ""});
-  told.self_node = self;
-  return told;
+  return JobOfTwoNodes("job", self);
 }
 
 TEST(HostedJobs, NodesAreMembersOfTheOverlay) {

@@ -16,8 +16,9 @@
 
 namespace canopy::library {
 
-// Ranks 0 and 1 on this node, 2 and 3 on another.
-inline registration::Registration JobOfTwoNodes(const std::string& nspace) {
+// Ranks 0 and 1 on one node, 2 and 3 on another; `self`: which of them is this.
+inline registration::Registration JobOfTwoNodes(const std::string& nspace,
+                                                uint32_t self = 0) {
   registration::Registration told;
   told.job.nspace = nspace;
   told.job.apps.resize(1);
@@ -30,7 +31,7 @@ inline registration::Registration JobOfTwoNodes(const std::string& nspace) {
   }
   for (uint32_t node : {0u, 0u, 1u, 1u})
     told.job.procs.push_back({node, 0, ""});
-  told.self_node = 0;
+  told.self_node = self;
   return told;
 }
 

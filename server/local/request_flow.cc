@@ -106,8 +106,9 @@ void RequestFlow::NoteReattached(Connection& c,
 void RequestFlow::NoteRequest(Connection& c, const FrameHeader& header,
                               const core::Input& input) {
   const auto* fence = std::get_if<core::CollectiveArrived>(&input);
-  if (fence != nullptr) NoteConnect(c, header.tag, *fence);
-  if (fence == nullptr || fence->op != core::CollectiveOp::kFence ||
+  if (fence == nullptr) return;
+  NoteConnect(c, header.tag, *fence);
+  if (fence->op != core::CollectiveOp::kFence ||
       !IsWholeJob(c.proc.nspace, fence->participants)) {
     return;
   }

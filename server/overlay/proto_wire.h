@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/slice.h"
 
 namespace canopy::overlay::wire {
 
@@ -249,10 +250,7 @@ struct ReadContext {
   const Bytes* bytes = nullptr;
   size_t elements = 0;
 
-  Bytes Share(std::string_view part) const {
-    if (part.empty()) return Bytes();
-    return bytes->Slice(part.data() - bytes->view().data(), part.size());
-  }
+  Bytes Share(std::string_view part) const { return SliceOf(*bytes, part); }
 };
 
 template <typename M>

@@ -329,22 +329,9 @@ constexpr Row kRows[] = {
     {PMIX_REQUESTOR_IS_CLIENT, Accept, false},
 };
 
-// Of attributes that are known and not honoured.
-struct Reason {
-  std::string_view key;  // or what it begins with
-  std::string_view why;
-};
-
-constexpr char kAllocation[] = "pmix.alloc.";
-constexpr Reason kReasons[] = {
-    {kAllocation, "the nodes of the overlay are the allocation"},
-};
-
-std::string WhyNot(std::string_view key) {
-  const auto* const reason = std::ranges::find_if(
-      kReasons, [key](const Reason& r) { return key.starts_with(r.key); });
-  return reason == std::end(kReasons) ? std::string()
-                                      : ": " + std::string(reason->why);
+// Those that are known and not honoured here.
+bool IsForScheduler(const pmix_info_t& info) {
+  return KeyOf(info).starts_with("pmix.alloc.");
 }
 
 bool AsksForNothing(const pmix_info_t& info) {
@@ -353,21 +340,18 @@ bool AsksForNothing(const pmix_info_t& info) {
 
 Status Ignore(const pmix_info_t& info, SpawnCall* call) {
   const std::string key = Printable(KeyOf(info));
-  const bool known = !WhyNot(KeyOf(info)).empty();
+  const bool known = IsForScheduler(info);
   if (known && AsksForNothing(info)) return Status();
   if (MustHonour(info.flags)) {
-    return Status(kErrNotSupported, "attribute " + key +
-                                        " is required and not supported" +
-                                        WhyNot(KeyOf(info)));
+    return Status(
+        kErrNotSupported,
+        "attribute " + key + " is required and not supported" +
+            (known ? ": the nodes of the overlay are the allocation" : ""));
   }
   if (std::ranges::count(call->ignored, key) == 0) {
     call->ignored.push_back(key);
   }
   return Status();
-}
-
-bool IsForScheduler(const pmix_info_t& info) {
-  return KeyOf(info).starts_with(kAllocation);
 }
 
 void LeaveToScheduler(const pmix_info_t& info, SpawnCall* call) {

@@ -11,11 +11,11 @@
 #include "server/core/event/event_cache.h"
 #include "server/core/event/event_info.h"
 #include "server/core/event/lifecycle.h"
+#include "server/core/named_procs.h"
 
 namespace canopy::core {
 namespace {
 
-constexpr int kDebuggerRelease = -3;
 constexpr int kReadyForDebug = -58;
 
 constexpr int kSignalContinue = 18;  // SIGCONT
@@ -73,13 +73,6 @@ EventRaised ReadyEvent(const Job& job, const std::string& breakpoint) {
   event.source = {job.nspace(), kRankWildcard};
   event.info = InfoOf(job.nspace(), breakpoint);
   return event;
-}
-
-bool Names(const std::vector<ProcId>& targets, const ProcId& proc) {
-  return std::ranges::any_of(targets, [&](const ProcId& target) {
-    return target.nspace == proc.nspace &&
-           (target.rank == kRankWildcard || target.rank == proc.rank);
-  });
 }
 
 // Whether a release reaches that process.

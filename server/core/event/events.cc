@@ -6,6 +6,7 @@
 
 #include "common/status.h"
 #include "server/core/event/lifecycle.h"
+#include "server/core/named_procs.h"
 
 namespace canopy::core {
 namespace {
@@ -16,18 +17,8 @@ bool StaysHere(uint8_t range) {
          r == DataRange::kRm;
 }
 
-// Whether it is one of the targets that the event names.
-bool IsTarget(const ProcId& proc, const EventMessage& message) {
-  return std::ranges::any_of(message.targets, [&](const ProcId& target) {
-    return target.nspace == proc.nspace &&
-           (target.rank == kRankWildcard || target.rank == proc.rank);
-  });
-}
-
-// What frees processes from a debugger for whom it does not say: it frees those
-// that wait, and must not free those of later jobs.
-constexpr int kDebuggerRelease = -3;
-
+// A release from a debugger that does not say whom it is for frees those that
+// wait, and must not free those of later jobs.
 bool MayBeKept(const EventMessage& message) {
   const auto range = static_cast<DataRange>(message.range);
   const bool frees_all = message.status == kDebuggerRelease &&
@@ -246,10 +237,10 @@ bool Events::MaySee(const ProcId& receiver, const EventMessage& message) const {
     case DataRange::kNamespace:
       return receiver.nspace == message.source.nspace;
     case DataRange::kCustom:
-      return IsTarget(receiver, message);
+      return Names(message.targets, receiver);
     case DataRange::kSession: {
       const bool by_agent = (message.request & kAgentsEvent) != 0;
-      if (by_agent && IsTarget(receiver, message)) return false;
+      if (by_agent && Names(message.targets, receiver)) return false;
       const Job* from = jobs_.Find(message.source.nspace);
       const Job* to = jobs_.Find(receiver.nspace);
       return from == nullptr || to == nullptr ||

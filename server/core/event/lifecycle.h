@@ -15,6 +15,7 @@
 namespace canopy::core {
 
 // PMIx status codes of the events, beside those of common/status.h.
+inline constexpr int kDebuggerRelease = -3;
 inline constexpr int kEventJobEnd = -145;
 inline constexpr int kEventLaunchComplete = -174;
 inline constexpr int kErrJobTermWoSync = -185;

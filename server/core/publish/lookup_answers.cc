@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/slice.h"
 #include "common/wire.h"
 #include "server/core/journal_key.h"
 
@@ -76,9 +77,7 @@ void LookupAnswers::Recover(const std::string& nspace,
   answer.status = static_cast<int>(value.Int());
   const std::string_view payload = value.String();
   if (!key.done() || !value.done() || slot >= kMaxLookupAnswers) return;
-  const auto at =
-      static_cast<size_t>(payload.data() - record.value.view().data());
-  answer.payload = record.value.Slice(at, payload.size());
+  answer.payload = SliceOf(record.value, payload);
   Process& process = processes_[proc];
   process.stored = std::max(process.stored, slot + 1);
   process.recovered[answer.request] = std::move(answer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/slice.h"
 #include "common/status.h"
 #include "common/wire.h"
 
@@ -200,7 +201,7 @@ std::optional<Publication> DecodePublication(const Bytes& bytes) {
   p.reader.node = r.Uint32();
   const std::string_view value = r.String();
   if (!r.done()) return std::nullopt;
-  p.value = bytes.Slice(value.data() - bytes.view().data(), value.size());
+  p.value = SliceOf(bytes, value);
   return p;
 }
 

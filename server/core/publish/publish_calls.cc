@@ -8,6 +8,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/required.h"
+#include "common/slice.h"
 #include "common/status.h"
 
 namespace canopy::core {
@@ -159,14 +160,26 @@ int ReadOwner(const Info&, PublishCall*) { return kSuccess; }
 struct Directive {
   std::string_view key;
   int (*read)(const Info&, PublishCall*);
+  // In its place where nothing is published.
+  int (*read_of_search)(const Info&, PublishCall*) = nullptr;
 };
 
 constexpr Directive kDirectives[] = {
-    {"pmix.range", ReadRange},     {"pmix.persist", ReadPersistence},
-    {"pmix.timeout", ReadTimeout}, {"pmix.wait", ReadWait},
-    {"pmix.evrange", ReadMembers}, {"pmix.aperms", ReadPermissions},
-    {"pmix.euid", ReadOwner},      {"pmix.egid", ReadOwner},
+    {"pmix.range", ReadRange, ReadSearchRange},
+    {"pmix.persist", ReadPersistence},
+    {"pmix.timeout", ReadTimeout},
+    {"pmix.wait", ReadWait},
+    {"pmix.evrange", ReadMembers},
+    {"pmix.aperms", ReadPermissions},
+    {"pmix.euid", ReadOwner},
+    {"pmix.egid", ReadOwner},
 };
+
+int ReadDirective(const Directive& directive, const Info& info, bool has_data,
+                  PublishCall* call) {
+  const bool searches = !has_data && directive.read_of_search != nullptr;
+  return (searches ? directive.read_of_search : directive.read)(info, call);
+}
 
 bool IsReserved(std::string_view key) { return key.starts_with("pmix."); }
 
@@ -178,8 +191,7 @@ int ReadOther(const Bytes& all, const Info& info, bool has_data,
     return kSuccess;
   }
   if (info.key.empty() || info.key.size() > kMaxKeyLen) return kErrBadParam;
-  const auto at = static_cast<size_t>(info.value.data() - all.view().data());
-  call->data.emplace_back(info.key, all.Slice(at, info.value.size()));
+  call->data.emplace_back(info.key, SliceOf(all, info.value));
   return kSuccess;
 }
 
@@ -196,14 +208,9 @@ int ReadCall(const Bytes& bytes, bool has_data, PublishCall* call) {
     if (!ReadInfo(in, &info)) return kErrBadParam;
     const auto* directive =
         std::ranges::find(kDirectives, info.key, &Directive::key);
-    int status = kSuccess;
-    if (!has_data && info.key == "pmix.range") {
-      status = ReadSearchRange(info, call);
-    } else if (directive != std::end(kDirectives)) {
-      status = directive->read(info, call);
-    } else {
-      status = ReadOther(bytes, info, has_data, call);
-    }
+    const int status = directive != std::end(kDirectives)
+                           ? ReadDirective(*directive, info, has_data, call)
+                           : ReadOther(bytes, info, has_data, call);
     if (status != kSuccess) return status;
   }
   const bool lists_members =

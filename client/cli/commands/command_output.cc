@@ -7,6 +7,7 @@
 #include "client/cli/base/command.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/tool.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 #include "common/string_util.h"
@@ -81,10 +82,10 @@ int OutputCommand(const CommandLine& line) {
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
-  std::string job = shared.words[0];
-  const Result<v1::Context> context = FindOverlay(shared.context, &job);
-  if (!context.ok()) return Fail(context.status());
-  return ExecuteTool(*context, {"output", job, options.ranks, options.flags()});
+  const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
+  if (!job.ok()) return Fail(job.status());
+  return ExecuteTool(job->overlay.context,
+                     {"output", job->nspace, options.ranks, options.flags()});
 }
 
 int AttachCommand(const CommandLine& line) {
@@ -113,11 +114,11 @@ int AttachCommand(const CommandLine& line) {
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   options.follow = true;
-  std::string job = shared.words[0];
-  const Result<v1::Context> context = FindOverlay(shared.context, &job);
-  if (!context.ok()) return Fail(context.status());
+  const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
+  if (!job.ok()) return Fail(job.status());
   return ExecuteTool(
-      *context, {"attach", job, options.ranks, options.flags(), reader, key});
+      job->overlay.context,
+      {"attach", job->nspace, options.ranks, options.flags(), reader, key});
 }
 
 }  // namespace canopy::cli

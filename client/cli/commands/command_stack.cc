@@ -1,11 +1,7 @@
 // stack: where in their program the ranks of a job are.
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,39 +9,16 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
+#include "client/cli/base/program_output.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/stacks.h"
-#include "client/cli/context/context_choice.h"
-#include "client/cli/control/context_target.h"
-#include "client/cli/control/job_names.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
-#include "common/posix/read_to_end.h"
-
-extern char** environ;
 
 namespace canopy::cli {
 namespace {
-
-// `canopy debug` by this program, with its standard output to `out`.
-Result<pid_t> Start(const std::vector<std::string>& command, int out) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) {
-    argv.push_back(const_cast<char*>(word.c_str()));
-  }
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, nullptr,
-                                argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) return pid;
-  return Status(kErrJobSysOpFailed,
-                std::string("cannot start a process: ") + strerror(error));
-}
 
 int Print(const tools::StackReport& report) {
   for (const std::string& error : report.errors) PrintError(error);
@@ -65,20 +38,11 @@ Result<tools::StackReport> StacksOf(const std::string& context,
                   ProgramBeside("CANOPY_STACKS", "canopy-stacks")});
   command.push_back(nspace);
   if (threads) command.emplace_back("--threads");
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) {
-    return Status(kErrJobSysOpFailed, strerror(errno));
-  }
-  Result<pid_t> pid = Start(command, fds[1]);
-  close(fds[1]);
-  const std::string output = pid.ok() ? ReadToEnd(fds[0]) : "";
-  close(fds[0]);
-  if (!pid.ok()) return pid.status();
-  int status = 0;
-  while (waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  tools::StackReport report = tools::ReadStacks(output, only);
-  if (status == 0 || !report.errors.empty()) return report;
+  const Result<ProgramOutput> output =
+      RunProgram("/proc/self/exe", std::move(command), /*quiet=*/false);
+  if (!output.ok()) return output.status();
+  tools::StackReport report = tools::ReadStacks(output->text, only);
+  if (output->status == 0 || !report.errors.empty()) return report;
   return Status(kErrJobFailedToLaunch,
                 "the stacks of job " + nspace + " could not be read");
 }
@@ -101,14 +65,10 @@ int StackCommand(const CommandLine& line) {
       1};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
-  Result<v1::Context> context = NeedContext(shared.context);
-  if (!context.ok()) return Fail(context.status());
-  Result<RootAgent> root = ConnectRoot(*context);
-  if (!root.ok()) return Fail(root.status());
-  Result<std::string> job = FindJob(&root->client, shared.words[0]);
+  const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  Result<tools::StackReport> report =
-      StacksOf(shared.context, *job, threads, {ranks.begin(), ranks.end()});
+  Result<tools::StackReport> report = StacksOf(
+      shared.context, job->nspace, threads, {ranks.begin(), ranks.end()});
   return report.ok() ? Print(*report) : Fail(report.status());
 }
 

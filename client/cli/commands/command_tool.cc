@@ -12,8 +12,7 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/tool.h"
 #include "client/cli/context/context_choice.h"
-#include "client/cli/control/context_target.h"
-#include "client/cli/control/job_names.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 
@@ -38,21 +37,14 @@ Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
     return Status(kErrBadParam,
                   "--rank wants the number of a rank, and a --job");
   }
-  return FindOverlay(shared.context, &subject->job);
+  if (subject->job.empty()) return NeedContext(shared.context);
+  Result<JobTarget> target = FindJobTarget(shared.context, subject->job);
+  if (!target.ok()) return target.status();
+  subject->job = std::move(target->nspace);
+  return std::move(target->overlay.context);
 }
 
 }  // namespace
-
-Result<v1::Context> FindOverlay(const std::string& context, std::string* job) {
-  Result<v1::Context> overlay = NeedContext(context);
-  if (!overlay.ok() || job->empty()) return overlay;
-  Result<RootAgent> root = ConnectRoot(*overlay);
-  if (!root.ok()) return root.status();
-  Result<std::string> found = FindJob(&root->client, *job);
-  if (!found.ok()) return found.status();
-  *job = *std::move(found);
-  return overlay;
-}
 
 int ExecuteTool(const v1::Context& context, std::vector<std::string> words) {
   const auto here = std::ranges::find_if(

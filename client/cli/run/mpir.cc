@@ -1,22 +1,15 @@
 #include "client/cli/run/mpir.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "client/cli/base/command.h"
+#include "client/cli/base/program_output.h"
 #include "client/cli/base/this_machine.h"
-#include "common/posix/read_to_end.h"
-#include "common/posix/unique_fd.h"
 #include "common/string_util.h"
 
 // What a debugger looks for by these names.
@@ -63,42 +56,14 @@ std::string OwnDirectory(const std::vector<std::string>& directories) {
   return "";
 }
 
-// What it prints; nothing when it can not be run, or fails. It has no signal
-// blocked, as this thread has.
+// What it prints; nothing when it can not be run, or fails.
 std::optional<std::string> RunTool(std::vector<std::string> words) {
   const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
   words.insert(words.begin(), program);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return std::nullopt;
-  const UniqueFd reader(fds[0]);
-  UniqueFd writer(fds[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes,
-                                argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  writer.Reset();
-  if (error != 0) return std::nullopt;
-  std::string out = ReadToEnd(reader.get());
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0) return std::nullopt;
-  return out;
+  Result<ProgramOutput> output =
+      RunProgram(program, std::move(words), /*quiet=*/true);
+  if (!output.ok() || output->status != 0) return std::nullopt;
+  return std::move(output->text);
 }
 
 // It is there until this program ends, as a debugger may look at any time.

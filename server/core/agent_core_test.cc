@@ -13,6 +13,7 @@
 #include "common/codec/encoder.h"
 #include "common/job.h"
 #include "common/status.h"
+#include "server/core/agent_core_testing.h"
 #include "server/core/core_testing.h"
 #include "server/core/event/lifecycle.h"
 #include "server/core/why.h"
@@ -22,27 +23,7 @@ namespace {
 
 constexpr TimeNs kMs = 1'000'000;
 
-// Agent 0 of 2, with both ranks of "job" here; clients 1 and 2.
-class AgentCoreTest : public testing::Test {
- protected:
-  AgentCoreTest() : core_(Config()) {
-    Step(LaunchRequested{JobOn("job", {0, 0})});
-    Step(LocalPrepared{"job", 0, ""});
-    Step(LocalStarted{"job", 2, 0, ""});
-    Step(ClientConnected{1, {"job", 0}});
-    Step(ClientConnected{2, {"job", 1}});
-  }
-  static CoreConfig Config() {
-    CoreConfig config;
-    config.node_names = {"a", "b"};
-    config.about = "me";
-    return config;
-  }
-  Actions Step(Input input) { return core_.Step(now_, std::move(input)); }
-
-  AgentCore core_;
-  TimeNs now_ = 0;
-};
+using AgentCoreTest = OneAgentTest;
 
 TEST_F(AgentCoreTest, StrangersAreShutOut) {
   for (const ProcId& proc :

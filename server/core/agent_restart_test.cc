@@ -13,6 +13,7 @@
 #include "common/job.h"
 #include "common/status.h"
 #include "server/core/agent_core.h"
+#include "server/core/agent_core_testing.h"
 #include "server/core/core_testing.h"
 #include "server/core/publish/publishing_testing.h"
 
@@ -21,24 +22,16 @@ namespace {
 
 constexpr TimeNs kMs = 1'000'000;
 
-// Agent 0 with both ranks of a job whose ranks may have two processes.
-class RestartCoreTest : public testing::Test {
+std::shared_ptr<const JobSpec> RestartableJob() {
+  auto job = std::make_shared<JobSpec>(*JobOn("job", {0, 0}));
+  job->max_restarts = 1;
+  return job;
+}
+
+// Its ranks may have two processes.
+class RestartCoreTest : public OneAgentTest {
  protected:
-  RestartCoreTest() : core_(Config()) {
-    auto job = std::make_shared<JobSpec>(*JobOn("job", {0, 0}));
-    job->max_restarts = 1;
-    Step(LaunchRequested{job});
-    Step(LocalPrepared{"job", 0, ""});
-    Step(LocalStarted{"job", 2, 0, ""});
-    Step(ClientConnected{1, {"job", 0}});
-    Step(ClientConnected{2, {"job", 1}});
-  }
-  static CoreConfig Config() {
-    CoreConfig config;
-    config.node_names = {"a", "b"};
-    return config;
-  }
-  Actions Step(Input input) { return core_.Step(now_, std::move(input)); }
+  RestartCoreTest() : OneAgentTest(RestartableJob()) {}
   Actions Exit(Rank rank, uint32_t incarnation) {
     return Step(
         LocalExits{"job", {{rank, 9, false, false, false, incarnation}}});
@@ -49,9 +42,6 @@ class RestartCoreTest : public testing::Test {
     in.request = request;
     return in;
   }
-
-  AgentCore core_;
-  TimeNs now_ = 0;
 };
 
 TEST_F(RestartCoreTest, AFenceWaitsForTheNextProcess) {

@@ -5,7 +5,7 @@ import signal
 import time
 
 import leftovers
-from harness import Failure, check
+from harness import check, until
 
 CONTEXT = "faults"
 HERE = ["run", "--context", CONTEXT, "--oversubscribe"]
@@ -35,18 +35,6 @@ def waiter(bench, hosts):
                 "-c", "echo up; read line; echo went on")
     held.job.wait_for("up\n", 2)
     return held
-
-
-def until(condition, what, seconds=20):
-    """Polls what only polling can tell."""
-    deadline = time.monotonic() + seconds
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        if time.monotonic() > deadline:
-            raise Failure(f"waited {seconds} s for {what}")
-        time.sleep(0.02)
 
 
 def nodes_of(bench):

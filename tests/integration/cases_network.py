@@ -4,8 +4,8 @@ import os
 import time
 
 import netns
-from cases_faults import Held, until
-from harness import FAMILIES, RUNTIME, check
+from cases_faults import Held
+from harness import FAMILIES, RUNTIME, check, until
 
 CONTEXT = "network"
 NODES = ["n1", "n2", "n3", "n4"]

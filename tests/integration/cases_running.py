@@ -34,11 +34,7 @@ def start(bench, *args):
 
 
 def until(there):
-    for _ in range(600):
-        if there():
-            return
-        time.sleep(0.05)
-    raise harness.Failure("does not come")
+    harness.until(there, "what is to come", 30)
 
 
 def commands(bench):

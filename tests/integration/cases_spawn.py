@@ -4,11 +4,10 @@ import os
 import re
 import signal
 import tempfile
-import time
 
 import cases_openpmix
 import cases_restart
-from harness import check
+from harness import check, until
 
 NODES = (1, 2, 4)
 
@@ -103,13 +102,6 @@ def restarted(bench, overlay, nodes):
              "child 1 of 2, parent 0, given yes"])
 
 
-def until(what, holds, seconds=30):
-    end = time.monotonic() + seconds
-    while not holds():
-        check(time.monotonic() < end, f"not in {seconds} s: {what}")
-        time.sleep(0.02)
-
-
 def without_launcher(bench, overlay, restart):
     """The launcher is killed: a job with PMIX_NOHUP goes on, the others end."""
     def running():
@@ -126,17 +118,17 @@ def without_launcher(bench, overlay, restart):
                           program(bench), "nohup", env={"SPAWN_PLACE": place})
         job.wait_for("spawned")
         goes_on = re.search(r"goes on: (\S+)", job.texts["out"].decode())[1]
-        until("its processes run", lambda: marked("ready"))
+        until(lambda: marked("ready"), "its processes to run", 30)
         check(len(running()) == 3, f"three jobs: {running()}")
         job.signal(signal.SIGKILL)
         job.finish(60)
-        until("it runs alone", lambda: running() == [goes_on])
+        until(lambda: running() == [goes_on], "it to run alone", 30)
         if restart:
             overlay.kill("node1")
             overlay.restart("node1")
             check(running() == [goes_on], f"it runs on: {running()}")
         let_go(place)
-        until("it is over", lambda: marked("through") and not running())
+        until(lambda: marked("through") and not running(), "its end", 30)
 
 
 def all_restarted(bench):

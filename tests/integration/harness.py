@@ -59,6 +59,18 @@ def check(condition, text):
         raise Failure(text)
 
 
+def until(condition, what, seconds=20):
+    """Polls what only polling can tell."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise Failure(f"waited {seconds} s for {what}")
+        time.sleep(0.02)
+
+
 class Result:
     def __init__(self, code, out, err, seconds):
         self.code, self.seconds = code, seconds

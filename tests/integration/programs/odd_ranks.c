@@ -12,20 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static pmix_proc_t self;
+#include "status_check.h"
+
 static const char *mode;
 
-static void fail(int line, const char *what, pmix_status_t status) {
-  fprintf(stderr, "%s, rank %u: line %d: %s: %s\n", mode, self.rank, line, what,
-          PMIx_Error_string(status));
-  exit(1);
-}
-#define CHECK_STATUS(call, wanted)                   \
-  do {                                               \
-    const pmix_status_t got = (call);                \
-    if (got != (wanted)) fail(__LINE__, #call, got); \
-  } while (0)
-#define CHECK_OK(call) CHECK_STATUS(call, PMIX_SUCCESS)
 #define CHECK_FAILS(call)                                \
   do {                                                   \
     const pmix_status_t got = (call);                    \

@@ -235,14 +235,27 @@ static void on_output(size_t handle, pmix_iof_channel_t channel,
   pthread_mutex_unlock(&lock);
 }
 
-static pmix_status_t pushed = 1; /* not yet */
+static pmix_status_t outcome = 1; /* not yet */
 
-static void on_pushed(pmix_status_t status, void *unused) {
+static void on_done(pmix_status_t status, void *unused) {
   (void)unused;
   pthread_mutex_lock(&lock);
-  pushed = status;
+  outcome = status;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&lock);
+}
+
+/* Of a call that was accepted with this status, and that calls on_done.
+ * Without a callback, 4.2.2 waits for itself in PMIx_IOF_push, and frees the
+ * request of PMIx_IOF_deregister in both of its threads. */
+static pmix_status_t outcome_of(pmix_status_t accepted) {
+  if (accepted != PMIX_SUCCESS) return accepted;
+  pthread_mutex_lock(&lock);
+  while (outcome > 0) pthread_cond_wait(&changed, &lock);
+  const pmix_status_t status = outcome;
+  outcome = 1;
+  pthread_mutex_unlock(&lock);
+  return status;
 }
 
 /* Each rank pulls what the next one writes; of ranks 0 and 1 there is one on
@@ -265,19 +278,16 @@ static void streams(void) {
   char text[] = "hello";
   pmix_byte_object_t bytes = {text, sizeof text - 1};
   if (self.rank < 2) {
-    /* Without a callback, 4.2.2 waits for itself. */
-    CHECK_OK(PMIx_IOF_push(&first, 1, &bytes, NULL, 0, on_pushed, NULL));
-    pthread_mutex_lock(&lock);
-    while (pushed > 0) pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    CHECK_OK(pushed);
+    CHECK_OK(outcome_of(
+        PMIx_IOF_push(&first, 1, &bytes, NULL, 0, on_done, NULL)));
   }
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
   char state[64];
   snprintf(state, sizeof state, "1 codes, %u pulls, hello typed", size / 2);
   state_becomes(state);
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
-  CHECK_OK(PMIx_IOF_deregister((size_t)handle, NULL, 0, NULL, NULL));
+  CHECK_OK(outcome_of(
+      PMIx_IOF_deregister((size_t)handle, NULL, 0, on_done, NULL)));
   CHECK_OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
   snprintf(state, sizeof state, "0 codes, %u pulls, hello typed", size / 2 - 1);

@@ -14,7 +14,7 @@ import time
 import cases_openpmix
 import harness
 import leftovers
-from harness import Failure, check
+from harness import Failure, check, until
 
 RANKS = 8
 LINES = 2000
@@ -103,9 +103,7 @@ class Overlay:
     def kill(self, node):
         pid = self.pid(node)
         os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + 10
-        while self.serves(pid, node):
-            check(time.monotonic() < deadline, "the agent does not die")
+        until(lambda: not self.serves(pid, node), "the agent's death", 10)
 
     def restart(self, node):
         agent = os.path.join(self.bench.prefix, "bin", "canopyd")
@@ -227,10 +225,8 @@ def down_unlinked(bench):
         bench.run("down", "--context", name).expect(
             out=[f"context {name} is down"])
         # It has agreed to end; a busy machine lets it exit a moment later.
-        deadline = time.monotonic() + 10
-        while os.path.exists(f"/proc/{new}") and time.monotonic() < deadline:
-            time.sleep(0.05)
-        check(not os.path.exists(f"/proc/{new}"), "the new agent goes on")
+        until(lambda: not os.path.exists(f"/proc/{new}"),
+              "the end of the new agent", 10)
     bench.case("restart: down before a new agent is linked", body, settle=5,
                since=before)
 
@@ -364,18 +360,15 @@ def older_launcher(bench, overlay):
     def jobs():
         return bench.json("ps", *context).get("jobs", [])
 
-    def wait(condition):
-        deadline = time.monotonic() + 30
-        while not condition():
-            check(time.monotonic() < deadline, f"jobs: {jobs()}")
     launcher = OlderLauncher(overlay.directory("node1"), "/bin/sleep", "1000")
-    wait(lambda: [job["phase"] for job in jobs()] == ["running"])
+    until(lambda: [job["phase"] for job in jobs()] == ["running"],
+          "the job to run")
     pid = overlay.pid("node1")
     bench.run("up", "--replace", *context).expect_refusal(
         1, "node 'node1'", "1 job(s)", "older", "canopy kill")
     check(len(jobs()) == 1 and overlay.pid("node1") == pid, "the job ended")
     launcher.socket.close()
-    wait(lambda: not jobs())
+    until(lambda: not jobs(), "the end of the job")
     bench.run("up", "--replace", *context).expect(out=["4 agents replaced"])
 
 
@@ -403,9 +396,7 @@ def away(bench, overlay):
     check("restarting" in said("node4"), "it is away: " + said("node4"))
     check("restarting" not in said("node2"), "it is there: " + said("node2"))
     overlay.restart("node4")
-    deadline = time.monotonic() + 20
-    while "restarting" in said("node4"):
-        check(time.monotonic() < deadline, "it is back: " + said("node4"))
+    until(lambda: "restarting" not in said("node4"), "the agent to be back")
 
 
 def foreign(bench, overlay, what, moment):
@@ -495,10 +486,8 @@ def commits_away(bench, overlay):
         job.wait_for("is ready", 2)
         overlay.kill("node2")
         go(steps, 1)
-        deadline = time.monotonic() + 30
-        while not os.path.exists(os.path.join(steps, "committed")):
-            check(time.monotonic() < deadline, "the commit waits for the agent")
-            time.sleep(0.01)
+        until(lambda: os.path.exists(os.path.join(steps, "committed")),
+              "the commit, which does not wait for the agent")
         overlay.restart("node2")
         go(steps, 2)
         job.wait_for("rank 0 has found it")

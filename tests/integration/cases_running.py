@@ -34,7 +34,7 @@ def start(bench, *args):
 
 
 def until(there):
-    harness.until(there, "what is to come", 30)
+    harness.until(there, "what is to come")
 
 
 def commands(bench):

@@ -11,7 +11,7 @@ import time
 import harness
 from cases_faults import shims_of
 from cases_restart import Overlay
-from harness import Failure, check
+from harness import Failure, check, until
 
 SCHEDULER = os.path.join(harness.ROOT, "examples/host_module/scheduler.py")
 BROKEN = os.path.join(harness.PROGRAMS, "broken_scheduler.py")
@@ -67,7 +67,7 @@ class Scheduler:
         before = len(self.lines)
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
-        wait(lambda: len(self.lines) > before, f"no answer to {words}")
+        until(lambda: len(self.lines) > before, f"the answer to {words}")
         return self.lines[before]
 
     def kill(self):
@@ -86,13 +86,6 @@ class Scheduler:
         return []
 
 
-def wait(true, text, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not true():
-        check(time.monotonic() < deadline, text)
-        time.sleep(0.02)
-
-
 def jobs(bench):
     return bench.json("ps", "--context", NAME).get("jobs", [])
 
@@ -108,7 +101,7 @@ def wait_jobs(bench, running, waiting):
                 phases.count("running") == running and
                 len(phases) == running + waiting)
     try:
-        wait(there, "")
+        until(there, "jobs")
     except Failure:
         raise Failure(f"not {running} jobs running and {waiting} queued, but "
                       f"{jobs(bench)}")
@@ -169,7 +162,7 @@ def queue(bench, scheduler):
     wait_jobs(bench, 1, 1)
     others[0].wait().end()
     others[1].wait().end()
-    wait(lambda: len(scheduler.accounted()) == before + 3, "no records of all")
+    until(lambda: len(scheduler.accounted()) == before + 3, "the records of all")
     check(all("exit=0" in line for line in scheduler.accounted()[before:]),
           scheduler.accounted())
 
@@ -217,9 +210,9 @@ def away(bench, scheduler):
     wait_jobs(bench, 1, 2)
     scheduler.kill()
     late = hello(bench, 1)
-    wait(lambda: len(queued(bench)) == 3 and
-         all("does not answer" in job["reason"] for job in queued(bench)),
-         "it is not said that the scheduler is away")
+    until(lambda: len(queued(bench)) == 3 and
+          all("does not answer" in job["reason"] for job in queued(bench)),
+          "the reason that the scheduler is away")
     held.end()
     time.sleep(0.3)
     check(len(queued(bench)) == 3, "a job runs without the scheduler")
@@ -280,14 +273,14 @@ def commanded(bench, scheduler):
     for verb in ("suspend", "resume", "kill"):
         check(": 0 " in scheduler.tell(verb, number), scheduler.lines[-1])
     job.finish().expect(code=128 + signal.SIGTERM, err=["its operator says so"])
-    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    until(lambda: len(scheduler.accounted()) == before + 1, "the record")
 
 
 def record_of_next(bench, scheduler, job):
     """What is accounted of a job that is to end."""
     before = len(scheduler.accounted())
     result = job.finish()
-    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    until(lambda: len(scheduler.accounted()) == before + 1, "the record")
     return result, dict(re.findall(r"(\w+)=(\S+)", scheduler.accounted()[-1]))
 
 
@@ -326,9 +319,9 @@ def accounted_once(bench, scheduler, end_of_root):
         else:
             scheduler.process.send_signal(signal.SIGCONT)
         before += 1
-        wait(lambda: len(scheduler.accounted()) >= before, "no record")
+        until(lambda: len(scheduler.accounted()) >= before, "the record")
     hello(bench, SLOTS).finish().expect()
-    wait(lambda: len(scheduler.accounted()) >= before + 1, "no record")
+    until(lambda: len(scheduler.accounted()) >= before + 1, "the record")
     lines = scheduler.accounted()
     check(len(lines) == before + 1, f"one too many: {lines[-4:]}")
     check(all("exit=0" in line and "cpu_ms=-" not in line
@@ -351,7 +344,7 @@ def launched(bench, scheduler):
     file = os.path.join(bench.work, "launched")
     check(": 0 " in scheduler.tell("launch", "/usr/bin/touch", file),
           scheduler.lines[-1])
-    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    until(lambda: len(scheduler.accounted()) == before + 1, "the record")
     check(os.path.exists(file), "it has not run")
     check("exit=0" in scheduler.accounted()[-1], scheduler.accounted())
     check(": 0 " not in scheduler.tell("kill", "nothing"), scheduler.lines[-1])
@@ -367,7 +360,7 @@ def once(bench, scheduler):
         file.write(f"echo ran >> {marks}\n")
     launched = scheduler.tell("launch", "/bin/sh", script)
     check(": 0 " in launched, launched)
-    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    until(lambda: len(scheduler.accounted()) == before + 1, "the record")
     killed_root(bench)
 
     def answered():
@@ -378,10 +371,10 @@ def once(bench, scheduler):
         time.sleep(0.5)
         return scheduler.lines[told:]
 
-    wait(answered, "no answer of the successor")
+    until(answered, "the answer of the successor")
     check(scheduler.lines[-1] == launched, f"{scheduler.lines[-1]} after {launched}")
     hello(bench, SLOTS).finish().expect()
-    wait(lambda: len(scheduler.accounted()) == before + 2, "no record")
+    until(lambda: len(scheduler.accounted()) == before + 2, "the record")
     with open(marks, encoding="utf-8") as file:
         check(file.read() == "ran\n", "it has run twice")
 
@@ -410,13 +403,13 @@ def batch(bench, scheduler):
     for restart in (lambda: replaced_agents(bench), lambda: killed_root(bench),
                     lambda: killed_root(bench), lambda: None):
         more = len(lines()) + 20
-        wait(lambda: len(lines()) > more, f"only {len(lines())} lines")
+        until(lambda: len(lines()) > more, "more lines")
         restart()
     with open(gate, "w", encoding="utf-8"):
         pass
-    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    until(lambda: len(scheduler.accounted()) == before + 1, "the record")
     check("exit=3" in scheduler.accounted()[-1], scheduler.accounted()[-1])
-    wait(lambda: lines()[-1].startswith("canopy: "), f"no end: {lines()[-2:]}")
+    until(lambda: lines()[-1].startswith("canopy: "), "the last line")
     text = [line for line in lines()[:-1] if line != "no more"]
     check(text == [f"line {i}" for i in range(len(text))] and
           len(lines()) == len(text) + 2, "lines are lost, or are there twice")
@@ -428,7 +421,7 @@ def drained(bench, scheduler):
     bench.run("status", "--context", NAME).expect(out=["drained: node2 (drained)"])
     before = len(scheduler.accounted())
     hello(bench, SLOTS - os.cpu_count()).finish().expect()
-    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    until(lambda: len(scheduler.accounted()) == before + 1, "the record")
     check("node2" not in scheduler.accounted()[-1], scheduler.accounted()[-1])
     job = hello(bench, SLOTS)
     wait_jobs(bench, 0, 1)
@@ -511,8 +504,8 @@ def many(bench, scheduler):
                                   for rank in range(2)),
           "some ranks have started twice, or not at all")
     wait_jobs(bench, 0, 0)
-    wait(lambda: len(scheduler.accounted()) >= before + len(results),
-         "not all jobs have records")
+    until(lambda: len(scheduler.accounted()) >= before + len(results),
+          "the records of all jobs")
     names = [line.split()[1] for line in scheduler.accounted()[before:]]
     check(len(names) == len(set(names)) == len(results), "a job has two records")
 

@@ -8,8 +8,8 @@ import signal
 import cases_openpmix
 import harness
 from cases_restart import Overlay
-from cases_scheduler import BROKEN, NAME, NODES, SCHEDULER, SLOTS, Scheduler, start, wait
-from harness import check
+from cases_scheduler import BROKEN, NAME, NODES, SCHEDULER, SLOTS, Scheduler, start
+from harness import check, until
 
 QUEUE_LIST = "pmix.qry.qlst"
 QUEUE_STATUS = "pmix.qry.qst"
@@ -162,7 +162,7 @@ def requeue(bench, scheduler):
     command(scheduler, 0, "kill", second)
     job.finish().expect(code=128 + signal.SIGTERM,
                         err=["is put back into the queue: for another"])
-    wait(lambda: 2 in attempts().values(), "no records of both attempts")
+    until(lambda: 2 in attempts().values(), "the records of both attempts")
 
 
 def not_requeued(bench, scheduler):
@@ -170,7 +170,7 @@ def not_requeued(bench, scheduler):
     command(scheduler, 0, "launch", "/bin/sleep", 100)
     command(scheduler, NOT_SUPPORTED, "requeue", number_of(scheduler))
     command(scheduler, 0, "kill", number_of(scheduler))
-    wait(lambda: "no jobs" in scheduler.tell("jobs"), "the job does not end")
+    until(lambda: "no jobs" in scheduler.tell("jobs"), "the end of the job")
     reader, writer = os.pipe()
     job = bench.start("run", "--context", NAME, "-n", 1, "sh", "-c",
                       "read word; echo has $word; sleep 100", stdin=reader)
@@ -224,8 +224,8 @@ def without(bench, scheduler):
     """A scheduler without the slot: it is said at once, and no other key's fault."""
     scheduler.kill()
     scheduler.start(NO_QUERY="1")
-    wait(lambda: f"query: {NOT_SUPPORTED}, 0 results" in ask(bench, QUEUE_LIST).out,
-         "it has answers")
+    until(lambda: f"query: {NOT_SUPPORTED}, 0 results" in ask(bench, QUEUE_LIST).out,
+          "an answer without results")
     ask(bench, QUEUE_LIST, "pmix.job.size").expect(
         out=[f"query: {PARTIAL_SUCCESS}, 1 results", "pmix.job.size=1"])
     ask(bench, TIME_REMAINING, how=("--timeout", 50)).expect(

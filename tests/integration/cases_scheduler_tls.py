@@ -7,9 +7,9 @@ import threading
 import time
 
 import netns
-from cases_scheduler import SCHEDULER, wait
+from cases_scheduler import SCHEDULER
 from cases_tls import Authority
-from harness import check
+from harness import check, until
 
 NAME = "scheduler-tls"
 # Of this machine, and no loopback address.
@@ -59,7 +59,7 @@ def waits(bench, *words):
         reason = jobs[0]["reason"] if jobs else ""
         return "does not answer" in reason and all(word in reason for word in words)
 
-    wait(said, f"the reason has no {words}")
+    until(said, f"a reason with {words}")
     bench.run("kill", "--context", NAME, bench.json(
         "ps", "--context", NAME)["jobs"][0]["nspace"]).expect()
     check(job.finish().code != 0, "a job has run")
@@ -112,7 +112,7 @@ class Listener:
 def nothing_in_clear(bench, listener):
     job = bench.start(*HELLO)
     job.wait_for("is queued:", stream="err")
-    wait(lambda: len(listener.said) > 2, "nobody calls")
+    until(lambda: len(listener.said) > 2, "calls")
     time.sleep(0.5)
     check(all(first[:1] in (b"", b"\x16") for first in listener.said),
           f"no TLS: {listener.said}")

@@ -59,7 +59,7 @@ def check(condition, text):
         raise Failure(text)
 
 
-def until(condition, what, seconds=20):
+def until(condition, what, seconds=30):
     """Polls what only polling can tell."""
     deadline = time.monotonic() + seconds
     while True:

@@ -32,7 +32,7 @@ class PublishingFaultsTest : public testing::Test {
     }
   }
   static Infos Data(const std::string& key, Persistence persistence) {
-    return Infos().Persist(persistence).Text(key, "value");
+    return Persisting(persistence).Text(key, "value");
   }
   PublishingAgents agents_{4};
 };
@@ -299,7 +299,7 @@ TEST_F(PublishingFaultsTest, ARepeatedCallIsExecutedOnce) {
 TEST_F(PublishingFaultsTest, WhatWasReadIsNotPublishedAgain) {
   const std::string key = KeyAt(2, 3);
   const Bytes once =
-      Infos().Persist(Persistence::kFirstRead).Text(key, "value").Take();
+      Persisting(Persistence::kFirstRead).Text(key, "value").Take();
   agents_.BeginPublish(kA0, once, 77);
   agents_.Run();
   ASSERT_EQ(agents_.StatusOf(77), kSuccess);
@@ -315,7 +315,7 @@ TEST_F(PublishingFaultsTest, WhatWasReadIsNotPublishedAgain) {
 TEST_F(PublishingFaultsTest, NorWhatIsReadBeforeItsPublisherIsBack) {
   const std::string key = KeyAt(2, 3);
   const Bytes once =
-      Infos().Persist(Persistence::kFirstRead).Text(key, "value").Take();
+      Persisting(Persistence::kFirstRead).Text(key, "value").Take();
   agents_.BeginPublish(kA0, once, 77);
   agents_.Run();
   ASSERT_EQ(agents_.StatusOf(77), kSuccess);
@@ -358,7 +358,7 @@ TEST_P(PublishingEveryFault, NothingIsLostDoubledOrStuck) {
     agents.AddJob("a", {0});
     agents.AddJob("b", {1});
     const Bytes once =
-        Infos().Persist(Persistence::kFirstRead).Text("once", "1").Take();
+        Persisting(Persistence::kFirstRead).Text("once", "1").Take();
     const Bytes wait = Infos().Number("pmix.wait", PMIX_INT, 0).Take();
     agents.BeginLookup(kB0, {"once"}, wait, 501);
     agents.BeginPublish(kA0, once, 502);

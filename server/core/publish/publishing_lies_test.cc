@@ -53,7 +53,7 @@ class PublishingLiesTest : public testing::Test {
   }
   void PublishOnce() {
     const Bytes info =
-        Infos().Persist(Persistence::kFirstRead).Text(key_, "value").Take();
+        Persisting(Persistence::kFirstRead).Text(key_, "value").Take();
     const RequestId request = agents_.BeginPublish(kA0, info);
     agents_.Run();
     ASSERT_EQ(agents_.StatusOf(request), kSuccess);

@@ -34,9 +34,8 @@ class PublishingTest : public testing::Test {
   }
   int Publish(const ProcId& proc, const std::string& key, uint8_t range,
               Persistence persistence = Persistence::kApp) {
-    return agents_.Publish(proc, Infos()
+    return agents_.Publish(proc, Persisting(persistence)
                                      .Range(range)
-                                     .Persist(persistence)
                                      .Text(key, key + " of " + ToString(proc)));
   }
   LookedUp LookupIn(const ProcId& proc, const std::string& key, uint8_t range) {

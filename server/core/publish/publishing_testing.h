@@ -19,9 +19,9 @@
 
 #include "common/bytes.h"
 #include "common/codec/decoder.h"
-#include "common/codec/encoder.h"
 #include "common/ids.h"
 #include "server/core/core_testing.h"
+#include "server/core/infos_testing.h"
 #include "server/core/job_table.h"
 #include "server/core/publish/publishing.h"
 #include "server/core/publish/rendezvous.h"
@@ -29,40 +29,11 @@
 
 namespace canopy::core {
 
-// Infos in codec form.
-class Infos {
- public:
-  Infos& Text(const std::string& key, const std::string& value) {
-    return Add(key, Value::String(value));
-  }
-  Infos& Number(const std::string& key, pmix_data_type_t type, uint64_t v) {
-    return Add(key, Value::Integer(type, v));
-  }
-  Infos& Range(uint8_t range) {
-    return Number("pmix.range", PMIX_DATA_RANGE, range);
-  }
-  Infos& Persist(Persistence persistence) {
-    return Number("pmix.persist", PMIX_PERSIST,
-                  static_cast<uint64_t>(persistence));
-  }
-  Infos& Add(const std::string& key, const Value& value, uint32_t flags = 0) {
-    rest_.PutString(key);
-    rest_.PutUint32(flags);
-    rest_.PutValue(value.raw());
-    ++count_;
-    return *this;
-  }
-  Bytes Take() {
-    Encoder out;
-    out.PutSize(count_);
-    out.PutRaw(rest_.Take());
-    return Bytes(out.Take());
-  }
-
- private:
-  size_t count_ = 0;
-  Encoder rest_;
-};
+// Directives that name how long data are kept.
+inline Infos Persisting(Persistence persistence) {
+  return Infos().Number("pmix.persist", PMIX_PERSIST,
+                        static_cast<uint64_t>(persistence));
+}
 
 struct LookedUp {
   int status = 0;

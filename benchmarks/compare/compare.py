@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Runs the same PMIx programs under Canopy, Open MPI's orterun and MPICH's
 mpiexec.hydra, one after the other in turns, and prints medians and ratios; or
-under two installations of Canopy; or under Debian's orterun with its own PMIx
-library and with Canopy's in its place.
+under two installations of Canopy; or under Debian's orterun or Slurm with its own
+PMIx library and with Canopy's in its place.
 
 Usage: compare.py [--quick] [--mode pin|free|both] [--library own|stock]
-                  [--prefix P] [--baseline P] [--host] [--json FILE]
+                  [--prefix P] [--baseline P] [--host [orterun|srun]] [--json FILE]
                   [--rounds N] [WORD...]
 With WORDs: only measurements whose name contains one of them. With --library
 stock the programs load Debian's OpenPMIx under Canopy as well. With --baseline
 another installation of Canopy takes the place of the other launchers. With
---host the column of Canopy is orterun's as well, whose server and programs have
-our library.
+--host the column of Canopy is orterun's as well, or that of Slurm's srun on one
+node, whose server and programs have our library.
 """
 import argparse
 import contextlib
@@ -37,6 +37,10 @@ RESULTS = "results.json"
 DEBIAN_PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 
 
+# Who can run a program that needs no more of its host than fences.
+PLAIN = ("canopy", "orterun", "srun")
+
+
 class Case:
     """One program with a number of ranks. `metrics` maps what a program
     reports (or "wall_ms" of the whole command) to the name of a row; of several
@@ -56,7 +60,7 @@ def fence(n, mode="none", count=200, nodes=0, label=None, **kw):
     label = label or f"fence {mode}, n={n}"
     return Case(label, n, ["fence", mode, str(count)],
                 {"p10_us": f"{label}: least 10%, us", "median_us": f"{label}: us"},
-                nodes=nodes, only=("canopy", "orterun"), **kw)
+                nodes=nodes, only=PLAIN, **kw)
 
 
 def pmi_fence(n, **kw):
@@ -80,13 +84,13 @@ def cases():
     # The server of a host in C: what 62 ranks more add to it.
     yield Case("memory server", 64, ["memory", "2"],
                {"server_rank_kb": "host's server, growth for each rank: KB"},
-               only=("host",), modes=("free",))
+               only=("host", "srun"), modes=("free",))
     yield from (fence(n) for n in (2, 8, 64))
     yield from (pmi_fence(n) for n in (2, 8, 64))
     label = "fence collect 1 KiB, n=64"
     yield Case(label, 64, ["fence", "collect", "600"],
                {"early_us": label + ": 10th, us", "late_us": label + ": 600th, us",
-                "median_us": label + ": us"}, only=("canopy", "orterun"))
+                "median_us": label + ": us"}, only=PLAIN)
     label = "fence collect a new 1 KiB, n=8"
     yield Case(label, 8, ["fence", "grow", "600"],
                {"early_us": label + ": 10th, us", "late_us": label + ": 600th, us"},
@@ -95,13 +99,13 @@ def cases():
                {"job_key_ns": "get job key: ns", "peer_key_ns": "get peer key: ns",
                 "absent_ns": "get absent, OPTIONAL: ns",
                 "first_touch_ns": "get 1 KiB, first touch: ns"},
-               only=("canopy", "orterun"))
+               only=PLAIN)
     for n in (1, 64):
         metrics = {"init_wall_us": f"init n={n}, slowest rank: wall us"}
         yield Case(f"init n={n}", n, ["init"], metrics, over=max,
-                   only=("canopy", "orterun"))
+                   only=PLAIN)
     yield Case("init cpu", 64, ["init"], {"init_cpu_us": "init n=64: CPU us"},
-               only=("canopy", "orterun"), modes=("pin",))
+               only=PLAIN, modes=("pin",))
     # orterun hangs now and then when many programs exit at once.
     yield from (launch(n, quick=n < 256,
                        only=("canopy", "hydra") if n > 64 else None)
@@ -236,7 +240,7 @@ class Comparison:
 
     def peers(self):
         if self.options.host:
-            return ("orterun",)
+            return (self.options.host,)
         return (("baseline",) if self.options.baseline
                 else ("orterun", "hydra"))
 
@@ -249,21 +253,34 @@ class Comparison:
     def is_of_these(self, case):
         """Some of the launchers that are compared can run it."""
         if self.options.host:
-            return (case.only is not None and case.uses_library and
-                    ("orterun" in case.only or "host" in case.only))
+            if case.only is None or not case.uses_library:
+                return False
+            if self.options.host == "srun":
+                return "srun" in case.only and not case.nodes
+            return "orterun" in case.only or "host" in case.only
         return case.only is None or any(
             name in case.only for name in
             (("canopy",) if self.options.baseline
              else ("canopy", "orterun", "hydra")))
 
-    def all_launchers(self, mode, nodes):
+    def hosts(self, pin, nodes, stack):
+        """A resource manager with our library, and with its own."""
+        library = os.path.join(self.prefix, "lib")
+        if self.options.host == "orterun":
+            yield launchers.Orterun(pin, nodes, library, "canopy")
+            yield launchers.Orterun(pin, nodes)
+            return
+        node = stack.enter_context(launchers.SlurmNode(pin))
+        yield launchers.Srun(pin, node, os.path.join(library, "libpmix.so.2"),
+                             "canopy")
+        yield launchers.Srun(pin, node)
+
+    def all_launchers(self, mode, nodes, stack):
         pin = PIN if mode == "pin" else []
         options = (["--inject", "never"] if self.options.library == "stock"
                    else [])
         if self.options.host:
-            yield launchers.Orterun(pin, nodes,
-                                    os.path.join(self.prefix, "lib"), "canopy")
-            yield launchers.Orterun(pin, nodes)
+            yield from self.hosts(pin, nodes, stack)
             return
         yield launchers.Canopy(self.prefix, pin, nodes, options)
         if self.options.baseline:
@@ -278,7 +295,7 @@ class Comparison:
     def measure(self, mode, chosen, nodes):
         with contextlib.ExitStack() as stack:
             ready = [stack.enter_context(launcher)
-                     for launcher in self.all_launchers(mode, nodes)]
+                     for launcher in self.all_launchers(mode, nodes, stack)]
             for turn in range(self.options.rounds):
                 for case in chosen:
                     if case.once and turn > 0:
@@ -286,7 +303,8 @@ class Comparison:
                     # Who is first meets other caches than who is second.
                     for launcher in ready if turn % 2 == 0 else ready[::-1]:
                         if self.runs_under(case, launcher):
-                            self.run(case, mode, launcher)
+                            with launcher.turn():
+                                self.run(case, mode, launcher)
 
     def measure_all(self):
         words = self.options.words
@@ -356,8 +374,9 @@ def options_of(words):
     parser.add_argument("--prefix", help="an installed Canopy (default: built)")
     parser.add_argument("--baseline",
                         help="an installed Canopy to compare with")
-    parser.add_argument("--host", action="store_true",
-                        help="orterun with our library, and with its own")
+    parser.add_argument("--host", nargs="?", choices=("orterun", "srun"),
+                        const="orterun",
+                        help="that one with our library, and with its own")
     parser.add_argument("--json", help="write the results there as well")
     parser.add_argument("--rounds", type=int, help="turns (3, with --quick 1)")
     parser.add_argument("words", nargs="*")

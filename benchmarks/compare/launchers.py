@@ -6,10 +6,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "tests", "integration"))
 import netns  # noqa: E402
+import slurm  # noqa: E402
 
 
 class Nodes:
@@ -67,7 +69,21 @@ class MemoryWatch:
         return self.first, self.most
 
 
-class Canopy:
+class Launcher:
+    """What the others have in common."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def turn(self):
+        """Around each of its runs."""
+        return contextlib.nullcontext()
+
+
+class Canopy(Launcher):
     # In the environment of our agents, to know them by.
     MARK = "CANOPY_COMPARE_AGENT"
 
@@ -129,7 +145,7 @@ class Canopy:
                            str(n)] + self.options + argv
 
 
-class Orterun:
+class Orterun(Launcher):
     """Open MPI's own launcher; nothing of it stays between two runs. With LIBRARY,
     the directory of a libpmix.so.2, that is its server's and the programs'."""
 
@@ -189,18 +205,86 @@ exec ip netns exec $space unshare -u sh -c 'hostname "$0"; eval "$*"' $space "$@
     cold_command = command
 
 
-class Hydra:
+class SlurmNode:
+    """A Slurm of one node with a CPU for each rank, for all who srun on it."""
+
+    CPUS = 64
+
+    def __init__(self, pin):
+        self.pinned = bool(pin)
+        self.spaces = netns.Namespaces(1)
+        self.cluster = slurm.Cluster(
+            self.spaces, tempfile.mkdtemp(prefix="bench-slurm-"), self.CPUS)
+
+    def __enter__(self):
+        self.spaces.__enter__()
+        # What is mounted later, the daemon and its steps see.
+        subprocess.run(["mount", "--make-rshared", "/"], check=True)
+        cpus = os.sched_getaffinity(0)
+        # Ranks are where the daemon is.
+        os.sched_setaffinity(0, {0} if self.pinned else cpus)
+        try:
+            self.cluster.start()
+        finally:
+            os.sched_setaffinity(0, cpus)
+        return self
+
+    def __exit__(self, *args):
+        self.cluster.end()
+        return self.spaces.__exit__(*args)
+
+
+class Srun(Launcher):
+    """Slurm's own launcher on a SlurmNode. With LIBRARY, a libpmix.so.2, that is
+    its plug-in's and the programs'."""
+
+    def __init__(self, pin, node, library=None, name="srun"):
+        self.name = name
+        self.pin = pin
+        self.cluster = node.cluster
+        self.library = library
+        self.variables = dict(node.cluster.env, PMIX_MCA_psec="native")
+        if library:
+            self.variables["LD_LIBRARY_PATH"] = os.path.dirname(library)
+
+    def turn(self):
+        return (self.cluster.plugin_with(self.library) if self.library
+                else contextlib.nullcontext())
+
+    def command(self, n, argv):
+        variables = [f"{name}={value}" for name, value in self.variables.items()]
+        return self.pin + ["env", *variables, "srun", "--quiet", "--mpi=pmix",
+                           "--nodes=1", "--ntasks", str(n)] + argv
+
+    @staticmethod
+    def watch_server(process):
+        """The memory of the daemon of the step that PROCESS has begun, which is
+        the newest."""
+        before = Srun._steps()
+        while process.poll() is None:
+            new = Srun._steps() - before
+            if new:
+                return MemoryWatch(max(new))
+            time.sleep(0.01)
+        raise RuntimeError("there was no slurmstepd")
+
+    @staticmethod
+    def _steps():
+        found = set()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), \
+                    open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+                if comm.read().strip() == "slurmstepd":
+                    found.add(int(pid))
+        return found
+
+
+class Hydra(Launcher):
     """MPICH's launcher; it speaks PMI-1 alone."""
     name = "hydra"
 
     def __init__(self, pin, nodes=None):
         self.pin = pin
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
     def command(self, n, argv):
         return self.pin + ["mpiexec.hydra", "-n", str(n)] + argv

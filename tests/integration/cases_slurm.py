@@ -184,10 +184,6 @@ def doctor(place):
         out=["Slurm job", f"{NODES} nodes"])
 
 
-# What Slurm's plug-in loads, by this path.
-PLUGINS_LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so"
-
-
 @contextlib.contextmanager
 def plugin_with_ours(bench):
     """For daemons that are started in the block, in this mount namespace alone.
@@ -195,13 +191,10 @@ def plugin_with_ours(bench):
     ours = os.path.join(bench.prefix, "lib", "libpmix.so.2")
     with tempfile.TemporaryDirectory(dir=bench.work) as directory:
         bench.skip.add(directory)
-        shutil.copy(os.path.realpath(PLUGINS_LIBRARY),
+        shutil.copy(os.path.realpath(slurm.PLUGINS_LIBRARY),
                     os.path.join(directory, "libpmix.so.2"))
-        subprocess.run(["mount", "--bind", ours, PLUGINS_LIBRARY], check=True)
-        try:
+        with slurm.Cluster.plugin_with(ours):
             yield directory
-        finally:
-            subprocess.run(["umount", PLUGINS_LIBRARY], check=True)
 
 
 def srun(place, *args, **more):

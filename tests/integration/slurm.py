@@ -11,7 +11,9 @@ import netns
 from harness import Failure
 
 CONTROLLER = "login"
-CPUS = 2  # of each node, whatever this machine has
+CPUS = 2  # of each node if nobody says more, whatever this machine has
+# What its plug-in for PMIx loads, by this path.
+PLUGINS_LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so"
 READY = 60  # seconds for the daemons to know each other
 
 # What this machine is not asked for: cgroups, accounting, a task plug-in. The
@@ -48,9 +50,11 @@ PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=
 
 
 class Cluster:
-    """SPACE are the namespaces, each one node; DIRECTORY is made and removed."""
+    """SPACE are the namespaces, each one node with that many CPUS; DIRECTORY is
+    removed."""
 
-    def __init__(self, space, directory):
+    def __init__(self, space, directory, cpus=CPUS):
+        self.cpus = cpus
         self.directory = directory
         self.space = space
         self.env = {"SLURM_CONF": os.path.join(directory, "slurm.conf")}
@@ -102,7 +106,7 @@ class Cluster:
                              address=f"{netns.SUBNET}.254")
         for i, name in enumerate(self.space.names):
             text += NODE.format(name=name, address=self.space.address(i),
-                                cpus=CPUS)
+                                cpus=self.cpus)
         text += PARTITION.format(nodes=",".join(self.space.names))
         with open(self.env["SLURM_CONF"], "w", encoding="utf-8") as file:
             file.write(text)
@@ -155,6 +159,18 @@ class Cluster:
             if gone or time.monotonic() > deadline:
                 raise Failure(f"Slurm: {problem}; ended: {gone}\n" + self.logs())
             time.sleep(0.1)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def plugin_with(library):
+        """What is started in the block has that library in the place of the one
+        that the plug-in, and programs that look for it there, load."""
+        subprocess.run(["mount", "--bind", library, PLUGINS_LIBRARY], check=True)
+        try:
+            yield
+        finally:
+            # Who has loaded it keeps it.
+            subprocess.run(["umount", "--lazy", PLUGINS_LIBRARY], check=True)
 
     def end(self):
         """The last started is the first to end: a node tells its controller."""

@@ -122,6 +122,60 @@ class HostTest : public testing::Test {
   }
 };
 
+pmix_status_t StartChild(const pmix_proc_t*, const pmix_info_t[], size_t,
+                         const pmix_app_t apps[], size_t,
+                         pmix_spawn_cbfunc_t done, void* cbdata) {
+  pmix_nspace_t nspace;
+  PMIX_LOAD_NSPACE(nspace, apps[0].cmd);
+  done(PMIX_SUCCESS, nspace, cbdata);
+  return PMIX_SUCCESS;
+}
+
+void TakeName(pmix_status_t status, pmix_nspace_t nspace, void* cbdata) {
+  static_cast<std::promise<std::string>*>(cbdata)->set_value(
+      status == PMIX_SUCCESS ? nspace : PMIx_Error_string(status));
+}
+
+TEST(Host, SpawnsByItsOwnFunction) {
+  pmix_server_module_t module = {};
+  module.spawn = StartChild;
+  ASSERT_EQ(PMIx_server_init(&module, nullptr, 0), PMIX_SUCCESS);
+  char command[] = "child";
+  pmix_app_t app = {};
+  app.cmd = command;
+  app.maxprocs = 1;
+  pmix_nspace_t nspace;
+  EXPECT_EQ(PMIx_Spawn(nullptr, 0, &app, 1, nspace), PMIX_SUCCESS);
+  EXPECT_STREQ(nspace, "child");
+  std::promise<std::string> told;
+  ASSERT_EQ(PMIx_Spawn_nb(nullptr, 0, &app, 1, TakeName, &told), PMIX_SUCCESS);
+  EXPECT_EQ(Await(&told), "child");
+  EXPECT_EQ(PMIx_Spawn(nullptr, 0, nullptr, 0, nspace), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+}
+
+TEST_F(HostTest, HasNoFunctionToSpawnWith) {
+  char command[] = "child";
+  pmix_app_t app = {};
+  app.cmd = command;
+  app.maxprocs = 1;
+  pmix_nspace_t nspace;
+  EXPECT_EQ(PMIx_Spawn(nullptr, 0, &app, 1, nspace), PMIX_ERR_NOT_SUPPORTED);
+}
+
+// Hosts ask their library who they are.
+TEST_F(HostTest, KnowsItsOwnName) {
+  pmix_value_t* raw = nullptr;
+  ASSERT_EQ(PMIx_Get(nullptr, PMIX_PROCID, nullptr, 0, &raw), PMIX_SUCCESS);
+  ASSERT_EQ(raw->type, PMIX_PROC);
+  const ProcId self = FromC(*raw->data.proc);
+  EXPECT_FALSE(self.nspace.empty());
+  PMIX_VALUE_RELEASE(raw);
+  ASSERT_EQ(PMIx_Get(nullptr, PMIX_RANK, nullptr, 0, &raw), PMIX_SUCCESS);
+  EXPECT_EQ(raw->data.rank, self.rank);
+  PMIX_VALUE_RELEASE(raw);
+}
+
 void Tell() {
   InfoList resources{
       {"site.key", Value::String("of all jobs")},
@@ -250,6 +304,31 @@ TEST_F(HostTest, OutputIsNoLongerNeededOnceItIsDelivered) {
   EXPECT_EQ(PMIx_server_IOF_deliver(nullptr, PMIX_FWD_STDOUT_CHANNEL, &bytes,
                                     nullptr, 0, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
+}
+
+void Deliver(pmix_iof_channel_t channel, std::string text) {
+  const pmix_proc_t source = ToC({kJob, 0});
+  const pmix_byte_object_t bytes = {text.data(), text.size()};
+  EXPECT_EQ(PMIx_server_IOF_deliver(&source, channel, &bytes, nullptr, 0,
+                                    nullptr, nullptr),
+            PMIX_OPERATION_SUCCEEDED);
+}
+
+TEST(Host, WhatIsDeliveredIsWrittenHereIfItSaysSo) {
+  for (const bool here : {true, false}) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    InfoList infos{{PMIX_IOF_LOCAL_OUTPUT, Value::Bool(here)}};
+    ASSERT_EQ(PMIx_server_init(nullptr, infos.mutable_data(), infos.size()),
+              PMIX_SUCCESS);
+    Deliver(PMIX_FWD_STDOUT_CHANNEL, "no whole");
+    Deliver(PMIX_FWD_STDERR_CHANNEL, "an error\n");
+    Deliver(PMIX_FWD_STDOUT_CHANNEL, " line");
+    ASSERT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(),
+              here ? "no whole line" : "");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), here ? "an error\n" : "");
+  }
 }
 
 TEST_F(HostTest, OutputIsStoppedAndGoesOn) {

@@ -29,6 +29,7 @@ constexpr std::string_view kHonoured[] = {PMIX_SERVER_NSPACE,
                                           PMIX_SINGLE_LISTENER,
                                           PMIX_TCP_DISABLE_IPV6,
                                           PMIX_HOMOGENEOUS_SYSTEM,
+                                          PMIX_IOF_LOCAL_OUTPUT,
                                           CANOPY_SERVER_MODULE_ENTRIES};
 
 Status Malformed(const pmix_info_t& info) {
@@ -83,6 +84,7 @@ Status ReadDirective(const pmix_info_t& info, ServerDirectives* out) {
   }
   if (key == PMIX_SERVER_TOOL_SUPPORT) out->tools = IsTrue(info);
   if (key == PMIX_SERVER_SYSTEM_SUPPORT) out->system = IsTrue(info);
+  if (key == PMIX_IOF_LOCAL_OUTPUT) out->local_output = IsTrue(info);
   const bool known = std::ranges::count(kHonoured, key) > 0;
   if (known || !IsRequired(info)) return Status();
   return Status(kErrNotSupported, std::string(key) + " is not supported");

@@ -22,6 +22,7 @@ TEST(ServerOptions, WhatAHostSays) {
             {PMIX_NODEID, Value::Uint32(7)},
             {PMIX_SERVER_TOOL_SUPPORT, Value::Bool(true)},
             {PMIX_SERVER_SYSTEM_SUPPORT, Value::Bool(true)},
+            {PMIX_IOF_LOCAL_OUTPUT, Value::Bool(true)},
             {PMIX_LAUNCHER_RENDEZVOUS_FILE, Value::String("/the/file")}});
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->self, (ProcId{"daemons", 3}));
@@ -32,6 +33,7 @@ TEST(ServerOptions, WhatAHostSays) {
   EXPECT_EQ(read->node_id, 7u);
   EXPECT_TRUE(read->tools);
   EXPECT_TRUE(read->system);
+  EXPECT_TRUE(read->local_output);
   EXPECT_EQ(read->rendezvous_file, "/the/file");
 }
 
@@ -44,6 +46,7 @@ TEST(ServerOptions, WithoutAWord) {
   EXPECT_FALSE(read->node_id.has_value());
   EXPECT_FALSE(read->tools);
   EXPECT_FALSE(read->system);
+  EXPECT_FALSE(read->local_output);
   EXPECT_EQ(read->rendezvous_file, "");
 }
 

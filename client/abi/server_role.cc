@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "client/abi/server_data.h"
@@ -20,6 +21,7 @@
 #include "client/events/event.h"
 #include "client/session/event_op.h"
 #include "client/session/lifecycle.h"
+#include "client/session/pulled_output.h"
 #include "common/codec/infos.h"
 #include "common/mutex.h"
 #include "common/values/info_list.h"
@@ -61,6 +63,15 @@ void WatchForks() {
   (void)registered;
 }
 
+// By the name of OpenPMIx's parameter, whose default is the same: a fence of
+// this node alone is not the host's.
+bool HostHasAllFences() {
+  const char* value = std::getenv("PMIX_MCA_pmix_server_fence_localonly_opt");
+  if (value == nullptr) return false;
+  const std::string_view text = value;
+  return text == "0" || text == "false" || text == "no";
+}
+
 // Appended to the file that CANOPY_SERVER_LOG names: hosts may have no standard
 // error.
 void Log(const core::LogLine& line) {
@@ -79,6 +90,21 @@ void RaiseHere(library::HostEvent event) {
   if (!call || !DecodeInfos(event.info.view(), &infos)) return;
   call.session().events().Raise(MakeEvent(event.status, std::move(event.source),
                                           event.range, std::move(infos)));
+}
+
+// To this process's own standard streams, by the thread for callbacks: it may
+// wait for whoever reads them.
+std::function<void(const library::DeliveredOutput&)> WriteHere() {
+  PulledOutputOptions as_it_comes;
+  as_it_comes.format.raw = true;
+  auto writer = std::make_shared<PulledOutput>(as_it_comes, nullptr);
+  return [writer](const library::DeliveredOutput& output) {
+    const ApiCall call;
+    if (!call || output.data.empty()) return;
+    call.session().progress().Post([writer, output] {
+      writer->Add(output.source, output.channels, output.data.view());
+    });
+  };
 }
 
 // What the host's process notifies, for the processes that it serves.
@@ -104,6 +130,14 @@ int Distribute(const Notification& event, pmix_op_cbfunc_t cbfunc,
   return PMIX_SUCCESS;
 }
 
+int Spawn(std::string call, bool waits, Session::Spawned done) {
+  const ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (waits && server->InThread()) return PMIX_ERR_WOULD_BLOCK;
+  server->Spawn(Bytes(std::move(call)), std::move(done));
+  return PMIX_SUCCESS;
+}
+
 Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
                                        size_t entries,
                                        const ServerDirectives& directives) {
@@ -117,12 +151,14 @@ Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
   options.node_names = directives.node_names;
   options.node_id = directives.node_id;
   options.tools = directives.tools;
+  options.host_has_all_fences = HostHasAllFences();
   if (directives.tools) options.tool_files.own_directory = options.directory;
   if (directives.system) {
     options.tool_files.system_directory = directives.system_tmpdir;
   }
   options.tool_files.launcher_file = directives.rendezvous_file;
   options.raise = RaiseHere;
+  if (directives.local_output) options.write = WriteHere();
   options.log = Log;
   auto server = LibraryServer::Start(std::move(options));
   if (!server.ok()) return server.status();
@@ -141,7 +177,7 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
     Log({core::LogLine::Level::kError, running.status().message()});
     return running.code();
   }
-  InitServerSession(directives->self, Distribute);
+  InitServerSession(directives->self, {Distribute, Spawn});
   ServerData::Of().Open();
   g_role.running = running->release();
   g_role.server = g_role.running->server.get();
@@ -208,7 +244,7 @@ int FinalizeServer() {
   delete std::exchange(g_role.running, nullptr);
   {
     const ApiCall call;
-    if (call) call.session().set_distributor({});
+    if (call) call.session().set_own_server({});
   }
   return FinalizeLibrary(nullptr, 0);
 }

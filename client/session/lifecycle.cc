@@ -149,7 +149,7 @@ int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
   return PMIX_SUCCESS;
 }
 
-void InitServerSession(const ProcId& self, Session::Distributor distributor) {
+void InitServerSession(const ProcId& self, Session::OwnServer server) {
   WatchForks();
   const MutexLock lock(*g_library.mu);
   Session* session = g_library.session.load();
@@ -157,7 +157,7 @@ void InitServerSession(const ProcId& self, Session::Distributor distributor) {
     session = new Session(MakeServer(self), /*external_progress=*/false);
     g_library.session.store(session);
   }
-  session->set_distributor(std::move(distributor));
+  session->set_own_server(std::move(server));
   ++g_library.references;
 }
 

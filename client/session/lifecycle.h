@@ -32,7 +32,7 @@ bool LibraryInitialized();
 
 // PMIx_server_init: a session of a server, which has no agent, or the one that
 // there is. Counted together with InitLibrary; ended by FinalizeLibrary.
-void InitServerSession(const ProcId& self, Session::Distributor distributor);
+void InitServerSession(const ProcId& self, Session::OwnServer server);
 // PMIx_Progress_thread_stop: callbacks that are due run first. No effect within
 // a callback, for a thread of another name, and where the program drives
 // progress itself.

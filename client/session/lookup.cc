@@ -100,6 +100,13 @@ int Lookup::FindAboutProc(const JobView& job, const Target& target,
     *value = Value::String(target.nspace).Release();
     return PMIX_SUCCESS;
   }
+  // Also a server's, which has no other data of itself.
+  if (IsSelf({target.nspace, rank}) &&
+      (key == PMIX_PROCID || key == PMIX_RANK)) {
+    *value =
+        (key == PMIX_RANK ? Value::Rank(rank) : Value::Proc(self_)).Release();
+    return PMIX_SUCCESS;
+  }
   int status = PMIX_SUCCESS;
   switch (job.ReadProc(rank, key, value, &status)) {
     case Presence::kFound:

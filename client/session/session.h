@@ -78,13 +78,27 @@ class Session final : public SourcePlaces {
   // serves. Empty: this is no server.
   using Distributor =
       std::function<int(const Notification&, pmix_op_cbfunc_t, void* cbdata)>;
-  void set_distributor(Distributor distributor) {
-    const MutexLock lock(distributor_mutex_);
-    distributor_ = std::move(distributor);
+  // Of a server: asks its host to spawn what `call` says (as in a frame).
+  // Without an error `done` is called once, in a thread of the server; `waits`:
+  // the caller does nothing else until then.
+  using Spawned = std::function<void(int status, const std::string& nspace)>;
+  using Spawner =
+      std::function<int(std::string call, bool waits, Spawned done)>;
+  struct OwnServer {
+    Distributor distribute;
+    Spawner spawn;
+  };
+  void set_own_server(OwnServer server) {
+    const MutexLock lock(own_server_mutex_);
+    own_server_ = std::move(server);
   }
   Distributor distributor() {
-    const MutexLock lock(distributor_mutex_);
-    return distributor_;
+    const MutexLock lock(own_server_mutex_);
+    return own_server_.distribute;
+  }
+  Spawner spawner() {
+    const MutexLock lock(own_server_mutex_);
+    return own_server_.spawn;
   }
 
   // SourcePlaces.
@@ -111,8 +125,8 @@ class Session final : public SourcePlaces {
   JobFences fences_;
   KnownGroups groups_;
   GroupInvitations invitations_;
-  Mutex distributor_mutex_;
-  Distributor distributor_ CANOPY_GUARDED_BY(distributor_mutex_);
+  Mutex own_server_mutex_;
+  OwnServer own_server_ CANOPY_GUARDED_BY(own_server_mutex_);
   // After the barrier, whose counter the mailbox refers to.
   Commits commits_;
   // Last: their channels call the other parts as long as they exist.

@@ -1,7 +1,9 @@
 #include "client/session/spawn_op.h"
 
 #include <cstring>
+#include <future>
 #include <string>
+#include <utility>
 
 #include "common/codec/encoder.h"
 #include "common/ids.h"
@@ -32,7 +34,7 @@ int Check(const SpawnRequest& request) {
   return PMIX_SUCCESS;
 }
 
-int EncodeRequest(const SpawnRequest& request, std::string* frame) {
+int EncodeCall(const SpawnRequest& request, std::string* call) {
   const int rc = Check(request);
   if (rc != PMIX_SUCCESS) return rc;
   Encoder encoder;
@@ -45,21 +47,50 @@ int EncodeRequest(const SpawnRequest& request, std::string* frame) {
     encoder.PutElement(PMIX_APP, &app);
   }
   if (!encoder.ok()) return encoder.status().code();
-  WireWriter out;
-  out.String(encoder.Take());
-  *frame = out.Take();
+  *call = encoder.Take();
   return PMIX_SUCCESS;
 }
 
+std::string FrameOf(const std::string& call) {
+  WireWriter out;
+  out.String(call);
+  return out.Take();
+}
+
 // The name of the new job, or "".
-int TakeName(const Reply& reply, pmix_nspace_t nspace) {
+int TakeName(int status, const std::string& name, pmix_nspace_t nspace) {
   nspace[0] = '\0';
-  if (reply.status != PMIX_SUCCESS) return reply.status;
-  if (reply.payload.empty() || reply.payload.size() > kMaxNspaceLen) {
+  if (status != PMIX_SUCCESS) return status;
+  if (name.empty() || name.size() > kMaxNspaceLen) {
     return PMIX_ERR_UNPACK_FAILURE;
   }
-  memcpy(nspace, reply.payload.c_str(), reply.payload.size() + 1);
+  memcpy(nspace, name.c_str(), name.size() + 1);
   return PMIX_SUCCESS;
+}
+
+// The host of which this process runs the server.
+int SpawnByHost(const Session::Spawner& spawner, std::string call,
+                char* nspace) {
+  std::promise<int> result;
+  const int rc = spawner(std::move(call), /*waits=*/true,
+                         [&](int status, const std::string& name) {
+                           result.set_value(TakeName(status, name, nspace));
+                         });
+  return rc == PMIX_SUCCESS ? result.get_future().get() : rc;
+}
+
+int SpawnByHostAsync(Session& session, const Session::Spawner& spawner,
+                     std::string call, pmix_spawn_cbfunc_t cbfunc,
+                     void* cbdata) {
+  return spawner(
+      std::move(call), /*waits=*/false,
+      [&session, cbfunc, cbdata](int status, const std::string& name) {
+        session.progress().Post([=] {
+          pmix_nspace_t nspace;
+          const int rc = TakeName(status, name, nspace);
+          cbfunc(rc, nspace, cbdata);
+        });
+      });
 }
 
 }  // namespace
@@ -68,24 +99,31 @@ int SpawnJob(Session& session, const SpawnRequest& request, char* nspace) {
   pmix_nspace_t unwanted;
   if (nspace == nullptr) nspace = unwanted;
   nspace[0] = '\0';
-  std::string frame;
-  const int rc = EncodeRequest(request, &frame);
+  std::string call;
+  const int rc = EncodeCall(request, &call);
   if (rc != PMIX_SUCCESS) return rc;
+  if (const auto spawner = session.spawner()) {
+    return SpawnByHost(spawner, std::move(call), nspace);
+  }
   if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
-  return TakeName(session.channel()->Call(FrameType::kSpawn, frame), nspace);
+  const Reply reply = session.channel()->Call(FrameType::kSpawn, FrameOf(call));
+  return TakeName(reply.status, reply.payload, nspace);
 }
 
 int SpawnJobAsync(Session& session, const SpawnRequest& request,
                   pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
   if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-  std::string frame;
-  const int rc = EncodeRequest(request, &frame);
+  std::string call;
+  const int rc = EncodeCall(request, &call);
   if (rc != PMIX_SUCCESS) return rc;
+  if (const auto spawner = session.spawner()) {
+    return SpawnByHostAsync(session, spawner, std::move(call), cbfunc, cbdata);
+  }
   if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
   return session.channel()->CallAsync(
-      FrameType::kSpawn, frame, [=](const Reply& reply) {
+      FrameType::kSpawn, FrameOf(call), [=](const Reply& reply) {
         pmix_nspace_t nspace;
-        const int status = TakeName(reply, nspace);
+        const int status = TakeName(reply.status, reply.payload, nspace);
         cbfunc(status, nspace, cbdata);
       });
 }

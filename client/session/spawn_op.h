@@ -21,7 +21,8 @@ struct SpawnRequest {
 // Returns when all processes of the new job have started, or could not be:
 // PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_JOB_NO_EXE_SPECIFIED for an
 // application without a command, PMIX_ERR_UNREACH without an agent, else the
-// agents' status. `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of the
+// agents' status. In a server's own process its host is asked: that one's
+// status, or PMIX_ERR_WOULD_BLOCK in the thread in which it would answer. `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of the
 // job, or "" when there is none; null: the caller does not want it.
 int SpawnJob(Session& session, const SpawnRequest& request, char* nspace);
 

@@ -38,6 +38,8 @@ class HostOverlay : public OverlayPort {
     const HostedJobs* jobs = nullptr;
     const Arrivals* arrivals = nullptr;
     const OutsideKeys* outside = nullptr;
+    // Also those of processes of this node alone.
+    bool host_has_all_fences = false;
     // Reports what a local process has committed, or the next commit.
     std::function<void(const ProcId& proc)> await_commit;
     // Calls back in so many milliseconds.

@@ -130,6 +130,26 @@ TEST_F(HostOverlayTest, WithoutAFunctionAFenceOfThisNodeAloneSucceeds) {
   EXPECT_EQ(Down().status, kErrNotSupported);
 }
 
+TEST_F(HostOverlayTest, AFenceOfThisNodeAloneIsTheHostsOnlyIfItWantsAll) {
+  module_.fence_nb = [](const pmix_proc_t[], size_t, const pmix_info_t[],
+                        size_t, char*, size_t, pmix_modex_cbfunc_t, void*) {
+    ++current->asked_;
+    return static_cast<pmix_status_t>(PMIX_OPERATION_SUCCEEDED);
+  };
+  const core::CollectiveUp up =
+      Up(CollectiveOp::kFence, {{"job", 0}, {"job", 1}});
+  Send(up);
+  EXPECT_EQ(Down().status, kSuccess);
+  EXPECT_EQ(asked_, 0);
+  HostOverlay::Parts parts = Parts();
+  parts.host_has_all_fences = true;
+  HostOverlay asking(std::move(parts));
+  asking.Send({kSelf, kHost, up});
+  Run();
+  EXPECT_EQ(Got<core::CollectiveDown>().size(), 2u);
+  EXPECT_EQ(asked_, 1);
+}
+
 TEST_F(HostOverlayTest, AFenceBringsWhatOtherNodesCommit) {
   static std::string answer;
   answer = BlobOf(kFar, Kval("key")) + MakeBlob({});

@@ -180,15 +180,32 @@ void HostRequests::Unpublish(const HostCaller& caller,
 
 void HostRequests::Spawn(const HostCaller& caller,
                          const core::SpawnArrived& in) {
-  auto a = std::make_shared<Arguments>(caller);
+  const auto a = std::make_shared<Arguments>(caller);
   if (module_->spawn == nullptr) return Refuse(in, kErrNotSupported);
-  Decoder call(in.call.view());
-  call.set_memory_limit(kMaxDecoded);
-  if (!ReadInfos(&call, &a->infos) || !a->apps.Read(&call) || !call.done()) {
-    return Refuse(in, kErrUnpackFailure);
-  }
+  if (!ReadSpawn(in.call, a.get())) return Refuse(in, kErrUnpackFailure);
   AddUser(caller, &a->infos);
   AddRequestor(caller, &a->infos);
+  CallSpawn(a, [this, client = in.client, request = in.request](
+                   int status, const std::string& nspace) {
+    answer_(client, request, status, nspace);
+  });
+}
+
+void HostRequests::SpawnForHost(const ProcId& self, const Bytes& call,
+                                Spawned done) {
+  const auto a = std::make_shared<Arguments>(HostCaller{self});
+  if (module_->spawn == nullptr) return done(kErrNotSupported, "");
+  if (!ReadSpawn(call, a.get())) return done(kErrUnpackFailure, "");
+  CallSpawn(a, std::move(done));
+}
+
+bool HostRequests::ReadSpawn(const Bytes& call, Arguments* a) {
+  Decoder in(call.view());
+  in.set_memory_limit(kMaxDecoded);
+  return ReadInfos(&in, &a->infos) && a->apps.Read(&in) && in.done();
+}
+
+void HostRequests::CallSpawn(const Shared& a, Spawned done) {
   upcalls_->Call(
       a,
       [&](void* cbdata) {
@@ -196,11 +213,10 @@ void HostRequests::Spawn(const HostCaller& caller,
                               a->apps.data(), a->apps.size(), Upcalls::OnSpawn,
                               cbdata);
       },
-      [this, client = in.client, request = in.request](HostAnswer answer) {
+      [done = std::move(done)](const HostAnswer& answer) {
         const bool nameless =
             answer.status == kSuccess && answer.nspace.empty();
-        answer_(client, request, nameless ? kErrUnpackFailure : answer.status,
-                std::move(answer.nspace));
+        done(nameless ? kErrUnpackFailure : answer.status, answer.nspace);
       },
       TimeoutOf(a->infos));
 }

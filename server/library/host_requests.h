@@ -4,8 +4,11 @@
 #define CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "common/bytes.h"
+#include "common/ids.h"
 #include "pmix_server.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
@@ -38,6 +41,9 @@ class HostRequests {
   void Lookup(const HostCaller& caller, const core::LookupArrived& in);
   void Unpublish(const HostCaller& caller, const core::UnpublishArrived& in);
   void Spawn(const HostCaller& caller, const core::SpawnArrived& in);
+  // For the host's own process, with what it says alone.
+  using Spawned = std::function<void(int status, const std::string& nspace)>;
+  void SpawnForHost(const ProcId& self, const Bytes& call, Spawned done);
   void Query(const HostCaller& caller, const core::QueryArrived& in);
   void ControlJob(const HostCaller& caller, const core::HostCallArrived& in);
   // A call of HostOp::kPushInput.
@@ -45,6 +51,10 @@ class HostRequests {
 
  private:
   struct Arguments;
+  using Shared = std::shared_ptr<Arguments>;
+
+  static bool ReadSpawn(const Bytes& call, Arguments* a);
+  void CallSpawn(const Shared& a, Spawned done);
 
   // Of whatever arrived of a client.
   template <typename Arrived>

@@ -136,6 +136,36 @@ TEST_F(HostRequestsTest, ASpawnSaysWhoAsks) {
   EXPECT_EQ(heard_.FindBool(PMIX_REQUESTOR_IS_CLIENT), true);
 }
 
+// A host that spawns by its own library hears no more than it has said.
+TEST_F(HostRequestsTest, TheHostSpawnsForItself) {
+  int status = kSuccess;
+  std::string name;
+  const auto remember = [&](int got, const std::string& nspace) {
+    status = got;
+    name = nspace;
+  };
+  const ProcId self{"servers", 0};
+  requests_.SpawnForHost(self, ASpawn().call, remember);
+  EXPECT_EQ(status, kErrNotSupported);
+  module_.spawn = [](const pmix_proc_t* proc, const pmix_info_t infos[],
+                     size_t ninfo, const pmix_app_t[], size_t,
+                     pmix_spawn_cbfunc_t done, void* cbdata) {
+    current->heard_ = InfoList::FromC(infos, ninfo);
+    EXPECT_STREQ(proc->nspace, "servers");
+    pmix_nspace_t nspace;
+    PMIX_LOAD_NSPACE(nspace, "child");
+    done(PMIX_SUCCESS, nspace, cbdata);
+    return static_cast<pmix_status_t>(PMIX_SUCCESS);
+  };
+  requests_.SpawnForHost(self, ASpawn().call, remember);
+  Run();
+  EXPECT_EQ(status, kSuccess);
+  EXPECT_EQ(name, "child");
+  EXPECT_FALSE(heard_.Has(PMIX_PARENT_ID));
+  requests_.SpawnForHost(self, Bytes(std::string("no call")), remember);
+  EXPECT_EQ(status, kErrUnpackFailure);
+}
+
 TEST_F(HostRequestsTest, ASpawnWithoutANameIsNone) {
   module_.spawn = [](const pmix_proc_t*, const pmix_info_t[], size_t,
                      const pmix_app_t[], size_t, pmix_spawn_cbfunc_t done,

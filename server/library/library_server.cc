@@ -122,6 +122,8 @@ struct LibraryServer::Parts {
   facts::FactsReader facts;
   WatchedClients watched_local{&local, &arrivals};
   WatchedClients watched_openpmix{&openpmix, &arrivals};
+  // Of the host's own process.
+  HostRequests own_requests{&options.module, &Upcalls::OfProcess(), {}};
   NoJobs no_jobs;
   ModuleHost host{&options.module, &Upcalls::OfProcess(), &runtime};
 };
@@ -143,6 +145,7 @@ HostOverlay::Parts LibraryServer::Parts::OverlayParts() {
   parts.jobs = &jobs;
   parts.arrivals = &arrivals;
   parts.outside = &outside;
+  parts.host_has_all_fences = options.host_has_all_fences;
   parts.after = [this](int64_t ms, std::function<void()> what) {
     loop.AddTimer(ms * 1'000'000, std::move(what));
   };
@@ -505,8 +508,15 @@ void LibraryServer::Notify(core::EventRaised event, Done done) {
   });
 }
 
+void LibraryServer::Spawn(Bytes call, Spawned done) {
+  Run([this, call = std::move(call), done = std::move(done)] {
+    parts_->own_requests.SpawnForHost(parts_->options.self, call, done);
+  });
+}
+
 void LibraryServer::DeliverOutput(DeliveredOutput output, Done done) {
   Run([this, output = std::move(output), done = std::move(done)] {
+    if (parts_->options.write) parts_->options.write(output);
     done(parts_->output.Deliver(output));
   });
 }

@@ -14,12 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "pmix_server.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/log_line.h"
 #include "server/library/client_gate.h"
+#include "server/library/host_requests.h"
 #include "server/library/hosted_output.h"
 #include "server/openpmix/tool_file.h"
 #include "server/registration/registration.h"
@@ -36,9 +38,14 @@ struct LibraryServerOptions {
   std::vector<std::string> node_names;  // this node's, at least one
   std::optional<uint32_t> node_id;      // PMIX_NODEID, if the host has said it
   bool tools = false;                   // they may connect
+  // The host is asked also for fences of processes of this node alone.
+  bool host_has_all_fences = false;
   openpmix::ToolFilePlaces tool_files;  // by which they find it
   // An event that may have handlers in this process. The server's thread.
   std::function<void(HostEvent event)> raise;
+  // What the host delivers, for whom nobody else need ask. The server's thread;
+  // null: nothing to do.
+  std::function<void(const DeliveredOutput& output)> write;
   std::function<void(const core::LogLine&)> log;  // any thread
 };
 
@@ -84,6 +91,11 @@ class LibraryServer {
   // waits for a commit. kErrNotFound when there can be none.
   using Committed = std::function<void(int status, std::string blob)>;
   void GetCommitted(const ProcId& proc, Committed done);
+
+  // What the host's own process spawns, `call` as in core::SpawnArrived: a call
+  // of its function, with the name of the job when that has started.
+  using Spawned = HostRequests::Spawned;
+  void Spawn(Bytes call, Spawned done);
 
   // An event that the host raises for processes of this node.
   void Notify(core::EventRaised event, Done done);

@@ -1,6 +1,7 @@
 // output, attach: what a running job prints, and input for it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "client/cli/run/job_output.h"
 #include "client/tools/calls.h"
 #include "client/tools/commands.h"
+#include "client/tools/job_end.h"
 #include "client/tools/typed_input.h"
 #include "common/mutex.h"
 #include "common/string_util.h"
@@ -75,10 +77,15 @@ class Shown {
     }
   }
 
-  // Nothing follows, or nobody wants it any more.
-  void Stop() {
+  // Nobody wants any more of it.
+  void Detach() {
     const MutexLock lock(mu_);
+    detached_ = true;
     Finish();
+  }
+  bool detached() {
+    const MutexLock lock(mu_);
+    return detached_;
   }
 
   // Until then; lets go of unfinished lines meanwhile. False: nobody reads us.
@@ -129,6 +136,7 @@ class Shown {
   uint64_t dropped_ CANOPY_GUARDED_BY(mu_) = 0;
   bool no_reader_ CANOPY_GUARDED_BY(mu_) = false;
   bool over_ CANOPY_GUARDED_BY(mu_) = false;
+  bool detached_ CANOPY_GUARDED_BY(mu_) = false;
 };
 
 // The callback has no argument of ours. Not destroyed: it may be called until
@@ -174,18 +182,39 @@ int PullFailed(const Wanted& wanted, pmix_status_t status) {
   return Fail("output of " + wanted.nspace, status);
 }
 
-int Conclude() {
+// All has been shown; false: nobody has read it.
+bool AwaitOutput() {
   const bool read = g_shown->Await();
   if (const uint64_t dropped = g_shown->dropped(); dropped > 0) {
     Complain(std::to_string(dropped) +
              " bytes of output are missing: they came before, or faster than "
              "they were read");
   }
-  if (!read) return kExitFailure;
+  return read;
+}
+
+int Conclude() {
+  if (!AwaitOutput()) return kExitFailure;
   // An agent that is lost ends the output, too.
   std::vector<std::string> names;
   const pmix_status_t status = Namespaces(&names);
   return status == PMIX_SUCCESS ? 0 : Fail("the agent is gone", status);
+}
+
+// As the job does, which may go on when the ranks that were shown have ended.
+int ConcludeAsTheJob(const std::string& nspace) {
+  if (!AwaitOutput()) return kExitFailure;
+  if (g_shown->detached()) return 0;
+  for (bool is_over = false;;) {
+    if (const auto code = AwaitEnd(std::chrono::seconds(1))) return *code;
+    if (is_over) break;
+    std::vector<std::string> names;
+    const pmix_status_t status = Namespaces(&names);
+    if (status != PMIX_SUCCESS) return Fail("the agent is gone", status);
+    is_over = std::ranges::find(names, nspace) == names.end();
+  }
+  Complain(nspace + " is over, and nobody has told how it ended");
+  return kExitFailure;
 }
 
 // ------------------------------------------------------------------ input ---
@@ -248,14 +277,14 @@ void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
     }
     if (piece.detaches) {
       Complain("detached from " + nspace + ", which goes on");
-      return g_shown->Stop();
+      return g_shown->Detach();
     }
     if (status != PMIX_SUCCESS || piece.ends) break;
   }
   // The output goes on, until it ends or the key is typed.
   if (!input->AwaitKey()) return;
   Complain("detached from " + nspace + ", which goes on");
-  g_shown->Stop();
+  g_shown->Detach();
 }
 
 }  // namespace
@@ -277,6 +306,10 @@ int Attach(Words words) {
     return kExitUsage;
   }
   g_shown = new Shown(wanted);
+  if (const pmix_status_t status = WatchEnd(wanted.nspace);
+      status != PMIX_SUCCESS) {
+    return Fail("the end of " + wanted.nspace, status);
+  }
   const pmix_status_t puller = Pull(wanted);
   if (puller < 0) return PullFailed(wanted, puller);
   const std::string& to = words[3];
@@ -285,7 +318,7 @@ int Attach(Words words) {
     std::thread(Type, Pusher(wanted.nspace, to), &input, wanted.nspace)
         .detach();
   }
-  const int code = Conclude();
+  const int code = ConcludeAsTheJob(wanted.nspace);
   input.Restore();
   // The thread may be in a read.
   (void)PMIx_tool_finalize();

@@ -108,8 +108,8 @@ def much(bench):
     job.finish(120).expect()
 
 
-def forget(bench, name):
-    bench.run("wait", *WHERE, name).expect()
+def forget(bench, name, code=0):
+    bench.run("wait", *WHERE, name).expect(code)
     path = os.path.join(detached_files(), name + ".output")
     if os.path.exists(path):
         os.remove(path)
@@ -151,6 +151,32 @@ def attach_without_input(bench):
     for one in (attached, looking):
         one.finish().expect(out=[f"second {rank}" for rank in range(RANKS)])
     job.finish().expect()
+
+
+def attach_ends_as_the_job(bench):
+    """With its exit code, or that of its signal or its time limit; who leaves
+    it ends well."""
+    for limit, script, code in (
+            ([], "read x; exit 3", 3), ([], "read x; kill -9 $$", 137),
+            (["--timeout", 1], "sleep 600", 110)):
+        name = bench.run("run", *WHERE, "-n", 2, "--detach", "--stdin", "0",
+                         *limit, "sh", "-c",
+                         f'[ "$PMIX_RANK" = 0 ] || exit 0; {script}'
+                         ).expect().out.strip()
+        bench.run("attach", *WHERE, name, stdin=b"go\n").expect(code)
+        forget(bench, name, code)
+
+
+def attach_to_a_rank(bench):
+    """Its output ends before the job does."""
+    name = bench.run("run", *WHERE, "-n", 2, "--detach", "--stdin", "1", "sh",
+                     "-c", '[ "$PMIX_RANK" = 0 ] && echo out && exit 0; read x;'
+                     ' exit 5').expect().out.strip()
+    one = bench.start("attach", *WHERE, name, "--rank", 0, "--stdin", "none")
+    one.wait_for("out\n")
+    bench.run("attach", *WHERE, name, "--stdin", 1, stdin=b"go\n").expect(5)
+    one.finish().expect(5)
+    forget(bench, name, 5)
 
 
 def read_until(master, text, seconds=30):
@@ -272,6 +298,8 @@ def run(bench):
              "running output: from now": from_now,
              "running output: more than is kept": much,
              "running output: attach": attach,
+             "running output: attach ends as the job": attach_ends_as_the_job,
+             "running output: attach to a rank": attach_to_a_rank,
              "running output: attach without input": attach_without_input,
              "running output: attach on a terminal": attach_on_a_terminal,
              "running output: publish": publish,

@@ -106,7 +106,8 @@ int AttachCommand(const CommandLine& line) {
       "Prints the output of a running job until that is over, and gives it "
       "our\n"
       "input, if it was started by 'canopy run --detach --stdin' or is to be\n"
-      "given any. JOB is a name of 'canopy ps' or its end, such as 1.\n",
+      "given any. Ends with the job's exit code. JOB is a name of 'canopy ps'\n"
+      "or its end, such as 1.\n",
       std::move(table),
       1,
       1};

@@ -252,13 +252,25 @@ def tools(suite):
     which it ends."""
     job, nspace, directory = cases_tools.waiting_job(suite, suite.shape)
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
-    spawner = subprocess.run(
-        [suite.program("tools"), "1", "1", directory, nspace, "spawner"],
-        env=env, check=False, capture_output=True, timeout=60)
-    harness.Result(spawner.returncode, spawner.stdout, spawner.stderr,
-                   0).expect(out=["spawned "])
-    cases_running.until(lambda: len(suite.json(
-        "ps", "--context", suite.shape)["jobs"]) == 1)
+    where = ["--context", suite.shape]
+
+    def spawned_by(word):
+        spawner = subprocess.run(
+            [suite.program("tools"), "1", "1", directory, nspace, word],
+            env=env, check=False, capture_output=True, timeout=60)
+        return harness.Result(
+            spawner.returncode, spawner.stdout, spawner.stderr,
+            0).expect(out=["spawned "]).out.split()[-1]
+
+    def jobs():
+        return {one["nspace"] for one in suite.json("ps", *where)["jobs"]}
+
+    # The second ends with its tool, when the first has had time for it.
+    stays, goes = spawned_by("nohup"), spawned_by("spawner")
+    cases_running.until(lambda: goes not in jobs())
+    harness.check(stays in jobs(), "a job has ended in spite of PMIX_NOHUP")
+    suite.run("kill", *where, "--now", stays).expect()
+    cases_running.until(lambda: jobs() == {nspace})
     done = subprocess.run(
         [suite.program("tools"), "1", "1", directory, nspace], env=env,
         check=False, capture_output=True, timeout=60)

@@ -3,6 +3,7 @@
 // of the agent, and the job, whose processes wait until they are ended.
 // tools 1 1 DIRECTORY NAMESPACE twin: claims a name that is another tool's.
 // tools 1 1 DIRECTORY NAMESPACE spawner: spawns a job, and ends.
+// tools 1 1 DIRECTORY NAMESPACE nohup: the same, and the job is to go on.
 // tools 1 1 DIRECTORY NAMESPACE reader: looks up what another tool publishes.
 #include <dirent.h>
 #include <errno.h>
@@ -369,12 +370,14 @@ static int Reader(void) {
 // ---------------------------------------------------------------- spawns ---
 
 static pmix_nspace_t g_child;
+static bool g_nohup;  // what is spawned goes on without us
 
 static pmix_status_t Spawn(char **argv, bool output) {
   Directives with = Flag(PMIX_NOTIFY_COMPLETION);
   // Beside a job that has all slots.
   AddText(&with, PMIX_MAPBY, "slot:oversubscribe");
   if (output) AddFlag(&with, PMIX_FWD_STDOUT, true);
+  if (g_nohup) AddFlag(&with, PMIX_NOHUP, true);
   pmix_app_t app;
   PMIX_APP_CONSTRUCT(&app);
   app.cmd = argv[0];
@@ -458,7 +461,10 @@ int main(int argc, char **argv) {
   g_directory = argv[3];
   g_nspace = argv[4];
   if (argc > 5 && strcmp(argv[5], "reader") == 0) return Reader();
-  if (argc > 5 && strcmp(argv[5], "spawner") == 0) return Spawner();
+  g_nohup = argc > 5 && strcmp(argv[5], "nohup") == 0;
+  if (g_nohup || (argc > 5 && strcmp(argv[5], "spawner") == 0)) {
+    return Spawner();
+  }
   if (argc > 5) return -Init(Named("my.tool", 3));
   CHECK(mkdtemp(g_place) != NULL, "no directory: %d", errno);
   FindFile();

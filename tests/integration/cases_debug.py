@@ -126,6 +126,25 @@ def attaches(bench):
     job.finish().expect(137)
 
 
+def attaches_to_open_mpi(bench):
+    """The same with Open MPI, which goes on when it is let go."""
+    go_on = os.path.join(bench.work, "go-on-attached")
+    job, nspace = start(bench, bench.mpi("until"), RANKS, go_on)
+    job.wait_for("is ready", RANKS)
+    daemon = example(bench, "debugger_daemon")
+    looked_at(tool(bench, "attach", daemon, nspace).finish(120).expect(), RANKS)
+    with open(go_on, "w", encoding="utf-8"):
+        pass
+    job.finish().expect()
+
+
+def direct_with_open_mpi(bench):
+    daemon = example(bench, "debugger_daemon")
+    result = tool(bench, "direct", daemon, RANKS, bench.mpi("ring"),
+                  RANKS).finish(120).expect(out=["ready at pmix-init\n"])
+    looked_at(result, RANKS)
+
+
 def direct(bench, kind="ours"):
     """The debugger starts the job, stopped in PMIx_Init, and the daemons."""
     daemon = example(bench, "debugger_daemon", kind)
@@ -223,7 +242,9 @@ def run(bench):
              "debugger: stop in init of openpmix": stop_in_init_of_openpmix,
              "debugger: dies": debugger_dies,
              "debugger: attaches": attaches,
+             "debugger: attaches to open mpi": attaches_to_open_mpi,
              "debugger: direct": direct,
+             "debugger: direct with open mpi": direct_with_open_mpi,
              "debugger: direct with openpmix": direct_with_openpmix,
              "debugger: two at once": two_at_once,
              "debugger: indirect": indirect,

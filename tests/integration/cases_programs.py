@@ -45,7 +45,7 @@ def hpcc(bench, nodes, options=()):
     try:
         bench.run("run", *options, *place(nodes), "--oversubscribe",
                   "--map-by", "node", "--wdir", directory, "-n", 4, "hpcc",
-                  timeout=180).expect()
+                  timeout=600).expect()
         with open(os.path.join(directory, "hpccoutf.txt"),
                   encoding="utf-8") as file:
             report = file.read()

@@ -16,6 +16,7 @@
 #include "common/values/value_ops.h"
 #include "pmix.h"
 #include "pmix_server.h"
+#include "pmix_tool.h"
 
 namespace canopy::client {
 namespace {
@@ -122,6 +123,10 @@ class HostTest : public testing::Test {
   }
 };
 
+void Remember(pmix_status_t status, void* cbdata) {
+  static_cast<std::promise<int>*>(cbdata)->set_value(status);
+}
+
 pmix_status_t StartChild(const pmix_proc_t*, const pmix_info_t[], size_t,
                          const pmix_app_t apps[], size_t,
                          pmix_spawn_cbfunc_t done, void* cbdata) {
@@ -161,6 +166,86 @@ TEST_F(HostTest, HasNoFunctionToSpawnWith) {
   app.maxprocs = 1;
   pmix_nspace_t nspace;
   EXPECT_EQ(PMIx_Spawn(nullptr, 0, &app, 1, nspace), PMIX_ERR_NOT_SUPPORTED);
+}
+
+std::string* g_asked = nullptr;  // of the host's functions, in order
+
+pmix_status_t ControlJob(const pmix_proc_t* requestor,
+                         const pmix_proc_t targets[], size_t,
+                         const pmix_info_t directives[], size_t,
+                         pmix_info_cbfunc_t done, void* cbdata) {
+  EXPECT_EQ(FromC(*requestor), (ProcId{"servers", 3}));
+  *g_asked += std::string(targets[0].nspace) + " " + directives[0].key + "\n";
+  InfoList results{{"result", Value::String("done")}};
+  done(PMIX_SUCCESS, results.mutable_data(), results.size(), cbdata, nullptr,
+       nullptr);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t PushInput(const pmix_proc_t*, const pmix_proc_t targets[], size_t,
+                        const pmix_info_t[], size_t,
+                        const pmix_byte_object_t* bytes, pmix_op_cbfunc_t,
+                        void*) {
+  *g_asked += std::string(targets[0].nspace) + " reads " +
+              std::string(bytes->bytes, bytes->size) + "\n";
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+class OwnHostTest : public testing::Test {
+ protected:
+  OwnHostTest() {
+    g_asked = &asked_;
+    module_.job_control = ControlJob;
+    module_.push_stdin = PushInput;
+    InfoList infos{{PMIX_SERVER_NSPACE, Value::String("servers")},
+                   {PMIX_SERVER_RANK, Value::Rank(3)}};
+    EXPECT_EQ(PMIx_server_init(&module_, infos.mutable_data(), infos.size()),
+              PMIX_SUCCESS);
+  }
+  ~OwnHostTest() override { EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS); }
+
+  const pmix_proc_t job_ = ToC({kJob, 0});
+  const InfoList signal_{{PMIX_JOB_CTRL_SIGNAL, Value::Int(10)}};
+  std::string asked_;
+  pmix_server_module_t module_ = {};
+};
+
+TEST_F(OwnHostTest, ControlsJobs) {
+  pmix_info_t* results = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(PMIx_Job_control(&job_, 1, signal_.data(), 1, &results, &count),
+            PMIX_SUCCESS);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(results[0].value.data.string, "done");
+  PMIX_INFO_FREE(results, count);
+  std::promise<int> told;
+  const auto tell = [](pmix_status_t status, pmix_info_t*, size_t, void* cbdata,
+                       pmix_release_cbfunc_t,
+                       void*) { Remember(status, cbdata); };
+  ASSERT_EQ(PMIx_Job_control_nb(&job_, 1, signal_.data(), 1, tell, &told),
+            PMIX_SUCCESS);
+  EXPECT_EQ(told.get_future().get(), PMIX_SUCCESS);
+  EXPECT_EQ(asked_, "job pmix.jctrl.sig\njob pmix.jctrl.sig\n");
+}
+
+TEST_F(OwnHostTest, PushesInput) {
+  char text[] = "typed";
+  pmix_byte_object_t bytes = {text, 5};
+  EXPECT_EQ(PMIx_IOF_push(&job_, 1, &bytes, nullptr, 0, nullptr, nullptr),
+            PMIX_SUCCESS);
+  std::promise<int> told;
+  ASSERT_EQ(PMIx_IOF_push(&job_, 1, &bytes, nullptr, 0, Remember, &told),
+            PMIX_SUCCESS);
+  EXPECT_EQ(told.get_future().get(), PMIX_SUCCESS);
+  EXPECT_EQ(asked_, "job reads typed\njob reads typed\n");
+}
+
+TEST_F(OwnHostTest, LacksAFunction) {
+  pmix_info_t* results = nullptr;
+  size_t count = 0;
+  EXPECT_EQ(
+      PMIx_Allocation_request(PMIX_ALLOC_NEW, nullptr, 0, &results, &count),
+      PMIX_ERR_NOT_SUPPORTED);
 }
 
 // Hosts ask their library who they are.
@@ -280,10 +365,6 @@ TEST_F(HostTest, JobsAreDescribedForOtherServers) {
             PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(PMIx_server_collect_job_info(procs, 0, &buffer),
             PMIX_ERR_BAD_PARAM);
-}
-
-void Remember(pmix_status_t status, void* cbdata) {
-  static_cast<std::promise<int>*>(cbdata)->set_value(status);
 }
 
 TEST_F(HostTest, OutputIsNoLongerNeededOnceItIsDelivered) {

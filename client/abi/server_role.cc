@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "client/abi/server_data.h"
 #include "client/abi/server_directory.h"
@@ -22,9 +23,13 @@
 #include "client/session/event_op.h"
 #include "client/session/lifecycle.h"
 #include "client/session/pulled_output.h"
+#include "common/bytes.h"
 #include "common/codec/infos.h"
+#include "common/host_op.h"
+#include "common/ids.h"
 #include "common/mutex.h"
 #include "common/values/info_list.h"
+#include "server/core/step/host.h"
 #include "server/library/host_module.h"
 
 namespace canopy::client {
@@ -138,6 +143,19 @@ int Spawn(std::string call, bool waits, Session::Spawned done) {
   return PMIX_SUCCESS;
 }
 
+int CallHost(HostOp op, std::vector<ProcId> targets, std::string call,
+             bool waits, Session::HostAnswer done) {
+  const ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (waits && server->InThread()) return PMIX_ERR_WOULD_BLOCK;
+  core::AskHost ask;
+  ask.op = op;
+  ask.targets = std::move(targets);
+  ask.call = Bytes(std::move(call));
+  server->CallHost(std::move(ask), std::move(done));
+  return PMIX_SUCCESS;
+}
+
 Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
                                        size_t entries,
                                        const ServerDirectives& directives) {
@@ -177,7 +195,7 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
     Log({core::LogLine::Level::kError, running.status().message()});
     return running.code();
   }
-  InitServerSession(directives->self, {Distribute, Spawn});
+  InitServerSession(directives->self, {Distribute, Spawn, CallHost});
   ServerData::Of().Open();
   g_role.running = running->release();
   g_role.server = g_role.running->server.get();

@@ -1,10 +1,13 @@
 #include "client/session/host_call.h"
 
 #include <chrono>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "client/session/target.h"
 #include "common/codec/infos.h"
+#include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/wire.h"
 
@@ -27,29 +30,92 @@ std::string PayloadOf(const HostCall& call) {
   return out.Take();
 }
 
-InfoList ResultsOf(const Reply& reply) {
+InfoList ResultsOf(std::string_view payload) {
   InfoList results;
-  if (!DecodeInfos(reply.payload, &results)) results.Clear();
+  if (!DecodeInfos(payload, &results)) results.Clear();
   return results;
+}
+
+std::vector<ProcId> TargetsOf(const HostCall& call) {
+  std::vector<ProcId> targets;
+  for (const pmix_proc_t& proc : call.targets) targets.push_back(FromC(proc));
+  return targets;
+}
+
+// The host of which this process runs the server.
+int CallOwnHost(const Session::HostFunction& host, const HostCall& call,
+                InfoList* results) {
+  std::promise<int> answered;
+  const int rc = host(call.op, TargetsOf(call), call.call, /*waits=*/true,
+                      [&](int status, const std::string& payload) {
+                        *results = ResultsOf(payload);
+                        answered.set_value(status);
+                      });
+  return rc == PMIX_SUCCESS ? answered.get_future().get() : rc;
+}
+
+// `done` runs on the progress thread.
+int AskOwnHost(Session& session, const Session::HostFunction& host, HostOp op,
+               std::vector<ProcId> targets, std::string call,
+               std::function<void(Reply)> done) {
+  return host(op, std::move(targets), std::move(call), /*waits=*/false,
+              [&session, done = std::move(done)](int status,
+                                                 const std::string& payload) {
+                session.progress().Post(
+                    [done, reply = Reply{status, payload}] { done(reply); });
+              });
+}
+
+// What PayloadOf or the like has made for a frame.
+int SendToOwnHost(Session& session, const Session::HostFunction& host,
+                  std::string_view payload, Channel::Done done) {
+  WireReader in(payload);
+  const auto op = static_cast<HostOp>(in.Uint());
+  std::vector<ProcId> targets(in.Count());
+  for (ProcId& target : targets) target = in.Proc();
+  std::string call(in.String());
+  if (!in.done()) return PMIX_ERR_BAD_PARAM;
+  return AskOwnHost(session, host, op, std::move(targets), std::move(call),
+                    std::move(done));
 }
 
 }  // namespace
 
 int CallHost(Session& session, const HostCall& call, InfoList* results) {
+  if (const auto host = session.host()) {
+    return CallOwnHost(host, call, results);
+  }
   if (session.channel() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
   const Reply reply = session.channel()->Call(TypeOf(call.op), PayloadOf(call));
-  *results = ResultsOf(reply);
+  *results = ResultsOf(reply.payload);
   return reply.status;
 }
 
 int CallHostAsync(Session& session, const HostCall& call,
                   std::function<void(int, InfoList)> done) {
+  if (const auto host = session.host()) {
+    return AskOwnHost(session, host, call.op, TargetsOf(call), call.call,
+                      [done = std::move(done)](const Reply& reply) {
+                        done(reply.status, ResultsOf(reply.payload));
+                      });
+  }
   if (session.channel() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
   return session.channel()->CallAsync(
       TypeOf(call.op), PayloadOf(call),
       [done = std::move(done)](const Reply& reply) {
-        done(reply.status, ResultsOf(reply));
+        done(reply.status, ResultsOf(reply.payload));
       });
+}
+
+HostCaller CallerOf(Session& session) {
+  if (auto host = session.host()) {
+    return [&session, host = std::move(host)](std::string_view payload,
+                                              Channel::Done done) {
+      return SendToOwnHost(session, host, payload, std::move(done));
+    };
+  }
+  ChannelRef channel = session.channel();
+  return channel ? CallerOf(std::move(channel)) : nullptr;
 }
 
 HostCaller CallerOf(ChannelRef channel) {

@@ -25,16 +25,21 @@ struct HostCall {
 };
 
 // Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED without an agent, or from one
-// that is too old. `results` are the host's, empty where it gives none.
+// that is too old. In a server's own process its host is asked; in the thread in
+// which that would answer it is PMIX_ERR_WOULD_BLOCK. `results` are the host's, empty where it gives none.
 int CallHost(Session& session, const HostCall& call, InfoList* results);
 
 // Without an error `done` is called once, on the progress thread.
 int CallHostAsync(Session& session, const HostCall& call,
                   std::function<void(int status, InfoList results)> done);
 
-// Sends calls whose payload is made (kHostCall) through one connection.
+// Sends calls whose payload is made (kHostCall) to the primary server, as it is
+// now, or to the host of which this process runs the server. Null: there is
+// neither.
 using HostCaller =
     std::function<int(std::string_view payload, Channel::Done done)>;
+HostCaller CallerOf(Session& session);
+// The same by one connection, for as long as it is there.
 HostCaller CallerOf(ChannelRef channel);
 
 // What comes of a call; where the program drives progress, this does it

@@ -114,9 +114,8 @@ int SendNext(const PushRef& push) {
 }
 
 int Start(Session& session, Parsed what, std::function<void(int)> done) {
-  ChannelRef channel = session.channel();
-  if (!channel) return PMIX_ERR_NOT_SUPPORTED;
-  const HostCaller call = CallerOf(std::move(channel));
+  const HostCaller call = CallerOf(session);
+  if (!call) return PMIX_ERR_NOT_SUPPORTED;
   if (what.complete) session.stdin_push().Stop();
   if (!what.own_input) {
     const auto push = std::make_shared<Push>();

@@ -26,6 +26,7 @@
 #include "client/session/servers.h"
 #include "client/session/stdin_push.h"
 #include "client/session/value_store.h"
+#include "common/host_op.h"
 #include "common/ids.h"
 #include "common/mutex.h"
 #include "pmix.h"
@@ -84,9 +85,17 @@ class Session final : public SourcePlaces {
   using Spawned = std::function<void(int status, const std::string& nspace)>;
   using Spawner =
       std::function<int(std::string call, bool waits, Spawned done)>;
+  // Of a server: calls its host's function for `op`, as a frame would ask for
+  // it (common/local_protocol.h, kHostCall). As for the spawner.
+  using HostAnswer =
+      std::function<void(int status, const std::string& results)>;
+  using HostFunction =
+      std::function<int(HostOp op, std::vector<ProcId> targets,
+                        std::string call, bool waits, HostAnswer done)>;
   struct OwnServer {
     Distributor distribute;
     Spawner spawn;
+    HostFunction call;
   };
   void set_own_server(OwnServer server) {
     const MutexLock lock(own_server_mutex_);
@@ -99,6 +108,10 @@ class Session final : public SourcePlaces {
   Spawner spawner() {
     const MutexLock lock(own_server_mutex_);
     return own_server_.spawn;
+  }
+  HostFunction host() {
+    const MutexLock lock(own_server_mutex_);
+    return own_server_.call;
   }
 
   // SourcePlaces.

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "common/event_loop.h"
+#include "common/host_op.h"
 #include "common/job.h"
 #include "server/core/agent_core.h"
 #include "server/datastore/datastore.h"
@@ -86,6 +88,7 @@ struct LibraryServer::Parts {
   void Expect(const ProcId& proc);
   void SetEnvironments(const JobSpec& spec);
   void FromHost(core::MessageBody body);
+  void CallHost(core::AskHost ask, HostCalls::Done done);
   void Reply(const core::ReplyClient& reply);
   endpoint::AskAboutNewcomer AskHost();
   endpoint::AcceptElsewhere AcceptByHost();
@@ -123,7 +126,16 @@ struct LibraryServer::Parts {
   WatchedClients watched_local{&local, &arrivals};
   WatchedClients watched_openpmix{&openpmix, &arrivals};
   // Of the host's own process.
-  HostRequests own_requests{&options.module, &Upcalls::OfProcess(), {}};
+  HostCalls own_calls{&options.module, &Upcalls::OfProcess()};
+  std::map<core::RequestId, HostCalls::Done> own_pushes;
+  core::RequestId next_push = 0;
+  HostRequests own_requests{&options.module, &Upcalls::OfProcess(),
+                            [this](core::ClientId, core::RequestId request,
+                                   int status, std::string payload) {
+                              auto push = own_pushes.extract(request);
+                              if (push)
+                                push.mapped()(status, std::move(payload));
+                            }};
   NoJobs no_jobs;
   ModuleHost host{&options.module, &Upcalls::OfProcess(), &runtime};
 };
@@ -313,6 +325,24 @@ int LibraryServer::Parts::Register(registration::Registration told) {
   const bool no_processes = job.told->self_node == kNoNode;
   if (no_data || (job.clients.empty() && !no_processes)) return kSuccess;
   return Begin(nspace).code();
+}
+
+void LibraryServer::Parts::CallHost(core::AskHost ask, HostCalls::Done done) {
+  ask.source = options.self;
+  ask.uid = core::kAgentsUser;
+  if (ask.op != HostOp::kPushInput) {
+    const int status = own_calls.Call(ask, done);
+    if (status != kSuccess) done(status, "");
+    return;
+  }
+  const core::RequestId number = next_push++;
+  own_pushes[number] = std::move(done);
+  core::HostCallArrived push;
+  push.request = number;
+  push.op = ask.op;
+  push.targets = std::move(ask.targets);
+  push.call = std::move(ask.call);
+  own_requests.PushInput({options.self, geteuid(), getegid()}, push);
 }
 
 void LibraryServer::Parts::Log(const std::string& nspace,
@@ -511,6 +541,12 @@ void LibraryServer::Notify(core::EventRaised event, Done done) {
 void LibraryServer::Spawn(Bytes call, Spawned done) {
   Run([this, call = std::move(call), done = std::move(done)] {
     parts_->own_requests.SpawnForHost(parts_->options.self, call, done);
+  });
+}
+
+void LibraryServer::CallHost(core::AskHost ask, Called done) {
+  Run([this, ask = std::move(ask), done = std::move(done)]() mutable {
+    parts_->CallHost(std::move(ask), std::move(done));
   });
 }
 

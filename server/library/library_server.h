@@ -19,8 +19,10 @@
 #include "common/status.h"
 #include "pmix_server.h"
 #include "server/core/step/client_inputs.h"
+#include "server/core/step/host.h"
 #include "server/core/step/log_line.h"
 #include "server/library/client_gate.h"
+#include "server/library/host_calls.h"
 #include "server/library/host_requests.h"
 #include "server/library/hosted_output.h"
 #include "server/openpmix/tool_file.h"
@@ -96,6 +98,11 @@ class LibraryServer {
   // of its function, with the name of the job when that has started.
   using Spawned = HostRequests::Spawned;
   void Spawn(Bytes call, Spawned done);
+
+  // What else the host's own process asks of the host: `ask` without a source
+  // and a user. A function that it does not have is kErrNotSupported.
+  using Called = HostCalls::Done;
+  void CallHost(core::AskHost ask, Called done);
 
   // An event that the host raises for processes of this node.
   void Notify(core::EventRaised event, Done done);

@@ -254,6 +254,7 @@ constexpr Row kRows[] = {
     {PMIX_PRELOAD_BIN, SetPlacing<&Placing::preload_program>, false},
     {PMIX_PSET_NAME, SetPlacing<&Placing::pset>, false},
     {PMIX_PRELOAD_FILES, SetPlacing<&Placing::preload_files>, false},
+    {PMIX_EXEC_AGENT, SetPlacing<&Placing::exec_agent>, false},
     {PMIX_SET_ENVAR, AddEdit<Kind::kSet>, false},
     {PMIX_UNSET_ENVAR, AddEdit<Kind::kUnset>, false},
     {PMIX_ADD_ENVAR, AddEdit<Kind::kAdd>, false},
@@ -372,6 +373,11 @@ Status WrongValue(std::string_view key) {
                 "attribute " + std::string(key) + " has no such value");
 }
 
+// Without it other processes would run than were asked for.
+bool ReplacesPrograms(std::string_view key) {
+  return key == PMIX_FORKEXEC_AGENT || key == PMIX_LAUNCHER_DAEMON;
+}
+
 // A launcher that can not stop processes is to refuse to start them.
 bool Pauses(std::string_view key) {
   return key == PMIX_DEBUG_STOP_ON_EXEC || key == PMIX_DEBUG_STOP_IN_INIT ||
@@ -386,6 +392,10 @@ Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
                   "one of several applications can not be paused without the "
                   "others (" +
                       std::string(row->key) + ")");
+  }
+  if (ReplacesPrograms(KeyOf(info)) && !AsksForNothing(info)) {
+    return Status(kErrNotSupported,
+                  "attribute " + Printable(KeyOf(info)) + " is not supported");
   }
   if (row == std::end(kRows) || (row->of_job && !whole_job)) {
     return Ignore(info, target.call);

@@ -98,6 +98,13 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   return Status();
 }
 
+// An application's own agent stands for the job's.
+void PutAgentBefore(const Placing& job, SpawnApp* app) {
+  const std::string& own = app->placing.exec_agent;
+  const std::string& agent = own.empty() ? job.exec_agent : own;
+  if (!agent.empty()) app->argv.insert(app->argv.begin(), agent);
+}
+
 // Applications of one job, whose array may have those of another between them.
 using Apps = std::vector<const pmix_app_t*>;
 
@@ -110,6 +117,7 @@ Status ReadApps(const Apps& apps, SpawnCall* call) {
     for (size_t k = 0; k < c.ninfo; ++k) {
       if (Status s = ApplyToApp(c.info[k], call, &app); !s.ok()) return s;
     }
+    PutAgentBefore(call->placing, &app);
   }
   return Status();
 }

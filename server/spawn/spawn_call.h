@@ -35,6 +35,7 @@ struct Placing {
   bool preload_program = false;  // the program is copied to the nodes
   std::string preload_files;     // so are these; separated by commas
   std::string pset;              // process set of the processes
+  std::string exec_agent;        // is given the command line, and executes it
   std::vector<EnvarEdit> edits;  // in array order
 };
 

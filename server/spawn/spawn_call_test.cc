@@ -151,6 +151,23 @@ TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
   EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"two"}));
 }
 
+TEST(SpawnCallTest, AnAgentExecutesThePrograms) {
+  InfoList job;
+  job.Add(PMIX_EXEC_AGENT, Value::String("/an/agent"));
+  TestApp app;
+  app.infos.Add(PMIX_EXEC_AGENT, Value::String("its-own"));
+  const SpawnCall call = Parse(job, {TestApp(), app});
+  EXPECT_EQ(call.apps[0].argv,
+            (std::vector<std::string>{"/an/agent", "prog", "arg"}));
+  EXPECT_EQ(call.apps[1].argv,
+            (std::vector<std::string>{"its-own", "prog", "arg"}));
+  for (const char* key : {PMIX_FORKEXEC_AGENT, PMIX_LAUNCHER_DAEMON}) {
+    InfoList other;
+    other.Add(key, Value::String("/an/agent"));
+    EXPECT_EQ(Refusal(other, {TestApp()}), kErrNotSupported) << key;
+  }
+}
+
 TEST(SpawnCallTest, WhatIsMissingOrImpossible) {
   EXPECT_EQ(Refusal({}, {}), kErrBadParam);
   EXPECT_EQ(Refusal({}, {TestApp{.cmd = "", .argv = {}}}),

@@ -17,6 +17,7 @@
 #include "common/values/value.h"
 #include "pmix.h"
 #include "pmix_server.h"
+#include "pmix_tool.h"
 #include "server/library/environments.h"
 #include "server/library/library_server.h"
 #include "server/registration/registration.h"
@@ -99,6 +100,10 @@ pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[],
 
 pmix_status_t PMIx_server_finalize(void) {
   return canopy::client::FinalizeServer();
+}
+
+pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t* module) {
+  return canopy::client::ServeByTool(module);
 }
 
 pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace,

@@ -23,6 +23,8 @@
 #include "client/session/event_op.h"
 #include "client/session/lifecycle.h"
 #include "client/session/pulled_output.h"
+#include "client/tool/initiator.h"
+#include "client/tool/tool.h"
 #include "common/bytes.h"
 #include "common/codec/infos.h"
 #include "common/host_op.h"
@@ -48,6 +50,7 @@ struct Role {
   std::atomic<int> calls{0};  // that may use it
   Mutex* mu = new Mutex;
   int references CANOPY_GUARDED_BY(mu) = 0;
+  bool of_tool CANOPY_GUARDED_BY(mu) = false;  // its end ends the server
   // In a child of a fork it is left: its thread does not exist there.
   Running* running CANOPY_GUARDED_BY(mu) = nullptr;
 };
@@ -58,6 +61,7 @@ void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   g_role.server = nullptr;
   g_role.calls = 0;
   g_role.references = 0;
+  g_role.of_tool = false;
   g_role.running = nullptr;
   g_role.mu = new Mutex;
 }
@@ -184,6 +188,12 @@ Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
       Running{*std::move(directory), *std::move(server)});
 }
 
+void Open(std::unique_ptr<Running> running) CANOPY_REQUIRES(g_role.mu) {
+  ServerData::Of().Open();
+  g_role.running = running.release();
+  g_role.server = g_role.running->server.get();
+}
+
 int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
               size_t ninfo) CANOPY_REQUIRES(g_role.mu) {
   const Result<ServerDirectives> directives = ReadServerDirectives(info, ninfo);
@@ -196,15 +206,41 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
     return running.code();
   }
   InitServerSession(directives->self, {Distribute, Spawn, CallHost});
-  ServerData::Of().Open();
-  g_role.running = running->release();
-  g_role.server = g_role.running->server.get();
+  Open(*std::move(running));
   return PMIX_SUCCESS;
 }
 
 // Calls wait for the server's thread, which ends after them.
 void WaitForCalls() {
   while (g_role.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
+}
+
+void Stop() CANOPY_REQUIRES(g_role.mu) {
+  g_role.server = nullptr;
+  WaitForCalls();
+  ServerData::Of().Close();
+  delete std::exchange(g_role.running, nullptr);
+  const ApiCall call;
+  if (call) call.session().set_own_server({});
+}
+
+// False: it would wait for itself.
+bool StopServingByTool() {
+  {
+    const ServerCall server;
+    if (server && server->InThread()) return false;
+  }
+  const MutexLock lock(*g_role.mu);
+  if (std::exchange(g_role.of_tool, false)) Stop();
+  return true;
+}
+
+// Where the tool that has started this one waits for it.
+std::string TakeRendezvousFile() {
+  const char* const file = std::getenv(kEnvRendezvousFile);
+  std::string path = file == nullptr ? "" : file;
+  unsetenv(kEnvRendezvousFile);
+  return path;
 }
 
 }  // namespace
@@ -238,6 +274,7 @@ int InitServer(const pmix_server_module_t* module, const pmix_info_t* info,
                size_t ninfo) {
   WatchForks();
   const MutexLock lock(*g_role.mu);
+  if (g_role.of_tool) return PMIX_ERR_EXISTS;
   if (g_role.references == 0) {
     const int rc = InitFirst(module, info, ninfo);
     if (rc != PMIX_SUCCESS) return rc;
@@ -254,17 +291,37 @@ int FinalizeServer() {
     if (server->InThread()) return PMIX_ERR_WOULD_BLOCK;
   }
   const MutexLock lock(*g_role.mu);
-  if (g_role.running == nullptr) return PMIX_ERR_INIT;
+  if (g_role.running == nullptr || g_role.of_tool) return PMIX_ERR_INIT;
   if (--g_role.references > 0) return PMIX_SUCCESS;
-  g_role.server = nullptr;
-  WaitForCalls();
-  ServerData::Of().Close();
-  delete std::exchange(g_role.running, nullptr);
-  {
-    const ApiCall call;
-    if (call) call.session().set_own_server({});
-  }
+  Stop();
   return FinalizeLibrary(nullptr, 0);
+}
+
+int ServeByTool(const pmix_server_module_t* module) {
+  WatchForks();
+  const ApiCall call;
+  if (!call) return PMIX_ERR_INIT;
+  if (module == nullptr) return PMIX_ERR_BAD_PARAM;
+  Session& session = call.session();
+  if (!session.servers().is_tool()) return PMIX_ERR_NOT_SUPPORTED;
+  const MutexLock lock(*g_role.mu);
+  if (g_role.running != nullptr) return PMIX_ERR_EXISTS;
+  Result<ServerDirectives> directives = ReadServerDirectives(nullptr, 0);
+  const Result<size_t> entries = library::NumEntries({});
+  if (!directives.ok()) return directives.code();
+  if (!entries.ok()) return entries.code();
+  directives->self = session.self();
+  const canopy_server_module_t copy = library::CopyModule(module, *entries);
+  directives->tools = copy.tool_connected || copy.tool_connected2;
+  directives->rendezvous_file = TakeRendezvousFile();
+  auto running = Start(module, *entries, *directives);
+  if (!running.ok()) return running.code();
+  Open(*std::move(running));
+  g_role.of_tool = true;
+  // What it spawns is for its own server, or is a launcher.
+  session.set_own_server({Distribute, {}});
+  SetToolEnd(StopServingByTool);
+  return PMIX_SUCCESS;
 }
 
 }  // namespace canopy::client

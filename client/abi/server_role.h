@@ -16,6 +16,15 @@ int InitServer(const pmix_server_module_t* module, const pmix_info_t* info,
                size_t ninfo);
 int FinalizeServer();
 
+// PMIx_tool_set_server_module: this tool becomes a server, too, under its own
+// name, until it ends. Processes that it prepares and starts are its clients;
+// what it notifies goes to them and to its own server. Tools may connect if the
+// module decides about them, and the file that PMIX_LAUNCHER_RNDZ_FILE names in
+// the environment, which it takes out, tells them where.
+// PMIX_ERR_INIT, PMIX_ERR_NOT_SUPPORTED: this is no tool; PMIX_ERR_BAD_PARAM:
+// no module; PMIX_ERR_EXISTS: it is a server already, or the file is there.
+int ServeByTool(const pmix_server_module_t* module);
+
 // Keeps the server alive for the length of one API call.
 class ServerCall {
  public:

@@ -23,16 +23,18 @@ struct Release {
   Mutex mu;
   CondVar changed;
   bool come CANOPY_GUARDED_BY(mu) = false;
+  int status CANOPY_GUARDED_BY(mu) = PMIX_SUCCESS;
 };
 
-void OnRelease(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t info[],
-               size_t ninfo, pmix_info_t*, size_t,
+void OnRelease(size_t, pmix_status_t event, const pmix_proc_t*,
+               pmix_info_t info[], size_t ninfo, pmix_info_t*, size_t,
                pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
   const pmix_info_t* const object =
       FindInfo({info, ninfo}, PMIX_EVENT_RETURN_OBJECT);
   if (object != nullptr && object->value.type == PMIX_POINTER) {
     auto* const release = static_cast<Release*>(object->value.data.ptr);
     const MutexLock lock(release->mu);
+    if (event == PMIX_ERR_LOST_CONNECTION) release->status = event;
     release->come = true;
     release->changed.NotifyAll();
   }
@@ -78,7 +80,7 @@ int SayReady(Session& session) {
   return NotifyEvent(session, ready, nullptr, nullptr);
 }
 
-void Await(Session& session, Release* release) {
+int Await(Session& session, Release* release) {
   release->mu.Lock();
   while (!release->come) {
     if (!session.progress().external()) {
@@ -91,25 +93,29 @@ void Await(Session& session, Release* release) {
     session.progress().RunPending();
     release->mu.Lock();
   }
+  const int status = release->status;
   release->mu.Unlock();
+  return status;
 }
 
 }  // namespace
 
 int StopForDebugger(Session& session) {
-  if (session.channel() == nullptr || !MustStop(session)) return PMIX_SUCCESS;
+  if (!MustStop(session)) return PMIX_SUCCESS;
+  if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
   Release release;
   InfoList infos;
   pmix_value_t object = {};
   object.type = PMIX_POINTER;
   object.data.ptr = &release;
   infos.Add(PMIX_EVENT_RETURN_OBJECT, Value::FromC(object));
-  const pmix_status_t code = PMIX_DEBUGGER_RELEASE;
+  const pmix_status_t codes[] = {PMIX_DEBUGGER_RELEASE,
+                                 PMIX_ERR_LOST_CONNECTION};
   const int reference = RegisterHandler(
-      session, {&code, 1, infos.data(), infos.size(), OnRelease});
+      session, {codes, 2, infos.data(), infos.size(), OnRelease});
   if (reference < 0) return reference;
-  const int rc = SayReady(session);
-  if (rc == PMIX_SUCCESS) Await(session, &release);
+  int rc = SayReady(session);
+  if (rc == PMIX_SUCCESS) rc = Await(session, &release);
   (void)DeregisterHandler(session, static_cast<size_t>(reference), nullptr,
                           nullptr);
   return rc;

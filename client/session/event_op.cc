@@ -243,7 +243,9 @@ int NotifyEvent(Session& session, const Notification& event,
   RaiseHere(session, event);
   if (event.range != PMIX_RANGE_PROC_LOCAL) {
     if (const auto distribute = session.distributor()) {
-      return distribute(event, cbfunc, cbdata);
+      if (stays_here) return distribute(event, cbfunc, cbdata);
+      // Of a tool that has a server and is one: the answer is the server's.
+      (void)distribute(event, nullptr, nullptr);
     }
   }
   if (stays_here) return Accepted(session, cbfunc, cbdata);

@@ -92,9 +92,22 @@ bool Servers::Knows(const ProcId& server) const {
                      });
 }
 
+void Servers::SetLauncher(const ProcId& launcher, const ProcId& server) {
+  const MutexLock lock(mu_);
+  launcher_ = launcher;
+  launchers_server_ = server;
+  changed_.NotifyAll();
+}
+
+bool Servers::MeansLocked(const ProcId& asked, const ProcId& server) const {
+  return Matches(asked, server) ||
+         (!launcher_.nspace.empty() && Matches(asked, launcher_) &&
+          server == launchers_server_);
+}
+
 Servers::ConnectionRef Servers::FindLocked(const ProcId& server) const {
   for (const ConnectionRef& connection : connections_) {
-    if (Matches(server, connection->server()) && IsOpen(connection)) {
+    if (MeansLocked(server, connection->server()) && IsOpen(connection)) {
       return connection;
     }
   }

@@ -67,6 +67,9 @@ class Servers {
   // Nothing: as long as it takes. kErrUnreach: this process ends.
   int AwaitPrimary(const ProcId& server,
                    std::optional<Clock::time_point> deadline);
+  // The launcher that this process has started, by which a connected server is
+  // known as well: to SetPrimary, AwaitPrimary and Disconnect.
+  void SetLauncher(const ProcId& launcher, const ProcId& server);
   // Ends a connection; what waits for an answer over it gets kErrUnreach.
   // kErrNotFound: there is none; kErrNotSupported: it is that of a process that
   // was launched, to what has launched it.
@@ -82,6 +85,8 @@ class Servers {
 
   static ChannelRef ChannelOf(const ConnectionRef& connection);
   static bool IsOpen(const ConnectionRef& connection);
+  bool MeansLocked(const ProcId& asked, const ProcId& server) const
+      CANOPY_REQUIRES(mu_);
   ConnectionRef FindLocked(const ProcId& server) const CANOPY_REQUIRES(mu_);
   std::vector<ConnectionRef> InOrderLocked() const CANOPY_REQUIRES(mu_);
   int AddLocked(const ConnectionRef& connection, bool primary)
@@ -101,6 +106,8 @@ class Servers {
   mutable Mutex mu_;
   CondVar changed_;
   bool closed_ CANOPY_GUARDED_BY(mu_) = false;
+  ProcId launcher_ CANOPY_GUARDED_BY(mu_);  // no namespace: none
+  ProcId launchers_server_ CANOPY_GUARDED_BY(mu_);
   ConnectionRef primary_ CANOPY_GUARDED_BY(mu_);
   std::vector<ConnectionRef> connections_ CANOPY_GUARDED_BY(mu_);
 };

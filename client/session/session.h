@@ -75,8 +75,8 @@ class Session final : public SourcePlaces {
   // For what it does with those.
   ChannelRef job_channel() { return servers_.OfJob(); }
 
-  // Of a server: brings what this process notifies to the processes that it
-  // serves. Empty: this is no server.
+  // Of a server, or a tool that is one: brings what this process notifies to
+  // the processes that it serves. Empty: this is no server.
   using Distributor =
       std::function<int(const Notification&, pmix_op_cbfunc_t, void* cbdata)>;
   // Of a server: asks its host to spawn what `call` says (as in a frame).

@@ -45,12 +45,16 @@ std::string TemporaryDirectory() {
 }  // namespace
 
 SingletonJob::SingletonJob(const std::string& nspace,
-                           const std::string& hostname)
+                           const std::string& hostname, const InfoList& more)
     : hostname_(hostname) {
   FillJob(nspace, hostname);
   FillMaps(hostname);
   FillNode(nspace, hostname);
   FillProc(nspace, hostname);
+  for (const pmix_info_t& info : more) {
+    const std::string key(KeyOf(info));
+    job_[key] = proc_[key] = EncodeValue(info.value);
+  }
 }
 
 std::unique_ptr<SingletonJob> SingletonJob::OfServer(

@@ -8,14 +8,17 @@
 #include <string>
 
 #include "client/session/job_view.h"
+#include "common/values/info_list.h"
 
 namespace canopy::client {
 
 // Immutable.
 class SingletonJob final : public JobView {
  public:
-  // `hostname` is the name of this node.
-  SingletonJob(const std::string& nspace, const std::string& hostname);
+  // `hostname` is the name of this node; `more` is what else is known of the
+  // job, which counts for its process as well.
+  SingletonJob(const std::string& nspace, const std::string& hostname,
+               const InfoList& more = {});
   // Of a server: no process of a job, of which nothing is known but what it
   // stores itself. Hosts send all that is to their peers.
   static std::unique_ptr<SingletonJob> OfServer(const std::string& nspace,

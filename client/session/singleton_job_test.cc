@@ -31,6 +31,18 @@ TEST(SingletonJob, OneProcessOnOneNode) {
   EXPECT_TRUE(job.RanksOn(1).empty());
 }
 
+TEST(SingletonJob, WhatElseIsKnownOfIt) {
+  InfoList more;
+  more.Add(PMIX_PARENT_ID, Value::Proc({"tool", 2}));
+  const SingletonJob job("alone", "host", more);
+  EXPECT_EQ(Decoded(job.FindJob(PMIX_PARENT_ID)), Value::Proc({"tool", 2}));
+  Value value;
+  int status = PMIX_ERROR;
+  EXPECT_EQ(job.ReadProc(0, PMIX_PARENT_ID, value.mutable_raw(), &status),
+            Presence::kFound);
+  EXPECT_EQ(value, Value::Proc({"tool", 2}));
+}
+
 TEST(SingletonJob, WhatAnAgentWouldTellOfIt) {
   const SingletonJob job("alone", "host");
   EXPECT_EQ(Decoded(job.FindJob(PMIX_NODE_MAP)), Value::String("pmix[host]"));

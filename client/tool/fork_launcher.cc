@@ -17,10 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "client/session/bootstrap.h"
+#include "client/session/servers.h"
 #include "client/tool/attach.h"
 #include "client/tool/initiator.h"
+#include "client/tool/launcher_orders.h"
 #include "client/tool/rendezvous.h"
 #include "common/ids.h"
+#include "common/launcher_orders_env.h"
 #include "common/posix/private_dir.h"
 #include "common/posix/unique_fd.h"
 #include "common/values/info_list.h"
@@ -44,6 +48,7 @@ struct Order {
   bool outlives = false;
   uint32_t timeout_ms = kDefaultTimeoutMs;
   std::string file;  // that the launcher writes
+  LauncherOrders orders;
 };
 
 // ------------------------------------------------------------- directives ---
@@ -59,6 +64,13 @@ int ReadDirective(const pmix_info_t& info, Order* out) {
   if (key == PMIX_SPAWN_TOOL) return PMIX_SUCCESS;
   if (key == PMIX_NOHUP) {
     out->outlives = IsTrue(info);
+    return PMIX_SUCCESS;
+  }
+  if (key == PMIX_LAUNCH_DIRECTIVES && !InfosOf(info.value)) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  if (key == PMIX_DEBUG_STOP_IN_INIT || key == PMIX_LAUNCH_DIRECTIVES) {
+    out->orders.job_data.Append(info);
     return PMIX_SUCCESS;
   }
   if (key != PMIX_WDIR && key != PMIX_EXEC_AGENT) {
@@ -263,6 +275,8 @@ class FilePlace {
 
   bool made() const { return made_; }
   std::string file() const { return path_ + "/server"; }
+  // What no other place has in its name.
+  std::string mark() const { return path_.substr(path_.size() - 6); }
 
  private:
   std::string path_;
@@ -275,14 +289,29 @@ void Keep(Session& session, Pipe keepalive) {
   (void)session.progress().Watch(kept->get(), [kept] {});
 }
 
-int AttachTo(Session& session, const std::string& file, char* nspace) {
+// The launcher's name is not given again, as agents keep events for it.
+int SetOrders(const Session& session, const FilePlace& place, Order* order) {
+  LauncherOrders& orders = order->orders;
+  orders.name = NameAfterProcess("launcher");
+  orders.name.nspace += "." + place.mark();
+  orders.job_data.Set(PMIX_PARENT_ID, Value::Proc(session.self()));
+  const Result<std::string> text = WriteOrders(orders);
+  if (!text.ok()) return text.code();
+  SetEntry(std::string(kEnvLauncherOrders) + "=" + *text, &order->env);
+  return PMIX_SUCCESS;
+}
+
+int AttachTo(Session& session, const Order& order, char* nspace) {
   InfoList infos;
-  infos.Add(PMIX_TOOL_ATTACHMENT_FILE, Value::String(file));
+  infos.Add(PMIX_TOOL_ATTACHMENT_FILE, Value::String(order.file));
   pmix_proc_t server = {};
   const int rc =
       AttachToServer(session, infos.data(), infos.size(), nullptr, &server);
-  if (rc == PMIX_SUCCESS) memcpy(nspace, server.nspace, sizeof server.nspace);
-  return rc;
+  if (rc != PMIX_SUCCESS) return rc;
+  session.servers().SetLauncher(order.orders.name, FromC(server));
+  const pmix_proc_t launcher = ToC(order.orders.name);
+  memcpy(nspace, launcher.nspace, sizeof launcher.nspace);
+  return PMIX_SUCCESS;
 }
 
 }  // namespace
@@ -305,9 +334,10 @@ int ForkLauncher(Session& session, const SpawnRequest& request,
     SetEntry(std::string(kEnvRendezvousFile) + "=" + order.file, &order.env);
   }
   Pipe keepalive;
-  rc = StartProcess(&order, &keepalive);
+  rc = SetOrders(session, place, &order);
+  if (rc == PMIX_SUCCESS) rc = StartProcess(&order, &keepalive);
   if (rc == PMIX_SUCCESS) rc = AwaitFile(order, keepalive);
-  if (rc == PMIX_SUCCESS) rc = AttachTo(session, order.file, nspace);
+  if (rc == PMIX_SUCCESS) rc = AttachTo(session, order, nspace);
   if (rc == PMIX_SUCCESS) Keep(session, std::move(keepalive));
   return rc;
 }

@@ -15,11 +15,14 @@ bool MustForkLauncher(Session& session);
 
 // Starts the one process that `request` describes, with this one's environment
 // and what the request adds, and attaches to the server that it tells of in a
-// file (PMIX_LAUNCHER_RNDZ_FILE), unless the request names a file or a URI that
-// is used otherwise. `nspace` gets the name of that server. The launcher sees
-// by PMIX_KEEPALIVE_PIPE when this session is over, unless PMIX_NOHUP is given.
-// Blocks until then, or for PMIX_TIMEOUT or PMIX_SPAWN_TIMEOUT (a minute).
+// file (PMIX_LAUNCHER_RNDZ_FILE, of the request's choice if it sets that).
+// `nspace` gets the launcher's name, by which this process knows the server as
+// well. PMIX_DEBUG_STOP_IN_INIT and PMIX_LAUNCH_DIRECTIVES are given to it
+// (launcher_orders.h). The launcher sees by PMIX_KEEPALIVE_PIPE when this
+// session is over, unless PMIX_NOHUP is given. Blocks until then, or for
+// PMIX_TIMEOUT or PMIX_SPAWN_TIMEOUT (a minute).
 //
+// PMIX_ERR_OUT_OF_RESOURCE: the directives are too long for the environment;
 // PMIX_ERR_NOT_SUPPORTED: more than one process, or a directive that is not
 // heeded; PMIX_ERR_JOB_EXE_NOT_FOUND, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
 // PMIX_ERR_JOB_WDIR_NOT_FOUND; PMIX_ERR_JOB_FAILED_TO_LAUNCH: it has ended, or

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "client/session/fake_agent.h"
+#include "client/session/servers.h"
 #include "client/session/tool_bootstrap.h"
+#include "client/tool/launcher_orders.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -87,13 +89,46 @@ class ForkLauncherTest : public testing::Test {
 TEST_F(ForkLauncherTest, TheLauncherIsTheServerAndEndsWithTheSession) {
   EXPECT_TRUE(MustForkLauncher(*session_));
   ASSERT_EQ(Fork(Launcher()), PMIX_SUCCESS);
-  EXPECT_STREQ(nspace_, "launcher");
+  EXPECT_TRUE(std::string(nspace_).starts_with("launcher.")) << nspace_;
   ASSERT_EQ(session_->servers().names().size(), 1u);
   EXPECT_EQ(session_->servers().names()[0].nspace, "launcher");
   EXPECT_FALSE(MustForkLauncher(*session_));
   EXPECT_FALSE(std::filesystem::exists(At("ended")));
   session_.reset();
   EXPECT_TRUE(Appears("ended"));
+}
+
+TEST_F(ForkLauncherTest, ItsServerIsKnownByTheLaunchersName) {
+  ASSERT_EQ(Fork(Launcher()), PMIX_SUCCESS);
+  Servers& servers = session_->servers();
+  EXPECT_EQ(servers.SetPrimary({nspace_, 0}), kSuccess);
+  EXPECT_EQ(servers.SetPrimary({nspace_, kRankWildcard}), kSuccess);
+  EXPECT_EQ(servers.SetPrimary({"launcher", 0}), kSuccess);
+  EXPECT_EQ(servers.SetPrimary({nspace_, 1}), kErrUnreach);
+  EXPECT_EQ(servers.Disconnect({nspace_, 0}), kSuccess);
+  EXPECT_TRUE(servers.names().empty());
+}
+
+TEST_F(ForkLauncherTest, StopAndDirectivesAreItsOrders) {
+  InfoList of_job;
+  of_job.Add(PMIX_MAPBY, Value::String("node"));
+  InfoList directives;
+  directives.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
+  directives.Add(PMIX_LAUNCH_DIRECTIVES, Value::InfoArray(of_job));
+  const std::string script =
+      "echo $CANOPY_LAUNCHER_ORDERS > " + At("orders") + "; ";
+  ASSERT_EQ(Fork(script + Launcher(), directives), PMIX_SUCCESS);
+  std::string text;
+  std::ifstream(At("orders")) >> text;
+  const Result<LauncherOrders> orders = ReadOrders(text);
+  ASSERT_TRUE(orders.ok());
+  EXPECT_EQ(orders->name, (ProcId{nspace_, 0}));
+  EXPECT_EQ(orders->job_data.FindProc(PMIX_PARENT_ID), (ProcId{"me", 0}));
+  EXPECT_EQ(orders->job_data.FindBool(PMIX_DEBUG_STOP_IN_INIT), true);
+  const pmix_info_t* const found =
+      orders->job_data.Find(PMIX_LAUNCH_DIRECTIVES);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(Value::FromC(found->value), Value::InfoArray(of_job));
 }
 
 TEST_F(ForkLauncherTest, EnvironmentFileAndDirectoryAreThoseOfTheRequest) {
@@ -153,7 +188,7 @@ TEST_F(ForkLauncherTest, WhatIsNoLauncher) {
 TEST_F(ForkLauncherTest, WhatIsNotSupportedIsRefused) {
   EXPECT_EQ(Fork("", {}, {}, 2), PMIX_ERR_NOT_SUPPORTED);
   for (const char* key :
-       {PMIX_DEBUG_STOP_IN_INIT, PMIX_FWD_STDOUT, PMIX_FORKEXEC_AGENT}) {
+       {PMIX_LAUNCHER_DAEMON, PMIX_FWD_STDOUT, PMIX_FORKEXEC_AGENT}) {
     InfoList directives;
     directives.Add(key, Value::Bool(true));
     EXPECT_EQ(Fork("", directives), PMIX_ERR_NOT_SUPPORTED) << key;
@@ -161,6 +196,15 @@ TEST_F(ForkLauncherTest, WhatIsNotSupportedIsRefused) {
   InfoList malformed;
   malformed.Add(PMIX_WDIR, Value::Int(1));
   EXPECT_EQ(Fork("", malformed), PMIX_ERR_BAD_PARAM);
+  InfoList no_list;
+  no_list.Add(PMIX_LAUNCH_DIRECTIVES, Value::Bool(true));
+  EXPECT_EQ(Fork("", no_list), PMIX_ERR_BAD_PARAM);
+  InfoList much;
+  const std::string text(size_t{40} << 10, 'x');
+  much.Add(PMIX_MAPBY, Value::String(text));
+  InfoList too_long;
+  too_long.Add(PMIX_LAUNCH_DIRECTIVES, Value::InfoArray(much));
+  EXPECT_EQ(Fork("", too_long), PMIX_ERR_OUT_OF_RESOURCE);
   EXPECT_EQ(ForkLauncher(*session_, {}, nspace_), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Fork("", {}, {}, 1, ""), PMIX_ERR_JOB_NO_EXE_SPECIFIED);
 }

@@ -13,6 +13,7 @@
 #include "client/channel/progress.h"
 #include "client/events/event.h"
 #include "client/tool/attach.h"
+#include "common/launcher_orders_env.h"
 #include "common/posix/unique_fd.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -96,6 +97,8 @@ Initiator TakeInitiator() {
   if (file != nullptr && access(file, F_OK) == 0) {
     initiator.file = Take(kEnvRendezvousFile);
   }
+  Result<LauncherOrders> orders = ReadOrders(Take(kEnvLauncherOrders));
+  if (orders.ok()) initiator.orders = *std::move(orders);
   return initiator;
 }
 

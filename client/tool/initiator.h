@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/session/session.h"
+#include "client/tool/launcher_orders.h"
 
 namespace canopy::client {
 
@@ -19,7 +20,10 @@ struct Initiator {
   std::string uri;          // of the server to attach to
   std::string file;         // that tells of it, and is there
   int keepalive_pipe = -1;  // its end is the end of the initiator
+  // What a tool with this library has ordered; malformed: nothing.
+  LauncherOrders orders;
 
+  // Something is to be followed once there is a session.
   bool any() const {
     return !uri.empty() || !file.empty() || keepalive_pipe >= 0;
   }

@@ -14,6 +14,8 @@
 #include "client/session/event_op.h"
 #include "client/session/fake_agent.h"
 #include "client/session/tool_bootstrap.h"
+#include "client/tool/launcher_orders.h"
+#include "common/launcher_orders_env.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::client {
@@ -70,10 +72,15 @@ TEST_F(InitiatorTest, WhatIsTakenIsNotThereForChildren) {
   setenv(kEnvRendezvousUri, "the-uri", 1);
   setenv(kEnvRendezvousFile, File().c_str(), 1);
   setenv(kEnvKeepalivePipe, std::to_string(reader_).c_str(), 1);
+  LauncherOrders orders;
+  orders.name = {"launcher", 0};
+  setenv(kEnvLauncherOrders, WriteOrders(orders).value().c_str(), 1);
   const Initiator initiator = TakeInitiator();
   EXPECT_EQ(initiator.uri, "the-uri");
   EXPECT_EQ(initiator.file, File());
   EXPECT_EQ(initiator.keepalive_pipe, reader_);
+  EXPECT_EQ(initiator.orders.name, orders.name);
+  EXPECT_EQ(getenv(kEnvLauncherOrders), nullptr);
   EXPECT_EQ(getenv(kEnvRendezvousUri), nullptr);
   EXPECT_EQ(getenv(kEnvRendezvousFile), nullptr);
   EXPECT_EQ(getenv(kEnvKeepalivePipe), nullptr);
@@ -127,7 +134,9 @@ TEST_F(InitiatorTest, WhatIsThereIsFollowedOrSaid) {
   initiator.uri = "file:/nowhere/at/all";
   EXPECT_EQ(FollowInitiator(*session_, initiator), PMIX_ERR_NOT_FOUND);
   setenv(kEnvKeepalivePipe, "rubbish", 1);
+  setenv(kEnvLauncherOrders, "rubbish", 1);
   initiator = TakeInitiator();
+  EXPECT_EQ(initiator.orders.name.nspace, "");
   EXPECT_TRUE(initiator.any());
   EXPECT_EQ(FollowInitiator(*session_, initiator), PMIX_ERR_BAD_PARAM);
   close(reader_);

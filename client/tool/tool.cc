@@ -1,15 +1,20 @@
 #include "client/tool/tool.h"
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
 #include "client/session/bootstrap.h"
 #include "client/session/lifecycle.h"
+#include "client/session/singleton_job.h"
 #include "client/session/tool_bootstrap.h"
 #include "client/tool/initiator.h"
 #include "client/tool/server_search.h"
 #include "client/tool/tool_options.h"
+#include "common/mutex.h"
+#include "common/posix/host_name.h"
 #include "common/status.h"
+#include "common/values/info_list.h"
 
 namespace canopy::client {
 namespace {
@@ -17,10 +22,42 @@ namespace {
 // Successful calls of InitTool that FinalizeTool has not undone.
 std::atomic<int> g_references{0};
 
+struct End {
+  Mutex mu;
+  std::function<bool()> before CANOPY_GUARDED_BY(mu);
+};
+
+// Never destroyed, as a process may end while it is used.
+End& TheEnd() {
+  static auto* const end = new End;
+  return *end;
+}
+
+// False: not from here.
+bool EndWhatDepends() {
+  std::function<bool()> before;
+  {
+    const MutexLock lock(TheEnd().mu);
+    before = TheEnd().before;
+  }
+  if (!before) return true;
+  if (!before()) return false;
+  SetToolEnd({});
+  return true;
+}
+
 // A launcher tells its processes which agent is theirs.
 bool WasLaunched() {
   const Result<Environment> environment = ReadEnvironment();
   return environment.ok() && !environment->socket.empty();
+}
+
+// A tool's job is itself; the data of a launcher's is what it was ordered.
+Result<Bootstrap> WithData(Result<Bootstrap> found, const InfoList& data) {
+  if (!found.ok() || !found->is_tool || data.empty()) return found;
+  found->job =
+      std::make_unique<SingletonJob>(found->self.nspace, LocalHostName(), data);
+  return found;
 }
 
 Result<Bootstrap> FindServer(const ToolOptions& options) {
@@ -48,7 +85,12 @@ int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   int rc = ParseToolOptions(info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   const Initiator initiator = TakeInitiator();
-  rc = InitLibraryBy([&] { return FindServer(options); }, options.init, proc);
+  const LauncherOrders& orders = initiator.orders;
+  if (options.name.nspace.empty()) options.name = orders.name;
+  const auto find = [&] {
+    return WithData(FindServer(options), orders.job_data);
+  };
+  rc = InitLibraryBy(find, options.init, proc);
   if (rc != PMIX_SUCCESS) return rc;
   ++g_references;
   rc = Follow(initiator);
@@ -61,10 +103,16 @@ int FinalizeTool() {
   do {
     if (references == 0) return PMIX_ERR_INIT;
   } while (!g_references.compare_exchange_weak(references, references - 1));
-  const int rc = FinalizeLibrary(nullptr, 0);
+  const bool may = references > 1 || EndWhatDepends();
+  const int rc = may ? FinalizeLibrary(nullptr, 0) : PMIX_ERR_WOULD_BLOCK;
   // A callback may not do it.
   if (rc == PMIX_ERR_WOULD_BLOCK) ++g_references;
   return rc;
+}
+
+void SetToolEnd(std::function<bool()> end) {
+  const MutexLock lock(TheEnd().mu);
+  TheEnd().before = std::move(end);
 }
 
 }  // namespace canopy::client

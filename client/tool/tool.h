@@ -3,6 +3,7 @@
 #define CANOPY_CLIENT_TOOL_TOOL_H_
 
 #include <cstddef>
+#include <functional>
 
 #include "pmix.h"
 
@@ -17,6 +18,11 @@ int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 // PMIx_tool_finalize: PMIX_ERR_INIT unless InitTool has been called more often.
 // The end of another role of this process is not the end of this one.
 int FinalizeTool();
+
+// What the last FinalizeTool begins with, once: the end of what depends on the
+// tool. It says false where the caller may not wait for it, which makes that
+// call PMIX_ERR_WOULD_BLOCK. Any thread.
+void SetToolEnd(std::function<bool()> end);
 
 }  // namespace canopy::client
 

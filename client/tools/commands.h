@@ -29,6 +29,13 @@ int Output(Words words);
 // "all" or "none" (empty: whoever reads the job's), until KEY, such as
 // "ctrl-]", is typed.
 int Attach(Words words);
+// ORDERS MODE: of a launcher whose orders (client/tool/launcher_orders.h) these
+// are, under its name: prints the options of `canopy run` that it is to launch
+// its job with, each with a NUL behind it, once the tool lets it. MODE "serve":
+// it has no job, and tells the tool that it is ready; else "run".
+int Launch(Words words);
+// Before this process is a tool.
+void PrepareLaunch(const std::string& orders);
 // RANGE PERSISTENCE (KEY VALUE)...
 int Publish(Words words);
 // RANGE WAITS TIMEOUT KEY...; WAITS empty: it does not, TIMEOUT empty: none.

@@ -30,15 +30,11 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"procs", 0, Procs},
-    {"table", 1, Table},
-    {"query", 3, Query},
-    {"event", 4, Event},
-    {"output", 3, Output},
-    {"attach", 5, Attach},
-    {"publish", 4, Publish, true},
-    {"lookup", 4, Lookup},
-    {"unpublish", 2, Unpublish, true},
+    {"procs", 0, Procs},   {"table", 1, Table},
+    {"query", 3, Query},   {"event", 4, Event},
+    {"output", 3, Output}, {"attach", 5, Attach},
+    {"launch", 2, Launch}, {"publish", 4, Publish, true},
+    {"lookup", 4, Lookup}, {"unpublish", 2, Unpublish, true},
 };
 
 // Who publishes has one name, so that it can unpublish another time; whoever
@@ -70,6 +66,7 @@ int RunCommand(const std::vector<std::string>& args) {
     Complain("canopy-tool is started by 'canopy'");
     return kExitUsage;
   }
+  if (command->run == Launch) PrepareLaunch(args[2]);
   pmix_status_t status = Connect(args[0], command->publishes);
   if (status != PMIX_SUCCESS) return Fail("no agent of this machine", status);
   const int code = command->run(Words(args).subspan(2));

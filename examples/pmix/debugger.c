@@ -13,7 +13,8 @@
                                 PMIx_Init; then the daemons; then lets them go
    debugger indirect DAEMON LAUNCHER [ARGS]
                                 the same with a job that a launcher starts, such
-                                as "canopy run --stop-in-init -n 4 PROGRAM"
+                                as "canopy run -n 4 PROGRAM"; the launcher stops
+                                until it has been told what is wanted of the job
    DAEMON is the path of debugger_daemon. */
 #include <pmix_tool.h>
 #include <pthread.h>
@@ -123,10 +124,10 @@ static void print_processes(void) {
   PMIX_QUERY_DESTRUCT(&query);
 }
 
-static void release(void) {
+static void release(const char *nspace) {
   pmix_proc_t all;
   pmix_info_t infos[2];
-  PMIX_PROC_LOAD(&all, target, PMIX_RANK_WILDCARD);
+  PMIX_PROC_LOAD(&all, nspace, PMIX_RANK_WILDCARD);
   PMIX_INFO_LOAD(&infos[0], PMIX_EVENT_CUSTOM_RANGE, &all, PMIX_PROC);
   PMIX_INFO_LOAD(&infos[1], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
   CHECK_OK(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &self, PMIX_RANGE_CUSTOM,
@@ -199,16 +200,27 @@ static void start_job(int ranks, char **argv) {
   spawn(argv, ranks, infos, n + 2, target);
 }
 
-/* The launcher becomes the server. */
+/* The launcher becomes the server. It stops in its own start: nothing of its
+   job is missed. Then it starts that with our directives. */
 static void start_launcher(char **argv) {
   pmix_proc_t server;
   pmix_nspace_t nspace;
   pmix_info_t wait;
-  spawn(argv, 1, NULL, 0, nspace);
+  pmix_info_t of_job;
+  pmix_info_t infos[kMaxInfos];
+  pmix_data_array_t directives = {PMIX_INFO, 1, &of_job};
+  PMIX_INFO_LOAD(&of_job, PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[0], PMIX_SPAWN_TOOL, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[1], PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[2], PMIX_LAUNCH_DIRECTIVES, &directives,
+                 PMIX_DATA_ARRAY);
+  spawn(argv, 1, infos, 3, nspace);
   PMIX_PROC_LOAD(&server, nspace, 0);
   PMIX_INFO_LOAD(&wait, PMIX_WAIT_FOR_CONNECTION, NULL, PMIX_BOOL);
   CHECK_OK(PMIx_tool_set_server(&server, &wait, 1));
   PMIX_INFO_DESTRUCT(&wait);
+  PMIX_INFO_DESTRUCT(&of_job);
+  release(nspace);
 }
 
 /* -------------------------------------------------------------- modes --- */
@@ -218,7 +230,7 @@ static void debug(char *daemon) {
   print_processes();
   fflush(stdout);
   run_daemons(daemon);
-  release();
+  release(target);
   wait_for(&over, target);
 }
 
@@ -239,16 +251,17 @@ static int look(const char *word) {
     wait_for(&ready, target);
   }
   print_processes();
-  if (*word != 0) release();
+  if (*word != 0) release(target);
   CHECK_OK(PMIx_tool_finalize());
   return 0;
 }
 
 static int with_daemons(char **argv) {
   const bool indirect = strcmp(argv[1], "indirect") == 0;
-  pmix_info_t alone;
-  PMIX_INFO_LOAD(&alone, PMIX_TOOL_DO_NOT_CONNECT, NULL, PMIX_BOOL);
-  CHECK_OK(PMIx_tool_init(&self, &alone, indirect ? 1 : 0));
+  pmix_info_t alone[2];
+  PMIX_INFO_LOAD(&alone[0], PMIX_LAUNCHER, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&alone[1], PMIX_TOOL_DO_NOT_CONNECT, NULL, PMIX_BOOL);
+  CHECK_OK(PMIx_tool_init(&self, alone, indirect ? 2 : 1));
   watch(PMIX_READY_FOR_DEBUG, on_ready);
   watch(PMIX_EVENT_JOB_END, on_end);
   if (strcmp(argv[1], "attach") == 0) {

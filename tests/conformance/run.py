@@ -247,10 +247,20 @@ def singleton(suite):
              "singleton", 1)
 
 
+def tool_server(suite, *words):
+    """A tool that serves a process; with a directory it has a server itself."""
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    done = subprocess.run([suite.program("tool_server"), "1", "1", *words],
+                          env=env, check=False, capture_output=True, timeout=60)
+    all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+             "tool_server", 1)
+
+
 def tools(suite):
     """A program that nobody launched, beside a job whose agent it finds, and
     which it ends."""
     job, nspace, directory = cases_tools.waiting_job(suite, suite.shape)
+    tool_server(suite, directory)
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
     where = ["--context", suite.shape]
 
@@ -303,6 +313,24 @@ def launcher(suite):
                           capture_output=True, timeout=90)
     harness.Result(done.returncode, done.stdout, done.stderr, 0).expect(
         out=["orphan "])
+
+
+def indirect(suite):
+    """A tool starts a launcher that stops, in both styles of command line and
+    by both names of the launcher."""
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    program = suite.program("indirect")
+    run = ["--oversubscribe"]
+    job = ["-n", "2", program, "2", "1", "child"]
+    mpirun = [suite.canopy + "-mpirun", "--allow-run-as-root"]
+    for words in (["defers", suite.canopy, "run", *run, *job],
+                  ["defers", *mpirun, *run, *job],
+                  ["parses", suite.canopy, "run", *run],
+                  ["parses", *mpirun]):
+        done = subprocess.run([program, "1", "1", *words], env=env, check=False,
+                              capture_output=True, timeout=90)
+        all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+                 "indirect", 1)
 
 
 def helpers(suite):
@@ -391,7 +419,9 @@ def cases(suite):
         suite.job("spawn_honoured", place)
     suite.lower()
     suite.case("singleton", lambda: singleton(suite))
+    suite.case("tool server", lambda: tool_server(suite))
     suite.case("launcher", lambda: launcher(suite), settle=10)
+    suite.case("launcher: indirect", lambda: indirect(suite), settle=10)
     suite.case("helpers", lambda: helpers(suite))
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),
                                  (4, 32, "slot")):

@@ -7,7 +7,6 @@
 // tools 1 1 DIRECTORY NAMESPACE reader: looks up what another tool publishes.
 #include <dirent.h>
 #include <errno.h>
-#include <pmix_server.h>
 #include <pmix_tool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,7 +20,6 @@
 #endif
 // Newer than some headers.
 bool PMIx_tool_is_connected(void);
-pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t *);
 
 static const char *g_directory;
 static const char *g_nspace;
@@ -205,10 +203,33 @@ static void WrongChoices(void) {
   // A tool is no server that others could find.
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED,
                 Text(PMIX_LAUNCHER_RENDEZVOUS_FILE, InPlace("launcher")));
-  EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_tool_set_server_module(NULL));
   Directives unknown = Flag("no.such.directive");
   unknown.info[0].flags = PMIX_INFO_REQD;
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED, unknown);
+}
+
+// What a transport of its own would need, and a progress that is the caller's:
+// not required, they are ignored or done without.
+static void Options(void) {
+  static const char *const kOptions[] = {
+      PMIX_SOCKET_MODE,      PMIX_TCP_REPORT_URI,   PMIX_TCP_IF_INCLUDE,
+      PMIX_TCP_IF_EXCLUDE,   PMIX_TCP_IPV4_PORT,    PMIX_TCP_IPV6_PORT,
+      PMIX_TCP_DISABLE_IPV4, PMIX_TCP_DISABLE_IPV6, PMIX_EVENT_BASE,
+      PMIX_IOF_LOCAL_OUTPUT};
+  for (size_t i = 0; i < sizeof(kOptions) / sizeof(*kOptions); ++i) {
+    Directives option = At(g_directory);
+    AddFlag(&option, kOptions[i], true);
+    MustConnect(option);
+    PMIX_INFO_REQUIRED(&option.info[1]);
+    MustBeRefused(PMIX_ERR_NOT_SUPPORTED, option);
+  }
+  Directives external = At(g_directory);
+  AddFlag(&external, PMIX_EXTERNAL_PROGRESS, true);
+  AddFlag(&external, PMIX_LAUNCHER, true);
+  PMIX_INFO_REQUIRED(&external.info[1]);
+  // Whoever is to launch has what it takes anyway.
+  PMIX_INFO_REQUIRED(&external.info[2]);
+  MustConnect(external);
 }
 
 static void Write(const char *path, const char *text) {
@@ -473,6 +494,7 @@ int main(int argc, char **argv) {
   Choices();
   SystemServer();
   WrongChoices();
+  Options();
   BadFiles();
   Names(argv[0]);
   Publishing(argv[0]);

@@ -171,8 +171,8 @@ def indirect(bench):
     daemon = example(bench, "debugger_daemon")
     result = tool(bench, "indirect", daemon,
                   os.path.join(bench.prefix, "bin", "canopy"), "run",
-                  "--context", CONTEXT, "--stop-in-init", "--oversubscribe", "-n",
-                  RANKS, "--map-by", "node", bench.pmix("fences"), RANKS, 8
+                  "--context", CONTEXT, "--oversubscribe", "-n", RANKS,
+                  "--map-by", "node", bench.pmix("fences"), RANKS, 8
                   ).finish(120).expect(out=["ready at pmix-init\n"])
     looked_at(result, RANKS)
 

@@ -1,6 +1,7 @@
 #include "client/cli/base/program_output.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -45,27 +46,74 @@ int Start(const std::string& program, std::vector<std::string>* words, int out,
   return error;
 }
 
-}  // namespace
+struct Running {
+  pid_t pid = 0;
+  UniqueFd output;
+};
 
-Result<ProgramOutput> RunProgram(const std::string& program,
-                                 std::vector<std::string> argv, bool quiet) {
+Status Begin(const std::string& program, std::vector<std::string>* argv,
+             bool quiet, Running* running) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
     return Status(kErrJobSysOpFailed, strerror(errno));
   }
-  const UniqueFd reader(fds[0]);
-  UniqueFd writer(fds[1]);
-  pid_t pid = 0;
-  const int error = Start(program, &argv, writer.get(), quiet, &pid);
-  writer.Reset();
-  if (error != 0) {
-    return Status(kErrJobSysOpFailed,
-                  std::string("cannot start a process: ") + strerror(error));
+  running->output = UniqueFd(fds[0]);
+  const UniqueFd writer(fds[1]);
+  const int error = Start(program, argv, writer.get(), quiet, &running->pid);
+  if (error == 0) return Status();
+  return Status(kErrJobSysOpFailed,
+                std::string("cannot start a process: ") + strerror(error));
+}
+
+int AwaitEnd(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  return status;
+}
+
+// False: it is to stop.
+bool AwaitOutput(int fd, const StopSource& stop) {
+  pollfd polls[2] = {{fd, POLLIN, 0}, {stop.fd, POLLIN, 0}};
+  while (polls[0].revents == 0) {
+    if (poll(polls, 2, -1) < 0) continue;
+    if (polls[1].revents != 0 && stop.stops()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<ProgramOutput> RunProgram(const std::string& program,
+                                 std::vector<std::string> argv, bool quiet) {
+  Running running;
+  const Status begun = Begin(program, &argv, quiet, &running);
+  if (!begun.ok()) return begun;
   ProgramOutput output;
-  output.text = ReadToEnd(reader.get());
-  while (waitpid(pid, &output.status, 0) < 0 && errno == EINTR) {
+  output.text = ReadToEnd(running.output.get());
+  output.status = AwaitEnd(running.pid);
+  return output;
+}
+
+Result<ProgramOutput> RunProgramUntil(const std::string& program,
+                                      std::vector<std::string> argv,
+                                      const StopSource& stop) {
+  Running running;
+  const Status begun = Begin(program, &argv, /*quiet=*/false, &running);
+  if (!begun.ok()) return begun;
+  ProgramOutput output;
+  char piece[4096];
+  for (ssize_t size = 1; size != 0;) {
+    if (!AwaitOutput(running.output.get(), stop)) {
+      kill(running.pid, SIGTERM);
+      (void)AwaitEnd(running.pid);
+      return Status(kErrJobCanceled, program + " was interrupted");
+    }
+    size = read(running.output.get(), piece, sizeof piece);
+    if (size < 0 && errno != EINTR) break;
+    if (size > 0) output.text.append(piece, static_cast<size_t>(size));
   }
+  output.status = AwaitEnd(running.pid);
   return output;
 }
 

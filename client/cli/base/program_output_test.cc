@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace canopy::cli {
 namespace {
@@ -39,6 +40,26 @@ TEST(ProgramOutputTest, NoSignalIsBlocked) {
 TEST(ProgramOutputTest, WhatIsNotThereIsNotStarted) {
   EXPECT_EQ(RunProgram("/no/such/program", {"program"}, true).code(),
             kErrJobSysOpFailed);
+}
+
+TEST(ProgramOutputTest, OneThatTakesLongIsReadOrStopped) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  int told = 0;
+  const StopSource stop{ends[0], [&] {
+                          char c;
+                          return read(ends[0], &c, 1) == 1 && ++told == 2;
+                        }};
+  const auto whole =
+      RunProgramUntil("/bin/sh", {"sh", "-c", "echo a; echo b; exit 4"}, stop);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->text, "a\nb\n");
+  EXPECT_EQ(WEXITSTATUS(whole->status), 4);
+  ASSERT_EQ(write(ends[1], "xx", 2), 2);
+  EXPECT_EQ(RunProgramUntil("/bin/sleep", {"sleep", "1000"}, stop).code(),
+            kErrJobCanceled);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 }  // namespace

@@ -15,14 +15,15 @@ constexpr size_t kMaxAppFile = 16u << 20;
 class RunParser {
  public:
   explicit RunParser(const Environment& environment)
-      : table_(RunOptionTable(
+      : started_by_tool_(environment("PMIX_LAUNCHER_RNDZ_FILE") != nullptr),
+        table_(RunOptionTable(
             {&out_, &app_, &app_file_, &map_suffix_, &environment})) {}
 
   Result<RunOptions> Parse(std::span<const std::string> args);
 
  private:
-  // Programs between ':'.
-  Status ParsePart(std::span<const std::string> args);
+  // Programs between ':'; `is_all`: there is none.
+  Status ParsePart(std::span<const std::string> args, bool is_all = false);
   Status LoadAppFile(const std::string& path);
   Status Check() const;
 
@@ -31,6 +32,7 @@ class RunParser {
   std::string app_file_;
   std::string map_suffix_;
   bool in_app_file_ = false;
+  const bool started_by_tool_;
   const OptionTable table_;  // of options that set the members before
 };
 
@@ -38,7 +40,8 @@ Result<RunOptions> RunParser::Parse(std::span<const std::string> args) {
   size_t start = 0;
   for (size_t i = 0; i <= args.size(); ++i) {
     if (i < args.size() && args[i] != ":") continue;
-    Status status = ParsePart(args.subspan(start, i - start));
+    const bool is_all = start == 0 && i == args.size();
+    Status status = ParsePart(args.subspan(start, i - start), is_all);
     if (!status.ok()) return status;
     if (out_.help || out_.version) return std::move(out_);
     start = i + 1;
@@ -48,7 +51,7 @@ Result<RunOptions> RunParser::Parse(std::span<const std::string> args) {
   return std::move(out_);
 }
 
-Status RunParser::ParsePart(std::span<const std::string> args) {
+Status RunParser::ParsePart(std::span<const std::string> args, bool is_all) {
   app_ = AppOptions();
   Result<std::vector<std::string>> rest =
       ApplyOptions(table_, args, RestRule::kFromFirstWord);
@@ -65,6 +68,7 @@ Status RunParser::ParsePart(std::span<const std::string> args) {
     }
     return LoadAppFile(std::exchange(app_file_, {}));
   }
+  if (app_.argv.empty() && is_all && started_by_tool_) return Status();
   if (app_.argv.empty() || app_.argv[0].empty()) {
     return Status(kErrJobNoExeSpecified,
                   "no program to run; say it after the options, as in "

@@ -29,6 +29,7 @@ struct AppOptions {
 };
 
 struct RunOptions {
+  // None: a tool that has started this launcher spawns its jobs itself.
   std::vector<AppOptions> apps;
   std::vector<std::string> env;  // NAME=VALUE for every program
   std::string map_by;            // mpirun spellings; empty: the default
@@ -90,7 +91,8 @@ struct RunOptions {
 
 // `args`: after the command's own name. Reads the hostfiles and app files that
 // are named. The status (kErrBadParam and others) is one line for the user.
-// With `help` or `version` nothing else is checked.
+// With `help` or `version` nothing else is checked. Where the environment has a
+// PMIX_LAUNCHER_RNDZ_FILE, there need be no program.
 Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
                                    const Environment& environment);
 

@@ -297,6 +297,18 @@ TEST(RunOptionsTest, HelpAndVersionNeedNoProgram) {
   EXPECT_TRUE(MustParse("-V").version);
 }
 
+TEST(RunOptionsTest, AToolsLauncherNeedsNoProgram) {
+  const auto parse = [](const std::string& line) {
+    return ParseRunOptions(*SplitCommand(line), [](const char* name) {
+      const bool file = std::string_view(name) == "PMIX_LAUNCHER_RNDZ_FILE";
+      return file ? "/a/file" : nullptr;
+    });
+  };
+  EXPECT_TRUE(parse("--verbose").value().apps.empty());
+  EXPECT_EQ(parse("./app").value().apps.size(), 1u);
+  EXPECT_EQ(parse("a : -n 2").code(), kErrJobNoExeSpecified);
+}
+
 struct Refusal {
   const char* line;
   const char* text;  // in the message

@@ -11,9 +11,13 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "client/cli/base/file_util.h"
+#include "client/cli/base/this_machine.h"
+#include "common/launcher_orders_env.h"
 #include "common/posix/host_name.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
@@ -43,7 +47,8 @@ bool HasEnded(int fd, int timeout_ms) {
 
 LauncherContact::LauncherContact()
     : path_(Take("PMIX_LAUNCHER_RNDZ_FILE")),
-      pipe_(Take("PMIX_KEEPALIVE_PIPE")) {}
+      pipe_(Take("PMIX_KEEPALIVE_PIPE")),
+      orders_(Take(kEnvLauncherOrders)) {}
 
 // The kernel tells of whatever happens to the pipe, to which nothing is
 // written.
@@ -89,11 +94,43 @@ Status LauncherContact::Tell(const std::vector<std::string>& runtime_dirs) {
   const std::string name = "/pmix." + LocalHostName() + ".tool";
   for (const std::string& directory : runtime_dirs) {
     const Result<std::string> content = ReadFile(directory + name, kMaxFile);
-    if (content.ok()) return Write(*content);
+    if (!content.ok()) continue;
+    directory_ = directory;
+    return Write(*content);
   }
   return Status(
       kErrNotFound,
       "no agent is on this machine for the tool that waits for " + path_);
+}
+
+bool LauncherContact::ToolHasEnded() const {
+  return fd_ >= 0 && HasEnded(fd_, 0);
+}
+
+Result<std::vector<std::string>> LauncherContact::AwaitOrders(
+    bool serves, const StopSource& stop) const {
+  std::vector<std::string> options;
+  if (directory_.empty() || (orders_.empty() && !serves)) return options;
+  const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
+  std::vector<std::string> words = {program, directory_};
+  if (orders_.empty()) {
+    // By another library: whoever it is hears it.
+    words.insert(words.end(), {"event", "", "", "PMIX_LAUNCHER_READY", ""});
+  } else {
+    words.insert(words.end(), {"launch", orders_, serves ? "serve" : "run"});
+  }
+  const auto output = RunProgramUntil(program, std::move(words), stop);
+  if (!output.ok()) return output.status();
+  if (output->status != 0) {
+    return Status(kErrNotSupported,
+                  "the tool that has started this launcher is not obeyed");
+  }
+  for (const std::string& option : Split(output->text, '\0')) {
+    options.push_back(option);
+  }
+  // There is nothing behind the last NUL.
+  if (!options.empty()) options.pop_back();
+  return options;
 }
 
 }  // namespace canopy::cli

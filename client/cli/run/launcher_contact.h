@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/base/program_output.h"
 #include "common/status.h"
 
 namespace canopy::cli {
@@ -15,8 +16,9 @@ namespace canopy::cli {
 // Its end removes the file that it has written, unless another is in its place.
 class LauncherContact {
  public:
-  // Takes PMIX_LAUNCHER_RNDZ_FILE and PMIX_KEEPALIVE_PIPE out of the
-  // environment, so that agents and jobs do not see them.
+  // Takes PMIX_LAUNCHER_RNDZ_FILE, PMIX_KEEPALIVE_PIPE and the tool's orders
+  // (common/launcher_orders_env.h) out of the environment, so that agents and
+  // jobs do not see them.
   LauncherContact();
   ~LauncherContact();
   LauncherContact(const LauncherContact&) = delete;
@@ -29,6 +31,15 @@ class LauncherContact {
   // of this machine of those that have these directories. kErrNotFound: none is
   // here; kErrExists: the file is there already.
   Status Tell(const std::vector<std::string>& runtime_dirs);
+  // After Tell: waits until the tool lets this launcher go on, if it is to
+  // stop, and returns the options of `canopy run` that the tool wants for the
+  // job. With `serves`, which is for a launcher that has no job, the tool is
+  // told that it is ready. kErrJobCanceled: it was to stop; kErrNotSupported:
+  // the orders can not be followed, and why has been said.
+  Result<std::vector<std::string>> AwaitOrders(bool serves,
+                                               const StopSource& stop) const;
+  // Whether the other end of the pipe is closed.
+  bool ToolHasEnded() const;
   // After the job: agents that are about to end have not told the tool of it
   // yet. Returns when the tool has ended, or after a second; at once where none
   // is watched or told.
@@ -39,7 +50,9 @@ class LauncherContact {
 
   const std::string path_;
   const std::string pipe_;
-  int fd_ = -1;  // that is watched
+  const std::string orders_;
+  std::string directory_;  // of the agent that the file names
+  int fd_ = -1;            // that is watched
   bool written_ = false;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -1,5 +1,6 @@
 #include "client/cli/run/run_command.h"
 
+#include <poll.h>
 #include <pwd.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,10 +100,24 @@ int Conclude(const RunOptions& options, const RunOutcome& outcome,
   return code == 0 || outcome.no_reader ? kExitFailure : code;
 }
 
-int Canceled(SignalSource* signals) {
-  const std::optional<int> signal = signals->Take();
+// What a launcher has to do with others than agents.
+struct Surroundings {
+  SignalSource signals;
+  LauncherContact contact;  // with the tool that has started it
+  int end_signal = 0;       // that has been taken
+
+  bool TakeEndSignal() {
+    const std::optional<int> signal = signals.Take();
+    if (signal && IsEndSignal(*signal)) end_signal = *signal;
+    return end_signal != 0;
+  }
+};
+
+int Canceled(Surroundings* around) {
+  (void)around->TakeEndSignal();
   PrintError("interrupted before the job was started");
-  return kExitSignal + signal.value_or(SIGINT);
+  const int signal = around->end_signal;
+  return kExitSignal + (signal == 0 ? SIGINT : signal);
 }
 
 // `up`: the agents are there already.
@@ -119,13 +135,40 @@ void WarnOfAgentOptions(const AgentOptions& options, bool up) {
 
 // What a launcher needs of the command line.
 struct Request {
-  const RunOptions& options;
-  const v1c::Launch& launch;
+  RunOptions options;
+  std::span<const std::string> args;  // what `options` were read from
+  bool allow_root = false;
+  v1c::Launch launch;
   std::vector<preload::Item> files;
   // Null: it is not in the background.
   const DetachedJobs* detached = nullptr;
   Detachment detachment = {};
 };
+
+Result<RunOptions> ParseOptions(std::span<const std::string> args) {
+  return ParseRunOptions(args,
+                         [](const char* name) { return std::getenv(name); });
+}
+
+v1c::Launch LaunchOf(const RunOptions& options, bool allow_root) {
+  v1c::Launch launch = MakeLaunch(options, allow_root);
+  // A debugger that started us is told when they are there.
+  if (IsTraced()) launch.mutable_stop_on_exec();
+  return launch;
+}
+
+// What the tool wants for the job is as if it were typed first.
+Status Obey(std::vector<std::string> orders, Request* request) {
+  if (orders.empty()) return Status();
+  orders.insert(orders.end(), request->args.begin(), request->args.end());
+  Result<RunOptions> options = ParseOptions(orders);
+  if (!options.ok()) return options.status();
+  const bool preloads = request->launch.preloads();
+  request->launch = LaunchOf(*options, request->allow_root);
+  request->launch.set_preloads(preloads);
+  request->options = *std::move(options);
+  return Status();
+}
 
 // The launcher in the background tells the command that was typed. A thread
 // that RunJob leaves behind may still do so.
@@ -142,24 +185,43 @@ void TellName(Request* request, RunReport* report) {
   });
 }
 
+// An error of a launcher that has not launched anything yet.
+int FailToBegin(const Status& status, Surroundings* around) {
+  return status.code() == kErrJobCanceled ? Canceled(around) : Fail(status);
+}
+
+struct Opened {
+  std::unique_ptr<RunConnection> connection;
+  std::vector<std::string> orders;  // options
+};
+
+Result<Opened> Open(const RunOptions& options, RunPlace* place,
+                    Surroundings* around, const Timeline& timeline) {
+  LauncherContact& contact = around->contact;
+  if (Status s = contact.Watch(); !s.ok()) return s;
+  if (Status s = place->Begin(options, timeline); !s.ok()) return s;
+  auto connection = place->Connect(options, around->signals, timeline);
+  if (!connection.ok()) return connection.status();
+  if (Status s = contact.Tell(place->runtime_dirs()); !s.ok()) return s;
+  auto orders = contact.AwaitOrders(
+      options.apps.empty(),
+      {around->signals.fd(), [around] { return around->TakeEndSignal(); }});
+  if (!orders.ok()) return orders.status();
+  return Opened{*std::move(connection), *std::move(orders)};
+}
+
 int Launch(Request request, RunPlace* place, Timeline* timeline) {
-  const RunOptions& options = request.options;
   const bool background = request.detached != nullptr;
-  SignalSource signals;
-  LauncherContact contact;
-  if (Status s = contact.Watch(); !s.ok()) return Fail(s);
-  if (Status s = place->Begin(options, *timeline); !s.ok()) return Fail(s);
-  auto connection = place->Connect(options, signals, *timeline);
-  if (!connection.ok()) {
-    return connection.code() == kErrJobCanceled ? Canceled(&signals)
-                                                : Fail(connection.status());
-  }
-  if (Status s = contact.Tell(place->runtime_dirs()); !s.ok()) return Fail(s);
+  Surroundings around;
+  Result<Opened> opened = Open(request.options, place, &around, *timeline);
+  if (!opened.ok()) return FailToBegin(opened.status(), &around);
+  if (Status s = Obey(opened->orders, &request); !s.ok()) return Fail(s);
+  const RunOptions& options = request.options;
   RunClientOptions client;
   const bool reads =
       options.stdin_target != "none" && !options.input_is_pushed();
   client.stdin_fd = reads ? STDIN_FILENO : -1;
-  client.signals = &signals;
+  client.signals = &around.signals;
   client.files = request.files;
   client.link.dial = place->Redial();
   if (!options.quiet) client.link.say = &PrintError;
@@ -170,11 +232,11 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   report->set_on_running(
       [table](const std::string& nspace) { table->OnRunning(nspace); });
   Result<RunOutcome> outcome =
-      RunJob(*std::move(connection), request.launch, client, report);
+      RunJob(std::move(opened->connection), request.launch, client, report);
   if (outcome.ok()) {
     report->Finish();
     timeline->Note("job ended");
-    contact.AwaitTool();
+    around.contact.AwaitTool();
   }
   place->End();
   timeline->Note("done");
@@ -184,6 +246,23 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
     (void)request.detached->NoteEnd(report->nspace(), code);
   }
   return code;
+}
+
+// The tool that has started this launcher spawns its jobs itself.
+int Serve(const RunOptions& options, RunPlace* place, Timeline* timeline) {
+  Surroundings around;
+  Result<Opened> opened = Open(options, place, &around, *timeline);
+  if (!opened.ok()) return FailToBegin(opened.status(), &around);
+  if (!opened->orders.empty()) {
+    return Fail(
+        Status(kErrBadParam, "there are launch directives, but no program"));
+  }
+  timeline->Note("ready for the tool");
+  pollfd entry = {around.signals.fd(), POLLIN, 0};
+  while (poll(&entry, 1, -1) <= 0 || !around.TakeEndSignal()) {
+  }
+  place->End();
+  return around.contact.ToolHasEnded() ? 0 : kExitSignal + around.end_signal;
 }
 
 int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
@@ -201,8 +280,9 @@ int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
   return Launch(std::move(request), place, timeline);
 }
 
-std::optional<int> Run(const RunOptions& options, const std::string& program,
-                       RemoteAgents* remote) {
+std::optional<int> Run(const RunOptions& options,
+                       std::span<const std::string> args,
+                       const std::string& program, RemoteAgents* remote) {
   Timeline timeline(options.verbose);
   const bool allow_root = AllowsRoot(options, program);
   if (geteuid() == 0 && !allow_root) {
@@ -214,16 +294,15 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
   RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
-  v1c::Launch launch = MakeLaunch(options, allow_root);
-  // A debugger that started us is told when they are there.
-  if (IsTraced()) launch.mutable_stop_on_exec();
+  v1c::Launch launch = LaunchOf(options, allow_root);
   Result<std::vector<preload::Item>> files = FilesToPreload(options, launch);
   if (!files.ok()) return Fail(files.status());
   launch.set_preloads(!files->empty());
   if (place.NeedsRemoteAgents()) return std::nullopt;
   for (const std::string& warning : options.warnings) PrintError(warning);
   WarnOfAgentOptions(options.agents, place.persistent());
-  Request request{options, launch, *std::move(files)};
+  if (options.apps.empty()) return Serve(options, &place, &timeline);
+  Request request{options, args, allow_root, launch, *std::move(files)};
   return options.detach ? LaunchDetached(std::move(request), &place, &timeline)
                         : Launch(std::move(request), &place, &timeline);
 }
@@ -232,12 +311,11 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
 
 int RunOnAgents(const RunOptions& options, const std::string& program,
                 RemoteAgents* remote) {
-  return Run(options, program, remote).value_or(kExitFailure);
+  return Run(options, {}, program, remote).value_or(kExitFailure);
 }
 
 std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
-  Result<RunOptions> options = ParseRunOptions(
-      line.args, [](const char* name) { return std::getenv(name); });
+  Result<RunOptions> options = ParseOptions(line.args);
   if (!options.ok()) return FailUsage("run", options.status());
   if (options->version) {
     (void)WriteAll(STDOUT_FILENO, std::string("canopy ") + kVersion + "\n");
@@ -246,7 +324,7 @@ std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
   if (options->help) {
     return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
   }
-  return Run(*options, line.program, remote);
+  return Run(*options, line.args, line.program, remote);
 }
 
 }  // namespace canopy::cli

@@ -56,7 +56,6 @@ constexpr Exception kExceptions[] = {
     {"PMIx_Spawn", "PMIX_STDIN_TGT"},
     {"PMIx_Spawn", "PMIX_TIMEOUT_"},
     {"PMIx_Job_control", "PMIX_JOB_CTRL_"},
-    {"PMIx_server_init", "PMIX_SERVER_SYSTEM_SUPPORT"},
     {"PMIx_server_init", "PMIX_SERVER_SESSION_SUPPORT"},
     {"PMIx_server_init", "PMIX_SERVER_GATEWAY"},
     {"PMIx_server_init", "PMIX_SERVER_SCHEDULER"},
@@ -72,7 +71,6 @@ constexpr Exception kExceptions[] = {
     {"PMIx_server_init", "PMIX_EVENT_BASE"},
     {"PMIx_server_init", "PMIX_TOPOLOGY2"},
     {"PMIx_server_init", "PMIX_SINGLETON"},
-    {"PMIx_server_init", "PMIX_IOF_LOCAL_OUTPUT"},
     {"PMIx_server_setup_application", "PMIX_ALLOC_"},
 };
 

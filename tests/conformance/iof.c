@@ -1,6 +1,7 @@
 // PMIx_IOF_pull, PMIx_IOF_deregister and PMIx_IOF_push: IOF-01 to IOF-16. Rank
 // 0 pulls what the others write, and pushes to jobs that it has spawned; run.py
 // looks at what canopy run has shown.
+#include <limits.h>
 #include <pmix_tool.h>
 
 #include "children.h"
@@ -35,10 +36,13 @@ static Output g_one = OUTPUT_INIT;
 static Output g_all = OUTPUT_INIT;
 static Output g_own = OUTPUT_INIT;
 static Output g_timed = OUTPUT_INIT;
-static Output *const g_outputs[] = {&g_first,      &g_late,  &g_tagged,
-                                    &g_redirected, &g_child, &g_one,
-                                    &g_all,        &g_own,   &g_xml,
-                                    &g_timed};
+static Output g_filed = OUTPUT_INIT;
+static Output g_merged = OUTPUT_INIT;
+static Output g_ranked = OUTPUT_INIT;
+static Output g_raw = OUTPUT_INIT;
+static Output *const g_outputs[] = {
+    &g_first, &g_late, &g_tagged, &g_redirected, &g_child,  &g_one,    &g_all,
+    &g_own,   &g_xml,  &g_timed,  &g_filed,      &g_merged, &g_ranked, &g_raw};
 enum { kNumOutputs = sizeof(g_outputs) / sizeof(g_outputs[0]) };
 
 // Output may come before it is known under which number.
@@ -79,6 +83,18 @@ static void OnOutput(size_t handle, pmix_iof_channel_t channel,
   }
   pthread_cond_broadcast(&output->changed);
   pthread_mutex_unlock(&output->lock);
+}
+
+// The same of two channels.
+static void OnBoth(size_t handle, pmix_iof_channel_t channel,
+                   pmix_proc_t *source, pmix_byte_object_t *payload,
+                   pmix_info_t info[], size_t ninfo) {
+  const bool is_end = IsComplete(info, ninfo);
+  if (!is_end || source->rank == PMIX_RANK_WILDCARD) {
+    OnOutput(handle, channel, source, payload, info, ninfo);
+    return;
+  }
+  OnOutput(handle, channel, source, payload, NULL, 0);
 }
 
 static void AwaitText(Output *output, const char *text) {
@@ -295,6 +311,115 @@ static void PushesItsOwn(void) {
   AwaitEnd(&g_own);
 }
 
+// The lines, in any order.
+static void HasLines(const char *what, const char *found, const char *first,
+                     const char *second) {
+  CHECK(strlen(found) == strlen(first) + strlen(second) &&
+            strstr(found, first) != NULL && strstr(found, second) != NULL,
+        "%s has '%s'", what, found);
+}
+
+// A file that has these lines, and goes.
+static void InFile(const char *path, const char *first, const char *second) {
+  char found[256] = "";
+  FILE *file = fopen(path, "r");
+  CHECK(file != NULL, "there is no %s", path);
+  const size_t size = fread(found, 1, sizeof(found) - 1, file);
+  found[size] = '\0';
+  fclose(file);
+  HasLines(path, found, first, second);
+  unlink(path);
+}
+
+// Of a job that writes to both of its streams and ends.
+static pmix_proc_t SpawnWriter(void) {
+  Directives with = Flag(PMIX_FWD_STDOUT);
+  AddFlag(&with, PMIX_FWD_STDERR, true);
+  AddFlag(&with, PMIX_SPAWN_TOOL, true);
+  // Its input is that which ends it.
+  pmix_info_t *const input = NextInfo(&with, PMIX_FWD_STDIN);
+  input->value.type = PMIX_PROC_RANK;
+  input->value.data.rank = 0;
+  return Spawn("cat; echo out; echo err >&2", 1, &with);
+}
+
+static void EndWriter(const pmix_proc_t *writer, Output *output) {
+  const Directives end = Flag(PMIX_IOF_COMPLETE);
+  OK(PMIx_IOF_push(writer, 1, NULL, end.info, end.count, NULL, NULL));
+  AwaitEnd(output);
+}
+
+static void PullBoth(Output *output, const pmix_proc_t *proc,
+                     const Directives *with) {
+  g_expected = output;
+  const pmix_status_t handle = PMIx_IOF_pull(
+      proc, 1, with->info, with->count,
+      PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL, OnBoth, NULL, NULL);
+  CHECK(handle > 0, "pull: %s", PMIx_Error_string(handle));
+  output->handle = (size_t)handle;
+}
+
+// Files with the names that the chapter gives them.
+static void ToFiles(void) {
+  char place[] = "/tmp/canopy-iof-XXXXXX";
+  char name[64];
+  char path[PATH_MAX];
+  CHECK(mkdtemp(place) != NULL, "no directory");
+  pmix_proc_t writer = SpawnWriter();
+  Directives with = {.count = 0};
+  snprintf(name, sizeof(name), "%s/file", place);
+  AddText(&with, PMIX_IOF_OUTPUT_TO_FILE, name);
+  AddFlag(&with, PMIX_IOF_FILE_ONLY, true);
+  PullBoth(&g_filed, &writer, &with);
+  EndWriter(&writer, &g_filed);
+  snprintf(path, sizeof(path), "%s.%s.0.stdout", name, writer.nspace);
+  InFile(path, "out\n", "");
+  snprintf(path, sizeof(path), "%s.%s.0.stderr", name, writer.nspace);
+  InFile(path, "err\n", "");
+  // Only what the library writes itself would go nowhere else.
+  HasLines("the callback", g_filed.text, "out\n", "err\n");
+
+  writer = SpawnWriter();
+  with.count = 0;
+  snprintf(name, sizeof(name), "%s/%%n-%%r", place);
+  AddText(&with, PMIX_IOF_OUTPUT_TO_FILE, name);
+  AddFlag(&with, PMIX_IOF_FILE_PATTERN, true);
+  AddFlag(&with, PMIX_IOF_MERGE_STDERR_STDOUT, true);
+  PullBoth(&g_merged, &writer, &with);
+  EndWriter(&writer, &g_merged);
+  snprintf(path, sizeof(path), "%s/%s-0.stdout", place, writer.nspace);
+  InFile(path, "out\n", "err\n");
+  HasLines("the callback", g_merged.text, "out\n", "err\n");
+
+  writer = SpawnWriter();
+  with.count = 0;
+  AddText(&with, PMIX_IOF_OUTPUT_TO_DIRECTORY, place);
+  AddFlag(&with, PMIX_IOF_RANK_OUTPUT, true);
+  AddFlag(&with, PMIX_IOF_REDIRECT, true);
+  PullBoth(&g_ranked, &writer, &with);
+  EndWriter(&writer, &g_ranked);
+  snprintf(path, sizeof(path), "%s/%s/rank.0/stdout", place, writer.nspace);
+  InFile(path, "[0]<stdout>: out\n", "");
+  snprintf(path, sizeof(path), "%s/%s/rank.0/stderr", place, writer.nspace);
+  InFile(path, "[0]<stderr>: err\n", "");
+  snprintf(path, sizeof(path), "%s/%s/rank.0", place, writer.nspace);
+  CHECK(rmdir(path) == 0, "more in %s", path);
+  snprintf(path, sizeof(path), "%s/%s", place, writer.nspace);
+  CHECK(rmdir(path) == 0 && rmdir(place) == 0, "more in %s", path);
+}
+
+// Without PMIX_IOF_OUTPUT_RAW a line is whole.
+static void Raw(void) {
+  Directives with = Flag(PMIX_FWD_STDOUT);
+  AddFlag(&with, PMIX_SPAWN_CHILD_SEP, true);
+  pmix_proc_t proc = Spawn("printf start; exec sleep 60", 1, &with);
+  const Directives raw = Flag(PMIX_IOF_OUTPUT_RAW);
+  Pull(&g_raw, &proc, &raw);
+  AwaitText(&g_raw, "start");
+  OK(PMIx_Abort(1, "has written", &proc, 1));
+  AwaitEnd(&g_raw);
+}
+
 static void PushesRefused(void) {
   pmix_byte_object_t bytes = {"text", 4};
   pmix_proc_t nobody;
@@ -343,6 +468,8 @@ int main(int argc, char **argv) {
   Redirects();
   if (g_self.rank == 0) {
     Children();
+    ToFiles();
+    Raw();
     Refused();
     Pushes();
     PushesItsOwn();

@@ -247,6 +247,15 @@ def singleton(suite):
              "singleton", 1)
 
 
+def server_files(suite):
+    """A resource manager in C, whose files tools find."""
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    done = subprocess.run([suite.program("server_files"), "1", "1"], env=env,
+                          check=False, capture_output=True, timeout=60)
+    all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+             "server_files", 1)
+
+
 def tool_server(suite, *words):
     """A tool that serves a process; with a directory it has a server itself."""
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
@@ -416,9 +425,11 @@ def cases(suite):
     for place in (PLACES[0], PLACES[-1]):
         suite.job("fence_repeat", place, "new", expect=medians)
         suite.job("limits", place)
+        suite.job("debug", place)
         suite.job("spawn_honoured", place)
     suite.lower()
     suite.case("singleton", lambda: singleton(suite))
+    suite.case("server files", lambda: server_files(suite))
     suite.case("tool server", lambda: tool_server(suite))
     suite.case("launcher", lambda: launcher(suite), settle=10)
     suite.case("launcher: indirect", lambda: indirect(suite), settle=10)

@@ -264,7 +264,8 @@ class Srun(Launcher):
         while process.poll() is None:
             new = Srun._steps() - before
             if new:
-                return MemoryWatch(max(new))
+                # Ranks are such a process, too, until they are a program.
+                return MemoryWatch(min(new))
             time.sleep(0.01)
         raise RuntimeError("there was no slurmstepd")
 

@@ -319,7 +319,7 @@ int ServeByTool(const pmix_server_module_t* module) {
   Open(*std::move(running));
   g_role.of_tool = true;
   // What it spawns is for its own server, or is a launcher.
-  session.set_own_server({Distribute, {}});
+  session.set_own_server({Distribute, {}, {}});
   SetToolEnd(StopServingByTool);
   return PMIX_SUCCESS;
 }

@@ -129,7 +129,7 @@ TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
   step(core, LocalExits{"job", {{0, 9}}});
   step(core, ClientConnected{1, {"job", 0}});
   const Bytes data =
-      Infos().Persist(Persistence::kProc).Text("key", "value").Take();
+      Persisting(Persistence::kProc).Text("key", "value").Take();
   const auto replies = All<ReplyClient>(step(core, PublishArrived{1, 5, data}));
   ASSERT_EQ(replies.size(), 1u);
   ASSERT_EQ(replies[0].status, kSuccess);

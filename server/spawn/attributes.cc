@@ -373,9 +373,10 @@ Status WrongValue(std::string_view key) {
                 "attribute " + std::string(key) + " has no such value");
 }
 
-// Without it other processes would run than were asked for.
-bool ReplacesPrograms(std::string_view key) {
-  return key == PMIX_FORKEXEC_AGENT || key == PMIX_LAUNCHER_DAEMON;
+// Without it others would run than were asked for, or otherwise.
+bool IsIndispensable(std::string_view key) {
+  return key == PMIX_FORKEXEC_AGENT || key == PMIX_LAUNCHER_DAEMON ||
+         key == PMIX_LAUNCH_DIRECTIVES;
 }
 
 // A launcher that can not stop processes is to refuse to start them.
@@ -393,7 +394,7 @@ Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
                   "others (" +
                       std::string(row->key) + ")");
   }
-  if (ReplacesPrograms(KeyOf(info)) && !AsksForNothing(info)) {
+  if (IsIndispensable(KeyOf(info)) && !AsksForNothing(info)) {
     return Status(kErrNotSupported,
                   "attribute " + Printable(KeyOf(info)) + " is not supported");
   }

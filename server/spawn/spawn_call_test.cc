@@ -161,7 +161,8 @@ TEST(SpawnCallTest, AnAgentExecutesThePrograms) {
             (std::vector<std::string>{"/an/agent", "prog", "arg"}));
   EXPECT_EQ(call.apps[1].argv,
             (std::vector<std::string>{"its-own", "prog", "arg"}));
-  for (const char* key : {PMIX_FORKEXEC_AGENT, PMIX_LAUNCHER_DAEMON}) {
+  for (const char* key :
+       {PMIX_FORKEXEC_AGENT, PMIX_LAUNCHER_DAEMON, PMIX_LAUNCH_DIRECTIVES}) {
     InfoList other;
     other.Add(key, Value::String("/an/agent"));
     EXPECT_EQ(Refusal(other, {TestApp()}), kErrNotSupported) << key;

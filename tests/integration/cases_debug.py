@@ -177,6 +177,18 @@ def indirect(bench):
     looked_at(result, RANKS)
 
 
+def launcher_of_openpmix(bench):
+    """A tool with Debian's library finds its launcher by the file that this
+    writes; with the tool its job ends."""
+    place = os.path.join(bench.work, "launcher.rndz")
+    result = Job([build(bench, "starts"), place,
+                  os.path.join(bench.prefix, "bin", "canopy"), "run", "--context",
+                  CONTEXT, "-n", "1", "sleep", "600"], dict(bench.env)).finish(60)
+    result.expect(out=["jobs "])
+    until(lambda: not bench.json("ps", "--context", CONTEXT).get("jobs"))
+    until(lambda: not os.path.exists(place))
+
+
 def gdb(bench, commands, *args):
     """What gdb says that runs these commands."""
     words = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off"]
@@ -248,6 +260,7 @@ def run(bench):
              "debugger: direct with openpmix": direct_with_openpmix,
              "debugger: two at once": two_at_once,
              "debugger: indirect": indirect,
+             "debugger: launcher of openpmix": launcher_of_openpmix,
              "debugger: its job ends with it": tool_dies,
              "debugger: mpir traced": mpir_traced,
              "debugger: mpir attached": mpir_attached}

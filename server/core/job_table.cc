@@ -40,6 +40,7 @@ void JobTable::Remove(std::string_view nspace) {
       {it->first, it->second.registered, std::move(it->second.readers)});
   removed_.push_back(it->first);
   if (removed_.size() > kRemovedKept) removed_.pop_front();
+  holds_.OnJobRemoved(it->first);
   if (HasChildrenHere(nspace)) {
     former_[it->first] = {it->second.spec, it->second.layout, false};
   }

@@ -17,6 +17,7 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "server/core/debug_holds.h"
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 
@@ -175,6 +176,10 @@ class JobTable {
   // Every connected client, ascending.
   std::vector<ClientId> Clients() const;
 
+  // For how long debuggers hold processes of jobs, these and others.
+  DebugHolds& holds() { return holds_; }
+  const DebugHolds& holds() const { return holds_; }
+
   // Changes since the last call.
   JobChanges TakeChanges();
   bool has_changes() const { return !changes_.empty(); }
@@ -205,6 +210,7 @@ class JobTable {
   std::map<ClientId, Client> clients_;
   std::unordered_map<ProcId, std::vector<ClientId>, ProcIdHash> by_proc_;
   std::deque<std::string> removed_;
+  DebugHolds holds_;
   JobChanges changes_;
 };
 

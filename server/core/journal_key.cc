@@ -8,7 +8,7 @@ namespace {
 // By type. None is the beginning of another.
 constexpr std::string_view kNames[] = {"controller",   "collective ", "commit ",
                                        "publication ", "lookup ",     "killed ",
-                                       "event ",       "hostcall "};
+                                       "event ",       "hostcall ",   "held "};
 
 }  // namespace
 

@@ -26,6 +26,7 @@ enum class JournalRecordType : uint8_t {
   kKilled,       // which ranks were told to end
   kEvent,        // what a rank has notified of
   kHostCall,     // which signals of job control ranks have had
+  kHeld,         // which ranks debuggers hold
 };
 
 // A key that ends after its type: what identifies the record is appended.

@@ -15,13 +15,15 @@ TEST(JournalKeyTest, TheStoredNamesStay) {
   EXPECT_EQ(BeginKey(JournalRecordType::kPublication).str(), "publication ");
   EXPECT_EQ(BeginKey(JournalRecordType::kLookup).str(), "lookup ");
   EXPECT_EQ(BeginKey(JournalRecordType::kHostCall).str(), "hostcall ");
+  EXPECT_EQ(BeginKey(JournalRecordType::kHeld).str(), "held ");
 }
 
 TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
   for (const auto type :
        {JournalRecordType::kController, JournalRecordType::kCollective,
         JournalRecordType::kCommit, JournalRecordType::kPublication,
-        JournalRecordType::kLookup, JournalRecordType::kHostCall}) {
+        JournalRecordType::kLookup, JournalRecordType::kHostCall,
+        JournalRecordType::kHeld}) {
     WireWriter writer = BeginKey(type);
     writer.Uint(7);
     const std::string key = writer.Take();

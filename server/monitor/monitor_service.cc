@@ -92,4 +92,9 @@ void MonitorService::OnLocalExits(const core::LocalExits& exits) {
   }
 }
 
+void MonitorService::OnJobHeld(const core::JobHeld& change) {
+  table_.OnHeld(options_.now_ns(), change.nspace, change.held);
+  SetTimer();
+}
+
 }  // namespace canopy::monitor

@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/core/step/host.h"
+#include "server/core/step/job_actions.h"
 #include "server/core/step/process_inputs.h"
 #include "server/host/directives.h"
 #include "server/monitor/file_prober.h"
@@ -19,8 +20,8 @@
 
 namespace canopy::monitor {
 
-// Loop thread only. A monitor ends with the process that asked for it, and with
-// this agent.
+// Loop thread only. A monitor ends with the process that asked for it, that of
+// a tool with its connection, and with this agent.
 class MonitorService : public InputObserver {
  public:
   struct Options {
@@ -39,6 +40,7 @@ class MonitorService : public InputObserver {
   Status Call(const core::AskHost& request);
   void Beat(const ProcId& proc) { table_.Beat(proc); }
   void OnLocalExits(const core::LocalExits& exits) override;
+  void OnJobHeld(const core::JobHeld& change) override;
   void DropJob(const std::string& nspace) { table_.DropJob(nspace); }
 
  private:

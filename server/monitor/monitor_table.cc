@@ -33,10 +33,17 @@ Status MonitorTable::Start(int64_t now, const ProcId& proc,
   monitor.proc = proc;
   monitor.call = call;
   // The first look at a file is what later ones are compared with.
-  monitor.due = call.kind == Kind::kFile ? now : now + PeriodNs(call);
   of_procs_[proc].insert(number);
-  queue_.emplace(monitor.due, number);
+  Queue(call.kind == Kind::kFile ? now : now + PeriodNs(call), number,
+        &monitor);
   return Status();
+}
+
+// In place of when it was due before.
+void MonitorTable::Queue(int64_t due, uint64_t number, Monitor* monitor) {
+  queue_.erase({monitor->due, number});
+  monitor->due = due;
+  queue_.emplace(due, number);
 }
 
 Status MonitorTable::Cancel(const ProcId& proc, const std::string& id) {
@@ -120,14 +127,24 @@ Due MonitorTable::TakeDue(int64_t now) {
   Due due;
   while (!queue_.empty() && queue_.begin()->first <= now) {
     const uint64_t number = queue_.begin()->second;
-    queue_.erase(queue_.begin());
     Monitor& monitor = monitors_.at(number);
-    Look(number, &monitor, &due);
+    if (!held_.contains(monitor.proc.nspace)) Look(number, &monitor, &due);
     // An agent that was late does not count what it has not looked at.
-    monitor.due = now + PeriodNs(monitor.call);
-    queue_.emplace(monitor.due, number);
+    Queue(now + PeriodNs(monitor.call), number, &monitor);
   }
   return due;
+}
+
+void MonitorTable::OnHeld(int64_t now, const std::string& nspace, bool held) {
+  if (held) {
+    held_.insert(nspace);
+    return;
+  }
+  if (held_.erase(nspace) == 0) return;
+  for (auto& [number, monitor] : monitors_) {
+    if (monitor.proc.nspace != nspace) continue;
+    Queue(now + PeriodNs(monitor.call), number, &monitor);
+  }
 }
 
 std::optional<int64_t> MonitorTable::NextDue() const {
@@ -147,6 +164,7 @@ void MonitorTable::DropJob(const std::string& nspace) {
     if (proc.nspace == nspace) procs.push_back(proc);
   }
   for (const ProcId& proc : procs) DropProc(proc);
+  held_.erase(nspace);
 }
 
 }  // namespace canopy::monitor

@@ -62,6 +62,9 @@ class MonitorTable {
   Due TakeDue(int64_t now);
   // When something comes due next; nothing: never.
   std::optional<int64_t> NextDue() const;
+  // Nothing is looked at while debuggers hold processes of the job; then each
+  // of its monitors has a whole period until its next look.
+  void OnHeld(int64_t now, const std::string& nspace, bool held);
   void DropProc(const ProcId& proc);
   void DropJob(const std::string& nspace);
   size_t size() const { return monitors_.size(); }
@@ -80,12 +83,14 @@ class MonitorTable {
 
   void Look(uint64_t number, Monitor* monitor, Due* due);
   static std::optional<Alert> Note(Monitor* monitor, bool in_vain);
+  void Queue(int64_t due, uint64_t number, Monitor* monitor);
   Monitors::iterator Find(const ProcId& proc, const std::string& id);
   void Erase(uint64_t number);
 
   Monitors monitors_;
   std::map<ProcId, std::set<uint64_t>> of_procs_;
   std::set<std::pair<int64_t, uint64_t>> queue_;  // time and monitor
+  std::set<std::string> held_;                    // jobs
   uint64_t last_ = 0;
 };
 

@@ -54,6 +54,16 @@ class MonitorTableTest : public testing::Test {
   MonitorTable table_;
 };
 
+TEST_F(MonitorTableTest, NothingIsMissedWhileADebuggerHoldsTheJob) {
+  ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(10, 0)).ok());
+  ASSERT_TRUE(table_.Start(0, {"other", 1}, Heartbeat(10, 0)).ok());
+  table_.OnHeld(5 * kSecond, "job", true);
+  EXPECT_EQ(Until(95), 1u) << "only of the other job";
+  table_.OnHeld(95 * kSecond, "job", false);
+  EXPECT_EQ(Until(104), 0u);
+  EXPECT_EQ(Until(105), 1u) << "a whole period later";
+}
+
 TEST_F(MonitorTableTest, Job15AlertsAfterMoreDropsThanTolerated) {
   ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(10, 2, "id")).ok());
   EXPECT_EQ(table_.NextDue(), 10 * kSecond);

@@ -1,7 +1,9 @@
-// Who sees an input that an adapter has put before the core acts on it.
+// Who sees an input that an adapter has put before the core acts on it, and what
+// the core has found out that concerns whoever has observed so far.
 #ifndef CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 #define CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 
+#include "server/core/step/job_actions.h"
 #include "server/core/step/peer_inputs.h"
 #include "server/core/step/process_inputs.h"
 
@@ -15,6 +17,8 @@ class InputObserver {
   virtual ~InputObserver() = default;
   virtual void OnNodeStateChanged(const core::NodeStateChanged& /*change*/) {}
   virtual void OnLocalExits(const core::LocalExits& /*exits*/) {}
+  // In the order of the core's actions.
+  virtual void OnJobHeld(const core::JobHeld& /*change*/) {}
 };
 
 }  // namespace canopy

@@ -129,6 +129,10 @@ void AgentRuntime::Do(core::SetIncarnation& action) {
   ports_.datastore->SetIncarnation(action.proc, action.incarnation);
 }
 
+void AgentRuntime::Do(core::JobHeld& action) {
+  for (InputObserver* observer : ports_.observers) observer->OnJobHeld(action);
+}
+
 void AgentRuntime::Do(core::AwaitCommit& action) {
   for (auto& [kind, port] : ports_.clients) port->AwaitCommit(action.proc);
 }

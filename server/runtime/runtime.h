@@ -77,6 +77,7 @@ class AgentRuntime : public InputSink {
   void Do(core::DropJob& action);
   void Do(core::PublishRank& action);
   void Do(core::SetIncarnation& action);
+  void Do(core::JobHeld& action);
   void Do(core::AwaitCommit& action);
   void Do(core::PrepareLocal& action);
   void Do(core::StartLocal& action);

@@ -116,6 +116,28 @@ def debugger_dies(bench):
     job.finish().expect()
 
 
+def limits_stand_still(bench, stop):
+    """Nobody gives up waiting for a rank that is held on another node. Another
+    job, which nobody holds, tells that the time has passed."""
+    limits = ["--timeout", 2]
+    job, nspace = start(bench, stop, "--stop-ranks", "0", *limits,
+                        bench.pmix("held"), 1)
+    job.wait_for("up\n", RANKS - 1)
+    bench.run("run", "--context", CONTEXT, "--oversubscribe", "-n", 1,
+              "--timeout", 4, "sleep", "600").expect(110)
+    check(b"alert" not in bytes(job.texts["out"]), "a monitor has missed what is held")
+    tool(bench, nspace, "free").finish(60).expect()
+    job.finish().expect(out=["together\n"])
+
+
+def limits_stand_still_at_exec(bench):
+    limits_stand_still(bench, "--stop-on-exec")
+
+
+def limits_stand_still_in_init(bench):
+    limits_stand_still(bench, "--stop-in-init")
+
+
 def attaches(bench):
     """A daemon on each node attaches gdb to the ranks of a job that runs."""
     job, nspace = start(bench, bench.pmix("hang"))
@@ -253,6 +275,8 @@ def run(bench):
              "debugger: stop in init of one": stop_in_init_of_one,
              "debugger: stop in init of openpmix": stop_in_init_of_openpmix,
              "debugger: dies": debugger_dies,
+             "debugger: limits stand still at exec": limits_stand_still_at_exec,
+             "debugger: limits stand still in init": limits_stand_still_in_init,
              "debugger: attaches": attaches,
              "debugger: attaches to open mpi": attaches_to_open_mpi,
              "debugger: direct": direct,

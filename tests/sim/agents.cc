@@ -16,10 +16,11 @@ template <typename T, typename... Others>
 constexpr bool kIsOneOf = (std::is_same_v<T, Others> || ...);
 
 // Actions without an effect here: processes leave no commits in shared memory,
-// launchers acknowledge output at once, and agents do not end.
+// launchers acknowledge output at once, nothing is monitored, and agents do not
+// end.
 template <typename Action>
 constexpr bool IsSimulated() {
-  return !kIsOneOf<Action, AwaitCommit, OutputDelivered, EndAgent>;
+  return !kIsOneOf<Action, AwaitCommit, JobHeld, OutputDelivered, EndAgent>;
 }
 
 template <typename Action, typename StandIn>

@@ -192,7 +192,8 @@ void Collectives::Accept(StepContext& step, Series& series,
   instance.collect |= in.collect_data;
   instance.waiters.push_back({in.client, in.request, proc});
   if (deadline != kNever) {
-    table_.AddDeadline(series, sequence, deadline, &instance.deadlines);
+    table_.AddDeadline(series, sequence, step.now, deadline,
+                       &instance.deadlines);
   }
   if (const int status = RefusalOf(series.id, instance, proc);
       status != kSuccess) {
@@ -486,14 +487,28 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
 void Collectives::OnTick(TimeNs now, Actions* actions) {
   StepContext step{now, *actions};
   while (const auto expired = table_.TakeExpired(now)) {
-    const auto [series, sequence] = *expired;
+    Series* const series = expired->series;
+    const uint64_t sequence = expired->sequence;
     if (sequence == SeriesTable::kDeferred) {
       ExpireDeferred(step, *series);
       if (series->IsBlank()) table_.Erase(*series);
-    } else if (series->active.contains(sequence)) {
+    } else if (series->active.contains(sequence) && !PutOff(now, *expired)) {
       progress_.Expire(step, *series, sequence);
     }
   }
+}
+
+// Nobody can arrive whom a debugger holds.
+bool Collectives::PutOff(TimeNs now, const SeriesTable::Expired& expired) {
+  if (jobs_.holds().empty()) return false;
+  Series& series = *expired.series;
+  const TimeNs due = jobs_.holds().DueAt(now, expired.since, expired.key.first,
+                                         NspacesOf(series.id.participants));
+  if (due <= now) return false;
+  auto& keys = series.active.at(expired.sequence).deadlines;
+  std::erase(keys, expired.key);
+  table_.AddDeadline(series, expired.sequence, now, due, &keys);
+  return true;
 }
 
 std::vector<std::string> Collectives::TakeWanted() {

@@ -159,6 +159,8 @@ class Collectives {
   // A predecessor's members have left groups whose ends it may not have told
   // anybody of.
   void ResumeEnds(StepContext& step, const std::string& nspace);
+  // The deadline has passed; true: it has a later one.
+  bool PutOff(TimeNs now, const SeriesTable::Expired& expired);
   // A process has another in its place: its arrival is taken back while nobody
   // knows of it.
   void TakeBackArrival(Series& series, int index) const;

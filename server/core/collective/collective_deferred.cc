@@ -21,7 +21,8 @@ void Collectives::Defer(StepContext& step, Series& series,
   }
   if (one.deadline != kNever) {
     std::vector<DeadlineKey> unused;
-    table_.AddDeadline(series, SeriesTable::kDeferred, one.deadline, &unused);
+    table_.AddDeadline(series, SeriesTable::kDeferred, step.now, one.deadline,
+                       &unused);
   }
   ++num_deferred_;
   series.deferred.push_back(std::move(one));

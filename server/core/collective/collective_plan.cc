@@ -96,6 +96,15 @@ std::vector<std::string> UnknownNspaces(const std::vector<ProcId>& participants,
   return unknown;
 }
 
+std::vector<std::string> NspacesOf(const std::vector<ProcId>& participants) {
+  std::vector<std::string> nspaces;
+  for (const ProcId& proc : participants) {
+    if (!nspaces.empty() && nspaces.back() == proc.nspace) continue;
+    nspaces.push_back(proc.nspace);
+  }
+  return nspaces;
+}
+
 Result<CollectiveMembers> FindMembers(const std::vector<ProcId>& participants,
                                       const JobTable& jobs, NodeId self) {
   CollectiveMembers members;

@@ -42,6 +42,9 @@ struct CollectiveMembers {
   bool HasNode(NodeId node) const;
 };
 
+// The namespaces of canonical participants, each once.
+std::vector<std::string> NspacesOf(const std::vector<ProcId>& participants);
+
 // The first `limit` namespaces of canonical participants that the table does
 // not know.
 std::vector<std::string> UnknownNspaces(const std::vector<ProcId>& participants,

@@ -204,6 +204,25 @@ TEST_F(CollectiveTest, TheWaitForAJobHasADeadlineToo) {
   EXPECT_EQ(engine_.NextDeadline(), kNever);
 }
 
+TEST_F(CollectiveTest, TimeThatADebuggerHoldsAParticipantDoesNotCount) {
+  constexpr TimeNs kSecond = 1'000'000'000;
+  now_ = 0;
+  CollectiveArrived in = Fence(10);
+  in.timeout_ms = 5000;
+  const RequestId a = Arrive(in);
+  jobs_.holds().Note(kSecond, "job", {3, 1, true, kSecond});
+  engine_.OnTick(5 * kSecond, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  EXPECT_EQ(engine_.NextDeadline(), 9 * kSecond);
+  EXPECT_EQ(engine_.num_deadlines(), 1u);
+  jobs_.holds().Note(6 * kSecond, "job", {3, 2, false, 0});
+  engine_.OnTick(9 * kSecond, &actions_);
+  EXPECT_EQ(engine_.NextDeadline(), 10 * kSecond);
+  engine_.OnTick(10 * kSecond, &actions_);
+  EXPECT_EQ(Status(a), kErrTimeout);
+  EXPECT_EQ(engine_.NextDeadline(), kNever);
+}
+
 TEST_F(CollectiveTest, AJobThatNobodyKnows) {
   const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 0}}));
   engine_.OnJobUnknown(now_, "new", &actions_);

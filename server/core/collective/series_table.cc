@@ -41,8 +41,9 @@ SeriesTable::Map::iterator SeriesTable::Erase(Map::iterator it) {
   const auto held = held_.find(series.charged_to);
   held->second.participants -= series.id.participants.size();
   if (--held->second.series == 0) held_.erase(held);
-  std::erase_if(deadlines_,
-                [&](const auto& item) { return item.second.first == &series; });
+  std::erase_if(deadlines_, [&](const auto& item) {
+    return item.second.series == &series;
+  });
   return series_.erase(it);
 }
 
@@ -50,10 +51,10 @@ void SeriesTable::Erase(const Series& series) {
   Erase(series_.find(series.id));
 }
 
-void SeriesTable::AddDeadline(Series& series, uint64_t sequence, TimeNs when,
-                              std::vector<DeadlineKey>* keys) {
+void SeriesTable::AddDeadline(Series& series, uint64_t sequence, TimeNs since,
+                              TimeNs when, std::vector<DeadlineKey>* keys) {
   const DeadlineKey key{when, deadline_number_++};
-  deadlines_.emplace(key, std::pair(&series, sequence));
+  deadlines_.emplace(key, Limit{&series, sequence, since});
   keys->push_back(key);
 }
 
@@ -65,12 +66,11 @@ TimeNs SeriesTable::NextDeadline() const {
   return deadlines_.empty() ? kNever : deadlines_.begin()->first.first;
 }
 
-std::optional<std::pair<Series*, uint64_t>> SeriesTable::TakeExpired(
-    TimeNs now) {
+std::optional<SeriesTable::Expired> SeriesTable::TakeExpired(TimeNs now) {
   if (deadlines_.empty() || NextDeadline() > now) return std::nullopt;
-  const std::pair<Series*, uint64_t> first = deadlines_.begin()->second;
+  const auto [key, limit] = *deadlines_.begin();
   deadlines_.erase(deadlines_.begin());
-  return first;
+  return Expired{key, limit.series, limit.sequence, limit.since};
 }
 
 }  // namespace canopy::core

@@ -37,6 +37,14 @@ class SeriesTable {
   // In place of a sequence: the deadline of a deferred arrival.
   static constexpr uint64_t kDeferred = UINT64_MAX;
 
+  // A deadline that has passed.
+  struct Expired {
+    DeadlineKey key;
+    Series* series = nullptr;
+    uint64_t sequence = 0;
+    TimeNs since = 0;
+  };
+
   Map& all() { return series_; }
   const Map& all() const { return series_; }
   size_t size() const { return series_.size(); }
@@ -52,17 +60,22 @@ class SeriesTable {
   Map::iterator Erase(Map::iterator it);
   void Erase(const Series& series);
 
-  // Appends the key to *keys.
-  void AddDeadline(Series& series, uint64_t sequence, TimeNs when,
+  // Of a limit that counts from `since`. Appends the key to *keys.
+  void AddDeadline(Series& series, uint64_t sequence, TimeNs since, TimeNs when,
                    std::vector<DeadlineKey>* keys);
   void Cancel(const std::vector<DeadlineKey>& keys);
   TimeNs NextDeadline() const;
   // Takes off the first one that is not after `now`. The sequence need not be
   // active any more.
-  std::optional<std::pair<Series*, uint64_t>> TakeExpired(TimeNs now);
+  std::optional<Expired> TakeExpired(TimeNs now);
   size_t num_deadlines() const { return deadlines_.size(); }
 
  private:
+  struct Limit {
+    Series* series = nullptr;
+    uint64_t sequence = 0;
+    TimeNs since = 0;
+  };
   struct Held {
     size_t series = 0;
     size_t participants = 0;
@@ -72,7 +85,7 @@ class SeriesTable {
 
   Map series_;
   std::map<std::string, Held> held_;  // by job
-  std::map<DeadlineKey, std::pair<Series*, uint64_t>> deadlines_;
+  std::map<DeadlineKey, Limit> deadlines_;
   uint64_t deadline_number_ = 0;
 };
 

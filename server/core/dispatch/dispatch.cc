@@ -71,6 +71,8 @@ void On(Engines& e, const CommitTaken& in) {
 }
 
 void On(Engines& e, const CollectiveArrived& in) {
+  const ProcId* proc = e.jobs.ProcOf(in.client);
+  if (proc != nullptr) e.stops.local().OnFree(e.now, *proc);
   e.collectives.OnArrived(e.now, in, &e.out);
 }
 
@@ -177,6 +179,7 @@ void On(Engines& e, const JobRecovered& in) {
   for (const PersistedRecord& record : in.records) {
     e.events.Recover(nspace, record, &e.out);
     e.host.Recover(nspace, record);
+    e.stops.local().Recover(e.now, nspace, record);
   }
   e.publishing.Recover(e.now, nspace, in.records, &e.out);
   for (const PublishRank& data : in.published) {
@@ -205,6 +208,7 @@ void On(Engines& e, const LocalStarted& in) {
   if (job != nullptr && in.status != kSuccess && in.procs == 0) {
     e.ends.OnNoneStarted(e.now, *job, &e.out);
   }
+  if (in.procs > 0) e.stops.local().OnStarted(e.now, in.nspace);
   e.engine.OnLocalStarted(e.now, in, &e.out);
   e.host.OnLaunched(e.now, in.nspace, &e.out);
 }

@@ -80,7 +80,9 @@ Engines::Engines(CoreConfig c)
       owners.OnDefined(now, event.source.nspace, &out);
     }
     invitations.OnEvent(event);
-    stops.OnEvent(event);
+    const auto word = HoldWordIn(now, event);
+    if (word) return jobs.holds().Note(now, word->first, word->second);
+    stops.OnEvent(now, event);
   });
   if (config.host_is_root) tree.LetRootDecide();
   SetPersists(config.persists, *this);

@@ -28,12 +28,14 @@ void OnReturned(Engines& e) {
   // What has ended here comes before who has left since, as after a restart.
   e.collectives.OnTreeChanged(e.now, &e.out);
   e.engine.OnNodeReturned(e.now, &e.out);
+  e.stops.local().OnPeerIsNew(e.now);
   e.publishing.OnNodeReturned(e.now, &e.out);
   TakeReleased(e);
 }
 
 void OnLost(Engines& e, const NodeStateChanged& in) {
   e.ends.OnNodeLost(e.now, in.node, &e.out);
+  e.jobs.holds().OnNodeLost(e.now, in.node);
   e.forwarding.OnNodeLost(in.node);
   TellNodeLost(e, in);
   e.engine.OnNodeLost(e.now, in.node, in.reason, &e.out);
@@ -87,6 +89,7 @@ void OnNodeRestarted(Engines& e, const NodeRestarted& in) {
   e.reports.OnNodeLost(in.node, &e.out);
   e.queries.OnNodeRestarted(in.node, &e.out);
   e.events.OnNodeRestarted(in.node, &e.out);
+  e.stops.local().OnPeerIsNew(e.now);
   e.maps.OnNodeRestarted(in.node, &e.out);
   e.owners.OnNodeRestarted(e.now, in.node, &e.out);
   e.aborts.OnTreeChanged(e.now, &e.out);

@@ -16,7 +16,8 @@ bool HasChanges(const Engines& e) {
   return e.collectives.has_news() || e.jobs.has_changes() ||
          e.modex.has_changed() || e.gets.has_wanted() ||
          e.queries.has_wanted() || e.maps.has_unknown() ||
-         e.invitations.has_due() || e.stops.has_due();
+         e.invitations.has_due() || e.stops.has_due() ||
+         e.jobs.holds().has_changes();
 }
 
 // Their jobs are over: neither are they to be told of any more.
@@ -43,6 +44,22 @@ void FollowGroups(Engines& e) {
   for (const auto& [key, proc] : e.collectives.TakeFollowed()) {
     const Group* group = e.collectives.groups().Find(key.first, key.second);
     if (group != nullptr && group->Has(proc)) Leave(e, *group, proc);
+  }
+}
+
+// What is held here is persisted before the others hear of it.
+void FollowLocalHolds(Engines& e) {
+  for (PersistRecord& record : e.stops.local().TakeRecords()) {
+    if (e.config.persists) e.out.push_back(std::move(record));
+  }
+  RaiseForAll(e, e.stops.local().TakeDue());
+}
+
+// Limits of a job that is held again are looked at when they are due.
+void FollowHolds(Engines& e) {
+  for (DebugHolds::Change& change : e.jobs.holds().TakeChanges()) {
+    if (!change.held) e.engine.OnHoldEnded(e.now, change.nspace, &e.out);
+    e.out.push_back(JobHeld{std::move(change.nspace), change.held});
   }
 }
 
@@ -136,6 +153,7 @@ void LeaveGroups(Engines& e, const ProcId& proc) {
 }
 
 void OnGone(Engines& e, const ProcId& proc) {
+  e.stops.local().OnFree(e.now, proc);
   e.collectives.OnRankGone(e.now, proc, &e.out);
   e.gets.OnRankGone(e.now, proc, &e.out);
   e.aborts.OnRankGone(proc, &e.out);
@@ -168,6 +186,8 @@ void PropagateChanges(Engines& e) {
       e.events.OnRaised(e.now, event, &e.out);
     }
     FollowStops(e);
+    FollowLocalHolds(e);
+    FollowHolds(e);
     const JobChanges changes = e.jobs.TakeChanges();
     const std::vector<DataChange> data = e.modex.TakeChanged();
     RequestMaps(e);

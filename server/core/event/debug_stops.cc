@@ -90,15 +90,25 @@ bool Reaches(const EventMessage& event, const ProcId& proc) {
   }
 }
 
+// Whether those that stop later get it, too: see Events.
+bool IsKept(const EventMessage& event) {
+  const auto range = static_cast<DataRange>(event.range);
+  return range == DataRange::kCustom || range == DataRange::kNamespace;
+}
+
 }  // namespace
 
-void DebugStops::OnEvent(const EventMessage& event) {
-  if (event.status == kDebuggerRelease) return OnRelease(event);
+void DebugStops::OnEvent(TimeNs now, const EventMessage& event) {
+  if (event.status == kDebuggerRelease) return OnRelease(now, event);
   if (event.status != kReadyForDebug) return;
   const Job* job = jobs_.Find(event.source.nspace);
   const auto breakpoint = BreakpointIn(event.info);
   if (job == nullptr || !breakpoint || !RanksAt(*job, *breakpoint)) return;
   if (event.source.rank != kRankWildcard) {
+    if (job->is_local(event.source.rank) &&
+        Stops(RanksAt(*job, *breakpoint), event.source.rank)) {
+      local_.OnWaits(now, event.source);
+    }
     OnProcess(*job, event, *breakpoint);
   } else if (event.range == static_cast<uint8_t>(DataRange::kCustom)) {
     OnNode(*job, event.origin, *breakpoint);
@@ -152,19 +162,19 @@ void DebugStops::OnNode(const Job& job, NodeId node,
   due_.push_back(std::move(ready));
 }
 
-void DebugStops::OnRelease(const EventMessage& event) {
+void DebugStops::OnRelease(TimeNs now, const EventMessage& event) {
   for (const auto& [nspace, job] : jobs_.jobs()) {
-    if (job.spec->debug.on_exec) Release(job, event);
+    if (job.spec->debug.stops()) Release(now, job, event);
   }
 }
 
-void DebugStops::Release(const Job& job, const EventMessage& event) {
+void DebugStops::Release(TimeNs now, const Job& job,
+                         const EventMessage& event) {
   SignalLocal go_on = {job.nspace(), kSignalContinue, {}};
   for (const Rank rank : job.local_ranks()) {
-    if (Stops(job.spec->debug.on_exec, rank) &&
-        Reaches(event, {job.nspace(), rank})) {
-      go_on.ranks.push_back(rank);
-    }
+    if (!Reaches(event, {job.nspace(), rank})) continue;
+    local_.OnReleased(now, {job.nspace(), rank}, IsKept(event));
+    if (Stops(job.spec->debug.on_exec, rank)) go_on.ranks.push_back(rank);
   }
   if (!go_on.ranks.empty()) released_.push_back(std::move(go_on));
 }
@@ -173,6 +183,7 @@ void DebugStops::OnJobRemoved(const std::string& nspace) {
   std::erase_if(stops_,
                 [&](const auto& stop) { return stop.first.first == nspace; });
   rounds_.erase(nspace);
+  local_.OnJobRemoved(nspace);
 }
 
 }  // namespace canopy::core

@@ -4,8 +4,8 @@
 // is handled by the processes themselves, but for those that are stopped at
 // their exec, which the agent continues.
 //
-// Nothing is persisted: the events of processes are, and a successor sees them
-// again.
+// Of this, nothing is persisted but who is held (local_holds.h): the events of
+// processes are, and a successor sees them again.
 #ifndef CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 #define CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 
@@ -20,9 +20,11 @@
 
 #include "common/ids.h"
 #include "common/job_debug.h"
+#include "server/core/event/local_holds.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_inputs.h"
+#include "server/core/step/clock.h"
 #include "server/core/step/process_actions.h"
 
 namespace canopy::core {
@@ -39,10 +41,13 @@ class DebugStops {
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
 
   DebugStops(NodeId self, const JobTable& jobs, ControllerOf controller_of)
-      : self_(self), jobs_(jobs), controller_of_(std::move(controller_of)) {}
+      : self_(self),
+        jobs_(jobs),
+        controller_of_(std::move(controller_of)),
+        local_(jobs) {}
 
   // An event that this agent has not had before.
-  void OnEvent(const EventMessage& event);
+  void OnEvent(TimeNs now, const EventMessage& event);
   void OnJobRemoved(const std::string& nspace);
 
   // What is to be raised because of these events, since the last call.
@@ -52,8 +57,13 @@ class DebugStops {
     return std::exchange(released_, {});
   }
 
-  // Whether those two have something.
-  bool has_due() const { return !due_.empty() || !released_.empty(); }
+  // Whether those two have something, or what is held here has changed.
+  bool has_due() const {
+    return !due_.empty() || !released_.empty() || local_.has_due();
+  }
+
+  // Which processes of this node are held.
+  LocalHolds& local() { return local_; }
 
   size_t size() const { return stops_.size(); }
 
@@ -68,13 +78,14 @@ class DebugStops {
   void OnProcess(const Job& job, const EventMessage& event,
                  const std::string& breakpoint);
   void OnNode(const Job& job, NodeId node, const std::string& breakpoint);
-  void OnRelease(const EventMessage& event);
-  void Release(const Job& job, const EventMessage& event);
+  void OnRelease(TimeNs now, const EventMessage& event);
+  void Release(TimeNs now, const Job& job, const EventMessage& event);
   Stop* StopAt(const Job& job, const std::string& breakpoint);
 
   const NodeId self_;
   const JobTable& jobs_;
   const ControllerOf controller_of_;
+  LocalHolds local_;
   std::map<Key, Stop> stops_;
   // How often all of a job have stopped: its events differ by that.
   std::map<std::string, uint32_t> rounds_;

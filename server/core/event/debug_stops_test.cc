@@ -49,7 +49,7 @@ class DebugStopsTest : public testing::Test {
     info.PutUint16(PMIX_STRING);
     info.PutString(breakpoint);
     event.info = Bytes(info.Take());
-    stops_.OnEvent(event);
+    stops_.OnEvent(0, event);
   }
   // What that node's agent raises comes back, as from the tree.
   void Return(const EventRaised& raised, NodeId from) {
@@ -58,7 +58,7 @@ class DebugStopsTest : public testing::Test {
     event.targets = raised.targets;
     event.info = raised.info;
     event.origin = from;
-    stops_.OnEvent(event);
+    stops_.OnEvent(0, event);
   }
   // Of the only event that is due.
   EventRaised Due() {
@@ -127,7 +127,7 @@ TEST_F(DebugStopsTest, NobodyStops) {
   Ready(0);
   Ready(1);
   EXPECT_TRUE(stops_.TakeDue().empty());
-  stops_.OnEvent(Event(kRelease, {"tool", 0}, DataRange::kSession));
+  stops_.OnEvent(0, Event(kRelease, {"tool", 0}, DataRange::kSession));
   EXPECT_TRUE(stops_.TakeReleased().empty());
 }
 
@@ -137,16 +137,16 @@ TEST_F(DebugStopsTest, ReleaseContinuesTheStoppedOnesOfThisNode) {
   Add(debug);
   EventMessage release = Event(kRelease, {"tool", 0}, DataRange::kCustom);
   release.targets = {{"a", 0}};
-  stops_.OnEvent(release);
+  stops_.OnEvent(0, release);
   EXPECT_TRUE(stops_.TakeReleased().empty());
   release.targets = {{"a", kRankWildcard}};
-  stops_.OnEvent(release);
+  stops_.OnEvent(0, release);
   const std::vector<SignalLocal> released = stops_.TakeReleased();
   ASSERT_EQ(released.size(), 1u);
   EXPECT_EQ(released[0].nspace, "a");
   EXPECT_EQ(released[0].signal, SIGCONT);
   EXPECT_EQ(released[0].ranks, std::vector<Rank>{1});
-  stops_.OnEvent(Event(kRelease, {"tool", 0}, DataRange::kNamespace));
+  stops_.OnEvent(0, Event(kRelease, {"tool", 0}, DataRange::kNamespace));
   EXPECT_TRUE(stops_.TakeReleased().empty());
 }
 

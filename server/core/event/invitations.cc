@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string_view>
 
 #include "common/codec/decoder.h"
@@ -223,27 +224,41 @@ void Invitations::OnJobRemoved(const std::string& nspace) {
 
 void Invitations::OnWait(TimeNs now, const GroupCallArrived& in,
                          Actions* actions) {
-  const auto held = std::ranges::count_if(
-      waits_, [&](const auto& item) { return item.second.first == in.client; });
+  const auto held = std::ranges::count_if(waits_, [&](const auto& item) {
+    return item.second.client == in.client;
+  });
   if (static_cast<size_t>(held) >= kMaxWaitsOfClient) {
     actions->push_back(
         ReplyClient{in.client, in.request, kErrOutOfResource, {}});
     return;
   }
-  waits_.emplace(now + in.timeout_ms * kNsPerMs,
-                 std::pair(in.client, in.request));
+  const ProcId* caller = jobs_.ProcOf(in.client);
+  std::set<std::string> nspaces;
+  if (caller != nullptr) nspaces.insert(caller->nspace);
+  for (const ProcId& proc : in.procs) nspaces.insert(proc.nspace);
+  waits_.emplace(
+      now + in.timeout_ms * kNsPerMs,
+      Wait{in.client, in.request, now, {nspaces.begin(), nspaces.end()}});
 }
 
 void Invitations::OnClientGone(ClientId client) {
   std::erase_if(waits_,
-                [&](const auto& item) { return item.second.first == client; });
+                [&](const auto& item) { return item.second.client == client; });
 }
 
 void Invitations::OnTick(TimeNs now, Actions* actions) {
   while (!waits_.empty() && waits_.begin()->first <= now) {
-    const auto [client, request] = waits_.begin()->second;
+    const auto [when, first] = *waits_.begin();
+    Wait wait = first;
     waits_.erase(waits_.begin());
-    actions->push_back(ReplyClient{client, request, kErrTimeout, {}});
+    const TimeNs due = jobs_.holds().DueAt(now, wait.since, when, wait.nspaces);
+    if (due > now) {
+      wait.since = now;
+      waits_.emplace(due, std::move(wait));
+    } else {
+      actions->push_back(
+          ReplyClient{wait.client, wait.request, kErrTimeout, {}});
+    }
   }
 }
 

@@ -65,6 +65,13 @@ class Invitations {
     std::vector<ProcId> invited;  // as the leader named them
   };
 
+  struct Wait {
+    ClientId client = 0;
+    RequestId request = 0;
+    TimeNs since = 0;                  // from when on its limit counts
+    std::vector<std::string> nspaces;  // of those that take part
+  };
+
   bool ConcernsThisNode(const EventMessage& event) const;
   void NoteEnded(const EventMessage& event, const std::string& name);
   void Add(Invitation invitation);
@@ -75,7 +82,7 @@ class Invitations {
   std::deque<Invitation> invitations_;  // oldest first
   size_t num_invited_ = 0;
   std::vector<EventRaised> due_;
-  std::multimap<TimeNs, std::pair<ClientId, RequestId>> waits_;
+  std::multimap<TimeNs, Wait> waits_;
 };
 
 }  // namespace canopy::core

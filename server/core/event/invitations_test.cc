@@ -130,6 +130,23 @@ TEST_F(InvitationsTest, GoWithTheirJob) {
   EXPECT_EQ(invitations_.size(), 0u);
 }
 
+TEST_F(InvitationsTest, TimeThatADebuggerHoldsTheInvitedDoesNotCount) {
+  constexpr TimeNs kSecond = 1'000'000'000;
+  Actions actions;
+  GroupCallArrived in;
+  in.client = 1;
+  in.procs = {{"b", 0}};
+  in.timeout_ms = 5000;
+  invitations_.OnWait(0, in, &actions);
+  jobs_.holds().Note(kSecond, "b", {0, 1, true, kSecond});
+  jobs_.holds().Note(3 * kSecond, "b", {0, 2, false, 0});
+  invitations_.OnTick(5 * kSecond, &actions);
+  EXPECT_TRUE(actions.empty());
+  EXPECT_EQ(invitations_.NextDeadline(), 7 * kSecond);
+  invitations_.OnTick(7 * kSecond, &actions);
+  EXPECT_EQ(All<ReplyClient>(actions).size(), 1u);
+}
+
 TEST_F(InvitationsTest, TimeLimits) {
   Actions actions;
   GroupCallArrived in;

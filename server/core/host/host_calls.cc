@@ -1,3 +1,7 @@
+  // Monitors go with the job of who has asked for them, and a tool has none.
+  if (in.op == HostOp::kMonitor && jobs_.Find(caller->nspace) == nullptr) {
+    return kErrNotSupported;
+  }
 #include "server/core/host/host_calls.h"
 
 #include <algorithm>
@@ -44,10 +48,6 @@ void HostCalls::OnArrived(TimeNs now, const HostCallArrived& in,
 
 int HostCalls::Refusal(const ProcId* caller, const HostCallArrived& in) const {
   if (caller == nullptr || !jobs_.OwnerOf(*caller)) return kErrInit;
-  // Monitors go with the job of who has asked for them, and a tool has none.
-  if (in.op == HostOp::kMonitor && jobs_.Find(caller->nspace) == nullptr) {
-    return kErrNotSupported;
-  }
   const ClientId client = in.client;
   const auto is_of_client = [client](const auto& entry) {
     return entry.second.client == client;

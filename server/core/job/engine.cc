@@ -180,6 +180,12 @@ void JobEngine::OnTimeLimitSet(TimeNs now, const TimeLimitSet& in,
   if (job != nullptr) job->head->OnTimeLimitSet(StepAt(now, actions), in);
 }
 
+void JobEngine::OnHoldEnded(TimeNs now, const std::string& nspace,
+                            Actions* actions) {
+  JobEntry* job = jobs_.FindControlled(nspace);
+  if (job != nullptr) job->head->OnHoldEnded(StepAt(now, actions));
+}
+
 void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
   messages_.Abort(StepAt(now, actions), in);
 }

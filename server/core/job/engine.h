@@ -91,6 +91,8 @@ class JobEngine {
                          Actions* actions);
   void OnKillRequested(TimeNs now, const KillRequested& in, Actions* actions);
   void OnTimeLimitSet(TimeNs now, const TimeLimitSet& in, Actions* actions);
+  // Debuggers do not hold it any more: its time limit is later than it was.
+  void OnHoldEnded(TimeNs now, const std::string& nspace, Actions* actions);
   void OnAbort(TimeNs now, const AbortMessage& in, Actions* actions);
   // Ends ranks of the job (empty: all) for that reason, one line; to do so
   // twice does no harm. `immediately`: SIGKILL, without time to end.
@@ -147,7 +149,7 @@ class JobEngine {
 
  private:
   JobStep StepAt(TimeNs now, Actions* actions) const {
-    return {now, self_, tree_, *actions, tap_};
+    return {now, self_, tree_, *actions, tap_, &table_.holds()};
   }
   // Messages for parts that had to wait for the end of others.
   void TakeDeferred(const JobStep& step);

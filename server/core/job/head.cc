@@ -33,6 +33,7 @@ void JobHead::Launch(const JobStep& step, const LaunchRequested& in) {
   if (spec.timeout_seconds > 0) {
     timeout_ = step.now + spec.timeout_seconds * kSecond;
   }
+  counted_from_ = step.now;
   step.Log(LogLine::Level::kInfo,
            "job " + spec.nspace + ": launching " +
                Plural(spec.procs.size(), "process", "processes") + " on " +
@@ -325,6 +326,7 @@ TimeNs JobHead::NextDeadline() const {
 void JobHead::OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in) {
   if (ending_ || out_of_time_) return;
   ++limits_;
+  counted_from_ = step.now;
   timeout_ = in.seconds == 0 ? kNever : step.now + in.seconds * kSecond;
   const bool warns = in.seconds != 0 && in.warn_seconds != 0;
   warn_at_ = warns ? timeout_ - in.warn_seconds * kSecond : kNever;
@@ -342,7 +344,21 @@ void JobHead::Warn(const JobStep& step) {
   Persist(step);
 }
 
+void JobHead::PutOff(const JobStep& step) {
+  if (step.holds == nullptr || out_of_time_) return;
+  const std::string& nspace = part_.nspace();
+  timeout_ = step.holds->DueAt(step.now, counted_from_, timeout_, nspace);
+  warn_at_ = step.holds->DueAt(step.now, counted_from_, warn_at_, nspace);
+  counted_from_ = step.now;
+}
+
+void JobHead::OnHoldEnded(const JobStep& step) {
+  PutOff(step);
+  Persist(step);
+}
+
 bool JobHead::OnTick(const JobStep& step) {
+  if (step.now >= std::min(timeout_, warn_at_)) PutOff(step);
   if (step.now >= warn_at_) Warn(step);
   if (step.now >= timeout_) return OnTimeLimit(step);
   if (step.now < streams_.drain_deadline()) return false;

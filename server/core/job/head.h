@@ -59,6 +59,9 @@ class JobHead {
                                      const KillRequested& in);
   // Without effect on a job that is being ended, or whose time is over.
   void OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in);
+  // Its time stands still while debuggers hold its processes (DebugHolds):
+  // takes into account what has been held so far, and persists it.
+  void OnHoldEnded(const JobStep& step);
   // `ranks` are the job's; empty: all.
   [[nodiscard]] bool Abort(const JobStep& step, const AbortMessage& abort,
                            const std::vector<Rank>& ranks);
@@ -95,6 +98,7 @@ class JobHead {
   bool Finish(const JobStep& step);
   void Warn(const JobStep& step);
   bool OnTimeLimit(const JobStep& step);
+  void PutOff(const JobStep& step);
   void TimeOut(const JobStep& step, const std::string& reason);
   JobPhase Phase() const;
   void Report(const JobStep& step, JobPhase phase);
@@ -116,8 +120,11 @@ class JobHead {
   TimeNs timeout_ = kNever;                // of the job as a whole
   // The time limit has expired; `timeout_` is when to end the job.
   bool out_of_time_ = false;
-  uint32_t limits_ = 0;                 // that were set after the launch
-  TimeNs warn_at_ = kNever;             // of the last of them
+  uint32_t limits_ = 0;      // that were set after the launch
+  TimeNs warn_at_ = kNever;  // of the last of them
+  // What was held before is part of these times. After a recovery: all that was
+  // held when the predecessor ended, but no hold that had ended.
+  TimeNs counted_from_ = 0;
   std::optional<TimeWarning> warning_;  // not reported yet
   bool check_only_ = false;             // nothing is started
   std::vector<ProgramNote> notes_;      // not reported yet

@@ -26,7 +26,7 @@ class HeadTest : public testing::Test {
         JobPrepare{Bytes(EncodeJobSpec(*spec_)), 0, {}}, true);
     head_ = std::make_unique<JobHead>(*part_, names_, true);
   }
-  JobStep Step() { return {now_, 0, tree_, out_}; }
+  JobStep Step() { return {now_, 0, tree_, out_, nullptr, &table_.holds()}; }
   void Launch(bool check_only = false) {
     head_->Launch(Step(), {spec_, false, check_only});
   }
@@ -202,6 +202,37 @@ TEST_F(HeadTest, ALimitThatIsSetReplacesTheOldOneAndWarns) {
   EXPECT_EQ(Last().text,
             "the job ran into the time limit that its scheduler has set; ranks "
             "0-2 had not ended");
+}
+
+TEST_F(HeadTest, TimeThatADebuggerHoldsTheJobDoesNotCount) {
+  now_ = 0;
+  Run();
+  table_.holds().Note(10 * kSecond, "job", {1, 1, true, 10 * kSecond});
+  now_ = 60 * kSecond;
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_FALSE(Last().out_of_time);
+  EXPECT_EQ(head_->NextDeadline(), 110 * kSecond);
+  now_ = 70 * kSecond;
+  table_.holds().Note(now_, "job", {1, 2, false, 0});
+  head_->OnHoldEnded(Step());
+  EXPECT_EQ(head_->NextDeadline(), 120 * kSecond);
+  EXPECT_EQ(Persisted().timeout, 120 * kSecond);
+  now_ = 120 * kSecond;
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_TRUE(Last().out_of_time);
+}
+
+TEST_F(HeadTest, ASuccessorCountsAHoldThatBeganBeforeIt) {
+  spec_->timeout_seconds = 0;
+  Make();
+  HeadRecord record;
+  record.started = true;
+  record.timeout = 60 * kSecond;
+  head_->Recover(Step(), record);
+  table_.holds().Note(50 * kSecond, "job", {1, 1, true, 10 * kSecond});
+  now_ = 60 * kSecond;
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_EQ(head_->NextDeadline(), 110 * kSecond);
 }
 
 TEST_F(HeadTest, ALimitCanBeTakenAway) {

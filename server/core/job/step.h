@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/ids.h"
+#include "server/core/debug_holds.h"
 #include "server/core/job/output_tap.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
@@ -20,7 +21,8 @@ struct JobStep {
   NodeId self;
   const Tree& tree;
   Actions& out;
-  OutputTap* tap = nullptr;  // null: nobody
+  OutputTap* tap = nullptr;           // null: nobody
+  const DebugHolds* holds = nullptr;  // null: no job is held
 
   void Send(NodeId to, MessageBody body) const {
     out.push_back(SendPeer{{self, to, std::move(body)}});

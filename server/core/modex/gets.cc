@@ -41,6 +41,7 @@ void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
   // What is never stored is always asked for.
   held.refresh = in.refresh && !IsProcessFact(in.key);
   held.started = now;
+  held.since = now;
   held.deadline = DeadlineOf(now, in.timeout_ms);
   Take(step, std::move(held));
 }
@@ -56,6 +57,7 @@ void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
   held.known = request.known;
   held.immediate = request.key.empty();
   held.started = now;
+  held.since = now;
   held.deadline = DeadlineOf(now, request.timeout_ms);
   Take(step, std::move(held));
 }
@@ -252,7 +254,8 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
     // A request with a later deadline may have joined.
     for (const uint64_t id : ids) {
       const Held* held = held_.Find(id);
-      if (held != nullptr && held->deadline > now) StartFetch(step, id);
+      if (held == nullptr) continue;
+      if (held->deadline > now || PutOff(now, id)) StartFetch(step, id);
     }
     return;
   }
@@ -367,8 +370,22 @@ void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
 void Gets::OnTick(TimeNs now, Actions* actions) {
   StepContext step{now, *actions};
   while (const uint64_t id = held_.FirstExpired(now)) {
-    Finish(step, id, kErrTimeout);
+    if (!PutOff(now, id)) Finish(step, id, kErrTimeout);
   }
+}
+
+// Neither whom it waits for nor who waits can do anything while held.
+bool Gets::PutOff(TimeNs now, uint64_t id) {
+  if (jobs_.holds().empty()) return false;
+  const Held& held = *held_.Find(id);
+  std::vector<std::string> nspaces = {held.target.nspace};
+  const ProcId* caller =
+      held.node == kNoNode ? jobs_.ProcOf(held.client) : nullptr;
+  if (caller != nullptr) nspaces.push_back(caller->nspace);
+  const TimeNs due =
+      jobs_.holds().DueAt(now, held.since, held.deadline, nspaces);
+  if (due > now) held_.PutOff(id, now, due);
+  return due > now;
 }
 
 TimeNs Gets::NextDeadline() const { return held_.NextDeadline(); }

@@ -110,6 +110,8 @@ class Gets {
   void RetryKeys(StepContext& step, const ProcId& target,
                  const DataChange& change);
   void Finish(StepContext& step, uint64_t id, int status);
+  // Its deadline has passed; true: it has a later one.
+  bool PutOff(TimeNs now, uint64_t id);
   // Requests that depend on a fetch.
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
   // Asks the target's local ranks, or its agent unless a fetch is pending.

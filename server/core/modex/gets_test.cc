@@ -194,6 +194,24 @@ TEST_F(GetsTest, AReplyToNobodyIsKeptAllTheSame) {
   EXPECT_EQ(Replies().size(), 1u);
 }
 
+TEST_F(GetsTest, TimeThatADebuggerHoldsTheTargetDoesNotCount) {
+  const uint64_t number = Get("k", 5000);
+  jobs_.holds().Note(1000 * kMs, "job", {1, 1, true, 1000 * kMs});
+  gets_.OnTick(5000 * kMs, &actions_);
+  EXPECT_TRUE(Replies().empty());
+  EXPECT_EQ(gets_.NextDeadline(), 9000 * kMs);
+  // The owner's agent may have given up already; it is asked once more.
+  gets_.OnReply(5001 * kMs, 1, {number, kErrTimeout, {"job", 1}, {}},
+                &actions_);
+  EXPECT_EQ(Sent<DmodexRequest>(actions_).size(), 2u);
+  jobs_.holds().Note(6000 * kMs, "job", {1, 2, false, 0});
+  gets_.OnTick(9000 * kMs, &actions_);
+  EXPECT_EQ(gets_.NextDeadline(), 10000 * kMs);
+  gets_.OnTick(10000 * kMs, &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrTimeout);
+}
+
 TEST_F(GetsTest, TheOwnersAgentIsToldHowLong) {
   Get("k", 5);
   EXPECT_GE(Sent<DmodexRequest>(actions_)[0].second.timeout_ms, 5u);

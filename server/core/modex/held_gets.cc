@@ -37,6 +37,14 @@ void HeldGets::Drop(uint64_t id) {
   all_.erase(it);
 }
 
+void HeldGets::PutOff(uint64_t id, TimeNs now, TimeNs deadline) {
+  HeldGet& get = all_.at(id);
+  deadlines_.erase({get.deadline, id});
+  deadlines_.emplace(deadline, id);
+  get.deadline = deadline;
+  get.since = now;
+}
+
 HeldGet* HeldGets::Find(uint64_t id) {
   const auto it = all_.find(id);
   return it == all_.end() ? nullptr : &it->second;

@@ -31,6 +31,7 @@ struct HeldGet {
   uint64_t known = 0;    // version that the asking agent has
   TimeNs started = 0;
   TimeNs deadline = kNever;
+  TimeNs since = 0;  // from when on the deadline counts
 };
 
 // Each get has a number, which is never used again. Lists of numbers ascend, so
@@ -40,6 +41,8 @@ class HeldGets {
   uint64_t Add(HeldGet get);
   // No effect when it is not there.
   void Drop(uint64_t id);
+  // Its deadline is later, and counts from `now` on.
+  void PutOff(uint64_t id, TimeNs now, TimeNs deadline);
   // Null when it is not there; valid until it is dropped. Only `fetched` may be
   // changed.
   HeldGet* Find(uint64_t id);

@@ -64,6 +64,7 @@ Lookups::Lookup* Lookups::Add(TimeNs now, uint64_t number, LookupCall call) {
   of_client.insert(number);
   Lookup& lookup = lookups_[number];
   lookup.started = now;
+  lookup.since = now;
   if (call.timeout_ms != 0) {
     lookup.deadline = now + call.timeout_ms * kNsPerMs;
     deadlines_.emplace(lookup.deadline, number);
@@ -298,8 +299,22 @@ void Lookups::OnMembersChanged(PublishStep& step) {
 
 void Lookups::OnTick(PublishStep& step) {
   while (NextDeadline() <= step.now) {
-    Finish(step, deadlines_.begin()->second, kErrTimeout);
+    const uint64_t number = deadlines_.begin()->second;
+    if (!PutOff(step, number)) Finish(step, number, kErrTimeout);
   }
+}
+
+// Whoever publishes what is waited for may be held with the caller.
+bool Lookups::PutOff(const PublishStep& step, uint64_t number) {
+  Lookup& lookup = lookups_.at(number);
+  const TimeNs due = step.holds.DueAt(step.now, lookup.since, lookup.deadline,
+                                      lookup.call.searcher.proc.nspace);
+  if (due <= step.now) return false;
+  deadlines_.erase({lookup.deadline, number});
+  deadlines_.emplace(due, number);
+  lookup.deadline = due;
+  lookup.since = step.now;
+  return true;
 }
 
 void Lookups::Describe(TimeNs now, const std::string& nspace,

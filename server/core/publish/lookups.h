@@ -104,6 +104,7 @@ class Lookups {
     LookupCall call;
     TimeNs started = 0;
     TimeNs deadline = kNever;
+    TimeNs since = 0;  // from when on it counts
     std::map<std::string, Key> keys;
     std::set<NodeId> asked;  // may have it among the lookups that wait there
     uint64_t claims = 0;
@@ -123,6 +124,8 @@ class Lookups {
   // Null: the client has too many.
   Lookup* Add(TimeNs now, uint64_t number, LookupCall call);
   Lookup Extract(uint64_t number);
+  // Its deadline has passed; true: it has a later one.
+  bool PutOff(const PublishStep& step, uint64_t number);
   // `countdown`, if there is one, ends when they are ended.
   void EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
                  const std::shared_ptr<Countdown>& countdown);

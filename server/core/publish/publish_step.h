@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/ids.h"
+#include "server/core/debug_holds.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
@@ -21,6 +22,7 @@ struct PublishStep {
   Actions& out;
   // Handled before the step ends.
   std::deque<MessageBody>& local;
+  const DebugHolds& holds;
 
   void Send(NodeId to, MessageBody body) {
     if (to == self) {

@@ -74,7 +74,7 @@ void Publishing::set_persists(bool persists) {
 template <typename Work>
 void Publishing::Do(TimeNs now, Actions* actions, const Work& work) {
   std::deque<MessageBody> local;
-  PublishStep step{now, self_, *actions, local};
+  PublishStep step{now, self_, *actions, local, jobs_.holds()};
   work(step);
   while (!local.empty()) {
     const MessageBody body = std::move(local.front());

@@ -36,8 +36,8 @@ struct EndAgent {
 
 using Action =
     std::variant<SendPeer, ReplyClient, NotifyClient, AskHost, CloseClient,
-                 RegisterJob, DropJob, PublishRank, SetIncarnation, AwaitCommit,
-                 PrepareLocal, StartLocal, RestartLocal, SignalLocal, KillLocal,
+                 RegisterJob, DropJob, PublishRank, SetIncarnation, JobHeld,
+                 AwaitCommit, PrepareLocal, StartLocal, RestartLocal, SignalLocal, KillLocal,
                  ForgetLocal, CreditOutput, ResendOutput, PersistRecord,
                  PersistControlState, FeedInput, SetDeadline, HostSpawn,
                  JobChanged, DeliverOutput, OutputDelivered, InputConsumed,

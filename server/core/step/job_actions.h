@@ -45,6 +45,13 @@ struct SetIncarnation {
   uint32_t incarnation = 0;
 };
 
+// A debugger holds processes of the job, on any node, or none any more: limits
+// that were set for it stand still meanwhile. The job need not be known here.
+struct JobHeld {
+  std::string nspace;
+  bool held = false;
+};
+
 // A request waits for a commit of a local rank (kRankUndef: any of the
 // namespace here): report what has been committed, and the next commit as soon
 // as it happens.

@@ -1,0 +1,109 @@
+#include "server/core/debug_holds.h"
+
+#include <algorithm>
+
+namespace canopy::core {
+namespace {
+
+// While processes are held, it is looked so often whether they still are.
+constexpr TimeNs kLook = 1'000'000'000;
+// Of one job; of more, two count as one, with what is between them.
+constexpr size_t kMaxPast = 16;
+
+// How much of [from, to] lies within these; they may overlap.
+TimeNs Within(std::vector<std::pair<TimeNs, TimeNs>> spans, TimeNs from,
+              TimeNs to) {
+  std::ranges::sort(spans);
+  TimeNs sum = 0;
+  for (const auto& [begin, end] : spans) {
+    const TimeNs first = std::max(begin, from);
+    const TimeNs last = std::min(end, to);
+    if (last <= first) continue;
+    sum += last - first;
+    from = last;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void DebugHolds::Note(TimeNs now, const std::string& nspace,
+                      const HoldWord& word) {
+  if (!jobs_.contains(nspace) && (!word.holds || !HasRoom())) return;
+  Of& job = jobs_[nspace];
+  HoldWord& last = job.words[word.node];
+  if (word.number <= last.number) return;
+  last = word;
+  last.since = std::min(word.since, now);
+  Update(now, nspace, &job);
+}
+
+// Jobs that are not known here are forgotten for want of room alone.
+bool DebugHolds::HasRoom() {
+  if (jobs_.size() < kMaxHeldJobs) return true;
+  const auto over = std::ranges::find_if(
+      jobs_, [](const auto& job) { return job.second.since == kNever; });
+  if (over == jobs_.end()) return false;
+  jobs_.erase(over);
+  return true;
+}
+
+// One that is late to say so may have held for longer than the others.
+void DebugHolds::Update(TimeNs now, const std::string& nspace, Of* job) {
+  TimeNs since = kNever;
+  for (const auto& [node, word] : job->words) {
+    if (word.holds) since = std::min(since, word.since);
+  }
+  const bool held = since != kNever;
+  const bool was_held = job->since != kNever;
+  if (held) {
+    if (!job->past.empty()) since = std::max(since, job->past.back().second);
+    job->since = std::min(job->since, since);
+  }
+  if (!held && was_held) End(now, job);
+  if (held != was_held) changes_.push_back({nspace, held});
+}
+
+void DebugHolds::End(TimeNs now, Of* job) {
+  job->past.emplace_back(job->since, now);
+  job->since = kNever;
+  if (job->past.size() <= kMaxPast) return;
+  job->past[1].first = job->past[0].first;
+  job->past.pop_front();
+}
+
+void DebugHolds::OnNodeLost(TimeNs now, NodeId node) {
+  for (auto& [nspace, job] : jobs_) {
+    if (job.words.erase(node) > 0) Update(now, nspace, &job);
+  }
+}
+
+void DebugHolds::OnJobRemoved(const std::string& nspace) {
+  if (Holds(nspace)) changes_.push_back({nspace, false});
+  jobs_.erase(nspace);
+}
+
+bool DebugHolds::Holds(std::string_view nspace) const {
+  const auto job = jobs_.find(nspace);
+  return job != jobs_.end() && job->second.since != kNever;
+}
+
+TimeNs DebugHolds::DueAt(TimeNs now, TimeNs since, TimeNs when,
+                         std::span<const std::string> nspaces) const {
+  if (when == kNever || jobs_.empty()) return when;
+  bool held = false;
+  std::vector<Span> spans;
+  for (const std::string& nspace : nspaces) {
+    const auto job = jobs_.find(nspace);
+    if (job == jobs_.end()) continue;
+    const Of& of = job->second;
+    spans.insert(spans.end(), of.past.begin(), of.past.end());
+    if (of.since == kNever) continue;
+    spans.emplace_back(of.since, now);
+    held = true;
+  }
+  when += Within(std::move(spans), since, now);
+  return held ? std::max(when, now + kLook) : when;
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,158 @@
+#include "server/core/event/local_holds.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/codec/seek_info.h"
+#include "common/wire.h"
+#include "server/core/data_range.h"
+#include "server/core/event/event_info.h"
+#include "server/core/event/lifecycle.h"
+#include "server/core/journal_key.h"
+
+namespace canopy::core {
+namespace {
+
+// For how many nanoseconds processes have been held; negative: none is.
+constexpr char kHeldKey[] = "canopy.held";
+
+// Every agent sees it on its way, no process does; one that does not know the
+// key takes it for the release of nobody.
+EventRaised Word(const std::string& nspace, int64_t age) {
+  Encoder info;
+  info.PutSize(2);
+  PutInfo(kHeldKey, PMIX_INT64, &info);
+  info.PutInt64(age);
+  PutFlag(kDoNotCacheKey, &info);
+  EventRaised event;
+  event.status = kDebuggerRelease;
+  event.source = {nspace, kRankWildcard};
+  event.range = static_cast<uint8_t>(DataRange::kCustom);
+  event.targets = {{nspace, kRankInvalid}};
+  event.info = Bytes(info.Take());
+  return event;
+}
+
+void PutRanks(const std::set<Rank>& ranks, WireWriter* out) {
+  out->Uint(ranks.size());
+  for (const Rank rank : ranks) out->Uint(rank);
+}
+
+std::set<Rank> RanksIn(const Job& job, WireReader* in) {
+  std::set<Rank> ranks;
+  for (size_t left = in->Count(); left > 0; --left) {
+    const Rank rank = in->Uint32();
+    if (job.is_local(rank)) ranks.insert(rank);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::string, HoldWord>> HoldWordIn(
+    TimeNs now, const EventMessage& event) {
+  if (event.status != kDebuggerRelease || event.source.rank != kRankWildcard) {
+    return std::nullopt;
+  }
+  Decoder in(event.info.view());
+  uint16_t type = 0;
+  int64_t age = 0;
+  if (!SeekInfo(kHeldKey, &in) || !in.GetUint16(&type) || type != PMIX_INT64 ||
+      !in.GetInt64(&age)) {
+    return std::nullopt;
+  }
+  HoldWord word{event.origin, event.number, age >= 0, now};
+  if (age > 0) word.since = age < now ? now - age : 0;
+  return std::pair(event.source.nspace, word);
+}
+
+LocalHolds::Held* LocalHolds::Find(const ProcId& proc) {
+  const auto it = held_.find(proc.nspace);
+  return it == held_.end() ? nullptr : &it->second;
+}
+
+void LocalHolds::OnStarted(TimeNs now, const std::string& nspace) {
+  const Job* job = jobs_.Find(nspace);
+  if (job == nullptr || !job->spec->debug.on_exec) return;
+  Held& held = held_[nspace];
+  for (const Rank rank : job->local_ranks()) {
+    const bool stops = Stops(job->spec->debug.on_exec, rank);
+    if (stops && !job->ranks[rank].ended) held.at_exec.insert(rank);
+  }
+  Update(now, nspace, &held);
+}
+
+void LocalHolds::OnWaits(TimeNs now, const ProcId& proc) {
+  Held& held = held_[proc.nspace];
+  if (held.freed.erase(proc.rank) == 0) held.waiting.insert(proc.rank);
+  Update(now, proc.nspace, &held);
+}
+
+void LocalHolds::OnReleased(TimeNs now, const ProcId& proc, bool kept) {
+  Held& held = held_[proc.nspace];
+  held.at_exec.erase(proc.rank);
+  const bool waited = held.waiting.erase(proc.rank) > 0;
+  if (!waited && kept) held.freed.insert(proc.rank);
+  Update(now, proc.nspace, &held);
+}
+
+void LocalHolds::OnFree(TimeNs now, const ProcId& proc) {
+  Held* const held = Find(proc);
+  if (held == nullptr) return;
+  if (held->at_exec.erase(proc.rank) + held->waiting.erase(proc.rank) == 0) {
+    return;
+  }
+  Update(now, proc.nspace, held);
+}
+
+void LocalHolds::Update(TimeNs now, const std::string& nspace, Held* held) {
+  const bool held_before = held->since != kNever;
+  if (held->any() != held_before) {
+    held->since = held->any() ? now : kNever;
+    due_.push_back(Word(nspace, held->any() ? 0 : -1));
+  }
+  if (held->any() || held_before) Persist(nspace, *held);
+  if (!held->any() && held->freed.empty()) held_.erase(nspace);
+}
+
+void LocalHolds::Persist(const std::string& nspace, const Held& held) {
+  WireWriter value;
+  value.Int(held.since);
+  PutRanks(held.at_exec, &value);
+  PutRanks(held.waiting, &value);
+  PutRanks(held.freed, &value);
+  records_.push_back(
+      {nspace, BeginKey(JournalRecordType::kHeld).Take(), Bytes(value.Take())});
+}
+
+void LocalHolds::Recover(TimeNs now, const std::string& nspace,
+                         const PersistedRecord& record) {
+  const auto key = ParseKey(record.key);
+  const Job* job = jobs_.Find(nspace);
+  if (!key || key->type != JournalRecordType::kHeld || job == nullptr) return;
+  WireReader in(record.value.view());
+  Held held;
+  held.since = in.Int();
+  held.at_exec = RanksIn(*job, &in);
+  held.waiting = RanksIn(*job, &in);
+  held.freed = RanksIn(*job, &in);
+  if (!in.done() || (!held.any() && held.freed.empty())) return;
+  held.since = held.any() ? std::clamp<TimeNs>(held.since, 0, now) : kNever;
+  if (held.any()) due_.push_back(Word(nspace, now - held.since));
+  held_[nspace] = std::move(held);
+}
+
+void LocalHolds::OnPeerIsNew(TimeNs now) {
+  for (const auto& [nspace, held] : held_) {
+    if (held.any()) due_.push_back(Word(nspace, now - held.since));
+  }
+}
+
+void LocalHolds::OnJobRemoved(const std::string& nspace) {
+  const auto held = held_.extract(nspace);
+  if (!held.empty() && held.mapped().any()) due_.push_back(Word(nspace, -1));
+}
+
+}  // namespace canopy::core

@@ -41,6 +41,7 @@ class MonitorService : public InputObserver {
   void Beat(const ProcId& proc) { table_.Beat(proc); }
   void OnLocalExits(const core::LocalExits& exits) override;
   void OnJobHeld(const core::JobHeld& change) override;
+  void OnToolGone(const ProcId& proc) override { table_.DropProc(proc); }
   void DropJob(const std::string& nspace) { table_.DropJob(nspace); }
 
  private:

@@ -120,6 +120,22 @@ TEST_F(MonitorServiceTest, EndsWithTheProcess) {
   EXPECT_EQ(Call({{PMIX_SEND_HEARTBEAT, Value()}}, {}), kSuccess);
 }
 
+TEST_F(MonitorServiceTest, OfAToolEndsWithItsConnection) {
+  ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
+                 {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1)},
+                  {PMIX_MONITOR_ID, Value::String("id")}}),
+            kSuccess);
+  service_->OnToolGone({"job", 2});
+  EXPECT_EQ(Call({{PMIX_MONITOR_CANCEL, Value::String("id")}}, {}), kSuccess);
+  ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
+                 {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1)},
+                  {PMIX_MONITOR_ID, Value::String("id")}}),
+            kSuccess);
+  service_->OnToolGone({"job", 1});
+  EXPECT_EQ(Call({{PMIX_MONITOR_CANCEL, Value::String("id")}}, {}),
+            kErrNotFound);
+}
+
 TEST_F(MonitorServiceTest, GoesWhileAFileIsLookedAt) {
   for (int i = 0; i < 20; ++i) {
     Call({{PMIX_MONITOR_FILE, Value::String("/tmp")}},

@@ -53,7 +53,9 @@ std::string OneKval(std::string_view key, std::string_view value) {
 // What makes sense for one who is in no job.
 bool IsForTools(const core::Input& input) {
   const auto* call = std::get_if<core::HostCallArrived>(&input);
-  if (call != nullptr) return call->op == HostOp::kPushInput;
+  if (call != nullptr) {
+    return call->op == HostOp::kPushInput || call->op == HostOp::kMonitor;
+  }
   return std::holds_alternative<core::GetArrived>(input) ||
          std::holds_alternative<core::QueryArrived>(input) ||
          std::holds_alternative<core::EventsWanted>(input) ||

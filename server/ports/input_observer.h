@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 #define CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 
+#include "common/ids.h"
 #include "server/core/step/job_actions.h"
 #include "server/core/step/peer_inputs.h"
 #include "server/core/step/process_inputs.h"
@@ -19,6 +20,7 @@ class InputObserver {
   virtual void OnLocalExits(const core::LocalExits& /*exits*/) {}
   // In the order of the core's actions.
   virtual void OnJobHeld(const core::JobHeld& /*change*/) {}
+  virtual void OnToolGone(const ProcId& /*proc*/) {}
 };
 
 }  // namespace canopy

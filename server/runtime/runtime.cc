@@ -129,6 +129,12 @@ void AgentRuntime::Do(core::SetIncarnation& action) {
   ports_.datastore->SetIncarnation(action.proc, action.incarnation);
 }
 
+void AgentRuntime::Do(core::ToolGone& action) {
+  for (InputObserver* observer : ports_.observers) {
+    observer->OnToolGone(action.proc);
+  }
+}
+
 void AgentRuntime::Do(core::JobHeld& action) {
   for (InputObserver* observer : ports_.observers) observer->OnJobHeld(action);
 }

@@ -73,6 +73,7 @@ class AgentRuntime : public InputSink {
   void Do(core::NotifyClient& action);
   void Do(core::AskHost& action);
   void Do(core::CloseClient& action);
+  void Do(core::ToolGone& action);
   void Do(core::RegisterJob& action);
   void Do(core::DropJob& action);
   void Do(core::PublishRank& action);

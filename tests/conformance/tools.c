@@ -459,6 +459,41 @@ static int Spawner(void) {
   return 0;
 }
 
+static Signal g_alert = SIGNAL_INIT;
+
+static void OnAlert(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                    pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                    size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                    void *cbdata) {
+  (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
+  CHECK(PMIX_CHECK_PROCID(source, &g_self), "from %s", source->nspace);
+  Raise(&g_alert, status);
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+// Of the tool itself, which does not beat.
+static void Monitored(void) {
+  pmix_status_t code = PMIX_MONITOR_HEARTBEAT_ALERT;
+  CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, OnAlert, NULL, NULL) >= 0,
+        "no handler");
+  const Directives what = Flag(PMIX_MONITOR_HEARTBEAT);
+  Directives often = {.count = 0};
+  AddU32(&often, PMIX_MONITOR_HEARTBEAT_TIME, 1);
+  AddText(&often, PMIX_MONITOR_ID, "beat");
+  pmix_info_t *results = NULL;
+  size_t nresults = 0;
+  OK(PMIx_Process_monitor(what.info, code, often.info, often.count, &results,
+                          &nresults));
+  EXPECT(code, WaitFor(&g_alert, 1));
+  Directives end = {.count = 0};
+  AddText(&end, PMIX_MONITOR_CANCEL, "beat");
+  OK(PMIx_Process_monitor(end.info, PMIX_SUCCESS, NULL, 0, &results,
+                          &nresults));
+  EXPECT(PMIX_ERR_NOT_FOUND,
+         PMIx_Process_monitor(end.info, PMIX_SUCCESS, NULL, 0, &results,
+                              &nresults));
+}
+
 // A tool hears of the end of a job that it ends.
 static void EndJob(void) {
   WatchEnd(g_nspace);
@@ -470,6 +505,7 @@ static void Service(void) {
   QueryJobs();
   GetJobData();
   EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Fence(&g_self, 1, NULL, 0));
+  Monitored();
   Spawns();
   g_ended = (Signal)SIGNAL_INIT;
   EndJob();

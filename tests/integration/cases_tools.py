@@ -61,6 +61,7 @@ def beside_ranks(bench):
         for name, rank, pid, _ in mine:
             expected.append(
                 rf"process {name}\.{rank} pid {pid} of sh on {host} state \d+")
+        expected.append("alerted")
         for line in expected:
             check(re.search(f"^{line}$", result.out, re.M),
                   f"no line '{line}'" + result.tail())

@@ -20,7 +20,8 @@ constexpr bool kIsOneOf = (std::is_same_v<T, Others> || ...);
 // end.
 template <typename Action>
 constexpr bool IsSimulated() {
-  return !kIsOneOf<Action, AwaitCommit, JobHeld, OutputDelivered, EndAgent>;
+  return !kIsOneOf<Action, AwaitCommit, JobHeld, ToolGone, OutputDelivered,
+                   EndAgent>;
 }
 
 template <typename Action, typename StandIn>

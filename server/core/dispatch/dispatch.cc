@@ -53,7 +53,13 @@ void On(Engines& e, const ClientGone& in) {
   e.queries.OnClientGone(in.client);
   e.host.OnClientGone(in.client);
   e.forwarding.OnClientGone(in.client, &e.out);
+  const ProcId* known = e.jobs.ProcOf(in.client);
+  if (known == nullptr) return;
+  const ProcId proc = *known;
   e.jobs.Disconnect(in.client);
+  if (e.jobs.Find(proc.nspace) == nullptr && e.jobs.ClientsOf(proc).empty()) {
+    e.out.push_back(ToolGone{proc});
+  }
 }
 
 void On(Engines& e, const Committed& in) {

@@ -69,6 +69,17 @@ TEST_F(DispatchTest, AClientIsGoneEverywhere) {
   EXPECT_EQ(e_.Count().clients, 0u);
 }
 
+TEST_F(DispatchTest, TheLastConnectionOfAToolIsItsEnd) {
+  for (const ClientId client : {7, 8}) {
+    Give(ClientConnected{client, {"tool", 0}, true});
+  }
+  EXPECT_TRUE(All<ToolGone>(Give(ClientGone{7})).empty());
+  const auto gone = All<ToolGone>(Give(ClientGone{8}));
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].proc, (ProcId{"tool", 0}));
+  EXPECT_TRUE(All<ToolGone>(Give(ClientGone{1})).empty()) << "of a job";
+}
+
 TEST_F(DispatchTest, ProcessesThatStartAreNoted) {
   Give(LocalProcesses{"job", {{1, 42}}});
   EXPECT_EQ(e_.jobs.Find("job")->processes.at(1).pid, 42);

@@ -34,14 +34,13 @@ struct EndAgent {
   std::string reason;
 };
 
-using Action =
-    std::variant<SendPeer, ReplyClient, NotifyClient, AskHost, CloseClient,
-                 RegisterJob, DropJob, PublishRank, SetIncarnation, JobHeld,
-                 AwaitCommit, PrepareLocal, StartLocal, RestartLocal, SignalLocal, KillLocal,
-                 ForgetLocal, CreditOutput, ResendOutput, PersistRecord,
-                 PersistControlState, FeedInput, SetDeadline, HostSpawn,
-                 JobChanged, DeliverOutput, OutputDelivered, InputConsumed,
-                 StateCollected, ReadFacts, EndAgent, LogLine>;
+using Action = std::variant<
+    SendPeer, ReplyClient, NotifyClient, AskHost, CloseClient, ToolGone,
+    RegisterJob, DropJob, PublishRank, SetIncarnation, JobHeld, AwaitCommit,
+    PrepareLocal, StartLocal, RestartLocal, SignalLocal, KillLocal, ForgetLocal,
+    CreditOutput, ResendOutput, PersistRecord, PersistControlState, FeedInput,
+    SetDeadline, HostSpawn, JobChanged, DeliverOutput, OutputDelivered,
+    InputConsumed, StateCollected, ReadFacts, EndAgent, LogLine>;
 
 // In the order in which they must be executed.
 using Actions = std::vector<Action>;

@@ -37,6 +37,12 @@ struct CloseClient {
   std::string reason;
 };
 
+// The last connection of a tool has ended: what it asked adapters to do for it
+// ends, as it would with a job.
+struct ToolGone {
+  ProcId proc;
+};
+
 }  // namespace canopy::core
 
 #endif  // CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_

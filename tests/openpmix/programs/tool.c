@@ -26,6 +26,38 @@ static pmix_value_t ask(const char *key, const char *nspace) {
   return results[0].value;
 }
 
+static volatile int alerts;
+
+static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                     pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                     size_t nresults, pmix_event_notification_cbfunc_fn_t next,
+                     void *next_data) {
+  (void) id, (void) status, (void) source, (void) info, (void) ninfo;
+  (void) results, (void) nresults;
+  ++alerts;
+  next(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, next_data);
+}
+
+/* A monitor of the tool itself, which does not beat. */
+static void monitor(void) {
+  pmix_status_t code = PMIX_MONITOR_HEARTBEAT_ALERT;
+  pmix_info_t what, *results = NULL;
+  pmix_info_t often;
+  uint32_t seconds = 1;
+  size_t count = 0;
+  PMIx_Register_event_handler(&code, 1, NULL, 0, on_alert, NULL, NULL);
+  PMIX_INFO_LOAD(&what, PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER);
+  PMIX_INFO_LOAD(&often, PMIX_MONITOR_HEARTBEAT_TIME, &seconds, PMIX_UINT32);
+  pmix_status_t rc =
+      PMIx_Process_monitor(&what, code, &often, 1, &results, &count);
+  if (rc != PMIX_SUCCESS) {
+    fprintf(stderr, "monitor: %d\n", rc);
+    exit(1);
+  }
+  while (alerts == 0) usleep(10000);
+  printf("alerted\n");
+}
+
 int main(int argc, char **argv) {
   pmix_proc_t me;
   const char *nspace = argv[argc - 1];
@@ -39,5 +71,6 @@ int main(int argc, char **argv) {
     printf("process %s.%u pid %d of %s on %s state %d\n", p->proc.nspace,
            p->proc.rank, p->pid, p->executable_name, p->hostname, p->state);
   }
+  monitor();
   return PMIx_tool_finalize();
 }

@@ -48,6 +48,8 @@ constexpr Command kCommands[] = {
     {"publish", PublishCommand, "publish data under names"},
     {"lookup", LookupCommand, "look up what was published"},
     {"unpublish", UnpublishCommand, "take back what was published here"},
+    {"relay", RelayCommand,
+     "let tools of this machine reach an agent of another"},
     {"kill", KillCommand, "end jobs"},
     {"signal", SignalCommand, "send a signal to the processes of a job"},
     {"logs", LogsCommand, "print what the agents logged"},

@@ -1,5 +1,7 @@
 #include "client/session/agent_connection.h"
 
+#include <unistd.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "client/session/shm_job.h"
 #include "common/codec/infos.h"
 #include "common/mutex.h"
+#include "common/shm/memory_file.h"
 #include "common/status.h"
 #include "common/wire.h"
 
@@ -47,10 +50,38 @@ void AgentConnection::OnEvent(std::string_view payload) {
                 static_cast<pmix_data_range_t>(range), std::move(infos)));
 }
 
+namespace {
+
+// Where a descriptor does not come along, a copy of the file does: its size,
+// and offset and bytes of each part of it.
+UniqueFd FileOf(std::string_view content) {
+  constexpr uint64_t kMaxFile = uint64_t{1} << 40;
+  WireReader in(content);
+  UniqueFd file = shm::CreateMemoryFile("canopy-job-copy");
+  const uint64_t size = in.Uint();
+  if (!in.ok() || size > kMaxFile || !file ||
+      ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
+    return UniqueFd();
+  }
+  while (!in.done()) {
+    const uint64_t at = in.Uint();
+    const std::string_view part = in.String();
+    if (!in.ok() || at > size || part.size() > size - at ||
+        pwrite(file.get(), part.data(), part.size(), static_cast<off_t>(at)) !=
+            static_cast<ssize_t>(part.size())) {
+      return UniqueFd();
+    }
+  }
+  return file;
+}
+
+}  // namespace
+
 void AgentConnection::OnSegment(std::string_view payload, UniqueFd fd) {
   WireReader in(payload);
   const std::string nspace(in.String());
   const uint64_t size = in.Uint();
+  if (in.ok() && !fd) fd = FileOf(in.String());
   if (!in.ok() || !fd) return;
   auto job = ShmJob::Map(fd.get(), size);
   if (job.ok()) parts_.namespaces.Add(nspace, std::move(job).value());

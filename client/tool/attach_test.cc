@@ -21,6 +21,7 @@
 #include "client/session/fake_agent.h"
 #include "client/session/tool_bootstrap.h"
 #include "common/local_protocol.h"
+#include "common/posix/host_name.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -149,6 +150,31 @@ TEST_F(AttachTest, WhatIsConnectedIsNotConnectedAgain) {
   InfoList nowhere;
   nowhere.Add(PMIX_SERVER_TMPDIR, Value::String(place_));
   EXPECT_EQ(Attach(nowhere), PMIX_ERR_UNREACH);
+}
+
+// By the files of a relay, which speaks for it.
+TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByTheNameOfThat) {
+  InfoList far;
+  far.Add(PMIX_SERVER_HOSTNAME, Value::String("far.host"));
+  EXPECT_EQ(Attach(far), PMIX_ERR_NOT_SUPPORTED);
+  std::filesystem::copy(PathOf("three"), PathOf("pmix.far.host.tool"));
+  ASSERT_EQ(Attach(far), PMIX_SUCCESS);
+  EXPECT_STREQ(server_.nspace, "three");
+  // The system's server of this machine is not that of another.
+  far.Add(PMIX_CONNECT_TO_SYSTEM, Value::Bool(true));
+  EXPECT_EQ(Attach(far), PMIX_ERR_NOT_SUPPORTED);
+}
+
+TEST_F(AttachTest, AnAddressOfTcpIsThatOfAServerHere) {
+  std::filesystem::copy(PathOf("two"),
+                        PathOf("pmix." + LocalHostName() + ".tool"));
+  InfoList address;
+  address.Add(PMIX_TCP_URI, Value::String("two.0;tcp4://127.0.0.1:1"));
+  ASSERT_EQ(Attach(address), PMIX_SUCCESS);
+  EXPECT_STREQ(server_.nspace, "two");
+  InfoList other;
+  other.Add(PMIX_TCP_URI, Value::String("two.0;tcp4://127.0.0.1:2"));
+  EXPECT_EQ(Attach(other), PMIX_ERR_NOT_SUPPORTED);
 }
 
 TEST_F(AttachTest, DirectivesThatMakeNoSense) {

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "common/posix/host_name.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::client {
@@ -104,8 +103,9 @@ Result<ServerContact> ReadContact(const std::string& path, int flags) {
 }
 
 // Paths, in the order of their names.
-std::vector<std::string> FindFiles(const std::string& directory) {
-  const std::string prefix = "pmix." + LocalHostName() + ".tool";
+std::vector<std::string> FindFiles(const std::string& directory,
+                                   const std::string& host) {
+  const std::string prefix = "pmix." + host + ".tool";
   std::vector<std::string> found;
   std::error_code error;
   size_t visited = 0;
@@ -128,9 +128,10 @@ Result<ServerContact> ReadRendezvousFile(const std::string& path) {
   return ReadContact(path, 0);
 }
 
-std::vector<ServerContact> SearchRendezvous(const std::string& directory) {
+std::vector<ServerContact> SearchRendezvous(const std::string& directory,
+                                            const std::string& host) {
   std::vector<ServerContact> found;
-  for (const std::string& path : FindFiles(directory)) {
+  for (const std::string& path : FindFiles(directory, host)) {
     Result<ServerContact> contact = ReadContact(path, O_NOFOLLOW);
     if (!contact.ok()) continue;
     const bool known = std::any_of(

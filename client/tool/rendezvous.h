@@ -28,7 +28,9 @@ Result<ServerContact> ReadRendezvousFile(const std::string& path);
 // The contacts in all rendezvous files named pmix.HOST.tool* that are in a
 // directory or below it, each server once, in the order of their names; links
 // are not followed. A tree is searched to a bounded depth and number of files.
-std::vector<ServerContact> SearchRendezvous(const std::string& directory);
+// `host`: what the machine of the servers calls itself.
+std::vector<ServerContact> SearchRendezvous(const std::string& directory,
+                                            const std::string& host);
 
 }  // namespace canopy::client
 

@@ -16,9 +16,7 @@ class RendezvousTest : public testing::Test {
   RendezvousTest() {
     directory_ = testing::TempDir() + "/rendezvous-XXXXXX";
     EXPECT_NE(mkdtemp(directory_.data()), nullptr);
-    char host[256] = {};
-    gethostname(host, sizeof host - 1);
-    prefix_ = std::string("pmix.") + host + ".tool";
+    prefix_ = std::string("pmix.") + kHost + ".tool";
   }
   ~RendezvousTest() override { std::filesystem::remove_all(directory_); }
 
@@ -28,6 +26,7 @@ class RendezvousTest : public testing::Test {
     return path;
   }
 
+  static constexpr char kHost[] = "a.host";
   static constexpr char kText[] =
       "agents.3;tcp4://127.0.0.1:4711\nv4.2.2\n77\n0:0\nMon\n"
       "canopy:/run/clients.sock\n";
@@ -70,18 +69,19 @@ TEST_F(RendezvousTest, ASearchFindsEachServerOnce) {
   std::filesystem::create_directory(directory_ + "/below");
   Write("below/" + prefix_ + ".1", "others.0;tcp4://127.0.0.1:1");
   Write("below/another.file", "nobody.0;tcp4://127.0.0.1:2");
-  const auto found = SearchRendezvous(directory_);
+  const auto found = SearchRendezvous(directory_, kHost);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].server.nspace, "others");
   EXPECT_EQ(found[1].server.nspace, "agents");
-  EXPECT_TRUE(SearchRendezvous("/nowhere/at/all").empty());
+  EXPECT_TRUE(SearchRendezvous(directory_, "other.host").empty());
+  EXPECT_TRUE(SearchRendezvous("/nowhere/at/all", kHost).empty());
 }
 
 TEST_F(RendezvousTest, ASearchFollowsNoLinks) {
   const std::string elsewhere = Write("elsewhere", kText);
   std::filesystem::create_symlink(elsewhere, directory_ + "/" + prefix_ + ".1");
   std::filesystem::create_directory_symlink(directory_, directory_ + "/loop");
-  EXPECT_TRUE(SearchRendezvous(directory_).empty());
+  EXPECT_TRUE(SearchRendezvous(directory_, kHost).empty());
   EXPECT_TRUE(ReadRendezvousFile(directory_ + "/" + prefix_ + ".1").ok());
 }
 

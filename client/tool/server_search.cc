@@ -40,10 +40,19 @@ std::vector<std::string> Directories(const ServerChoice& choice) {
   return directories;
 }
 
+std::string HostOf(const ServerChoice& choice) {
+  return choice.host.empty() || choice.host == "localhost" ? LocalHostName()
+                                                           : choice.host;
+}
+
 class Search {
  public:
   Search(const ToolOptions& options, const std::vector<ProcId>& known)
-      : choice_(options.server), name_(options.name), known_(known) {}
+      : choice_(options.server),
+        name_(options.name),
+        known_(known),
+        host_(HostOf(choice_)),
+        elsewhere_(host_ != LocalHostName()) {}
 
   Result<ServerFound> Once() const {
     if (!choice_.attachment_file.empty()) {
@@ -93,17 +102,31 @@ class Search {
   }
 
   Result<ServerFound> BySystem() const {
+    if (elsewhere_) return NoneFound();
     Result<ServerFound> found = ByFile(SystemFile(choice_));
     if (found.code() != kErrNotFound) return found;
     return Status(kErrUnreach, "this machine has no system server");
   }
 
+  // A relay on this machine may lead to others, and has an address of TCP.
+  Status NoneFound() const {
+    if (elsewhere_) {
+      return Status(kErrNotSupported,
+                    host_ + " is another machine, and no relay leads there");
+    }
+    if (choice_.tcp) {
+      return Status(kErrNotSupported,
+                    choice_.uri + " is nobody's on this machine");
+    }
+    return Status(kErrUnreach, "no server was found");
+  }
+
   // One that is connected already counts when it was chosen and no other is
   // found.
   Result<ServerFound> BySearch() const {
-    Result<ServerFound> found = Status(kErrUnreach, "no server was found");
+    Result<ServerFound> found = NoneFound();
     for (const std::string& directory : Directories(choice_)) {
-      for (const ServerContact& contact : SearchRendezvous(directory)) {
+      for (const ServerContact& contact : SearchRendezvous(directory, host_)) {
         if (!IsWanted(contact)) continue;
         Result<ServerFound> next = Connect(contact);
         if (next.ok() && next->connection) return next;
@@ -117,16 +140,14 @@ class Search {
   const ServerChoice& choice_;
   const ProcId& name_;
   const std::vector<ProcId>& known_;
+  const std::string host_;
+  const bool elsewhere_;
 };
 
 }  // namespace
 
 Result<ServerFound> ConnectToServer(const ToolOptions& options,
                                     const std::vector<ProcId>& known) {
-  const std::string& host = options.server.host;
-  if (!host.empty() && host != LocalHostName() && host != "localhost") {
-    return Status(kErrNotSupported, host + " is another machine");
-  }
   const Search search(options, known);
   for (uint32_t tried = 0;; ++tried) {
     Result<ServerFound> found = search.Once();

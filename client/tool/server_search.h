@@ -25,7 +25,8 @@ struct ServerFound {
 // are passed over, unless one was chosen explicitly.
 //
 // kErrUnreach: no server was found, or none accepts; kErrNotSupported: the one
-// that was chosen is not an agent of this machine.
+// that was chosen is neither an agent of this machine nor one to which a relay
+// here leads.
 Result<ServerFound> ConnectToServer(const ToolOptions& options,
                                     const std::vector<ProcId>& known);
 

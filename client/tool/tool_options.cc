@@ -1,7 +1,9 @@
 #include "client/tool/tool_options.h"
 
 #include <climits>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "client/session/directives.h"
@@ -94,21 +96,19 @@ Reading ReadOption(const pmix_info_t& info, std::string_view key,
 int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out) {
   if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
   std::vector<pmix_info_t> others;  // refer to what the caller has
-  bool over_tcp = false;
+  std::string tcp_uri;
   for (size_t i = 0; i < ninfo; ++i) {
     const std::string_view key = KeyOf(info[i]);
     if (key == PMIX_LAUNCHER_RENDEZVOUS_FILE) return PMIX_ERR_NOT_SUPPORTED;
-    if (key == PMIX_TCP_URI) {
-      over_tcp = true;
-      continue;
-    }
-    const Reading reading = ReadOption(info[i], key, out);
+    const Reading reading = key == PMIX_TCP_URI ? ReadText(info[i], &tcp_uri)
+                                                : ReadOption(info[i], key, out);
     if (reading == Reading::kMalformed) return PMIX_ERR_BAD_PARAM;
     if (reading == Reading::kAnother) others.push_back(info[i]);
   }
-  if (over_tcp) {
-    return out->server.uri.empty() ? PMIX_ERR_NOT_SUPPORTED
-                                   : PMIX_ERR_BAD_PARAM;
+  if (!tcp_uri.empty()) {
+    if (!out->server.uri.empty()) return PMIX_ERR_BAD_PARAM;
+    out->server.uri = std::move(tcp_uri);
+    out->server.tcp = true;
   }
   return ParseInitOptions(others.data(), others.size(), &out->init);
 }

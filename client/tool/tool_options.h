@@ -17,7 +17,8 @@ namespace canopy::client {
 // through them: the first that is given counts, and fails alone.
 struct ServerChoice {
   std::string attachment_file;  // PMIX_TOOL_ATTACHMENT_FILE
-  std::string uri;              // PMIX_SERVER_URI
+  std::string uri;              // PMIX_SERVER_URI or PMIX_TCP_URI
+  bool tcp = false;             // the latter
   std::optional<int> pid;       // PMIX_SERVER_PIDINFO
   std::string nspace;           // PMIX_SERVER_NSPACE
   bool system = false;          // PMIX_CONNECT_TO_SYSTEM
@@ -48,8 +49,8 @@ struct ToolOptions {
 // The directives of PMIx_tool_init and PMIx_tool_attach_to_server.
 // PMIX_ERR_BAD_PARAM: one has another type,
 // or they contradict each other; PMIX_ERR_NOT_SUPPORTED: a required one is not
-// known, a server is asked for over TCP, or this tool is to tell in a file
-// where it is, which is no server (PMIX_LAUNCHER_RENDEZVOUS_FILE).
+// known, or this tool is to tell in a file where it is, which is no server
+// (PMIX_LAUNCHER_RENDEZVOUS_FILE).
 int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out);
 
 }  // namespace canopy::client

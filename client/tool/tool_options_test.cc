@@ -74,9 +74,18 @@ TEST(ToolOptionsTest, ChoicesOfAServer) {
   EXPECT_TRUE(options.server.system);
 }
 
+TEST(ToolOptionsTest, AnAddressOfTcpIsThatOfAServer) {
+  InfoList infos;
+  infos.Add(PMIX_TCP_URI, Value::String("x.0;tcp4://127.0.0.1:1"));
+  ToolOptions options;
+  ASSERT_EQ(Parse(infos, &options), PMIX_SUCCESS);
+  EXPECT_EQ(options.server.uri, "x.0;tcp4://127.0.0.1:1");
+  EXPECT_TRUE(options.server.tcp);
+}
+
 TEST(ToolOptionsTest, WhatIsMalformedOrContradictsItself) {
   for (const char* key : {PMIX_TOOL_NSPACE, PMIX_SERVER_URI, PMIX_SERVER_NSPACE,
-                          PMIX_TOOL_ATTACHMENT_FILE}) {
+                          PMIX_TOOL_ATTACHMENT_FILE, PMIX_TCP_URI}) {
     InfoList infos;
     infos.Add(key, Value::Uint32(1));
     ToolOptions options;
@@ -85,7 +94,6 @@ TEST(ToolOptionsTest, WhatIsMalformedOrContradictsItself) {
   InfoList infos;
   infos.Add(PMIX_TCP_URI, Value::String("x.0;tcp4://127.0.0.1:1"));
   ToolOptions options;
-  EXPECT_EQ(Parse(infos, &options), PMIX_ERR_NOT_SUPPORTED);
   infos.Add(PMIX_SERVER_URI, Value::String("x.0;tcp4://127.0.0.1:1"));
   EXPECT_EQ(Parse(infos, &options), PMIX_ERR_BAD_PARAM);
 }

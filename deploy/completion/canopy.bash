@@ -53,7 +53,7 @@ _canopy_num_values() {
       npersocket | cpus-per-proc | cpus-per-rank | display | x | wdir | wd | pset | \
       path | prefix | app | stdin | output-filename | output | timeout | \
       kill-grace | preload-files | max-restarts | cpu-list | cpu-set | stop-ranks | inject | context | launch-agent | radix | security | tls-ca | \
-      tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | host-module | o)
+      tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | host-module | node | o)
       echo 1 ;;
     *) echo 0 ;;
   esac
@@ -98,7 +98,7 @@ _canopy_word() {
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
-      host | hosts | H)
+      host | hosts | H | node)
         mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
         return
         ;;

@@ -233,7 +233,8 @@ Status Agent::Impl::Listen() {
   Status status = overlay_.Listen(restarted_);
   if (status.ok() && !overlay_.alone()) {
     status =
-        control_.StartNetwork(config_, overlay_.address(), overlay_.security());
+        control_.StartNetwork(config_, overlay_.address(), overlay_.security(),
+                              adapters_->ForRelayedTools());
   }
   if (status.ok()) {
     status =

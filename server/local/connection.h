@@ -23,6 +23,7 @@ struct Connection : endpoint::Connection {
   bool identified = false;  // ClientConnected was sent to the core
   bool asked = false;       // whether to welcome it: LocalOptions::ask
   bool is_tool = false;
+  bool relayed = false;        // from another machine
   uint32_t uid = 0;            // of a tool
   uint32_t gid = 0;            // the same
   bool may_hand_over = false;  // to the next agent
@@ -37,6 +38,7 @@ struct Connection : endpoint::Connection {
   // Other jobs that are being connected with, by tag.
   std::unordered_map<uint64_t, std::set<std::string>> connects;
   std::set<std::string> segments;  // namespaces whose segment it was sent
+  std::set<std::string> copies;    // the same of one that is relayed
 
   bool serving() const { return identified && !ending; }
 };

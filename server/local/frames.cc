@@ -475,4 +475,13 @@ std::string MakeSegment(const std::string& nspace, uint64_t segment_size) {
   return Frame(FrameType::kSegment, 0, w.str());
 }
 
+std::string MakeSegmentCopy(const std::string& nspace, uint64_t segment_size,
+                            std::string_view content) {
+  WireWriter w;
+  w.String(nspace);
+  w.Uint(segment_size);
+  w.String(content);
+  return Frame(FrameType::kSegment, 0, w.str());
+}
+
 }  // namespace canopy::local

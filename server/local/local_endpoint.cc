@@ -79,7 +79,7 @@ Status LocalEndpoint::Start() {
   if (stat(path.c_str(), &info) == 0) socket_inode_ = info.st_ino;
   listener_.emplace(
       loop_, std::move(*listener),
-      [this](UniqueFd fd) { AddConnection(std::move(fd)); },
+      [this](UniqueFd fd) { AddConnection(std::move(fd), /*relayed=*/false); },
       [this] {
         Log(core::LogLine::Level::kError,
             "no descriptor left: refusing local connections; raise the agent's "
@@ -102,7 +102,7 @@ void LocalEndpoint::Log(core::LogLine::Level level, std::string text) {
 
 // ------------------------------------------------------------ connections ---
 
-void LocalEndpoint::AddConnection(UniqueFd fd) {
+void LocalEndpoint::AddConnection(UniqueFd fd, bool relayed) {
   if (unidentified_ >= options_.max_unidentified) {
     return Log(core::LogLine::Level::kWarning,
                "too many local connections that do not say who they are");
@@ -111,6 +111,7 @@ void LocalEndpoint::AddConnection(UniqueFd fd) {
   Connection& c = *connection;
   c.id = MakeClientId(ClientKind::kLocal, next_number_++);
   c.fd = std::move(fd);
+  c.relayed = relayed;
   ++unidentified_;
   connections_.Add(std::move(connection));
   connections_.SetDeadline(c, options_.hello_timeout_ns,
@@ -181,6 +182,11 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
 void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
   if (c.asked) return connections_.End(c, "said hello twice");
+  if (c.relayed && !IsToolHello(header)) {
+    return Refuse(c, header.tag,
+                  Status(kErrInvalidCred,
+                         "is on another machine, where no rank of ours is"));
+  }
   if (!options_.ask) return Admit(c, header, payload, {});
   const Result<endpoint::Newcomer> who =
       admission_.Recognise(c, IsToolHello(header), payload);
@@ -302,6 +308,7 @@ void LocalEndpoint::DropJob(const std::string& nspace) {
   jobs_.Drop(nspace);
   connections_.ForEach([&](Connection& c) {
     c.segments.erase(nspace);
+    c.copies.erase(nspace);
     if (c.identified && c.proc.nspace == nspace) {
       connections_.End(c, "its job is over");
     }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/event_loop.h"
@@ -45,6 +46,10 @@ class LocalEndpoint : public ClientPort,
 
   // Makes the socket. Its directory exists, is private and stays.
   Status Start();
+  // The end of a socket pair of this process, whose other end is carried to a
+  // tool on another machine: who has proved to be this process's user. It is
+  // nobody but a tool, and gets no descriptors.
+  void Adopt(UniqueFd fd) { AddConnection(std::move(fd), /*relayed=*/true); }
 
   void AddJob(const core::RegisterJob& job) override;
   void DropJob(const std::string& nspace) override;
@@ -82,7 +87,7 @@ class LocalEndpoint : public ClientPort,
  private:
   LocalJobsOptions JobsOptions();
   void Log(core::LogLine::Level level, std::string text);
-  void AddConnection(UniqueFd fd);
+  void AddConnection(UniqueFd fd, bool relayed);
   void OnCorrupted(const ProcId& proc);
   bool IsOwnSocket() const;
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,6 +95,87 @@ TEST_F(LocalEndpointTest, AToolHasNoNameThatIsAnothers) {
   next.ToolHello({"mine", 4});
   Settle();
   EXPECT_EQ(StatusOf(next.Next()), 0);
+}
+
+// ------------------------------------------------- from other machines ---
+
+class AdoptingEndpointTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    data_.Reset(memfd_create("data", MFD_CLOEXEC));
+    ASSERT_EQ(pwrite(data_.get(), "the data", 8, kFarAway), 8);
+    options->segment = [this](const std::string&) -> std::optional<SegmentRef> {
+      return SegmentRef{data_.get(), 5, nullptr};
+    };
+  }
+  UniqueFd Adopted() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                         ends),
+              0);
+    endpoint_->Adopt(UniqueFd(ends[0]));
+    return UniqueFd(ends[1]);
+  }
+
+  // The file is sparse.
+  static constexpr off_t kFarAway = off_t{1} << 34;
+  UniqueFd data_;
+};
+
+// It gets by messages what others find in memory.
+TEST_F(AdoptingEndpointTest, AToolIsServedWithoutDescriptors) {
+  TestClient client(Adopted());
+  client.ToolHello({"far", 1});
+  Settle();
+  EXPECT_EQ(StatusOf(client.Next()), 0);
+  const auto connected = sink_.All<core::ClientConnected>();
+  ASSERT_EQ(connected.size(), 1u);
+  EXPECT_TRUE(connected[0].is_tool);
+  EXPECT_EQ(connected[0].proc, (ProcId{"far", 1}));
+  EXPECT_EQ(connected[0].uid, getuid());
+  client.Send(FrameType::kGet, 6, GetOf({"job", 1}));
+  Settle();
+  Reply(0, 6, 0, "the value");
+  Settle();
+  const auto copy = client.Next();
+  ASSERT_TRUE(copy.has_value());
+  EXPECT_EQ(copy->header.type, static_cast<uint16_t>(FrameType::kSegment));
+  WireReader r(copy->payload);
+  EXPECT_EQ(r.String(), "job");
+  EXPECT_EQ(r.Uint(), 5u);
+  WireReader content(r.String());
+  EXPECT_EQ(content.Uint(), uint64_t{kFarAway} + 8);
+  const uint64_t begin = content.Uint();
+  EXPECT_LE(begin, uint64_t{kFarAway});
+  EXPECT_TRUE(content.String().ends_with("the data"));
+  const auto answer = client.Next();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->header.type, static_cast<uint16_t>(FrameType::kReply));
+  EXPECT_EQ(PayloadOf(answer), "the value");
+  client.Send(FrameType::kGet, 7, GetOf({"job", 1}));
+  Settle();
+  Reply(0, 7, 0, "the same");
+  Settle();
+  EXPECT_EQ(PayloadOf(client.Next()), "the same");
+  EXPECT_TRUE(client.fds.empty());
+  client.Disconnect();
+  Settle();
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
+}
+
+// Whatever it knows.
+TEST_F(AdoptingEndpointTest, NobodyElsewhereIsARank) {
+  TestClient client(Adopted());
+  client.Hello({"job", 0}, Token(0));
+  Settle();
+  EXPECT_EQ(StatusOf(client.Next()), kErrInvalidCred);
+  EXPECT_FALSE(client.Pump());
+  TestClient tool(Adopted());
+  tool.ToolHello({"job", 0});
+  Settle();
+  EXPECT_EQ(StatusOf(tool.Next()), kErrInvalidCred);
+  EXPECT_TRUE(sink_.inputs.empty());
+  EXPECT_EQ(log_.size(), 2u);
 }
 
 TEST_F(LocalEndpointTest, SocketIsPrivate) {
@@ -483,6 +565,24 @@ TEST_F(AskingEndpointTest, NobodySaysMoreBeforeItsWelcome) {
   Settle();
   EXPECT_EQ(asked_.size(), 1u);
   EXPECT_FALSE(client.Pump());
+}
+
+TEST_F(AskingEndpointTest, AToolOfAnotherMachineIsAskedAboutToo) {
+  int ends[2];
+  ASSERT_EQ(
+      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+      0);
+  endpoint_->Adopt(UniqueFd(ends[0]));
+  TestClient far{UniqueFd(ends[1])};
+  far.ToolHello({"far", 1});
+  Settle();
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_TRUE(asked_[0].is_tool);
+  EXPECT_EQ(asked_[0].uid, getuid());
+  done_({kErrNoPermissions, {}});
+  Settle();
+  EXPECT_EQ(StatusOf(far.Next()), kErrNoPermissions);
+  EXPECT_FALSE(far.Pump());
 }
 
 TEST_F(AskingEndpointTest, AToolGetsTheNameThatItIsGiven) {

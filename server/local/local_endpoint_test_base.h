@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/posix/unix_socket.h"
@@ -34,6 +35,8 @@ class TestClient {
     EXPECT_TRUE(fd.ok());
     if (fd.ok()) fd_ = std::move(*fd);
   }
+  // Of a connection that the endpoint has adopted.
+  explicit TestClient(UniqueFd fd) : fd_(std::move(fd)) {}
 
   void SendRaw(std::string_view bytes) {
     EXPECT_EQ(send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),

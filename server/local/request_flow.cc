@@ -1,5 +1,8 @@
 #include "server/local/request_flow.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -7,6 +10,7 @@
 #include <variant>
 
 #include "common/process_keys.h"
+#include "common/wire.h"
 #include "server/local/frames.h"
 
 namespace canopy::local {
@@ -16,9 +20,34 @@ constexpr size_t kMaxPendingGets = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
 constexpr size_t kMaxPendingConnects = 1 << 6;
 constexpr size_t kMaxConnectedJobs = 1 << 8;
+// Of a job's data for a tool on another machine.
+constexpr uint64_t kMaxCopy = uint64_t{32} << 20;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {
   return header.type == static_cast<uint16_t>(type);
+}
+
+// What is in a sparse file: its size, and offset and bytes of each part.
+// Nothing: too much, or not to be read.
+std::optional<std::string> ContentOf(int fd) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return std::nullopt;
+  WireWriter w;
+  w.Uint(static_cast<uint64_t>(info.st_size));
+  for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
+    const off_t end = lseek(fd, at, SEEK_HOLE);
+    const off_t most = static_cast<off_t>(kMaxCopy - w.str().size());
+    if (end <= at || end - at > most) return std::nullopt;
+    std::string part(static_cast<size_t>(end - at), '\0');
+    if (pread(fd, part.data(), part.size(), at) != end - at) {
+      return std::nullopt;
+    }
+    w.Uint(static_cast<uint64_t>(at));
+    w.String(part);
+    if (w.str().size() > kMaxCopy) return std::nullopt;
+    at = end;
+  }
+  return w.Take();
 }
 
 }  // namespace
@@ -207,12 +236,24 @@ bool RequestFlow::IsInSegment(const Connection& c, const ProcId& target) const {
 }
 
 void RequestFlow::OfferSegment(Connection& c, const std::string& nspace) {
+  if (c.relayed) return OfferCopy(c, nspace);
   if (c.segments.contains(nspace)) return;
   std::optional<SegmentRef> segment = options_->segment(nspace);
   if (!segment) return;
   c.segments.insert(nspace);
   c.out.AppendWithFds(MakeSegment(nspace, segment->size),
                       {{segment->fd, std::move(segment->owner)}});
+}
+
+// Once: what is committed later is in answers. The agent itself writes to the
+// file, in this thread, so the copy is whole.
+void RequestFlow::OfferCopy(Connection& c, const std::string& nspace) {
+  const std::optional<SegmentRef> segment = options_->segment(nspace);
+  if (!segment || c.copies.contains(nspace)) return;
+  const std::optional<std::string> content = ContentOf(segment->fd);
+  if (!content) return;
+  c.copies.insert(nspace);
+  c.out.Append(MakeSegmentCopy(nspace, segment->size, *content));
 }
 
 }  // namespace canopy::local

@@ -48,6 +48,7 @@ class RequestFlow {
   void NoteReply(Connection& c, const core::ReplyClient& reply);
   bool IsInSegment(const Connection& c, const ProcId& target) const;
   void OfferSegment(Connection& c, const std::string& nspace);
+  void OfferCopy(Connection& c, const std::string& nspace);
 
   const LocalOptions* const options_;
   LocalJobs* const jobs_;

@@ -11,8 +11,7 @@ namespace {
 
 // The kernel's information is authoritative. A peer that claims otherwise is
 // refused, and a munge credential adds nothing to it.
-Status CheckCredential(const ConnectMessage& message,
-                       const SocketOwner& owner) {
+Status CheckCredential(const ConnectMessage& message, const Connection& c) {
   if (message.security == "none" || message.security == "munge") {
     return Status();
   }
@@ -20,7 +19,8 @@ Status CheckCredential(const ConnectMessage& message,
     return Status(kErrInvalidCred, "wants security that is not offered: " +
                                        std::string(message.security));
   }
-  if (CredentialUid(message.credential) != owner.uid) {
+  // Users have other numbers on other machines.
+  if (!c.relayed && CredentialUid(message.credential) != c.owner.uid) {
     return Status(kErrInvalidCred, "is not who its credential says");
   }
   return Status();
@@ -46,7 +46,7 @@ bool Admission::IsServedUser(uint32_t uid) const {
 Status Admission::Greet(Connection& c, std::string_view payload) {
   const Result<ConnectMessage> message = ParseConnect(payload);
   if (!message.ok()) return message.status();
-  Status credential = CheckCredential(*message, c.owner);
+  Status credential = CheckCredential(*message, c);
   if (!credential.ok()) return credential;
   const auto traits =
       TraitsOf(message->version, message->codec, message->described);
@@ -60,6 +60,10 @@ Status Admission::Greet(Connection& c, std::string_view payload) {
   c.opening = {static_cast<uint8_t>(c.kind), message->described,
                std::string(message->version), std::string(message->codec)};
   if (message->identity && jobs_->Find(message->identity->nspace) != nullptr) {
+    if (c.relayed) {
+      return Status(kErrInvalidCred,
+                    "is on another machine, where no rank of ours is");
+    }
     c.proc = *message->identity;
     return Identify(c);
   }

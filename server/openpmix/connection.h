@@ -45,6 +45,7 @@ struct Connection : endpoint::Connection {
   bool identified = false;  // the core knows it
   bool is_tool = false;     // belongs to no job here
   bool nameless = false;    // of a tool: it wants an identity
+  bool relayed = false;     // from another machine
   ProcId proc;              // as claimed, proved from kServing on
   PeerTraits traits;
   std::unordered_map<uint32_t, PendingRequest> pending;

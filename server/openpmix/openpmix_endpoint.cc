@@ -1,9 +1,9 @@
 #include "server/openpmix/openpmix_endpoint.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,56 +13,14 @@
 
 #include "server/openpmix/environment.h"
 #include "server/openpmix/handshake.h"
+#include "server/openpmix/tcp_listener.h"
 
 namespace canopy::openpmix {
 namespace {
 
 constexpr size_t kBufferSize = 256 << 10;
-constexpr int kBacklog = 4096;
 // Above the number of every connection that was closed under a former agent.
 constexpr uint64_t kClosedSince = 1 << 16;
-
-struct Address {
-  sockaddr_storage storage = {};
-  socklen_t size = 0;
-};
-
-Result<Address> ParseAddress(const std::string& text, uint16_t port) {
-  Address address;
-  auto* in = reinterpret_cast<sockaddr_in*>(&address.storage);
-  auto* in6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
-  if (inet_pton(AF_INET, text.c_str(), &in->sin_addr) == 1) {
-    in->sin_family = AF_INET;
-    in->sin_port = htons(port);
-    address.size = sizeof *in;
-  } else if (inet_pton(AF_INET6, text.c_str(), &in6->sin6_addr) == 1) {
-    in6->sin6_family = AF_INET6;
-    in6->sin6_port = htons(port);
-    address.size = sizeof *in6;
-  } else {
-    return Status(kErrBadParam, "'" + text + "' is no numeric address");
-  }
-  return address;
-}
-
-Result<UniqueFd> MakeListener(const Address& address) {
-  UniqueFd fd(socket(address.storage.ss_family,
-                     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int one = 1;
-  if (address.storage.ss_family == AF_INET6) {
-    setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-  }
-  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  if (!fd ||
-      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage),
-           address.size) != 0 ||
-      listen(fd.get(), kBacklog) != 0) {
-    return Status(kErrUnreach, std::string("cannot listen for programs with "
-                                           "their own OpenPMIx library: ") +
-                                   std::strerror(errno));
-  }
-  return fd;
-}
 
 bool IsListening(int fd) {
   int listens = 0;
@@ -70,15 +28,6 @@ bool IsListening(int fd) {
   return fd >= 0 &&
          getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
          listens != 0;
-}
-
-uint16_t PortOf(int fd) {
-  sockaddr_storage storage = {};
-  socklen_t size = sizeof storage;
-  getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size);
-  return ntohs(storage.ss_family == AF_INET6
-                   ? reinterpret_cast<sockaddr_in6*>(&storage)->sin6_port
-                   : reinterpret_cast<sockaddr_in*>(&storage)->sin_port);
 }
 
 endpoint::ConnectionTableOptions TableOptions(const OpenPmixOptions& options) {
@@ -118,22 +67,17 @@ OpenPmixEndpoint::OpenPmixEndpoint(EventLoop* loop, InputSink* sink,
 uint16_t OpenPmixEndpoint::port() const { return PortOf(listener()); }
 
 Status OpenPmixEndpoint::Start(UniqueFd former) {
-  Result<Address> address = ParseAddress(options_.address, options_.port);
-  if (!address.ok()) return address.status();
   Result<UniqueFd> listener = UniqueFd();
   if (IsListening(former.get())) {
     listener = std::move(former);
   } else {
-    listener = MakeListener(*address);
+    listener = ListenTcp(options_.address, options_.port);
   }
   if (!listener.ok() && options_.port != 0) {
-    address = ParseAddress(options_.address, 0);
-    listener = MakeListener(*address);
+    listener = ListenTcp(options_.address, 0);
   }
   if (!listener.ok()) return listener.status();
-  const bool v6 = address->storage.ss_family == AF_INET6;
-  address_ = (v6 ? "[" + options_.address + "]" : options_.address) + ":" +
-             std::to_string(PortOf(listener->get()));
+  address_ = AddressOf(options_.address, listener->get());
   uri_ = ServerUri(options_.server, address_);
   Listen(std::move(*listener));
   Result<ToolFile> file =
@@ -174,6 +118,16 @@ void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   }
   const int one = 1;
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  persistence_.Offer(Add(std::move(fd), number, *owner));
+}
+
+// It ends with this process, as the stream does that carries it.
+void OpenPmixEndpoint::Adopt(UniqueFd fd) {
+  Add(std::move(fd), 0, {geteuid(), 0}).relayed = true;
+}
+
+Connection& OpenPmixEndpoint::Add(UniqueFd fd, core::ClientId number,
+                                  const SocketOwner& owner) {
   if (unidentified_.size() >= options_.max_unidentified) {
     DropOldestUnidentified();
   }
@@ -182,12 +136,12 @@ void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   c.id = number != 0 ? number
                      : MakeClientId(ClientKind::kOpenPmix, next_number_++);
   c.fd = std::move(fd);
-  c.owner = *owner;
+  c.owner = owner;
   unidentified_.insert(c.id);
   connections_.Add(std::move(connection));
   connections_.SetDeadline(c, options_.hello_timeout_ns,
                            "did not say who it is in time");
-  persistence_.Offer(c);
+  return c;
 }
 
 void OpenPmixEndpoint::DropOldestUnidentified() {

@@ -54,6 +54,10 @@ class OpenPmixEndpoint : public ClientPort,
   // On `listener`, the predecessor's, when it is valid; else on the address and
   // port of the options, or any port when that is taken.
   Status Start(UniqueFd listener = UniqueFd());
+  // The end of a socket pair of this process, whose other end is carried to a
+  // tool on another machine: who has proved to be this process's user. It is
+  // nobody but a tool.
+  void Adopt(UniqueFd fd);
   int listener() const { return listener_ ? listener_->fd() : -1; }
   uint16_t port() const;
   // Where it listens, as in PMIX_SERVER_URI41. After Start.
@@ -98,6 +102,7 @@ class OpenPmixEndpoint : public ClientPort,
   void Log(core::LogLine::Level level, std::string text);
   // With that number, or a new one for 0.
   void AddConnection(UniqueFd fd, core::ClientId number);
+  Connection& Add(UniqueFd fd, core::ClientId number, const SocketOwner& owner);
   void Listen(UniqueFd listener);
   void DropOldestUnidentified();
   std::string_view Read(endpoint::Connection& connection) override;

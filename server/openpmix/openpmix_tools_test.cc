@@ -148,6 +148,51 @@ TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeIt) {
                 "made this connection");
 }
 
+// ------------------------------------------------- from other machines ---
+
+class OpenPmixAdoptedTest : public OpenPmixToolTest {
+ protected:
+  // Nobody on this machine made the connection.
+  OpenPmixAdoptedTest() { proof_->gone = true; }
+  UniqueFd Adopted() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                         ends),
+              0);
+    endpoint_->Adopt(UniqueFd(ends[0]));
+    return UniqueFd(ends[1]);
+  }
+};
+
+// Its user has another number there.
+TEST_F(OpenPmixAdoptedTest, AToolIsServed) {
+  const UniqueFd fd = Adopted();
+  Send(fd, Greeting("my.tool", 4, "4.2.2", "v41", geteuid() + 1, 4));
+  EXPECT_EQ(Receive(fd).substr(0, 4), std::string(4, '\0'));
+  const auto connected = sink_.All<core::ClientConnected>();
+  ASSERT_EQ(connected.size(), 1u);
+  EXPECT_TRUE(connected[0].is_tool);
+  EXPECT_EQ(connected[0].proc, (ProcId{"my.tool", 4}));
+  EXPECT_EQ(connected[0].uid, geteuid());
+}
+
+TEST_F(OpenPmixAdoptedTest, NobodyElsewhereIsARank) {
+  for (const char kind : {0, 4, 5}) {
+    const UniqueFd fd = Adopted();
+    Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41", geteuid(), kind));
+    EXPECT_EQ(Receive(fd), "closed");
+    ASSERT_FALSE(log_.empty());
+    EXPECT_NE(log_.back().find("on another machine"), std::string::npos);
+  }
+  const UniqueFd singleton = Adopted();
+  Send(singleton, Greeting("alone", 0, "4.2.2", "v41", geteuid(), 9));
+  EXPECT_EQ(Receive(singleton), "closed");
+  const UniqueFd garbage = Adopted();
+  Send(garbage, std::string(64, 'x'));
+  EXPECT_EQ(Receive(garbage), "closed");
+  EXPECT_TRUE(sink_.inputs.empty());
+}
+
 TEST_F(OpenPmixToolTest, ToolsAreLimited) {
   OpenPmixOptions options;
   options.tools = std::make_shared<endpoint::ToolRegistry>(ProcId{"srv", 0}, 1);

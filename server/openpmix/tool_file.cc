@@ -1,6 +1,7 @@
 #include "server/openpmix/tool_file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,12 @@ bool IsToolFile(const std::string& name) {
   return name.starts_with("pmix.sys.") ||
          (name.starts_with("pmix.") &&
           (name.ends_with(".tool") || name.find(".tool.") < name.size()));
+}
+
+// One that is no part of a path to elsewhere: a peer has told it.
+bool IsHostName(const std::string& name) {
+  return !name.empty() && name.size() <= HOST_NAME_MAX &&
+         name.find('/') == std::string::npos;
 }
 
 // The process that a system server's file names; 0: it is none.
@@ -136,8 +143,14 @@ Result<ToolFile> ToolFile::Write(const ToolFilePlaces& places,
   Status status;
   if (!places.own_directory.empty()) {
     const std::string name = places.own_directory + "/pmix." + host + ".tool";
-    for (const std::string& path : {name, name + "." + std::to_string(getpid()),
-                                    name + "." + contact.nspace}) {
+    std::vector<std::string> paths = {name,
+                                      name + "." + std::to_string(getpid()),
+                                      name + "." + contact.nspace};
+    if (IsHostName(places.other_host) && places.other_host != host) {
+      paths.push_back(places.own_directory + "/pmix." + places.other_host +
+                      ".tool");
+    }
+    for (const std::string& path : paths) {
       if (status.ok()) status = file.Add(path, O_TRUNC, content);
     }
   }

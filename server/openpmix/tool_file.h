@@ -35,6 +35,9 @@ struct ToolFilePlaces {
   // One more file for who has started this server, which must not be there;
   // empty: none.
   std::string launcher_file;
+  // What another machine calls itself, whose server this stands in for: the own
+  // directory has a file of that name too. Empty: none.
+  std::string other_host;
 };
 
 // The files of one server, readable for its user alone. They are removed with

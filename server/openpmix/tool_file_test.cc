@@ -48,16 +48,39 @@ class ToolFileTest : public testing::Test {
   }
   std::string SystemFile() const { return At("pmix.sys." + HostName()); }
   Result<ToolFile> WriteSystem() const {
-    return ToolFile::Write({"", directory_, ""}, kContact);
+    return ToolFile::Write({"", directory_, "", ""}, kContact);
   }
 
   char directory_[32] = "/tmp/canopy-tool-XXXXXX";
 };
 
+// Of a server on another machine, for tools that name that.
+TEST_F(ToolFileTest, AnotherHostsNameLeadsToTheSame) {
+  ToolFilePlaces places;
+  places.own_directory = directory_;
+  places.other_host = "far.host";
+  {
+    const Result<ToolFile> file = ToolFile::Write(places, kContact);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ(file->paths().size(), 4u);
+    EXPECT_EQ(ContentOf(At("pmix.far.host.tool")),
+              ContentOf(file->paths().front()));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  for (const std::string& name :
+       {HostName(), std::string("../far"), std::string(300, 'x')}) {
+    places.other_host = name;
+    const Result<ToolFile> file = ToolFile::Write(places, kContact);
+    ASSERT_TRUE(file.ok()) << name;
+    EXPECT_EQ(file->paths().size(), 3u) << name;
+  }
+}
+
 TEST_F(ToolFileTest, ThreeNamesTellTheAddressAndGo) {
   std::vector<std::string> paths;
   {
-    Result<ToolFile> written = ToolFile::Write({directory_, "", ""}, kContact);
+    Result<ToolFile> written =
+        ToolFile::Write({directory_, "", "", ""}, kContact);
     ASSERT_TRUE(written.ok()) << written.status().message();
     const ToolFile file = *std::move(written);
     paths = file.paths();
@@ -123,7 +146,7 @@ TEST_F(ToolFileTest, NothingIsWrittenThroughALink) {
     const Result<ToolFile> written = WriteSystem();
     EXPECT_TRUE(written.ok()) << written.status().message();
   }
-  EXPECT_EQ(ToolFile::Write({"", "", At("launcher")}, kContact).code(),
+  EXPECT_EQ(ToolFile::Write({"", "", At("launcher"), ""}, kContact).code(),
             kErrExists);
   EXPECT_EQ(ContentOf(At("target")), "precious");
 }
@@ -158,7 +181,7 @@ TEST_F(ToolFileTest, AnotherUsersFileIsInTheWay) {
 TEST_F(ToolFileTest, TheLaunchersFileIsNew) {
   {
     const Result<ToolFile> written =
-        ToolFile::Write({"", "", At("launcher")}, kContact);
+        ToolFile::Write({"", "", At("launcher"), ""}, kContact);
     ASSERT_TRUE(written.ok()) << written.status().message();
     EXPECT_TRUE(ContentOf(At("launcher")).starts_with("the-uri\n"));
   }
@@ -179,8 +202,8 @@ TEST_F(ToolFileTest, ThoseOfAnAgentThatIsGone) {
 }
 
 TEST_F(ToolFileTest, ADirectoryThatIsNotThere) {
-  EXPECT_FALSE(ToolFile::Write({"/nowhere/at/all", "", ""}, kContact).ok());
-  EXPECT_FALSE(ToolFile::Write({"", "/nowhere/at/all", ""}, kContact).ok());
+  EXPECT_FALSE(ToolFile::Write({"/nowhere/at/all", "", "", ""}, kContact).ok());
+  EXPECT_FALSE(ToolFile::Write({"", "/nowhere/at/all", "", ""}, kContact).ok());
 }
 
 }  // namespace

@@ -175,6 +175,9 @@ static void Choices(void) {
   Directives list = At(two);
   AddText(&list, PMIX_SERVER_URI, two->uri);
   Choosing(list, "uri");
+  list = At(two);
+  AddText(&list, PMIX_TCP_URI, two->uri);
+  Choosing(list, "address");
   snprintf(uri, sizeof(uri), "file:%s", two->file);
   list = At(two);
   AddText(&list, PMIX_SERVER_URI, uri);
@@ -190,7 +193,7 @@ static void Choices(void) {
   pid->value.data.pid = 1;
   EXPECT(PMIX_ERR_UNREACH, Attach(list, NULL));
   list = At(two);
-  AddText(&list, PMIX_TCP_URI, two->uri);
+  AddText(&list, PMIX_TCP_URI, "nobody.0;tcp4://127.0.0.1:1");
   EXPECT(PMIX_ERR_NOT_SUPPORTED, Attach(list, NULL));
   AddText(&list, PMIX_SERVER_URI, two->uri);
   EXPECT(PMIX_ERR_BAD_PARAM, Attach(list, NULL));

@@ -192,9 +192,11 @@ static void WrongChoices(void) {
   MustBeRefused(PMIX_ERR_UNREACH, System(PMIX_CONNECT_TO_SYSTEM, g_place));
   MustBeRefused(PMIX_ERR_BAD_PARAM, Pid(-1));
   MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_SERVER_NSPACE, ""));
-  // libpmix speaks to agents of its own machine.
+  // libpmix speaks to agents and relays of its own machine.
+  MustBeRefused(PMIX_ERR_NOT_SUPPORTED,
+                Text(PMIX_TCP_URI, "nobody.0;tcp4://127.0.0.1:1"));
   Directives tcp = Text(PMIX_TCP_URI, g_uri);
-  MustBeRefused(PMIX_ERR_NOT_SUPPORTED, tcp);
+  MustConnect(tcp);
   AddText(&tcp, PMIX_SERVER_URI, g_uri);
   MustBeRefused(PMIX_ERR_BAD_PARAM, tcp);
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED,

@@ -36,6 +36,7 @@ import cases_process
 import cases_programs
 import cases_python
 import cases_reflection
+import cases_relay
 import cases_restart
 import cases_running
 import cases_scheduler
@@ -61,6 +62,7 @@ SUITES = (
     cases_allocations,
     cases_tls,
     cases_reflection,
+    cases_relay,
     cases_programs,
     cases_torch,
     cases_python,

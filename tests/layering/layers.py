@@ -43,7 +43,7 @@ LAYERS = {
     # The command.
     "client/cli/...": ["client/cli/...", "client/stacks", "common",
                        "common/posix", "common/preload", "protos",
-                       "server/openpmix",
+                       "server/openpmix", "server/relay",
                        "server/security", "@grpc++", "@protobuf"],
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.
@@ -71,6 +71,7 @@ LAYERS = {
     "server/process": ["common", "common/loader", "common/posix",
                        "common/preload", "server/core/...", "server/ports",
                        "server/shim"],
+    "server/relay": ["common", "common/posix", "protos", "@grpc++"],
     "server/rpc": ["common", "@absl", "@grpc++"],
     "server/security": ["common", "@grpc++", "@openssl"],
     "server/overlay/...": ["common", "protos", "server/core/...",

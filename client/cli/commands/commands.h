@@ -27,6 +27,7 @@ int AttachCommand(const CommandLine& line);
 int PublishCommand(const CommandLine& line);
 int LookupCommand(const CommandLine& line);
 int UnpublishCommand(const CommandLine& line);
+int RelayCommand(const CommandLine& line);
 int StackCommand(const CommandLine& line);
 
 }  // namespace canopy::cli

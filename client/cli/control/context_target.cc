@@ -25,23 +25,33 @@ bool IsOwnSocket(const std::string& path) {
          S_ISSOCK(info.st_mode) && info.st_uid == geteuid();
 }
 
-}  // namespace
-
-ControlTarget TargetOf(const v1::Context& context, int member) {
-  const auto& node = context.members(member);
+ControlTarget WithCredentials(const v1::Context& context, std::string address) {
   ControlTarget target;
-  if (IsOwnSocket(node.control_socket())) {
-    target.address = "unix:" + node.control_socket();
-  } else if (!security::IsLocalAddress(node.address())) {
-    // Behind a loopback address without the agent's socket is somebody else.
-    target.address = node.control_address();
-  }
+  target.address = std::move(address);
   target.security = context.security();
   target.cluster_key = context.cluster_key();
   target.tls_ca = context.tls_ca();
   target.tls_cert = context.tls_cert();
   target.tls_key = context.tls_key();
   return target;
+}
+
+}  // namespace
+
+ControlTarget TargetOf(const v1::Context& context, int member) {
+  const auto& node = context.members(member);
+  if (!IsOwnSocket(node.control_socket())) {
+    return NetworkTargetOf(context, member);
+  }
+  return WithCredentials(context, "unix:" + node.control_socket());
+}
+
+// Behind a loopback address without the agent's socket is somebody else.
+ControlTarget NetworkTargetOf(const v1::Context& context, int member) {
+  const auto& node = context.members(member);
+  const bool is_other = security::IsLocalAddress(node.address()) &&
+                        !IsOwnSocket(node.control_socket());
+  return WithCredentials(context, is_other ? "" : node.control_address());
 }
 
 Result<RootAgent> ConnectRoot(const v1::Context& context) {

@@ -15,6 +15,10 @@ namespace canopy::cli {
 // empty address: it should have one here and has none.
 ControlTarget TargetOf(const v1::Context& context, int member);
 
+// The same on the network, wherever the member is. An empty address: it takes
+// no requests from other machines.
+ControlTarget NetworkTargetOf(const v1::Context& context, int member);
+
 struct RootAgent {
   ControlTarget target;
   ControlClient client;

@@ -2,11 +2,14 @@
 
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/status.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -16,6 +19,9 @@
 
 namespace canopy::cli {
 namespace {
+
+// An agent that comes back, or another in its place, is soon known.
+constexpr int kMaxBackoffMs = 1000;
 
 Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
   security::SecurityConfig config;
@@ -41,10 +47,12 @@ grpc::ChannelArguments Arguments() {
   args.SetMaxReceiveMessageSize(-1);
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMs);
   args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   return args;
 }
 
+// A TLS handshake failed since the process started.
 std::atomic<bool> saw_handshake_fail{false};
 
 void OnGrpcLog(gpr_log_func_args* args) {
@@ -53,9 +61,10 @@ void OnGrpcLog(gpr_log_func_args* args) {
   }
 }
 
-// Who asks for gRPC's log by its own variable gets it. The library stays up
-// once it is: to take it down between two channels, and up again, starts and
-// joins its threads each time.
+// gRPC's own log goes nowhere: what it knows and a user should is noted. Who
+// asks for it by its own variable gets it. The library stays up once it is: to
+// take it down between two channels, and up again, starts and joins its threads
+// each time.
 void PrepareGrpc() {
   static const bool once = [] {
     if (std::getenv("GRPC_VERBOSITY") == nullptr) {
@@ -67,9 +76,16 @@ void PrepareGrpc() {
   (void)once;
 }
 
-}  // namespace
+Status Unreachable(const ControlTarget& target) {
+  if (saw_handshake_fail) {
+    return Status(kErrInvalidCred,
+                  "the agent at " + target.address +
+                      " does not accept our cluster key or certificates");
+  }
+  return Status(kErrUnreach, "no agent answers at " + target.address);
+}
 
-bool SawHandshakeFail() { return saw_handshake_fail; }
+}  // namespace
 
 void WarmUpGrpc() {
   PrepareGrpc();
@@ -97,6 +113,44 @@ Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
   const std::string name = security::ServerNameOverride(*config);
   if (!name.empty()) args.SetSslTargetNameOverride(name);
   return grpc::CreateCustomChannel(target.address, *credentials, args);
+}
+
+Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
+    const ControlTarget& target, int timeout_ms) {
+  Result<std::shared_ptr<grpc::Channel>> channel = MakeControlChannel(target);
+  if (!channel.ok()) return channel;
+  const auto deadline =
+      std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
+  // A failed attempt is final: who waits for an agent to appear calls again.
+  grpc_connectivity_state state = (*channel)->GetState(true);
+  while (state != GRPC_CHANNEL_READY) {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
+        !(*channel)->WaitForStateChange(state, deadline)) {
+      return Unreachable(target);
+    }
+    state = (*channel)->GetState(true);
+  }
+  return channel;
+}
+
+Status FromGrpc(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return Status();
+    case grpc::StatusCode::UNAVAILABLE:
+      return Status(kErrUnreach,
+                    "the agent went away (" + status.error_message() + ")");
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return Status(kErrTimeout, "the agent did not answer in time");
+    case grpc::StatusCode::NOT_FOUND:
+      return Status(kErrNotFound, status.error_message());
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return Status(kErrResourceBusy, status.error_message());
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return Status(kErrNotSupported, "the agent does not support that");
+    default:
+      return Status(kErrServerFailedRequest, status.error_message());
+  }
 }
 
 }  // namespace canopy::cli

@@ -9,21 +9,28 @@
 
 namespace grpc {
 class Channel;
-}
+class Status;
+}  // namespace grpc
 
 namespace canopy::cli {
 
 // Does what the first channel of a process costs, before there is a target.
 void WarmUpGrpc();
 
-// gRPC's own log goes nowhere: what it knows and a user should is here. True
-// when a TLS handshake failed since the process started.
-bool SawHandshakeFail();
-
 // A channel that dials when it is first used. The status says why the target's
 // security does not work; without TLS there is control on Unix sockets only.
 Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
     const ControlTarget& target);
+
+// The same, and waits until the connection stands, at most `timeout_ms`.
+// kErrUnreach: nobody answers; kErrInvalidCred: our credentials are not the
+// overlay's.
+Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
+    const ControlTarget& target, int timeout_ms);
+
+// How a call went. kErrUnreach: the agent went away; other failures carry its
+// own words.
+Status FromGrpc(const grpc::Status& status);
 
 }  // namespace canopy::cli
 

@@ -17,35 +17,6 @@ constexpr auto kCallTimeout = std::chrono::seconds(20);
 // Jobs get their time to end.
 constexpr auto kShutdownTimeout = std::chrono::seconds(60);
 
-Status FromGrpc(const grpc::Status& status) {
-  switch (status.error_code()) {
-    case grpc::StatusCode::OK:
-      return Status();
-    case grpc::StatusCode::UNAVAILABLE:
-      return Status(kErrUnreach,
-                    "the agent went away (" + status.error_message() + ")");
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return Status(kErrTimeout, "the agent did not answer in time");
-    case grpc::StatusCode::NOT_FOUND:
-      return Status(kErrNotFound, status.error_message());
-    case grpc::StatusCode::FAILED_PRECONDITION:
-      return Status(kErrResourceBusy, status.error_message());
-    case grpc::StatusCode::UNIMPLEMENTED:
-      return Status(kErrNotSupported, "the agent does not support that");
-    default:
-      return Status(kErrServerFailedRequest, status.error_message());
-  }
-}
-
-Status Unreachable(const ControlTarget& target) {
-  if (SawHandshakeFail()) {
-    return Status(kErrInvalidCred,
-                  "the agent at " + target.address +
-                      " does not accept our cluster key or certificates");
-  }
-  return Status(kErrUnreach, "no agent answers at " + target.address);
-}
-
 }  // namespace
 
 struct ControlClient::Impl {
@@ -72,19 +43,9 @@ ControlClient& ControlClient::operator=(ControlClient&&) noexcept = default;
 
 Result<ControlClient> ControlClient::Connect(const ControlTarget& target,
                                              int timeout_ms) {
-  Result<std::shared_ptr<grpc::Channel>> channel = MakeControlChannel(target);
+  Result<std::shared_ptr<grpc::Channel>> channel =
+      ConnectControlChannel(target, timeout_ms);
   if (!channel.ok()) return channel.status();
-  const auto deadline =
-      std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
-  // A failed attempt is final: who waits for an agent to appear calls again.
-  grpc_connectivity_state state = (*channel)->GetState(true);
-  while (state != GRPC_CHANNEL_READY) {
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
-        !(*channel)->WaitForStateChange(state, deadline)) {
-      return Unreachable(target);
-    }
-    state = (*channel)->GetState(true);
-  }
   auto impl = std::make_unique<Impl>();
   impl->stub = v1::Control::NewStub(*channel);
   return ControlClient(std::move(impl));

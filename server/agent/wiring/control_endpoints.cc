@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <utility>
 
 #include "common/run_protocol.h"
 
@@ -35,9 +36,10 @@ Status ControlEndpoints::StartLocal(const std::string& directory) {
   return control_server_.Start(socket, local_service_.service());
 }
 
-Status ControlEndpoints::StartNetwork(
-    const bootstrap::v1::Config& config, const std::string& link_address,
-    const security::SecurityConfig& security) {
+Status ControlEndpoints::StartNetwork(const bootstrap::v1::Config& config,
+                                      const std::string& link_address,
+                                      const security::SecurityConfig& security,
+                                      relay::RelayOptions relay) {
   control::NetworkOptions options;
   options.address = config.control_listen();
   if (options.address.empty()) {
@@ -46,12 +48,13 @@ Status ControlEndpoints::StartNetwork(
   options.security = security;
   options.reflection = config.reflection();
   if (security.mode != security::SecurityMode::kPlaintext) {
-    options.services.push_back(network_service_.service());
+    relay_service_.emplace(loop_, std::move(relay));
+    options.services = {network_service_.service(), relay_service_->service()};
   } else {
     spdlog::warn(
         "plaintext: what agents send to each other can be read and changed by "
         "whoever is on the network between them, and {} takes no control "
-        "requests from other machines",
+        "requests and no tools from other machines",
         config.node_name());
   }
   return network_server_.Start(options);

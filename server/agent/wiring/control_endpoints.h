@@ -1,8 +1,10 @@
 // Where launchers and operators reach an agent: the control service and the
-// launchers' socket on this machine, and the control service on the network.
+// launchers' socket on this machine, and on the network the control service and
+// that for tools of other machines.
 #ifndef CANOPY_SERVER_AGENT_WIRING_CONTROL_ENDPOINTS_H_
 #define CANOPY_SERVER_AGENT_WIRING_CONTROL_ENDPOINTS_H_
 
+#include <optional>
 #include <string>
 
 #include "common/event_loop.h"
@@ -13,6 +15,7 @@
 #include "server/control/job_manager.h"
 #include "server/control/network_server.h"
 #include "server/control/run_server.h"
+#include "server/relay/relay_service.h"
 #include "server/security/credentials.h"
 
 namespace canopy::agent {
@@ -30,10 +33,12 @@ class ControlEndpoints {
   // On the sockets in the runtime directory.
   Status StartLocal(const std::string& directory);
   // On the address of the configuration, or a port beside `link_address`. Its
-  // peers are authenticated by TLS: without it there is no control service.
+  // peers are authenticated by TLS: without it there are neither of the
+  // services. Once.
   Status StartNetwork(const bootstrap::v1::Config& config,
                       const std::string& link_address,
-                      const security::SecurityConfig& security);
+                      const security::SecurityConfig& security,
+                      relay::RelayOptions relay);
   // HOST:PORT, after StartNetwork; empty before.
   const std::string& network_address() const {
     return network_server_.address();
@@ -50,6 +55,7 @@ class ControlEndpoints {
   EventLoop* const loop_;
   control::ControlService local_service_;
   control::ControlService network_service_;
+  std::optional<relay::RelayService> relay_service_;
   control::ControlServer control_server_;
   control::RunServer run_server_;
   control::NetworkServer network_server_;

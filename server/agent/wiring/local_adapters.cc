@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/posix/host_name.h"
 #include "common/posix/private_dir.h"
 #include "server/agent/bring_up/log.h"
 #include "server/agent/bring_up/settings.h"
@@ -242,6 +243,17 @@ void LocalAdapters::AddTo(RuntimePorts* ports) {
                     {ClientKind::kOpenPmix, openpmix_.get()}};
   ports->observers.push_back(&cleanup_);
   ports->observers.push_back(&services_->monitors());
+}
+
+relay::RelayOptions LocalAdapters::ForRelayedTools() {
+  relay::RelayOptions options;
+  options.server = server_;
+  options.host = LocalHostName();
+  options.adopt_libpmix = [this](UniqueFd fd) { local_->Adopt(std::move(fd)); };
+  options.adopt_openpmix = [this](UniqueFd fd) {
+    openpmix_->Adopt(std::move(fd));
+  };
+  return options;
 }
 
 void LocalAdapters::EndShims(bool forget) {

@@ -27,6 +27,7 @@
 #include "server/ports/host_port.h"
 #include "server/ports/input_sink.h"
 #include "server/process/process_adapter.h"
+#include "server/relay/relay_service.h"
 #include "server/runtime/runtime.h"
 #include "server/security/cluster_key.h"
 
@@ -51,6 +52,8 @@ class LocalAdapters {
   // have no other network interface in common.
   void ShareMachine(bool loopback_only);
   void AddTo(RuntimePorts* ports);
+  // The way of tools on other machines to the endpoints.
+  relay::RelayOptions ForRelayedTools();
   // Runs the loop until the shims have ended that are to end, but no longer
   // than three seconds. `forget`: also those whose jobs are not over.
   void EndShims(bool forget);

@@ -1,0 +1,69 @@
+// One connection of a tool on its way to an agent on another machine.
+#ifndef CANOPY_CLIENT_CLI_RELAY_RELAY_CALL_H_
+#define CANOPY_CLIENT_CLI_RELAY_RELAY_CALL_H_
+
+#include <grpcpp/client_context.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
+#include "protos/relay.grpc.pb.h"
+#include "server/relay/byte_bridge.h"
+
+namespace canopy::cli {
+
+// Which protocol a tool speaks.
+enum class ToolProtocol { kLibpmix, kOpenPmix };
+
+// Carries `socket`, which is connected and does not block, until it, the call
+// or the agent ends. Owned by whoever made it, until `on_done`, which is called
+// once, on the loop's thread, and from which it may be destroyed. Loop thread,
+// but for gRPC's own calls; `loop` and `stub` outlive it.
+class RelayCall
+    : public relay::PieceStream,
+      public grpc::ClientBidiReactor<relay::v1::Piece, relay::v1::Piece> {
+ public:
+  using OnEnd = std::function<void(const grpc::Status& status)>;
+
+  RelayCall(EventLoop* loop, relay::v1::ToolRelay::Stub* stub,
+            ToolProtocol protocol, UniqueFd socket,
+            const relay::BridgeOptions& options, OnEnd on_done);
+  RelayCall(const RelayCall&) = delete;
+  RelayCall& operator=(const RelayCall&) = delete;
+
+  // Ends it soon.
+  void Break() { bridge_->OnBroken(); }
+
+  void Read() override;
+  void Write(std::string piece) override;
+  void End() override;
+  void Cancel() override;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+ private:
+  template <typename Work>
+  void Post(Work work);
+  void Release();
+
+  EventLoop* const loop_;
+  const OnEnd on_done_;
+  grpc::ClientContext context_;
+  relay::v1::Piece incoming_;
+  relay::v1::Piece outgoing_;
+  bool reading_ = false;
+  bool read_ended_ = false;
+  bool ended_ = false;  // what we write
+  bool cancelled_ = false;
+  bool released_ = false;  // the hold that lets us begin reads and writes
+  std::optional<relay::ByteBridge> bridge_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RELAY_RELAY_CALL_H_

@@ -1,0 +1,81 @@
+// What `canopy relay` does: stands in for an agent of another machine before
+// the tools of its own user on this one.
+#ifndef CANOPY_CLIENT_CLI_RELAY_TOOL_RELAY_H_
+#define CANOPY_CLIENT_CLI_RELAY_TOOL_RELAY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/cli/relay/relay_call.h"
+#include "common/event_loop.h"
+#include "common/posix/acceptor.h"
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+#include "protos/relay.grpc.pb.h"
+#include "server/openpmix/peer_proof.h"
+#include "server/openpmix/tool_file.h"
+#include "server/relay/byte_bridge.h"
+
+namespace canopy::cli {
+
+struct ToolRelayOptions {
+  // Private, and the relay's alone.
+  std::string directory;
+  // At a time.
+  size_t max_connections = 128;
+  relay::BridgeOptions bridge{.closes_at_end = true};
+  // A line for the user: why a connection came to nothing.
+  std::function<void(const std::string& line)> report;
+};
+
+// Has a Unix socket for tools that load our libpmix, a port on loopback for
+// those with OpenPMIx, and rendezvous files that lead to both as an agent's own
+// do. Serves nobody but its own user, as the kernel tells. Loop thread only;
+// `loop` outlives it.
+class ToolRelay {
+ public:
+  ToolRelay(EventLoop* loop, std::unique_ptr<relay::v1::ToolRelay::Stub> agent,
+            ToolRelayOptions options);
+  // Ends all connections; runs the loop for that, two seconds at most.
+  ~ToolRelay();
+  ToolRelay(const ToolRelay&) = delete;
+  ToolRelay& operator=(const ToolRelay&) = delete;
+
+  // Listens, and writes the files. `agent`: as it has described itself.
+  Status Start(const relay::v1::DescribeReply& agent);
+
+  // After Start: what tools take with --uri, and an attachment file.
+  const std::string& uri() const { return uri_; }
+  std::string file() const { return tool_file_.paths().front(); }
+  size_t num_connections() const { return calls_.size(); }
+
+ private:
+  struct Door {
+    Acceptor acceptor;
+    ToolProtocol protocol;
+  };
+
+  void Listen(UniqueFd listener, ToolProtocol protocol);
+  void OnConnection(ToolProtocol protocol, UniqueFd socket);
+  Status Check(ToolProtocol protocol, int socket);
+  void OnDone(uint64_t number, const grpc::Status& status);
+
+  EventLoop* const loop_;
+  const std::unique_ptr<relay::v1::ToolRelay::Stub> agent_;
+  const ToolRelayOptions options_;
+  const std::unique_ptr<openpmix::PeerProof> proof_;
+  std::string socket_;  // path; empty: there is none
+  std::string uri_;
+  openpmix::ToolFile tool_file_;
+  std::map<int, Door> doors_;  // by listening socket
+  uint64_t next_ = 0;
+  std::map<uint64_t, std::unique_ptr<RelayCall>> calls_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RELAY_TOOL_RELAY_H_

@@ -126,7 +126,10 @@ enum class FrameType : uint16_t {
                    //    agent that was restarted may send what its predecessor
                    //    has sent. Older agents send no identity
   kSegment = 66,   // W: String nspace, Uint segment size; fd attached. A
-                   //    namespace that this client may read from now on.
+                   //    namespace that this client may read from now on. To a
+                   //    tool on another machine, without fd: then String copy,
+                   //    W: Uint size of the file, and until its end (Uint
+                   //    offset, String bytes) of each part that is no hole
   kHandover = 67,  // W: Uint reattach_ms, as in the welcome from now on: the
                    //    agent is about to be replaced.
 };

@@ -74,7 +74,8 @@ std::string MakeReplyHead(uint64_t tag, int status, uint64_t payload_size);
 std::string MakeEvent(const core::NotifyClient& event);
 std::string MakeHandover(uint32_t reattach_ms);
 std::string MakeSegment(const std::string& nspace, uint64_t segment_size);
-// For who can not be given a descriptor: with all that is in the file.
+// For who can not be given a descriptor: with what is in the file, in the form
+// that local_protocol.h tells.
 std::string MakeSegmentCopy(const std::string& nspace, uint64_t segment_size,
                             std::string_view content);
 

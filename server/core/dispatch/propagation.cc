@@ -17,7 +17,7 @@ bool HasChanges(const Engines& e) {
          e.modex.has_changed() || e.gets.has_wanted() ||
          e.queries.has_wanted() || e.maps.has_unknown() ||
          e.invitations.has_due() || e.stops.has_due() ||
-         e.jobs.holds().has_changes();
+         e.forwarding.has_due() || e.jobs.holds().has_changes();
 }
 
 // Their jobs are over: neither are they to be told of any more.
@@ -188,6 +188,7 @@ void PropagateChanges(Engines& e) {
     FollowStops(e);
     FollowLocalHolds(e);
     FollowHolds(e);
+    if (e.forwarding.has_due()) e.forwarding.SendDue(e.now, &e.out);
     const JobChanges changes = e.jobs.TakeChanges();
     const std::vector<DataChange> data = e.modex.TakeChanged();
     RequestMaps(e);

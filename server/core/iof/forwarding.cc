@@ -12,6 +12,9 @@ namespace {
 // wait for a read.
 constexpr TimeNs kLinger = 60'000'000'000;
 
+// Of a job, pullers that have ended and are remembered.
+constexpr size_t kMaxEnded = 256;
+
 constexpr uint16_t kOutputs = kOutputChannel | kErrorChannel;
 
 // Empty: all.
@@ -69,21 +72,58 @@ void Forwarding::OnArrived(TimeNs now, const HostCallArrived& in,
   HostRequest request{*caller,    in.request, in.op,
                       owner.uid,  owner.gid,  in.targets.front().nspace,
                       in.targets, in.call};
-  const OwnedId id{{*caller, read.handle}, request.nspace};
-  if (in.op == HostOp::kPushInput) {
-    // It has nothing that would end with the client.
-  } else if (read.ends) {
+  if (in.op == HostOp::kReadOutput) Own(in, request, std::move(read));
+  const auto added =
+      reads_.insert_or_assign({*caller, in.request}, Read{in.client, request});
+  if (!IsBehindPush(added.first)) Send(now, request, actions);
+}
+
+// What ends the puller has the number of its last read.
+void Forwarding::Own(const HostCallArrived& in, const HostRequest& request,
+                     OutputRead read) {
+  const OwnedId id{{request.proc, read.handle}, request.nspace};
+  ends_.erase(id);
+  if (read.ends) {
     owned_.erase(id);
-  } else {
-    Owned& owned = owned_[id];
-    owned.client = in.client;
-    owned.end = request;
-    owned.end.request = 0;
-    read.ends = true;
-    owned.end.call = Bytes(EncodeOutputRead(read));
+    return;
   }
-  reads_[{*caller, in.request}] = {in.client, request};
-  Send(now, request, actions);
+  Owned& owned = owned_[id];
+  owned.client = in.client;
+  owned.end = request;
+  read.ends = true;
+  owned.end.call = Bytes(EncodeOutputRead(read));
+}
+
+// The input of one process is to come in order: a push waits for the answer to
+// the one before.
+bool Forwarding::IsBehindPush(Reads::const_iterator read) const {
+  const HostRequest& push = read->second.request;
+  if (push.op != HostOp::kPushInput) return false;
+  for (auto it = reads_.lower_bound({push.proc, 0}); it != read; ++it) {
+    const HostRequest& before = it->second.request;
+    if (before.op == push.op && before.nspace == push.nspace) return true;
+  }
+  return false;
+}
+
+void Forwarding::FindNextPush(const HostRequest& before) {
+  if (before.op != HostOp::kPushInput) return;
+  for (auto it = reads_.lower_bound({before.proc, 0});
+       it != reads_.end() && it->first.proc == before.proc; ++it) {
+    const HostRequest& next = it->second.request;
+    if (next.op != before.op || next.nspace != before.nspace) continue;
+    due_.push_back(it->first);
+    return;
+  }
+}
+
+void Forwarding::SendDue(TimeNs now, Actions* actions) {
+  for (const ReadId& id : std::exchange(due_, {})) {
+    const auto it = reads_.find(id);
+    if (it == reads_.end()) continue;
+    const HostRequest request = it->second.request;
+    Send(now, request, actions);
+  }
 }
 
 void Forwarding::Send(TimeNs now, const HostRequest& request,
@@ -95,16 +135,25 @@ void Forwarding::Send(TimeNs now, const HostRequest& request,
 
 bool Forwarding::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
   const auto it = reads_.find({reply.proc, reply.request});
-  if (it == reads_.end()) return false;
-  const Read& read = it->second;
-  if (read.request.nspace != reply.nspace) return false;
+  if (it == reads_.end()) return OnEnded(reply);
+  if (it->second.request.nspace != reply.nspace) return false;
   // Another agent has come to control it, and is asked, too.
   if (src != engine_.ControllerOf(reply.nspace)) return true;
+  const Read read = std::move(it->second);
+  reads_.erase(it);
   actions->push_back(ReplyClient{read.client, read.request.request,
                                  reply.status, reply.results});
   if (reply.status != kSuccess) Disown(read.request);
-  reads_.erase(it);
+  FindNextPush(read.request);
   return true;
+}
+
+bool Forwarding::OnEnded(const HostReply& reply) {
+  return std::erase_if(ends_, [&](const auto& end) {
+           return end.second.proc == reply.proc &&
+                  end.second.request == reply.request &&
+                  end.second.nspace == reply.nspace;
+         }) > 0;
 }
 
 // What was refused has no end to be told.
@@ -125,6 +174,7 @@ void Forwarding::OnClientGone(ClientId client, Actions* actions) {
   std::erase_if(owned_, [&](const auto& entry) {
     if (entry.second.client != client) return false;
     ends.push_back(entry.second.end);
+    ends_[entry.first] = entry.second.end;
     return true;
   });
   for (const HostRequest& end : ends) Send(0, end, actions);
@@ -140,10 +190,11 @@ Forwarding::Source* Forwarding::SourceOf(const std::string& nspace) {
   const JobSpec& spec = *job->spec;
   const auto nodes = static_cast<uint32_t>(spec.nodes.size());
   return &sources_
-              .emplace(
-                  nspace,
-                  Source{
-                      OutputCache(nodes, spec.forwarding), {}, spec.uid, false})
+              .emplace(nspace, Source{OutputCache(nodes, spec.forwarding),
+                                      {},
+                                      {},
+                                      spec.uid,
+                                      false})
               .first->second;
 }
 
@@ -177,11 +228,12 @@ int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
     return status;
   }
   if (read.ends) {
-    source->pullers.erase({request.proc, read.handle});
+    End(source, request, read, actions);
     Answer(asker, kSuccess, {}, actions);
     DropDone(request.nspace);
     return kSuccess;
   }
+  if (IsLate(*source, request, read)) return kSuccess;
   Entry* entry = FindOrAdd(now, request, read, source);
   if (entry == nullptr) return kErrOutOfResource;
   entry->node = src;
@@ -208,6 +260,7 @@ bool Forwarding::AnswerOver(const Asker& asker, const OutputRead& read,
   OutputRun run;
   run.complete = true;
   run.cursor = read.cursor;
+  run.dropped = Puller::DroppedIn(read.cursor);
   Answer(asker, kSuccess, Bytes(EncodeOutputRun(run)), actions);
   return true;
 }
@@ -226,13 +279,55 @@ int Forwarding::Check(const HostRequest& request, const OutputRead& read,
                                                            : kErrNotSupported;
 }
 
+// A read that comes again, after its process has had the answer. One without a
+// cursor may be of a new process in the place of one whose end is not known
+// here: then the agent between has been restarted.
+bool Forwarding::IsLate(const Source& source, const HostRequest& request,
+                        const OutputRead& read) {
+  const PullerId id{request.proc, read.handle};
+  const auto known = source.pullers.find(id);
+  if (known == source.pullers.end()) {
+    const auto ended = source.ended.find(id);
+    return !read.cursor.empty() && ended != source.ended.end() &&
+           request.request <= ended->second;
+  }
+  const Entry& entry = known->second;
+  if (!read.cursor.empty()) return request.request < entry.last;
+  return request.request == entry.first && entry.last != entry.first &&
+         entry.expires == kNever;
+}
+
+// A read that waits is answered: nothing follows.
+void Forwarding::End(Source* source, const HostRequest& request,
+                     const OutputRead& read, Actions* actions) {
+  const PullerId id{request.proc, read.handle};
+  const auto ended = source->pullers.extract(id);
+  if (ended.empty()) return;
+  if (source->ended.size() >= kMaxEnded) {
+    source->ended.erase(source->ended.begin());
+  }
+  source->ended[id] = request.request;
+  const std::optional<Asker>& asker = ended.mapped().asker;
+  if (!asker || asker->request == request.request) return;
+  OutputRun run;
+  run.complete = true;
+  run.cursor = read.cursor;
+  run.dropped = Puller::DroppedIn(read.cursor);
+  Answer(*asker, kSuccess, Bytes(EncodeOutputRun(run)), actions);
+}
+
 Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
                                          const OutputRead& read,
                                          Source* source) {
   const PullerId id{request.proc, read.handle};
   const auto known = source->pullers.find(id);
   if (known != source->pullers.end()) {
-    if (known->second.puller.Acknowledge(read.cursor)) return &known->second;
+    Entry& entry = known->second;
+    const bool again = read.cursor.empty() && request.request == entry.first;
+    if (again || entry.puller.Acknowledge(read.cursor)) {
+      entry.last = request.request;
+      return &entry;
+    }
     source->pullers.erase(known);
   }
   if (source->pullers.size() >= kMaxPullers) return nullptr;
@@ -245,8 +340,10 @@ Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
     source->cache.Fill(read.from_now, &puller);
   }
   if (source->over || read.only_cached) puller.Complete();
-  return &source->pullers.emplace(id, Entry{std::move(puller), kNoNode, {}})
-              .first->second;
+  source->ended.erase(id);
+  Entry entry{std::move(puller), kNoNode,        {}, kNever,
+              request.request,   request.request};
+  return &source->pullers.emplace(id, std::move(entry)).first->second;
 }
 
 void Forwarding::Answer(const Asker& asker, int status, Bytes results,
@@ -309,6 +406,7 @@ void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
                               Actions* actions) {
   pushes_.OnJobRemoved(nspace);
   PassPushed(actions);
+  AskAgain(now, nspace, actions);
   const auto it = sources_.find(nspace);
   if (it == sources_.end()) return;
   it->second.over = true;
@@ -353,8 +451,24 @@ void Forwarding::OnNodeRestarted(TimeNs now, NodeId node) {
 }
 
 void Forwarding::OnTreeChanged(TimeNs now, Actions* actions) {
+  AskAgain(now, "", actions);
+}
+
+// About one job, or all. What was asked of the agent that controlled a job
+// until it was lost is asked of the root when the job is removed.
+void Forwarding::AskAgain(TimeNs now, const std::string& nspace,
+                          Actions* actions) {
+  const auto is_meant = [&](const HostRequest& request) {
+    return nspace.empty() || request.nspace == nspace;
+  };
   std::vector<HostRequest> requests;
-  for (const auto& [id, read] : reads_) requests.push_back(read.request);
+  for (auto it = reads_.cbegin(); it != reads_.cend(); ++it) {
+    const HostRequest& request = it->second.request;
+    if (is_meant(request) && !IsBehindPush(it)) requests.push_back(request);
+  }
+  for (const auto& [id, end] : ends_) {
+    if (is_meant(end)) requests.push_back(end);
+  }
   for (const HostRequest& request : requests) Send(now, request, actions);
 }
 
@@ -382,7 +496,7 @@ void Forwarding::OnTick(TimeNs now) {
 }
 
 size_t Forwarding::size() const {
-  size_t count = reads_.size() + owned_.size() + pushes_.size();
+  size_t count = reads_.size() + owned_.size() + ends_.size() + pushes_.size();
   for (const auto& [nspace, source] : sources_) {
     count += source.pullers.size();
   }

@@ -62,6 +62,9 @@ class Forwarding final : public OutputTap {
   bool OnReply(NodeId src, const HostReply& reply, Actions* actions);
   // Its pullers end.
   void OnClientGone(ClientId client, Actions* actions);
+  // Pushes that another one of the same process was before: they are sent now.
+  bool has_due() const { return !due_.empty(); }
+  void SendDue(TimeNs now, Actions* actions);
 
   // ------------------------------------------- the agent of the control ---
 
@@ -110,6 +113,7 @@ class Forwarding final : public OutputTap {
     HostRequest end;
   };
   using OwnedId = std::pair<PullerId, std::string>;  // with the job
+  using Reads = std::map<ReadId, Read>;
   struct Asker {
     NodeId node = kNoNode;
     ProcId proc;
@@ -121,18 +125,29 @@ class Forwarding final : public OutputTap {
     NodeId node = kNoNode;       // of who reads
     std::optional<Asker> asker;  // waits for output
     TimeNs expires = kNever;     // unless it reads before
+    uint64_t first = 0;          // number of its first read,
+    uint64_t last = 0;           // and of the last one
   };
   // One that is controlled here, or over.
   struct Source {
     OutputCache cache;
     std::map<PullerId, Entry> pullers;
+    // Some that have ended, with the number of the end: a read that is late
+    // does not bring them back.
+    std::map<PullerId, uint64_t> ended;
     uint32_t uid = 0;
     bool over = false;
   };
 
   int Refusal(const ProcId* caller, const HostCallArrived& in,
               OutputRead* read) const;
+  void Own(const HostCallArrived& in, const HostRequest& request,
+           OutputRead read);
   void Send(TimeNs now, const HostRequest& request, Actions* actions);
+  bool IsBehindPush(Reads::const_iterator read) const;
+  void FindNextPush(const HostRequest& before);
+  bool OnEnded(const HostReply& reply);
+  void AskAgain(TimeNs now, const std::string& nspace, Actions* actions);
   void Disown(const HostRequest& request);
   void Answer(const Asker& asker, int status, Bytes results, Actions* actions);
   void AnswerNews(Entry* entry, Actions* actions);
@@ -142,6 +157,10 @@ class Forwarding final : public OutputTap {
   int Check(const HostRequest& request, const OutputRead& read,
             const Source& source) const;
   bool AnswerOver(const Asker& asker, const OutputRead& read, Actions* actions);
+  static bool IsLate(const Source& source, const HostRequest& request,
+                     const OutputRead& read);
+  void End(Source* source, const HostRequest& request, const OutputRead& read,
+           Actions* actions);
   Entry* FindOrAdd(TimeNs now, const HostRequest& request,
                    const OutputRead& read, Source* source);
   void Expire(Entry* entry, TimeNs when);
@@ -153,8 +172,11 @@ class Forwarding final : public OutputTap {
   const JobEngine& engine_;
   InputPushes pushes_;
   uint64_t last_epoch_ = 0;
-  std::map<ReadId, Read> reads_;
+  Reads reads_;
   std::map<OwnedId, Owned> owned_;
+  // Of clients that are gone, until it is known that their pullers have ended.
+  std::map<OwnedId, HostRequest> ends_;
+  std::vector<ReadId> due_;
   std::map<std::string, Source> sources_;
   TimeNs next_expiry_ = kNever;  // of all pullers; none expires before
 };

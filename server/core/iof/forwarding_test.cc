@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/bytes.h"
 #include "common/iof_call.h"
@@ -83,10 +84,32 @@ class ForwardingTest : public testing::Test {
         now_, {nspace, 0, position_, rank, kOutputChannel, data}, actions);
   }
 
-  HostRequest Request(const OutputRead& read, uint32_t uid = 17) {
+  HostRequest Request(const OutputRead& read, uint32_t uid = 17,
+                      uint64_t number = 9) {
     return {
-        kTool, 9,     HostOp::kReadOutput,      uid,
-        18,    "job", {{"job", kRankWildcard}}, Bytes(EncodeOutputRead(read))};
+        kTool, number, HostOp::kReadOutput,      uid,
+        18,    "job",  {{"job", kRankWildcard}}, Bytes(EncodeOutputRead(read))};
+  }
+
+  // From another agent; its answers.
+  std::vector<HostReply> Ask(const OutputRead& read, uint64_t number) {
+    Actions actions;
+    forwarding_.OnRequest(now_, 1, Request(read, 17, number), &actions);
+    return Replies(actions);
+  }
+
+  static std::vector<HostReply> Replies(const Actions& actions) {
+    std::vector<HostReply> out;
+    for (const auto& [node, reply] : Sent<HostReply>(actions)) {
+      out.push_back(reply);
+    }
+    return out;
+  }
+
+  static std::string CursorOf(const HostReply& reply) {
+    OutputRun run;
+    EXPECT_TRUE(DecodeOutputRun(reply.results, &run));
+    return run.cursor;
   }
 
   TimeNs now_ = 1000;
@@ -184,6 +207,54 @@ TEST_F(ForwardingTest, ItEndsWithItsClient) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
+TEST_F(ForwardingTest, AReadThatComesLateDoesNotTakeAnswersFromTheNext) {
+  const auto welcome = Ask(Want(), 1);
+  ASSERT_EQ(welcome.size(), 1u);
+  const std::string cursor = CursorOf(welcome[0]);
+  EXPECT_EQ(Ask(Want(), 1).size(), 1u) << "its answer may be lost";
+  EXPECT_TRUE(Ask(Want(cursor), 2).empty());
+  EXPECT_TRUE(Ask(Want(), 1).empty());
+  Actions actions;
+  Output("one", 0, &actions);
+  auto replies = Replies(actions);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].request, 2u);
+  EXPECT_TRUE(Ask(Want(CursorOf(replies[0])), 3).empty());
+  EXPECT_TRUE(Ask(Want(cursor), 2).empty());
+  actions.clear();
+  Output("two", 0, &actions);
+  replies = Replies(actions);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].request, 3u);
+}
+
+TEST_F(ForwardingTest, AReadThatComesLateBringsNothingBack) {
+  const std::string cursor = CursorOf(Ask(Want(), 1).at(0));
+  OutputRead end = Want(cursor);
+  end.ends = true;
+  EXPECT_EQ(Ask(end, 3).size(), 1u);
+  EXPECT_TRUE(Ask(Want(cursor), 2).empty());
+  EXPECT_EQ(forwarding_.size(), 0u);
+  // But a new process with the same number.
+  EXPECT_EQ(Ask(Want(), 1).size(), 1u);
+  EXPECT_EQ(forwarding_.size(), 1u);
+}
+
+TEST_F(ForwardingTest, TheEndAnswersAReadThatWaits) {
+  OutputRead read = Want();
+  read.cursor = RunOf(Read(read)).cursor;
+  EXPECT_TRUE(Read(read).empty());
+  read.ends = true;
+  const auto replies = All<ReplyClient>(Read(read));
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0].request, request_ - 1);
+  EXPECT_EQ(replies[1].request, request_);
+  OutputRun run;
+  ASSERT_TRUE(DecodeOutputRun(replies[0].payload, &run));
+  EXPECT_TRUE(run.complete);
+  EXPECT_EQ(forwarding_.size(), 0u);
+}
+
 TEST_F(ForwardingTest, WhatIsLeftOfAJobIsReadAfterItsEnd) {
   const OutputRun first = RunOf(Read(Want()));
   Actions actions;
@@ -277,7 +348,44 @@ TEST_F(RemoteForwardingTest, TheEndOfAClientIsTold) {
   OutputRead read;
   ASSERT_TRUE(DecodeOutputRead(ends[0].second.call.view(), &read));
   EXPECT_TRUE(read.ends);
+  // It may be lost.
+  EXPECT_EQ(forwarding_.size(), 1u);
+  Actions again;
+  forwarding_.OnTreeChanged(now_, &again);
+  EXPECT_EQ(Sent<HostRequest>(again).size(), 1u);
+  const HostReply reply{kTool, ends[0].second.request, "job", kSuccess, {}};
+  EXPECT_TRUE(forwarding_.OnReply(0, reply, &actions));
+  EXPECT_TRUE(All<ReplyClient>(actions).empty());
   EXPECT_EQ(forwarding_.size(), 0u);
+}
+
+TEST_F(RemoteForwardingTest, PushesOfOneProcessFollowEachOther) {
+  const auto push = [&] {
+    Actions actions;
+    forwarding_.OnArrived(now_,
+                          {kClient,
+                           ++request_,
+                           HostOp::kPushInput,
+                           {{"job", kRankWildcard}},
+                           Bytes(EncodeInputPush({Bytes("in"), false}))},
+                          &actions);
+    return Sent<HostRequest>(actions);
+  };
+  ASSERT_EQ(push().size(), 1u);
+  EXPECT_TRUE(push().empty());
+  Actions actions;
+  forwarding_.OnTreeChanged(now_, &actions);
+  EXPECT_EQ(Sent<HostRequest>(actions).size(), 1u);
+  EXPECT_FALSE(forwarding_.has_due());
+  EXPECT_TRUE(
+      forwarding_.OnReply(0, {kTool, 1, "job", kSuccess, {}}, &actions));
+  ASSERT_TRUE(forwarding_.has_due());
+  Actions next;
+  forwarding_.SendDue(now_, &next);
+  const auto sent = Sent<HostRequest>(next);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].second.request, 2u);
+  EXPECT_FALSE(forwarding_.has_due());
 }
 
 TEST_F(RemoteForwardingTest, ReadsOfOneProcessAreBounded) {

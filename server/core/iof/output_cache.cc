@@ -20,11 +20,14 @@ OutputCache::OutputCache(uint32_t num_nodes, const JobForwarding& forwarding)
 
 void OutputCache::Add(const JobOutput& output) {
   if (output.node >= seen_.size()) return;
+  uint64_t& seen = seen_[output.node];
+  const uint64_t size = output.data.size();
+  if (output.end > seen + size) missed_ += output.end - size - seen;
+  seen = std::max(seen, output.end);
   if (output.data.empty()) {
     closed_[{output.rank, output.channel}] = output.node;
     return;
   }
-  seen_[output.node] = std::max(seen_[output.node], output.end);
   JobOutput kept = output;
   const uint64_t room = keeps_oldest_ ? limit_ - size_ : limit_;
   if (kept.data.size() > room) {
@@ -67,7 +70,7 @@ void OutputCache::Fill(bool from_now, Puller* puller) const {
     }
     for (const JobOutput& output : kept_) puller->Add(output);
   }
-  puller->Begin(seen_, dropped);
+  puller->Begin(seen_, dropped + (from_now ? 0 : missed_), from_now);
   for (const auto& [channel, node] : closed_) {
     puller->Add({node, 0, channel.first, channel.second, {}});
   }

@@ -44,7 +44,8 @@ class OutputCache {
   uint64_t size_ = 0;
   std::vector<uint64_t> seen_;           // of each node's output
   std::map<Channel, uint64_t> dropped_;  // bytes
-  std::map<Channel, uint32_t> closed_;   // with the node
+  uint64_t missed_ = 0;  // bytes of any channel that another agent has had
+  std::map<Channel, uint32_t> closed_;  // with the node
 };
 
 }  // namespace canopy::core

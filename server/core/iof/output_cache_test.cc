@@ -26,7 +26,7 @@ JobOutput Out(const std::string& text, uint64_t end, Rank rank = 0) {
 
 OutputRun Filled(const OutputCache& cache, bool from_now = false,
                  std::set<Rank> ranks = {}) {
-  Puller puller(1, 1, std::move(ranks), Want());
+  Puller puller(1, cache.num_nodes(), std::move(ranks), Want());
   cache.Fill(from_now, &puller);
   return puller.Next();
 }
@@ -46,6 +46,21 @@ TEST(OutputCache, Iof10WhoComesLateGetsWhatIsKept) {
   cache.Add(Out("two", 6, 1));
   EXPECT_EQ(Text(Filled(cache)), "onetwo|");
   EXPECT_EQ(Text(Filled(cache, true)), "|");
+}
+
+TEST(OutputCache, WhatAnotherAgentHasHadIsMissed) {
+  OutputCache cache(2, {});
+  cache.Add(Out("abc", 10));
+  EXPECT_EQ(Text(Filled(cache)), "abc");
+  EXPECT_EQ(Filled(cache).dropped, 7u);
+  EXPECT_EQ(Filled(cache, true).dropped, 0u);
+  // Of a node of which nothing has come yet.
+  for (const bool from_now : {false, true}) {
+    Puller puller(1, 2, {}, Want());
+    cache.Fill(from_now, &puller);
+    puller.Add({1, 5, 1, kOut, Bytes("yz")});
+    EXPECT_EQ(puller.dropped(), from_now ? 0u : 10u);
+  }
 }
 
 TEST(OutputCache, TheOldestIsDropped) {

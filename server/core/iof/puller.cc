@@ -13,6 +13,36 @@ uint64_t LimitOf(uint64_t asked) {
   return asked == 0 ? kDefaultCache : std::min(asked, kMaxCache);
 }
 
+// Ranks of which none is above what any job has.
+constexpr uint64_t kMaxRanks = uint64_t{1} << 24;
+
+// Lengths of the runs of no and yes in turns.
+void PutRuns(const std::vector<bool>& flags, WireWriter* out) {
+  std::vector<uint64_t> runs;
+  bool current = false;
+  uint64_t length = 0;
+  for (const bool flag : flags) {
+    if (flag != current) {
+      runs.push_back(std::exchange(length, 0));
+      current = flag;
+    }
+    ++length;
+  }
+  runs.push_back(length);
+  out->Uint(runs.size());
+  for (const uint64_t run : runs) out->Uint(run);
+}
+
+bool TakeRuns(WireReader* in, std::vector<bool>* flags) {
+  bool current = false;
+  for (size_t left = in->Count(); left > 0; --left) {
+    const uint64_t length = in->Uint();
+    if (length > kMaxRanks - flags->size()) return false;
+    flags->resize(flags->size() + length, std::exchange(current, !current));
+  }
+  return in->ok();
+}
+
 }  // namespace
 
 struct Puller::Cursor {
@@ -20,6 +50,7 @@ struct Puller::Cursor {
   uint64_t answers = 0;
   uint64_t dropped = 0;
   std::vector<uint64_t> nodes;
+  std::map<uint16_t, std::vector<bool>> closed;
 
   std::string Encode() const {
     WireWriter out;
@@ -28,6 +59,11 @@ struct Puller::Cursor {
     out.Uint(dropped);
     out.Uint(nodes.size());
     for (const uint64_t position : nodes) out.Uint(position);
+    out.Uint(closed.size());
+    for (const auto& [channel, ranks] : closed) {
+      out.Uint(channel);
+      PutRuns(ranks, &out);
+    }
     return out.Take();
   }
 
@@ -39,6 +75,10 @@ struct Puller::Cursor {
     cursor.dropped = in.Uint();
     cursor.nodes.resize(in.Count());
     for (uint64_t& position : cursor.nodes) position = in.Uint();
+    for (size_t left = in.Count(2); left > 0 && in.ok(); --left) {
+      const auto channel = static_cast<uint16_t>(in.Uint());
+      if (!TakeRuns(&in, &cursor.closed[channel])) return std::nullopt;
+    }
     if (!in.done()) return std::nullopt;
     return cursor;
   }
@@ -53,16 +93,22 @@ Puller::Puller(uint64_t epoch, uint32_t num_nodes, std::set<Rank> ranks,
       overflow_(read.overflow),
       redirects_(read.redirects),
       seen_(num_nodes),
-      resumed_(num_nodes) {}
+      resumed_(num_nodes),
+      refused_(num_nodes) {}
 
 bool Puller::Wants(Rank rank, uint16_t channel) const {
   return (channels_ & channel) != 0 &&
          (ranks_.empty() || ranks_.contains(rank));
 }
 
-void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped) {
+// Of a node of which nothing has come yet, another agent may have had output.
+void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
+                   bool from_now) {
   seen_ = seen;
   dropped_ += dropped;
+  for (size_t node = 0; node < seen.size(); ++node) {
+    resumed_[node] = seen[node] == 0 && !from_now;
+  }
 }
 
 // ---------------------------------------------------------------- output ---
@@ -70,8 +116,28 @@ void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped) {
 void Puller::Add(const JobOutput& output) {
   if (complete_ || output.node >= seen_.size()) return;
   Bytes data = output.data;
-  if (!data.empty() && !SkipKnown(output, &data)) return;
-  if (Wants(output.rank, output.channel)) Queue(output, std::move(data));
+  if (data.empty()) {
+    // What another agent has had, and nothing followed here.
+    if (output.end > seen_[output.node]) SkipKnown(output, &data);
+  } else if (!SkipKnown(output, &data)) {
+    return;
+  }
+  if (!Wants(output.rank, output.channel)) return;
+  const bool again =
+      output.data.empty() && IsToldClosed(output.rank, output.channel);
+  if (!again) Queue(output, std::move(data));
+}
+
+bool Puller::IsToldClosed(Rank rank, uint16_t channel) const {
+  const auto ranks = closed_.find(channel);
+  return ranks != closed_.end() && rank < ranks->second.size() &&
+         ranks->second[rank];
+}
+
+void Puller::TellClosed(Rank rank, uint16_t channel) {
+  std::vector<bool>& ranks = closed_[channel];
+  if (ranks.size() <= rank) ranks.resize(size_t{rank} + 1);
+  ranks[rank] = true;
 }
 
 // A cursor of another agent may be behind or ahead of what comes here.
@@ -89,12 +155,14 @@ bool Puller::SkipKnown(const JobOutput& output, Bytes* data) {
 
 void Puller::Queue(const JobOutput& output, Bytes data) {
   uint64_t end = output.end;
+  const uint64_t refused = refused_[output.node];
   if (!output.data.empty()) {
     if (overflow_ == Overflow::kDropOldest) DropOldestFor(&data);
     const uint64_t room = queue_.size() < max_pieces() ? limit_ - queued_ : 0;
     if (data.size() > room) {
       const uint64_t excess = data.size() - room;
       Drop(excess);
+      refused_[output.node] += excess;
       data = data.Slice(0, room);
       if (end != 0) end -= excess;
     }
@@ -102,7 +170,8 @@ void Puller::Queue(const JobOutput& output, Bytes data) {
   }
   queued_ += data.size();
   queue_.push_back(
-      {output.node, end, output.rank, output.channel, std::move(data)});
+      {{output.node, end, output.rank, output.channel, std::move(data)},
+       refused});
 }
 
 // Makes room for it, or for its end where it alone exceeds the cache. The
@@ -113,10 +182,10 @@ void Puller::DropOldestFor(Bytes* data) {
     *data = data->Slice(data->size() - limit_, limit_);
   }
   const uint64_t most = limit_ - data->size();
-  std::deque<JobOutput> closings;
+  std::deque<Queued> closings;
   while (!queue_.empty() &&
          (queued_ > most || queue_.size() - closings.size() >= max_pieces())) {
-    if (queue_.front().data.empty()) {
+    if (queue_.front().output.data.empty()) {
       closings.push_back(std::move(queue_.front()));
       queue_.pop_front();
     } else {
@@ -128,7 +197,7 @@ void Puller::DropOldestFor(Bytes* data) {
 }
 
 void Puller::DropFront(uint64_t most) {
-  JobOutput& oldest = queue_.front();
+  JobOutput& oldest = queue_.front().output;
   const uint64_t part = std::min<uint64_t>(most, oldest.data.size());
   Drop(part);
   queued_ -= part;
@@ -145,18 +214,25 @@ bool Puller::HasNews() const {
 
 OutputRun Puller::Welcome() {
   OutputRun run;
-  run.dropped = told_dropped_ = dropped_;
-  run.cursor = MakeCursor();
+  Tell(&run);
   return run;
+}
+
+// What was dropped is told where it is missing, and not before.
+void Puller::Tell(OutputRun* run) {
+  const Cursor cursor = MakeCursor();
+  run->dropped = told_dropped_ = cursor.dropped;
+  run->cursor = cursor.Encode();
 }
 
 OutputRun Puller::Next() {
   if (sent_.empty()) {
     size_t size = 0;
     while (!queue_.empty() && size < kMaxRun) {
-      JobOutput& next = queue_.front();
+      JobOutput& next = queue_.front().output;
       size += next.data.size();
       queued_ -= next.data.size();
+      if (next.data.empty()) TellClosed(next.rank, next.channel);
       sent_.push_back(std::move(next));
       queue_.pop_front();
     }
@@ -166,25 +242,27 @@ OutputRun Puller::Next() {
   for (const JobOutput& output : sent_) {
     run.pieces.push_back({output.rank, output.channel, output.data});
   }
-  run.dropped = told_dropped_ = dropped_;
   // Alone, so that nothing has to be acknowledged any more.
   run.complete = told_complete_ = complete_ && queue_.empty() && sent_.empty();
-  run.cursor = MakeCursor();
+  Tell(&run);
   return run;
 }
 
 // The position of a node is where its first output begins that is still here.
-std::string Puller::MakeCursor() const {
-  Cursor cursor{epoch_, answers_, dropped_, seen_};
+// What was refused behind that comes again from another agent.
+Puller::Cursor Puller::MakeCursor() const {
+  Cursor cursor{epoch_, answers_, dropped_, seen_, closed_};
   std::vector<bool> found(seen_.size());
   size_t left = seen_.size();
   for (auto next = queue_.begin(); next != queue_.end() && left > 0; ++next) {
-    if (found[next->node] || next->data.empty() || next->end == 0) continue;
-    found[next->node] = true;
+    const JobOutput& output = next->output;
+    if (found[output.node] || output.data.empty() || output.end == 0) continue;
+    found[output.node] = true;
     --left;
-    cursor.nodes[next->node] = next->end - next->data.size();
+    cursor.nodes[output.node] = output.end - output.data.size();
+    cursor.dropped -= refused_[output.node] - next->refused;
   }
-  return cursor.Encode();
+  return cursor;
 }
 
 bool Puller::Acknowledge(const std::string& bytes) {
@@ -194,10 +272,16 @@ bool Puller::Acknowledge(const std::string& bytes) {
   return true;
 }
 
+uint64_t Puller::DroppedIn(const std::string& cursor) {
+  const std::optional<Cursor> read = Cursor::Decode(cursor);
+  return read ? read->dropped : 0;
+}
+
 bool Puller::Resume(const std::string& bytes) {
   const std::optional<Cursor> cursor = Cursor::Decode(bytes);
   if (!cursor || cursor->nodes.size() != seen_.size()) return false;
   seen_ = cursor->nodes;
+  closed_ = cursor->closed;
   resumed_.assign(seen_.size(), true);
   dropped_ = told_dropped_ = cursor->dropped;
   return true;

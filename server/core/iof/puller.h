@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -46,8 +47,9 @@ class Puller {
   bool Wants(Rank rank, uint16_t channel) const;
 
   // It begins there: positions by node, and so many bytes that it wants were
-  // dropped before.
-  void Begin(const std::vector<uint64_t>& seen, uint64_t dropped);
+  // dropped before. `from_now`: what is missing there is not for it either.
+  void Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
+             bool from_now);
   // Output that follows what it was given before; what is not for it counts for
   // the positions alone.
   void Add(const JobOutput& output);
@@ -59,6 +61,8 @@ class Puller {
   bool Acknowledge(const std::string& cursor);
   // Goes on from a cursor that another agent has given out.
   bool Resume(const std::string& cursor);
+  // Bytes that one says were dropped.
+  static uint64_t DroppedIn(const std::string& cursor);
 
   // The answer to its first read: without output.
   OutputRun Welcome();
@@ -78,6 +82,13 @@ class Puller {
  private:
   struct Cursor;
 
+  struct Queued {
+    JobOutput output;
+    // Of what was dropped because it had no room, what comes before this in the
+    // output of its node.
+    uint64_t refused = 0;
+  };
+
   bool SkipKnown(const JobOutput& output, Bytes* data);
   void Queue(const JobOutput& output, Bytes data);
   void DropOldestFor(Bytes* data);
@@ -85,7 +96,10 @@ class Puller {
   void Drop(uint64_t bytes) { dropped_ += bytes; }
   // A piece costs more than its bytes.
   size_t max_pieces() const { return 256 + limit_ / 16; }
-  std::string MakeCursor() const;
+  Cursor MakeCursor() const;
+  void Tell(OutputRun* run);
+  bool IsToldClosed(Rank rank, uint16_t channel) const;
+  void TellClosed(Rank rank, uint16_t channel);
 
   const uint64_t epoch_;
   const std::set<Rank> ranks_;
@@ -93,14 +107,17 @@ class Puller {
   const uint64_t limit_;
   const Overflow overflow_;
   const bool redirects_;
-  std::deque<JobOutput> queue_;
-  uint64_t queued_ = 0;          // bytes of it
-  std::vector<JobOutput> sent_;  // and not acknowledged
-  uint64_t answers_ = 0;         // with something in them
-  std::vector<uint64_t> seen_;   // of each node's output
-  std::vector<bool> resumed_;    // nodes whose next output may leave a gap
+  std::deque<Queued> queue_;
+  uint64_t queued_ = 0;            // bytes of it
+  std::vector<JobOutput> sent_;    // and not acknowledged
+  uint64_t answers_ = 0;           // with something in them
+  std::vector<uint64_t> seen_;     // of each node's output
+  std::vector<bool> resumed_;      // nodes whose next output may leave a gap
+  std::vector<uint64_t> refused_;  // of each node's output, for want of room
+  // By channel and rank, those of which the end was given.
+  std::map<uint16_t, std::vector<bool>> closed_;
   uint64_t dropped_ = 0;
-  uint64_t told_dropped_ = 0;
+  uint64_t told_dropped_ = 0;  // what lies before the cursor
   bool complete_ = false;
   bool told_complete_ = false;
 };

@@ -133,6 +133,30 @@ TEST(Puller, AnotherAgentGoesOnFromTheCursor) {
   EXPECT_FALSE(other.Resume(cursor));
 }
 
+TEST(Puller, WhatWasRefusedIsToldWhereItIsMissing) {
+  const std::string big(kMaxRun, 'a');
+  Puller before(1, 1, {}, Want(kMaxRun + 2));
+  before.Add(Out(big, big.size()));
+  before.Add(Out("bb", big.size() + 2));
+  before.Add(Out("c", big.size() + 3));
+  const OutputRun run = before.Next();
+  EXPECT_EQ(Text(run), big);
+  EXPECT_EQ(run.dropped, 0u);
+
+  // Another agent has room for it.
+  Puller after(2, 1, {}, Want());
+  ASSERT_TRUE(after.Resume(run.cursor));
+  after.Add(Out("bbcd", big.size() + 4));
+  const OutputRun rest = after.Next();
+  EXPECT_EQ(Text(rest), "bbcd");
+  EXPECT_EQ(rest.dropped, 0u);
+
+  ASSERT_TRUE(before.Acknowledge(run.cursor));
+  const OutputRun last = before.Next();
+  EXPECT_EQ(Text(last), "bb");
+  EXPECT_EQ(last.dropped, 1u);
+}
+
 // What waits is not read yet: the cursor of an answer is before it.
 TEST(Puller, TheCursorIsOfWhatWasGiven) {
   Puller before(1, 1, {}, Want(kMaxCache));

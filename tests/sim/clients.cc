@@ -166,17 +166,16 @@ RequestId Clients::Spawn(const ProcId& proc, Bytes call) {
 
 RequestId Clients::ControlJob(const ProcId& proc, std::vector<ProcId> targets,
                               Bytes call) {
-  const RequestId request = NewRequest();
-  Ask(proc, request,
-      HostCallArrived{IdOf(proc), request, HostOp::kJobControl,
-                      std::move(targets), std::move(call)});
-  return request;
+  return CallHost(proc, HostOp::kJobControl, std::move(call),
+                  std::move(targets));
 }
 
-RequestId Clients::CallHost(const ProcId& proc, HostOp op, Bytes call) {
+RequestId Clients::CallHost(const ProcId& proc, HostOp op, Bytes call,
+                            std::vector<ProcId> targets) {
   const RequestId request = NewRequest();
   Ask(proc, request,
-      HostCallArrived{IdOf(proc), request, op, {}, std::move(call)});
+      HostCallArrived{IdOf(proc), request, op, std::move(targets),
+                      std::move(call)});
   return request;
 }
 

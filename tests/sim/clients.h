@@ -87,8 +87,9 @@ class Clients {
   // No targets: its whole job; `call` as in HostCallArrived.
   RequestId ControlJob(const ProcId& proc, std::vector<ProcId> targets,
                        Bytes call);
-  // Of the host; `call` is what no other call is.
-  RequestId CallHost(const ProcId& proc, HostOp op, Bytes call);
+  // Of the host or the agents; of the host, `call` is what no other call is.
+  RequestId CallHost(const ProcId& proc, HostOp op, Bytes call,
+                     std::vector<ProcId> targets = {});
   // No codes: all.
   RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
   // `info` in codec form.

@@ -51,9 +51,10 @@ void Launchers::AnnounceAgain(NodeId node) {
 }
 
 void Launchers::On(NodeId node, DeliverOutput& a) {
-  delivered_[{a.nspace, a.rank}] += a.data.size();
-  if (a.data.empty()) return;
-  inputs_.Post(node, OutputConsumed{a.nspace, a.rank, a.data.size()});
+  const uint64_t size = a.data.size() + a.redirected;
+  delivered_[{a.nspace, a.rank}] += size;
+  if (size == 0) return;
+  inputs_.Post(node, OutputConsumed{a.nspace, a.rank, size});
 }
 
 void Launchers::On(NodeId node, PersistControlState& a) {

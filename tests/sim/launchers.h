@@ -37,7 +37,8 @@ class Launchers {
   const std::vector<core::JobChanged>& job_changes() const {
     return job_changes_;
   }
-  // Bytes of a process's output that its launcher has.
+  // Bytes of a process's output that its launcher has, or that went to others
+  // instead.
   uint64_t delivered(const ProcId& proc) const;
 
   // Raises again what it may have told of jobs that are over in vain.

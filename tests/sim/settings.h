@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/bytes.h"
@@ -41,6 +42,8 @@ struct Options {
   // Lines that a process writes at its end, closing its streams; 0: it has
   // none.
   uint32_t lines = 0;
+  // A process that writes no lines closes its streams at its end, too.
+  bool closes_streams = false;
   // Processes that are killed take up to this long to end; 0: no time.
   TimeNs kill_delay = 0;
   // Processes survive being killed: what is tested is not the policy.
@@ -66,6 +69,8 @@ struct Hooks {
   std::function<void(const ProcId&)> on_start;
   // A process has ended, however.
   std::function<void(const ProcId&)> on_exit;
+  // A process has read some of its input, which was pushed.
+  std::function<void(const ProcId&, std::string_view)> on_pushed_input;
   // The end of standard input has come to a process.
   std::function<void(const ProcId&)> on_input_end;
   // A process makes a request, or repeats one after it has reattached.

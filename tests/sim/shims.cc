@@ -161,8 +161,10 @@ void Shims::Exit(const ProcId& proc, int wait_status) {
     nodes_[node].shims[proc.nspace].exits.push_back(exit);
   }
   TimeNs when = queue_.now();
-  if (settings_.options.lines > 0) {
-    WriteLines(node, proc);
+  for (uint32_t line = 0; line < settings_.options.lines; ++line) {
+    Write(proc, kOut, "line");
+  }
+  if (settings_.options.lines > 0 || settings_.options.closes_streams) {
     CloseStreams(node, proc);
     when += random_.Delay();
   }
@@ -170,17 +172,15 @@ void Shims::Exit(const ProcId& proc, int wait_status) {
   if (settings_.hooks.on_exit) settings_.hooks.on_exit(proc);
 }
 
-void Shims::WriteLines(NodeId node, const ProcId& proc) {
-  for (uint32_t line = 0; line < settings_.options.lines; ++line) {
-    LocalOutput output{proc.nspace, proc.rank, kOut,
-                       Bytes(std::string("line"))};
-    if (settings_.persists) {
-      Shim& shim = nodes_[node].shims[proc.nspace];
-      output.end = shim.output_end += output.data.size();
-      shim.output.push_back(output);
-    }
-    inputs_.Post(node, std::move(output));
+void Shims::Write(const ProcId& proc, uint16_t channel, std::string data) {
+  const NodeId node = jobs_.NodeOf(proc);
+  LocalOutput output{proc.nspace, proc.rank, channel, Bytes(std::move(data))};
+  if (settings_.persists) {
+    Shim& shim = nodes_[node].shims[proc.nspace];
+    output.end = shim.output_end += output.data.size();
+    shim.output.push_back(output);
   }
+  inputs_.Post(node, std::move(output));
 }
 
 // A shim sees the end of a process and those of its streams in any order.

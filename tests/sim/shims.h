@@ -51,6 +51,8 @@ class Shims {
   // its number says.
   void On(NodeId node, core::ReadFacts& a);
 
+  // A running process writes to one of its streams.
+  void Write(const ProcId& proc, uint16_t channel, std::string data);
   // The process ends by itself; nothing happens when it does not run. A wait
   // status as from waitpid.
   void Exit(const ProcId& proc, int wait_status);
@@ -93,7 +95,6 @@ class Shims {
 
   std::vector<Rank> Selected(NodeId node, const std::string& nspace,
                              const std::vector<Rank>& ranks) const;
-  void WriteLines(NodeId node, const ProcId& proc);
   void CloseStreams(NodeId node, const ProcId& proc);
 
   const Settings& settings_;

@@ -4,10 +4,11 @@
 // many seeds had each fault in each phase of an operation; a cell that too few
 // had is a failure. A seed that failed with --matrix is replayed with --matrix.
 // With --matrix there are seeds of host_soak.h too, one for five, with a table
-// of their own; with --host these alone. Usage: soak [--first N] [--seeds N]
+// of their own; with --host these alone; with --tools those of tool_soak.h, and
+// their table with --matrix. Usage: soak [--first N] [--seeds N]
 // [--min-nodes N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--restarts] [--matrix] [--host] [--verbose]
-//        [--trace]
+//        [--no-rejoins] [--restarts] [--matrix] [--host]
+//        [--tools] [--verbose] [--trace]
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -16,6 +17,7 @@
 #include "tests/sim/fault_matrix.h"
 #include "tests/sim/host_soak.h"
 #include "tests/sim/soak.h"
+#include "tests/sim/tool_soak.h"
 
 namespace canopy::sim {
 namespace {
@@ -26,15 +28,20 @@ struct Arguments {
   uint64_t seeds = 10'000;
   bool matrix = false;
   bool host = false;
+  bool tools = false;
+
+  // Only seeds of a kind of their own.
+  bool special() const { return host || tools; }
 };
 
 // Of so many seeds, each cell that can occur has had so many.
 constexpr uint64_t kSeedsOfMatrix = 10'000;
 constexpr uint64_t kFewest = 50;
 // So many of these seeds are one of the host's, of which each cell has had one
-// in so many.
+// in so many; and of the tools'.
 constexpr uint64_t kSeedsOfHost = 5;
 constexpr uint64_t kHostCells = 200;
+constexpr uint64_t kToolCells = 1000;
 
 struct Totals {
   uint64_t steps = 0;
@@ -43,6 +50,7 @@ struct Totals {
   FaultMatrix all;
   std::map<uint32_t, FaultMatrix> by_radix;
   HostMatrix host;
+  ToolMatrix tools;
 };
 
 bool SetFlag(const std::string& name, SoakOptions* options) {
@@ -82,7 +90,8 @@ bool Parse(int argc, char** argv, Arguments* out) {
     const std::string name = argv[i];
     out->matrix |= name == "--matrix";
     out->host |= name == "--host";
-    if (name == "--matrix" || name == "--host") continue;
+    out->tools |= name == "--tools";
+    if (name == "--matrix" || name == "--host" || name == "--tools") continue;
     if (SetFlag(name, &out->options)) continue;
     const uint64_t value = i + 1 < argc ? strtoull(argv[++i], nullptr, 10) : 0;
     if (SetNumber(name, value, out)) continue;
@@ -136,11 +145,27 @@ void RunHostSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
                result);
 }
 
-// How many cells too few seeds have had.
-size_t PrintHostMatrix(const Totals& totals, uint64_t seeds) {
-  printf("host:\n%s", totals.host.Text().c_str());
-  const size_t below = totals.host.NumBelow(seeds / kHostCells);
-  if (below > 0) printf("%zu cells of the host have too few seeds\n", below);
+void RunToolSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
+  ToolSoakOptions options;
+  options.verbose = arguments.options.verbose;
+  options.trace = arguments.options.trace;
+  const ToolSoakResult result = RunToolSoak(seed, options);
+  totals->steps += result.steps;
+  totals->faults += result.faults.size();
+  totals->tools.Add(result.cells);
+  if (result.errors.empty()) return;
+  ++totals->failed;
+  PrintFailure("seed " + std::to_string(seed) +
+                   " of --tools: " + std::to_string(result.nodes) + " nodes",
+               result);
+}
+
+// How many cells fewer seeds have had.
+template <typename Matrix>
+size_t PrintKind(const char* kind, const Matrix& matrix, uint64_t seeds) {
+  printf("%s:\n%s", kind, matrix.Text().c_str());
+  const size_t below = matrix.NumBelow(seeds);
+  if (below > 0) printf("%zu cells of %s have too few seeds\n", below, kind);
   return below;
 }
 
@@ -155,6 +180,37 @@ size_t PrintMatrix(const Totals& totals, uint64_t seeds) {
   return below;
 }
 
+uint64_t SeedsOfHost(const Arguments& arguments) {
+  if (arguments.host) return arguments.seeds;
+  const bool beside = arguments.matrix && !arguments.special();
+  return beside ? arguments.seeds / kSeedsOfHost : 0;
+}
+
+void RunSeeds(const Arguments& arguments, Totals* totals) {
+  const uint64_t seeds = arguments.special() ? 0 : arguments.seeds;
+  const uint64_t host = SeedsOfHost(arguments);
+  const uint64_t tools = arguments.tools ? arguments.seeds : 0;
+  for (uint64_t i = 0; i < seeds; ++i) {
+    RunSeed(arguments.first + i, arguments, totals);
+  }
+  for (uint64_t i = 0; i < host; ++i) {
+    RunHostSeed(arguments.first + i, arguments, totals);
+  }
+  for (uint64_t i = 0; i < tools; ++i) {
+    RunToolSeed(arguments.first + i, arguments, totals);
+  }
+}
+
+size_t PrintMatrices(const Arguments& arguments, const Totals& totals) {
+  size_t below = 0;
+  if (!arguments.special()) below += PrintMatrix(totals, arguments.seeds);
+  const uint64_t host = SeedsOfHost(arguments);
+  if (host > 0) below += PrintKind("host", totals.host, host / kHostCells);
+  const uint64_t tools = arguments.tools ? arguments.seeds : 0;
+  if (tools > 0) below += PrintKind("tools", totals.tools, tools / kToolCells);
+  return below;
+}
+
 }  // namespace
 }  // namespace canopy::sim
 
@@ -162,23 +218,9 @@ int main(int argc, char** argv) {
   canopy::sim::Arguments arguments;
   if (!canopy::sim::Parse(argc, argv, &arguments)) return 2;
   canopy::sim::Totals totals;
-  const uint64_t host_seeds = arguments.host ? arguments.seeds
-                              : arguments.matrix
-                                  ? arguments.seeds / canopy::sim::kSeedsOfHost
-                                  : 0;
-  for (uint64_t i = 0; !arguments.host && i < arguments.seeds; ++i) {
-    canopy::sim::RunSeed(arguments.first + i, arguments, &totals);
-  }
-  for (uint64_t i = 0; i < host_seeds; ++i) {
-    canopy::sim::RunHostSeed(arguments.first + i, arguments, &totals);
-  }
-  size_t below = 0;
-  if (arguments.matrix && !arguments.host) {
-    below += canopy::sim::PrintMatrix(totals, arguments.seeds);
-  }
-  if (arguments.matrix) {
-    below += canopy::sim::PrintHostMatrix(totals, host_seeds);
-  }
+  canopy::sim::RunSeeds(arguments, &totals);
+  const size_t below =
+      arguments.matrix ? canopy::sim::PrintMatrices(arguments, totals) : 0;
   printf("%llu seeds, %llu steps, %llu faults, %llu failed\n",
          static_cast<unsigned long long>(arguments.seeds),
          static_cast<unsigned long long>(totals.steps),

@@ -81,7 +81,8 @@ uint64_t StandardInput::retained(const std::string& nspace) const {
 
 std::optional<uint64_t> StandardInput::BeginOf(
     const std::string& nspace) const {
-  if (jobs_.Find(nspace).stdin_target == StdinTarget::kNone) {
+  const JobSpec& job = jobs_.Find(nspace);
+  if (job.stdin_target == StdinTarget::kNone || job.forwarding.input) {
     return std::nullopt;
   }
   return sources_.at(nspace).begin;
@@ -90,6 +91,7 @@ std::optional<uint64_t> StandardInput::BeginOf(
 void StandardInput::OfferAgain(const std::string& nspace) {
   Source& source = sources_.at(nspace);
   source.attached = true;
+  if (jobs_.Find(nspace).forwarding.input) return;
   Send(nspace, source.begin);
   SendEnd(nspace);
 }
@@ -100,6 +102,8 @@ void StandardInput::OfferAgain(const std::string& nspace) {
 void StandardInput::On(NodeId node, FeedInput& a) {
   Sink& sink = sinks_[node][a.nspace];
   const uint64_t size = a.data.size();
+  // Of a position that is not known: it follows.
+  if (a.end == 0) a.end = sink.taken + size;
   if (size == 0) {
     if (a.end != sink.taken || sink.closed) return;
     sink.closed = true;
@@ -114,14 +118,17 @@ void StandardInput::On(NodeId node, FeedInput& a) {
 // The last `bytes` of the data, to processes that read them after a time; none:
 // the end of the input.
 void StandardInput::PassOn(NodeId node, const FeedInput& a, uint64_t bytes) {
+  const bool pushed = jobs_.Find(a.nspace).forwarding.input;
+  const std::string_view fresh = a.data.view().substr(a.data.size() - bytes);
   for (const Rank rank : a.ranks) {
     const ProcId proc{a.nspace, rank};
     if (bytes == 0) {
-      oracle_.OnInputEnd(proc, sources_.at(a.nspace).closed);
+      if (!pushed) oracle_.OnInputEnd(proc, sources_.at(a.nspace).closed);
       if (settings_.hooks.on_input_end) settings_.hooks.on_input_end(proc);
-    } else {
-      const std::string_view data = a.data.view();
-      oracle_.OnInputRead(proc, data.substr(data.size() - bytes));
+    } else if (!pushed) {
+      oracle_.OnInputRead(proc, fresh);
+    } else if (settings_.hooks.on_pushed_input) {
+      settings_.hooks.on_pushed_input(proc, fresh);
     }
   }
   if (bytes == 0) return;

@@ -37,6 +37,7 @@ struct ToolTarget {
   bool any_restarted = false;  // or one of its own
   bool forgotten = false;      // after its end it was
   std::set<Rank> running;
+  std::set<Rank> started;  // those, and who has ended since
   WrittenOutput written;
   std::map<Rank, uint32_t> writes_left;
   PushedInput pushed;
@@ -50,6 +51,10 @@ struct ToolTarget {
 
   bool stops() const { return spec.debug.stops(); }
   bool IsOnItsWay() const { return launched && !over; }
+  // Of one that was harmed, some may never start.
+  bool HasEnded() const {
+    return running.empty() && (harmed || started.size() == spec.procs.size());
+  }
 };
 
 struct PlayedPull {
@@ -189,6 +194,7 @@ class ToolSoak {
   uint32_t NumAlive() const;
 
   void RunToQuiet();
+  bool ReplaceLostDebugger();
   void CheckEnd();
 
   const ToolSoakOptions options_;

@@ -170,19 +170,18 @@ void ToolSoak::OnStart(const ProcId& proc) {
     OnConnected(*tool);
   };
   const TimeNs begins = cluster_.now() + UpTo(10 * kMs);
-  if (job == nullptr || job->stops()) {
-    if (job != nullptr) job->running.insert(proc.rank);
-    return cluster_.At(begins, connects);
-  }
+  if (job == nullptr) return cluster_.At(begins, connects);
   job->running.insert(proc.rank);
+  job->started.insert(proc.rank);
+  if (job->stops()) return cluster_.At(begins, connects);
   if (!job->spec.forwarding.input) {
     return cluster_.At(begins, [this, proc] { Write(proc); });
   }
   const bool takes = job->spec.stdin_target == StdinTarget::kAll ||
                      job->spec.stdin_rank == proc.rank;
-  cluster_.At(takes ? begins + kPatience : begins, [this, proc] {
+  cluster_.At(takes ? begins + kPatience : begins, [this, proc, takes] {
     if (!cluster_.shims().IsRunning(proc)) return;
-    CheckInput(*Find(proc.nspace), proc.rank, false);
+    if (takes) CheckInput(*Find(proc.nspace), proc.rank, false);
     cluster_.shims().Exit(proc, 0);
   });
 }
@@ -212,7 +211,7 @@ void ToolSoak::OnExit(const ProcId& proc) {
     return;
   }
   job->running.erase(proc.rank);
-  if (!job->running.empty()) return;
+  if (!job->HasEnded()) return;
   job->over = true;
   for (const auto& [id, tool] : tools_) {
     if (tool->target == job && tool->connected) OnJobOver(*tool);
@@ -376,20 +375,37 @@ ToolSoakResult ToolSoak::Run() {
     cluster_.At(UpTo(50 * kMs), [this, &job] { Launch(*job); });
   }
   RunToQuiet();
+  while (ReplaceLostDebugger()) RunToQuiet();
   CheckEnd();
   return std::move(result_);
 }
 
+// One that was not launched, as its node was lost, for a job that waits for it.
+bool ToolSoak::ReplaceLostDebugger() {
+  const auto lost = std::ranges::find_if(tools_, [](const auto& entry) {
+    const PlayedTool& tool = *entry.second;
+    return tool.kind == PlayedTool::Kind::kDebugger && !tool.connected &&
+           !tool.target->running.empty();
+  });
+  if (lost == tools_.end()) return false;
+  ToolTarget& target = *lost->second->target;
+  tools_.erase(lost);
+  AddDebugger(target, 0);
+  return true;
+}
+
 // Whoever is left waits for ever.
 void ToolSoak::CheckEnd() {
-  for (const auto& [proc, tool] : tools_) {
-    // Some may not know yet who is the root.
-    if (root_lost_ && !tool->connected) continue;
-    Error(ToString(proc) + " waits for ever");
-  }
   std::map<std::string, std::vector<JobChanged>> ends;
   for (const JobChanged& change : cluster_.launchers().job_changes()) {
     if (change.phase == JobPhase::kEnded) ends[change.nspace].push_back(change);
+  }
+  for (const auto& [proc, tool] : tools_) {
+    // Some may not know yet who is the root; some were not launched, as their
+    // node was lost.
+    const bool began = tool->connected || !ends.contains(proc.nspace);
+    if (!began || (root_lost_ && !tool->connected)) continue;
+    Error(ToString(proc) + " waits for ever");
   }
   for (const auto& job : jobs_) {
     const std::string& nspace = job->spec.nspace;

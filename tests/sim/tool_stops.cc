@@ -101,7 +101,7 @@ bool ToolSoak::OnDebuggerAnswer(PlayedTool& tool, RequestId request) {
   if (request == tool.registration) {
     // A blind one knows what it wants.
     const ToolTarget& job = *tool.target;
-    const bool all = job.running.size() == job.spec.procs.size();
+    const bool all = job.started.size() == job.spec.procs.size();
     if (tool.is_blind && all) Release(tool);
     return true;
   }

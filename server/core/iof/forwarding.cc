@@ -233,6 +233,10 @@ int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
     DropDone(request.nspace);
     return kSuccess;
   }
+  if (HasEnded(*source, request, read)) {
+    AnswerComplete(asker, read, actions);
+    return kSuccess;
+  }
   if (IsLate(*source, request, read)) return kSuccess;
   Entry* entry = FindOrAdd(now, request, read, source);
   if (entry == nullptr) return kErrOutOfResource;
@@ -257,12 +261,17 @@ bool Forwarding::AnswerOver(const Asker& asker, const OutputRead& read,
   if (!read.ends && (read.cursor.empty() || !jobs_.WasRemoved(asker.nspace))) {
     return false;
   }
+  AnswerComplete(asker, read, actions);
+  return true;
+}
+
+void Forwarding::AnswerComplete(const Asker& asker, const OutputRead& read,
+                                Actions* actions) {
   OutputRun run;
   run.complete = true;
   run.cursor = read.cursor;
   run.dropped = Puller::DroppedIn(read.cursor);
   Answer(asker, kSuccess, Bytes(EncodeOutputRun(run)), actions);
-  return true;
 }
 
 int Forwarding::Check(const HostRequest& request, const OutputRead& read,
@@ -279,18 +288,23 @@ int Forwarding::Check(const HostRequest& request, const OutputRead& read,
                                                            : kErrNotSupported;
 }
 
+// A read from before the end, which comes again: its answer may have been lost
+// with the agent between.
+bool Forwarding::HasEnded(const Source& source, const HostRequest& request,
+                          const OutputRead& read) {
+  const PullerId id{request.proc, read.handle};
+  const auto ended = source.ended.find(id);
+  return !source.pullers.contains(id) && !read.cursor.empty() &&
+         ended != source.ended.end() && request.request <= ended->second;
+}
+
 // A read that comes again, after its process has had the answer. One without a
 // cursor may be of a new process in the place of one whose end is not known
 // here: then the agent between has been restarted.
 bool Forwarding::IsLate(const Source& source, const HostRequest& request,
                         const OutputRead& read) {
-  const PullerId id{request.proc, read.handle};
-  const auto known = source.pullers.find(id);
-  if (known == source.pullers.end()) {
-    const auto ended = source.ended.find(id);
-    return !read.cursor.empty() && ended != source.ended.end() &&
-           request.request <= ended->second;
-  }
+  const auto known = source.pullers.find({request.proc, read.handle});
+  if (known == source.pullers.end()) return false;
   const Entry& entry = known->second;
   if (!read.cursor.empty()) return request.request < entry.last;
   return request.request == entry.first && entry.last != entry.first &&
@@ -309,11 +323,7 @@ void Forwarding::End(Source* source, const HostRequest& request,
   source->ended[id] = request.request;
   const std::optional<Asker>& asker = ended.mapped().asker;
   if (!asker || asker->request == request.request) return;
-  OutputRun run;
-  run.complete = true;
-  run.cursor = read.cursor;
-  run.dropped = Puller::DroppedIn(read.cursor);
-  Answer(*asker, kSuccess, Bytes(EncodeOutputRun(run)), actions);
+  AnswerComplete(*asker, read, actions);
 }
 
 Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,

@@ -157,6 +157,11 @@ class Forwarding final : public OutputTap {
   int Check(const HostRequest& request, const OutputRead& read,
             const Source& source) const;
   bool AnswerOver(const Asker& asker, const OutputRead& read, Actions* actions);
+  // Nothing follows.
+  void AnswerComplete(const Asker& asker, const OutputRead& read,
+                      Actions* actions);
+  static bool HasEnded(const Source& source, const HostRequest& request,
+                       const OutputRead& read);
   static bool IsLate(const Source& source, const HostRequest& request,
                      const OutputRead& read);
   void End(Source* source, const HostRequest& request, const OutputRead& read,

@@ -194,7 +194,7 @@ class ToolSoak {
   uint32_t NumAlive() const;
 
   void RunToQuiet();
-  bool ReplaceLostDebugger();
+  bool AddMissingDebugger();
   void CheckEnd();
 
   const ToolSoakOptions options_;

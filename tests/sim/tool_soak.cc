@@ -375,22 +375,29 @@ ToolSoakResult ToolSoak::Run() {
     cluster_.At(UpTo(50 * kMs), [this, &job] { Launch(*job); });
   }
   RunToQuiet();
-  while (ReplaceLostDebugger()) RunToQuiet();
+  while (AddMissingDebugger()) RunToQuiet();
   CheckEnd();
   return std::move(result_);
 }
 
-// One that was not launched, as its node was lost, for a job that waits for it.
-bool ToolSoak::ReplaceLostDebugger() {
-  const auto lost = std::ranges::find_if(tools_, [](const auto& entry) {
-    const PlayedTool& tool = *entry.second;
-    return tool.kind == PlayedTool::Kind::kDebugger && !tool.connected &&
-           !tool.target->running.empty();
+// Some were not launched, as their node was lost, or left before the job began,
+// which waits for one.
+bool ToolSoak::AddMissingDebugger() {
+  const auto held = std::ranges::find_if(jobs_, [](const auto& job) {
+    return job->stops() && !job->running.empty();
   });
-  if (lost == tools_.end()) return false;
-  ToolTarget& target = *lost->second->target;
-  tools_.erase(lost);
-  AddDebugger(target, 0);
+  if (held == jobs_.end()) return false;
+  const auto is_its = [&](const auto& entry) {
+    const PlayedTool& tool = *entry.second;
+    return tool.kind == PlayedTool::Kind::kDebugger &&
+           tool.target == held->get();
+  };
+  const auto known = std::ranges::find_if(tools_, is_its);
+  if (known != tools_.end()) {
+    if (known->second->connected) return false;
+    tools_.erase(known);
+  }
+  AddDebugger(**held, 0);
   return true;
 }
 

@@ -50,7 +50,11 @@ TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
   EXPECT_FALSE(Has(setup, "PMIX_ALLOC_FABRIC"));
   const auto tool = AttributesAt("PMIx_tool_init", Level::kTool);
   EXPECT_TRUE(Has(tool, "PMIX_SERVER_URI"));
-  EXPECT_FALSE(Has(tool, "PMIX_TCP_URI"));
+  EXPECT_TRUE(Has(tool, "PMIX_TCP_URI"));
+  EXPECT_FALSE(Has(tool, "PMIX_TCP_IF_INCLUDE"));
+  const auto control = AttributesAt("PMIx_Job_control", Level::kHost);
+  EXPECT_TRUE(Has(control, "PMIX_JOB_CTRL_PAUSE"));
+  EXPECT_FALSE(Has(control, "PMIX_JOB_CTRL_CHECKPOINT"));
 }
 
 TEST(AttributeSupportTest, WhatOnlyASchedulerHonoursIsThereWithOne) {

@@ -72,16 +72,14 @@ static void RegisterJob(pmix_proc_t *proc) {
 static pid_t StartChild(char *program, const pmix_proc_t *proc) {
   char *argv[] = {program, "1", "1", "child", NULL};
   char **env = NULL;
-  for (char **entry = environ; *entry != NULL; ++entry) {
-    OK(PMIx_Argv_append_nosize(&env, *entry));
-  }
+  PMIX_ARGV_COPY(env, environ);
   OK(PMIx_server_setup_fork(proc, &env));
   const pid_t pid = fork();
   if (pid == 0) {
     execve("/proc/self/exe", argv, env);
     _exit(127);
   }
-  PMIx_Argv_free(env);
+  PMIX_ARGV_FREE(env);
   return pid;
 }
 

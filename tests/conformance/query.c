@@ -35,7 +35,9 @@ static const pmix_value_t *Ask(char *key, Directives *qualifiers) {
   char *keys[] = {key, NULL};
   pmix_query_t query = QueryOf(keys, qualifiers);
   Clear();
-  OK(PMIx_Query_info(&query, 1, &g_results, &g_num_results));
+  const pmix_status_t status =
+      PMIx_Query_info(&query, 1, &g_results, &g_num_results);
+  CHECK(status == PMIX_SUCCESS, "%s: %s", key, PMIx_Error_string(status));
   CHECK(g_num_results == 1, "%s: %zu answers", key, g_num_results);
   CHECK(PMIX_CHECK_KEY(&g_results[0], key), "%s", g_results[0].key);
   return &g_results[0].value;

@@ -77,8 +77,10 @@ void On(Engines& e, const CommitTaken& in) {
 }
 
 void On(Engines& e, const CollectiveArrived& in) {
-  const ProcId* proc = e.jobs.ProcOf(in.client);
-  if (proc != nullptr) e.stops.local().OnFree(e.now, *proc);
+  if (!e.stops.local().empty()) {
+    const ProcId* proc = e.jobs.ProcOf(in.client);
+    if (proc != nullptr) e.stops.local().OnFree(e.now, *proc);
+  }
   e.collectives.OnArrived(e.now, in, &e.out);
 }
 

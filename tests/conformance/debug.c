@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "release.h"
 
 #ifndef PMIX_SPAWN_CHILD_SEP
 #define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
@@ -96,18 +97,6 @@ static void AwaitOthersGoodEnd(const char *nspace, int first) {
   pthread_mutex_unlock(&g_lock);
   CHECK(end.status == PMIX_SUCCESS, "%s ended with %s", end.nspace,
         PMIx_Error_string(end.status));
-}
-
-// DBG-05.
-static void Release(const char *nspace) {
-  pmix_proc_t all;
-  PMIX_PROC_LOAD(&all, nspace, PMIX_RANK_WILDCARD);
-  Directives list = Flag(PMIX_EVENT_NON_DEFAULT);
-  pmix_info_t *range = NextInfo(&list, PMIX_EVENT_CUSTOM_RANGE);
-  range->value.type = PMIX_PROC;
-  range->value.data.proc = &all;
-  OK(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &g_self, PMIX_RANGE_CUSTOM,
-                       list.info, list.count, NULL, NULL));
 }
 
 // ------------------------------------------------------------- spawning ---
@@ -212,7 +201,15 @@ static void StopsOnExec(void) {
   CHECK(g_nodes > 1 || table->size == 2, "not both are here");
   for (size_t i = 0; i < table->size; ++i) AwaitStop(rows[i].pid);
   PMIX_INFO_FREE(here, 1);
-  Release(nspace);
+  Release(nspace, PMIX_RANK_WILDCARD);
+  AwaitGoodEnd(nspace);
+}
+
+// All that are to stop have stopped there: they go on, and end well.
+static void ReleaseAt(const char *breakpoint, const char *nspace) {
+  const Event ready = Await(PMIX_READY_FOR_DEBUG, nspace);
+  CHECK(strcmp(ready.breakpoint, breakpoint) == 0, "at '%s'", ready.breakpoint);
+  Release(nspace, PMIX_RANK_WILDCARD);
   AwaitGoodEnd(nspace);
 }
 
@@ -226,11 +223,7 @@ static void StopsInInit(void) {
   rank->value.data.rank = 1;
   pmix_nspace_t nspace;
   OK(PMIx_Spawn(list.info, list.count, &child.app, 1, nspace));
-  const Event ready = Await(PMIX_READY_FOR_DEBUG, nspace);
-  CHECK(strcmp(ready.breakpoint, "pmix-init") == 0, "at '%s'",
-        ready.breakpoint);
-  Release(nspace);
-  AwaitGoodEnd(nspace);
+  ReleaseAt("pmix-init", nspace);
 }
 
 // DBG-03, DBG-04: a list.
@@ -245,11 +238,7 @@ static void StopsInApp(void) {
   stop->value.data.darray = &array;
   pmix_nspace_t nspace;
   OK(PMIx_Spawn(list.info, list.count, &child.app, 1, nspace));
-  const Event ready = Await(PMIX_READY_FOR_DEBUG, nspace);
-  CHECK(strcmp(ready.breakpoint, "conformance") == 0, "at '%s'",
-        ready.breakpoint);
-  Release(nspace);
-  AwaitGoodEnd(nspace);
+  ReleaseAt("conformance", nspace);
 }
 
 // -------------------------------------------------------------- daemons ---
@@ -286,7 +275,7 @@ static void CoSpawned(void) {
   pmix_nspace_t nspace;
   OK(PMIx_Spawn(list.info, list.count, apps, 2, nspace));
   AwaitOthersGoodEnd(nspace, before);
-  Release(nspace);
+  Release(nspace, PMIX_RANK_WILDCARD);
   AwaitGoodEnd(nspace);
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "release.h"
 
 enum { kMaxWords = 32, kExitCode = 7 };
 
@@ -64,17 +65,6 @@ static void WatchAll(void) {
         &kTold[i]->code, 1, NULL, 0, OnEvent, NULL, NULL);
     CHECK(got >= 0, "registration gave %d", got);
   }
-}
-
-static void Release(const char *nspace, pmix_rank_t rank) {
-  pmix_proc_t whom;
-  PMIX_PROC_LOAD(&whom, nspace, rank);
-  Directives list = Flag(PMIX_EVENT_NON_DEFAULT);
-  pmix_info_t *range = NextInfo(&list, PMIX_EVENT_CUSTOM_RANGE);
-  range->value.type = PMIX_PROC;
-  range->value.data.proc = &whom;
-  OK(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &g_self, PMIX_RANGE_CUSTOM,
-                       list.info, list.count, NULL, NULL));
 }
 
 // Which jobs there are; false: none.

@@ -9,8 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
-#include "common/posix/read_to_end.h"
 #include "common/posix/unique_fd.h"
 
 extern char** environ;
@@ -82,25 +82,8 @@ bool AwaitOutput(int fd, const StopSource& stop) {
   return true;
 }
 
-}  // namespace
-
-Result<ProgramOutput> RunProgram(const std::string& program,
-                                 std::vector<std::string> argv, bool quiet) {
-  Running running;
-  const Status begun = Begin(program, &argv, quiet, &running);
-  if (!begun.ok()) return begun;
-  ProgramOutput output;
-  output.text = ReadToEnd(running.output.get());
-  output.status = AwaitEnd(running.pid);
-  return output;
-}
-
-Result<ProgramOutput> RunProgramUntil(const std::string& program,
-                                      std::vector<std::string> argv,
-                                      const StopSource& stop) {
-  Running running;
-  const Status begun = Begin(program, &argv, /*quiet=*/false, &running);
-  if (!begun.ok()) return begun;
+Result<ProgramOutput> Collect(const std::string& program, Running running,
+                              const StopSource& stop) {
   ProgramOutput output;
   char piece[4096];
   for (ssize_t size = 1; size != 0;) {
@@ -115,6 +98,25 @@ Result<ProgramOutput> RunProgramUntil(const std::string& program,
   }
   output.status = AwaitEnd(running.pid);
   return output;
+}
+
+}  // namespace
+
+Result<ProgramOutput> RunProgram(const std::string& program,
+                                 std::vector<std::string> argv, bool quiet) {
+  Running running;
+  const Status begun = Begin(program, &argv, quiet, &running);
+  if (!begun.ok()) return begun;
+  return Collect(program, std::move(running), {});
+}
+
+Result<ProgramOutput> RunProgramUntil(const std::string& program,
+                                      std::vector<std::string> argv,
+                                      const StopSource& stop) {
+  Running running;
+  const Status begun = Begin(program, &argv, /*quiet=*/false, &running);
+  if (!begun.ok()) return begun;
+  return Collect(program, std::move(running), stop);
 }
 
 }  // namespace canopy::cli

@@ -36,7 +36,7 @@ std::vector<std::string> Directories(const ServerChoice& choice) {
   }
   if (getenv("TMPDIR") != nullptr) directories.push_back(TemporaryBase());
   // Of agents that were not told another place.
-  directories.push_back(RuntimeBase() + "/canopy-" + std::to_string(geteuid()));
+  directories.push_back(UserRuntimeDir());
   return directories;
 }
 

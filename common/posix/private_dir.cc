@@ -38,6 +38,10 @@ std::string RuntimeBase() {
   return "/tmp";
 }
 
+std::string UserRuntimeDir() {
+  return RuntimeBase() + "/canopy-" + std::to_string(geteuid());
+}
+
 Status MakePrivateDir(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return Status(errno == ENOENT ? kErrNotFound : kErrNoPermissions,

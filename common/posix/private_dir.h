@@ -10,6 +10,8 @@ namespace canopy {
 
 // ${XDG_RUNTIME_DIR} when it is set and writable, else /tmp.
 std::string RuntimeBase();
+// What all that this user runs has there: its directory "canopy-UID".
+std::string UserRuntimeDir();
 
 // ${TMPDIR} when it is set, else /tmp: where files are that tools look for.
 std::string TemporaryBase();

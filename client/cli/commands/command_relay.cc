@@ -105,7 +105,7 @@ class Directory {
  public:
   static Result<Directory> Make() {
     Directory made;
-    made.base_ = RuntimeBase() + "/canopy-" + std::to_string(geteuid());
+    made.base_ = UserRuntimeDir();
     Status status = MakePrivateDir(made.base_);
     if (!status.ok()) return status;
     RemoveLeftovers(made.base_);

@@ -78,7 +78,7 @@ void CheckLibrary(v1::DoctorReport* report) {
 
 void CheckRuntimeDirectory(v1::DoctorReport* report) {
   const std::string base = RuntimeBase();
-  const std::string own = base + "/canopy-" + std::to_string(geteuid());
+  const std::string own = UserRuntimeDir();
   struct stat info;
   if (access(base.c_str(), W_OK) != 0) {
     return AddCheck("runtime directory", kFailed,

@@ -25,9 +25,7 @@ constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kAllowed =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
-std::string DefaultDirectory() {
-  return RuntimeBase() + "/canopy-" + std::to_string(geteuid()) + "/contexts";
-}
+std::string DefaultDirectory() { return UserRuntimeDir() + "/contexts"; }
 
 // What begins the name of an allocation's context, and the variables that are
 // all set inside one; the last one is its number.

@@ -22,10 +22,6 @@ namespace {
 constexpr size_t kMaxRecord = 64;
 constexpr size_t kMaxShown = size_t{1} << 20;
 
-std::string BaseDirectory() {
-  return RuntimeBase() + "/canopy-" + std::to_string(geteuid());
-}
-
 Status Failed(const std::string& what) {
   return Status(kErrJobSysOpFailed, what + ": " + strerror(errno));
 }
@@ -39,7 +35,7 @@ bool RedirectStreams(int output) {
 
 }  // namespace
 
-DetachedJobs::DetachedJobs() : DetachedJobs(BaseDirectory() + "/detached") {}
+DetachedJobs::DetachedJobs() : DetachedJobs(UserRuntimeDir() + "/detached") {}
 
 DetachedJobs::DetachedJobs(std::string directory)
     : directory_(std::move(directory)) {}

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/event_loop.h"
+#include "common/hex.h"
 #include "common/topology.h"
 #include "common/version.h"
 #include "server/agent/bring_up/addresses.h"
@@ -192,7 +193,7 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
 
 Status Agent::Impl::MakeDirectory() {
   Result<RuntimeDir> dir = RuntimeDir::Make(
-      config_.runtime_dir(), Hex(config_.overlay_id()).substr(0, 8),
+      config_.runtime_dir(), ToHex(config_.overlay_id()).substr(0, 8),
       config_.node_name(), config_.embedded());
   if (dir.ok()) dir_.emplace(*std::move(dir));
   return dir.status();

@@ -1,5 +1,6 @@
 #include "server/credential/process_credential.h"
 
+#include "common/hex.h"
 #include "common/wire.h"
 
 namespace canopy::credential {
@@ -7,16 +8,6 @@ namespace {
 
 // Version of the form, which the authentication covers.
 constexpr uint64_t kForm = 1;
-
-std::string ToHex(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kDigits[static_cast<uint8_t>(c) >> 4];
-    hex += kDigits[static_cast<uint8_t>(c) & 15];
-  }
-  return hex;
-}
 
 security::ClusterKey KeyFor(const security::ClusterKey& key,
                             std::string_view overlay) {

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+
+#include "common/hex.h"
 
 namespace canopy::local {
 namespace {
@@ -76,15 +79,9 @@ Status HostIdentityPolicy::Check(const PeerCredentials& peer,
 }
 
 std::string MakeToken() {
-  unsigned char random[16];
+  char random[16];
   if (getrandom(random, sizeof random, 0) != sizeof random) return "";
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string token;
-  for (const unsigned char byte : random) {
-    token.push_back(kDigits[byte >> 4]);
-    token.push_back(kDigits[byte & 15]);
-  }
-  return token;
+  return ToHex(std::string_view(random, sizeof random));
 }
 
 }  // namespace canopy::local

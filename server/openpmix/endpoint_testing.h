@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/hex.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/log_line.h"
 #include "server/openpmix/handshake.h"
@@ -170,7 +171,7 @@ class OpenPmixEndpointTest : public ::testing::Test {
     if (bytes.size() < kHeaderSize) return bytes;
     EXPECT_EQ(ParseHeader(bytes).tag, tag);
     EXPECT_EQ(ParseHeader(bytes).length, bytes.size() - kHeaderSize);
-    return Hex(bytes.substr(kHeaderSize));
+    return ToHex(bytes.substr(kHeaderSize));
   }
 
   std::unique_ptr<EventLoop> loop_ = std::make_unique<EventLoop>();

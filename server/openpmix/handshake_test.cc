@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/hex.h"
 #include "server/openpmix/golden.h"
 #include "tests/codec/hex.h"
 
@@ -88,15 +89,15 @@ TEST(Handshake, WrongGreetingsAreRefused) {
 }
 
 TEST(Handshake, Welcomes) {
-  EXPECT_EQ(Hex(MakeClientWelcome(0x102)),
-            Hex(GoldenBytes("handshake.txt", "welcome", "client")));
+  EXPECT_EQ(ToHex(MakeClientWelcome(0x102)),
+            ToHex(GoldenBytes("handshake.txt", "welcome", "client")));
   const ProcId server = {"srv", 1};
   const std::string server_field =
       "73727600" + std::string(2 * 252, '0') + "00000001";
-  EXPECT_EQ(Hex(MakeToolWelcome(nullptr, server)),
+  EXPECT_EQ(ToHex(MakeToolWelcome(nullptr, server)),
             "00000000" + server_field + "00000000");
   const ProcId tool = {"t", 0};
-  EXPECT_EQ(Hex(MakeToolWelcome(&tool, server)),
+  EXPECT_EQ(ToHex(MakeToolWelcome(&tool, server)),
             "00000000" + ("7400" + std::string(2 * 254, '0')) + "00000000" +
                 server_field + "00000000");
 }
@@ -105,7 +106,7 @@ TEST(Handshake, Headers) {
   const std::string header = GoldenBytes("handshake.txt", "header", "message");
   EXPECT_EQ(ParseHeader(header).tag, 101u);
   EXPECT_EQ(ParseHeader(header).length, 258u);
-  EXPECT_EQ(Hex(MakeHeader(101, 258)), "00000000000000650000010200000000");
+  EXPECT_EQ(ToHex(MakeHeader(101, 258)), "00000000000000650000010200000000");
 }
 
 }  // namespace

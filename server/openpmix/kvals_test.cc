@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/hex.h"
 #include "common/values/zlib_access.h"
 #include "tests/codec/hex.h"
 
@@ -32,17 +33,18 @@ TEST(Kvals, AreReadFromEitherForm) {
   std::string out;
   EXPECT_EQ(Read(Modern(), Unhex(kModernCall) + Unhex(kModernCall), &out),
             kSuccess);
-  EXPECT_EQ(Hex(out), Hex(Unhex(kElement) + Unhex(kElement)));
+  EXPECT_EQ(ToHex(out), ToHex(Unhex(kElement) + Unhex(kElement)));
   out.clear();
   EXPECT_EQ(Read(Old(), Unhex(kOldCall), &out), kSuccess);
-  EXPECT_EQ(Hex(out), Hex(Unhex(kElement)));
+  EXPECT_EQ(ToHex(out), ToHex(Unhex(kElement)));
 }
 
 TEST(Kvals, ArePackedInEitherForm) {
   const std::string kvals = Unhex(kElement) + Unhex(kElement);
-  EXPECT_EQ(Hex(Packed(Modern(), kvals)),
-            Hex(Unhex(kModernCall) + Unhex(kModernCall)));
-  EXPECT_EQ(Hex(Packed(Old(), kvals)), Hex(Unhex(kOldCall) + Unhex(kOldCall)));
+  EXPECT_EQ(ToHex(Packed(Modern(), kvals)),
+            ToHex(Unhex(kModernCall) + Unhex(kModernCall)));
+  EXPECT_EQ(ToHex(Packed(Old(), kvals)),
+            ToHex(Unhex(kOldCall) + Unhex(kOldCall)));
   EXPECT_EQ(Packed(Old(), ""), "");
 }
 
@@ -66,7 +68,7 @@ TEST(Kvals, ArraysWithoutATypeBecomeArraysOfInfos) {
   std::string from_new;
   EXPECT_EQ(Read(Modern(), Unhex("02 04 6100 27 00 00"), &from_old), kSuccess);
   EXPECT_EQ(Read(New(), Unhex("02 04 6100 27 00"), &from_new), kSuccess);
-  EXPECT_EQ(Hex(from_old), Hex(Unhex("04 6100 27 18 00")));
+  EXPECT_EQ(ToHex(from_old), ToHex(Unhex("04 6100 27 18 00")));
   EXPECT_EQ(from_old, from_new);
 }
 
@@ -87,7 +89,7 @@ TEST(Kvals, WhatIsNoCompressedStringStaysAsItIs) {
   // Type 42 with three bytes that no decompressor takes.
   std::string out;
   EXPECT_EQ(Read(Modern(), Unhex("02 04 6100 2a 03 010203"), &out), kSuccess);
-  EXPECT_EQ(Hex(out), Hex(Unhex("04 6100 2a 03 010203")));
+  EXPECT_EQ(ToHex(out), ToHex(Unhex("04 6100 2a 03 010203")));
 }
 
 TEST(Kvals, PeersGetOnlyWhatTheyCanRead) {
@@ -105,15 +107,15 @@ TEST(Kvals, Infos) {
   const std::string infos = Unhex("01 04 6100 00 0e ac02");
   Encoder modern(Modern().form);
   EXPECT_TRUE(PackInfos(Modern(), infos, &modern));
-  EXPECT_EQ(Hex(modern.Take()), Hex(Unhex("02 01 02 04 6100 00 0e ac02")));
+  EXPECT_EQ(ToHex(modern.Take()), ToHex(Unhex("02 01 02 04 6100 00 0e ac02")));
   Encoder old(Old().form);
   EXPECT_TRUE(PackInfos(Old(), infos, &old));
-  EXPECT_EQ(Hex(old.Take()),
-            Hex(Unhex("00000001 000f 0000000000000001"
-                      "00000001 00000002 6100 00000000 000e 0000012c")));
+  EXPECT_EQ(ToHex(old.Take()),
+            ToHex(Unhex("00000001 000f 0000000000000001"
+                        "00000001 00000002 6100 00000000 000e 0000012c")));
   Encoder none(Modern().form);
   EXPECT_TRUE(PackInfos(Modern(), "", &none));
-  EXPECT_EQ(Hex(none.Take()), "0200");
+  EXPECT_EQ(ToHex(none.Take()), "0200");
   Encoder bad(Modern().form);
   EXPECT_FALSE(PackInfos(Modern(), Unhex("05 04 6100"), &bad));
 }
@@ -132,14 +134,14 @@ TEST(Kvals, QualifiedValuesAreKeptByTheKeyThatIsMeant) {
                  &kvals),
             kSuccess);
   EXPECT_EQ(
-      Hex(kvals),
-      Hex(Unhex("04 6b00 0e 05"
-                "26 7175616c69666965642076616c75653a206a00 27 15 01" +
-                other + "26 7175616c69666965642076616c75653a206b00 27 15 02" +
-                one + two)));
-  EXPECT_EQ(Hex(Packed(Modern(), kvals)),
-            Hex(Unhex(plain + "02" + key + other + "02" + key + one + "02" +
-                      key + two)));
+      ToHex(kvals),
+      ToHex(Unhex("04 6b00 0e 05"
+                  "26 7175616c69666965642076616c75653a206a00 27 15 01" +
+                  other + "26 7175616c69666965642076616c75653a206b00 27 15 02" +
+                  one + two)));
+  EXPECT_EQ(ToHex(Packed(Modern(), kvals)),
+            ToHex(Unhex(plain + "02" + key + other + "02" + key + one + "02" +
+                        key + two)));
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/hex.h"
 #include "pmix_common.h"
 #include "server/openpmix/endpoint_testing.h"
 #include "server/openpmix/handshake.h"
-#include "tests/codec/hex.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -58,7 +58,7 @@ TEST_F(OpenPmixEndpointTest, GarbageEndsOneConnectionOnly) {
        }) {
     const UniqueFd fd = Join();
     Send(fd, bad);
-    EXPECT_EQ(Receive(fd), "closed") << Hex(bad);
+    EXPECT_EQ(Receive(fd), "closed") << ToHex(bad);
     EXPECT_EQ(sink_.All<core::ClientGone>().back().client, client_);
   }
   client_ = good_client;

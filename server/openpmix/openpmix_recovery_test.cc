@@ -280,7 +280,7 @@ TEST_F(OpenPmixRecoveryTest, LongAnswersGoOnWhereTheyWere) {
   std::string_view rest = all;
   while (rest.size() >= kHeaderSize) {
     const MessageHeader header = ParseHeader(rest);
-    ASSERT_EQ(Hex(std::string(rest.substr(kHeaderSize, header.length))), one);
+    ASSERT_EQ(ToHex(std::string(rest.substr(kHeaderSize, header.length))), one);
     EXPECT_TRUE(tags.insert(header.tag).second) << header.tag;
     rest.remove_prefix(kHeaderSize + header.length);
   }

@@ -7,6 +7,7 @@
 
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/hex.h"
 #include "common/host_op.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -134,7 +135,7 @@ TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeForThoseWhoLearnTheirNames) {
     made.push_back(proc);
   };
   Make(std::move(options));
-  const std::string name = Hex("pmix.pdir");
+  const std::string name = ToHex("pmix.pdir");
   const UniqueFd fd = Join();
   EXPECT_EQ(Ask(fd, 100, "02 00").find(name), std::string::npos);
   // pmix.lrank of rank 1
@@ -146,7 +147,7 @@ TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeForThoseWhoLearnTheirNames) {
   EXPECT_TRUE(made.empty());
   const std::string answer =
       Ask(fd, 102, "02 04 02 08 6e737800 02 01 02 00 02 14" + name + "00");
-  EXPECT_NE(answer.find(Hex("/run/1")), std::string::npos) << answer;
+  EXPECT_NE(answer.find(ToHex("/run/1")), std::string::npos) << answer;
   EXPECT_EQ(made, (std::vector<ProcId>{{kTestJob, 1}}));
   // Those that would not ask are told.
   const UniqueFd old = Join("4.1.2");

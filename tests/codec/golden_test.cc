@@ -9,6 +9,7 @@
 #include "common/codec/decimal.h"
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/hex.h"
 #include "common/values/value_ops.h"
 #include "tests/codec/hex.h"
 #include "tests/codec/samples.h"
@@ -45,7 +46,7 @@ void ExpectReadsBack(CodecForm form, const Sample& sample,
   }
   Encoder encoder(form);
   encoder.PackCall(sample.type, 1, memory.data());
-  EXPECT_EQ(Hex(encoder.Take()), Hex(bytes)) << sample.name;
+  EXPECT_EQ(ToHex(encoder.Take()), ToHex(bytes)) << sample.name;
   DestructElement(type, memory.data());
 }
 
@@ -61,7 +62,7 @@ void ExpectSkips(CodecForm form, const Sample& sample,
 TEST(GoldenTest, ModernFormOfEveryType) {
   for (const Sample& sample : Samples()) {
     const std::string bytes = Unhex("02" + sample.modern);
-    EXPECT_EQ(Hex(Pack(kModernForm, sample)), Hex(bytes)) << sample.name;
+    EXPECT_EQ(ToHex(Pack(kModernForm, sample)), ToHex(bytes)) << sample.name;
     ExpectReadsBack(kModernForm, sample, bytes);
     ExpectSkips(kModernForm, sample, bytes);
   }
@@ -74,7 +75,7 @@ TEST(GoldenTest, FixedFormOfEveryTypeItKnows) {
       continue;
     }
     const std::string bytes = Unhex("00000001" + sample.v3);
-    EXPECT_EQ(Hex(Pack(kV3Form, sample)), Hex(bytes)) << sample.name;
+    EXPECT_EQ(ToHex(Pack(kV3Form, sample)), ToHex(bytes)) << sample.name;
     ExpectReadsBack(kV3Form, sample, bytes);
     ExpectSkips(kV3Form, sample, bytes);
   }
@@ -84,10 +85,10 @@ TEST(GoldenTest, DescribedCallsNameTheirTypes) {
   const uint32_t number = 5;
   Encoder encoder(Described(kModernForm));
   encoder.PackCall(PMIX_UINT32, 1, &number);
-  EXPECT_EQ(Hex(encoder.Take()), "09020e05");
+  EXPECT_EQ(ToHex(encoder.Take()), "09020e05");
   Encoder old(Described(kV3Form));
   old.PackCall(PMIX_UINT32, 1, &number);
-  EXPECT_EQ(Hex(old.Take()), "000900000001000e00000005");
+  EXPECT_EQ(ToHex(old.Take()), "000900000001000e00000005");
   for (const Sample& sample : Samples()) {
     ExpectReadsBack(Described(kModernForm), sample,
                     Pack(Described(kModernForm), sample));
@@ -115,10 +116,10 @@ TEST(GoldenTest, CallsOfSeveralElements) {
   const uint32_t numbers[] = {1, 300};
   Encoder encoder;
   encoder.PackCall(PMIX_UINT32, 2, numbers);
-  EXPECT_EQ(Hex(encoder.Take()), "0401ac02");
+  EXPECT_EQ(ToHex(encoder.Take()), "0401ac02");
   void* const pointers[] = {nullptr, nullptr};
   encoder.PackCall(PMIX_POINTER, 2, pointers);
-  EXPECT_EQ(Hex(encoder.Take()), "0401");
+  EXPECT_EQ(ToHex(encoder.Take()), "0401");
 }
 
 TEST(GoldenTest, CpusetsTravelAsLists) {
@@ -127,7 +128,7 @@ TEST(GoldenTest, CpusetsTravelAsLists) {
   const int code = DecodeValue(Unhex("34 08 302d3300"), &value);
   if (code == kErrNotSupported) GTEST_SKIP() << "no hwloc here";
   ASSERT_EQ(code, kSuccess);
-  EXPECT_EQ(Hex(EncodeValue(value)), "3408302d3300");
+  EXPECT_EQ(ToHex(EncodeValue(value)), "3408302d3300");
   const Value copy = Value::FromC(value);
   EXPECT_NE(copy.raw().data.cpuset->bitmap, value.data.cpuset->bitmap);
   EXPECT_EQ(CompareValues(copy.raw(), value), PMIX_EQUAL);
@@ -141,20 +142,20 @@ TEST(GoldenTest, CpusetsTravelAsLists) {
 TEST(GoldenTest, Commands) {
   Encoder encoder;
   encoder.PackCommand(3);
-  EXPECT_EQ(Hex(encoder.Take()), "0203");
+  EXPECT_EQ(ToHex(encoder.Take()), "0203");
 }
 
 TEST(GoldenTest, KeyValuePairs) {
   Encoder encoder;
   encoder.PackKval("k", Value::Uint32(5).raw());
   const std::string bytes = encoder.Take();
-  EXPECT_EQ(Hex(bytes), "02046b000e05");
+  EXPECT_EQ(ToHex(bytes), "02046b000e05");
   Decoder decoder(bytes);
   KvalView kval;
   ASSERT_TRUE(decoder.UnpackKval(&kval));
   EXPECT_EQ(kval.key, "k");
   EXPECT_EQ(kval.type, PMIX_UINT32);
-  EXPECT_EQ(Hex(kval.value), "0e05");
+  EXPECT_EQ(ToHex(kval.value), "0e05");
   EXPECT_EQ((*DecodeValue(kval.value)).AsUint64(), 5u);
   encoder.PackKvalEncoded(kval.key, kval.value);
   EXPECT_EQ(encoder.Take(), bytes);
@@ -189,7 +190,7 @@ TEST(GoldenTest, ArraysWithoutATypeAreReadAsThePeerWritesThem) {
 TEST(GoldenTest, NullDataArraysBecomeEmptyOnes) {
   pmix_value_t value = {};
   value.type = PMIX_DATA_ARRAY;
-  EXPECT_EQ(Hex(EncodeValue(value)), "271800");
+  EXPECT_EQ(ToHex(EncodeValue(value)), "271800");
 }
 
 TEST(GoldenTest, WhatCannotBeCarriedIsRefused) {

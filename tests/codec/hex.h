@@ -1,4 +1,4 @@
-// Bytes written as hexadecimal text, for tests that compare wire bytes.
+// Wire bytes of tests, written as hexadecimal text.
 #ifndef CANOPY_TESTS_CODEC_HEX_H_
 #define CANOPY_TESTS_CODEC_HEX_H_
 
@@ -6,16 +6,6 @@
 #include <string_view>
 
 namespace canopy {
-
-inline std::string Hex(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    text.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return text;
-}
 
 // Blanks between digits are ignored.
 inline std::string Unhex(std::string_view text) {

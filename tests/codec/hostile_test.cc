@@ -7,6 +7,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/hex.h"
 #include "common/values/value_ops.h"
 #include "tests/codec/hex.h"
 #include "tests/codec/samples.h"
@@ -159,7 +160,7 @@ TEST(HostileTest, NamesMustFit) {
   encoder.PutUint16(PMIX_PROC);
   encoder.PutString(std::string(256, 'n'));
   encoder.PutUint32(1);
-  EXPECT_EQ(CodeOf(Hex(encoder.Take())), kErrUnpackFailure);
+  EXPECT_EQ(CodeOf(ToHex(encoder.Take())), kErrUnpackFailure);
   encoder.PutString(std::string(512, 'k'));
   encoder.PutValue(Value::Bool(true).raw());
   const std::string kval = encoder.Take();

@@ -11,6 +11,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/hex.h"
 #include "common/values/print.h"
 #include "common/values/regex.h"
 #include "common/values/value_ops.h"
@@ -103,8 +104,8 @@ TEST_F(PeerTest, PacksTheSameBytes) {
   int compared = 0;
   for (const Sample& sample : Samples()) {
     if (!Comparable(sample)) continue;
-    EXPECT_EQ(Hex(PeerPack(sample.type, sample.element)),
-              Hex(Unhex("02" + sample.modern)))
+    EXPECT_EQ(ToHex(PeerPack(sample.type, sample.element)),
+              ToHex(Unhex("02" + sample.modern)))
         << sample.name;
     ++compared;
   }

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/hex.h"
 #include "server/agent/bring_up/addresses.h"
 #include "server/security/cluster_key.h"
 
@@ -14,16 +15,6 @@ namespace {
 constexpr uint32_t kDefaultLossTimeoutMs = 5000;
 
 }  // namespace
-
-std::string Hex(std::string_view bytes) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    out += kDigits[(c >> 4) & 15];
-    out += kDigits[c & 15];
-  }
-  return out;
-}
 
 std::string Beside(const char* variable, const std::string& relative) {
   if (const char* path = std::getenv(variable); path != nullptr) return path;
@@ -46,7 +37,7 @@ Result<security::SecurityConfig> MakeSecurity(
     const bootstrap::v1::Config& config) {
   security::SecurityConfig out;
   Result<security::ClusterKey> key =
-      security::ClusterKey::FromHex(Hex(config.cluster_key()));
+      security::ClusterKey::FromHex(ToHex(config.cluster_key()));
   if (!key.ok()) return key.status();
   out.key = *key;
   if (config.security() == "files") {

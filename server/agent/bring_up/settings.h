@@ -4,15 +4,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
 #include "server/security/credentials.h"
 
 namespace canopy::agent {
-
-std::string Hex(std::string_view bytes);
 
 // A file beside the agent's own program, or where the variable says.
 std::string Beside(const char* variable, const std::string& relative);

@@ -10,11 +10,6 @@
 namespace canopy::agent {
 namespace {
 
-TEST(SettingsTest, HexKeepsEveryByte) {
-  EXPECT_EQ(Hex(std::string("\x00\x0f\xa0\xff", 4)), "000fa0ff");
-  EXPECT_EQ(Hex(""), "");
-}
-
 TEST(SettingsTest, OthersWaitForTwoFifthsOfTheLossTimeout) {
   bootstrap::v1::Config config;
   EXPECT_EQ(LossMs(config), 5000u);

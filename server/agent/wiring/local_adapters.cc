@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/hex.h"
 #include "common/posix/host_name.h"
 #include "common/posix/private_dir.h"
 #include "server/agent/bring_up/log.h"
@@ -22,7 +23,7 @@ constexpr char kClientSocket[] = "/clients.sock";
 constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
 
 ProcId ServerOf(const bootstrap::v1::Config& config) {
-  return {"canopy-agent-" + Hex(config.overlay_id()).substr(0, 8),
+  return {"canopy-agent-" + ToHex(config.overlay_id()).substr(0, 8),
           config.self()};
 }
 
@@ -43,7 +44,7 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
       cleanup_([](const std::string&) { return geteuid(); }),
       host_(sink) {
   const Result<security::ClusterKey> key =
-      security::ClusterKey::FromHex(Hex(config_.cluster_key()));
+      security::ClusterKey::FromHex(ToHex(config_.cluster_key()));
   if (key.ok()) key_ = *key;
   MakeProcesses(open_files);
   MakeDatastore();
@@ -208,7 +209,7 @@ std::string LocalAdapters::Token(const ProcId& proc) const {
   if (!key_) return local::MakeToken();
   const std::string text = "client " + std::to_string(config_.self()) + " " +
                            std::to_string(proc.rank) + " " + proc.nspace;
-  return Hex(key_->Hmac(text).substr(0, 16));
+  return ToHex(key_->Hmac(text).substr(0, 16));
 }
 
 Status LocalAdapters::Listen(UniqueFd openpmix_listener) {

@@ -25,8 +25,9 @@ struct HostCall {
 };
 
 // Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED without an agent, or from one
-// that is too old. In a server's own process its host is asked; in the thread in
-// which that would answer it is PMIX_ERR_WOULD_BLOCK. `results` are the host's, empty where it gives none.
+// that is too old. In a server's own process its host is asked; in the thread
+// in which that would answer it is PMIX_ERR_WOULD_BLOCK. `results` are the
+// host's, empty where it gives none.
 int CallHost(Session& session, const HostCall& call, InfoList* results);
 
 // Without an error `done` is called once, on the progress thread.

@@ -22,8 +22,9 @@ struct SpawnRequest {
 // PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_JOB_NO_EXE_SPECIFIED for an
 // application without a command, PMIX_ERR_UNREACH without an agent, else the
 // agents' status. In a server's own process its host is asked: that one's
-// status, or PMIX_ERR_WOULD_BLOCK in the thread in which it would answer. `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of the
-// job, or "" when there is none; null: the caller does not want it.
+// status, or PMIX_ERR_WOULD_BLOCK in the thread in which it would answer.
+// `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of the job, or "" when
+// there is none; null: the caller does not want it.
 int SpawnJob(Session& session, const SpawnRequest& request, char* nspace);
 
 // `cbfunc` must not be null. It runs on the progress thread unless an error is

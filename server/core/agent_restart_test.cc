@@ -128,8 +128,7 @@ TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
   step(core, LocalStarted{"job", 1, 0, ""});
   step(core, LocalExits{"job", {{0, 9}}});
   step(core, ClientConnected{1, {"job", 0}});
-  const Bytes data =
-      Persisting(Persistence::kProc).Text("key", "value").Take();
+  const Bytes data = Persisting(Persistence::kProc).Text("key", "value").Take();
   const auto replies = All<ReplyClient>(step(core, PublishArrived{1, 5, data}));
   ASSERT_EQ(replies.size(), 1u);
   ASSERT_EQ(replies[0].status, kSuccess);

@@ -1,5 +1,5 @@
-// Who sees an input that an adapter has put before the core acts on it, and what
-// the core has found out that concerns whoever has observed so far.
+// Who sees an input that an adapter has put before the core acts on it, and
+// what the core has found out that concerns whoever has observed so far.
 #ifndef CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 #define CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 

@@ -34,8 +34,8 @@ static void Refused(char *program) {
   EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND, Spawn("/no/such/launcher", NULL, none));
   EXPECT(PMIX_ERR_JOB_WDIR_NOT_FOUND, Spawn(program, "/no/such/place", none));
   EXPECT(PMIX_ERR_JOB_FAILED_TO_LAUNCH, Spawn("/bin/true", NULL, none));
-  static const char *const refused[] = {
-      PMIX_FWD_STDOUT, PMIX_FORKEXEC_AGENT, PMIX_LAUNCHER_DAEMON};
+  static const char *const refused[] = {PMIX_FWD_STDOUT, PMIX_FORKEXEC_AGENT,
+                                        PMIX_LAUNCHER_DAEMON};
   for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
     EXPECT(PMIX_ERR_NOT_SUPPORTED, Spawn(program, NULL, Flag(refused[i])));
   }

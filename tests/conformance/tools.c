@@ -476,8 +476,9 @@ static void OnAlert(size_t id, pmix_status_t status, const pmix_proc_t *source,
 // Of the tool itself, which does not beat.
 static void Monitored(void) {
   pmix_status_t code = PMIX_MONITOR_HEARTBEAT_ALERT;
-  CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, OnAlert, NULL, NULL) >= 0,
-        "no handler");
+  CHECK(
+      PMIx_Register_event_handler(&code, 1, NULL, 0, OnAlert, NULL, NULL) >= 0,
+      "no handler");
   const Directives what = Flag(PMIX_MONITOR_HEARTBEAT);
   Directives often = {.count = 0};
   AddU32(&often, PMIX_MONITOR_HEARTBEAT_TIME, 1);
@@ -491,9 +492,8 @@ static void Monitored(void) {
   AddText(&end, PMIX_MONITOR_CANCEL, "beat");
   OK(PMIx_Process_monitor(end.info, PMIX_SUCCESS, NULL, 0, &results,
                           &nresults));
-  EXPECT(PMIX_ERR_NOT_FOUND,
-         PMIx_Process_monitor(end.info, PMIX_SUCCESS, NULL, 0, &results,
-                              &nresults));
+  EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Process_monitor(end.info, PMIX_SUCCESS, NULL,
+                                                  0, &results, &nresults));
 }
 
 // A tool hears of the end of a job that it ends.

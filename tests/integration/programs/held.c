@@ -6,7 +6,8 @@ static void on_alert(size_t id, pmix_status_t code, const pmix_proc_t *source,
                      pmix_info_t info[], size_t ninfo, pmix_info_t results[],
                      size_t nresults, pmix_event_notification_cbfunc_fn_t next,
                      void *next_data) {
-  (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+  (void)id, (void)source, (void)info, (void)ninfo, (void)results,
+      (void)nresults;
   printf("alert\n");
   fflush(stdout);
   next(code, NULL, 0, NULL, NULL, next_data);

@@ -278,16 +278,16 @@ static void streams(void) {
   char text[] = "hello";
   pmix_byte_object_t bytes = {text, sizeof text - 1};
   if (self.rank < 2) {
-    CHECK_OK(outcome_of(
-        PMIx_IOF_push(&first, 1, &bytes, NULL, 0, on_done, NULL)));
+    CHECK_OK(
+        outcome_of(PMIx_IOF_push(&first, 1, &bytes, NULL, 0, on_done, NULL)));
   }
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
   char state[64];
   snprintf(state, sizeof state, "1 codes, %u pulls, hello typed", size / 2);
   state_becomes(state);
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
-  CHECK_OK(outcome_of(
-      PMIx_IOF_deregister((size_t)handle, NULL, 0, on_done, NULL)));
+  CHECK_OK(
+      outcome_of(PMIx_IOF_deregister((size_t)handle, NULL, 0, on_done, NULL)));
   CHECK_OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
   snprintf(state, sizeof state, "0 codes, %u pulls, hello typed", size / 2 - 1);

@@ -33,6 +33,9 @@ def hidden_shared_library(
             # The toolchain names libstdc++ itself, so -static-libstdc++ would
             # not do: this copy is found first and nothing is left for that one.
             "-Wl,-Bstatic,-lstdc++,-Bdynamic",
+            # What the compiler refers to weakly for functions without a body is
+            # in it, and need not be looked for in every program.
+            "-Wl,-u,__cxa_pure_virtual",
             "-Wl,--as-needed",
         ] + linkopts + select({
             "//build:debug": [],

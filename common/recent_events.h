@@ -7,9 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <set>
+#include <map>
 
 #include "common/ids.h"
+#include "common/number_runs.h"
 
 namespace canopy {
 
@@ -29,20 +30,34 @@ class RecentEvents {
  public:
   // `limit`: how many are known, above 0; the oldest are forgotten first.
   explicit RecentEvents(size_t limit) : limit_(limit) {}
+  RecentEvents(RecentEvents&&) = default;
+  RecentEvents& operator=(RecentEvents&&) = default;
 
   // False when it is known already.
   bool Note(const EventId& id);
-  bool Knows(const EventId& id) const { return ids_.contains(id); }
-  // Oldest first. Valid until the next call of Note.
+  bool Knows(const EventId& id) const;
+  // Oldest first.
   template <typename Visit>
   void ForEach(Visit visit) const {
-    for (const EventId& id : order_) visit(id);
+    for (const Known& one : order_) {
+      visit(EventId{one.raiser->first, one.number});
+    }
   }
 
  private:
+  // Their numbers ascend, so that one of the many is found, and a new one told
+  // from them, without touching memory for each.
+  using Raisers = std::map<ProcId, NumberRuns>;
+  struct Known {
+    Raisers::iterator raiser;
+    uint64_t number;
+  };
+
+  void ForgetOldest();
+
   size_t limit_;
-  std::set<EventId> ids_;
-  std::deque<EventId> order_;
+  Raisers raisers_;
+  std::deque<Known> order_;
 };
 
 }  // namespace canopy

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Lists the functions that an agent executes for each operation of processes:
-fences, direct modex, publishing, events and groups over four emulated nodes.
+fences, direct modex, publishing, events and groups over four emulated nodes; or
+those that the library executes in a process for what it does there.
 
-The linker puts them side by side (server/agent/link_order.txt), so that they
-share pages: where every message meets a CPU that other processes have used,
-an agent waits for the translation of each page it touches.
+The linker puts them side by side (server/agent/link_order.txt and
+client/abi/link_order.txt), so that they share pages: where every message meets a
+CPU that other processes have used, an agent and a process wait for the translation
+of each page they touch.
 
 Usage: record.py PREFIX > server/agent/link_order.txt
+       record.py --library PREFIX > client/abi/link_order.txt
 PREFIX is an installed Canopy. Needs valgrind.
 """
+import argparse
 import collections
 import os
 import re
@@ -26,20 +30,37 @@ import launchers  # noqa: E402
 NODES = 4
 COUNT = 200
 # Programs of the comparison, their arguments, and operations of each.
-PROGRAMS = [("fence", ["none", str(COUNT)], COUNT),
+MESSAGES = [("fence", ["none", str(COUNT)], COUNT),
             ("fence", ["collect", str(COUNT)], COUNT),
             ("dmodex", [str(COUNT)], COUNT),
             ("publish", [str(COUNT)], COUNT),
             ("event", [str(COUNT)], COUNT),
             ("group", [str(COUNT)], COUNT)]
-HEAD = """\
+CALLS = [("get", [], COUNT),
+         ("fence", ["none", str(COUNT)], COUNT),
+         ("fence", ["collect", str(COUNT)], COUNT),
+         ("event", [str(COUNT)], COUNT),
+         ("publish", [str(COUNT)], COUNT),
+         ("init", [], 1)]
+AGENT = """\
 # Functions of the paths that each fence, get, publish, event and group takes
 # through an agent, by how they are called: first what most of them share. Their
 # sections stand side by side in canopyd (benchmarks/link_order/record.py).
 # A pattern that matches nothing does no harm.
 """
+LIBRARY = """\
+# Functions of the paths that PMIx_Init and each get, fence, event and lookup
+# take in a process, by how they are called: first what most of them share. Their
+# sections stand side by side in the library (benchmarks/link_order/record.py).
+# A pattern that matches nothing does no harm.
+"""
 # Longer names are cut: what follows is their arguments.
 MAX_NAME = 100
+
+
+def valgrind(work):
+    return ["valgrind", "--tool=callgrind", "--demangle=no",
+            f"--callgrind-out-file={work}/calls.%p", "--log-file=/dev/null"]
 
 
 def wrap(prefix, work):
@@ -53,8 +74,7 @@ def wrap(prefix, work):
         # as an agent makes them.
         script.write(f"""#!/bin/sh
 ulimit -f 524288
-exec valgrind --tool=callgrind --demangle=no --callgrind-out-file={work}/calls.%p \\
-  --log-file=/dev/null {agent}.real "$@"
+exec {" ".join(valgrind(work))} {agent}.real "$@"
 """)
     os.chmod(agent, 0o755)
     return wrapped
@@ -76,14 +96,14 @@ def calls_of(path):
     return calls
 
 
-def run(prefix, program, arguments, nodes):
+def run(prefix, command, nodes):
     with launchers.Canopy(prefix, [], nodes) as canopy:
-        subprocess.run(canopy.command(2 * NODES, [program] + arguments),
+        subprocess.run(canopy.command(2 * NODES, command),
                        check=True, stdout=subprocess.DEVNULL, timeout=300)
 
 
-def ended(work):
-    """The agents' files, once all are whole."""
+def ended(work, count):
+    """Their files, once all are whole."""
     for _ in range(300):
         files = [os.path.join(work, f) for f in os.listdir(work)
                  if f.startswith("calls.")]
@@ -92,27 +112,38 @@ def ended(work):
             with open(file, encoding="utf-8", errors="replace") as text:
                 if re.search(r"^totals: ", text.read(), re.MULTILINE):
                     whole.append(file)
-        if len(whole) >= NODES and len(whole) == len(files):
+        if len(whole) >= count and len(whole) == len(files):
             return files
         time.sleep(0.2)
-    raise RuntimeError("agents under valgrind have not ended")
+    raise RuntimeError("processes under valgrind have not ended")
 
 
-def hot_functions(prefix, work):
+def build(prefix, work, name):
+    program = os.path.join(work, name)
+    source = os.path.join(COMPARE, "programs", name + ".c")
+    subprocess.run(["gcc", "-std=gnu11", "-O2", "-o", program, source,
+                    f"-I{prefix}/include", f"-L{prefix}/lib",
+                    f"-Wl,-rpath,{prefix}/lib", "-lpmix"], check=True)
+    return program
+
+
+def record(prefix, work, nodes, library):
+    """For each program the most calls of each function, and its operations."""
+    wrapped = prefix if library else wrap(prefix, work)
+    for name, arguments, operations in CALLS if library else MESSAGES:
+        command = [build(prefix, work, name)] + arguments
+        run(wrapped, valgrind(work) + command if library else command, nodes)
+        calls = collections.Counter()
+        for file in ended(work, 2 * NODES if library else NODES):
+            calls |= calls_of(file)
+            os.remove(file)
+        yield calls, operations
+
+
+def hot_functions(prefix, work, library):
     uses, most = collections.Counter(), collections.Counter()
-    wrapped = wrap(prefix, work)
     with launchers.Nodes(NODES) as nodes:
-        for name, arguments, operations in PROGRAMS:
-            program = os.path.join(work, name)
-            source = os.path.join(COMPARE, "programs", name + ".c")
-            subprocess.run(["gcc", "-O2", "-o", program, source,
-                            f"-I{prefix}/include", f"-L{prefix}/lib",
-                            f"-Wl,-rpath,{prefix}/lib", "-lpmix"], check=True)
-            run(wrapped, program, arguments, nodes)
-            calls = collections.Counter()
-            for file in ended(work):
-                calls |= calls_of(file)
-                os.remove(file)
+        for calls, operations in record(prefix, work, nodes, library):
             for function, count in calls.items():
                 if count >= operations / 2:
                     uses[function] += 1
@@ -123,17 +154,30 @@ def hot_functions(prefix, work):
 def is_ours(function):
     # The libraries' have no sections of their own, and what visits a variant
     # has the same first hundred letters for all kinds.
-    return (function.startswith("_Z") and "6canopy" in function
-            and not function.startswith("_ZNSt8__detail9__variant"))
+    return (function.startswith("PMIx_") or
+            (function.startswith("_Z") and "6canopy" in function
+             and not function.startswith("_ZNSt8__detail9__variant")))
+
+
+def pattern(function):
+    """Constructors and destructors have sections by another of their names."""
+    name = re.sub("([CD])[12](?=[EI])", r"\1?", function)
+    return f".text.{name[:MAX_NAME]}*"
 
 
 def main():
-    prefix = os.path.abspath(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--library", action="store_true",
+                        help="what processes execute, in place of agents")
+    parser.add_argument("prefix", help="an installed Canopy")
+    args = parser.parse_args()
+    prefix = os.path.abspath(args.prefix)
     with tempfile.TemporaryDirectory(prefix="link-order-") as work:
         patterns = dict.fromkeys(
-            f".text.{f[:MAX_NAME]}*" for f in hot_functions(prefix, work)
-            if is_ours(f))
-    sys.stdout.write(HEAD + "".join(p + "\n" for p in patterns))
+            pattern(f)
+            for f in hot_functions(prefix, work, args.library) if is_ours(f))
+    sys.stdout.write((LIBRARY if args.library else AGENT) +
+                     "".join(p + "\n" for p in patterns))
 
 
 if __name__ == "__main__":

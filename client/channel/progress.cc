@@ -17,7 +17,8 @@ namespace {
 
 // Others are the names of watched descriptors.
 constexpr uint32_t kWakeTag = 0;
-constexpr int kEventsAtOnce = 8;
+// Few programs have more than one server.
+constexpr int kEventsAtOnce = 2;
 
 void Control(int epoll, int op, int fd, uint32_t tag, uint32_t events) {
   epoll_event event = {};

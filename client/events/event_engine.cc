@@ -68,8 +68,10 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Call(const ChainPtr& chain);
   void Advance(const ChainPtr& chain, pmix_status_t status,
                const pmix_info_t* results, size_t nresults);
-  void PostObserveLocked(std::shared_ptr<const Event> event,
-                         std::optional<InfoList> results) CANOPY_REQUIRES(mu_);
+  bool IsObservedLocked(const Event& event) const CANOPY_REQUIRES(mu_);
+  // `results`: of its handlers, when they are through; else null.
+  void PostObserveLocked(const std::shared_ptr<const Event>& event,
+                         const InfoList* results) CANOPY_REQUIRES(mu_);
   void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);
   static void PlaceNextToNamed(std::vector<HandlerPtr>* handlers);
 
@@ -250,7 +252,7 @@ void EventEngine::State::Raise(std::shared_ptr<const Event> event) {
     return;
   }
   const MutexLock lock(mu_);
-  PostObserveLocked(event, std::nullopt);
+  PostObserveLocked(event, nullptr);
   std::vector<HandlerPtr> wanting;
   bool missed = false;
   for (const HandlerPtr& handler : handlers_) {
@@ -267,7 +269,8 @@ void EventEngine::State::Raise(std::shared_ptr<const Event> event) {
     StartLocked(std::move(event), std::move(wanting));
     return;
   }
-  PostObserveLocked(event, InfoList());
+  const InfoList none;
+  PostObserveLocked(event, &none);
   if (!missed && event->cacheable) {
     cache_.push_back(std::move(event));
     if (cache_.size() > kMaxCached) cache_.pop_front();
@@ -280,11 +283,16 @@ void EventEngine::State::Observe(WantsCode wants, See see) {
   observer_ = std::make_shared<const See>(std::move(see));
 }
 
-void EventEngine::State::PostObserveLocked(std::shared_ptr<const Event> event,
-                                           std::optional<InfoList> results) {
-  if (observer_ == nullptr || !executor_ || !observes_(event->status)) return;
-  executor_([see = observer_, event = std::move(event),
-             results = std::move(results)] {
+bool EventEngine::State::IsObservedLocked(const Event& event) const {
+  return observer_ != nullptr && executor_ && observes_(event.status);
+}
+
+void EventEngine::State::PostObserveLocked(
+    const std::shared_ptr<const Event>& event, const InfoList* results) {
+  if (!IsObservedLocked(*event)) return;
+  std::optional<InfoList> copy;
+  if (results != nullptr) copy = *results;
+  executor_([see = observer_, event, results = std::move(copy)] {
     (*see)(*event, results ? &*results : nullptr);
   });
 }
@@ -317,7 +325,7 @@ void EventEngine::State::Step(const ChainPtr& chain) {
       break;
     }
     if (chain->current == nullptr) {
-      PostObserveLocked(chain->event, chain->results);
+      PostObserveLocked(chain->event, &chain->results);
     }
   }
   if (chain->current != nullptr) Call(chain);
@@ -363,13 +371,16 @@ void EventEngine::State::OnHandlerDone(pmix_status_t status,
 
 void EventEngine::State::Advance(const ChainPtr& chain, pmix_status_t status,
                                  const pmix_info_t* results, size_t nresults) {
+  const MutexLock lock(mu_);
+  const bool ends = status == PMIX_EVENT_ACTION_COMPLETE;
+  // Nobody reads the results.
+  if (ends && !IsObservedLocked(*chain->event)) return;
   chain->results.Add(chain->current->spec.name, Value::Status(status));
   for (size_t i = 0; results != nullptr && i < nresults; ++i) {
     chain->results.Append(results[i]);
   }
-  const MutexLock lock(mu_);
-  if (status != PMIX_EVENT_ACTION_COMPLETE) return PostStepLocked(chain);
-  PostObserveLocked(chain->event, chain->results);
+  if (!ends) return PostStepLocked(chain);
+  PostObserveLocked(chain->event, &chain->results);
 }
 
 EventEngine::EventEngine(const SourcePlaces* places, Executor executor,

@@ -120,13 +120,14 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
   CollectiveOptions options;
   int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
-  if (session.job_channel() == nullptr)
-    return FenceAlone(session, procs, nprocs);
   const bool whole_job = IsWholeJob(session, procs, nprocs);
   FenceCount count(whole_job ? &session.fences() : nullptr);
   if (count.only_one() && options.timeout_ms == 0) {
     const std::optional<int> end = FenceAtBarrier(session, options.collect);
     if (end) return *end;
+  }
+  if (session.job_channel() == nullptr) {
+    return FenceAlone(session, procs, nprocs);
   }
   std::string frame;
   rc = EncodeCollective(CollectiveOperation::kFence, {procs, nprocs},

@@ -235,7 +235,7 @@ void LocalEndpoint::Reply(const core::ReplyClient& reply) {
 void LocalEndpoint::Notify(const core::NotifyClient& event) {
   Connection* c = connections_.Find(event.client);
   if (c == nullptr || !c->serving()) return;
-  c->out.Append(MakeEvent(event));
+  c->out.Append(event_frames_.Of(event));
   connections_.MarkDirty(*c);
 }
 

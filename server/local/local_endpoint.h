@@ -24,6 +24,7 @@
 #include "server/endpoint/newcomer.h"
 #include "server/local/admission.h"
 #include "server/local/connection.h"
+#include "server/local/event_frames.h"
 #include "server/local/local_jobs.h"
 #include "server/local/local_options.h"
 #include "server/local/request_flow.h"
@@ -115,6 +116,7 @@ class LocalEndpoint : public ClientPort,
   LocalJobs jobs_;
   Admission admission_;
   RequestFlow requests_;
+  EventFrames event_frames_;
   endpoint::TableOf<Connection> connections_;
   std::optional<endpoint::Listener> listener_;
 };

@@ -1,0 +1,23 @@
+// The frames of events.
+#ifndef CANOPY_SERVER_LOCAL_EVENT_FRAMES_H_
+#define CANOPY_SERVER_LOCAL_EVENT_FRAMES_H_
+
+#include "common/bytes.h"
+#include "server/core/step/client_actions.h"
+
+namespace canopy::local {
+
+// An event goes to many processes in turn, and its frame is the same for each:
+// it is made once, and shared by the queues that it waits in. Not synchronised.
+class EventFrames {
+ public:
+  Bytes Of(const core::NotifyClient& event);
+
+ private:
+  core::NotifyClient last_;
+  Bytes frame_;  // of the last; empty: there is none
+};
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_EVENT_FRAMES_H_

@@ -55,7 +55,7 @@ class LedgerTest : public ::testing::Test {
     EXPECT_TRUE(reader.ok()) << reader.status().message();
     return reader.ok() ? *std::move(reader) : nullptr;
   }
-  ConnectionLogState::Connection Kept() {
+  ConnectionLogState::Connection& Kept() {
     reader_ = Read();
     return reader_->state().connections.at(kClient);
   }
@@ -72,7 +72,7 @@ class LedgerTest : public ::testing::Test {
 TEST_F(LedgerTest, WhatPassedIsThereForAnother) {
   Receive(Request(101, "first") + Request(102, "second") + "rest");
   Answer(101, "answer");
-  const ConnectionLogState::Connection c = Kept();
+  const ConnectionLogState::Connection& c = Kept();
   EXPECT_EQ(c.rank, kRank);
   EXPECT_EQ(c.opening.version, "4.2.2");
   EXPECT_EQ(c.received, received_);
@@ -88,7 +88,7 @@ TEST_F(LedgerTest, WhatPassedIsThereForAnother) {
 TEST_F(LedgerTest, MessagesComeInPieces) {
   const std::string message = Request(101, std::string(100, 'p'));
   for (const char byte : message) Receive(std::string(1, byte));
-  const ConnectionLogState::Connection c = Kept();
+  const ConnectionLogState::Connection& c = Kept();
   EXPECT_TRUE(c.input.empty());
   ASSERT_EQ(c.requests.size(), 1u);
   EXPECT_EQ(c.requests[0].payload, std::string(100, 'p'));
@@ -97,7 +97,7 @@ TEST_F(LedgerTest, MessagesComeInPieces) {
 TEST_F(LedgerTest, ALongAnswerIsMadeAgainFromItsRequest) {
   Receive(Request(101, "get"));
   Add(RecordKind::kAnswered, 101, 0, 100000);
-  const ConnectionLogState::Connection c = Kept();
+  const ConnectionLogState::Connection& c = Kept();
   EXPECT_TRUE(c.requests.empty());
   ASSERT_EQ(c.answers.size(), 1u);
   EXPECT_EQ(c.answers[0].payload, "get");
@@ -158,7 +158,7 @@ TEST_F(LedgerTest, MuchThatIsNotOverIsKeptAndWhatWasReadStays) {
     ASSERT_EQ(std::memcmp(room.data, part.data(), part.size()), 0) << i;
   }
   EXPECT_GT(moves_, 1);
-  const ConnectionLogState::Connection c = Kept();
+  const ConnectionLogState::Connection& c = Kept();
   EXPECT_EQ(c.input.size(), received_);
   ASSERT_EQ(c.answers.size(), 40u);
   EXPECT_EQ(c.answers[39].bytes, event);
@@ -172,7 +172,7 @@ TEST_F(LedgerTest, BytesNotSentAreKept) {
   Receive(Request(101, "get"));
   Add(RecordKind::kAnswered, 101, 0, 100);
   Add(RecordKind::kUnsent, 0, 0, 40, std::string(60, 'u'));
-  ConnectionLogState::Connection c = Kept();
+  ConnectionLogState::Connection& c = Kept();
   EXPECT_EQ(c.unsent_at, 40u);
   EXPECT_EQ(c.unsent, std::string(60, 'u'));
   ConnectionLogState state;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <string>
 
@@ -166,6 +167,57 @@ TEST_F(HostTest, HasNoFunctionToSpawnWith) {
   app.maxprocs = 1;
   pmix_nspace_t nspace;
   EXPECT_EQ(PMIx_Spawn(nullptr, 0, &app, 1, nspace), PMIX_ERR_NOT_SUPPORTED);
+}
+
+std::promise<void>* g_reached = nullptr;  // a function that never answers
+
+pmix_status_t NeverStart(const pmix_proc_t*, const pmix_info_t[], size_t,
+                         const pmix_app_t[], size_t, pmix_spawn_cbfunc_t,
+                         void*) {
+  g_reached->set_value();
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t NeverControl(const pmix_proc_t*, const pmix_proc_t[], size_t,
+                           const pmix_info_t[], size_t, pmix_info_cbfunc_t,
+                           void*) {
+  g_reached->set_value();
+  return PMIX_SUCCESS;
+}
+
+// What `call` returns when the host's server ends while it waits.
+int EndedBy(const std::function<int()>& call) {
+  pmix_server_module_t module = {};
+  module.spawn = NeverStart;
+  module.job_control = NeverControl;
+  EXPECT_EQ(PMIx_server_init(&module, nullptr, 0), PMIX_SUCCESS);
+  std::promise<void> reached;
+  g_reached = &reached;
+  auto status = std::async(std::launch::async, call);
+  reached.get_future().get();
+  EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+  return status.get();
+}
+
+TEST(Host, ItsEndAnswersItsOwnCalls) {
+  EXPECT_EQ(EndedBy([] {
+              char command[] = "child";
+              pmix_app_t app = {};
+              app.cmd = command;
+              app.maxprocs = 1;
+              pmix_nspace_t nspace;
+              return PMIx_Spawn(nullptr, 0, &app, 1, nspace);
+            }),
+            PMIX_ERR_LOST_CONNECTION);
+  EXPECT_EQ(EndedBy([] {
+              const InfoList pause{{PMIX_JOB_CTRL_PAUSE, Value::Bool(true)}};
+              const pmix_proc_t job = ToC({kJob, 0});
+              pmix_info_t* results = nullptr;
+              size_t count = 0;
+              return PMIx_Job_control(&job, 1, pause.data(), 1, &results,
+                                      &count);
+            }),
+            PMIX_ERR_LOST_CONNECTION);
 }
 
 std::string* g_asked = nullptr;  // of the host's functions, in order

@@ -139,11 +139,39 @@ int Distribute(const Notification& event, pmix_op_cbfunc_t cbfunc,
   return PMIX_SUCCESS;
 }
 
+// Answers whoever waits for the host when nobody else does any more: the server
+// has ended before the host has answered.
+class Answerer {
+ public:
+  using Done = std::function<void(int status, const std::string& results)>;
+  explicit Answerer(Done done) : done_(std::move(done)) {}
+  ~Answerer() {
+    if (done_) done_(PMIX_ERR_LOST_CONNECTION, "");
+  }
+  Answerer(const Answerer&) = delete;
+  Answerer& operator=(const Answerer&) = delete;
+
+  void Answer(int status, const std::string& results) {
+    if (const Done done = std::exchange(done_, nullptr)) done(status, results);
+  }
+
+ private:
+  Done done_;
+};
+
+// Once, whatever becomes of the server.
+Answerer::Done Always(Answerer::Done done) {
+  const auto answerer = std::make_shared<Answerer>(std::move(done));
+  return [answerer](int status, const std::string& results) {
+    answerer->Answer(status, results);
+  };
+}
+
 int Spawn(std::string call, bool waits, Session::Spawned done) {
   const ServerCall server;
   if (!server) return PMIX_ERR_INIT;
   if (waits && server->InThread()) return PMIX_ERR_WOULD_BLOCK;
-  server->Spawn(Bytes(std::move(call)), std::move(done));
+  server->Spawn(Bytes(std::move(call)), Always(std::move(done)));
   return PMIX_SUCCESS;
 }
 
@@ -156,7 +184,7 @@ int CallHost(HostOp op, std::vector<ProcId> targets, std::string call,
   ask.op = op;
   ask.targets = std::move(targets);
   ask.call = Bytes(std::move(call));
-  server->CallHost(std::move(ask), std::move(done));
+  server->CallHost(std::move(ask), Always(std::move(done)));
   return PMIX_SUCCESS;
 }
 

@@ -82,10 +82,11 @@ void Upcalls::Call(std::shared_ptr<const void> arguments,
   void* cbdata = nullptr;
   {
     const MutexLock lock(mutex_);
+    if (loop_ == nullptr) return;
     const uintptr_t number = next_++;
     cbdata = reinterpret_cast<void*>(number);
     pending_[number] = {std::move(arguments), std::move(done)};
-    if (timeout_ms > 0 && loop_ != nullptr) {
+    if (timeout_ms > 0) {
       loop_->AddTimer(int64_t{timeout_ms} * kNsPerMs,
                       [this, number] { Expire(number); });
     }

@@ -54,8 +54,9 @@ class Upcalls {
 
   // Calls `function(cbdata)`, which calls one of the host's. `arguments` stay
   // until the host has answered. `done` runs once on the loop thread in a later
-  // round, or never when the server ends before. With a time limit (0: none) it
-  // gets kErrTimeout then, and the arguments stay for the host. Loop thread.
+  // round, or never when the server ends before: then it is destroyed, and
+  // after the end the host is not called. With a time limit (0: none) it gets
+  // kErrTimeout then, and the arguments stay for the host. Loop thread.
   void Call(std::shared_ptr<const void> arguments,
             const std::function<pmix_status_t(void* cbdata)>& function,
             Done done, uint32_t timeout_ms = 0);

@@ -50,6 +50,27 @@ TEST_F(UpcallsTest, IsAnsweredLaterInARoundOfTheLoop) {
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_TIMEOUT});
 }
 
+// Nobody would take its answer.
+TEST_F(UpcallsTest, AfterTheEndTheHostIsNotCalled) {
+  upcalls().Close();
+  bool called = false;
+  Call(PMIX_OPERATION_SUCCEEDED, [&](void*) { called = true; });
+  loop_.RunOnce(0);
+  EXPECT_FALSE(called);
+  EXPECT_TRUE(answers_.empty());
+}
+
+// Whoever waits is told by the end of its callback.
+TEST_F(UpcallsTest, TheEndFreesWhatHasNotBeenAnswered) {
+  const auto waits = std::make_shared<int>(0);
+  upcalls().Call(
+      nullptr, [](void*) { return static_cast<pmix_status_t>(PMIX_SUCCESS); },
+      [waits](const HostAnswer&) { ADD_FAILURE(); });
+  EXPECT_EQ(waits.use_count(), 2);
+  upcalls().Close();
+  EXPECT_EQ(waits.use_count(), 1);
+}
+
 TEST_F(UpcallsTest, DoneAtOnceIsASuccess) {
   Call(PMIX_OPERATION_SUCCEEDED);
   loop_.RunOnce(0);

@@ -22,9 +22,13 @@ std::string MakeBlob(std::string_view records);
 // alone.
 std::string MakeOutside(const std::vector<std::string>& keys);
 
+// In place of what a node would bring to a collective that has failed there.
+std::string MakeFailure(int status);
+
 // The records of each node, of blobs that were joined; the pieces share the
-// owner of `joined`. `outside`, unless null, gets the keys of MakeOutside.
-// kErrUnpackFailure: they are no blobs of a server that this one understands.
+// owner of `joined`. `outside`, unless null, gets the keys of MakeOutside. The
+// status of MakeFailure, where a node has failed. kErrUnpackFailure: they are
+// no blobs of a server that this one understands.
 Result<std::vector<Bytes>> SplitBlobs(
     const Bytes& joined, std::vector<std::string>* outside = nullptr);
 

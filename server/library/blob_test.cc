@@ -28,6 +28,16 @@ TEST(Blob, NeverEmpty) {
             std::vector<std::string>{""});
 }
 
+TEST(Blob, AFailureOfOneNodeIsThatOfAll) {
+  const std::string good = MakeBlob("records");
+  const std::string failed = MakeFailure(kErrTimeout);
+  EXPECT_EQ(SplitBlobs(Bytes(good + failed)).code(), kErrTimeout);
+  EXPECT_EQ(SplitBlobs(Bytes(failed + good)).code(), kErrTimeout);
+  EXPECT_EQ(SplitBlobs(Bytes(MakeFailure(kSuccess))).code(), kErrUnpackFailure);
+  EXPECT_EQ(SplitBlobs(Bytes(failed.substr(0, failed.size() - 1))).code(),
+            kErrUnpackFailure);
+}
+
 TEST(Blob, EveryPartOfOneIsRefused) {
   const std::string whole = MakeBlob("records");
   for (size_t size = 1; size < whole.size(); ++size) {

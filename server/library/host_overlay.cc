@@ -51,6 +51,12 @@ std::string BlobOf(const core::CollectiveUp& up) {
   return MakeBlob({});
 }
 
+// How it went on this node.
+InfoList WithStatus(const core::CollectiveUp& up, InfoList infos) {
+  infos.Set(PMIX_LOCAL_COLLECTIVE_STATUS, Value::Status(up.status));
+  return infos;
+}
+
 InfoList InfosOf(const core::DmodexRequest& request) {
   InfoList infos;
   if (!request.key.empty()) {
@@ -117,9 +123,43 @@ void HostOverlay::Log(std::string text) const {
 
 void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
   if (dst != kHost) return;  // a question to another node's agent
-  // Who waits here is told; the host learns of the failure from whoever has
-  // failed.
-  if (up.status != kSuccess) return Release(up.id, up.status);
+  if (up.status == kSuccess) return AskHost(up);
+  // The other nodes wait for this one, unless it has brought its part before it
+  // failed; who waits here is told at once.
+  const bool brought = with_host_.erase(up.id) > 0;
+  if (!brought && up.status != core::kAlreadyReleased && IsHosts(up)) {
+    AskHost(up);
+  }
+  Release(up.id, up.status);
+}
+
+bool HostOverlay::IsHosts(const core::CollectiveUp& up) const {
+  switch (up.id.op) {
+    case core::CollectiveOp::kFence:
+      return p_.module->fence_nb != nullptr &&
+             (p_.host_has_all_fences || !p_.jobs->AreHere(up.id.participants));
+    case core::CollectiveOp::kConnect:
+      return p_.module->connect != nullptr;
+    case core::CollectiveOp::kDisconnect:
+      return p_.module->disconnect != nullptr;
+    case core::CollectiveOp::kGroupConstruct:
+    case core::CollectiveOp::kGroupDestruct:
+      return p_.module->group != nullptr && !groups_.IsOurs(up);
+  }
+  return false;
+}
+
+Upcalls::Done HostOverlay::Awaited(const core::CollectiveUp& up,
+                                   Upcalls::Done done) {
+  if (up.status != kSuccess) return [](const HostAnswer&) {};
+  with_host_.insert(up.id);
+  return [this, id = up.id, done = std::move(done)](HostAnswer answer) {
+    with_host_.erase(id);
+    done(std::move(answer));
+  };
+}
+
+void HostOverlay::AskHost(const core::CollectiveUp& up) {
   switch (up.id.op) {
     case core::CollectiveOp::kFence:
       return Fence(up);
@@ -144,19 +184,19 @@ void HostOverlay::Release(const core::CollectiveId& id, int status,
 }
 
 void HostOverlay::Fence(const core::CollectiveUp& up) {
-  const bool here = p_.jobs->AreHere(up.id.participants);
-  if (here && (!p_.host_has_all_fences || p_.module->fence_nb == nullptr)) {
-    return Release(up.id, kSuccess);
-  }
-  if (p_.module->fence_nb == nullptr) {
-    return Release(up.id, kErrNotSupported);
+  if (!IsHosts(up)) {
+    const bool here = p_.jobs->AreHere(up.id.participants);
+    return Release(up.id, here ? kSuccess : kErrNotSupported);
   }
   Arrivals::Asked asked = p_.arrivals->For(up.id);
-  const std::string blob = asked.collect ? BlobOf(up) : "";
-  char* data = asked.collect ? CopyForHost(blob) : nullptr;
-  if (asked.collect && data == nullptr) return Release(up.id, kErrNomem);
-  auto arguments = std::make_shared<const Arguments>(Arguments{
-      ToC(WithWholeJobs(up.id.participants)), std::move(asked.infos)});
+  const std::string blob = up.status != kSuccess ? MakeFailure(up.status)
+                           : asked.collect       ? BlobOf(up)
+                                                 : "";
+  char* data = blob.empty() ? nullptr : CopyForHost(blob);
+  if (!blob.empty() && data == nullptr) return Release(up.id, kErrNomem);
+  auto arguments = std::make_shared<const Arguments>(
+      Arguments{ToC(WithWholeJobs(up.id.participants)),
+                WithStatus(up, std::move(asked.infos))});
   p_.upcalls->Call(
       arguments,
       [&](void* cbdata) {
@@ -165,13 +205,13 @@ void HostOverlay::Fence(const core::CollectiveUp& up) {
             arguments->infos.data(), arguments->infos.size(), data, blob.size(),
             Upcalls::OnModex, cbdata);
       },
-      [this, id = up.id](HostAnswer answer) {
+      Awaited(up, [this, id = up.id](HostAnswer answer) {
         std::vector<core::NodeContribution> contributions;
         if (answer.status == kSuccess) {
           answer.status = SortByNode(answer.data, &contributions);
         }
         Release(id, answer.status, std::move(contributions));
-      });
+      }));
 }
 
 // Slurm's plug-in sends the first name as often as there are names: between its
@@ -217,8 +257,8 @@ void HostOverlay::Connect(const core::CollectiveUp& up) {
                             ? p_.module->connect
                             : p_.module->disconnect;
   if (function == nullptr) return Release(up.id, kErrNotSupported);
-  auto arguments = std::make_shared<const Arguments>(
-      Arguments{ToC(up.id.participants), p_.arrivals->For(up.id).infos});
+  auto arguments = std::make_shared<const Arguments>(Arguments{
+      ToC(up.id.participants), WithStatus(up, p_.arrivals->For(up.id).infos)});
   p_.upcalls->Call(
       arguments,
       [&](void* cbdata) {
@@ -226,9 +266,9 @@ void HostOverlay::Connect(const core::CollectiveUp& up) {
                         arguments->infos.data(), arguments->infos.size(),
                         Upcalls::OnOp, cbdata);
       },
-      [this, id = up.id](const HostAnswer& answer) {
+      Awaited(up, [this, id = up.id](const HostAnswer& answer) {
         Release(id, answer.status);
-      });
+      }));
 }
 
 void HostOverlay::Group(const core::CollectiveUp& up) {
@@ -239,7 +279,8 @@ void HostOverlay::Group(const core::CollectiveUp& up) {
                                                       : PMIX_GROUP_DESTRUCT;
   auto arguments = std::make_shared<Arguments>(Arguments{
       ToC(up.id.participants),
-      groups_.DirectivesOf(up, p_.arrivals->For(up.id).infos), up.id.name});
+      WithStatus(up, groups_.DirectivesOf(up, p_.arrivals->For(up.id).infos)),
+      up.id.name});
   p_.upcalls->Call(
       arguments,
       [&](void* cbdata) {
@@ -248,7 +289,9 @@ void HostOverlay::Group(const core::CollectiveUp& up) {
             arguments->procs.size(), arguments->infos.data(),
             arguments->infos.size(), Upcalls::OnInfos, cbdata);
       },
-      [this, up](const HostAnswer& answer) { FinishGroup(up, answer); });
+      Awaited(up, [this, up](const HostAnswer& answer) {
+        FinishGroup(up, answer);
+      }));
 }
 
 void HostOverlay::FinishGroup(const core::CollectiveUp& up,
@@ -394,6 +437,11 @@ void HostOverlay::OnCommit() {
 }
 
 void HostOverlay::DropJob(const std::string& nspace) {
+  std::erase_if(with_host_, [&](const core::CollectiveId& id) {
+    return std::ranges::any_of(id.participants, [&](const ProcId& proc) {
+      return proc.nspace == nspace;
+    });
+  });
   std::vector<Answer> answers;
   std::erase_if(requests_, [&](auto& entry) {
     if (entry.second.proc.nspace != nspace) return false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,12 @@ class HostOverlay : public OverlayPort {
   template <typename T>
   void On(NodeId, const T&) {}
 
+  // Whether the host takes part in it, and can.
+  bool IsHosts(const core::CollectiveUp& up) const;
+  void AskHost(const core::CollectiveUp& up);
+  // What becomes of the host's answer: nothing where processes here have had
+  // theirs, as it has failed here.
+  Upcalls::Done Awaited(const core::CollectiveUp& up, Upcalls::Done done);
   void Fence(const core::CollectiveUp& up);
   void Connect(const core::CollectiveUp& up);
   void Group(const core::CollectiveUp& up);
@@ -109,6 +116,8 @@ class HostOverlay : public OverlayPort {
 
   const Parts p_;
   HostedGroups groups_;
+  // The host has what this node brings, and has not answered.
+  std::set<core::CollectiveId> with_host_;
   std::map<uint64_t, Request> requests_;  // of the host
   uint64_t next_request_ = 1;
 };

@@ -110,12 +110,27 @@ class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
     return replies.empty() ? core::DmodexReply() : replies[0];
   }
 
+  // The host remembers the status of this node.
+  void Listen() {
+    module_.connect = [](const pmix_proc_t[], size_t, const pmix_info_t infos[],
+                         size_t ninfo, pmix_op_cbfunc_t done, void* cbdata) {
+      ++current->asked_;
+      current->told_ = InfoList::FromC(infos, ninfo)
+                           .FindInt(PMIX_LOCAL_COLLECTIVE_STATUS)
+                           .value_or(1);
+      if (!current->silent_) done(PMIX_SUCCESS, cbdata);
+      return static_cast<pmix_status_t>(PMIX_SUCCESS);
+    };
+  }
+
   FakeSink core_;
   Arrivals arrivals_;
   OutsideKeys outside_;
   std::vector<ProcId> awaited_;
   int64_t paused_ms_ = 0;
   int asked_ = 0;
+  int64_t told_ = 0;     // the status of this node
+  bool silent_ = false;  // the host never answers
   pmix_status_t brought_status_ = PMIX_SUCCESS;
   std::string brought_;
   HostOverlay overlay_{Parts()};
@@ -189,20 +204,52 @@ TEST_F(HostOverlayTest, AJobThatIsNamedAsAWholeHasOneName) {
   EXPECT_EQ(named, (std::vector<ProcId>{{"job", 1}, {"job", 3}}));
 }
 
-TEST_F(HostOverlayTest, AFailureHereIsNotTheHosts) {
-  module_.connect = [](const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
-                       pmix_op_cbfunc_t, void*) {
-    ADD_FAILURE();
-    return static_cast<pmix_status_t>(PMIX_ERROR);
-  };
+// Who waits here does not wait for its answer.
+TEST_F(HostOverlayTest, AFailureHereIsToldToTheHost) {
+  Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
   up.status = kErrTimeout;
   Send(up);
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(told_, kErrTimeout);
+  ASSERT_EQ(Got<core::CollectiveDown>().size(), 1u);
   EXPECT_EQ(Down().status, kErrTimeout);
   core_.inputs.clear();
   up.status = kSuccess;
   Send(up, kFirstOther);  // a question to another node
   EXPECT_TRUE(Got<core::CollectiveDown>().empty());
+  Send(up);
+  EXPECT_EQ(told_, kSuccess);
+  EXPECT_EQ(Down().status, kSuccess);
+}
+
+TEST_F(HostOverlayTest, WhatTheHostHasIsNotTakenBack) {
+  Listen();
+  silent_ = true;
+  core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
+  Send(up);
+  EXPECT_TRUE(Got<core::CollectiveDown>().empty());
+  up.status = kErrTimeout;
+  Send(up);
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(Down().status, kErrTimeout);
+}
+
+// A host that does not look at the status carries it all the same.
+TEST_F(HostOverlayTest, AFailureOfAFenceIsInItsData) {
+  static std::string brought;
+  module_.fence_nb = [](const pmix_proc_t[], size_t, const pmix_info_t[],
+                        size_t, char* data, size_t size, pmix_modex_cbfunc_t,
+                        void*) {
+    brought.assign(data, size);
+    std::free(data);
+    return static_cast<pmix_status_t>(PMIX_OPERATION_SUCCEEDED);
+  };
+  core::CollectiveUp up = Up(CollectiveOp::kFence, {{"job", kRankWildcard}});
+  up.status = kErrProcAborted;
+  Send(up);
+  EXPECT_EQ(Down().status, kErrProcAborted);
+  EXPECT_EQ(SplitBlobs(Bytes(brought)).code(), kErrProcAborted);
 }
 
 TEST_F(HostOverlayTest, AGroupIsTheHosts) {

@@ -93,6 +93,15 @@ def slots(place, kind):
              *(f"rank {rank} logs a line\n" for rank in range(RANKS))])
 
 
+def half(place, kind):
+    """Of two nodes: the end of a rank of one of them is known on the other."""
+    servers = place.program("two_servers", "ours", f"-Wl,-rpath,{place.lib}")
+    env = {"LD_LIBRARY_PATH": place.lib} if kind == "ours" else {}
+    out = place.bench.run(RANKS, place.program("half", kind), program=servers,
+                          env=env).expect().out
+    check(out.count("half ok") == RANKS - 1, out)
+
+
 # What a host does wrong, or leaves out, and with which ranks.
 ODD = {
     "answers-twice": ("ours", "openpmix"),  # from another thread, too
@@ -166,6 +175,8 @@ def run(bench):
              "C host: two of them",
              "C host: each of its functions, ranks with our library",
              "C host: each of its functions, ranks with OpenPMIx",
+             "C host: a rank of one node ends in a fence, ranks with our library",
+             "C host: a rank of one node ends in a fence, ranks with OpenPMIx",
              "C host: nothing in the environment is a launcher's",
              "C host: jobs of two users",
              *(f"C host: it {mode.replace('-', ' ')}, {kind}"
@@ -179,6 +190,7 @@ def run(bench):
               lambda: examples(place), lambda: aborts(place),
               lambda: dies(place), lambda: twice(place),
               lambda: slots(place, "ours"), lambda: slots(place, "openpmix"),
+              lambda: half(place, "ours"), lambda: half(place, "openpmix"),
               lambda: stranger(place), lambda: users(place),
               *(lambda mode=mode, kind=kind: odd(place, mode, kind)
                 for mode, kinds in ODD.items() for kind in kinds))

@@ -67,6 +67,7 @@ static void tell(int kind, int status, uint32_t tag, uint32_t rank,
 
 typedef struct {
   bool here, there;
+  pmix_status_t my_status, their_status; /* how it went on each node */
   char *mine, *theirs;
   size_t mine_size, theirs_size;
   pmix_modex_cbfunc_t modex_done;
@@ -91,20 +92,26 @@ static size_t unpack(char *data, size_t size, pmix_info_t *infos) {
   return count;
 }
 
+static pmix_status_t outcome(const round_t *round) {
+  return round->my_status != PMIX_SUCCESS ? round->my_status
+                                          : round->their_status;
+}
+
 static void finish_group(round_t *round) {
   static pmix_info_t infos[2 * kMaxInfos + 1];
   size_t count = unpack(round->mine, round->mine_size, infos);
   count += unpack(round->theirs, round->theirs_size, infos + count);
   size_t context = 4711;
   PMIX_INFO_LOAD(&infos[count], PMIX_GROUP_CONTEXT_ID, &context, PMIX_SIZE);
-  round->info_done(PMIX_SUCCESS, infos, count + 1, round->cbdata, NULL, NULL);
+  round->info_done(outcome(round), infos, count + 1, round->cbdata, NULL, NULL);
 }
 
+/* Of a fence, whether it went well is in the data, too. */
 static void finish(round_t *round) {
   if (!round->here || !round->there) return;
   if (round->info_done != NULL) return finish_group(round);
   if (round->op_done != NULL)
-    return round->op_done(PMIX_SUCCESS, round->cbdata);
+    return round->op_done(outcome(round), round->cbdata);
   const size_t size = round->mine_size + round->theirs_size;
   char *all = malloc(size + 1);
   memcpy(all, round->theirs, round->theirs_size);
@@ -114,12 +121,24 @@ static void finish(round_t *round) {
   round->modex_done(PMIX_SUCCESS, all, size, round->cbdata, free, all);
 }
 
-static pmix_status_t collect(int kind, char *data, size_t size,
-                             pmix_modex_cbfunc_t modex_done,
+/* Of this node; each call says it. */
+static pmix_status_t local_status(const pmix_info_t info[], size_t ninfo) {
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (strcmp(info[i].key, PMIX_LOCAL_COLLECTIVE_STATUS) == 0) {
+      return info[i].value.data.status;
+    }
+  }
+  check(PMIX_ERR_NOT_FOUND, "local status of a collective");
+  return PMIX_ERROR;
+}
+
+static pmix_status_t collect(int kind, pmix_status_t status, char *data,
+                             size_t size, pmix_modex_cbfunc_t modex_done,
                              pmix_op_cbfunc_t op_done,
                              pmix_info_cbfunc_t info_done, void *cbdata) {
   pthread_mutex_lock(&mutex);
   round_t *round = &rounds[kind][num_here[kind]++];
+  round->my_status = status;
   round->info_done = info_done;
   round->mine = data;
   round->mine_size = size;
@@ -127,7 +146,7 @@ static pmix_status_t collect(int kind, char *data, size_t size,
   round->op_done = op_done;
   round->cbdata = cbdata;
   pthread_mutex_unlock(&mutex);
-  tell(kind, 0, 0, 0, data, size);
+  tell(kind, status, 0, 0, data, size);
   /* Not before: the data go with the end. */
   pthread_mutex_lock(&mutex);
   round->here = true;
@@ -140,22 +159,25 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
                            const pmix_info_t info[], size_t ninfo, char *data,
                            size_t size, pmix_modex_cbfunc_t done,
                            void *cbdata) {
-  (void)procs, (void)nprocs, (void)info, (void)ninfo;
-  return collect(kFence, data, size, done, NULL, NULL, cbdata);
+  (void)procs, (void)nprocs;
+  return collect(kFence, local_status(info, ninfo), data, size, done, NULL,
+                 NULL, cbdata);
 }
 
 static pmix_status_t connect_procs(const pmix_proc_t procs[], size_t nprocs,
                                    const pmix_info_t info[], size_t ninfo,
                                    pmix_op_cbfunc_t done, void *cbdata) {
-  (void)procs, (void)nprocs, (void)info, (void)ninfo;
-  return collect(kConnect, NULL, 0, NULL, done, NULL, cbdata);
+  (void)procs, (void)nprocs;
+  return collect(kConnect, local_status(info, ninfo), NULL, 0, NULL, done, NULL,
+                 cbdata);
 }
 
 static pmix_status_t disconnect_procs(const pmix_proc_t procs[], size_t nprocs,
                                       const pmix_info_t info[], size_t ninfo,
                                       pmix_op_cbfunc_t done, void *cbdata) {
-  (void)procs, (void)nprocs, (void)info, (void)ninfo;
-  return collect(kDisconnect, NULL, 0, NULL, done, NULL, cbdata);
+  (void)procs, (void)nprocs;
+  return collect(kDisconnect, local_status(info, ninfo), NULL, 0, NULL, done,
+                 NULL, cbdata);
 }
 
 static pmix_status_t group(pmix_group_operation_t op, char name[],
@@ -176,7 +198,8 @@ static pmix_status_t group(pmix_group_operation_t op, char name[],
   char *data = NULL;
   size_t size = 0;
   PMIX_DATA_BUFFER_UNLOAD(&buffer, data, size);
-  return collect(kGroup, data, size, NULL, NULL, done, cbdata);
+  return collect(kGroup, local_status(info, ninfo), data, size, NULL, NULL,
+                 done, cbdata);
 }
 
 /* ---- Direct modex ---- */
@@ -230,6 +253,7 @@ static void hear(const header_t *header, char *data) {
   }
   pthread_mutex_lock(&mutex);
   round_t *round = &rounds[header->kind][num_there[header->kind]++];
+  round->their_status = header->status;
   round->theirs = data;
   round->theirs_size = header->size;
   round->there = true;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "common/ids.h"
 
@@ -16,6 +17,9 @@ struct Newcomer {
   bool is_tool = false;
   uint32_t uid = 0;  // of a tool
   uint32_t gid = 0;  // the same
+  // What a tool says to prove its user to a host that can tell; the user above
+  // is the kernel's word, with or without it. Empty: nothing.
+  std::string credential = {};
 };
 
 struct Verdict {

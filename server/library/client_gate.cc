@@ -13,6 +13,7 @@
 #include "common/status.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/endpoint/tool_registry.h"
 
 namespace canopy::library {
 namespace {
@@ -31,6 +32,14 @@ struct NewcomerArguments {
 bool MayGoOn(pmix_status_t status) {
   return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED ||
          status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_NOT_IMPLEMENTED;
+}
+
+// What it brings, which nobody here has checked unless it is of the form below;
+// else the kernel's word, in the form that OpenPMIx calls "native".
+std::string CredentialOf(const endpoint::Newcomer& tool) {
+  if (!tool.credential.empty()) return tool.credential;
+  const uint32_t ids[] = {tool.uid, tool.gid};
+  return std::string(reinterpret_cast<const char*>(ids), sizeof ids);
 }
 
 struct AbortArguments {
@@ -142,8 +151,13 @@ void ClientGate::AskAboutTool(const endpoint::Newcomer& tool,
       p_.module->tool_connected == nullptr) {
     return done({kErrNotSupported, {}});
   }
+  if (tools_asked_about_ >= endpoint::kMaxTools) {
+    return done({kErrResourceBusy, {}});
+  }
+  ++tools_asked_about_;
   const auto a = std::make_shared<NewcomerArguments>();
   AddUser({tool.proc, tool.uid, tool.gid, true}, &a->infos);
+  a->infos.Set(PMIX_CREDENTIAL, Value::ByteObject(CredentialOf(tool)));
   a->infos.Set(PMIX_REQUESTOR_IS_TOOL, Value::Bool(true));
   if (!tool.proc.nspace.empty()) {
     a->infos.Set(PMIX_TOOL_NSPACE, Value::String(tool.proc.nspace));
@@ -161,7 +175,8 @@ void ClientGate::AskAboutTool(const endpoint::Newcomer& tool,
                                   Upcalls::OnTool, cbdata);
         return static_cast<pmix_status_t>(PMIX_SUCCESS);
       },
-      [done = std::move(done)](const HostAnswer& answer) {
+      [this, done = std::move(done)](const HostAnswer& answer) {
+        --tools_asked_about_;
         done({answer.status, answer.proc});
       });
 }

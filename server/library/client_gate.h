@@ -70,7 +70,7 @@ class ClientGate : public InputSink {
   // (endpoint::AskAboutNewcomer). A rank waits for the answer of
   // client_connected2; a host may never answer the older function, so there its
   // status alone counts. A tool waits for its name, and is refused by a host
-  // that has no function for tools.
+  // that has no function for tools, and when too many wait (kErrResourceBusy).
   void Ask(const endpoint::Newcomer& who,
            std::function<void(endpoint::Verdict)> done);
 
@@ -130,6 +130,7 @@ class ClientGate : public InputSink {
   HostRequests requests_;
   WantedEvents events_;
   std::map<core::ClientId, Caller> callers_;
+  uint32_t tools_asked_about_ = 0;  // the host has not answered
 };
 
 }  // namespace canopy::library

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/endpoint/tool_registry.h"
 #include "server/library/library_testing.h"
 #include "server/ports/fake_sink.h"
 
@@ -114,6 +116,12 @@ TEST_F(ClientGateTest, AToolGetsItsNameOfTheHost) {
     const InfoList given = InfoList::FromC(infos, ninfo);
     EXPECT_EQ(given.FindUint(PMIX_USERID), 7u);
     EXPECT_FALSE(given.Has(PMIX_TOOL_NSPACE));
+    const auto* credential = given.Find(PMIX_CREDENTIAL);
+    const uint32_t ids[] = {7, 8};
+    if (credential == nullptr || credential->value.data.bo.size != sizeof ids ||
+        memcmp(credential->value.data.bo.bytes, ids, sizeof ids) != 0) {
+      ADD_FAILURE() << "not the kernel's word";
+    }
     pmix_proc_t name;
     PMIX_LOAD_PROCID(&name, "tool", 0);
     done(PMIX_SUCCESS, &name, cbdata);
@@ -121,6 +129,35 @@ TEST_F(ClientGateTest, AToolGetsItsNameOfTheHost) {
   ASSERT_TRUE(Ask(kTool));
   EXPECT_EQ(verdict_->status, kSuccess);
   EXPECT_EQ(verdict_->name, (ProcId{"tool", 0}));
+}
+
+TEST_F(ClientGateTest, TheHostHasWhatAToolBringsToProveItself) {
+  module_.tool_connected2 = [](pmix_info_t* infos, size_t ninfo,
+                               pmix_tool_connection_cbfunc_t, void*) {
+    const InfoList given = InfoList::FromC(infos, ninfo);
+    EXPECT_EQ(Value::FromC(given.Find(PMIX_CREDENTIAL)->value),
+              Value::ByteObject("of munge"));
+    return static_cast<pmix_status_t>(PMIX_ERR_INVALID_CRED);
+  };
+  endpoint::Newcomer tool = kTool;
+  tool.credential = "of munge";
+  ASSERT_TRUE(Ask(tool));
+  EXPECT_EQ(verdict_->status, PMIX_ERR_INVALID_CRED);
+}
+
+TEST_F(ClientGateTest, ASilentHostIsAskedAboutSoManyToolsAtATime) {
+  static std::vector<void*> asked;
+  asked.clear();
+  module_.tool_connected = [](pmix_info_t*, size_t,
+                              pmix_tool_connection_cbfunc_t,
+                              void* cbdata) { asked.push_back(cbdata); };
+  for (uint32_t i = 0; i < endpoint::kMaxTools; ++i) EXPECT_FALSE(Ask(kTool));
+  ASSERT_TRUE(Ask(kTool));
+  EXPECT_EQ(verdict_->status, kErrResourceBusy);
+  EXPECT_EQ(asked.size(), endpoint::kMaxTools);
+  Upcalls::OnTool(PMIX_ERR_NO_PERMISSIONS, nullptr, asked[0]);
+  Run();
+  EXPECT_FALSE(Ask(kTool));
 }
 
 TEST_F(ClientGateTest, WhatIsNotTheHostsGoesOnToTheCore) {

@@ -80,6 +80,7 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
   c.nameless = !message.identity;
+  c.credential = std::string(message.credential);
   c.proc = message.identity.value_or(ProcId());
   c.is_tool = true;
   c.state = Connection::State::kProved;

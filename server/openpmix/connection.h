@@ -47,6 +47,7 @@ struct Connection : endpoint::Connection {
   bool nameless = false;    // of a tool: it wants an identity
   bool relayed = false;     // from another machine
   ProcId proc;              // as claimed, proved from kServing on
+  std::string credential;   // of a tool, until somebody is asked about it
   PeerTraits traits;
   std::unordered_map<uint32_t, PendingRequest> pending;
   Readahead readahead;

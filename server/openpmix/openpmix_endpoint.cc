@@ -285,7 +285,8 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   // Whoever waits for the host is not dropped for one that says nothing.
   unidentified_.erase(c.id);
   options_.ask(
-      {c.proc, c.is_tool, c.owner.uid, getegid()},
+      {c.proc, c.is_tool, c.owner.uid, getegid(),
+       std::exchange(c.credential, {})},
       [this, id = c.id](const endpoint::Verdict& v) { AdmitLater(id, v); });
 }
 

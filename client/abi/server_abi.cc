@@ -112,7 +112,8 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace,
                                           void* cbdata) {
   ServerCall server;
   if (!server) return PMIX_ERR_INIT;
-  if (nspace == nullptr) return PMIX_ERR_BAD_PARAM;
+  const bool lacks_infos = info == nullptr && ninfo > 0;
+  if (nspace == nullptr || lacks_infos) return PMIX_ERR_BAD_PARAM;
   auto told = ReadCall(server->options(), nspace, nlocalprocs, info, ninfo);
   return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
     if (!told.ok()) {

@@ -117,6 +117,9 @@ ODD = {
     "leaves-jobs": ("ours", "openpmix"),
     "has-a-tool": ("ours", "openpmix"),
     "accepts-itself": ("ours", "openpmix"),
+    "tells-nonsense": ("ours", "openpmix"),  # and then how it is
+    "answers-late": ("ours", "openpmix"),  # after the end of its server
+    "asks-itself": ("ours",),  # and ends without an answer
 }
 
 

@@ -139,12 +139,20 @@ static pmix_status_t connect_procs(const pmix_proc_t procs[], size_t nprocs,
   return PMIX_SUCCESS; /* and never answers */
 }
 
+static pmix_lookup_cbfunc_t looked_up;
+static void *lookup_cbdata;
+
 static pmix_status_t lookup(const pmix_proc_t *proc, char **keys,
                             const pmix_info_t info[], size_t ninfo,
                             pmix_lookup_cbfunc_t done, void *cbdata) {
-  (void)proc, (void)keys, (void)info, (void)ninfo, (void)done, (void)cbdata;
-  return PMIX_SUCCESS; /* and never answers */
+  (void)proc, (void)keys, (void)info, (void)ninfo;
+  looked_up = done;
+  lookup_cbdata = cbdata;
+  return PMIX_SUCCESS; /* and never answers, or after its server's end */
 }
+
+static atomic_bool spawning;
+static pmix_status_t own_spawn;
 
 static pmix_status_t spawn(const pmix_proc_t *proc, const pmix_info_t info[],
                            size_t ninfo, const pmix_app_t apps[], size_t napps,
@@ -152,16 +160,32 @@ static pmix_status_t spawn(const pmix_proc_t *proc, const pmix_info_t info[],
   (void)proc, (void)info, (void)ninfo, (void)apps, (void)napps, (void)cbdata;
   if (is("dies-in-a-spawn")) _exit(0);
   if (is("lies")) done(PMIX_SUCCESS, NULL, cbdata);
+  spawning = true;
   return PMIX_SUCCESS;
+}
+
+/* The host's own process waits for a job that its function never starts. */
+static void *spawn_for_itself(void *unused) {
+  pmix_app_t app;
+  memset(&app, 0, sizeof app);
+  app.cmd = (char *)"nothing";
+  app.maxprocs = 1;
+  pmix_nspace_t nspace;
+  own_spawn = LIB(PMIx_Spawn)(NULL, 0, &app, 1, nspace);
+  return unused;
 }
 
 static void tool(pmix_info_t *info, size_t ninfo,
                  pmix_tool_connection_cbfunc_t done, void *cbdata) {
-  bool told = false;
+  bool told = false, proved = false;
   for (size_t i = 0; i < ninfo; ++i) {
     told |= strcmp(info[i].key, PMIX_USERID) == 0 &&
             info[i].value.data.uint32 == getuid();
+    proved |= strcmp(info[i].key, PMIX_CREDENTIAL) == 0 &&
+              info[i].value.type == PMIX_BYTE_OBJECT &&
+              info[i].value.data.bo.size >= sizeof(uid_t);
   }
+  told &= proved;
   static pmix_rank_t num_tools;
   pmix_proc_t name;
   PMIX_LOAD_PROCID(&name, "the-tool", num_tools++);
@@ -219,6 +243,51 @@ static pmix_server_module_t full = {.client_connected2 = connected,
 static pmix_server_module_t empty;
 
 /* ---- Jobs ---- */
+
+static pmix_info_t text(const char *key, const char *value) {
+  pmix_info_t info;
+  memset(&info, 0, sizeof info);
+  strcpy(info.key, key);
+  info.value.type = PMIX_STRING;
+  info.value.data.string = (char *)value;
+  return info;
+}
+
+static pmix_info_t number(const char *key, uint32_t value) {
+  pmix_info_t info = text(key, NULL);
+  info.value.type = PMIX_UINT32;
+  info.value.data.uint32 = value;
+  return info;
+}
+
+static void refused(const char *what, pmix_info_t *info, size_t ninfo) {
+  pmix_nspace_t nspace = "odd-job";
+  const pmix_status_t status =
+      LIB(PMIx_server_register_nspace)(nspace, 1, info, ninfo, NULL, NULL);
+  if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) return;
+  fprintf(stderr, "odd_host: %s was accepted\n", what);
+  _exit(125);
+}
+
+/* Of a job that can be registered all the same. */
+static void register_nonsense(void) {
+  pmix_info_t lacks[] = {text(PMIX_PROC_MAP, "0;1")};
+  refused("a map without nodes", lacks, 1);
+  pmix_info_t other[] = {text(PMIX_NODE_MAP, "a,b"),
+                         text(PMIX_PROC_MAP, "0;1;2")};
+  refused("a map of other nodes", other, 2);
+  pmix_info_t sizes[] = {text(PMIX_NODE_MAP, "a"), text(PMIX_PROC_MAP, "0,1"),
+                         number(PMIX_JOB_SIZE, 3)};
+  refused("another size", sizes, 3);
+  pmix_info_t cut[] = {text(PMIX_NODE_MAP, "pmix[a[3:x]]"),
+                       text(PMIX_PROC_MAP, "0")};
+  refused("a malformed map", cut, 2);
+  pmix_info_t typed[] = {number(PMIX_NODE_MAP, 1)};
+  refused("a map that is no text", typed, 1);
+  pmix_info_t array[] = {number(PMIX_PROC_DATA, 1)};
+  refused("an array that is none", array, 1);
+  refused("an array that is not there", NULL, 3);
+}
 
 static void register_job(const char *name) {
   char ranks[512] = "";
@@ -293,6 +362,7 @@ static int serve(char **argv) {
   if (is("accepts-itself") && num_listeners != 2) _exit(124);
   const bool users = is("has-users");
   const char *names[kMaxJobs] = {"odd-job", "other-job"};
+  if (is("tells-nonsense")) register_nonsense();
   for (int job = 0; job < (users ? kMaxJobs : 1); ++job) {
     register_job(names[job]);
     for (int rank = 0; rank < num_procs; ++rank) {
@@ -308,7 +378,21 @@ static int serve(char **argv) {
     }
   }
   stop_listening();
+  pthread_t spawner;
+  if (is("asks-itself")) {
+    pthread_create(&spawner, NULL, spawn_for_itself, NULL);
+    while (!spawning) usleep(1000);
+  }
   check(LIB(PMIx_server_finalize)(), "end of the server");
+  if (is("asks-itself")) {
+    pthread_join(spawner, NULL);
+    if (own_spawn != PMIX_ERR_LOST_CONNECTION) check(own_spawn, "own spawn");
+    if (own_spawn == PMIX_SUCCESS) _exit(124);
+  }
+  if (is("answers-late")) {
+    if (looked_up == NULL) _exit(124);
+    looked_up(PMIX_SUCCESS, NULL, 0, lookup_cbdata);
+  }
   return code;
 }
 

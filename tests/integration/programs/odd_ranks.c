@@ -101,6 +101,12 @@ static void lies(void) {
   CHECK_FAILS(spawn(NULL, 0));
 }
 
+static void unanswered(void) {
+  const pmix_info_t soon = in_a_second();
+  CHECK_STATUS(look_up(&soon, 1), PMIX_ERR_TIMEOUT);
+  CHECK_OK(fence());
+}
+
 /* Of one node alone, some of it is the library's own. */
 static void nothing(void) {
   CHECK_OK(fence());
@@ -171,11 +177,13 @@ int main(int argc, char **argv) {
     } else {
       if (is("is-silent")) {
         silent();
+      } else if (is("answers-late")) {
+        unanswered();
       } else if (is("lies")) {
         lies();
       } else if (is("has-nothing") || is("has-no-module")) {
         nothing();
-      } else { /* answers twice, in a thread; comes again; has users */
+      } else { /* answers twice, in a thread; comes again; has users; ... */
         for (int i = 0; i < 5; ++i) CHECK_OK(fence());
         neighbour_has(0);
       }

@@ -124,7 +124,7 @@ class JobTable {
   // The namespace was known once and was removed, not long ago.
   bool WasRemoved(std::string_view nspace) const;
 
-  // The process of a local rank was started, or (pid 0) another one is to be,
+  // The process of a local rank was started, or (pid 0) is to be,
   // and how it has ended. No effect for others.
   void NoteStarted(const ProcId& proc, int pid);
   void NoteExit(const ProcId& proc, int exit_code);

@@ -31,6 +31,16 @@ TEST_F(ShellTest, RunsAProgramToItsEnd) {
   EXPECT_EQ(Recorded().order.back(), "exit 0");
 }
 
+TEST_F(ShellTest, ProcessesAreToldBeforeTheyCanConnect) {
+  ASSERT_TRUE(Run(Shell("exit 0", 2)));
+  const std::vector<core::LocalProcesses>& told = Recorded().processes;
+  ASSERT_EQ(told.size(), 2u);
+  ASSERT_EQ(told[0].processes.size(), 2u);
+  ASSERT_EQ(told[1].processes.size(), 2u);
+  for (const auto& process : told[0].processes) EXPECT_EQ(process.pid, 0);
+  for (const auto& process : told[1].processes) EXPECT_GT(process.pid, 0);
+}
+
 TEST_F(ShellTest, ForgetLeavesNothing) {
   ASSERT_TRUE(Run(Shell("exit 0")));
   EXPECT_EQ(FilesLeft().size(), 1u);

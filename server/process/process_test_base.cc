@@ -45,6 +45,8 @@ void RecordingSink::OnInput(core::Input input) {
     jobs[prepared->nspace].prepared.push_back(*prepared);
   } else if (auto* started = std::get_if<core::LocalStarted>(&input)) {
     jobs[started->nspace].started.push_back(*started);
+  } else if (auto* processes = std::get_if<core::LocalProcesses>(&input)) {
+    jobs[processes->nspace].processes.push_back(*processes);
   } else if (auto* done = std::get_if<core::LocalInputDone>(&input)) {
     Job& job = jobs[done->nspace];
     job.input_done += done->bytes;

@@ -27,6 +27,7 @@ class RecordingSink : public InputSink {
   struct Job {
     std::vector<core::LocalPrepared> prepared;
     std::vector<core::LocalStarted> started;
+    std::vector<core::LocalProcesses> processes;
     std::map<Rank, core::ProcExit> exits;
     std::map<std::pair<Rank, int>, std::string> output;
     std::map<std::pair<Rank, int>, int> closed;

@@ -48,6 +48,14 @@ void RankReports::NoteProcesses(const Started& m) {
   ReportProcesses(m.ranks);
 }
 
+void RankReports::ReportStarting() {
+  core::LocalProcesses starting{nspace_, {}};
+  for (const auto& [rank, process] : unreported_) {
+    starting.processes.push_back({rank, 0});
+  }
+  context_->sink->OnInput(std::move(starting));
+}
+
 void RankReports::ReportStarted(const Started& m) {
   NoteProcesses(m);
   core::LocalStarted started;

@@ -32,6 +32,8 @@ class RankReports {
   void Begin(const std::string& nspace, bool merge_stderr, Unreported ranks);
   bool empty() const { return unreported_.empty(); }
 
+  // All of them are being started.
+  void ReportStarting();
   void ReportStarted(const Started& started);
   // 0: all is well, without a process.
   void ReportStart(int status, const std::string& text);

@@ -134,6 +134,7 @@ void ShimJob::Start(uint16_t port) {
   }
   // The processes take it from here.
   port_.Release();
+  reports_.ReportStarting();
   channel_->Send(FrameType::kStart,
                  port == 0 ? "" : EncodeNames({TorchPortVariable(port)}));
   channel_->Flush();

@@ -227,6 +227,7 @@ void On(Engines& e, const LocalProcesses& in) {
     e.jobs.NoteStarted(proc, process.pid);
     e.gets.OnProcess(e.now, proc, &e.out);
   }
+  e.queries.OnProcesses(e.now, in.nspace, &e.out);
 }
 
 void On(Engines& e, const LocalExits& in) {
@@ -250,6 +251,7 @@ void On(Engines& e, const LocalExits& in) {
     e.jobs.NoteExit({exits.nspace, exit.rank}, ExitCodeOf(exit));
   }
   for (const Rank rank : ended) e.jobs.MarkEnded(in.nspace, rank);
+  e.queries.OnProcesses(e.now, in.nspace, &e.out);
 }
 
 void On(Engines& e, const LocalOutput& in) {

@@ -17,6 +17,53 @@ std::optional<FactsReply> FactsService::OnRequest(TimeNs now, NodeId src,
                                                   const FactsRequest& request,
                                                   uint64_t number,
                                                   Actions* actions) {
+  if (!NamesStarting(request) || awaiting_.size() >= kMaxAwaiting) {
+    return Answer(now, src, request, number, actions);
+  }
+  awaiting_.push_back({src, request, now + kStartTime});
+  return std::nullopt;
+}
+
+bool FactsService::NamesStarting(const FactsRequest& request) const {
+  const Job* job = request.jobs ? nullptr : jobs_.Find(request.nspace);
+  if (job == nullptr) return false;
+  return std::ranges::any_of(job->local_ranks(), [&](Rank rank) {
+    return (request.rank == kRankWildcard || request.rank == rank) &&
+           IsStarting(*job, rank);
+  });
+}
+
+std::vector<FactsService::Request> FactsService::Take(
+    const std::function<bool(const Request&)>& which) {
+  std::vector<Request> taken;
+  std::erase_if(awaiting_, [&](const Request& request) {
+    if (!which(request)) return false;
+    taken.push_back(request);
+    return true;
+  });
+  return taken;
+}
+
+std::vector<FactsService::Request> FactsService::TakeStarted(
+    const std::string& nspace) {
+  return Take([&](const Request& request) {
+    return request.facts.nspace == nspace && !NamesStarting(request.facts);
+  });
+}
+
+std::vector<FactsService::Request> FactsService::TakeLate(TimeNs now) {
+  return Take([now](const Request& request) { return request.until <= now; });
+}
+
+TimeNs FactsService::NextDeadline() const {
+  // The first of them has waited longest.
+  return awaiting_.empty() ? kNever : awaiting_.front().until;
+}
+
+std::optional<FactsReply> FactsService::Answer(TimeNs now, NodeId src,
+                                               const FactsRequest& request,
+                                               uint64_t number,
+                                               Actions* actions) {
   FactsReply reply;
   reply.request = request.request;
   AddProcesses(request, &reply);
@@ -115,6 +162,7 @@ std::optional<std::pair<NodeId, FactsReply>> FactsService::OnRead(
 void FactsService::OnNodeLost(NodeId node) {
   std::erase_if(measured_,
                 [node](const auto& e) { return e.second.src == node; });
+  std::erase_if(awaiting_, [node](const Request& r) { return r.src == node; });
 }
 
 }  // namespace canopy::core

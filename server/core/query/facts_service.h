@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +25,12 @@ namespace canopy::core {
 // Requests that are measured at a time; more are refused (kErrResourceBusy).
 inline constexpr size_t kMaxMeasurements = 1024;
 
+// How long a request waits for the numbers of processes that are being started,
+// which may be connected by then. Afterwards they are not known.
+inline constexpr TimeNs kStartTime = 1'000'000'000;
+// Requests that wait so at a time; more are answered at once.
+inline constexpr size_t kMaxAwaiting = 1024;
+
 // FactsRequest::rank where jobs are asked for and their names are enough:
 // command lines are long.
 inline constexpr Rank kNamesOnly = kRankUndef;
@@ -34,18 +41,34 @@ class FactsService {
   FactsService(NodeId self, const JobTable& jobs, const JobEngine& engine)
       : self_(self), jobs_(jobs), engine_(engine) {}
 
+  struct Request {
+    NodeId src = kNoNode;
+    FactsRequest facts;
+    TimeNs until = kNever;
+  };
+
   // The answer, without anything when there is more than one can hold
   // (kErrOutOfResource); none: it follows from OnRead, when the memory is
-  // measured. `number` is of the measurement, and must not be in use.
+  // measured, or from what TakeStarted and TakeLate give. `number` is of the
+  // measurement, and must not be in use.
   std::optional<FactsReply> OnRequest(TimeNs now, NodeId src,
                                       const FactsRequest& request,
                                       uint64_t number, Actions* actions);
+  // The same without waiting for processes that are being started.
+  std::optional<FactsReply> Answer(TimeNs now, NodeId src,
+                                   const FactsRequest& request, uint64_t number,
+                                   Actions* actions);
+  // Requests that have waited: for processes of that job, all of which are
+  // there now or have ended; or as long as they may.
+  std::vector<Request> TakeStarted(const std::string& nspace);
+  std::vector<Request> TakeLate(TimeNs now);
+  TimeNs NextDeadline() const;
   // The answer to a request that awaits this, and whose request it is.
   std::optional<std::pair<NodeId, FactsReply>> OnRead(const FactsRead& read);
 
   // Nobody waits for it any more.
   void OnNodeLost(NodeId node);
-  size_t size() const { return measured_.size(); }
+  size_t size() const { return measured_.size() + awaiting_.size(); }
 
  private:
   struct Measured {
@@ -55,6 +78,8 @@ class FactsService {
     std::vector<size_t> processes;
   };
 
+  bool NamesStarting(const FactsRequest& request) const;
+  std::vector<Request> Take(const std::function<bool(const Request&)>& which);
   void AddProcesses(const FactsRequest& request, FactsReply* reply) const;
   void AddJobs(TimeNs now, const FactsRequest& request,
                FactsReply* reply) const;
@@ -66,6 +91,7 @@ class FactsService {
   const JobTable& jobs_;
   const JobEngine& engine_;
   std::map<uint64_t, Measured> measured_;
+  std::vector<Request> awaiting_;
 };
 
 }  // namespace canopy::core

@@ -23,7 +23,8 @@ ProcessFacts FactsOfLocal(const Job& job, Rank rank, bool connected) {
   const auto it = job.processes.find(rank);
   if (it == job.processes.end() || it->second.pid == 0) {
     if (facts.state == PMIX_PROC_STATE_UNDEF) {
-      facts.state = PMIX_PROC_STATE_PREPPED;
+      facts.state =
+          connected ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_PREPPED;
     }
     return facts;
   }
@@ -35,6 +36,12 @@ ProcessFacts FactsOfLocal(const Job& job, Rank rank, bool connected) {
         connected ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_RUNNING;
   }
   return facts;
+}
+
+bool IsStarting(const Job& job, Rank rank) {
+  const auto it = job.processes.find(rank);
+  return it != job.processes.end() && it->second.pid == 0 &&
+         !it->second.exit_code && !job.ranks[rank].ended;
 }
 
 bool HasEnded(const ProcessFacts& process) {

@@ -15,6 +15,8 @@ namespace canopy::core {
 // Of a local rank; its memory is not measured. `connected`: it has a connection
 // to this agent.
 ProcessFacts FactsOfLocal(const Job& job, Rank rank, bool connected);
+// Its process is to be there soon: its number will be known.
+bool IsStarting(const Job& job, Rank rank);
 // Whether its number may be another process's by now.
 bool HasEnded(const ProcessFacts& process);
 // Of any rank, as far as this agent knows without its own.

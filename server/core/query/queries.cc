@@ -242,6 +242,21 @@ void Queries::OnRequest(TimeNs now, NodeId src, const FactsRequest& request,
   if (reply) Note(src, *std::move(reply), actions);
 }
 
+void Queries::OnProcesses(TimeNs now, const std::string& nspace,
+                          Actions* actions) {
+  Serve(now, service_.TakeStarted(nspace), actions);
+}
+
+void Queries::Serve(TimeNs now,
+                    const std::vector<FactsService::Request>& requests,
+                    Actions* actions) {
+  for (const FactsService::Request& request : requests) {
+    auto reply =
+        service_.Answer(now, request.src, request.facts, next_++, actions);
+    if (reply) Note(request.src, *std::move(reply), actions);
+  }
+}
+
 // An answer of this agent, to the one that has asked.
 void Queries::Note(NodeId src, FactsReply reply, Actions* actions) {
   if (src == self_) return OnReply(self_, reply, actions);
@@ -406,6 +421,7 @@ void Queries::OnNodeRestarted(NodeId, Actions* actions) {
 }
 
 void Queries::OnTick(TimeNs now, Actions* actions) {
+  Serve(now, service_.TakeLate(now), actions);
   std::vector<uint64_t> late;
   for (const auto& [id, call] : calls_) {
     if (call.deadline <= now) late.push_back(id);
@@ -414,7 +430,7 @@ void Queries::OnTick(TimeNs now, Actions* actions) {
 }
 
 TimeNs Queries::NextDeadline() const {
-  TimeNs next = kNever;
+  TimeNs next = service_.NextDeadline();
   for (const auto& [id, call] : calls_) next = std::min(next, call.deadline);
   return next;
 }

@@ -67,6 +67,8 @@ class Queries {
   void OnClientGone(ClientId client);
   void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
+  // Local processes of the job were started, or have ended.
+  void OnProcesses(TimeNs now, const std::string& nspace, Actions* actions);
   void OnNodeLost(NodeId node, Actions* actions);
   // Requests and answers in flight to it or through it are lost.
   void OnNodeRestarted(NodeId node, Actions* actions);
@@ -127,6 +129,9 @@ class Queries {
   void ReadData(uint64_t id, const FactPlan& plan, Call* call,
                 Actions* actions);
   void Send(TimeNs now, const Ask& ask, Actions* actions);
+  // Requests that have waited.
+  void Serve(TimeNs now, const std::vector<FactsService::Request>& requests,
+             Actions* actions);
   void Note(NodeId src, FactsReply reply, Actions* actions);
   void TakeJobs(NodeId src, const FactsReply& reply,
                 const FactsRequest& request, Call* call) const;

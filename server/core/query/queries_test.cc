@@ -120,6 +120,71 @@ TEST_F(QueriesTest, LocalProcessesAreKnownAtOnce) {
   EXPECT_EQ(Rows().size(), 2u);
 }
 
+// It has connected before the shim has told the agent of it.
+TEST_F(QueriesTest, AProcessThatIsBeingStartedIsWaitedFor) {
+  const std::vector<TestQuery> pid = {
+      {{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}}};
+  jobs_.NoteStarted({"job", 0}, 0);
+  Actions out;
+  EXPECT_TRUE(Ask(pid).empty());
+  jobs_.NoteStarted({"job", 1}, 1);
+  queries_.OnProcesses(0, "job", &out);
+  EXPECT_TRUE(out.empty()) << "another one is there";
+  jobs_.NoteStarted({"job", 0}, 4711);
+  queries_.OnProcesses(0, "theirs", &out);
+  EXPECT_TRUE(out.empty()) << "processes of another job";
+  queries_.OnProcesses(0, "job", &out);
+  ASSERT_EQ(Answered(out), kSuccess);
+  EXPECT_EQ(Int64Of(answer_[0].value), 4711);
+  EXPECT_EQ(answer_[1].value.data.state, PMIX_PROC_STATE_CONNECTED);
+  EXPECT_EQ(queries_.size(), 0u);
+}
+
+TEST_F(QueriesTest, TablesWaitForProcessesThatAreBeingStarted) {
+  jobs_.NoteStarted({"job", 1}, 0);
+  Actions out;
+  EXPECT_TRUE(Ask({{{PMIX_QUERY_LOCAL_PROC_TABLE}}}).empty());
+  queries_.OnRequest(0, 2, {9, "job", 1}, &out);
+  EXPECT_TRUE(out.empty()) << "whoever asks";
+  queries_.OnRequest(0, 2, {10, "job", 0}, &out);
+  ASSERT_EQ(Sent<FactsReply>(out).size(), 1u) << "rank 0 is there";
+  out.clear();
+  jobs_.NoteStarted({"job", 1}, 4711);
+  queries_.OnProcesses(0, "job", &out);
+  const auto sent = Sent<FactsReply>(out);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 2u);
+  EXPECT_EQ(sent[0].second.processes.at(0).pid, 4711);
+  ASSERT_EQ(Answered(out), kSuccess);
+  EXPECT_EQ(Rows()[1].pid, 4711);
+}
+
+TEST_F(QueriesTest, AProcessThatIsNeverStartedIsNotWaitedForLong) {
+  const std::vector<TestQuery> both = {
+      {{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}}};
+  jobs_.NoteStarted({"job", 0}, 0);
+  EXPECT_TRUE(Ask(both).empty());
+  EXPECT_EQ(queries_.NextDeadline(), kStartTime);
+  Actions out;
+  queries_.OnTick(kStartTime, &out);
+  ASSERT_EQ(Answered(out), kErrPartialSuccess);
+  EXPECT_EQ(answer_[0].value.data.state, PMIX_PROC_STATE_CONNECTED);
+  EXPECT_TRUE(Ask(both).empty());
+  jobs_.NoteExit({"job", 0}, 127);
+  out.clear();
+  queries_.OnProcesses(0, "job", &out);
+  EXPECT_EQ(Answered(out), kErrPartialSuccess) << "it has ended";
+}
+
+TEST_F(QueriesTest, WhoIsLostIsNotAnsweredWhenProcessesHaveStarted) {
+  jobs_.NoteStarted({"job", 1}, 0);
+  Actions out;
+  queries_.OnRequest(0, 2, {9, "job", 1}, &out);
+  EXPECT_EQ(queries_.size(), 1u);
+  queries_.OnNodeLost(2, &out);
+  EXPECT_EQ(queries_.size(), 0u);
+}
+
 TEST_F(QueriesTest, AnAgentSpeaksForItsOwnProcessesAlone) {
   const auto sent = Sent<FactsRequest>(Ask({{{PMIX_QUERY_PROC_TABLE}}}));
   ASSERT_EQ(sent.size(), 1u);

@@ -32,7 +32,7 @@ struct LocalStarted {
 struct LocalProcesses {
   struct Process {
     Rank rank = 0;
-    int pid = 0;
+    int pid = 0;  // 0: it is being started, and may connect before it is known
   };
   std::string nspace;
   std::vector<Process> processes;

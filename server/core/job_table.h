@@ -90,10 +90,17 @@ struct RemovedJob {
   std::set<NodeId> readers;  // as in Job
 };
 
+// A job that is not over, and in which this agent takes no part any more.
+struct LeftJob {
+  std::string nspace;
+  NodeId controller = kNoNode;
+};
+
 // Changes of the table since the last call.
 struct JobChanges {
   std::vector<std::string> added;
   std::vector<RemovedJob> removed;
+  std::vector<LeftJob> left;
   // Ranks that ended, or whose connection was lost (RankState tells which).
   std::vector<ProcId> gone;
   // Ranks whose processes were followed by others.
@@ -102,7 +109,7 @@ struct JobChanges {
   std::vector<std::string> released;
 
   bool empty() const {
-    return added.empty() && removed.empty() && gone.empty() &&
+    return added.empty() && removed.empty() && left.empty() && gone.empty() &&
            restarted.empty() && released.empty();
   }
 };
@@ -117,6 +124,10 @@ class JobTable {
   const Job* Add(std::shared_ptr<const JobSpec> spec);
   // Forgets it, and which clients belong to it. No effect when unknown.
   void Remove(std::string_view nspace);
+  // This agent takes no part in it any more, but it is not over: it stays.
+  void NoteLeft(const std::string& nspace, NodeId controller) {
+    changes_.left.push_back({nspace, controller});
+  }
 
   // Null when unknown.
   const Job* Find(std::string_view nspace) const;

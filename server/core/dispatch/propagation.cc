@@ -140,6 +140,12 @@ void OnAdded(Engines& e, const std::string& nspace) {
   e.queries.OnJobAdded(e.now, nspace, &e.out);
 }
 
+// It may have come to a part in it again in the same step.
+void OnLeft(Engines& e, const LeftJob& job) {
+  if (e.engine.TakesPart(job.nspace)) return;
+  e.maps.Keep(job.nspace, job.controller, &e.out);
+}
+
 // The rank has another process, which is in none of its groups.
 void LeaveGroups(Engines& e, const ProcId& proc) {
   std::vector<Groups::Key> keys;
@@ -168,6 +174,7 @@ void Apply(Engines& e, const JobChanges& changes) {
     e.out.push_back(DropJob{nspace});
   }
   for (const std::string& nspace : changes.added) OnAdded(e, nspace);
+  for (const LeftJob& job : changes.left) OnLeft(e, job);
   for (const ProcId& proc : changes.restarted) {
     LeaveGroups(e, proc);
     e.collectives.OnRankRestarted(proc);

@@ -82,6 +82,22 @@ TEST_F(PropagationTest, AJobThatIsRemovedTakesAllWithIt) {
   EXPECT_EQ(e_.Count(), ResourceCounts());
 }
 
+// It has only passed messages on: the job goes on elsewhere.
+TEST_F(PropagationTest, AJobThatIsLeftIsNotOver) {
+  e_.jobs.Add(JobOn("relayed", {0}));
+  Propagate();
+  e_.jobs.NoteLeft("relayed", 0);
+  const Actions actions = Propagate();
+  const auto checks = Sent<JobMapRequest>(actions);
+  ASSERT_EQ(checks.size(), 1u);
+  EXPECT_EQ(checks[0].first, 0u);
+  EXPECT_TRUE(checks[0].second.exists_only);
+  EXPECT_NE(e_.jobs.Find("relayed"), nullptr);
+  e_.maps.OnForget(0, "relayed");
+  Propagate();
+  EXPECT_EQ(e_.jobs.Find("relayed"), nullptr);
+}
+
 TEST_F(PropagationTest, ARankThatIsGoneFailsWhoWaitsForIt) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;

@@ -139,6 +139,10 @@ class JobEngine {
   std::vector<NodeId> LostOf(const std::string& nspace) const;
   // The agent that controls the job; the root when it is not known here.
   NodeId ControllerOf(const std::string& nspace) const;
+  // The agent has a part in the job, and not only its map.
+  bool TakesPart(const std::string& nspace) const {
+    return jobs_.Find(nspace) != nullptr;
+  }
   // This agent knows that the job has ended everywhere.
   bool HasEnded(const std::string& nspace) const {
     return resync_.HasEnded(nspace);

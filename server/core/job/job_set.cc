@@ -153,7 +153,7 @@ void JobSet::Advance(const JobStep& step, JobEntry& job) {
   job.part.Advance();
   job.part.ReportUp(step);
   // Every node of the job below this one is lost.
-  if (job.part.IsIdle()) Drop(step, job);
+  if (job.part.IsIdle()) Leave(job);
 }
 
 void JobSet::RecordExit(const JobStep& step, JobEntry& job,
@@ -255,6 +255,12 @@ void JobSet::Drop(const JobStep& step, JobEntry& job) {
     if (tree_.alive(src)) released_.push_back({src, self_, std::move(body)});
   }
   table_.Remove(nspace);
+  entries_.erase(nspace);
+}
+
+void JobSet::Leave(const JobEntry& job) {
+  const std::string nspace = job.part.nspace();
+  table_.NoteLeft(nspace, job.part.place().controller());
   entries_.erase(nspace);
 }
 

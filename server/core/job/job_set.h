@@ -113,6 +113,8 @@ class JobSet {
                 const JobPrepare& m);
   bool TakeOutput(const JobStep& step, JobEntry& job, const LocalOutput& in);
   void Drop(const JobStep& step, JobEntry& job);
+  // It is not over, but the part has no purpose any more: the map stays.
+  void Leave(const JobEntry& job);
   void DropRecovered(const JobStep& step, const JobRecovered& in);
 
   const NodeId self_;

@@ -120,7 +120,8 @@ TEST_F(JobSetTest, NorDoTheyLiveInAMapThatComesAgain) {
   EXPECT_FALSE(table_.Find("later")->ranks[0].ended);
 }
 
-TEST_F(JobSetTest, APartWithoutPurposeIsDropped) {
+// The job is not over, and is not to look so to the other engines.
+TEST_F(JobSetTest, APartWithoutPurposeLeavesTheMap) {
   spec_ = JobOn("job", {3});
   JobEntry& job = Take();
   tree_.SetAlive(3, false);
@@ -128,6 +129,12 @@ TEST_F(JobSetTest, APartWithoutPurposeIsDropped) {
   jobs_.Advance(Step(), job);
   EXPECT_EQ(jobs_.size(), 0u);
   EXPECT_EQ(Sent<NodeLost>(out_).size(), 1u);
+  EXPECT_NE(table_.Find("job"), nullptr);
+  const JobChanges changes = table_.TakeChanges();
+  EXPECT_TRUE(changes.removed.empty());
+  ASSERT_EQ(changes.left.size(), 1u);
+  EXPECT_EQ(changes.left[0].nspace, "job");
+  EXPECT_EQ(changes.left[0].controller, 0u);
 }
 
 TEST_F(JobSetTest, WithoutItsControllerAJobIsReleased) {

@@ -17,10 +17,14 @@ constexpr TimeNs kPatience = 10'000'000'000;
 JobMaps::JobMaps(NodeId self, const Tree& tree, JobTable& jobs)
     : self_(self), tree_(tree), jobs_(jobs) {}
 
+NodeId JobMaps::OtherRoot() const {
+  const NodeId root = tree_.root();
+  return root == self_ ? kNoNode : root;
+}
+
 void JobMaps::Want(TimeNs now, const std::string& nspace, Actions* actions) {
   if (jobs_.Find(nspace) != nullptr || asked_.contains(nspace)) return;
-  const NodeId root = tree_.root();
-  if (root == self_ || root == kNoNode) {
+  if (OtherRoot() == kNoNode) {
     unknown_.push_back(nspace);
     return;
   }
@@ -104,6 +108,21 @@ void JobMaps::OnCheckReply(NodeId src, const JobMapReply& reply) {
   if (reply.status == kErrNotFound) Forget(reply.nspace);
 }
 
+void JobMaps::Keep(const std::string& nspace, NodeId lender, Actions* actions) {
+  if (jobs_.Find(nspace) == nullptr) return;
+  Loan& loan = borrowed_[nspace];
+  loan.lender = lender;
+  if (tree_.alive(lender)) return Check(nspace, &loan, actions);
+  OnTreeChanged(actions);
+}
+
+// Its answer shows whether the job is over; else the lender tells when it is.
+void JobMaps::Check(const std::string& nspace, Loan* loan, Actions* actions) {
+  loan->check = next_request_++;
+  const JobMapRequest check{loan->check, nspace, true};
+  actions->push_back(SendPeer{PeerMessage{self_, loan->lender, check}});
+}
+
 void JobMaps::OnForget(NodeId src, const std::string& nspace) {
   const auto asked = asked_.find(nspace);
   const auto borrowed = borrowed_.find(nspace);
@@ -137,23 +156,26 @@ void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {
 
 void JobMaps::OnNodeLost(Actions* actions) {
   for (auto& [nspace, loan] : borrowed_) {
-    if (!tree_.alive(loan.lender)) continue;
-    loan.check = next_request_++;
-    const JobMapRequest check{loan.check, nspace, true};
-    actions->push_back(SendPeer{PeerMessage{self_, loan.lender, check}});
+    if (tree_.alive(loan.lender)) Check(nspace, &loan, actions);
   }
 }
 
 void JobMaps::OnTreeChanged(Actions* actions) {
-  // The job's end would not be reported: drop the map, which is requested again
-  // when needed.
-  std::vector<std::string> unsure;
-  for (const auto& [nspace, loan] : borrowed_) {
-    if (!tree_.alive(loan.lender)) unsure.push_back(nspace);
+  const NodeId root = OtherRoot();
+  // Nobody would report the end of the job. The root knows whether there is
+  // one; a job that it has not heard of went with the agent that lent it.
+  std::vector<std::string> over;
+  for (auto& [nspace, loan] : borrowed_) {
+    if (tree_.alive(loan.lender)) continue;
+    loan.lender = root;
+    if (root == kNoNode) {
+      over.push_back(nspace);
+    } else {
+      Check(nspace, &loan, actions);
+    }
   }
-  for (const std::string& nspace : unsure) Forget(nspace);
-  const NodeId root = tree_.root();
-  if (root == self_ || root == kNoNode) {
+  for (const std::string& nspace : over) Forget(nspace);
+  if (root == kNoNode) {
     for (const auto& [nspace, ask] : asked_) unknown_.push_back(nspace);
     asked_.clear();
   }

@@ -1,5 +1,6 @@
-// Maps of jobs without local ranks that local clients refer to: requested from
-// the root and released when the job is over.
+// Maps of jobs in which this agent takes no part: those that local clients
+// refer to, requested from the root, and those of jobs in which it took part
+// while that led to others. They are released when the job is over.
 #ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
 #define CANOPY_SERVER_CORE_JOB_MAPS_H_
 
@@ -33,6 +34,9 @@ class JobMaps {
   void OnReply(NodeId src, const JobMapReply& reply);
   // `src` has sent the map unasked, and will report the job's end.
   void OnLent(NodeId src, const std::string& nspace, const Bytes& spec);
+  // The map, which is in the table, is borrowed from now on: the lender is to
+  // tell when the job is over, or says that it is.
+  void Keep(const std::string& nspace, NodeId lender, Actions* actions);
   // `src` reports that the job is over; accepted only from the agent that
   // supplied the map or is being asked for it.
   void OnForget(NodeId src, const std::string& nspace);
@@ -64,7 +68,10 @@ class JobMaps {
     uint64_t check = 0;  // the last JobMapRequest::exists_only; 0: none
   };
 
+  // Another agent than this one that knows all jobs; kNoNode: there is none.
+  NodeId OtherRoot() const;
   void Send(const std::string& nspace, Ask* ask, Actions* actions);
+  void Check(const std::string& nspace, Loan* loan, Actions* actions);
   void OnCheckReply(NodeId src, const JobMapReply& reply);
   bool Borrow(NodeId src, const std::string& nspace, const Bytes& spec);
   void MarkLost(const std::string& nspace, const std::vector<NodeId>& lost);

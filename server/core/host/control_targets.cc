@@ -50,9 +50,16 @@ void ControlTargets::OnRequest(TimeNs now, NodeId src,
                                const HostRequest& request, Actions* actions) {
   const NodeId controller = engine_.ControllerOf(request.nspace);
   if (controller == self_) return Begin(now, src, request, actions);
+  if (controller == src) {
+    return Leave(src, request, SignalHere(request, actions));
+  }
   // A job that another agent has controlled is ended with that agent.
-  const int status =
-      controller == src ? SignalHere(request, actions) : kErrNotFound;
+  Refuse(now, src, request, kErrNotFound);
+}
+
+void ControlTargets::Refuse(TimeNs now, NodeId src, const HostRequest& request,
+                            int status) {
+  refusals_.Add(now, request, status);
   Leave(src, request, status);
 }
 
@@ -65,6 +72,9 @@ void ControlTargets::Begin(TimeNs now, NodeId src, const HostRequest& request,
     known->second.origin = src;
     return;
   }
+  if (const int before = refusals_.StatusOf(now, request); before != kSuccess) {
+    return Leave(src, request, before);
+  }
   Execution execution;
   execution.request = request;
   execution.origin = src;
@@ -73,13 +83,14 @@ void ControlTargets::Begin(TimeNs now, NodeId src, const HostRequest& request,
   int status = ParseJobControl(request.call, &execution.control);
   if (status == kSuccess && job == nullptr) {
     const bool over = execution.ends() && jobs_.WasRemoved(request.nspace);
-    return Leave(src, request, over ? kSuccess : kErrNotFound);
+    return over ? Leave(src, request, kSuccess)
+                : Refuse(now, src, request, kErrNotFound);
   }
   if (status == kSuccess) status = Check(*job, request);
   if (status == kSuccess && execution.control.action == ControlAction::kNone) {
     status = kErrNotSupported;
   }
-  if (status != kSuccess) return Leave(src, request, status);
+  if (status != kSuccess) return Refuse(now, src, request, status);
   executions_.emplace(key, std::move(execution));
   Execute(now, key, actions);
 }

@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "server/core/host/control_records.h"
 #include "server/core/host/job_control.h"
+#include "server/core/host/refusals.h"
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
@@ -97,6 +98,8 @@ class ControlTargets {
   static int StatusOf(const Execution& execution);
   void FinishIfDone(const Key& key);
   void Finish(const Key& key, int status);
+  // Of one that is not begun.
+  void Refuse(TimeNs now, NodeId src, const HostRequest& request, int status);
   void Leave(NodeId to, const HostRequest& request, int status);
   std::vector<Key> KeysOf(const std::string& nspace) const;
   Waiting Report(TimeNs now, const Execution& execution) const;
@@ -106,6 +109,7 @@ class ControlTargets {
   const JobTable& jobs_;
   JobEngine& engine_;
   ControlRecords records_;
+  Refusals refusals_;
   std::map<Key, Execution> executions_;
   std::vector<Answer> answers_;
 };

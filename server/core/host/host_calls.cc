@@ -5,6 +5,7 @@
 
 #include "common/status.h"
 #include "server/core/job/text.h"
+#include "server/core/request_number.h"
 
 namespace canopy::core {
 namespace {
@@ -60,9 +61,10 @@ void HostCalls::AskLocalHost(TimeNs now, const ProcId& caller,
   calls_[number] = {in.client, in.request, caller.nspace, now};
   const Job* job = jobs_.Find(caller.nspace);
   const Owner owner = *jobs_.OwnerOf(caller);
-  actions->push_back(AskHost{
-      number, in.op, caller, NumberOf(caller, in.request), owner.uid, owner.gid,
-      in.targets, in.call, job == nullptr ? "" : job->spec->host_job});
+  actions->push_back(AskHost{number, in.op, caller,
+                             RequestNumber(jobs_, caller, in.request),
+                             owner.uid, owner.gid, in.targets, in.call,
+                             job == nullptr ? "" : job->spec->host_job});
 }
 
 void HostCalls::OnAnswered(const HostAnswered& in, Actions* actions) {
@@ -103,7 +105,7 @@ int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
   int status = ResolveTargets(caller, &members);
   if (status != kSuccess) return status;
   if (members.empty()) members.push_back({caller.nspace, kRankWildcard});
-  const uint64_t id = NumberOf(caller, in.request);
+  const uint64_t id = RequestNumber(jobs_, caller, in.request);
   // A successor is asked again.
   if (sets_.IsDefined(caller, id, name)) return kSuccess;
   status = sets_.Check(name, members);
@@ -139,18 +141,10 @@ int HostCalls::ResolveTargets(const ProcId& caller,
   return kSuccess;
 }
 
-// Processes of one rank, one after the other, count in ranges of their own.
-uint64_t HostCalls::NumberOf(const ProcId& proc, RequestId request) const {
-  const Job* job = jobs_.Find(proc.nspace);
-  if (job == nullptr) return request;  // a tool's, which none follows
-  const RankState& rank = job->ranks[proc.rank];
-  return (uint64_t{rank.incarnation} << 32) + request;
-}
-
 void HostCalls::SendToJobs(TimeNs now, const ProcId& caller,
                            const HostCallArrived& in, const JobControl& control,
                            Actions* actions) {
-  const ControlId id{caller, NumberOf(caller, in.request)};
+  const ControlId id{caller, RequestNumber(jobs_, caller, in.request)};
   if (const auto known = controls_.find(id); known != controls_.end()) {
     known->second.client = in.client;
     known->second.request = in.request;

@@ -113,7 +113,6 @@ class HostCalls {
   void SendToJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
                   const JobControl& control, Actions* actions);
   int ResolveTargets(const ProcId& caller, std::vector<ProcId>* targets) const;
-  uint64_t NumberOf(const ProcId& proc, RequestId request) const;
   void SendAll(TimeNs now, const ControlId& id, Actions* actions);
   void PassAnswers(Actions* actions);
 

@@ -310,6 +310,7 @@ TEST(JobControlTargets, TheControllerRefuses) {
   request.nspace = "none";
   agent.calls.OnRequest(agent.now, 2, request, &agent.out);
   request = agent.Request({});
+  request.request = 10;
   request.uid = 8;
   agent.calls.OnRequest(agent.now, 2, request, &agent.out);
   request.op = HostOp::kLog;
@@ -321,6 +322,21 @@ TEST(JobControlTargets, TheControllerRefuses) {
   EXPECT_EQ(statuses, (std::vector<int>{kErrNotFound, kErrNotFound,
                                         kErrNoPermissions, kErrNotSupported}));
   EXPECT_TRUE(Sent<HostRequest>(agent.out).empty());
+}
+
+// Its process was told that it is not done.
+TEST(JobControlTargets, WhatWasRefusedStaysRefusedWhenItComesAgain) {
+  Agent agent(0);
+  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
+  agent.Control({1, 2});
+  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  EXPECT_TRUE(Sent<HostRequest>(agent.out).empty());
+  EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
+  HostRequest another = agent.Request({});
+  another.request = 10;
+  agent.calls.OnRequest(agent.now, 2, another, &agent.out);
+  EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 2u);
 }
 
 TEST(JobControlTargets, ASignalIsDeliveredOnceAlsoByASuccessor) {

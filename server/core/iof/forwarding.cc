@@ -4,6 +4,7 @@
 
 #include "common/host_op.h"
 #include "common/status.h"
+#include "server/core/request_number.h"
 
 namespace canopy::core {
 namespace {
@@ -69,12 +70,13 @@ void Forwarding::OnArrived(TimeNs now, const HostCallArrived& in,
     return;
   }
   const Owner owner = *jobs_.OwnerOf(*caller);
-  HostRequest request{*caller,    in.request, in.op,
-                      owner.uid,  owner.gid,  in.targets.front().nspace,
+  const uint64_t number = RequestNumber(jobs_, *caller, in.request);
+  HostRequest request{*caller,    number,    in.op,
+                      owner.uid,  owner.gid, in.targets.front().nspace,
                       in.targets, in.call};
   if (in.op == HostOp::kReadOutput) Own(in, request, std::move(read));
-  const auto added =
-      reads_.insert_or_assign({*caller, in.request}, Read{in.client, request});
+  const auto added = reads_.insert_or_assign(
+      {*caller, number}, Read{in.client, in.request, request});
   if (!IsBehindPush(added.first)) Send(now, request, actions);
 }
 
@@ -141,8 +143,8 @@ bool Forwarding::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
   if (src != engine_.ControllerOf(reply.nspace)) return true;
   const Read read = std::move(it->second);
   reads_.erase(it);
-  actions->push_back(ReplyClient{read.client, read.request.request,
-                                 reply.status, reply.results});
+  actions->push_back(
+      ReplyClient{read.client, read.number, reply.status, reply.results});
   if (reply.status != kSuccess) Disown(read.request);
   FindNextPush(read.request);
   return true;
@@ -200,16 +202,25 @@ Forwarding::Source* Forwarding::SourceOf(const std::string& nspace) {
 
 void Forwarding::OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                            Actions* actions) {
+  const Asker asker{src, request.proc, request.request, request.nspace};
+  if (const int before = refusals_.StatusOf(now, request); before != kSuccess) {
+    return Answer(asker, before, {}, actions);
+  }
   if (request.op == HostOp::kPushInput) {
     const std::optional<int> status =
         pushes_.OnRequest(now, src, request, actions);
     PassPushed(actions);
-    if (!status) return;
-    return Answer({src, request.proc, request.request, request.nspace}, *status,
-                  {}, actions);
+    if (status == kSuccess) return Answer(asker, kSuccess, {}, actions);
+    if (status) Refuse(now, src, request, *status, actions);
+    return;
   }
   const int status = Serve(now, src, request, actions);
-  if (status == kSuccess) return;
+  if (status != kSuccess) Refuse(now, src, request, status, actions);
+}
+
+void Forwarding::Refuse(TimeNs now, NodeId src, const HostRequest& request,
+                        int status, Actions* actions) {
+  refusals_.Add(now, request, status);
   Answer({src, request.proc, request.request, request.nspace}, status, {},
          actions);
 }

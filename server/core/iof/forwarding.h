@@ -19,6 +19,7 @@
 #include "common/ids.h"
 #include "common/iof_call.h"
 #include "common/job.h"
+#include "server/core/host/refusals.h"
 #include "server/core/iof/input_pushes.h"
 #include "server/core/iof/output_cache.h"
 #include "server/core/iof/puller.h"
@@ -105,6 +106,7 @@ class Forwarding final : public OutputTap {
   // Of a client of this agent, under way.
   struct Read {
     ClientId client = 0;
+    RequestId number = 0;  // as the client numbers it
     HostRequest request;
   };
   // Pullers of clients of this agent, to end with these, and what ends them.
@@ -151,6 +153,8 @@ class Forwarding final : public OutputTap {
   void Disown(const HostRequest& request);
   void Answer(const Asker& asker, int status, Bytes results, Actions* actions);
   void AnswerNews(Entry* entry, Actions* actions);
+  void Refuse(TimeNs now, NodeId src, const HostRequest& request, int status,
+              Actions* actions);
   Source* SourceOf(const std::string& nspace);
   int Serve(TimeNs now, NodeId src, const HostRequest& request,
             Actions* actions);
@@ -176,6 +180,7 @@ class Forwarding final : public OutputTap {
   const JobTable& jobs_;
   const JobEngine& engine_;
   InputPushes pushes_;
+  Refusals refusals_;
   uint64_t last_epoch_ = 0;
   Reads reads_;
   std::map<OwnedId, Owned> owned_;

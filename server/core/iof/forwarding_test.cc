@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -316,6 +317,36 @@ TEST_F(ForwardingTest, PullersOfOneJobAreBounded) {
   RunOf(Read(Want()), kErrOutOfResource);
 }
 
+// Its process was told that it is not done.
+TEST_F(ForwardingTest, WhatWasRefusedStaysRefusedWhenItComesAgain) {
+  HostRequest read = Request(Want());
+  read.nspace = read.targets[0].nspace = "later";
+  HostRequest push = read;
+  push.request = 10;
+  push.op = HostOp::kPushInput;
+  push.call = Bytes(EncodeInputPush({Bytes("in"), false}));
+  Actions actions;
+  for (const HostRequest& request : {read, push}) {
+    forwarding_.OnRequest(now_, 1, request, &actions);
+  }
+  auto job = std::make_shared<JobSpec>(*MakeJob("later", kAllOutput));
+  job->stdin_target = StdinTarget::kAll;
+  job->forwarding.input = true;
+  jobs_.Add(std::move(job));
+  for (const HostRequest& request : {read, push}) {
+    forwarding_.OnRequest(now_, 1, request, &actions);
+  }
+  const auto replies = Replies(actions);
+  ASSERT_EQ(replies.size(), 4u);
+  for (const HostReply& reply : replies) EXPECT_EQ(reply.status, kErrNotFound);
+  EXPECT_EQ(forwarding_.size(), 0u);
+  // Another request of the process is another matter.
+  read.request = 11;
+  actions.clear();
+  forwarding_.OnRequest(now_, 1, read, &actions);
+  EXPECT_EQ(Replies(actions).at(0).status, kSuccess);
+}
+
 class RemoteForwardingTest : public ForwardingTest {
  protected:
   RemoteForwardingTest() : ForwardingTest(1) {}
@@ -390,6 +421,35 @@ TEST_F(RemoteForwardingTest, PushesOfOneProcessFollowEachOther) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.request, 2u);
   EXPECT_FALSE(forwarding_.has_due());
+}
+
+// Its numbers may begin anew.
+TEST_F(RemoteForwardingTest, ARestartedRankIsAnotherProcess) {
+  std::set<uint64_t> numbers;
+  for (uint32_t incarnation = 0; incarnation < 2; ++incarnation) {
+    jobs_.MarkRestarted("job", 1, incarnation);
+    const ClientId client = 6 + incarnation;
+    ASSERT_TRUE(jobs_.Connect(client, {"job", 1}));
+    Actions actions;
+    forwarding_.OnArrived(now_,
+                          {client,
+                           7,
+                           HostOp::kPushInput,
+                           {{"job", kRankWildcard}},
+                           Bytes(EncodeInputPush({Bytes("in"), false}))},
+                          &actions);
+    const auto sent = Sent<HostRequest>(actions);
+    ASSERT_EQ(sent.size(), 1u);
+    const uint64_t number = sent[0].second.request;
+    numbers.insert(number);
+    EXPECT_TRUE(forwarding_.OnReply(
+        0, {{"job", 1}, number, "job", kSuccess, {}}, &actions));
+    const auto replies = All<ReplyClient>(actions);
+    ASSERT_EQ(replies.size(), 1u);
+    EXPECT_EQ(replies[0].client, client);
+    EXPECT_EQ(replies[0].request, 7u);
+  }
+  EXPECT_EQ(numbers.size(), 2u);
 }
 
 TEST_F(RemoteForwardingTest, ReadsOfOneProcessAreBounded) {

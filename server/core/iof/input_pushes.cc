@@ -44,8 +44,7 @@ bool InputPushes::IsKnown(NodeId src, const HostRequest& request, Input* input,
     pending.pusher.node = src;
     return true;
   }
-  const auto last = input->answered.find(request.proc);
-  *answered = last != input->answered.end() && request.request <= last->second;
+  *answered = input->answered.Knows({request.proc, request.request});
   return *answered;
 }
 
@@ -89,8 +88,7 @@ void InputPushes::AnswerTaken(const std::string& nspace, Input* input) {
   while (!input->pending.empty() &&
          input->pending.front().end <= input->taken) {
     const Pusher& pusher = input->pending.front().pusher;
-    uint64_t& last = input->answered[pusher.proc];
-    last = std::max(last, pusher.request);
+    input->answered.Note({pusher.proc, pusher.request});
     answers_.push_back({pusher, nspace, kSuccess});
     input->pending.pop_front();
   }

@@ -13,6 +13,7 @@
 
 #include "common/ids.h"
 #include "common/iof_call.h"
+#include "common/recent_events.h"
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
@@ -23,6 +24,9 @@ namespace canopy::core {
 
 // Bytes of a job that are pushed and not taken; more are refused.
 inline constexpr uint64_t kMaxPushed = uint64_t{16} << 20;
+
+// Of a job, pushes that were answered and are known when they come again.
+inline constexpr size_t kPushesKept = 1024;
 
 // The input of a job is one stream, for one rank or for all, whoever pushes; it
 // ends once. A push that comes again, because an agent on its way was lost, is
@@ -67,7 +71,9 @@ class InputPushes {
   };
   struct Input {
     std::deque<Pending> pending;
-    std::map<ProcId, uint64_t> answered;  // the last request of each
+    // Numbers need not grow from one process of a rank, or tool of a name, to
+    // the next.
+    RecentEvents answered{kPushesKept};
     uint64_t pushed = 0;
     uint64_t taken = 0;
     bool closed = false;

@@ -108,6 +108,20 @@ TEST_F(InputPushesTest, WhatComesAgainIsGivenOnce) {
   EXPECT_EQ(pushes_.size(), 0u);
 }
 
+// Of a restarted rank, or a tool of the same name.
+TEST_F(InputPushesTest, ANewProcessMayCountFromALowerNumber) {
+  EXPECT_EQ(Push({"one", 1}, "abc", false, 700), std::nullopt);
+  pushes_.OnTaken("one", 3);
+  EXPECT_EQ(pushes_.TakeAnswers().size(), 1u);
+  EXPECT_EQ(Push({"one", 1}, "de", false, 7), std::nullopt);
+  EXPECT_EQ(pushes_.size(), 1u) << "it is given";
+  pushes_.OnTaken("one", 2);
+  EXPECT_EQ(pushes_.TakeAnswers().size(), 1u);
+  EXPECT_EQ(Push({"one", 1}, "abc", false, 700), kSuccess);
+  EXPECT_EQ(Push({"one", 1}, "de", false, 7), kSuccess);
+  EXPECT_EQ(pushes_.size(), 0u);
+}
+
 TEST_F(InputPushesTest, WhatIsUnderWayIsBounded) {
   const std::string much(kMaxPushed, 'x');
   EXPECT_EQ(Push({"one", 1}, much), std::nullopt);

@@ -5,6 +5,7 @@
 
 #include "common/job.h"
 #include "common/status.h"
+#include "server/core/request_number.h"
 #include "server/core/spawn/tool_spawns.h"
 
 namespace canopy::core {
@@ -35,12 +36,9 @@ void Spawns::OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions) {
   Send(it->first, it->second, actions);
 }
 
-// Clients number their requests from the beginning.
 RequestId Spawns::NumberOf(const ProcId& proc, RequestId request) const {
-  const Job* job = jobs_.Find(proc.nspace);
-  if (job == nullptr) return kSpawnsOfTools + request;
-  const RankState& rank = job->ranks[proc.rank];
-  return (RequestId{rank.incarnation} << 32) + request;
+  if (jobs_.Find(proc.nspace) == nullptr) return kSpawnsOfTools + request;
+  return RequestNumber(jobs_, proc, request);
 }
 
 size_t Spawns::NumHeld(const ProcId& proc) const {

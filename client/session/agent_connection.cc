@@ -99,6 +99,8 @@ void AgentConnection::OnAnswered(FrameType type, std::string_view request,
     parts_.fences.counts().Add(request, status);
   } else if (type == FrameType::kGroup) {
     parts_.fences.counts().AddGroup(request, status);
+  } else if (type == FrameType::kGroupCall) {
+    parts_.fences.counts().AddGroupCall(request, status);
   }
 }
 

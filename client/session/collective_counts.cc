@@ -12,8 +12,12 @@
 namespace canopy::client {
 namespace {
 
-// core::CollectiveOp::kFence.
+// core::CollectiveOp.
 constexpr uint64_t kFenceOperation = 1;
+constexpr uint64_t kConstructOperation = 4;
+constexpr uint64_t kDestructOperation = 5;
+// core::GroupCallArrived::Call.
+constexpr uint64_t kLeaveCall = 3;
 
 using Key = std::pair<uint64_t, std::vector<ProcId>>;
 
@@ -34,6 +38,20 @@ Key Read(std::string_view request, const std::string& own_nspace) {
   return key;
 }
 
+// The beginning of a request, which identifies its series; empty: malformed.
+std::string_view SetOf(std::string_view request, bool is_group) {
+  WireReader in(request);
+  in.Uint();
+  if (is_group) in.String();
+  const size_t n = in.Count(2);
+  for (size_t i = 0; i < n; ++i) {
+    in.String();
+    in.Uint();
+  }
+  if (!in.ok()) return {};
+  return request.substr(0, request.size() - in.rest().size());
+}
+
 }  // namespace
 
 void CollectiveCounts::Add(std::string_view request, int status) {
@@ -44,22 +62,39 @@ void CollectiveCounts::Add(std::string_view request, int status) {
 void CollectiveCounts::AddGroup(std::string_view request, int status) {
   const MutexLock lock(mu_);
   Count(request, true, status, &groups_);
+  if (status == kSuccess || status == kErrPartialSuccess) {
+    NoteConstruct(request);
+  }
+}
+
+// Who can construct it anew is not in it any more, so that its end is over.
+void CollectiveCounts::NoteConstruct(std::string_view request) {
+  WireReader in(SetOf(request, true));
+  if (in.Uint() != kConstructOperation) return;
+  WireWriter end;
+  end.Uint(kDestructOperation);
+  end.Raw(in.rest());
+  const std::string name(in.String());
+  if (!in.ok()) return;
+  if (left_.erase(end.str()) > 0) ++groups_[end.str()];
+  ends_[name] = end.Take();
+}
+
+void CollectiveCounts::AddGroupCall(std::string_view request, int status) {
+  WireReader in(request);
+  const uint64_t call = in.Uint();
+  const std::string_view name = in.String();
+  if (!in.ok() || call != kLeaveCall || status != kSuccess) return;
+  const MutexLock lock(mu_);
+  const auto end = ends_.find(name);
+  if (end != ends_.end()) left_.insert(end->second);
 }
 
 void CollectiveCounts::Count(std::string_view request, bool is_group,
                              int status, Counts* counts) {
   if (IsRefusal(status) || status == kErrLostConnection) return;
-  WireReader in(request);
-  in.Uint();
-  if (is_group) in.String();
-  const size_t n = in.Count(2);
-  for (size_t i = 0; i < n; ++i) {
-    in.String();
-    in.Uint();
-  }
-  if (!in.ok()) return;
-  const std::string_view set =
-      request.substr(0, request.size() - in.rest().size());
+  const std::string_view set = SetOf(request, is_group);
+  if (set.empty()) return;
   const auto it = counts->find(set);
   if (it != counts->end()) {
     ++it->second;

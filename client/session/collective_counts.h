@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ class CollectiveCounts {
   void Add(std::string_view request, int status);
   // The same of the payload of kGroup.
   void AddGroup(std::string_view request, int status);
+  // Of kGroupCall: who leaves a group has its end behind it. That is over for
+  // all, and counted, when the group is constructed again.
+  void AddGroupCall(std::string_view request, int status);
   // Payload of kReattach; empty when there was none.
   std::string Encode(const std::string& own_nspace) const;
 
@@ -34,10 +38,15 @@ class CollectiveCounts {
 
   void Count(std::string_view request, bool is_group, int status,
              Counts* counts) CANOPY_REQUIRES(mu_);
+  void NoteConstruct(std::string_view request) CANOPY_REQUIRES(mu_);
 
   mutable Mutex mu_;
   Counts ended_ CANOPY_GUARDED_BY(mu_);
   Counts groups_ CANOPY_GUARDED_BY(mu_);
+  // Series of the ends of groups: by name, those that were constructed; and
+  // those that the process has left since their last construction.
+  std::map<std::string, std::string, std::less<>> ends_ CANOPY_GUARDED_BY(mu_);
+  std::set<std::string> left_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

@@ -84,5 +84,46 @@ TEST(CollectiveCountsTest, GroupsFollowWithTheirNames) {
   EXPECT_EQ(counts.Encode("job"), want.str());
 }
 
+std::string GroupRequest(uint64_t op, const std::string& name) {
+  WireWriter request;
+  request.Uint(op);
+  request.String(name);
+  request.Uint(1);
+  request.Proc({"job", 3});
+  return request.Take();
+}
+
+// Its end may be under way for others until the group can be made again.
+TEST(CollectiveCountsTest, WhoLeavesAGroupHasItsEndBehindIt) {
+  constexpr uint64_t kConstruct = 4;
+  constexpr uint64_t kDestruct = 5;
+  WireWriter leave;
+  leave.Uint(3);
+  leave.String("g");
+  CollectiveCounts counts;
+  const auto expect = [&](uint64_t constructs, uint64_t ends) {
+    WireWriter want;
+    want.Uint(0);
+    want.Uint(ends > 0 ? 2 : 1);
+    want.Raw(GroupRequest(kConstruct, "g"));
+    want.Uint(constructs);
+    if (ends > 0) want.Raw(GroupRequest(kDestruct, "g"));
+    if (ends > 0) want.Uint(ends);
+    EXPECT_EQ(counts.Encode("job"), want.str());
+  };
+  counts.AddGroup(GroupRequest(kConstruct, "g"), kSuccess);
+  counts.AddGroupCall(leave.str(), kErrNotFound);
+  counts.AddGroup(GroupRequest(kConstruct, "g"), kSuccess);
+  expect(2, 0);
+  counts.AddGroupCall(leave.str(), kSuccess);
+  expect(2, 0);
+  counts.AddGroup(GroupRequest(kConstruct, "g"), kErrTimeout);
+  expect(3, 0);
+  counts.AddGroup(GroupRequest(kConstruct, "g"), kSuccess);
+  expect(4, 1);
+  counts.AddGroup(GroupRequest(kDestruct, "g"), kSuccess);
+  expect(4, 2);
+}
+
 }  // namespace
 }  // namespace canopy::client

@@ -307,7 +307,30 @@ void Clients::CountEnd(RequestId request, int status) {
   if (arrived != nullptr && !IsRefusal(status)) {
     ++ended_[proc][{arrived->op, arrived->participants, 0, arrived->name}];
   }
+  CountLeave(proc, input, status);
   pending_.erase(it);
+}
+
+// As client::CollectiveCounts does.
+void Clients::CountLeave(const ProcId& proc, const Input& input, int status) {
+  std::map<std::string, Series>& groups = groups_[proc];
+  if (const auto* left = std::get_if<GroupCallArrived>(&input)) {
+    const auto group = groups.find(left->name);
+    const bool leaves = left->call == GroupCallArrived::Call::kLeave &&
+                        status == kSuccess && group != groups.end();
+    if (leaves) left_[proc].insert(group->second);
+    return;
+  }
+  const auto* made = std::get_if<CollectiveArrived>(&input);
+  const bool succeeded = status == kSuccess || status == kErrPartialSuccess;
+  if (made == nullptr || made->op != CollectiveOp::kGroupConstruct ||
+      !succeeded) {
+    return;
+  }
+  const Series end{CollectiveOp::kGroupDestruct, made->participants, 0,
+                   made->name};
+  if (left_[proc].erase(end) > 0) ++ended_[proc][end];
+  groups[made->name] = end;
 }
 
 void Clients::LoseAgent(const std::vector<ProcId>& procs) {

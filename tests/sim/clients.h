@@ -131,6 +131,7 @@ class Clients {
   TimeNs DelayOf(RequestId request) const;
   void Receive(RequestId request, Answer answer);
   void CountEnd(RequestId request, int status);
+  void CountLeave(const ProcId& proc, const core::Input& input, int status);
 
   const Settings& settings_;
   const JobCatalog& jobs_;
@@ -155,6 +156,10 @@ class Clients {
   std::map<RequestId, std::pair<ProcId, core::Input>> pending_;
   std::map<ProcId, std::vector<core::ScopedData>> commits_;
   std::map<ProcId, std::map<Series, uint64_t>> ended_;
+  // Ends of the groups that were made, by name, and of those that it has left
+  // since.
+  std::map<ProcId, std::map<std::string, Series>> groups_;
+  std::map<ProcId, std::set<Series>> left_;
 };
 
 }  // namespace canopy::sim

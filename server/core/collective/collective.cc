@@ -99,7 +99,8 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
   if (series.members || !reattached_.contains(proc)) return false;
   // See SkipLeft.
   if (in.op == CollectiveOp::kGroupDestruct &&
-      groups_.FindOf(in.name, proc) != nullptr) {
+      (groups_.FindOf(in.name, proc) != nullptr ||
+       HasLeftBefore(proc, series.id))) {
     return false;
   }
   uint64_t& ended = series.reattached[proc];
@@ -187,6 +188,9 @@ void Collectives::Accept(StepContext& step, Series& series,
   Instance& instance = progress_.FindOrBegin(step.now, series, sequence);
   const ProcId& proc = series.members->local[index];
   if (IsGroupOp(series.id.op)) TakeDirectives(step, in, proc, &instance);
+  if (series.id.op == CollectiveOp::kGroupConstruct) {
+    left_before_.erase({proc, series.id.name});
+  }
   instance.arrived[index] = true;
   ++instance.num_arrived;
   instance.collect |= in.collect_data;
@@ -319,8 +323,9 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
   progress_.DropJob(nspace);
   std::erase_if(reattached_,
                 [&](const ProcId& proc) { return proc.nspace == nspace; });
-  std::erase_if(left_before_,
-                [&](const auto& item) { return item.first.nspace == nspace; });
+  std::erase_if(left_before_, [&](const auto& item) {
+    return item.first.first.nspace == nspace;
+  });
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
@@ -431,7 +436,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     of_record.sequence = record.sequence;
     groups_.Recover(of_record, record.connected, record.result, record.left);
     if (id.op == CollectiveOp::kGroupConstruct) {
-      RecoverLeft(id.name, record.left);
+      RecoverLeft(id, record.left);
     }
   } else {
     connections_.Recover(id.participants, record.connected);

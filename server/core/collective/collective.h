@@ -88,7 +88,9 @@ class Collectives {
   // The process has left such a group under a predecessor, and asks again, as
   // it does not know: true once.
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
-    return left_before_.erase({proc, group}) > 0;
+    const auto left = left_before_.find({proc, group});
+    return left != left_before_.end() &&
+           !std::exchange(left->second.answered, true);
   }
   // Whether to emit PersistRecord for what a successor needs.
   void set_persists(bool on) { progress_.set_persists(on); }
@@ -137,6 +139,12 @@ class Collectives {
                 std::vector<Waiting>* out) const;
 
  private:
+  // The last groups of one name that a process has left, by participants.
+  struct LeftBefore {
+    std::set<std::vector<ProcId>> groups;
+    bool answered = false;  // it has asked again
+  };
+
   // Why an arrival cannot be accepted; kSuccess: it can.
   int Check(const CollectiveArrived& in, const ProcId& proc,
             CollectiveId* id) const;
@@ -149,13 +157,16 @@ class Collectives {
   void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);
   // The part in a group's end of a local process that has left it.
   void EndFor(StepContext& step, Series& series, int index);
+  // The process has left the last group of this series before.
+  bool HasLeftBefore(const ProcId& proc, const CollectiveId& end) const;
   // A process does not count the end of a group that it has left.
   void SkipLeft(Series& series, int index) const;
   // Local members of a group that is forgotten with one of its jobs, and how
   // many ends of such groups they need not ask for.
   std::map<ProcId, uint64_t> EndsBefore(const Series& series) const;
   // Of the record of a construct, also if the group has ended since.
-  void RecoverLeft(const std::string& group, const std::vector<ProcId>& left);
+  void RecoverLeft(const CollectiveId& construct,
+                   const std::vector<ProcId>& left);
   // A predecessor's members have left groups whose ends it may not have told
   // anybody of.
   void ResumeEnds(StepContext& step, const std::string& nspace);
@@ -215,7 +226,7 @@ class Collectives {
   // those of their ranks: no other process preceded them.
   std::set<ProcId> reattached_;
   // Local processes and the groups that they left under the predecessor.
-  std::set<std::pair<ProcId, std::string>> left_before_;
+  std::map<std::pair<ProcId, std::string>, LeftBefore> left_before_;
   size_t num_deferred_ = 0;
   // Directives that were ignored, of which the log has a line.
   std::set<std::string> ignored_;

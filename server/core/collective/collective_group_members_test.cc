@@ -202,6 +202,25 @@ TEST_F(CollectiveGroupTest, AlsoWhenOneOfTheJobsIsOver) {
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
+// Its end was another one's.
+TEST_F(CollectiveGroupTest, WhoHasLeftTheLastHasNoEndToAskFor) {
+  engine_->set_persists(true);
+  MakeGroup();
+  Construct(10, kWhole);
+  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  const RequestId ends = Destruct(11);
+  Up(CollectiveOp::kGroupDestruct);
+  EXPECT_EQ(Status(ends), kSuccess);
+  Succeed();
+  for (const ClientId client : {10, 11}) {
+    engine_->OnReattached(
+        kNow, {client, {{CollectiveOp::kGroupConstruct, kWhole, 1, "g"}}},
+        &actions_);
+  }
+  EXPECT_EQ(Status(Destruct(10, kWhole)), kErrNotFound);
+  EXPECT_EQ(Status(Destruct(11, kWhole)), kSuccess) << "its answer was lost";
+}
+
 // The others have ended the group before the agent of who has left was
 // replaced.
 TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {

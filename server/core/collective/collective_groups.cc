@@ -176,11 +176,21 @@ void Collectives::EndFor(StepContext& step, Series& series, int index) {
   progress_.Advance(step, series, sequence);
 }
 
-// Who is a member has had the answers to all before, by whichever agent.
+bool Collectives::HasLeftBefore(const ProcId& proc,
+                                const CollectiveId& end) const {
+  const auto left = left_before_.find({proc, end.name});
+  return left != left_before_.end() &&
+         left->second.groups.contains(end.participants);
+}
+
+// Who is a member has had the answers to all before, by whichever agent; and
+// who has left has none to get.
 void Collectives::SkipLeft(Series& series, int index) const {
   if (series.id.op != CollectiveOp::kGroupDestruct) return;
+  const ProcId& proc = series.members->local[index];
   const Group* group = groups_.Find(series.id.name, series.id.participants);
-  if (group == nullptr || !group->Has(series.members->local[index])) return;
+  const bool is_member = group != nullptr && group->Has(proc);
+  if (!is_member && !HasLeftBefore(proc, series.id)) return;
   series.arrivals[index] = std::max(series.arrivals[index], series.next);
 }
 
@@ -196,12 +206,19 @@ std::map<ProcId, uint64_t> Collectives::EndsBefore(const Series& series) const {
   return ends;
 }
 
-void Collectives::RecoverLeft(const std::string& group,
+void Collectives::RecoverLeft(const CollectiveId& construct,
                               const std::vector<ProcId>& left) {
+  // Of an earlier group of the series nothing counts any more.
+  for (auto& [key, before] : left_before_) {
+    if (key.second == construct.name) {
+      before.groups.erase(construct.participants);
+    }
+  }
   for (const ProcId& proc : left) {
     const Job* job = jobs_.Find(proc.nspace);
     if (job != nullptr && job->is_local(proc.rank)) {
-      left_before_.emplace(proc, group);
+      left_before_[{proc, construct.name}].groups.insert(
+          construct.participants);
     }
   }
 }

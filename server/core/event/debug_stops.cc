@@ -12,6 +12,7 @@
 #include "server/core/event/event_info.h"
 #include "server/core/event/lifecycle.h"
 #include "server/core/named_procs.h"
+#include "server/core/publish/digest.h"
 
 namespace canopy::core {
 namespace {
@@ -59,6 +60,17 @@ std::set<NodeId> NodesOf(const Job& job, const StopRanks& ranks) {
     if (Stops(ranks, rank)) nodes.insert(job.agent_of(rank));
   }
   return nodes;
+}
+
+// Of what a node's agent tells: the same whenever it comes of the same events,
+// which a successor sees again, so that they are not another round.
+uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
+  constexpr uint64_t kOfNode = uint64_t{1} << 60;
+  uint64_t digest = 0;
+  for (const auto& [rank, number] : waiting) {
+    digest = DigestOf(DigestOf(digest, rank), number);
+  }
+  return kAgentsEvent | kOfNode | (digest & (kOfNode - 1));
 }
 
 // Of a round, like the warnings of time limits.
@@ -131,15 +143,16 @@ void DebugStops::OnProcess(const Job& job, const EventMessage& event,
   if (!job.is_local(event.source.rank)) return;
   Stop* const stop = StopAt(job, breakpoint);
   if (stop == nullptr) return;
-  stop->ranks.insert(event.source.rank);
+  stop->ranks[event.source.rank] = IdOf(event).number;
   const StopRanks& wanted = RanksAt(job, breakpoint);
   const bool all = std::ranges::all_of(job.local_ranks(), [&](Rank rank) {
     return !Stops(wanted, rank) || stop->ranks.contains(rank);
   });
   if (!all) return;
-  stop->ranks.clear();
   // Agents see it on its way, no process does.
   EventRaised here = ReadyEvent(job, breakpoint);
+  here.id = IdOfNode(stop->ranks);
+  stop->ranks.clear();
   here.range = static_cast<uint8_t>(DataRange::kCustom);
   here.targets = {{job.nspace(), kRankInvalid}};
   due_.push_back(std::move(here));

@@ -71,7 +71,8 @@ class DebugStops {
   // Job and breakpoint.
   using Key = std::pair<std::string, std::string>;
   struct Stop {
-    std::set<Rank> ranks;    // of this node that wait
+    // Of this node that wait, each with the number of its event.
+    std::map<Rank, uint64_t> ranks;
     std::set<NodeId> nodes;  // of the controller: those whose ranks all do
   };
 

@@ -40,8 +40,10 @@ class DebugStopsTest : public testing::Test {
     event.range = static_cast<uint8_t>(range);
     return event;
   }
-  void Ready(Rank rank, const std::string& breakpoint = "pmix-init") {
+  void Ready(Rank rank, const std::string& breakpoint = "pmix-init",
+             uint64_t number = 0) {
     EventMessage event = Event(kReady, {"a", rank}, DataRange::kRm);
+    event.request = number == 0 ? ++last_ : number;
     Encoder info;
     info.PutSize(1);
     info.PutString("pmix.brkpnt");
@@ -69,6 +71,7 @@ class DebugStopsTest : public testing::Test {
 
   JobTable jobs_;
   DebugStops stops_;
+  uint64_t last_ = 0;
 };
 
 TEST_F(DebugStopsTest, IsRaisedOnceWhenAllWait) {
@@ -87,6 +90,22 @@ TEST_F(DebugStopsTest, IsRaisedOnceWhenAllWait) {
   EXPECT_EQ(ready.source, (ProcId{"a", kRankWildcard}));
   EXPECT_NE(ready.id, 0u);
   EXPECT_EQ(stops_.size(), 0u);
+}
+
+// A successor sees the events of the processes again.
+TEST_F(DebugStopsTest, WhatANodeTellsIsKnownByTheEventsThatItComesOf) {
+  Add(InInit());
+  Ready(0, "pmix-init", 7);
+  Ready(1, "pmix-init", 8);
+  const uint64_t first = Due().id;
+  EXPECT_NE(first, 0u);
+  stops_.OnJobRemoved("a");
+  Ready(1, "pmix-init", 8);
+  Ready(0, "pmix-init", 7);
+  EXPECT_EQ(Due().id, first);
+  Ready(0, "pmix-init", 9);
+  Ready(1, "pmix-init", 8);
+  EXPECT_NE(Due().id, first) << "another time";
 }
 
 TEST_F(DebugStopsTest, OnlyTheNamedOnesAreAwaited) {

@@ -5,8 +5,11 @@
 #include <string>
 
 #include "client/abi/client_fixture.h"
+#include "common/codec/infos.h"
+#include "common/fabric_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
+#include "common/wire.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -57,14 +60,37 @@ const std::string kInfiniBand =
                Info("SysImageGUID", "0c42:a103:0000:0001") +
                Info("Port1GID0", "fe80:0000:0000:0001:0c42:a103:0000:0001"));
 
+// The host of this agent has no say about fabrics.
 class FabricTest : public ClientTest {
  protected:
+  FabricTest() { HostAnswers(kErrNotSupported); }
   ~FabricTest() override { unsetenv("HWLOC_XMLFILE"); }
 
   void Have(const std::string& devices) {
     const std::string path = testing::TempDir() + "/machine.xml";
     std::ofstream(path) << MachineWith(devices);
     setenv("HWLOC_XMLFILE", path.c_str(), 1);
+  }
+  void HostAnswers(int status, const InfoList& told = {}) {
+    agent_->On(local::FrameType::kHostCall,
+               [=](FakeAgent& agent, const Request& request) {
+                 std::string payload;
+                 EncodeInfos(told.data(), told.size(), &payload);
+                 agent.Reply(request, status, payload);
+               });
+  }
+  // What the host was asked last, of so many calls.
+  InfoList Asked(pmix_fabric_operation_t operation, size_t calls) {
+    const Request frame = agent_->Await(local::FrameType::kHostCall, calls);
+    WireReader in(frame.payload);
+    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(kFabricOp));
+    EXPECT_EQ(in.Count(), 0u);
+    FabricCall call;
+    EXPECT_TRUE(DecodeFabricCall(in.String(), &call) && in.done());
+    EXPECT_EQ(call.operation, operation);
+    InfoList infos;
+    EXPECT_TRUE(DecodeInfos(call.infos, &infos));
+    return infos;
   }
   static int Register(pmix_fabric_t* fabric, const InfoList& directives = {}) {
     return PMIx_Fabric_register(fabric, directives.data(), directives.size());
@@ -167,6 +193,57 @@ TEST_F(FabricTest, NonBlocking) {
   EXPECT_EQ(gone.Wait(), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Fabric_update_nb(&fabric, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(FabricTest, WhatTheHostTellsIsWhatThereIs) {
+  Have(kEthernet);
+  const InfoList told{{PMIX_FABRIC_VENDOR, Value::String("a vendor")},
+                      {PMIX_FABRIC_INDEX, Value::Size(3)}};
+  HostAnswers(kSuccess, told);
+  const InfoList wanted{{PMIX_FABRIC_PLANE, Value::String("north")}};
+  pmix_fabric_t fabric = {};
+  ASSERT_EQ(Register(&fabric, wanted), PMIX_SUCCESS);
+  EXPECT_EQ(DataOf(fabric), told);
+  EXPECT_EQ(fabric.index, 3u);
+  EXPECT_EQ(Asked(PMIX_FABRIC_REQUEST_INFO, 1), wanted);
+  EXPECT_EQ(Register(&fabric), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Fabric_deregister(&fabric), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(local::FrameType::kHostCall), 1u);
+}
+
+// It knows the fabric by its index.
+TEST_F(FabricTest, AnUpdateOfTheHostsData) {
+  HostAnswers(kSuccess, {{PMIX_FABRIC_VENDOR, Value::String("a vendor")},
+                         {PMIX_FABRIC_INDEX, Value::Size(3)}});
+  pmix_fabric_t fabric = {};
+  ASSERT_EQ(Register(&fabric), PMIX_SUCCESS);
+  const InfoList grown{{PMIX_FABRIC_NUM_DEVICES, Value::Size(9)}};
+  HostAnswers(kSuccess, grown);
+  EXPECT_EQ(PMIx_Fabric_update(&fabric), PMIX_SUCCESS);
+  EXPECT_EQ(DataOf(fabric), grown);
+  EXPECT_EQ(fabric.index, 3u);
+  const InfoList asked = Asked(PMIX_FABRIC_UPDATE_INFO, 2);
+  EXPECT_EQ(asked.FindUint(PMIX_FABRIC_INDEX), 3u);
+  EXPECT_EQ(asked.FindString(PMIX_FABRIC_VENDOR), "a vendor");
+  HostAnswers(kErrNotFound);
+  OpResult gone;
+  ASSERT_EQ(PMIx_Fabric_update_nb(&fabric, OpResult::Set, &gone), PMIX_SUCCESS);
+  EXPECT_EQ(gone.Wait(), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(DataOf(fabric), grown);
+  EXPECT_EQ(PMIx_Fabric_deregister(&fabric), PMIX_SUCCESS);
+}
+
+TEST_F(FabricTest, WhatTheHostRefusesIsRefused) {
+  Have(kEthernet);
+  HostAnswers(kErrNotFound);
+  pmix_fabric_t fabric = {};
+  EXPECT_EQ(Register(&fabric), PMIX_ERR_NOT_FOUND);
+  OpResult refused;
+  ASSERT_EQ(
+      PMIx_Fabric_register_nb(&fabric, nullptr, 0, OpResult::Set, &refused),
+      PMIX_SUCCESS);
+  EXPECT_EQ(refused.Wait(), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(fabric.info, nullptr);
 }
 
 TEST_F(FabricTest, GetOfDevices) {

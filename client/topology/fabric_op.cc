@@ -19,8 +19,9 @@ namespace canopy::client {
 namespace {
 
 struct Registration {
-  FabricName name;
+  FabricName name;  // of one that this node has shown
   InfoList infos;
+  bool of_host = false;
 };
 
 // What pmix_fabric_t::module points to is looked for here before it is used:
@@ -108,26 +109,36 @@ int Look(const Wanted& wanted, Registration* found, size_t* index) {
   const auto it = std::ranges::find_if(fabrics, wanted, &Fabric::name);
   if (it == fabrics.end()) return PMIX_ERR_NOT_FOUND;
   *index = static_cast<size_t>(it - fabrics.begin());
-  *found = {it->name, DescribeFabric(*it, *index)};
+  *found = {it->name, DescribeFabric(*it, *index), false};
   return PMIX_SUCCESS;
+}
+
+size_t IndexIn(const InfoList& told) {
+  return static_cast<size_t>(told.FindUint(PMIX_FABRIC_INDEX).value_or(0));
 }
 
 }  // namespace
 
+int MayRegisterFabric(const pmix_fabric_t* fabric) {
+  const bool may =
+      fabric != nullptr && Registrations::Get().Find(fabric->module) == nullptr;
+  return may ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+}
+
 int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
                    size_t ndirs) {
-  if (fabric == nullptr) return PMIX_ERR_BAD_PARAM;
-  Registrations& all = Registrations::Get();
-  if (all.Find(fabric->module) != nullptr) return PMIX_ERR_BAD_PARAM;
+  int rc = MayRegisterFabric(fabric);
+  if (rc != PMIX_SUCCESS) return rc;
   Selection selection;
-  int rc = Parse(directives, ndirs, &selection);
+  rc = Parse(directives, ndirs, &selection);
   if (rc != PMIX_SUCCESS) return rc;
   Registration found;
   size_t index = 0;
   rc = Look([&](const FabricName& name) { return selection.Has(name); }, &found,
             &index);
-  if (rc == PMIX_SUCCESS) Show(index, all.Add(std::move(found)), fabric);
-  return rc;
+  if (rc != PMIX_SUCCESS) return rc;
+  Show(index, Registrations::Get().Add(std::move(found)), fabric);
+  return PMIX_SUCCESS;
 }
 
 int UpdateFabric(pmix_fabric_t* fabric) {
@@ -142,6 +153,38 @@ int UpdateFabric(pmix_fabric_t* fabric) {
   if (rc != PMIX_SUCCESS) return rc;
   *known = std::move(found);
   Show(index, known, fabric);
+  return PMIX_SUCCESS;
+}
+
+int RegisterHostsFabric(pmix_fabric_t* fabric, InfoList told) {
+  const int rc = MayRegisterFabric(fabric);
+  if (rc != PMIX_SUCCESS) return rc;
+  const size_t index = IndexIn(told);
+  Show(index, Registrations::Get().Add({{}, std::move(told), true}), fabric);
+  return PMIX_SUCCESS;
+}
+
+int UpdateHostsFabric(pmix_fabric_t* fabric, InfoList told) {
+  Registration* const known = Registrations::Get().Find(fabric->module);
+  if (known == nullptr) return PMIX_ERR_BAD_PARAM;
+  const size_t index =
+      told.Has(PMIX_FABRIC_INDEX) ? IndexIn(told) : IndexIn(known->infos);
+  known->infos = std::move(told);
+  Show(index, known, fabric);
+  return PMIX_SUCCESS;
+}
+
+int NameHostsFabric(const pmix_fabric_t* fabric, InfoList* name) {
+  if (fabric == nullptr) return PMIX_ERR_BAD_PARAM;
+  const Registration* known = Registrations::Get().Find(fabric->module);
+  if (known == nullptr) return PMIX_ERR_BAD_PARAM;
+  if (!known->of_host) return PMIX_ERR_NOT_SUPPORTED;
+  name->Set(PMIX_FABRIC_INDEX, Value::Size(fabric->index));
+  for (const char* key :
+       {PMIX_FABRIC_IDENTIFIER, PMIX_FABRIC_VENDOR, PMIX_FABRIC_PLANE}) {
+    const pmix_info_t* told = known->infos.Find(key);
+    if (told != nullptr) name->Append(*told);
+  }
   return PMIX_SUCCESS;
 }
 

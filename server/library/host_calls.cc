@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/ids.h"
 #include "common/status.h"
@@ -65,6 +66,7 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
   Upcalls::Done reply = [done = std::move(done)](const HostAnswer& answer) {
     done(answer.status, EncodeResults(answer.infos));
   };
+  if (ask.op == kFabricOp) return Fabric(ask, std::move(a), std::move(reply));
   switch (ask.op) {
     case HostOp::kJobControl:
       return ControlJob(ask, std::move(a), std::move(reply));
@@ -259,6 +261,26 @@ int HostCalls::Validate(const core::AskHost& ask, Shared a,
         return module_.validate_credential(
             &a->proc, &credential, a->directives.data(), a->directives.size(),
             Upcalls::OnValidation, cbdata);
+      },
+      std::move(done), TimeoutOf(a->directives));
+  return kSuccess;
+}
+
+int HostCalls::Fabric(const core::AskHost& ask, Shared a, Upcalls::Done done) {
+  if (module_.fabric == nullptr) return kErrNotSupported;
+  FabricCall call;
+  if (!DecodeFabricCall(ask.call.view(), &call) ||
+      call.operation > PMIX_FABRIC_UPDATE_INFO ||
+      !DecodeInfos(call.infos, &a->directives)) {
+    return kErrUnpackFailure;
+  }
+  const auto op = static_cast<pmix_fabric_operation_t>(call.operation);
+  AddUser(ask, &a->directives);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        return module_.fabric(&a->proc, op, a->directives.data(),
+                              a->directives.size(), Upcalls::OnInfos, cbdata);
       },
       std::move(done), TimeoutOf(a->directives));
   return kSuccess;

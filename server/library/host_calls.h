@@ -45,6 +45,7 @@ class HostCalls {
   int BlockResources(const core::AskHost& ask, Shared a, Upcalls::Done done);
   int GetCredential(const core::AskHost& ask, Shared a, Upcalls::Done done);
   int Validate(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int Fabric(const core::AskHost& ask, Shared a, Upcalls::Done done);
 
   const canopy_server_module_t& module_;
   Upcalls& upcalls_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -128,6 +129,14 @@ pmix_status_t Validate(const pmix_proc_t* proc,
   return PMIX_SUCCESS;
 }
 
+pmix_status_t TellFabric(const pmix_proc_t* proc, pmix_fabric_operation_t op,
+                         const pmix_info_t infos[], size_t ninfo,
+                         pmix_info_cbfunc_t done, void* cbdata) {
+  EXPECT_EQ(op, PMIX_FABRIC_UPDATE_INFO);
+  Hear(proc, infos, ninfo, WithInfos(done, cbdata));
+  return PMIX_SUCCESS;
+}
+
 canopy_server_module_t ModuleOf(const std::set<HostOp>& implemented) {
   const auto has = [&](HostOp op) { return implemented.contains(op); };
   canopy_server_module_t module = {};
@@ -139,6 +148,7 @@ canopy_server_module_t ModuleOf(const std::set<HostOp>& implemented) {
   if (has(HostOp::kBlockResources)) module.resource_block = BlockResources;
   if (has(HostOp::kGetCredential)) module.get_credential = GetCredential;
   if (has(HostOp::kValidateCredential)) module.validate_credential = Validate;
+  if (has(kFabricOp)) module.fabric = TellFabric;
   return module;
 }
 
@@ -191,6 +201,34 @@ TEST(ModuleHost, AMalformedCallIsRefused) {
   ASSERT_EQ(sink.All<core::HostAnswered>().size(), 1u);
   EXPECT_EQ(sink.All<core::HostAnswered>()[0].status, kErrUnpackFailure);
   EXPECT_TRUE(host.Heard().empty());
+}
+
+// Of an operation and directives.
+core::AskHost AskOfAFabric(uint64_t number, uint8_t operation) {
+  core::AskHost ask = ContractAsk(number, kFabricOp);
+  ask.call = Bytes(EncodeFabricCall({operation, ContractInfos(0)}));
+  return ask;
+}
+
+TEST(ModuleHost, DataOfAFabricAreTheHosts) {
+  RecordingSink sink;
+  PlayedModule host(&sink, {kFabricOp});
+  host.port()->Ask(AskOfAFabric(1, PMIX_FABRIC_UPDATE_INFO));
+  ASSERT_EQ(host.Heard().size(), 1u);
+  EXPECT_EQ(host.Heard()[0].uid, 10u);
+  host.Answer(0, kSuccess, "fast");
+  host.RunUntil([&] { return !sink.All<core::HostAnswered>().empty(); });
+  EXPECT_EQ(ResultOf(sink.All<core::HostAnswered>()[0]), "fast");
+  host.port()->Ask(AskOfAFabric(2, PMIX_FABRIC_UPDATE_INFO + 1));
+  EXPECT_EQ(sink.All<core::HostAnswered>()[1].status, kErrUnpackFailure);
+}
+
+TEST(ModuleHost, AHostMayKnowNothingOfFabrics) {
+  RecordingSink sink;
+  PlayedModule host(&sink, {});
+  host.port()->Ask(AskOfAFabric(1, PMIX_FABRIC_REQUEST_INFO));
+  ASSERT_EQ(sink.All<core::HostAnswered>().size(), 1u);
+  EXPECT_EQ(sink.All<core::HostAnswered>()[0].status, kErrNotSupported);
 }
 
 TEST(ModuleHost, ACredentialIsAmongTheResults) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/codec/decoder.h"
+#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/wire.h"
 
@@ -210,7 +211,8 @@ Result<core::Input> ParseHostCall(core::ClientId client, uint64_t tag,
   input.request = tag;
   const uint64_t op = r.Uint();
   input.op = static_cast<HostOp>(op);
-  if (op > UINT8_MAX || !IsHostOp(input.op)) r.Fail();
+  const bool known = IsHostOp(input.op) || input.op == kFabricOp;
+  if (op > UINT8_MAX || !known) r.Fail();
   input.targets = ReadProcs(r);
   input.call = ReadPayload(r);
   if (!r.done() || tag == 0) return Malformed("call to the host");

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
 #include "common/status.h"
 #include "common/values/element_ops.h"
+#include "common/values/info_list.h"
 #include "common/values/type_table.h"
+#include "common/values/value.h"
 #include "common/wire.h"
 #include "pmix_common.h"
 
@@ -103,6 +106,17 @@ bool ReadHandle(Decoder& in, uint64_t* handle) {
   if (!in.UnpackSize(&number)) return false;
   *handle = number;
   return true;
+}
+
+core::HostCallArrived FabricRequest(Reading& r,
+                                    pmix_fabric_operation_t operation,
+                                    const InfoList& infos) {
+  core::HostCallArrived input = HostCall(r, kFabricOp);
+  Bytes ours;
+  OurForm(r.in, infos, &ours);
+  input.call = Bytes(EncodeFabricCall(
+      {static_cast<uint8_t>(operation), std::string(ours.view())}));
+  return input;
 }
 
 }  // namespace
@@ -204,6 +218,22 @@ Request ReadResourceBlock(Reading& r) {
   if (r.in.ok() && ReadUnits(r.in, &call)) ReadInfos(r.in, &call);
   input.call = Bytes(call.Take());
   return CoreRequest{std::move(input)};
+}
+
+Request ReadFabricRegister(Reading& r) {
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  return CoreRequest{FabricRequest(r, PMIX_FABRIC_REQUEST_INFO, infos),
+                     AnswerForm::kInfos};
+}
+
+// The index is all that the library tells of a fabric.
+Request ReadFabricUpdate(Reading& r) {
+  uint64_t index = 0;
+  ReadHandle(r.in, &index);
+  const InfoList which{{PMIX_FABRIC_INDEX, Value::Size(index)}};
+  return CoreRequest{FabricRequest(r, PMIX_FABRIC_UPDATE_INFO, which),
+                     AnswerForm::kInfos};
 }
 
 Request ReadPull(Reading& r) {

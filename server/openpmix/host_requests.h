@@ -16,6 +16,8 @@ Request ReadJobControl(Reading& r);
 Request ReadAllocate(Reading& r);
 Request ReadSessionControl(Reading& r);
 Request ReadResourceBlock(Reading& r);
+Request ReadFabricRegister(Reading& r);
+Request ReadFabricUpdate(Reading& r);
 Request ReadPull(Reading& r);
 Request ReadPush(Reading& r);
 Request ReadStopPull(Reading& r);

@@ -9,6 +9,7 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/job.h"
 #include "common/refusal.h"
@@ -54,7 +55,8 @@ std::string OneKval(std::string_view key, std::string_view value) {
 bool IsForTools(const core::Input& input) {
   const auto* call = std::get_if<core::HostCallArrived>(&input);
   if (call != nullptr) {
-    return call->op == HostOp::kPushInput || call->op == HostOp::kMonitor;
+    return call->op == HostOp::kPushInput || call->op == HostOp::kMonitor ||
+           call->op == kFabricOp;
   }
   return std::holds_alternative<core::GetArrived>(input) ||
          std::holds_alternative<core::QueryArrived>(input) ||

@@ -56,8 +56,8 @@ constexpr CommandRow kCommands[] = {
     {"group leave", ReadGroupLeave},
     {"group destruct", ReadGroupDestruct},
     {"stop output", ReadStopPull},
-    {"fabric register", nullptr, {kInfos}},
-    {"fabric update", nullptr, {kSize}},
+    {"fabric register", ReadFabricRegister},
+    {"fabric update", ReadFabricUpdate},
     // Carries a topology, which is the peer's own memory layout.
     {"device distances", nullptr},
     {"refresh cache", ReadRefresh},

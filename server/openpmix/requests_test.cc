@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/codec/infos.h"
+#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
+#include "common/values/info_list.h"
 #include "common/wire.h"
 #include "pmix_common.h"
 #include "server/openpmix/golden.h"
@@ -72,8 +76,8 @@ constexpr Sample kSamples[] = {
     {"group leave", false},
     {"group destruct", false},
     {"stop output", false},
-    {"fabric register", true},
-    {"fabric update", true},
+    {"fabric register", false},
+    {"fabric update", false},
     {"device distances", true},
     {"refresh cache", false},
     {"session control", false},
@@ -155,6 +159,30 @@ TEST(Requests, PushesOfInput) {
     ASSERT_TRUE(DecodeInputPush(in.call, &push));
     EXPECT_EQ(push.data.view(), "\xab\xcd");
     EXPECT_FALSE(push.complete);
+  }
+}
+
+// Of an update the library tells the index alone.
+TEST(Requests, Fabrics) {
+  const std::pair<const char*, pmix_fabric_operation_t> rows[] = {
+      {"fabric register", PMIX_FABRIC_REQUEST_INFO},
+      {"fabric update", PMIX_FABRIC_UPDATE_INFO},
+  };
+  for (const auto& [name, operation] : rows) {
+    for (const auto& in :
+         CoreInputs<core::HostCallArrived>(name, AnswerForm::kInfos)) {
+      EXPECT_EQ(in.op, kFabricOp);
+      FabricCall call;
+      ASSERT_TRUE(DecodeFabricCall(in.call.view(), &call));
+      EXPECT_EQ(call.operation, operation);
+      InfoList infos;
+      ASSERT_TRUE(DecodeInfos(call.infos, &infos));
+      ASSERT_EQ(infos.size(), 1u);
+      const bool update = operation == PMIX_FABRIC_UPDATE_INFO;
+      EXPECT_EQ(KeyOf(infos[0]), update ? PMIX_FABRIC_INDEX : "k");
+      EXPECT_EQ(infos.FindUint(PMIX_FABRIC_INDEX).value_or(0),
+                update ? 3u : 0u);
+    }
   }
 }
 

@@ -87,7 +87,7 @@ static void Chosen(const char *key, const char *value, const char *device) {
   if (device == NULL) {
     EXPECT(PMIX_ERR_NOT_FOUND,
            PMIx_Fabric_register(&fabric, with.info, with.count));
-    REFUSES(PMIX_ERR_NOT_FOUND, PMIx_Fabric_register_nb, &fabric, with.info,
+    ANSWERS(PMIX_ERR_NOT_FOUND, PMIx_Fabric_register_nb, &fabric, with.info,
             with.count, OnOperation);
     return;
   }
@@ -123,7 +123,7 @@ static void Wrong(void) {
   unknown.info[0].flags = PMIX_INFO_REQD;
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
          PMIx_Fabric_register(&fabric, unknown.info, unknown.count));
-  REFUSES(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register_nb, &fabric,
+  ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Fabric_register_nb, &fabric,
           unknown.info, unknown.count, OnOperation);
 }
 

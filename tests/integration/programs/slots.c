@@ -306,6 +306,34 @@ static void credentials(void) {
                PMIX_ERR_INVALID_CRED);
 }
 
+static void fabric_has(const pmix_fabric_t *fabric, size_t num_devices) {
+  CHECK(fabric->ninfo == 3 && fabric->info != NULL);
+  CHECK(strcmp(fabric->info[0].value.data.string, "of the host") == 0);
+  CHECK(fabric->info[1].value.data.size == num_devices);
+}
+
+/* With 4.2.2 the index is the program's to fill in, the data of a refusal are
+ * none, and its status is lost. */
+static void fabrics(void) {
+  pmix_fabric_t fabric;
+  PMIX_FABRIC_CONSTRUCT(&fabric);
+  pmix_info_t plane;
+  PMIX_INFO_LOAD(&plane, PMIX_FABRIC_PLANE, "south", PMIX_STRING);
+#ifdef CANOPY_SERVER_MODULE_ENTRIES
+  CHECK_STATUS(PMIx_Fabric_register(&fabric, &plane, 1), PMIX_ERR_NOT_FOUND);
+#endif
+  PMIX_INFO_LOAD(&plane, PMIX_FABRIC_PLANE, "north", PMIX_STRING);
+  CHECK_OK(PMIx_Fabric_register(&fabric, &plane, 1));
+  fabric_has(&fabric, 1);
+#ifdef CANOPY_SERVER_MODULE_ENTRIES
+  CHECK(fabric.index == 5);
+#endif
+  fabric.index = 5;
+  CHECK_OK(PMIx_Fabric_update(&fabric));
+  fabric_has(&fabric, 2);
+  CHECK_OK(PMIx_Fabric_deregister(&fabric));
+}
+
 /* The child is done when it has what it needs: there is no host's fence for it.
  */
 static void spawn(char *program) {
@@ -347,6 +375,7 @@ int main(int argc, char **argv) {
   answers();
   streams();
   credentials();
+  fabrics();
   if (self.rank < 2) spawn(argv[2]);
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
   if (self.rank == 0) printf("slots ok size %u\n", size);

@@ -498,6 +498,34 @@ static pmix_status_t validate(const pmix_proc_t *proc,
   return PMIX_SUCCESS;
 }
 
+/* The ranks are part of one fabric, which grows. */
+static pmix_status_t fabric(const pmix_proc_t *proc, pmix_fabric_operation_t op,
+                            const pmix_info_t directives[], size_t ndirs,
+                            pmix_info_cbfunc_t done, void *cbdata) {
+  (void)proc;
+  bool it = op == PMIX_FABRIC_REQUEST_INFO;
+  for (size_t i = 0; i < ndirs; ++i) {
+    if (strcmp(directives[i].key, PMIX_FABRIC_PLANE) == 0 &&
+        strcmp(directives[i].value.data.string, "north") != 0) {
+      return PMIX_ERR_NOT_FOUND;
+    }
+    if (op == PMIX_FABRIC_UPDATE_INFO &&
+        strcmp(directives[i].key, PMIX_FABRIC_INDEX) == 0) {
+      it = directives[i].value.data.size == 5;
+    }
+  }
+  if (!it) return PMIX_ERR_NOT_FOUND;
+  pmix_info_t info[3];
+  const size_t index = 5;
+  const size_t count = op == PMIX_FABRIC_UPDATE_INFO ? 2 : 1;
+  PMIX_INFO_LOAD(&info[0], PMIX_FABRIC_VENDOR, "of the host", PMIX_STRING);
+  PMIX_INFO_LOAD(&info[1], PMIX_FABRIC_NUM_DEVICES, &count, PMIX_SIZE);
+  PMIX_INFO_LOAD(&info[2], PMIX_FABRIC_INDEX, &index, PMIX_SIZE);
+  done(PMIX_SUCCESS, info, 3, cbdata, NULL, NULL);
+  PMIX_INFO_DESTRUCT(&info[0]);
+  return PMIX_SUCCESS;
+}
+
 /* ---- Jobs ---- */
 
 static void start(const char *nspace, int rank, char **argv) {
@@ -589,6 +617,7 @@ static pmix_server_module_t module = {
     .monitor = monitor,
     .get_credential = get_credential,
     .validate_credential = validate,
+    .fabric = fabric,
 };
 
 static int serve(char **argv) {

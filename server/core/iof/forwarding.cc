@@ -239,12 +239,12 @@ int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
     return status;
   }
   if (read.ends) {
-    End(source, request, read, actions);
+    End(now, source, request, read, actions);
     Answer(asker, kSuccess, {}, actions);
     DropDone(request.nspace);
     return kSuccess;
   }
-  if (HasEnded(*source, request, read)) {
+  if (HasEnded(now, *source, request, read)) {
     AnswerComplete(asker, read, actions);
     return kSuccess;
   }
@@ -300,13 +300,17 @@ int Forwarding::Check(const HostRequest& request, const OutputRead& read,
 }
 
 // A read from before the end, which comes again: its answer may have been lost
-// with the agent between.
-bool Forwarding::HasEnded(const Source& source, const HostRequest& request,
-                          const OutputRead& read) {
+// with the agent between. Its first one may be another process's when it comes
+// much later.
+bool Forwarding::HasEnded(TimeNs now, const Source& source,
+                          const HostRequest& request, const OutputRead& read) {
   const PullerId id{request.proc, read.handle};
-  const auto ended = source.ended.find(id);
-  return !source.pullers.contains(id) && !read.cursor.empty() &&
-         ended != source.ended.end() && request.request <= ended->second;
+  const auto known = source.ended.find(id);
+  if (known == source.ended.end() || source.pullers.contains(id)) return false;
+  const Ended& ended = known->second;
+  return read.cursor.empty()
+             ? request.request == ended.first && now < ended.until
+             : request.request <= ended.end;
 }
 
 // A read that comes again, after its process has had the answer. One without a
@@ -323,7 +327,7 @@ bool Forwarding::IsLate(const Source& source, const HostRequest& request,
 }
 
 // A read that waits is answered: nothing follows.
-void Forwarding::End(Source* source, const HostRequest& request,
+void Forwarding::End(TimeNs now, Source* source, const HostRequest& request,
                      const OutputRead& read, Actions* actions) {
   const PullerId id{request.proc, read.handle};
   const auto ended = source->pullers.extract(id);
@@ -331,7 +335,7 @@ void Forwarding::End(Source* source, const HostRequest& request,
   if (source->ended.size() >= kMaxEnded) {
     source->ended.erase(source->ended.begin());
   }
-  source->ended[id] = request.request;
+  source->ended[id] = {ended.mapped().first, request.request, now + kLinger};
   const std::optional<Asker>& asker = ended.mapped().asker;
   if (!asker || asker->request == request.request) return;
   AnswerComplete(*asker, read, actions);
@@ -356,7 +360,8 @@ Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
   Puller puller(last_epoch_, source->cache.num_nodes(),
                 RanksOf(request.targets), read);
   if (!read.cursor.empty() && puller.Resume(read.cursor)) {
-    source->cache.Refill(&puller);
+    // What it had yet to get of another agent's cache is lost with that.
+    if (!read.only_cached) source->cache.Refill(&puller);
   } else {
     source->cache.Fill(read.from_now, &puller);
   }

@@ -130,13 +130,17 @@ class Forwarding final : public OutputTap {
     uint64_t first = 0;          // number of its first read,
     uint64_t last = 0;           // and of the last one
   };
+  struct Ended {
+    uint64_t first = 0;  // number of its first read,
+    uint64_t end = 0;    // and of its end
+    TimeNs until = 0;    // its first read may come again
+  };
   // One that is controlled here, or over.
   struct Source {
     OutputCache cache;
     std::map<PullerId, Entry> pullers;
-    // Some that have ended, with the number of the end: a read that is late
-    // does not bring them back.
-    std::map<PullerId, uint64_t> ended;
+    // Some that have ended: a read that is late does not bring them back.
+    std::map<PullerId, Ended> ended;
     uint32_t uid = 0;
     bool over = false;
   };
@@ -164,12 +168,12 @@ class Forwarding final : public OutputTap {
   // Nothing follows.
   void AnswerComplete(const Asker& asker, const OutputRead& read,
                       Actions* actions);
-  static bool HasEnded(const Source& source, const HostRequest& request,
-                       const OutputRead& read);
+  static bool HasEnded(TimeNs now, const Source& source,
+                       const HostRequest& request, const OutputRead& read);
   static bool IsLate(const Source& source, const HostRequest& request,
                      const OutputRead& read);
-  void End(Source* source, const HostRequest& request, const OutputRead& read,
-           Actions* actions);
+  void End(TimeNs now, Source* source, const HostRequest& request,
+           const OutputRead& read, Actions* actions);
   Entry* FindOrAdd(TimeNs now, const HostRequest& request,
                    const OutputRead& read, Source* source);
   void Expire(Entry* entry, TimeNs when);

@@ -172,6 +172,26 @@ TEST_F(ForwardingTest, WhoWantsTheCacheAloneIsCompleteWithIt) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
+// More of it would be another cache's.
+TEST_F(ForwardingTest, OfTheCacheAloneNothingFollowsARestart) {
+  OutputRead read = Want();
+  read.only_cached = true;
+  Actions actions;
+  Output("one", 0, &actions);
+  read.cursor = RunOf(Read(read)).cursor;
+  Forwarding successor(0, jobs_, engine_);
+  successor.OnOutput(now_, {"job", 0, 6, 0, kOutputChannel, Bytes("two")},
+                     &actions);
+  actions.clear();
+  successor.OnRequest(now_, 1, Request(read), &actions);
+  const auto replies = Replies(actions);
+  ASSERT_EQ(replies.size(), 1u);
+  OutputRun run;
+  ASSERT_TRUE(DecodeOutputRun(replies[0].results, &run));
+  EXPECT_TRUE(run.pieces.empty());
+  EXPECT_TRUE(run.complete);
+}
+
 TEST_F(ForwardingTest, WhatMayNotBePulledIsRefused) {
   RunOf(Read(Want(), "quiet"), kErrNotSupported);
   RunOf(Read(Want(), "nobody"), kErrNotFound);
@@ -240,8 +260,18 @@ TEST_F(ForwardingTest, AReadThatComesLateBringsNothingBack) {
   ASSERT_TRUE(DecodeOutputRun(again[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
-  // But a new process with the same number.
-  EXPECT_EQ(Ask(Want(), 1).size(), 1u);
+  // Nor does its first one.
+  const auto first = Ask(Want(), 1);
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_TRUE(DecodeOutputRun(first[0].results, &run));
+  EXPECT_TRUE(run.complete);
+  EXPECT_EQ(forwarding_.size(), 0u);
+  // But a new process, and be it with the same number.
+  EXPECT_EQ(Ask(Want(), 4).size(), 1u);
+  EXPECT_EQ(forwarding_.size(), 1u);
+  EXPECT_EQ(Ask(end, 5).size(), 1u);
+  now_ += kLong;
+  EXPECT_EQ(Ask(Want(), 4).size(), 1u);
   EXPECT_EQ(forwarding_.size(), 1u);
 }
 

@@ -39,7 +39,7 @@ struct CachedEvent {
   bool stays_here = false;  // whatever its range
   // Only for clients that have registered for its code.
   bool by_code = false;
-  // It is of the job as a whole, and kept when that is over.
+  // It is of the job as a whole, or for others, and kept when that is over.
   bool outlives_job = false;
   // Its job is over here: it is only for those who wanted it before that, at an
   // agent that has been restarted since.

@@ -27,6 +27,14 @@ bool MayBeKept(const EventMessage& message) {
   return !frees_all && !HasFlag(message.info, kDoNotCacheKey);
 }
 
+// A release is for those whom it names: some may come to where they wait when
+// the debugger has said so and is gone.
+bool OutlivesJob(const EventMessage& message) {
+  const bool frees = message.status == kDebuggerRelease &&
+                     message.range == static_cast<uint8_t>(DataRange::kCustom);
+  return frees || IsOfWholeJob(message);
+}
+
 // Whether that process raised it itself: its library has called its handlers.
 bool RaisedBy(const ProcId& proc, const EventMessage& message) {
   return message.request != 0 && (message.request & kAgentsEvent) == 0 &&
@@ -202,7 +210,7 @@ bool Events::OnMessage(NodeId src, const EventMessage& message,
 void Events::Route(EventMessage message, NodeId from, Actions* actions) {
   CachedEvent event{std::move(message)};
   event.by_code = true;
-  event.outlives_job = IsOfWholeJob(event.message);
+  event.outlives_job = OutlivesJob(event.message);
   event.arrival = ++arrivals_;
   CachedEvent* const kept = routed_.Take(std::move(event), from, actions);
   if (kept == nullptr) return;
@@ -277,7 +285,7 @@ void Events::DeliverToAll(CachedEvent* event, Actions* actions) const {
 
 void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
   if (observer_) observer_(event.message);
-  event.outlives_job = IsOfWholeJob(event.message);
+  event.outlives_job = OutlivesJob(event.message);
   event.arrival = ++arrivals_;
   DeliverToAll(&event, actions);
   if (keep) cache_.Add(std::move(event));

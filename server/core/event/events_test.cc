@@ -265,6 +265,21 @@ TEST_F(EventsTest, AReleaseOfAllIsNotKept) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
+// Of a debugger that was a job and has gone: who stops later is not held.
+TEST_F(EventsTest, AReleaseOfOthersStaysWhenItsJobIsOver) {
+  EventMessage release = Message(3, 1);
+  release.source = {"debugger", 0};
+  release.status = -3;
+  release.range = static_cast<uint8_t>(DataRange::kCustom);
+  release.targets = {{"job", kRankWildcard}};
+  jobs_.Connect(11, {"job", 0});
+  events_.OnMessage(3, release, &actions_);
+  events_.OnJobRemoved("debugger", &actions_);
+  actions_.clear();
+  events_.OnWanted({11, 1, false, {-3}}, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+}
+
 TEST_F(EventsTest, GoesWithTheJob) {
   events_.OnMessage(3, Message(3, 1), &actions_);
   events_.OnJobRemoved("job", &actions_);

@@ -1,6 +1,6 @@
 #include "tests/sim/fault_matrix.h"
 
-#include <cstdio>
+#include <array>
 
 namespace canopy::sim {
 namespace {
@@ -29,15 +29,6 @@ constexpr std::array<std::string_view, kNumPhases> kPhases = {
 constexpr std::array<std::string_view, kNumFaults> kFaults = {
     "late",        "doubled",    "link lost",  "asked again", "lie",
     "agent again", "agent lost", "root again", "root lost",   "proc dies"};
-
-template <typename F>
-void ForEachCell(const F& f) {
-  for (size_t phase = 0; phase < kNumPhases; ++phase) {
-    for (size_t fault = 0; fault < kNumFaults; ++fault) {
-      f(Cell{static_cast<Phase>(phase), static_cast<Fault>(fault)});
-    }
-  }
-}
 
 }  // namespace
 
@@ -72,49 +63,13 @@ bool NeedsLosses(Fault fault) {
          fault == Fault::kRootLost;
 }
 
-void FaultMatrix::Add(const CellSet& seed) {
-  ForEachCell([&](const Cell& cell) {
-    uint64_t& seeds = seeds_[static_cast<size_t>(cell.phase)]
-                            [static_cast<size_t>(cell.fault)];
-    seeds += seed.Contains(cell) ? 1 : 0;
-  });
-}
-
-std::string FaultMatrix::Text(bool reasons) const {
-  constexpr size_t kSize = 32;
-  char text[kSize];
-  const auto column = [&](const char* format, auto value) {
-    snprintf(text, sizeof(text), format, value);
-    return std::string(text);
-  };
-  std::string out = column("%-22s", "seeds");
-  for (const std::string_view fault : kFaults) {
-    out += column("%12s", fault.data());
-  }
-  for (size_t phase = 0; phase < kNumPhases; ++phase) {
-    out += "\n" + column("%-22s", kPhases[phase].data());
-    for (size_t fault = 0; fault < kNumFaults; ++fault) {
-      const Cell cell{static_cast<Phase>(phase), static_cast<Fault>(fault)};
-      const bool never = At(cell) == 0 && !WhyNever(cell).empty();
-      out += never
-                 ? column("%12s", "-")
-                 : column("%12llu", static_cast<unsigned long long>(At(cell)));
-    }
-  }
-  ForEachCell([&](const Cell& cell) {
-    const std::string_view why = WhyNever(cell);
-    if (reasons && !why.empty())
-      out += "\n- " + ToString(cell) + ": " + std::string(why);
-  });
-  return out + "\n";
-}
-
-size_t FaultMatrix::NumBelow(uint64_t seeds) const {
-  size_t count = 0;
-  ForEachCell([&](const Cell& cell) {
-    if (WhyNever(cell).empty() && At(cell) < seeds) ++count;
-  });
-  return count;
+SeedTable FaultTable() {
+  return SeedTable({{kPhases.begin(), kPhases.end()},
+                    {kFaults.begin(), kFaults.end()},
+                    [](size_t phase, size_t fault) {
+                      return WhyNever({static_cast<Phase>(phase),
+                                       static_cast<Fault>(fault)});
+                    }});
 }
 
 }  // namespace canopy::sim

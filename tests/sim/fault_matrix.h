@@ -2,12 +2,12 @@
 #ifndef CANOPY_TESTS_SIM_FAULT_MATRIX_H_
 #define CANOPY_TESTS_SIM_FAULT_MATRIX_H_
 
-#include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "tests/sim/seed_table.h"
 
 namespace canopy::sim {
 
@@ -84,36 +84,8 @@ std::string_view WhyNever(const Cell& cell);
 bool NeedsRestarts(Fault fault);
 bool NeedsLosses(Fault fault);
 
-// Those that one seed has had.
-class CellSet {
- public:
-  void Add(const Cell& cell) { cells_.set(IndexOf(cell)); }
-  bool Contains(const Cell& cell) const { return cells_.test(IndexOf(cell)); }
-
- private:
-  static size_t IndexOf(const Cell& cell) {
-    return static_cast<size_t>(cell.phase) * kNumFaults +
-           static_cast<size_t>(cell.fault);
-  }
-  std::bitset<kNumPhases * kNumFaults> cells_;
-};
-
-class FaultMatrix {
- public:
-  void Add(const CellSet& seed);
-  // As a table; with the reasons below it why some cells are empty.
-  std::string Text(bool reasons) const;
-  // Cells that can occur and that fewer seeds have had.
-  size_t NumBelow(uint64_t seeds) const;
-
- private:
-  uint64_t At(const Cell& cell) const {
-    return seeds_[static_cast<size_t>(cell.phase)]
-                 [static_cast<size_t>(cell.fault)];
-  }
-
-  std::array<std::array<uint64_t, kNumFaults>, kNumPhases> seeds_{};
-};
+// Of phases and faults.
+SeedTable FaultTable();
 
 }  // namespace canopy::sim
 

@@ -297,7 +297,8 @@ void HostSoak::OnAnswer(RequestId request) {
     }
     const auto manner = MannerOf(request, call.mapped());
     if (manner && !call.mapped().struck) {
-      result_.cells.Add(*manner, call.mapped().of_spawn, HostFault::kNothing);
+      result_.cells.Add(HostRow(*manner, call.mapped().of_spawn),
+                        HostFault::kNothing);
     }
   } else if (status != kSuccess && !proc->second.job->harmed) {
     Error("a fence of " + ToString(proc->first) + " ended with " +
@@ -395,7 +396,7 @@ void HostSoak::Hit(HostFault fault,
     if (!whom(call.proc)) continue;
     call.struck = true;
     const auto manner = MannerOf(request, call);
-    if (manner) result_.cells.Add(*manner, call.of_spawn, fault);
+    if (manner) result_.cells.Add(HostRow(*manner, call.of_spawn), fault);
   }
 }
 

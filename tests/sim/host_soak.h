@@ -4,14 +4,13 @@
 #ifndef CANOPY_TESTS_SIM_HOST_SOAK_H_
 #define CANOPY_TESTS_SIM_HOST_SOAK_H_
 
-#include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "tests/sim/host_stand_in.h"
+#include "tests/sim/seed_table.h"
 
 namespace canopy::sim {
 
@@ -31,33 +30,11 @@ inline constexpr size_t kNumHostFaults = 8;
 // What of the host: first its manners with calls, then its manners with spawns,
 // which are some of them.
 inline constexpr size_t kNumHostRows = 2 * kNumManners;
-
-// Which of them one seed has had together.
-class HostCells {
- public:
-  void Add(Manner manner, bool of_spawn, HostFault fault) {
-    const size_t row =
-        static_cast<size_t>(manner) + (of_spawn ? kNumManners : 0);
-    cells_.set(row * kNumHostFaults + static_cast<size_t>(fault));
-  }
-  bool Contains(size_t row, size_t fault) const {
-    return cells_.test(row * kNumHostFaults + fault);
-  }
-
- private:
-  std::bitset<kNumHostRows * kNumHostFaults> cells_;
-};
-
-class HostMatrix {
- public:
-  void Add(const HostCells& seed);
-  std::string Text() const;
-  // Cells that can occur and that fewer seeds have had.
-  size_t NumBelow(uint64_t seeds) const;
-
- private:
-  std::array<std::array<uint64_t, kNumHostFaults>, kNumHostRows> seeds_{};
-};
+inline size_t HostRow(Manner manner, bool of_spawn) {
+  return static_cast<size_t>(manner) + (of_spawn ? kNumManners : 0);
+}
+// Of these rows and what happens.
+SeedTable HostTable();
 
 struct HostSoakOptions {
   Sabotage sabotage = Sabotage::kNone;
@@ -71,7 +48,7 @@ struct HostSoakResult {
   uint32_t nodes = 0;
   std::vector<std::string> faults;  // what was done, in order
   std::vector<std::string> errors;  // empty: all is well
-  HostCells cells;
+  SeedCells cells;
 };
 
 // Deterministic. In every other seed agents are restarted, and no other is

@@ -4,34 +4,26 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
+
+#include "tests/sim/seeds_testing.h"
 
 namespace canopy::sim {
 namespace {
 
 constexpr uint64_t kSeeds = 400;
 
+HostSoakResult RunSeed(uint64_t seed) { return RunHostSoak(seed, {}); }
+
 TEST(HostSoak, Seeds) {
   uint64_t calls = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const HostSoakResult result = RunHostSoak(seed, {});
+  ExpectNoErrors(kSeeds, RunSeed, [&calls](const HostSoakResult& result) {
     calls += result.calls;
-    for (const std::string& error : result.errors) {
-      ADD_FAILURE() << "seed " << seed << ", " << result.nodes
-                    << " nodes: " << error;
-    }
-  }
+  });
   EXPECT_GT(calls, 5 * kSeeds);
 }
 
-TEST(HostSoak, ASeedIsItsOwnScript) {
-  const HostSoakResult first = RunHostSoak(6, {});
-  const HostSoakResult second = RunHostSoak(6, {});
-  EXPECT_EQ(first.steps, second.steps);
-  EXPECT_EQ(first.faults, second.faults);
-}
+TEST(HostSoak, ASeedIsItsOwnScript) { ExpectItsOwnScript(6, RunSeed); }
 
 struct Case {
   Sabotage sabotage;
@@ -43,16 +35,9 @@ class HostSabotage : public testing::TestWithParam<Case> {};
 TEST_P(HostSabotage, IsFound) {
   HostSoakOptions options;
   options.sabotage = GetParam().sabotage;
-  uint64_t found = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const HostSoakResult result = RunHostSoak(seed, options);
-    const bool names_it =
-        std::ranges::any_of(result.errors, [](const std::string& error) {
-          return error.find(GetParam().error) != std::string::npos;
-        });
-    found += names_it ? 1 : 0;
-  }
-  EXPECT_GE(found, 2u);
+  ExpectFound(
+      kSeeds, [&options](uint64_t seed) { return RunHostSoak(seed, options); },
+      GetParam().error);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostSabotage,
@@ -63,19 +48,16 @@ INSTANTIATE_TEST_SUITE_P(All, HostSabotage,
                                          Case{Sabotage::kLosesAnswers,
                                               "waits for ever"}));
 
-TEST(HostMatrix, CountsSeedsAndNotHits) {
-  HostCells seed;
-  seed.Add(Manner::kLate, false, HostFault::kRootLost);
-  seed.Add(Manner::kLate, false, HostFault::kRootLost);
-  HostMatrix matrix;
-  const size_t possible = matrix.NumBelow(1);
-  EXPECT_EQ(matrix.NumBelow(0), 0u);
-  matrix.Add(seed);
-  matrix.Add(seed);
-  EXPECT_EQ(matrix.NumBelow(2), possible - 1);
-  EXPECT_EQ(matrix.NumBelow(3), possible);
-  EXPECT_NE(matrix.Text().find("call late"), std::string::npos);
-  EXPECT_EQ(matrix.Text().find("spawn stale"), std::string::npos);
+TEST(HostTable, HasCallsAndSpawns) {
+  SeedCells seed;
+  seed.Add(HostRow(Manner::kAway, true), HostFault::kJobKilled);
+  SeedTable table = HostTable();
+  const size_t possible = table.NumBelow(1);
+  table.Add(seed);
+  EXPECT_EQ(table.NumBelow(1), possible - 1);
+  EXPECT_NE(table.Text(true).find("\ncall late "), std::string::npos);
+  EXPECT_NE(table.Text(true).find("\nspawn away "), std::string::npos);
+  EXPECT_EQ(table.Text(true).find("spawn stale"), std::string::npos);
 }
 
 }  // namespace

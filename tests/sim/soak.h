@@ -15,6 +15,7 @@
 
 #include "tests/sim/cluster.h"
 #include "tests/sim/fault_matrix.h"
+#include "tests/sim/seed_table.h"
 
 namespace canopy::sim {
 
@@ -39,7 +40,7 @@ struct SoakResult {
   uint32_t radix = 0;
   std::vector<std::string> faults;  // what was done, in order
   std::vector<std::string> errors;  // empty: all is well
-  CellSet cells;                    // which faults met which operations
+  SeedCells cells;                  // which faults met which operations
 };
 
 // Deterministic: a seed that fails is its own script.

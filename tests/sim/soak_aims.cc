@@ -52,7 +52,7 @@ void Soak::Watch() {
 // ------------------------------------------------------------------- hits ---
 
 void Soak::Hit(const Operation& o, Fault fault) {
-  result_.cells.Add({operations_.PhaseOf(o), fault});
+  result_.cells.Add(operations_.PhaseOf(o), fault);
 }
 
 void Soak::HitNode(NodeId node, Fault fault, Fault of_root) {

@@ -3,54 +3,98 @@
 // lost. With --matrix one seed in three does so, and the end is a table: how
 // many seeds had each fault in each phase of an operation; a cell that too few
 // had is a failure. A seed that failed with --matrix is replayed with --matrix.
-// With --matrix there are seeds of host_soak.h too, one for five, with a table
-// of their own; with --host these alone; with --tools those of tool_soak.h, and
-// their table with --matrix. Usage: soak [--first N] [--seeds N]
-// [--min-nodes N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--restarts] [--matrix] [--host]
-//        [--tools] [--verbose] [--trace]
+// With --matrix there are seeds of the host (host_soak.h) and of tools
+// (tool_soak.h) too, so many for each other one, with tables of their own; with
+// --host or --tools these alone, and their table with --matrix.
+// Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
+//        [--no-rejoins] [--restarts] [--matrix] [--host] [--tools]
+//        [--verbose] [--trace]
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/sim/fault_matrix.h"
 #include "tests/sim/host_soak.h"
+#include "tests/sim/seed_table.h"
 #include "tests/sim/soak.h"
 #include "tests/sim/tool_soak.h"
 
 namespace canopy::sim {
 namespace {
 
+// What is told of each seed, of whichever kind.
+struct Ran {
+  uint64_t steps = 0;
+  uint32_t nodes = 0;
+  std::vector<std::string> faults;
+  std::vector<std::string> errors;
+  SeedCells cells;
+};
+
+template <typename Result>
+Ran ToRan(Result&& result) {
+  return {result.steps, result.nodes, std::move(result.faults),
+          std::move(result.errors), std::move(result.cells)};
+}
+
+// Seeds that play something of their own, with a table of it.
+struct Kind {
+  std::string name;  // its option is this with two hyphens
+  // With --matrix there is one for so many other seeds.
+  uint64_t share = 1;
+  // Of so many of its seeds, each cell has had one.
+  uint64_t rarest = 1;
+  std::function<Ran(uint64_t seed, const SoakOptions& options)> run;
+  SeedTable table;
+  bool chosen = false;
+  uint64_t seeds = 0;  // that are to run
+};
+
+template <typename Options>
+Options OptionsOf(const SoakOptions& all) {
+  Options options;
+  options.verbose = all.verbose;
+  options.trace = all.trace;
+  return options;
+}
+
+std::vector<Kind> Kinds() {
+  return {{"host", 5, 200,
+           [](uint64_t seed, const SoakOptions& all) {
+             return ToRan(RunHostSoak(seed, OptionsOf<HostSoakOptions>(all)));
+           },
+           HostTable()},
+          {"tools", 2, 1000,
+           [](uint64_t seed, const SoakOptions& all) {
+             return ToRan(RunToolSoak(seed, OptionsOf<ToolSoakOptions>(all)));
+           },
+           ToolTable()}};
+}
+
 struct Arguments {
   SoakOptions options;
   uint64_t first = 0;
   uint64_t seeds = 10'000;
   bool matrix = false;
-  bool host = false;
-  bool tools = false;
-
-  // Only seeds of a kind of their own.
-  bool special() const { return host || tools; }
+  // Only those of a kind.
+  bool special = false;
 };
 
 // Of so many seeds, each cell that can occur has had so many.
 constexpr uint64_t kSeedsOfMatrix = 10'000;
 constexpr uint64_t kFewest = 50;
-// So many of these seeds are one of the host's, of which each cell has had one
-// in so many; and of the tools'.
-constexpr uint64_t kSeedsOfHost = 5;
-constexpr uint64_t kHostCells = 200;
-constexpr uint64_t kToolCells = 1000;
 
 struct Totals {
+  uint64_t seeds = 0;
   uint64_t steps = 0;
   uint64_t faults = 0;
   uint64_t failed = 0;
-  FaultMatrix all;
-  std::map<uint32_t, FaultMatrix> by_radix;
-  HostMatrix host;
-  ToolMatrix tools;
+  SeedTable all = FaultTable();
+  std::map<uint32_t, SeedTable> by_radix;
 };
 
 bool SetFlag(const std::string& name, SoakOptions* options) {
@@ -85,14 +129,22 @@ bool SetNumber(const std::string& name, uint64_t value, Arguments* out) {
   return true;
 }
 
-bool Parse(int argc, char** argv, Arguments* out) {
+// Which seeds are to run.
+bool Choose(const std::string& name, Arguments* out, std::vector<Kind>* kinds) {
+  const bool is_matrix = name == "--matrix";
+  out->matrix |= is_matrix;
+  for (Kind& kind : *kinds) {
+    if (name != "--" + kind.name) continue;
+    out->special = kind.chosen = true;
+    return true;
+  }
+  return is_matrix;
+}
+
+bool Parse(int argc, char** argv, Arguments* out, std::vector<Kind>* kinds) {
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    out->matrix |= name == "--matrix";
-    out->host |= name == "--host";
-    out->tools |= name == "--tools";
-    if (name == "--matrix" || name == "--host" || name == "--tools") continue;
-    if (SetFlag(name, &out->options)) continue;
+    if (Choose(name, out, kinds) || SetFlag(name, &out->options)) continue;
     const uint64_t value = i + 1 < argc ? strtoull(argv[++i], nullptr, 10) : 0;
     if (SetNumber(name, value, out)) continue;
     fprintf(stderr, "soak: no option %s\n", name.c_str());
@@ -101,130 +153,101 @@ bool Parse(int argc, char** argv, Arguments* out) {
   return true;
 }
 
-template <typename Result>
-void PrintFailure(const std::string& what, const Result& result) {
+void PrintFailure(const std::string& what, const Ran& ran) {
   constexpr size_t kMaxErrors = 8;
   printf("FAILED %s\n", what.c_str());
-  for (const std::string& fault : result.faults) {
+  for (const std::string& fault : ran.faults) {
     printf("  fault: %s\n", fault.c_str());
   }
-  for (size_t i = 0; i < result.errors.size() && i < kMaxErrors; ++i) {
-    printf("  %s\n", result.errors[i].c_str());
+  for (size_t i = 0; i < ran.errors.size() && i < kMaxErrors; ++i) {
+    printf("  %s\n", ran.errors[i].c_str());
   }
   fflush(stdout);
+}
+
+void Note(const std::string& what, const Ran& ran, Totals* totals) {
+  ++totals->seeds;
+  totals->steps += ran.steps;
+  totals->faults += ran.faults.size();
+  if (ran.errors.empty()) return;
+  ++totals->failed;
+  PrintFailure(what + ": " + std::to_string(ran.nodes) + " nodes", ran);
 }
 
 void RunSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
   SoakOptions options = arguments.options;
   if (arguments.matrix) options.restarts = seed % 3 == 1;
-  const SoakResult result = RunSoak(seed, options);
-  totals->steps += result.steps;
-  totals->faults += result.faults.size();
-  totals->all.Add(result.cells);
-  totals->by_radix[result.radix].Add(result.cells);
-  if (result.errors.empty()) return;
-  ++totals->failed;
-  PrintFailure("seed " + std::to_string(seed) + ": " +
-                   std::to_string(result.nodes) + " nodes, radix " +
-                   std::to_string(result.radix),
-               result);
+  SoakResult result = RunSoak(seed, options);
+  const uint32_t radix = result.radix;
+  const Ran ran = ToRan(std::move(result));
+  totals->all.Add(ran.cells);
+  totals->by_radix.try_emplace(radix, FaultTable())
+      .first->second.Add(ran.cells);
+  Note("seed " + std::to_string(seed) + ", radix " + std::to_string(radix), ran,
+       totals);
 }
 
-void RunHostSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
-  HostSoakOptions options;
-  options.verbose = arguments.options.verbose;
-  options.trace = arguments.options.trace;
-  const HostSoakResult result = RunHostSoak(seed, options);
-  totals->steps += result.steps;
-  totals->faults += result.faults.size();
-  totals->host.Add(result.cells);
-  if (result.errors.empty()) return;
-  ++totals->failed;
-  PrintFailure("seed " + std::to_string(seed) +
-                   " of --host: " + std::to_string(result.nodes) + " nodes",
-               result);
-}
-
-void RunToolSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
-  ToolSoakOptions options;
-  options.verbose = arguments.options.verbose;
-  options.trace = arguments.options.trace;
-  const ToolSoakResult result = RunToolSoak(seed, options);
-  totals->steps += result.steps;
-  totals->faults += result.faults.size();
-  totals->tools.Add(result.cells);
-  if (result.errors.empty()) return;
-  ++totals->failed;
-  PrintFailure("seed " + std::to_string(seed) +
-                   " of --tools: " + std::to_string(result.nodes) + " nodes",
-               result);
+void RunKind(const Arguments& arguments, Kind* kind, Totals* totals) {
+  if (kind->chosen) kind->seeds = arguments.seeds;
+  if (!arguments.special && arguments.matrix) {
+    kind->seeds = arguments.seeds / kind->share;
+  }
+  for (uint64_t i = 0; i < kind->seeds; ++i) {
+    const uint64_t seed = arguments.first + i;
+    const Ran ran = kind->run(seed, arguments.options);
+    kind->table.Add(ran.cells);
+    Note("seed " + std::to_string(seed) + " of --" + kind->name, ran, totals);
+  }
 }
 
 // How many cells fewer seeds have had.
-template <typename Matrix>
-size_t PrintKind(const char* kind, const Matrix& matrix, uint64_t seeds) {
-  printf("%s:\n%s", kind, matrix.Text().c_str());
-  const size_t below = matrix.NumBelow(seeds);
-  if (below > 0) printf("%zu cells of %s have too few seeds\n", below, kind);
+size_t PrintTable(const std::string& name, const SeedTable& table,
+                  uint64_t fewest) {
+  printf("%s:\n%s", name.c_str(), table.Text(true).c_str());
+  const size_t below = table.NumBelow(fewest);
+  if (below > 0) {
+    printf("%zu cells of %s have too few seeds\n", below, name.c_str());
+  }
   return below;
 }
 
-// How many cells too few seeds have had.
-size_t PrintMatrix(const Totals& totals, uint64_t seeds) {
-  for (const auto& [radix, matrix] : totals.by_radix) {
-    printf("radix %u:\n%s", radix, matrix.Text(false).c_str());
-  }
-  printf("all:\n%s", totals.all.Text(true).c_str());
-  const size_t below = totals.all.NumBelow(kFewest * seeds / kSeedsOfMatrix);
-  if (below > 0) printf("%zu cells have too few seeds\n", below);
-  return below;
-}
-
-uint64_t SeedsOfHost(const Arguments& arguments) {
-  if (arguments.host) return arguments.seeds;
-  const bool beside = arguments.matrix && !arguments.special();
-  return beside ? arguments.seeds / kSeedsOfHost : 0;
-}
-
-void RunSeeds(const Arguments& arguments, Totals* totals) {
-  const uint64_t seeds = arguments.special() ? 0 : arguments.seeds;
-  const uint64_t host = SeedsOfHost(arguments);
-  const uint64_t tools = arguments.tools ? arguments.seeds : 0;
-  for (uint64_t i = 0; i < seeds; ++i) {
-    RunSeed(arguments.first + i, arguments, totals);
-  }
-  for (uint64_t i = 0; i < host; ++i) {
-    RunHostSeed(arguments.first + i, arguments, totals);
-  }
-  for (uint64_t i = 0; i < tools; ++i) {
-    RunToolSeed(arguments.first + i, arguments, totals);
-  }
-}
-
-size_t PrintMatrices(const Arguments& arguments, const Totals& totals) {
+size_t PrintTables(const Arguments& arguments, const Totals& totals,
+                   const std::vector<Kind>& kinds) {
   size_t below = 0;
-  if (!arguments.special()) below += PrintMatrix(totals, arguments.seeds);
-  const uint64_t host = SeedsOfHost(arguments);
-  if (host > 0) below += PrintKind("host", totals.host, host / kHostCells);
-  const uint64_t tools = arguments.tools ? arguments.seeds : 0;
-  if (tools > 0) below += PrintKind("tools", totals.tools, tools / kToolCells);
+  if (!arguments.special) {
+    for (const auto& [radix, table] : totals.by_radix) {
+      printf("radix %u:\n%s", radix, table.Text(false).c_str());
+    }
+    below += PrintTable("all", totals.all,
+                        kFewest * arguments.seeds / kSeedsOfMatrix);
+  }
+  for (const Kind& kind : kinds) {
+    if (kind.seeds == 0) continue;
+    below += PrintTable(kind.name, kind.table, kind.seeds / kind.rarest);
+  }
   return below;
 }
 
-}  // namespace
-}  // namespace canopy::sim
-
-int main(int argc, char** argv) {
-  canopy::sim::Arguments arguments;
-  if (!canopy::sim::Parse(argc, argv, &arguments)) return 2;
-  canopy::sim::Totals totals;
-  canopy::sim::RunSeeds(arguments, &totals);
+int Main(int argc, char** argv) {
+  Arguments arguments;
+  std::vector<Kind> kinds = Kinds();
+  if (!Parse(argc, argv, &arguments, &kinds)) return 2;
+  Totals totals;
+  for (uint64_t i = 0; !arguments.special && i < arguments.seeds; ++i) {
+    RunSeed(arguments.first + i, arguments, &totals);
+  }
+  for (Kind& kind : kinds) RunKind(arguments, &kind, &totals);
   const size_t below =
-      arguments.matrix ? canopy::sim::PrintMatrices(arguments, totals) : 0;
+      arguments.matrix ? PrintTables(arguments, totals, kinds) : 0;
   printf("%llu seeds, %llu steps, %llu faults, %llu failed\n",
-         static_cast<unsigned long long>(arguments.seeds),
+         static_cast<unsigned long long>(totals.seeds),
          static_cast<unsigned long long>(totals.steps),
          static_cast<unsigned long long>(totals.faults),
          static_cast<unsigned long long>(totals.failed));
   return totals.failed == 0 && below == 0 ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace canopy::sim
+
+int main(int argc, char** argv) { return canopy::sim::Main(argc, argv); }

@@ -123,7 +123,7 @@ Fate ToolSoak::OnSend(const PeerMessage& message, Fate fate) {
   if (!phase || fate.lost || !OneIn(2)) return fate;
   const auto hits = [&](ToolFault fault) {
     if (std::erase(aims_, ToolCell{*phase, fault}) == 0) return false;
-    result_.cells.Add({*phase, fault});
+    result_.cells.Add(*phase, fault);
     Note(fault == ToolFault::kLate ? "a late message" : "a doubled message");
     return true;
   };
@@ -158,14 +158,14 @@ bool ToolSoak::Strike(const ToolCell& cell, const Op& op) {
         return false;
       }
       Note("crash of " + ToString(op.tool));
-      result_.cells.Add(cell);
+      result_.cells.Add(cell.phase, cell.fault);
       cluster_.shims().Exit(op.tool, kSegfault);
       return true;
     case ToolFault::kJobKilled:
       if (!op.job->IsOnItsWay()) return false;
       Note("kill of " + op.job->spec.nspace);
       op.job->harmed = true;
-      result_.cells.Add(cell);
+      result_.cells.Add(cell.phase, cell.fault);
       cluster_.Input(op.job->controller,
                      KillRequested{op.job->spec.nspace, 0, ""});
       return true;
@@ -191,8 +191,7 @@ bool ToolSoak::Strike(const ToolCell& cell, const Op& op) {
 void ToolSoak::HitNode(NodeId node) {
   const bool is_root = node == cluster_.members().root();
   const auto add = [&](const Op& op, ToolFault again, ToolFault lost) {
-    const ToolCell cell{op.phase, restarts_ ? again : lost};
-    if (CanOccur(cell)) result_.cells.Add(cell);
+    result_.cells.Add(op.phase, restarts_ ? again : lost);
   };
   for (const Op& op : Ops()) {
     if (is_root) {
@@ -217,7 +216,7 @@ bool ToolSoak::StrikeNode(ToolFault fault, NodeId node) {
     for (const Op& op : Ops()) {
       const bool cut =
           !op.tool.nspace.empty() && cluster_.NodeOf(op.tool) == node;
-      if (cut) result_.cells.Add({op.phase, fault});
+      if (cut) result_.cells.Add(op.phase, fault);
     }
     Note("node " + std::to_string(node) + " joins again");
     Harm(node);
@@ -240,8 +239,10 @@ bool ToolSoak::StrikeNode(ToolFault fault, NodeId node) {
     job->pushed.MayRepeat();
   }
   for (const auto& [proc, tool] : tools_) {
+    const bool is_there = tool->connected && cluster_.NodeOf(proc) == node;
     for (const auto& pull : tool->pulls) {
       pull->unknown |= pull->job.controller == node;
+      pull->expires |= is_there;
     }
   }
   cluster_.RestartNode(node);

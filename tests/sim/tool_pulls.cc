@@ -71,7 +71,8 @@ void ToolSoak::Read(PlayedTool& tool, PlayedPull& pull) {
   const bool rests =
       pull.job.over && pull.read_at + kLinger / 2 < cluster_.now();
   pull.late |= pull.job.over && (rests || pull.unknown) && pull.read_at != 0;
-  pull.unknown = false;
+  pull.resumed |= pull.expires && pull.read_at + kLinger / 2 < cluster_.now();
+  pull.unknown = pull.expires = false;
   pull.read_at = cluster_.now();
   pull.request = Ask(tool, pull, false);
 }
@@ -179,11 +180,16 @@ void ToolSoak::EndPull(PlayedTool& tool, PlayedPull& pull) {
   pull.end = Ask(tool, pull, true);
 }
 
-// Of what was missed while the agent that controls the job was restarted, the
-// number is not exact.
+// Who goes on from its cursor, because it is not known any more, is told of all
+// that was missed on a node as dropped, and not only of what it wanted. Of what
+// was missed while the agent that controls the job was restarted, the number is
+// not exact.
 void ToolSoak::CheckComplete(const PlayedPull& pull, const std::string& who) {
   const ToolTarget& job = pull.job;
   if (job.harmed || job.forgotten || pull.late) return;
+  const bool wants_all = pull.ranks.empty() &&
+                         pull.read.channels == (kOutputChannel | kErrorChannel);
+  const bool exact = wants_all || !pull.resumed;
   const uint64_t wanted = pull.Wanted();
   const uint64_t has = pull.got.bytes() + pull.dropped;
   const std::string what = who + " has " + std::to_string(pull.got.bytes()) +
@@ -197,7 +203,10 @@ void ToolSoak::CheckComplete(const PlayedPull& pull, const std::string& who) {
   if (!job.over) Error(who + " is complete before its job");
   if (pull.read.from_now) {
     if (pull.got.bytes() > wanted) Error(what + ", from now");
-  } else if (has != wanted && !job.restarted) {
+  } else if (job.restarted || !exact) {
+    const bool too_few = has < wanted && !job.restarted;
+    if (too_few || pull.got.bytes() > wanted) Error(what);
+  } else if (has != wanted) {
     Error(what);
   }
   for (Rank rank = 0; rank < job.spec.procs.size(); ++rank) {

@@ -42,8 +42,7 @@ bool ToolSoak::OnPushAnswer(PlayedTool& tool, RequestId request) {
     job.pushed.OnRefused(tool.proc, push.mapped());
     // The job may not have begun when it pushed first.
     const bool excused = job.harmed || !job.IsOnItsWay() ||
-                         job.running.empty() || job.restarted ||
-                         push.mapped() <= tool.depth;
+                         job.running.empty() || push.mapped() <= tool.depth;
     if (!excused) {
       Error("a push of " + ToString(tool.proc) + " ends with " +
             std::to_string(status));
@@ -58,8 +57,8 @@ bool ToolSoak::OnPushAnswer(PlayedTool& tool, RequestId request) {
 }
 
 void ToolSoak::CheckInput(ToolTarget& job, Rank rank, bool ended) {
-  // What is under way when an agent is lost or restarted may be, too.
-  if (job.harmed || any_fault_) return;
+  // What is under way when an agent is restarted may be lost.
+  if (job.harmed || (restarts_ && any_fault_)) return;
   for (const std::string& error : job.pushed.Check(rank, ended)) {
     Error(job.spec.nspace + ": " + error);
   }

@@ -77,6 +77,8 @@ struct PlayedPull {
   TimeNs read_at = 0;       // last
   bool late = false;        // what was left for it may be gone
   bool unknown = false;     // to a successor of the agent that it has read from
+  bool expires = false;     // its own agent was restarted since it has read
+  bool resumed = false;     // after that it has come too late
   uint64_t pieces = 0;
 
   uint64_t Wanted() const { return job.written.Total(read.channels, ranks); }

@@ -4,12 +4,13 @@
 #ifndef CANOPY_TESTS_SIM_TOOL_SOAK_H_
 #define CANOPY_TESTS_SIM_TOOL_SOAK_H_
 
-#include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "tests/sim/seed_table.h"
 
 namespace canopy::sim {
 
@@ -50,37 +51,12 @@ struct ToolCell {
   bool operator==(const ToolCell&) const = default;
 };
 
-// False: no such fault comes in such a phase.
-bool CanOccur(const ToolCell& cell);
+// Why no such fault comes in such a phase; empty: it does.
+std::string_view WhyNever(const ToolCell& cell);
+// Of phases and faults.
+SeedTable ToolTable();
 // In the one kind of seeds agents are restarted, in the other they are lost.
 bool CanOccur(const ToolCell& cell, bool restarts);
-
-// Which of them one seed has had.
-class ToolCells {
- public:
-  void Add(const ToolCell& cell) { cells_.set(IndexOf(cell)); }
-  bool Contains(const ToolCell& cell) const {
-    return cells_.test(IndexOf(cell));
-  }
-
- private:
-  static size_t IndexOf(const ToolCell& cell) {
-    return static_cast<size_t>(cell.phase) * kNumToolFaults +
-           static_cast<size_t>(cell.fault);
-  }
-  std::bitset<kNumToolPhases * kNumToolFaults> cells_;
-};
-
-class ToolMatrix {
- public:
-  void Add(const ToolCells& seed);
-  std::string Text() const;
-  // Cells that can occur and that fewer seeds have had.
-  size_t NumBelow(uint64_t seeds) const;
-
- private:
-  std::array<std::array<uint64_t, kNumToolFaults>, kNumToolPhases> seeds_{};
-};
 
 // What a tool does wrong, to see that it is found.
 enum class ToolSabotage : uint8_t {
@@ -106,7 +82,7 @@ struct ToolSoakResult {
   uint32_t nodes = 0;
   std::vector<std::string> faults;  // what was done, in order
   std::vector<std::string> errors;  // empty: all is well
-  ToolCells cells;
+  SeedCells cells;
 };
 
 // Deterministic. In every other seed agents are restarted, and no other is

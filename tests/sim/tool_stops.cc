@@ -80,8 +80,7 @@ void ToolSoak::OnReady(PlayedTool& tool, const ToolTarget& job) {
   if (!HaveAllStopped(job)) {
     Error(who + " is told that all have stopped, too early");
   }
-  // A successor of an agent of the job sees its processes stop again.
-  if (std::exchange(tool.told, true) && !job.any_restarted) {
+  if (std::exchange(tool.told, true)) {
     Error(who + " is told again that all have stopped");
   }
   Later(tool.proc, UpTo(300 * kMs),

@@ -1,0 +1,72 @@
+// Tables of what seeds have had: in the rows what was under way, in the columns
+// what was done to it.
+#ifndef CANOPY_TESTS_SIM_SEED_TABLE_H_
+#define CANOPY_TESTS_SIM_SEED_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace canopy::sim {
+
+// The cells of one table that one seed has had.
+class SeedCells {
+ public:
+  // Row and column are numbers, or enumerators in their order.
+  template <typename Row, typename Column>
+  void Add(Row row, Column column) {
+    cells_.insert({static_cast<size_t>(row), static_cast<size_t>(column)});
+  }
+  template <typename Row, typename Column>
+  bool Contains(Row row, Column column) const {
+    return cells_.contains(
+        {static_cast<size_t>(row), static_cast<size_t>(column)});
+  }
+  const std::set<std::pair<size_t, size_t>>& cells() const { return cells_; }
+
+ private:
+  std::set<std::pair<size_t, size_t>> cells_;
+};
+
+class SeedTable {
+ public:
+  struct Shape {
+    std::vector<std::string_view> rows;
+    std::vector<std::string_view> columns;
+    // Empty: the cell can occur. Rows of which none can are left out.
+    std::function<std::string_view(size_t row, size_t column)> why_never;
+  };
+
+  explicit SeedTable(Shape shape) : shape_(std::move(shape)) {}
+
+  void Add(const SeedCells& seed);
+  // How many seeds have had each cell; with the reasons below it why some can
+  // not occur.
+  std::string Text(bool reasons) const;
+  // Cells that can occur and that fewer seeds have had.
+  size_t NumBelow(uint64_t seeds) const;
+
+ private:
+  using Visit = std::function<void(size_t row, size_t column)>;
+
+  void ForEachCell(const Visit& visit) const;
+  bool CanOccur(size_t row, size_t column) const {
+    return shape_.why_never(row, column).empty();
+  }
+  bool HasRow(size_t row) const;
+  uint64_t At(size_t row, size_t column) const;
+  std::string Entry(size_t row, size_t column) const;
+
+  Shape shape_;
+  std::map<std::pair<size_t, size_t>, uint64_t> seeds_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SEED_TABLE_H_

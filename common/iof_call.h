@@ -66,6 +66,8 @@ bool DecodeOutputRun(const Bytes& bytes, OutputRun* run);
 
 // PMIX_ERR_IOF_COMPLETE: the input that is pushed to has ended.
 inline constexpr int kErrIofComplete = -173;
+// PMIX_ERR_IOF_FAILURE: output can not be read, or input be given, any more.
+inline constexpr int kErrIofFailure = -172;
 
 // One push: bytes, the end of the input behind them, or both.
 struct InputPush {

@@ -27,6 +27,7 @@ struct Piece {
   std::string data;
   bool complete = false;
   uint64_t dropped = 0;
+  pmix_status_t failure = 0;
 };
 
 // What the callback of the test in progress has got.
@@ -36,11 +37,31 @@ std::vector<Piece> g_pieces;
 void OnOutput(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* source,
               pmix_byte_object_t* payload, pmix_info_t info[], size_t ninfo) {
   const InfoList infos = InfoList::FromC(info, ninfo);
+  const pmix_info_t* failure = infos.Find("canopy.iof.status");
   const std::lock_guard lock(g_mutex);
   g_pieces.push_back({handle, channel, source->rank,
                       std::string(payload->bytes, payload->size),
                       infos.FindBool(PMIX_IOF_COMPLETE).value_or(false),
-                      infos.FindUint("canopy.iof.dropped").value_or(0)});
+                      infos.FindUint("canopy.iof.dropped").value_or(0),
+                      failure == nullptr ? 0 : failure->value.data.status});
+}
+
+// The infos of events about forwarding that the test in progress has got.
+std::vector<std::pair<int, InfoList>> g_events;
+
+void OnEvent(size_t, pmix_status_t status, const pmix_proc_t*,
+             pmix_info_t info[], size_t ninfo, pmix_info_t*, size_t,
+             pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+  {
+    const std::lock_guard lock(g_mutex);
+    g_events.emplace_back(status, InfoList::FromC(info, ninfo));
+  }
+  done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
+std::vector<std::pair<int, InfoList>> Events() {
+  const std::lock_guard lock(g_mutex);
+  return g_events;
 }
 
 std::vector<Piece> Pieces() {
@@ -69,6 +90,14 @@ class IofTest : public ClientTest {
   IofTest() {
     const std::lock_guard lock(g_mutex);
     g_pieces.clear();
+    g_events.clear();
+  }
+
+  static void HandleEvents() {
+    pmix_status_t codes[] = {PMIX_ERR_IOF_FAILURE, PMIX_ERR_IOF_COMPLETE};
+    EXPECT_GE(PMIx_Register_event_handler(codes, 2, nullptr, 0, OnEvent,
+                                          nullptr, nullptr),
+              0);
   }
 
   // The agent answers the n-th read with the n-th of these, and later ones not
@@ -87,6 +116,19 @@ class IofTest : public ClientTest {
           OutputRun run = runs[(*next)++];
           run.cursor = "cursor " + std::to_string(*next);
           agent.Reply(request, kSuccess, EncodeOutputRun(run));
+        });
+  }
+
+  // The agent answers the first read well and all others so.
+  void AnswerLater(int status, const std::string& answer) {
+    const auto reads = std::make_shared<size_t>(0);
+    agent_->On(
+        FrameType::kHostCall,
+        [reads, status, answer](FakeAgent& agent, const Request& request) {
+          if ((*reads)++ == 0) {
+            return agent.Reply(request, kSuccess, EncodeOutputRun({}));
+          }
+          agent.Reply(request, status, answer);
         });
   }
 
@@ -137,6 +179,45 @@ TEST_F(IofTest, Iof02OneReadFollowsTheOther) {
   EXPECT_EQ(pieces[2].rank, PMIX_RANK_WILDCARD);
   EXPECT_TRUE(pieces[2].complete);
   EXPECT_EQ(pieces[2].dropped, 0u);
+}
+
+// Whoever waits for the end is told of it, but not that it is the job's.
+TEST_F(IofTest, AReadThatFailsIsAnEvent) {
+  HandleEvents();
+  AnswerLater(kErrNotFound, "");
+  ASSERT_GT(Pull(), 0);
+  while (Events().empty() || Pieces().empty()) std::this_thread::yield();
+  const auto [status, infos] = Events()[0];
+  EXPECT_EQ(status, PMIX_ERR_IOF_FAILURE);
+  const pmix_info_t* affected = infos.Find(PMIX_EVENT_AFFECTED_PROC);
+  ASSERT_NE(affected, nullptr);
+  EXPECT_STREQ(affected->value.data.proc->nspace, "other");
+  EXPECT_EQ(infos.FindUint("canopy.iof.channels"), PMIX_FWD_STDOUT_CHANNEL);
+  EXPECT_EQ(infos.Find("canopy.iof.status")->value.data.status,
+            PMIX_ERR_NOT_FOUND);
+  EXPECT_TRUE(Pieces()[0].complete);
+  EXPECT_EQ(Pieces()[0].rank, PMIX_RANK_WILDCARD);
+  EXPECT_EQ(Pieces()[0].failure, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(IofTest, AnAnswerThatIsNoneIsAFailure) {
+  HandleEvents();
+  AnswerLater(kSuccess, "garbage");
+  ASSERT_GT(Pull(), 0);
+  while (Events().empty()) std::this_thread::yield();
+  EXPECT_EQ(Events()[0].second.Find("canopy.iof.status")->value.data.status,
+            PMIX_ERR_UNPACK_FAILURE);
+}
+
+TEST_F(IofTest, TheEndOfTheProcessIsNoFailure) {
+  HandleEvents();
+  Answer({{}});
+  ASSERT_GT(Pull(), 0);
+  agent_->Await(FrameType::kHostCall, 2);
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  EXPECT_TRUE(Events().empty());
+  ASSERT_EQ(Pieces().size(), 1u);
+  EXPECT_EQ(Pieces()[0].failure, PMIX_SUCCESS);
 }
 
 TEST_F(IofTest, Iof04InputIsNotPulled) {

@@ -91,6 +91,7 @@ void Drain() {
 
 void EndSession() {
   Session* session = g_library.session.exchange(nullptr);
+  session->pulls().Leave();
   for (const ChannelRef& server : session->servers().open()) {
     (void)server->Call(local::FrameType::kFinalize, {});
   }

@@ -23,26 +23,25 @@ struct OutputPulls::Flow {
 
 // Of the progress thread, but for `stopped`.
 struct OutputPulls::Pull {
-  Pull(Caller c, PullSpec s, PullReceiver r, Registered f)
+  Pull(Caller c, PullSpec s, Callbacks f)
       : call(std::move(c)),
         spec(std::move(s)),
-        receiver(std::move(r)),
-        registered(std::move(f)),
-        output(spec.output, receiver ? MakeReceiver() : OutputReceiver()) {}
+        callbacks(std::move(f)),
+        output(spec.output,
+               callbacks.receiver ? MakeReceiver() : OutputReceiver()) {}
 
   OutputReceiver MakeReceiver() {
     return [this](const ProcId& source, uint16_t channel, std::string_view data,
                   bool closed) {
-      receiver(handle, source, channel, data, closed,
-               std::exchange(dropped, 0));
+      callbacks.receiver(
+          handle, {source, channel, data, closed, std::exchange(dropped, 0)});
     };
   }
 
   size_t handle = 0;
   const Caller call;
   const PullSpec spec;
-  const PullReceiver receiver;
-  Registered registered;
+  const Callbacks callbacks;
   PulledOutput output;
   std::vector<Flow> flows;
   size_t unregistered = 0;  // flows without an answer to their first read
@@ -68,10 +67,9 @@ std::string OutputPulls::Payload(const Pull& pull, const Flow& flow,
 }
 
 int OutputPulls::Start(Progress* progress, Caller call, PullSpec spec,
-                       PullReceiver receiver, Registered registered) {
-  const auto pull =
-      std::make_shared<Pull>(std::move(call), std::move(spec),
-                             std::move(receiver), std::move(registered));
+                       Callbacks callbacks) {
+  const auto pull = std::make_shared<Pull>(std::move(call), std::move(spec),
+                                           std::move(callbacks));
   pull->progress = progress;
   for (const ProcId& proc : pull->spec.procs) {
     auto flow = std::ranges::find(pull->flows, proc.nspace, &Flow::nspace);
@@ -114,7 +112,7 @@ void OutputPulls::OnRegistered(const PullRef& pull, size_t flow,
   if (--pull->unregistered > 0 || pull->stopped) return;
   const bool ok = pull->status == kSuccess;
   if (!ok) Forget(pull->handle);
-  pull->registered(pull->status, pull->handle);
+  pull->callbacks.registered(pull->status, pull->handle);
   for (size_t i = 0; i < pull->flows.size(); ++i) {
     if (!pull->flows[i].open) continue;
     ok ? Read(pull, i) : End(pull, i);
@@ -126,28 +124,42 @@ void OutputPulls::Read(const PullRef& pull, size_t flow) {
   const int rc = pull->call(
       Payload(*pull, pull->flows[flow], false),
       [this, pull, flow](const Reply& reply) { OnRead(pull, flow, reply); });
-  if (rc != kSuccess) pull->flows[flow].open = false;
+  if (rc != kSuccess) Fail(pull, flow, rc);
 }
 
 void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   if (pull->stopped) return;
-  Flow& from = pull->flows[flow];
   OutputRun run;
-  const bool read =
-      reply.status == kSuccess && DecodeOutputRun(Bytes(reply.payload), &run);
-  // Nothing follows that could be read.
-  if (!read) run.complete = true;
-  if (read) Deliver(*pull, &from, run);
+  int status = reply.status;
+  if (status == kSuccess && !DecodeOutputRun(Bytes(reply.payload), &run)) {
+    status = kErrUnpackFailure;
+  }
+  if (status != kSuccess) return Fail(pull, flow, status);
+  Deliver(*pull, &pull->flows[flow], run);
   HoldForATime(pull);
-  if (!run.complete) return Read(pull, flow);
+  run.complete ? Conclude(pull, flow, kSuccess) : Read(pull, flow);
+}
+
+void OutputPulls::Fail(const PullRef& pull, size_t flow, int status) {
+  if (leaving_) return Conclude(pull, flow, kSuccess);
+  pull->callbacks.failed(
+      {pull->flows[flow].targets, pull->spec.read.channels, status});
+  Conclude(pull, flow, status);
+}
+
+// Nothing follows that could be read.
+void OutputPulls::Conclude(const PullRef& pull, size_t flow, int failure) {
   End(pull, flow);
   pull->timer.reset();
   pull->output.Flush();
-  if (pull->receiver) {
-    pull->receiver(pull->handle, {from.nspace, kRankWildcard},
-                   pull->spec.read.channels, {}, true,
-                   std::exchange(pull->dropped, 0));
-  }
+  if (!pull->callbacks.receiver) return;
+  pull->callbacks.receiver(pull->handle,
+                           {{pull->flows[flow].nspace, kRankWildcard},
+                            pull->spec.read.channels,
+                            {},
+                            true,
+                            std::exchange(pull->dropped, 0),
+                            failure});
 }
 
 void OutputPulls::Deliver(Pull& pull, Flow* flow, const OutputRun& run) {

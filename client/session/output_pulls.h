@@ -3,6 +3,7 @@
 #ifndef CANOPY_CLIENT_SESSION_OUTPUT_PULLS_H_
 #define CANOPY_CLIENT_SESSION_OUTPUT_PULLS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,12 +29,26 @@ struct PullSpec {
   PulledOutputOptions output;
 };
 
+// A part of what a puller reads.
+struct PulledPiece {
+  ProcId source;  // rank wildcard, closed and no data: all of that job
+  uint16_t channel = 0;
+  std::string_view data;
+  bool closed = false;
+  uint64_t dropped = 0;  // bytes that are missing before
+  int failure = 0;       // of the end of a job's output: why nothing follows
+};
+
 // Gets what a puller reads: on the progress thread, one call at a time.
-// `dropped`: bytes that are missing before. `source` with rank wildcard,
-// `closed` and no data: all of that job.
 using PullReceiver =
-    std::function<void(size_t handle, const ProcId& source, uint16_t channel,
-                       std::string_view data, bool closed, uint64_t dropped)>;
+    std::function<void(size_t handle, const PulledPiece& piece)>;
+
+// What can not be read any more, and why.
+struct PullFailure {
+  std::vector<ProcId> procs;  // of one job
+  uint16_t channels = 0;
+  int status = 0;
+};
 
 // Thread-safe. What is under way keeps a puller alive, but not this.
 class OutputPulls {
@@ -42,15 +57,26 @@ class OutputPulls {
   using Caller = std::function<int(std::string_view payload, Channel::Done)>;
   // `registered` is told, on the progress thread, the status of the first
   // read: of all jobs, or the first error, and then there is no puller. An
-  // error that is returned: it is not called. `receiver` may be empty.
+  // error that is returned: none of these is called. `receiver` may be empty.
   using Registered = std::function<void(int status, size_t handle)>;
+  struct Callbacks {
+    PullReceiver receiver;
+    Registered registered;
+    // Once for each job whose output can not be read to its end, before the
+    // receiver is told of that end. On the progress thread.
+    std::function<void(const PullFailure&)> failed;
+  };
   int Start(Progress* progress, Caller call, PullSpec spec,
-            PullReceiver receiver, Registered registered);
+            Callbacks callbacks);
 
   // Ends it: its receiver gets what is held, on the progress thread, and then
   // `done` is called. False: there is none.
   bool Stop(Progress* progress, size_t handle,
             std::function<void(int status)> done);
+
+  // The process leaves its servers: that reads fail is no failure from now on.
+  void Leave() { leaving_ = true; }
+  bool leaving() const { return leaving_; }
 
   // The progress has stopped: nothing more is done for any of them.
   void Clear();
@@ -65,10 +91,13 @@ class OutputPulls {
   void OnRead(const PullRef& pull, size_t flow, const Reply& reply);
   void OnRegistered(const PullRef& pull, size_t flow, const Reply& reply);
   static void Deliver(Pull& pull, Flow* flow, const OutputRun& run);
+  void Fail(const PullRef& pull, size_t flow, int status);
+  void Conclude(const PullRef& pull, size_t flow, int failure);
   static void HoldForATime(const PullRef& pull);
   void End(const PullRef& pull, size_t flow);
   void Forget(size_t handle);
 
+  std::atomic<bool> leaving_{false};
   Mutex mu_;
   size_t last_ CANOPY_GUARDED_BY(mu_) = 0;
   std::map<size_t, PullRef> pulls_ CANOPY_GUARDED_BY(mu_);

@@ -9,8 +9,11 @@
 
 #include "client/channel/channel.h"
 #include "client/session/host_call.h"
+#include "client/session/iof_event.h"
 #include "client/session/output_pulls.h"
+#include "common/iof_call.h"
 #include "common/values/info_list.h"
+#include "common/values/iof_failure.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
@@ -151,16 +154,30 @@ int ReadRequest(const PullRequest& request, PullSpec* spec) {
 
 PullReceiver ReceiverOf(pmix_iof_cbfunc_t callback) {
   if (callback == nullptr) return nullptr;
-  return [callback](size_t handle, const ProcId& source, uint16_t channel,
-                    std::string_view data, bool closed, uint64_t dropped) {
+  return [callback](size_t handle, const PulledPiece& piece) {
     InfoList infos;
-    if (closed) infos.Add(PMIX_IOF_COMPLETE, Value::Bool(true));
-    if (dropped > 0) infos.Add(kDroppedBytes, Value::Uint64(dropped));
-    pmix_proc_t from = ToC(source);
-    pmix_byte_object_t bytes{const_cast<char*>(data.data()), data.size()};
-    callback(handle, channel, &from, &bytes, infos.mutable_data(),
+    if (piece.closed) infos.Add(PMIX_IOF_COMPLETE, Value::Bool(true));
+    if (piece.failure != PMIX_SUCCESS) {
+      infos.Add(kIofStatus, Value::Status(piece.failure));
+    }
+    if (piece.dropped > 0) {
+      infos.Add(kDroppedBytes, Value::Uint64(piece.dropped));
+    }
+    pmix_proc_t from = ToC(piece.source);
+    pmix_byte_object_t bytes{const_cast<char*>(piece.data.data()),
+                             piece.data.size()};
+    callback(handle, piece.channel, &from, &bytes, infos.mutable_data(),
              infos.size());
   };
+}
+
+OutputPulls::Callbacks CallbacksOf(Session& session, const PullRequest& request,
+                                   OutputPulls::Registered registered) {
+  return {ReceiverOf(request.callback), std::move(registered),
+          [&session](const PullFailure& failure) {
+            RaiseIofEvent(session, kErrIofFailure, failure.procs,
+                          failure.channels, failure.status);
+          }};
 }
 
 }  // namespace
@@ -174,10 +191,11 @@ int PullOutputAsync(Session& session, const PullRequest& request,
   if (!channel) return PMIX_ERR_NOT_SUPPORTED;
   return session.pulls().Start(
       &session.progress(), CallerOf(channel), std::move(spec),
-      ReceiverOf(request.callback),
-      [registered, cbdata](int status, size_t handle) {
-        registered(status, status == PMIX_SUCCESS ? handle : SIZE_MAX, cbdata);
-      });
+      CallbacksOf(
+          session, request, [registered, cbdata](int status, size_t handle) {
+            registered(status, status == PMIX_SUCCESS ? handle : SIZE_MAX,
+                       cbdata);
+          }));
 }
 
 int PullOutput(Session& session, const PullRequest& request) {
@@ -191,10 +209,10 @@ int PullOutput(Session& session, const PullRequest& request) {
   const auto done = std::make_shared<std::promise<int>>();
   rc = session.pulls().Start(
       &session.progress(), CallerOf(channel), std::move(spec),
-      ReceiverOf(request.callback), [done](int status, size_t handle) {
+      CallbacksOf(session, request, [done](int status, size_t handle) {
         done->set_value(status == PMIX_SUCCESS ? static_cast<int>(handle)
                                                : status);
-      });
+      }));
   return rc == PMIX_SUCCESS ? Await(session, done->get_future()) : rc;
 }
 

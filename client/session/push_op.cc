@@ -11,6 +11,7 @@
 
 #include "client/channel/channel.h"
 #include "client/session/host_call.h"
+#include "client/session/iof_event.h"
 #include "client/session/stdin_push.h"
 #include "common/bytes.h"
 #include "common/host_op.h"
@@ -113,6 +114,35 @@ int SendNext(const PushRef& push) {
                     });
 }
 
+// The end of our own input is an event, as nobody waits for the answer. On the
+// progress thread.
+void TellEnd(Session& session, const Parsed& what, int status) {
+  if (session.pulls().leaving()) return;
+  if (status == PMIX_SUCCESS && !what.complete) return;
+  const bool ended = status == PMIX_SUCCESS || status == kErrIofComplete;
+  RaiseIofEvent(session, ended ? kErrIofComplete : kErrIofFailure, what.targets,
+                PMIX_FWD_STDIN_CHANNEL, status);
+}
+
+int PushOwnInput(Session& session, const std::vector<ProcId>& targets,
+                 const HostCaller& call) {
+  return session.stdin_push().Start(
+      [&session, call, targets](std::string bytes, bool complete,
+                                std::function<void(int)> then) {
+        const auto push = std::make_shared<Push>();
+        push->what = {targets, std::move(bytes), complete, false};
+        push->call = call;
+        push->done = [&session, what = Parsed{targets, {}, complete, false},
+                      then](int status) {
+          TellEnd(session, what, status);
+          then(status);
+        };
+        // The thread that pushes may outlive the session.
+        const int sent = SendNext(push);
+        if (sent != PMIX_SUCCESS) then(sent);
+      });
+}
+
 int Start(Session& session, Parsed what, std::function<void(int)> done) {
   const HostCaller call = CallerOf(session);
   if (!call) return PMIX_ERR_NOT_SUPPORTED;
@@ -124,17 +154,7 @@ int Start(Session& session, Parsed what, std::function<void(int)> done) {
     push->done = std::move(done);
     return SendNext(push);
   }
-  const std::vector<ProcId> targets = std::move(what.targets);
-  const int rc = session.stdin_push().Start(
-      [call, targets](std::string bytes, bool complete,
-                      std::function<void(int)> then) {
-        const auto push = std::make_shared<Push>();
-        push->what = {targets, std::move(bytes), complete, false};
-        push->call = call;
-        push->done = then;
-        const int sent = SendNext(push);
-        if (sent != PMIX_SUCCESS) then(sent);
-      });
+  const int rc = PushOwnInput(session, what.targets, call);
   if (rc == PMIX_SUCCESS) {
     session.progress().Post([done = std::move(done)] { done(PMIX_SUCCESS); });
   }

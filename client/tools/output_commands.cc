@@ -25,6 +25,7 @@ constexpr uint32_t kCacheSize = 16 << 20;
 constexpr char kFromNow[] = "canopy.iof.from_now";
 constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 constexpr char kDropped[] = "canopy.iof.dropped";
+constexpr char kStatus[] = "canopy.iof.status";
 
 struct Wanted {
   std::string nspace;
@@ -68,6 +69,7 @@ class Shown {
     for (const pmix_info_t& info : infos) {
       if (PMIX_CHECK_KEY(&info, PMIX_IOF_COMPLETE)) closed = true;
       if (PMIX_CHECK_KEY(&info, kDropped)) dropped_ += info.value.data.uint64;
+      if (PMIX_CHECK_KEY(&info, kStatus)) failure_ = info.value.data.status;
     }
     if (closed && source.rank == PMIX_RANK_WILDCARD) {
       Finish();
@@ -103,6 +105,11 @@ class Shown {
     const MutexLock lock(mu_);
     return dropped_;
   }
+  // Why not all has come.
+  pmix_status_t failure() {
+    const MutexLock lock(mu_);
+    return failure_;
+  }
 
  private:
   static constexpr int kIdleMs = 100;
@@ -134,6 +141,7 @@ class Shown {
   CondVar changed_;
   cli::JobOutput output_ CANOPY_GUARDED_BY(mu_);
   uint64_t dropped_ CANOPY_GUARDED_BY(mu_) = 0;
+  pmix_status_t failure_ CANOPY_GUARDED_BY(mu_) = PMIX_SUCCESS;
   bool no_reader_ CANOPY_GUARDED_BY(mu_) = false;
   bool over_ CANOPY_GUARDED_BY(mu_) = false;
   bool detached_ CANOPY_GUARDED_BY(mu_) = false;
@@ -193,12 +201,12 @@ bool AwaitOutput() {
   return read;
 }
 
-int Conclude() {
+int Conclude(const std::string& nspace) {
   if (!AwaitOutput()) return kExitFailure;
-  // An agent that is lost ends the output, too.
-  std::vector<std::string> names;
-  const pmix_status_t status = Namespaces(&names);
-  return status == PMIX_SUCCESS ? 0 : Fail("the agent is gone", status);
+  const pmix_status_t status = g_shown->failure();
+  return status == PMIX_SUCCESS
+             ? 0
+             : Fail("what follows of the output of " + nspace, status);
 }
 
 // As the job does, which may go on when the ranks that were shown have ended.
@@ -294,7 +302,7 @@ int Output(Words words) {
   if (!ReadWanted(words, &wanted)) return kExitUsage;
   g_shown = new Shown(wanted);
   const pmix_status_t puller = Pull(wanted);
-  return puller < 0 ? PullFailed(wanted, puller) : Conclude();
+  return puller < 0 ? PullFailed(wanted, puller) : Conclude(wanted.nspace);
 }
 
 int Attach(Words words) {

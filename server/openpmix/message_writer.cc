@@ -6,6 +6,7 @@
 
 #include "common/codec/encoder.h"
 #include "server/openpmix/handshake.h"
+#include "server/openpmix/kvals.h"
 
 namespace canopy::openpmix {
 
@@ -25,6 +26,18 @@ void MessageWriter::SendStatus(Connection& c, uint32_t tag, int status) {
 void MessageWriter::SendPayload(Connection& c, uint32_t tag,
                                 const std::string& payload) {
   SendPayload(c, tag, payload, Bytes(), "");
+}
+
+bool MessageWriter::SendEvent(Connection& c, int status, const ProcId& source,
+                              std::string_view infos) {
+  constexpr uint8_t kNotifyCommand = 12;
+  Encoder out(c.traits.form);
+  out.PackCommand(kNotifyCommand);
+  out.PackStatus(status);
+  out.PackProc(source);
+  if (!PackInfos(c.traits, infos, &out)) return false;
+  SendPayload(c, kEventTag, out.Take());
+  return true;
 }
 
 // The peer would drop what is too large for it, and wait for ever.

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "common/bytes.h"
+#include "common/ids.h"
 #include "server/openpmix/connection.h"
 #include "server/openpmix/connection_persistence.h"
 
@@ -23,6 +25,10 @@ class MessageWriter {
   void SendStatus(Connection& c, uint32_t tag, int status);
   // What is too large for the peer becomes a status, unless it is an event.
   void SendPayload(Connection& c, uint32_t tag, const std::string& payload);
+  // An event; `infos` in our form, SIZE and elements. False: they are
+  // malformed, and nothing is sent.
+  bool SendEvent(Connection& c, int status, const ProcId& source,
+                 std::string_view infos);
   // The payload in three parts, of which others share the middle one.
   void SendPayload(Connection& c, uint32_t tag, const std::string& head,
                    const Bytes& shared, std::string tail);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/hex.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
 #include "server/core/step/host.h"
@@ -102,6 +103,32 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
       sink_.All<core::HostCallArrived>().at(3).call.view(), &read));
   EXPECT_TRUE(read.ends);
   EXPECT_EQ(Ask(fd, 103, "02 1d 02 00 02 01"), "025b");
+}
+
+// The event: status -172, the agent, and of what; then nothing more is read.
+TEST_F(OpenPmixToolTest, OutputThatCanNotBeReadAnyMoreIsAnEvent) {
+  const UniqueFd fd = Connect();
+  Send(fd, ToolGreeting(3));
+  Receive(fd);
+  client_ = sink_.All<core::ClientConnected>().at(0).client;
+  Send(fd, Message(101, "02 16 02 01 02 08 6e737800 01 02 00 02 02 02 07"));
+  const auto answer = [this](size_t nth, int status, const Bytes& bytes) {
+    const auto asked = sink_.All<core::HostCallArrived>().at(nth);
+    endpoint_->Reply({client_, asked.request, status, bytes});
+  };
+  answer(0, kSuccess, Bytes(EncodeOutputRun({})));
+  EXPECT_EQ(Body(Receive(fd), 101), "02000201");
+  answer(1, kErrOutOfResource, {});
+  const std::string event = Body(Receive(fd), 0);
+  EXPECT_TRUE(
+      event.starts_with("02"
+                        "0c"
+                        "02"
+                        "d702"))
+      << event;
+  EXPECT_NE(event.find(ToHex("pmix.evproc")), std::string::npos) << event;
+  EXPECT_NE(event.find(ToHex("canopy.iof.channels")), std::string::npos);
+  EXPECT_EQ(sink_.All<core::HostCallArrived>().size(), 2u);
 }
 
 TEST_F(OpenPmixToolTest, OutputThatMayNotBePulledIsRefused) {

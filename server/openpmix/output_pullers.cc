@@ -4,8 +4,11 @@
 
 #include "common/bytes.h"
 #include "common/codec/encoder.h"
+#include "common/codec/infos.h"
 #include "common/host_op.h"
 #include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/iof_failure.h"
 #include "pmix_common.h"
 #include "server/core/step/host.h"
 #include "server/openpmix/handshake.h"
@@ -121,9 +124,11 @@ void OutputPullers::OnRead(Connection& c, Client& client, FlowId id,
   Puller& puller = client.pullers.at(id.first);
   Flow& flow = puller.flows[id.second];
   OutputRun run;
-  if (reply.status != kSuccess || !DecodeOutputRun(reply.payload, &run)) {
-    return;  // its output has ended
+  int status = reply.status;
+  if (status == kSuccess && !DecodeOutputRun(reply.payload, &run)) {
+    status = kErrUnpackFailure;
   }
+  if (status != kSuccess) return Fail(c, puller, flow, status);
   for (const OutputPiece& piece : run.pieces) {
     Send(c, puller, flow.nspace, piece);
   }
@@ -131,6 +136,17 @@ void OutputPullers::OnRead(Connection& c, Client& client, FlowId id,
   if (run.complete) return Read(c, client, id, true);
   flow.waits = c.out.size() > kMaxQueued;
   if (!flow.waits) Read(c, client, id, false);
+}
+
+// Nothing follows that could be read. Their library knows no end of all
+// channels, so this is all that the tool hears of it.
+void OutputPullers::Fail(Connection& c, const Puller& puller, const Flow& flow,
+                         int status) {
+  const InfoList infos =
+      IofEventInfos(flow.targets, puller.read.channels, status);
+  std::string bytes;
+  if (EncodeInfos(infos.data(), infos.size(), &bytes) != kSuccess) return;
+  (void)writer_->SendEvent(c, kErrIofFailure, server_, bytes);
 }
 
 // Without bytes: the channel is closed.

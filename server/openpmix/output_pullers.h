@@ -32,8 +32,9 @@ class OutputPullers {
   // Bytes queued for a peer above which no more is read for it.
   static constexpr size_t kMaxQueued = size_t{512} << 10;
 
-  OutputPullers(MessageWriter* writer, InputSink* sink)
-      : writer_(writer), sink_(sink) {}
+  // `server`: this agent, as PMIx names it.
+  OutputPullers(ProcId server, MessageWriter* writer, InputSink* sink)
+      : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
   // Answered, at once or later, with a status and the number of the puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
@@ -73,10 +74,12 @@ class OutputPullers {
                     const core::ReplyClient& reply);
   void OnRead(Connection& c, Client& client, FlowId id,
               const core::ReplyClient& reply);
+  void Fail(Connection& c, const Puller& puller, const Flow& flow, int status);
   void Send(Connection& c, const Puller& puller, const std::string& nspace,
             const OutputPiece& piece);
   void EndAll(Connection& c, Client& client, uint64_t number);
 
+  const ProcId server_;
   MessageWriter* const writer_;
   InputSink* const sink_;
   std::map<core::ClientId, Client> clients_;

@@ -444,15 +444,11 @@ void RequestServer::AnswerSpawn(Connection& c, uint32_t tag,
 }
 
 void RequestServer::Notify(Connection& c, const core::NotifyClient& event) {
-  constexpr uint8_t kNotifyCommand = 12;
   if (!c.notified.Note(event.id)) return;
-  Encoder out(c.traits.form);
-  out.PackCommand(kNotifyCommand);
-  out.PackStatus(event.status);
-  out.PackProc(event.source);
-  if (!PackInfos(c.traits, event.info.view(), &out)) return;
-  SendPayload(c, kEventTag, out.Take());
-  parts_.persistence->AddNotified(c, event.id);
+  if (parts_.writer->SendEvent(c, event.status, event.source,
+                               event.info.view())) {
+    parts_.persistence->AddNotified(c, event.id);
+  }
 }
 
 }  // namespace canopy::openpmix

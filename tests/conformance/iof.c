@@ -303,12 +303,37 @@ static void Pushes(void) {
         g_all.text);
 }
 
-// Our own input, which is at its end (IOF-12).
+static Signal g_input_ended = SIGNAL_INIT;
+static pmix_nspace_t g_input_of;  // whose input has ended
+
+static void OnInputEnd(size_t id, pmix_status_t status,
+                       const pmix_proc_t *source, pmix_info_t info[],
+                       size_t ninfo, pmix_info_t results[], size_t nresults,
+                       pmix_event_notification_cbfunc_fn_t cbfunc,
+                       void *cbdata) {
+  (void)id, (void)source, (void)results, (void)nresults;
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (!PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) continue;
+    PMIX_LOAD_NSPACE(g_input_of, info[i].value.data.proc->nspace);
+  }
+  Raise(&g_input_ended, status);
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+// Our own input, which is at its end (IOF-12). That is told as an event.
 static void PushesItsOwn(void) {
+  pmix_status_t codes[] = {PMIX_ERR_IOF_COMPLETE, PMIX_ERR_IOF_FAILURE};
+  const pmix_status_t handler =
+      PMIx_Register_event_handler(codes, 2, NULL, 0, OnInputEnd, NULL, NULL);
+  CHECK(handler >= 0, "registration gave %d", handler);
   const pmix_proc_t cat = SpawnCat(PMIX_FWD_STDIN, 0, 1, &g_own);
   const Directives own = Flag(PMIX_IOF_PUSH_STDIN);
   OK(PMIx_IOF_push(&cat, 1, NULL, own.info, own.count, NULL, NULL));
   AwaitEnd(&g_own);
+  const pmix_status_t end = WaitFor(&g_input_ended, 1);
+  CHECK(end == PMIX_ERR_IOF_COMPLETE, "%d", end);
+  CHECK(strcmp(g_input_of, cat.nspace) == 0, "of %s", g_input_of);
+  OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
 }
 
 // The lines, in any order.

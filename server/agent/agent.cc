@@ -263,6 +263,7 @@ Status Agent::Impl::MakeScheduler() {
   if (!scheduler.ok()) return scheduler.status();
   scheduler_ = *std::move(scheduler);
   job_manager_.set_placement(scheduler_->placement());
+  adapters_->SetToolHost(scheduler_->host());
   return Status();
 }
 
@@ -434,6 +435,7 @@ void Agent::Impl::Run() {
   loop_.Run();
   if (scheduler_) scheduler_->FinishReports();
   job_manager_.set_placement(&embedded_placement_);
+  adapters_->SetToolHost(nullptr);
   scheduler_.reset();
   adapters_->EndShims(/*forget=*/config_.embedded());
   if (config_.embedded()) return;

@@ -81,7 +81,8 @@ Result<endpoint::Newcomer> Admission::ProveTool(const Connection& c,
     return Status(kErrInvalidCred, "is a tool that claims the name of job " +
                                        hello.claimed.nspace);
   }
-  return endpoint::Newcomer{hello.claimed, true, peer->uid, peer->gid};
+  return endpoint::Newcomer{hello.claimed, true, peer->uid, peer->gid,
+                            c.relayed};
 }
 
 Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
@@ -131,7 +132,8 @@ Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
                   "claims to be " + claimed + ": " + identity.message());
   }
   if (rank->connections < options_->max_connections_per_rank) {
-    return endpoint::Newcomer{hello.claimed, false, peer->uid, peer->gid};
+    return endpoint::Newcomer{hello.claimed, false, peer->uid, peer->gid,
+                              c.relayed};
   }
   return Status(kErrResourceBusy,
                 claimed + " has too many connections already");

@@ -211,7 +211,8 @@ void LocalEndpoint::Admit(Connection& c, const FrameHeader& header,
                           std::string_view hello,
                           const endpoint::Verdict& verdict) {
   if (verdict.status != kSuccess) {
-    return Refuse(c, header.tag, Status(verdict.status, "the host refuses it"));
+    return Refuse(c, header.tag,
+                  Status(verdict.status, endpoint::TextOf(verdict)));
   }
   const bool is_tool = IsToolHello(header);
   const Status status =

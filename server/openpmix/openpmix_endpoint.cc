@@ -224,7 +224,8 @@ std::string_view OpenPmixEndpoint::ReadGreeting(Connection& c) {
     TakeGreeting(c);
     return {};
   }
-  if (c.state == Connection::State::kWaiting) {
+  if (c.state == Connection::State::kWaiting ||
+      c.state == Connection::State::kProved) {
     connections_.SetReading(c, false);
     return {};
   }
@@ -285,7 +286,7 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   // Whoever waits for the host is not dropped for one that says nothing.
   unidentified_.erase(c.id);
   options_.ask(
-      {c.proc, c.is_tool, c.owner.uid, getegid(),
+      {c.proc, c.is_tool, c.owner.uid, getegid(), c.relayed,
        std::exchange(c.credential, {})},
       [this, id = c.id](const endpoint::Verdict& v) { AdmitLater(id, v); });
 }
@@ -295,12 +296,19 @@ void OpenPmixEndpoint::AdmitLater(core::ClientId id,
   Connection* c = connections_.Find(id);
   if (c == nullptr || c->ending) return;
   Admit(*c, verdict);
-  if (c->serving()) connections_.Continue(*c);
+  if (!c->serving()) return;
+  // Ranks of an agent do not wait for its host, and begin where they are read.
+  if (c->greeting != 0) {
+    TakeGreeting(*c);
+  } else if (c->is_tool) {
+    persistence_.Begin(*c, c->partial);
+  }
+  connections_.Continue(*c);
 }
 
 void OpenPmixEndpoint::Admit(Connection& c, const endpoint::Verdict& verdict) {
   if (verdict.status != kSuccess) {
-    return connections_.End(c, "the host refuses it");
+    return connections_.End(c, endpoint::TextOf(verdict));
   }
   const Status admitted = admission_.Admit(c, verdict.name);
   if (!admitted.ok()) return connections_.End(c, admitted.message());

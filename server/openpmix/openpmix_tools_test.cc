@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "common/iof_call.h"
 #include "server/core/step/host.h"
 #include "server/openpmix/endpoint_testing.h"
+#include "server/ports/fake_fd_store.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -239,8 +241,10 @@ TEST_F(OpenPmixToolTest, ToolsAreLimited) {
 
 class OpenPmixAskingTest : public OpenPmixToolTest {
  protected:
-  OpenPmixAskingTest() {
+  OpenPmixAskingTest() { MakeAsking(nullptr); }
+  void MakeAsking(FdStorePort* fd_store) {
     OpenPmixOptions options;
+    options.fd_store = fd_store;
     options.ask = [this](const endpoint::Newcomer& who,
                          std::function<void(endpoint::Verdict)> done) {
       asked_.push_back(who);
@@ -306,6 +310,27 @@ TEST_F(OpenPmixAskingTest, AToolGetsTheNameThatItIsGiven) {
   Send(other, ToolGreeting(3));
   done_({0, {"given", 2}});
   EXPECT_EQ(Receive(other), "closed");
+}
+
+// Its greeting is left unread for a successor of this agent, while a shim may
+// hold the connection.
+TEST_F(OpenPmixAskingTest, AToolWhoseConnectionIsHeldIsReadOnce) {
+  FakeFdStore fd_store;
+  const auto own = std::make_shared<JobSpec>(*job_);
+  own->uid = geteuid();
+  job_ = own;
+  MakeAsking(&fd_store);
+  proof_->owner.uid = geteuid();
+  const UniqueFd fd = Connect();
+  EXPECT_EQ(fd_store.connections.size(), 1u);
+  Send(fd, ToolGreeting(3) + Message(105, "02 0d 02 00 02 00"));
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_EQ(Receive(fd), "");
+  done_({});
+  EXPECT_EQ(Receive(fd).size(), 4u + 260 + 260 + 4);
+  EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
+  EXPECT_EQ(fd_store.released.size(), 1u) << "tools end with their agent";
+  endpoint_.reset();  // before what it refers to
 }
 
 }  // namespace

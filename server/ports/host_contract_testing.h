@@ -197,6 +197,18 @@ TEST_P(HostContract, WhenItGoesNothingIsAnsweredAnyMore) {
   EXPECT_TRUE(Answered().empty());
 }
 
+TEST_P(HostContract, WhereNobodyHasASayToolsAreServed) {
+  Start();
+  std::vector<Status> told;
+  host_->port()->AskAboutTool(
+      {{"tool", 0}, 10, 20, false},
+      [&told](const Status& status) { told.push_back(status); });
+  host_->RunUntil([&] { return !told.empty(); });
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].ok());
+  EXPECT_TRUE(host_->Heard().empty());
+}
+
 // --------------------------------------- of those that are waited for ---
 
 // Hosts behind which others decide, who may take too long.

@@ -89,6 +89,10 @@ class FakeServiceClient : public ServiceClient {
                Done<v1::HostReply> done) override {
     return Keep(&queries, request, std::move(done));
   }
+  CallPtr Send(const v1::ConnectToolRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&tools, request, std::move(done));
+  }
   CallPtr Place(const v1::PlaceJobRequest& request, int64_t,
                 std::function<void(const v1::PlacementUpdate&)> on_update,
                 std::function<void(const CallEnd&)> on_end) override {
@@ -123,6 +127,7 @@ class FakeServiceClient : public ServiceClient {
   std::vector<Unary<v1::GetCredentialRequest, v1::HostReply>> credentials;
   std::vector<Unary<v1::ValidateCredentialRequest, v1::HostReply>> validations;
   std::vector<Unary<v1::QueryRequest, v1::HostReply>> queries;
+  std::vector<Unary<v1::ConnectToolRequest, v1::HostReply>> tools;
   std::vector<PlaceCall> places;
   std::vector<Stream> streams;
 

@@ -13,8 +13,10 @@
 
 #include "common/event_loop.h"
 #include "common/host_op.h"
+#include "common/status.h"
 #include "server/host/embedded_host.h"
 #include "server/ports/host_contract_testing.h"
+#include "server/ports/input_sink_testing.h"
 #include "server/ports/placement_contract_testing.h"
 #include "server/scheduler/job_placement.h"
 #include "server/scheduler/link.h"
@@ -183,6 +185,76 @@ const HostKind<Host> kGrpcHost{
     "Grpc", [](InputSink* sink, std::set<HostOp> implemented) {
       return std::make_unique<GrpcHost>(sink, implemented);
     }};
+
+// ------------------------------------------------------------------ tools ---
+
+// A scheduler that decides about tools, over a connection.
+class GrpcTools : public testing::Test {
+ protected:
+  GrpcTools() : embedded_(&sink_) {
+    SchedulerHost::Options options;
+    options.loop = connection_.loop();
+    options.link = connection_.link();
+    options.sink = &sink_;
+    options.embedded = &embedded_;
+    host_ = std::make_unique<SchedulerHost>(std::move(options));
+    connection_.Start({v1::SLOT_CONNECT_TOOL});
+  }
+  ~GrpcTools() override {
+    connection_.Destroy([this] { host_.reset(); });
+  }
+  void Connect() {
+    host_->AskAboutTool({{"tool", 0}, 10, 20, false},
+                        [this](const Status& s) { told_.push_back(s); });
+  }
+  void AwaitCalls(size_t count) {
+    connection_.RunUntil(
+        [&] { return connection_.scheduler().calls().size() >= count; });
+    ASSERT_EQ(connection_.scheduler().calls().size(), count);
+  }
+  int Told(size_t count) {
+    connection_.RunUntil([&] { return told_.size() >= count; });
+    return told_.size() == count ? told_.back().code() : 1;
+  }
+
+  canopy::RecordingSink sink_;
+  host::EmbeddedHost embedded_;
+  Connection connection_;
+  std::unique_ptr<SchedulerHost> host_;
+  std::vector<Status> told_;
+};
+
+TEST_F(GrpcTools, TheSchedulerDecides) {
+  Connect();
+  AwaitCalls(1);
+  const PlayedScheduler::Call heard = connection_.scheduler().calls()[0];
+  EXPECT_EQ(heard.slot, v1::SLOT_CONNECT_TOOL);
+  EXPECT_EQ(heard.call.caller().process().nspace(), "tool");
+  connection_.scheduler().Reply(0, {});
+  EXPECT_EQ(Told(1), kSuccess);
+  Connect();
+  AwaitCalls(2);
+  v1::HostReply refusal;
+  refusal.set_status(kErrNoPermissions);
+  connection_.scheduler().Reply(1, refusal);
+  EXPECT_EQ(Told(2), kErrNoPermissions);
+  Connect();
+  AwaitCalls(3);
+  connection_.scheduler().Fail(2);
+  EXPECT_EQ(Told(3), kErrServerFailedRequest);
+}
+
+TEST_F(GrpcTools, WhoComesBackIsAskedAgain) {
+  Connect();
+  AwaitCalls(1);
+  connection_.GoAway();
+  connection_.ComeBack();
+  AwaitCalls(2);
+  const auto calls = connection_.scheduler().calls();
+  EXPECT_EQ(calls[0].call.call_id(), calls[1].call.call_id());
+  connection_.scheduler().Reply(1, {});
+  EXPECT_EQ(Told(1), kSuccess);
+}
 
 // -------------------------------------------------------------- placement ---
 

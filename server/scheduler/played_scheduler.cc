@@ -281,4 +281,9 @@ grpc::ServerUnaryReactor* PlayedScheduler::ValidateCredential(
   return Hold(v1::SLOT_VALIDATE_CREDENTIAL, request->call(), reply);
 }
 
+grpc::ServerUnaryReactor* PlayedScheduler::ConnectTool(
+    Context*, const v1::ConnectToolRequest* request, v1::HostReply* reply) {
+  return Hold(v1::SLOT_CONNECT_TOOL, request->call(), reply);
+}
+
 }  // namespace canopy::scheduler

@@ -96,6 +96,10 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
       const hostmodule::v1::ValidateCredentialRequest* request,
       hostmodule::v1::HostReply* reply) override;
 
+  Unary* ConnectTool(Context* context,
+                     const hostmodule::v1::ConnectToolRequest* request,
+                     hostmodule::v1::HostReply* reply) override;
+
   Unary* Hold(hostmodule::v1::Slot slot, const hostmodule::v1::HostCall& call,
               hostmodule::v1::HostReply* reply);
   // Null: it is over.

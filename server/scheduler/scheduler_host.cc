@@ -26,7 +26,11 @@ constexpr uint64_t kMaxUnits = 512;
 
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
-std::optional<v1::Slot> SlotOf(HostOp op) {
+// In the number of what is asked about a tool: the core's do not come so far.
+constexpr uint64_t kOfTool = uint64_t{1} << 62;
+constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
+
+std::optional<v1::Slot> SlotOfCall(HostOp op) {
   switch (op) {
     case HostOp::kAllocate:
       return v1::SLOT_ALLOCATE;
@@ -165,6 +169,15 @@ int64_t TimeLimitMs(const core::AskHost& request) {
   return request.op == HostOp::kQuery ? std::min(limit, standard) : limit;
 }
 
+// A status that is none refuses, too.
+Status VerdictOf(const Status& status) {
+  if (status.code() == kOperationSucceeded) return Status();
+  return status.code() > 0 ? Status(kErrServerFailedRequest,
+                                    "the scheduler has answered " +
+                                        std::to_string(status.code()))
+                           : status;
+}
+
 }  // namespace
 
 SchedulerHost::SchedulerHost(Options options) : options_(std::move(options)) {
@@ -178,15 +191,40 @@ SchedulerHost::~SchedulerHost() {
 }
 
 void SchedulerHost::Ask(const core::AskHost& request) {
-  if (!SlotOf(request.op)) return options_.embedded->Ask(request);
+  if (!SlotOfCall(request.op)) return options_.embedded->Ask(request);
   if (AsksWhatItServes(request)) return AnswerWhatItServes(request.number);
-  const int64_t limit = TimeLimitMs(request) * kMs;
-  Pending& pending = pending_[request.number];
-  pending.request = request;
+  Begin({request}, TimeLimitMs(request));
+}
+
+// One that does not decide about tools does not when it is away, either.
+void SchedulerHost::AskAboutTool(const ArrivingTool& tool,
+                                 std::function<void(const Status&)> done) {
+  if (!options_.link->up() && decides_tools_ == false) return done(Status());
+  if (num_tools_ >= kMaxTools) {
+    return done(Status(kErrResourceBusy, "too many tools are asked about"));
+  }
+  ++num_tools_;
+  core::AskHost request;
+  request.number = kOfTool | next_tool_++;
+  request.source = tool.proc;
+  request.uid = tool.uid;
+  request.gid = tool.gid;
+  Begin({std::move(request), Tool{tool.elsewhere, std::move(done)}},
+        options_.tool_ms);
+}
+
+void SchedulerHost::Begin(Pending pending, int64_t limit_ms) {
+  const uint64_t number = pending.request.number;
+  const int64_t limit = limit_ms * kMs;
   pending.deadline = EventLoop::Now() + limit;
-  pending.timer = options_.loop->AddTimer(
-      limit, [this, number = request.number] { OnTimeout(number); });
-  if (options_.link->up()) Send(&pending);
+  pending.timer =
+      options_.loop->AddTimer(limit, [this, number] { OnTimeout(number); });
+  Pending& begun = pending_[number] = std::move(pending);
+  if (options_.link->up()) Send(&begun);
+}
+
+v1::Slot SchedulerHost::SlotOf(const Pending& pending) {
+  return pending.tool ? v1::SLOT_CONNECT_TOOL : *SlotOfCall(pending.request.op);
 }
 
 void SchedulerHost::AnswerWhatItServes(uint64_t request) {
@@ -204,6 +242,7 @@ void SchedulerHost::AnswerWhatItServes(uint64_t request) {
 }
 
 void SchedulerHost::OnUp() {
+  decides_tools_ = options_.link->Has(v1::SLOT_CONNECT_TOOL);
   std::vector<uint64_t> numbers;
   for (const auto& [number, pending] : pending_) {
     if (pending.call == nullptr) numbers.push_back(number);
@@ -216,9 +255,7 @@ void SchedulerHost::OnUp() {
 
 void SchedulerHost::Send(Pending* pending) {
   const uint64_t number = pending->request.number;
-  if (!options_.link->Has(*SlotOf(pending->request.op))) {
-    return Unsupported(pending->request);
-  }
+  if (!options_.link->Has(SlotOf(*pending))) return Unsupported(number);
   pending->number = next_call_++;
   Sent sent = SendCall(*pending);
   if (!sent.ok()) return Answer(number, sent.status(), {});
@@ -237,6 +274,12 @@ SchedulerHost::Sent SchedulerHost::SendCall(const Pending& pending) {
     *message.mutable_call() = CallOf(request);
     return client->Send(message, left, Done(request.number, pending.number));
   };
+  if (pending.tool) {
+    v1::ConnectToolRequest message;
+    *message.mutable_call() = CallOf(request);
+    message.set_elsewhere(pending.tool->elsewhere);
+    return client->Send(message, left, Done(request.number, pending.number));
+  }
   switch (request.op) {
     case HostOp::kAllocate:
       return send(v1::AllocateRequest());
@@ -269,7 +312,7 @@ v1::HostCall SchedulerHost::CallOf(const core::AskHost& request) const {
   PlacementCaller caller;
   caller.uid = tool ? options_.uid : request.uid;
   caller.gid = tool ? options_.gid : request.gid;
-  caller.process = request.source;
+  if (!request.source.nspace.empty()) caller.process = request.source;
   caller.host_job = request.host_job;
   PutCaller(caller, out.mutable_caller());
   // The process asks a successor of this agent again. Queries, which have no
@@ -296,7 +339,7 @@ void SchedulerHost::OnReply(uint64_t request, uint64_t call, const CallEnd& end,
   const auto it = pending_.find(request);
   if (it == pending_.end() || it->second.number != call) return;
   it->second.call = nullptr;
-  if (end.unimplemented()) return Unsupported(it->second.request);
+  if (end.unimplemented()) return Unsupported(request);
   if (end.gone()) return options_.link->Lost(end.message);
   if (end.out_of_time()) return;  // the timer answers
   if (!end.ok()) {
@@ -333,17 +376,23 @@ void SchedulerHost::Answer(uint64_t request, const Status& status,
                            Bytes results) {
   const Pending pending = std::move(pending_.extract(request).mapped());
   options_.loop->CancelTimer(pending.timer);
-  options_.sink->OnInput(
-      core::HostAnswered{request, status.code(), std::move(results)});
+  if (!pending.tool) {
+    return options_.sink->OnInput(
+        core::HostAnswered{request, status.code(), std::move(results)});
+  }
+  --num_tools_;
+  pending.tool->done(VerdictOf(status));
 }
 
-void SchedulerHost::Unsupported(const core::AskHost& request) {
-  const core::AskHost ask = request;
+// Where it has no say in it, tools are served.
+void SchedulerHost::Unsupported(uint64_t request) {
+  const core::AskHost ask = pending_.at(request).request;
+  if (pending_.at(request).tool) return Answer(request, Status(), {});
   if (!options_.fallback) {
-    return Answer(ask.number, Status(kErrNotSupported, "no such service"), {});
+    return Answer(request, Status(kErrNotSupported, "no such service"), {});
   }
-  options_.loop->CancelTimer(pending_.at(ask.number).timer);
-  pending_.erase(ask.number);
+  options_.loop->CancelTimer(pending_.at(request).timer);
+  pending_.erase(request);
   options_.embedded->Ask(ask);
 }
 
@@ -351,7 +400,7 @@ void SchedulerHost::Unsupported(const core::AskHost& request) {
 void SchedulerHost::DropJob(const std::string& nspace) {
   for (auto it = pending_.begin(); it != pending_.end();) {
     Pending& pending = it->second;
-    const bool gone = pending.request.source.nspace == nspace;
+    const bool gone = !pending.tool && pending.request.source.nspace == nspace;
     if (!gone) {
       ++it;
       continue;

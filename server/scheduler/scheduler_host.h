@@ -2,8 +2,11 @@
 #ifndef CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_
 #define CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "common/bytes.h"
@@ -34,9 +37,12 @@ class SchedulerHost : public HostPort {
     uint32_t uid = 0;
     uint32_t gid = 0;
     uint64_t incarnation = 0;  // so that names of calls come but once
+    int64_t tool_ms = 10'000;  // how long a tool waits
   };
   static constexpr int64_t kDefaultMs = 60'000;
   static constexpr int64_t kQueryMs = 10'000;
+  // That are asked about at a time; more are refused (kErrResourceBusy).
+  static constexpr size_t kMaxTools = 256;
 
   explicit SchedulerHost(Options options);
   ~SchedulerHost() override;
@@ -44,20 +50,31 @@ class SchedulerHost : public HostPort {
   SchedulerHost& operator=(const SchedulerHost&) = delete;
 
   void Ask(const core::AskHost& request) override;
+  // Refused with kErrTimeout after Options::tool_ms, or with kErrUnreach when
+  // it is away.
+  void AskAboutTool(const ArrivingTool& tool,
+                    std::function<void(const Status&)> done) override;
   void DropJob(const std::string& nspace) override;
 
  private:
+  struct Tool {
+    bool elsewhere = false;
+    std::function<void(const Status&)> done;
+  };
   struct Pending {
-    core::AskHost request;
-    int64_t deadline = 0;  // EventLoop::Now()
+    core::AskHost request;          // of a tool: who, and a number of its own
+    std::optional<Tool> tool = {};  // that it is about
+    int64_t deadline = 0;           // EventLoop::Now()
     EventLoop::TimerId timer = 0;
-    CallPtr call;         // null: it has to be asked (again)
+    CallPtr call = {};    // null: it has to be asked (again)
     uint64_t number = 0;  // of the call
   };
   using Sent = Result<CallPtr>;
 
   void AnswerWhatItServes(uint64_t request);
+  void Begin(Pending pending, int64_t limit_ms);
   void OnUp();
+  static v1::Slot SlotOf(const Pending& pending);
   void Send(Pending* pending);
   // kErrUnpackFailure: the process's call is malformed.
   Sent SendCall(const Pending& pending);
@@ -67,11 +84,15 @@ class SchedulerHost : public HostPort {
                const v1::HostReply& reply);
   void OnTimeout(uint64_t request);
   void Answer(uint64_t request, const Status& status, Bytes results);
-  void Unsupported(const core::AskHost& request);
+  void Unsupported(uint64_t request);
 
   const Options options_;
   std::map<uint64_t, Pending> pending_;  // by the request's number
   uint64_t next_call_ = 1;
+  uint64_t next_tool_ = 0;
+  size_t num_tools_ = 0;  // of those pending
+  // Whether it decides about tools; nothing: it has never been there.
+  std::optional<bool> decides_tools_;
 };
 
 }  // namespace canopy::scheduler

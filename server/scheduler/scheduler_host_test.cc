@@ -90,10 +90,20 @@ class SchedulerHostTest : public testing::Test {
     options.uid = 77;
     options.gid = 78;
     options.incarnation = 9;
+    options.tool_ms = tool_ms_;
     host_ = std::make_unique<SchedulerHost>(std::move(options));
     link_->Start();
   }
   void Up() { client_.Up({v1::SLOT_ALLOCATE}); }
+  void ToolsUp() { client_.Up({v1::SLOT_CONNECT_TOOL}); }
+  void Connect(const ArrivingTool& tool = {{"tool", 3}, 77, 78, false}) {
+    host_->AskAboutTool(tool, [this](const Status& s) { told_.push_back(s); });
+  }
+  // The link finds the scheduler gone.
+  void GoAway() {
+    link_->Lost("gone");
+    ASSERT_FALSE(link_->up());
+  }
   std::vector<core::HostAnswered> Answers() const {
     return sink_.All<core::HostAnswered>();
   }
@@ -101,6 +111,8 @@ class SchedulerHostTest : public testing::Test {
     for (int i = 0; i < 300 && !done(); ++i) loop_.RunOnce(10);
   }
 
+  int64_t tool_ms_ = 10'000;
+  std::vector<Status> told_;  // about tools
   EventLoop loop_;
   FakeServiceClient client_;
   FakeSink sink_;
@@ -291,6 +303,111 @@ TEST_F(SchedulerHostTest, AgentsAskWhatItServes) {
   client_.Up({v1::SLOT_QUERY, v1::SLOT_PLACE_JOB, v1::SLOT_LOG});
   EXPECT_EQ(services(), core::kHostAnswersQueries | core::kHostPlacesJobs);
   EXPECT_EQ(Answers().size(), 2u);
+}
+
+// ------------------------------------------------------------------ tools ---
+
+TEST_F(SchedulerHostTest, AToolIsTheSchedulersToServe) {
+  ToolsUp();
+  Connect();
+  ASSERT_EQ(client_.tools.size(), 1u);
+  const v1::ConnectToolRequest& asked = client_.tools[0].request;
+  EXPECT_FALSE(asked.elsewhere());
+  EXPECT_EQ(asked.call().caller().uid(), 77u);
+  EXPECT_EQ(asked.call().caller().gid(), 78u);
+  EXPECT_EQ(asked.call().caller().process().nspace(), "tool");
+  EXPECT_EQ(asked.call().caller().process().rank(), 3u);
+  EXPECT_TRUE(told_.empty());
+  client_.tools[0].done({}, {});
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_TRUE(told_[0].ok());
+  client_.tools[0].done({}, {});
+  EXPECT_EQ(told_.size(), 1u) << "once";
+  EXPECT_TRUE(Answers().empty()) << "it is nothing that a process has asked";
+
+  Connect({{}, 77, 78, true});
+  ASSERT_EQ(client_.tools.size(), 2u);
+  EXPECT_TRUE(client_.tools[1].request.elsewhere());
+  EXPECT_FALSE(client_.tools[1].request.call().caller().has_process());
+  EXPECT_NE(client_.tools[1].request.call().call_id(), asked.call().call_id());
+}
+
+TEST_F(SchedulerHostTest, ARefusalIsTheSchedulers) {
+  ToolsUp();
+  Connect();
+  v1::HostReply reply;
+  reply.set_status(kErrNoPermissions);
+  reply.set_message("not in the group");
+  client_.tools[0].done({}, reply);
+  EXPECT_EQ(told_.at(0).code(), kErrNoPermissions);
+  EXPECT_EQ(told_[0].message(), "not in the group");
+  Connect();
+  reply.set_status(5);  // is no status
+  client_.tools[1].done({}, reply);
+  EXPECT_EQ(told_.at(1).code(), kErrServerFailedRequest);
+  Connect();
+  client_.tools[2].done({2, "exception"}, {});
+  EXPECT_EQ(told_.at(2).code(), kErrServerFailedRequest);
+}
+
+TEST_F(SchedulerHostTest, WhoHasNoSayInToolsIsNotAsked) {
+  Up();
+  Connect();
+  EXPECT_TRUE(told_.at(0).ok());
+  EXPECT_TRUE(client_.tools.empty());
+  GoAway();
+  Connect();
+  EXPECT_EQ(told_.size(), 2u) << "nor while it is away";
+  ToolsUp();
+  Connect();
+  client_.tools.at(0).done({12, "unimplemented"}, {});
+  EXPECT_TRUE(told_.at(2).ok());
+}
+
+TEST_F(SchedulerHostTest, AToolWaitsForWhoIsAwayAndNotLonger) {
+  tool_ms_ = 50;
+  Make(false);
+  Connect();
+  EXPECT_TRUE(told_.empty()) << "nobody knows what it decides";
+  RunUntil([this] { return !told_.empty(); });
+  EXPECT_EQ(told_.at(0).code(), kErrUnreach);
+  Connect();
+  ToolsUp();
+  ASSERT_EQ(client_.tools.size(), 1u) << "it has come in time";
+  GoAway();
+  RunUntil([this] { return told_.size() == 2; });
+  EXPECT_EQ(told_.at(1).code(), kErrUnreach);
+}
+
+TEST_F(SchedulerHostTest, WhoNeverAnswersRefuses) {
+  tool_ms_ = 50;
+  Make(false);
+  ToolsUp();
+  Connect();
+  RunUntil([this] { return !told_.empty(); });
+  EXPECT_EQ(told_.at(0).code(), kErrTimeout);
+  EXPECT_TRUE(client_.tools[0].call->cancelled);
+  client_.tools[0].done({}, {});
+  EXPECT_EQ(told_.size(), 1u);
+}
+
+TEST_F(SchedulerHostTest, ToolsThatWaitAreLimited) {
+  ToolsUp();
+  for (size_t i = 0; i < SchedulerHost::kMaxTools; ++i) Connect();
+  EXPECT_TRUE(told_.empty());
+  Connect();
+  EXPECT_EQ(told_.at(0).code(), kErrResourceBusy);
+  client_.tools[0].done({}, {});
+  Connect();
+  EXPECT_EQ(told_.size(), 2u) << "there is room again";
+}
+
+TEST_F(SchedulerHostTest, TheEndOfAJobIsNoneOfATool) {
+  ToolsUp();
+  Connect();
+  host_->DropJob("tool");
+  client_.tools[0].done({}, {});
+  EXPECT_EQ(told_.size(), 1u);
 }
 
 }  // namespace

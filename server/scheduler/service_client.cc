@@ -300,6 +300,10 @@ class GrpcClient : public ServiceClient {
                Done<v1::HostReply> done) override {
     return Unary(&Async::Query, request, deadline_ms, std::move(done));
   }
+  CallPtr Send(const v1::ConnectToolRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::ConnectTool, request, deadline_ms, std::move(done));
+  }
 
   CallPtr Place(
       const v1::PlaceJobRequest& request, int64_t deadline_ms,

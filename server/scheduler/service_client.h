@@ -88,6 +88,8 @@ class ServiceClient {
                        int64_t deadline_ms, Done<v1::HostReply> done) = 0;
   virtual CallPtr Send(const v1::QueryRequest& request, int64_t deadline_ms,
                        Done<v1::HostReply> done) = 0;
+  virtual CallPtr Send(const v1::ConnectToolRequest& request,
+                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
 
   virtual CallPtr Place(
       const v1::PlaceJobRequest& request, int64_t deadline_ms,

@@ -12,7 +12,7 @@ EXAMPLE = os.path.join(ROOT, "examples", "host_module", "scheduler.cc")
 PROTOS = os.path.join(ROOT, "protos")
 SLOTS = ("capabilities", "place_job", "attach", "allocate", "control_session",
          "block_resources", "log", "monitor", "get_credential",
-         "validate_credential", "query")
+         "validate_credential", "query", "connect_tool")
 IMPLEMENTED = ("capabilities", "place_job", "attach", "log", "query")
 
 # What each defect is found by: the slot, and a word of what was expected.

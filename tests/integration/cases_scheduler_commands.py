@@ -232,6 +232,24 @@ def without(bench, scheduler):
         out=["query: 0, 1 results"])
 
 
+def tools(bench, scheduler):
+    """It decides which tools connect; one that it never decides about is refused."""
+    there = ("--context", NAME)
+    scheduler.kill()
+    scheduler.start(TOOLS="some")
+    until(lambda: "PERMISSIONS" in bench.run("publish", *there, "color=blue").err,
+          "a refusal")
+    bench.run("query", *there, SUPPORTED_KEYS).expect()
+    scheduler.kill()
+    scheduler.start(TOOLS="silent")
+    until(lambda: "TIMEOUT" in bench.run("query", *there, SUPPORTED_KEYS).err,
+          "a refusal for want of an answer", 60)
+    scheduler.kill()
+    scheduler.start()
+    until(lambda: bench.run("publish", *there, "shade=light").code == 0,
+          "a scheduler that has no say in tools")
+
+
 def with_overlay(bench, program, names, bodies, *more):
     if not bench.wanted(*names):
         return
@@ -254,7 +272,8 @@ def run(bench):
     bench.case("queries: the limit that agents know", lambda: own_limit(bench))
     with_overlay(bench, BROKEN, [
         "scheduler queries: one that is broken", "scheduler queries: one that has none",
-    ], (lambda _: faults(bench), lambda s: without(bench, s)))
+        "scheduler tools: served, refused and not decided about",
+    ], (lambda _: faults(bench), lambda s: without(bench, s), lambda s: tools(bench, s)))
     overlay = Overlay(bench, NAME)
     with_overlay(bench, None, [f"scheduler {what}" for what in (
         "queries: what it knows", "queries: which keys it has",

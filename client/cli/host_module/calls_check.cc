@@ -119,6 +119,11 @@ grpc::Status Ask(Probe* probe, v1h::Slot slot, const Asked& asked,
       v1h::GetCredentialRequest request;
       return call(&request, request.mutable_infos(), &Stub::GetCredential);
     }
+    case v1h::SLOT_CONNECT_TOOL: {
+      v1h::ConnectToolRequest request;
+      *request.mutable_call() = asked.call;
+      return probe->stub()->ConnectTool(&context, request, reply);
+    }
     case v1h::SLOT_QUERY: {
       v1h::QueryRequest request = MakeQuery();
       return call(&request, request.mutable_qualifiers(), &Stub::Query);
@@ -191,6 +196,8 @@ void CheckCalls(Probe* probe, v1h::Slot slot, Findings* findings) {
           " again for the same call_id",
       status.ok() ? std::to_string(again.status()) : StatusText(status));
 
+  // It has no directives.
+  if (slot == v1h::SLOT_CONNECT_TOOL) return;
   asked.call = MakeCall(probe);
   *asked.infos.Add() = Text("canopy.check.unknown", "");
   asked.infos[0].set_required(true);

@@ -96,6 +96,22 @@ void LocalAdapters::MakeDatastore() {
   datastore_ = std::make_unique<datastore::Datastore>(std::move(options));
 }
 
+// Ranks are the agent's own, and not asked about.
+endpoint::AskAboutNewcomer LocalAdapters::AskAboutTools() {
+  if (config_.host_module().empty()) return nullptr;
+  return [this](const endpoint::Newcomer& who,
+                std::function<void(endpoint::Verdict)> done) {
+    if (!who.is_tool) return done({});
+    if (tool_host_ == nullptr) {
+      return done({kErrUnreach, {}, "the agent ends"});
+    }
+    tool_host_->AskAboutTool({who.proc, who.uid, who.gid, who.elsewhere},
+                             [done = std::move(done)](const Status& status) {
+                               done({status.code(), {}, status.message()});
+                             });
+  };
+}
+
 void LocalAdapters::MakeLocal() {
   local::LocalOptions options;
   options.environment.self = config_.self();
@@ -123,6 +139,7 @@ void LocalAdapters::MakeLocal() {
   };
   options.fd_store = fd_store();
   options.tools = tools_;
+  options.ask = AskAboutTools();
   options.log = Log;
   local_ =
       std::make_unique<local::LocalEndpoint>(loop_, sink_, std::move(options));
@@ -166,6 +183,7 @@ void LocalAdapters::MakeOpenPmix() {
   }
   options.tool_socket = directory_ + kClientSocket;
   options.tools = tools_;
+  options.ask = AskAboutTools();
   if (!config_.pmix_listen().empty()) options.address = config_.pmix_listen();
   options.job_data = [this](const std::string& nspace) {
     return datastore_->FindReader(nspace);

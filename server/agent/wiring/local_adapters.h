@@ -17,6 +17,7 @@
 #include "server/agent/wiring/host_services.h"
 #include "server/cleanup/cleanup.h"
 #include "server/datastore/datastore.h"
+#include "server/endpoint/newcomer.h"
 #include "server/endpoint/tool_registry.h"
 #include "server/facts/facts_reader.h"
 #include "server/host/embedded_host.h"
@@ -63,6 +64,9 @@ class LocalAdapters {
   datastore::Datastore& datastore() { return *datastore_; }
   // Who decides what processes ask, unless a scheduler does.
   HostPort* host() { return &host_; }
+  // From now on this one decides about tools that connect. It outlives this
+  // object, or null follows it: then none is served any more.
+  void SetToolHost(HostPort* host) { tool_host_ = host; }
   process::ProcessAdapter& process() { return *process_; }
   local::LocalEndpoint& local() { return *local_; }
   pmi::PmiEndpoint& pmi() { return *pmi_; }
@@ -80,6 +84,7 @@ class LocalAdapters {
   void MakeOpenPmix();
   void MakeFactsReader();
   void MakeHost();
+  endpoint::AskAboutNewcomer AskAboutTools();
   std::string Token(const ProcId& proc) const;
 
   EventLoop* const loop_;
@@ -100,6 +105,7 @@ class LocalAdapters {
   EmulationEnvironment emulation_;
   cleanup::CleanupRegistry cleanup_;
   host::EmbeddedHost host_;
+  HostPort* tool_host_ = &host_;
   // Its syslog is the endpoints' too.
   std::unique_ptr<HostServices> services_;
 };

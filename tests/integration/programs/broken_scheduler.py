@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import scheduler  # noqa: E402
 
 pb = scheduler.pb
+NO_PERMISSIONS = -23
 
 
 def granted(*nodes):
@@ -46,7 +47,20 @@ class Broken(scheduler.Scheduler):
         reply = super().GetCapabilities(request, context)
         if os.environ.get("NO_QUERY") == "1":
             reply.slots.remove(pb.SLOT_QUERY)
+        if "TOOLS" in os.environ:
+            reply.slots.append(pb.SLOT_CONNECT_TOOL)
         return reply
+
+    def ConnectTool(self, request, context):
+        """All but those that publish; or it decides about none."""
+        if os.environ["TOOLS"] == "silent":
+            over = threading.Event()
+            context.add_callback(over.set)
+            over.wait(60)
+        name = request.call.caller.process.nspace
+        refused = name.startswith("canopy-publisher")
+        return pb.HostReply(status=NO_PERMISSIONS if refused else 0,
+                            message="publishes" if refused else "")
 
     def Query(self, request, context):
         """It is broken for the queue of that name."""

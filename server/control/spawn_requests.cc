@@ -11,8 +11,7 @@ namespace {
 // The status for the spawner of a request that no job was made of.
 int RefusalStatus(int code) {
   switch (code) {
-    case kErrNotFound:  // a host that is no member
-    case kErrUnreach:   // one that is down
+    case kErrUnreach:  // a host that is down
       return kErrJobAllocFailed;
     case kErrSysLimitsFiles:
       return kErrJobSysOpFailed;

@@ -85,8 +85,8 @@ TEST_F(SpawnRequestsTest, WhatTheSystemRefusesIsItsFailure) {
   EXPECT_EQ(Only().status, kErrJobSysOpFailed);
 }
 
-TEST_F(SpawnRequestsTest, AnUnknownHostIsAnAllocationThatFailed) {
-  requests_.Refuse(kSpawn, Status(kErrNotFound, "no node"));
+TEST_F(SpawnRequestsTest, AHostThatIsDownIsAnAllocationThatFailed) {
+  requests_.Refuse(kSpawn, Status(kErrUnreach, "no node"));
   EXPECT_EQ(Only().status, kErrJobAllocFailed);
 }
 

@@ -291,7 +291,7 @@ static void Refused(void) {
          PMIx_Spawn(list.info, list.count, &child.app, 1, nspace));
   PMIX_PROC_LOAD(&nobody, "no such job", PMIX_RANK_WILDCARD);
   AddProc(&list, PMIX_DEBUG_TARGET, &nobody);
-  EXPECT(PMIX_ERR_JOB_ALLOC_FAILED,
+  EXPECT(PMIX_ERR_NOT_FOUND,
          PMIx_Spawn(list.info, list.count, &child.app, 1, nspace));
 }
 

@@ -335,6 +335,10 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
                   "members: " +
                       job.status().message());
   }
+  // A host that is no member: what is named is no process that is not there.
+  if (job.code() == kErrNotFound) {
+    return Status(kErrJobAllocFailed, job.status().message());
+  }
   if (!job.ok()) return job.status();
   job->host_job = placed.grant.host_job;
   // As the parent's ranks find each other, so do the children.

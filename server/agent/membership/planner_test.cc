@@ -147,5 +147,22 @@ TEST_F(PlannerTest, WithoutAGrantADrainedNodeIsLeftOut) {
   EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
 }
 
+TEST_F(PlannerTest, WhatASpawnNamesAndIsNotThere) {
+  spawn::SpawnCall call;
+  call.apps.resize(1);
+  call.apps[0].argv = {"program"};
+  const auto status = [&] {
+    return planner_.PlanSpawn(call, {"tool", 0}, placed_, jobs_, membership_)
+        .code();
+  };
+  EXPECT_EQ(status(), kSuccess);
+  call.placing.hosts = {{"elsewhere", 1, true, {}}};
+  EXPECT_EQ(status(), kErrJobAllocFailed) << "a host";
+  call.placing.hosts.clear();
+  call.tool = true;
+  call.daemons.emplace().target = {"nobody", kRankWildcard};
+  EXPECT_EQ(status(), kErrNotFound) << "what its daemons are to debug";
+}
+
 }  // namespace
 }  // namespace canopy::agent

@@ -34,6 +34,7 @@ ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
 LINE = re.compile(r"^CB (\w+) ([-0-9.e+]+)$", re.MULTILINE)
 PIN = ["taskset", "-c", "0"]
 RESULTS = "results.json"
+WITHOUT_PMIX = ("pmi1", "output")
 DEBIAN_PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 
 
@@ -44,16 +45,18 @@ PLAIN = ("canopy", "orterun", "srun")
 class Case:
     """One program with a number of ranks. `metrics` maps what a program
     reports (or "wall_ms" of the whole command) to the name of a row; of several
-    ranks' reports `over` keeps one."""
+    ranks' reports `over` keeps one. With `output`, the program writes so many
+    bytes, which are counted, and reports nothing; "cpu_ms" is that of all
+    processes. A `tool` is not launched."""
 
     def __init__(self, name, n, argv, metrics, nodes=0, over=statistics.median,
                  only=None, cold=False, modes=("pin", "free"), quick=True,
-                 once=False):
+                 once=False, output=0, tool=False):
         self.name, self.n, self.argv, self.metrics = name, n, argv, metrics
         self.nodes, self.over, self.only = nodes, over, only
         self.cold, self.modes, self.quick = cold, modes, quick
-        self.once = once
-        self.uses_library = "/" not in argv[0] and argv[0] != "pmi1"
+        self.once, self.output, self.tool = once, output, tool
+        self.uses_library = "/" not in argv[0] and argv[0] not in WITHOUT_PMIX
 
 
 def fence(n, mode="none", count=200, nodes=0, label=None, **kw):
@@ -157,6 +160,18 @@ def cases():
     yield Case("connect 1+8", 1, ["spawn", "8", "5"],
                {"connect_us": "connect and disconnect of 1 and 8: us"},
                only=("canopy", "orterun"))
+    # One puller: whoever reads what the launcher prints.
+    mib, ranks = 256, 8
+    label = f"{mib} MiB of output, 4 nodes x 2"
+    yield Case("output 4x2", ranks, ["output", str(mib // ranks)],
+               {"wall_ms": label + ": ms", "cpu_ms": label + ": CPU ms"},
+               nodes=4, only=("canopy", "orterun"), modes=("free",),
+               output=mib << 20)
+    # The tools of Debian's orterun find no server.
+    yield Case("tool", 1, ["tool", "50"],
+               {"answer_us": "tool_init to the first answer: us",
+                "life_us": "tool_init to finalized: us"}, only=("canopy",),
+               tool=True)
     yield fence(32, nodes=8, label="fence none, 8 nodes x 4", quick=False)
     yield fence(32, "collect", count=60, nodes=8, quick=False,
                 label="fence collect 1 KiB, 8 nodes x 4")
@@ -175,9 +190,9 @@ class Comparison:
 
     def build(self):
         for name in ("fence", "get", "dmodex", "init", "memory", "publish",
-                     "query", "event", "group", "spawn", "pmi1"):
+                     "query", "event", "group", "spawn", "tool") + WITHOUT_PMIX:
             source = os.path.join(HERE, "programs", name + ".c")
-            pmix = [] if name == "pmi1" else self.library()
+            pmix = [] if name in WITHOUT_PMIX else self.library()
             subprocess.run(["cc", "-std=gnu11", "-O2", "-o",
                             os.path.join(self.work, name), source, *pmix],
                            check=True)
@@ -192,6 +207,10 @@ class Comparison:
         argv = [case.argv[0] if "/" in case.argv[0]
                 else os.path.join(self.work, case.argv[0])] + case.argv[1:]
         make = launcher.cold_command if case.cold else launcher.command
+        if case.tool:
+            make = launcher.tool_command
+        if case.output:
+            return self.run_output(case, mode, launcher, make(case.n, argv))
         memory = None
         if case.name == "memory agent":
             idle_kb = launcher.agent_kb()
@@ -237,6 +256,31 @@ class Comparison:
         for metric, row in case.metrics.items():
             self.samples.setdefault((row, mode, launcher.name), []).append(
                 case.over(seen[metric]))
+
+    def run_output(self, case, mode, launcher, command):
+        start, cpu = time.perf_counter(), launchers.cpu_ms()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        with subprocess.Popen(["wc", "-c"], stdin=process.stdout,
+                              stdout=subprocess.PIPE) as puller:
+            process.stdout.close()
+            try:
+                code = process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                code = process.wait()
+            read = int(puller.stdout.read())
+        seen = {"wall_ms": (time.perf_counter() - start) * 1e3,
+                "cpu_ms": launchers.cpu_ms() - cpu}
+        if code != 0 or read != case.output:
+            self.failures.append(f"{case.name}, {mode}, {launcher.name}: exit "
+                                 f"{code}, {read} of {case.output} bytes")
+            return
+        for metric, row in case.metrics.items():
+            self.samples.setdefault((row, mode, launcher.name), []).append(
+                seen[metric])
 
     def peers(self):
         if self.options.host:

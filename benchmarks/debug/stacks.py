@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""How long `canopy stack` takes for a job of many ranks.
+
+Usage: benchmarks/debug/stacks.py --prefix PREFIX [--ranks N] [--nodes N] [--times N]
+
+Brings up an overlay of emulated nodes and runs a job whose ranks (64, on 4 nodes)
+have initialised PMIx and wait; then takes all stacks, so many times (5), and prints
+how long each took and the median. Exit code 1 when the tree has not as many ranks as
+the job. It needs gdb and a C compiler.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+CONTEXT = "stacks"
+PROGRAM = r"""
+#include <pmix.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  pmix_proc_t me;
+  if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS) return 1;
+  puts("is up");
+  fflush(stdout);
+  for (;;) pause();
+}
+"""
+
+
+def build(prefix, work):
+    source, program = os.path.join(work, "waits.c"), os.path.join(work, "waits")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(PROGRAM)
+    subprocess.run(["cc", "-g", "-o", program, source, "-I",
+                    os.path.join(prefix, "include"),
+                    os.path.join(prefix, "lib", "canopy", "libpmix.so.2")], check=True)
+    return program
+
+
+def measure(options, canopy, env, work):
+    program = build(options.prefix, work)
+    subprocess.run([canopy, "up", "--nodes", str(options.nodes), "--context", CONTEXT],
+                   env=env, check=True, stdout=subprocess.DEVNULL)
+    job = subprocess.Popen(
+        [canopy, "run", "--context", CONTEXT, "-n", str(options.ranks),
+         "--oversubscribe", "--map-by", "node", program], env=env, text=True,
+        stdout=subprocess.PIPE)
+    for _ in range(options.ranks):
+        job.stdout.readline()
+    jobs = json.loads(subprocess.run(
+        [canopy, "ps", "--context", CONTEXT, "-o", "json"], env=env, check=True,
+        capture_output=True).stdout)["jobs"]
+    took, failed = [], False
+    for _ in range(options.times):
+        start = time.monotonic()
+        result = subprocess.run([canopy, "stack", "--context", CONTEXT,
+                                 jobs[0]["nspace"]], env=env, capture_output=True,
+                                text=True, check=False)
+        took.append(time.monotonic() - start)
+        ranks = re.search(r"(\d+) (?:of \d+ )?ranks", result.stdout)
+        if result.returncode != 0 or not ranks or \
+                int(ranks[1]) != options.ranks:
+            failed = True
+            print(f"exit code {result.returncode}: {result.stdout}{result.stderr}")
+        print(f"{took[-1]:.2f} s")
+    print(f"{options.ranks} ranks on {options.nodes} nodes: median "
+          f"{statistics.median(took):.2f} s")
+    job.terminate()
+    job.wait()
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--prefix", required=True)
+    parser.add_argument("--ranks", type=int, default=64)
+    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--times", type=int, default=5)
+    options = parser.parse_args()
+    canopy = os.path.join(options.prefix, "bin", "canopy")
+    work = tempfile.mkdtemp(prefix="canopy-stacks-")
+    env = dict(os.environ, XDG_RUNTIME_DIR=work)
+    try:
+        failed = measure(options, canopy, env, work)
+    finally:
+        subprocess.run([canopy, "down", "--force", "--context", CONTEXT], env=env,
+                       check=False, capture_output=True)
+        shutil.rmtree(work)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -161,21 +161,14 @@ void JobMaps::OnNodeLost(Actions* actions) {
 }
 
 void JobMaps::OnTreeChanged(Actions* actions) {
-  const NodeId root = OtherRoot();
-  // Nobody would report the end of the job. The root knows whether there is
-  // one; a job that it has not heard of went with the agent that lent it.
-  std::vector<std::string> over;
-  for (auto& [nspace, loan] : borrowed_) {
-    if (tree_.alive(loan.lender)) continue;
-    loan.lender = root;
-    if (root == kNoNode) {
-      over.push_back(nspace);
-    } else {
-      Check(nspace, &loan, actions);
-    }
+  // The job's end would not be reported: drop the map, which is requested again
+  // when needed.
+  std::vector<std::string> unsure;
+  for (const auto& [nspace, loan] : borrowed_) {
+    if (!tree_.alive(loan.lender)) unsure.push_back(nspace);
   }
-  for (const std::string& nspace : over) Forget(nspace);
-  if (root == kNoNode) {
+  for (const std::string& nspace : unsure) Forget(nspace);
+  if (OtherRoot() == kNoNode) {
     for (const auto& [nspace, ask] : asked_) unknown_.push_back(nspace);
     asked_.clear();
   }

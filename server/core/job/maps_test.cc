@@ -169,28 +169,9 @@ TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
   EXPECT_TRUE(actions_.empty());
 }
 
-// The job may be controlled by another agent than the one that lent its map.
-TEST_F(JobMapsTest, WhenTheLenderIsLostTheRootIsAskedWhetherTheJobIsOver) {
-  for (const int status : {kSuccess, kErrNotFound}) {
-    maps_.OnReply(tree_.root(), Reply(Ask("x"), "x"));
-    actions_.clear();
-    tree_.SetAlive(tree_.root(), false);
-    maps_.OnTreeChanged(&actions_);
-    EXPECT_NE(jobs_.Find("x"), nullptr);
-    const auto sent = Sent<JobMapRequest>(actions_);
-    ASSERT_EQ(sent.size(), 1u);
-    EXPECT_EQ(sent[0].first, tree_.root());
-    EXPECT_TRUE(sent[0].second.exists_only);
-    maps_.OnReply(tree_.root(), {sent[0].second.request, status, "x", {}});
-    EXPECT_EQ(jobs_.Find("x") != nullptr, status == kSuccess);
-    maps_.OnForget(tree_.root(), "x");
-    EXPECT_EQ(jobs_.Find("x"), nullptr);
-  }
-}
-
-TEST_F(JobMapsTest, AtTheRootAMapGoesWithTheAgentThatLentIt) {
+TEST_F(JobMapsTest, AMapGoesWithTheAgentThatLentIt) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
-  for (NodeId node = 1; node < 5; ++node) tree_.SetAlive(node, false);
+  tree_.SetAlive(1, false);
   maps_.OnTreeChanged(&actions_);
   EXPECT_NE(jobs_.Find("x"), nullptr);
   tree_.SetAlive(0, false);
@@ -216,13 +197,11 @@ TEST_F(JobMapsTest, AMapThatIsKeptIsReleasedWithTheJob) {
   }
 }
 
-TEST_F(JobMapsTest, OfALostLenderTheRootIsAsked) {
+TEST_F(JobMapsTest, OfALostLenderNothingIsKept) {
   jobs_.Add(JobOn("x", {2, 3}));
   tree_.SetAlive(3, false);
   maps_.Keep("x", 3, &actions_);
-  const auto sent = Sent<JobMapRequest>(actions_);
-  ASSERT_EQ(sent.size(), 1u);
-  EXPECT_EQ(sent[0].first, 0u);
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
 TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {

@@ -1,7 +1,7 @@
 // What PMIx_Fabric_register and PMIx_Fabric_update ask of a host, in bytes. Of
 // the hosts those in C alone can know more than the node shows, and they are
 // asked by the server of the process's own node: so the call is one of the
-// local protocol (kHostCall), and of no other.
+// local protocol (kHostCall, HostOp::kFabric), and of no other.
 #ifndef CANOPY_COMMON_FABRIC_CALL_H_
 #define CANOPY_COMMON_FABRIC_CALL_H_
 
@@ -9,12 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/host_op.h"
-
 namespace canopy {
-
-// Not among those that travel between agents (IsHostOp).
-inline constexpr HostOp kFabricOp{12};
 
 struct FabricCall {
   uint8_t operation = 0;  // pmix_fabric_operation_t

@@ -1,6 +1,9 @@
 #include "common/fabric_call.h"
 
-#include <gtest/gtest.h>
+#include <string>
+
+#include "common/host_op.h"
+#include "gtest/gtest.h"
 
 namespace canopy {
 namespace {
@@ -22,7 +25,9 @@ TEST(FabricCall, WhatIsCutOrTooLongIsMalformed) {
 }
 
 // Messages between agents do not have it.
-TEST(FabricCall, IsNoCallBetweenAgents) { EXPECT_FALSE(IsHostOp(kFabricOp)); }
+TEST(FabricCall, IsNoCallBetweenAgents) {
+  EXPECT_FALSE(IsHostOp(HostOp::kFabric));
+}
 
 }  // namespace
 }  // namespace canopy

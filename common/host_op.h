@@ -22,6 +22,9 @@ enum class HostOp : uint8_t {
   // (common/iof_call.h).
   kReadOutput = 10,
   kPushInput = 11,
+  // PMIx_Fabric_register and PMIx_Fabric_update (common/fabric_call.h): of the
+  // local protocol alone.
+  kFabric = 12,
 };
 
 // The last that a host decides.

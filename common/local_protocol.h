@@ -100,6 +100,8 @@ enum class FrameType : uint16_t {
                     //     String C:infos
                     //   10 PMIx_IOF_pull  a read, and 11 PMIx_IOF_push: see
                     //     common/iof_call.h, also for the answer to a read
+                    //   12 PMIx_Fabric_register and PMIx_Fabric_update: see
+                    //     common/fabric_call.h
   kToolHello = 22,  // * W: Uint version, Proc claimed (no namespace: the agent
                     //   gives a name), String library version. In place of
                     //   kHello: a tool, which is proved to be of the agent's

@@ -7,6 +7,7 @@
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
 #include "common/fabric_call.h"
+#include "common/host_op.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "common/wire.h"
@@ -83,7 +84,7 @@ class FabricTest : public ClientTest {
   InfoList Asked(pmix_fabric_operation_t operation, size_t calls) {
     const Request frame = agent_->Await(local::FrameType::kHostCall, calls);
     WireReader in(frame.payload);
-    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(kFabricOp));
+    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(HostOp::kFabric));
     EXPECT_EQ(in.Count(), 0u);
     FabricCall call;
     EXPECT_TRUE(DecodeFabricCall(in.String(), &call) && in.done());

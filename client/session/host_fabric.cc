@@ -8,6 +8,7 @@
 #include "client/topology/fabric_op.h"
 #include "common/codec/infos.h"
 #include "common/fabric_call.h"
+#include "common/host_op.h"
 #include "common/values/info_list.h"
 
 namespace canopy::client {
@@ -21,7 +22,7 @@ int MakeCall(pmix_fabric_operation_t operation, const InfoList& directives,
   std::string infos;
   const int rc = EncodeInfos(directives.data(), directives.size(), &infos);
   if (rc != PMIX_SUCCESS) return rc;
-  call->op = kFabricOp;
+  call->op = HostOp::kFabric;
   call->call =
       EncodeFabricCall({static_cast<uint8_t>(operation), std::move(infos)});
   return PMIX_SUCCESS;

@@ -66,7 +66,8 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
   Upcalls::Done reply = [done = std::move(done)](const HostAnswer& answer) {
     done(answer.status, EncodeResults(answer.infos));
   };
-  if (ask.op == kFabricOp) return Fabric(ask, std::move(a), std::move(reply));
+  if (ask.op == HostOp::kFabric)
+    return Fabric(ask, std::move(a), std::move(reply));
   switch (ask.op) {
     case HostOp::kJobControl:
       return ControlJob(ask, std::move(a), std::move(reply));

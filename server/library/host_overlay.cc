@@ -125,9 +125,12 @@ void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
   if (dst != kHost) return;  // a question to another node's agent
   if (up.status == kSuccess) return AskHost(up);
   // The other nodes wait for this one, unless it has brought its part before it
-  // failed; who waits here is told at once.
+  // failed; who waits here is told at once. Where the time of some is up, the
+  // others have not come: the next collective that all come to is another one,
+  // which the host would take for this.
   const bool brought = with_host_.erase(up.id) > 0;
-  if (!brought && up.status != core::kAlreadyReleased && IsHosts(up)) {
+  if (!brought && up.status != core::kAlreadyReleased &&
+      up.status != kErrTimeout && IsHosts(up)) {
     AskHost(up);
   }
   Release(up.id, up.status);

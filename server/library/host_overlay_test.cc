@@ -208,12 +208,12 @@ TEST_F(HostOverlayTest, AJobThatIsNamedAsAWholeHasOneName) {
 TEST_F(HostOverlayTest, AFailureHereIsToldToTheHost) {
   Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
-  up.status = kErrTimeout;
+  up.status = kErrProcAborted;
   Send(up);
   EXPECT_EQ(asked_, 1);
-  EXPECT_EQ(told_, kErrTimeout);
+  EXPECT_EQ(told_, kErrProcAborted);
   ASSERT_EQ(Got<core::CollectiveDown>().size(), 1u);
-  EXPECT_EQ(Down().status, kErrTimeout);
+  EXPECT_EQ(Down().status, kErrProcAborted);
   core_.inputs.clear();
   up.status = kSuccess;
   Send(up, kFirstOther);  // a question to another node
@@ -221,6 +221,16 @@ TEST_F(HostOverlayTest, AFailureHereIsToldToTheHost) {
   Send(up);
   EXPECT_EQ(told_, kSuccess);
   EXPECT_EQ(Down().status, kSuccess);
+}
+
+// The others may come to another one of the same processes instead.
+TEST_F(HostOverlayTest, TimeThatIsUpHereIsNotToldToTheHost) {
+  Listen();
+  core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
+  up.status = kErrTimeout;
+  Send(up);
+  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(Down().status, kErrTimeout);
 }
 
 TEST_F(HostOverlayTest, WhatTheHostHasIsNotTakenBack) {

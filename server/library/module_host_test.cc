@@ -148,7 +148,7 @@ canopy_server_module_t ModuleOf(const std::set<HostOp>& implemented) {
   if (has(HostOp::kBlockResources)) module.resource_block = BlockResources;
   if (has(HostOp::kGetCredential)) module.get_credential = GetCredential;
   if (has(HostOp::kValidateCredential)) module.validate_credential = Validate;
-  if (has(kFabricOp)) module.fabric = TellFabric;
+  if (has(HostOp::kFabric)) module.fabric = TellFabric;
   return module;
 }
 
@@ -205,14 +205,14 @@ TEST(ModuleHost, AMalformedCallIsRefused) {
 
 // Of an operation and directives.
 core::AskHost AskOfAFabric(uint64_t number, uint8_t operation) {
-  core::AskHost ask = ContractAsk(number, kFabricOp);
+  core::AskHost ask = ContractAsk(number, HostOp::kFabric);
   ask.call = Bytes(EncodeFabricCall({operation, ContractInfos(0)}));
   return ask;
 }
 
 TEST(ModuleHost, DataOfAFabricAreTheHosts) {
   RecordingSink sink;
-  PlayedModule host(&sink, {kFabricOp});
+  PlayedModule host(&sink, {HostOp::kFabric});
   host.port()->Ask(AskOfAFabric(1, PMIX_FABRIC_UPDATE_INFO));
   ASSERT_EQ(host.Heard().size(), 1u);
   EXPECT_EQ(host.Heard()[0].uid, 10u);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/codec/decoder.h"
-#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/wire.h"
 
@@ -211,7 +210,7 @@ Result<core::Input> ParseHostCall(core::ClientId client, uint64_t tag,
   input.request = tag;
   const uint64_t op = r.Uint();
   input.op = static_cast<HostOp>(op);
-  const bool known = IsHostOp(input.op) || input.op == kFabricOp;
+  const bool known = IsHostOp(input.op) || input.op == HostOp::kFabric;
   if (op > UINT8_MAX || !known) r.Fail();
   input.targets = ReadProcs(r);
   input.call = ReadPayload(r);

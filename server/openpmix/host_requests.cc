@@ -111,7 +111,7 @@ bool ReadHandle(Decoder& in, uint64_t* handle) {
 core::HostCallArrived FabricRequest(Reading& r,
                                     pmix_fabric_operation_t operation,
                                     const InfoList& infos) {
-  core::HostCallArrived input = HostCall(r, kFabricOp);
+  core::HostCallArrived input = HostCall(r, HostOp::kFabric);
   Bytes ours;
   OurForm(r.in, infos, &ours);
   input.call = Bytes(EncodeFabricCall(

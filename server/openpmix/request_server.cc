@@ -9,7 +9,6 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
-#include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/job.h"
 #include "common/refusal.h"
@@ -56,7 +55,7 @@ bool IsForTools(const core::Input& input) {
   const auto* call = std::get_if<core::HostCallArrived>(&input);
   if (call != nullptr) {
     return call->op == HostOp::kPushInput || call->op == HostOp::kMonitor ||
-           call->op == kFabricOp;
+           call->op == HostOp::kFabric;
   }
   return std::holds_alternative<core::GetArrived>(input) ||
          std::holds_alternative<core::QueryArrived>(input) ||

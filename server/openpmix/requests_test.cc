@@ -171,7 +171,7 @@ TEST(Requests, Fabrics) {
   for (const auto& [name, operation] : rows) {
     for (const auto& in :
          CoreInputs<core::HostCallArrived>(name, AnswerForm::kInfos)) {
-      EXPECT_EQ(in.op, kFabricOp);
+      EXPECT_EQ(in.op, HostOp::kFabric);
       FabricCall call;
       ASSERT_TRUE(DecodeFabricCall(in.call.view(), &call));
       EXPECT_EQ(call.operation, operation);

@@ -66,8 +66,6 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
   Upcalls::Done reply = [done = std::move(done)](const HostAnswer& answer) {
     done(answer.status, EncodeResults(answer.infos));
   };
-  if (ask.op == HostOp::kFabric)
-    return Fabric(ask, std::move(a), std::move(reply));
   switch (ask.op) {
     case HostOp::kJobControl:
       return ControlJob(ask, std::move(a), std::move(reply));
@@ -85,6 +83,8 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
       return GetCredential(ask, std::move(a), std::move(reply));
     case HostOp::kValidateCredential:
       return Validate(ask, std::move(a), std::move(reply));
+    case HostOp::kFabric:
+      return Fabric(ask, std::move(a), std::move(reply));
     case HostOp::kQuery:
     // Of jobs that agents control, and a host in C controls its own.
     case HostOp::kReadOutput:

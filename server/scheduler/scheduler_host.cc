@@ -51,6 +51,7 @@ std::optional<v1::Slot> SlotOfCall(HostOp op) {
     case HostOp::kJobControl:
     case HostOp::kReadOutput:
     case HostOp::kPushInput:
+    case HostOp::kFabric:
       return std::nullopt;
   }
   return std::nullopt;
@@ -300,6 +301,7 @@ SchedulerHost::Sent SchedulerHost::SendCall(const Pending& pending) {
     case HostOp::kJobControl:
     case HostOp::kReadOutput:
     case HostOp::kPushInput:
+    case HostOp::kFabric:
       break;
   }
   return Status(kErrNotSupported, "no such service");

@@ -37,7 +37,7 @@ TEST_F(OpenPmixEndpointTest, StatusAnswersInBothForms) {
 
 TEST_F(OpenPmixEndpointTest, WhatIsNotServedIsAnsweredAtOnce) {
   const UniqueFd modern = Join();
-  EXPECT_EQ(Ask(modern, 101, "02 1e 02 00"), "025d");  // -47
+  EXPECT_EQ(Ask(modern, 101, "02 20"), "025d");  // -47
   EXPECT_EQ(Ask(modern, 102, "02 7f"), "025d");
   const UniqueFd old = Join("3.2.3", "v3");
   EXPECT_EQ(Ask(old, 103, "00000001 7f"), "00000001ffffffd1");

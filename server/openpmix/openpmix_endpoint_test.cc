@@ -62,7 +62,7 @@ TEST_F(OpenPmixEndpointTest, GarbageEndsOneConnectionOnly) {
     EXPECT_EQ(sink_.All<core::ClientGone>().back().client, client_);
   }
   client_ = good_client;
-  EXPECT_EQ(Ask(good, 101, "02 1e 02 00"), "025d");
+  EXPECT_EQ(Ask(good, 101, "02 20"), "025d");
 }
 
 TEST_F(OpenPmixEndpointTest, ATagIsUsedOnceAtATime) {

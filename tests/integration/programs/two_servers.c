@@ -48,7 +48,12 @@ static void transfer(bool out, void *data, size_t size) {
   char *at = data;
   while (size > 0) {
     const ssize_t n = out ? write(peer, at, size) : read(peer, at, size);
-    if (n <= 0) pthread_exit(NULL);
+    if (n <= 0) {
+      /* The other server has ended. Who tells it something may be a thread of
+       * the library, which is not this program's to end. */
+      if (out) return;
+      pthread_exit(NULL);
+    }
     at += n;
     size -= (size_t)n;
   }

@@ -144,7 +144,8 @@ void ToolSoak::MayStrike() {
     std::ranges::copy_if(ops, std::back_inserter(meant),
                          [&](const Op& op) { return op.phase == aim.phase; });
     if (meant.empty() || !Strike(aim, meant[Random(meant.size())])) continue;
-    aims_.erase(aims_.begin() + static_cast<ptrdiff_t>(i));
+    // What was sent for it may have hit others.
+    aims_.erase(std::ranges::find(aims_, aim));
     return;
   }
 }

@@ -311,7 +311,7 @@ TEST_F(SchedulerHostTest, AToolIsTheSchedulersToServe) {
   ToolsUp();
   Connect();
   ASSERT_EQ(client_.tools.size(), 1u);
-  const v1::ConnectToolRequest& asked = client_.tools[0].request;
+  const v1::ConnectToolRequest asked = client_.tools[0].request;
   EXPECT_FALSE(asked.elsewhere());
   EXPECT_EQ(asked.call().caller().uid(), 77u);
   EXPECT_EQ(asked.call().caller().gid(), 78u);

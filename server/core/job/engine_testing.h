@@ -193,6 +193,11 @@ class Cluster {
       EXPECT_TRUE(nodes_[n].alive.empty()) << "node " << n;
       EXPECT_EQ(Seen<RegisterJob>(n).size(), Seen<DropJob>(n).size()) << n;
       EXPECT_EQ(Seen<PrepareLocal>(n).size(), Seen<ForgetLocal>(n).size());
+      EXPECT_FALSE(nodes_[n].engine->TakesPart("job")) << "node " << n;
+      // What is only left stays until JobMaps knows that it is over.
+      for (const LeftJob& job : nodes_[n].table->TakeChanges().left) {
+        nodes_[n].table->Remove(job.nspace);
+      }
       EXPECT_EQ(nodes_[n].table->Find("job"), nullptr) << "node " << n;
       EXPECT_EQ(nodes_[n].engine->NextDeadline(), kNever);
     }

@@ -9,17 +9,16 @@ how long each took and the median. Exit code 1 when the tree has not as many ran
 the job. It needs gdb and a C compiler.
 """
 import argparse
-import json
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-CONTEXT = "stacks"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from emulated_overlay import overlay  # noqa: E402
+
 PROGRAM = r"""
 #include <pmix.h>
 #include <stdio.h>
@@ -44,25 +43,18 @@ def build(prefix, work):
     return program
 
 
-def measure(options, canopy, env, work):
-    program = build(options.prefix, work)
-    subprocess.run([canopy, "up", "--nodes", str(options.nodes), "--context", CONTEXT],
-                   env=env, check=True, stdout=subprocess.DEVNULL)
-    job = subprocess.Popen(
-        [canopy, "run", "--context", CONTEXT, "-n", str(options.ranks),
-         "--oversubscribe", "--map-by", "node", program], env=env, text=True,
-        stdout=subprocess.PIPE)
+def measure(options, nodes):
+    program = build(options.prefix, nodes.work)
+    job = nodes.popen("run", "-n", str(options.ranks), "--oversubscribe", "--map-by",
+                      "node", program, text=True, stdout=subprocess.PIPE)
     for _ in range(options.ranks):
         job.stdout.readline()
-    jobs = json.loads(subprocess.run(
-        [canopy, "ps", "--context", CONTEXT, "-o", "json"], env=env, check=True,
-        capture_output=True).stdout)["jobs"]
+    name = nodes.json("ps")["jobs"][0]["nspace"]
     took, failed = [], False
     for _ in range(options.times):
         start = time.monotonic()
-        result = subprocess.run([canopy, "stack", "--context", CONTEXT,
-                                 jobs[0]["nspace"]], env=env, capture_output=True,
-                                text=True, check=False)
+        result = subprocess.run(nodes.command("stack", name), env=nodes.env,
+                                capture_output=True, text=True, check=False)
         took.append(time.monotonic() - start)
         ranks = re.search(r"(\d+) (?:of \d+ )?ranks", result.stdout)
         if result.returncode != 0 or not ranks or \
@@ -84,16 +76,8 @@ def main():
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--times", type=int, default=5)
     options = parser.parse_args()
-    canopy = os.path.join(options.prefix, "bin", "canopy")
-    work = tempfile.mkdtemp(prefix="canopy-stacks-")
-    env = dict(os.environ, XDG_RUNTIME_DIR=work)
-    try:
-        failed = measure(options, canopy, env, work)
-    finally:
-        subprocess.run([canopy, "down", "--force", "--context", CONTEXT], env=env,
-                       check=False, capture_output=True)
-        shutil.rmtree(work)
-    return 1 if failed else 0
+    with overlay(options.prefix, "stacks", options.nodes) as nodes:
+        return 1 if measure(options, nodes) else 0
 
 
 if __name__ == "__main__":

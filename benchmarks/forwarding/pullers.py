@@ -13,15 +13,15 @@ order, or an agent has had more than its caches and 32 MiB above what it had bef
 the job.
 """
 import argparse
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from emulated_overlay import overlay  # noqa: E402
 
 LINE = 64  # bytes
 SAMPLE = 4 * LINE  # of what is read at a time
@@ -89,32 +89,27 @@ def memory(pid, key):
         return int(re.search(rf"^{key}:\s+(\d+) kB", file.read(), re.M)[1]) << 10
 
 
-def measure(options, canopy, env, work):
-    members = json.loads(subprocess.run(
-        [canopy, "up", "--nodes", str(options.nodes), "--context", "pullers", "-o",
-         "json"], env=env, check=True, capture_output=True).stdout)["members"]
-    before = [memory(int(member["pid"]), "VmRSS") for member in members]
+def measure(options, nodes):
+    before = [memory(int(member["pid"]), "VmRSS") for member in nodes.members]
     lines = options.mib * (1 << 20) // LINE // options.ranks
     total = lines * LINE * options.ranks
-    script = os.path.join(work, "writer.py")
+    script = os.path.join(nodes.work, "writer.py")
     with open(script, "w", encoding="ascii") as file:
         file.write(WRITER)
-    go = os.path.join(work, "go")
-    kept = os.path.join(work, "kept")
+    go = os.path.join(nodes.work, "go")
+    kept = os.path.join(nodes.work, "kept")
     start = time.monotonic()
     with open(kept, "wb") as out:
-        job = subprocess.Popen(
-            [canopy, "run", "--context", "pullers", "-n", str(options.ranks),
-             "--oversubscribe", "--map-by", "node", "sh", "-c",
-             'until [ -e "$1" ]; do sleep 0.05; done; exec "$2" "$3" "$4"', "sh",
-             go, sys.executable, script, str(lines)], env=env, stdout=out)
+        job = nodes.popen(
+            "run", "-n", str(options.ranks), "--oversubscribe", "--map-by", "node",
+            "sh", "-c",
+            'until [ -e "$1" ]; do sleep 0.05; done; exec "$2" "$3" "$4"', "sh",
+            go, sys.executable, script, str(lines), stdout=out)
         jobs = []
         while not jobs:
-            jobs = json.loads(subprocess.run(
-                [canopy, "ps", "--context", "pullers", "-o", "json"], env=env,
-                check=True, capture_output=True).stdout).get("jobs", [])
-        command = [canopy, "output", "--context", "pullers", jobs[0]["nspace"], "-f"]
-        pullers = [Puller(command, env, float(rate) * (1 << 20))
+            jobs = nodes.json("ps").get("jobs", [])
+        command = nodes.command("output", jobs[0]["nspace"], "-f")
+        pullers = [Puller(command, nodes.env, float(rate) * (1 << 20))
                    for rate in options.rates.split(",")]
         time.sleep(1)  # they are connected
         with open(go, "w", encoding="ascii"):
@@ -131,7 +126,7 @@ def measure(options, canopy, env, work):
         print(f"puller at {puller.rate / (1 << 20):.0f} MiB/s: {puller.read} read, "
               f"{missing} missing{', WRONG ' + str(puller.trouble) if wrong else ''}")
     limit = SPARE + JOB_CACHE + len(pullers) * PULLER_CACHE
-    for member, had in zip(members, before):
+    for member, had in zip(nodes.members, before):
         most = memory(int(member["pid"]), "VmHWM")
         failed |= most > had + limit
         print(f"agent {member['name']}: {had >> 20} MiB before, {most >> 20} MiB at "
@@ -147,16 +142,8 @@ def main():
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--rates", default="0,20,2")
     options = parser.parse_args()
-    canopy = os.path.join(options.prefix, "bin", "canopy")
-    work = tempfile.mkdtemp(prefix="canopy-pullers-")
-    env = dict(os.environ, XDG_RUNTIME_DIR=work)
-    try:
-        failed = measure(options, canopy, env, work)
-    finally:
-        subprocess.run([canopy, "down", "--force", "--context", "pullers"], env=env,
-                       check=False, capture_output=True)
-        shutil.rmtree(work)
-    return 1 if failed else 0
+    with overlay(options.prefix, "pullers", options.nodes) as nodes:
+        return 1 if measure(options, nodes) else 0
 
 
 if __name__ == "__main__":

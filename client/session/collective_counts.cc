@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/session/operation_numbers.h"
 #include "common/ids.h"
 #include "common/refusal.h"
 #include "common/status.h"
@@ -12,14 +13,11 @@
 namespace canopy::client {
 namespace {
 
-// core::CollectiveOp.
-constexpr uint64_t kFenceOperation = 1;
-constexpr uint64_t kConstructOperation = 4;
-constexpr uint64_t kDestructOperation = 5;
-// core::GroupCallArrived::Call.
-constexpr uint64_t kLeaveCall = 3;
-
 using Key = std::pair<uint64_t, std::vector<ProcId>>;
+
+constexpr uint64_t Number(CollectiveOperation operation) {
+  return static_cast<uint64_t>(operation);
+}
 
 // A set of participants has one key, however it was named.
 Key Read(std::string_view request, const std::string& own_nspace) {
@@ -70,9 +68,9 @@ void CollectiveCounts::AddGroup(std::string_view request, int status) {
 // Who can construct it anew is not in it any more, so that its end is over.
 void CollectiveCounts::NoteConstruct(std::string_view request) {
   WireReader in(SetOf(request, true));
-  if (in.Uint() != kConstructOperation) return;
+  if (in.Uint() != Number(CollectiveOperation::kGroupConstruct)) return;
   WireWriter end;
-  end.Uint(kDestructOperation);
+  end.Uint(Number(CollectiveOperation::kGroupDestruct));
   end.Raw(in.rest());
   const std::string name(in.String());
   if (!in.ok()) return;
@@ -82,9 +80,9 @@ void CollectiveCounts::NoteConstruct(std::string_view request) {
 
 void CollectiveCounts::AddGroupCall(std::string_view request, int status) {
   WireReader in(request);
-  const uint64_t call = in.Uint();
+  const auto call = static_cast<GroupCall>(in.Uint());
   const std::string_view name = in.String();
-  if (!in.ok() || call != kLeaveCall || status != kSuccess) return;
+  if (!in.ok() || call != GroupCall::kLeave || status != kSuccess) return;
   const MutexLock lock(mu_);
   const auto end = ends_.find(name);
   if (end != ends_.end()) left_.insert(end->second);
@@ -112,7 +110,8 @@ std::string CollectiveCounts::Encode(const std::string& own_nspace) const {
     }
   }
   if (const uint64_t whole = whole_.load(std::memory_order_relaxed)) {
-    counts[{kFenceOperation, {{own_nspace, kRankWildcard}}}] += whole;
+    counts[{Number(CollectiveOperation::kFence),
+            {{own_nspace, kRankWildcard}}}] += whole;
   }
   WireWriter out;
   out.Uint(counts.size());

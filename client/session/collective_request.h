@@ -8,16 +8,10 @@
 #include <span>
 #include <string>
 
+#include "client/session/operation_numbers.h"
 #include "pmix.h"
 
 namespace canopy::client {
-
-// As core::CollectiveOp.
-enum class CollectiveOperation : uint64_t {
-  kFence = 1,
-  kConnect = 2,
-  kDisconnect = 3,
-};
 
 struct CollectiveOptions {
   bool collect = false;

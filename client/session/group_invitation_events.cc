@@ -43,11 +43,11 @@ void Tell(Session& session, pmix_status_t status,
       session, event, [](pmix_status_t, void*) {}, nullptr);
 }
 
-void After(Session& session, uint64_t call, const std::string& name,
+void After(Session& session, GroupCall call, const std::string& name,
            uint32_t timeout_ms, std::function<void()> what) {
   if (timeout_ms == 0) return;
   WireWriter out;
-  out.Uint(call);
+  out.Uint(static_cast<uint64_t>(call));
   out.String(name);
   PutProcs({}, &out);
   out.Bool(false);

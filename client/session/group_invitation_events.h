@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/events/event.h"
+#include "client/session/operation_numbers.h"
 #include "client/session/session.h"
 #include "common/ids.h"
 #include "common/values/info_list.h"
@@ -21,10 +22,6 @@ namespace canopy::client {
 
 // Processes that one call may invite: as many as an event may have receivers.
 inline constexpr size_t kMaxInvited = 4096;
-
-// As core::GroupCallArrived::Call.
-inline constexpr uint64_t kInviteCall = 1;
-inline constexpr uint64_t kJoinCall = 2;
 
 std::vector<ProcId> ListOf(const std::set<ProcId>& procs);
 
@@ -42,7 +39,7 @@ void Tell(Session& session, pmix_status_t status,
 
 // Runs `what` on the progress thread after `timeout_ms` (0: never), unless the
 // connection is lost before.
-void After(Session& session, uint64_t call, const std::string& name,
+void After(Session& session, GroupCall call, const std::string& name,
            uint32_t timeout_ms, std::function<void()> what);
 
 }  // namespace canopy::client

@@ -19,6 +19,7 @@
 #include "client/session/group_invitations.h"
 #include "client/session/group_joiner.h"
 #include "client/session/group_leader.h"
+#include "client/session/operation_numbers.h"
 #include "client/session/target.h"
 #include "common/ids.h"
 #include "common/job_name.h"
@@ -168,12 +169,14 @@ int Invite(Session& session, const GroupRequest& request, GroupDone done) {
   }
   Watch(session);
   Tell(session, PMIX_GROUP_INVITED, invited, About(name));
-  After(session, kInviteCall, name, timeout_ms, [&session, name, number] {
-    auto late = session.invitations().TakeSentIf(
-        name,
-        [number](const SentInvitation& one) { return one.number == number; });
-    if (late) GiveUp(session, name, *std::move(late), PMIX_ERR_TIMEOUT);
-  });
+  After(session, GroupCall::kInvite, name, timeout_ms,
+        [&session, name, number] {
+          auto late = session.invitations().TakeSentIf(
+              name, [number](const SentInvitation& one) {
+                return one.number == number;
+              });
+          if (late) GiveUp(session, name, *std::move(late), PMIX_ERR_TIMEOUT);
+        });
   if (invited.empty()) {
     session.progress().Post(
         [&session, name] { FormIfComplete(session, name); });
@@ -223,7 +226,7 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
   }
   Watch(session);
   Accept(session, name, leader);
-  After(session, kJoinCall, name, timeout_ms, [&session, name, number] {
+  After(session, GroupCall::kJoin, name, timeout_ms, [&session, name, number] {
     const auto late = session.invitations().TakeAcceptedIf(
         name, [number](const AcceptedInvitation& one) {
           return one.number == number;

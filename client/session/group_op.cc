@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/session/operation_numbers.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
 #include "common/ids.h"
@@ -19,11 +20,6 @@ namespace canopy::client {
 namespace {
 
 using local::FrameType;
-
-// As core::CollectiveOp and core::GroupCallArrived::Call.
-constexpr uint64_t kConstruct = 4;
-constexpr uint64_t kDestruct = 5;
-constexpr uint64_t kLeave = 3;
 
 bool Succeeded(int status) {
   return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
@@ -69,10 +65,10 @@ int CheckParts(const GroupRequest& request, Parts* parts) {
                      &parts->infos);
 }
 
-std::string GroupFrame(uint64_t op, const Parts& parts,
+std::string GroupFrame(CollectiveOperation operation, const Parts& parts,
                        std::span<const pmix_proc_t> procs) {
   WireWriter out;
-  out.Uint(op);
+  out.Uint(static_cast<uint64_t>(operation));
   out.String(parts.name);
   PutProcs(procs, &out);
   out.Uint(parts.timeout_ms);
@@ -91,7 +87,8 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
   sent->participants.assign(request.procs, request.procs + request.nprocs);
-  sent->frame = GroupFrame(kConstruct, parts, sent->participants);
+  sent->frame = GroupFrame(CollectiveOperation::kGroupConstruct, parts,
+                           sent->participants);
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
@@ -101,7 +98,8 @@ int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   const int rc = CheckParts(request, &parts);
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
-  sent->frame = GroupFrame(kDestruct, parts, session.groups().Find(parts.name));
+  sent->frame = GroupFrame(CollectiveOperation::kGroupDestruct, parts,
+                           session.groups().Find(parts.name));
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
@@ -110,7 +108,7 @@ int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
   const int rc = CheckParts(request, &parts);
   if (rc != PMIX_SUCCESS) return rc;
   WireWriter out;
-  out.Uint(kLeave);
+  out.Uint(static_cast<uint64_t>(GroupCall::kLeave));
   out.String(parts.name);
   PutProcs({}, &out);
   out.Bool(false);

@@ -17,14 +17,14 @@ constexpr TimeNs kPatience = 10'000'000'000;
 JobMaps::JobMaps(NodeId self, const Tree& tree, JobTable& jobs)
     : self_(self), tree_(tree), jobs_(jobs) {}
 
-NodeId JobMaps::OtherRoot() const {
+bool JobMaps::HasOtherRoot() const {
   const NodeId root = tree_.root();
-  return root == self_ ? kNoNode : root;
+  return root != self_ && root != kNoNode;
 }
 
 void JobMaps::Want(TimeNs now, const std::string& nspace, Actions* actions) {
   if (jobs_.Find(nspace) != nullptr || asked_.contains(nspace)) return;
-  if (OtherRoot() == kNoNode) {
+  if (!HasOtherRoot()) {
     unknown_.push_back(nspace);
     return;
   }
@@ -168,7 +168,7 @@ void JobMaps::OnTreeChanged(Actions* actions) {
     if (!tree_.alive(loan.lender)) unsure.push_back(nspace);
   }
   for (const std::string& nspace : unsure) Forget(nspace);
-  if (OtherRoot() == kNoNode) {
+  if (!HasOtherRoot()) {
     for (const auto& [nspace, ask] : asked_) unknown_.push_back(nspace);
     asked_.clear();
   }

@@ -68,8 +68,8 @@ class JobMaps {
     uint64_t check = 0;  // the last JobMapRequest::exists_only; 0: none
   };
 
-  // Another agent than this one that knows all jobs; kNoNode: there is none.
-  NodeId OtherRoot() const;
+  // Another agent than this one knows all jobs.
+  bool HasOtherRoot() const;
   void Send(const std::string& nspace, Ask* ask, Actions* actions);
   void Check(const std::string& nspace, Loan* loan, Actions* actions);
   void OnCheckReply(NodeId src, const JobMapReply& reply);

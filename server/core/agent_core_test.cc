@@ -78,7 +78,7 @@ class LifecycleCoreTest : public AgentCoreTest {
     Heard out;
     for (const NotifyClient& notice : All<NotifyClient>(Step(input))) {
       if (notice.client == 3) {
-        out.emplace_back(notice.status, notice.source.rank);
+        out.emplace_back(notice.event->status, notice.event->source.rank);
       }
     }
     return out;
@@ -155,7 +155,7 @@ TEST(LifecycleOfOthers, AJobWhoseControllerIsLost) {
   const auto told =
       All<NotifyClient>(core.Step(0, NodeStateChanged{0, false, "gone", 5}));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].source, (ProcId{"job", kRankWildcard}));
+  EXPECT_EQ(told[0].event->source, (ProcId{"job", kRankWildcard}));
 }
 
 TEST_F(AgentCoreTest, WhoPublishesACommitAnswersIt) {

@@ -85,8 +85,8 @@ TEST_F(RestartCoreTest, WhoAsksIsToldOfTheRestart) {
   Step(EventsWanted{1, 3, false, {kErrProcRestart, kErrProcAborted}});
   const auto told = All<NotifyClient>(Exit(1, 0));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].status, kErrProcRestart);
-  EXPECT_EQ(told[0].source, (ProcId{"job", 1}));
+  EXPECT_EQ(told[0].event->status, kErrProcRestart);
+  EXPECT_EQ(told[0].event->source, (ProcId{"job", 1}));
 }
 
 TEST_F(RestartCoreTest, RequestsOfTheNextProcessAreOthers) {

@@ -2,6 +2,8 @@
 #ifndef CANOPY_SERVER_LOCAL_EVENT_FRAMES_H_
 #define CANOPY_SERVER_LOCAL_EVENT_FRAMES_H_
 
+#include <memory>
+
 #include "common/bytes.h"
 #include "server/core/step/client_actions.h"
 
@@ -11,11 +13,11 @@ namespace canopy::local {
 // it is made once, and shared by the queues that it waits in. Not synchronised.
 class EventFrames {
  public:
-  Bytes Of(const core::NotifyClient& event);
+  Bytes Of(const std::shared_ptr<const core::ClientEvent>& event);
 
  private:
-  core::NotifyClient last_;
-  Bytes frame_;  // of the last; empty: there is none
+  std::shared_ptr<const core::ClientEvent> last_;
+  Bytes frame_;  // of the last
 };
 
 }  // namespace canopy::local

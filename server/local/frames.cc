@@ -452,7 +452,7 @@ std::string MakeReply(uint64_t tag, int status, std::string_view payload) {
   return frame;
 }
 
-std::string MakeEvent(const core::NotifyClient& event) {
+std::string MakeEvent(const core::ClientEvent& event) {
   WireWriter w;
   w.Int(event.status);
   w.Proc(event.source);

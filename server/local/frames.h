@@ -71,7 +71,7 @@ std::string MakeReply(uint64_t tag, int status, std::string_view payload);
 // The same without the last `payload_size` bytes, which the caller sends
 // right behind it.
 std::string MakeReplyHead(uint64_t tag, int status, uint64_t payload_size);
-std::string MakeEvent(const core::NotifyClient& event);
+std::string MakeEvent(const core::ClientEvent& event);
 std::string MakeHandover(uint32_t reattach_ms);
 std::string MakeSegment(const std::string& nspace, uint64_t segment_size);
 // For who can not be given a descriptor: with what is in the file, in the form

@@ -236,7 +236,7 @@ void LocalEndpoint::Reply(const core::ReplyClient& reply) {
 void LocalEndpoint::Notify(const core::NotifyClient& event) {
   Connection* c = connections_.Find(event.client);
   if (c == nullptr || !c->serving()) return;
-  c->out.Append(event_frames_.Of(event));
+  c->out.Append(event_frames_.Of(event.event));
   connections_.MarkDirty(*c);
 }
 

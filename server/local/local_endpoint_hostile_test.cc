@@ -212,9 +212,10 @@ TEST_F(CappedEndpointTest, TooManyConnectionsOfARank) {
 
 TEST_F(CappedEndpointTest, WhoDoesNotReadIsNotReadAndThenClosed) {
   auto client = Connected(0);
-  core::NotifyClient event;
-  event.client = IdOf(0);
-  event.info = Bytes(std::string(100 << 10, 'e'));
+  core::ClientEvent large;
+  large.info = Bytes(std::string(100 << 10, 'e'));
+  const core::NotifyClient event{
+      IdOf(0), std::make_shared<const core::ClientEvent>(large)};
   for (int i = 0; i < 8; ++i) endpoint_->Notify(event);
   Settle();
   client->Send(FrameType::kFinalize, 5, "");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -393,14 +394,10 @@ TEST_F(LocalEndpointTest, WhatDidNotFitTravelsInTheAnswer) {
 
 TEST_F(LocalEndpointTest, Events) {
   auto client = Connected(0);
-  core::NotifyClient event;
-  event.client = IdOf(0);
-  event.status = -200;
-  event.source = {"job", 2};
-  event.range = 4;
-  event.info = Bytes(std::string("info"));
-  event.id = {{"job", 2}, 7};
-  endpoint_->Notify(event);
+  const core::ClientEvent event{
+      {{"job", 2}, 7}, -200, {"job", 2}, 4, Bytes("info")};
+  endpoint_->Notify(
+      {IdOf(0), std::make_shared<const core::ClientEvent>(event)});
   Settle();
   const auto frame = client->Next();
   ASSERT_TRUE(frame.has_value());

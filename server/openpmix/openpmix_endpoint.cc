@@ -347,7 +347,7 @@ void OpenPmixEndpoint::Reply(const core::ReplyClient& reply) {
 
 void OpenPmixEndpoint::Notify(const core::NotifyClient& event) {
   Connection* c = connections_.Find(event.client);
-  if (c != nullptr && c->serving()) requests_.Notify(*c, event);
+  if (c != nullptr && c->serving()) requests_.Notify(*c, *event.event);
 }
 
 // ------------------------------------------------------ jobs and processes ---

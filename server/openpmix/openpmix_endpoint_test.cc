@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,7 +96,9 @@ TEST_F(OpenPmixEndpointTest, WhoDoesNotReadIsNotReadFrom) {
   infos.PutBytes(std::string(1 << 20, 'x'));
   const Bytes info(infos.Take());
   for (uint64_t i = 0; i < 32; ++i) {
-    endpoint_->Notify({client_, {{"x", 0}, i}, -5, {"x", 0}, 0, info});
+    endpoint_->Notify(
+        {client_, std::make_shared<const core::ClientEvent>(core::ClientEvent{
+                      {{"x", 0}, i}, -5, {"x", 0}, 0, info})});
   }
   RunRounds();
   const size_t before = sink_.inputs.size();

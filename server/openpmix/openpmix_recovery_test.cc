@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -302,15 +303,17 @@ TEST_F(OpenPmixRecoveryTest, EventsAreWantedAgain) {
 
 TEST_F(OpenPmixRecoveryTest, AnEventIsSentOnce) {
   const UniqueFd fd = Join();
-  const core::NotifyClient event{client_, {{"x", 2}, 7}, -5, {"x", 2}, 3, {}};
-  endpoint_->Notify(event);
+  const auto notify = [&](uint64_t number) {
+    endpoint_->Notify(
+        {client_, std::make_shared<const core::ClientEvent>(core::ClientEvent{
+                      {{"x", 2}, number}, -5, {"x", 2}, 3, {}})});
+  };
+  notify(7);
   EXPECT_NE(Receive(fd), "");
   Restart();
   Recover();
-  core::NotifyClient another = event;
-  endpoint_->Notify(event);
-  another.id.number = 8;
-  endpoint_->Notify(another);
+  notify(7);
+  notify(8);
   EXPECT_NE(Receive(fd), "");
   EXPECT_EQ(Receive(fd), "");
 }

@@ -1,6 +1,7 @@
 // What connected peers ask for, and how they are answered.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,8 +167,13 @@ TEST_F(OpenPmixEndpointTest, AnswersFitThePeer) {
 
 TEST_F(OpenPmixEndpointTest, Events) {
   const UniqueFd fd = Join();
-  core::NotifyClient event{client_, {{"x", 2}, 7}, -5, {"x", 2}, 3, {}};
-  event.info = Bytes(Unhex("01 04 6b00 00 0e 05"));
+  const core::NotifyClient event{
+      client_, std::make_shared<const core::ClientEvent>(
+                   core::ClientEvent{{{"x", 2}, 7},
+                                     -5,
+                                     {"x", 2},
+                                     3,
+                                     Bytes(Unhex("01 04 6b00 00 0e 05"))})};
   endpoint_->Notify(event);
   EXPECT_EQ(Body(Receive(fd), kEventTag),
             "020c"

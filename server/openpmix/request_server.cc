@@ -442,7 +442,7 @@ void RequestServer::AnswerSpawn(Connection& c, uint32_t tag,
   SendPayload(c, tag, out.Take());
 }
 
-void RequestServer::Notify(Connection& c, const core::NotifyClient& event) {
+void RequestServer::Notify(Connection& c, const core::ClientEvent& event) {
   if (!c.notified.Note(event.id)) return;
   if (parts_.writer->SendEvent(c, event.status, event.source,
                                event.info.view())) {

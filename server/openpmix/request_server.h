@@ -45,7 +45,7 @@ class RequestServer {
   void Handle(Connection& c, uint32_t tag, std::string_view payload);
   // The core's answer to one.
   void Reply(Connection& c, const core::ReplyClient& reply);
-  void Notify(Connection& c, const core::NotifyClient& event);
+  void Notify(Connection& c, const core::ClientEvent& event);
 
  private:
   void Serve(Connection& c, uint32_t tag, CoreRequest& request);

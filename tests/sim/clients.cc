@@ -266,13 +266,14 @@ void Clients::Receive(RequestId request, Answer answer) {
 }
 
 void Clients::On(NodeId, NotifyClient& a) {
+  const core::ClientEvent& event = *a.event;
   for (const auto& [proc, client] : ids_) {
     if (client != a.client) continue;
     if (notified_.try_emplace(proc, kRecentOfProcess)
-            .first->second.Note(a.id)) {
-      notices_.push_back({proc, a.status, a.source});
+            .first->second.Note(event.id)) {
+      notices_.push_back({proc, event.status, event.source});
       if (settings_.hooks.on_notice) {
-        settings_.hooks.on_notice(proc, a.status, a.source, a.info);
+        settings_.hooks.on_notice(proc, event.status, event.source, event.info);
       }
     }
   }

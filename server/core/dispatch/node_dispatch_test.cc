@@ -73,7 +73,7 @@ TEST_F(NodeDispatchTest, ClientsHearOfALossIfTheyAsk) {
   e_.out.clear();
   const auto told = All<NotifyClient>(State(2, false));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].source, (ProcId{"canopy-agent", 2}));
+  EXPECT_EQ(told[0].event->source, (ProcId{"canopy-agent", 2}));
 }
 
 TEST_F(NodeDispatchTest, AnotherAgentIsAskedAgain) {

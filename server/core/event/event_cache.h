@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "common/ids.h"
 #include "common/recent_events.h"
 #include "server/core/messages.h"
+#include "server/core/step/client_actions.h"
 #include "server/core/step/client_id.h"
 
 namespace canopy::core {
@@ -46,6 +48,7 @@ struct CachedEvent {
   bool job_over = false;
   std::set<NodeId> passed = {};  // neighbours that have it, when it is routed
   uint64_t arrival = 0;          // its place among all that this agent keeps
+  std::shared_ptr<const ClientEvent> for_clients = nullptr;  // once one gets it
 };
 
 // Not synchronised.

@@ -1,6 +1,7 @@
 #include "server/core/event/events.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,12 @@
 
 namespace canopy::core {
 namespace {
+
+std::shared_ptr<const ClientEvent> ForClients(const EventMessage& message) {
+  return std::make_shared<const ClientEvent>(
+      ClientEvent{IdOf(message), message.status, message.source, message.range,
+                  message.info});
+}
 
 bool StaysHere(uint8_t range) {
   const auto r = static_cast<DataRange>(range);
@@ -273,8 +280,8 @@ void Events::DeliverTo(ClientId client, CachedEvent* event,
     return;
   }
   event->delivered.insert(client);
-  actions->push_back(NotifyClient{client, IdOf(message), message.status,
-                                  message.source, message.range, message.info});
+  if (event->for_clients == nullptr) event->for_clients = ForClients(message);
+  actions->push_back(NotifyClient{client, event->for_clients});
 }
 
 void Events::DeliverToAll(CachedEvent* event, Actions* actions) const {

@@ -59,7 +59,8 @@ TEST_F(EventsTest, RaisedAgainByASuccessorItIsTheSame) {
   EventMessage message = Message(3, 5);
   message.request = 77;
   events_.OnMessage(3, message, &actions_);
-  EXPECT_EQ(All<NotifyClient>(actions_)[0].id, (EventId{{"job", 1}, 77}));
+  EXPECT_EQ(All<NotifyClient>(actions_)[0].event->id,
+            (EventId{{"job", 1}, 77}));
   actions_.clear();
   message.number = 6;
   events_.OnMessage(3, message, &actions_);
@@ -363,7 +364,7 @@ TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
   actions_.clear();
   events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
-  EXPECT_EQ(All<NotifyClient>(actions_)[0].source, (ProcId{"job", 1}));
+  EXPECT_EQ(All<NotifyClient>(actions_)[0].event->source, (ProcId{"job", 1}));
   // The neighbours hear that it is wanted here, once, and that it is no more.
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
   actions_.clear();

@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,18 @@ struct ReplyClient {
   Bytes payload;
 };
 
-struct NotifyClient {
-  ClientId client = 0;
+// An event as its receivers get it.
+struct ClientEvent {
   EventId id;  // an event that the process has got already is not for it
   int status = 0;
   ProcId source;
   uint8_t range = 0;
   Bytes info;
+};
+
+struct NotifyClient {
+  ClientId client = 0;
+  std::shared_ptr<const ClientEvent> event;  // the same for all receivers
 };
 
 struct CloseClient {

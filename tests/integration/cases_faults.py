@@ -4,6 +4,7 @@ import os
 import signal
 import time
 
+import harness
 import leftovers
 from harness import check, until
 
@@ -237,6 +238,26 @@ def output_goes_on(bench, name, hosts):
               f"output of rank {rank} is not whole" + result.tail())
 
 
+def output_is_lost(bench):
+    """A tool of another agent is told when it can not read a job's output any
+    more."""
+    job = bench.start(*HERE, "--host", "node1", "-n", 1, "sh", "-c",
+                      "echo up; exec sleep 1000")
+    job.wait_for("up\n", 1)
+    nspace = bench.json("ps", "--context", CONTEXT)["jobs"][0]["nspace"]
+    nodes = nodes_of(bench)
+    env = dict(bench.env, TMPDIR=harness.RUNTIME,
+               LD_LIBRARY_PATH=os.path.join(bench.prefix, "lib"))
+    tool = harness.Job([bench.pmix("lost_output"), nodes["node3"]["pid"], nspace],
+                       env)
+    tool.wait_for("up\n", 1)
+    start = time.monotonic()
+    os.kill(int(nodes["node1"]["pid"]), signal.SIGKILL)
+    tool.finish(30).expect_lines(
+        ["up", "IOF FAILURE: of the job 1, of its output 1, because of NOT-FOUND"])
+    check(ends_soon(job, start).code != 0, "the job has ended well")
+
+
 def no_agent_answers(bench):
     """All agents are gone, and only the context is left."""
     nodes = nodes_of(bench)
@@ -288,6 +309,7 @@ def losses(bench):
     for radix, command in ((2, SLEEP), (32, [*fences, 20000])):
         yield ("root agent killed", radix,
                lambda c=command: root_dies(bench, c))
+    yield "output whose agent is killed", 32, lambda: output_is_lost(bench)
     yield "all agents killed", 32, lambda: no_agent_answers(bench)
 
 

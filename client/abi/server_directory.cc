@@ -22,14 +22,15 @@ constexpr uint64_t kMaxFilesRemoved = 100000;
 
 }  // namespace
 
-Result<ServerDirectory> ServerDirectory::Make(const std::string& base) {
+Result<ServerDirectory> ServerDirectory::Make(const std::string& base,
+                                              bool listed) {
   std::string path = base + kName;
   if (path.size() + kInside > kLongest) path = std::string(kShortBase) + kName;
   if (mkdtemp(path.data()) == nullptr) {
     return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
   }
   ServerDirectory directory(path);
-  if (chmod(path.c_str(), 0711) != 0) {
+  if (chmod(path.c_str(), listed ? 0755 : 0711) != 0) {
     return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
   }
   return directory;

@@ -14,8 +14,9 @@ class ServerDirectory {
  public:
   // Below `base`, or below /tmp where names below `base` are too long for a
   // socket. Who knows its name may look for what is in it, as clients of other
-  // users do. kErrNoPermissions: it cannot be made.
-  static Result<ServerDirectory> Make(const std::string& base);
+  // users do; `listed`: others may find it all, as tools of other users do.
+  // kErrNoPermissions: it cannot be made.
+  static Result<ServerDirectory> Make(const std::string& base, bool listed);
   ~ServerDirectory();
   ServerDirectory(ServerDirectory&& other) noexcept
       : path_(std::exchange(other.path_, {})) {}

@@ -191,7 +191,8 @@ int CallHost(HostOp op, std::vector<ProcId> targets, std::string call,
 Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
                                        size_t entries,
                                        const ServerDirectives& directives) {
-  Result<ServerDirectory> directory = ServerDirectory::Make(directives.tmpdir);
+  Result<ServerDirectory> directory =
+      ServerDirectory::Make(directives.tmpdir, directives.tools);
   if (!directory.ok()) return directory.status();
   library::LibraryServerOptions options;
   options.self = directives.self;
@@ -207,6 +208,7 @@ Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
     options.tool_files.system_directory = directives.system_tmpdir;
   }
   options.tool_files.launcher_file = directives.rendezvous_file;
+  options.tool_files.for_all_users = true;
   options.raise = RaiseHere;
   if (directives.local_output) options.write = WriteHere();
   options.log = Log;

@@ -41,6 +41,7 @@ void JobTable::Remove(std::string_view nspace) {
   removed_.push_back(it->first);
   if (removed_.size() > kRemovedKept) removed_.pop_front();
   holds_.OnJobRemoved(it->first);
+  met_.OnJobRemoved(it->first);
   if (HasChildrenHere(nspace)) {
     former_[it->first] = {it->second.spec, it->second.layout, false};
   }
@@ -186,11 +187,11 @@ bool JobTable::Connect(ClientId client, const ProcId& proc) {
   return true;
 }
 
-bool JobTable::ConnectTool(ClientId client, const ProcId& proc, Owner owner) {
+bool JobTable::ConnectTool(ClientId client, const ProcId& proc, Owner owner,
+                           bool of_other_user) {
   if (Find(proc.nspace) != nullptr) return false;
-  if (!clients_.try_emplace(client, Client{proc, false, owner}).second) {
-    return false;
-  }
+  const Client tool{proc, false, owner, of_other_user};
+  if (!clients_.try_emplace(client, tool).second) return false;
   by_proc_[proc].push_back(client);
   return true;
 }
@@ -199,9 +200,54 @@ std::optional<Owner> JobTable::OwnerOf(const ProcId& proc) const {
   if (const Job* job = Find(proc.nspace)) {
     return Owner{job->spec->uid, job->spec->gid};
   }
+  const Client* tool = FindTool(proc);
+  return tool == nullptr ? std::nullopt : std::optional<Owner>(tool->owner);
+}
+
+const JobTable::Client* JobTable::FindTool(const ProcId& proc) const {
   const auto tool = by_proc_.find(proc);
-  if (tool == by_proc_.end() || tool->second.empty()) return std::nullopt;
-  return clients_.at(tool->second.front()).owner;
+  if (tool == by_proc_.end() || tool->second.empty()) return nullptr;
+  return &clients_.at(tool->second.front());
+}
+
+const JobSpec* JobTable::SpecOf(std::string_view nspace) const {
+  if (const Job* job = Find(nspace)) return job->spec.get();
+  const auto former = former_.find(nspace);
+  return former == former_.end() ? nullptr : former->second.spec.get();
+}
+
+std::optional<uint32_t> JobTable::UserSeenBy(const ProcId& proc) const {
+  if (const JobSpec* spec = SpecOf(proc.nspace)) return spec->uid;
+  const Client* tool = FindTool(proc);
+  if (tool == nullptr || !tool->of_other_user) return std::nullopt;
+  return tool->owner.uid;
+}
+
+// Those of one namespace stand together.
+bool JobTable::AreOfOneUser(const std::vector<ProcId>& procs) const {
+  std::string_view known;
+  std::optional<uint32_t> user;
+  for (const ProcId& proc : procs) {
+    if (user && proc.nspace == known) continue;
+    known = proc.nspace;
+    const JobSpec* spec = SpecOf(known);
+    if (spec == nullptr || spec->uid != user.value_or(spec->uid)) return false;
+    user = spec->uid;
+  }
+  return true;
+}
+
+// As between jobs of one user nobody asks, the many fences of these cost
+// nothing.
+void JobTable::NoteMet(const std::vector<ProcId>& participants) {
+  if (!AreOfOneUser(participants)) met_.Note(participants);
+}
+
+bool JobTable::MaySee(const ProcId& proc, std::string_view nspace) const {
+  const std::optional<uint32_t> user = UserSeenBy(proc);
+  const JobSpec* spec = SpecOf(nspace);
+  return !user || spec == nullptr || spec->uid == *user ||
+         met_.Contains(proc.nspace, nspace);
 }
 
 void JobTable::Finalize(ClientId client) {

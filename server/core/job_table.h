@@ -18,6 +18,7 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "server/core/debug_holds.h"
+#include "server/core/met_jobs.h"
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 
@@ -171,11 +172,19 @@ class JobTable {
   // here, or the number is taken.
   bool Connect(ClientId client, const ProcId& proc);
   // A tool of that owner connected; false when its namespace is a job's, or the
-  // number is taken.
-  bool ConnectTool(ClientId client, const ProcId& proc, Owner owner);
+  // number is taken. `of_other_user`: than the agent's.
+  bool ConnectTool(ClientId client, const ProcId& proc, Owner owner,
+                   bool of_other_user = false);
   // Whose a process is: its job's owner, or the tool's. Null when neither is
   // known.
   std::optional<Owner> OwnerOf(const ProcId& proc) const;
+  // The user whose jobs alone a process may know of, as far as no other has met
+  // its own. Null: all users', as for a tool of the agent's user.
+  std::optional<uint32_t> UserSeenBy(const ProcId& proc) const;
+  // Whether it may know of a job, and read what processes of that have put.
+  bool MaySee(const ProcId& proc, std::string_view nspace) const;
+  // An operation of these, sorted, has succeeded: their jobs have met.
+  void NoteMet(const std::vector<ProcId>& participants);
   // The client finalized; its connection still exists.
   void Finalize(ClientId client);
   void Disconnect(ClientId client);
@@ -199,7 +208,8 @@ class JobTable {
   struct Client {
     ProcId proc;
     bool finalized = false;
-    Owner owner;  // of a tool
+    Owner owner;                 // of a tool
+    bool of_other_user = false;  // likewise
   };
 
   // A job that is over, kept for its children.
@@ -210,6 +220,11 @@ class JobTable {
   };
 
   RankState* FindRank(const ProcId& proc);
+  // Null when it is no tool's.
+  const Client* FindTool(const ProcId& proc) const;
+  // Also of a former parent.
+  const JobSpec* SpecOf(std::string_view nspace) const;
+  bool AreOfOneUser(const std::vector<ProcId>& procs) const;
   LocalProcess* ProcessOf(const ProcId& proc);
   void NoteGone(ProcId proc);
   bool HasChildrenHere(std::string_view nspace) const;
@@ -222,6 +237,7 @@ class JobTable {
   std::unordered_map<ProcId, std::vector<ClientId>, ProcIdHash> by_proc_;
   std::deque<std::string> removed_;
   DebugHolds holds_;
+  MetJobs met_;
   JobChanges changes_;
 };
 

@@ -162,6 +162,41 @@ TEST(JobTable, ToolsAreInNoJob) {
   EXPECT_TRUE(table.TakeChanges().empty());
 }
 
+std::shared_ptr<const JobSpec> JobOfUser(const std::string& nspace,
+                                         uint32_t uid) {
+  auto spec = std::make_shared<JobSpec>(*SmallJob(nspace));
+  spec->uid = uid;
+  return spec;
+}
+
+TEST(JobTable, JobsOfOtherUsersAreNotSeen) {
+  JobTable table(0);
+  table.Add(JobOfUser("mine", 7));
+  table.Add(JobOfUser("too", 7));
+  table.Add(JobOfUser("theirs", 8));
+  EXPECT_TRUE(table.MaySee({"mine", 0}, "too"));
+  EXPECT_FALSE(table.MaySee({"mine", 0}, "theirs"));
+  EXPECT_TRUE(table.MaySee({"mine", 0}, "unknown"));
+  table.NoteMet({{"mine", 0}, {"theirs", 0}});
+  EXPECT_TRUE(table.MaySee({"mine", 0}, "theirs"));
+  EXPECT_FALSE(table.MaySee({"too", 0}, "theirs"));
+  table.Remove("theirs");
+  table.Add(JobOfUser("theirs", 8));
+  EXPECT_FALSE(table.MaySee({"mine", 0}, "theirs"));
+}
+
+TEST(JobTable, AToolSeesTheJobsOfItsUserUnlessThatIsTheAgents) {
+  JobTable table(0);
+  table.Add(JobOfUser("job", 8));
+  ASSERT_TRUE(table.ConnectTool(1, {"ours", 0}, {7, 7}));
+  EXPECT_TRUE(table.MaySee({"ours", 0}, "job"));
+  ASSERT_TRUE(table.ConnectTool(2, {"theirs", 0}, {9, 9}, true));
+  EXPECT_EQ(table.UserSeenBy({"theirs", 0}), 9u);
+  EXPECT_FALSE(table.MaySee({"theirs", 0}, "job"));
+  ASSERT_TRUE(table.ConnectTool(3, {"owner", 0}, {8, 9}, true));
+  EXPECT_TRUE(table.MaySee({"owner", 0}, "job"));
+}
+
 TEST(JobTable, AParentIsKnownToItsChildrenWhenItIsOver) {
   JobTable table(5);
   table.Add(SmallJob("parent"));

@@ -2,6 +2,8 @@
 #ifndef CANOPY_SERVER_ENDPOINT_LOCAL_PROCESSES_H_
 #define CANOPY_SERVER_ENDPOINT_LOCAL_PROCESSES_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,6 +64,12 @@ class LocalProcesses {
     Process* process = FindRank(proc);
     if (process != nullptr) process->pid = pid;
     return process != nullptr;
+  }
+
+  // Whether one of them is that user's.
+  bool HasJobOf(uint32_t uid) const {
+    return std::ranges::any_of(
+        jobs_, [uid](const auto& job) { return job.second.spec->uid == uid; });
   }
 
   NodeId self() const { return self_; }

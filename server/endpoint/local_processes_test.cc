@@ -37,6 +37,14 @@ TEST(LocalProcesses, KnowsTheRanksOfThisNode) {
   EXPECT_EQ(processes.FindRank({"other", 0}), nullptr);
 }
 
+TEST(LocalProcesses, KnowsWhoseJobsTheyAre) {
+  Processes processes(0);
+  EXPECT_FALSE(processes.HasJobOf(0));
+  processes.Add(TwoNodes());
+  EXPECT_TRUE(processes.HasJobOf(0));
+  EXPECT_FALSE(processes.HasJobOf(1));
+}
+
 TEST(LocalProcesses, APidIsOfARankThatRunsHere) {
   Processes processes(1);
   processes.Add(TwoNodes());

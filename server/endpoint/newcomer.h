@@ -16,7 +16,7 @@ struct Newcomer {
   ProcId proc;
   bool is_tool = false;
   uint32_t uid = 0;        // of a tool
-  uint32_t gid = 0;        // the same
+  uint32_t gid = 0;        // the same; UINT32_MAX: nobody knows
   bool elsewhere = false;  // on another machine
   // What a tool says to prove its user to a host that can tell; the user above
   // is the kernel's word, with or without it. Empty: nothing.

@@ -25,8 +25,9 @@ constexpr uint64_t kMaxUnits = 4096;
 
 void AddUser(const core::AskHost& ask, InfoList* infos) {
   const bool ours = ask.uid == core::kAgentsUser;
-  infos->Set(PMIX_USERID, Value::Uint32(ours ? geteuid() : ask.uid));
-  infos->Set(PMIX_GRPID, Value::Uint32(ours ? getegid() : ask.gid));
+  AddUser(HostCaller{ask.source, ours ? geteuid() : ask.uid,
+                     ours ? getegid() : ask.gid},
+          infos);
 }
 
 bool ReadUnits(WireReader* in, std::vector<pmix_resource_unit_t>* units) {

@@ -246,6 +246,7 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
   };
   settings.tools = tools;
   settings.ask = AskHost();
+  settings.serves_job_owners = true;
   settings.accept = AcceptByHost();
   settings.log = options.log;
   return settings;
@@ -260,6 +261,7 @@ openpmix::OpenPmixOptions LibraryServer::Parts::OpenPmixSettings() {
   settings.tool_socket = options.directory + kSocketName;
   settings.tools = tools;
   settings.ask = AskHost();
+  settings.serves_job_owners = true;
   settings.accept = AcceptByHost();
   settings.host_logs = true;
   settings.job_data = [this](const std::string& nspace) {

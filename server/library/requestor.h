@@ -15,13 +15,14 @@ namespace canopy::library {
 struct HostCaller {
   ProcId proc;
   uint32_t uid = 0;
-  uint32_t gid = 0;
+  uint32_t gid = 0;  // UINT32_MAX: not known
   bool is_tool = false;
 };
 
 // The host learns the user from each request.
 inline void AddUser(const HostCaller& caller, InfoList* infos) {
   infos->Set(PMIX_USERID, Value::Uint32(caller.uid));
+  if (caller.gid == UINT32_MAX) return;
   infos->Set(PMIX_GRPID, Value::Uint32(caller.gid));
 }
 

@@ -74,7 +74,7 @@ Result<endpoint::Newcomer> Admission::ProveTool(const Connection& c,
                                                 const ToolHello& hello) const {
   const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
   if (!peer.ok()) return peer.status();
-  if (peer->uid != geteuid()) {
+  if (!ServesToolsOf(peer->uid)) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
   if (jobs_->Find(hello.claimed.nspace) != nullptr) {
@@ -83,6 +83,11 @@ Result<endpoint::Newcomer> Admission::ProveTool(const Connection& c,
   }
   return endpoint::Newcomer{hello.claimed, true, peer->uid, peer->gid,
                             c.relayed};
+}
+
+bool Admission::ServesToolsOf(uint32_t uid) const {
+  return uid == geteuid() ||
+         (options_->serves_job_owners && jobs_->HasJobOf(uid));
 }
 
 Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,

@@ -29,8 +29,8 @@ class Admission {
                   std::string_view payload);
 
   // The same for the first frame of a tool, which is nobody's rank: it is one
-  // of the agent's own user. `name`: for one that brings none; with an empty
-  // namespace it gets another that is unique.
+  // of the agent's own user, or of one that is served too. `name`: for one that
+  // brings none; with an empty namespace it gets another that is unique.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
                       std::string_view payload, const ProcId& name);
   // Who it is by that frame, without a welcome: the same checks, and no effect.
@@ -47,6 +47,7 @@ class Admission {
                                        const Hello& hello) const;
   Result<endpoint::Newcomer> ProveTool(const Connection& c,
                                        const ToolHello& hello) const;
+  bool ServesToolsOf(uint32_t uid) const;
   void Admit(Connection& c, const Hello& hello);
   void Welcome(Connection& c, uint64_t tag, uint64_t version,
                const SegmentRef& segment);

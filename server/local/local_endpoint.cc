@@ -221,7 +221,8 @@ void LocalEndpoint::Admit(Connection& c, const FrameHeader& header,
   if (!status.ok()) return Refuse(c, header.tag, status);
   --unidentified_;
   connections_.CancelDeadline(c);
-  sink_->OnInput(core::ClientConnected{c.id, c.proc, is_tool, c.uid, c.gid});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc, is_tool, c.uid, c.gid,
+                                       is_tool && c.uid != geteuid()});
 }
 
 // ------------------------------------------------------- from the core ---

@@ -72,6 +72,7 @@ class LocalJobs {
   Processes::Process* FindRank(const ProcId& proc) {
     return processes_.FindRank(proc);
   }
+  bool HasJobOf(uint32_t uid) const { return processes_.HasJobOf(uid); }
   void SetPid(const ProcId& proc, int pid) { processes_.SetPid(proc, pid); }
   FenceBarrier* FindBarrier(const std::string& nspace);
   CommitMailboxes* FindMailboxes(const std::string& nspace);

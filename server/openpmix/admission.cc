@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -37,10 +36,7 @@ Admission::Admission(const OpenPmixOptions* options, Jobs* jobs)
                        options->server, endpoint::kMaxTools)) {}
 
 bool Admission::IsServedUser(uint32_t uid) const {
-  return uid == geteuid() ||
-         std::ranges::any_of(jobs_->jobs(), [uid](const auto& job) {
-           return job.second.spec->uid == uid;
-         });
+  return uid == geteuid() || jobs_->HasJobOf(uid);
 }
 
 Status Admission::Greet(Connection& c, std::string_view payload) {
@@ -76,7 +72,8 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
   if (c.kind == PeerKind::kSingleton) {
     return Status(kErrNotSupported, "is no process of a job");
   }
-  if (c.owner.uid != geteuid()) {
+  // Only users with a job here could connect.
+  if (c.owner.uid != geteuid() && !options_->serves_job_owners) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
   c.nameless = !message.identity;

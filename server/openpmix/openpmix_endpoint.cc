@@ -19,6 +19,14 @@ namespace canopy::openpmix {
 namespace {
 
 constexpr size_t kBufferSize = 256 << 10;
+
+bool IsOfOtherUser(const Connection& c) { return c.owner.uid != geteuid(); }
+
+// The kernel tells the user of a TCP connection alone.
+uint32_t GroupOf(const Connection& c) {
+  return IsOfOtherUser(c) ? core::kUnknownGroup : getegid();
+}
+
 // Above the number of every connection that was closed under a former agent.
 constexpr uint64_t kClosedSince = 1 << 16;
 
@@ -286,7 +294,7 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   // Whoever waits for the host is not dropped for one that says nothing.
   unidentified_.erase(c.id);
   options_.ask(
-      {c.proc, c.is_tool, c.owner.uid, getegid(), c.relayed,
+      {c.proc, c.is_tool, c.owner.uid, GroupOf(c), c.relayed,
        std::exchange(c.credential, {})},
       [this, id = c.id](const endpoint::Verdict& v) { AdmitLater(id, v); });
 }
@@ -316,8 +324,9 @@ void OpenPmixEndpoint::Admit(Connection& c, const endpoint::Verdict& verdict) {
   connections_.CancelDeadline(c);
   c.identified = true;
   connections_.MarkDirty(c);
-  sink_->OnInput(
-      core::ClientConnected{c.id, c.proc, c.is_tool, c.owner.uid, getegid()});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc, c.is_tool, c.owner.uid,
+                                       GroupOf(c),
+                                       c.is_tool && IsOfOtherUser(c)});
 }
 
 size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {

@@ -166,6 +166,50 @@ TEST_F(OpenPmixToolTest, ToolsOfOtherUsersAreRefused) {
                 "another user");
 }
 
+TEST_F(OpenPmixToolTest, ToolsOfUsersWithAJobHereMayBeServedAsSuch) {
+  OpenPmixOptions options;
+  options.serves_job_owners = true;
+  Make(std::move(options));
+  proof_->owner.uid = kUid;
+  const UniqueFd fd = Connect();
+  Send(fd, Greeting("my.tool", 4, "4.2.2", "v41", kUid, 4));
+  EXPECT_NE(Receive(fd), "");
+  const auto connected = sink_.All<core::ClientConnected>();
+  ASSERT_EQ(connected.size(), 1u);
+  EXPECT_TRUE(connected[0].of_other_user);
+  EXPECT_EQ(connected[0].uid, kUid);
+  EXPECT_EQ(connected[0].gid, core::kUnknownGroup);
+  // pmix.job.size of its own user's job.
+  const std::string get =
+      "02 04 02 08 6e737800 02 feffffff0f 02 00"
+      "02 1c 706d69782e6a6f622e73697a6500";
+  EXPECT_NE(Ask(fd, 101, get), "");
+  EXPECT_TRUE(sink_.All<core::GetArrived>().empty());
+}
+
+// About a job of another user the core decides.
+TEST_F(OpenPmixToolTest, AToolOfAnotherUserDoesNotReadJobData) {
+  OpenPmixOptions options;
+  options.serves_job_owners = true;
+  Make(std::move(options));
+  auto other = std::make_shared<JobSpec>(*job_);
+  other->nspace = "other";
+  other->uid = kUid + 1;
+  endpoint_->AddJob({other, std::make_shared<JobLayout>(*other)});
+  proof_->owner.uid = kUid + 1;
+  const UniqueFd fd = Connect();
+  Send(fd, Greeting("my.tool", 4, "4.2.2", "v41", kUid + 1, 4));
+  EXPECT_NE(Receive(fd), "");
+  Send(fd, Message(101,
+                   "02 04 02 08 6e737800 02 feffffff0f 02 00"
+                   "02 1c 706d69782e6a6f622e73697a6500"));
+  EXPECT_EQ(sink_.All<core::GetArrived>().size(), 1u);
+  EXPECT_EQ(Receive(fd), "");
+  // Nor is it told where that job's processes are.
+  EXPECT_EQ(Ask(fd, 102, "02 25 02 02 00 02 08 6e737800"), "025b");
+  EXPECT_EQ(Ask(fd, 103, "02 26 02 08 6e737800"), "025b");
+}
+
 TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeIt) {
   proof_->owner.uid = kUid;
   const UniqueFd fd = Connect();

@@ -64,6 +64,9 @@ struct OpenPmixOptions {
   std::shared_ptr<endpoint::ToolRegistry> tools;
   // Null: whoever has proved who it is gets a welcome.
   endpoint::AskAboutNewcomer ask;
+  // Tools of users who have a job here are served too, as far as the jobs of
+  // their own user go; else those of this process's user alone.
+  bool serves_job_owners = false;
   // Null: the endpoint accepts its connections itself.
   endpoint::AcceptElsewhere accept;
   uint32_t max_pending_requests = 1 << 16;

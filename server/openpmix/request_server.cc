@@ -1,5 +1,7 @@
 #include "server/openpmix/request_server.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -170,10 +172,21 @@ void RequestServer::NameParticipants(const Connection& c,
   }
 }
 
+// About the jobs of others the core decides.
+bool RequestServer::MaySee(const Connection& c,
+                           const std::string& nspace) const {
+  if (nspace == c.proc.nspace || (c.is_tool && c.owner.uid == geteuid())) {
+    return true;
+  }
+  const Jobs::Job* job = parts_.jobs->Find(nspace);
+  return job != nullptr && job->spec->uid == c.owner.uid;
+}
+
 bool RequestServer::ServeFromJobData(Connection& c, uint32_t tag,
                                      const core::GetArrived& get) {
   const shm::SegmentReader* job = parts_.options->job_data(get.target.nspace);
   if (job == nullptr || !IsReserved(get.key)) return false;
+  if (!MaySee(c, get.target.nspace)) return false;
   std::string kvals;
   if (get.target.rank == kRankWildcard) {
     auto value = job->FindJob(get.key);
@@ -263,6 +276,7 @@ void RequestServer::Serve(Connection& c, uint32_t tag,
   std::vector<ProcId> peers;
   for (const auto& [nspace, job] : parts_.jobs->jobs()) {
     if (!request.nspace.empty() && nspace != request.nspace) continue;
+    if (!MaySee(c, nspace)) continue;
     const auto& nodes = job.spec->nodes;
     for (uint32_t n = 0; n < nodes.size(); ++n) {
       const bool here = request.node.empty()
@@ -286,9 +300,8 @@ void RequestServer::Serve(Connection& c, uint32_t tag,
                           ResolveNodesRequest& request) {
   std::vector<const JobSpec*> jobs;
   for (const auto& [nspace, job] : parts_.jobs->jobs()) {
-    if (request.nspace.empty() || nspace == request.nspace) {
-      jobs.push_back(job.spec.get());
-    }
+    if (!request.nspace.empty() && nspace != request.nspace) continue;
+    if (MaySee(c, nspace)) jobs.push_back(job.spec.get());
   }
   const std::string list = NodeNames(jobs);
   if (list.empty()) return SendStatus(c, tag, kErrNotFound);

@@ -61,6 +61,7 @@ class RequestServer {
   }
   void Serve(Connection& c, uint32_t tag, RefusedRequest& request);
   // True when a get is answered from job data alone.
+  bool MaySee(const Connection& c, const std::string& nspace) const;
   bool ServeFromJobData(Connection& c, uint32_t tag,
                         const core::GetArrived& get);
   std::string ProcData(const shm::SegmentReader& job, const ProcId& proc,

@@ -108,7 +108,9 @@ Status ToolFile::Add(const std::string& path, int flags,
   const UniqueFd fd(open(
       path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
   struct stat info = {};
-  if (!fd || fstat(fd.get(), &info) != 0) return CannotWrite(path);
+  if (!fd || fchmod(fd.get(), mode_) != 0 || fstat(fd.get(), &info) != 0) {
+    return CannotWrite(path);
+  }
   files_.push_back({path, info.st_dev, info.st_ino});
   if (write(fd.get(), content.data(), content.size()) !=
       static_cast<ssize_t>(content.size())) {
@@ -139,7 +141,7 @@ Result<ToolFile> ToolFile::Write(const ToolFilePlaces& places,
                                  const ToolContact& contact) {
   const std::string host = LocalHostName();
   const std::string content = Content(contact);
-  ToolFile file;
+  ToolFile file(places.for_all_users ? 0644 : 0600);
   Status status;
   if (!places.own_directory.empty()) {
     const std::string name = places.own_directory + "/pmix." + host + ".tool";
@@ -182,9 +184,10 @@ std::vector<std::string> ToolFile::paths() const {
 }
 
 ToolFile::ToolFile(ToolFile&& other) noexcept
-    : files_(std::exchange(other.files_, {})) {}
+    : mode_(other.mode_), files_(std::exchange(other.files_, {})) {}
 
 ToolFile& ToolFile::operator=(ToolFile&& other) noexcept {
+  std::swap(mode_, other.mode_);
   std::swap(files_, other.files_);
   return *this;
 }

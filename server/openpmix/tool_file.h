@@ -38,9 +38,12 @@ struct ToolFilePlaces {
   // What another machine calls itself, whose server this stands in for: the own
   // directory has a file of that name too. Empty: none.
   std::string other_host;
+  // Its files are readable for all users, as it serves tools of all; else for
+  // its own user alone.
+  bool for_all_users = false;
 };
 
-// The files of one server, readable for its user alone. They are removed with
+// The files of one server. They are removed with
 // this object, unless somebody has put others in their places.
 class ToolFile {
  public:
@@ -65,9 +68,12 @@ class ToolFile {
     ino_t inode = 0;
   };
 
+  explicit ToolFile(mode_t mode) : mode_(mode) {}
+
   Status Add(const std::string& path, int flags, const std::string& content);
   Status AddSystem(const std::string& path, const std::string& content);
 
+  mode_t mode_ = 0600;
   std::vector<Written> files_;
 };
 

@@ -103,6 +103,21 @@ TEST_F(ToolFileTest, ThreeNamesTellTheAddressAndGo) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
+TEST_F(ToolFileTest, AllUsersMayReadThoseOfAServerForAll) {
+  ToolFilePlaces places;
+  places.own_directory = directory_;
+  places.for_all_users = true;
+  const mode_t former = umask(077);
+  const Result<ToolFile> file = ToolFile::Write(places, kContact);
+  umask(former);
+  ASSERT_TRUE(file.ok());
+  for (const std::string& path : file->paths()) {
+    struct stat info;
+    ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
+    EXPECT_EQ(info.st_mode & 0777, 0644u);
+  }
+}
+
 TEST_F(ToolFileTest, WhatOthersHavePutInItsPlaceStays) {
   {
     Result<ToolFile> written = WriteSystem();

@@ -144,7 +144,7 @@ def odd(place, mode, kind, ranks=2):
 
 
 def users(place):
-    """Jobs of two users, beside each other, from where both can read."""
+    """Jobs of two users, beside each other, from where both can read, and tools of each."""
     check(os.geteuid() == 0, "this needs root")
     host = place.program("odd_host", "ours", f"-Wl,-rpath,{place.lib}", "-ldl")
     shared = tempfile.mkdtemp(dir="/tmp")

@@ -138,13 +138,20 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
 }
 
 // The job may not have begun, be over, or end meanwhile, and its process may
-// leave without that key, or not come to it in time.
+// leave without that key, or not come to it in time. Of another user's it is
+// told when both have met.
 std::set<int> Soak::StatusesOfForeignGet(const Actor& actor) const {
-  std::set<int> out = {kSuccess, kErrNotFound, kErrTimeout};
-  const bool over = std::ranges::any_of(jobs_, [&](const auto& job) {
-    return job->spec.nspace == actor.targets.front().nspace && IsOver(*job);
-  });
-  if (over || any_fault_) out.insert(kErrJobTerminated);
+  std::set<int> out = {kErrNotFound, kErrTimeout};
+  const PlannedJob& target =
+      **std::ranges::find_if(jobs_, [&](const auto& job) {
+        return job->spec.nspace == actor.targets.front().nspace;
+      });
+  const bool theirs = target.spec.uid != actor.job->spec.uid;
+  if (theirs) out.insert(kErrNoPermissions);
+  if (!theirs || std::ranges::count(actor.job->partners, &target) > 0) {
+    out.insert(kSuccess);
+  }
+  if (IsOver(target) || any_fault_) out.insert(kErrJobTerminated);
   if (any_fault_) out.insert(kErrUnreach);
   return out;
 }

@@ -431,6 +431,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
   const auto decoded = DecodeCollective(persisted);
   if (!decoded) return;
   const auto& [id, record] = *decoded;
+  if (record.connected) jobs_.NoteMet(id.participants);
   if (IsGroupOp(id.op)) {
     CollectiveId of_record = id;
     of_record.sequence = record.sequence;

@@ -267,6 +267,7 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
     for (const ProcId& proc : series.id.participants) {
       p_.jobs.Register(proc.nspace, &step.out);
     }
+    p_.jobs.NoteMet(series.id.participants);
     if (!IsGroupOp(series.id.op)) {
       PublishData(step, p_.self, completed.contributions, p_.jobs, &p_.modex);
     }

@@ -34,7 +34,8 @@ bool Commit(Engines& e, const ProcId& proc, const std::vector<ScopedData>& data,
 // ---------------------------------------------------- local clients ---
 
 void On(Engines& e, const ClientConnected& in) {
-  if (in.is_tool ? e.jobs.ConnectTool(in.client, in.proc, {in.uid, in.gid})
+  if (in.is_tool ? e.jobs.ConnectTool(in.client, in.proc, {in.uid, in.gid},
+                                      in.of_other_user)
                  : e.jobs.Connect(in.client, in.proc)) {
     return;
   }

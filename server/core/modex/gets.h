@@ -39,6 +39,8 @@ inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 //   kErrNotFound             it is not there and can not or must not be waited
 //                            for: immediate, refreshed, target ended, no such
 //                            rank or namespace
+//   kErrNoPermissions        it is of a job of another user that has not met
+//                            the caller's
 //   kErrTimeout, kErrUnreach (the target's agent is lost), kErrJobTerminated
 //
 // Not synchronised. Tree, table and store outlive it and have been updated
@@ -99,6 +101,7 @@ class Gets {
   std::optional<int> DecideLocal(const Held& held, const Job& job) const;
   std::optional<int> DecideRemote(const Held& held, const Job& job) const;
   bool IsForeign(const Held& held) const;
+  bool MaySee(const Held& held) const;
 
   void Take(StepContext& step, Held held);
   void Answer(StepContext& step, const Held& held, int status);

@@ -19,8 +19,15 @@ bool Gets::IsForeign(const Held& held) const {
   return proc != nullptr && proc->nspace != held.target.nspace;
 }
 
+bool Gets::MaySee(const Held& held) const {
+  const ProcId* proc = jobs_.ProcOf(held.client);
+  return proc == nullptr || proc->nspace == held.target.nspace ||
+         jobs_.MaySee(*proc, held.target.nspace);
+}
+
 std::optional<int> Gets::Decide(const Held& held) const {
   if (held.node != kNoNode) return DecideForPeer(held);
+  if (!MaySee(held)) return kErrNoPermissions;
   const Job* job = jobs_.Find(held.target.nspace);
   if (job != nullptr) return DecideForClient(held, *job);
   if (jobs_.IsFormerParent(held.target.nspace, held.target.rank)) {

@@ -58,6 +58,45 @@ class GetsTest : public testing::Test {
   TimeNs now_ = 0;
 };
 
+// Whether a get of the job data of another user's job, and of what its ranks
+// have put, is refused.
+TEST_F(GetsTest, JobsOfOtherUsersAreNotRead) {
+  auto theirs = std::make_shared<JobSpec>(*JobOn("theirs", {0}));
+  theirs->uid = jobs_.Find("job")->spec->uid + 1;
+  jobs_.Add(theirs);
+  const auto get = [&](Rank rank, const std::string& key) {
+    GetArrived in;
+    in.client = 10;
+    in.target = {"theirs", rank};
+    in.key = key;
+    actions_.clear();
+    gets_.OnGet(now_, in, &actions_);
+    return Replies().empty() ? kSuccess + 1 : Replies()[0].status;
+  };
+  EXPECT_EQ(get(kRankWildcard, "pmix.job.size"), kErrNoPermissions);
+  EXPECT_EQ(get(0, "k"), kErrNoPermissions);
+  EXPECT_EQ(gets_.num_held(), 0u);
+  jobs_.NoteMet({{"job", 0}, {"theirs", 0}});
+  EXPECT_EQ(get(kRankWildcard, "pmix.job.size"), kSuccess);
+}
+
+// Whose it is, is known with its map.
+TEST_F(GetsTest, AnotherUsersJobThatIsNotKnownYet) {
+  GetArrived in;
+  in.client = 10;
+  in.target = {"theirs", 0};
+  in.key = "k";
+  gets_.OnGet(now_, in, &actions_);
+  EXPECT_EQ(gets_.num_held(), 1u);
+  auto theirs = std::make_shared<JobSpec>(*JobOn("theirs", {1}));
+  theirs->uid = jobs_.Find("job")->spec->uid + 1;
+  jobs_.Add(theirs);
+  gets_.OnJobAdded(now_, "theirs", &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNoPermissions);
+  EXPECT_TRUE(Sent<DmodexRequest>(actions_).empty());
+}
+
 TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
   const uint64_t number = Get("k");
   gets_.OnReply(now_, 2, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},

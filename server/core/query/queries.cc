@@ -73,12 +73,10 @@ void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
   call.client = in.client;
   call.request = in.request;
   call.caller = *proc;
+  call.uid = jobs_.UserSeenBy(*proc);
+  if (call.uid) call.gid = jobs_.OwnerOf(*proc)->gid;
   const Job* job = jobs_.Find(proc->nspace);
-  if (job != nullptr) {
-    call.uid = job->spec->uid;
-    call.gid = job->spec->gid;
-    call.host_job = job->spec->host_job;
-  }
+  if (job != nullptr) call.host_job = job->spec->host_job;
   call.since = now;
   const int status = ParseQueries(in.queries.view(), &call.queries);
   if (status != kSuccess) return refuse(status);

@@ -92,9 +92,11 @@ class Queries {
     ClientId client = 0;
     RequestId request = 0;
     ProcId caller;
-    std::optional<uint32_t> uid;  // of its job; none: a tool
-    uint32_t gid = kAgentsUser;   // likewise
-    std::string host_job;         // likewise
+    // Whose jobs alone it may know of; none: all, as a tool of the agent's
+    // user.
+    std::optional<uint32_t> uid;
+    uint32_t gid = kAgentsUser;  // of that user
+    std::string host_job;        // of its job; empty: a tool
     std::vector<Query> queries;
     TimeNs since = 0;
     TimeNs deadline = kNever;

@@ -313,6 +313,20 @@ TEST_F(QueriesTest, JobsOfAnotherUserAreNotThere) {
   EXPECT_EQ(reads[0].keys[0].proc.nspace, "");
 }
 
+TEST_F(QueriesTest, AToolOfAnotherUserIsToldOfThatUsersJobs) {
+  ASSERT_TRUE(jobs_.ConnectTool(5, {"tool", 0}, {kUser + 1, 3}, true));
+  ASSERT_TRUE(jobs_.ConnectTool(6, {"ours", 0}, {kUser + 2, 3}));
+  const auto namespaces = [&](ClientId client) {
+    Actions out;
+    queries_.OnArrived(0, {client, 1, Encoded({{{PMIX_QUERY_NAMESPACES}}})},
+                       &out);
+    EXPECT_EQ(Answered(out), kSuccess);
+    return std::string(answer_.FindString(PMIX_QUERY_NAMESPACES).value_or(""));
+  };
+  EXPECT_EQ(namespaces(5), "theirs");
+  EXPECT_EQ(namespaces(6), "job,theirs");
+}
+
 TEST_F(QueriesTest, NamespacesAndTheirCommands) {
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NAMESPACE_INFO}}})), kSuccess);
   const auto jobs = InfosOf(answer_[0].value);

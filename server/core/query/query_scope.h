@@ -20,8 +20,8 @@ namespace canopy::core {
 class QueryScope {
  public:
   // `caller`: as the connection proved it, and the user of its job when it
-  // called: the job may be gone by now. A tool is in no job, and may ask about
-  // all that its agent's user has.
+  // called: the job may be gone by now. None: it may ask about all, as a tool
+  // of the agent's own user.
   QueryScope(NodeId self, const std::vector<std::string>& node_names,
              const JobTable& jobs, const ProcId& caller,
              std::optional<uint32_t> uid)

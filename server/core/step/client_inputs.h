@@ -13,14 +13,17 @@
 
 namespace canopy::core {
 
+inline constexpr uint32_t kUnknownGroup = UINT32_MAX;
+
 // A process proved its identity and asked for its job's data. A tool is in no
 // job: its namespace is its own.
 struct ClientConnected {
   ClientId client = 0;
   ProcId proc;
   bool is_tool = false;
-  uint32_t uid = 0;  // of a tool, as its rights are
-  uint32_t gid = 0;
+  uint32_t uid = 0;            // of a tool, as its rights are
+  uint32_t gid = 0;            // likewise; kUnknownGroup: nobody knows
+  bool of_other_user = false;  // a tool: not of the agent's
 };
 
 // The connection ended.

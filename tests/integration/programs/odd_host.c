@@ -22,7 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kCycles = 3, kMaxJobs = 2 };
+/* With several jobs each is of a user of its own, from the first on. */
+enum { kCycles = 3, kMaxJobs = 2, kFirstUser = 60001 };
 
 static const char *mode;
 static int num_procs;
@@ -175,12 +176,17 @@ static void *spawn_for_itself(void *unused) {
   return unused;
 }
 
+static bool user_is_served(uid_t user) {
+  if (!is("has-users")) return user == getuid();
+  return user >= kFirstUser && user < kFirstUser + kMaxJobs;
+}
+
 static void tool(pmix_info_t *info, size_t ninfo,
                  pmix_tool_connection_cbfunc_t done, void *cbdata) {
   bool told = false, proved = false;
   for (size_t i = 0; i < ninfo; ++i) {
     told |= strcmp(info[i].key, PMIX_USERID) == 0 &&
-            info[i].value.data.uint32 == getuid();
+            user_is_served(info[i].value.data.uint32);
     proved |= strcmp(info[i].key, PMIX_CREDENTIAL) == 0 &&
               info[i].value.type == PMIX_BYTE_OBJECT &&
               info[i].value.data.bo.size >= sizeof(uid_t);
@@ -366,7 +372,7 @@ static int serve(char **argv) {
   for (int job = 0; job < (users ? kMaxJobs : 1); ++job) {
     register_job(names[job]);
     for (int rank = 0; rank < num_procs; ++rank) {
-      start(names[job], rank, users ? 60001 + (uid_t)job : getuid(), argv);
+      start(names[job], rank, users ? kFirstUser + (uid_t)job : getuid(), argv);
     }
   }
   const int code = wait_for_all();

@@ -130,6 +130,43 @@ static void nothing(void) {
                PMIX_ERR_NOT_SUPPORTED);
 }
 
+/* The job of another user is there, and not to be read. */
+static const char *const jobs[] = {"odd-job", "other-job"};
+static const char *own_job;
+
+static pmix_status_t size_of(const char *job) {
+  pmix_proc_t proc;
+  PMIX_LOAD_PROCID(&proc, job, PMIX_RANK_WILDCARD);
+  pmix_value_t *value = NULL;
+  const pmix_status_t rc = PMIx_Get(&proc, PMIX_JOB_SIZE, NULL, 0, &value);
+  if (rc == PMIX_SUCCESS) PMIX_VALUE_RELEASE(value);
+  return rc;
+}
+
+static void see_own_job_alone(void) {
+  for (int i = 0; i < 2; ++i) {
+    const bool own = strcmp(jobs[i], own_job) == 0;
+    CHECK_STATUS(size_of(jobs[i]),
+                 own ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS);
+    char *nodes = NULL;
+    pmix_status_t rc = PMIx_Resolve_nodes(jobs[i], &nodes);
+    if ((rc == PMIX_SUCCESS) != own) fail(__LINE__, "its nodes", rc);
+    free(nodes);
+    pmix_query_t query;
+    PMIX_QUERY_CONSTRUCT(&query);
+    PMIX_ARGV_APPEND(rc, query.keys, PMIX_QUERY_PROC_TABLE);
+    CHECK_OK(rc);
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+    PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_NSPACE, jobs[i], PMIX_STRING);
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+    CHECK_STATUS(PMIx_Query_info(&query, 1, &results, &count),
+                 own ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    PMIX_INFO_FREE(results, count);
+    PMIX_QUERY_DESTRUCT(&query);
+  }
+}
+
 static void tool(void) {
   const char *names[] = {"PMIX_NAMESPACE", "PMIX_RANK", "CANOPY_NAMESPACE"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) unsetenv(names[i]);
@@ -139,6 +176,7 @@ static void tool(void) {
   CHECK_OK(PMIx_tool_init(&self, &info, 1));
   if (strcmp(self.nspace, "the-tool") != 0)
     fail(__LINE__, self.nspace, PMIX_ERROR);
+  if (is("has-users")) see_own_job_alone();
   CHECK_OK(PMIx_tool_finalize());
 }
 
@@ -187,7 +225,10 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 5; ++i) CHECK_OK(fence());
         neighbour_has(0);
       }
+      own_job = strcmp(self.nspace, jobs[0]) == 0 ? jobs[0] : jobs[1];
+      if (is("has-users")) see_own_job_alone();
       CHECK_OK(PMIx_Finalize(NULL, 0));
+      if (is("has-users")) tool();
     }
   }
   printf("%s ok\n", mode);

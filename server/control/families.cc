@@ -19,6 +19,11 @@ JobRecord* Families::FindJob(const std::string& nspace) {
   return it == jobs_.end() ? nullptr : &it->second;
 }
 
+bool Families::HasJobOn(const PlacementId& id) const {
+  return std::ranges::any_of(
+      jobs_, [&](const auto& job) { return job.second.facts.placed.id == id; });
+}
+
 JobRecord& Families::AddJob(Family* family, std::shared_ptr<const JobSpec> job,
                             const LaunchFacts& facts) {
   family->Add(job->nspace);

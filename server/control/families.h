@@ -30,6 +30,8 @@ class Families {
 
   const JobRecords& jobs() const { return jobs_; }
   JobRecord* FindJob(const std::string& nspace);
+  // Some job is on what was granted to this request.
+  bool HasJobOn(const PlacementId& id) const;
   // In a family that is there.
   JobRecord& AddJob(Family* family, std::shared_ptr<const JobSpec> job,
                     const LaunchFacts& facts);

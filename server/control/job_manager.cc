@@ -5,28 +5,15 @@
 #include <utility>
 
 #include "server/control/kills.h"
+#include "server/control/launch_facts.h"
 #include "server/control/launcher_events.h"
 #include "server/control/placement_request.h"
 #include "server/control/tool_record.h"
-#include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
 namespace {
 
 constexpr int kExitKilled = 143;  // 128 + SIGTERM
-
-// What the launch of a job allows for those that it will spawn.
-LaunchFacts FactsOf(const v1::Launch& launch, const Placed& placed) {
-  LaunchFacts facts;
-  facts.oversubscribe =
-      launch.oversubscribe() ||
-      launch.map_by().find(":oversubscribe") != std::string::npos;
-  facts.placed = PlacementFactsOf(placed);
-  facts.tool = launch.has_daemons();
-  if (launch.states_on_timeout()) facts.reports |= spawn::kTimeoutStates;
-  if (launch.stacks_on_timeout()) facts.reports |= spawn::kTimeoutStacks;
-  return facts;
-}
 
 }  // namespace
 
@@ -57,7 +44,8 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
         families_.Notice(nspace, line);
       }),
       timeouts_(loop, &families_, &starter_, &states_, planner_),
-      hosted_(loop, &families_, this, planner_.warn) {}
+      commands_({loop, &planner_, &families_, &placements_, &starter_, this,
+                 &staging_}) {}
 
 void JobManager::set_sink(InputSink* sink) {
   staging_.set_sink(sink);
@@ -83,7 +71,7 @@ void JobManager::Recover(const std::vector<PersistedJob>& jobs) {
     placements_.Launched(record, /*recovered=*/true);
   }
   for (const PersistedJob& job : jobs) {
-    if (job.facts.host_output) hosted_.Recover(job);
+    if (job.facts.host_output) commands_.Recover(job);
   }
 }
 
@@ -355,7 +343,8 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   const JobRecord record = families_.RemoveJob(change.nspace);
   Family* const family = families_.FindFamily(record.family);
   const v1::JobEnd end = EndOf(change);
-  placements_.Released(record, change, !IsPlaced(record.facts.placed.id));
+  placements_.Released(record, change,
+                       !families_.HasJobOn(record.facts.placed.id));
   timeouts_.OnEnded(change.nspace);
   const bool spawned = record.facts.spawn_request.has_value();
   // One that is over before its partner has started.
@@ -374,12 +363,6 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   if (family->over()) Conclude(*family);
   if (!families_.jobs().empty()) return;
   for (auto& done : std::exchange(when_idle_, {})) done();
-}
-
-bool JobManager::IsPlaced(const PlacementId& id) const {
-  return std::ranges::any_of(families_.jobs(), [&](const auto& job) {
-    return job.second.facts.placed.id == id;
-  });
 }
 
 // What never ran is not asked for again: a successor may well try it anew.
@@ -463,143 +446,6 @@ void JobManager::KillAll(const std::string& reason,
 void JobManager::SignalJob(const std::string& nspace, int signal) {
   loop_->AssertOnThread();
   sink_->OnInput(core::SignalRequested{nspace, signal, {}});
-}
-
-std::vector<std::string> JobManager::HostJobs(
-    const std::string& host_job) const {
-  std::vector<std::string> names;
-  if (host_job.empty()) return names;  // a job that it gave no name has none
-  for (const auto& [nspace, record] : families_.jobs()) {
-    const PlacementFacts& placed = record.facts.placed;
-    if (placed.any() && placed.host_job == host_job) names.push_back(nspace);
-  }
-  return names;
-}
-
-Status JobManager::KillHostJob(const std::string& host_job,
-                               const std::string& reason, bool immediately) {
-  const std::vector<std::string> names = HostJobs(host_job);
-  if (names.empty()) return {kErrNotFound, "no such job runs"};
-  for (const std::string& nspace : names) {
-    sink_->OnInput(
-        core::KillRequested{nspace, kErrJobKilledByCmd, reason, immediately});
-  }
-  return {};
-}
-
-Status JobManager::SignalHostJob(const std::string& host_job, int signal) {
-  const std::vector<std::string> names = HostJobs(host_job);
-  if (names.empty()) return {kErrNotFound, "no such job runs"};
-  for (const std::string& nspace : names) SignalJob(nspace, signal);
-  return {};
-}
-
-Status JobManager::SetHostTimeLimit(const std::string& host_job,
-                                    uint32_t seconds, uint32_t warn_seconds) {
-  const std::vector<std::string> names = HostJobs(host_job);
-  if (names.empty()) return {kErrNotFound, "no such job runs"};
-  for (const std::string& nspace : names) {
-    sink_->OnInput(core::TimeLimitSet{nspace, seconds, warn_seconds});
-  }
-  return {};
-}
-
-Status JobManager::MayRequeue(const JobRecord& record) const {
-  const Family& family = *families_.FindFamily(record.family);
-  if (!record.parent().empty()) {
-    return {kErrNotSupported, "a process has spawned it, and awaits it"};
-  }
-  if (family.launcher == 0 && family.token.empty()) {
-    return {kErrNotSupported, "it has no launcher that could ask for it anew"};
-  }
-  const Launcher* const launcher = families_.FindLauncher(family.launcher);
-  if (launcher == nullptr) return {kErrUnreach, "its launcher is not there"};
-  if (record.phase >= core::JobPhase::kEnding || family.killed) {
-    return {kErrInvalidOperation, "it is being ended"};
-  }
-  if (!launcher->requeues) {
-    return {kErrNotSupported, "its launcher cannot ask for it anew"};
-  }
-  if (family.input_done.value_or(1) != 0) {
-    return {kErrNotSupported, "it has read from its standard input"};
-  }
-  return {};
-}
-
-Status JobManager::RequeueHostJob(const std::string& host_job,
-                                  const std::string& reason) {
-  const std::vector<std::string> names = HostJobs(host_job);
-  if (names.empty()) return {kErrNotFound, "no such job runs"};
-  JobRecord* const record = families_.FindJob(names[0]);
-  if (const Status may = MayRequeue(*record); !may.ok()) return may;
-  Family* const family = families_.FindFamily(record->family);
-  family->requeued = RequeuedOf(record->facts.placed, reason);
-  record->facts.requeued = true;
-  // A successor goes on with it.
-  if (!family->token.empty()) {
-    families_.persistence()->PersistFacts(names[0], record->facts);
-  }
-  for (const std::string& job : family->jobs()) {
-    sink_->OnInput(core::KillRequested{
-        job, kErrJobKilledByCmd,
-        "its scheduler puts it back into the queue: " + reason});
-  }
-  return {};
-}
-
-// Nothing is done to its files where it cannot be mapped.
-void JobManager::LaunchHostJob(const HostLaunch& in, Launched done) {
-  if (IsPlaced(in.id) || hosted_.Begins(in.id) ||
-      placements_.Waiting(in.id.request)) {
-    return done(Status(kErrExists, "there is a job of that request"));
-  }
-  const Placed placed{in.id, in.grant, WallClockMs(), 0, planner_.new_name()};
-  const PlannedJob plan = planner_.launch(LaunchOf(in), placed);
-  if (!plan.ok()) return done(plan.status());
-  hosted_.Begin(
-      in.id, (*plan)->nspace, in.output,
-      [this, in, placed, done = std::move(done)](const Result<uint64_t>& id) {
-        done(id.ok() ? LaunchHosted(*id, in, placed)
-                     : Result<std::string>(id.status()));
-      });
-}
-
-// While its files were opened, nodes may have been lost.
-Result<std::string> JobManager::LaunchHosted(uint64_t launcher,
-                                             const HostLaunch& in,
-                                             const Placed& placed) {
-  const v1::Launch launch = LaunchOf(in);
-  PlannedJob plan = planner_.launch(launch, placed);
-  if (!plan.ok()) {
-    hosted_.Remove(launcher);
-    return plan.status();
-  }
-  Family* const family = families_.AddFamily((*plan)->nspace);
-  LaunchFacts facts = FactsOf(launch, placed);
-  facts.host_output = in.output;
-  JobRecord& record = families_.AddJob(family, *plan, facts);
-  record.token = HostedJobs::NewToken();
-  families_.Attach(launcher, family);
-  placements_.Launched(record, /*recovered=*/false);
-  starter_.Begin(record, Preload(), /*check_only=*/false);
-  return (*plan)->nspace;
-}
-
-std::string JobManager::HostLaunched(const PlacementId& id) const {
-  for (const auto& [nspace, record] : families_.jobs()) {
-    if (record.facts.host_output && record.facts.placed.id == id) return nspace;
-  }
-  return "";
-}
-
-Status JobManager::DrainNode(const std::string& name,
-                             const std::string& reason) {
-  return planner_.drain(name,
-                        reason.empty() ? "the scheduler says so" : reason);
-}
-
-Status JobManager::ResumeNode(const std::string& name) {
-  return planner_.drain(name, "");
 }
 
 }  // namespace canopy::control

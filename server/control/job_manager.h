@@ -15,7 +15,7 @@
 #include "protos/control.pb.h"
 #include "server/control/families.h"
 #include "server/control/family_recovery.h"
-#include "server/control/hosted_jobs.h"
+#include "server/control/host_commands.h"
 #include "server/control/job_notices.h"
 #include "server/control/job_record.h"
 #include "server/control/job_starter.h"
@@ -36,9 +36,7 @@
 namespace canopy::control {
 
 // Loop thread only.
-class JobManager : public JobObserver,
-                   public LauncherListener,
-                   public JobCommandsPort {
+class JobManager : public JobObserver, public LauncherListener {
  public:
   JobManager(EventLoop* loop, JobPlanner planner);
 
@@ -67,17 +65,8 @@ class JobManager : public JobObserver,
   void KillAll(const std::string& reason, std::function<void()> done);
   void SignalJob(const std::string& nspace, int signal);
 
-  Status KillHostJob(const std::string& host_job, const std::string& reason,
-                     bool immediately) override;
-  Status SignalHostJob(const std::string& host_job, int signal) override;
-  Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,
-                          uint32_t warn_seconds) override;
-  Status RequeueHostJob(const std::string& host_job,
-                        const std::string& reason) override;
-  void LaunchHostJob(const HostLaunch& launch, Launched done) override;
-  std::string HostLaunched(const PlacementId& id) const override;
-  Status DrainNode(const std::string& name, const std::string& reason) override;
-  Status ResumeNode(const std::string& name) override;
+  // What a scheduler does to the jobs that it has placed, and to nodes.
+  JobCommandsPort& commands() { return commands_; }
 
   // Asks every agent for its state; `done` gets the answers by node.
   void CollectState(const std::string& what, const std::string& nspace,
@@ -110,12 +99,6 @@ class JobManager : public JobObserver,
                     const std::shared_ptr<const JobSpec>& plan);
   void OnRequestOfQueued(uint64_t id, Launcher* launcher,
                          v1::RunRequest request);
-  Result<std::string> LaunchHosted(uint64_t launcher, const HostLaunch& launch,
-                                   const Placed& placed);
-  std::vector<std::string> HostJobs(const std::string& host_job) const;
-  Status MayRequeue(const JobRecord& record) const;
-  // Some job is on what was granted to this request.
-  bool IsPlaced(const PlacementId& id) const;
   // The job ends without having been launched.
   void OnNotLaunched(const std::string& nspace, const Status& status);
   void DropEnded(Launcher* launcher);
@@ -142,7 +125,7 @@ class JobManager : public JobObserver,
   JobNotices notices_;
   StateCollector states_;
   TimeoutReports timeouts_;
-  HostedJobs hosted_;
+  HostCommands commands_;
   std::vector<std::function<void()>> when_idle_;
 };
 

@@ -45,9 +45,9 @@ class PlacementTest : public JobManagerTest {
   }
   Result<std::string> LaunchHostJob(const HostLaunch& launch) {
     std::optional<Result<std::string>> launched;
-    manager_->LaunchHostJob(launch, [&](const Result<std::string>& nspace) {
-      launched.emplace(nspace);
-    });
+    manager_->commands().LaunchHostJob(
+        launch,
+        [&](const Result<std::string>& nspace) { launched.emplace(nspace); });
     for (int i = 0; i < 2000 && !launched; ++i) loop_.RunOnce(10);
     if (launched) return *launched;
     return Status(kError, "it does not end");
@@ -255,18 +255,20 @@ TEST_F(PlacementTest, WhatTwoJobsShareIsReleasedWithTheLast) {
 TEST_F(PlacementTest, TheHostsOwnNameOfAJobEndsAndSignalsIt) {
   Ask();
   placement_.Grant();
-  EXPECT_EQ(manager_->KillHostJob("other", "why", false).code(), kErrNotFound);
-  EXPECT_TRUE(manager_->SignalHostJob("host job", SIGUSR1).ok());
+  EXPECT_EQ(manager_->commands().KillHostJob("other", "why", false).code(),
+            kErrNotFound);
+  EXPECT_TRUE(manager_->commands().SignalHostJob("host job", SIGUSR1).ok());
   EXPECT_EQ(sink_.Take<core::SignalRequested>().at(0).nspace, "first");
-  EXPECT_TRUE(manager_->KillHostJob("host job", "why", true).ok());
+  EXPECT_TRUE(manager_->commands().KillHostJob("host job", "why", true).ok());
   EXPECT_EQ(Killed(), std::set<std::string>{"first"});
 }
 
 TEST_F(PlacementTest, TheHostChangesItsTimeLimit) {
   Ask();
   placement_.Grant();
-  EXPECT_EQ(manager_->SetHostTimeLimit("other", 60, 5).code(), kErrNotFound);
-  EXPECT_TRUE(manager_->SetHostTimeLimit("host job", 60, 5).ok());
+  EXPECT_EQ(manager_->commands().SetHostTimeLimit("other", 60, 5).code(),
+            kErrNotFound);
+  EXPECT_TRUE(manager_->commands().SetHostTimeLimit("host job", 60, 5).ok());
   const core::TimeLimitSet set = sink_.Take<core::TimeLimitSet>().at(0);
   EXPECT_EQ(set.nspace, "first");
   EXPECT_EQ(set.seconds, 60u);
@@ -282,7 +284,7 @@ class RequeueTest : public PlacementTest {
     sink_.inputs.clear();
   }
   Status Requeue() {
-    return manager_->RequeueHostJob("host job", "for others");
+    return manager_->commands().RequeueHostJob("host job", "for others");
   }
   void EndFirst() {
     Change("first", JobPhase::kEnding, 2, kErrJobKilledByCmd, 143);
@@ -485,23 +487,23 @@ TEST_F(PlacementTest, AHostsJobIsThereWhenItsFilesAre) {
   const auto note = [&](const Result<std::string>& nspace) {
     done.push_back(nspace);
   };
-  manager_->LaunchHostJob(launch, note);
+  manager_->commands().LaunchHostJob(launch, note);
   EXPECT_TRUE(done.empty());
   EXPECT_TRUE(manager_->jobs().empty());
-  EXPECT_EQ(manager_->HostLaunched(launch.id), "");
-  manager_->LaunchHostJob(launch, note);
+  EXPECT_EQ(manager_->commands().HostLaunched(launch.id), "");
+  manager_->commands().LaunchHostJob(launch, note);
   ASSERT_EQ(done.size(), 1u);
   EXPECT_EQ(done[0].code(), kErrExists);
   for (int i = 0; i < 2000 && done.size() < 2; ++i) loop_.RunOnce(10);
   ASSERT_TRUE(done.at(1).ok());
-  EXPECT_EQ(manager_->HostLaunched(launch.id), *done[1]);
+  EXPECT_EQ(manager_->commands().HostLaunched(launch.id), *done[1]);
 }
 
 TEST_F(PlacementTest, AHostsJobIsMappedAgainWhenItsFilesAreThere) {
   std::optional<Result<std::string>> done;
-  manager_->LaunchHostJob(OfTheHost(), [&](const Result<std::string>& nspace) {
-    done.emplace(nspace);
-  });
+  manager_->commands().LaunchHostJob(
+      OfTheHost(),
+      [&](const Result<std::string>& nspace) { done.emplace(nspace); });
   launch_refusal_ = Status(kErrJobAllocFailed, "a node was lost");
   for (int i = 0; i < 2000 && !done; ++i) loop_.RunOnce(10);
   ASSERT_TRUE(done.has_value());

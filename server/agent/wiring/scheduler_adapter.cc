@@ -69,7 +69,7 @@ SchedulerAdapter::~SchedulerAdapter() { link_.Stop(); }
 scheduler::Reports::Options SchedulerAdapter::ReportsOptions() {
   scheduler::Reports::Options options;
   options.link = &link_;
-  options.commands = parts_.job_manager;
+  options.commands = &parts_.job_manager->commands();
   options.incarnation = parts_.started;
   options.store = parts_.reports;
   options.settle_ms = parts_.config->restart_grace_ms() + kSettleMs;

@@ -1,0 +1,158 @@
+#include "server/control/host_commands.h"
+
+#include <memory>
+#include <utility>
+
+#include "server/control/launch_facts.h"
+#include "server/control/launcher_events.h"
+#include "server/control/placement_request.h"
+#include "server/core/step/control_inputs.h"
+
+namespace canopy::control {
+
+HostCommands::HostCommands(const Parts& parts)
+    : p_(parts),
+      hosted_(parts.loop, parts.families, parts.launchers,
+              parts.planner->warn) {}
+
+std::vector<std::string> HostCommands::HostJobs(
+    const std::string& host_job) const {
+  std::vector<std::string> names;
+  if (host_job.empty()) return names;  // a job that it gave no name has none
+  for (const auto& [nspace, record] : p_.families->jobs()) {
+    const PlacementFacts& placed = record.facts.placed;
+    if (placed.any() && placed.host_job == host_job) names.push_back(nspace);
+  }
+  return names;
+}
+
+Status HostCommands::KillHostJob(const std::string& host_job,
+                                 const std::string& reason, bool immediately) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  for (const std::string& nspace : names) {
+    p_.sink->OnInput(
+        core::KillRequested{nspace, kErrJobKilledByCmd, reason, immediately});
+  }
+  return {};
+}
+
+Status HostCommands::SignalHostJob(const std::string& host_job, int signal) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  for (const std::string& nspace : names) {
+    p_.sink->OnInput(core::SignalRequested{nspace, signal, {}});
+  }
+  return {};
+}
+
+Status HostCommands::SetHostTimeLimit(const std::string& host_job,
+                                      uint32_t seconds, uint32_t warn_seconds) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  for (const std::string& nspace : names) {
+    p_.sink->OnInput(core::TimeLimitSet{nspace, seconds, warn_seconds});
+  }
+  return {};
+}
+
+Status HostCommands::MayRequeue(const JobRecord& record) const {
+  const Family& family = *p_.families->FindFamily(record.family);
+  if (!record.parent().empty()) {
+    return {kErrNotSupported, "a process has spawned it, and awaits it"};
+  }
+  if (family.launcher == 0 && family.token.empty()) {
+    return {kErrNotSupported, "it has no launcher that could ask for it anew"};
+  }
+  const Launcher* const launcher = p_.families->FindLauncher(family.launcher);
+  if (launcher == nullptr) return {kErrUnreach, "its launcher is not there"};
+  if (record.phase >= core::JobPhase::kEnding || family.killed) {
+    return {kErrInvalidOperation, "it is being ended"};
+  }
+  if (!launcher->requeues) {
+    return {kErrNotSupported, "its launcher cannot ask for it anew"};
+  }
+  if (family.input_done.value_or(1) != 0) {
+    return {kErrNotSupported, "it has read from its standard input"};
+  }
+  return {};
+}
+
+Status HostCommands::RequeueHostJob(const std::string& host_job,
+                                    const std::string& reason) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  JobRecord* const record = p_.families->FindJob(names[0]);
+  if (const Status may = MayRequeue(*record); !may.ok()) return may;
+  Family* const family = p_.families->FindFamily(record->family);
+  family->requeued = RequeuedOf(record->facts.placed, reason);
+  record->facts.requeued = true;
+  // A successor goes on with it.
+  if (!family->token.empty()) {
+    p_.families->persistence()->PersistFacts(names[0], record->facts);
+  }
+  for (const std::string& job : family->jobs()) {
+    p_.sink->OnInput(core::KillRequested{
+        job, kErrJobKilledByCmd,
+        "its scheduler puts it back into the queue: " + reason});
+  }
+  return {};
+}
+
+// Nothing is done to its files where it cannot be mapped.
+void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
+  if (p_.families->HasJobOn(in.id) || hosted_.Begins(in.id) ||
+      p_.placements->Waiting(in.id.request)) {
+    return done(Status(kErrExists, "there is a job of that request"));
+  }
+  const Placed placed{in.id, in.grant, WallClockMs(), 0,
+                      p_.planner->new_name()};
+  const PlannedJob plan = p_.planner->launch(LaunchOf(in), placed);
+  if (!plan.ok()) return done(plan.status());
+  hosted_.Begin(
+      in.id, (*plan)->nspace, in.output,
+      [this, in, placed, done = std::move(done)](const Result<uint64_t>& id) {
+        done(id.ok() ? LaunchHosted(*id, in, placed)
+                     : Result<std::string>(id.status()));
+      });
+}
+
+// While its files were opened, nodes may have been lost.
+Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
+                                               const HostLaunch& in,
+                                               const Placed& placed) {
+  const v1::Launch launch = LaunchOf(in);
+  PlannedJob plan = p_.planner->launch(launch, placed);
+  if (!plan.ok()) {
+    hosted_.Remove(launcher);
+    return plan.status();
+  }
+  Family* const family = p_.families->AddFamily((*plan)->nspace);
+  LaunchFacts facts = FactsOf(launch, placed);
+  facts.host_output = in.output;
+  JobRecord& record = p_.families->AddJob(family, *plan, facts);
+  record.token = HostedJobs::NewToken();
+  p_.families->Attach(launcher, family);
+  p_.placements->Launched(record, /*recovered=*/false);
+  p_.starter->Begin(record, Preload(), /*check_only=*/false);
+  return (*plan)->nspace;
+}
+
+std::string HostCommands::HostLaunched(const PlacementId& id) const {
+  for (const auto& [nspace, record] : p_.families->jobs()) {
+    if (record.facts.host_output && record.facts.placed.id == id) return nspace;
+  }
+  return "";
+}
+
+Status HostCommands::DrainNode(const std::string& name,
+                               const std::string& reason) {
+  return p_.planner->drain(name,
+                           reason.empty() ? "the scheduler says so" : reason);
+}
+
+Status HostCommands::ResumeNode(const std::string& name) {
+  return p_.planner->drain(name, "");
+}
+
+}  // namespace canopy::control

@@ -1,0 +1,65 @@
+// What a scheduler does to the jobs that it has placed, and to nodes, at the
+// root.
+#ifndef CANOPY_SERVER_CONTROL_HOST_COMMANDS_H_
+#define CANOPY_SERVER_CONTROL_HOST_COMMANDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "server/control/families.h"
+#include "server/control/hosted_jobs.h"
+#include "server/control/job_record.h"
+#include "server/control/job_starter.h"
+#include "server/control/launcher_stream.h"
+#include "server/control/placements.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/job_commands_port.h"
+
+namespace canopy::control {
+
+// Loop thread only.
+class HostCommands : public JobCommandsPort {
+ public:
+  // All outlive it. `launchers`: of the jobs that have none but a file.
+  struct Parts {
+    EventLoop* loop = nullptr;
+    const JobPlanner* planner = nullptr;
+    Families* families = nullptr;
+    Placements* placements = nullptr;
+    JobStarter* starter = nullptr;
+    LauncherListener* launchers = nullptr;
+    InputSink* sink = nullptr;
+  };
+  explicit HostCommands(const Parts& parts);
+
+  // One of the predecessor's that was launched without a launcher.
+  void Recover(const PersistedJob& job) { hosted_.Recover(job); }
+
+  Status KillHostJob(const std::string& host_job, const std::string& reason,
+                     bool immediately) override;
+  Status SignalHostJob(const std::string& host_job, int signal) override;
+  Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,
+                          uint32_t warn_seconds) override;
+  Status RequeueHostJob(const std::string& host_job,
+                        const std::string& reason) override;
+  void LaunchHostJob(const HostLaunch& launch, Launched done) override;
+  std::string HostLaunched(const PlacementId& id) const override;
+  Status DrainNode(const std::string& name, const std::string& reason) override;
+  Status ResumeNode(const std::string& name) override;
+
+ private:
+  Result<std::string> LaunchHosted(uint64_t launcher, const HostLaunch& launch,
+                                   const Placed& placed);
+  std::vector<std::string> HostJobs(const std::string& host_job) const;
+  Status MayRequeue(const JobRecord& record) const;
+
+  const Parts p_;
+  HostedJobs hosted_;
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_HOST_COMMANDS_H_

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 
 #include "tests/sim/seeds_testing.h"
 
@@ -27,6 +28,16 @@ TEST(ToolSoak, Seeds) {
   EXPECT_GT(all.dropped, 100 * kSeeds);
   EXPECT_GT(all.pushes, kSeeds);
   EXPECT_GT(all.releases, kSeeds / 4);
+}
+
+// Reads that come again when all is read.
+TEST(ToolSoak, SeedsThatHaveFoundFaults) {
+  for (const uint64_t seed : {5736u, 12637u, 16900u, 17710u, 17927u}) {
+    const ToolSoakResult result = RunSeed(seed);
+    for (const std::string& error : result.errors) {
+      ADD_FAILURE() << "seed " << seed << ": " << error;
+    }
+  }
 }
 
 TEST(ToolSoak, ASeedIsItsOwnScript) { ExpectItsOwnScript(6, RunSeed); }

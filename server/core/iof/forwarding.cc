@@ -259,10 +259,7 @@ int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
     return kSuccess;
   }
   entry->asker = asker;
-  if (entry->puller.HasNews()) {
-    AnswerNews(entry, actions);
-    DropDone(request.nspace);
-  }
+  if (entry->puller.HasNews()) AnswerNews(entry, actions);
   return kSuccess;
 }
 
@@ -444,12 +441,11 @@ void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
   DropDone(nspace);
 }
 
-// A source goes with its job and the last puller.
+// A source goes with its job and the last puller. One that has read all stays
+// until it ends: its last answer may be lost, or its last read come again.
 void Forwarding::DropDone(const std::string& nspace) {
   const auto it = sources_.find(nspace);
   if (it == sources_.end() || !it->second.over) return;
-  std::erase_if(it->second.pullers,
-                [](const auto& entry) { return entry.second.puller.IsDone(); });
   if (it->second.pullers.empty()) sources_.erase(it);
 }
 

@@ -305,6 +305,43 @@ TEST_F(ForwardingTest, WhatIsLeftOfAJobIsReadAfterItsEnd) {
   EXPECT_TRUE(RunOf(Read(Want(run.cursor))).complete);
 }
 
+// Another one keeps what is left of the job. What the last answer had told as
+// dropped is told again, and no more.
+TEST_F(ForwardingTest, AReadOfTheEndThatComesAgainHasTheSameAnswer) {
+  OutputRead part = Want();
+  part.channels = kErrorChannel;
+  part.cursor = CursorOf(Ask(part, 1).at(0));
+  EXPECT_TRUE(Ask(part, 2).empty());
+  OutputRead other = Want();
+  other.handle = 2;
+  RunOf(Read(other));
+  Actions actions;
+  Output("text", 0, &actions);
+  jobs_.Remove("job");
+  forwarding_.OnJobRemoved(now_, "job", &actions);
+  ASSERT_EQ(Replies(actions).size(), 1u);
+  const auto again = Ask(part, 2);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].results.view(), Replies(actions)[0].results.view());
+  OutputRun run;
+  ASSERT_TRUE(DecodeOutputRun(again[0].results, &run));
+  EXPECT_TRUE(run.complete);
+  EXPECT_EQ(run.dropped, 0u);
+}
+
+// Its end, or a time.
+TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
+  OutputRead read = Want(RunOf(Read(Want())).cursor);
+  jobs_.Remove("job");
+  Actions actions;
+  forwarding_.OnJobRemoved(now_, "job", &actions);
+  EXPECT_TRUE(RunOf(Read(read)).complete);
+  EXPECT_NE(forwarding_.NextDeadline(), kNever);
+  read.ends = true;
+  RunOf(Read(read));
+  EXPECT_EQ(forwarding_.size(), 0u);
+}
+
 TEST_F(ForwardingTest, NobodyWaitsForeverForAReaderThatDoesNotCome) {
   RunOf(Read(Want()));
   Actions actions;

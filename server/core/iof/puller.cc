@@ -209,7 +209,7 @@ void Puller::DropFront(uint64_t most) {
 
 bool Puller::HasNews() const {
   return !sent_.empty() || !queue_.empty() || dropped_ != told_dropped_ ||
-         (complete_ && !told_complete_);
+         complete_;
 }
 
 OutputRun Puller::Welcome() {
@@ -243,7 +243,7 @@ OutputRun Puller::Next() {
     run.pieces.push_back({output.rank, output.channel, output.data});
   }
   // Alone, so that nothing has to be acknowledged any more.
-  run.complete = told_complete_ = complete_ && queue_.empty() && sent_.empty();
+  run.complete = complete_ && queue_.empty() && sent_.empty();
   Tell(&run);
   return run;
 }

@@ -66,15 +66,11 @@ class Puller {
 
   // The answer to its first read: without output.
   OutputRun Welcome();
-  // There is something to tell.
+  // There is something to tell: also, once more, that nothing follows.
   bool HasNews() const;
   // The answer to the read that was acknowledged last: the same once more,
   // where that was lost.
   OutputRun Next();
-  // All was read, and nothing follows.
-  bool IsDone() const {
-    return complete_ && told_complete_ && queue_.empty() && sent_.empty();
-  }
 
   uint64_t dropped() const { return dropped_; }
   size_t cached() const { return queued_; }
@@ -119,7 +115,6 @@ class Puller {
   uint64_t dropped_ = 0;
   uint64_t told_dropped_ = 0;  // what lies before the cursor
   bool complete_ = false;
-  bool told_complete_ = false;
 };
 
 }  // namespace canopy::core

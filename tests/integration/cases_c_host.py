@@ -143,8 +143,9 @@ def odd(place, mode, kind, ranks=2):
         shutil.rmtree(temporary)
 
 
-def users(place):
-    """Jobs of two users, beside each other, from where both can read, and tools of each."""
+def users(place, kind):
+    """Jobs of two users beside each other, from where both can read, and tools of
+    each."""
     check(os.geteuid() == 0, "this needs root")
     host = place.program("odd_host", "ours", f"-Wl,-rpath,{place.lib}", "-ldl")
     shared = tempfile.mkdtemp(dir="/tmp")
@@ -152,9 +153,10 @@ def users(place):
     try:
         os.chmod(shared, 0o755)
         shutil.copy(os.path.join(place.lib, "libpmix.so.2"), shared)
-        ranks = shutil.copy(place.program("odd_ranks", "ours"), shared)
+        ranks = shutil.copy(place.program("odd_ranks", kind), shared)
+        env = {"LD_LIBRARY_PATH": shared} if kind == "ours" else {}
         out = place.bench.run("has-users", 2, ranks, program=host,
-                              env={"LD_LIBRARY_PATH": shared}).expect().out
+                              env=env).expect().out
         check(out.count("has-users ok") == 4, out)
     finally:
         shutil.rmtree(shared)
@@ -181,7 +183,7 @@ def run(bench):
              "C host: a rank of one node ends in a fence, ranks with our library",
              "C host: a rank of one node ends in a fence, ranks with OpenPMIx",
              "C host: nothing in the environment is a launcher's",
-             "C host: jobs of two users",
+             *(f"C host: jobs of two users, {kind}" for kind in ("ours", "openpmix")),
              *(f"C host: it {mode.replace('-', ' ')}, {kind}"
                for mode, kinds in ODD.items() for kind in kinds))
     if not bench.wanted(*names):
@@ -194,7 +196,8 @@ def run(bench):
               lambda: dies(place), lambda: twice(place),
               lambda: slots(place, "ours"), lambda: slots(place, "openpmix"),
               lambda: half(place, "ours"), lambda: half(place, "openpmix"),
-              lambda: stranger(place), lambda: users(place),
+              lambda: stranger(place),
+              *(lambda kind=kind: users(place, kind) for kind in ("ours", "openpmix")),
               *(lambda mode=mode, kind=kind: odd(place, mode, kind)
                 for mode, kinds in ODD.items() for kind in kinds))
     for name, body in zip(names, bodies, strict=True):

@@ -348,7 +348,8 @@ static void start(const char *name, int rank, uid_t user, char **argv) {
 static int wait_for_all(void) {
   int code = 0, status;
   while (wait(&status) > 0) {
-    const int one = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    const int one =
+        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (code == 0) code = one;
   }
   return code;

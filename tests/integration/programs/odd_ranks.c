@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <pmix.h>
 #include <pmix_tool.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,10 +192,46 @@ static void refused(void) {
   if (wanted) CHECK_OK(PMIx_Finalize(NULL, 0));
 }
 
+static void fails(pmix_status_t status, void *ended) {
+  if (status == PMIX_SUCCESS) fail(__LINE__, "PMIx_Fence_nb", status);
+  atomic_store((atomic_bool *)ended, true);
+}
+
+/* When the first one spawns, the others' fence is with the server: a library of
+ * OpenPMIx never ends a request that it has not sent when the server dies. */
+static void spawn_for_all(void) {
+  pmix_proc_t proc = self;
+  pmix_value_t *value = NULL;
+  proc.rank = PMIX_RANK_WILDCARD;
+  CHECK_OK(PMIx_Get(&proc, PMIX_JOB_SIZE, NULL, 0, &value));
+  const uint32_t ranks = value->data.uint32;
+  PMIX_VALUE_RELEASE(value);
+  for (proc.rank = 1; proc.rank < ranks; ++proc.rank) {
+    CHECK_OK(PMIx_Get(&proc, "waits", NULL, 0, &value));
+    PMIX_VALUE_RELEASE(value);
+  }
+  CHECK_FAILS(spawn(NULL, 0));
+}
+
+static void wait_in_fence(void) {
+  static atomic_bool ended;
+  CHECK_OK(PMIx_Fence_nb(NULL, 0, NULL, 0, fails, &ended));
+  pmix_value_t value;
+  const bool yes = true;
+  PMIX_VALUE_LOAD(&value, &yes, PMIX_BOOL);
+  CHECK_OK(PMIx_Put(PMIX_GLOBAL, "waits", &value));
+  CHECK_OK(PMIx_Commit());
+  while (!ended) usleep(1000);
+}
+
 static void dying(void) {
   if (is("dies-in-a-spawn")) {
     CHECK_OK(fence());
-    CHECK_FAILS(spawn(NULL, 0));
+    if (self.rank == 0) {
+      spawn_for_all();
+    } else {
+      wait_in_fence();
+    }
   }
   CHECK_FAILS(PMIx_Fence(NULL, 0, NULL, 0));
   /* Whether there is anybody to say goodbye to is no matter. */

@@ -6,9 +6,9 @@ namespace canopy::core {
 namespace {
 
 // By type. None is the beginning of another.
-constexpr std::string_view kNames[] = {"controller",   "collective ", "commit ",
-                                       "publication ", "lookup ",     "killed ",
-                                       "event ",       "hostcall ",   "held "};
+constexpr std::string_view kNames[] = {
+    "controller", "collective ", "commit ",   "publication ", "lookup ",
+    "killed ",    "event ",      "hostcall ", "held ",        "inputrun"};
 
 }  // namespace
 

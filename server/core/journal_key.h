@@ -27,6 +27,7 @@ enum class JournalRecordType : uint8_t {
   kEvent,        // what a rank has notified of
   kHostCall,     // which signals of job control ranks have had
   kHeld,         // which ranks debuggers hold
+  kInputRun,     // where the input of a run begins here
 };
 
 // A key that ends after its type: what identifies the record is appended.

@@ -16,6 +16,7 @@ TEST(JournalKeyTest, TheStoredNamesStay) {
   EXPECT_EQ(BeginKey(JournalRecordType::kLookup).str(), "lookup ");
   EXPECT_EQ(BeginKey(JournalRecordType::kHostCall).str(), "hostcall ");
   EXPECT_EQ(BeginKey(JournalRecordType::kHeld).str(), "held ");
+  EXPECT_EQ(BeginKey(JournalRecordType::kInputRun).str(), "inputrun");
 }
 
 TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
@@ -23,7 +24,7 @@ TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
        {JournalRecordType::kController, JournalRecordType::kCollective,
         JournalRecordType::kCommit, JournalRecordType::kPublication,
         JournalRecordType::kLookup, JournalRecordType::kHostCall,
-        JournalRecordType::kHeld}) {
+        JournalRecordType::kHeld, JournalRecordType::kInputRun}) {
     WireWriter writer = BeginKey(type);
     writer.Uint(7);
     const std::string key = writer.Take();

@@ -34,6 +34,8 @@ class ShimInput {
 
   // Bytes of the job's input that the processes have. None: unknown.
   std::optional<uint64_t> position() const;
+  // And that were taken for them.
+  uint64_t given() const { return taken_.value_or(0); }
 
  private:
   bool Take(core::FeedInput* input);

@@ -119,5 +119,15 @@ TEST(ShimInputTest, GivesNothingAfterClear) {
   EXPECT_FALSE(input.Next());
 }
 
+TEST(ShimInputTest, TellsWhatWasTakenForTheProcesses) {
+  ShimInput input;
+  input.Recover(7, 5);
+  EXPECT_EQ(input.given(), 7u);
+  input.Feed(Piece("abc", 10));
+  EXPECT_EQ(input.given(), 10u);
+  input.RecoverUnknown();
+  EXPECT_EQ(input.given(), 0u);
+}
+
 }  // namespace
 }  // namespace canopy::process

@@ -170,7 +170,7 @@ void ShimJob::ResumeReports() {
   const std::optional<uint64_t> fed = input_.position();
   if (!fed || job_.job->stdin_target == StdinTarget::kNone) return;
   context_->sink->OnInput(
-      core::LocalInputDone{nspace(), 0, *fed, /*resend=*/true});
+      core::LocalInputDone{nspace(), 0, *fed, /*resend=*/true, input_.given()});
 }
 
 void ShimJob::Signal(const core::SignalLocal& signal) {

@@ -144,8 +144,9 @@ void StandardInput::PassOn(NodeId node, const FeedInput& a, uint64_t bytes) {
 
 void StandardInput::ReportAgain(NodeId node, const std::string& nspace) {
   if (jobs_.Find(nspace).stdin_target == StdinTarget::kNone) return;
-  inputs_.Post(node, LocalInputDone{nspace, 0, sinks_[node][nspace].read,
-                                    /*resend=*/true});
+  const Sink& sink = sinks_[node][nspace];
+  inputs_.Post(
+      node, LocalInputDone{nspace, 0, sink.read, /*resend=*/true, sink.taken});
 }
 
 // ----------------------------------------------------------------- faults ---

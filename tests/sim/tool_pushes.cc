@@ -57,8 +57,7 @@ bool ToolSoak::OnPushAnswer(PlayedTool& tool, RequestId request) {
 }
 
 void ToolSoak::CheckInput(ToolTarget& job, Rank rank, bool ended) {
-  // What is under way when an agent is restarted may be lost.
-  if (job.harmed || (restarts_ && any_fault_)) return;
+  if (job.harmed) return;
   for (const std::string& error : job.pushed.Check(rank, ended)) {
     Error(job.spec.nspace + ": " + error);
   }

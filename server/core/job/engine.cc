@@ -153,9 +153,8 @@ void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
   if (job == nullptr || !job->part.has_local()) return;
   job->part.OnInputTaken(step, in);
   if (!job->head) return;
-  job->head->streams().OnInputTaken(
-      step, job->part.local_node(),
-      InputCredit{in.nspace, in.bytes, in.total, in.resend});
+  job->head->streams().OnInputTaken(step, job->part.local_node(),
+                                    job->part.CreditOf(in));
 }
 
 // --------------------------------------------------------------- control ---

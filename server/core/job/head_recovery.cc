@@ -29,7 +29,7 @@ void JobHead::Persist(const JobStep& step, bool started) {
 }
 
 void JobHead::Recover(const JobStep& step, const HeadRecord& record) {
-  streams_.AwaitLauncher();
+  streams_.AwaitLauncher(step.now);
   ending_ = record.ending;
   kill_requests_ = record.kill_requests;
   since_ = record.since;

@@ -129,6 +129,8 @@ class JobPart {
   void OnOutputCredit(const JobStep& step, const OutputCredit& m) const;
   void OnInput(const JobStep& step, const InputData& m);
   void OnInputTaken(const JobStep& step, const LocalInputDone& in);
+  // The same as the agent that controls the job counts it.
+  InputCredit CreditOf(const LocalInputDone& in) const;
 
   // ------------------------------------------------------------ recovery ---
 

@@ -32,17 +32,30 @@ void JobPart::OnInput(const JobStep& step, const InputData& m) {
   if (!has_local()) return;
   std::vector<Rank> ranks = LocalOf(m.ranks);
   if (ranks.empty()) return;
-  const InputOrder::Verdict verdict = input_.OnPiece(m.data.size(), m.end);
+  const InputOrder::Verdict verdict =
+      input_.OnPiece(m.data.size(), m.end, m.run);
+  if (verdict.begins && persists_) {
+    step.out.push_back(InputRunRecord(nspace(), input_.run()));
+  }
   if (verdict.requests) RequestInput(step);
   if (!verdict.passes) return;
-  step.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data, m.end});
+  const bool is_known = m.end != 0 || m.run != 0;
+  step.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data,
+                               is_known ? input_.FromRun(m.end) : 0});
 }
 
 void JobPart::OnInputTaken(const JobStep& step, const LocalInputDone& in) {
-  if (in.total > 0 || in.resend) input_.OnTaken(in.total);
+  if (in.total > 0 || in.resend) input_.OnTaken(in.total, in.given);
   if (place_.controls() || !step.tree.alive(place_.controller())) return;
-  step.Send(place_.controller(),
-            InputCredit{in.nspace, in.bytes, in.total, in.resend});
+  step.Send(place_.controller(), CreditOf(in));
+}
+
+// Of a later run, bytes alone may be of the one before.
+InputCredit JobPart::CreditOf(const LocalInputDone& in) const {
+  const uint64_t run = input_.run().id;
+  const bool counts = run == 0 || in.total == 0;
+  return {in.nspace, counts ? in.bytes : 0, input_.InRun(in.total), in.resend,
+          run};
 }
 
 bool JobPart::TakesInput() const {
@@ -59,7 +72,7 @@ void JobPart::RequestInput(const JobStep& step) const {
       state_ == JobPartState::kPreparing || !step.tree.alive(controller)) {
     return;
   }
-  step.Send(controller, InputCredit{nspace(), 0, *input_.taken(), true});
+  step.Send(controller, CreditOf({nspace(), 0, *input_.taken(), true}));
 }
 
 void JobPart::PersistController(const JobStep& step) const {
@@ -88,6 +101,7 @@ void JobPart::RecoverLocal(const JobStep& step, const JobRecovered& in) {
   }
   // Unknown until the shim reports it.
   input_.Forget();
+  input_.Recover(RecoverInputRun(in.records));
   if (in.started) {
     state_ = JobPartState::kStarting;
     start_.Answer(self_, {local_left_, {}});

@@ -222,6 +222,36 @@ TEST_F(PartTest, InputForAllGoesDown) {
   EXPECT_TRUE(out_.empty());
 }
 
+// Of a successor of the agent that controls the job, which counts its own.
+TEST_F(PartTest, InputOfARunFollowsWhatWasGiven) {
+  spec_->stdin_target = StdinTarget::kAll;
+  part_->OnInput(Step(), {"job", {}, Bytes("in"), 2});
+  out_.clear();
+  part_->OnInput(Step(), {"job", {}, Bytes("put"), 3, 7});
+  ASSERT_EQ(Count<FeedInput>(), 1u);
+  EXPECT_EQ(All<FeedInput>(out_)[0].end, 5u);
+  ASSERT_EQ(Count<PersistRecord>(), 1u);
+  const PersistRecord record = All<PersistRecord>(out_)[0];
+  part_->OnInputTaken(Step(), {"job", 4, 4});
+  const auto credit = Sent<InputCredit>(out_);
+  ASSERT_EQ(credit.size(), 1u);
+  EXPECT_EQ(credit[0].second.bytes, 0u);
+  EXPECT_EQ(credit[0].second.total, 2u);
+  EXPECT_EQ(credit[0].second.run, 7u);
+  // Its own successor knows where it began.
+  Make({});
+  JobRecovered in;
+  in.job = spec_;
+  in.started = true;
+  in.records.push_back({record.key, record.value});
+  part_->RecoverLocal(Step(), in);
+  out_.clear();
+  part_->OnInputTaken(Step(), {"job", 0, 4, true, 5});
+  EXPECT_EQ(Sent<InputCredit>(out_)[0].second.total, 2u);
+  part_->OnInput(Step(), {"job", {}, Bytes("s"), 4, 7});
+  EXPECT_EQ(All<FeedInput>(out_)[0].end, 6u);
+}
+
 TEST_F(PartTest, ASuccessorTakesWhatTheShimHas) {
   JobRecovered in;
   in.job = spec_;

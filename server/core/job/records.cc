@@ -129,6 +129,28 @@ std::set<Rank> RecoverKilled(const std::vector<PersistedRecord>& records) {
   return killed;
 }
 
+PersistRecord InputRunRecord(const std::string& nspace,
+                             const InputOrder::Run& run) {
+  WireWriter value;
+  value.Uint(run.id);
+  value.Uint(run.begin);
+  return {nspace, BeginKey(JournalRecordType::kInputRun).Take(),
+          Bytes(value.Take())};
+}
+
+InputOrder::Run RecoverInputRun(const std::vector<PersistedRecord>& records) {
+  InputOrder::Run last;
+  for (const PersistedRecord& record : records) {
+    const auto key = ParseKey(record.key);
+    if (!key || key->type != JournalRecordType::kInputRun) continue;
+    WireReader in(record.value.view());
+    const uint64_t id = in.Uint();
+    const uint64_t begin = in.Uint();
+    if (in.done() && id > last.id) last = {id, begin};
+  }
+  return last;
+}
+
 RecoveredRole ReadRole(TimeNs now, const JobRecovered& in, NodeId self,
                        NodeId root, uint32_t num_nodes) {
   RecoveredRole role{RecoveredController(in.records), RecordOf(now, in)};

@@ -13,6 +13,7 @@
 #include "common/ids.h"
 #include "server/core/job/progress.h"
 #include "server/core/job/step.h"
+#include "server/core/job/stream_flow.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/persisted_state.h"
 
@@ -62,6 +63,11 @@ PersistRecord ControllerRecord(const std::string& nspace, NodeId controller);
 PersistRecord KilledRecord(const std::string& nspace,
                            const std::set<Rank>& killed);
 std::set<Rank> RecoverKilled(const std::vector<PersistedRecord>& records);
+
+// The record of where the input of a run begins at the ranks of a node.
+PersistRecord InputRunRecord(const std::string& nspace,
+                             const InputOrder::Run& run);
+InputOrder::Run RecoverInputRun(const std::vector<PersistedRecord>& records);
 
 // Who this agent is to a job that it recovers.
 struct RecoveredRole {

@@ -127,5 +127,18 @@ TEST_F(RoleTest, AHeadWithoutARecordHadNotBegun) {
   EXPECT_FALSE(Read().head->started);
 }
 
+TEST(InputRunRecordTest, TheLastRunComesBack) {
+  EXPECT_EQ(RecoverInputRun({}).id, 0u);
+  std::vector<PersistedRecord> records = {{"killed ", Bytes("x")}};
+  for (const uint64_t run : {7u, 9u}) {
+    const PersistRecord record = InputRunRecord("job", {run, run * 100});
+    records.push_back({record.key, record.value});
+  }
+  records.push_back({records.back().key, Bytes("x")});
+  const InputOrder::Run last = RecoverInputRun(records);
+  EXPECT_EQ(last.id, 9u);
+  EXPECT_EQ(last.begin, 900u);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -92,9 +92,9 @@ uint64_t InputFlow::Advance(const std::vector<uint32_t>& takers) {
 
 // ------------------------------------------------------------------ order ---
 
-void InputOrder::OnTaken(uint64_t total) {
+void InputOrder::OnTaken(uint64_t total, uint64_t given) {
   taken_ = total;
-  had_ = std::max(had_.value_or(0), total);
+  had_ = std::max({had_.value_or(0), total, given});
 }
 
 void InputOrder::Forget() {
@@ -103,7 +103,22 @@ void InputOrder::Forget() {
   requested_ = missed_ = false;
 }
 
-InputOrder::Verdict InputOrder::OnPiece(uint64_t size, uint64_t end) {
+// What these ranks were given may not be known yet: it is reported, and all of
+// the run is sent again then.
+InputOrder::Verdict InputOrder::OnPiece(uint64_t size, uint64_t end,
+                                        uint64_t run) {
+  const bool begins = run > run_.id;
+  if (run < run_.id || (begins && !had_)) return {.passes = false};
+  if (begins) {
+    run_ = {run, *had_};
+    requested_ = missed_ = false;
+  }
+  Verdict verdict = InOrder(size, run_.id == 0 ? end : FromRun(end));
+  verdict.begins = begins;
+  return verdict;
+}
+
+InputOrder::Verdict InputOrder::InOrder(uint64_t size, uint64_t end) {
   if (!had_ || end < size) return {};
   if (end - size > *had_) {
     missed_ = requested_;

@@ -93,22 +93,43 @@ class InputFlow {
 // Input at an agent whose ranks take it. What is sent again comes to this agent
 // alone, and what follows down the tree, so the latter may come first: it would
 // leave a gap, and is requested again when the gap is filled.
+//
+// Positions here count all input that these ranks are given. Those of messages
+// count a run (InputData::run): a run begins here behind what was given before.
 class InputOrder {
  public:
+  struct Run {
+    uint64_t id = 0;
+    uint64_t begin = 0;  // position here
+  };
+
   // What the local ranks have taken; none: not known.
   const std::optional<uint64_t>& taken() const { return taken_; }
-  void OnTaken(uint64_t total);
+  // And what they were given besides.
+  void OnTaken(uint64_t total, uint64_t given = 0);
   // Not known until the next OnTaken, as a predecessor had it.
   void Forget();
+  void Recover(const Run& run) { run_ = run; }
+
+  const Run& run() const { return run_; }
+  uint64_t InRun(uint64_t position) const {
+    return position > run_.begin ? position - run_.begin : 0;
+  }
+  uint64_t FromRun(uint64_t position) const { return run_.begin + position; }
 
   struct Verdict {
     bool passes = true;
     bool requests = false;  // all after what was taken, once more
+    bool begins = false;    // the run
   };
-  // A piece that ends at `end` of the input (0: not known), or its end.
-  Verdict OnPiece(uint64_t size, uint64_t end);
+  // A piece that ends at `end` of the input of a run (0: not known), or its
+  // end.
+  Verdict OnPiece(uint64_t size, uint64_t end, uint64_t run = 0);
 
  private:
+  Verdict InOrder(uint64_t size, uint64_t end);
+
+  Run run_;
   std::optional<uint64_t> taken_ = 0;
   std::optional<uint64_t> had_ = 0;  // without a gap
   bool requested_ = false;

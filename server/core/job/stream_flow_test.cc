@@ -119,5 +119,36 @@ TEST(InputOrderTest, PositionsMayBeUnknown) {
   EXPECT_FALSE(order.OnPiece(4, 108).passes);
 }
 
+TEST(InputOrderTest, ARunBeginsBehindWhatWasGiven) {
+  InputOrder order;
+  EXPECT_TRUE(order.OnPiece(4, 4).passes);
+  const InputOrder::Verdict first = order.OnPiece(3, 3, 9);
+  EXPECT_TRUE(first.passes);
+  EXPECT_TRUE(first.begins);
+  EXPECT_EQ(order.run().begin, 4u);
+  EXPECT_EQ(order.FromRun(3), 7u);
+  EXPECT_EQ(order.InRun(6), 2u);
+  EXPECT_EQ(order.InRun(3), 0u);
+  EXPECT_FALSE(order.OnPiece(3, 6, 9).begins);
+  EXPECT_TRUE(order.OnPiece(3, 12, 9).requests) << "there is a gap";
+  EXPECT_FALSE(order.OnPiece(4, 8).passes) << "of who does not control it";
+}
+
+// What is with the shim and not taken is in the way as well.
+TEST(InputOrderTest, ARunWaitsUntilItIsKnownWhereItBegins) {
+  InputOrder order;
+  order.Forget();
+  EXPECT_FALSE(order.OnPiece(3, 3, 9).passes);
+  EXPECT_EQ(order.run().id, 0u);
+  order.OnTaken(5, 7);
+  EXPECT_TRUE(order.OnPiece(3, 3, 9).passes);
+  EXPECT_EQ(order.run().begin, 7u);
+  order.Forget();
+  EXPECT_TRUE(order.OnPiece(3, 6, 9).passes) << "it is known for this run";
+  order.Recover({11, 20});
+  EXPECT_FALSE(order.OnPiece(3, 6, 9).passes);
+  EXPECT_EQ(order.FromRun(1), 21u);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -27,10 +27,14 @@ NodeId JobStreams::AgentOf(uint32_t node) const {
 }
 
 // What the predecessor had of the input is lost with it; the launcher retains
-// what the ranks have not taken.
-void JobStreams::AwaitLauncher() {
+// what the ranks have not taken, and what was pushed is pushed again.
+void JobStreams::AwaitLauncher(TimeNs now) {
   acknowledges_ = detached_ = true;
-  input_log_.Forget();
+  if (part_.spec()->forwarding.input) {
+    run_ = static_cast<uint64_t>(now);
+  } else {
+    input_log_.Forget();
+  }
 }
 
 void JobStreams::OnLauncherReattached(const JobStep& step,
@@ -185,7 +189,7 @@ void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {
   input_.OnSent(piece.data.size());
   if (progress_.InputNodes().empty()) return;
   const JobSpec& spec = *part_.spec();
-  InputData message{part_.nspace(), {}, piece.data, piece.end};
+  InputData message{part_.nspace(), {}, piece.data, piece.end, run_};
   if (spec.stdin_target == StdinTarget::kAll) {
     return part_.OnInput(step, message);
   }
@@ -197,6 +201,11 @@ void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {
 
 void JobStreams::OnInputTaken(const JobStep& step, uint32_t node,
                               const InputCredit& in) {
+  // Its ranks have had nothing of this run.
+  if (in.run != run_) {
+    if (in.resend) ResendInput(step, node, 0);
+    return;
+  }
   uint64_t total = in.total;
   if (!input_log_.positioned()) {
     input_.NoteTaken(node, std::exchange(total, 0));
@@ -211,7 +220,7 @@ void JobStreams::ResendInput(const JobStep& step, uint32_t node,
                              uint64_t from) const {
   if (std::ranges::count(progress_.InputNodes(), node) == 0) return;
   const JobSpec& spec = *part_.spec();
-  InputData message{part_.nspace(), {}, {}};
+  InputData message{part_.nspace(), {}, {}, 0, run_};
   if (spec.stdin_target == StdinTarget::kAll) {
     message.ranks = part_.layout()->ranks_on(node);
   } else {

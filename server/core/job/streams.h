@@ -27,8 +27,8 @@ class JobStreams {
   // The launcher acknowledges output: AllDelivered waits for that.
   void set_acknowledges(bool acknowledges) { acknowledges_ = acknowledges; }
   // In a successor: output is held back until the launcher has reattached, and
-  // what it has had of the input is unknown.
-  void AwaitLauncher();
+  // what it has had of the input is unknown. Input that is pushed begins a run.
+  void AwaitLauncher(TimeNs now);
   void OnLauncherReattached(const JobStep& step, const LauncherReattached& in);
   // Credit in flight to the node, or through it, may be lost.
   void OnNodeRestarted(const JobStep& step, NodeId node);
@@ -69,6 +69,7 @@ class JobStreams {
   OutputFlow output_;
   InputFlow input_;
   InputLog input_log_;
+  uint64_t run_ = 0;  // as in InputData
   TimeNs drain_ = kNever;
   bool acknowledges_ = false;
   bool asked_ = false;     // for an acknowledgement

@@ -143,7 +143,7 @@ TEST_F(StreamsTest, SilentStreamsAreGivenUp) {
 }
 
 TEST_F(StreamsTest, NothingIsDeliveredToALauncherThatIsGone) {
-  streams_->AwaitLauncher();
+  streams_->AwaitLauncher(1);
   Output(1, "abc", 3);
   EXPECT_TRUE(out_.empty());
   streams_->OnLauncherReattached(Step(), {"job", std::vector<uint64_t>{0, 2}});
@@ -169,6 +169,32 @@ TEST_F(StreamsTest, InputIsSentOnceAndReleasedWhenAllHaveIt) {
   EXPECT_EQ(sent[1].second.data.view(), "input");
   EXPECT_EQ(sent[1].second.end, 5u);
   EXPECT_EQ(sent[1].second.ranks, std::vector<Rank>{1});
+}
+
+// The totals of ranks that have had nothing of the run are of what another
+// agent had sent.
+TEST_F(StreamsTest, PushedInputBeginsARunInASuccessor) {
+  spec_->forwarding.input = true;
+  Tap tap;
+  JobStep step = Step();
+  step.tap = &tap;
+  streams_->AwaitLauncher(7);
+  streams_->OfferInput({"job", Bytes("input")});
+  streams_->SendInput(step);
+  auto sent = Sent<InputData>(out_);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].second.run, 7u);
+  EXPECT_EQ(sent[0].second.end, 5u);
+  streams_->OnInputTaken(step, 0, {"job", 0, 5, false, 7});
+  streams_->OnInputTaken(step, 1, {"job", 100, 100});
+  EXPECT_EQ(tap.taken, 0u);
+  streams_->OnInputTaken(step, 1, {"job", 0, 100, true});
+  sent = Sent<InputData>(out_);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[1].second.data.view(), "input");
+  EXPECT_EQ(sent[1].second.run, 7u);
+  streams_->OnInputTaken(step, 1, {"job", 0, 5, false, 7});
+  EXPECT_EQ(tap.taken, 5u);
 }
 
 }  // namespace

@@ -35,8 +35,12 @@ struct InputData {
   std::string nspace;
   std::vector<Rank> ranks;
   Bytes data;  // empty: end of file
-  // How much input the job has had, this included. 0 with data: not known.
+  // How much input the job has had in this run, this included. 0 with data: not
+  // known.
   uint64_t end = 0;
+  // Input that is pushed begins a run with each successor of the agent that
+  // controls the job: later ones are greater.
+  uint64_t run = 0;
 };
 
 struct InputCredit {
@@ -44,6 +48,7 @@ struct InputCredit {
   uint64_t bytes = 0;
   uint64_t total = 0;   // taken by the node's ranks so far; 0: not known
   bool resend = false;  // what comes after `total` is to be sent again
+  uint64_t run = 0;     // whose input is counted, as in InputData
 };
 
 }  // namespace canopy::core

@@ -59,6 +59,7 @@ struct LocalInputDone {
   uint64_t bytes = 0;
   uint64_t total = 0;   // of all input so far; 0: not known
   bool resend = false;  // data after that may be lost
+  uint64_t given = 0;   // to the shim, read or not; with `resend`
 };
 
 }  // namespace canopy::core

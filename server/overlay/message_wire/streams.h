@@ -35,6 +35,7 @@ void Describe(V& v, Is<InputCredit> auto& m) {
   v.Field(2, m.bytes);
   v.Field(3, m.total);
   v.Field(4, m.resend);
+  v.Field(5, m.run);
 }
 
 template <typename V>
@@ -43,6 +44,7 @@ void Describe(V& v, Is<InputData> auto& m) {
   v.Field(2, m.ranks);
   v.Field(3, m.data);
   v.Field(4, m.end);
+  v.Field(5, m.run);
 }
 
 }  // namespace canopy::core

@@ -107,7 +107,7 @@ void ToolSoak::OnRead(PlayedTool& tool, PlayedPull& pull,
     // The job may not have begun when it asked first, or have been over.
     const bool begins = pull.state == PlayedPull::State::kBegins;
     const bool excused = pull.job.harmed || begins;
-    if (!excused && !pull.job.restarted) {
+    if (!excused && !pull.job.forgotten) {
       Error(who + " is told " + std::to_string(answer.status));
     }
     pull.state = PlayedPull::State::kDone;

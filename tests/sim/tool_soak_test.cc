@@ -32,9 +32,10 @@ TEST(ToolSoak, Seeds) {
 
 TEST(ToolSoak, SeedsThatHaveFoundFaults) {
   // Reads that come again when all is read; pushes whose input is lost with an
-  // agent after another one that controls the job was.
-  for (const uint64_t seed :
-       {5736u, 12637u, 16900u, 17710u, 17927u, 6858u, 9518u, 17936u}) {
+  // agent after another one that controls the job was; a job that ends before
+  // its pullers have found the successor of that one.
+  for (const uint64_t seed : {5736u, 12637u, 16900u, 17710u, 17927u, 6858u,
+                              9518u, 17936u, 30102u, 34956u, 41404u}) {
     const ToolSoakResult result = RunSeed(seed);
     for (const std::string& error : result.errors) {
       ADD_FAILURE() << "seed " << seed << ": " << error;

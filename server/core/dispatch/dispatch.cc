@@ -176,6 +176,7 @@ void On(Engines& e, const JobRecovered& in) {
   const std::string& nspace = in.job->nspace;
   const Job* job = e.jobs.Find(nspace);
   if (job == nullptr) return;
+  e.forwarding.OnRecovered(nspace);
   for (const auto& [rank, data] : RecoverCommits(in.records)) {
     const ProcId proc{nspace, rank};
     if (!job->is_local(rank) || !e.modex.Commit(e.now, proc, data)) continue;

@@ -424,6 +424,15 @@ void Forwarding::PassPushed(Actions* actions) {
   }
 }
 
+void Forwarding::OnRecovered(const std::string& nspace) {
+  const Job* job = jobs_.Find(nspace);
+  if (job == nullptr || (job->spec->forwarding.channels & kOutputs) == 0) {
+    return;
+  }
+  Source* const source = SourceOf(nspace);
+  if (source != nullptr) source->until = kNever;
+}
+
 // What is not read yet stays; the cache is for those who come while it runs.
 void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
                               Actions* actions) {
@@ -433,6 +442,10 @@ void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
   const auto it = sources_.find(nspace);
   if (it == sources_.end()) return;
   it->second.over = true;
+  if (it->second.until != 0) {
+    it->second.until = now + kLinger;
+    next_expiry_ = std::min(next_expiry_, it->second.until);
+  }
   for (auto& [id, entry] : it->second.pullers) {
     entry.puller.Complete();
     Expire(&entry, now + kLinger);
@@ -446,7 +459,7 @@ void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
 void Forwarding::DropDone(const std::string& nspace) {
   const auto it = sources_.find(nspace);
   if (it == sources_.end() || !it->second.over) return;
-  if (it->second.pullers.empty()) sources_.erase(it);
+  if (it->second.pullers.empty() && it->second.until == 0) sources_.erase(it);
 }
 
 // --------------------------------------------------------------- changes ---
@@ -506,11 +519,13 @@ void Forwarding::OnTick(TimeNs now) {
     std::erase_if(source.pullers, [&](const auto& entry) {
       return entry.second.expires <= now;
     });
+    if (source.until <= now) source.until = 0;
     names.push_back(nspace);
   }
   for (const std::string& nspace : names) DropDone(nspace);
   next_expiry_ = kNever;
   for (const auto& [nspace, source] : sources_) {
+    if (source.until != 0) next_expiry_ = std::min(next_expiry_, source.until);
     for (const auto& [id, entry] : source.pullers) {
       next_expiry_ = std::min(next_expiry_, entry.expires);
     }

@@ -77,6 +77,9 @@ class Forwarding final : public OutputTap {
                 Actions* actions) override;
   void OnInputTaken(const std::string& nspace, uint64_t bytes,
                     Actions* actions) override;
+  // A job that this agent's predecessor has controlled: what comes of its
+  // output is for pullers of that one, too.
+  void OnRecovered(const std::string& nspace);
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
 
   // ----------------------------------------------------------- changes ---
@@ -143,6 +146,9 @@ class Forwarding final : public OutputTap {
     std::map<PullerId, Ended> ended;
     uint32_t uid = 0;
     bool over = false;
+    // Of a job that another agent has controlled before: pullers that are not
+    // known here may come until then. 0: none.
+    TimeNs until = 0;
   };
 
   int Refusal(const ProcId* caller, const HostCallArrived& in,

@@ -342,6 +342,38 @@ TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
+// Its pullers were another agent's, and may find this one after the end.
+TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
+  OutputRead read = Want(RunOf(Read(Want())).cursor);
+  Forwarding next(0, jobs_, engine_);
+  next.OnRecovered("job");
+  next.OnRecovered("quiet");
+  Actions actions;
+  const std::string nspace = "job";
+  const Bytes data(std::string("text"));
+  next.OnOutput(now_, {nspace, 0, 4, 0, kOutputChannel, data}, &actions);
+  next.OnOutput(now_, {nspace, 0, 4, 0, kOutputChannel, {}}, &actions);
+  jobs_.Remove("job");
+  next.OnJobRemoved(now_, "job", &actions);
+  EXPECT_EQ(next.NextDeadline(), now_ + kLong - 1'000'000'000);
+  next.OnRequest(now_, 1, Request(read), &actions);
+  const auto replies = Replies(actions);
+  ASSERT_EQ(replies.size(), 1u);
+  OutputRun run;
+  ASSERT_TRUE(DecodeOutputRun(replies[0].results, &run));
+  EXPECT_EQ(run.pieces.size(), 2u);
+  EXPECT_EQ(run.dropped, 0u);
+  next.OnTick(now_ + kLong);
+  EXPECT_EQ(next.size(), 0u);
+  EXPECT_EQ(next.NextDeadline(), kNever);
+  // Nobody comes that late.
+  actions.clear();
+  next.OnRequest(now_ + kLong, 1, Request(read), &actions);
+  ASSERT_TRUE(DecodeOutputRun(Replies(actions).at(0).results, &run));
+  EXPECT_TRUE(run.pieces.empty());
+  EXPECT_TRUE(run.complete);
+}
+
 TEST_F(ForwardingTest, NobodyWaitsForeverForAReaderThatDoesNotCome) {
   RunOf(Read(Want()));
   Actions actions;

@@ -116,6 +116,15 @@ struct Encoder {
   std::string operator()(const core::HostRequest&) const { return ""; }
   std::string operator()(const core::HostReply&) const { return ""; }
 
+  // It knows no runs, and would take the positions of one for input that its
+  // ranks have had.
+  std::string operator()(const core::InputData& m) const {
+    if (m.run == 0) return Encode(m);
+    core::InputData old = m;
+    old.end = old.run = 0;
+    return Encode(old);
+  }
+
   // Its agents answer no abort and await no answer.
   std::string operator()(const core::AbortReply&) const { return {}; }
 

@@ -88,6 +88,17 @@ TEST(Version5, FactsOfAProcessAreNotFound) {
       AnswerOfVersion5(core::DmodexRequest{4, {"job", 3}, "key", 0, 0}));
 }
 
+// Or its agents would take later input for such that they have had.
+TEST(Version5, InputOfALaterRunHasNoPosition) {
+  core::InputData input{"job", {}, Bytes(std::string("line")), 4};
+  EXPECT_EQ(Sent(input).input_data().end(), 4u);
+  input.run = 7;
+  const v1::Body sent = Sent(input);
+  EXPECT_EQ(sent.input_data().data(), "line");
+  EXPECT_EQ(sent.input_data().end(), 0u);
+  EXPECT_EQ(sent.input_data().run(), 0u);
+}
+
 TEST(Version5, AQueryIsAReportWithoutExits) {
   const v1::Body sent = Sent(core::JobQuery{"job"});
   EXPECT_EQ(sent.job_exits().nspace(), "job");

@@ -105,12 +105,11 @@ Status CheckFormer(const std::string& path) {
 
 Status ToolFile::Add(const std::string& path, int flags,
                      const std::string& content) {
-  const UniqueFd fd(open(
-      path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
+  const UniqueFd fd(open(path.c_str(),
+                         O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags,
+                         mode_));
   struct stat info = {};
-  if (!fd || fchmod(fd.get(), mode_) != 0 || fstat(fd.get(), &info) != 0) {
-    return CannotWrite(path);
-  }
+  if (!fd || fstat(fd.get(), &info) != 0) return CannotWrite(path);
   files_.push_back({path, info.st_dev, info.st_ino});
   if (write(fd.get(), content.data(), content.size()) !=
       static_cast<ssize_t>(content.size())) {

@@ -38,8 +38,8 @@ struct ToolFilePlaces {
   // What another machine calls itself, whose server this stands in for: the own
   // directory has a file of that name too. Empty: none.
   std::string other_host;
-  // Its files are readable for all users, as it serves tools of all; else for
-  // its own user alone.
+  // Its files are readable for all users that this process's umask lets read
+  // them, as it serves tools of several; else for its own user alone.
   bool for_all_users = false;
 };
 

@@ -103,18 +103,20 @@ TEST_F(ToolFileTest, ThreeNamesTellTheAddressAndGo) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_F(ToolFileTest, AllUsersMayReadThoseOfAServerForAll) {
+TEST_F(ToolFileTest, TheUmaskSaysWhoMayReadThoseOfAServerForAll) {
   ToolFilePlaces places;
   places.own_directory = directory_;
   places.for_all_users = true;
-  const mode_t former = umask(077);
-  const Result<ToolFile> file = ToolFile::Write(places, kContact);
-  umask(former);
-  ASSERT_TRUE(file.ok());
-  for (const std::string& path : file->paths()) {
-    struct stat info;
-    ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
-    EXPECT_EQ(info.st_mode & 0777, 0644u);
+  for (const mode_t mask : {0022, 0027, 0077}) {
+    const mode_t former = umask(mask);
+    const Result<ToolFile> file = ToolFile::Write(places, kContact);
+    umask(former);
+    ASSERT_TRUE(file.ok());
+    for (const std::string& path : file->paths()) {
+      struct stat info;
+      ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
+      EXPECT_EQ(info.st_mode & 0777, 0644u & ~mask);
+    }
   }
 }
 

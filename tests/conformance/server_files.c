@@ -17,12 +17,16 @@ static const char *InPlace(const char *name) {
   return path;
 }
 
-// One that its owner alone may read, and that names the server.
+// What the umask leaves is for the host to say.
+static mode_t g_umask;
+
+// One that its owner alone may write, and that names the server.
 static void MustName(const char *path) {
   char line[512] = "";
   struct stat info;
   CHECK(stat(path, &info) == 0, "there is no %s", path);
-  CHECK((info.st_mode & 0777) == 0600, "%s has mode %o", path, info.st_mode);
+  CHECK((info.st_mode & 0777) == (0644 & ~g_umask), "%s has mode %o", path,
+        info.st_mode);
   CHECK(info.st_uid == geteuid(), "%s is another's", path);
   FILE *file = fopen(path, "r");
   CHECK(file != NULL && fgets(line, sizeof(line), file) != NULL, "no line");
@@ -69,9 +73,7 @@ static Directives Options(void) {
   return list;
 }
 
-int main(int argc, char **argv) {
-  Arm(argc, argv);
-  CHECK(mkdtemp(g_place) != NULL, "no directory");
+static void Serve(void) {
   char host[256];
   char system[300];
   gethostname(host, sizeof(host));
@@ -88,6 +90,16 @@ int main(int argc, char **argv) {
   CHECK(CountTools(g_place) == 0, "files of a server that is gone");
   CHECK(access(InPlace(system), F_OK) != 0, "the system server's is there");
   CHECK(access(InPlace("launcher"), F_OK) != 0, "the launcher's is there");
+}
+
+int main(int argc, char **argv) {
+  Arm(argc, argv);
+  CHECK(mkdtemp(g_place) != NULL, "no directory");
+  const mode_t masks[] = {022, 027, 077};
+  for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); ++i) {
+    umask(g_umask = masks[i]);
+    Serve();
+  }
   CHECK(rmdir(g_place) == 0, "more in %s", g_place);
   g_self.rank = 0;
   return Kept();

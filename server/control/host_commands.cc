@@ -83,7 +83,7 @@ Status HostCommands::RequeueHostJob(const std::string& host_job,
   const std::vector<std::string> names = HostJobs(host_job);
   if (names.empty()) return {kErrNotFound, "no such job runs"};
   JobRecord* const record = p_.families->FindJob(names[0]);
-  if (const Status may = MayRequeue(*record); !may.ok()) return may;
+  if (Status may = MayRequeue(*record); !may.ok()) return may;
   Family* const family = p_.families->FindFamily(record->family);
   family->requeued = RequeuedOf(record->facts.placed, reason);
   record->facts.requeued = true;

@@ -39,9 +39,8 @@ void JobPart::OnInput(const JobStep& step, const InputData& m) {
   }
   if (verdict.requests) RequestInput(step);
   if (!verdict.passes) return;
-  const bool is_known = m.end != 0 || m.run != 0;
-  step.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data,
-                               is_known ? input_.FromRun(m.end) : 0});
+  step.out.push_back(
+      FeedInput{m.nspace, std::move(ranks), m.data, input_.FromRun(m.end)});
 }
 
 void JobPart::OnInputTaken(const JobStep& step, const LocalInputDone& in) {

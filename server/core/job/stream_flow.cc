@@ -113,7 +113,7 @@ InputOrder::Verdict InputOrder::OnPiece(uint64_t size, uint64_t end,
     run_ = {run, *had_};
     requested_ = missed_ = false;
   }
-  Verdict verdict = InOrder(size, run_.id == 0 ? end : FromRun(end));
+  Verdict verdict = InOrder(size, FromRun(end));
   verdict.begins = begins;
   return verdict;
 }

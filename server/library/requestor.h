@@ -9,20 +9,21 @@
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/core/step/client_inputs.h"
 
 namespace canopy::library {
 
 struct HostCaller {
   ProcId proc;
   uint32_t uid = 0;
-  uint32_t gid = 0;  // UINT32_MAX: not known
+  uint32_t gid = 0;  // or core::kUnknownGroup
   bool is_tool = false;
 };
 
 // The host learns the user from each request.
 inline void AddUser(const HostCaller& caller, InfoList* infos) {
   infos->Set(PMIX_USERID, Value::Uint32(caller.uid));
-  if (caller.gid == UINT32_MAX) return;
+  if (caller.gid == core::kUnknownGroup) return;
   infos->Set(PMIX_GRPID, Value::Uint32(caller.gid));
 }
 

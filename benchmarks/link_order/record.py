@@ -36,24 +36,27 @@ MESSAGES = [("fence", ["none", str(COUNT)], COUNT),
             ("publish", [str(COUNT)], COUNT),
             ("event", [str(COUNT)], COUNT),
             ("group", [str(COUNT)], COUNT)]
-CALLS = [("get", [], COUNT),
-         ("fence", ["none", str(COUNT)], COUNT),
+CALLS = [("fence", ["none", str(COUNT)], COUNT),
+         ("get", [], COUNT),
          ("fence", ["collect", str(COUNT)], COUNT),
          ("event", [str(COUNT)], COUNT),
          ("publish", [str(COUNT)], COUNT),
          ("init", [], 1)]
 AGENT = """\
 # Functions of the paths that each fence, get, publish, event and group takes
-# through an agent, by how they are called: first what most of them share. Their
-# sections stand side by side in canopyd (benchmarks/link_order/record.py).
+# through an agent, by how they are called: first what a fence needs. Their
+# sections stand side by side in canopyd (benchmarks/link_order/record.py),
+# beside the calls of shared libraries; all others follow.
 # A pattern that matches nothing does no harm.
 """
 LIBRARY = """\
 # Functions of the paths that PMIx_Init and each get, fence, event and lookup
-# take in a process, by how they are called: first what most of them share. Their
-# sections stand side by side in the library (benchmarks/link_order/record.py).
+# take in a process, by how they are called: first what a fence needs. Their
+# sections stand side by side in the library (benchmarks/link_order/record.py),
+# beside its calls of other libraries; all others follow.
 # A pattern that matches nothing does no harm.
 """
+OTHERS = ".text*"
 # Longer names are cut: what follows is their arguments.
 MAX_NAME = 100
 
@@ -141,14 +144,15 @@ def record(prefix, work, nodes, library):
 
 
 def hot_functions(prefix, work, library):
-    uses, most = collections.Counter(), collections.Counter()
+    """Those of the first program first, and of them those called most."""
+    hot = {}
     with launchers.Nodes(NODES) as nodes:
         for calls, operations in record(prefix, work, nodes, library):
-            for function, count in calls.items():
+            for function, count in sorted(calls.items(),
+                                          key=lambda c: (-c[1], c[0])):
                 if count >= operations / 2:
-                    uses[function] += 1
-                    most[function] = max(most[function], count)
-    return sorted(uses, key=lambda f: (-uses[f], -most[f], f))
+                    hot.setdefault(function)
+    return hot
 
 
 def is_ours(function):
@@ -177,7 +181,7 @@ def main():
             pattern(f)
             for f in hot_functions(prefix, work, args.library) if is_ours(f))
     sys.stdout.write((LIBRARY if args.library else AGENT) +
-                     "".join(p + "\n" for p in patterns))
+                     "".join(p + "\n" for p in [*patterns, OTHERS]))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <bit>
-
 namespace canopy::shm {
 namespace {
 
-// Of each word: one of them may be stopped, or end.
-constexpr int kWatchers = 2;
+// Who watches: the first two of each word, because one may be stopped, or end.
+// Not std::popcount, which the first level of x86-64 has as a call only.
+bool IsEmptyOrSingle(uint64_t bits) { return (bits & (bits - 1)) == 0; }
 
 }  // namespace
 
@@ -58,7 +57,7 @@ BarrierParticipant::Arrival BarrierParticipant::Arrive(uint64_t wants,
   const uint64_t others = barrier_.Arrived(index, before, generation);
   // Another process does as if it were this rank.
   if ((others & bit) != 0) return Arrival::kClosed;
-  *ticket = {generation, std::popcount(others) < kWatchers};
+  *ticket = {generation, IsEmptyOrSingle(others)};
   if ((others | bit) != barrier_.Mask(index)) return Arrival::kWait;
   return Complete(generation);
 }

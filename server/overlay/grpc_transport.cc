@@ -20,6 +20,12 @@
 namespace canopy::overlay {
 namespace {
 
+// What gRPC looks at each message for, and no link has: compressed messages and
+// calls with a deadline.
+constexpr const char* kUnused[] = {GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION,
+                                   GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION,
+                                   GRPC_ARG_ENABLE_DEADLINE_CHECKS};
+
 // A stream that could not even be begun.
 class FailedStream : public Stream,
                      public std::enable_shared_from_this<FailedStream> {
@@ -117,6 +123,7 @@ absl::Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   rpc::MakeBare(&builder);
   builder.AddListeningPort(address, *credentials, &impl_->port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  for (const char* what : kUnused) builder.AddChannelArgument(what, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, impl_->KeepaliveMs());
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                              impl_->KeepaliveMs());
@@ -168,6 +175,7 @@ grpc::ChannelArguments GrpcTransport::Impl::ChannelArguments() const {
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
               static_cast<int>(absl::ToInt64Milliseconds(options.connect)));
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  for (const char* what : kUnused) args.SetInt(what, 0);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, KeepaliveMs());
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KeepaliveMs());
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);

@@ -24,16 +24,20 @@ constexpr size_t kUpdates = 26;
 // A connection is taken for the reader's when that many messages fitted.
 constexpr int kFitting = 3;
 
-// Bytes that have been read from a connection since it was made.
-std::optional<uint64_t> Taken(int fd) {
+// Bytes that have arrived on a connection since it was made.
+std::optional<uint64_t> Arrived(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
-  int unread = 0;
-  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-      ioctl(fd, SIOCINQ, &unread) != 0) {
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
     return std::nullopt;
   }
-  return info.tcpi_bytes_received - static_cast<uint64_t>(unread);
+  return info.tcpi_bytes_received;
+}
+
+// Those of them that have not been read.
+uint64_t Unread(int fd) {
+  int unread = 0;
+  return ioctl(fd, SIOCINQ, &unread) == 0 ? static_cast<uint64_t>(unread) : 0;
 }
 
 }  // namespace
@@ -55,14 +59,17 @@ bool DeferredReads::Defer(Reader* reader, size_t bytes) {
 
 bool DeferredReads::Fits(Reader* reader, size_t bytes) {
   if (reader->fd_ < 0 && !Claim(reader)) return false;
-  const std::optional<uint64_t> taken = Taken(reader->fd_);
+  // What has not been read yet matters to the size of a longer one only: the
+  // next wait finds it.
+  std::optional<uint64_t> taken = Arrived(reader->fd_);
   if (!taken.has_value()) {
     Forget(reader);
     return false;
   }
+  const size_t longest = bytes + kHeaders + kUpdates + 2 * record_bytes_;
+  if (*taken - reader->taken_ > longest) *taken -= Unread(reader->fd_);
   const uint64_t came = *taken - std::exchange(reader->taken_, *taken);
-  const size_t around = kHeaders + kUpdates + 2 * record_bytes_;
-  if (came < bytes || came > bytes + around) {
+  if (came < bytes || came > longest) {
     reader->fitting_ = 0;
     return false;
   }

@@ -1,29 +1,30 @@
 #include "server/rpc/loop_queue.h"
 
 #include <grpc/support/time.h>
-#include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 #include <poll.h>
 
+#include <optional>
 #include <vector>
 
 #include "server/rpc/completion.h"
 #include "server/rpc/prepare_grpc.h"
+#include "server/rpc/queue_wake.h"
 
 namespace canopy::rpc {
 namespace {
 
 using NextStatus = grpc::CompletionQueue::NextStatus;
 
-// Completions of one round; the loop's other work gets its turn then.
+// Completions of one round; the loop's other work gets its turn then. As many
+// of rounds that did not poll, as for a write, before its descriptors get
+// theirs.
 constexpr int kMaxCompletions = 256;
 
 // A wait of this thread's loop queue, as the hook sees it.
 struct Waiting {
   int fd;  // the loop's own
-  grpc::CompletionQueue* queue;
-  grpc::Alarm* wake_alarm;
-  Completion* wake_tag;
+  QueueWake* wake;
   DeferredReads* reads;
   bool fetching = false;  // only what is there already: no system call
   bool asked = false;     // gRPC came here to wait
@@ -42,7 +43,7 @@ bool OurTurn(Waiting* w, int others) {
 // The only way out of the queue's wait: a completion.
 void Wake(Waiting* w) {
   w->wake_pending = true;
-  w->wake_alarm->Set(w->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), w->wake_tag);
+  w->wake->Post();
 }
 
 int PollWithLoop(pollfd* fds, nfds_t count, int timeout_ms) {
@@ -92,18 +93,14 @@ void PrepareOnce() {
 }  // namespace
 
 struct LoopQueue::Impl {
-  class WakeUp : public Completion {
-   public:
-    void Complete(bool) override {}
-  };
-
   explicit Impl(EventLoop* the_loop) : loop(the_loop), reads(the_loop) {}
 
   EventLoop* loop;
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
-  WakeUp wake_tag;
-  grpc::Alarm wake_alarm;
+  int unpolled = 0;  // completions since the loop's descriptors were looked at
+  // Its completion may be in the queue of the last one that was attached.
+  std::optional<QueueWake> wake;
 };
 
 LoopQueue::LoopQueue(EventLoop* loop) {
@@ -114,7 +111,7 @@ LoopQueue::LoopQueue(EventLoop* loop) {
 LoopQueue::~LoopQueue() { Detach(); }
 
 absl::Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
-  Waiting probe{-1, queue, nullptr, nullptr, &impl_->reads};
+  Waiting probe{-1, nullptr, &impl_->reads};
   probe.fetching = true;
   void* tag = nullptr;
   bool ok = false;
@@ -129,6 +126,7 @@ absl::Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
         "gRPC does not wait where the agent has asked it to");
   }
   impl_->queue = queue;
+  impl_->wake.emplace(queue);
   impl_->loop->SetWaiter(this);
   return absl::OkStatus();
 }
@@ -146,11 +144,12 @@ bool LoopQueue::Wait(int fd, int timeout_ms) {
   grpc::CompletionQueue* const queue = impl_->queue;
   DeferredReads* const reads = &impl_->reads;
   reads->BeginRound();
-  Waiting state{fd, queue, &impl_->wake_alarm, &impl_->wake_tag, reads};
+  Waiting state{fd, &*impl_->wake, reads};
   void* tag = nullptr;
   bool ok = false;
   gpr_timespec deadline = DeadlineOf(timeout_ms);
-  for (int i = 0; i < kMaxCompletions; ++i) {
+  int taken = 0;
+  for (; taken < kMaxCompletions; ++taken) {
     waiting = &state;
     const NextStatus status = queue->AsyncNext(&tag, &ok, deadline);
     waiting = nullptr;
@@ -163,6 +162,11 @@ bool LoopQueue::Wait(int fd, int timeout_ms) {
     state.fetching = true;
     deadline = Past();
   }
+  if (!state.polled && taken > 0 &&
+      (impl_->unpolled += taken) < kMaxCompletions) {
+    return false;
+  }
+  impl_->unpolled = 0;
   return state.ready || !state.polled;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace canopy {
@@ -39,6 +40,15 @@ struct ProcId {
 
 // "nspace:rank", for logs and messages.
 std::string ToString(const ProcId& proc);
+
+// A process whose namespace someone else keeps.
+struct ProcView {
+  std::string_view nspace;
+  Rank rank = kRankUndef;
+
+  auto operator<=>(const ProcView&) const = default;
+};
+inline ProcView ViewOf(const ProcId& proc) { return {proc.nspace, proc.rank}; }
 
 struct ProcIdHash {
   size_t operator()(const ProcId& p) const noexcept {

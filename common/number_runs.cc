@@ -15,22 +15,25 @@ bool NumberRuns::Contains(uint64_t number) const {
   return it != runs_.end() && it->first <= number;
 }
 
-bool NumberRuns::Insert(uint64_t number) {
-  const auto at = runs_.begin() + (Find(number) - runs_.cbegin());
-  if (at != runs_.end() && at->first <= number) return false;
-  const bool follows = at != runs_.begin() && std::prev(at)->last + 1 == number;
-  const bool precedes = at != runs_.end() && at->first == number + 1;
+uint64_t NumberRuns::Above(uint64_t number) const {
+  const auto it = Find(number);
+  return it == runs_.end() ? UINT64_MAX : it->first;
+}
+
+void NumberRuns::Insert(uint64_t first, uint64_t last) {
+  const auto at = runs_.begin() + (Find(first) - runs_.cbegin());
+  const bool follows = at != runs_.begin() && std::prev(at)->last + 1 == first;
+  const bool precedes = at != runs_.end() && at->first == last + 1;
   if (follows && precedes) {
     std::prev(at)->last = at->last;
     runs_.erase(at);
   } else if (follows) {
-    std::prev(at)->last = number;
+    std::prev(at)->last = last;
   } else if (precedes) {
-    at->first = number;
+    at->first = first;
   } else {
-    runs_.insert(at, {number, number});
+    runs_.insert(at, {first, last});
   }
-  return true;
 }
 
 void NumberRuns::Erase(uint64_t number) {

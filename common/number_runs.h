@@ -12,11 +12,13 @@ namespace canopy {
 // synchronised.
 class NumberRuns {
  public:
-  // False when it is there already.
-  bool Insert(uint64_t number);
+  // These and what is between them, none of which is there.
+  void Insert(uint64_t first, uint64_t last);
   // No effect when it is not there.
   void Erase(uint64_t number);
   bool Contains(uint64_t number) const;
+  // The lowest one above a number that is not there, or the highest of all.
+  uint64_t Above(uint64_t number) const;
   bool empty() const { return runs_.empty(); }
 
  private:

@@ -9,18 +9,30 @@
 namespace canopy {
 namespace {
 
-TEST(NumberRuns, EachIsNewOnce) {
+TEST(NumberRuns, BothEnds) {
   NumberRuns runs;
   EXPECT_TRUE(runs.empty());
-  EXPECT_TRUE(runs.Insert(UINT64_MAX));
-  EXPECT_TRUE(runs.Insert(0));
-  EXPECT_FALSE(runs.Insert(0));
-  EXPECT_FALSE(runs.Insert(UINT64_MAX));
+  runs.Insert(UINT64_MAX, UINT64_MAX);
+  runs.Insert(0, 0);
+  EXPECT_TRUE(runs.Contains(0));
+  EXPECT_TRUE(runs.Contains(UINT64_MAX));
   EXPECT_FALSE(runs.Contains(1));
+  EXPECT_EQ(runs.Above(1), UINT64_MAX);
   runs.Erase(1);
   runs.Erase(0);
   runs.Erase(UINT64_MAX);
   EXPECT_TRUE(runs.empty());
+}
+
+// Inserts the number and those after it that are not there either, `count` of
+// them at most.
+void InsertSome(uint64_t number, uint64_t count, NumberRuns* runs,
+                std::set<uint64_t>* expected) {
+  if (expected->contains(number)) return;
+  uint64_t last = number;
+  while (last < number + count && !expected->contains(last + 1)) ++last;
+  runs->Insert(number, last);
+  while (number <= last) expected->insert(number++);
 }
 
 // Whatever the order in which they come and go.
@@ -30,16 +42,20 @@ TEST(NumberRuns, IsASet) {
   std::set<uint64_t> expected;
   for (int i = 0; i < 20'000; ++i) {
     const uint64_t number = random() % 64;
-    if (random() % 2 == 0) {
-      EXPECT_EQ(runs.Insert(number), expected.insert(number).second);
+    if (random() % 3 == 0) {
+      InsertSome(number, random() % 4, &runs, &expected);
     } else {
       runs.Erase(number);
       expected.erase(number);
     }
     EXPECT_EQ(runs.Contains(number), expected.contains(number));
     EXPECT_EQ(runs.empty(), expected.empty());
+    if (expected.contains(number)) continue;
+    const auto above = expected.upper_bound(number);
+    EXPECT_EQ(runs.Above(number),
+              above == expected.end() ? UINT64_MAX : *above);
   }
-  for (uint64_t number = 0; number < 64; ++number) {
+  for (uint64_t number = 0; number < 70; ++number) {
     EXPECT_EQ(runs.Contains(number), expected.contains(number)) << number;
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "common/ids.h"
 #include "common/number_runs.h"
@@ -34,30 +35,56 @@ class RecentEvents {
   RecentEvents& operator=(RecentEvents&&) = default;
 
   // False when it is known already.
-  bool Note(const EventId& id);
+  bool Note(const EventId& id) { return Note(ViewOf(id.raiser), id.number); }
+  bool Note(const ProcView& raiser, uint64_t number);
   bool Knows(const EventId& id) const;
   // Oldest first.
   template <typename Visit>
   void ForEach(Visit visit) const {
-    for (const Known& one : order_) {
-      visit(EventId{one.raiser->first, one.number});
-    }
+    for (const Noted& noted : order_) noted.ForEach(visit);
+    if (latest_.has_value()) latest_->ForEach(visit);
   }
 
  private:
-  // Their numbers ascend, so that one of the many is found, and a new one told
-  // from them, without touching memory for each.
-  using Raisers = std::map<ProcId, NumberRuns>;
-  struct Known {
+  struct Less {
+    using is_transparent = void;
+    static ProcView View(const ProcId& proc) { return ViewOf(proc); }
+    static ProcView View(const ProcView& proc) { return proc; }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return View(a) < View(b);
+    }
+  };
+  using Raisers = std::map<ProcId, NumberRuns, Less>;
+  // Came one after another, with these numbers.
+  struct Noted {
     Raisers::iterator raiser;
-    uint64_t number;
+    uint64_t first;
+    uint64_t last;
+
+    template <typename Visit>
+    void ForEach(Visit& visit) const {
+      for (uint64_t i = 0; i <= last - first; ++i) {
+        visit(EventId{raiser->first, first + i});
+      }
+    }
   };
 
+  bool Follows(const ProcView& raiser, uint64_t number) const;
+  bool IsOfLatest(Raisers::const_iterator raiser, uint64_t number) const;
+  bool Begin(const ProcView& raiser, uint64_t number);
+  void SettleLatest();
   void ForgetOldest();
 
   size_t limit_;
+  size_t known_ = 0;
+  // They are neither in order_ nor in their raiser's runs yet: the next one of
+  // the raiser, which most events are, is told from all others here.
+  std::optional<Noted> latest_;
+  // The next one that the raiser's runs have, or less than that.
+  uint64_t latest_end_ = 0;
   Raisers raisers_;
-  std::deque<Known> order_;
+  std::deque<Noted> order_;
 };
 
 }  // namespace canopy

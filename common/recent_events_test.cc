@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <random>
 #include <vector>
 
 namespace canopy {
@@ -26,6 +29,42 @@ TEST(RecentEvents, TheOldestIsForgotten) {
   events.ForEach([&](const EventId& id) { known.push_back(id.number); });
   EXPECT_EQ(known, (std::vector<uint64_t>{2, 3}));
   EXPECT_TRUE(events.Note({{"job", 0}, 1}));
+}
+
+TEST(RecentEvents, OrderIsThatInWhichTheyCame) {
+  constexpr uint64_t kLast = UINT64_MAX;
+  const std::vector<EventId> came = {{{"job", 0}, 7},     {{"job", 0}, 8},
+                                     {{"job", 1}, 9},     {{"job", 0}, 9},
+                                     {{"job", 0}, kLast}, {{"job", 0}, 0}};
+  RecentEvents events(5);
+  for (const EventId& id : came) EXPECT_TRUE(events.Note(id));
+  std::vector<EventId> known;
+  events.ForEach([&](const EventId& id) { known.push_back(id); });
+  EXPECT_EQ(known, std::vector<EventId>(came.begin() + 1, came.end()));
+  EXPECT_FALSE(events.Knows(came.front()));
+}
+
+// Against the plain way, whatever comes: few raisers and numbers, so that most
+// come again.
+TEST(RecentEvents, AreThoseThatCameLast) {
+  constexpr size_t kLimit = 16;
+  std::mt19937 random(1);
+  RecentEvents events(kLimit);
+  std::deque<EventId> expected;
+  uint64_t next = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    next = random() % 4 == 0 ? random() % 40 : next + 1;
+    const EventId id{{"job", static_cast<Rank>(random() % 8 == 0)}, next};
+    const bool known =
+        std::find(expected.begin(), expected.end(), id) != expected.end();
+    ASSERT_EQ(events.Knows(id), known);
+    ASSERT_EQ(events.Note(id), !known);
+    if (!known) expected.push_back(id);
+    if (expected.size() > kLimit) expected.pop_front();
+    std::deque<EventId> all;
+    events.ForEach([&](const EventId& one) { all.push_back(one); });
+    ASSERT_EQ(all, expected);
+  }
 }
 
 }  // namespace

@@ -1,26 +1,32 @@
 #include "common/wire.h"
 
+#include <algorithm>
+
 namespace canopy {
 
-uint8_t WireReader::Byte() {
+bool WireReader::Bool() {
   if (in_.empty()) {
     Fail();
-    return 0;
+    return false;
   }
-  const auto b = static_cast<uint8_t>(in_.front());
+  const bool value = in_.front() != 0;
   in_.remove_prefix(1);
-  return b;
+  return value;
 }
 
-uint64_t WireReader::Uint() {
+uint64_t WireReader::LongUint() {
+  constexpr size_t kMaxBytes = 10;
+  const size_t most = std::min(in_.size(), kMaxBytes);
   uint64_t v = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    const uint8_t b = Byte();
-    if (!ok_) return 0;
-    const uint64_t group = b & 0x7f;
-    if (shift == 63 && group > 1) break;
-    v |= group << shift;
-    if ((b & 0x80) == 0) return v;
+  for (size_t i = 0; i < most; ++i) {
+    const auto byte = static_cast<uint8_t>(in_[i]);
+    const uint64_t group = byte & 0x7f;
+    if (i == kMaxBytes - 1 && group > 1) break;
+    v |= group << (7 * i);
+    if (byte == group) {
+      in_.remove_prefix(i + 1);
+      return v;
+    }
   }
   Fail();
   return 0;
@@ -46,12 +52,15 @@ std::string_view WireReader::String() {
   return s;
 }
 
+ProcView WireReader::ProcInPlace() {
+  const ProcView view{String(), Uint32()};
+  if (view.nspace.size() > kMaxNspaceLen) Fail();
+  return view;
+}
+
 ProcId WireReader::Proc() {
-  ProcId p;
-  p.nspace = String();
-  p.rank = Uint32();
-  if (p.nspace.size() > kMaxNspaceLen) Fail();
-  return p;
+  const ProcView view = ProcInPlace();
+  return {std::string(view.nspace), view.rank};
 }
 
 std::vector<std::string> WireReader::Strings() {

@@ -57,16 +57,22 @@ class WireReader {
  public:
   explicit WireReader(std::string_view in) : in_(in) {}
 
-  uint64_t Uint();
+  uint64_t Uint() {
+    if (in_.empty() || (in_.front() & 0x80) != 0) return LongUint();
+    const auto value = static_cast<uint8_t>(in_.front());
+    in_.remove_prefix(1);
+    return value;
+  }
   int64_t Int() {
     const uint64_t u = Uint();
     return static_cast<int64_t>(u >> 1) ^ -static_cast<int64_t>(u & 1);
   }
   // A Uint that must fit 32 bits.
   uint32_t Uint32();
-  bool Bool() { return Byte() != 0; }
+  bool Bool();
   std::string_view String();
   ProcId Proc();
+  ProcView ProcInPlace();
   std::vector<std::string> Strings();
   // A count of elements that take at least `min_bytes` each (>= 1): false
   // counts larger than what is left are refused before anything allocates.
@@ -82,7 +88,7 @@ class WireReader {
   }
 
  private:
-  uint8_t Byte();
+  uint64_t LongUint();
 
   std::string_view in_;
   bool ok_ = true;

@@ -155,12 +155,13 @@ def hot_functions(prefix, work, library):
     return hot
 
 
-def is_ours(function):
-    # The libraries' have no sections of their own, and what visits a variant
-    # has the same first hundred letters for all kinds.
-    return (function.startswith("PMIx_") or
-            (function.startswith("_Z") and "6canopy" in function
-             and not function.startswith("_ZNSt8__detail9__variant")))
+def has_section(function):
+    # Ours, and what of the C++ library is linked in. Other libraries have one for
+    # many, and what visits a variant the same first hundred letters for all kinds.
+    if re.match("_ZNK?St8__detail9__variant", function):
+        return False
+    return ("6canopy" in function or
+            re.match("PMIx_|_ZNK?S|_ZS|_Z(nw|na|dl|da)", function) is not None)
 
 
 def pattern(function):
@@ -179,7 +180,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="link-order-") as work:
         patterns = dict.fromkeys(
             pattern(f)
-            for f in hot_functions(prefix, work, args.library) if is_ours(f))
+            for f in hot_functions(prefix, work, args.library) if has_section(f))
     sys.stdout.write((LIBRARY if args.library else AGENT) +
                      "".join(p + "\n" for p in [*patterns, OTHERS]))
 

@@ -14,12 +14,12 @@
 namespace canopy::client {
 
 struct EventEngine::Handler {
-  HandlerSpec spec;
   size_t reference = 0;
-  ChainPosition position;
+  int running = 0;
   bool active = false;
   bool removed = false;
-  int running = 0;
+  HandlerSpec spec;
+  ChainPosition position;
   // Arrived before it was active.
   std::vector<std::shared_ptr<const Event>> missed;
 };
@@ -75,17 +75,20 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);
   static void PlaceNextToNamed(std::vector<HandlerPtr>* handlers);
 
+  // First what each event needs: where many processes get the same event one
+  // after another, each line of memory is a miss.
   const SourcePlaces* const places_;
   Mutex mu_;
-  CondVar idle_;
-  Executor executor_ CANOPY_GUARDED_BY(mu_);  // empty once closed
-  std::function<bool()> in_task_;
-  size_t next_reference_ CANOPY_GUARDED_BY(mu_) = 0;
   // In chain order. What the handlers hold beside their spec is guarded too.
   std::vector<HandlerPtr> handlers_ CANOPY_GUARDED_BY(mu_);
-  std::deque<std::shared_ptr<const Event>> cache_ CANOPY_GUARDED_BY(mu_);
+  Executor executor_ CANOPY_GUARDED_BY(mu_);  // empty once closed
   WantsCode observes_ CANOPY_GUARDED_BY(mu_);
   std::shared_ptr<const See> observer_ CANOPY_GUARDED_BY(mu_);
+  int removers_ CANOPY_GUARDED_BY(mu_) = 0;  // wait for idle_
+  CondVar idle_;
+  std::function<bool()> in_task_;
+  size_t next_reference_ CANOPY_GUARDED_BY(mu_) = 0;
+  std::deque<std::shared_ptr<const Event>> cache_ CANOPY_GUARDED_BY(mu_);
 };
 
 namespace {
@@ -223,11 +226,14 @@ int EventEngine::State::Remove(size_t reference, HandlerSpec* spec) {
   *spec = handler->spec;
   // A handler may remove itself, or be removed by another one.
   if (in_task_()) return PMIX_SUCCESS;
+  ++removers_;
   while (handler->running > 0) idle_.Wait(mu_);
+  --removers_;
   return PMIX_SUCCESS;
 }
 
 void EventEngine::State::PlaceNextToNamed(std::vector<HandlerPtr>* handlers) {
+  if (handlers->size() < 2) return;
   const std::vector<HandlerPtr> order = *handlers;
   for (const HandlerPtr& handler : order) {
     const bool before = !handler->spec.before.empty();
@@ -355,7 +361,7 @@ void EventEngine::State::Call(const ChainPtr& chain) {
       chain->results.size(), &State::OnHandlerDone, ticket);
   const MutexLock lock(mu_);
   --handler->running;
-  idle_.NotifyAll();
+  if (removers_ > 0) idle_.NotifyAll();
 }
 
 void EventEngine::State::OnHandlerDone(pmix_status_t status,

@@ -28,17 +28,17 @@ enum class Place : uint8_t {
 struct HandlerSpec {
   std::vector<pmix_status_t> codes;  // empty: a default handler
   pmix_notification_fn_t function = nullptr;
-  std::string name;
-  Category category = Category::kDefault;
-  Place place = Place::kPlain;
-  std::string before;  // run next to the handler of this name
-  std::string after;
-  pmix_data_range_t range = PMIX_RANGE_UNDEF;  // of the event's source
-  std::vector<ProcId> sources;                 // with PMIX_RANGE_CUSTOM
-  std::vector<ProcId> affected;                // empty: any
   void* return_object = nullptr;
   bool has_return_object = false;
   bool one_shot = false;
+  Category category = Category::kDefault;
+  Place place = Place::kPlain;
+  pmix_data_range_t range = PMIX_RANGE_UNDEF;  // of the event's source
+  std::vector<ProcId> affected;                // empty: any
+  std::string name;
+  std::string before;  // run next to the handler of this name
+  std::string after;
+  std::vector<ProcId> sources;  // with PMIX_RANGE_CUSTOM
 };
 
 // Reads what PMIx_Register_event_handler was given. PMIX_ERR_BAD_PARAM for

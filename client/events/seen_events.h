@@ -12,9 +12,9 @@ namespace canopy::client {
 class SeenEvents {
  public:
   // False when it is known already.
-  bool Note(const EventId& id) {
+  bool Note(const ProcView& raiser, uint64_t number) {
     const MutexLock lock(mu_);
-    return recent_.Note(id);
+    return recent_.Note(raiser, number);
   }
 
  private:

@@ -43,8 +43,9 @@ void AgentConnection::OnEvent(std::string_view payload) {
   const std::string_view encoded = in.String();
   InfoList infos;
   if (!in.ok() || range > UINT8_MAX || !DecodeInfos(encoded, &infos)) return;
-  const EventId id{in.Proc(), in.Uint()};
-  if (in.ok() && !parts_.seen.Note(id)) return;
+  const ProcView raiser = in.ProcInPlace();
+  const uint64_t number = in.Uint();
+  if (in.ok() && !parts_.seen.Note(raiser, number)) return;
   parts_.events.Raise(
       MakeEvent(static_cast<pmix_status_t>(status), std::move(source),
                 static_cast<pmix_data_range_t>(range), std::move(infos)));

@@ -1,31 +1,33 @@
 /* event COUNT: rank 0 raises an event for all processes of its job, COUNT
  * times: median in microseconds until the last of them has run its handler.
  * The processes are on one machine: each writes when its handler ran into
- * memory that all of them share. */
+ * memory that all of them share, and the last one wakes rank 0. */
 #include <fcntl.h>
 #include <pmix.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "measure.h"
 
-enum { kCode = -3333, kPatienceUs = 5000000 };
+enum { kCode = -3333, kPatienceSeconds = 5 };
 
-/* Of each rank: how many events it had, and when it had the last. */
-struct Receipt {
-  atomic_int events;
-  double when;
+struct Receipts {
+  sem_t all;           /* the last handler has run */
+  atomic_uint missing; /* ranks whose handler has not */
+  double when[];       /* of each rank: when its handler ran */
 };
 
 static pmix_proc_t me;
 static uint32_t size;
-static struct Receipt *receipts;
+static struct Receipts *receipts;
 
-static struct Receipt *Share(uint32_t ranks) {
+static struct Receipts *Share(uint32_t ranks) {
   char name[PMIX_MAX_NSLEN + 16];
-  const size_t bytes = ranks * sizeof(struct Receipt);
+  const size_t bytes = sizeof(struct Receipts) + ranks * sizeof(double);
   snprintf(name, sizeof name, "/bench-%s", me.nspace);
   for (char *c = name + 1; *c != '\0'; ++c) {
     if (*c == '/') *c = '-';
@@ -46,30 +48,29 @@ static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
                     void *cbdata) {
   (void)id, (void)status, (void)source, (void)info, (void)ninfo;
   (void)results, (void)nresults;
-  receipts[me.rank].when = NowUs();
-  atomic_fetch_add(&receipts[me.rank].events, 1);
+  receipts->when[me.rank] = NowUs();
+  if (atomic_fetch_sub(&receipts->missing, 1) == 1) sem_post(&receipts->all);
   done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-/* Without taking the processor from who still has to receive it. */
-static void AwaitAll(int events, double start) {
-  for (uint32_t rank = 0; rank < size; ++rank) {
-    while (atomic_load(&receipts[rank].events) < events) {
-      Require(NowUs() - start > kPatienceUs, "an event that did not come");
-      usleep(100);
-    }
-  }
+static void AwaitAll(void) {
+  struct timespec limit;
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec += kPatienceSeconds;
+  Require(sem_timedwait(&receipts->all, &limit), "an event that did not come");
 }
 
 static double TimeEvent(int i) {
+  (void)i;
   double last = 0;
+  atomic_store(&receipts->missing, size);
   const double start = NowUs();
   const int rc =
       PMIx_Notify_event(kCode, &me, PMIX_RANGE_NAMESPACE, NULL, 0, NULL, NULL);
   Require(rc == PMIX_OPERATION_SUCCEEDED ? 0 : rc, "PMIx_Notify_event");
-  AwaitAll(i + 1, start);
+  AwaitAll();
   for (uint32_t rank = 0; rank < size; ++rank) {
-    if (receipts[rank].when > last) last = receipts[rank].when;
+    if (receipts->when[rank] > last) last = receipts->when[rank];
   }
   return last - start;
 }
@@ -90,6 +91,7 @@ int main(int argc, char **argv) {
   Require(PMIx_Init(&me, NULL, 0), "PMIx_Init");
   size = JobSize();
   receipts = Share(size);
+  if (me.rank == 0) Require(sem_init(&receipts->all, 1, 0), "sem_init");
   Require(
       PMIx_Register_event_handler(&code, 1, NULL, 0, OnEvent, NULL, NULL) < 0,
       "PMIx_Register_event_handler");

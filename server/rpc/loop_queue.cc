@@ -4,7 +4,7 @@
 #include <grpcpp/completion_queue.h>
 #include <poll.h>
 
-#include <optional>
+#include <list>
 #include <vector>
 
 #include "server/rpc/completion.h"
@@ -99,8 +99,9 @@ struct LoopQueue::Impl {
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
   int unpolled = 0;  // completions since the loop's descriptors were looked at
-  // Its completion may be in the queue of the last one that was attached.
-  std::optional<QueueWake> wake;
+  // Of each queue that was attached, which may have its completion still; the
+  // last one's is in use.
+  std::list<QueueWake> wakes;
 };
 
 LoopQueue::LoopQueue(EventLoop* loop) {
@@ -126,7 +127,7 @@ absl::Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
         "gRPC does not wait where the agent has asked it to");
   }
   impl_->queue = queue;
-  impl_->wake.emplace(queue);
+  impl_->wakes.emplace_back(queue);
   impl_->loop->SetWaiter(this);
   return absl::OkStatus();
 }
@@ -144,7 +145,7 @@ bool LoopQueue::Wait(int fd, int timeout_ms) {
   grpc::CompletionQueue* const queue = impl_->queue;
   DeferredReads* const reads = &impl_->reads;
   reads->BeginRound();
-  Waiting state{fd, &*impl_->wake, reads};
+  Waiting state{fd, &impl_->wakes.back(), reads};
   void* tag = nullptr;
   bool ok = false;
   gpr_timespec deadline = DeadlineOf(timeout_ms);

@@ -22,7 +22,7 @@ class QueueWake final : public Completion,
   QueueWake& operator=(const QueueWake&) = delete;
   ~QueueWake() override;
 
-  // Any thread, one at a time; not again before the queue has returned it.
+  // Any thread, one at a time. The queue returns it once for each.
   void Post();
 
   void Complete(bool) override {}

@@ -35,6 +35,11 @@ TEST(QueueWakeTest, QueueReturnsEachPostOnce) {
     EXPECT_EQ(Next(&queue, 60), static_cast<Completion*>(&wake));
     EXPECT_EQ(Next(&queue, 0), nullptr);
   }
+  wake.Post();
+  wake.Post();
+  EXPECT_EQ(Next(&queue, 60), static_cast<Completion*>(&wake));
+  EXPECT_EQ(Next(&queue, 60), static_cast<Completion*>(&wake));
+  EXPECT_EQ(Next(&queue, 0), nullptr);
   queue.Shutdown();
   ServeToEnd(&queue);
 }

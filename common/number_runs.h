@@ -17,7 +17,8 @@ class NumberRuns {
   // No effect when it is not there.
   void Erase(uint64_t number);
   bool Contains(uint64_t number) const;
-  // The lowest one above a number that is not there, or the highest of all.
+  // The lowest one above `number`, which is not there itself; without one, the
+  // highest that a number can be.
   uint64_t Above(uint64_t number) const;
   bool empty() const { return runs_.empty(); }
 

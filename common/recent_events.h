@@ -26,7 +26,7 @@ struct EventId {
 // speaks to another library: more than an agent keeps and may send again.
 inline constexpr size_t kRecentOfProcess = 1024;
 
-// Not synchronised.
+// Not synchronised. Not used any more once it was moved from.
 class RecentEvents {
  public:
   // `limit`: how many are known, above 0; the oldest are forgotten first.

@@ -55,18 +55,12 @@ class ValueStore {
   }
 
  private:
-  struct ProcView {
-    std::string_view nspace;
-    Rank rank;
-  };
   struct Hash {
     using is_transparent = void;
     size_t operator()(const ProcView& p) const {
       return std::hash<std::string_view>()(p.nspace) * 31 + p.rank;
     }
-    size_t operator()(const ProcId& p) const {
-      return (*this)(ProcView{p.nspace, p.rank});
-    }
+    size_t operator()(const ProcId& p) const { return (*this)(ViewOf(p)); }
   };
   struct Equal {
     using is_transparent = void;

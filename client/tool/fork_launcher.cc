@@ -283,7 +283,7 @@ class FilePlace {
   bool made_ = false;
 };
 
-// The pipe's end is the end of this session.
+// Its end of the pipe stays open until the library is finalised.
 void Keep(Session& session, Pipe keepalive) {
   const auto kept = std::make_shared<UniqueFd>(std::move(keepalive.writer));
   (void)session.progress().Watch(kept->get(), [kept] {});

@@ -34,8 +34,9 @@ class DeferredReads {
     int fd_ = -1;
     // Messages in a row whose size was that of what came on it.
     int fitting_ = 0;
-    uint64_t taken_ = 0;  // bytes that gRPC had taken from it
-    int64_t since_ = 0;   // when it was deferred; 0: it is not
+    // Bytes that gRPC had taken from it, but for less than a small message.
+    uint64_t taken_ = 0;
+    int64_t since_ = 0;  // when it was deferred; 0: it is not
   };
 
   explicit DeferredReads(EventLoop* loop) : loop_(loop) {}

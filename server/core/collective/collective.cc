@@ -7,23 +7,18 @@
 #include <variant>
 
 #include "common/status.h"
-#include "server/core/collective/collective_directives.h"
 #include "server/core/collective/collective_messages.h"
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/collective_records.h"
 #include "server/core/collective/collective_text.h"
 #include "server/core/collective/group_directives.h"
 #include "server/core/collective/group_result.h"
+#include "server/core/collective/reattached_counts.h"
 
 namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
-
-bool IsSupported(CollectiveOp op) {
-  return op == CollectiveOp::kFence || op == CollectiveOp::kConnect ||
-         op == CollectiveOp::kDisconnect || IsGroupOp(op);
-}
 
 TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
   return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
@@ -36,35 +31,19 @@ bool NamesKnownJob(const std::vector<ProcId>& participants,
   });
 }
 
-bool IsOf(const DeferredCollective& one, ClientId client) {
-  const auto* in = std::get_if<CollectiveArrived>(&one.what);
-  return in != nullptr && in->client == client;
-}
-
 }  // namespace
 
 Collectives::Collectives(NodeId self, const Tree& tree, JobTable& jobs,
                          ModexStore& modex)
     : self_(self),
-      tree_(tree),
       jobs_(jobs),
-      progress_({self, tree, jobs, modex, table_, connections_, groups_}) {}
+      check_({self, tree, jobs, connections_, groups_}),
+      lookup_(self, tree, jobs),
+      deferrals_(table_),
+      progress_({self, tree, jobs, modex, table_, connections_, groups_}),
+      group_ends_({jobs, table_, groups_, lookup_, progress_}) {}
 
 // ------------------------------------------------------------- arrivals ---
-
-int Collectives::Check(const CollectiveArrived& in, const ProcId& proc,
-                       CollectiveId* id) const {
-  const std::string& nspace = proc.nspace;
-  if (!IsSupported(in.op)) return kErrNotSupported;
-  if (IsGroupOp(in.op)) return CheckGroup(in, proc, id);
-  if (const int status = CheckDirectives(in.info); status != kSuccess) {
-    return status;
-  }
-  // Before they are sorted: a list of nonsense must not be dear.
-  if (NamesNobody(in.participants, nspace, jobs_)) return kErrBadParam;
-  *id = {in.op, in.participants, 0};
-  return Canonicalise(nspace, &id->participants).ok() ? kSuccess : kErrBadParam;
-}
 
 void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
                             Actions* actions) {
@@ -77,7 +56,7 @@ void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return Reply(step, in.client, in.request, kErrInit);
   CollectiveId id;
-  if (const int status = Check(in, *proc, &id); status != kSuccess) {
+  if (const int status = check_.Identify(in, *proc, &id); status != kSuccess) {
     return Reply(step, in.client, in.request, status);
   }
   Series* series = table_.FindOrAddFor(proc->nspace, id);
@@ -85,8 +64,8 @@ void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
     return Reply(step, in.client, in.request, kErrOutOfResource);
   }
   if (AnswerRecovered(step, *series, *proc, in)) return;
-  if (!Resolve(step, *series)) {
-    return Defer(step, *series, DeferredCollective{in, deadline});
+  if (!lookup_.Resolve(step, *series)) {
+    return deferrals_.Add(step, *series, DeferredCollective{in, deadline});
   }
   Arrive(step, *series, in, deadline);
   if (series->IsBlank()) table_.Erase(*series);
@@ -97,10 +76,10 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
                                   const ProcId& proc,
                                   const CollectiveArrived& in) const {
   if (series.members || !reattached_.contains(proc)) return false;
-  // See SkipLeft.
+  // See GroupEnds::SkipLeft.
   if (in.op == CollectiveOp::kGroupDestruct &&
       (groups_.FindOf(in.name, proc) != nullptr ||
-       HasLeftBefore(proc, series.id))) {
+       group_ends_.HasLeftBefore(proc, series.id))) {
     return false;
   }
   uint64_t& ended = series.reattached[proc];
@@ -118,35 +97,6 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
   return true;
 }
 
-int Collectives::CheckIndex(const Series& series, const CollectiveArrived& in,
-                            int index) const {
-  if (index < 0) return kErrBadParam;
-  const uint64_t arrivals = series.arrivals[index];
-  if (series.id.op == CollectiveOp::kDisconnect &&
-      // An arrival at a completed one is a repetition.
-      arrivals >= series.next &&
-      !connections_.Contains(series.id.participants)) {
-    return kErrInvalidOperation;
-  }
-  if (IsGroupOp(series.id.op)) {
-    const int status = CheckGroupIndex(series, in, index);
-    if (status != kSuccess) return status;
-  }
-  if (arrivals >= series.next + kMaxPipelined) return kErrResourceBusy;
-  if (arrivals == 0) return kSuccess;
-  // Fences of one process may follow each other without waiting; a second
-  // process of the same rank, or a second connect, arrives twice at one.
-  const auto last = series.active.find(arrivals - 1);
-  if (last == series.active.end()) return kSuccess;
-  const auto& waiters = last->second.waiters;
-  const auto it = std::ranges::find(waiters, series.members->local[index],
-                                    &CollectiveWaiter::proc);
-  const bool twice =
-      it != waiters.end() &&
-      (it->client != in.client || series.id.op != CollectiveOp::kFence);
-  return twice ? kErrInvalidOperation : kSuccess;
-}
-
 void Collectives::Arrive(StepContext& step, Series& series,
                          const CollectiveArrived& in, TimeNs deadline) {
   const ProcId* proc = jobs_.ProcOf(in.client);
@@ -161,8 +111,9 @@ void Collectives::Arrive(StepContext& step, Series& series,
           std::max(series.arrivals[index], series.recovered);
     }
   }
-  if (index >= 0) SkipLeft(series, index);
-  if (const int status = CheckIndex(series, in, index); status != kSuccess) {
+  if (index >= 0) group_ends_.SkipLeft(series, index);
+  if (const int status = check_.Accepts(series, in, index);
+      status != kSuccess) {
     return Reply(step, in.client, in.request, status);
   }
   const uint64_t sequence = series.arrivals[index]++;
@@ -189,7 +140,7 @@ void Collectives::Accept(StepContext& step, Series& series,
   const ProcId& proc = series.members->local[index];
   if (IsGroupOp(series.id.op)) TakeDirectives(step, in, proc, &instance);
   if (series.id.op == CollectiveOp::kGroupConstruct) {
-    left_before_.erase({proc, series.id.name});
+    group_ends_.OnConstructing(proc, series.id.name);
   }
   instance.arrived[index] = true;
   ++instance.num_arrived;
@@ -199,7 +150,7 @@ void Collectives::Accept(StepContext& step, Series& series,
     table_.AddDeadline(series, sequence, step.now, deadline,
                        &instance.deadlines);
   }
-  if (const int status = RefusalOf(series.id, instance, proc);
+  if (const int status = check_.RefusalOf(series.id, instance, proc);
       status != kSuccess) {
     CollectiveUp failure{series.id, status, {}, {}};
     failure.id.sequence = sequence;
@@ -209,22 +160,102 @@ void Collectives::Accept(StepContext& step, Series& series,
   progress_.Advance(step, series, sequence);
 }
 
-bool Collectives::Resolve(StepContext& step, Series& series) {
-  if (series.members) return true;
-  std::vector<std::string> unknown =
-      UnknownNspaces(series.id.participants, jobs_, kMaxMapsAtOnce);
-  if (!unknown.empty()) {
-    for (std::string& nspace : unknown) wanted_.push_back(std::move(nspace));
-    return false;
+void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
+  std::vector<DeferredCollective> all = deferrals_.Take(series);
+  // With all maps, a group's participants may be named otherwise: the arrivals
+  // are of another series.
+  std::vector<ProcId> named = series.id.participants;
+  if (IsGroupOp(series.id.op)) NameWholeJobs(jobs_, &named);
+  const bool renamed = named != series.id.participants;
+  for (DeferredCollective& one : all) {
+    if (const auto* in = std::get_if<CollectiveArrived>(&one.what)) {
+      if (renamed) {
+        Admit(step, *in, one.deadline);
+      } else {
+        Arrive(step, series, *in, one.deadline);
+      }
+    } else if (const auto* up =
+                   std::get_if<std::pair<NodeId, CollectiveUp>>(&one.what)) {
+      progress_.ApplyUp(step, series, up->first, up->second);
+    } else {
+      const auto& down = std::get<std::pair<NodeId, CollectiveDown>>(one.what);
+      progress_.ApplyDown(step, series, down.first, down.second);
+    }
   }
-  if (!series.SetMembers(jobs_, tree_, self_)) {
-    step.out.push_back(LogLine{LogLine::Level::kWarning,
-                               std::string(NameOf(series.id.op)) + " of " +
-                                   ToString(series.id.participants.front()) +
-                                   " and others names no such process"});
+  for (const uint64_t sequence : std::exchange(series.refused, {})) {
+    CollectiveUp failure{series.id, kErrOutOfResource, {}, {}};
+    failure.id.sequence = sequence;
+    progress_.ApplyUp(step, series, self_, failure);
   }
-  series.ApplyReattached();
-  return true;
+}
+
+// --------------------------------------------------------------- groups ---
+
+// They were checked before.
+void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
+                                 const ProcId& proc, Instance* instance) {
+  GroupDirectives directives;
+  (void)ParseGroupDirectives(in.info, &directives);
+  if (directives.leads) directives.record.leader = proc;
+  instance->group.Merge(directives.record);
+  NoteIgnored(step, directives.ignored);
+}
+
+void Collectives::NoteIgnored(StepContext& step,
+                              const std::vector<std::string>& keys) {
+  constexpr size_t kMaxIgnored = 256;
+  for (const std::string& key : keys) {
+    if (ignored_.size() >= kMaxIgnored || !ignored_.insert(key).second) {
+      continue;
+    }
+    step.out.push_back(LogLine{
+        LogLine::Level::kInfo,
+        "ignoring " + key + ", which operations on groups do not honour"});
+  }
+}
+
+void Collectives::TakeBackArrival(Series& series, int index) const {
+  if (series.id.op != CollectiveOp::kGroupConstruct ||
+      series.arrivals[index] == 0) {
+    return;
+  }
+  const auto it = series.active.find(series.arrivals[index] - 1);
+  if (it == series.active.end()) return;
+  Instance& instance = it->second;
+  if (!instance.arrived[index] || instance.contributions.contains(self_))
+    return;
+  instance.arrived[index] = false;
+  --instance.num_arrived;
+  --series.arrivals[index];
+}
+
+bool Collectives::OnLeft(TimeNs now, const ProcId& proc,
+                         const std::string& group, uint64_t made,
+                         Actions* actions) {
+  StepContext step{now, *actions};
+  return group_ends_.OnLeft(step, proc, group, made);
+}
+
+// Each agent of a waiting member does so itself: the others may not be reached.
+void Collectives::RefuseThroughOldNodes(StepContext& step) {
+  for (auto& [id, series] : table_.all()) {
+    if (!IsGroupOp(id.op) || !series.members || series.active.empty() ||
+        !check_.PassesOldNode(series)) {
+      continue;
+    }
+    for (const uint64_t sequence : series.ActiveSequences()) {
+      const auto it = series.active.find(sequence);
+      if (it == series.active.end() || it->second.waiters.empty()) continue;
+      progress_.Fail(step, series, sequence, kErrNotSupported, {}, kNoNode);
+    }
+  }
+}
+
+void Collectives::OnNodeIsOld(TimeNs now, NodeId node, bool old,
+                              Actions* actions) {
+  StepContext step{now, *actions};
+  check_.NoteOld(node, old);
+  if (old) RefuseThroughOldNodes(step);
 }
 
 // ------------------------------------------------------------- messages ---
@@ -233,8 +264,9 @@ void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
                        Actions* actions) {
   StepContext step{now, *actions};
   Series& series = table_.FindOrAdd(up.id);
-  if (!Resolve(step, series)) {
-    return Defer(step, series, DeferredCollective{std::pair(src, up), kNever});
+  if (!lookup_.Resolve(step, series)) {
+    return deferrals_.Add(step, series,
+                          DeferredCollective{std::pair(src, up), kNever});
   }
   progress_.ApplyUp(step, series, src, up);
 }
@@ -243,9 +275,9 @@ void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
                          Actions* actions) {
   StepContext step{now, *actions};
   Series& series = table_.FindOrAdd(down.id);
-  if (!Resolve(step, series)) {
-    return Defer(step, series,
-                 DeferredCollective{std::pair(src, down), kNever});
+  if (!lookup_.Resolve(step, series)) {
+    return deferrals_.Add(step, series,
+                          DeferredCollective{std::pair(src, down), kNever});
   }
   progress_.ApplyDown(step, series, src, down);
 }
@@ -255,20 +287,20 @@ void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
 void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
                              Actions* actions) {
   StepContext step{now, *actions};
-  RenameCounts(nspace);
+  RenameCounts(nspace, jobs_, &table_);
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
     // An arrival that was of another series has resolved it before.
     const bool waits = !series.members || !series.deferred.empty();
-    if (waits && series.Names(nspace) && Resolve(step, series)) {
+    if (waits && series.Names(nspace) && lookup_.Resolve(step, series)) {
       TakeUpDeferred(step, series);
       it = series.IsBlank() ? table_.Erase(it) : std::next(it);
     } else {
       ++it;
     }
   }
-  ResumeEnds(step, nspace);
+  group_ends_.Resume(step, nspace);
 }
 
 void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
@@ -278,7 +310,7 @@ void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
     if (!series.members && series.Names(nspace)) {
-      FailDeferred(step, series, kErrNotFound);
+      deferrals_.Fail(step, series, kErrNotFound);
       it = KeepRecovered(it);
     } else {
       ++it;
@@ -309,7 +341,7 @@ SeriesTable::Map::iterator Collectives::KeepRecovered(
       !NamesKnownJob(series.id.participants, jobs_)) {
     return table_.Erase(it);
   }
-  const std::map<ProcId, uint64_t> ends = EndsBefore(series);
+  const std::map<ProcId, uint64_t> ends = group_ends_.EndsBefore(series);
   series.KeepRecovered();
   for (const auto& [proc, ended] : ends) {
     uint64_t& known = series.reattached[proc];
@@ -323,9 +355,7 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
   progress_.DropJob(nspace);
   std::erase_if(reattached_,
                 [&](const ProcId& proc) { return proc.nspace == nspace; });
-  std::erase_if(left_before_, [&](const auto& item) {
-    return item.first.first.nspace == nspace;
-  });
+  group_ends_.DropJob(nspace);
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
@@ -333,7 +363,7 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
       ++it;
       continue;
     }
-    FailDeferred(step, series, kErrJobTerminated);
+    deferrals_.Fail(step, series, kErrJobTerminated);
     for (auto& [sequence, instance] : series.active) {
       for (const CollectiveWaiter& w : instance.waiters) {
         Reply(step, w.client, w.request, kErrJobTerminated);
@@ -355,9 +385,7 @@ void Collectives::OnClientGone(ClientId client) {
         return w.client == client;
       });
     }
-    num_deferred_ -= std::erase_if(
-        series.deferred,
-        [&](const DeferredCollective& one) { return IsOf(one, client); });
+    deferrals_.Drop(series, client);
     it = series.IsBlank() ? table_.Erase(it) : std::next(it);
   }
 }
@@ -396,7 +424,7 @@ void Collectives::OnRankRestarted(const ProcId& proc) {
 void Collectives::ReportLost(StepContext& step, const ProcId& proc) {
   Series& whole = table_.FindOrAdd(
       {CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0});
-  Resolve(step, whole);
+  lookup_.Resolve(step, whole);
   for (auto& [id, series] : table_.all()) {
     if (!series.members || !series.Includes(proc)) continue;
     const int index = series.members->LocalIndex(proc);
@@ -437,7 +465,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     of_record.sequence = record.sequence;
     groups_.Recover(of_record, record.connected, record.result, record.left);
     if (id.op == CollectiveOp::kGroupConstruct) {
-      RecoverLeft(id, record.left);
+      group_ends_.Recover(id, record.left);
     }
   } else {
     connections_.Recover(id.participants, record.connected);
@@ -471,18 +499,12 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
   const Job* job = jobs_.Find(proc->nspace);
   if (job != nullptr && job->ranks[proc->rank].incarnation > 0) return;
   reattached_.insert(*proc);
-  // It may have named the participants of one group in several ways.
-  std::map<CollectiveId, uint64_t> counts;
-  for (const CollectiveCount& count : in.counts) {
-    const std::optional<CollectiveId> id = IdOf(count, *proc);
-    if (id) counts[*id] += count.ended;
-  }
-  for (const auto& [id, ended] : counts) {
+  for (const auto& [id, ended] : CountsOf(in.counts, *proc, jobs_)) {
     Series* series = table_.FindOrAddFor(proc->nspace, id);
     if (series == nullptr) continue;
     uint64_t& known = series->reattached[*proc];
     known = std::max(known, ended);
-    if (!Resolve(step, *series)) continue;
+    if (!lookup_.Resolve(step, *series)) continue;
     series->ApplyReattached();
     progress_.ReleaseRecovered(step, *series);
   }
@@ -496,7 +518,7 @@ void Collectives::OnTick(TimeNs now, Actions* actions) {
     Series* const series = expired->series;
     const uint64_t sequence = expired->sequence;
     if (sequence == SeriesTable::kDeferred) {
-      ExpireDeferred(step, *series);
+      deferrals_.Expire(step, *series);
       if (series->IsBlank()) table_.Erase(*series);
     } else if (series->active.contains(sequence) && !PutOff(now, *expired)) {
       progress_.Expire(step, *series, sequence);
@@ -515,10 +537,6 @@ bool Collectives::PutOff(TimeNs now, const SeriesTable::Expired& expired) {
   std::erase(keys, expired.key);
   table_.AddDeadline(series, expired.sequence, now, due, &keys);
   return true;
-}
-
-std::vector<std::string> Collectives::TakeWanted() {
-  return std::exchange(wanted_, {});
 }
 
 void Collectives::Describe(TimeNs now, const std::string& nspace,

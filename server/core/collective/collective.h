@@ -9,24 +9,28 @@
 // new parent.
 //
 // This class brings arrivals, messages and changes to the series that they
-// concern, and holds back what waits for a job map; CollectiveProgress is the
-// state machine of each collective.
+// concern. Whether an arrival is accepted is ArrivalCheck's, the members of a
+// series MemberLookup's, what waits for them in Deferrals, the ends of groups
+// that somebody has left GroupEnds'. CollectiveProgress is the state machine of
+// each collective.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/collective/arrival_check.h"
 #include "server/core/collective/collective_progress.h"
 #include "server/core/collective/connections.h"
+#include "server/core/collective/deferrals.h"
+#include "server/core/collective/group_ends.h"
 #include "server/core/collective/groups.h"
+#include "server/core/collective/member_lookup.h"
 #include "server/core/collective/series.h"
 #include "server/core/collective/series_table.h"
 #include "server/core/job_table.h"
@@ -40,17 +44,6 @@
 #include "server/core/why.h"
 
 namespace canopy::core {
-
-// Messages that may wait for a job map to arrive; the collectives of more fail.
-inline constexpr size_t kMaxDeferred = 4096;
-
-// Maps that one collective asks for at a time, so that names that nobody knows
-// cost a bounded number of requests.
-inline constexpr size_t kMaxMapsAtOnce = 64;
-
-// Collectives of one series that one process may have pending; more are
-// refused. Limits for each job are in series_table.h.
-inline constexpr uint64_t kMaxPipelined = 1024;
 
 // Not synchronised. Tree, table and store outlive the engine and have been
 // updated before it is notified of a change in them.
@@ -80,17 +73,11 @@ class Collectives {
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   // Groups whose messages would pass it are refused.
   void OnNodeIsOld(TimeNs now, NodeId node, bool old, Actions* actions);
-  // A process leaves a group: it takes part in its end no more. False when it
-  // is no member. `made`: of that group alone, which may be yet to come here
-  // (GroupRecord); 0: whichever there is.
+  // See GroupEnds.
   bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
               uint64_t made, Actions* actions);
-  // The process has left such a group under a predecessor, and asks again, as
-  // it does not know: true once.
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
-    const auto left = left_before_.find({proc, group});
-    return left != left_before_.end() &&
-           !std::exchange(left->second.answered, true);
+    return group_ends_.TakeLeftBefore(proc, group);
   }
   // Whether to emit PersistRecord for what a successor needs.
   void set_persists(bool on) { progress_.set_persists(on); }
@@ -131,64 +118,27 @@ class Collectives {
     return progress_.TakeFollowed();
   }
   // Namespaces whose maps are needed, since the last call.
-  std::vector<std::string> TakeWanted();
+  std::vector<std::string> TakeWanted() { return lookup_.TakeWanted(); }
   // Whether one of the calls above has something to give.
-  bool has_news() const { return progress_.has_news() || !wanted_.empty(); }
+  bool has_news() const { return progress_.has_news() || lookup_.has_wanted(); }
   // Adds pending operations; an empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 
  private:
-  // The last groups of one name that a process has left, by participants.
-  struct LeftBefore {
-    std::set<std::vector<ProcId>> groups;
-    bool answered = false;  // it has asked again
-  };
-
-  // Why an arrival cannot be accepted; kSuccess: it can.
-  int Check(const CollectiveArrived& in, const ProcId& proc,
-            CollectiveId* id) const;
-  int CheckGroup(const CollectiveArrived& in, const ProcId& proc,
-                 CollectiveId* id) const;
-  int CheckGroupIndex(const Series& series, const CollectiveArrived& in,
-                      int index) const;
-  bool HasOldNode(const Series& series) const;
   void RefuseThroughOldNodes(StepContext& step);
   void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);
-  // The part in a group's end of a local process that has left it.
-  void EndFor(StepContext& step, Series& series, int index);
-  // The process has left the last group of this series before.
-  bool HasLeftBefore(const ProcId& proc, const CollectiveId& end) const;
-  // A process does not count the end of a group that it has left.
-  void SkipLeft(Series& series, int index) const;
-  // Local members of a group that is forgotten with one of its jobs, and how
-  // many ends of such groups they need not ask for.
-  std::map<ProcId, uint64_t> EndsBefore(const Series& series) const;
-  // Of the record of a construct, also if the group has ended since.
-  void RecoverLeft(const CollectiveId& construct,
-                   const std::vector<ProcId>& left);
-  // A predecessor's members have left groups whose ends it may not have told
-  // anybody of.
-  void ResumeEnds(StepContext& step, const std::string& nspace);
   // The deadline has passed; true: it has a later one.
   bool PutOff(TimeNs now, const SeriesTable::Expired& expired);
   // A process has another in its place: its arrival is taken back while nobody
   // knows of it.
   void TakeBackArrival(Series& series, int index) const;
-  // As a client would have it; nothing for what names nobody, or no group.
-  std::optional<CollectiveId> IdOf(const CollectiveCount& count,
-                                   const ProcId& proc) const;
   // An arrival, new or taken up again.
   void Admit(StepContext& step, const CollectiveArrived& in, TimeNs deadline);
   // Answers whoever waits for what a predecessor has completed, while it is not
   // known who takes part.
   bool AnswerRecovered(StepContext& step, Series& series, const ProcId& proc,
                        const CollectiveArrived& in) const;
-  // Of an arrival at a group's operation: it fails for all.
-  int RefusalOf(const CollectiveId& id, const Instance& instance,
-                const ProcId& proc) const;
-  int CheckIndex(const Series& series, const CollectiveArrived& in,
-                 int index) const;
   void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
               TimeNs deadline);
   // What a member of a group asks for, when it arrives.
@@ -196,8 +146,8 @@ class Collectives {
                       const ProcId& proc, Instance* instance);
   void Accept(StepContext& step, Series& series, const CollectiveArrived& in,
               uint64_t sequence, int index, TimeNs deadline);
-  // Sets the members when all maps are present, else requests missing ones.
-  bool Resolve(StepContext& step, Series& series);
+  // What has waited for the members of the series, which it has now.
+  void TakeUpDeferred(StepContext& step, Series& series);
   // A local rank is alive but has lost its connection: only its own agent can
   // fail the collectives that wait for it, now or later.
   void ReportLost(StepContext& step, const ProcId& proc);
@@ -205,32 +155,21 @@ class Collectives {
   bool MayBeAskedAgain(const Series& series) const;
   SeriesTable::Map::iterator KeepRecovered(SeriesTable::Map::iterator it);
 
-  // Holds back what waits for a map, and what becomes of it.
-  // What processes have counted of groups, as they named them.
-  void RenameCounts(const std::string& nspace);
-  void Defer(StepContext& step, Series& series, DeferredCollective one);
-  void Refuse(StepContext& step, Series& series, const DeferredCollective& one);
-  void TakeUpDeferred(StepContext& step, Series& series);
-  void FailDeferred(StepContext& step, Series& series, int status);
-  void ExpireDeferred(StepContext& step, Series& series);
-
   const NodeId self_;
-  const Tree& tree_;
   JobTable& jobs_;
   SeriesTable table_;
   Connections connections_;
   Groups groups_;
-  std::set<NodeId> old_nodes_;
+  ArrivalCheck check_;
+  MemberLookup lookup_;
+  Deferrals deferrals_;
   CollectiveProgress progress_;
+  GroupEnds group_ends_;
   // Processes that were connected to the predecessor, and whose counts are
   // those of their ranks: no other process preceded them.
   std::set<ProcId> reattached_;
-  // Local processes and the groups that they left under the predecessor.
-  std::map<std::pair<ProcId, std::string>, LeftBefore> left_before_;
-  size_t num_deferred_ = 0;
   // Directives that were ignored, of which the log has a line.
   std::set<std::string> ignored_;
-  std::vector<std::string> wanted_;
 };
 
 }  // namespace canopy::core

@@ -1,0 +1,142 @@
+#include "server/core/collective/arrival_check.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "server/core/collective/collective_directives.h"
+#include "server/core/collective/collective_plan.h"
+#include "server/core/collective/collective_progress.h"
+#include "server/core/collective/group_directives.h"
+
+namespace canopy::core {
+namespace {
+
+bool IsSupported(CollectiveOp op) {
+  return op == CollectiveOp::kFence || op == CollectiveOp::kConnect ||
+         op == CollectiveOp::kDisconnect || IsGroupOp(op);
+}
+
+// Fences of one process may follow each other without waiting; a second process
+// of the same rank, or a second connect, arrives twice at one.
+bool ArrivesTwice(const Series& series, ClientId client, int index) {
+  const uint64_t arrivals = series.arrivals[index];
+  if (arrivals == 0) return false;
+  const auto last = series.active.find(arrivals - 1);
+  if (last == series.active.end()) return false;
+  const auto& waiters = last->second.waiters;
+  const auto it = std::ranges::find(waiters, series.members->local[index],
+                                    &CollectiveWaiter::proc);
+  return it != waiters.end() &&
+         (it->client != client || series.id.op != CollectiveOp::kFence);
+}
+
+}  // namespace
+
+int ArrivalCheck::Identify(const CollectiveArrived& in, const ProcId& proc,
+                           CollectiveId* id) const {
+  if (!IsSupported(in.op)) return kErrNotSupported;
+  if (IsGroupOp(in.op)) return IdentifyGroup(in, proc, id);
+  if (const int status = CheckDirectives(in.info); status != kSuccess) {
+    return status;
+  }
+  // Before they are sorted: a list of nonsense must not be dear.
+  if (NamesNobody(in.participants, proc.nspace, p_.jobs)) return kErrBadParam;
+  *id = {in.op, in.participants, 0};
+  return Canonicalise(proc.nspace, &id->participants).ok() ? kSuccess
+                                                           : kErrBadParam;
+}
+
+int ArrivalCheck::IdentifyGroup(const CollectiveArrived& in, const ProcId& proc,
+                                CollectiveId* id) const {
+  if (in.name.empty() || in.name.size() > kMaxNspaceLen) return kErrBadParam;
+  GroupDirectives directives;
+  const int status = ParseGroupDirectives(in.info, &directives);
+  if (status != kSuccess) return status;
+  *id = {in.op, in.participants, 0, in.name};
+  if (id->participants.empty()) {
+    if (in.op == CollectiveOp::kGroupConstruct) return kErrBadParam;
+    const Group* group = p_.groups.FindOf(in.name, proc);
+    if (group == nullptr) return kErrNotFound;
+    id->participants = group->participants;
+    return kSuccess;
+  }
+  if (NamesNobody(in.participants, proc.nspace, p_.jobs) ||
+      !Canonicalise(proc.nspace, &id->participants).ok()) {
+    return kErrBadParam;
+  }
+  NameWholeJobs(p_.jobs, &id->participants);
+  const bool is_nspace =
+      std::ranges::count(id->participants, in.name, &ProcId::nspace) > 0;
+  return is_nspace ? kErrBadParam : kSuccess;
+}
+
+int ArrivalCheck::Accepts(const Series& series, const CollectiveArrived& in,
+                          int index) const {
+  if (index < 0) return kErrBadParam;
+  const uint64_t arrivals = series.arrivals[index];
+  if (series.id.op == CollectiveOp::kDisconnect &&
+      // An arrival at a completed one is a repetition.
+      arrivals >= series.next &&
+      !p_.connections.Contains(series.id.participants)) {
+    return kErrInvalidOperation;
+  }
+  if (IsGroupOp(series.id.op)) {
+    const int status = AcceptsGroup(series, in, index);
+    if (status != kSuccess) return status;
+  }
+  if (arrivals >= series.next + kMaxPipelined) return kErrResourceBusy;
+  return ArrivesTwice(series, in.client, index) ? kErrInvalidOperation
+                                                : kSuccess;
+}
+
+int ArrivalCheck::AcceptsGroup(const Series& series,
+                               const CollectiveArrived& in, int index) const {
+  const bool ends = series.id.op == CollectiveOp::kGroupDestruct;
+  // An arrival at a completed one is a repetition.
+  if (ends && series.arrivals[index] >= series.next) {
+    const Group* group = p_.groups.Find(series.id.name, series.id.participants);
+    if (group == nullptr || !group->Has(series.members->local[index])) {
+      return kErrNotFound;
+    }
+  }
+  GroupDirectives directives;
+  (void)ParseGroupDirectives(in.info, &directives);
+  const auto& nodes = series.members->nodes;
+  if (directives.local_only && nodes != std::vector<NodeId>{p_.self}) {
+    return kErrBadParam;
+  }
+  return PassesOldNode(series) ? kErrNotSupported : kSuccess;
+}
+
+int ArrivalCheck::RefusalOf(const CollectiveId& id, const Instance& instance,
+                            const ProcId& proc) const {
+  if (id.op != CollectiveOp::kGroupConstruct) return kSuccess;
+  if (p_.groups.FindOf(id.name, proc) != nullptr) return kErrExists;
+  return SharesTooMuch(instance) ? kErrOutOfResource : kSuccess;
+}
+
+void ArrivalCheck::NoteOld(NodeId node, bool old) {
+  if (old) {
+    old_nodes_.insert(node);
+  } else {
+    old_nodes_.erase(node);
+  }
+}
+
+// Also those that only pass them on, on the way to the top.
+bool ArrivalCheck::PassesOldNode(const Series& series) const {
+  if (old_nodes_.empty()) return false;
+  std::vector<NodeId> living = series.members->nodes;
+  std::erase_if(living, [&](NodeId node) { return !p_.tree.alive(node); });
+  const NodeId top = p_.tree.TopOf(living);
+  return std::ranges::any_of(living, [&](NodeId node) {
+    for (;; node = p_.tree.parent(node)) {
+      if (old_nodes_.contains(node)) return true;
+      if (node == top || node == kNoNode) return false;
+    }
+  });
+}
+
+}  // namespace canopy::core

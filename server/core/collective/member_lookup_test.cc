@@ -1,0 +1,52 @@
+#include "server/core/collective/member_lookup.h"
+
+#include <gtest/gtest.h>
+
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+class MemberLookupTest : public testing::Test {
+ protected:
+  const Tree tree_{2, 2};
+  JobTable jobs_{0};
+  MemberLookup lookup_{0, tree_, jobs_};
+  Actions actions_;
+  StepContext step_{0, actions_};
+};
+
+TEST_F(MemberLookupTest, WantsTheMapsThatAreMissing) {
+  Series series;
+  series.id.participants = {{"a", 0}, {"b", 0}, {"b", 1}};
+  jobs_.Add(JobOn("a", {0}));
+  EXPECT_FALSE(lookup_.Resolve(step_, series));
+  EXPECT_TRUE(lookup_.has_wanted());
+  EXPECT_EQ(lookup_.TakeWanted(), std::vector<std::string>{"b"});
+  EXPECT_FALSE(lookup_.has_wanted());
+  jobs_.Add(JobOn("b", {0, 1}));
+  EXPECT_TRUE(lookup_.Resolve(step_, series));
+  EXPECT_EQ(series.members->local, (std::vector<ProcId>{{"a", 0}, {"b", 0}}));
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(MemberLookupTest, AsksForABoundedNumberAtATime) {
+  Series series;
+  for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) {
+    series.id.participants.push_back({"unknown" + std::to_string(i), 0});
+  }
+  EXPECT_FALSE(lookup_.Resolve(step_, series));
+  EXPECT_EQ(lookup_.TakeWanted().size(), kMaxMapsAtOnce);
+}
+
+TEST_F(MemberLookupTest, LogsWhatNamesNoProcess) {
+  Series series;
+  series.id.participants = {{"a", 7}};
+  jobs_.Add(JobOn("a", {0}));
+  EXPECT_TRUE(lookup_.Resolve(step_, series));
+  EXPECT_TRUE(series.members->local.empty());
+  EXPECT_EQ(All<LogLine>(actions_).size(), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -151,10 +151,10 @@ void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
   const JobStep step = StepAt(now, actions);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr || !job->part.has_local()) return;
-  job->part.OnInputTaken(step, in);
+  job->part.streams().OnInputTaken(step, in);
   if (!job->head) return;
   job->head->streams().OnInputTaken(step, job->part.local_node(),
-                                    job->part.CreditOf(in));
+                                    job->part.streams().CreditOf(in));
 }
 
 // --------------------------------------------------------------- control ---

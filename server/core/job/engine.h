@@ -30,9 +30,9 @@ namespace canopy::core {
 // The engine hands each input to the classes that it is made of:
 //
 //   JobSet       the jobs here, each with
-//     JobPart      its part: launch, ends, messages up and down
-//     JobHead      what the controller decides; JobStreams, its output and
-//     input
+//     JobPart      its part: launch, ends, messages up and down; PartStreams,
+//                  the streams of the ranks here
+//     JobHead      what the controller decides; JobStreams, the job's streams
 //   JobMessages  messages of other agents
 //   JobResync    divergent views, and jobs that are not known here
 //

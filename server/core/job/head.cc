@@ -48,7 +48,8 @@ bool JobHead::Advance(const JobStep& step) {
   part_.Advance();
   const JobPartState state = part_.state();
   const bool starting = state != JobPartState::kPreparing;
-  const PhaseAnswer answer = starting ? part_.Started() : part_.Prepared();
+  const PhaseAnswer answer =
+      starting ? part_.answers().Started() : part_.answers().Prepared();
   if (!answer.errors.empty() && !ending_) FailLaunch(step, answer);
   Persist(step);
   if (!starting && ending_) return Finish(step);
@@ -66,10 +67,10 @@ bool JobHead::Advance(const JobStep& step) {
 // start persisted continues with it, so the record precedes the messages.
 void JobHead::BeginStart(const JobStep& step) {
   if (part_.state() != JobPartState::kPreparing || ending_ ||
-      !part_.AllPrepared()) {
+      !part_.answers().AllPrepared()) {
     return;
   }
-  PhaseAnswer sum = part_.Prepared();
+  PhaseAnswer sum = part_.answers().Prepared();
   if (!sum.errors.empty()) return;
   changed_ = true;
   notes_ = std::move(sum.notes);
@@ -106,8 +107,8 @@ void JobHead::Report(const JobStep& step, JobPhase phase) {
   JobChanged report;
   report.nspace = part_.nspace();
   report.phase = phase;
-  report.nodes_ready = part_.Prepared().count;
-  report.procs_started = part_.Started().count;
+  report.nodes_ready = part_.answers().Prepared().count;
+  report.procs_started = part_.answers().Started().count;
   report.procs_ended = progress_.num_ended();
   report.notes = std::exchange(notes_, {});
   report.ends = std::exchange(ends_, {});

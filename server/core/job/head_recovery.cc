@@ -77,7 +77,8 @@ std::vector<Rank> JobHead::Awaited(std::string* operation) const {
                      ? "launch, preparing the nodes"
                      : "launch, starting the processes";
     std::vector<Rank> out;
-    for (const uint32_t node : part_.Unanswered()) {
+    const bool started = state == JobPartState::kStarting;
+    for (const uint32_t node : part_.answers().Unanswered(started)) {
       out.push_back(part_.layout()->ranks_on(node).front());
     }
     return out;

@@ -33,15 +33,15 @@ class HeadTest : public testing::Test {
   // True: the job is over.
   bool Prepare(int status = 0) {
     part_->OnLocalPrepared(Step(), {"job", status, "why"});
-    part_->AnswerPrepare(1, {1, {}});
+    part_->answers().AnswerPrepare(1, {1, {}});
     head_->OnAnswer();
     return head_->Advance(Step());
   }
   void Run() {
     Launch();
     EXPECT_FALSE(Prepare());
-    part_->AnswerStart(0, {1, {}});
-    part_->AnswerStart(1, {2, {}});
+    part_->answers().AnswerStart(0, {1, {}});
+    part_->answers().AnswerStart(1, {2, {}});
     EXPECT_FALSE(head_->Advance(Step()));
   }
   // True: the job is over.
@@ -74,8 +74,8 @@ TEST_F(HeadTest, GoesThroughThePhases) {
   EXPECT_EQ(Last().phase, JobPhase::kPreparing);
   EXPECT_FALSE(Prepare());
   EXPECT_EQ(Last().phase, JobPhase::kStarting);
-  part_->AnswerStart(0, {1, {}});
-  part_->AnswerStart(1, {2, {}});
+  part_->answers().AnswerStart(0, {1, {}});
+  part_->answers().AnswerStart(1, {2, {}});
   head_->OnAnswer();
   EXPECT_FALSE(head_->Advance(Step()));
   EXPECT_EQ(Last().phase, JobPhase::kRunning);
@@ -298,7 +298,7 @@ TEST_F(HeadTest, ASuccessorContinuesWithTheRecord) {
 
 TEST_F(HeadTest, DescribesWhatItWaitsFor) {
   Launch();
-  part_->AnswerPrepare(1, {1, {}});
+  part_->answers().AnswerPrepare(1, {1, {}});
   Waiting preparing;
   EXPECT_TRUE(head_->Describe(now_ + 2'000'000, &preparing));
   EXPECT_EQ(preparing.operation, "launch, preparing the nodes");

@@ -76,8 +76,8 @@ JobEntry& JobSet::Add(const JobStep& step,
     }
   }
   JobPlace place(self_, tree_, known->spec, m.controller, std::move(lost));
-  auto job = std::make_unique<JobEntry>(
-      JobPart(table_, *known, std::move(place), m, persists_));
+  auto job = std::make_unique<JobEntry>(table_, *known, std::move(place), m,
+                                        persists_);
   for (const NodeId agent : resync_.TakeInquirers(nspace)) {
     job->part.place().AddProvisional(agent);
   }
@@ -164,7 +164,7 @@ void JobSet::RecordExit(const JobStep& step, JobEntry& job,
 bool JobSet::TakeOutput(const JobStep& step, JobEntry& job,
                         const LocalOutput& in) {
   if (!job.head) {
-    job.part.SendOutput(step, in);
+    job.part.streams().SendOutput(step, in);
     return true;
   }
   const OutputData output{in.nspace, in.rank, in.channel, in.data, in.end};

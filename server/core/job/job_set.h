@@ -25,8 +25,11 @@
 namespace canopy::core {
 
 struct JobEntry {
-  explicit JobEntry(JobPart p)
-      : part(std::move(p)), restarts(part.spec()->max_restarts) {}
+  // As for JobPart.
+  JobEntry(JobTable& table, const Job& entry, JobPlace place,
+           const JobPrepare& prepare, bool persists)
+      : part(table, entry, std::move(place), prepare, persists),
+        restarts(part.spec()->max_restarts) {}
 
   JobPart part;
   Restarts restarts;              // of its ranks here

@@ -26,8 +26,8 @@ class JobSetTest : public testing::Test {
   JobEntry& Run() {
     JobEntry& job = Take();
     job.part.Start(Step(), 0);
-    job.part.AnswerStart(1, {1, {}});
-    job.part.AnswerStart(3, {1, {}});
+    job.part.answers().AnswerStart(1, {1, {}});
+    job.part.answers().AnswerStart(3, {1, {}});
     jobs_.Advance(Step(), job);
     out_.clear();
     return job;

@@ -95,7 +95,8 @@ void JobMessages::PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,
 void JobMessages::On(const JobStep& step, NodeId src, const JobPrepared& m) {
   JobEntry* job = FindReported(step, src, m.nspace);
   if (job == nullptr || !job->part.place().AddReporter(src)) return;
-  job->part.AnswerPrepare(src, {m.nodes_ready, m.errors, m.notes, m.port});
+  job->part.answers().AnswerPrepare(src,
+                                    {m.nodes_ready, m.errors, m.notes, m.port});
   if (job->head) job->head->OnAnswer();
   jobs_.Advance(step, *job);
 }
@@ -110,7 +111,7 @@ void JobMessages::On(const JobStep& step, NodeId, const JobStart& m) {
 void JobMessages::On(const JobStep& step, NodeId src, const JobStarted& m) {
   JobEntry* job = FindReported(step, src, m.nspace);
   if (job == nullptr || !job->part.place().AddReporter(src)) return;
-  job->part.AnswerStart(src, {m.procs_started, m.errors, {}});
+  job->part.answers().AnswerStart(src, {m.procs_started, m.errors, {}});
   if (job->head) job->head->OnAnswer();
   jobs_.Advance(step, *job);
 }
@@ -204,13 +205,13 @@ void JobMessages::On(const JobStep& step, NodeId, const OutputData& m) {
 }
 
 void JobMessages::On(const JobStep& step, NodeId, const OutputCredit& m) {
-  const JobEntry* job = jobs_.Find(m.nspace);
-  if (job != nullptr) job->part.OnOutputCredit(step, m);
+  JobEntry* job = jobs_.Find(m.nspace);
+  if (job != nullptr) job->part.streams().OnOutputCredit(step, m);
 }
 
 void JobMessages::On(const JobStep& step, NodeId, const InputData& m) {
   JobEntry* job = jobs_.Find(m.nspace);
-  if (job != nullptr) job->part.OnInput(step, m);
+  if (job != nullptr) job->part.streams().OnInput(step, m);
 }
 
 void JobMessages::On(const JobStep& step, NodeId src, const InputCredit& m) {

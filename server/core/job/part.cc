@@ -1,4 +1,3 @@
-// The launch of a part, its ends, and the part in another tree.
 #include "server/core/job/part.h"
 
 #include <algorithm>
@@ -21,20 +20,17 @@ JobPart::JobPart(JobTable& table, const Job& entry, JobPlace place,
       explain_(prepare.explain),
       persists_(persists),
       place_(std::move(place)),
-      local_node_(place_.lost().contains(self_) ? kNoNode : entry.local_node),
+      local_(spec_, layout_,
+             place_.lost().contains(self_) ? kNoNode : entry.local_node),
+      answers_(place_, local_),
+      streams_(place_, local_, persists),
       ends_(spec_->procs.size()) {
   if (!has_local()) return;
-  local_left_ = static_cast<uint32_t>(layout_->ranks_on(local_node_).size());
+  local_left_ = static_cast<uint32_t>(local_.all().size());
 }
 
 bool JobPart::RunsHere() const {
-  return has_local() && state_ != JobPartState::kPreparing && local_left_ > 0;
-}
-
-std::vector<NodeId> JobPart::Asked() const {
-  std::vector<NodeId> asked = place_.children();
-  if (has_local()) asked.push_back(self_);
-  return asked;
+  return has_local() && !preparing() && local_left_ > 0;
 }
 
 void JobPart::Begin(const JobStep& step) {
@@ -70,14 +66,6 @@ void JobPart::OnPreparedAgain(const JobStep& step, NodeId controller) {
   ResendAnswers();
 }
 
-void JobPart::AnswerPrepare(NodeId from, PhaseAnswer answer) {
-  prepare_.Answer(from, std::move(answer));
-}
-
-void JobPart::AnswerStart(NodeId from, PhaseAnswer answer) {
-  start_.Answer(from, std::move(answer));
-}
-
 void JobPart::OnLocalPrepared(const JobStep& step, const LocalPrepared& in) {
   PhaseAnswer answer;
   if (in.status == kSuccess) {
@@ -89,7 +77,7 @@ void JobPart::OnLocalPrepared(const JobStep& step, const LocalPrepared& in) {
     answer.notes.push_back({note.reason, note.detail, {step.self}, 1});
   }
   answer.port = in.port;
-  AnswerPrepare(step.self, std::move(answer));
+  answers_.AnswerPrepare(step.self, std::move(answer));
 }
 
 void JobPart::OnLocalStarted(const JobStep& step, const LocalStarted& in) {
@@ -98,30 +86,20 @@ void JobPart::OnLocalStarted(const JobStep& step, const LocalStarted& in) {
   if (in.status != kSuccess) {
     answer.errors.push_back({step.self, in.status, in.text});
   }
-  AnswerStart(step.self, std::move(answer));
+  answers_.AnswerStart(step.self, std::move(answer));
   // Killed while processes were being created: repeated for the late ones.
   if (kill_ && local_left_ > 0) KillLocalRanks(step, {});
 }
 
-bool JobPart::AllPrepared() const { return prepare_.Complete(Asked()); }
-
-std::vector<uint32_t> JobPart::Unanswered() const {
-  const LaunchPhase& phase =
-      state_ == JobPartState::kPreparing ? prepare_ : start_;
-  std::vector<uint32_t> out;
-  for (uint32_t node = 0; node < spec_->nodes.size(); ++node) {
-    const NodeId agent = spec_->nodes[node].agent;
-    if (place_.lost().contains(agent) || layout_->ranks_on(node).empty()) {
-      continue;
-    }
-    if (!phase.Answered(place_.HopTo(agent))) out.push_back(node);
-  }
-  return out;
+// Its processes may run from now on.
+void JobPart::EnterStarting() {
+  state_ = JobPartState::kStarting;
+  streams_.Start();
 }
 
 void JobPart::Start(const JobStep& step, uint16_t port) {
-  if (state_ != JobPartState::kPreparing) return;
-  state_ = JobPartState::kStarting;
+  if (!preparing()) return;
+  EnterStarting();
   port_ = port;
   for (const NodeId child : place_.children()) {
     step.Send(child, JobStart{nspace(), port_});
@@ -135,36 +113,23 @@ void JobPart::StartLocalRanks(const JobStep& step) {
   if (spec_->rendezvous_host.empty() || port_ != 0) {
     return step.out.push_back(StartLocal{nspace(), port_});
   }
-  AnswerStart(self_, {0,
-                      {{self_, kErrJobFailedToLaunch,
-                        "the port that rank 0's node reserved is not known "
-                        "after the restart of an agent"}}});
-}
-
-// An error is an answer for all: it ends the job, and must be reported before
-// the exits that it causes.
-bool JobPart::StartAnswered() const {
-  if (state_ == JobPartState::kPreparing) return false;
-  return start_.Complete(Asked()) || !Started().errors.empty();
+  answers_.AnswerStart(self_,
+                       {0,
+                        {{self_, kErrJobFailedToLaunch,
+                          "the port that rank 0's node reserved is not known "
+                          "after the restart of an agent"}}});
 }
 
 void JobPart::Advance() {
-  if (StartAnswered()) state_ = JobPartState::kRunning;
+  if (!preparing() && answers_.StartIsAnswered()) {
+    state_ = JobPartState::kRunning;
+  }
 }
 
 void JobPart::ReportUp(const JobStep& step) {
-  const NodeId parent = place_.parent();
-  if (AllPrepared() && !std::exchange(prepare_.sent_up, true)) {
-    PhaseAnswer sum = Prepared();
-    step.Send(parent, JobPrepared{nspace(), sum.count, std::move(sum.errors),
-                                  std::move(sum.notes), sum.port});
-  }
-  if (StartAnswered() && !std::exchange(start_.sent_up, true)) {
-    PhaseAnswer sum = Started();
-    step.Send(parent, JobStarted{nspace(), sum.count, std::move(sum.errors)});
-  }
+  answers_.ReportUp(step, !preparing());
   for (MessageBody& report : ends_.TakeUnsent(nspace())) {
-    step.Send(parent, std::move(report));
+    step.Send(place_.parent(), std::move(report));
   }
 }
 
@@ -173,12 +138,13 @@ bool JobPart::AddEnd(const RankEnd& end) {
   if (end.exit.restarted) return true;
   const Rank rank = end.exit.rank;
   table_.MarkEnded(nspace(), rank);
-  if (spec_->procs[rank].node == local_node_) --local_left_;
+  if (local_.Has(rank)) --local_left_;
   return true;
 }
 
 bool JobPart::MayRestart(Rank rank) const {
-  return !kill_ && !killed_.contains(rank) && Started().errors.empty() &&
+  return !kill_ && !killed_.contains(rank) &&
+         answers_.Started().errors.empty() &&
          (state_ == JobPartState::kStarting ||
           state_ == JobPartState::kRunning);
 }
@@ -214,22 +180,11 @@ void JobPart::SendRestarts(const JobStep& step, NodeId node) const {
     return;
   }
   const Job* const job = table_.Find(nspace());
-  for (const Rank rank : layout_->ranks_on(local_node_)) {
+  for (const Rank rank : local_.all()) {
     const uint32_t incarnation = job->ranks[rank].incarnation;
     if (incarnation == 0) continue;
     step.Send(node, RankRestarted{nspace(), rank, incarnation});
   }
-}
-
-std::vector<Rank> JobPart::LocalOf(const std::vector<Rank>& ranks) const {
-  if (ranks.empty()) return layout_->ranks_on(local_node_);
-  std::vector<Rank> out;
-  for (const Rank rank : ranks) {
-    if (rank < spec_->procs.size() && spec_->procs[rank].node == local_node_) {
-      out.push_back(rank);
-    }
-  }
-  return out;
 }
 
 void JobPart::Signal(const JobStep& step, const JobSignal& signal) const {
@@ -237,7 +192,7 @@ void JobPart::Signal(const JobStep& step, const JobSignal& signal) const {
     step.Send(child, signal);
   }
   if (!RunsHere()) return;
-  std::vector<Rank> ranks = LocalOf(signal.ranks);
+  std::vector<Rank> ranks = local_.Of(signal.ranks);
   if (ranks.empty()) return;
   // All, which the process adapter need not be told one by one.
   if (signal.ranks.empty()) ranks.clear();
@@ -256,8 +211,8 @@ void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   for (const NodeId child : place_.ChildrenTowards(kill.ranks)) {
     step.Send(child, kill);
   }
-  if (!has_local() || state_ == JobPartState::kPreparing) return;
-  std::vector<Rank> ranks = LocalOf(kill.ranks);
+  if (!has_local() || preparing()) return;
+  std::vector<Rank> ranks = local_.Of(kill.ranks);
   if (ranks.empty()) return;
   MarkKilled(step, ranks);
   if (kill.ranks.empty()) ranks.clear();
@@ -308,8 +263,7 @@ void JobPart::Drop(const JobStep& step) const {
 void JobPart::OnNodeLost(const JobStep& step, NodeId node) {
   place_.MarkLost(node);
   MarkNodeEnded(node);
-  prepare_.Drop(node);
-  start_.Drop(node);
+  answers_.Drop(node);
   OnTreeChanged(step);
 }
 
@@ -343,7 +297,7 @@ void JobPart::OnTreeChanged(const JobStep& step) {
   // And any on the way with output that it had not passed on yet.
   if (!change.route || !has_local()) return;
   step.out.push_back(ResendOutput{nspace()});
-  RequestInput(step);
+  streams_.RequestInput(step);
 }
 
 void JobPart::OnNodeRestarted(const JobStep& step, NodeId node) {
@@ -355,17 +309,17 @@ void JobPart::OnNodeRestarted(const JobStep& step, NodeId node) {
   if (has_local() && node != place_.controller()) {
     step.out.push_back(ResendOutput{nspace()});
   }
-  RequestInput(step);
+  streams_.RequestInput(step);
 }
 
 void JobPart::ResendAnswers() {
-  prepare_.sent_up = start_.sent_up = false;
+  answers_.Resend();
   ends_.Resend();
 }
 
 void JobPart::SyncChild(const JobStep& step, NodeId child) const {
   step.Send(child, PrepareMessage());
-  if (state_ != JobPartState::kPreparing) {
+  if (!preparing()) {
     step.Send(child, JobStart{nspace(), port_});
   }
   if (kill_) step.Send(child, *kill_);
@@ -373,6 +327,47 @@ void JobPart::SyncChild(const JobStep& step, NodeId child) const {
 
 void JobPart::SyncChildren(const JobStep& step) const {
   for (const NodeId child : place_.children()) SyncChild(step, child);
+}
+
+// ------------------------------------------------------------- recovery ---
+
+void JobPart::PersistController(const JobStep& step) const {
+  if (!persists_ || !has_local()) return;
+  step.out.push_back(ControllerRecord(nspace(), place_.controller()));
+}
+
+void JobPart::Recover(bool started, uint16_t port,
+                      std::optional<JobKill> kill) {
+  if (started) EnterStarting();
+  port_ = port;
+  kill_ = std::move(kill);
+  if (kill_) table_.MarkEnding(nspace());
+}
+
+void JobPart::RecoverLocal(const JobStep& step, const JobRecovered& in) {
+  if (!has_local()) return;
+  if (!in.has_shim) {
+    step.out.push_back(PrepareLocal{spec_, layout_});
+    return PersistController(step);
+  }
+  answers_.AnswerPrepare(self_, {1, {}});
+  for (const auto& [rank, incarnation] : in.incarnations) {
+    table_.RecoverIncarnation(nspace(), rank, incarnation);
+    step.out.push_back(SetIncarnation{{nspace(), rank}, incarnation});
+  }
+  streams_.Recover(in.records);
+  if (in.started) {
+    EnterStarting();
+    answers_.AnswerStart(self_, {local_left_, {}});
+  } else if (!preparing()) {
+    StartLocalRanks(step);
+  }
+  killed_ = RecoverKilled(in.records);
+  if (!in.started) return;
+  if (kill_) return KillLocalRanks(step, {});
+  if (!killed_.empty()) {
+    KillLocalRanks(step, {killed_.begin(), killed_.end()});
+  }
 }
 
 }  // namespace canopy::core

@@ -1,5 +1,7 @@
 // One agent's part in a job: its launch in two phases, the ends of its ranks,
-// and the messages that it passes on between its parent and its children.
+// and the messages that it passes on between its parent and its children. What
+// has been answered to a phase is LaunchAnswers', output and input are
+// PartStreams'.
 #ifndef CANOPY_SERVER_CORE_JOB_PART_H_
 #define CANOPY_SERVER_CORE_JOB_PART_H_
 
@@ -13,11 +15,12 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "common/job.h"
-#include "server/core/job/launch_phase.h"
+#include "server/core/job/launch_answers.h"
+#include "server/core/job/local_ranks.h"
+#include "server/core/job/part_streams.h"
 #include "server/core/job/place.h"
 #include "server/core/job/rank_ends.h"
 #include "server/core/job/step.h"
-#include "server/core/job/stream_flow.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/persisted_state.h"
@@ -44,6 +47,8 @@ class JobPart {
   // ones only passes messages on.
   JobPart(JobTable& table, const Job& entry, JobPlace place,
           const JobPrepare& prepare, bool persists);
+  JobPart(const JobPart&) = delete;
+  JobPart& operator=(const JobPart&) = delete;
 
   const std::string& nspace() const { return spec_->nspace; }
   const std::shared_ptr<const JobSpec>& spec() const { return spec_; }
@@ -51,9 +56,11 @@ class JobPart {
   JobPlace& place() { return place_; }
   const JobPlace& place() const { return place_; }
   JobPartState state() const { return state_; }
+  LaunchAnswers& answers() { return answers_; }
+  PartStreams& streams() { return streams_; }
   // Job-relative index of this node; kNoNode: no rank here.
-  uint32_t local_node() const { return local_node_; }
-  bool has_local() const { return local_node_ != kNoNode; }
+  uint32_t local_node() const { return local_.node(); }
+  bool has_local() const { return local_.any(); }
   // Some process of the job may be alive here.
   bool RunsHere() const;
   // Neither a rank nor a child: the part has no purpose any more.
@@ -69,15 +76,8 @@ class JobPart {
   // The parent has sent JobPrepare again: it may be another one, and have none
   // of the answers.
   void OnPreparedAgain(const JobStep& step, NodeId controller);
-  void AnswerPrepare(NodeId from, PhaseAnswer answer);
-  void AnswerStart(NodeId from, PhaseAnswer answer);
   void OnLocalPrepared(const JobStep& step, const LocalPrepared& in);
   void OnLocalStarted(const JobStep& step, const LocalStarted& in);
-  bool AllPrepared() const;
-  PhaseAnswer Prepared() const { return prepare_.Sum(Asked()); }
-  PhaseAnswer Started() const { return start_.Sum(Asked()); }
-  // Nodes, job-relative, whose answer to the current phase is missing.
-  std::vector<uint32_t> Unanswered() const;
   // Second phase, with the port of rank 0's node (JobStart). No effect after
   // the first call.
   void Start(const JobStep& step, uint16_t port);
@@ -123,15 +123,6 @@ class JobPart {
   // Messages in flight to or through the node's agent are lost.
   void OnNodeRestarted(const JobStep& step, NodeId node);
 
-  // ------------------------------------------------------------- streams ---
-
-  void SendOutput(const JobStep& step, const LocalOutput& in) const;
-  void OnOutputCredit(const JobStep& step, const OutputCredit& m) const;
-  void OnInput(const JobStep& step, const InputData& m);
-  void OnInputTaken(const JobStep& step, const LocalInputDone& in);
-  // The same as the agent that controls the job counts it.
-  InputCredit CreditOf(const LocalInputDone& in) const;
-
   // ------------------------------------------------------------ recovery ---
 
   // The controller's state: the start, with that port, and the kill may have
@@ -143,8 +134,8 @@ class JobPart {
   void SyncChildren(const JobStep& step) const;
 
  private:
-  std::vector<NodeId> Asked() const;
-  bool StartAnswered() const;
+  bool preparing() const { return state_ == JobPartState::kPreparing; }
+  void EnterStarting();
   void StartLocalRanks(const JobStep& step);
   JobPrepare PrepareMessage() const;
   void SyncChild(const JobStep& step, NodeId child) const;
@@ -153,9 +144,6 @@ class JobPart {
   void KillLocalRanks(const JobStep& step, std::vector<Rank> ranks) const;
   void RecordLost();
   void ResendAnswers();
-  std::vector<Rank> LocalOf(const std::vector<Rank>& ranks) const;
-  bool TakesInput() const;
-  void RequestInput(const JobStep& step) const;
   void PersistController(const JobStep& step) const;
 
   JobTable& table_;
@@ -166,14 +154,13 @@ class JobPart {
   const bool explain_;   // what is found out about the programs, at length
   const bool persists_;
   JobPlace place_;
-  const uint32_t local_node_;
+  const LocalRanks local_;
   JobPartState state_ = JobPartState::kPreparing;
-  LaunchPhase prepare_;
-  LaunchPhase start_;
-  uint16_t port_ = 0;        // of the start
-  RankEnds ends_;            // of this subtree
-  uint32_t local_left_ = 0;  // local ranks that have not ended
-  InputOrder input_;
+  LaunchAnswers answers_;
+  PartStreams streams_;
+  uint16_t port_ = 0;            // of the start
+  RankEnds ends_;                // of this subtree
+  uint32_t local_left_ = 0;      // local ranks that have not ended
   std::optional<JobKill> kill_;  // of the whole job
   std::set<Rank> killed_;        // ranks here that were told to end
 };

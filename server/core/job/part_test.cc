@@ -30,7 +30,8 @@ class PartTest : public testing::Test {
   }
   void Running() {
     part_->Start(Step(), 0);
-    for (const NodeId n : {1u, 3u, 4u}) part_->AnswerStart(n, {1, {}});
+    for (const NodeId n : {1u, 3u, 4u})
+      part_->answers().AnswerStart(n, {1, {}});
     part_->Advance();
   }
   void EndHere() {
@@ -57,12 +58,12 @@ TEST_F(PartTest, PreparesItsNodeAndItsChildren) {
 }
 
 TEST_F(PartTest, AnswersOnceWhenAllHaveAnswered) {
-  part_->AnswerPrepare(3, {1, {}});
+  part_->answers().AnswerPrepare(3, {1, {}});
   part_->OnLocalPrepared(Step(), {"job", kErrNotFound, "no program"});
-  EXPECT_EQ(part_->Unanswered(), std::vector<uint32_t>{2});
+  EXPECT_EQ(part_->answers().Unanswered(false), std::vector<uint32_t>{2});
   part_->ReportUp(Step());
   EXPECT_EQ(Count<SendPeer>(), 0u);
-  part_->AnswerPrepare(4, {1, {}});
+  part_->answers().AnswerPrepare(4, {1, {}});
   part_->ReportUp(Step());
   part_->ReportUp(Step());
   const auto sent = Sent<JobPrepared>(out_);
@@ -81,7 +82,7 @@ TEST_F(PartTest, StartsOnce) {
   EXPECT_EQ(Count<StartLocal>(), 1u);
   EXPECT_EQ(Sent<JobStart>(out_).size(), 2u);
   EXPECT_EQ(part_->state(), JobPartState::kStarting);
-  part_->AnswerStart(3, {1, {}});
+  part_->answers().AnswerStart(3, {1, {}});
   part_->Advance();
   EXPECT_EQ(part_->state(), JobPartState::kStarting);
   // One error is an answer for all.
@@ -95,7 +96,7 @@ TEST_F(PartTest, StartsOnce) {
 TEST_F(PartTest, ThePortOfRank0GoesUpAndDown) {
   spec_->rendezvous_host = "10.0.0.1";
   part_->OnLocalPrepared(Step(), {"job", 0, "", {}, 4711});
-  for (const NodeId n : {3u, 4u}) part_->AnswerPrepare(n, {1, {}});
+  for (const NodeId n : {3u, 4u}) part_->answers().AnswerPrepare(n, {1, {}});
   part_->ReportUp(Step());
   EXPECT_EQ(Sent<JobPrepared>(out_)[0].second.port, 4711);
   part_->Start(Step(), 4712);
@@ -155,20 +156,20 @@ TEST_F(PartTest, ReleaseWaitsForWhatRuns) {
 }
 
 TEST_F(PartTest, ALostNodesAnswersAreDroppedAndItsRanksReported) {
-  part_->AnswerPrepare(1, {1, {}});
-  part_->AnswerPrepare(3, {1, {}});
+  part_->answers().AnswerPrepare(1, {1, {}});
+  part_->answers().AnswerPrepare(3, {1, {}});
   tree_.SetAlive(4, false);
   part_->OnNodeLost(Step(), 4);
-  EXPECT_TRUE(part_->AllPrepared());
+  EXPECT_TRUE(part_->answers().AllPrepared());
   part_->ReportUp(Step());
   EXPECT_EQ(Sent<NodeLost>(out_)[0].second.ranks, std::vector<Rank>{3});
   EXPECT_TRUE(table_.Find("job")->ranks[3].ended);
 }
 
 TEST_F(PartTest, ANewParentGetsItAllAgain) {
-  part_->AnswerPrepare(1, {1, {}});
-  part_->AnswerPrepare(3, {1, {}});
-  part_->AnswerPrepare(4, {1, {}});
+  part_->answers().AnswerPrepare(1, {1, {}});
+  part_->answers().AnswerPrepare(3, {1, {}});
+  part_->answers().AnswerPrepare(4, {1, {}});
   Running();
   EndHere();
   part_->ReportUp(Step());
@@ -204,52 +205,14 @@ TEST_F(PartTest, WithItsOwnNodeLostItOnlyForwards) {
   EXPECT_EQ(Sent<NodeLost>(out_)[0].second.ranks, (std::vector<Rank>{0, 1}));
 }
 
-TEST_F(PartTest, OutputGoesToTheController) {
-  part_->SendOutput(Step(), {"job", 0, 2, Bytes("text"), 9});
-  EXPECT_EQ(Sent<OutputData>(out_)[0].first, 0u);
-  EXPECT_EQ(Sent<OutputData>(out_)[0].second.end, 9u);
-  tree_.SetAlive(0, false);
-  part_->SendOutput(Step(), {"job", 0, 2, Bytes("text"), 13});
-  EXPECT_EQ(All<CreditOutput>(out_)[0].bytes, 4u);
-}
-
-TEST_F(PartTest, InputForAllGoesDown) {
-  part_->OnInput(Step(), {"job", {}, Bytes("in"), 2});
-  EXPECT_EQ(Sent<InputData>(out_).size(), 2u);
-  EXPECT_EQ(All<FeedInput>(out_)[0].ranks, (std::vector<Rank>{0, 1}));
-  out_.clear();
-  part_->OnInput(Step(), {"job", {3}, Bytes("in"), 4});
-  EXPECT_TRUE(out_.empty());
-}
-
-// Of a successor of the agent that controls the job, which counts its own.
-TEST_F(PartTest, InputOfARunFollowsWhatWasGiven) {
+TEST_F(PartTest, InputIsRequestedOfANewRouteOnceRanksMayRun) {
   spec_->stdin_target = StdinTarget::kAll;
-  part_->OnInput(Step(), {"job", {}, Bytes("in"), 2});
-  out_.clear();
-  part_->OnInput(Step(), {"job", {}, Bytes("put"), 3, 7});
-  ASSERT_EQ(Count<FeedInput>(), 1u);
-  EXPECT_EQ(All<FeedInput>(out_)[0].end, 5u);
-  ASSERT_EQ(Count<PersistRecord>(), 1u);
-  const PersistRecord record = All<PersistRecord>(out_)[0];
-  part_->OnInputTaken(Step(), {"job", 4, 4});
-  const auto credit = Sent<InputCredit>(out_);
-  ASSERT_EQ(credit.size(), 1u);
-  EXPECT_EQ(credit[0].second.bytes, 0u);
-  EXPECT_EQ(credit[0].second.total, 2u);
-  EXPECT_EQ(credit[0].second.run, 7u);
-  // Its own successor knows where it began.
-  Make({});
-  JobRecovered in;
-  in.job = spec_;
-  in.started = true;
-  in.records.push_back({record.key, record.value});
-  part_->RecoverLocal(Step(), in);
-  out_.clear();
-  part_->OnInputTaken(Step(), {"job", 0, 4, true, 5});
-  EXPECT_EQ(Sent<InputCredit>(out_)[0].second.total, 2u);
-  part_->OnInput(Step(), {"job", {}, Bytes("s"), 4, 7});
-  EXPECT_EQ(All<FeedInput>(out_)[0].end, 6u);
+  part_->OnNodeRestarted(Step(), 0);
+  EXPECT_EQ(Sent<InputCredit>(out_).size(), 0u);
+  Running();
+  part_->OnNodeRestarted(Step(), 0);
+  ASSERT_EQ(Sent<InputCredit>(out_).size(), 1u);
+  EXPECT_TRUE(Sent<InputCredit>(out_)[0].second.resend);
 }
 
 TEST_F(PartTest, ASuccessorTakesWhatTheShimHas) {

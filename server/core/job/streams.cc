@@ -48,7 +48,7 @@ void JobStreams::OnLauncherReattached(const JobStep& step,
   for (uint32_t i = 0; i < part_.spec()->nodes.size(); ++i) {
     const OutputCredit credit{in.nspace, 0, output_.consumed(i), true};
     if (AgentOf(i) == step.self) {
-      part_.OnOutputCredit(step, credit);
+      part_.streams().OnOutputCredit(step, credit);
     } else if (step.tree.alive(AgentOf(i))) {
       step.Send(AgentOf(i), credit);
     }
@@ -191,11 +191,11 @@ void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {
   const JobSpec& spec = *part_.spec();
   InputData message{part_.nspace(), {}, piece.data, piece.end, run_};
   if (spec.stdin_target == StdinTarget::kAll) {
-    return part_.OnInput(step, message);
+    return part_.streams().OnInput(step, message);
   }
   message.ranks = {spec.stdin_rank};
   const NodeId agent = AgentOf(spec.procs[spec.stdin_rank].node);
-  if (agent == step.self) return part_.OnInput(step, message);
+  if (agent == step.self) return part_.streams().OnInput(step, message);
   if (step.tree.alive(agent)) step.Send(agent, std::move(message));
 }
 
@@ -231,7 +231,7 @@ void JobStreams::ResendInput(const JobStep& step, uint32_t node,
     message.data = std::move(piece.data);
     message.end = piece.end;
     if (agent == step.self) {
-      part_.OnInput(step, message);
+      part_.streams().OnInput(step, message);
     } else if (step.tree.alive(agent)) {
       step.Send(agent, message);
     }

@@ -1,0 +1,62 @@
+// The answers to both phases of a launch at one agent: its own, and those of
+// the agents below it.
+#ifndef CANOPY_SERVER_CORE_JOB_LAUNCH_ANSWERS_H_
+#define CANOPY_SERVER_CORE_JOB_LAUNCH_ANSWERS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/job/launch_phase.h"
+#include "server/core/job/local_ranks.h"
+#include "server/core/job/place.h"
+#include "server/core/job/step.h"
+
+namespace canopy::core {
+
+// Asked are the children of `place`, as they are now, and this agent if it has
+// ranks. Not synchronised.
+class LaunchAnswers {
+ public:
+  // Both outlive it.
+  LaunchAnswers(const JobPlace& place, const LocalRanks& local)
+      : place_(place), local_(local) {}
+
+  void AnswerPrepare(NodeId from, PhaseAnswer answer) {
+    prepare_.Answer(from, std::move(answer));
+  }
+  void AnswerStart(NodeId from, PhaseAnswer answer) {
+    start_.Answer(from, std::move(answer));
+  }
+  // The node takes no part any more.
+  void Drop(NodeId node);
+
+  bool AllPrepared() const { return prepare_.Complete(Asked()); }
+  // An error is an answer for all: it ends the job, and must be reported before
+  // the exits that it causes.
+  bool StartIsAnswered() const;
+  // The answers so far, as one.
+  PhaseAnswer Prepared() const { return prepare_.Sum(Asked()); }
+  PhaseAnswer Started() const { return start_.Sum(Asked()); }
+  // Nodes with ranks, job-relative, whose answer to the present phase is
+  // missing. `started`: that is the second.
+  std::vector<uint32_t> Unanswered(bool started) const;
+
+  // Sends the parent what it does not have. `started` as above.
+  void ReportUp(const JobStep& step, bool started);
+  // The parent may have none of it.
+  void Resend() { prepare_.sent_up = start_.sent_up = false; }
+
+ private:
+  std::vector<NodeId> Asked() const;
+
+  const JobPlace& place_;
+  const LocalRanks& local_;
+  LaunchPhase prepare_;
+  LaunchPhase start_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_LAUNCH_ANSWERS_H_

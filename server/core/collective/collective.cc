@@ -222,8 +222,9 @@ void Collectives::TakeBackArrival(Series& series, int index) const {
   const auto it = series.active.find(series.arrivals[index] - 1);
   if (it == series.active.end()) return;
   Instance& instance = it->second;
-  if (!instance.arrived[index] || instance.contributions.contains(self_))
+  if (!instance.arrived[index] || instance.contributions.contains(self_)) {
     return;
+  }
   instance.arrived[index] = false;
   --instance.num_arrived;
   --series.arrivals[index];

@@ -152,9 +152,8 @@ void Collectives::Accept(StepContext& step, Series& series,
   }
   if (const int status = check_.RefusalOf(series.id, instance, proc);
       status != kSuccess) {
-    CollectiveUp failure{series.id, status, {}, {}};
-    failure.id.sequence = sequence;
-    return progress_.ApplyUp(step, series, self_, failure);
+    return progress_.ApplyUp(step, series, self_,
+                             FailureUp(series, sequence, status, {}));
   }
   if (is_new && progress_.EndIfGone(step, series, sequence)) return;
   progress_.Advance(step, series, sequence);
@@ -174,18 +173,16 @@ void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
       } else {
         Arrive(step, series, *in, one.deadline);
       }
-    } else if (const auto* up =
-                   std::get_if<std::pair<NodeId, CollectiveUp>>(&one.what)) {
+    } else if (const auto* up = std::get_if<DeferredUp>(&one.what)) {
       progress_.ApplyUp(step, series, up->first, up->second);
     } else {
-      const auto& down = std::get<std::pair<NodeId, CollectiveDown>>(one.what);
+      const auto& down = std::get<DeferredDown>(one.what);
       progress_.ApplyDown(step, series, down.first, down.second);
     }
   }
   for (const uint64_t sequence : std::exchange(series.refused, {})) {
-    CollectiveUp failure{series.id, kErrOutOfResource, {}, {}};
-    failure.id.sequence = sequence;
-    progress_.ApplyUp(step, series, self_, failure);
+    progress_.ApplyUp(step, series, self_,
+                      FailureUp(series, sequence, kErrOutOfResource, {}));
   }
 }
 

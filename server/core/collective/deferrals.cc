@@ -9,9 +9,6 @@
 namespace canopy::core {
 namespace {
 
-using DeferredUp = std::pair<NodeId, CollectiveUp>;
-using DeferredDown = std::pair<NodeId, CollectiveDown>;
-
 // Its collective fails as soon as it is known who takes part.
 void Refuse(StepContext& step, Series& series, const DeferredCollective& one) {
   step.out.push_back(LogLine{

@@ -87,11 +87,13 @@ struct CompletedCollective {
   std::vector<ProcId> members = {};  // of the group that it has ended, here
 };
 
-// An arrival or a message of a neighbour that waits for the map of a job.
+// A message, and the neighbour that sent it.
+using DeferredUp = std::pair<NodeId, CollectiveUp>;
+using DeferredDown = std::pair<NodeId, CollectiveDown>;
+
+// An arrival or a message that waits for the map of a job.
 struct DeferredCollective {
-  std::variant<CollectiveArrived, std::pair<NodeId, CollectiveUp>,
-               std::pair<NodeId, CollectiveDown>>
-      what;
+  std::variant<CollectiveArrived, DeferredUp, DeferredDown> what;
   TimeNs deadline = kNever;  // of an arrival
 };
 

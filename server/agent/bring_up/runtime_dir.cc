@@ -3,24 +3,33 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "common/posix/private_dir.h"
+#include "common/posix/run_dir.h"
 
 namespace canopy::agent {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Room that the longest socket name in the directory needs.
 constexpr size_t kSocketNameRoom = 40;
 constexpr int kAttempts = 100;
+
+std::string ParentOf(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
 
 // Makes the last `levels` directories of `path`. Another agent that ends may
 // remove a parent between two steps.
 Status MakeAll(const std::string& path, int levels) {
   std::vector<std::string> all = {path};
   for (int i = 1; i < levels; ++i) {
-    all.push_back(all.back().substr(0, all.back().rfind('/')));
+    all.push_back(ParentOf(all.back()));
   }
   Status status;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -31,6 +40,19 @@ Status MakeAll(const std::string& path, int levels) {
     if (status.code() != kErrNotFound) return status;
   }
   return status;
+}
+
+// Removes the files of a launcher that was killed from its run directory, once
+// no agent has a directory there.
+void RemoveLauncherFiles(const std::string& run_dir) {
+  if (!CheckPrivateDir(run_dir).ok()) return;
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(run_dir, error)) {
+    if (entry.is_directory(error)) return;
+    files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) unlink(file.c_str());
 }
 
 }  // namespace
@@ -47,6 +69,10 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
                           overlay_name + "/" + node_name;
   // A restarted agent gets the path that its predecessor chose.
   if (path.ends_with(own)) dir.levels_ = 3;
+  if (remove_parent && IsRunDirPath(ParentOf(path))) {
+    dir.levels_ = 3;
+    dir.in_run_dir_ = true;
+  }
   if (path.empty()) {
     next = RuntimeBase() + own;
     dir.levels_ = to_make = 3;
@@ -63,14 +89,17 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
 }
 
 RuntimeDir::RuntimeDir(RuntimeDir&& other) noexcept
-    : path_(std::exchange(other.path_, {})), levels_(other.levels_) {}
+    : path_(std::exchange(other.path_, {})),
+      levels_(other.levels_),
+      in_run_dir_(other.in_run_dir_) {}
 
 RuntimeDir::~RuntimeDir() {
   if (path_.empty()) return;
   // rmdir fails harmlessly for what other agents still use.
   std::string next = path_;
   for (int i = 0; i < levels_ && rmdir(next.c_str()) == 0; ++i) {
-    next.resize(next.rfind('/'));
+    next = ParentOf(next);
+    if (i == 0 && in_run_dir_) RemoveLauncherFiles(next);
   }
 }
 

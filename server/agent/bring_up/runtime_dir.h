@@ -9,15 +9,17 @@
 
 namespace canopy::agent {
 
-// Makes (or takes over, when it is already there and ours alone) a directory
-// of mode 0700, and removes it when it goes if it is empty by then; of a path
-// that it chose itself it makes and removes the parents too, which agents
-// share. Refuses a directory of another user or one that others may enter.
+// Makes a directory of mode 0700, or takes over one that is there already and
+// private, and removes it at its end if it is empty by then. The parents of a
+// path that it chose itself, which agents share, are made and removed with it.
+// Refuses a directory of another user or one that others may enter.
 class RuntimeDir {
  public:
   // `path` empty: ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/OVERLAY/NODE.
-  // `remove_parent`: the parent of a given path goes with the last directory
-  // in it.
+  // `remove_parent`: the parent of a given path is removed with the last
+  // directory in it. When that parent is a run directory
+  // (common/posix/run_dir.h), the last agent also removes the files that a
+  // launcher has left there, and the user's directory above if it is empty.
   static Result<RuntimeDir> Make(const std::string& path,
                                  const std::string& overlay_name,
                                  const std::string& node_name,
@@ -34,6 +36,7 @@ class RuntimeDir {
 
   std::string path_;
   int levels_ = 1;  // how many directories of the path to remove
+  bool in_run_dir_ = false;
 };
 
 }  // namespace canopy::agent

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "common/posix/private_dir.h"
+
 namespace canopy::agent {
 namespace {
 
@@ -84,6 +86,29 @@ TEST_F(RuntimeDirTest, AParentMadeForItGoesWithTheLast) {
   EXPECT_TRUE(Exists(parent + "/1"));
   two.reset();
   EXPECT_FALSE(Exists(parent));
+}
+
+TEST_F(RuntimeDirTest, TheLastAgentRemovesWhatAKilledLauncherLeft) {
+  const std::string user = base_ + "/canopy-" + std::to_string(geteuid());
+  const std::string run = user + "/run-4711";
+  ASSERT_TRUE(MakePrivateDir(user).ok());
+  ASSERT_TRUE(MakePrivateDir(run).ok());
+  std::ofstream(run + "/context.json") << "{}";
+  std::optional<RuntimeDir> one(*RuntimeDir::Make(run + "/0", "o", "n", true));
+  std::optional<RuntimeDir> two(*RuntimeDir::Make(run + "/1", "o", "n", true));
+  one.reset();
+  EXPECT_TRUE(Exists(run + "/context.json"));
+  two.reset();
+  EXPECT_TRUE(std::filesystem::is_empty(base_));
+}
+
+TEST_F(RuntimeDirTest, FilesOfAnyOtherParentStay) {
+  const std::string parent = base_ + "/run-4711";
+  ASSERT_TRUE(MakePrivateDir(parent).ok());
+  std::ofstream(parent + "/file") << "kept";
+  { (void)RuntimeDir::Make(parent + "/0", "o", "n", true); }
+  EXPECT_TRUE(Exists(parent + "/file"));
+  EXPECT_FALSE(Exists(parent + "/0"));
 }
 
 TEST_F(RuntimeDirTest, OthersMayNotEnter) {

@@ -90,7 +90,7 @@ class Agent::Impl {
 
   Status Prepare(bootstrap::v1::NodeInfo* info);
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
-            std::function<void()> detach);
+            std::function<void()> on_ready);
   void Run();
 
  private:
@@ -103,7 +103,8 @@ class Agent::Impl {
   void Describe();
   control::AgentView MakeView();
   void StartCore();
-  void OnReady(BootstrapChannel* channel, const std::function<void()>& detach);
+  void OnReady(BootstrapChannel* channel,
+               const std::function<void()>& on_ready);
   void SaveForSuccessor(const bootstrap::v1::Members& members);
   // Hands over to the program (empty: this one, or what has replaced its file).
   void Replace(std::string program,
@@ -286,7 +287,7 @@ void Agent::Impl::Describe() {
 
 void Agent::Impl::Join(const bootstrap::v1::Members& members,
                        BootstrapChannel* channel,
-                       std::function<void()> detach) {
+                       std::function<void()> on_ready) {
   const bootstrap::v1::Members now =
       restarted_ ? WithOwn(members, config_.self(), info_) : members;
   membership_.Set(now);
@@ -301,8 +302,8 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
   if (scheduler_) scheduler_->Start(now);
   if (!config_.embedded()) SaveForSuccessor(members);
   if (channel != nullptr) termination_.WatchLauncher(channel->in_fd());
-  const auto ready = [this, channel, detach = std::move(detach)] {
-    OnReady(channel, detach);
+  const auto ready = [this, channel, on_ready = std::move(on_ready)] {
+    OnReady(channel, on_ready);
   };
   overlay_.Join(members, ready);
   // Others may be lost for good: they are not waited for.
@@ -338,7 +339,7 @@ void Agent::Impl::StartCore() {
 }
 
 void Agent::Impl::OnReady(BootstrapChannel* channel,
-                          const std::function<void()>& detach) {
+                          const std::function<void()>& on_ready) {
   if (std::exchange(ready_, true)) return;
   bootstrap::v1::State state;
   state.set_connected(static_cast<uint32_t>(config_.member_names_size()));
@@ -347,9 +348,9 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
     const Status status = channel->Write(state);
     if (!status.ok()) End(status.message());
   }
-  if (config_.embedded()) return;
+  if (config_.embedded()) return on_ready();
   termination_.UnwatchLauncher();
-  detach();
+  on_ready();
   // Only now is there the log file, which outlives the bootstrap.
   overlay_.LogDriver();
 }
@@ -455,8 +456,8 @@ Status Agent::Prepare(bootstrap::v1::NodeInfo* info) {
 }
 
 void Agent::Join(const bootstrap::v1::Members& members,
-                 BootstrapChannel* channel, std::function<void()> detach) {
-  impl_->Join(members, channel, std::move(detach));
+                 BootstrapChannel* channel, std::function<void()> on_ready) {
+  impl_->Join(members, channel, std::move(on_ready));
 }
 
 void Agent::Run() { impl_->Run(); }

@@ -28,11 +28,11 @@ class Agent {
 
   // Fills in what this node is.
   Status Prepare(bootstrap::v1::NodeInfo* info);
-  // `channel` receives the state until the agent is ready; may be null. A
-  // daemon calls `detach` then, once, and does not use the channel again; one
-  // that was restarted calls it at once.
+  // `channel` receives the state until the agent is ready; may be null. Then
+  // the agent calls `on_ready`, once; a daemon does not use the channel again.
+  // An agent that was restarted calls `on_ready` at once.
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
-            std::function<void()> detach);
+            std::function<void()> on_ready);
   // Returns when the agent is to end.
   void Run();
 

@@ -139,17 +139,18 @@ int Serve(uint32_t overlay_protocol) {
   bootstrap::v1::Members members;
   status = channel.Read(&members);
   if (!status.ok()) return 1;
-  std::string directory;
+  const std::string directory = hello.node().runtime_dir();
   agent.Join(members, &channel, [&] {
-    if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
-    close(report_fd);
-    directory = hello.node().runtime_dir();
+    if (!config.embedded()) {
+      if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
+      close(report_fd);
+    }
     LogToFile(directory + "/agent.log");
     LogProtocol(overlay_protocol);
-    CloseStandardStreams();
+    if (!config.embedded()) CloseStandardStreams();
   });
   agent.Run();
-  if (!directory.empty()) RemoveLogs(directory);
+  RemoveLogs(directory);
   return 0;
 }
 

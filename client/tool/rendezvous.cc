@@ -93,13 +93,30 @@ Result<ServerContact> ReadContact(const std::string& path, int flags) {
     return Status(kErrBadParam, path + " is no rendezvous file");
   }
   contact.uri = lines[0];
-  if (lines.size() > kPidLine) ReadNumber(lines[kPidLine], &contact.pid);
+  int pid = 0;
+  if (lines.size() > kPidLine && ReadNumber(lines[kPidLine], &pid)) {
+    contact.pids.push_back(pid);
+  }
   for (const std::string_view line : lines) {
     if (line.starts_with(kSocketLine)) {
       contact.socket = line.substr(kSocketLine.size());
     }
   }
   return contact;
+}
+
+// "pmix.HOST.tool.4711": 4711. 0: the name does not end with a number.
+int PidInName(std::string_view path) {
+  int pid = 0;
+  path.remove_prefix(path.rfind('.') + 1);
+  return ReadNumber(path, &pid) ? pid : 0;
+}
+
+void AddPid(int pid, ServerContact* contact) {
+  std::vector<int>& pids = contact->pids;
+  if (pid > 0 && std::find(pids.begin(), pids.end(), pid) == pids.end()) {
+    pids.push_back(pid);
+  }
 }
 
 // Paths, in the order of their names.
@@ -134,10 +151,13 @@ std::vector<ServerContact> SearchRendezvous(const std::string& directory,
   for (const std::string& path : FindFiles(directory, host)) {
     Result<ServerContact> contact = ReadContact(path, O_NOFOLLOW);
     if (!contact.ok()) continue;
-    const bool known = std::any_of(
+    auto known = std::find_if(
         found.begin(), found.end(),
         [&](const ServerContact& one) { return one.uri == contact->uri; });
-    if (!known) found.push_back(std::move(*contact));
+    if (known == found.end()) {
+      known = found.insert(known, std::move(*contact));
+    }
+    AddPid(PidInName(path), &*known);
   }
   return found;
 }

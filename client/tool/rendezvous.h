@@ -15,8 +15,10 @@ namespace canopy::client {
 // agent adds where its Unix socket is.
 struct ServerContact {
   ProcId server;
-  std::string uri;     // NSPACE.RANK;TRANSPORT://ADDRESS
-  int pid = 0;         // 0: not told
+  std::string uri;  // NSPACE.RANK;TRANSPORT://ADDRESS
+  // Processes by whose number tools ask for it: the one that the file tells of,
+  // and those at the ends of the files' names, such as its launcher.
+  std::vector<int> pids;
   std::string socket;  // path of the agent's socket; empty: not an agent's
 };
 

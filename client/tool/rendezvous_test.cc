@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace canopy::client {
 namespace {
@@ -40,13 +41,13 @@ TEST_F(RendezvousTest, AFileTellsOfItsServer) {
   ASSERT_TRUE(contact.ok()) << contact.status().message();
   EXPECT_EQ(contact->server, (ProcId{"agents", 3}));
   EXPECT_EQ(contact->uri, "agents.3;tcp4://127.0.0.1:4711");
-  EXPECT_EQ(contact->pid, 77);
+  EXPECT_EQ(contact->pids, std::vector<int>{77});
   EXPECT_EQ(contact->socket, "/run/clients.sock");
   const Result<ServerContact> other =
       ReadRendezvousFile(Write("file", "a.b.1;tcp4://127.0.0.1:1"));
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(other->server, (ProcId{"a.b", 1}));
-  EXPECT_EQ(other->pid, 0);
+  EXPECT_TRUE(other->pids.empty());
   EXPECT_TRUE(other->socket.empty());
 }
 
@@ -75,6 +76,17 @@ TEST_F(RendezvousTest, ASearchFindsEachServerOnce) {
   EXPECT_EQ(found[1].server.nspace, "agents");
   EXPECT_TRUE(SearchRendezvous(directory_, "other.host").empty());
   EXPECT_TRUE(SearchRendezvous("/nowhere/at/all", kHost).empty());
+}
+
+TEST_F(RendezvousTest, AServerIsKnownByThePidsInTheNamesOfItsFilesToo) {
+  std::filesystem::create_directory(directory_ + "/0");
+  Write("0/" + prefix_, kText);
+  Write("0/" + prefix_ + ".77", kText);
+  Write("0/" + prefix_ + ".agents", kText);
+  Write(prefix_ + ".4711", kText);
+  const auto found = SearchRendezvous(directory_, kHost);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].pids, (std::vector<int>{77, 4711}));
 }
 
 TEST_F(RendezvousTest, ASearchFollowsNoLinks) {

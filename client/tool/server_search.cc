@@ -75,7 +75,10 @@ class Search {
  private:
   bool IsWanted(const ServerContact& contact) const {
     if (!choice_.uri.empty()) return contact.uri == choice_.uri;
-    if (choice_.pid) return contact.pid == *choice_.pid;
+    if (choice_.pid) {
+      return std::find(contact.pids.begin(), contact.pids.end(),
+                       *choice_.pid) != contact.pids.end();
+    }
     return choice_.nspace.empty() || contact.server.nspace == choice_.nspace;
   }
 

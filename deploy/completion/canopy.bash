@@ -14,16 +14,31 @@ _canopy_commands() {
   "$1" --help 2>/dev/null | sed -n 's/^  \([a-z-]*\)  .*/\1/p'
 }
 
+# Overlays that are up, and jobs of `canopy run` that have agents of their own.
 _canopy_contexts() {
   local dir=/tmp file
   [[ $XDG_RUNTIME_DIR == /* && -w $XDG_RUNTIME_DIR ]] && dir=$XDG_RUNTIME_DIR
   for file in "$dir/canopy-$EUID/contexts"/*.json; do
     [[ -e $file ]] && basename "$file" .json
   done
+  for file in "$dir/canopy-$EUID"/run-*/context.json; do
+    [[ -e $file ]] && basename "$(dirname "$file")"
+  done
+}
+
+# The context that the command line names, as options.
+_canopy_typed_context() {
+  local i
+  for ((i = 1; i < ${#COMP_WORDS[@]} - 1; ++i)); do
+    [[ ${COMP_WORDS[i]} == --context ]] || continue
+    [[ -n ${COMP_WORDS[i + 1]} ]] && printf '%s\n' --context "${COMP_WORDS[i + 1]}"
+  done
 }
 
 _canopy_jobs() {
-  "$1" ps 2>/dev/null | sed -n '2,$s/ .*//p'
+  local context
+  mapfile -t context < <(_canopy_typed_context)
+  "$1" ps "${context[@]}" 2>/dev/null | sed -n '2,$s/ .*//p'
 }
 
 # Words for the value of option $1 (without dashes); fails when there are none.

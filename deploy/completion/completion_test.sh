@@ -6,6 +6,8 @@ cd "$(dirname "$0")"
 export XDG_RUNTIME_DIR=$TEST_TMPDIR
 mkdir -p "$XDG_RUNTIME_DIR/canopy-$EUID/contexts" "$TEST_TMPDIR/bin"
 touch "$XDG_RUNTIME_DIR/canopy-$EUID/contexts/lab.json"
+mkdir "$XDG_RUNTIME_DIR/canopy-$EUID"/run-{11,12}
+touch "$XDG_RUNTIME_DIR/canopy-$EUID/run-11/context.json"
 cat > "$TEST_TMPDIR/bin/canopy" << 'EOF'
 #!/bin/sh
 case "$*" in
@@ -13,6 +15,7 @@ case "$*" in
   "run --help" | --help) printf 'options:\n  -n, --np N    processes\n  --tag-output\n                tags\n' ;;
   "status --help") printf 'options:\n  --context NAME   which\n' ;;
   ps) printf 'JOB PHASE\ncanopy-1-2 running\n' ;;
+  "ps --context run-11") printf 'JOB PHASE\ncanopy-3-1 running\n' ;;
 esac
 EOF
 chmod +x "$TEST_TMPDIR/bin/canopy"
@@ -37,10 +40,11 @@ offers "run" _canopy canopy r
 offers "run status --help --version" _canopy canopy ""
 offers "--np" _canopy canopy run --n
 offers "--tag-output" _canopy canopy run -n 2 --t
-offers "lab" _canopy canopy status --context ""
+offers "lab run-11" _canopy canopy status --context ""
 offers "--context" _canopy canopy status --c
 offers "node numa" _canopy canopy run --map-by n
 offers "canopy-1-2" _canopy canopy kill ""
+offers "canopy-3-1" _canopy canopy kill --context run-11 ""
 touch "$TEST_TMPDIR/argument"
 cd "$TEST_TMPDIR" || exit 1
 offers "argument" _canopy canopy run -n 2 -mca a b ./app arg

@@ -113,10 +113,12 @@ def contexts(bench):
 
 
 def ambiguous(bench):
-    """Of two overlays none is guessed."""
+    """Of two overlays none is guessed. What lists jobs is about both."""
     bench.run(*UP, "another", "--nodes", 1).expect()
     try:
-        for command in ("run", "status", "ps", "why", "down"):
+        bench.run("ps").expect(out=["CONTEXT", " bad "])
+        bench.run("why").expect()
+        for command in ("run", "status", "down"):
             more = ["true"] if command == "run" else []
             bench.run(command, *more).expect_refusal(2, "another", "bad",
                                                      "--context")
@@ -129,7 +131,8 @@ def ambiguous(bench):
 def no_context(bench):
     bench.run("run", "--host", "nosuch.invalid", "-n", 1, "true"
               ).expect_refusal(1, "nosuch.invalid", "check that")
-    for command in ("status", "ps", "why", "down"):
+    bench.run("ps").expect_lines(["no jobs"])
+    for command in ("status", "why", "down"):
         bench.run(command).expect_refusal(1, "canopy up")
 
 

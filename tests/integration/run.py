@@ -30,6 +30,7 @@ import cases_network
 import cases_openpmix
 import cases_orted
 import cases_output
+import cases_plain_runs
 import cases_pmi
 import cases_preload
 import cases_process
@@ -95,6 +96,7 @@ SUITES = (
     cases_tools,
     cases_debug,
     cases_running,
+    cases_plain_runs,
 )
 
 

@@ -28,16 +28,6 @@ bool IsAgents(const fs::path& directory) {
          CheckPrivateDir(directory).ok();
 }
 
-bool AnswersIn(const fs::path& directory) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().extension() == ".sock" && ConnectUnix(entry.path()).ok()) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // A shim that ends its job does not listen any more.
 bool IsShim(const fs::path& process) {
   struct stat info;
@@ -71,9 +61,19 @@ bool HasShim(const fs::path& directory) {
 
 }  // namespace
 
+bool AgentAnswersIn(const std::string& directory) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".sock" && ConnectUnix(entry.path()).ok()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Status RemoveAgentDirectory(const std::string& directory) {
   if (!IsAgents(directory)) return Status();
-  if (AnswersIn(directory) || HasShim(directory)) {
+  if (AgentAnswersIn(directory) || HasShim(directory)) {
     return Status(kErrResourceBusy, directory + " is in use");
   }
   Status status = RemoveTree(directory, kMaxFiles);

@@ -8,6 +8,10 @@
 
 namespace canopy::cli {
 
+// Whether a process listens on a socket in `directory`, the runtime directory
+// of an agent of this machine.
+bool AgentAnswersIn(const std::string& directory);
+
 // Removes the private directory of an agent of this machine that is gone, with
 // what it, its shims and its jobs had there, and the directory above when this
 // was the last one in it. One that is not private to this user, or not where

@@ -22,11 +22,11 @@ namespace {
 
 constexpr uint32_t kMaxDaemons = 1 << 16;
 
-int Start(const SharedOptions& shared, const DebugDaemons& daemons,
+int Start(const JobTarget& job, DebugDaemons daemons,
           const std::string& program, std::span<const std::string> command,
           RunOptions run) {
-  run.context = shared.context;
-  run.json = shared.json;
+  run.context = job.overlay.context.name();
+  daemons.target.nspace = job.nspace;
   run.stdin_target = "none";
   run.daemons = daemons;
   AppOptions& app = run.apps.emplace_back();
@@ -70,8 +70,8 @@ int DebugCommand(const CommandLine& line) {
   }
   const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  daemons.target.nspace = job->nspace;
-  return Start(shared, daemons, line.program, line.args.subspan(own + 1),
+  run.json = shared.json;
+  return Start(*job, daemons, line.program, line.args.subspan(own + 1),
                std::move(run));
 }
 

@@ -7,7 +7,9 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/doctor.h"
 #include "client/cli/context/context.pb.h"
+#include "client/cli/context/context_choice.h"
 #include "client/cli/context/context_store.h"
+#include "client/cli/context/run_contexts.h"
 #include "client/cli/control/context_target.h"
 #include "client/cli/control/grpc_agents.h"
 #include "client/cli/options/command_line.h"
@@ -17,37 +19,53 @@
 namespace canopy::cli {
 namespace {
 
-// Every overlay that is written down should answer.
-void CheckContexts(v1::DoctorReport* report) {
-  const ContextStore store;
+Result<control::v1::StatusReply> StatusOf(const v1::Context& context) {
+  Result<RootAgent> root = ConnectRoot(context);
+  if (!root.ok()) return root.status();
+  return root->client.GetStatus();
+}
+
+void CheckContext(const std::string& name, const v1::Context& context,
+                  v1::DoctorReport* report) {
+  const auto status = StatusOf(context);
+  if (!status.ok() && HasEnded(context)) return;
+  if (!status.ok()) {
+    return AddCheck("context " + name, "warning", status.status().message(),
+                    report);
+  }
+  std::string lost;
+  for (const auto& node : status->nodes()) {
+    if (!node.up()) lost += (lost.empty() ? "" : ", ") + node.name();
+  }
+  AddCheck(
+      "context " + name, lost.empty() ? "ok" : "warning",
+      lost.empty()
+          ? Count(static_cast<uint64_t>(status->nodes_size()), "node") + " up"
+          : "lost: " + lost + "; see 'canopy status'",
+      report);
+}
+
+template <typename Store>
+void CheckContextsIn(const Store& store, v1::DoctorReport* report) {
   const auto names = store.List();
   if (!names.ok()) {
     return AddCheck("contexts", "failed", names.status().message(), report);
   }
   for (const std::string& name : *names) {
-    Result<v1::Context> context = store.Load(name);
-    Result<RootAgent> root = context.ok() ? ConnectRoot(*context)
-                                          : Result<RootAgent>(context.status());
-    if (!root.ok()) {
-      AddCheck("context " + name, "warning", root.status().message(), report);
-      continue;
+    const Result<v1::Context> context = store.Load(name);
+    if (context.ok()) {
+      CheckContext(name, *context, report);
+    } else if (context.code() != kErrNotFound) {
+      AddCheck("context " + name, "warning", context.status().message(),
+               report);
     }
-    auto status = root->client.GetStatus();
-    if (!status.ok()) {
-      AddCheck("context " + name, "warning", status.status().message(), report);
-      continue;
-    }
-    std::string lost;
-    for (const auto& node : status->nodes()) {
-      if (!node.up()) lost += (lost.empty() ? "" : ", ") + node.name();
-    }
-    AddCheck(
-        "context " + name, lost.empty() ? "ok" : "warning",
-        lost.empty()
-            ? Count(static_cast<uint64_t>(status->nodes_size()), "node") + " up"
-            : "lost: " + lost + "; see 'canopy status'",
-        report);
   }
+}
+
+// Every overlay and every `canopy run` should answer.
+void CheckContexts(v1::DoctorReport* report) {
+  CheckContextsIn(ContextStore(), report);
+  CheckContextsIn(RunContexts(), report);
 }
 
 int CheckThisMachine(bool json) {

@@ -26,7 +26,8 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 constexpr char kAbout[] =
     "Ends the agents of an overlay and forgets its context. While jobs run it\n"
-    "is refused unless --force is said.\n";
+    "is refused unless --force is said. The agents of a 'canopy run' end with\n"
+    "it; to end them here takes their --context, and --force.\n";
 
 using Clock = std::chrono::steady_clock;
 
@@ -106,7 +107,7 @@ int DownCommand(const CommandLine& line) {
       0};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
-  Result<v1::Context> context = NeedContext(shared.context);
+  Result<v1::Context> context = NeedOverlay(shared.context);
   if (!context.ok()) return Fail(context.status());
   return Down(*context, force, quiet, shared.json);
 }

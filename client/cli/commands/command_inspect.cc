@@ -17,39 +17,13 @@
 #include "client/cli/commands/status_text.h"
 #include "client/cli/commands/tool.h"
 #include "client/cli/context/context_choice.h"
-#include "client/cli/control/context_target.h"
-#include "client/cli/control/job_names.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
-
-struct Asked {
-  SharedOptions shared;
-  v1::Context context;
-};
-
-// Parses and connects. No value: done with `*exit_code`.
-std::optional<RootAgent> Begin(const CommandInfo& info, const CommandLine& line,
-                               Asked* asked, int* exit_code) {
-  const ParseOutcome parsed = ParseCommandLine(info, line, &asked->shared);
-  *exit_code = parsed.exit_code;
-  if (!parsed.go_on) return std::nullopt;
-  Result<v1::Context> context = NeedContext(asked->shared.context);
-  if (!context.ok()) {
-    *exit_code = Fail(context.status());
-    return std::nullopt;
-  }
-  asked->context = *std::move(context);
-  Result<RootAgent> root = ConnectRoot(asked->context);
-  if (!root.ok()) {
-    *exit_code = Fail(root.status());
-    return std::nullopt;
-  }
-  return *std::move(root);
-}
 
 int Print(const std::string& text) {
   return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
@@ -90,13 +64,123 @@ int PrintStacks(const std::string& context,
   return code;
 }
 
-int PrintProcesses(const v1::Context& context,
-                   const control::v1::ListJobsReply& jobs) {
+// The jobs of one context.
+struct JobList {
+  v1::Context context;
+  control::v1::ListJobsReply jobs;
+};
+
+// Contexts whose agents do not answer are named on standard error.
+struct JobLists {
+  std::vector<JobList> lists;
+  int exit_code = 0;
+};
+
+int PrintSilent(const std::vector<Status>& silent) {
+  int exit_code = 0;
+  for (const Status& status : silent) exit_code = Fail(status);
+  return exit_code;
+}
+
+Result<JobLists> ListAllJobs(const std::string& asked) {
+  Result<OverlayTargets> overlays = FindOverlays(asked);
+  if (!overlays.ok()) return overlays.status();
+  JobLists all;
+  for (OverlayTarget& overlay : overlays->answering) {
+    Result<control::v1::ListJobsReply> jobs = overlay.root.client.ListJobs();
+    if (!jobs.ok() && !HasEnded(overlay.context)) {
+      overlays->silent.push_back(jobs.status());
+    }
+    if (!jobs.ok()) continue;
+    for (auto& job : *jobs->mutable_jobs()) {
+      job.set_context(overlay.context.name());
+    }
+    all.lists.push_back({std::move(overlay.context), *std::move(jobs)});
+  }
+  all.exit_code = PrintSilent(overlays->silent);
+  return all;
+}
+
+control::v1::ListJobsReply Merged(const JobLists& all) {
+  control::v1::ListJobsReply merged;
+  for (const JobList& list : all.lists) merged.MergeFrom(list.jobs);
+  return merged;
+}
+
+std::vector<std::string> ProcessWords(const JobList& list) {
   std::vector<std::string> words = {"procs"};
-  for (const control::v1::JobStatus& job : jobs.jobs()) {
+  for (const control::v1::JobStatus& job : list.jobs.jobs()) {
     words.push_back(job.nspace());
   }
-  return ExecuteTool(context, std::move(words));
+  return words;
+}
+
+// One table for each context that has jobs.
+int PrintProcesses(const JobLists& all) {
+  std::vector<const JobList*> lists;
+  for (const JobList& list : all.lists) {
+    if (list.jobs.jobs_size() > 0) lists.push_back(&list);
+  }
+  if (lists.size() == 1 && all.exit_code == 0) {
+    return ExecuteTool(lists[0]->context, ProcessWords(*lists[0]));
+  }
+  if (lists.empty()) return Print("no jobs\n");
+  int exit_code = all.exit_code;
+  for (const JobList* list : lists) {
+    const int head = Print("context " + list->context.name() + ":\n");
+    if (head != 0) return head;
+    const int code = RunTool(list->context, ProcessWords(*list));
+    if (code != 0) exit_code = code;
+  }
+  return exit_code;
+}
+
+// What waits in one context.
+struct WhyAnswer {
+  std::string context;
+  control::v1::WhyReply why;
+};
+
+Result<WhyAnswer> WhyOf(const std::string& asked, const std::string& word) {
+  Result<JobTarget> job = FindJobTarget(asked, word);
+  if (!job.ok()) return job.status();
+  Result<control::v1::WhyReply> why = job->overlay.root.client.Why(job->nspace);
+  if (!why.ok()) return why.status();
+  return WhyAnswer{job->overlay.context.name(), *std::move(why)};
+}
+
+Result<std::vector<WhyAnswer>> WhyOfAll(const std::string& asked,
+                                        int* exit_code) {
+  Result<OverlayTargets> overlays = FindOverlays(asked);
+  if (!overlays.ok()) return overlays.status();
+  if (overlays->answering.empty() && overlays->silent.empty()) {
+    return NoContext();
+  }
+  std::vector<WhyAnswer> answers;
+  for (OverlayTarget& overlay : overlays->answering) {
+    Result<control::v1::WhyReply> why = overlay.root.client.Why("");
+    if (why.ok()) {
+      answers.push_back({overlay.context.name(), *std::move(why)});
+    } else if (!HasEnded(overlay.context)) {
+      overlays->silent.push_back(why.status());
+    }
+  }
+  *exit_code = PrintSilent(overlays->silent);
+  return answers;
+}
+
+int PrintWhy(const std::vector<WhyAnswer>& answers, bool json) {
+  control::v1::WhyReply merged;
+  for (const WhyAnswer& answer : answers) merged.MergeFrom(answer.why);
+  return Print(json ? JsonText(merged) : WhyText(merged));
+}
+
+// "" when the others are none.
+std::string OtherContexts(const std::string& shown) {
+  Result<std::vector<std::string>> names = ContextNames();
+  if (!names.ok()) return "";
+  std::erase(*names, shown);
+  return names->empty() ? "" : "other contexts: " + Join(*names, ", ") + "\n";
 }
 
 }  // namespace
@@ -109,15 +193,17 @@ int StatusCommand(const CommandLine& line) {
       {},
       0,
       0};
-  Asked asked;
-  int exit_code = 0;
-  std::optional<RootAgent> root = Begin(info, line, &asked, &exit_code);
-  if (!root.has_value()) return exit_code;
-  auto status = root->client.GetStatus(/*ask_all=*/true);
+  SharedOptions shared;
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  Result<OverlayTarget> overlay = FindOverlay(shared.context);
+  if (!overlay.ok()) return Fail(overlay.status());
+  auto status = overlay->root.client.GetStatus(/*ask_all=*/true);
   if (!status.ok()) return Fail(status.status());
-  return Print(asked.shared.json
-                   ? JsonText(*status)
-                   : StatusText(asked.context.name(), *status, ShowsUtf8()));
+  const std::string& name = overlay->context.name();
+  return Print(shared.json ? JsonText(*status)
+                           : StatusText(name, *status, ShowsUtf8()) +
+                                 OtherContexts(name));
 }
 
 int PsCommand(const CommandLine& line) {
@@ -125,20 +211,27 @@ int PsCommand(const CommandLine& line) {
   const CommandInfo info = {
       "ps",
       "[options]",
-      "Lists the jobs.\n",
+      "Lists the jobs: of one context, or, when none is named, of all "
+      "overlays\n"
+      "of this user that are up and of all that 'canopy run' has started with\n"
+      "agents of its own.\n",
       {{"procs", 0, "",
         "their processes: pid, node, state and program, as the agents know",
         SetFlag(&procs)}},
       0,
       0};
-  Asked asked;
-  int exit_code = 0;
-  std::optional<RootAgent> root = Begin(info, line, &asked, &exit_code);
-  if (!root.has_value()) return exit_code;
-  auto jobs = root->client.ListJobs();
-  if (!jobs.ok()) return Fail(jobs.status());
-  if (procs) return PrintProcesses(asked.context, *jobs);
-  return Print(asked.shared.json ? JsonText(*jobs) : JobsText(*jobs));
+  SharedOptions shared;
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  const Result<JobLists> all = ListAllJobs(shared.context);
+  if (!all.ok()) return Fail(all.status());
+  if (all->lists.empty() && all->exit_code != 0) return all->exit_code;
+  if (procs) return PrintProcesses(*all);
+  const control::v1::ListJobsReply jobs = Merged(*all);
+  const int written =
+      Print(shared.json ? JsonText(jobs)
+                        : JobsText(jobs, /*contexts=*/all->lists.size() > 1));
+  return written == 0 ? all->exit_code : written;
 }
 
 int WhyCommand(const CommandLine& line) {
@@ -153,21 +246,30 @@ int WhyCommand(const CommandLine& line) {
         SetFlag(&stacks)}},
       0,
       1};
-  Asked asked;
+  SharedOptions shared;
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
   int exit_code = 0;
-  std::optional<RootAgent> root = Begin(info, line, &asked, &exit_code);
-  if (!root.has_value()) return exit_code;
-  std::string nspace;
-  if (!asked.shared.words.empty()) {
-    Result<std::string> job = FindJob(&root->client, asked.shared.words[0]);
-    if (!job.ok()) return Fail(job.status());
-    nspace = *std::move(job);
+  std::vector<WhyAnswer> answers;
+  if (!shared.words.empty()) {
+    Result<WhyAnswer> answer = WhyOf(shared.context, shared.words[0]);
+    if (!answer.ok()) return Fail(answer.status());
+    answers.push_back(*std::move(answer));
+  } else {
+    Result<std::vector<WhyAnswer>> all = WhyOfAll(shared.context, &exit_code);
+    if (!all.ok()) return Fail(all.status());
+    answers = *std::move(all);
+    if (answers.empty() && exit_code != 0) return exit_code;
   }
-  auto why = root->client.Why(nspace);
-  if (!why.ok()) return Fail(why.status());
-  const int written = Print(asked.shared.json ? JsonText(*why) : WhyText(*why));
-  if (!stacks || written != 0) return written;
-  return PrintStacks(asked.shared.context, MissingRanks(*why));
+  if (const int written = PrintWhy(answers, shared.json); written != 0) {
+    return written;
+  }
+  for (const WhyAnswer& answer : answers) {
+    if (!stacks) break;
+    const int code = PrintStacks(answer.context, MissingRanks(answer.why));
+    if (code != 0) exit_code = code;
+  }
+  return exit_code;
 }
 
 }  // namespace canopy::cli

@@ -13,6 +13,7 @@
 #include "client/cli/base/json_text.h"
 #include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/context/context_choice.h"
 #include "client/cli/control/job_names.h"
 #include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
@@ -27,60 +28,95 @@ constexpr auto kGrace = std::chrono::seconds(5);
 constexpr auto kKilled = std::chrono::seconds(10);
 constexpr int kLookAgainMs = 50;
 
-Result<std::vector<std::string>> ChosenJobs(ControlClient* client,
-                                            const SharedOptions& shared,
-                                            bool all) {
-  Result<std::vector<std::string>> names = JobNames(client);
-  if (!names.ok() || all) return names;
-  std::vector<std::string> chosen;
-  for (const std::string& word : shared.words) {
-    Result<std::string> job = ChooseJob(*names, word);
-    if (!job.ok()) return job.status();
-    chosen.push_back(*std::move(job));
+// The jobs of one context that are to end.
+struct Victims {
+  OverlayTarget overlay;
+  std::vector<std::string> jobs;
+};
+
+void Add(JobTarget job, std::vector<Victims>* all) {
+  const auto same = std::ranges::find_if(*all, [&job](const Victims& one) {
+    return one.overlay.context.name() == job.overlay.context.name();
+  });
+  if (same == all->end()) {
+    all->push_back({std::move(job.overlay), {std::move(job.nspace)}});
+  } else {
+    same->jobs.push_back(std::move(job.nspace));
   }
-  return chosen;
 }
 
-// True when none of the jobs is there any more.
-Result<bool> WaitGone(ControlClient* client,
-                      const std::vector<std::string>& jobs,
-                      std::chrono::seconds limit) {
+Result<std::vector<Victims>> NamedJobs(const SharedOptions& shared) {
+  std::vector<Victims> all;
+  for (const std::string& word : shared.words) {
+    Result<JobTarget> job = FindJobTarget(shared.context, word);
+    if (!job.ok()) return job.status();
+    Add(*std::move(job), &all);
+  }
+  return all;
+}
+
+Result<std::vector<Victims>> AllJobs(const SharedOptions& shared) {
+  Result<OverlayTarget> overlay = FindOverlay(shared.context);
+  if (!overlay.ok()) return overlay.status();
+  Result<std::vector<std::string>> names = JobNames(&overlay->root.client);
+  if (!names.ok()) return names.status();
+  std::vector<Victims> all;
+  all.push_back({*std::move(overlay), *std::move(names)});
+  return all;
+}
+
+// Whether none of the jobs is there any more.
+Result<bool> AreGone(Victims* victims) {
+  Result<std::vector<std::string>> names =
+      JobNames(&victims->overlay.root.client);
+  // The agents of a `canopy run` end with its job.
+  if (!names.ok() && HasEnded(victims->overlay.context)) return true;
+  if (!names.ok()) return names.status();
+  return std::ranges::none_of(victims->jobs, [&](const std::string& job) {
+    return std::ranges::count(*names, job) > 0;
+  });
+}
+
+// Returns true when none of the jobs is there any more, false when `limit` has
+// passed.
+Result<bool> WaitGone(std::vector<Victims>* all, std::chrono::seconds limit) {
   const auto deadline = Clock::now() + limit;
   for (;;) {
-    Result<std::vector<std::string>> names = JobNames(client);
-    if (!names.ok()) return names.status();
-    const bool gone = std::ranges::none_of(jobs, [&](const std::string& job) {
-      return std::ranges::count(*names, job) > 0;
-    });
-    if (gone) return true;
-    if (Clock::now() >= deadline) return false;
+    bool gone = true;
+    for (Victims& victims : *all) {
+      const Result<bool> these = AreGone(&victims);
+      if (!these.ok()) return these;
+      gone = gone && *these;
+    }
+    if (gone || Clock::now() >= deadline) return gone;
     poll(nullptr, 0, kLookAgainMs);
   }
 }
 
-Status SendTo(ControlClient* client, const std::vector<std::string>& jobs,
-              int signal) {
-  for (const std::string& job : jobs) {
-    Status status = client->SignalJob(job, signal);
-    if (!status.ok() && status.code() != kErrNotFound) return status;
+Status SendTo(std::vector<Victims>* all, int signal) {
+  for (Victims& victims : *all) {
+    for (const std::string& job : victims.jobs) {
+      Status status = victims.overlay.root.client.SignalJob(job, signal);
+      if (status.ok() || status.code() == kErrNotFound) continue;
+      if (!HasEnded(victims.overlay.context)) return status;
+    }
   }
   return Status();
 }
 
 // `*sent`: the last signal that was sent.
-Status EndJobs(ControlClient* client, const std::vector<std::string>& jobs,
-               bool now, int* sent) {
+Status EndJobs(std::vector<Victims>* all, bool now, int* sent) {
   *sent = now ? SIGKILL : SIGTERM;
   if (!now) {
-    if (Status s = SendTo(client, jobs, SIGTERM); !s.ok()) return s;
-    Result<bool> gone = WaitGone(client, jobs, kGrace);
+    if (Status s = SendTo(all, SIGTERM); !s.ok()) return s;
+    Result<bool> gone = WaitGone(all, kGrace);
     if (!gone.ok() || *gone) return gone.status();
   }
   *sent = SIGKILL;
-  if (Status s = SendTo(client, jobs, SIGKILL); !s.ok()) return s;
-  Result<bool> gone = WaitGone(client, jobs, kKilled);
+  if (Status s = SendTo(all, SIGKILL); !s.ok()) return s;
+  Result<bool> gone = WaitGone(all, kKilled);
   if (!gone.ok() || *gone) return gone.status();
-  return Status(kErrTimeout, "processes of job " + jobs[0] +
+  return Status(kErrTimeout, "processes of job " + all->front().jobs[0] +
                                  " do not end although they were killed");
 }
 
@@ -104,8 +140,8 @@ int KillCommand(const CommandLine& line) {
       "kill",
       "JOB... | --all [options]",
       "Ends jobs: SIGTERM, and SIGKILL for what is left after 5 seconds. JOB\n"
-      "is a name of 'canopy ps' or its end, such as 1.\n",
-      {{"all a", 0, "", "every job", SetFlag(&all)},
+      "is a name shown by 'canopy ps', or the last part of one, such as 1.\n",
+      {{"all a", 0, "", "every job of one context", SetFlag(&all)},
        {"9 now", 0, "", "SIGKILL at once", SetFlag(&now)}},
       0,
       1024};
@@ -115,14 +151,17 @@ int KillCommand(const CommandLine& line) {
     return FailUsage(
         "kill", Status(kErrBadParam, "name the jobs to end, or say --all"));
   }
-  Result<OverlayTarget> overlay = FindOverlay(shared.context);
-  if (!overlay.ok()) return Fail(overlay.status());
-  ControlClient& root = overlay->root.client;
-  Result<std::vector<std::string>> jobs = ChosenJobs(&root, shared, all);
-  if (!jobs.ok()) return Fail(jobs.status());
+  Result<std::vector<Victims>> victims =
+      all ? AllJobs(shared) : NamedJobs(shared);
+  if (!victims.ok()) return Fail(victims.status());
   int sent = 0;
-  Status status = EndJobs(&root, *jobs, now, &sent);
-  return status.ok() ? Done(shared, *jobs, sent) : Fail(status);
+  const Status status = EndJobs(&*victims, now, &sent);
+  if (!status.ok()) return Fail(status);
+  std::vector<std::string> jobs;
+  for (const Victims& one : *victims) {
+    jobs.insert(jobs.end(), one.jobs.begin(), one.jobs.end());
+  }
+  return Done(shared, jobs, sent);
 }
 
 int SignalCommand(const CommandLine& line) {
@@ -130,7 +169,7 @@ int SignalCommand(const CommandLine& line) {
       "signal",
       "JOB SIGNAL [options]",
       "Sends a signal (a name or a number) to every process of a job. JOB is\n"
-      "a name of 'canopy ps' or its end, such as 1.\n",
+      "a name shown by 'canopy ps', or the last part of one, such as 1.\n",
       {},
       2,
       2};

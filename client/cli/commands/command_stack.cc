@@ -31,12 +31,13 @@ int Print(const tools::StackReport& report) {
 Result<tools::StackReport> StacksOf(const std::string& context,
                                     const std::string& nspace, bool threads,
                                     const std::set<uint32_t>& only) {
-  std::vector<std::string> command = {"canopy", "debug"};
-  if (!context.empty()) command.insert(command.end(), {"--context", context});
-  command.insert(command.end(),
-                 {nspace, "--per-node", "1", "--tag-output", "--",
-                  ProgramBeside("CANOPY_STACKS", "canopy-stacks")});
-  command.push_back(nspace);
+  std::vector<std::string> command = {
+      "canopy",    "debug",
+      "--context", context,
+      nspace,      "--per-node",
+      "1",         "--tag-output",
+      "--",        ProgramBeside("CANOPY_STACKS", "canopy-stacks"),
+      nspace};
   if (threads) command.emplace_back("--threads");
   const Result<ProgramOutput> output =
       RunProgram("/proc/self/exe", std::move(command), /*quiet=*/false);
@@ -67,8 +68,9 @@ int StackCommand(const CommandLine& line) {
   if (!parsed.go_on) return parsed.exit_code;
   const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  Result<tools::StackReport> report = StacksOf(
-      shared.context, job->nspace, threads, {ranks.begin(), ranks.end()});
+  Result<tools::StackReport> report =
+      StacksOf(job->overlay.context.name(), job->nspace, threads,
+               {ranks.begin(), ranks.end()});
   return report.ok() ? Print(*report) : Fail(report.status());
 }
 

@@ -1,5 +1,6 @@
 // query, event: what is asked of the agent of this machine as a tool of PMIx.
 #include <errno.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <utility>
 
 #include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/program_output.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/tool.h"
@@ -44,25 +47,48 @@ Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
   return std::move(target->overlay.context);
 }
 
-}  // namespace
-
-int ExecuteTool(const v1::Context& context, std::vector<std::string> words) {
+// The tool at the agent of this machine, and its arguments.
+Result<std::vector<std::string>> ToolCommand(const v1::Context& context,
+                                             std::vector<std::string> words) {
   const auto here = std::ranges::find_if(
       context.members(), [](const bootstrap::v1::NodeInfo& member) {
         return IsThisMachineNow(member.machine());
       });
   if (here == context.members().end()) {
-    return Fail(Status(kErrUnreach, "no agent of context '" + context.name() +
-                                        "' is on this machine"));
+    return Status(kErrUnreach, "no agent of context '" + context.name() +
+                                   "' is on this machine");
   }
-  const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
-  words.insert(words.begin(), {program, here->runtime_dir()});
+  words.insert(words.begin(), {ProgramBeside("CANOPY_TOOL", "canopy-tool"),
+                               here->runtime_dir()});
+  return words;
+}
+
+}  // namespace
+
+int ExecuteTool(const v1::Context& context, std::vector<std::string> words) {
+  Result<std::vector<std::string>> command =
+      ToolCommand(context, std::move(words));
+  if (!command.ok()) return Fail(command.status());
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& word : *command) argv.push_back(word.data());
   argv.push_back(nullptr);
-  execv(program.c_str(), argv.data());
-  PrintError("cannot run " + program + ": " + std::strerror(errno));
+  execv(argv[0], argv.data());
+  PrintError("cannot run " + command->front() + ": " + std::strerror(errno));
   return errno == ENOENT ? kExitNotFound : kExitNotExecutable;
+}
+
+int RunTool(const v1::Context& context, std::vector<std::string> words) {
+  Result<std::vector<std::string>> command =
+      ToolCommand(context, std::move(words));
+  if (!command.ok()) return Fail(command.status());
+  const std::string program = command->front();
+  const Result<ProgramOutput> output =
+      RunProgram(program, *std::move(command), /*quiet=*/false);
+  if (!output.ok()) return Fail(output.status());
+  const bool written = WriteAll(STDOUT_FILENO, output->text);
+  const bool ended_well = WIFEXITED(output->status);
+  if (!written || !ended_well) return kExitFailure;
+  return WEXITSTATUS(output->status);
 }
 
 int QueryCommand(const CommandLine& line) {

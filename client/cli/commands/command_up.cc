@@ -1,5 +1,4 @@
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,6 +7,7 @@
 
 #include "client/cli/agents/agent_plans.h"
 #include "client/cli/agents/allocation.h"
+#include "client/cli/agents/overlay_context.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
@@ -24,6 +24,7 @@
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/up_options.h"
+#include "common/posix/run_dir.h"
 #include "server/openpmix/tool_file.h"
 #include "server/security/cluster_key.h"
 
@@ -45,6 +46,11 @@ std::string ContextName(const std::string& asked) {
 // Frees the name, or says who has it.
 Status TakeName(const ContextStore& store, const std::string& name) {
   if (Status status = CheckContextName(name); !status.ok()) return status;
+  if (IsRunDirName(name)) {
+    return Status(kErrBadParam, "'" + name +
+                                    "' is the name of the agents of a 'canopy "
+                                    "run'; choose another --context");
+  }
   Result<std::vector<std::string>> known = store.List();
   if (!known.ok()) return known.status();
   if (std::find(known->begin(), known->end(), name) == known->end()) {
@@ -145,40 +151,6 @@ Status LeaveInAllocation(const Allocation& allocation,
   return status;
 }
 
-v1::Context MakeContext(const OverlayPlan& plan,
-                        const std::vector<AgentPlan>& agents,
-                        const UpOptions& options) {
-  v1::Context context;
-  const bootstrap::v1::Config& config = agents[0].config;
-  context.set_name(plan.context);
-  context.set_version(1);
-  context.set_created(time(nullptr));
-  context.set_overlay_id(plan.overlay_id);
-  context.set_cluster_key(plan.cluster_key);
-  context.set_security(config.security());
-  context.set_tls_ca(plan.tls_ca);
-  context.set_tls_cert(plan.tls_cert);
-  context.set_tls_key(plan.tls_key);
-  context.set_radix(config.radix());
-  context.set_emulated(plan.emulated);
-  context.set_host_module(plan.host_module);
-  context.set_host_module_fallback(plan.host_module_fallback);
-  if (!plan.all_here()) {
-    context.set_launch_agent(options.agents.launch_agent.empty()
-                                 ? kDefaultLaunchAgent
-                                 : options.agents.launch_agent);
-  }
-  return context;
-}
-
-void AddMembers(const AgentGroup& group, v1::Context* context) {
-  for (const auto& node : group.nodes()) {
-    auto* const member = context->add_members();
-    *member = node;
-    member->clear_topology();
-  }
-}
-
 int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
   if (json) {
     v1::Context shown = context;
@@ -202,7 +174,8 @@ int BringUp(const OverlayPlan& plan, const UpOptions& options,
   SignalSource signals;
   AgentGroup group;
   std::vector<AgentPlan> agents = MakeAgentPlans(plan);
-  v1::Context context = MakeContext(plan, agents, options);
+  v1::Context context =
+      MakeContext(plan, agents[0].config, options.agents.launch_agent);
   timeline.Note("starting " + Count(agents.size(), "agent"));
   if (Status s = group.Start(std::move(agents)); !s.ok()) return Fail(s);
   ProgressLine line(STDERR_FILENO, !options.quiet);
@@ -223,7 +196,7 @@ int BringUp(const OverlayPlan& plan, const UpOptions& options,
     return Fail(status);
   }
   timeline.Note("agents up");
-  AddMembers(group, &context);
+  AddMembers(group.nodes(), &context);
   status = store.Save(context);
   if (!status.ok()) {
     Result<RootAgent> root = ConnectRoot(context);
@@ -252,8 +225,14 @@ int UpCommand(const CommandLine& line) {
   if (!status.ok()) return FailUsage("up", status);
   const ContextStore store;
   if (options.replace) {
-    Result<v1::Context> context = NeedContext(shared.context);
+    Result<v1::Context> context = NeedOverlay(shared.context);
     if (!context.ok()) return Fail(context.status());
+    if (context->has_launcher()) {
+      return Fail(Status(kErrNotSupported,
+                         "the agents of " + context->name() +
+                             " end with their 'canopy run' and can not be "
+                             "replaced"));
+    }
     return ReplaceAgents(&*context, options, store);
   }
   const std::string name = ContextName(shared.context);

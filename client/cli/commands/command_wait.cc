@@ -14,6 +14,7 @@
 #include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/status_text.h"
+#include "client/cli/context/context_choice.h"
 #include "client/cli/control/job_names.h"
 #include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
@@ -48,10 +49,12 @@ Result<int> AwaitLauncher(const DetachedJobs& jobs, const std::string& nspace) {
   }
 }
 
-// Of any other one: until it is not there.
-Result<int> AwaitEnd(ControlClient* client, const std::string& nspace) {
+// Of any other one: until the agents do not know it any more, or have ended
+// with their launcher.
+Result<int> AwaitEnd(OverlayTarget* overlay, const std::string& nspace) {
   for (;;) {
-    Result<std::vector<std::string>> names = JobNames(client);
+    Result<std::vector<std::string>> names = JobNames(&overlay->root.client);
+    if (!names.ok() && HasEnded(overlay->context)) return 0;
     if (!names.ok()) return names.status();
     if (std::ranges::count(*names, nspace) == 0) return 0;
     poll(nullptr, 0, kLookAgainMs);
@@ -81,7 +84,7 @@ int WaitCommand(const CommandLine& line) {
     if (!job.ok()) return Fail(job.status());
     nspace = job->nspace;
     if (!jobs.Find(nspace).ok()) {
-      const Result<int> code = AwaitEnd(&job->overlay.root.client, nspace);
+      const Result<int> code = AwaitEnd(&job->overlay, nspace);
       return code.ok() ? *code : Fail(code.status());
     }
   }
@@ -113,11 +116,12 @@ int TopCommand(const CommandLine& line) {
   for (uint32_t i = 0; count == 0 || i < count; ++i) {
     if (i > 0) poll(nullptr, 0, static_cast<int>(interval) * 1000);
     auto status = root.GetStatus();
-    if (!status.ok()) return Fail(status.status());
-    auto jobs = root.ListJobs();
-    if (!jobs.ok()) return Fail(jobs.status());
-    const std::string text =
-        clear + StatusText(name, *status, ShowsUtf8()) + "\n" + JobsText(*jobs);
+    auto jobs = status.ok()
+                    ? root.ListJobs()
+                    : Result<control::v1::ListJobsReply>(status.status());
+    if (!jobs.ok()) return HasEnded(overlay->context) ? 0 : Fail(jobs.status());
+    const std::string text = clear + StatusText(name, *status, ShowsUtf8()) +
+                             "\n" + JobsText(*jobs, /*contexts=*/false);
     if (!WriteAll(STDOUT_FILENO, text)) return kExitFailure;
   }
   return 0;

@@ -9,8 +9,9 @@
 
 namespace canopy::cli {
 
-// Looks at the ranks of a job (its whole name) by a gdb on each of its nodes,
-// which stops them for a moment. `only`: report these ranks alone; empty: all.
+// Looks at the ranks of a job (its whole name) of a context by a gdb on each of
+// its nodes, which stops them for a moment. `only`: report these ranks alone;
+// empty: all.
 Result<tools::StackReport> StacksOf(const std::string& context,
                                     const std::string& nspace, bool threads,
                                     const std::set<uint32_t>& only);

@@ -121,14 +121,15 @@ std::string QueuedLine(const v1::JobStatus& job) {
   return line + ": " + job.reason() + "\n";
 }
 
-// What has spawned a job, and whether it is a tool, is shown where there is one
-// that was spawned, or is a tool.
-std::string JobsText(const v1::ListJobsReply& jobs) {
+// The columns for the parent and the kind are there only when some job was
+// spawned, or is a tool.
+std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
   if (jobs.jobs_size() == 0) return "no jobs\n";
   const bool spawned = std::ranges::any_of(
       jobs.jobs(), [](const auto& job) { return !job.parent().empty(); });
   const bool tools = std::ranges::any_of(jobs.jobs(), &v1::JobStatus::tool);
   std::vector<std::string> head = {"JOB"};
+  if (contexts) head.push_back("CONTEXT");
   if (spawned) head.push_back("PARENT");
   if (tools) head.push_back("KIND");
   for (const char* title :
@@ -138,6 +139,7 @@ std::string JobsText(const v1::ListJobsReply& jobs) {
   Table table(std::move(head));
   for (const v1::JobStatus& job : jobs.jobs()) {
     std::vector<std::string> row = {job.nspace()};
+    if (contexts) row.push_back(job.context());
     if (spawned) row.push_back(job.parent().empty() ? "-" : job.parent());
     if (tools) row.push_back(job.tool() ? "tool" : "job");
     for (std::string& cell : std::vector<std::string>{

@@ -12,7 +12,8 @@ namespace canopy::cli {
 // characters if `utf8`). Lost nodes come last, with the reason.
 std::string StatusText(const std::string& context,
                        const control::v1::StatusReply& status, bool utf8);
-std::string JobsText(const control::v1::ListJobsReply& jobs);
+// `contexts`: with a column for the context of each job.
+std::string JobsText(const control::v1::ListJobsReply& jobs, bool contexts);
 std::string WhyText(const control::v1::WhyReply& why);
 
 // The locale of the environment can show UTF-8.

@@ -51,11 +51,11 @@ TEST(StatusTextTest, AParentLoopEnds) {
 TEST(StatusTextTest, WhatIsAToolIsShownWhereThereIsOne) {
   v1c::ListJobsReply jobs;
   jobs.add_jobs()->set_nspace("job-1");
-  EXPECT_EQ(JobsText(jobs).find("KIND"), std::string::npos);
+  EXPECT_EQ(JobsText(jobs, false).find("KIND"), std::string::npos);
   jobs.add_jobs()->set_nspace("job-2");
   jobs.mutable_jobs(1)->set_tool(true);
   jobs.mutable_jobs(1)->set_parent("job-1");
-  const std::string text = JobsText(jobs);
+  const std::string text = JobsText(jobs, false);
   EXPECT_NE(text.find("job-1  -       job "), std::string::npos) << text;
   EXPECT_NE(text.find("job-2  job-1   tool"), std::string::npos) << text;
 }

@@ -13,6 +13,10 @@ namespace canopy::cli {
 // on this machine. Returns only when that is impossible: the exit code.
 int ExecuteTool(const v1::Context& context, std::vector<std::string> words);
 
+// The same in a process of its own: waits for its end, prints its output and
+// returns its exit code.
+int RunTool(const v1::Context& context, std::vector<std::string> words);
+
 }  // namespace canopy::cli
 
 #endif  // CANOPY_CLIENT_CLI_COMMANDS_TOOL_H_

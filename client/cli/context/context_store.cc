@@ -79,21 +79,27 @@ Status CheckContextName(const std::string& name) {
                                   "digits, '.', '_' and '-'");
 }
 
+std::vector<std::string> CountingContexts(std::vector<std::string> known,
+                                          const std::string& usual) {
+  if (!IsOfAllocation(usual)) return known;
+  std::erase_if(known, [&usual](const std::string& name) {
+    return IsOfAllocation(name) && name != usual;
+  });
+  return known;
+}
+
 Result<std::optional<std::string>> ChooseContext(
     const std::vector<std::string>& all, const std::string& asked,
     const std::string& usual) {
-  std::vector<std::string> known = all;
-  if (asked.empty() && std::ranges::count(known, usual) > 0)
-    return std::optional(usual);
-  if (asked.empty() && IsOfAllocation(usual))
-    std::erase_if(known, IsOfAllocation);
   if (!asked.empty()) {
-    if (std::ranges::count(known, asked) > 0) return std::optional(asked);
+    if (std::ranges::count(all, asked) > 0) return std::optional(asked);
     return Status(kErrNotFound,
                   "there is no context '" + asked + "'; " +
-                      (known.empty() ? "none is up ('canopy up' makes one)"
-                                     : "there are: " + Join(known, ", ")));
+                      (all.empty() ? "none is up ('canopy up' makes one)"
+                                   : "there are: " + Join(all, ", ")));
   }
+  const std::vector<std::string> known = CountingContexts(all, usual);
+  if (std::ranges::count(known, usual) > 0) return std::optional(usual);
   if (known.empty()) return std::optional<std::string>();
   if (known.size() == 1) return std::optional(known[0]);
   if (std::ranges::count(known, kDefaultContext) > 0) {

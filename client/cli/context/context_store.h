@@ -27,6 +27,11 @@ Status CheckContextName(const std::string& name);
 std::string DefaultContextName(
     const std::function<char*(const char*)>& environment);
 
+// `known` without the overlays of other allocations than the one that has the
+// usual name; outside of an allocation all of them.
+std::vector<std::string> CountingContexts(std::vector<std::string> known,
+                                          const std::string& usual);
+
 // Which of `known` is meant. `asked`: of --context or CANOPY_CONTEXT, or empty.
 // `usual`: DefaultContextName. Without a name: the usual one if it is known,
 // else "default" if it is known, the only one if there is one, no value if

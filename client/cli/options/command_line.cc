@@ -15,7 +15,8 @@ OptionTable AllOptions(const CommandInfo& info, SharedOptions* shared) {
   OptionTable all = info.options;
   all.push_back(
       {"context", 1, "NAME",
-       "overlay to use (default: CANOPY_CONTEXT, or the one that is up)",
+       "agents to use: an overlay, or run-PID (default: CANOPY_CONTEXT,\n"
+       "or those that are up)",
        SetText(&shared->context)});
   all.push_back({"o", 1, "json", "print JSON", SetFormat(&shared->json)});
   all.push_back({"help h", 0, "", "print this", SetFlag(&shared->help),

@@ -266,9 +266,9 @@ int Serve(const RunOptions& options, RunPlace* place, Timeline* timeline) {
 }
 
 int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
-  if (!place->persistent()) {
+  if (!place->stays()) {
     return FailUsage("run", Status(kErrBadParam,
-                                   "--detach wants agents that stay: see "
+                                   "--detach needs agents that stay: see "
                                    "'canopy up'"));
   }
   const DetachedJobs jobs;

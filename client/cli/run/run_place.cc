@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -12,10 +13,15 @@
 #include <vector>
 
 #include "client/cli/agents/allocation.h"
+#include "client/cli/agents/overlay_context.h"
+#include "client/cli/base/command.h"
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/context/context_choice.h"
+#include "client/cli/context/run_choice.h"
 #include "client/cli/options/agent_options.h"
+#include "common/posix/private_dir.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
@@ -75,6 +81,11 @@ Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
   return Status();
 }
 
+// The first program, for people.
+std::string CommandOf(const RunOptions& options) {
+  return options.apps.empty() ? std::string() : Join(options.apps[0].argv, " ");
+}
+
 }  // namespace
 
 RunPlace::~RunPlace() { End(); }
@@ -123,6 +134,22 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
   return StartAgents(options);
 }
 
+// Another user may have taken the name of this user's runtime directory: the
+// job then runs all the same.
+Status RunPlace::MakeDirectory() {
+  Result<RunDirectory> own = RunDirectory::Make(UserRuntimeDir());
+  if (own.ok()) {
+    directory_.emplace(*std::move(own));
+    return Status();
+  }
+  Result<std::string> hidden = MakePrivateDirectory();
+  if (!hidden.ok()) return hidden.status();
+  hidden_directory_ = *std::move(hidden);
+  PrintError("warning: other commands and tools do not find this job: " +
+             own.status().message());
+  return Status();
+}
+
 Status RunPlace::StartAgents(const RunOptions& options) {
   OverlayPlan plan;
   plan.sites = sites_;
@@ -131,16 +158,12 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   plan.emulated = options.nodes > 1;
   if (options.verbose && plan.log_level.empty()) plan.log_level = "info";
   MakeIdentity(&plan);
-  Result<std::string> directory = MakePrivateDirectory();
-  if (!directory.ok()) return directory.status();
-  directory_ = *directory;
-  plan.runtime_dir = directory_;
+  if (Status status = MakeDirectory(); !status.ok()) return status;
+  plan.context = directory_ ? directory_->name() : "";
+  plan.runtime_dir = directory_ ? directory_->path() : hidden_directory_;
   std::vector<AgentPlan> agents = MakeAgentPlans(plan);
-  overlay_.set_security(agents[0].config.security());
-  overlay_.set_cluster_key(plan.cluster_key);
-  overlay_.set_tls_ca(plan.tls_ca);
-  overlay_.set_tls_cert(plan.tls_cert);
-  overlay_.set_tls_key(plan.tls_key);
+  overlay_ = MakeContext(plan, agents[0].config, options.agents.launch_agent);
+  *overlay_.mutable_launcher() = DescribeLauncher(CommandOf(options));
   const bool near = plan.sites[0].remote_command.empty();
   Status status = group_.Start(std::move(agents));
   if (status.ok() && !near) remote_->WarmUp();
@@ -157,9 +180,25 @@ Status RunPlace::WaitForAgents(const RunOptions& options,
         line.Tick();
       });
   if (!status.ok()) return status;
-  *overlay_.add_members() = group_.nodes()[0];
+  AddMembers(group_.nodes(), &overlay_);
   socket_ = RunSocket::Connect(group_.nodes()[0].control_socket());
+  MakeKnown();
   return Status();
+}
+
+// A job that other commands do not find is no reason to give it up.
+void RunPlace::MakeKnown() const {
+  if (!directory_) return;
+  const auto here = std::ranges::find_if(
+      overlay_.members(),
+      [](const auto& member) { return IsThisMachineNow(member.machine()); });
+  if (here != overlay_.members().end()) {
+    (void)directory_->OfferToTools(here->runtime_dir());
+  }
+  const Status status = directory_->Publish(overlay_);
+  if (status.ok()) return;
+  PrintError("warning: other commands do not find this job: " +
+             status.message());
 }
 
 Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
@@ -210,11 +249,13 @@ std::function<std::unique_ptr<RunConnection>()> RunPlace::Redial() const {
 }
 
 void RunPlace::End() {
+  if (directory_) directory_->Withdraw();
   group_.Stop(kStopMs);
-  if (directory_.empty()) return;
+  directory_.reset();
+  if (hidden_directory_.empty()) return;
   std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
-  directory_.clear();
+  std::filesystem::remove_all(hidden_directory_, ignored);
+  hidden_directory_.clear();
 }
 
 }  // namespace canopy::cli

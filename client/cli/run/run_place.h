@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "client/cli/base/signals.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/context/context.pb.h"
+#include "client/cli/context/run_directory.h"
 #include "client/cli/control/remote_agents.h"
 #include "client/cli/control/run_connection.h"
 #include "client/cli/options/run_options.h"
@@ -21,8 +23,9 @@
 
 namespace canopy::cli {
 
-// Single-threaded. Its end ends the agents that it started and removes their
-// directory.
+// Single-threaded. Agents that it starts are a context of their own for other
+// commands (client/cli/context/run_contexts.h), from Connect on. Its end ends
+// them and removes their directory.
 class RunPlace {
  public:
   // Null: there is no way to agents but over sockets of this machine. It
@@ -50,15 +53,20 @@ class RunPlace {
   std::function<std::unique_ptr<RunConnection>()> Redial() const;
   // Of the members that are known, which may be elsewhere.
   std::vector<std::string> runtime_dirs() const;
-  // The overlay is one that `canopy up` made.
+  // The agents were up already.
   bool persistent() const { return persistent_; }
+  // The agents go on when this launcher and all others have ended: they are
+  // those of `canopy up`.
+  bool stays() const { return persistent_ && !overlay_.has_launcher(); }
 
   void End();
 
  private:
   Result<std::unique_ptr<RunConnection>> Dial();
+  Status MakeDirectory();
   Status StartAgents(const RunOptions& options);
   Status WaitForAgents(const RunOptions& options, const SignalSource& signals);
+  void MakeKnown() const;
 
   RemoteAgents* const remote_;
   v1::Context overlay_;
@@ -68,7 +76,9 @@ class RunPlace {
   int member_ = 0;                     // that was connected to
   bool by_socket_ = false;
   AgentGroup group_;
-  std::string directory_;
+  // Of agents that are started: the one, or where it can not be made the other.
+  std::optional<RunDirectory> directory_;
+  std::string hidden_directory_;
 };
 
 }  // namespace canopy::cli

@@ -1,0 +1,49 @@
+// The contexts of jobs that `canopy run` has started with agents of their own.
+// Each is a file in the run directory (common/posix/run_dir.h) of its launcher.
+#ifndef CANOPY_CLIENT_CLI_CONTEXT_RUN_CONTEXTS_H_
+#define CANOPY_CLIENT_CLI_CONTEXT_RUN_CONTEXTS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+
+namespace canopy::cli::v1 {
+class Context;
+}
+
+namespace canopy::cli {
+
+// The file in a run directory that has the context.
+inline constexpr char kRunContextFile[] = "/context.json";
+
+// The run directories of this user. A launcher holds an exclusive lock (flock)
+// on its directory, which the kernel releases when the launcher ends, however
+// it ends. A run is over when its directory is not locked and no agent answers
+// in it.
+class RunContexts {
+ public:
+  // ${XDG_RUNTIME_DIR or /tmp}/canopy-UID.
+  RunContexts();
+  explicit RunContexts(std::string directory);
+
+  // The sorted names of the runs that are not over and have agents up. Removes
+  // the directories of those that are over. kErrNoPermissions: the directory
+  // of the user is not private.
+  Result<std::vector<std::string>> List() const;
+  // kErrNotFound: there is no such run. kErrUnpackFailure: its file is damaged.
+  Result<v1::Context> Load(const std::string& name) const;
+  // Removes the directories of runs that are over. Looks at `limit` of them at
+  // most.
+  void Sweep(size_t limit) const;
+
+ private:
+  std::vector<std::string> Directories(size_t limit) const;
+
+  const std::string directory_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_CONTEXT_RUN_CONTEXTS_H_

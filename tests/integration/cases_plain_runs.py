@@ -1,0 +1,378 @@
+"""Jobs of `canopy run` without an overlay: commands and tools find the agents
+that it has started for itself."""
+import glob
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+
+import harness
+from cases_openpmix import build
+from cases_running import hanging
+from harness import Job, check, until
+
+BASE = os.path.join(harness.RUNTIME, f"canopy-{os.geteuid()}")
+NAME = r"canopy-[0-9a-f]+-\d+"
+SLEEP = 'echo "in $PMIX_NAMESPACE ."; exec sleep 600'
+UNREACH = -25
+
+
+def place_of(bench, name):
+    """A directory of its own for a run."""
+    path = os.path.join(bench.work, name)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def waiting(bench, *options, cwd=None, env=None):
+    """A plain run that waits, its job's name and its context."""
+    job = bench.start("run", *options, "-n", 1, "sh", "-c", SLEEP, cwd=cwd,
+                      env=env)
+    job.wait_for(" .\n")
+    nspace = bytes(job.texts["out"]).decode().split()[1]
+    context = f"run-{job.pid}"
+    until(lambda: os.path.exists(f"{BASE}/{context}/context.json"), context)
+    return job, nspace, context
+
+
+def end(job):
+    job.signal(signal.SIGTERM)
+    job.finish().expect(128 + signal.SIGTERM)
+
+
+def gone():
+    check(not os.path.exists(BASE), f"left: {glob.glob(BASE + '/*')}")
+
+
+def hang(bench, nodes):
+    """Each command finds the only run, by the job's name and without."""
+    ranks = 2 * nodes
+    job = bench.start("run", "--nodes", nodes, "--oversubscribe", "-n", ranks,
+                      "--map-by", "node", hanging(bench))
+    job.wait_for("up ", ranks)
+    nspace = bytes(job.texts["out"]).decode().split()[1]
+    context = f"run-{job.pid}"
+    listed = bench.json("ps")["jobs"]
+    check([(one["nspace"], one["context"]) for one in listed] ==
+          [(nspace, context)], str(listed))
+    bench.run("ps").expect(out=[nspace], absent=["CONTEXT"])
+    table = bench.run("ps", "--procs").expect(out=["PROGRAM"])
+    check(len(re.findall(rf"^{nspace} +\d+ +[1-9]", table.out, re.M)) == ranks,
+          "not all" + table.tail())
+    first = "node1" if nodes > 1 else os.uname().nodename
+    bench.run("status").expect(out=[f"context {context}: ", first])
+    for words in ((), (nspace,), ("1",), ("--context", context, "1")):
+        until(lambda w=words: f"rank 0 on {first}" in bench.run(
+            "why", *w).expect().out, "the fence that waits")
+    for words in ((nspace,), ("1", "--context", context)):
+        bench.run("stack", *words).expect(
+            out=["not_in_the_fence at hang.c", "PMIx_Fence"])
+    bench.run("why", "--stacks").expect(out=["not_in_the_fence"])
+    bench.run("output", nspace).expect(out=[f"up {nspace}"])
+    bench.run("debug", nspace, "--per-node", 1, "--", "echo", "beside"
+              ).expect_lines(["beside"] * nodes)
+    bench.run("query", "PMIX_JOB_SIZE", "--job", nspace).expect(
+        out=[f"PMIX_JOB_SIZE: {ranks}"])
+    bench.run("event", "PMIX_EVENT_NODE_DOWN", "--job", nspace).expect()
+    bench.run("publish", "key=value").expect()
+    bench.run("lookup", "key").expect(out=["value"])
+    bench.run("top", "--count", 1).expect(out=[context, nspace])
+    bench.run("logs").expect()
+    doctor = bench.run("doctor")
+    check(re.search(rf"context {context} +ok", doctor.out),
+          "not seen" + doctor.tail())
+    bench.run("signal", nspace, "CONT").expect()
+    waits = bench.start("wait", nspace)
+    bench.run("kill", "--now", nspace).expect()
+    job.finish().expect(137)
+    waits.finish().expect(0)
+    gone()
+
+
+def attached(bench):
+    """`canopy attach` follows the job to its end and has its exit code."""
+    job = bench.start("run", "-n", 1, "sh", "-c",
+                      "echo first; read line; echo then; exit 3",
+                      stdin=subprocess.PIPE)
+    job.wait_for("first\n")
+    look = bench.start("attach", "--stdin", "none", "1")
+    look.wait_for("first\n")
+    job.process.stdin.write(b"go\n")
+    job.process.stdin.close()
+    job.finish().expect(3)
+    look.finish().expect(3, out=["then"])
+
+
+def two_at_once(bench):
+    """A second run has agents of its own. Jobs are found by their names from
+    anywhere; without a name the directory decides."""
+    places = [place_of(bench, name) for name in ("one", "two")]
+    runs = [waiting(bench, cwd=path) for path in places]
+    jobs, names, contexts = zip(*runs)
+    check(names[0].rsplit("-", 1)[0] != names[1].rsplit("-", 1)[0],
+          "one overlay for both")
+    listed = bench.json("ps", )["jobs"]
+    check({(one["nspace"], one["context"]) for one in listed} ==
+          set(zip(names, contexts)), str(listed))
+    shown = bench.run("ps").expect(out=["CONTEXT", *names, *contexts])
+    check(shown.out.count("JOB") == 1, "two tables" + shown.tail())
+    for path, name, context in zip(places, names, contexts):
+        bench.run("status", cwd=path).expect(
+            out=[f"context {context}: ", "other contexts: "])
+        bench.run("why", "1", cwd=path).expect(out=["nothing is waited for"])
+        bench.run("stack", name).expect(out=["1 rank 0"])
+    bench.run("ps", "--context", contexts[0]).expect(
+        out=[names[0]], absent=[names[1], "CONTEXT"])
+    table = bench.run("ps", "--procs").expect(out=[*names, *contexts])
+    check(table.out.count("EXECUTING") == 2, "not both" + table.tail())
+    bench.run("why").expect()
+    for command in ("status", "top", "logs"):
+        bench.run(command).expect_refusal(2, *contexts, "sh -c", *places,
+                                          "--context")
+    bench.run("kill", "--all").expect_refusal(2, *contexts, "--context")
+    bench.run("kill", "1").expect_refusal(2, *names, *contexts)
+    bench.run("kill", "no-such-job").expect_refusal(1, "no-such-job", *names)
+    bench.run("kill", "--now", names[1]).expect()
+    jobs[1].finish().expect(137)
+    bench.run("status").expect(out=[contexts[0]], absent=["other contexts"])
+    bench.run("kill", "--now", "1").expect()
+    jobs[0].finish().expect(137)
+    gone()
+
+
+def several_victims(bench):
+    """One command ends jobs of several contexts."""
+    runs = [waiting(bench) for _ in range(2)]
+    sent = bench.json("kill", "--now", runs[0][1], runs[1][1])
+    check(sorted(sent["jobs"]) == sorted(run[1] for run in runs), str(sent))
+    for job, _, _ in runs:
+        job.finish().expect(137)
+
+
+def same_terminal(bench):
+    """Of several runs, the one of the session in which the command is typed."""
+    place = place_of(bench, "terminal")
+    other, _, _ = waiting(bench, cwd=place)
+    canopy = shlex.quote(bench.canopy)
+    script = (f"{canopy} run -n 1 sh -c {shlex.quote(SLEEP)} > out & run=$!; "
+              "until grep -q ' [.]' out; do :; done; "
+              f"until [ -e {BASE}/run-$run/context.json ]; do :; done; "
+              f"echo mine run-$run; {canopy} status; {canopy} kill --now 1; "
+              "wait $run; rm out")
+    result = bench.run("-c", script, program="/bin/sh", cwd=place)
+    mine = re.search(r"mine (run-\d+)", result.out)
+    check(mine and f"context {mine[1]}: " in result.out,
+          "another" + result.tail())
+    end(other)
+    gone()
+
+
+def beside_an_overlay(bench):
+    """An overlay has priority where nothing is named; a plain run never has a
+    job of another command."""
+    job, nspace, context = waiting(bench)
+    bench.run("run", "-n", 1, "sh", "-c", "echo $PMIX_NAMESPACE").expect(
+        absent=[nspace.rsplit("-", 1)[0]])
+    bench.run("run", "--detach", "-n", 1, "true").expect_refusal(2, "canopy up")
+    bench.run("run", "--detach", "--context", context, "-n", 1, "true"
+              ).expect_refusal(2, "canopy up")
+    bench.run("up", "--context", "beside").expect()
+    on_it = bench.start("run", "-n", 1, "sh", "-c", SLEEP)
+    on_it.wait_for(" .\n")
+    other = bytes(on_it.texts["out"]).decode().split()[1]
+    bench.run("status").expect(out=["context beside: ",
+                                    f"other contexts: {context}\n"])
+    bench.run("ps").expect(out=[nspace, context, other, "beside"])
+    # "1" is that of the overlay, "why" tells of both.
+    sent = bench.json("signal", "1", "CONT")
+    check(sent["jobs"] == [other], str(sent))
+    sent = bench.json("signal", nspace, "CONT")
+    check(sent["jobs"] == [nspace], str(sent))
+    bench.run("kill", "--now", "--all").expect()
+    on_it.finish().expect(137)
+    bench.run("down").expect(out=["context beside is down"])
+    bench.run("status").expect(out=[context])
+    end(job)
+    gone()
+
+
+def down(bench):
+    """A run is not ended by `canopy down`, unless it is named and forced."""
+    bench.run("down").expect_refusal(1, "no overlay is up")
+    job, nspace, context = waiting(bench)
+    for words in ((), ("--force",)):
+        bench.run("down", *words).expect_refusal(1, "canopy kill", context)
+    bench.run("down", "--context", context).expect_refusal(1, "--force")
+    bench.run("up", "--replace").expect_refusal(1, context)
+    bench.run("up", "--replace", "--context", context).expect_refusal(
+        1, "can not be replaced")
+    bench.run("up", "--context", "run-4711").expect_refusal(2, "run-4711")
+    bench.run("ps").expect(out=[nspace])
+    bench.run("down", "--context", context, "--force").expect(
+        out=[f"context {context} is down"])
+    result = job.finish()
+    check(result.code not in (0, -signal.SIGKILL), "no failure" + result.tail())
+    gone()
+
+
+def nothing(bench):
+    bench.run("ps").expect_lines(["no jobs"])
+    check(bench.json("ps") == {"jobs": []}, "jobs")
+    for command in (["status"], ["why"], ["why", "1"], ["kill", "1"],
+                    ["kill", "--all"], ["query", "PMIX_JOB_SIZE"]):
+        bench.run(*command).expect_refusal(1, "canopy up", "canopy run")
+    bench.run("status", "--context", "run-4711").expect_refusal(
+        1, "no context 'run-4711'")
+
+
+def killed(bench, group):
+    """A launcher that is killed leaves nothing: its agents notice."""
+    job, _, context = waiting(bench, "--nodes", 2)
+    if group:
+        for pid in agents_of(context):
+            os.kill(pid, signal.SIGKILL)
+    job.signal(signal.SIGKILL)
+    job.finish().expect(-signal.SIGKILL)
+    if not group:
+        until(lambda: not os.path.exists(BASE), "the end of the agents")
+        return
+    check(os.path.exists(f"{BASE}/{context}/context.json"), "nothing is left")
+    # Whatever looks sweeps, and says nothing of it.
+    bench.run("ps").expect_lines(["no jobs"])
+    until(lambda: not os.path.exists(f"{BASE}/{context}"), "the sweeping")
+
+
+def agents_of(context):
+    with open(f"{BASE}/{context}/context.json", encoding="utf-8") as file:
+        return [int(member["pid"]) for member in json.load(file)["members"]]
+
+
+def next_run_sweeps(bench):
+    job, _, context = waiting(bench)
+    for pid in agents_of(context):
+        os.kill(pid, signal.SIGKILL)
+    job.signal(signal.SIGKILL)
+    job.finish().expect(-signal.SIGKILL)
+    # Its shim may still be ending the job.
+    until(lambda: bench.run("run", "-n", 1, "true").expect() and
+          not os.path.exists(f"{BASE}/{context}"), "the sweeping")
+    gone()
+
+
+def private(bench):
+    """Nobody else can read the keys, and a directory of somebody else's is not
+    taken for the user's: then the job runs, but is not found."""
+    job, _, context = waiting(bench)
+    for path in (BASE, f"{BASE}/{context}"):
+        check(os.stat(path).st_mode & 0o7777 == 0o700, f"mode of {path}")
+    path = f"{BASE}/{context}/context.json"
+    check(os.stat(path).st_mode & 0o7777 == 0o600, f"mode of {path}")
+    end(job)
+    os.mkdir(BASE)
+    os.chmod(BASE, 0o777)
+    result = bench.run("run", "-n", 1, "echo", "here").expect(
+        out=["here"], err=["warning", "do not find this job", BASE])
+    check(result.err.count("\n") == 1, "not one line" + result.tail())
+    bench.run("ps").expect_refusal(1, BASE)
+    check(not os.listdir(BASE), "something is in it")
+    os.rmdir(BASE)
+
+
+def library_of(bench, kind):
+    return {"LD_LIBRARY_PATH": os.path.join(bench.prefix, "lib", "canopy")} \
+        if kind == "ours" else {}
+
+
+def tool(bench, kind, *args):
+    """What the tool says that is started by hand."""
+    env = {"PATH": bench.env["PATH"], "HOME": bench.work,
+           "XDG_RUNTIME_DIR": harness.RUNTIME, **library_of(bench, kind)}
+    if kind != "ours":
+        env["TMPDIR"] = BASE
+    return Job([build(bench, "attached"), *map(str, args)], env).finish(60)
+
+
+def by_pid(bench, kind):
+    """The PID of the launcher leads to its agents, and to no others."""
+    runs = [waiting(bench, "--nodes", nodes) for nodes in (1, 2)]
+    for job, nspace, _ in runs:
+        tool(bench, kind, job.pid).expect(out=[f"jobs {nspace}\n"])
+    # The agents' own numbers do as before.
+    for _, nspace, context in runs:
+        tool(bench, kind, agents_of(context)[0]).expect(
+            out=[f"jobs {nspace}\n"])
+    pid = runs[0][0].pid
+    for job, _, _ in runs:
+        end(job)
+    tool(bench, kind, pid).expect(3, out=["init "])
+
+
+def by_search(bench, kind):
+    job, nspace, _ = waiting(bench)
+    tool(bench, kind).expect(out=[f"jobs {nspace}\n"])
+    end(job)
+    tool(bench, kind).expect(3, out=["init "])
+
+
+def reference_tools(bench):
+    """canopy-pps finds the run, by the launcher's PID and alone."""
+    job, nspace, _ = waiting(bench)
+    pps = os.path.join(bench.prefix, "bin", "canopy-pps")
+    for words in ((), ("--pid", job.pid)):
+        bench.run(*words, program=pps).expect(out=[nspace])
+    end(job)
+
+
+def completion(bench):
+    """Names of contexts and jobs."""
+    job, nspace, context = waiting(bench)
+    script = os.path.join(bench.prefix, "share", "bash-completion",
+                          "completions", "canopy")
+
+    def words(*line):
+        text = f"source {script}; COMP_WORDS=(" + " ".join(
+            map(shlex.quote, line)) + f"); COMP_CWORD={len(line) - 1}; " \
+            "_canopy; printf '%s\\n' \"${COMPREPLY[@]}\""
+        return bench.run("-c", text, program="/bin/bash").expect().out.split()
+    check(words(bench.canopy, "status", "--context", "") == [context],
+          "context")
+    check(words(bench.canopy, "kill", "") == [nspace], "job")
+    end(job)
+
+
+def tool_without_program(bench):
+    """A launcher that a tool has started is a context, too."""
+    file = os.path.join(bench.work, "rendezvous")
+    job = bench.start("run", env={"PMIX_LAUNCHER_RNDZ_FILE": file})
+    until(lambda: os.path.exists(file), "the launcher")
+    bench.run("status").expect(out=[f"context run-{job.pid}: "])
+    end(job)
+    gone()
+
+
+def run(bench):
+    def case(name, body, **more):
+        bench.case("plain runs: " + name, lambda: body(bench), settle=10,
+                   **more)
+    case("commands, one node", lambda b: hang(b, 1))
+    case("commands, two nodes", lambda b: hang(b, 2))
+    case("attach", attached)
+    case("two at once", two_at_once)
+    case("several are ended", several_victims)
+    case("of the same terminal", same_terminal)
+    case("beside an overlay", beside_an_overlay)
+    case("canopy down", down)
+    case("nothing is there", nothing)
+    case("kill -9 of the launcher", lambda b: killed(b, False))
+    case("kill -9 of launcher and agents", lambda b: killed(b, True))
+    case("the next run sweeps", next_run_sweeps)
+    case("private", private)
+    for kind in ("ours", "openpmix"):
+        case(f"tool by the launcher's PID, {kind}",
+             lambda b, k=kind: by_pid(b, k))
+        case(f"tool that searches, {kind}", lambda b, k=kind: by_search(b, k))
+    case("OpenPMIx's tools", reference_tools)
+    case("completion", completion)
+    case("a launcher of a tool", tool_without_program)

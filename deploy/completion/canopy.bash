@@ -84,7 +84,12 @@ _canopy_program_at() {
       -*=* | =*) ;;
       -*)
         word=${word#-}
-        ((i += $(_canopy_num_values "${word#-}")))
+        word=${word#-}
+        if [[ $word == ?(g)env && ${COMP_WORDS[i + 1]} == ?*=* ]]; then
+          ((++i))
+        else
+          ((i += $(_canopy_num_values "$word")))
+        fi
         ;;
       *) break ;;
     esac

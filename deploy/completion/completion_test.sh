@@ -49,4 +49,6 @@ touch "$TEST_TMPDIR/argument"
 cd "$TEST_TMPDIR" || exit 1
 offers "argument" _canopy canopy run -n 2 -mca a b ./app arg
 offers "argument" _canopy canopy run --np=2 ./app arg
+offers "argument" _canopy canopy run --env A=1 ./app arg
+offers "argument" _canopy canopy run -genv A 1 ./app arg
 exit $failed

@@ -38,6 +38,10 @@ def exported(bench):
     bench.run(*RUN, "-n", 1, "-x", "ONE=first", "sh", "-c", show, ":", "-n", 1,
               "-x", "THREE=second", "sh", "-c", show).expect_lines(
                   ["first,unset,unset", "unset,unset,second"])
+    for words in (["--env=ONE=1", "--genv", "TWO=2"],
+                  ["-env", "ONE", "1", "--genv=TWO=2"]):
+        bench.run(*RUN, "-n", 1, *words, "sh", "-c", show).expect_lines(
+            ["1,2,unset"])
     bench.run(*RUN, "-n", 1, "--mca", "btl_x", "y", "--no-such-option", "1",
               "true").expect_refusal(2, "--no-such-option")
     bench.run(*RUN, "-n", 1, "-mca", "btl_x", "y z", "sh", "-c",

@@ -58,6 +58,16 @@ const Option* FindAttached(std::span<const Option> table,
   return option != nullptr && option->num_values == 1 ? option : nullptr;
 }
 
+// Makes NAME and VALUE of the only value if that is NAME=VALUE.
+bool SplitPair(std::vector<std::string>* values) {
+  if (values->size() != 1) return false;
+  const std::string pair = values->front();
+  const size_t equals = pair.find('=');
+  if (equals == 0 || equals == std::string::npos) return false;
+  *values = {pair.substr(0, equals), pair.substr(equals + 1)};
+  return true;
+}
+
 struct Occurrence {
   const Option* option = nullptr;
   TypedOption typed;
@@ -129,6 +139,7 @@ class LineParser {
                     "option '" + typed->name + "' takes no value");
     }
     while (typed->values.size() < wanted) {
+      if (option.joins_values && SplitPair(&typed->values)) break;
       if (next_ == args_.size()) {
         return Status(kErrBadParam, "option '" + typed->name + "' wants " +
                                         std::string(option.value_name));

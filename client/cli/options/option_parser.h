@@ -33,6 +33,8 @@ struct Option {
   std::string_view help;        // empty: accepted, not shown
   Apply apply;
   bool last = false;  // no option after it matters (--help)
+  // Of an option with two values: NAME=VALUE in one word is both of them.
+  bool joins_values = false;
 };
 using OptionTable = std::vector<Option>;
 

@@ -189,8 +189,10 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
   const Option options[] = {
       {"x", 1, "NAME[=VALUE]", "set a variable for this program's processes",
        ExportVariable(app, environment, &to.run->warnings)},
-      {"genv", 2, "NAME VALUE", "", SetVariable(all, "")},
-      {"env", 2, "NAME VALUE", "", SetVariable(app, "")},
+      {"genv", 2, "NAME VALUE", "", SetVariable(all, ""), /*last=*/false,
+       /*joins_values=*/true},
+      {"env", 2, "NAME VALUE", "", SetVariable(app, ""), /*last=*/false,
+       /*joins_values=*/true},
       {"mca omca", 2, "NAME VALUE",
        "a parameter of Open MPI, passed on as OMPI_MCA_NAME",
        SetVariable(app, "OMPI_MCA_")},

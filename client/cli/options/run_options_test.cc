@@ -257,6 +257,18 @@ TEST(RunOptionsTest, ParametersGoToTheirLibraries) {
                                       "PATH=/p:/usr/bin"}));
 }
 
+TEST(RunOptionsTest, AVariableInOneWordIsNameAndValue) {
+  const RunOptions options = MustParse(
+      "--env=A=1 -env B=2=3 --env C= -env D 4=5 -genv=E=6 --genv F 7 app x=y");
+  EXPECT_EQ(options.apps[0].env,
+            (std::vector<std::string>{"A=1", "B=2=3", "C=", "D=4=5"}));
+  EXPECT_EQ(options.env, (std::vector<std::string>{"E=6", "F=7"}));
+  EXPECT_EQ(options.apps[0].argv, (std::vector<std::string>{"app", "x=y"}));
+  // Parameters of libraries have no such form.
+  EXPECT_EQ(MustParse("-mca a=b c app").apps[0].env,
+            std::vector<std::string>{"OMPI_MCA_a=b=c"});
+}
+
 TEST(RunOptionsTest, AppFileHoldsProgramsWithOptions) {
   const std::string path = TestFile(
       "apps", "# comment\n-np 2 ./a 'b c'\n\n-np 3 --wdir /y ./d : x\n");

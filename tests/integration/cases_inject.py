@@ -158,6 +158,11 @@ def script(bench):
     ran(two(bench, path, "--inject", "never"), OWN)
     two(bench, "sh", "--inject", "never").expect()
     bench.run("run", "sh", "-c", "exit 3").expect(code=3, absent=[HINT])
+    # A command that is missing is not a program that can not be loaded.
+    bench.run("run", "-n", 1, "sh", "-c", "no-such-command").expect(
+        code=127, err=["no-such-command", "not found"], absent=[HINT])
+    bench.run("run", "-n", 1, "sh", "-c", "exit 127").expect(
+        code=127, absent=[HINT])
 
 
 def doctor(bench):

@@ -68,20 +68,19 @@ bool AllowsRoot(const RunOptions& options, const std::string& program) {
          EnvironmentAllowsRoot();
 }
 
-// A program that could not be loaded may have been given our library in vain.
+// Canopy's library may be why a program could not be loaded. The exit code 127
+// alone does not say so: it is that of a script in which a command is missing.
 void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
                      const RunReport& report) {
   if (outcome.end.exit_code() == 0 || options.inject == "never" ||
-      !outcome.end.has_first_failed() || report.has_own_library()) {
-    return;
-  }
-  if (outcome.end.exit_code() != kExitNotFound && !report.saw_loader_error()) {
+      !outcome.end.has_first_failed() || report.has_own_library() ||
+      !report.saw_loader_error()) {
     return;
   }
   PrintError(
-      "if it could not be loaded with Canopy's PMIx library in front of "
-      "its own, --inject never leaves that out; 'canopy doctor PROGRAM' "
-      "tells which library it gets");
+      "a program could not be loaded; if Canopy's PMIx library is the reason, "
+      "'--inject never' runs it with its own ('canopy doctor PROGRAM' tells "
+      "which library it gets)");
 }
 
 int Conclude(const RunOptions& options, const RunOutcome& outcome,

@@ -1,6 +1,7 @@
 """Bad input: each is told in one line that says what to do, with the right exit
 code, and harms no other job."""
 import os
+import shlex
 import shutil
 import tempfile
 
@@ -148,6 +149,29 @@ def keys(bench):
                   ).expect_refusal(1, path + "x")
 
 
+def removed_directory(bench):
+    """A job is not run elsewhere when its directory is not there any more."""
+    base = tempfile.mkdtemp()
+    canopy = shlex.quote(bench.canopy)
+
+    def inside(*words):
+        os.makedirs(base, exist_ok=True)
+        line = " ".join(shlex.quote(str(word)) for word in words)
+        return bench.run("-c", f"rmdir {base}; exec {canopy} {line}",
+                         program="/bin/sh", cwd=base)
+    for run in (HERE, RUN):
+        inside(*run, "-n", 1, "pwd").expect_refusal(
+            1, "working directory", "--wdir")
+        inside(*run, "-n", 1, "--wdir", "sub", "pwd").expect_refusal(
+            1, "working directory")
+        inside(*run, "-n", 1, "--wdir", "/", "pwd", ":", "-n", 1, "pwd"
+               ).expect_refusal(1, "working directory")
+        inside(*run, "-n", 1, "--wdir", "/", "pwd").expect_lines(["/"])
+    inside("doctor", "--context", "bad", "/bin/true").expect_refusal(
+        1, "working directory")
+    inside("ps", "--context", "bad").expect(out=["JOB"])
+
+
 def incomplete(bench):
     """An installation that lacks a part says which."""
     with tempfile.TemporaryDirectory() as base:
@@ -164,7 +188,7 @@ def incomplete(bench):
 
 CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,
          "hosts": hosts, "contexts": contexts, "two contexts": ambiguous,
-         "keys": keys,
+         "keys": keys, "directory": removed_directory,
          "installation": incomplete}
 BESIDE = "bad: jobs beside it went on"
 

@@ -92,6 +92,7 @@ int CheckProgram(const ProgramCheck& check, RemoteAgents* remote) {
   RunPlace place(remote);
   if (Status s = place.Find(*options); !s.ok()) return Fail(s);
   v1c::Launch launch = MakeLaunch(*options, /*allow_root=*/true);
+  if (Status s = CheckWorkingDirectory(launch); !s.ok()) return Fail(s);
   launch.set_do_not_launch(true);
   launch.set_check_only(true);
   SignalSource signals;

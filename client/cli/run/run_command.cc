@@ -294,6 +294,10 @@ std::optional<int> Run(const RunOptions& options,
   RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
   v1c::Launch launch = LaunchOf(options, allow_root);
+  // Tools beside a job need none.
+  if (Status s = CheckWorkingDirectory(launch); !s.ok() && !options.daemons) {
+    return Fail(s);
+  }
   Result<std::vector<preload::Item>> files = FilesToPreload(options, launch);
   if (!files.ok()) return Fail(files.status());
   launch.set_preloads(!files->empty());

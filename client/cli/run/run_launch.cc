@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -136,6 +137,17 @@ Result<std::vector<preload::Item>> FilesToPreload(const RunOptions& options,
   Status status = preload::ArchiveSource(list.items()).Check();
   if (!status.ok()) return status;
   return list.items();
+}
+
+Status CheckWorkingDirectory(const v1c::Launch& launch) {
+  if (!launch.cwd().empty()) return Status();
+  const bool all_elsewhere = std::ranges::all_of(
+      launch.apps(),
+      [](const v1c::App& app) { return app.cwd().starts_with('/'); });
+  if (all_elsewhere) return Status();
+  return Status(kErrJobWdirNotFound,
+                "the working directory does not exist any more, or can not be "
+                "told; change to another one, or name one with --wdir");
 }
 
 Status CheckTexts(const RunOptions& options) {

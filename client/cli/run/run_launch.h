@@ -20,6 +20,10 @@ control::v1::Launch MakeLaunch(const RunOptions& options, bool allow_root);
 Result<std::vector<preload::Item>> FilesToPreload(
     const RunOptions& options, const control::v1::Launch& launch);
 
+// kErrJobWdirNotFound: some program of the launch runs in this process's
+// working directory, which can not be told, as it was removed.
+Status CheckWorkingDirectory(const control::v1::Launch& launch);
+
 // What is not handed to the processes as it is must be text.
 Status CheckTexts(const RunOptions& options);
 

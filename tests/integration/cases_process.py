@@ -68,6 +68,31 @@ def directories(bench):
             ["found 2"])
         bench.run(*RUN, "-n", 1, "--wdir", inner, "./here", 3).expect_lines(
             ["found 3"])
+        by_the_names_of_mpirun(bench, base, inner)
+
+
+def by_the_names_of_mpirun(bench, base, inner):
+    """A program beside which mpirun is called needs no "./"; what is in PATH
+    comes first."""
+    run = [*RUN[1:], "--allow-run-as-root", "-n", 1]
+    for name in ("mpirun", "mpiexec", "canopy-prterun"):
+        link = os.path.join(base, name)
+        os.symlink(bench.canopy, link)
+        bench.run(*run, "here", 4, cwd=inner, program=link).expect_lines(
+            ["found 4"])
+    bench.run(*run, "--wdir", inner, "here", 5, ":", "-n", 1, "--wdir", "/",
+              "echo", "found 6", program=link).expect_lines(
+                  ["found 5", "found 6"])
+    bench.run(*run, "--preload-binary", "here", 7, cwd=inner, program=link
+              ).expect_lines(["found 7"])
+    os.rename(os.path.join(inner, "here"), os.path.join(inner, "echo"))
+    bench.run(*run, "echo", "of PATH", cwd=inner, program=link).expect_lines(
+        ["of PATH"])
+    bench.run(*run, "here", cwd=inner, program=link).expect(
+        127, err=["not found in PATH"])
+    os.rename(os.path.join(inner, "echo"), os.path.join(inner, "here"))
+    bench.run(*RUN, "-n", 1, "here", cwd=inner).expect(
+        127, err=["not found in PATH"])
 
 
 def arguments(bench):

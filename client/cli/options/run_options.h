@@ -55,8 +55,11 @@ struct RunOptions {
   std::optional<DebugDaemons> daemons;
   std::string cpu_list;      // CPUs of each node that may be used; empty: all
   std::string stdin_target;  // "all", "none" or a rank; empty: rank 0
-  std::string inject;        // "auto", "always", "never"; empty: auto
-  bool torch_env = false;    // the variables of torch.distributed
+  // Programs named without a directory are looked for in the working directory,
+  // too, after PATH.
+  bool looks_here = false;
+  std::string inject;      // "auto", "always", "never"; empty: auto
+  bool torch_env = false;  // the variables of torch.distributed
   bool allow_run_as_root = false;
   bool do_not_launch = false;
   bool detach = false;  // the launcher goes on in the background

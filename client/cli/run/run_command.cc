@@ -38,6 +38,9 @@ namespace {
 
 namespace v1c = control::v1;
 
+// Of `canopy run`; any other is a name of mpirun.
+constexpr char kOwnName[] = "canopy";
+
 constexpr char kHelpHead[] =
     "usage: canopy run [options] program [args] [: [options] program ...]\n"
     "\n"
@@ -64,7 +67,7 @@ bool EnvironmentAllowsRoot() {
 // Under our own name root is served as everyone: in containers there is often
 // no other user. Under mpirun's names its users' habits are kept.
 bool AllowsRoot(const RunOptions& options, const std::string& program) {
-  return options.allow_run_as_root || program == "canopy" ||
+  return options.allow_run_as_root || program == kOwnName ||
          EnvironmentAllowsRoot();
 }
 
@@ -162,6 +165,7 @@ Status Obey(std::vector<std::string> orders, Request* request) {
   orders.insert(orders.end(), request->args.begin(), request->args.end());
   Result<RunOptions> options = ParseOptions(orders);
   if (!options.ok()) return options.status();
+  options->looks_here = request->options.looks_here;
   const bool preloads = request->launch.preloads();
   request->launch = LaunchOf(*options, request->allow_root);
   request->launch.set_preloads(preloads);
@@ -327,6 +331,8 @@ std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
   if (options->help) {
     return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
   }
+  // As users of mpirun expect.
+  options->looks_here = line.program != kOwnName;
   return Run(*options, line.args, line.program, remote);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/cli/run/job_environment.h"
+#include "client/cli/run/program_here.h"
 #include "common/ids.h"
 #include "common/job_debug.h"
 #include "common/preload/archive.h"
@@ -67,6 +68,19 @@ std::string PathOf(const v1c::Launch& launch, const v1c::App& app) {
   return path;
 }
 
+// Where the application's processes run.
+std::string DirectoryOf(const v1c::Launch& launch, const v1c::App& app) {
+  return app.cwd().empty() ? launch.cwd() : app.cwd();
+}
+
+void LookHere(v1c::Launch* launch) {
+  for (v1c::App& app : *launch->mutable_apps()) {
+    if (app.argv().empty()) continue;
+    app.set_argv(0, ProgramHere(app.argv(0), PathOf(*launch, app),
+                                DirectoryOf(*launch, app)));
+  }
+}
+
 void FillDaemons(const DebugDaemons& daemons, v1c::DebugDaemons* out) {
   out->set_nspace(daemons.target.nspace);
   if (daemons.target.rank != kRankWildcard) out->set_rank(daemons.target.rank);
@@ -115,6 +129,7 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_recoverable(options.recoverable);
   launch.set_index_argv(options.index_argv);
   launch.set_cpu_list(options.cpu_list);
+  if (options.looks_here) LookHere(&launch);
   SetStops(options, &launch);
   if (options.daemons) FillDaemons(*options.daemons, launch.mutable_daemons());
   return launch;
@@ -126,10 +141,10 @@ Result<std::vector<preload::Item>> FilesToPreload(const RunOptions& options,
   for (size_t i = 0; i < options.apps.size(); ++i) {
     const AppOptions& app = options.apps[i];
     const v1c::App& sent = launch.apps(static_cast<int>(i));
-    const std::string& cwd = sent.cwd().empty() ? launch.cwd() : sent.cwd();
+    const std::string cwd = DirectoryOf(launch, sent);
     Status status = list.AddFiles(app.preload_files, cwd);
     if (status.ok() && app.preload_program) {
-      status = list.AddProgram(static_cast<uint32_t>(i), app.argv.at(0), cwd,
+      status = list.AddProgram(static_cast<uint32_t>(i), sent.argv(0), cwd,
                                PathOf(launch, sent));
     }
     if (!status.ok()) return status;

@@ -2,10 +2,8 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <future>
@@ -18,6 +16,7 @@
 
 #include "client/abi/server_data.h"
 #include "client/abi/server_directory.h"
+#include "client/abi/server_log.h"
 #include "client/abi/server_options.h"
 #include "client/events/event.h"
 #include "client/session/event_op.h"
@@ -81,16 +80,10 @@ bool HostHasAllFences() {
   return text == "0" || text == "false" || text == "no";
 }
 
-// Appended to the file that CANOPY_SERVER_LOG names: hosts may have no standard
-// error.
+// To the file that CANOPY_SERVER_LOG names: hosts may have no standard error.
 void Log(const core::LogLine& line) {
   const char* path = std::getenv("CANOPY_SERVER_LOG");
-  if (path == nullptr) return;
-  std::FILE* file = std::fopen(path, "ae");
-  if (file == nullptr) return;
-  std::fprintf(file, "canopy[%ld]: %s\n", static_cast<long>(getpid()),
-               line.text.c_str());
-  (void)std::fclose(file);
+  if (path != nullptr) AppendToServerLog(path, line.text);
 }
 
 void RaiseHere(library::HostEvent event) {
@@ -198,12 +191,20 @@ Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
   options.self = directives.self;
   options.module = library::CopyModule(module, entries);
   options.directory = directory->path();
+  options.jobs_directory = directory->jobs_path();
+  options.jobs_fd = directory->jobs_fd();
+  options.jobs_directory_is_users = directory->jobs_are_users();
   options.system_tmpdir = directives.system_tmpdir;
   options.node_names = directives.node_names;
   options.node_id = directives.node_id;
   options.tools = directives.tools;
   options.host_has_all_fences = HostHasAllFences();
-  if (directives.tools) options.tool_files.own_directory = options.directory;
+  if (directives.tools) {
+    options.tool_files.own_directory = options.directory;
+    if (directory->jobs_are_users()) {
+      options.tool_files.users_directory = options.jobs_directory;
+    }
+  }
   if (directives.system) {
     options.tool_files.system_directory = directives.system_tmpdir;
   }

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include "common/codec/decoder.h"
+#include "common/posix/open_directory.h"
+#include "common/posix/run_as_user.h"
 #include "common/process_keys.h"
 #include "common/values/value_ops.h"
 
@@ -26,11 +28,15 @@ bool OnlyItsAgentKnows(const JobView& job, const Target& target,
 
 // Most processes never use their directory, so it is made when its name is
 // first returned. It is removed with the job's directory, in which it is; a
-// failure shows when the process uses it.
+// failure shows when the process uses it. A process of root's that asks about
+// another user's makes it with that user's rights.
 void MakeRankDirectory(const pmix_value_t& name) {
-  if (name.type == PMIX_STRING && name.data.string != nullptr) {
-    (void)mkdir(name.data.string, 0700);
-  }
+  if (name.type != PMIX_STRING || name.data.string == nullptr) return;
+  const auto [job, rank] = SplitLast(name.data.string);
+  const Result<OpenedDirectory> parent = OpenDirectory(job);
+  if (!parent.ok()) return;
+  (void)RunAsUser(parent->user,
+                  [&] { (void)mkdirat(parent->fd.get(), rank.c_str(), 0700); });
 }
 
 }  // namespace

@@ -259,10 +259,16 @@ int AwaitFile(const Order& order, const Pipe& keepalive) {
   return PMIX_SUCCESS;
 }
 
+// Nobody else can put another file in the place of the launcher's.
+std::string FileBase() {
+  std::string base = TemporaryBase();
+  return IsOwnDirectory(base) ? base : "/tmp";
+}
+
 // A place for the launcher's file, which is removed with it.
 class FilePlace {
  public:
-  FilePlace() : path_(TemporaryBase() + "/canopy-launcher-XXXXXX") {
+  FilePlace() : path_(FileBase() + "/canopy-launcher-XXXXXX") {
     made_ = mkdtemp(path_.data()) != nullptr;
   }
   ~FilePlace() {

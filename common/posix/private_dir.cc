@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/posix/open_directory.h"
+
 namespace canopy {
 
 Status CheckPrivateDir(const std::string& path) {
@@ -30,9 +32,16 @@ std::string TemporaryBase() {
   return directory == nullptr || *directory == '\0' ? "/tmp" : directory;
 }
 
+bool IsOwnDirectory(const std::string& path) {
+  const Result<OpenedDirectory> opened = OpenDirectory(path);
+  return opened.ok() && opened->control == PathControl::kOwn;
+}
+
+// A shell of root's may have that of the user from whose session it comes.
 std::string RuntimeBase() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0) {
+  if (runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0 &&
+      IsOwnDirectory(runtime)) {
     return runtime;
   }
   return "/tmp";

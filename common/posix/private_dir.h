@@ -8,7 +8,11 @@
 
 namespace canopy {
 
-// ${XDG_RUNTIME_DIR} when it is set and writable, else /tmp.
+// Whether `path` is a directory, and this process is not root or no other user
+// can change what the path leads to (OpenDirectory).
+bool IsOwnDirectory(const std::string& path);
+
+// ${XDG_RUNTIME_DIR} when it is set, writable and IsOwnDirectory, else /tmp.
 std::string RuntimeBase();
 // What all that this user runs has there: its directory "canopy-UID".
 std::string UserRuntimeDir();

@@ -57,5 +57,17 @@ TEST_F(PrivateDirTest, TheBaseFollowsTheEnvironmentWhenItCanBeWritten) {
   EXPECT_EQ(RuntimeBase(), "/tmp");
 }
 
+TEST_F(PrivateDirTest, RootHasNoBaseThatAUserControls) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root has more to lose";
+  const std::string path = root_ + "/d";
+  ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
+  ASSERT_EQ(setenv("XDG_RUNTIME_DIR", path.c_str(), 1), 0);
+  EXPECT_EQ(RuntimeBase(), path);
+  ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
+  EXPECT_EQ(RuntimeBase(), "/tmp");
+  EXPECT_FALSE(IsOwnDirectory(path));
+  EXPECT_FALSE(IsOwnDirectory(root_ + "/none"));
+}
+
 }  // namespace
 }  // namespace canopy

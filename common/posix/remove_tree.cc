@@ -70,19 +70,23 @@ bool RemoveContents(UniqueFd directory, int depth, Removal* removal) {
 }  // namespace
 
 Status RemoveTree(const std::string& path, uint64_t max_entries) {
-  UniqueFd fd(open(path.c_str(), kOpenDirectory));
+  return RemoveTreeAt(AT_FDCWD, path, max_entries);
+}
+
+Status RemoveTreeAt(int parent, const std::string& name, uint64_t max_entries) {
+  UniqueFd fd(openat(parent, name.c_str(), kOpenDirectory));
   if (!fd && errno == ENOENT) return Status();
   struct stat info;
   if (!fd || fstat(fd.get(), &info) != 0) {
-    return Status(kErrPartialSuccess, path + ": " + std::strerror(errno));
+    return Status(kErrPartialSuccess, name + ": " + std::strerror(errno));
   }
   Removal removal;
   removal.device = info.st_dev;
   removal.left = max_entries;
   (void)RemoveContents(std::move(fd), 0, &removal);
-  if (rmdir(path.c_str()) == 0) return Status();
+  if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return Status();
   if (removal.problem.empty()) removal.problem = std::strerror(errno);
-  return Status(kErrPartialSuccess, path + ": " + removal.problem);
+  return Status(kErrPartialSuccess, name + ": " + removal.problem);
 }
 
 }  // namespace canopy

@@ -16,6 +16,10 @@ namespace canopy {
 // success; kErrPartialSuccess when something is left, with the reason.
 Status RemoveTree(const std::string& path, uint64_t max_entries);
 
+// The same for the directory `name` of the open directory `parent`, which stays
+// what it is when its path is made to lead elsewhere.
+Status RemoveTreeAt(int parent, const std::string& name, uint64_t max_entries);
+
 }  // namespace canopy
 
 #endif  // CANOPY_COMMON_POSIX_REMOVE_TREE_H_

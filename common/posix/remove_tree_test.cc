@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/posix/unique_fd.h"
+
 namespace canopy {
 namespace {
 
@@ -75,6 +77,20 @@ TEST_F(RemoveTreeTest, TooDeepStays) {
   for (int i = 0; i < 70; ++i) deep += "/d";
   EXPECT_TRUE(Exists(deep));
   for (; deep != tree_; deep.resize(deep.size() - 2)) rmdir(deep.c_str());
+}
+
+TEST_F(RemoveTreeTest, OfAnOpenDirectoryWhateverItsPathLeadsTo) {
+  MakeDirectory(top_ + "/other");
+  MakeDirectory(top_ + "/other/inner");
+  MakeDirectory(tree_ + "/inner");
+  MakeFile(tree_ + "/inner/file");
+  const UniqueFd parent(open(tree_.c_str(), O_PATH | O_DIRECTORY));
+  ASSERT_EQ(rename(tree_.c_str(), (top_ + "/former").c_str()), 0);
+  ASSERT_EQ(symlink((top_ + "/other").c_str(), tree_.c_str()), 0);
+  EXPECT_TRUE(RemoveTreeAt(parent.get(), "inner", 1000).ok());
+  EXPECT_FALSE(Exists(top_ + "/former/inner"));
+  EXPECT_TRUE(Exists(top_ + "/other/inner"));
+  EXPECT_TRUE(RemoveTreeAt(parent.get(), "inner", 1000).ok());
 }
 
 }  // namespace

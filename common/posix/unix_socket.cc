@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "common/posix/open_directory.h"
+
 namespace canopy {
 namespace {
 
@@ -35,7 +37,7 @@ const sockaddr* Generic(const sockaddr_un& address) {
 
 }  // namespace
 
-Result<UniqueFd> ListenUnix(const std::string& path, int backlog) {
+Result<UniqueFd> ListenUnix(const std::string& path, int backlog, mode_t mode) {
   const std::string temporary = path + "." + std::to_string(getpid());
   sockaddr_un address;
   if (!FillAddress(temporary, &address)) {
@@ -43,18 +45,24 @@ Result<UniqueFd> ListenUnix(const std::string& path, int backlog) {
                                     ": path too long; choose a shorter "
                                     "runtime directory");
   }
+  const SplitPath last = SplitLast(path);
+  const std::string draft = SplitLast(temporary).name;
+  const UniqueFd directory(
+      open(last.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return SystemError(path, "socket");
+  if (!directory || !fd) return SystemError(path, "socket");
   // Left by an earlier process that had our number.
-  unlink(temporary.c_str());
-  const mode_t mask = umask(0177);
-  const int bound = bind(fd.get(), Generic(address), sizeof address);
-  umask(mask);
-  if (bound != 0) return SystemError(path, "bind");
-  if (listen(fd.get(), backlog) != 0 ||
-      rename(temporary.c_str(), path.c_str()) != 0) {
+  unlinkat(directory.get(), draft.c_str(), 0);
+  if (bind(fd.get(), Generic(address), sizeof address) != 0) {
+    return SystemError(path, "bind");
+  }
+  // Nobody can connect before it listens, whatever its mode was.
+  if (fchmodat(directory.get(), draft.c_str(), mode, 0) != 0 ||
+      listen(fd.get(), backlog) != 0 ||
+      renameat(directory.get(), draft.c_str(), directory.get(),
+               last.name.c_str()) != 0) {
     Status status = SystemError(path, "listen");
-    unlink(temporary.c_str());
+    unlinkat(directory.get(), draft.c_str(), 0);
     return status;
   }
   return fd;

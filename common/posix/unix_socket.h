@@ -19,11 +19,15 @@ struct PeerCredentials {
   UniqueFd pidfd;  // none on kernels before 6.5
 };
 
-// A listening, non-blocking socket at `path`, accessible to its owner only.
-// Bound under a temporary name and renamed, so that a socket left there by an
-// earlier process is replaced at once and those who mounted the directory find
-// the new one. kErrBadParam when the path is too long for a socket.
-Result<UniqueFd> ListenUnix(const std::string& path, int backlog);
+// A listening, non-blocking socket at `path`, to which those may connect whom
+// `mode` lets write, by default its owner alone. The socket is bound under a
+// temporary name and renamed when it listens, so that a socket left there by an
+// earlier process is replaced at once, and those who mounted the directory find
+// the new one. No other user may be able to write the directory: then a link in
+// it would be followed. kErrBadParam when the path is too long for a socket,
+// kErrUnreach when the socket cannot be made.
+Result<UniqueFd> ListenUnix(const std::string& path, int backlog,
+                            mode_t mode = 0600);
 
 // A connected, blocking socket.
 Result<UniqueFd> ConnectUnix(const std::string& path);

@@ -20,6 +20,20 @@ void Remove(const std::string& path) {
   rmdir(path.substr(0, path.rfind('/')).c_str());
 }
 
+TEST(UnixSocketTest, WhoMayConnectIsSaidAndNotTheUmasks) {
+  const mode_t before = umask(0077);
+  for (const mode_t mode : {0666, 0600}) {
+    const std::string path = TempPath("s");
+    const auto listener = ListenUnix(path, 4, mode);
+    ASSERT_TRUE(listener.ok()) << listener.status().message();
+    struct stat info;
+    ASSERT_EQ(stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, mode);
+    Remove(path);
+  }
+  EXPECT_EQ(umask(before), 0077u);
+}
+
 TEST(UnixSocketTest, ConnectsAndTellsWhoItIs) {
   const std::string path = TempPath("s");
   auto listener = ListenUnix(path, 4);

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "common/codec/infos.h"
+#include "common/posix/open_directory.h"
+#include "common/posix/unique_fd.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 
@@ -17,6 +20,7 @@ namespace canopy::cleanup {
 namespace {
 
 constexpr int kMaxDepth = 128;
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 // Of a path, beside its text.
 constexpr size_t kPathCost = 64;
 
@@ -44,34 +48,66 @@ Status AddPaths(std::string_view list, const AddPath& add, size_t* cost) {
   return Status();
 }
 
-// Walks one tree by descriptors, so that nothing swapped in on the way can
-// lead it elsewhere.
+// Carries out one order. What a name means is settled once, by a descriptor of
+// the directory that it is in.
 class Remover {
  public:
-  Remover(const CleanupOrder& order, uint32_t uid) : order_(order), uid_(uid) {}
+  Remover(const CleanupOrder& order, const FileUser& user)
+      : order_(order), user_(user) {}
 
   void File(const std::string& path) {
-    struct stat info;
-    if (lstat(path.c_str(), &info) != 0 || info.st_uid != uid_) return;
-    if (!S_ISDIR(info.st_mode)) unlink(path.c_str());
+    InItsDirectory(path, [this](int parent, const char* name) {
+      const std::optional<mode_t> mode = ModeOfOwn(parent, name);
+      if (mode && !S_ISDIR(*mode)) unlinkat(parent, name, 0);
+    });
   }
 
   void Directory(const std::string& path) {
-    const int fd =
-        open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) return;
-    struct stat info;
-    const bool own = fstat(fd, &info) == 0 && info.st_uid == uid_;
-    if (own && !order_.only_empty) Content(fd, path, 0);
-    close(fd);
-    if (own && !order_.leave_topdir) rmdir(path.c_str());
+    InItsDirectory(path, [&](int parent, const char* name) {
+      const UniqueFd fd(openat(parent, name, kOpenDirectory));
+      struct stat info;
+      if (!fd || fstat(fd.get(), &info) != 0 || info.st_uid != user_.uid) {
+        return;
+      }
+      if (!order_.only_empty) Content(fd.get(), path, 0);
+      if (!order_.leave_topdir) unlinkat(parent, name, AT_REMOVEDIR);
+    });
   }
 
  private:
+  using InDirectory = std::function<void(int parent, const char* name)>;
+
+  // Root's own paths lead through what users control, if they do, with these
+  // users' rights.
+  void InItsDirectory(const std::string& path, const InDirectory& call) const {
+    const auto [directory, name] = SplitLast(path);
+    if (user_.uid != 0) {
+      const UniqueFd parent(
+          open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (parent) call(parent.get(), name.c_str());
+      return;
+    }
+    const Result<OpenedDirectory> parent = OpenDirectory(directory);
+    if (!parent.ok()) return;
+    (void)RunAsUser(parent->user,
+                    [&] { call(parent->fd.get(), name.c_str()); });
+  }
+
+  std::optional<mode_t> ModeOfOwn(int parent, const char* name) const {
+    struct stat info;
+    if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        info.st_uid != user_.uid) {
+      return std::nullopt;
+    }
+    return info.st_mode;
+  }
+
   // Takes what it may out of the directory `fd`.
   void Content(int fd, const std::string& path, int depth) {
-    DIR* dir = fdopendir(dup(fd));
+    UniqueFd copy = DuplicateFd(fd);
+    DIR* dir = fdopendir(copy.get());
     if (dir == nullptr) return;
+    (void)copy.Release();  // the stream closes it
     while (const dirent* entry = readdir(dir)) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
@@ -82,27 +118,29 @@ class Remover {
 
   void Entry(int parent, const std::string& path, const char* name, int depth) {
     if (order_.ignore.contains(path)) return;
-    struct stat info;
-    if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-        info.st_uid != uid_) {
-      return;
-    }
-    if (!S_ISDIR(info.st_mode)) {
+    const std::optional<mode_t> mode = ModeOfOwn(parent, name);
+    if (!mode) return;
+    if (!S_ISDIR(*mode)) {
       unlinkat(parent, name, 0);
       return;
     }
     if (!order_.recursive || depth >= kMaxDepth) return;
-    const int fd =
-        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) return;
-    Content(fd, path, depth + 1);
-    close(fd);
+    const UniqueFd fd(openat(parent, name, kOpenDirectory));
+    if (!fd) return;
+    Content(fd.get(), path, depth + 1);
     unlinkat(parent, name, AT_REMOVEDIR);
   }
 
   const CleanupOrder& order_;
-  const uint32_t uid_;
+  const FileUser user_;
 };
+
+// What the kernel says of the process, or what the host has registered.
+FileUser UserOf(const core::AskHost& request) {
+  if (request.uid == core::kAgentsUser) return {geteuid(), getegid()};
+  return {request.uid,
+          request.gid == core::kAgentsUser ? kNoGroup : request.gid};
+}
 
 // How a path for this key is added; empty for another key.
 AddPath AdderFor(std::string_view key, CleanupOrder* order) {
@@ -161,10 +199,16 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info) {
   return order;
 }
 
-void Execute(const CleanupOrder& order, uint32_t uid) {
-  Remover remover(order, uid);
-  for (const std::string& path : order.files) remover.File(path);
-  for (const std::string& path : order.directories) remover.Directory(path);
+void Execute(std::span<const CleanupOrder> orders, const FileUser& user) {
+  (void)RunAsUser(user, [&] {
+    for (const CleanupOrder& order : orders) {
+      Remover remover(order, user);
+      for (const std::string& path : order.files) remover.File(path);
+      for (const std::string& path : order.directories) {
+        remover.Directory(path);
+      }
+    }
+  });
 }
 
 Status CleanupRegistry::Control(const core::AskHost& request) {
@@ -185,6 +229,11 @@ Status CleanupRegistry::Control(const core::AskHost& request) {
   Job& job = jobs_[request.source.nspace];
   Process& process = job.processes[request.source.rank];
   if (process.cost + order->cost > kMaxCost) return TooMany();
+  const FileUser user = UserOf(request);
+  if (!process.orders.empty() && process.user.uid != user.uid) {
+    return Status(kErrNoPermissions, "another user's process of that name");
+  }
+  process.user = user;
   process.cost += order->cost;
   for (const std::string& path : order->files) ++job.registered[path];
   for (const std::string& path : order->directories) ++job.registered[path];
@@ -197,13 +246,12 @@ void CleanupRegistry::OnLocalExits(const core::LocalExits& exits) {
   if (job == jobs_.end()) return;
   for (const core::ProcExit& exit : exits.exits) {
     auto process = job->second.processes.extract(exit.rank);
-    if (!process.empty()) End(&process.mapped(), exits.nspace, &job->second);
+    if (!process.empty()) End(&process.mapped(), &job->second);
   }
 }
 
 // What others have registered too is left to them.
-void CleanupRegistry::End(Process* process, const std::string& nspace,
-                          Job* job) {
+void CleanupRegistry::End(Process* process, Job* job) {
   for (const CleanupOrder& order : process->orders) {
     for (const std::string& path : order.files) Unregister(path, job);
     for (const std::string& path : order.directories) Unregister(path, job);
@@ -214,8 +262,8 @@ void CleanupRegistry::End(Process* process, const std::string& nspace,
   for (CleanupOrder& order : process->orders) {
     std::erase_if(order.files, registered);
     std::erase_if(order.directories, registered);
-    Execute(order, uid_of_(nspace));
   }
+  Execute(process->orders, process->user);
 }
 
 void CleanupRegistry::Unregister(const std::string& path, Job* job) {
@@ -227,9 +275,7 @@ void CleanupRegistry::DropJob(const std::string& nspace) {
   const auto job = jobs_.extract(nspace);
   if (job.empty()) return;
   for (const auto& [rank, process] : job.mapped().processes) {
-    for (const CleanupOrder& order : process.orders) {
-      Execute(order, uid_of_(nspace));
-    }
+    Execute(process.orders, process.user);
   }
 }
 

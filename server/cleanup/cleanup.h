@@ -4,14 +4,14 @@
 #define CANOPY_SERVER_CLEANUP_CLEANUP_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/ids.h"
+#include "common/posix/run_as_user.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "server/core/step/host.h"
@@ -41,27 +41,29 @@ inline constexpr size_t kMaxCost = size_t{1} << 20;
 // kMaxCost.
 Result<CleanupOrder> ParseCleanup(const InfoList& info);
 
-// Removes what the order names, without following symbolic links and without
-// ever leaving the named directories. What belongs to another user than `uid`
-// stays.
-void Execute(const CleanupOrder& order, uint32_t uid);
+// Removes what the orders name, with the rights of `user` and no others:
+// nothing that `user` could not remove goes, wherever links and directories
+// that are exchanged meanwhile lead. Beyond that, no symbolic link at the end
+// of a path or below it is followed, and what belongs to another user than
+// `user` stays. For root, what lies in a directory that another user controls
+// is removed with that user's rights (OpenDirectory). Without supplementary
+// groups: what only such a group of the user's lets it remove stays.
+void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
 
 // Loop thread only. Orders are carried out when the process that registered
 // them ends, also abnormally, and those left when its job is dropped. A path
 // that several processes of a job have registered goes with the last of them.
 class CleanupRegistry : public InputObserver {
  public:
-  // Tells the user that a job runs as.
-  using UidOf = std::function<uint32_t(const std::string& nspace)>;
-  explicit CleanupRegistry(UidOf uid_of) : uid_of_(std::move(uid_of)) {}
-
-  // What PMIx_Job_control asks.
+  // What PMIx_Job_control asks. The request's user is the one whose rights
+  // count later.
   Status Control(const core::AskHost& request);
   void OnLocalExits(const core::LocalExits& exits) override;
   void DropJob(const std::string& nspace);
 
  private:
   struct Process {
+    FileUser user;
     std::vector<CleanupOrder> orders;
     size_t cost = 0;  // of them
   };
@@ -70,10 +72,9 @@ class CleanupRegistry : public InputObserver {
     std::map<std::string, size_t> registered;  // how often, by path
   };
 
-  void End(Process* process, const std::string& nspace, Job* job);
+  static void End(Process* process, Job* job);
   static void Unregister(const std::string& path, Job* job);
 
-  const UidOf uid_of_;
   std::map<std::string, Job> jobs_;
 };
 

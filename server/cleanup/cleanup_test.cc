@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/posix/run_as_user.h"
 #include "pmix_common.h"
 
 namespace canopy::cleanup {
@@ -39,13 +40,16 @@ class CleanupTest : public testing::Test {
     EXPECT_EQ(EncodeInfos(info.data(), info.size(), &encoded), kSuccess);
     core::AskHost request;
     request.source = {"job", rank};
+    request.uid = user_.uid;
+    request.gid = user_.gid;
     request.targets = std::move(targets);
     request.call = Bytes(std::move(encoded));
     return registry_.Control(request);
   }
 
   fs::path root_;
-  CleanupRegistry registry_{[](const std::string&) { return geteuid(); }};
+  FileUser user_ = {geteuid(), getegid()};
+  CleanupRegistry registry_;
 };
 
 TEST_F(CleanupTest, FilesGoWhenTheirProcessEnds) {
@@ -167,6 +171,122 @@ TEST_F(CleanupTest, WhatNamesNoGoodPathIsRefused) {
   conflict.Add(PMIX_REGISTER_CLEANUP, Value::String("/tmp/x"));
   conflict.Add(PMIX_CLEANUP_IGNORE, Value::String("/tmp/x"));
   EXPECT_EQ(Register(0, conflict).code(), kErrConflictingCleanupDirectives);
+}
+
+TEST_F(CleanupTest, AProcessIsOfOneUser) {
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP, Value::String(MakeFile("mine")));
+  EXPECT_TRUE(Register(0, info).ok());
+  user_.uid = 54321;
+  EXPECT_EQ(Register(0, info).code(), kErrNoPermissions);
+  EXPECT_TRUE(Register(1, info).ok());
+}
+
+// A server that is root, and processes of a user, in whose directory they
+// register paths.
+class CleanupAsRootTest : public CleanupTest {
+ protected:
+  static constexpr uid_t kUid = 12345;
+
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
+    CleanupTest::SetUp();
+    fs::permissions(root_, fs::perms(0755));
+    user_ = {kUid, kUid};
+    MakeFile("target/file");
+    fs::create_directories(root_ / "target/empty");
+    MakeUsers("users/");
+  }
+  void TearDown() override {
+    if (geteuid() == 0) CleanupTest::TearDown();
+  }
+
+  // Also files, whose names do not end with a slash.
+  std::string MakeUsers(const std::string& name) {
+    const fs::path path = root_ / name;
+    if (name.ends_with('/')) {
+      fs::create_directories(path);
+    } else {
+      MakeFile(name);
+    }
+    EXPECT_EQ(lchown(path.c_str(), kUid, kUid), 0);
+    return path;
+  }
+  void LinkUsers(const std::string& name, const std::string& target) {
+    const fs::path path = root_ / name;
+    fs::create_symlink(root_ / target, path);
+    EXPECT_EQ(lchown(path.c_str(), kUid, kUid), 0);
+  }
+  bool Has(const std::string& name) const {
+    return fs::exists(fs::symlink_status(root_ / name));
+  }
+  void RegisterAndEnd(const std::string& files,
+                      const std::string& directories) {
+    InfoList info;
+    if (!files.empty()) {
+      info.Add(PMIX_REGISTER_CLEANUP, Value::String((root_ / files).string()));
+    }
+    if (!directories.empty()) {
+      info.Add(PMIX_REGISTER_CLEANUP_DIR,
+               Value::String((root_ / directories).string()));
+      info.Add(PMIX_CLEANUP_RECURSIVE, Value::Bool(true));
+    }
+    ASSERT_TRUE(Register(0, info).ok());
+    registry_.OnLocalExits({"job", {{.rank = 0}}});
+  }
+};
+
+TEST_F(CleanupAsRootTest, WhatIsTheUsersGoes) {
+  MakeUsers("users/file");
+  MakeUsers("users/dir/");
+  MakeUsers("users/dir/file");
+  RegisterAndEnd("users/file", "users/dir");
+  EXPECT_FALSE(Has("users/file"));
+  EXPECT_FALSE(Has("users/dir"));
+}
+
+TEST_F(CleanupAsRootTest, WhatTheUserCouldNotRemoveStays) {
+  MakeUsers("target/theirs");
+  MakeUsers("target/dir/");
+  MakeUsers("target/dir/file");
+  RegisterAndEnd("target/theirs", "target/dir");
+  EXPECT_TRUE(Has("target/theirs")) << "in root's directory";
+  EXPECT_TRUE(Has("target/dir")) << "in root's directory";
+  EXPECT_FALSE(Has("target/dir/file"));
+}
+
+TEST_F(CleanupAsRootTest, WhatIsRootsStaysInTheUsersDirectory) {
+  MakeFile("users/roots");
+  MakeUsers("users/dir/");
+  MakeFile("users/dir/roots");
+  RegisterAndEnd("users/roots", "users/dir");
+  EXPECT_TRUE(Has("users/roots"));
+  EXPECT_TRUE(Has("users/dir/roots"));
+}
+
+TEST_F(CleanupAsRootTest, ALinkLeadsNoFurtherThanTheUserComes) {
+  LinkUsers("users/link", "target");
+  RegisterAndEnd("users/link/file", "users/link/empty");
+  EXPECT_TRUE(Has("target/file"));
+  EXPECT_TRUE(Has("target/empty"));
+}
+
+TEST_F(CleanupAsRootTest, WhatIsRootsGoesForRoot) {
+  user_ = {0, 0};
+  MakeFile("roots/file");
+  MakeFile("roots/dir/file");
+  RegisterAndEnd("roots/file", "roots/dir");
+  EXPECT_FALSE(Has("roots/file"));
+  EXPECT_FALSE(Has("roots/dir"));
+}
+
+TEST_F(CleanupAsRootTest, RootIsNotLedAwayByAUsersLink) {
+  user_ = {0, 0};
+  fs::permissions(root_ / "target", fs::perms(0700));
+  LinkUsers("users/link", "target");
+  RegisterAndEnd("users/link/file", "users/link/empty");
+  EXPECT_TRUE(Has("target/file"));
+  EXPECT_TRUE(Has("target/empty"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/mutex.h"
+#include "common/posix/open_file.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::control {
@@ -53,9 +54,9 @@ Status OpenTarget(const std::string& path, bool append, const uint64_t* from,
                   Target* target) {
   target->path = path.empty() ? "/dev/null" : path;
   target->at = from == nullptr ? 0 : *from;
-  target->fd.Reset(open(target->path.c_str(),
-                        O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-                        kMode));
+  target->fd = OpenToWrite(
+      target->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+      kMode);
   if (!target->fd || fcntl(target->fd.get(), F_SETFL, 0) != 0) {
     return Failed("open", target->path);
   }

@@ -10,9 +10,7 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
-#include "common/posix/files_as.h"
 #include "common/posix/remove_tree.h"
-#include "common/posix/unique_fd.h"
 #include "common/preload/preload_list.h"
 
 namespace canopy::datastore {
@@ -34,30 +32,46 @@ bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
   return decoder.ok();
 }
 
-// `parent` is the user's, who may change what is in it at any moment: what is
-// made there is made as that user. An existing `name` is left as it is.
-Status MakeDirectoryAs(uint32_t uid, uint32_t gid, const std::string& parent,
-                       const std::string& name) {
-  const UniqueFd at(
-      open(parent.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!at) return Status(kErrNotFound, parent + ": " + std::strerror(errno));
-  const FilesAs user(uid, gid);
-  if (mkdirat(at.get(), name.c_str(), 0700) == 0 || errno == EEXIST) {
-    return Status();
-  }
-  return Status(kErrNoPermissions, std::strerror(errno));
+constexpr int kOpenDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+Status Failed(const std::string& what) {
+  return Status(kErrNoPermissions, what + ": " + std::strerror(errno));
 }
 
-bool IsOwnDirectory(const std::string& path, const JobSpec& spec) {
+// A predecessor has made it for this user.
+bool IsLeftFor(const FileUser& user, int directory) {
   struct stat info;
-  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         (info.st_mode & 0777) == 0700 &&
-         (info.st_uid == geteuid() || info.st_uid == spec.uid);
+  return fstat(directory, &info) == 0 && (info.st_mode & 0777) == 0700 &&
+         (info.st_uid == geteuid() || info.st_uid == user.uid);
+}
+
+// The new directory `name` of `parent`, which no other user can change, belongs
+// to `user` from now on, or is gone.
+Status GiveTo(const FileUser& user, int parent, const std::string& name) {
+  const UniqueFd made(openat(parent, name.c_str(), kOpenDirectory));
+  if (made &&
+      fchownat(made.get(), "", user.uid, user.gid, AT_EMPTY_PATH) == 0) {
+    return Status();
+  }
+  Status failed = Failed("cannot give it to its user");
+  unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+  return failed;
+}
+
+// Only root makes a directory for another user.
+FileUser UserOf(const JobSpec& spec) {
+  if (IsPrivileged()) return {spec.uid, spec.gid};
+  return {geteuid(), getegid()};
 }
 
 }  // namespace
 
-Datastore::Datastore(DatastoreOptions options) : options_(std::move(options)) {}
+Datastore::Datastore(DatastoreOptions options) : options_(std::move(options)) {
+  const std::string& path = options_.facts.tmpdir;
+  if (!options_.directory && !path.empty()) {
+    options_.directory = UniqueFd(open(path.c_str(), kOpenDirectory));
+  }
+}
 
 Datastore::~Datastore() {
   while (!jobs_.empty()) DropJob(std::string(jobs_.begin()->first));
@@ -91,61 +105,92 @@ Status Datastore::AddJob(const core::RegisterJob& registration) {
   return Status();
 }
 
-bool Datastore::MakeDirectory(const JobSpec& spec, const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0) {
-    if (takes_over_ && errno == EEXIST && IsOwnDirectory(path, spec)) {
-      return true;
+FileUser Datastore::MakerOf(const JobPlace& place) const {
+  if (options_.directory_is_users) return place.user;
+  return {geteuid(), getegid()};
+}
+
+Status Datastore::MakeDirectory(const JobPlace& place) const {
+  const int parent = options_.directory.get();
+  Status made;
+  const Status run = RunAsUser(MakerOf(place), [&] {
+    if (mkdirat(parent, place.name.c_str(), 0700) == 0) {
+      const bool is_users = options_.directory_is_users || !IsPrivileged();
+      if (!is_users) made = GiveTo(place.user, parent, place.name);
+      return;
     }
-    LogError("job " + spec.nspace + ": cannot make directory " + path + ": " +
-             std::strerror(errno));
-    return false;
-  }
-  if (geteuid() == 0 && chown(path.c_str(), spec.uid, spec.gid) != 0) {
-    LogError("job " + spec.nspace + ": cannot give directory " + path +
-             " to its user: " + std::strerror(errno));
-  }
-  return true;
+    const bool is_there = errno == EEXIST;
+    made = Failed("cannot make it");
+    if (!takes_over_ || !is_there) return;
+    const UniqueFd there(openat(parent, place.name.c_str(), kOpenDirectory));
+    if (there && IsLeftFor(place.user, there.get())) made = Status();
+  });
+  return run.ok() ? made : run;
 }
 
 void Datastore::MakeJobDirectory(const core::RegisterJob& registration,
                                  Job* job) {
   const JobSpec& spec = *registration.job;
   const uint32_t node = registration.layout->node_of_agent(options_.facts.self);
-  const std::string directory = JobDirectory(options_.facts, spec.nspace);
-  if (node == kNoNode || directory.empty() || !MakeDirectory(spec, directory)) {
-    return;
+  if (node == kNoNode || options_.facts.tmpdir.empty()) return;
+  const JobPlace place = {JobDirectoryName(spec.nspace), UserOf(spec)};
+  const Status made = MakeDirectory(place);
+  if (!made.ok()) {
+    return LogError("job " + spec.nspace + ": directory " + PathOf(place.name) +
+                    ": " + made.message());
   }
-  job->directory = directory;
-  job->uid = spec.uid;
-  job->gid = spec.gid;
-  AdoptPreloaded(spec.nspace, directory);
+  job->place = place;
+  AdoptPreloaded(spec.nspace, place);
+}
+
+UniqueFd Datastore::Open(const JobPlace& place) const {
+  UniqueFd fd;
+  (void)RunAsUser(MakerOf(place), [&] {
+    fd = UniqueFd(
+        openat(options_.directory.get(), place.name.c_str(), kOpenDirectory));
+  });
+  return fd;
 }
 
 // The job that has copied them lives until this one is prepared everywhere.
 void Datastore::AdoptPreloaded(const std::string& nspace,
-                               const std::string& directory) {
-  const std::string from =
-      JobDirectory(options_.facts, preload::StagingNspace(nspace));
-  for (const std::string name : {preload::kFiles, preload::kPrograms}) {
-    const std::string source = from + "/" + name;
-    const std::string target = directory + "/" + name;
-    if (rename(source.c_str(), target.c_str()) == 0 || errno == ENOENT) {
-      continue;
+                               const JobPlace& place) {
+  const UniqueFd from =
+      Open({JobDirectoryName(preload::StagingNspace(nspace)), place.user});
+  if (!from) return;
+  const UniqueFd to = Open(place);
+  Status moved;
+  const Status run = RunAsUser(place.user, [&] {
+    for (const char* name : {preload::kFiles, preload::kPrograms}) {
+      if (renameat(from.get(), name, to.get(), name) != 0 && errno != ENOENT) {
+        moved = Failed(std::string("cannot move ") + name);
+      }
     }
-    LogError("job " + nspace + ": cannot move " + source + ": " +
-             std::strerror(errno));
+  });
+  for (const Status& status : {run, moved}) {
+    if (status.ok()) continue;
+    LogError("job " + nspace + ": its preloaded files: " + status.message());
   }
 }
 
+// With the user's rights, as what is in a job's directory is the user's. What
+// is there already is left as it is.
 void Datastore::MakeRankDirectory(const ProcId& proc) {
   Job* job = FindJob(proc.nspace);
-  if (job == nullptr || job->directory.empty() ||
+  if (job == nullptr || job->place.name.empty() ||
       !job->directories.insert(proc.rank).second) {
     return;
   }
-  const Status status = MakeDirectoryAs(job->uid, job->gid, job->directory,
-                                        std::to_string(proc.rank));
-  if (!status.ok()) {
+  const UniqueFd parent = Open(job->place);
+  const std::string name = std::to_string(proc.rank);
+  Status made;
+  const Status run = RunAsUser(job->place.user, [&] {
+    if (mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST) {
+      made = Failed("cannot make it");
+    }
+  });
+  for (const Status& status : {run, made}) {
+    if (status.ok()) continue;
     LogError("directory of " + ToString(proc) + ": " + status.message());
   }
 }
@@ -153,32 +198,39 @@ void Datastore::MakeRankDirectory(const ProcId& proc) {
 void Datastore::DropJob(const std::string& nspace) {
   const auto it = jobs_.find(nspace);
   if (it == jobs_.end()) return;
-  const std::string directory = it->second.directory;
+  const JobPlace place = it->second.place;
   jobs_.erase(it);
   RemoveLeft();
-  if (!directory.empty()) RemoveDirectory(nspace, directory);
+  if (!place.name.empty()) RemoveDirectory(nspace, place);
 }
 
 void Datastore::RemoveForgotten(const std::string& nspace) {
-  const std::string directory = JobDirectory(options_.facts, nspace);
-  if (directory.empty() || jobs_.contains(nspace)) return;
-  RemoveDirectory(nspace, directory);
+  if (options_.facts.tmpdir.empty() || jobs_.contains(nspace)) return;
+  RemoveDirectory(nspace, {JobDirectoryName(nspace), {geteuid(), getegid()}});
 }
 
 void Datastore::RemoveDirectory(const std::string& nspace,
-                                const std::string& directory) {
-  const Status status = RemoveTree(directory, kMaxFilesRemoved);
+                                const JobPlace& place) {
+  const Status status = Remove(place);
   if (status.ok()) return;
   LogError("job " + nspace +
            ": its directory is not gone: " + status.message());
-  if (left_.size() < kMaxLeft) left_.push_back(directory);
+  if (left_.size() < kMaxLeft) left_.push_back(place);
+}
+
+Status Datastore::Remove(const JobPlace& place) const {
+  Status removed;
+  const Status run = RunAsUser(MakerOf(place), [&] {
+    removed =
+        RemoveTreeAt(options_.directory.get(), place.name, kMaxFilesRemoved);
+  });
+  return run.ok() ? removed : run;
 }
 
 // What could not be removed for want of a descriptor can be now.
 void Datastore::RemoveLeft() {
-  std::erase_if(left_, [](const std::string& directory) {
-    return RemoveTree(directory, kMaxFilesRemoved).ok();
-  });
+  std::erase_if(left_,
+                [this](const JobPlace& place) { return Remove(place).ok(); });
 }
 
 Status Datastore::Write(Job* job, Rank rank, bool whole,

@@ -17,6 +17,8 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/posix/run_as_user.h"
+#include "common/posix/unique_fd.h"
 #include "common/shm/segment_reader.h"
 #include "common/shm/segment_writer.h"
 #include "server/core/step/job_actions.h"
@@ -29,6 +31,13 @@ namespace canopy::datastore {
 
 struct DatastoreOptions {
   NodeFacts facts;
+  // The directory at facts.tmpdir, in which those of jobs are made. If it holds
+  // none, the datastore opens that path, which then leads to a directory that
+  // no other user can change.
+  UniqueFd directory;
+  // A user can change that directory. Directories of jobs are then made and
+  // removed with the rights of the job's user.
+  bool directory_is_users = false;
   shm::SegmentLimits limits;  // of one job
   // Adds what is known of a job beyond its map to what follows from it, before
   // the segment is made. May be empty.
@@ -110,13 +119,16 @@ class Datastore final : public DatastorePort {
     bool whole = false;  // in the place of what is there
     std::map<std::string, Item, std::less<>> items;
   };
+  // A directory of a job in that of all jobs. Without a name there is none.
+  struct JobPlace {
+    std::string name;
+    FileUser user;  // who owns it
+  };
   struct Job {
     std::shared_ptr<shm::SegmentWriter> writer;
     std::unique_ptr<shm::SegmentReader> reader;  // made when asked
-    std::string directory;                       // that we made, or empty
-    uint32_t uid = 0;                            // who owns it
-    uint32_t gid = 0;
-    std::set<Rank> directories;  // of ranks, below it
+    JobPlace place;
+    std::set<Rank> directories;  // of ranks, below the job's
     bool scarce = false;         // that was told
     bool indexed = false;
     std::unordered_map<std::string, Rank> owners;  // when indexed
@@ -127,11 +139,21 @@ class Datastore final : public DatastorePort {
   static Status Write(Job* job, Rank rank, bool whole,
                       std::vector<shm::TableItem> items);
   const shm::SegmentReader* Reader(Job* job);
-  bool MakeDirectory(const JobSpec& spec, const std::string& path);
+  std::string PathOf(const std::string& name) const {
+    return options_.facts.tmpdir + "/" + name;
+  }
+  // Who makes and removes a job's directory: its user where a user can change
+  // the directory that it is in, else this process.
+  FileUser MakerOf(const JobPlace& place) const;
+  // Makes it, or takes over a predecessor's, and gives it to its user.
+  Status MakeDirectory(const JobPlace& place) const;
+  // Holds none when it is not there.
+  UniqueFd Open(const JobPlace& place) const;
   void MakeJobDirectory(const core::RegisterJob& registration, Job* job);
-  void AdoptPreloaded(const std::string& nspace, const std::string& directory);
+  void AdoptPreloaded(const std::string& nspace, const JobPlace& place);
   void Index(Job* job);
-  void RemoveDirectory(const std::string& nspace, const std::string& directory);
+  void RemoveDirectory(const std::string& nspace, const JobPlace& place);
+  Status Remove(const JobPlace& place) const;
   void RemoveLeft();
   // Says that something does not fit, where all did, or may not soon.
   void TellOfRoom(const ProcId& proc, bool all_fitted, const Status& status,
@@ -141,7 +163,7 @@ class Datastore final : public DatastorePort {
   DatastoreOptions options_;
   bool takes_over_ = false;
   std::unordered_map<std::string, Job> jobs_;
-  std::vector<std::string> left_;  // directories of jobs that are gone
+  std::vector<JobPlace> left_;  // of jobs that are gone
 };
 
 }  // namespace canopy::datastore

@@ -1,5 +1,6 @@
 #include "server/datastore/datastore.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/cpuset.h"
+#include "common/posix/unique_fd.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 
@@ -476,6 +478,60 @@ TEST_F(DatastoreDirectoriesTest, BelongToTheJobsUser) {
   struct stat info;
   ASSERT_EQ(stat((job_ + "/1/of-root").c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, 0u);
+}
+
+TEST_F(DatastoreDirectoriesTest, AreWhereItsOwnIsWhateverThePathLeadsTo) {
+  Datastore store(InTop());
+  const std::string former = top_ + ".former";
+  ASSERT_EQ(rename(top_.c_str(), former.c_str()), 0);
+  ASSERT_EQ(symlink("/no/such/directory", top_.c_str()), 0);
+  ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
+  store.MakeRankDirectory({"job-7", 1});
+  EXPECT_TRUE(Exists(former + "/job-7/1"));
+  store.DropJob("job-7");
+  EXPECT_FALSE(Exists(former + "/job-7"));
+  EXPECT_TRUE(log_.empty());
+  ASSERT_EQ(unlink(top_.c_str()), 0);
+  ASSERT_EQ(rename(former.c_str(), top_.c_str()), 0);
+}
+
+// What Slurm gives to its plug-in.
+TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
+  constexpr uid_t kUid = 12345;
+  DatastoreOptions options = InTop();
+  options.directory = UniqueFd(open(top_.c_str(), O_PATH | O_DIRECTORY));
+  options.directory_is_users = true;
+  Datastore store(std::move(options));
+  JobSpec spec = TwoNodes();
+  spec.uid = spec.gid = kUid;
+  // One that the user may not write: root's rights do not count.
+  ASSERT_TRUE(store.AddJob(Registration(spec)).ok());
+  EXPECT_FALSE(Exists(job_));
+  EXPECT_EQ(log_.size(), 1u);
+  store.DropJob("job-7");
+  ASSERT_EQ(chown(top_.c_str(), kUid, kUid), 0);
+  ASSERT_TRUE(store.AddJob(Registration(spec)).ok());
+  store.MakeRankDirectory({"job-7", 1});
+  for (const std::string& path : {job_, job_ + "/1"}) {
+    struct stat info;
+    ASSERT_EQ(stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_uid, kUid) << path;
+    EXPECT_EQ(info.st_mode & 0777, 0700u) << path;
+  }
+  // What the user puts in its place is not taken for it.
+  ASSERT_EQ(rename(job_.c_str(), (top_ + "/aside").c_str()), 0);
+  const std::string target = top_ + "/target";
+  ASSERT_EQ(mkdir(target.c_str(), 0700), 0);
+  ASSERT_EQ(symlink(target.c_str(), job_.c_str()), 0);
+  store.MakeRankDirectory({"job-7", 3});
+  EXPECT_FALSE(Exists(target + "/3"));
+  store.DropJob("job-7");
+  EXPECT_TRUE(Exists(target));
+  for (const std::string& path : {target, top_ + "/aside/1", top_ + "/aside"}) {
+    EXPECT_EQ(rmdir(path.c_str()), 0) << path;
+  }
+  EXPECT_EQ(unlink(job_.c_str()), 0);
 }
 
 TEST_F(DatastoreDirectoriesTest, AreRemovedLaterWhenNoDescriptorIsLeft) {

@@ -282,13 +282,16 @@ shm::SegmentContents Builder::Build() {
 
 }  // namespace
 
-std::string JobDirectory(const NodeFacts& facts, const std::string& nspace) {
-  if (facts.tmpdir.empty()) return "";
-  // A namespace may have any name; the directory stays below tmpdir.
+std::string JobDirectoryName(const std::string& nspace) {
   std::string name = nspace;
   std::replace(name.begin(), name.end(), '/', '_');
   if (name.starts_with('.')) name[0] = '_';
-  return facts.tmpdir + "/" + name;
+  return name;
+}
+
+std::string JobDirectory(const NodeFacts& facts, const std::string& nspace) {
+  if (facts.tmpdir.empty()) return "";
+  return facts.tmpdir + "/" + JobDirectoryName(nspace);
 }
 
 std::string ProcDirectory(const NodeFacts& facts, const std::string& nspace,

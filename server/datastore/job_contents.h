@@ -13,6 +13,8 @@
 
 namespace canopy::datastore {
 
+// The name of a job's directory in tmpdir: one name, whatever the namespace is.
+std::string JobDirectoryName(const std::string& nspace);
 // PMIX_NSDIR and PMIX_PROCDIR; empty when there is no tmpdir.
 std::string JobDirectory(const NodeFacts& facts, const std::string& nspace);
 std::string ProcDirectory(const NodeFacts& facts, const std::string& nspace,

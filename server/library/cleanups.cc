@@ -1,9 +1,6 @@
 #include "server/library/cleanups.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <string_view>
 
 #include "common/codec/infos.h"
@@ -31,28 +28,22 @@ bool RegistersPathsAlone(const core::HostCallArrived& in) {
   return registers && std::ranges::none_of(infos, IsOtherControl);
 }
 
-uint32_t UserOf(const HostedJobs& jobs, const std::string& nspace) {
-  const HostedJob* job = jobs.Find(nspace);
-  return job == nullptr || job->spec == nullptr ? geteuid() : job->spec->uid;
-}
-
 }  // namespace
 
-Cleanups::Cleanups(const HostedJobs* jobs)
-    : jobs_(*jobs), registry_([jobs](const std::string& nspace) {
-        return UserOf(*jobs, nspace);
-      }) {}
+Cleanups::Cleanups(const HostedJobs* jobs) : jobs_(*jobs) {}
 
 Cleanups::~Cleanups() {
   for (const auto& [nspace, job] : jobs_.all()) registry_.DropJob(nspace);
 }
 
-std::optional<int> Cleanups::Take(const ProcId& proc,
+std::optional<int> Cleanups::Take(const HostCaller& caller,
                                   const core::HostCallArrived& in) {
   if (!RegistersPathsAlone(in)) return std::nullopt;
   core::AskHost request;
   request.op = in.op;
-  request.source = proc;
+  request.source = caller.proc;
+  request.uid = caller.uid;
+  request.gid = caller.gid;
   request.targets = in.targets;
   request.call = in.call;
   return registry_.Control(request).code();

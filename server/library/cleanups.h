@@ -9,6 +9,7 @@
 #include "server/cleanup/cleanup.h"
 #include "server/core/step/host.h"
 #include "server/library/hosted_jobs.h"
+#include "server/library/requestor.h"
 
 namespace canopy::library {
 
@@ -24,8 +25,10 @@ class Cleanups {
   Cleanups& operator=(const Cleanups&) = delete;
 
   // The status of a call that registers paths and asks for nothing else;
-  // nothing for any other call.
-  std::optional<int> Take(const ProcId& proc, const core::HostCallArrived& in);
+  // nothing for any other call. What is removed later is removed with the
+  // rights of the caller's user.
+  std::optional<int> Take(const HostCaller& caller,
+                          const core::HostCallArrived& in);
   void OnEnd(const ProcId& proc);
   void DropJob(const std::string& nspace) { registry_.DropJob(nspace); }
 

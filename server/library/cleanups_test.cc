@@ -16,7 +16,7 @@
 namespace canopy::library {
 namespace {
 
-const ProcId kProc{"job", 0};
+const HostCaller kCaller{{"job", 0}, geteuid(), getegid()};
 
 core::HostCallArrived Call(const InfoList& infos,
                            HostOp op = HostOp::kJobControl) {
@@ -32,7 +32,7 @@ class CleanupsTest : public testing::Test {
  protected:
   CleanupsTest() {
     std::ofstream(path_) << "data";
-    jobs_.AddClient(kProc, geteuid(), getegid(), nullptr);
+    jobs_.AddClient(kCaller.proc, geteuid(), getegid(), nullptr);
   }
   ~CleanupsTest() override { unlink(path_.c_str()); }
 
@@ -48,15 +48,15 @@ class CleanupsTest : public testing::Test {
 };
 
 TEST_F(CleanupsTest, WhatAProcessRegistersGoesWithIt) {
-  EXPECT_EQ(cleanups_->Take(kProc, Call(Registration())), kSuccess);
+  EXPECT_EQ(cleanups_->Take(kCaller, Call(Registration())), kSuccess);
   cleanups_->OnEnd({"job", 1});
   EXPECT_TRUE(IsThere());
-  cleanups_->OnEnd(kProc);
+  cleanups_->OnEnd(kCaller.proc);
   EXPECT_FALSE(IsThere());
 }
 
 TEST_F(CleanupsTest, AtTheLatestWithItsJob) {
-  EXPECT_EQ(cleanups_->Take(kProc, Call(Registration())), kSuccess);
+  EXPECT_EQ(cleanups_->Take(kCaller, Call(Registration())), kSuccess);
   cleanups_->DropJob("other");
   EXPECT_TRUE(IsThere());
   cleanups_->DropJob("job");
@@ -64,27 +64,28 @@ TEST_F(CleanupsTest, AtTheLatestWithItsJob) {
 }
 
 TEST_F(CleanupsTest, OrWithTheServer) {
-  EXPECT_EQ(cleanups_->Take(kProc, Call(Registration())), kSuccess);
+  EXPECT_EQ(cleanups_->Take(kCaller, Call(Registration())), kSuccess);
   cleanups_.reset();
   EXPECT_FALSE(IsThere());
 }
 
 TEST_F(CleanupsTest, WhatCannotBeRegisteredSaysSo) {
-  EXPECT_EQ(cleanups_->Take(kProc, Call({{PMIX_REGISTER_CLEANUP,
-                                          Value::String("no/full/path")}})),
+  EXPECT_EQ(cleanups_->Take(kCaller, Call({{PMIX_REGISTER_CLEANUP,
+                                            Value::String("no/full/path")}})),
             kErrBadParam);
 }
 
 TEST_F(CleanupsTest, OtherCallsAreTheHosts) {
-  EXPECT_FALSE(
-      cleanups_->Take(kProc, Call({{PMIX_JOB_CTRL_KILL, Value::Bool(true)}})));
+  EXPECT_FALSE(cleanups_->Take(
+      kCaller, Call({{PMIX_JOB_CTRL_KILL, Value::Bool(true)}})));
   InfoList both = Registration();
   both.Add(PMIX_JOB_CTRL_TERMINATE, Value::Bool(true));
-  EXPECT_FALSE(cleanups_->Take(kProc, Call(both)));
-  EXPECT_FALSE(cleanups_->Take(kProc, Call(Registration(), HostOp::kAllocate)));
+  EXPECT_FALSE(cleanups_->Take(kCaller, Call(both)));
+  EXPECT_FALSE(
+      cleanups_->Take(kCaller, Call(Registration(), HostOp::kAllocate)));
   core::HostCallArrived malformed;
   malformed.call = Bytes(std::string("?"));
-  EXPECT_FALSE(cleanups_->Take(kProc, malformed));
+  EXPECT_FALSE(cleanups_->Take(kCaller, malformed));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/library/client_gate.h"
 
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 #include <utility>
@@ -268,15 +266,17 @@ bool ClientGate::Take(const core::AbortArrived& in) {
 std::optional<HostCaller> ClientGate::CallerOf(core::ClientId client) const {
   const Caller* caller = Find(client);
   if (caller == nullptr) return std::nullopt;
-  HostCaller out{caller->proc, geteuid(), getegid(), caller->is_tool};
   if (caller->is_tool) {
-    out.uid = caller->uid;
-    out.gid = caller->gid;
-  } else if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
-    out.uid = known->uid;
-    out.gid = known->gid;
+    return HostCaller{caller->proc, caller->uid, caller->gid, true};
   }
-  return out;
+  if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
+    return HostCaller{caller->proc, known->uid, known->gid};
+  }
+  // The host has registered its job alone. Or it has deregistered the process,
+  // whose last requests must not be taken for this process's own.
+  const HostedJob* job = p_.jobs->Find(caller->proc.nspace);
+  if (job == nullptr || job->spec == nullptr) return std::nullopt;
+  return HostCaller{caller->proc, job->spec->uid, job->spec->gid};
 }
 
 template <typename T>
@@ -311,9 +311,9 @@ bool ClientGate::Take(const core::QueryArrived& in) {
 }
 
 bool ClientGate::Take(const core::HostCallArrived& in) {
-  const Caller* caller = Find(in.client);
-  if (caller == nullptr) return false;
-  const std::optional<int> status = p_.cleanups->Take(caller->proc, in);
+  const std::optional<HostCaller> caller = CallerOf(in.client);
+  if (!caller) return false;
+  const std::optional<int> status = p_.cleanups->Take(*caller, in);
   if (status) {
     Answer(in.client, in.request, *status);
     return true;
@@ -325,7 +325,7 @@ bool ClientGate::Take(const core::HostCallArrived& in) {
     case HostOp::kPushInput:
       return AskHost(in, &HostRequests::PushInput);
     case HostOp::kReadOutput:
-      p_.output->Read(*CallerOf(in.client), in);
+      p_.output->Read(*caller, in);
       return true;
     default:
       return false;

@@ -187,6 +187,23 @@ TEST_F(ClientGateTest, RequestsWithoutAFunctionAreRefused) {
   EXPECT_TRUE(core_.All<core::PublishArrived>().empty());
 }
 
+TEST_F(ClientGateTest, AProcessThatWasDeregisteredIsNotTheHostsOwn) {
+  module_.publish = [](const pmix_proc_t*, const pmix_info_t* infos,
+                       size_t ninfo, pmix_op_cbfunc_t, void*) {
+    EXPECT_EQ(InfoList::FromC(infos, ninfo).FindUint(PMIX_USERID), 7u);
+    return static_cast<pmix_status_t>(PMIX_OPERATION_SUCCEEDED);
+  };
+  core::PublishArrived publish;
+  publish.client = 1;
+  jobs_.RemoveClient({"job", 0});
+  gate_.OnInput(publish);
+  Run();
+  EXPECT_EQ(replies_, std::vector<int>{kSuccess});
+  jobs_.RemoveJob("job");
+  gate_.OnInput(publish);
+  EXPECT_EQ(core_.All<core::PublishArrived>().size(), 1u);
+}
+
 TEST_F(ClientGateTest, WhoFinalizesWaitsForTheHost) {
   module_.client_finalized = [](const pmix_proc_t*, void* object,
                                 pmix_op_cbfunc_t, void* cbdata) {

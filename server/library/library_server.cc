@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <future>
@@ -14,6 +13,7 @@
 #include "common/event_loop.h"
 #include "common/host_op.h"
 #include "common/job.h"
+#include "common/posix/unique_fd.h"
 #include "server/core/agent_core.h"
 #include "server/datastore/datastore.h"
 #include "server/endpoint/listener.h"
@@ -210,7 +210,11 @@ datastore::DatastoreOptions LibraryServer::Parts::DatastoreSettings() {
   settings.facts.self = kSelf;
   settings.facts.server = options.self;
   settings.facts.rm_name.clear();
-  settings.facts.tmpdir = options.directory;
+  settings.facts.tmpdir = options.jobs_directory.empty()
+                              ? options.directory
+                              : options.jobs_directory;
+  if (options.jobs_fd >= 0) settings.directory = DuplicateFd(options.jobs_fd);
+  settings.directory_is_users = options.jobs_directory_is_users;
   settings.on_scarce = [this](const std::string& nspace) {
     local.CloseMailboxes(nspace);
   };
@@ -229,6 +233,8 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
   local::LocalOptions settings;
   settings.environment.self = kSelf;
   settings.environment.socket_path = options.directory + kSocketName;
+  // Processes of other users come too; each proves who it is.
+  settings.socket_mode = 0666;
   settings.environment.runtime_dir = options.directory;
   settings.environment.system_tmpdir = options.system_tmpdir;
   settings.server = options.self;
@@ -433,15 +439,9 @@ Result<std::unique_ptr<LibraryServer>> LibraryServer::Start(
   return server;
 }
 
-// Processes of other users come too; each proves who it is.
 Status LibraryServer::Listen() {
-  Status status = parts_->local.Start();
-  if (!status.ok()) return status;
-  const std::string path = parts_->options.directory + kSocketName;
-  if (chmod(path.c_str(), 0666) != 0) {
-    return Status(kErrNoPermissions, path + ": cannot be opened to users");
-  }
-  return parts_->openpmix.Start();
+  const Status status = parts_->local.Start();
+  return status.ok() ? parts_->openpmix.Start() : status;
 }
 
 LibraryServer::~LibraryServer() {

@@ -33,9 +33,15 @@ namespace canopy::library {
 struct LibraryServerOptions {
   ProcId self;  // how PMIx names this server
   canopy_server_module_t module = {};
-  // Exists, and is private to this server: where its socket and the
-  // directories of jobs are. Not removed here.
+  // Exists, and no other user can change it: where its socket is. Not removed
+  // here.
   std::string directory;
+  // Where the directories of jobs are made, and a descriptor of it, which stays
+  // open while there is the server; empty and -1: in `directory`.
+  std::string jobs_directory;
+  int jobs_fd = -1;
+  // A user can change the directory of the jobs.
+  bool jobs_directory_is_users = false;
   std::string system_tmpdir = "/tmp";   // PMIX_SYSTEM_TMPDIR of processes
   std::vector<std::string> node_names;  // this node's, at least one
   std::optional<uint32_t> node_id;      // PMIX_NODEID, if the host has said it

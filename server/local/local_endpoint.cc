@@ -73,7 +73,7 @@ LocalEndpoint::~LocalEndpoint() {
 
 Status LocalEndpoint::Start() {
   const std::string& path = options_.environment.socket_path;
-  Result<UniqueFd> listener = ListenUnix(path, kBacklog);
+  Result<UniqueFd> listener = ListenUnix(path, kBacklog, options_.socket_mode);
   if (!listener.ok()) return listener.status();
   struct stat info;
   if (stat(path.c_str(), &info) == 0) socket_inode_ = info.st_ino;

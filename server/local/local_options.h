@@ -2,6 +2,8 @@
 #ifndef CANOPY_SERVER_LOCAL_LOCAL_OPTIONS_H_
 #define CANOPY_SERVER_LOCAL_LOCAL_OPTIONS_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +32,7 @@ struct SegmentRef {
 
 struct LocalOptions {
   EnvironmentOptions environment;  // socket_path is the socket's place
+  mode_t socket_mode = 0600;       // who may connect
   ProcId server;                   // this agent, as PMIx names it
   // A namespace's segment; nothing when the agent has none.
   std::function<std::optional<SegmentRef>(const std::string& nspace)> segment;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "common/posix/host_name.h"
+#include "common/posix/run_as_user.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::openpmix {
@@ -65,9 +66,9 @@ bool IsHostName(const std::string& name) {
 }
 
 // The process that a system server's file names; 0: it is none.
-int PidIn(const std::string& path) {
-  const UniqueFd fd(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+int PidIn(int directory, const std::string& name) {
+  const UniqueFd fd(openat(directory, name.c_str(),
+                           O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   char text[kMaxFile];
   const ssize_t size = fd ? read(fd.get(), text, sizeof text) : 0;
   const char* at = text;
@@ -83,16 +84,19 @@ int PidIn(const std::string& path) {
 }
 
 // What is in the way of a system server: nothing that is alive, and nothing of
-// another user's but for root.
-Status CheckFormer(const std::string& path) {
+// another user's but for root. `path` is for messages.
+Status CheckFormer(int directory, const std::string& name,
+                   const std::string& path) {
   struct stat info = {};
-  if (lstat(path.c_str(), &info) != 0) return Status();
+  if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return Status();
+  }
   if (info.st_uid != geteuid() && geteuid() != 0) {
     return Status(kErrNoPermissions, path + " is another user's");
   }
   const int pid =
       S_ISREG(info.st_mode) && (info.st_uid == geteuid() || info.st_uid == 0)
-          ? PidIn(path)
+          ? PidIn(directory, name)
           : 0;
   if (pid > 0 && pid != getpid() && kill(pid, 0) == 0) {
     return Status(kErrExists, "this machine has a system server, process " +
@@ -103,64 +107,112 @@ Status CheckFormer(const std::string& path) {
 
 }  // namespace
 
-Status ToolFile::Add(const std::string& path, int flags,
-                     const std::string& content) {
-  const UniqueFd fd(open(path.c_str(),
-                         O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags,
-                         mode_));
+Result<ToolFile::DirectoryRef> ToolFile::Open(const std::string& path) {
+  Result<OpenedDirectory> opened = OpenDirectory(path);
+  if (!opened.ok()) {
+    const int code = opened.code() == kErrNoPermissions ? kErrNoPermissions
+                                                        : kErrJobSysOpFailed;
+    return Status(code, opened.status().message());
+  }
+  return std::make_shared<const Directory>(path, *std::move(opened));
+}
+
+Status ToolFile::Add(const DirectoryRef& directory, const std::string& name,
+                     int flags, const std::string& content) {
+  const UniqueFd fd(openat(directory->fd(), name.c_str(),
+                           O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags,
+                           mode_));
   struct stat info = {};
-  if (!fd || fstat(fd.get(), &info) != 0) return CannotWrite(path);
-  files_.push_back({path, info.st_dev, info.st_ino});
+  if (!fd || fstat(fd.get(), &info) != 0) {
+    return CannotWrite(directory->At(name));
+  }
+  files_.push_back({directory, name, info.st_dev, info.st_ino});
   if (write(fd.get(), content.data(), content.size()) !=
       static_cast<ssize_t>(content.size())) {
-    return CannotWrite(path);
+    return CannotWrite(directory->At(name));
   }
   return Status();
 }
 
-// Complete from the first moment: it is linked or renamed into its place.
-Status ToolFile::AddSystem(const std::string& path,
-                           const std::string& content) {
-  const std::string draft = path + "." + std::to_string(getpid());
-  unlink(draft.c_str());
-  Status status = Add(draft, O_EXCL, content);
+// Complete from the first moment: it is linked into its place.
+Status ToolFile::Install(const DirectoryRef& directory, const std::string& name,
+                         const std::string& content) {
+  const int at = directory->fd();
+  const std::string path = directory->At(name);
+  const std::string draft = name + "." + std::to_string(getpid());
+  unlinkat(at, draft.c_str(), 0);
+  Status status = Add(directory, draft, O_EXCL, content);
   for (int attempt = 0; status.ok() && attempt < kAttempts; ++attempt) {
-    if (link(draft.c_str(), path.c_str()) == 0) {
-      files_.back().path = path;
-      unlink(draft.c_str());
+    if (linkat(at, draft.c_str(), at, name.c_str(), 0) == 0) {
+      files_.back().name = name;
+      unlinkat(at, draft.c_str(), 0);
       return Status();
     }
-    status = errno == EEXIST ? CheckFormer(path) : CannotWrite(path);
-    if (status.ok()) unlink(path.c_str());
+    status = errno == EEXIST ? CheckFormer(at, name, path) : CannotWrite(path);
+    if (status.ok()) unlinkat(at, name.c_str(), 0);
   }
   return status.ok() ? Status(kErrExists, path + " comes and goes") : status;
 }
 
+Status ToolFile::AddOwn(const std::string& directory,
+                        const std::string& other_host,
+                        const std::string& nspace, const std::string& content) {
+  const Result<DirectoryRef> opened = Open(directory);
+  if (!opened.ok()) return opened.status();
+  const std::string host = LocalHostName();
+  const std::string name = "pmix." + host + ".tool";
+  std::vector<std::string> names = {name, name + "." + std::to_string(getpid()),
+                                    name + "." + nspace};
+  if (IsHostName(other_host) && other_host != host) {
+    names.push_back("pmix." + other_host + ".tool");
+  }
+  Status added;
+  const Status run = RunAsUser((*opened)->opened.user, [&] {
+    for (const std::string& each : names) {
+      if (added.ok()) added = Add(*opened, each, O_TRUNC, content);
+    }
+  });
+  return run.ok() ? added : run;
+}
+
+Status ToolFile::AddLaunchers(const std::string& path,
+                              const std::string& content) {
+  const SplitPath last = SplitLast(path);
+  const Result<DirectoryRef> opened = Open(last.directory);
+  if (!opened.ok()) return opened.status();
+  Status added;
+  const Status run = RunAsUser((*opened)->opened.user, [&] {
+    added = Add(*opened, last.name, O_EXCL, content);
+  });
+  return run.ok() ? added : run;
+}
+
+Status ToolFile::AddSystem(const std::string& directory,
+                           const std::string& content) {
+  const Result<DirectoryRef> opened = Open(directory);
+  if (!opened.ok()) return opened.status();
+  Status added;
+  const Status run = RunAsUser((*opened)->opened.user, [&] {
+    added = Install(*opened, "pmix.sys." + LocalHostName(), content);
+  });
+  return run.ok() ? added : run;
+}
+
 Result<ToolFile> ToolFile::Write(const ToolFilePlaces& places,
                                  const ToolContact& contact) {
-  const std::string host = LocalHostName();
   const std::string content = Content(contact);
   ToolFile file(places.for_all_users ? 0644 : 0600);
   Status status;
-  if (!places.own_directory.empty()) {
-    const std::string name = places.own_directory + "/pmix." + host + ".tool";
-    std::vector<std::string> paths = {name,
-                                      name + "." + std::to_string(getpid()),
-                                      name + "." + contact.nspace};
-    if (IsHostName(places.other_host) && places.other_host != host) {
-      paths.push_back(places.own_directory + "/pmix." + places.other_host +
-                      ".tool");
-    }
-    for (const std::string& path : paths) {
-      if (status.ok()) status = file.Add(path, O_TRUNC, content);
-    }
+  for (const std::string& directory :
+       {places.own_directory, places.users_directory}) {
+    if (!status.ok() || directory.empty()) continue;
+    status = file.AddOwn(directory, places.other_host, contact.nspace, content);
   }
   if (status.ok() && !places.launcher_file.empty()) {
-    status = file.Add(places.launcher_file, O_EXCL, content);
+    status = file.AddLaunchers(places.launcher_file, content);
   }
   if (status.ok() && !places.system_directory.empty()) {
-    status =
-        file.AddSystem(places.system_directory + "/pmix.sys." + host, content);
+    status = file.AddSystem(places.system_directory, content);
   }
   if (!status.ok()) return status;
   return file;
@@ -178,7 +230,9 @@ void ToolFile::RemoveAll(const std::string& directory) {
 
 std::vector<std::string> ToolFile::paths() const {
   std::vector<std::string> paths;
-  for (const Written& file : files_) paths.push_back(file.path);
+  for (const Written& file : files_) {
+    paths.push_back(file.directory->At(file.name));
+  }
   return paths;
 }
 
@@ -193,10 +247,14 @@ ToolFile& ToolFile::operator=(ToolFile&& other) noexcept {
 
 ToolFile::~ToolFile() {
   for (const Written& file : files_) {
-    struct stat info = {};
-    if (lstat(file.path.c_str(), &info) != 0) continue;
-    if (info.st_dev != file.device || info.st_ino != file.inode) continue;
-    unlink(file.path.c_str());
+    (void)RunAsUser(file.directory->opened.user, [&file] {
+      const int at = file.directory->fd();
+      struct stat info = {};
+      if (fstatat(at, file.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+          info.st_dev == file.device && info.st_ino == file.inode) {
+        unlinkat(at, file.name.c_str(), 0);
+      }
+    });
   }
 }
 

@@ -5,9 +5,11 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "common/posix/open_directory.h"
 #include "common/status.h"
 
 namespace canopy::openpmix {
@@ -41,10 +43,14 @@ struct ToolFilePlaces {
   // Its files are readable for all users that this process's umask lets read
   // them, as it serves tools of several; else for its own user alone.
   bool for_all_users = false;
+  // Another directory that gets the files of `own_directory`, in a place where
+  // a user keeps the server's own from being; empty: none.
+  std::string users_directory = {};
 };
 
-// The files of one server. They are removed with
-// this object, unless somebody has put others in their places.
+// The files of one server. They are removed with this object, unless somebody
+// has put others in their places. A root server writes and removes files in a
+// directory that a user controls with that user's rights (OpenDirectory).
 class ToolFile {
  public:
   // kErrExists: the machine has another system server that is alive, or there
@@ -62,16 +68,34 @@ class ToolFile {
   std::vector<std::string> paths() const;
 
  private:
-  struct Written {
+  // A directory, opened once, and its path.
+  struct Directory {
     std::string path;
+    OpenedDirectory opened;
+
+    std::string At(const std::string& name) const { return path + "/" + name; }
+    int fd() const { return opened.fd.get(); }
+  };
+  using DirectoryRef = std::shared_ptr<const Directory>;
+  struct Written {
+    DirectoryRef directory;
+    std::string name;
     dev_t device = 0;
     ino_t inode = 0;
   };
 
   explicit ToolFile(mode_t mode) : mode_(mode) {}
 
-  Status Add(const std::string& path, int flags, const std::string& content);
-  Status AddSystem(const std::string& path, const std::string& content);
+  static Result<DirectoryRef> Open(const std::string& path);
+  Status AddOwn(const std::string& directory, const std::string& other_host,
+                const std::string& nspace, const std::string& content);
+  Status AddLaunchers(const std::string& path, const std::string& content);
+  Status AddSystem(const std::string& directory, const std::string& content);
+  // These two with the rights of the directory's user.
+  Status Add(const DirectoryRef& directory, const std::string& name, int flags,
+             const std::string& content);
+  Status Install(const DirectoryRef& directory, const std::string& name,
+                 const std::string& content);
 
   mode_t mode_ = 0600;
   std::vector<Written> files_;

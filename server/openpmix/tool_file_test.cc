@@ -195,6 +195,45 @@ TEST_F(ToolFileTest, AnotherUsersFileIsInTheWay) {
   EXPECT_EQ(status, 0);
 }
 
+// A server that is root, whose own directory cannot be the one that the host
+// has named, as that is a user's.
+TEST_F(ToolFileTest, InAUsersDirectoryTheyAreThatUsers) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
+  constexpr uid_t kUid = 12345;
+  const std::string target = At("target");
+  ToolFilePlaces places;
+  places.own_directory = At("own");
+  places.users_directory = At("users");
+  places.system_directory = At("users");
+  places.launcher_file = At("users/launcher");
+  ASSERT_EQ(chmod(directory_, 0755), 0);
+  for (const std::string& path :
+       {target, places.own_directory, places.users_directory}) {
+    ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
+  }
+  ASSERT_EQ(chown(places.users_directory.c_str(), kUid, kUid), 0);
+  {
+    const Result<ToolFile> file = ToolFile::Write(places, kContact);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_EQ(file->paths().size(), 8u);
+    for (const std::string& path : file->paths()) {
+      struct stat info;
+      ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
+      EXPECT_EQ(info.st_uid, path.starts_with(At("own")) ? 0 : kUid) << path;
+      EXPECT_TRUE(ContentOf(path).starts_with("the-uri\n")) << path;
+    }
+    // They are found again wherever the directory is moved to.
+    ASSERT_EQ(rename(At("users").c_str(), At("former").c_str()), 0);
+    ASSERT_EQ(symlink(target.c_str(), At("users").c_str()), 0);
+    ASSERT_EQ(lchown(At("users").c_str(), kUid, kUid), 0);
+    // A link of the user's leads to nothing that is root's alone.
+    EXPECT_EQ(ToolFile::Write(places, kContact).code(), kErrNoPermissions);
+  }
+  for (const char* name : {"own", "former", "target"}) {
+    EXPECT_TRUE(std::filesystem::is_empty(At(name))) << name;
+  }
+}
+
 TEST_F(ToolFileTest, TheLaunchersFileIsNew) {
   {
     const Result<ToolFile> written =

@@ -1,9 +1,13 @@
 """Resource managers in C, whose server is part of our libpmix."""
+import contextlib
+import glob
 import os
 import shutil
+import signal
 import tempfile
 
 import cases_openpmix
+import hostility
 from harness import PROGRAMS, ROOT, check
 
 MANAGER = os.path.join(ROOT, "examples", "resource_manager", "manager.c")
@@ -162,6 +166,59 @@ def users(place, kind):
         shutil.rmtree(shared)
 
 
+@contextlib.contextmanager
+def exposed(place):
+    """What a user has who means root ill: yields a function that runs a host of
+    root's, whose server is to use a directory of the user's, that many times; the
+    library and programs where the user can read them; the user's directory; and
+    one of root's with a file and an empty directory, which must stay as they are."""
+    check(os.geteuid() == 0, "this needs root")
+    host = place.program("exposed_host", "ours", f"-Wl,-rpath,{place.lib}")
+    top = tempfile.mkdtemp(dir="/tmp")
+    place.bench.skip.add(top)
+    try:
+        os.chmod(top, 0o755)
+        shutil.copy(os.path.join(place.lib, "libpmix.so.2"), top)
+        hostility.make_target(os.path.join(top, "target"))
+        for name in ("users", "server"):
+            hostility.make_for_user(os.path.join(top, name))
+
+        def run(rounds, *program):
+            return place.bench.run(
+                hostility.USER, os.path.join(top, "server"), rounds, *program,
+                program=host, env={"LD_LIBRARY_PATH": top}, timeout=300)
+        yield run, top
+        hostility.check_target(os.path.join(top, "target"))
+    finally:
+        shutil.rmtree(top)
+
+
+def cleanup_race(place):
+    """A rank has paths removed that lead to root's files in the next moment."""
+    with exposed(place) as (run, top):
+        program = shutil.copy(place.program("cleanup_race", "ours"), top)
+        for number in range(3):
+            users = os.path.join(top, "users", str(number))
+            hostility.make_for_user(users)
+            run(1, program, users, os.path.join(top, "target")).expect(
+                out=["cleanup_race ok 9000", "exposed_host ok 1"])
+            check(not glob.glob(users + "/last.*"), "the user's file has stayed")
+
+
+def swapped_entries(place):
+    """A process of the user's puts links in the places of what a server makes."""
+    with exposed(place) as (run, top):
+        program = shutil.copy(place.bench.plain("swap_entries"), top)
+        swapper = place.bench.start(
+            *hostility.AS_USER, program, os.path.join(top, "server"),
+            os.path.join(top, "target", "file"), program="setpriv")
+        swapper.wait_for("ready")
+        result = run(1000, "true")
+        swapper.end(signal.SIGKILL)
+        hostility.check_target(os.path.join(top, "target"))
+        result.expect(out=["exposed_host ok 1000"])
+
+
 def stranger(place):
     """Who is no descendant of the host is no rank, whatever it knows of it."""
     lines = place.run(1, "env").expect().out.splitlines()
@@ -184,6 +241,8 @@ def run(bench):
              "C host: a rank of one node ends in a fence, ranks with OpenPMIx",
              "C host: nothing in the environment is a launcher's",
              *(f"C host: jobs of two users, {kind}" for kind in ("ours", "openpmix")),
+             "C host: of root, a rank's cleanup removes nothing of root's",
+             "C host: of root, links in the user's directory lead it nowhere",
              *(f"C host: it {mode.replace('-', ' ')}, {kind}"
                for mode, kinds in ODD.items() for kind in kinds))
     if not bench.wanted(*names):
@@ -198,6 +257,7 @@ def run(bench):
               lambda: half(place, "ours"), lambda: half(place, "openpmix"),
               lambda: stranger(place),
               *(lambda kind=kind: users(place, kind) for kind in ("ours", "openpmix")),
+              lambda: cleanup_race(place), lambda: swapped_entries(place),
               *(lambda mode=mode, kind=kind: odd(place, mode, kind)
                 for mode, kinds in ODD.items() for kind in kinds))
     for name, body in zip(names, bodies, strict=True):

@@ -1,5 +1,6 @@
 """Inside an allocation of a real Slurm: agents are steps of it, and it ends all."""
 import contextlib
+import glob
 import os
 import re
 import shutil
@@ -8,9 +9,10 @@ import subprocess
 import tempfile
 
 import cases_openpmix
+import hostility
 import netns
 import slurm
-from harness import ROOT, check
+from harness import ROOT, check, until
 
 NODES = 2
 RANKS = 4  # one a CPU
@@ -27,7 +29,10 @@ CASES = ("slurm: up, run and down in an allocation",
          "slurm: srun whose plug-in has our library, and ours in the ranks",
          "slurm: srun whose plug-in has our library, and OpenPMIx in the ranks",
          "slurm: srun of an MPI program whose plug-in has our library",
-         "slurm: a rank of srun aborts the job")
+         "slurm: a rank of srun aborts the job",
+         "slurm: a server of root's is where the user cannot change it",
+         "slurm: a rank's cleanup removes nothing of root's",
+         "slurm: links in the directory of a step lead its server nowhere")
 HELLO = [f"hello ok size {RANKS}"]
 
 
@@ -83,7 +88,8 @@ class Place:
         try:
             body(self)
         except BaseException:
-            self.cluster.ask("scancel", "--user=root")
+            for user in ("root", hostility.NAME):
+                self.cluster.ask("scancel", f"--user={user}")
             raise
         finally:
             self.cluster.wait_over()
@@ -258,9 +264,105 @@ def srun_abort(place):
     check(result.code != 0, "aborted with exit code 0" + result.tail())
 
 
+class Exposed:
+    """What a user of the cluster has who means root ill: programs and a library that
+    the user can read, a directory, and one of root's whose content must stay."""
+
+    def __init__(self, place):
+        check(os.geteuid() == 0, "this needs root")
+        self.place = place
+        self.top = tempfile.mkdtemp(dir="/tmp")
+        place.bench.skip.add(self.top)
+        os.chmod(self.top, 0o755)
+        shutil.copy(os.path.join(place.bench.prefix, "lib", "libpmix.so.2"), self.top)
+        self.target = self.inside("target")
+        hostility.make_target(self.target)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None:
+                hostility.check_target(self.target)
+        finally:
+            shutil.rmtree(self.top)
+
+    def inside(self, name):
+        return os.path.join(self.top, name)
+
+    def directory(self, name):
+        hostility.make_for_user(self.inside(name))
+        return self.inside(name)
+
+    def program(self, path):
+        return shutil.copy(path, self.top)
+
+    def start(self, *command):
+        """COMMAND as that user."""
+        env = {**self.place.cluster.env, "HOME": "/", "LD_LIBRARY_PATH": self.top}
+        return self.place.bench.start(*hostility.AS_USER, *command,
+                                      program="setpriv", env=env)
+
+
+def user_step(*command):
+    return ("srun", "--mpi=pmix", "--chdir=/", *command)
+
+
+def server_place(place):
+    """Of the server that serves ranks of a user; these have directories of their
+    own below what Slurm gives them."""
+    script = ("stat -c '%n %u %a' $PMIX_SERVER_TMPDIR; "
+              "mkdir $PMIX_SERVER_TMPDIR/mine && echo mine; true")
+    with Exposed(place) as exposed:
+        program = example(place, "exchange", place.bench.prefix)
+        exposed.start(*user_step("-n2", exposed.program(program), "2")
+                      ).finish().expect(out=["exchange ok size 2"])
+        out = exposed.start(*user_step("-n1", "sh", "-c", script)).finish().expect(
+            absent=["mine\n"]).out
+        found = re.search(r"^(/run/canopy-\S+) 0 711$", out, re.MULTILINE)
+        check(found, out)
+        until(lambda: not os.path.exists(found[1]), "the end of the server's directory")
+
+
+def cleanup_race(place):
+    with Exposed(place) as exposed:
+        race = exposed.program(place.bench.pmix("cleanup_race"))
+        for number in range(3):
+            users = exposed.directory(f"users.{number}")
+            # Slurm may end a step for a rank that does not say goodbye.
+            result = exposed.start(*user_step(
+                f"--nodes={NODES}", f"--ntasks={RANKS}", race, users,
+                exposed.target)).finish()
+            check(result.out.count("cleanup_race ok 9000") == RANKS,
+                  result.tail() + place.cluster.logs())
+            # The step's server goes on when Slurm has the job as over.
+            until(lambda users=users: not glob.glob(users + "/last.*"),
+                  "the removal of the user's last files")
+            hostility.check_target(exposed.target)
+
+
+def swapped_entries(place):
+    steps = 20
+    script = (f"for i in $(seq {steps}); do " +
+              " ".join(user_step("-n1", "echo", "step ok")) + "; done")
+    with Exposed(place) as exposed:
+        swapper = exposed.start(
+            exposed.program(place.bench.plain("swap_entries")),
+            os.path.join(place.cluster.directory, "spool-n1"),
+            os.path.join(exposed.target, "file"))
+        swapper.wait_for("ready")
+        out = exposed.start("salloc", "--quiet", "--nodelist=n1", "--ntasks=1",
+                            "--chdir=/", "sh", "-c", script).finish(180).out
+        until(lambda: not glob.glob("/run/canopy-*"), "the end of the last server")
+        swapper.end(signal.SIGKILL)
+        hostility.check_target(exposed.target)
+        check(out.count("step ok") == steps, out + place.cluster.logs())
+
+
 BODIES = (overlay, ends_with_allocation, own_names, batch, exit_codes, slots, some,
           cancelled_batch, cancelled_overlay, doctor, srun_ours, srun_openpmix,
-          srun_mpi, srun_abort)
+          srun_mpi, srun_abort, server_place, cleanup_race, swapped_entries)
 
 
 def run(bench):
@@ -269,10 +371,12 @@ def run(bench):
     with bench.taken() as mine:
         if not mine:
             return
-        directory = os.path.join(bench.work, "slurm")
-        os.mkdir(directory)
+        # Users other than root have a look at it, too.
+        directory = tempfile.mkdtemp(prefix="slurm-", dir="/tmp")
+        os.chmod(directory, 0o755)
         bench.skip.add(directory)
         with netns.Namespaces(NODES) as space, \
+                slurm.Cluster.with_user(hostility.NAME, hostility.USER), \
                 plugin_with_ours(bench) as openpmix:
             cluster = slurm.Cluster(space, directory)
             if not bench.case("slurm: a cluster of two nodes", cluster.start,

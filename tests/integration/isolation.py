@@ -9,14 +9,14 @@ import traceback
 
 INSIDE = "--inside"
 
-# What is mounted fresh and empty: everything in there is the tests' own.
-FRESH = ("/tmp", "/dev/shm", "/run/netns")
+# What is mounted fresh and empty, with its mode: everything in there is the tests'
+# own.
+FRESH = {"/tmp": "1777", "/dev/shm": "1777", "/run": "755"}
 
 
 def enter(script, keep, words):
     """Runs SCRIPT again inside; KEEP are the paths below /tmp that stay visible.
     Returns its exit code."""
-    os.makedirs("/run/netns", exist_ok=True)
     command = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork",
                "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
@@ -52,9 +52,10 @@ def settle_in(arguments, main):
 
 def _mount(keep):
     held = {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in keep}
-    for path in FRESH:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "canopy-it",
+    for path, mode in FRESH.items():
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode={mode}", "canopy-it",
                         path], check=True)
+    os.mkdir("/run/netns")
     for path, fd in held.items():
         os.makedirs(path, exist_ok=True)
         subprocess.run(["mount", "-c", "--bind", f"/proc/{os.getpid()}/fd/{fd}", path],

@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 
 import netns
@@ -47,6 +48,16 @@ SlurmdPidFile={directory}/slurmd-%n.pid
 """
 NODE = "NodeName={name} NodeAddr={address} CPUs={cpus} State=UNKNOWN\n"
 PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP\n"
+
+
+@contextlib.contextmanager
+def bound(source, path):
+    """In the block, SOURCE is what is at PATH. Who has opened it keeps it."""
+    subprocess.run(["mount", "--bind", source, path], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", path], check=True)
 
 
 class Cluster:
@@ -162,15 +173,30 @@ class Cluster:
 
     @staticmethod
     @contextlib.contextmanager
+    def with_user(name, number):
+        """What is started in the block knows a user of that name and number, and a
+        group of the same."""
+        lines = {"/etc/passwd": f"{name}:x:{number}:{number}::/:/bin/sh\n",
+                 "/etc/group": f"{name}:x:{number}:\n"}
+        with contextlib.ExitStack() as stack:
+            for path, line in lines.items():
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                copy = stack.enter_context(
+                    tempfile.NamedTemporaryFile("w", encoding="utf-8"))
+                copy.write(text + line)
+                copy.flush()
+                os.chmod(copy.name, 0o644)
+                stack.enter_context(bound(copy.name, path))
+            yield
+
+    @staticmethod
+    @contextlib.contextmanager
     def plugin_with(library):
         """What is started in the block has that library in the place of the one
         that the plug-in, and programs that look for it there, load."""
-        subprocess.run(["mount", "--bind", library, PLUGINS_LIBRARY], check=True)
-        try:
+        with bound(library, PLUGINS_LIBRARY):
             yield
-        finally:
-            # Who has loaded it keeps it.
-            subprocess.run(["umount", "--lazy", PLUGINS_LIBRARY], check=True)
 
     def end(self):
         """The last started is the first to end: a node tells its controller."""

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/hosts.h"
-#include "common/posix/files_as.h"
+#include "common/posix/run_as_user.h"
 #include "common/posix/unique_fd.h"
 #include "server/spawn/environment.h"
 
@@ -191,27 +191,36 @@ Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
   return out;
 }
 
-Result<std::string> ReadHostfile(const std::string& path, uid_t uid,
-                                 gid_t gid) {
-  const auto failed = [&](int error) {
-    return Status(kErrJobFailedToMap,
-                  "cannot read hostfile " + path + ": " + std::strerror(error));
-  };
-  const FilesAs user(uid, gid);
-  if (!user.ok()) return failed(EPERM);
+namespace {
+
+Status CannotRead(const std::string& path, int error) {
+  return Status(kErrJobFailedToMap,
+                "cannot read hostfile " + path + ": " + std::strerror(error));
+}
+
+Result<std::string> ReadFile(const std::string& path) {
   const UniqueFd found(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat info;
-  if (!found || fstat(found.get(), &info) != 0) return failed(errno);
-  if (!S_ISREG(info.st_mode)) return failed(EINVAL);
-  if (info.st_size > kMaxHostfile) return failed(EFBIG);
+  if (!found || fstat(found.get(), &info) != 0) return CannotRead(path, errno);
+  if (!S_ISREG(info.st_mode)) return CannotRead(path, EINVAL);
+  if (info.st_size > kMaxHostfile) return CannotRead(path, EFBIG);
   // To open a device would be an effect already.
   const std::string same = "/proc/self/fd/" + std::to_string(found.get());
   const UniqueFd fd(open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return failed(errno);
+  if (!fd) return CannotRead(path, errno);
   std::string content(static_cast<size_t>(info.st_size), '\0');
   const ssize_t n = read(fd.get(), content.data(), content.size());
-  if (n < 0) return failed(errno);
+  if (n < 0) return CannotRead(path, errno);
   content.resize(static_cast<size_t>(n));
+  return content;
+}
+
+}  // namespace
+
+Result<std::string> ReadHostfile(const std::string& path, uid_t uid,
+                                 gid_t gid) {
+  Result<std::string> content = CannotRead(path, EPERM);
+  (void)RunAsUser({uid, gid}, [&] { content = ReadFile(path); });
   return content;
 }
 

@@ -41,7 +41,6 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
       tools_(std::make_shared<endpoint::ToolRegistry>(server_,
                                                       endpoint::kMaxTools)),
       facts_(MakeNodeFacts(server_, directory_, hwinfo::ThisMachine())),
-      cleanup_([](const std::string&) { return geteuid(); }),
       host_(sink) {
   const Result<security::ClusterKey> key =
       security::ClusterKey::FromHex(ToHex(config_.cluster_key()));

@@ -19,6 +19,7 @@ using local::FrameType;
 // An agent that does not answer within this time counts as none. Long, because
 // a node that starts thousands of ranks may leave its agent without a CPU.
 constexpr time_t kHandshakeSeconds = 120;
+constexpr int kAttempts = 3;
 
 // How long sending and receiving may take; 0: as long as they need.
 void LimitTime(int fd, time_t seconds) {
@@ -28,8 +29,9 @@ void LimitTime(int fd, time_t seconds) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-// Waits for the agent's answer and copies it out of the socket's buffer.
-Result<std::string> AwaitWelcome(FrameSocket* socket) {
+// Takes the agent's answer and copies it out of the socket's buffer. `wait`:
+// one that is not here yet is waited for.
+Result<std::string> TakeWelcome(FrameSocket* socket, bool wait) {
   for (;;) {
     while (std::optional<Frame> frame = socket->Next()) {
       if (frame->type != FrameType::kReply) continue;
@@ -42,7 +44,7 @@ Result<std::string> AwaitWelcome(FrameSocket* socket) {
       }
       return std::string(payload);
     }
-    switch (socket->Read(/*wait=*/true)) {
+    switch (socket->Read(wait)) {
       case FrameSocket::ReadState::kData:
         break;
       case FrameSocket::ReadState::kNothing:
@@ -53,9 +55,7 @@ Result<std::string> AwaitWelcome(FrameSocket* socket) {
   }
 }
 
-}  // namespace
-
-Result<std::unique_ptr<FrameSocket>> DialAgent(const std::string& path) {
+Result<std::unique_ptr<FrameSocket>> Dial(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
@@ -72,14 +72,31 @@ Result<std::unique_ptr<FrameSocket>> DialAgent(const std::string& path) {
   return std::make_unique<FrameSocket>(std::move(fd));
 }
 
-Result<std::string> GreetAgent(FrameSocket* socket, FrameType hello,
-                               std::string_view payload) {
-  if (socket->Send(hello, 1, payload) != kSuccess) {
-    return Status(kErrUnreach, "the agent closed the connection");
-  }
-  Result<std::string> welcome = AwaitWelcome(socket);
+// An agent that refuses a user says so before it has read anything, and then
+// the hello can not be sent.
+Result<std::string> Greet(FrameSocket* socket, FrameType hello,
+                          std::string_view payload) {
+  const bool sent = socket->Send(hello, 1, payload) == kSuccess;
+  Result<std::string> welcome = TakeWelcome(socket, /*wait=*/sent);
   if (welcome.ok()) LimitTime(socket->fd(), 0);
   return welcome;
+}
+
+}  // namespace
+
+Result<Greeted> GreetAgent(const std::string& path, FrameType hello,
+                           std::string_view payload) {
+  for (int attempt = 1;; ++attempt) {
+    auto socket = Dial(path);
+    if (!socket.ok()) return socket.status();
+    Result<std::string> welcome = Greet(socket->get(), hello, payload);
+    if (welcome.ok()) {
+      return Greeted{std::move(socket).value(), std::move(welcome).value()};
+    }
+    if (welcome.code() != kErrUnreach || attempt == kAttempts) {
+      return welcome.status();
+    }
+  }
 }
 
 }  // namespace canopy::client

@@ -12,17 +12,20 @@
 
 namespace canopy::client {
 
-// Connects to the agent's socket at `path`. An agent that does not take part
-// in the greeting within two minutes counts as none. kErrUnreach: there is no
-// agent; kErrBadParam: no socket has such a long path.
-Result<std::unique_ptr<FrameSocket>> DialAgent(const std::string& path);
+struct Greeted {
+  std::unique_ptr<FrameSocket> socket;  // takes as long as it needs
+  std::string welcome;                  // its content
+};
 
-// Says `hello` and waits for the welcome, whose content is returned. From then
-// on sending and receiving take as long as they need. kErrUnreach when the
-// agent closed the connection, its own status when it refuses,
-// kErrHandshakeFailed when it does not make sense.
-Result<std::string> GreetAgent(FrameSocket* socket, local::FrameType hello,
-                               std::string_view payload);
+// Connects to the agent's socket at `path`, sends `hello` and waits for the
+// welcome. An agent that closes the connection without an answer is greeted
+// again, three times in all, because it does so when this process was stopped
+// before it could say who it is. kErrUnreach: there is no agent, or it does not
+// answer; kErrTimeout: not within two minutes; kErrBadParam: no socket has such
+// a long path; kErrHandshakeFailed: the answer does not make sense; else the
+// status with which the agent refuses.
+Result<Greeted> GreetAgent(const std::string& path, local::FrameType hello,
+                           std::string_view payload);
 
 }  // namespace canopy::client
 

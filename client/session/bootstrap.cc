@@ -120,15 +120,13 @@ Result<Environment> ReadEnvironment() {
 }
 
 Result<Bootstrap> ConnectToAgent(const Environment& environment) {
-  auto socket = DialAgent(environment.socket);
-  if (!socket.ok()) return socket.status();
+  Result<Greeted> greeted = GreetAgent(
+      environment.socket, local::FrameType::kHello, HelloPayload(environment));
+  if (!greeted.ok()) return greeted.status();
   Bootstrap result;
   result.environment = environment;
-  result.socket = std::move(socket).value();
-  const Result<std::string> welcome = GreetAgent(
-      result.socket.get(), local::FrameType::kHello, HelloPayload(environment));
-  if (!welcome.ok()) return welcome.status();
-  const Status status = ReadWelcome(*welcome, &result);
+  result.socket = std::move(greeted->socket);
+  const Status status = ReadWelcome(greeted->welcome, &result);
   if (!status.ok()) return status;
   return result;
 }

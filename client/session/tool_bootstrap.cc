@@ -21,13 +21,11 @@ std::string HelloPayload(const ProcId& claimed) {
 }  // namespace
 
 Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed) {
-  auto socket = DialAgent(path);
-  if (!socket.ok()) return socket.status();
-  const Result<std::string> welcome = GreetAgent(
-      socket->get(), local::FrameType::kToolHello, HelloPayload(claimed));
-  if (!welcome.ok()) return welcome.status();
+  Result<Greeted> greeted =
+      GreetAgent(path, local::FrameType::kToolHello, HelloPayload(claimed));
+  if (!greeted.ok()) return greeted.status();
   // What follows of it is a rank's.
-  WireReader in(*welcome);
+  WireReader in(greeted->welcome);
   const ProcId self = in.Proc();
   const ProcId server = in.Proc();
   if (!in.ok()) return Status(kErrHandshakeFailed, "malformed welcome");
@@ -36,7 +34,7 @@ Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed) {
   result.is_tool = true;
   result.environment.socket = path;
   result.environment.claimed = self;
-  result.socket = std::move(socket).value();
+  result.socket = std::move(greeted->socket);
   return result;
 }
 

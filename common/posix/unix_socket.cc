@@ -35,6 +35,15 @@ const sockaddr* Generic(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
+Result<ucred> GetUcred(int fd) {
+  ucred cred{};
+  socklen_t size = sizeof cred;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) != 0) {
+    return Status(kErrInvalidCred, "peer without credentials");
+  }
+  return cred;
+}
+
 }  // namespace
 
 Result<UniqueFd> ListenUnix(const std::string& path, int backlog, mode_t mode) {
@@ -84,22 +93,25 @@ Result<UniqueFd> ConnectUnix(const std::string& path) {
 }
 
 Result<PeerCredentials> GetPeerCredentials(int fd) {
-  ucred cred{};
-  socklen_t size = sizeof cred;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) != 0) {
-    return Status(kErrInvalidCred, "peer without credentials");
-  }
+  const Result<ucred> cred = GetUcred(fd);
+  if (!cred.ok()) return cred.status();
   PeerCredentials peer;
-  peer.uid = cred.uid;
-  peer.gid = cred.gid;
-  peer.pid = cred.pid;
+  peer.uid = cred->uid;
+  peer.gid = cred->gid;
+  peer.pid = cred->pid;
   int pidfd = -1;
-  size = sizeof pidfd;
+  socklen_t size = sizeof pidfd;
   if (getsockopt(fd, SOL_SOCKET, kPeerPidfd, &pidfd, &size) == 0) {
     peer.pidfd.Reset(pidfd);
     fcntl(pidfd, F_SETFD, FD_CLOEXEC);
   }
   return peer;
+}
+
+Result<uid_t> GetPeerUser(int fd) {
+  const Result<ucred> cred = GetUcred(fd);
+  if (!cred.ok()) return cred.status();
+  return cred->uid;
 }
 
 bool IsAlive(const UniqueFd& pidfd) {

@@ -33,6 +33,8 @@ Result<UniqueFd> ListenUnix(const std::string& path, int backlog,
 Result<UniqueFd> ConnectUnix(const std::string& path);
 
 Result<PeerCredentials> GetPeerCredentials(int fd);
+// The user alone, which needs no descriptor.
+Result<uid_t> GetPeerUser(int fd);
 
 // True while the process behind a pidfd runs; true when there is no pidfd.
 bool IsAlive(const UniqueFd& pidfd);

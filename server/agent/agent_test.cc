@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <string>
+#include <utility>
 
 #include "protos/bootstrap.pb.h"
 #include "protos/control.grpc.pb.h"
@@ -45,9 +47,9 @@ bootstrap::v1::Config AgentTest::ConfigOf(const std::string& security) const {
   return config;
 }
 
-// What the agent's port answers to whoever can connect. The agent's loop does
-// not run: a call that reaches its control service is never answered.
-grpc::StatusCode AskForControl(const std::string& address) {
+// Returns the status that the agent's port gives to a caller of its control
+// service.
+grpc::StatusCode CallControl(const std::string& address) {
   const auto stub = control::v1::Control::NewStub(
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
@@ -58,35 +60,63 @@ grpc::StatusCode AskForControl(const std::string& address) {
   return stub->Status(&context, {}, &reply).error_code();
 }
 
-TEST_F(AgentTest, WithoutTlsNobodyControlsItOverTheNetwork) {
-  Agent agent(ConfigOf("plaintext"));
+// The launcher of one daemon, which waits for a second member that never comes.
+class Launcher {
+ public:
+  Launcher() {
+    EXPECT_EQ(pipe(in_), 0);
+    EXPECT_EQ(pipe(out_), 0);
+  }
+  ~Launcher() {
+    Leave();
+    for (const int fd : {in_[0], out_[0], out_[1]}) close(fd);
+  }
+  // The agent's Run ends after this. Any thread.
+  void Leave() {
+    if (in_[1] >= 0) close(std::exchange(in_[1], -1));
+  }
+  // Runs the agent until Leave.
+  void Run(Agent* agent, bootstrap::v1::NodeInfo info) {
+    bootstrap::v1::Members members;
+    *members.add_nodes() = std::move(info);
+    members.add_nodes()->set_name("node2");
+    members.mutable_nodes(1)->set_address("127.0.0.1:1");
+    BootstrapChannel channel(in_[0], out_[1]);
+    agent->Join(members, &channel, [] { ADD_FAILURE() << "became ready"; });
+    agent->Run();
+  }
+
+ private:
+  int in_[2];
+  int out_[2];
+};
+
+TEST_F(AgentTest, WithoutTlsControlIsNotServedOnTheNetwork) {
+  auto config = ConfigOf("plaintext");
+  config.set_embedded(false);
+  Agent agent(config);
   bootstrap::v1::NodeInfo info;
   const Status status = agent.Prepare(&info);
   ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(AskForControl(info.control_address()),
-            grpc::StatusCode::UNIMPLEMENTED);
+  Launcher launcher;
+  auto code = std::async(std::launch::async, [&] {
+    const auto result = CallControl(info.control_address());
+    launcher.Leave();
+    return result;
+  });
+  launcher.Run(&agent, info);
+  EXPECT_EQ(code.get(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST_F(AgentTest, ADaemonWhoseLauncherGoesAwayBeforeItIsReadyEnds) {
+TEST_F(AgentTest, DaemonEndsWhenItsLauncherLeavesBeforeItIsReady) {
   auto config = ConfigOf("tls");
   config.set_embedded(false);
   Agent agent(config);
-  bootstrap::v1::Members members;
-  ASSERT_TRUE(agent.Prepare(members.add_nodes()).ok());
-  // Nobody is there: the agent can not become ready.
-  members.add_nodes()->set_name("node2");
-  members.mutable_nodes(1)->set_address("127.0.0.1:1");
-  int in[2];
-  int out[2];
-  ASSERT_EQ(pipe(in), 0);
-  ASSERT_EQ(pipe(out), 0);
-  BootstrapChannel channel(in[0], out[1]);
-  bool detached = false;
-  agent.Join(members, &channel, [&] { detached = true; });
-  close(in[1]);
-  agent.Run();
-  EXPECT_FALSE(detached);
-  for (const int fd : {in[0], out[0], out[1]}) close(fd);
+  bootstrap::v1::NodeInfo info;
+  ASSERT_TRUE(agent.Prepare(&info).ok());
+  Launcher launcher;
+  launcher.Leave();
+  launcher.Run(&agent, info);
 }
 
 TEST_F(AgentTest, PlaintextIsChosenByNameOnly) {

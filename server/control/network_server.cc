@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "server/control/end_calls.h"
+#include "server/rpc/network_port.h"
 
 namespace canopy::control {
 namespace {
@@ -33,6 +34,10 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 }  // namespace
 
 struct NetworkServer::Impl {
+  explicit Impl(EventLoop* l) : loop(l) {}
+
+  EventLoop* const loop;
+  std::unique_ptr<rpc::NetworkPort> port;
   // Refuses what is not there. A server with health alone would have nothing
   // that polls.
   grpc::CallbackGenericService refusal;
@@ -40,10 +45,12 @@ struct NetworkServer::Impl {
   std::shared_ptr<grpc::Server> server;
 };
 
-NetworkServer::NetworkServer() : impl_(std::make_unique<Impl>()) {}
+NetworkServer::NetworkServer(EventLoop* loop)
+    : impl_(std::make_unique<Impl>(loop)) {}
 
 NetworkServer::~NetworkServer() {
   if (!impl_->server) return;
+  impl_->port->Close();
   ShutDown(impl_->server.get(), absl::ZeroDuration());
 }
 
@@ -52,6 +59,7 @@ void NetworkServer::LetAnswersLeave() {
 }
 
 std::future<void> NetworkServer::Stop() {
+  if (impl_->port) impl_->port->Close();
   return EndCalls(std::move(impl_->server));
 }
 
@@ -59,6 +67,9 @@ Status NetworkServer::Start(const NetworkOptions& options) {
   auto credentials =
       security::MakeServerCredentials(options.security, options.address);
   if (!credentials.ok()) return credentials.status();
+  impl_->port = std::make_unique<rpc::NetworkPort>(
+      impl_->loop, rpc::NetworkPort::Options{options.log, 0});
+  if (Status s = impl_->port->Listen(options.address); !s.ok()) return s;
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   if (options.reflection) {
@@ -66,18 +77,16 @@ Status NetworkServer::Start(const NetworkOptions& options) {
   } else {
     builder.SetOption(std::make_unique<WithoutReflection>());
   }
-  int port = 0;
-  builder.AddListeningPort(options.address, *credentials, &port);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  impl_->port->AddWithCallsTo(&builder, *credentials);
   builder.RegisterCallbackGenericService(&impl_->refusal);
   for (grpc::Service* s : options.services) builder.RegisterService(s);
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr) {
-    return Status(kErrUnreach, "can not listen on " + options.address +
-                                   ": in use, or not an address of this host");
+    return Status(kErrUnreach, "gRPC does not start a server");
   }
+  impl_->port->Open();
   address_ = options.address.substr(0, options.address.rfind(':') + 1) +
-             std::to_string(port);
+             std::to_string(impl_->port->port());
   return Status();
 }
 

@@ -3,11 +3,13 @@
 #ifndef CANOPY_SERVER_CONTROL_NETWORK_SERVER_H_
 #define CANOPY_SERVER_CONTROL_NETWORK_SERVER_H_
 
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/event_loop.h"
 #include "common/status.h"
 #include "server/security/credentials.h"
 
@@ -23,13 +25,16 @@ struct NetworkOptions {
   bool reflection = false;  // its services are listed to who asks
   // Beside health. Not owned; outlive the server.
   std::vector<grpc::Service*> services;
+  // Lines for the log about who connects, at a limited rate. May be null.
+  std::function<void(const std::string& line)> log;
 };
 
 // Has a port of its own, because its services bring gRPC's own threads: on the
-// links' server those would poll the links too. Any thread.
+// links' server those would poll the links too. Loop thread only, which accepts
+// the connections; the loop outlives it.
 class NetworkServer {
  public:
-  NetworkServer();
+  explicit NetworkServer(EventLoop* loop);
   // Ends calls under way.
   ~NetworkServer();
   NetworkServer(const NetworkServer&) = delete;

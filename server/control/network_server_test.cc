@@ -5,11 +5,36 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+
+#include "common/event_loop.h"
 
 namespace canopy::control {
 namespace {
+
+// A server whose loop runs in a thread of its own.
+class RunningServer {
+ public:
+  explicit RunningServer(const NetworkOptions& options)
+      : server_(std::make_unique<NetworkServer>(&loop_)) {
+    const Status status = server_->Start(options);
+    EXPECT_TRUE(status.ok()) << status.message();
+    thread_ = std::thread([this] { loop_.Run(); });
+  }
+  ~RunningServer() {
+    loop_.Stop();
+    thread_.join();
+  }
+  const std::string& address() const { return server_->address(); }
+
+ private:
+  EventLoop loop_;
+  std::unique_ptr<NetworkServer> server_;
+  std::thread thread_;
+};
 
 NetworkOptions Local(bool reflection) {
   NetworkOptions options;
@@ -20,8 +45,7 @@ NetworkOptions Local(bool reflection) {
 }
 
 TEST(NetworkServerTest, HealthIsServed) {
-  NetworkServer server;
-  ASSERT_TRUE(server.Start(Local(false)).ok());
+  const RunningServer server(Local(false));
   grpc::GenericStub stub(grpc::CreateChannel(
       server.address(), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
@@ -75,27 +99,26 @@ std::pair<grpc::Status, std::string> ListServices(const std::string& address) {
 }
 
 TEST(NetworkServerTest, ReflectionIsOffUnlessAskedFor) {
-  NetworkServer server;
-  ASSERT_TRUE(server.Start(Local(false)).ok());
+  const RunningServer server(Local(false));
   const auto [status, text] = ListServices(server.address());
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(text, "");
 }
 
 TEST(NetworkServerTest, ReflectionListsTheServices) {
-  NetworkServer server;
-  ASSERT_TRUE(server.Start(Local(true)).ok());
+  const RunningServer server(Local(true));
   const auto [status, text] = ListServices(server.address());
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_NE(text.find("grpc.health.v1.Health"), std::string::npos) << text;
 }
 
 TEST(NetworkServerTest, AnAddressInUseIsAnError) {
-  NetworkServer first;
+  EventLoop loop;
+  NetworkServer first(&loop);
   ASSERT_TRUE(first.Start(Local(false)).ok());
   NetworkOptions same = Local(false);
   same.address = first.address();
-  NetworkServer second;
+  NetworkServer second(&loop);
   EXPECT_EQ(second.Start(same).code(), kErrUnreach);
 }
 

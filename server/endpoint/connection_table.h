@@ -102,6 +102,7 @@ class ConnectionTable {
   // an earlier deadline. `reason` is a literal.
   void SetDeadline(Connection& c, int64_t delay_ns, const char* reason);
   void CancelDeadline(Connection& c);
+  static bool HasDeadline(const Connection& c) { return c.io.deadline != 0; }
 
   // Closes at the end of the round, after one more attempt to send. An empty
   // reason is an ordinary end and not logged.

@@ -44,8 +44,8 @@ Admission::Admission(const LocalOptions* options, LocalJobs* jobs)
       epoch_(MakeEpoch()),
       reattach_ms_(options->reattach_ms) {}
 
-Result<endpoint::Newcomer> Admission::Recognise(
-    const Connection& c, bool is_tool, std::string_view payload) const {
+Result<endpoint::Newcomer> Admission::Recognise(Connection& c, bool is_tool,
+                                                std::string_view payload) {
   if (is_tool) {
     const Result<ToolHello> hello = ParseToolHello(payload);
     if (!hello.ok()) return hello.status();
@@ -53,7 +53,9 @@ Result<endpoint::Newcomer> Admission::Recognise(
   }
   const Result<Hello> hello = ParseHello(payload);
   if (!hello.ok()) return hello.status();
-  return ProveRank(c, *hello);
+  Result<endpoint::Newcomer> who = ProveRank(c, *hello);
+  if (who.ok()) Count(c, hello->claimed);
+  return who;
 }
 
 Status Admission::Identify(Connection& c, const FrameHeader& header,
@@ -136,7 +138,7 @@ Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
     return Status(identity.code(),
                   "claims to be " + claimed + ": " + identity.message());
   }
-  if (rank->connections < options_->max_connections_per_rank) {
+  if (c.counted || rank->connections < options_->max_connections_per_rank) {
     return endpoint::Newcomer{hello.claimed, false, peer->uid, peer->gid,
                               c.relayed};
   }
@@ -144,9 +146,20 @@ Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
                 claimed + " has too many connections already");
 }
 
+void Admission::Count(Connection& c, const ProcId& rank) {
+  if (std::exchange(c.counted, true)) return;
+  c.proc = rank;
+  ++jobs_->FindRank(rank)->connections;
+}
+
+void Admission::OnClosed(const Connection& c) {
+  if (c.is_tool) return tools_->Leave(c.proc);
+  LocalRank* rank = c.counted ? jobs_->FindRank(c.proc) : nullptr;
+  if (rank != nullptr) --rank->connections;
+}
+
 void Admission::Admit(Connection& c, const Hello& hello) {
-  ++jobs_->FindRank(hello.claimed)->connections;
-  c.proc = hello.claimed;
+  Count(c, hello.claimed);
   c.identified = true;
   c.segments.insert(c.proc.nspace);
   c.may_hand_over = hello.version >= kSuccessorVersion;

@@ -33,11 +33,12 @@ class Admission {
   // brings none; with an empty namespace it gets another that is unique.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
                       std::string_view payload, const ProcId& name);
-  // Who it is by that frame, without a welcome: the same checks, and no effect.
-  Result<endpoint::Newcomer> Recognise(const Connection& c, bool is_tool,
-                                       std::string_view payload) const;
-  // One that was identified as a tool is closed.
-  void OnToolClosed(const Connection& c) { tools_->Leave(c.proc); }
+  // Who it is by that frame, without a welcome: the same checks. From now on a
+  // rank's connection counts as one of its rank's.
+  Result<endpoint::Newcomer> Recognise(Connection& c, bool is_tool,
+                                       std::string_view payload);
+  // A connection is closed.
+  void OnClosed(const Connection& c);
 
   // From now on clients learn that they may try so long to reattach.
   void set_reattach_ms(uint32_t ms) { reattach_ms_ = ms; }
@@ -48,6 +49,7 @@ class Admission {
   Result<endpoint::Newcomer> ProveTool(const Connection& c,
                                        const ToolHello& hello) const;
   bool ServesToolsOf(uint32_t uid) const;
+  void Count(Connection& c, const ProcId& rank);
   void Admit(Connection& c, const Hello& hello);
   void Welcome(Connection& c, uint64_t tag, uint64_t version,
                const SegmentRef& segment);

@@ -11,6 +11,7 @@
 
 #include "common/ids.h"
 #include "server/endpoint/connection_table.h"
+#include "server/net/source.h"
 
 namespace canopy::local {
 
@@ -20,6 +21,7 @@ struct PendingGet {
 };
 
 struct Connection : endpoint::Connection {
+  net::Source source;       // who has made it, by the kernel
   bool identified = false;  // ClientConnected was sent to the core
   bool asked = false;       // whether to welcome it: LocalOptions::ask
   bool is_tool = false;
@@ -27,7 +29,8 @@ struct Connection : endpoint::Connection {
   uint32_t uid = 0;            // of a tool
   uint32_t gid = 0;            // the same
   bool may_hand_over = false;  // to the next agent
-  ProcId proc;                 // valid when identified
+  ProcId proc;                 // valid when identified or counted
+  bool counted = false;        // is one of its rank's
   bool unique_tags = false;    // no two requests of its rank have the same
   int mailbox =
       -1;  // index of the commit mailbox that it may write to; -1: none

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <utility>
 
+#include "common/posix/out_queue.h"
 #include "common/posix/unix_socket.h"
 #include "server/local/frames.h"
+#include "server/net/socket_state.h"
 
 namespace canopy::local {
 namespace {
@@ -51,7 +53,8 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
       jobs_(loop, sink_, JobsOptions()),
       admission_(&options_, &jobs_),
       requests_(&options_, &jobs_, sink_),
-      connections_(loop, this, sink_, TableOptions(options_)) {}
+      connections_(loop, this, sink_, TableOptions(options_)),
+      gate_(loop, GateParts()) {}
 
 LocalJobsOptions LocalEndpoint::JobsOptions() {
   LocalJobsOptions jobs;
@@ -79,7 +82,7 @@ Status LocalEndpoint::Start() {
   if (stat(path.c_str(), &info) == 0) socket_inode_ = info.st_ino;
   listener_.emplace(
       loop_, std::move(*listener),
-      [this](UniqueFd fd) { AddConnection(std::move(fd), /*relayed=*/false); },
+      [this](UniqueFd fd) { OnConnection(std::move(fd)); },
       [this] {
         Log(core::LogLine::Level::kError,
             "no descriptor left: refusing local connections; raise the agent's "
@@ -102,39 +105,69 @@ void LocalEndpoint::Log(core::LogLine::Level level, std::string text) {
 
 // ------------------------------------------------------------ connections ---
 
-void LocalEndpoint::AddConnection(UniqueFd fd, bool relayed) {
-  if (unidentified_ >= options_.max_unidentified) {
-    return Log(core::LogLine::Level::kWarning,
-               "too many local connections that do not say who they are");
+endpoint::Gate::Parts LocalEndpoint::GateParts() {
+  endpoint::Gate::Parts gate;
+  gate.limits = options_.silence;
+  gate.has_job = [this](uint32_t uid) { return jobs_.HasJobOf(uid); };
+  gate.has_unread = [this](core::ClientId id) {
+    return net::HasUnread(connections_.Find(id)->fd.get());
+  };
+  gate.close = [this](core::ClientId id, const char* reason) {
+    LogEnd(*connections_.Find(id), reason);
+    connections_.Destroy(id);
+  };
+  gate.log = options_.log;
+  return gate;
+}
+
+// A refusal precedes any hello, which has this tag.
+void LocalEndpoint::OnConnection(UniqueFd fd) {
+  constexpr uint64_t kHelloTag = 1;
+  const Result<uid_t> user = GetPeerUser(fd.get());
+  if (!user.ok()) return;
+  const net::Source source = net::SourceOfUser(*user);
+  if (gate_.Admits(fd.get(), source)) {
+    return AddConnection(std::move(fd), source, /*relayed=*/false);
   }
+  OutQueue refusal;
+  refusal.Append(MakeReply(kHelloTag, kErrNoPermissions, {}));
+  refusal.Flush(fd.get());
+}
+
+void LocalEndpoint::Adopt(UniqueFd fd) {
+  const net::Source source = endpoint::Gate::Relayed();
+  if (gate_.Admits(fd.get(), source)) {
+    AddConnection(std::move(fd), source, /*relayed=*/true);
+  }
+}
+
+void LocalEndpoint::AddConnection(UniqueFd fd, const net::Source& source,
+                                  bool relayed) {
   auto connection = std::make_unique<Connection>();
   Connection& c = *connection;
   c.id = MakeClientId(ClientKind::kLocal, next_number_++);
   c.fd = std::move(fd);
+  c.source = source;
   c.relayed = relayed;
-  ++unidentified_;
   connections_.Add(std::move(connection));
-  connections_.SetDeadline(c, options_.hello_timeout_ns,
-                           "did not say who it is in time");
+  gate_.Add(c.id, source);
 }
 
 void LocalEndpoint::LogEnd(const endpoint::Connection& connection,
                            const std::string& reason) {
   const auto& c = static_cast<const Connection&>(connection);
-  Log(core::LogLine::Level::kWarning,
-      "closing local connection " +
-          (c.identified ? "of " + ToString(c.proc) : "of unknown rank") + ": " +
-          reason);
+  gate_.Warn(c.source, "closing local connection " +
+                         (c.identified ? "of " + ToString(c.proc)
+                                       : std::string("of unknown rank")) +
+                         ": " + reason);
 }
 
 void LocalEndpoint::OnClosed(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
   c.fd.Reset();
-  if (!c.identified) {
-    --unidentified_;
-    return;
-  }
-  if (c.is_tool) admission_.OnToolClosed(c);
+  gate_.Remove(c.id);
+  admission_.OnClosed(c);
+  if (!c.identified) return;
   requests_.OnClosed(c);
   sink_->OnInput(core::ClientGone{c.id});
 }
@@ -150,7 +183,7 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
                              std::string_view data) {
   auto& c = static_cast<Connection&>(connection);
   FrameHeader header;
-  if (data.size() < sizeof header) return 0;
+  if (data.size() < sizeof header) return AwaitRest(c);
   std::memcpy(&header, data.data(), sizeof header);
   const uint32_t limit = c.identified ? kMaxPayload : kMaxHelloPayload;
   if (header.length > limit || header.flags != 0) {
@@ -160,10 +193,19 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
                : "sent a frame of " + std::to_string(header.length) + " bytes");
     return 0;
   }
-  if (data.size() - sizeof header < header.length) return 0;
+  if (data.size() - sizeof header < header.length) return AwaitRest(c);
   HandleFrame(c, header, data.substr(sizeof header, header.length));
   if (!c.out.empty()) connections_.MarkDirty(c);
   return sizeof header + header.length;
+}
+
+// A process that has begun to say who it is says the rest at once.
+size_t LocalEndpoint::AwaitRest(Connection& c) {
+  if (!c.identified && !connections_.HasDeadline(c)) {
+    connections_.SetDeadline(c, options_.silence.timeout_ns,
+                             "did not say who it is in time");
+  }
+  return 0;
 }
 
 void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
@@ -192,7 +234,7 @@ void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
       admission_.Recognise(c, IsToolHello(header), payload);
   if (!who.ok()) return Refuse(c, header.tag, who.status());
   c.asked = true;
-  connections_.CancelDeadline(c);
+  SetSpoken(c);
   options_.ask(*who, [this, id = c.id, header, hello = std::string(payload)](
                          const endpoint::Verdict& verdict) {
     Connection* waiting = connections_.Find(id);
@@ -200,6 +242,11 @@ void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
     Admit(*waiting, header, hello, verdict);
     connections_.MarkDirty(*waiting);
   });
+}
+
+void LocalEndpoint::SetSpoken(Connection& c) {
+  gate_.Remove(c.id);
+  connections_.CancelDeadline(c);
 }
 
 void LocalEndpoint::Refuse(Connection& c, uint64_t tag, const Status& why) {
@@ -219,8 +266,7 @@ void LocalEndpoint::Admit(Connection& c, const FrameHeader& header,
       is_tool ? admission_.IdentifyTool(c, header, hello, verdict.name)
               : admission_.Identify(c, header, hello);
   if (!status.ok()) return Refuse(c, header.tag, status);
-  --unidentified_;
-  connections_.CancelDeadline(c);
+  SetSpoken(c);
   sink_->OnInput(core::ClientConnected{c.id, c.proc, is_tool, c.uid, c.gid,
                                        is_tool && c.uid != geteuid()});
 }

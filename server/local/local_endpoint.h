@@ -20,6 +20,7 @@
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
 #include "server/endpoint/connection_table.h"
+#include "server/endpoint/gate.h"
 #include "server/endpoint/listener.h"
 #include "server/endpoint/newcomer.h"
 #include "server/local/admission.h"
@@ -28,6 +29,7 @@
 #include "server/local/local_jobs.h"
 #include "server/local/local_options.h"
 #include "server/local/request_flow.h"
+#include "server/net/source.h"
 #include "server/ports/client_port.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
@@ -50,7 +52,7 @@ class LocalEndpoint : public ClientPort,
   // The end of a socket pair of this process, whose other end is carried to a
   // tool on another machine: who has proved to be this process's user. It is
   // nobody but a tool, and gets no descriptors.
-  void Adopt(UniqueFd fd) { AddConnection(std::move(fd), /*relayed=*/true); }
+  void Adopt(UniqueFd fd);
 
   void AddJob(const core::RegisterJob& job) override;
   void DropJob(const std::string& nspace) override;
@@ -88,7 +90,9 @@ class LocalEndpoint : public ClientPort,
  private:
   LocalJobsOptions JobsOptions();
   void Log(core::LogLine::Level level, std::string text);
-  void AddConnection(UniqueFd fd, bool relayed);
+  endpoint::Gate::Parts GateParts();
+  void OnConnection(UniqueFd fd);
+  void AddConnection(UniqueFd fd, const net::Source& source, bool relayed);
   void OnCorrupted(const ProcId& proc);
   bool IsOwnSocket() const;
 
@@ -98,6 +102,8 @@ class LocalEndpoint : public ClientPort,
   void LogEnd(const endpoint::Connection& connection,
               const std::string& reason) override;
   void OnClosed(endpoint::Connection& connection) override;
+  size_t AwaitRest(Connection& c);
+  void SetSpoken(Connection& c);
   void HandleFrame(Connection& c, const FrameHeader& header,
                    std::string_view payload);
   void HandleHello(Connection& c, const FrameHeader& header,
@@ -111,13 +117,13 @@ class LocalEndpoint : public ClientPort,
   InputSink* const sink_;
   uint64_t socket_inode_ = 0;
   uint64_t next_number_ = 1;
-  uint32_t unidentified_ = 0;
   std::vector<char> buffer_;
   LocalJobs jobs_;
   Admission admission_;
   RequestFlow requests_;
   EventFrames event_frames_;
   endpoint::TableOf<Connection> connections_;
+  endpoint::Gate gate_;
   std::optional<endpoint::Listener> listener_;
 };
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "server/local/local_endpoint_test_base.h"
+#include "server/net/line_limit.h"
 
 namespace canopy::local {
 namespace {
@@ -174,7 +176,8 @@ TEST_F(LocalEndpointTest, NoDescriptorLeft) {
 class TunedEndpointTest : public LocalEndpointTest {
  protected:
   void Tune(LocalOptions* options) override {
-    options->hello_timeout_ns = 1;
+    options->silence.timeout_ns = 1;
+    options->silence.patience = 0;
     options->max_connections_per_rank = 2;
     options->pause_reading_bytes = 100 << 10;
     options->max_queued_bytes = 2 << 20;
@@ -187,6 +190,105 @@ TEST_F(TunedEndpointTest, SilenceBeforeHelloCloses) {
   EXPECT_FALSE(client.Pump());
   ASSERT_EQ(log_.size(), 1u);
   EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+class QuietEndpointTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->silence.timeout_ns = 1;
+    options->silence.patience = 1;
+  }
+};
+
+TEST_F(QuietEndpointTest, AStoppedRankMayContinueLater) {
+  TestClient client(path());
+  for (int i = 0; i < 20; ++i) loop_.RunOnce(5);
+  EXPECT_TRUE(client.Pump());
+  client.Hello({"job", 0}, Token(0));
+  Settle();
+  EXPECT_EQ(StatusOf(client.Next()), 0);
+}
+
+TEST_F(QuietEndpointTest, HalfAHelloIsNotWaitedForForLong) {
+  TestClient client(path());
+  client.SendRaw("half");
+  for (int i = 0; i < 4; ++i) loop_.RunOnce(10);
+  EXPECT_FALSE(client.Pump());
+  EXPECT_EQ(log_.size(), 1u);
+}
+
+class CrowdedEndpointTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->silence.per_trusted = 3;
+  }
+  // Connections that say nothing, all of which the endpoint has.
+  std::vector<std::unique_ptr<TestClient>> Silent(int count) {
+    std::vector<std::unique_ptr<TestClient>> all;
+    for (int i = 0; i < count; ++i) {
+      all.push_back(std::make_unique<TestClient>(path()));
+    }
+    loop_.RunOnce(0);
+    return all;
+  }
+};
+
+TEST_F(CrowdedEndpointTest, TheOldestSilentConnectionMakesRoom) {
+  const auto held = Silent(4);
+  EXPECT_FALSE(held[0]->Pump());
+  EXPECT_TRUE(held[3]->Pump());
+  EXPECT_NE(Connected(0), nullptr);
+  EXPECT_TRUE(held[3]->Pump());
+}
+
+// Its loop has many others to serve.
+TEST_F(CrowdedEndpointTest, ARankWhoseHelloWaitsIsNotClosed) {
+  TestClient first(path());
+  first.Hello({"job", 0}, Token(0));
+  std::vector<std::unique_ptr<TestClient>> more;
+  for (int i = 0; i < 5; ++i) {
+    more.push_back(std::make_unique<TestClient>(path()));
+  }
+  Settle();
+  EXPECT_EQ(StatusOf(first.Next()), 0);
+}
+
+TEST_F(CrowdedEndpointTest, AFloodOfSilentConnectionsIsAFewLinesInTheLog) {
+  for (int i = 0; i < 20; ++i) Silent(10);
+  EXPECT_GE(log_.size(), 1u);
+  EXPECT_LE(log_.size(), static_cast<size_t>(net::LineLimit::kBurst) + 1);
+}
+
+class OthersEndpointTest : public LocalEndpointTest {
+ protected:
+  static constexpr uid_t kStranger = 65534;
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+    LocalEndpointTest::SetUp();
+    ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
+    ASSERT_EQ(chmod(path().c_str(), 0666), 0);
+  }
+  void TearDown() override {
+    if (endpoint_) LocalEndpointTest::TearDown();
+  }
+  // A client that another user has made.
+  std::unique_ptr<TestClient> Foreign() {
+    EXPECT_EQ(seteuid(kStranger), 0);
+    auto client = std::make_unique<TestClient>(path());
+    EXPECT_EQ(seteuid(0), 0);
+    return client;
+  }
+};
+
+TEST_F(OthersEndpointTest, AUserWithoutAJobIsRefusedUnheard) {
+  auto client = Foreign();
+  Settle();
+  EXPECT_EQ(StatusOf(client->Next()), kErrNoPermissions);
+  EXPECT_FALSE(client->Pump());
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_EQ(log_[0],
+            "refusing a connection of uid 65534, which has no job here");
 }
 
 class CappedEndpointTest : public LocalEndpointTest {

@@ -19,6 +19,7 @@
 #include "server/endpoint/tool_registry.h"
 #include "server/local/environment.h"
 #include "server/local/identity.h"
+#include "server/net/silent_connections.h"
 #include "server/ports/fd_store_port.h"
 
 namespace canopy::local {
@@ -67,10 +68,10 @@ struct LocalOptions {
   bool host_decides_fences = false;
   // How long clients try to reattach to a successor when this agent is gone.
   uint32_t reattach_ms = 0;
-  int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
+  // Of connections that do not say who they are.
+  net::SilenceLimits silence;
   // Several connections of one rank are legal (a forked child is one).
   uint32_t max_connections_per_rank = 64;
-  uint32_t max_unidentified = 4096;
   // Polling interval for barriers without progress: half the time after which a
   // fence with a late rank is passed to the core. Also for commits without a
   // request, because clients may look for them in the segment.

@@ -179,7 +179,6 @@ void RequestFlow::TakeCommits(const Connection& c) {
 
 void RequestFlow::OnClosed(Connection& c) {
   TakeCommits(c);
-  if (auto* rank = jobs_->FindRank(c.proc)) --rank->connections;
   FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace);
   if (barrier == nullptr) return;
   barrier->OnGone(c.proc.rank, c.id);

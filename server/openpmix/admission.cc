@@ -35,10 +35,6 @@ Admission::Admission(const OpenPmixOptions* options, Jobs* jobs)
                  : std::make_shared<endpoint::ToolRegistry>(
                        options->server, endpoint::kMaxTools)) {}
 
-bool Admission::IsServedUser(uint32_t uid) const {
-  return uid == geteuid() || jobs_->HasJobOf(uid);
-}
-
 Status Admission::Greet(Connection& c, std::string_view payload) {
   const Result<ConnectMessage> message = ParseConnect(payload);
   if (!message.ok()) return message.status();

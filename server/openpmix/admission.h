@@ -23,8 +23,6 @@ class Admission {
  public:
   Admission(const OpenPmixOptions* options, Jobs* jobs);
 
-  // Whether processes of this user may connect at all.
-  bool IsServedUser(uint32_t uid) const;
   // The greeting of a connection that is kNew.
   Status Greet(Connection& c, std::string_view payload);
   // Of a connection that claims to be a rank: once more when the rank's process

@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "server/openpmix/environment.h"
+#include "server/net/socket_state.h"
+#include "server/net/tcp_listener.h"
 #include "server/openpmix/handshake.h"
-#include "server/openpmix/tcp_listener.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -61,6 +62,7 @@ OpenPmixEndpoint::OpenPmixEndpoint(EventLoop* loop, InputSink* sink,
       buffer_(kBufferSize),
       jobs_(options_.self),
       connections_(loop, this, sink_, TableOptions(options_)),
+      gate_(loop, GateParts()),
       persistence_(&options_, &jobs_,
                    [this](core::ClientId id) { return connections_.Find(id); }),
       admission_(&options_, &jobs_),
@@ -72,20 +74,24 @@ OpenPmixEndpoint::OpenPmixEndpoint(EventLoop* loop, InputSink* sink,
       recovery_({&options_, &jobs_, &connections_, &persistence_, &requests_,
                  &text_logger_, sink_}) {}
 
-uint16_t OpenPmixEndpoint::port() const { return PortOf(listener()); }
+uint16_t OpenPmixEndpoint::port() const { return net::PortOf(listener()); }
 
 Status OpenPmixEndpoint::Start(UniqueFd former) {
   Result<UniqueFd> listener = UniqueFd();
   if (IsListening(former.get())) {
     listener = std::move(former);
   } else {
-    listener = ListenTcp(options_.address, options_.port);
+    listener = net::ListenTcp(options_.address, options_.port);
   }
   if (!listener.ok() && options_.port != 0) {
-    listener = ListenTcp(options_.address, 0);
+    listener = net::ListenTcp(options_.address, 0);
   }
-  if (!listener.ok()) return listener.status();
-  address_ = AddressOf(options_.address, listener->get());
+  if (!listener.ok()) {
+    return Status(listener.code(),
+                  "programs with their own OpenPMIx library are not served: " +
+                      listener.status().message());
+  }
+  address_ = net::AddressOf(options_.address, listener->get());
   uri_ = ServerUri(options_.server, address_);
   Listen(std::move(*listener));
   Result<ToolFile> file =
@@ -119,26 +125,40 @@ void OpenPmixEndpoint::Listen(UniqueFd listener) {
 void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   const Result<SocketOwner> owner = options_.proof->OwnerOf(fd.get());
   if (!owner.ok()) return;
-  if (!admission_.IsServedUser(owner->uid)) {
-    return Log(core::LogLine::Level::kWarning, "refusing a connection of uid " +
-                                                   std::to_string(owner->uid) +
-                                                   ", which has no job here");
-  }
+  const net::Source source = net::SourceOfUser(owner->uid);
+  if (!gate_.Admits(fd.get(), source)) return;
   const int one = 1;
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  persistence_.Offer(Add(std::move(fd), number, *owner));
+  persistence_.Offer(Add(std::move(fd), number, *owner, source));
 }
 
 // It ends with this process, as the stream does that carries it.
 void OpenPmixEndpoint::Adopt(UniqueFd fd) {
-  Add(std::move(fd), 0, {geteuid(), 0}).relayed = true;
+  const net::Source source = endpoint::Gate::Relayed();
+  if (!gate_.Admits(fd.get(), source)) return;
+  Add(std::move(fd), 0, {geteuid(), 0}, source).relayed = true;
+}
+
+endpoint::Gate::Parts OpenPmixEndpoint::GateParts() {
+  endpoint::Gate::Parts gate;
+  gate.limits = options_.silence;
+  gate.has_job = [this](uint32_t uid) { return jobs_.HasJobOf(uid); };
+  gate.has_unread = [this](core::ClientId id) {
+    // What was read once may be left in the socket.
+    const Connection* c = connections_.Find(id);
+    return c->state == Connection::State::kNew && net::HasUnread(c->fd.get());
+  };
+  gate.close = [this](core::ClientId id, const char* reason) {
+    LogEnd(*connections_.Find(id), reason);
+    connections_.Destroy(id);
+  };
+  gate.log = options_.log;
+  return gate;
 }
 
 Connection& OpenPmixEndpoint::Add(UniqueFd fd, core::ClientId number,
-                                  const SocketOwner& owner) {
-  if (unidentified_.size() >= options_.max_unidentified) {
-    DropOldestUnidentified();
-  }
+                                  const SocketOwner& owner,
+                                  const net::Source& source) {
   auto connection = std::make_unique<Connection>();
   Connection& c = *connection;
   c.id = number != 0 ? number
@@ -147,17 +167,8 @@ Connection& OpenPmixEndpoint::Add(UniqueFd fd, core::ClientId number,
   c.owner = owner;
   unidentified_.insert(c.id);
   connections_.Add(std::move(connection));
-  connections_.SetDeadline(c, options_.hello_timeout_ns,
-                           "did not say who it is in time");
+  gate_.Add(c.id, source);
   return c;
-}
-
-void OpenPmixEndpoint::DropOldestUnidentified() {
-  const core::ClientId oldest = *unidentified_.begin();
-  Log(core::LogLine::Level::kWarning,
-      "too many connections that do not say who they are; dropping the "
-      "oldest");
-  connections_.Destroy(oldest);
 }
 
 void OpenPmixEndpoint::LogEnd(const endpoint::Connection& connection,
@@ -165,19 +176,23 @@ void OpenPmixEndpoint::LogEnd(const endpoint::Connection& connection,
   const auto& c = static_cast<const Connection&>(connection);
   const std::string who =
       c.proc.nspace.empty() ? "of unknown rank" : "of " + ToString(c.proc);
-  Log(core::LogLine::Level::kWarning,
-      "closing OpenPMIx connection " + who + " (uid " +
-          std::to_string(c.owner.uid) + "): " + reason);
+  gate_.Warn(net::SourceOfUser(c.owner.uid), "closing OpenPMIx connection " + who + " (uid " +
+                              std::to_string(c.owner.uid) + "): " + reason);
 }
 
 void OpenPmixEndpoint::OnClosed(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
-  unidentified_.erase(c.id);
+  SetIdentified(c);
   persistence_.End(c);
   c.fd.Reset();
   admission_.OnClosed(c);
   pullers_.OnClosed(c);
   if (c.identified) sink_->OnInput(core::ClientGone{c.id});
+}
+
+void OpenPmixEndpoint::SetIdentified(const Connection& c) {
+  unidentified_.erase(c.id);
+  gate_.Remove(c.id);
 }
 
 void OpenPmixEndpoint::OnFlushed(endpoint::Connection& connection) {
@@ -267,7 +282,7 @@ size_t OpenPmixEndpoint::Handle(endpoint::Connection& connection,
 }
 
 size_t OpenPmixEndpoint::HandleConnect(Connection& c, std::string_view data) {
-  if (data.size() < kHeaderSize) return 0;
+  if (data.size() < kHeaderSize) return AwaitRest(c);
   const std::optional<uint32_t> length = ParseConnectHeader(data);
   if (!length) {
     connections_.End(c, "does not speak OpenPMIx's protocol");
@@ -278,21 +293,30 @@ size_t OpenPmixEndpoint::HandleConnect(Connection& c, std::string_view data) {
         c, "sent a greeting of " + std::to_string(*length) + " bytes");
     return 0;
   }
-  if (data.size() - kHeaderSize < *length) return 0;
+  if (data.size() - kHeaderSize < *length) return AwaitRest(c);
   OnAdmission(c, admission_.Greet(c, data.substr(kHeaderSize, *length)));
   return kHeaderSize + *length;
+}
+
+// A process that has begun its greeting sends the rest at once.
+size_t OpenPmixEndpoint::AwaitRest(Connection& c) {
+  if (!connections_.HasDeadline(c)) {
+    connections_.SetDeadline(c, options_.silence.timeout_ns,
+                             "did not say who it is in time");
+  }
+  return 0;
 }
 
 void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   if (!status.ok()) return connections_.End(c, status.message());
   if (c.state == Connection::State::kWaiting) {
-    return connections_.SetDeadline(c, options_.hello_timeout_ns,
+    return connections_.SetDeadline(c, options_.process_timeout_ns,
                                     "claims a rank that was not started");
   }
   if (!options_.ask) return Admit(c, {});
   connections_.CancelDeadline(c);
-  // Whoever waits for the host is not dropped for one that says nothing.
-  unidentified_.erase(c.id);
+  // While it waits for the host, it is not silent.
+  SetIdentified(c);
   options_.ask(
       {c.proc, c.is_tool, c.owner.uid, GroupOf(c), c.relayed,
        std::exchange(c.credential, {})},
@@ -320,7 +344,7 @@ void OpenPmixEndpoint::Admit(Connection& c, const endpoint::Verdict& verdict) {
   }
   const Status admitted = admission_.Admit(c, verdict.name);
   if (!admitted.ok()) return connections_.End(c, admitted.message());
-  unidentified_.erase(c.id);
+  SetIdentified(c);
   connections_.CancelDeadline(c);
   c.identified = true;
   connections_.MarkDirty(c);

@@ -20,7 +20,9 @@
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
 #include "server/endpoint/connection_table.h"
+#include "server/endpoint/gate.h"
 #include "server/endpoint/listener.h"
+#include "server/net/source.h"
 #include "server/openpmix/admission.h"
 #include "server/openpmix/connection.h"
 #include "server/openpmix/connection_persistence.h"
@@ -102,9 +104,11 @@ class OpenPmixEndpoint : public ClientPort,
   void Log(core::LogLine::Level level, std::string text);
   // With that number, or a new one for 0.
   void AddConnection(UniqueFd fd, core::ClientId number);
-  Connection& Add(UniqueFd fd, core::ClientId number, const SocketOwner& owner);
+  Connection& Add(UniqueFd fd, core::ClientId number, const SocketOwner& owner,
+                  const net::Source& source);
   void Listen(UniqueFd listener);
-  void DropOldestUnidentified();
+  endpoint::Gate::Parts GateParts();
+  void SetIdentified(const Connection& c);
   std::string_view Read(endpoint::Connection& connection) override;
   size_t Handle(endpoint::Connection& connection,
                 std::string_view data) override;
@@ -118,6 +122,7 @@ class OpenPmixEndpoint : public ClientPort,
   // is incomplete.
   size_t HandleConnect(Connection& c, std::string_view data);
   size_t HandleMessage(Connection& c, std::string_view data);
+  size_t AwaitRest(Connection& c);
   // It was greeted or identified with this result.
   void OnAdmission(Connection& c, const Status& status);
   void Admit(Connection& c, const endpoint::Verdict& verdict);
@@ -131,10 +136,11 @@ class OpenPmixEndpoint : public ClientPort,
   std::string uri_;
   ToolFile tool_file_;
   uint64_t next_number_ = 1;
-  std::set<core::ClientId> unidentified_;  // the oldest first
+  std::set<core::ClientId> unidentified_;
   std::vector<char> buffer_;
   Jobs jobs_;
   Connections connections_;
+  endpoint::Gate gate_;
   ConnectionPersistence persistence_;
   Admission admission_;
   MessageWriter writer_;

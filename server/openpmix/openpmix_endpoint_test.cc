@@ -19,7 +19,9 @@ namespace {
 
 TEST_F(OpenPmixEndpointTest, SilenceAndHalfGreetingsEnd) {
   OpenPmixOptions options;
-  options.hello_timeout_ns = 1000 * 1000;
+  options.silence.timeout_ns = 1000 * 1000;
+  options.silence.patience = 0;
+  options.process_timeout_ns = 1000 * 1000;
   Make(std::move(options));
   const UniqueFd silent = Connect();
   const UniqueFd half = Connect();
@@ -35,7 +37,7 @@ TEST_F(OpenPmixEndpointTest, SilenceAndHalfGreetingsEnd) {
 
 TEST_F(OpenPmixEndpointTest, TheOldestSilentConnectionMakesRoom) {
   OpenPmixOptions options;
-  options.max_unidentified = 3;
+  options.silence.per_trusted = 3;
   Make(std::move(options));
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 5; ++i) silent.push_back(Connect());

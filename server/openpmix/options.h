@@ -16,6 +16,7 @@
 #include "server/endpoint/rotation.h"
 #include "server/endpoint/tool_registry.h"
 #include "server/log/syslog.h"
+#include "server/net/silent_connections.h"
 #include "server/openpmix/peer_proof.h"
 #include "server/openpmix/tool_file.h"
 #include "server/ports/fd_store_port.h"
@@ -53,13 +54,12 @@ struct OpenPmixOptions {
   std::function<void(const ProcId& proc)> on_heartbeat;
   // Null: MakeHostPeerProof.
   std::unique_ptr<PeerProof> proof;
-  // How long a peer may take to identify itself, and a rank's process to become
-  // known.
-  int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
+  // Of connections that do not say who they are.
+  net::SilenceLimits silence;
+  // How long the process of a rank that connects may take to become known.
+  int64_t process_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
   // Several connections of one rank are legal (a forked child is one).
   uint32_t max_connections_per_rank = 64;
-  // Of unidentified connections; above it the oldest is closed.
-  uint32_t max_unidentified = 512;
   // Null: one of this endpoint's own.
   std::shared_ptr<endpoint::ToolRegistry> tools;
   // Null: whoever has proved who it is gets a welcome.

@@ -3,17 +3,14 @@
 #ifndef CANOPY_SERVER_OPENPMIX_PEER_PROOF_H_
 #define CANOPY_SERVER_OPENPMIX_PEER_PROOF_H_
 
-#include <cstdint>
 #include <memory>
 
 #include "common/status.h"
+#include "server/net/socket_owner.h"
 
 namespace canopy::openpmix {
 
-struct SocketOwner {
-  uint32_t uid = 0;
-  uint64_t inode = 0;  // of the socket at the other end
-};
+using net::SocketOwner;
 
 class PeerProof {
  public:

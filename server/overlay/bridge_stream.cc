@@ -39,6 +39,10 @@ void BridgeStream::Write(const Rope& frame) {
   call_->Write(frame);
 }
 
+void BridgeStream::SetProved() {
+  if (call_ != nullptr) call_->SetProved();
+}
+
 void BridgeStream::Close(const StreamEnd& end) {
   Detach();
   if (call_ == nullptr || finished_) return;

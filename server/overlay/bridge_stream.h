@@ -27,6 +27,8 @@ class Call {
   virtual void Cancel() = 0;
   // Dialling side: ends this direction.
   virtual void HalfClose() = 0;
+  // Listening side: as Stream::SetProved.
+  virtual void SetProved() {}
 };
 
 // Loop thread only.
@@ -40,6 +42,7 @@ class BridgeStream : public Stream,
   void Detach() override;
   bool Writable() override;
   void Write(const Rope& frame) override;
+  void SetProved() override;
   void Close(const StreamEnd& end) override;
   void CloseInOrder() override;
 

@@ -18,14 +18,14 @@ namespace canopy::overlay {
 
 struct Member {
   std::string name;
-  std::string address;  // "host:port" or "unix:path"; may be set later
+  std::string address;  // "host:port"; may be set later
 };
 
 struct OverlayConfig {
   NodeId self = 0;
   std::vector<Member> members;  // NodeId is the index; the same everywhere
   uint32_t radix = 32;          // >= 2
-  std::string listen;           // "host:port", port 0 picks one; "unix:path"
+  std::string listen;           // "host:port", port 0 picks one
   std::string overlay_id;       // the same for all members
   uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
   // This agent recovered the processes of a predecessor on this node: members
@@ -84,6 +84,9 @@ struct OverlayEvents {
   // stalled too long). It rejoins by itself as a new incarnation; the sink gets
   // NodeStateChanged for the loss of all others and for each that returns.
   std::function<void(const std::string& reason)> expelled;
+  // Connections were refused or ended that nobody has asked for: a line for the
+  // log, at a limited rate.
+  std::function<void(const std::string& line)> warning;
 };
 
 }  // namespace canopy::overlay

@@ -119,19 +119,19 @@ void LinkCall::Returned() {
 
 ServerCall::ServerCall(EventLoop* loop, rpc::DeferredReads* reads,
                        LinkService* service, grpc::ServerCompletionQueue* queue,
-                       std::shared_ptr<CallCounter> calls, Accept accept)
+                       std::shared_ptr<CallCounter> calls, Events events)
     : LinkCall(loop, reads, std::move(calls)),
       loop_(loop),
       service_(service),
       queue_(queue),
-      accept_(std::move(accept)),
+      events_(std::move(events)),
       io_(&context_) {}
 
 void ServerCall::Await(EventLoop* loop, rpc::DeferredReads* reads,
                        LinkService* service, grpc::ServerCompletionQueue* queue,
-                       std::shared_ptr<CallCounter> calls, Accept accept) {
+                       std::shared_ptr<CallCounter> calls, Events events) {
   auto* call = new ServerCall(loop, reads, service, queue, std::move(calls),
-                              std::move(accept));
+                              std::move(events));
   call->context_.AsyncNotifyWhenDone(call->Begin(&call->ended_));
   service->RequestLink(&call->context_, &call->io_, queue, queue,
                        call->Begin(&call->arrived_));
@@ -146,9 +146,9 @@ void ServerCall::Arrived(LinkCall* link, bool ok) {
     return;
   }
   Await(call->loop_, call->reads_, call->service_, call->queue_, call->calls_,
-        call->accept_);
+        call->events_);
   call->BeginRead();
-  call->accept_(call->stream());
+  call->events_.accept(call->stream());
 }
 
 void ServerCall::Ended(LinkCall* link, bool) {

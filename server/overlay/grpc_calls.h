@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "common/event_loop.h"
 #include "common/mutex.h"
@@ -111,23 +112,29 @@ class LinkCall : public Call, protected rpc::DeferredReads::Reader {
 // The listening side: waits for a call, then is its stream.
 class ServerCall final : public LinkCall {
  public:
-  using Accept = std::function<void(std::shared_ptr<Stream>)>;
+  // Both are called on the loop thread.
+  struct Events {
+    std::function<void(std::shared_ptr<Stream>)> accept;
+    // The peer, as gRPC names it, has proved who it is.
+    std::function<void(const std::string& peer)> proved;
+  };
 
   // Takes the next call that comes in and makes another ServerCall for the one
-  // after it. `accept` is called on the loop thread.
+  // after it.
   static void Await(EventLoop* loop, rpc::DeferredReads* reads,
                     LinkService* service, grpc::ServerCompletionQueue* queue,
-                    std::shared_ptr<CallCounter> calls, Accept accept);
+                    std::shared_ptr<CallCounter> calls, Events events);
 
   void Write(const Rope& frame) override;
   void Finish(const StreamEnd& end) override;
   void Cancel() override;
   void HalfClose() override {}
+  void SetProved() override { events_.proved(context_.peer()); }
 
  private:
   ServerCall(EventLoop* loop, rpc::DeferredReads* reads, LinkService* service,
              grpc::ServerCompletionQueue* queue,
-             std::shared_ptr<CallCounter> calls, Accept accept);
+             std::shared_ptr<CallCounter> calls, Events events);
 
   void BeginRead() override;
   static void Arrived(LinkCall* call, bool ok);
@@ -137,7 +144,7 @@ class ServerCall final : public LinkCall {
   EventLoop* const loop_;
   LinkService* const service_;
   grpc::ServerCompletionQueue* const queue_;
-  const Accept accept_;
+  const Events events_;
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> io_;
   Operation read_{this, &ReadReturned};

@@ -11,13 +11,15 @@
 namespace canopy::overlay {
 namespace {
 
-GrpcTransport::Options TransportOptions(const OverlayConfig& config) {
+GrpcTransport::Options TransportOptions(const OverlayConfig& config,
+                                        const OverlayEvents& events) {
   GrpcTransport::Options options;
   options.security = config.security;
   options.detect = absl::Milliseconds(config.detect_ms);
   options.connect = options.detect / 2;
   options.alone = config.members.size() <= 1;
   options.driver = config.driver;
+  options.log = events.warning;
   return options;
 }
 
@@ -31,7 +33,8 @@ GrpcOverlay::GrpcOverlay(EventLoop* loop, InputSink* sink, OverlayConfig config,
                          OverlayEvents events)
     : config_(std::move(config)),
       transport_(
-          std::make_unique<GrpcTransport>(loop, TransportOptions(config_))),
+          std::make_unique<GrpcTransport>(loop,
+                                          TransportOptions(config_, events))),
       tree_(std::make_unique<TreeOverlay>(loop, sink, transport_.get(), config_,
                                           std::move(events))),
       address_(config_.listen) {}
@@ -44,10 +47,8 @@ Status GrpcOverlay::Listen() {
         tree_->Accept(std::move(stream));
       });
   if (!status.ok()) return rpc::FromAbsl(status);
-  if (port() != 0) {
-    address_ = config_.listen.substr(0, config_.listen.rfind(':') + 1) +
-               std::to_string(port());
-  }
+  address_ = config_.listen.substr(0, config_.listen.rfind(':') + 1) +
+             std::to_string(port());
   // What others dialled so far stays right; a wildcard is no address.
   const std::string& known = config_.members[config_.self].address;
   if (!known.empty()) {

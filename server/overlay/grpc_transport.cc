@@ -15,6 +15,7 @@
 #include "server/rpc/completion.h"
 #include "server/rpc/driver_choice.h"
 #include "server/rpc/loop_driver.h"
+#include "server/rpc/network_port.h"
 #include "server/rpc/status.h"
 
 namespace canopy::overlay {
@@ -82,6 +83,7 @@ struct GrpcTransport::Impl {
   std::string driver_text;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<rpc::NetworkPort> listener;
   int port = 0;
   std::vector<std::weak_ptr<Stream>> dialled;
   std::shared_ptr<grpc::ChannelCredentials> credentials;
@@ -94,6 +96,7 @@ struct GrpcTransport::Impl {
       const std::string& address);
   grpc::ChannelArguments ChannelArguments() const;
   void Remember(const std::shared_ptr<Stream>& stream);
+  Status Reserve(const std::string& address);
   void AwaitCalls();
 };
 
@@ -119,10 +122,12 @@ absl::Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   auto credentials =
       security::MakeServerCredentials(impl_->options.security, address);
   if (!credentials.ok()) return rpc::ToAbsl(credentials.status());
+  if (Status status = impl_->Reserve(address); !status.ok()) {
+    return rpc::ToAbsl(status);
+  }
   grpc::ServerBuilder builder;
   rpc::MakeBare(&builder);
-  builder.AddListeningPort(address, *credentials, &impl_->port);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  impl_->listener->AddTo(&builder, *credentials);
   for (const char* what : kUnused) builder.AddChannelArgument(what, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, impl_->KeepaliveMs());
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -137,25 +142,40 @@ absl::Status GrpcTransport::Listen(const std::string& address, Accept accept) {
     impl_->queue->Shutdown();
     rpc::ServeToEnd(impl_->queue.get());
     impl_->queue.reset();
-    return absl::UnavailableError("can not listen on " + address +
-                                  ": in use, or not an address of this host");
+    return absl::InternalError("gRPC does not start a server");
   }
-  if (address.starts_with("unix:")) impl_->port = 0;
   impl_->acceptor->accept = std::move(accept);
   impl_->AwaitCalls();
   if (impl_->options.alone) return absl::OkStatus();
+  impl_->listener->Open();
   return impl_->driver->Attach(impl_->queue.get());
 }
 
+Status GrpcTransport::Impl::Reserve(const std::string& address) {
+  rpc::NetworkPort::Options port_options;
+  port_options.log = options.log;
+  port_options.unacknowledged_ms = static_cast<uint32_t>(KeepaliveMs());
+  port_options.limits.timeout_ns =
+      absl::ToInt64Nanoseconds(std::max(options.silence, options.detect));
+  listener = std::make_unique<rpc::NetworkPort>(loop, std::move(port_options));
+  Status status = listener->Listen(address);
+  port = listener->port();
+  return status;
+}
+
 void GrpcTransport::Impl::AwaitCalls() {
-  ServerCall::Await(
-      loop, driver->reads(), &service, queue.get(), calls,
-      [l = loop, a = acceptor](std::shared_ptr<Stream> stream) {
-        l->Defer([a, stream = std::move(stream)] {
-          if (a->accept) return a->accept(stream);
-          stream->Close({kEndUnavailable, "this agent is stopping"});
-        });
-      });
+  ServerCall::Events events;
+  events.accept = [l = loop, a = acceptor](std::shared_ptr<Stream> stream) {
+    l->Defer([a, stream = std::move(stream)] {
+      if (a->accept) return a->accept(stream);
+      stream->Close({kEndUnavailable, "this agent is stopping"});
+    });
+  };
+  events.proved = [p = listener.get()](const std::string& peer) {
+    p->Heard(peer);
+  };
+  ServerCall::Await(loop, driver->reads(), &service, queue.get(), calls,
+                    std::move(events));
 }
 
 Result<std::shared_ptr<grpc::ChannelCredentials>>
@@ -217,6 +237,7 @@ void GrpcTransport::Stop() {
   }
   impl_->dialled.clear();
   if (impl_->queue == nullptr) return;
+  impl_->listener->Close();
   impl_->driver->Detach();
   // Blocks until this thread has completed what the calls have under way.
   std::thread ender([this] {

@@ -28,11 +28,16 @@ class GrpcTransport : public Transport {
     absl::Duration detect = absl::Seconds(5);
     // A connection must be made within this time.
     absl::Duration connect = absl::Seconds(2);
+    // A connection whose peer has not proved who it is (Stream::SetProved) ends
+    // after this time, or `detect` if that is longer.
+    absl::Duration silence = absl::Seconds(10);
     // No peer is expected: connections are not served, and the loop sleeps
     // outside gRPC, which costs 2 us less each time.
     bool alone = false;
     // Unset: as rpc::ChooseDriver does.
     std::optional<rpc::DriverKind> driver;
+    // Lines for the log about who connects, at a limited rate. May be null.
+    std::function<void(const std::string& line)> log;
   };
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
@@ -40,11 +45,12 @@ class GrpcTransport : public Transport {
   GrpcTransport(EventLoop* loop, Options options);
   ~GrpcTransport() override;
 
-  // Starts the server; `accept` is called for each stream that comes in.
+  // Starts the server on HOST:PORT; `accept` is called for each stream that
+  // comes in.
   // UNAVAILABLE when the address is in use or not this host's; otherwise the
   // credentials do not work, or gRPC does not fit the driver.
   absl::Status Listen(const std::string& address, Accept accept);
-  // 0 for a Unix socket.
+  // After Listen.
   int port() const;
   // How the links are served, and why so: for the log.
   const std::string& driver() const;

@@ -243,20 +243,6 @@ TEST(GrpcTransportTest, NothingButLinksIsServed) {
   EXPECT_EQ(status->error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST(GrpcTransportTest, UnixSocketsWork) {
-  // A socket's path is short; the test's own directory may be deep.
-  const std::string path = "/tmp/overlay" + std::to_string(getpid());
-  TestCluster cluster(2);
-  cluster.Start(0, [&](OverlayConfig* c) { c->listen = "unix:" + path; });
-  EXPECT_EQ(cluster.overlay(0).port(), 0);
-  EXPECT_EQ(cluster.overlay(0).address(), "unix:" + path);
-  cluster.Start(1);
-  cluster.overlay(0).Join();
-  cluster.overlay(1).Join();
-  EXPECT_TRUE(cluster.AllReady());
-  unlink(path.c_str());
-}
-
 // Answers each frame, and records what arrives.
 class Answerer : public StreamListener {
  public:
@@ -309,6 +295,40 @@ TEST(GrpcTransportTest, TheEndComesToOneThatStoodStill) {
   while (!still.ended.has_value()) here.RunOnce(-1);
   EXPECT_EQ(still.ended->code, kEndExpelled);
   EXPECT_EQ(still.frames.size(), kFrames);
+}
+
+// Nobody holds a connection by a call alone.
+TEST(GrpcTransportTest, APeerThatProvesNothingLosesItsConnection) {
+  EventLoop here, there;
+  const auto run = [&] {
+    here.RunOnce(1);
+    there.RunOnce(1);
+  };
+  GrpcTransport::Options options = Plaintext();
+  options.silence = options.detect = absl::Milliseconds(300);
+  GrpcTransport listening(&there, options);
+  std::vector<std::shared_ptr<Stream>> accepted;
+  ASSERT_TRUE(listening
+                  .Listen("127.0.0.1:0",
+                          [&](std::shared_ptr<Stream> s) {
+                            accepted.push_back(std::move(s));
+                          })
+                  .ok());
+  GrpcTransport dialling(&here, Plaintext());
+  ASSERT_TRUE(
+      dialling.Listen("127.0.0.1:0", [](std::shared_ptr<Stream>) {}).ok());
+  Answerer peers[2];
+  for (size_t i = 0; i < 2; ++i) {
+    peers[i].stream =
+        dialling.Dial("127.0.0.1:" + std::to_string(listening.port()));
+    peers[i].stream->Attach(&peers[i]);
+    peers[i].stream->Write({Bytes(std::string("hello"))});
+    while (accepted.size() <= i) run();
+  }
+  accepted[0]->SetProved();
+  while (!peers[1].ended.has_value()) run();
+  EXPECT_EQ(peers[1].ended->code, kEndUnavailable);
+  EXPECT_FALSE(peers[0].ended.has_value());
 }
 
 TEST(GrpcTransportTest, DialBeforeListenFails) {

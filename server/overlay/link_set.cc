@@ -280,7 +280,9 @@ void LinkSet::Accept(std::shared_ptr<Stream> stream) {
       [this, number](const StreamEnd& end, const Hello& hello,
                      const Welcome& welcome, std::shared_ptr<Stream> link) {
         const auto ended = server_handshakes_.extract(number);
-        if (end.ok()) OnGreeted(hello, welcome, std::move(link));
+        if (!end.ok()) return;
+        link->SetProved();
+        OnGreeted(hello, welcome, std::move(link));
       });
 }
 

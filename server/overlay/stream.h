@@ -59,6 +59,10 @@ class Stream {
   // One frame; only when Writable.
   virtual void Write(const Rope& frame) = 0;
 
+  // The peer has proved who it is: its connection is not one of those that have
+  // to end soon, and to make room for others. Listening side only.
+  virtual void SetProved() {}
+
   // Detaches and ends the stream: at the dialling side by cancelling, at the
   // other with this status, after the frame under way.
   virtual void Close(const StreamEnd& end) = 0;

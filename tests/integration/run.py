@@ -45,6 +45,7 @@ import cases_scheduler_commands
 import cases_scheduler_tls
 import cases_slurm
 import cases_spawn
+import cases_squat
 import cases_tls
 import cases_tools
 import cases_torch
@@ -85,6 +86,7 @@ SUITES = (
     cases_hostile,
     cases_floods,
     cases_attacks,
+    cases_squat,
     cases_control,
     cases_faults,
     cases_network,

@@ -43,7 +43,7 @@ LAYERS = {
     # The command.
     "client/cli/...": ["client/cli/...", "client/stacks", "common",
                        "common/posix", "common/preload", "protos",
-                       "server/openpmix", "server/relay",
+                       "server/net", "server/openpmix", "server/relay",
                        "server/security", "@grpc++", "@protobuf"],
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.
@@ -60,10 +60,12 @@ LAYERS = {
     "server/monitor": [*ENDPOINT, "server/host"],
     "server/credential": [*ENDPOINT, "server/host", "server/security"],
     "server/datastore": [*ENDPOINT, "common/preload"],
-    "server/endpoint": ENDPOINT,
-    "server/local": [*ENDPOINT, "server/endpoint"],
+    # Connections before anybody knows what they are for.
+    "server/net": ["common", "common/posix"],
+    "server/endpoint": [*ENDPOINT, "server/net"],
+    "server/local": [*ENDPOINT, "server/endpoint", "server/net"],
     "server/openpmix": [*ENDPOINT, "server/core/...", "server/endpoint",
-                        "server/log"],
+                        "server/log", "server/net"],
     "server/pmi": [*ENDPOINT, "server/endpoint"],
     "server/hwinfo": ["common", "@hwloc_headers"],
     "server/shim": ["common", "common/loader", "common/posix",
@@ -72,7 +74,7 @@ LAYERS = {
                        "common/preload", "server/core/...", "server/ports",
                        "server/shim"],
     "server/relay": ["common", "common/posix", "protos", "@grpc++"],
-    "server/rpc": ["common", "@absl", "@grpc++"],
+    "server/rpc": ["common", "common/posix", "server/net", "@absl", "@grpc++"],
     "server/security": ["common", "@grpc++", "@openssl"],
     "server/overlay/...": ["common", "protos", "server/core/...",
                            "server/overlay/...", "server/ports",

@@ -8,8 +8,8 @@
 #include "client/cli/control/control_channel.h"
 #include "common/ids.h"
 #include "common/posix/unix_socket.h"
+#include "server/net/tcp_listener.h"
 #include "server/openpmix/environment.h"
-#include "server/openpmix/tcp_listener.h"
 
 namespace canopy::cli {
 namespace {
@@ -55,11 +55,11 @@ Status ToolRelay::Start(const relay::v1::DescribeReply& agent) {
   Result<UniqueFd> local = ListenUnix(path, kBacklog);
   if (!local.ok()) return local.status();
   socket_ = path;
-  Result<UniqueFd> loopback = openpmix::ListenTcp(kLoopback, 0);
+  Result<UniqueFd> loopback = net::ListenTcp(kLoopback, 0);
   if (!loopback.ok()) return loopback.status();
   const ProcId server = {agent.nspace(), agent.rank()};
   uri_ = openpmix::ServerUri(server,
-                             openpmix::AddressOf(kLoopback, loopback->get()));
+                             net::AddressOf(kLoopback, loopback->get()));
   Listen(*std::move(local), ToolProtocol::kLibpmix);
   Listen(*std::move(loopback), ToolProtocol::kOpenPmix);
   openpmix::ToolFilePlaces places;
@@ -84,18 +84,19 @@ void ToolRelay::Listen(UniqueFd listener, ToolProtocol protocol) {
   });
 }
 
-// The port is open to every process of the machine.
-Status ToolRelay::Check(ToolProtocol protocol, int socket) {
-  uint32_t uid = 0;
+Result<uint32_t> ToolRelay::UserOf(ToolProtocol protocol, int socket) const {
   if (protocol == ToolProtocol::kLibpmix) {
-    const Result<PeerCredentials> peer = GetPeerCredentials(socket);
-    if (!peer.ok()) return peer.status();
-    uid = peer->uid;
-  } else {
-    const Result<openpmix::SocketOwner> owner = proof_->OwnerOf(socket);
-    if (!owner.ok()) return owner.status();
-    uid = owner->uid;
+    const Result<uid_t> user = GetPeerUser(socket);
+    if (!user.ok()) return user.status();
+    return *user;
   }
+  const Result<openpmix::SocketOwner> owner = proof_->OwnerOf(socket);
+  if (!owner.ok()) return owner.status();
+  return owner->uid;
+}
+
+// The port is open to every process of the machine.
+Status ToolRelay::Check(uint32_t uid) const {
   if (uid != geteuid()) {
     return Status(kErrNoPermissions,
                   "a tool of uid " + std::to_string(uid) + " is refused");
@@ -106,8 +107,15 @@ Status ToolRelay::Check(ToolProtocol protocol, int socket) {
 }
 
 void ToolRelay::OnConnection(ToolProtocol protocol, UniqueFd socket) {
-  const Status status = Check(protocol, socket.get());
-  if (!status.ok()) return options_.report(status.message());
+  const Result<uint32_t> uid = UserOf(protocol, socket.get());
+  const Status status = uid.ok() ? Check(*uid) : uid.status();
+  if (!status.ok()) {
+    const std::string source = uid.ok() ? std::to_string(*uid) : "";
+    const auto line =
+        lines_.Admit(source, status.message(), EventLoop::Now());
+    if (line) options_.report(*line);
+    return;
+  }
   const uint64_t number = next_++;
   calls_[number] = std::make_unique<RelayCall>(
       loop_, agent_.get(), protocol, std::move(socket), options_.bridge,

@@ -16,6 +16,7 @@
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
 #include "protos/relay.grpc.pb.h"
+#include "server/net/line_limit.h"
 #include "server/openpmix/peer_proof.h"
 #include "server/openpmix/tool_file.h"
 #include "server/relay/byte_bridge.h"
@@ -61,7 +62,8 @@ class ToolRelay {
 
   void Listen(UniqueFd listener, ToolProtocol protocol);
   void OnConnection(ToolProtocol protocol, UniqueFd socket);
-  Status Check(ToolProtocol protocol, int socket);
+  Result<uint32_t> UserOf(ToolProtocol protocol, int socket) const;
+  Status Check(uint32_t uid) const;
   void OnDone(uint64_t number, const grpc::Status& status);
 
   EventLoop* const loop_;
@@ -72,6 +74,7 @@ class ToolRelay {
   std::string uri_;
   openpmix::ToolFile tool_file_;
   std::map<int, Door> doors_;  // by listening socket
+  net::LineLimit lines_;  // about users that are refused
   uint64_t next_ = 0;
   std::map<uint64_t, std::unique_ptr<RelayCall>> calls_;
 };

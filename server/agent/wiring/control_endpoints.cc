@@ -23,7 +23,8 @@ ControlEndpoints::ControlEndpoints(EventLoop* loop,
       local_service_(loop, job_manager, view),
       network_service_(loop, job_manager, view),
       control_server_(loop),
-      run_server_(loop, job_manager) {}
+      run_server_(loop, job_manager),
+      network_server_(loop) {}
 
 std::string ControlEndpoints::SocketIn(const std::string& directory) {
   return directory + "/control.sock";
@@ -47,6 +48,9 @@ Status ControlEndpoints::StartNetwork(const bootstrap::v1::Config& config,
   }
   options.security = security;
   options.reflection = config.reflection();
+  options.log = [](const std::string& line) {
+    spdlog::warn("control port: {}", line);
+  };
   if (security.mode != security::SecurityMode::kPlaintext) {
     relay_service_.emplace(loop_, std::move(relay));
     options.services = {network_service_.service(), relay_service_->service()};

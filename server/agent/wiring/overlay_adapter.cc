@@ -64,6 +64,9 @@ overlay::OverlayEvents OverlayAdapter::MakeEvents() {
     spdlog::warn("the others counted this agent as lost ({}); joining again",
                  reason);
   };
+  events.warning = [](const std::string& line) {
+    spdlog::warn("links: {}", line);
+  };
   return events;
 }
 

@@ -1,0 +1,52 @@
+#include "server/net/line_limit.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace canopy::net {
+namespace {
+
+constexpr int64_t kSecond = 1000 * 1000 * 1000;
+
+class LineLimitTest : public ::testing::Test {
+ protected:
+  int64_t LinesAbout(const std::string& source, int64_t attempts, int64_t now) {
+    int64_t lines = 0;
+    for (int64_t i = 0; i < attempts; ++i) {
+      lines += limit_.Admit(source, "x", now).has_value();
+    }
+    return lines;
+  }
+
+  LineLimit limit_;
+};
+
+TEST_F(LineLimitTest, ABurstAndThenOneInEachSecond) {
+  EXPECT_EQ(LinesAbout("a", 1000, 0), LineLimit::kBurst);
+  EXPECT_EQ(LinesAbout("a", 1000, kSecond - 1), 0);
+  EXPECT_EQ(LinesAbout("a", 1000, kSecond), 1);
+  EXPECT_EQ(LinesAbout("a", 1000, 3 * kSecond), 2);
+  EXPECT_EQ(LinesAbout("b", 1000, 3 * kSecond), LineLimit::kBurst);
+  EXPECT_EQ(LinesAbout("a", 1000, 1000 * kSecond), LineLimit::kBurst);
+}
+
+TEST_F(LineLimitTest, ALineSaysHowManyWereLeftOut) {
+  LinesAbout("a", LineLimit::kBurst + 3, 0);
+  EXPECT_EQ(limit_.Admit("a", "closed", kSecond),
+            "closed (lines left out before it: 3)");
+  EXPECT_EQ(limit_.Admit("a", "closed", 2 * kSecond), "closed");
+}
+
+TEST_F(LineLimitTest, SourcesBeyondSomeNumberShareOneAllowance) {
+  int64_t lines = 0;
+  for (int i = 0; i < 1000; ++i) {
+    lines += LinesAbout(std::to_string(i), 2 * LineLimit::kBurst, 0);
+  }
+  EXPECT_LE(lines, (int64_t{LineLimit::kMaxSources} + 1) * LineLimit::kBurst);
+  // Those that said nothing any more have made room.
+  EXPECT_EQ(LinesAbout("new", 1, 1000 * kSecond), 1);
+}
+
+}  // namespace
+}  // namespace canopy::net

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "client/abi/client_fixture.h"
+#include "common/codec/stored_key.h"
 #include "common/wire.h"
 
 namespace canopy::client {
@@ -263,9 +264,48 @@ TEST_F(GetTest, DataScopeOfOwnPuts) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
+TEST_F(GetTest, DataScopeOfOwnPutsOfOneKey) {
+  Put(PMIX_GLOBAL, "k", Value::Int(1));
+  Put(PMIX_REMOTE, "k", Value::Int(2));
+  Put(PMIX_LOCAL, "k", Value::Int(3));
+  const auto with = [](pmix_scope_t scope) {
+    InfoList infos;
+    infos.Add(PMIX_DATA_SCOPE, Value::Integer(PMIX_SCOPE, scope));
+    return infos;
+  };
+  EXPECT_EQ(Get(0, "k", with(PMIX_GLOBAL)), Value::Int(1));
+  EXPECT_EQ(Get(0, "k", with(PMIX_REMOTE)), Value::Int(2));
+  EXPECT_EQ(Get(0, "k", with(PMIX_LOCAL)), Value::Int(3));
+}
+
+TEST_F(GetTest, GlobalDataOfPeers) {
+  const std::string name = ScopeNameOf("alone");
+  for (const uint32_t rank : {1u, 2u}) {
+    agent_->Publish(rank, {{"all", Value::Int(1)},
+                           {"alone", Value::Int(2)},
+                           {name, Value::Bool(true)}});
+  }
+  InfoList global;
+  global.Add(PMIX_DATA_SCOPE, Value::Integer(PMIX_SCOPE, PMIX_GLOBAL));
+  for (const uint32_t rank : {1u, 2u}) {
+    EXPECT_EQ(Get(rank, "all", global), Value::Int(1));
+    Get(rank, "alone", global);
+    EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+    EXPECT_EQ(Get(rank, "alone"), Value::Int(2));
+    const InfoList all = {{"all", Value::Int(1)}};
+    EXPECT_EQ(Get(rank, nullptr, global), Value::InfoArray(all));
+  }
+}
+
 TEST_F(GetTest, DataScopeOfPeers) {
-  agent_->Publish(1, {{"key", Value::Int(1)}});
-  agent_->Publish(2, {{"key", Value::Int(2)}});
+  const std::string name = ScopeNameOf("key");
+  agent_->Publish(1, {{"key", Value::Int(1)},
+                      {name, Value::Bool(true)},
+                      {"all", Value::Int(3)},
+                      {ScopeNameOf("all"), Value::Bool(false)}});
+  agent_->Publish(2, {{"key", Value::Int(2)},
+                      {name, Value::Bool(true)},
+                      {"all", Value::Int(3)}});
   InfoList local;
   local.Add(PMIX_DATA_SCOPE, Value::Integer(PMIX_SCOPE, PMIX_LOCAL));
   EXPECT_EQ(Get(1, "key", local), Value::Int(1));
@@ -275,6 +315,10 @@ TEST_F(GetTest, DataScopeOfPeers) {
   remote.Add(PMIX_DATA_SCOPE, Value::Integer(PMIX_SCOPE, PMIX_REMOTE));
   EXPECT_EQ(Get(2, "key", remote), Value::Int(2));
   Get(1, "key", remote);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Get(1, "all", local);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Get(2, "all", remote);
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   // Everything that was put so, and nothing else.
   const InfoList key = {{"key", Value::Int(2)}};

@@ -1,8 +1,10 @@
 #include "client/session/agent_get.h"
 
+#include <optional>
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/codec/stored_key.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "common/wire.h"
@@ -22,22 +24,42 @@ std::string Encode(const Target& target, std::string_view key, bool immediate,
   return out.Take();
 }
 
-// Searches the KVALs of an answer: what did not fit into shared memory is only
-// in these.
-int FindInPayload(std::string_view payload, std::string_view key,
-                  pmix_value_t* value) {
+// The VALUE of a key in the KVALs of an answer.
+std::optional<std::string_view> ValueIn(std::string_view payload,
+                                        std::string_view key) {
   Decoder decoder(payload);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-    if (kval.key == key) return DecodeValue(kval.value, value);
+    if (kval.key == key) return kval.value;
   }
-  return PMIX_ERR_NOT_FOUND;
+  return std::nullopt;
 }
 
-void AddPayload(std::string_view payload, InfoList* all) {
+// Whether the key was put with that scope. Where it was put for one side alone,
+// that is the side of this process, as it gets the value.
+bool WasPutWith(std::string_view payload, std::string_view key,
+                pmix_scope_t scope) {
+  if (scope == PMIX_SCOPE_UNDEF) return true;
+  const auto encoded = ValueIn(payload, ScopeNameOf(key));
+  const Result<Value> alone = DecodeValue(encoded.value_or(""));
+  return (alone.ok() && alone->AsBool() == true) == (scope != PMIX_GLOBAL);
+}
+
+// What did not fit into shared memory is only in the answer.
+int FindInPayload(std::string_view payload, std::string_view key,
+                  pmix_scope_t scope, pmix_value_t* value) {
+  const auto found = ValueIn(payload, key);
+  if (!found || !WasPutWith(payload, key, scope)) return PMIX_ERR_NOT_FOUND;
+  return DecodeValue(*found, value);
+}
+
+void AddPayload(std::string_view payload, pmix_scope_t scope, InfoList* all) {
   Decoder decoder(payload);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
+    if (IsStoredName(kval.key) || !WasPutWith(payload, kval.key, scope)) {
+      continue;
+    }
     Result<Value> value = DecodeValue(kval.value);
     if (value.ok()) all->Set(kval.key, std::move(value).value());
   }
@@ -91,15 +113,18 @@ int FindAfterReply(const Session& session, const Target& target,
                    const Reply& reply, pmix_value_t* value) {
   value->type = PMIX_UNDEF;
   if (reply.status != PMIX_SUCCESS && !key.empty()) return reply.status;
+  const bool in_scope = session.lookup().IsSeenWith(target, options.scope);
   if (!key.empty()) {
     const LookupResult found =
         FindLocally(session, target, key, options, value);
-    if (found.status != PMIX_ERR_NOT_FOUND) return found.status;
-    return FindInPayload(reply.payload, key, value);
+    if (found.status != PMIX_ERR_NOT_FOUND || !in_scope) return found.status;
+    return FindInPayload(reply.payload, key, options.scope, value);
   }
   InfoList all;
   (void)session.lookup().FindAll(target, options, &all);
-  if (options.realm == Realm::kUnknown) AddPayload(reply.payload, &all);
+  if (options.realm == Realm::kUnknown && in_scope) {
+    AddPayload(reply.payload, options.scope, &all);
+  }
   if (all.empty() && reply.status != PMIX_SUCCESS) return reply.status;
   return MoveOut(all, value);
 }

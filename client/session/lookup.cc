@@ -3,21 +3,34 @@
 #include <sys/stat.h>
 
 #include "common/codec/decoder.h"
+#include "common/codec/stored_key.h"
 #include "common/posix/open_directory.h"
 #include "common/posix/run_as_user.h"
 #include "common/process_keys.h"
+#include "common/values/value.h"
 #include "common/values/value_ops.h"
 
 namespace canopy::client {
 namespace {
 
-// Whether data of a process may have been put with `scope`. The segment does
-// not hold scopes, but what is readable on another node was not local, and the
-// reverse.
+// Whether a process may have put with `scope` what this one sees of it: what is
+// seen on another node was not put with PMIX_LOCAL, and the reverse.
 bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
   if (scope == PMIX_LOCAL) return job.NodeOf(rank) == job.self_node();
   if (scope == PMIX_REMOTE) return job.NodeOf(rank) != job.self_node();
   return scope != PMIX_INTERNAL;
+}
+
+// Whether a process has put the key, which this one sees, with `scope`.
+bool WasPutWith(const JobView& job, Rank rank, std::string_view key,
+                pmix_scope_t scope) {
+  if (scope == PMIX_SCOPE_UNDEF) return true;
+  if (!PlaceAllows(job, rank, scope)) return false;
+  Value alone;
+  int status = PMIX_SUCCESS;
+  const bool told = job.ReadProc(rank, ScopeNameOf(key), alone.mutable_raw(),
+                                 &status) == Presence::kFound;
+  return (told && alone.AsBool() == true) == (scope != PMIX_GLOBAL);
 }
 
 // Keys that come and change while the job runs.
@@ -204,6 +217,11 @@ LookupResult Lookup::FindCommitted(const JobView& job, const Target& target,
     return {};
   }
   const int status = FindAboutProc(job, target, key, value);
+  if (status == PMIX_SUCCESS &&
+      !WasPutWith(job, target.rank, key, options.scope)) {
+    DestructValue(value);
+    return {};
+  }
   // Only this process itself could supply its own keys.
   return {status, status == PMIX_ERR_NOT_FOUND && !IsSelf(target)};
 }
@@ -220,7 +238,11 @@ LookupResult Lookup::FindOwner(const JobView& job, const Target& target,
   for (Rank rank = 0; rank < job.num_ranks(); ++rank) {
     if (!PlaceAllows(job, rank, options.scope)) continue;
     status = FindAboutProc(job, {target.nspace, rank}, key, value);
-    if (status != PMIX_ERR_NOT_FOUND) return {status, false};
+    if (status == PMIX_SUCCESS && !WasPutWith(job, rank, key, options.scope)) {
+      DestructValue(value);
+    } else if (status != PMIX_ERR_NOT_FOUND) {
+      return {status, false};
+    }
   }
   return {PMIX_ERR_NOT_FOUND, /*ask_agent=*/true};
 }
@@ -243,6 +265,12 @@ LookupResult Lookup::FindAll(const Target& target, const GetOptions& options,
   return {PMIX_ERR_NOT_FOUND, job == nullptr};
 }
 
+bool Lookup::IsSeenWith(const Target& target, pmix_scope_t scope) const {
+  if (scope == PMIX_SCOPE_UNDEF) return true;
+  const JobView* job = namespaces_.Find(target.nspace);
+  return job != nullptr && PlaceAllows(*job, target.rank, scope);
+}
+
 void Lookup::CollectScope(const JobView& job, const Target& target,
                           const GetOptions& options, InfoList* all) const {
   const bool of_proc =
@@ -251,8 +279,9 @@ void Lookup::CollectScope(const JobView& job, const Target& target,
       !PlaceAllows(job, target.rank, options.scope)) {
     return;
   }
-  const JobView::Visit add = [all](std::string_view key, std::string_view v) {
+  const JobView::Visit add = [&](std::string_view key, std::string_view v) {
     if (IsReserved(key)) return;
+    if (!WasPutWith(job, target.rank, key, options.scope)) return;
     Result<Value> value = DecodeValue(v);
     if (value.ok()) all->Add(key, std::move(value).value());
   };

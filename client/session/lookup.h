@@ -47,6 +47,10 @@ class Lookup {
   LookupResult FindAll(const Target& target, const GetOptions& options,
                        InfoList* all) const;
 
+  // Whether what this process sees of a target's puts includes those with
+  // `scope`. True for PMIX_SCOPE_UNDEF.
+  bool IsSeenWith(const Target& target, pmix_scope_t scope) const;
+
  private:
   using Encoded = std::optional<std::string_view>;
 

@@ -7,6 +7,7 @@
 
 #include "client/session/realm.h"
 #include "client/session/target.h"
+#include "common/codec/stored_key.h"
 #include "common/values/value.h"
 #include "common/values/value_ops.h"
 
@@ -46,12 +47,13 @@ bool AgentIsGone(const Session& session, const Channel& channel) {
 
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value) {
+  // Among them those that withdraw a key, which come without a value.
+  if (scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
   std::string_view name;
-  if (value == nullptr || !ReadKey(key, &name) || name.empty()) {
+  if (value == nullptr || !ReadKey(key, &name) || name.empty() ||
+      IsStoredName(name) || scope == PMIX_SCOPE_UNDEF) {
     return PMIX_ERR_BAD_PARAM;
   }
-  if (scope == PMIX_SCOPE_UNDEF) return PMIX_ERR_BAD_PARAM;
-  if (scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
   if (IsReserved(name)) {
     // The host has published it already, so there is nothing left to do.
     if (name == PMIX_HOSTNAME) return PMIX_SUCCESS;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/codec/stored_key.h"
 #include "common/values/value_ops.h"
 
 namespace canopy::client {
@@ -38,7 +39,11 @@ Presence ShmJob::ReadProc(Rank rank, std::string_view key, pmix_value_t* value,
 
 void ShmJob::ForEachProc(Rank rank, const Visit& visit,
                          const std::function<void()>& clear) const {
-  while (!reader_->ForEachProcKey(rank, visit)) clear();
+  const auto keys_of_processes = [&](std::string_view key,
+                                     std::string_view value) {
+    if (!IsStoredName(key)) visit(key, value);
+  };
+  while (!reader_->ForEachProcKey(rank, keys_of_processes)) clear();
 }
 
 }  // namespace canopy::client

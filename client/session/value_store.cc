@@ -1,13 +1,33 @@
 #include "client/session/value_store.h"
 
+#include <algorithm>
+
 namespace canopy::client {
+namespace {
+
+// In this order a key is looked for. PMIX_LOCAL is newer than a PMIX_GLOBAL
+// that stands beside it.
+constexpr pmix_scope_t kOrder[] = {PMIX_INTERNAL, PMIX_LOCAL, PMIX_GLOBAL,
+                                   PMIX_REMOTE};
+
+auto PlaceOf(pmix_scope_t scope) { return std::ranges::find(kOrder, scope); }
+
+}  // namespace
 
 void ValueStore::Put(const ProcId& proc, std::string_view key, Value value,
                      pmix_scope_t scope) {
   const WriterLock lock(mu_);
-  Entry& entry = procs_[proc][std::string(key)];
-  entry.value = std::move(value);
-  entry.scope = scope;
+  Puts& puts = procs_[proc][std::string(key)];
+  std::erase_if(puts, [scope](const ScopedValue& one) {
+    return one.scope == scope ||
+           (scope == PMIX_GLOBAL &&
+            (one.scope == PMIX_LOCAL || one.scope == PMIX_REMOTE));
+  });
+  const auto next =
+      std::ranges::find_if(puts, [place = PlaceOf(scope)](const auto& one) {
+        return PlaceOf(one.scope) > place;
+      });
+  puts.insert(next, {scope, std::move(value)});
   bits_.fetch_or(Bit(key), std::memory_order_release);
 }
 

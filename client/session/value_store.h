@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/mutex.h"
@@ -18,15 +19,18 @@
 
 namespace canopy::client {
 
-// Thread-safe. Looking for a key that was never stored costs one load.
+// The values of one key that were put with different scopes stand side by side,
+// but PMIX_GLOBAL replaces PMIX_LOCAL and PMIX_REMOTE. Thread-safe. Looking for
+// a key that was never stored costs one load.
 class ValueStore {
  public:
-  // Replaces what was there.
+  // Replaces the value of the same scope.
   void Put(const ProcId& proc, std::string_view key, Value value,
            pmix_scope_t scope);
 
   // Calls visit(const Value&) under the store's lock when the key is there
-  // with that scope (PMIX_SCOPE_UNDEF: any).
+  // with that scope. PMIX_SCOPE_UNDEF: with any. Of several, PMIX_INTERNAL goes
+  // before what the processes of this node see, and that before PMIX_REMOTE.
   template <typename Visit>
   bool Read(std::string_view nspace, Rank rank, std::string_view key,
             pmix_scope_t scope, Visit&& visit) const {
@@ -36,21 +40,22 @@ class ValueStore {
     if (keys == procs_.end()) return false;
     const auto found = keys->second.find(key);
     if (found == keys->second.end()) return false;
-    if (scope != PMIX_SCOPE_UNDEF && found->second.scope != scope) return false;
-    visit(found->second.value);
+    const Value* value = ValueIn(found->second, scope);
+    if (value == nullptr) return false;
+    visit(*value);
     return true;
   }
 
-  // Calls visit(key, const Value&) for all keys of a process.
+  // Calls visit(key, const Value&) once for each key of a process, as Read.
   template <typename Visit>
   void ForEach(std::string_view nspace, Rank rank, pmix_scope_t scope,
                Visit&& visit) const {
     const ReaderLock lock(mu_);
     const auto keys = procs_.find(ProcView{nspace, rank});
     if (keys == procs_.end()) return;
-    for (const auto& [key, entry] : keys->second) {
-      if (scope != PMIX_SCOPE_UNDEF && entry.scope != scope) continue;
-      visit(std::string_view(key), entry.value);
+    for (const auto& [key, puts] : keys->second) {
+      const Value* value = ValueIn(puts, scope);
+      if (value != nullptr) visit(std::string_view(key), *value);
     }
   }
 
@@ -69,11 +74,22 @@ class ValueStore {
       return a.rank == b.rank && a.nspace == b.nspace;
     }
   };
-  struct Entry {
-    Value value;
+  struct ScopedValue {
     pmix_scope_t scope = PMIX_SCOPE_UNDEF;
+    Value value;
   };
-  using Keys = std::map<std::string, Entry, std::less<>>;
+  // Of one key, never empty; in the order in which Read looks.
+  using Puts = std::vector<ScopedValue>;
+  using Keys = std::map<std::string, Puts, std::less<>>;
+
+  // Null: there is none of that scope.
+  static const Value* ValueIn(const Puts& puts, pmix_scope_t scope) {
+    if (scope == PMIX_SCOPE_UNDEF) return &puts.front().value;
+    for (const ScopedValue& one : puts) {
+      if (one.scope == scope) return &one.value;
+    }
+    return nullptr;
+  }
 
   // A key sets one bit; a clear bit says that no such key was ever stored.
   static uint64_t Bit(std::string_view key) {

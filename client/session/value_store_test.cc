@@ -30,29 +30,60 @@ TEST(ValueStore, KeysOfProcesses) {
   EXPECT_TRUE(Read(store, "a", 1, "").empty());
 }
 
-TEST(ValueStore, ScopesAndReplacement) {
+TEST(ValueStore, ScopesStandSideBySide) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
   EXPECT_TRUE(Read(store, "a", 1, "k", PMIX_LOCAL).empty());
   EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(1));
   store.Put({"a", 1}, "k", Value::Int(2), PMIX_LOCAL);
+  store.Put({"a", 1}, "k", Value::Int(3), PMIX_REMOTE);
   EXPECT_EQ(Read(store, "a", 1, "k", PMIX_LOCAL), Value::Int(2));
-  EXPECT_TRUE(Read(store, "a", 1, "k", PMIX_GLOBAL).empty());
+  EXPECT_EQ(Read(store, "a", 1, "k", PMIX_REMOTE), Value::Int(3));
+  EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(1));
+  store.Put({"a", 1}, "k", Value::Int(4), PMIX_LOCAL);
+  EXPECT_EQ(Read(store, "a", 1, "k", PMIX_LOCAL), Value::Int(4));
+}
+
+TEST(ValueStore, GlobalReplacesTheSidesAndNotWhatIsInternal) {
+  ValueStore store;
+  store.Put({"a", 1}, "k", Value::Int(1), PMIX_LOCAL);
+  store.Put({"a", 1}, "k", Value::Int(2), PMIX_REMOTE);
+  store.Put({"a", 1}, "k", Value::Int(3), PMIX_INTERNAL);
+  store.Put({"a", 1}, "k", Value::Int(4), PMIX_GLOBAL);
+  EXPECT_TRUE(Read(store, "a", 1, "k", PMIX_LOCAL).empty());
+  EXPECT_TRUE(Read(store, "a", 1, "k", PMIX_REMOTE).empty());
+  EXPECT_EQ(Read(store, "a", 1, "k", PMIX_INTERNAL), Value::Int(3));
+  EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(4));
+}
+
+// As processes of the node see it, unless the process has its own idea of it.
+TEST(ValueStore, WithoutAScope) {
+  ValueStore store;
+  store.Put({"a", 1}, "k", Value::Int(1), PMIX_REMOTE);
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(1));
+  store.Put({"a", 1}, "k", Value::Int(2), PMIX_LOCAL);
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(2));
+  store.Put({"a", 1}, "k", Value::Int(3), PMIX_GLOBAL);
+  store.Put({"a", 1}, "k", Value::Int(4), PMIX_REMOTE);
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(3));
+  store.Put({"a", 1}, "k", Value::Int(5), PMIX_INTERNAL);
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(5));
 }
 
 TEST(ValueStore, ForEach) {
   ValueStore store;
   store.Put({"a", 1}, "x", Value::Int(1), PMIX_GLOBAL);
   store.Put({"a", 1}, "y", Value::Int(2), PMIX_LOCAL);
+  store.Put({"a", 1}, "y", Value::Int(3), PMIX_REMOTE);
   const auto keys = [&](pmix_scope_t scope) {
-    std::set<std::string> found;
+    std::multiset<std::string> found;
     store.ForEach("a", 1, scope, [&](std::string_view key, const Value&) {
       found.insert(std::string(key));
     });
     return found;
   };
-  EXPECT_EQ(keys(PMIX_SCOPE_UNDEF), (std::set<std::string>{"x", "y"}));
-  EXPECT_EQ(keys(PMIX_LOCAL), (std::set<std::string>{"y"}));
+  EXPECT_EQ(keys(PMIX_SCOPE_UNDEF), (std::multiset<std::string>{"x", "y"}));
+  EXPECT_EQ(keys(PMIX_LOCAL), (std::multiset<std::string>{"y"}));
 }
 
 TEST(ValueStore, ReadersAndWriters) {

@@ -54,8 +54,10 @@ void TryRecord(std::string_view in) {
   const std::string text(in);
   for (const auto& [rank, data] :
        RecoverCommits({{"commit " + text, Bytes(text)}})) {
+    ModexStore store;
+    if (!store.Commit(0, {"job", rank}, data)) abort();
     Actions actions;
-    PersistCommit({"job", rank}, data, &actions);
+    PersistCommit(store, {"job", rank}, data, &actions);
     for (const Action& action : actions) {
       const auto& record = std::get<PersistRecord>(action);
       if (RecoverCommits({{record.key, record.value}}).empty()) abort();

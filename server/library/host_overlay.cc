@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -98,6 +100,18 @@ bool Has(const Bytes& kvals, const std::string& key) {
     if (kval.key == key) return true;
   }
   return false;
+}
+
+// A key that was put with several scopes may be seen by other nodes after all.
+std::vector<std::string> Without(std::vector<std::string> keys,
+                                 const Bytes& kvals) {
+  std::unordered_set<std::string_view> seen;
+  Decoder in(kvals.view());
+  KvalView kval;
+  while (!in.done() && in.GetKval(&kval)) seen.insert(kval.key);
+  std::erase_if(keys,
+                [&](const std::string& key) { return seen.contains(key); });
+  return keys;
 }
 
 // Between two questions for a key that is not there yet.
@@ -421,8 +435,9 @@ void HostOverlay::On(NodeId, const core::DmodexReply& reply) {
   if (reply.status != kSuccess) return request.answer(reply.status, "");
   core::ModexWriter records;
   records.Add({reply.target, reply.base, reply.version, reply.data});
-  request.answer(kSuccess, MakeBlob(records.Take().view()) +
-                               MakeOutside(p_.outside->Of(reply.target)));
+  const std::string outside =
+      MakeOutside(Without(p_.outside->Of(reply.target), reply.data));
+  request.answer(kSuccess, MakeBlob(records.Take().view()) + outside);
 }
 
 // Other nodes may know of a job before this one does.

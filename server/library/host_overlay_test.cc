@@ -400,6 +400,19 @@ TEST_F(HostOverlayTest, ACommitIsWaitedFor) {
             BlobOf(here, Kval("key")) + MakeOutside({"hidden"}));
 }
 
+// Open MPI over UCX puts one key with PMIX_REMOTE and then with PMIX_LOCAL.
+TEST_F(HostOverlayTest, AKeyOfSeveralScopesIsNotOutside) {
+  const ProcId here{"job", 0};
+  outside_.Add(here, {{core::Scope::kRemote, Bytes(Kval("key"))},
+                      {core::Scope::kLocal, Bytes(Kval("key"))}});
+  std::string blob;
+  overlay_.GetCommitted(here,
+                        [&](int, const std::string& answer) { blob = answer; });
+  const uint64_t number = Got<core::DmodexRequest>().at(0).request;
+  Send(core::DmodexReply{number, kSuccess, here, Bytes(Kval("key")), 1, 0});
+  EXPECT_EQ(blob, BlobOf(here, Kval("key")));
+}
+
 TEST_F(HostOverlayTest, AProcessOfAnotherNodeIsNotFound) {
   int status = kSuccess;
   overlay_.GetCommitted(kFar,

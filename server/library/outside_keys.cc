@@ -1,6 +1,7 @@
 #include "server/library/outside_keys.h"
 
 #include "common/codec/decoder.h"
+#include "common/codec/stored_key.h"
 
 namespace canopy::library {
 
@@ -10,6 +11,7 @@ void OutsideKeys::Add(const ProcId& proc,
     Decoder in(part.kvals.view());
     KvalView kval;
     while (!in.done() && in.GetKval(&kval)) {
+      if (IsStoredName(kval.key)) continue;
       if (part.scope == core::Scope::kLocal) {
         keys_[proc].emplace(kval.key);
       } else if (const auto known = keys_.find(proc); known != keys_.end()) {

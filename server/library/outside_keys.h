@@ -1,5 +1,6 @@
-// The keys that processes of this node have put for this node alone: whoever
-// asks for one on another node is told that it is there.
+// The keys that processes of this node have put with PMIX_LOCAL: a server of
+// another node answers PMIX_ERR_EXISTS_OUTSIDE_SCOPE for those that are not
+// among what it sees of the process.
 #ifndef CANOPY_SERVER_LIBRARY_OUTSIDE_KEYS_H_
 #define CANOPY_SERVER_LIBRARY_OUTSIDE_KEYS_H_
 
@@ -16,8 +17,8 @@ namespace canopy::library {
 // Loop thread only.
 class OutsideKeys {
  public:
-  // A process has committed that, which may be malformed. A key counts as it
-  // was put last.
+  // A process has committed that, which may be malformed. A later put of a key
+  // with another scope removes it.
   void Add(const ProcId& proc, const std::vector<core::ScopedData>& data);
   // Ascending.
   std::vector<std::string> Of(const ProcId& proc) const;

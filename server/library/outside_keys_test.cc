@@ -30,11 +30,20 @@ TEST(OutsideKeys, AreThoseOfThisNodeAlone) {
   EXPECT_EQ(keys.Of({"job", 1}), Names{});
 }
 
-TEST(OutsideKeys, ALaterScopeCounts) {
+TEST(OutsideKeys, APutForOtherNodesRemovesAKey) {
   OutsideKeys keys;
-  keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a", "b"})});
+  keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a", "b", "c"})});
   keys.Add({"job", 0}, {Put(core::Scope::kGlobal, {"a"})});
-  EXPECT_EQ(keys.Of({"job", 0}), Names{"b"});
+  keys.Add({"job", 0}, {Put(core::Scope::kRemote, {"b"})});
+  EXPECT_EQ(keys.Of({"job", 0}), Names{"c"});
+}
+
+TEST(OutsideKeys, NamesOfScopesAreNoKeys) {
+  OutsideKeys keys;
+  keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a",
+                                                  "\x01s"
+                                                  "a"})});
+  EXPECT_EQ(keys.Of({"job", 0}), Names{"a"});
 }
 
 TEST(OutsideKeys, GoWithTheirJob) {

@@ -16,6 +16,7 @@
 #include "server/openpmix/connection_log.h"
 #include "server/openpmix/handshake.h"
 #include "server/openpmix/peer_proof.h"
+#include "server/openpmix/peer_scopes.h"
 #include "server/openpmix/peer_traits.h"
 #include "server/openpmix/readahead.h"
 #include "server/openpmix/requests.h"
@@ -51,6 +52,7 @@ struct Connection : endpoint::Connection {
   PeerTraits traits;
   std::unordered_map<uint32_t, PendingRequest> pending;
   Readahead readahead;
+  PeerScopes scopes;
 
   // The write-ahead log for a successor; null: the connection cannot be
   // recovered.

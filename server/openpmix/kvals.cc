@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/codec/stored_key.h"
 #include "common/codec/transcode.h"
 #include "common/status.h"
 #include "pmix_common.h"
@@ -62,7 +63,8 @@ int ReadKvals(Decoder* in, std::string* out) {
   while (!in->AtEnd()) {
     KvalView kval;
     if (!in->UnpackKval(&kval)) return in->code();
-    if (kval.key.empty() || kval.key.size() > kMaxKeyLen) {
+    if (kval.key.empty() || kval.key.size() > kMaxKeyLen ||
+        IsStoredName(kval.key)) {
       return kErrUnpackFailure;
     }
     const int status = AppendKval(kval, in->form(), &qualified, out);
@@ -94,6 +96,7 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
   Decoder decoder(kvals);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
+    if (IsStoredName(kval.key)) continue;
     if (!HoldsQualified(kval.key)) {
       PackKval(peer, kval.key, kval.value, out);
       continue;

@@ -129,6 +129,8 @@ void RequestServer::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
     if (!get->refresh && ServeFromJobData(c, tag, *get)) return;
     pending.target = get->target;
     pending.key = get->key;
+  } else if (auto* commit = std::get_if<core::Committed>(&request.input)) {
+    c.scopes.Translate(&commit->data);
   } else if (auto* arrived =
                  std::get_if<core::CollectiveArrived>(&request.input)) {
     if (arrived->op == core::CollectiveOp::kGroupDestruct) {

@@ -1,5 +1,5 @@
 // Scopes of PMIx_Put: who may see what, by a fence that collects and by direct
-// modex; PMIX_DATA_SCOPE; a second put replaces value and scope.
+// modex; PMIX_DATA_SCOPE; values of one key that were put with several scopes.
 #include "check.h"
 
 static const char *const kNames[] = {"local", "remote", "global", "internal"};
@@ -86,12 +86,18 @@ static void DataScope(const char *round, uint32_t number) {
   AddScope(&local, PMIX_LOCAL);
   Directives remote = Flag(PMIX_IMMEDIATE);
   AddScope(&remote, PMIX_REMOTE);
+  Directives global = Flag(PMIX_IMMEDIATE);
+  AddScope(&global, PMIX_GLOBAL);
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     if (rank == g_self.rank) continue;
     char key[64];
+    KeyFor(key, round, kGlobal);
+    MustSee(rank, key, &global, number + rank);
+    MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, IsLocal(rank) ? &local : &remote);
     KeyFor(key, round, IsLocal(rank) ? kLocal : kRemote);
     MustSee(rank, key, IsLocal(rank) ? &local : &remote, number + rank);
     MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, IsLocal(rank) ? &remote : &local);
+    MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, &global);
     // All of them, without what was not put.
     const pmix_proc_t peer = ProcOf(rank);
     pmix_value_t *all =
@@ -157,7 +163,7 @@ static void NotCommitted(void) {
   CheckPeers("staged", NULL, 300);
 }
 
-// A later put has the last word, on the value and on the scope.
+// A later put of the same scope replaces the value.
 static void Replaced(void) {
   PutAll("fence", 400 + g_self.rank);
   CheckOwn("fence", 400 + g_self.rank);
@@ -165,22 +171,65 @@ static void Replaced(void) {
   OK(PMIx_Commit());  // with nothing staged
   FenceCollect();
   CheckPeers("fence", NULL, 400);
+}
+
+// What processes of this node see of a key, and what those of others see.
+static void CheckSides(const char *key, uint32_t near, uint32_t far) {
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    MustSee(rank, key, NULL, IsLocal(rank) ? near : far);
+  }
+}
+
+static uint32_t OwnWith(pmix_scope_t scope, const char *key) {
+  Directives with = {.count = 0};
+  AddScope(&with, scope);
+  return MustGetNumber(&g_self, key, &with, PMIX_UINT32);
+}
+
+// One key with several scopes, as Open MPI puts the addresses of UCX. The values
+// stand side by side, whatever carries them.
+static void SideBySide(void) {
+  PutU32(PMIX_REMOTE, "sides", 1);
+  PutU32(PMIX_LOCAL, "sides", 2);
+  CHECK(OwnWith(PMIX_REMOTE, "sides") == 1, "the value for other nodes");
+  CHECK(OwnWith(PMIX_LOCAL, "sides") == 2, "the value for this node");
+  OK(PMIx_Commit());
+  CheckSides("sides", 2, 1);
+  PutU32(PMIX_LOCAL, "sides.fence", 3);
+  PutU32(PMIX_REMOTE, "sides.fence", 4);
+  OK(PMIx_Commit());
+  FenceCollect();
+  CheckSides("sides.fence", 3, 4);
+  // One of them may change alone.
+  PutU32(PMIX_LOCAL, "sides.fence", 5);
+  OK(PMIx_Commit());
+  FenceCollect();
+  CheckSides("sides.fence", 5, 4);
+  Barrier();
+}
+
+// PMIX_GLOBAL is for both sides: it replaces both, and is replaced on one of them
+// by what is put for that side alone.
+static void GlobalBesideOthers(void) {
   PutU32(PMIX_LOCAL, "narrowed", 1);
   PutU32(PMIX_GLOBAL, "narrowed", 2);
   PutU32(PMIX_LOCAL, "narrowed", 3);
   PutU32(PMIX_LOCAL, "widened", 4);
+  PutU32(PMIX_REMOTE, "widened", 5);
+  CHECK(OwnWith(PMIX_GLOBAL, "narrowed") == 2, "the value for all");
   OK(PMIx_Commit());
   FenceCollect();
-  PutU32(PMIX_GLOBAL, "widened", 5);
+  CheckSides("narrowed", 3, 2);
+  CheckSides("widened", 4, 5);
+  Barrier();
+  PutU32(PMIX_GLOBAL, "widened", 6);
   OK(PMIx_Commit());
   FenceCollect();
+  CheckSides("widened", 6, 6);
+  Directives global = Flag(PMIX_IMMEDIATE);
+  AddScope(&global, PMIX_GLOBAL);
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
-    MustSee(rank, "widened", NULL, 5);
-    if (IsLocal(rank)) {
-      MustSee(rank, "narrowed", NULL, 3);
-    } else {
-      MustNotSee(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, rank, "narrowed", NULL);
-    }
+    MustSee(rank, "widened", &global, 6);
   }
 }
 
@@ -201,6 +250,9 @@ static void Arguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_GLOBAL, "key", NULL));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_SCOPE_UNDEF, "key", &value));
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(77, "key", &value));
+  // PMIX_DEL_GLOBAL of later releases, which comes without a value.
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(7, "key", NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_GLOBAL, "\001key", &value));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_GLOBAL, "pmix.mine", &value));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_GLOBAL, PMIX_JOB_SIZE, &value));
   OK(PMIx_Commit());
@@ -231,6 +283,8 @@ int main(int argc, char **argv) {
   Collected();
   NotCommitted();
   Replaced();
+  SideBySide();
+  GlobalBesideOthers();
   Arguments();
   Copied();
   Barrier();

@@ -2,6 +2,9 @@
 from harness import FAMILIES
 
 RANKS = 8
+# Open MPI takes UCX on its own accord only where there is InfiniBand.
+UCX = {"OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_tls": "any",
+       "OMPI_MCA_pml_ucx_devices": "any", "UCX_NET_DEVICES": "lo"}
 
 
 def place(nodes, radix):
@@ -46,7 +49,22 @@ def ended_badly(bench, family, nodes, radix):
                               absent=["segv ok"]))
 
 
+def over_ucx(bench, inject, nodes):
+    """Over UCX a rank puts one address for its own node and one for others, under
+    the same key."""
+    for name in ("hello", "ring", "alltoall"):
+        program = bench.mpi(name)
+        bench.case(
+            f"{name}: openmpi over UCX on {nodes} nodes, --inject {inject}",
+            lambda: bench.run(*place(nodes, 2), "--inject", inject, "-n", RANKS,
+                              program, RANKS, env=UCX).expect(
+                                  out=[f"{name} ok size {RANKS}"]))
+
+
 def run(bench):
+    for inject in ("auto", "never"):
+        for nodes in (1, 2, 4):
+            over_ucx(bench, inject, nodes)
     for family in FAMILIES:
         everywhere(bench, family)
         for nodes, radix in ((1, 32), (2, 2), (4, 2)):

@@ -23,7 +23,7 @@ void Reply(Engines& e, ClientId client, RequestId request, int status) {
 bool Commit(Engines& e, const ProcId& proc, const std::vector<ScopedData>& data,
             ClientId client = 0, RequestId request = 0) {
   if (!e.modex.Commit(e.now, proc, data)) return false;
-  if (e.config.persists) PersistCommit(proc, data, &e.out);
+  if (e.config.persists) PersistCommit(e.modex, proc, data, &e.out);
   PublishRank change = e.modex.TakeChange(proc);
   change.client = client;
   change.request = request;

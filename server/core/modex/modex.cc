@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/codec/stored_key.h"
 #include "common/slice.h"
 #include "common/wire.h"
 #include "server/core/modex/kval.h"
@@ -29,6 +30,11 @@ constexpr size_t kMaxScanned = 4 << 10;
 Bytes PieceOf(const Bytes& whole, std::string_view piece) {
   if (2 * piece.size() > whole.size()) return SliceOf(whole, piece);
   return Bytes(std::string(piece));
+}
+
+// Of a local rank: a key whose KVAL is not for ranks of this node.
+bool IsOutside(std::string_view key, const Bytes& here) {
+  return here.empty() && !IsStoredName(key);
 }
 
 // `kvals` with `changes` in the place of what they replace.
@@ -76,25 +82,27 @@ bool ModexReader::Next(RankUpdate* update) {
 
 void ModexStore::Merge(RankData* data, const ScopedData& scoped,
                        Touched* touched) {
+  const bool to_here = scoped.scope != Scope::kRemote;
+  const bool to_others = scoped.scope != Scope::kLocal;
   std::string_view rest = scoped.kvals.view();
   KvalPiece piece;
   while (TakeKval(&rest, &piece)) {
     auto it = data->keys.find(piece.key);
     if (it == data->keys.end()) {
-      it = data->keys.emplace(std::string(piece.key), Sides()).first;
+      it = data->keys.emplace(std::string(piece.key), Put()).first;
     }
-    const bool to_here = scoped.scope != Scope::kRemote;
-    const bool to_others = scoped.scope != Scope::kLocal;
+    Sides& sides = it->second.sides;
+    sides.split |= !to_here || !to_others;
     // Some libraries commit all that they have each time.
-    if ((!to_here || it->second.here.view() == piece.whole) &&
-        (!to_others || it->second.others.view() == piece.whole)) {
+    if ((!to_here || sides.here.view() == piece.whole) &&
+        (!to_others || sides.others.view() == piece.whole)) {
       continue;
     }
     touched->push_back(&*it);
     const Bytes kval = PieceOf(scoped.kvals, piece.whole);
-    if (to_here) it->second.here = kval;
+    if (to_here) sides.here = kval;
     if (!to_others) continue;
-    it->second.others = kval;
+    sides.others = kval;
     if (std::exchange(it->second.version, data->version) != data->version) {
       data->changes.push_back({data->version, &*it});
     }
@@ -114,8 +122,9 @@ PublishRank ModexStore::ChangeOf(const ProcId& proc, Touched touched) {
   PublishRank change{proc, {}, {}, true};
   std::string visible;
   for (const Keys::value_type* key : touched) {
-    visible += key->second.here.view();
-    if (key->second.here.empty()) change.outside.push_back(key->first);
+    const Bytes& here = key->second.sides.here;
+    visible += here.view();
+    if (IsOutside(key->first, here)) change.outside.push_back(key->first);
   }
   change.visible = Bytes(std::move(visible));
   return change;
@@ -153,8 +162,8 @@ void ModexStore::IndexAll(Rank rank, const RankData& data, KeyOwners* owners) {
     for (const Bytes& piece : data.news) owners->AddAll(piece.view(), rank);
     return;
   }
-  for (const auto& [key, sides] : data.keys) {
-    if (!sides.here.empty()) owners->Add(key, rank);
+  for (const auto& [key, put] : data.keys) {
+    if (!put.sides.here.empty()) owners->Add(key, rank);
   }
 }
 
@@ -181,7 +190,8 @@ void ModexStore::Rebuild(const RankData& data) {
   bool same = true;
   size_t here_size = 0;
   size_t others_size = 0;
-  for (const auto& [key, sides] : data.keys) {
+  for (const auto& [key, put] : data.keys) {
+    const Sides& sides = put.sides;
     same &= sides.here.view().data() == sides.others.view().data();
     here_size += sides.here.size();
     others_size += sides.others.size();
@@ -191,10 +201,10 @@ void ModexStore::Rebuild(const RankData& data) {
   here.reserve(here_size);
   if (!same) others.reserve(others_size);
   data.outside.clear();
-  for (const auto& [key, sides] : data.keys) {
-    here += sides.here.view();
-    if (!same) others += sides.others.view();
-    if (sides.here.empty()) data.outside.push_back(key);
+  for (const auto& [key, put] : data.keys) {
+    here += put.sides.here.view();
+    if (!same) others += put.sides.others.view();
+    if (IsOutside(key, put.sides.here)) data.outside.push_back(key);
   }
   data.here = Bytes(std::move(here));
   data.others = same ? data.here : Bytes(std::move(others));
@@ -306,7 +316,7 @@ ModexStore::Found ModexStore::FindHere(const ProcId& proc,
   }
   const auto it = rank->keys.find(key);
   if (it == rank->keys.end()) return Found::kNo;
-  return it->second.here.empty() ? Found::kOutside : Found::kYes;
+  return it->second.sides.here.empty() ? Found::kOutside : Found::kYes;
 }
 
 ModexStore::Found ModexStore::FindForOthers(const ProcId& proc,
@@ -316,7 +326,15 @@ ModexStore::Found ModexStore::FindForOthers(const ProcId& proc,
   if (key.empty()) return Found::kYes;
   const auto it = rank->keys.find(key);
   if (it == rank->keys.end()) return Found::kNo;
-  return it->second.others.empty() ? Found::kOutside : Found::kYes;
+  return it->second.sides.others.empty() ? Found::kOutside : Found::kYes;
+}
+
+const ModexStore::Sides* ModexStore::SidesOf(const ProcId& proc,
+                                             std::string_view key) const {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr) return nullptr;
+  const auto it = rank->keys.find(key);
+  return it == rank->keys.end() ? nullptr : &it->second.sides;
 }
 
 Bytes ModexStore::SeenHere(const ProcId& proc) const {
@@ -332,8 +350,8 @@ RankUpdate ModexStore::UpdateSince(const ProcId& proc, uint64_t base) const {
   const auto first =
       std::ranges::upper_bound(rank->changes, base, {}, &Change::version);
   for (auto it = first; it != rank->changes.end(); ++it) {
-    const Sides& sides = it->key->second;
-    if (sides.version == it->version) changes += sides.others.view();
+    const Put& put = it->key->second;
+    if (put.version == it->version) changes += put.sides.others.view();
   }
   return {proc, base, rank->version, Bytes(std::move(changes))};
 }

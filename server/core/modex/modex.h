@@ -65,7 +65,8 @@ struct DataChange {
 
 // A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
 // other nodes, GLOBAL by both; a later value of a key replaces the earlier one
-// in the views that see it. One thread.
+// in the views that see it. Names of common/codec/stored_key.h are treated as
+// keys, but never reported as being outside of a view. One thread.
 //
 // Data for other nodes is sent with a collective's release and in answers to
 // direct modex, as deltas, so an older state may arrive after a newer one. Each
@@ -102,6 +103,15 @@ class ModexStore {
   // for anything at all.
   Found FindHere(const ProcId& proc, std::string_view key) const;
   Found FindForOthers(const ProcId& proc, std::string_view key) const;
+  // The KVAL that a local rank has put for a key, for either side; empty: none.
+  // `split`: at least once for one side alone, so that the sides may differ.
+  struct Sides {
+    Bytes here;
+    Bytes others;
+    bool split = false;
+  };
+  // Null for a key that it has not put. Good until the job is dropped.
+  const Sides* SidesOf(const ProcId& proc, std::string_view key) const;
   // KVALs seen on this node, keys unique; empty when there is nothing.
   Bytes SeenHere(const ProcId& proc) const;
   // What other nodes see now and did not at version `base` (0: everything).
@@ -127,13 +137,11 @@ class ModexStore {
   bool has_changed() const { return !changed_.empty(); }
 
  private:
-  // The KVAL of a key on either side; empty: none.
-  struct Sides {
-    Bytes here;
-    Bytes others;
-    uint64_t version = 0;  // of `others`
+  struct Put {
+    Sides sides;
+    uint64_t version = 0;  // of sides.others
   };
-  using Keys = std::map<std::string, Sides, std::less<>>;
+  using Keys = std::map<std::string, Put, std::less<>>;
   using Touched = std::vector<const Keys::value_type*>;
   struct Change {
     uint64_t version;

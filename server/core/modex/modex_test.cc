@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/codec/encoder.h"
+#include "common/codec/stored_key.h"
 #include "common/growth_testing.h"
 #include "server/core/modex/kval.h"
 
@@ -43,6 +44,27 @@ TEST(Modex, ScopesAreTwoSides) {
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("g", "1") + Kval("l", "2"));
   EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(),
             Kval("g", "1") + Kval("r", "3"));
+  EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"r"});
+}
+
+TEST(Modex, ScopesOfOneKeyStandSideBySide) {
+  ModexStore store;
+  ASSERT_TRUE(store.Commit(0, kProc,
+                           {Data(Scope::kRemote, Kval("k", "r")),
+                            Data(Scope::kLocal, Kval("k", "l"))}));
+  EXPECT_EQ(store.FindHere(kProc, "k"), Found::kYes);
+  EXPECT_EQ(store.FindForOthers(kProc, "k"), Found::kYes);
+  EXPECT_EQ(store.SeenHere(kProc).view(), Kval("k", "l"));
+  EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(), Kval("k", "r"));
+  EXPECT_TRUE(store.TakeChange(kProc).outside.empty());
+}
+
+TEST(Modex, NamesOfScopesAreNotOutside) {
+  ModexStore store;
+  const std::string name = ScopeNameOf("r");
+  ASSERT_TRUE(store.Commit(
+      0, kProc, {Data(Scope::kRemote, Kval("r", "1") + Kval(name, "1"))}));
+  EXPECT_EQ(store.TakeChange(kProc).outside, std::vector<std::string>{"r"});
   EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"r"});
 }
 

@@ -3,25 +3,39 @@
 #include <string_view>
 #include <utility>
 
-#include "common/slice.h"
 #include "common/wire.h"
 #include "server/core/journal_key.h"
 #include "server/core/modex/kval.h"
 
 namespace canopy::core {
+namespace {
 
-void PersistCommit(const ProcId& proc, const std::vector<ScopedData>& data,
-                   Actions* actions) {
+void PersistPut(const ProcId& proc, Scope scope, std::string_view name,
+                const Bytes& kval, Actions* actions) {
+  if (kval.empty()) return;
+  WireWriter key = BeginKey(JournalRecordType::kCommit);
+  key.Uint(proc.rank);
+  key.Uint(static_cast<uint64_t>(scope));
+  key.String(name);
+  actions->push_back(PersistRecord{proc.nspace, key.Take(), kval});
+}
+
+}  // namespace
+
+void PersistCommit(const ModexStore& modex, const ProcId& proc,
+                   const std::vector<ScopedData>& data, Actions* actions) {
   for (const ScopedData& scoped : data) {
     std::string_view rest = scoped.kvals.view();
     KvalPiece piece;
     while (TakeKval(&rest, &piece)) {
-      WireWriter key = BeginKey(JournalRecordType::kCommit);
-      key.Uint(proc.rank);
-      key.Uint(static_cast<uint64_t>(scoped.scope));
-      key.String(piece.key);
-      actions->push_back(PersistRecord{proc.nspace, key.Take(),
-                                       SliceOf(scoped.kvals, piece.whole)});
+      const ModexStore::Sides* sides = modex.SidesOf(proc, piece.key);
+      if (sides == nullptr) continue;
+      if (!sides->split) {
+        PersistPut(proc, Scope::kGlobal, piece.key, sides->here, actions);
+        continue;
+      }
+      PersistPut(proc, Scope::kLocal, piece.key, sides->here, actions);
+      PersistPut(proc, Scope::kRemote, piece.key, sides->others, actions);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "client/abi/give_procs.h"
 #include "client/abi/with_session.h"
 #include "client/session/abort_op.h"
+#include "client/session/directives.h"
 #include "client/session/fence_op.h"
 #include "client/session/get_op.h"
 #include "client/session/lifecycle.h"
@@ -23,6 +24,7 @@ using canopy::ProcId;
 using canopy::client::ApiCall;
 using canopy::client::GiveProcs;
 using canopy::client::Session;
+using canopy::client::WithCallback;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
 
@@ -109,13 +111,19 @@ pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs,
   });
 }
 
+// Without a callback it blocks, as OpenPMIx's manual says since 5.0.10.
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs,
                             const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    return canopy::client::FenceAsync(session, procs, nprocs, info, ninfo,
-                                      cbfunc, cbdata);
-  });
+  if (cbfunc == nullptr) return PMIx_Fence(procs, nprocs, info, ninfo);
+  const bool good = (procs != nullptr || nprocs == 0) &&
+                    canopy::client::InfoArray{info, ninfo}.ok();
+  return WithCallback(canopy::client::BadUnless(good), cbfunc, cbdata,
+                      [&](Session& session, pmix_op_cbfunc_t answer) {
+                        return canopy::client::FenceAsync(session, procs,
+                                                          nprocs, info, ninfo,
+                                                          answer, cbdata);
+                      });
 }
 
 pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[],

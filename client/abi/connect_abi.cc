@@ -4,14 +4,37 @@
 
 #include "client/abi/with_session.h"
 #include "client/session/connect_op.h"
+#include "client/session/directives.h"
 #include "pmix.h"
 
+using canopy::client::BadUnless;
 using canopy::client::CollectiveOperation;
 using canopy::client::ConnectProcs;
 using canopy::client::ConnectProcsAsync;
+using canopy::client::ConnectRequest;
+using canopy::client::InfoArray;
 using canopy::client::Session;
+using canopy::client::WithCallback;
 using canopy::client::WithSession;
-using canopy::client::WithSessionAsync;
+
+namespace {
+
+// All participants are named.
+pmix_status_t ArgumentsOf(const ConnectRequest& request) {
+  const bool has_procs = request.procs != nullptr && request.nprocs > 0;
+  return BadUnless(has_procs && InfoArray{request.info, request.ninfo}.ok());
+}
+
+pmix_status_t StartConnecting(const ConnectRequest& request,
+                              pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return WithCallback(ArgumentsOf(request), cbfunc, cbdata,
+                      [&](Session& session, pmix_op_cbfunc_t answer) {
+                        return ConnectProcsAsync(session, request, answer,
+                                                 cbdata);
+                      });
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -26,11 +49,9 @@ pmix_status_t PMIx_Connect(const pmix_proc_t procs[], size_t nprocs,
 pmix_status_t PMIx_Connect_nb(const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t info[], size_t ninfo,
                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    return ConnectProcsAsync(
-        session, {CollectiveOperation::kConnect, procs, nprocs, info, ninfo},
-        cbfunc, cbdata);
-  });
+  return StartConnecting(
+      {CollectiveOperation::kConnect, procs, nprocs, info, ninfo}, cbfunc,
+      cbdata);
 }
 
 pmix_status_t PMIx_Disconnect(const pmix_proc_t procs[], size_t nprocs,
@@ -44,11 +65,9 @@ pmix_status_t PMIx_Disconnect(const pmix_proc_t procs[], size_t nprocs,
 pmix_status_t PMIx_Disconnect_nb(const pmix_proc_t procs[], size_t nprocs,
                                  const pmix_info_t info[], size_t ninfo,
                                  pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    return ConnectProcsAsync(
-        session, {CollectiveOperation::kDisconnect, procs, nprocs, info, ninfo},
-        cbfunc, cbdata);
-  });
+  return StartConnecting(
+      {CollectiveOperation::kDisconnect, procs, nprocs, info, ninfo}, cbfunc,
+      cbdata);
 }
 
 }  // extern "C"

@@ -68,18 +68,16 @@ TEST_F(ConnectTest, TheAgentsStatusComesThrough) {
 
 TEST_F(ConnectTest, WrongArguments) {
   OpResult result;
-  const std::vector<pmix_proc_t> others = {Proc("job-2", PMIX_RANK_WILDCARD)};
   for (const auto& call : {PMIx_Connect, PMIx_Disconnect}) {
     EXPECT_EQ(call(nullptr, 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(call(nullptr, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(call(&self_, 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(call(&self_, 1, nullptr, 1), PMIX_ERR_BAD_PARAM);
-    EXPECT_EQ(call(others.data(), 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
   }
   for (const auto& call : {PMIx_Connect_nb, PMIx_Disconnect_nb}) {
-    EXPECT_EQ(call(&self_, 1, nullptr, 0, nullptr, nullptr),
-              PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(call(nullptr, 0, nullptr, 0, OpResult::Set, &result),
+              PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(call(&self_, 1, nullptr, 1, OpResult::Set, &result),
               PMIX_ERR_BAD_PARAM);
   }
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
@@ -110,6 +108,17 @@ TEST_F(ConnectTest, NonBlocking) {
             PMIX_SUCCESS);
   EXPECT_EQ(disconnect.Wait(), PMIX_ERR_TIMEOUT);
   EXPECT_EQ(Last(2).op, 3u);
+}
+
+TEST_F(ConnectTest, TheCallerIsOneOfTheSet) {
+  const pmix_proc_t other = Proc("job-2", PMIX_RANK_WILDCARD);
+  EXPECT_EQ(PMIx_Connect(&other, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Disconnect(&other, 1, nullptr, 0), PMIX_ERR_INVALID_OPERATION);
+  OpResult result;
+  ASSERT_EQ(PMIx_Disconnect_nb(&other, 1, nullptr, 0, OpResult::Set, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.Wait(), PMIX_ERR_INVALID_OPERATION);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
 TEST_F(ConnectTest, NonBlockingEndsWhenTheAgentDies) {

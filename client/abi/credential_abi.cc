@@ -2,10 +2,12 @@
 
 #include <cstddef>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/session/credential_op.h"
 #include "pmix.h"
 
+using canopy::client::OrIgnore;
 using canopy::client::Session;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
@@ -23,8 +25,8 @@ pmix_status_t PMIx_Get_credential_nb(const pmix_info_t info[], size_t ninfo,
                                      pmix_credential_cbfunc_t cbfunc,
                                      void* cbdata) {
   return WithSessionAsync([&](Session& session) {
-    return canopy::client::GetCredentialAsync(session, {info, ninfo}, cbfunc,
-                                              cbdata);
+    return canopy::client::GetCredentialAsync(session, {info, ninfo},
+                                              OrIgnore(cbfunc), cbdata);
   });
 }
 
@@ -45,7 +47,7 @@ pmix_status_t PMIx_Validate_credential_nb(const pmix_byte_object_t* cred,
                                           void* cbdata) {
   return WithSessionAsync([&](Session& session) {
     return canopy::client::ValidateCredentialAsync(session, cred, {info, ninfo},
-                                                   cbfunc, cbdata);
+                                                   OrIgnore(cbfunc), cbdata);
   });
 }
 

@@ -119,8 +119,6 @@ TEST_F(CredentialTest, Refusals) {
   pmix_byte_object_t credential = {nullptr, 3};
   EXPECT_EQ(PMIx_Get_credential(nullptr, 0, nullptr), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Get_credential(nullptr, 1, &credential), PMIX_ERR_BAD_PARAM);
-  EXPECT_EQ(PMIx_Get_credential_nb(nullptr, 0, nullptr, nullptr),
-            PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Validate_credential(nullptr, nullptr, 0, &results, &count),
             PMIX_ERR_BAD_PARAM);
   credential = {nullptr, 3};
@@ -128,9 +126,6 @@ TEST_F(CredentialTest, Refusals) {
             PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Validate_credential(&credential, nullptr, 0, nullptr, &count),
             PMIX_ERR_BAD_PARAM);
-  EXPECT_EQ(
-      PMIx_Validate_credential_nb(&credential, nullptr, 0, nullptr, nullptr),
-      PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(agent_->Count(FrameType::kHostCall), 0u);
 }
 

@@ -356,18 +356,18 @@ TEST_F(EventTest, TheAgentMayRefuseARegistration) {
 }
 
 struct Registered {
+  static void Set(pmix_status_t status, size_t reference, void* cbdata) {
+    static_cast<Registered*>(cbdata)->done.set_value({status, reference});
+  }
   std::promise<std::pair<int, size_t>> done;
 };
 
 TEST_F(EventTest, NonBlockingRegistration) {
   Registered registered;
   int code = kCode;
-  const auto on_done = [](pmix_status_t status, size_t reference, void* data) {
-    static_cast<Registered*>(data)->done.set_value({status, reference});
-  };
   Raise(kCode);
-  ASSERT_EQ(PMIx_Register_event_handler(&code, 1, nullptr, 0, Handle, on_done,
-                                        &registered),
+  ASSERT_EQ(PMIx_Register_event_handler(&code, 1, nullptr, 0, Handle,
+                                        Registered::Set, &registered),
             PMIX_SUCCESS);
   const auto [status, reference] = registered.done.get_future().get();
   EXPECT_EQ(status, PMIX_SUCCESS);
@@ -387,6 +387,27 @@ TEST_F(EventTest, NonBlockingDeregistration) {
   EXPECT_EQ(PMIx_Deregister_event_handler(reference, on_done, &done),
             PMIX_SUCCESS);
   EXPECT_EQ(done.get_future().get(), PMIX_SUCCESS);
+}
+
+TEST_F(EventTest, ErrorsAreTheCallbacks) {
+  OpResult deregistered;
+  ASSERT_EQ(PMIx_Deregister_event_handler(12345, OpResult::Set, &deregistered),
+            PMIX_SUCCESS);
+  EXPECT_EQ(deregistered.Wait(), PMIX_ERR_NOT_FOUND);
+  EXPECT_NE(deregistered.thread, std::this_thread::get_id());
+  OpResult notified;
+  ASSERT_EQ(PMIx_Notify_event(kCode, nullptr, PMIX_RANGE_INVALID, nullptr, 0,
+                              OpResult::Set, &notified),
+            PMIX_SUCCESS);
+  EXPECT_EQ(notified.Wait(), PMIX_ERR_BAD_PARAM);
+  ASSERT_GE(Register("x", {}, Flags({PMIX_EVENT_HDLR_FIRST})), 0);
+  InfoList first = Flags({PMIX_EVENT_HDLR_FIRST});
+  Registered second;
+  ASSERT_EQ(PMIx_Register_event_handler(nullptr, 0, first.mutable_data(), 1,
+                                        Handle, Registered::Set, &second),
+            PMIX_SUCCESS);
+  EXPECT_EQ(second.done.get_future().get(),
+            std::pair(PMIX_ERR_EVENT_REGISTRATION, SIZE_MAX));
 }
 
 TEST_F(EventTest, AHandlerMayRemoveItself) {

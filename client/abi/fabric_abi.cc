@@ -54,10 +54,9 @@ pmix_status_t PMIx_Fabric_deregister(pmix_fabric_t* fabric) {
 
 pmix_status_t PMIx_Fabric_deregister_nb(pmix_fabric_t* fabric,
                                         pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSessionAsync([&](Session& session) -> pmix_status_t {
-    if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  return WithSessionAsync([&](Session& session) {
     const pmix_status_t status = canopy::client::DeregisterFabric(fabric);
-    if (status != PMIX_SUCCESS) return status;
+    if (status != PMIX_SUCCESS || cbfunc == nullptr) return status;
     session.progress().Post([cbfunc, cbdata] { cbfunc(PMIX_SUCCESS, cbdata); });
     return PMIX_SUCCESS;
   });

@@ -518,8 +518,28 @@ TEST_F(GetTest, NonBlockingRefusals) {
       PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(PMIx_Get_nb(&self_, "key", nullptr, 0, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
-  EXPECT_EQ(PMIx_Get_nb(&self_, "pmix.none", nullptr, 0, OnValue, &result),
-            PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, NonBlockingOfWhatIsNotHere) {
+  NbResult result;
+  ASSERT_EQ(PMIx_Get_nb(&self_, "pmix.none", nullptr, 0, OnValue, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.status.get_future().get(), PMIX_ERR_NOT_FOUND);
+  EXPECT_TRUE(result.value.empty());
+  EXPECT_NE(result.thread, std::this_thread::get_id());
+}
+
+TEST_F(GetTest, AProcessThatDoesNotKnowItsRankAsksForIt) {
+  for (const std::string& nspace : {agent_->nspace(), std::string()}) {
+    const pmix_proc_t proc = Proc(nspace, PMIX_RANK_INVALID);
+    EXPECT_EQ(Get(&proc, PMIX_RANK, {}, &status_), Value::Rank(0));
+    EXPECT_EQ(status_, PMIX_SUCCESS);
+    Get(&proc, PMIX_HOSTNAME, {}, &status_);
+    EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
+  }
+  const pmix_proc_t other = Proc("job-2", PMIX_RANK_INVALID);
+  Get(&other, PMIX_RANK, {}, &status_);
+  EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
 }
 
 TEST_F(GetTest, ABlockedGetEndsWhenTheAgentDies) {

@@ -3,15 +3,50 @@
 #include <cstddef>
 
 #include "client/abi/with_session.h"
+#include "client/session/directives.h"
 #include "client/session/group_invite_op.h"
 #include "client/session/group_op.h"
 #include "pmix.h"
 
+using canopy::client::BadUnless;
 using canopy::client::GroupRequest;
 using canopy::client::JoinRequest;
 using canopy::client::Session;
+using canopy::client::WithCallback;
 using canopy::client::WithSession;
-using canopy::client::WithSessionAsync;
+
+namespace {
+
+// A group has a name, and whoever makes one names its members.
+pmix_status_t ArgumentsOf(const GroupRequest& request) {
+  return BadUnless(request.name != nullptr && request.directives.ok());
+}
+
+pmix_status_t ArgumentsWithProcs(const GroupRequest& request) {
+  const bool has_procs = request.procs != nullptr && request.nprocs > 0;
+  return has_procs ? ArgumentsOf(request) : PMIX_ERR_BAD_PARAM;
+}
+
+using Make = int (*)(Session&, const GroupRequest&, pmix_info_cbfunc_t, void*);
+using End = int (*)(Session&, const GroupRequest&, pmix_op_cbfunc_t, void*);
+
+pmix_status_t StartMaking(const GroupRequest& request,
+                          pmix_info_cbfunc_t cbfunc, void* cbdata, Make make) {
+  return WithCallback(ArgumentsWithProcs(request), cbfunc, cbdata,
+                      [&](Session& session, pmix_info_cbfunc_t answer) {
+                        return make(session, request, answer, cbdata);
+                      });
+}
+
+pmix_status_t StartEnding(const GroupRequest& request, pmix_op_cbfunc_t cbfunc,
+                          void* cbdata, End end) {
+  return WithCallback(ArgumentsOf(request), cbfunc, cbdata,
+                      [&](Session& session, pmix_op_cbfunc_t answer) {
+                        return end(session, request, answer, cbdata);
+                      });
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -29,11 +64,8 @@ pmix_status_t PMIx_Group_construct_nb(const char grp[],
                                       const pmix_proc_t procs[], size_t nprocs,
                                       const pmix_info_t info[], size_t ninfo,
                                       pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    const GroupRequest request{grp, procs, nprocs, {info, ninfo}};
-    return canopy::client::ConstructGroupAsync(session, request, cbfunc,
-                                               cbdata);
-  });
+  return StartMaking({grp, procs, nprocs, {info, ninfo}}, cbfunc, cbdata,
+                     canopy::client::ConstructGroupAsync);
 }
 
 pmix_status_t PMIx_Group_destruct(const char grp[], const pmix_info_t info[],
@@ -47,10 +79,8 @@ pmix_status_t PMIx_Group_destruct(const char grp[], const pmix_info_t info[],
 pmix_status_t PMIx_Group_destruct_nb(const char grp[], const pmix_info_t info[],
                                      size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                      void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    const GroupRequest request{grp, nullptr, 0, {info, ninfo}};
-    return canopy::client::DestructGroupAsync(session, request, cbfunc, cbdata);
-  });
+  return StartEnding({grp, nullptr, 0, {info, ninfo}}, cbfunc, cbdata,
+                     canopy::client::DestructGroupAsync);
 }
 
 pmix_status_t PMIx_Group_leave(const char grp[], const pmix_info_t info[],
@@ -64,10 +94,8 @@ pmix_status_t PMIx_Group_leave(const char grp[], const pmix_info_t info[],
 pmix_status_t PMIx_Group_leave_nb(const char grp[], const pmix_info_t info[],
                                   size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                   void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    const GroupRequest request{grp, nullptr, 0, {info, ninfo}};
-    return canopy::client::LeaveGroupAsync(session, request, cbfunc, cbdata);
-  });
+  return StartEnding({grp, nullptr, 0, {info, ninfo}}, cbfunc, cbdata,
+                     canopy::client::LeaveGroupAsync);
 }
 
 pmix_status_t PMIx_Group_invite(const char grp[], const pmix_proc_t procs[],
@@ -84,10 +112,8 @@ pmix_status_t PMIx_Group_invite_nb(const char grp[], const pmix_proc_t procs[],
                                    size_t nprocs, const pmix_info_t info[],
                                    size_t ninfo, pmix_info_cbfunc_t cbfunc,
                                    void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    const GroupRequest request{grp, procs, nprocs, {info, ninfo}};
-    return canopy::client::InviteGroupAsync(session, request, cbfunc, cbdata);
-  });
+  return StartMaking({grp, procs, nprocs, {info, ninfo}}, cbfunc, cbdata,
+                     canopy::client::InviteGroupAsync);
 }
 
 pmix_status_t PMIx_Group_join(const char grp[], const pmix_proc_t* leader,
@@ -104,10 +130,13 @@ pmix_status_t PMIx_Group_join_nb(const char grp[], const pmix_proc_t* leader,
                                  pmix_group_opt_t opt, const pmix_info_t info[],
                                  size_t ninfo, pmix_info_cbfunc_t cbfunc,
                                  void* cbdata) {
-  return WithSessionAsync([&](Session& session) {
-    const JoinRequest request{grp, leader, opt, {info, ninfo}};
-    return canopy::client::JoinGroupAsync(session, request, cbfunc, cbdata);
-  });
+  const JoinRequest request{grp, leader, opt, {info, ninfo}};
+  const bool good = grp != nullptr && request.directives.ok();
+  return WithCallback(BadUnless(good), cbfunc, cbdata,
+                      [&](Session& session, pmix_info_cbfunc_t answer) {
+                        return canopy::client::JoinGroupAsync(session, request,
+                                                              answer, cbdata);
+                      });
 }
 
 }  // extern "C"

@@ -46,13 +46,15 @@ void PMIx_Envar_load(pmix_envar_t* e, char* var, char* value, char separator) {
 
 void PMIx_Pdata_load(pmix_pdata_t* dest, const pmix_proc_t* p, const char* key,
                      const void* data, pmix_data_type_t type) {
+  if (dest == nullptr) return;
   *dest = {};
-  dest->proc = *p;
+  if (p != nullptr) dest->proc = *p;
   StoreName(dest->key, sizeof(dest->key), OrEmpty(key));
   (void)canopy::LoadValue(&dest->value, data, type);
 }
 
 void PMIx_Pdata_xfer(pmix_pdata_t* dest, pmix_pdata_t* src) {
+  if (dest == nullptr || src == nullptr) return;
   (void)canopy::CopyElement(*FindType(PMIX_PDATA), dest, src);
 }
 

@@ -14,6 +14,7 @@ void PMIx_Load_nspace(pmix_nspace_t nspace, const char* str) {
 }
 
 void PMIx_Load_procid(pmix_proc_t* p, const char* ns, pmix_rank_t rk) {
+  if (p == nullptr) return;
   PMIx_Load_nspace(p->nspace, ns);
   p->rank = rk;
 }
@@ -23,7 +24,8 @@ void PMIx_Proc_load(pmix_proc_t* p, const char* nspace, pmix_rank_t rank) {
 }
 
 void PMIx_Xfer_procid(pmix_proc_t* dst, const pmix_proc_t* src) {
-  if (dst != src) *dst = *src;
+  if (dst == nullptr || dst == src) return;
+  *dst = src == nullptr ? pmix_proc_t{} : *src;
 }
 
 bool PMIx_Check_key(const char* key, const char* str) {
@@ -40,6 +42,7 @@ bool PMIx_Check_rank(pmix_rank_t a, pmix_rank_t b) {
 }
 
 bool PMIx_Check_procid(const pmix_proc_t* a, const pmix_proc_t* b) {
+  if (a == nullptr || b == nullptr) return a == b;
   return PMIx_Check_nspace(a->nspace, b->nspace) &&
          PMIx_Check_rank(a->rank, b->rank);
 }
@@ -96,14 +99,17 @@ char** PMIx_Argv_split_inter(const char* src_string, int delimiter,
 }
 
 pmix_status_t PMIx_Argv_append_nosize(char*** argv, const char* arg) {
+  if (argv == nullptr || arg == nullptr) return PMIX_ERR_BAD_PARAM;
   return pmix_argv_append_nosize(argv, arg);
 }
 
 pmix_status_t PMIx_Argv_prepend_nosize(char*** argv, const char* arg) {
+  if (argv == nullptr || arg == nullptr) return PMIX_ERR_BAD_PARAM;
   return pmix_argv_prepend_nosize(argv, arg);
 }
 
 pmix_status_t PMIx_Argv_append_unique_nosize(char*** argv, const char* arg) {
+  if (argv == nullptr || arg == nullptr) return PMIX_ERR_BAD_PARAM;
   return pmix_argv_append_unique_nosize(argv, arg);
 }
 

@@ -30,7 +30,7 @@ pmix_value_cmp_t PMIx_Value_compare(pmix_value_t* v1, pmix_value_t* v2) {
 }
 
 pmix_boolean_t PMIx_Value_true(const pmix_value_t* v) {
-  return canopy::ValueTruth(*v);
+  return v == nullptr ? PMIX_BOOL_FALSE : canopy::ValueTruth(*v);
 }
 
 pmix_status_t PMIx_Value_get_size(const pmix_value_t* val, size_t* size) {

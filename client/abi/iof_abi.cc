@@ -3,15 +3,25 @@
 #include <cstddef>
 
 #include "client/abi/with_session.h"
+#include "client/session/directives.h"
 #include "client/session/pull_op.h"
 #include "client/session/push_op.h"
 #include "pmix_tool.h"
 
+using canopy::client::BadUnless;
 using canopy::client::PullRequest;
 using canopy::client::PushRequest;
 using canopy::client::Session;
+using canopy::client::WithCallback;
 using canopy::client::WithSession;
-using canopy::client::WithSessionAsync;
+
+namespace {
+
+pmix_status_t ArgumentsOf(const PullRequest& request) {
+  return BadUnless(!request.procs.empty() && request.directives.ok());
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -29,10 +39,11 @@ pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs,
       return canopy::client::PullOutput(session, request);
     });
   }
-  return WithSessionAsync([&](Session& session) {
-    return canopy::client::PullOutputAsync(session, request, regcbfunc,
-                                           regcbdata);
-  });
+  return WithCallback(ArgumentsOf(request), regcbfunc, regcbdata,
+                      [&](Session& session, pmix_hdlr_reg_cbfunc_t answer) {
+                        return canopy::client::PullOutputAsync(
+                            session, request, answer, regcbdata);
+                      });
 }
 
 // Its directives have no attribute.
@@ -45,9 +56,11 @@ pmix_status_t PMIx_IOF_deregister(size_t iofhdlr,
       return canopy::client::StopPulling(session, iofhdlr);
     });
   }
-  return WithSessionAsync([&](Session& session) {
-    return canopy::client::StopPullingAsync(session, iofhdlr, cbfunc, cbdata);
-  });
+  return WithCallback(PMIX_SUCCESS, cbfunc, cbdata,
+                      [&](Session& session, pmix_op_cbfunc_t answer) {
+                        return canopy::client::StopPullingAsync(
+                            session, iofhdlr, answer, cbdata);
+                      });
 }
 
 pmix_status_t PMIx_IOF_push(const pmix_proc_t targets[], size_t ntargets,
@@ -61,9 +74,11 @@ pmix_status_t PMIx_IOF_push(const pmix_proc_t targets[], size_t ntargets,
       return canopy::client::PushInput(session, request);
     });
   }
-  return WithSessionAsync([&](Session& session) {
-    return canopy::client::PushInputAsync(session, request, cbfunc, cbdata);
-  });
+  return WithCallback(BadUnless(request.directives.ok()), cbfunc, cbdata,
+                      [&](Session& session, pmix_op_cbfunc_t answer) {
+                        return canopy::client::PushInputAsync(session, request,
+                                                              answer, cbdata);
+                      });
 }
 
 }  // extern "C"

@@ -256,6 +256,31 @@ TEST_F(IofTest, WhatTheAgentRefusesHasNoHandle) {
             PMIX_ERR_NOT_FOUND);
 }
 
+TEST_F(IofTest, ErrorsAreTheCallbacks) {
+  OpResult unknown;
+  ASSERT_EQ(PMIx_IOF_deregister(1, nullptr, 0, OpResult::Set, &unknown),
+            PMIX_SUCCESS);
+  EXPECT_EQ(unknown.Wait(), PMIX_ERR_NOT_FOUND);
+  OpResult nothing;
+  ASSERT_EQ(
+      PMIx_IOF_push(nullptr, 0, nullptr, nullptr, 0, OpResult::Set, &nothing),
+      PMIX_SUCCESS);
+  EXPECT_EQ(nothing.Wait(), PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(IofTest, TheEndOfAllInputNeedsNoTargets) {
+  const InfoList end = Flags({PMIX_IOF_COMPLETE});
+  EXPECT_EQ(PMIx_IOF_push(nullptr, 0, nullptr, end.data(), end.size(), nullptr,
+                          nullptr),
+            PMIX_SUCCESS);
+  OpResult ended;
+  ASSERT_EQ(PMIx_IOF_push(nullptr, 0, nullptr, end.data(), end.size(),
+                          OpResult::Set, &ended),
+            PMIX_SUCCESS);
+  EXPECT_EQ(ended.Wait(), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kHostCall), 0u);
+}
+
 TEST_F(IofTest, Iof16LinesAreMarkedForTheCallback) {
   Answer({{}, Text(2, "one\ntw"), Text(2, "o\n")});
   ASSERT_GT(Pull(Flags({PMIX_IOF_TAG_OUTPUT})), 0);

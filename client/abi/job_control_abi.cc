@@ -2,11 +2,13 @@
 
 #include <cstddef>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/session/job_control_op.h"
 #include "pmix.h"
 
 using canopy::client::JobControlRequest;
+using canopy::client::OrIgnore;
 using canopy::client::Session;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
@@ -27,7 +29,8 @@ pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
                                   pmix_info_cbfunc_t cbfunc, void* cbdata) {
   return WithSessionAsync([&](Session& session) {
     const JobControlRequest request{targets, ntargets, directives, ndirs};
-    return canopy::client::ControlJobAsync(session, request, cbfunc, cbdata);
+    return canopy::client::ControlJobAsync(session, request, OrIgnore(cbfunc),
+                                           cbdata);
   });
 }
 

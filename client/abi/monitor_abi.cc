@@ -2,11 +2,13 @@
 
 #include <cstddef>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/session/monitor_op.h"
 #include "pmix.h"
 
 using canopy::client::MonitorRequest;
+using canopy::client::OrIgnore;
 using canopy::client::Session;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
@@ -30,7 +32,8 @@ pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t* monitor,
                                       void* cbdata) {
   return WithSessionAsync([&](Session& session) {
     const MonitorRequest request{monitor, error, {directives, ndirs}};
-    return canopy::client::MonitorAsync(session, request, cbfunc, cbdata);
+    return canopy::client::MonitorAsync(session, request, OrIgnore(cbfunc),
+                                        cbdata);
   });
 }
 

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/session/publish_op.h"
 #include "pmix.h"
 
+using canopy::client::OrIgnore;
 using canopy::client::Session;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
@@ -21,8 +23,8 @@ pmix_status_t PMIx_Publish(const pmix_info_t info[], size_t ninfo) {
 pmix_status_t PMIx_Publish_nb(const pmix_info_t info[], size_t ninfo,
                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return WithSessionAsync([&](Session& session) {
-    return canopy::client::PublishDataAsync(session, {info, ninfo}, cbfunc,
-                                            cbdata);
+    return canopy::client::PublishDataAsync(session, {info, ninfo},
+                                            OrIgnore(cbfunc), cbdata);
   });
 }
 
@@ -38,8 +40,8 @@ pmix_status_t PMIx_Lookup_nb(char** keys, const pmix_info_t info[],
                              size_t ninfo, pmix_lookup_cbfunc_t cbfunc,
                              void* cbdata) {
   return WithSessionAsync([&](Session& session) {
-    return canopy::client::LookUpDataAsync(session, keys, {info, ninfo}, cbfunc,
-                                           cbdata);
+    return canopy::client::LookUpDataAsync(session, keys, {info, ninfo},
+                                           OrIgnore(cbfunc), cbdata);
   });
 }
 
@@ -55,7 +57,7 @@ pmix_status_t PMIx_Unpublish_nb(char** keys, const pmix_info_t info[],
                                 void* cbdata) {
   return WithSessionAsync([&](Session& session) {
     return canopy::client::UnpublishDataAsync(session, keys, {info, ninfo},
-                                              cbfunc, cbdata);
+                                              OrIgnore(cbfunc), cbdata);
   });
 }
 

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/session/query_op.h"
 #include "pmix.h"
 #include "pmix_server.h"
 
+using canopy::client::OrIgnore;
 using canopy::client::QueryRequest;
 using canopy::client::Session;
 using canopy::client::WithSession;
@@ -26,8 +28,8 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries,
 pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries,
                                  pmix_info_cbfunc_t cbfunc, void* cbdata) {
   return WithSessionAsync([&](Session& session) {
-    return canopy::client::QueryInfoAsync(session, {queries, nqueries}, cbfunc,
-                                          cbdata);
+    return canopy::client::QueryInfoAsync(session, {queries, nqueries},
+                                          OrIgnore(cbfunc), cbdata);
   });
 }
 

@@ -158,9 +158,20 @@ TEST_F(QueryTest, Refusals) {
                  {{PMIX_PROCID, Value::Proc({"job", 1})},
                   {PMIX_RANK, Value::Rank(1)}}}),
             PMIX_ERR_BAD_PARAM);
-  OneQuery query({"k"});
-  pmix_query_t raw = query.raw();
-  EXPECT_EQ(PMIx_Query_info_nb(&raw, 1, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+// PRRTE's debuggers give the rank as a signed number.
+TEST_F(QueryTest, ARankIsAnyKindOfInteger) {
+  for (const Value& all :
+       {Value::Rank(PMIX_RANK_WILDCARD), Value::Uint32(PMIX_RANK_WILDCARD),
+        Value::Int32(-2), Value::Int(-2)}) {
+    EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, {{PMIX_RANK, all}}}), PMIX_SUCCESS);
+    EXPECT_EQ(answer_.FindUint(PMIX_JOB_SIZE), 4u);
+  }
+  EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, {{PMIX_RANK, Value::Int32(-51)}}}),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, {{PMIX_RANK, Value::String("2")}}}),
+            PMIX_ERR_BAD_PARAM);
 }
 
 struct Outcome {

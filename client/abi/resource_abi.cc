@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/session/resource_op.h"
 #include "pmix.h"
 
 using canopy::client::BlockRequest;
+using canopy::client::OrIgnore;
 using canopy::client::Session;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
@@ -29,7 +31,7 @@ pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t directive,
                                          void* cbdata) {
   return WithSessionAsync([&](Session& session) {
     return canopy::client::RequestAllocationAsync(
-        session, directive, {info, ninfo}, cbfunc, cbdata);
+        session, directive, {info, ninfo}, OrIgnore(cbfunc), cbdata);
   });
 }
 
@@ -61,8 +63,8 @@ pmix_status_t PMIx_Resource_block_nb(pmix_resource_block_directive_t directive,
                                      void* cbdata) {
   return WithSessionAsync([&](Session& session) {
     const BlockRequest request{directive, block, res, nres, {info, ninfo}};
-    return canopy::client::BlockResourcesAsync(session, request, cbfunc,
-                                               cbdata);
+    return canopy::client::BlockResourcesAsync(session, request,
+                                               OrIgnore(cbfunc), cbdata);
   });
 }
 

@@ -70,6 +70,14 @@ bool IsComplete(const InfoArray& directives) {
   return false;
 }
 
+pmix_status_t CheckOutputs(pmix_iof_channel_t channel,
+                           const InfoArray& directives) {
+  if (channel == 0) return PMIX_ERR_BAD_PARAM;
+  return (channel & ~kOutputs) != 0 || AnyElseRequired(directives)
+             ? PMIX_ERR_NOT_SUPPORTED
+             : PMIX_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -122,12 +130,9 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source,
   ServerCall server;
   if (!server) return PMIX_ERR_INIT;
   const InfoArray directives{info, ninfo};
-  if (source == nullptr || bo == nullptr || channel == 0 || !directives.ok() ||
+  if (source == nullptr || bo == nullptr || !directives.ok() ||
       (bo->size > 0 && bo->bytes == nullptr)) {
     return PMIX_ERR_BAD_PARAM;
-  }
-  if ((channel & ~kOutputs) != 0 || AnyElseRequired(directives)) {
-    return PMIX_ERR_NOT_SUPPORTED;
   }
   DeliveredOutput output{
       canopy::FromC(*source), channel, {}, IsComplete(directives)};
@@ -135,6 +140,8 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source,
     output.data = canopy::Bytes(std::string(bo->bytes, bo->size));
   }
   return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    const pmix_status_t rc = CheckOutputs(channel, directives);
+    if (rc != PMIX_SUCCESS) return done(rc);
     server->DeliverOutput(std::move(output), std::move(done));
   });
 }
@@ -146,13 +153,10 @@ pmix_status_t PMIx_server_IOF_flow_control(
   ServerCall server;
   if (!server) return PMIX_ERR_INIT;
   const InfoArray given{directives, ndirs};
-  if (source == nullptr || channel == 0 || !given.ok()) {
-    return PMIX_ERR_BAD_PARAM;
-  }
-  if ((channel & ~kOutputs) != 0 || AnyElseRequired(given)) {
-    return PMIX_ERR_NOT_SUPPORTED;
-  }
+  if (source == nullptr || !given.ok()) return PMIX_ERR_BAD_PARAM;
   return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    const pmix_status_t rc = CheckOutputs(channel, given);
+    if (rc != PMIX_SUCCESS) return done(rc);
     server->SetOutputFlow(canopy::FromC(*source), channel, xoff,
                           std::move(done));
   });

@@ -434,6 +434,11 @@ TEST_F(HostTest, OutputIsNoLongerNeededOnceItIsDelivered) {
   EXPECT_EQ(PMIx_server_IOF_deliver(&source, PMIX_FWD_STDIN_CHANNEL, &bytes,
                                     nullptr, 0, nullptr, nullptr),
             PMIX_ERR_NOT_SUPPORTED);
+  std::promise<int> refused;
+  EXPECT_EQ(PMIx_server_IOF_deliver(&source, PMIX_FWD_STDIN_CHANNEL, &bytes,
+                                    nullptr, 0, Remember, &refused),
+            PMIX_SUCCESS);
+  EXPECT_EQ(refused.get_future().get(), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(PMIx_server_IOF_deliver(nullptr, PMIX_FWD_STDOUT_CHANNEL, &bytes,
                                     nullptr, 0, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
@@ -475,6 +480,11 @@ TEST_F(HostTest, OutputIsStoppedAndGoesOn) {
   EXPECT_EQ(PMIx_server_IOF_flow_control(&source, PMIX_FWD_STDIN_CHANNEL, true,
                                          nullptr, 0, nullptr, nullptr),
             PMIX_ERR_NOT_SUPPORTED);
+  std::promise<int> refused;
+  EXPECT_EQ(PMIx_server_IOF_flow_control(&source, PMIX_FWD_STDIN_CHANNEL, true,
+                                         nullptr, 0, Remember, &refused),
+            PMIX_SUCCESS);
+  EXPECT_EQ(refused.get_future().get(), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(PMIx_server_IOF_flow_control(nullptr, PMIX_FWD_STDOUT_CHANNEL, true,
                                          nullptr, 0, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);

@@ -10,9 +10,10 @@
 #include <string>
 #include <utility>
 
+#include "client/abi/callback.h"
 #include "client/abi/server_data.h"
-#include "client/abi/with_session.h"
 #include "client/session/directives.h"
+#include "client/session/lifecycle.h"
 #include "client/topology/inventory.h"
 #include "client/topology/topology_op.h"
 #include "common/required.h"
@@ -25,6 +26,7 @@
 using canopy::InfoList;
 using canopy::client::InfoArray;
 using canopy::client::NonBlockingApiCall;
+using canopy::client::OrIgnore;
 using canopy::client::ServerData;
 
 namespace {
@@ -81,15 +83,15 @@ std::string NameOf(const char* nspace) {
 
 extern "C" {
 
+// What is collected is the same for every job.
 pmix_status_t PMIx_server_setup_application(
-    const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+    const pmix_nspace_t /*nspace*/, pmix_info_t info[], size_t ninfo,
     pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
   const Call call;
   if (!call) return PMIX_ERR_INIT;
   const InfoArray directives{info, ninfo};
-  if (nspace == nullptr || cbfunc == nullptr || !directives.ok()) {
-    return PMIX_ERR_BAD_PARAM;
-  }
+  if (!directives.ok()) return PMIX_ERR_BAD_PARAM;
+  if (cbfunc == nullptr) return PMIX_SUCCESS;
   auto collected =
       canopy::setup::SetUpApplication({info, directives.size}, environ);
   const int status = collected.code();
@@ -118,16 +120,13 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[],
                                             void* cbdata) {
   const Call call;
   if (!call) return PMIX_ERR_INIT;
-  if (cbfunc == nullptr || !InfoArray{directives, ndirs}.ok()) {
-    return PMIX_ERR_BAD_PARAM;
-  }
-  if (AnyRequired({directives, ndirs})) return PMIX_ERR_NOT_SUPPORTED;
+  if (!InfoArray{directives, ndirs}.ok()) return PMIX_ERR_BAD_PARAM;
   auto infos = std::make_unique<InfoList>();
-  const int status = canopy::client::CollectInventory(infos.get());
-  if (status != PMIX_SUCCESS) return status;
-  call.Post([cbfunc, cbdata, all = infos.release()] {
-    cbfunc(PMIX_SUCCESS, all->mutable_data(), all->size(), cbdata, FreeInfos,
-           all);
+  const int status = AnyRequired({directives, ndirs})
+                         ? PMIX_ERR_NOT_SUPPORTED
+                         : canopy::client::CollectInventory(infos.get());
+  call.Post([status, answer = OrIgnore(cbfunc), cbdata, all = infos.release()] {
+    answer(status, all->mutable_data(), all->size(), cbdata, FreeInfos, all);
   });
   return PMIX_SUCCESS;
 }

@@ -125,7 +125,7 @@ TEST_F(ServerSetupTest, ApplicationsCannotHaveFabricResources) {
 }
 
 TEST_F(ServerSetupTest, ArgumentsAreChecked) {
-  EXPECT_EQ(PMIx_server_setup_application("job", nullptr, 0, nullptr, nullptr),
+  EXPECT_EQ(PMIx_server_setup_application("job", nullptr, 1, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(
       PMIx_server_setup_local_support("job", nullptr, 1, nullptr, nullptr),
@@ -133,18 +133,32 @@ TEST_F(ServerSetupTest, ArgumentsAreChecked) {
   EXPECT_EQ(
       PMIx_server_setup_local_support(nullptr, nullptr, 0, nullptr, nullptr),
       PMIX_ERR_BAD_PARAM);
-  EXPECT_EQ(PMIx_server_collect_inventory(nullptr, 0, nullptr, nullptr),
+  EXPECT_EQ(PMIx_server_collect_inventory(nullptr, 1, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_server_register_resources(nullptr, 1, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
   InfoList required;
   required.Add("site.directive", Value::Bool(true), PMIX_INFO_REQD);
+  Result result;
   EXPECT_EQ(PMIx_server_collect_inventory(required.mutable_data(), 1,
-                                          Result::Take, nullptr),
-            PMIX_ERR_NOT_SUPPORTED);
+                                          Result::Take, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.Wait(), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(PMIx_server_deliver_inventory(nullptr, 0, required.mutable_data(),
                                           1, nullptr, nullptr),
             PMIX_ERR_NOT_SUPPORTED);
+}
+
+TEST_F(ServerSetupTest, NeitherJobNorCallbackNeedBeGiven) {
+  Result result;
+  ASSERT_EQ(PMIx_server_setup_application(nullptr, nullptr, 0,
+                                          Result::TakeSetup, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.Wait(), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_server_setup_application("job", nullptr, 0, nullptr, nullptr),
+            PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_server_collect_inventory(nullptr, 0, nullptr, nullptr),
+            PMIX_SUCCESS);
 }
 
 TEST_F(ServerSetupTest, TheInventoryOfOneNodeIsForTheJobsOfAnother) {

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/session/spawn_op.h"
 #include "client/tool/fork_launcher.h"
 #include "pmix.h"
 
+using canopy::client::OrIgnore;
 using canopy::client::Session;
 using canopy::client::SpawnRequest;
 using canopy::client::WithSession;
@@ -46,7 +48,8 @@ pmix_status_t PMIx_Spawn_nb(const pmix_info_t job_info[], size_t ninfo,
                             pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
   return WithSessionAsync([&](Session& session) {
     return canopy::client::SpawnJobAsync(
-        session, RequestOf(job_info, ninfo, apps, napps), cbfunc, cbdata);
+        session, RequestOf(job_info, ninfo, apps, napps), OrIgnore(cbfunc),
+        cbdata);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "client/abi/callback.h"
 #include "client/abi/with_session.h"
 #include "client/topology/distances.h"
 #include "client/topology/topology_op.h"
@@ -14,6 +15,7 @@
 #include "pmix_server.h"
 
 using canopy::client::DeviceDistance;
+using canopy::client::OrIgnore;
 using canopy::client::Session;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
@@ -99,16 +101,15 @@ pmix_status_t PMIx_Compute_distances_nb(pmix_topology_t* topo,
                                         pmix_device_dist_cbfunc_t cbfunc,
                                         void* cbdata) {
   return WithSessionAsync([&](Session& session) -> pmix_status_t {
-    if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     std::vector<DeviceDistance> found;
     const int rc =
         canopy::client::ComputeDistances(topo, cpuset, info, ninfo, &found);
     if (rc != PMIX_SUCCESS) return rc;
-    session.progress().Post([found, cbfunc, cbdata] {
+    session.progress().Post([found, answer = OrIgnore(cbfunc), cbdata] {
       pmix_device_distance_t* distances = nullptr;
       size_t count = 0;
       const pmix_status_t status = ToC(found, &distances, &count);
-      cbfunc(status, distances, count, cbdata, nullptr, nullptr);
+      answer(status, distances, count, cbdata, nullptr, nullptr);
       FreeDistances(distances, count);
     });
     return PMIX_SUCCESS;

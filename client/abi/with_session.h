@@ -1,7 +1,9 @@
-// How an entry point of the C interface gets at the session.
+// How an entry point of the C interface gets at the session, and how it
+// reports errors: docs/design/c_api.md.
 #ifndef CANOPY_CLIENT_ABI_WITH_SESSION_H_
 #define CANOPY_CLIENT_ABI_WITH_SESSION_H_
 
+#include "client/abi/callback.h"
 #include "client/session/lifecycle.h"
 #include "pmix.h"
 
@@ -22,6 +24,33 @@ pmix_status_t WithSessionAsync(Body&& body) {
   const NonBlockingApiCall call;
   if (!call) return PMIX_ERR_INIT;
   return body(call.session());
+}
+
+// A non-blocking call that passes its errors to the callback, because programs
+// that were written with OpenPMIx wait for the callback whatever the call has
+// returned. Four statuses are returned instead: PMIX_ERR_INIT, an error in
+// `arguments`, PMIX_ERR_UNREACH and PMIX_ERR_NOT_SUPPORTED. Without a callback
+// all errors are returned. body(session, callback) returns an error only if it
+// will not call back.
+template <typename Callback, typename Body>
+pmix_status_t WithCallback(pmix_status_t arguments, Callback callback,
+                           void* cbdata, Body&& body) {
+  const NonBlockingApiCall call;
+  if (!call) return PMIX_ERR_INIT;
+  if (arguments != PMIX_SUCCESS) return arguments;
+  const pmix_status_t status = body(call.session(), OrIgnore(callback));
+  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED ||
+      status == PMIX_ERR_UNREACH || status == PMIX_ERR_NOT_SUPPORTED ||
+      callback == nullptr) {
+    return status;
+  }
+  call.session().progress().Post([=] { Fail(callback, status, cbdata); });
+  return PMIX_SUCCESS;
+}
+
+// For arguments that are wrong whatever they point to.
+inline pmix_status_t BadUnless(bool good) {
+  return good ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
 }  // namespace canopy::client

@@ -13,6 +13,11 @@ int EncodeRequest(Session& session, const ConnectRequest& request,
   if (request.procs == nullptr || request.nprocs == 0) {
     return PMIX_ERR_BAD_PARAM;
   }
+  // Nobody has connected a set without being one of it.
+  if (request.operation == CollectiveOperation::kDisconnect &&
+      !NamesCaller(session, {request.procs, request.nprocs})) {
+    return PMIX_ERR_INVALID_OPERATION;
+  }
   int rc = CheckParticipants(session, request.procs, request.nprocs);
   if (rc != PMIX_SUCCESS) return rc;
   CollectiveOptions options;
@@ -36,7 +41,6 @@ int ConnectProcs(Session& session, const ConnectRequest& request) {
 
 int ConnectProcsAsync(Session& session, const ConnectRequest& request,
                       pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   std::string frame;
   const int rc = EncodeRequest(session, request, &frame);
   if (rc != PMIX_SUCCESS) return rc;

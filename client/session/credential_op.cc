@@ -75,7 +75,6 @@ int GetCredential(Session& session, const InfoArray& infos,
 
 int GetCredentialAsync(Session& session, const InfoArray& infos,
                        pmix_credential_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   HostCall call;
   const int rc = MakeIssue(infos, &call);
   if (rc != PMIX_SUCCESS) return rc;
@@ -107,7 +106,6 @@ int ValidateCredentialAsync(Session& session,
                             const pmix_byte_object_t* credential,
                             const InfoArray& infos,
                             pmix_validation_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   HostCall call;
   const int rc = MakeValidation(credential, infos, &call);
   if (rc != PMIX_SUCCESS) return rc;

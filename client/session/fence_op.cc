@@ -141,7 +141,6 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
 int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
                const pmix_info_t* info, size_t ninfo, pmix_op_cbfunc_t cbfunc,
                void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   CollectiveOptions options;
   int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;

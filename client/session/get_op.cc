@@ -24,9 +24,35 @@ struct Arguments {
   GetOptions options;
 };
 
+// The rank of a process that does not know its own.
+bool WantsOwnRank(const Session& session, const pmix_proc_t* proc,
+                  std::string_view key) {
+  if (proc == nullptr || proc->rank != PMIX_RANK_INVALID) return false;
+  const std::string_view nspace = NspaceOf(*proc);
+  return key == PMIX_RANK &&
+         (nspace.empty() || nspace == session.self().nspace);
+}
+
+// A rank in a group means one of its members.
+bool IsOfGroup(const Session& session, const pmix_proc_t* proc) {
+  return session.groups().any() && proc != nullptr &&
+         IsProcessRank(proc->rank) && session.groups().Has(NspaceOf(*proc));
+}
+
+// get(member), for the member that `proc` means.
+template <typename Get>
+int OfMember(const Session& session, const pmix_proc_t& proc, const Get& get) {
+  const std::optional<ProcId> member =
+      session.groups().MemberAt(NspaceOf(proc), proc.rank);
+  if (!member) return PMIX_ERR_NOT_FOUND;
+  const pmix_proc_t named = ToC(*member);
+  return get(&named);
+}
+
 int Parse(const Session& session, const pmix_proc_t* proc, const char* key,
           const pmix_info_t* info, size_t ninfo, Arguments* out) {
   if (!ReadKey(key, &out->key)) return PMIX_ERR_BAD_PARAM;
+  if (WantsOwnRank(session, proc, out->key)) proc = nullptr;
   const int rc = ResolveTarget(session, proc, &out->target);
   if (rc != PMIX_SUCCESS) return rc;
   return ParseGetOptions(info, ninfo, &out->options);
@@ -207,6 +233,11 @@ int RefreshAsync(const std::shared_ptr<AsyncGet>& get) {
 
 int GetValue(Session& session, const pmix_proc_t* proc, const char* key,
              const pmix_info_t* info, size_t ninfo, pmix_value_t** value) {
+  if (IsOfGroup(session, proc)) {
+    return OfMember(session, *proc, [&](const pmix_proc_t* member) {
+      return GetValue(session, member, key, info, ninfo, value);
+    });
+  }
   Arguments args;
   int rc = Parse(session, proc, key, info, ninfo, &args);
   if (rc == PMIX_SUCCESS) rc = CheckStorage(args, value);
@@ -220,6 +251,11 @@ int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_info_t* info, size_t ninfo,
                   pmix_value_cbfunc_t cbfunc, void* cbdata) {
   if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  if (IsOfGroup(session, proc)) {
+    return OfMember(session, *proc, [&](const pmix_proc_t* member) {
+      return GetValueAsync(session, member, key, info, ninfo, cbfunc, cbdata);
+    });
+  }
   Arguments args;
   const int rc = Parse(session, proc, key, info, ninfo, &args);
   if (rc != PMIX_SUCCESS) return rc;
@@ -234,7 +270,11 @@ int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
       session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
       return PMIX_SUCCESS;
     }
-    if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
+    if (!here.ask_agent || !CanAsk(session, args.options)) {
+      session.progress().Post(
+          [get, status = here.status] { CallBack(*get, status); });
+      return PMIX_SUCCESS;
+    }
   }
   return AskAsync(get);
 }

@@ -56,7 +56,7 @@ struct InvitationEnd {
   std::optional<ProcId> next;  // who has taken its place
 };
 
-// Ends that are remembered; the oldest are forgotten.
+// Ends, and invitations, that are remembered; the oldest are forgotten.
 inline constexpr size_t kMaxInvitationEnds = 256;
 
 // By the group's name. Thread-safe.
@@ -118,6 +118,24 @@ class GroupInvitations {
     return end;
   }
 
+  // `leader` invites this process to the group `name`.
+  void NoteInviter(const std::string& name, const ProcId& leader) {
+    const MutexLock lock(mu_);
+    std::erase_if(inviters_,
+                  [&](const auto& one) { return one.first == name; });
+    inviters_.emplace_back(name, leader);
+    if (inviters_.size() > kMaxInvitationEnds) inviters_.pop_front();
+  }
+  // Who has sent the latest invitation to the group `name`.
+  std::optional<ProcId> InviterOf(const std::string& name) {
+    const MutexLock lock(mu_);
+    const auto it = std::ranges::find(
+        inviters_, name,
+        [](const auto& one) -> const auto& { return one.first; });
+    if (it == inviters_.end()) return std::nullopt;
+    return it->second;
+  }
+
   // True for one caller only: it is to subscribe to the events.
   bool BeginWatching() {
     const MutexLock lock(mu_);
@@ -140,6 +158,7 @@ class GroupInvitations {
   Mutex mu_;
   std::deque<std::pair<std::pair<ProcId, std::string>, InvitationEnd>> ends_
       CANOPY_GUARDED_BY(mu_);
+  std::deque<std::pair<std::string, ProcId>> inviters_ CANOPY_GUARDED_BY(mu_);
   uint64_t last_number_ CANOPY_GUARDED_BY(mu_) = 0;
   bool watches_ CANOPY_GUARDED_BY(mu_) = false;
   std::map<std::string, SentInvitation> sent_ CANOPY_GUARDED_BY(mu_);

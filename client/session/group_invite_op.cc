@@ -38,6 +38,7 @@ void OnArrival(Session& session, const std::string& name, const Event& event) {
   switch (event.status) {
     case PMIX_GROUP_INVITED:
       (void)session.invitations().TakeEnd(event.source, name);
+      session.invitations().NoteInviter(name, event.source);
       return;
     case PMIX_GROUP_INVITE_ACCEPTED:
       return OnAccepted(session, name, event);
@@ -155,7 +156,7 @@ int Invite(Session& session, const GroupRequest& request, GroupDone done) {
   if (rc != PMIX_SUCCESS) return rc;
   if (session.job_channel() == nullptr) return PMIX_ERR_UNREACH;
   const std::string name = request.name;
-  if (!session.groups().Find(name).empty()) return PMIX_ERR_EXISTS;
+  if (session.groups().Has(name)) return PMIX_ERR_EXISTS;
   sent.directives =
       InfoList::FromC(request.directives.infos, request.directives.size);
   sent.tolerant =
@@ -191,6 +192,18 @@ int Decline(Session& session, const std::string& name, const ProcId& leader,
   return PMIX_SUCCESS;
 }
 
+// Without a name it is the process that has sent the invitation.
+std::optional<ProcId> LeaderOf(Session& session, const JoinRequest& request) {
+  if (request.leader == nullptr) {
+    return session.invitations().InviterOf(request.name);
+  }
+  if (NspaceOf(*request.leader).empty() ||
+      !IsProcessRank(request.leader->rank)) {
+    return std::nullopt;
+  }
+  return FromC(*request.leader);
+}
+
 int Join(Session& session, const JoinRequest& request, GroupDone done) {
   uint32_t timeout_ms = 0;
   int rc = CheckName(session, request.name, request.directives);
@@ -199,22 +212,19 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
                         {PMIX_GROUP_ENDPT_DATA, PMIX_GROUP_INFO}, &timeout_ms);
   }
   if (rc != PMIX_SUCCESS) return rc;
-  if (request.leader == nullptr || NspaceOf(*request.leader).empty() ||
-      !IsProcessRank(request.leader->rank)) {
-    return PMIX_ERR_BAD_PARAM;
-  }
-  const ProcId leader = FromC(*request.leader);
-  if (leader == session.self()) return PMIX_ERR_BAD_PARAM;
+  const std::string name = request.name;
+  const std::optional<ProcId> found = LeaderOf(session, request);
+  if (!found || *found == session.self()) return PMIX_ERR_BAD_PARAM;
+  const ProcId& leader = *found;
   if (request.answer != PMIX_GROUP_ACCEPT &&
       request.answer != PMIX_GROUP_DECLINE) {
     return PMIX_ERR_BAD_PARAM;
   }
   if (session.job_channel() == nullptr) return PMIX_ERR_UNREACH;
-  const std::string name = request.name;
   if (request.answer == PMIX_GROUP_DECLINE) {
     return Decline(session, name, leader, done);
   }
-  if (!session.groups().Find(name).empty()) return PMIX_ERR_EXISTS;
+  if (session.groups().Has(name)) return PMIX_ERR_EXISTS;
   AcceptedInvitation accepted;
   accepted.leader = leader;
   accepted.directives =
@@ -300,7 +310,6 @@ void ObserveInvitations(Session& session) {
 
 int InviteGroupAsync(Session& session, const GroupRequest& request,
                      pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   return Invite(session, request, CallBack(cbfunc, cbdata));
 }
 
@@ -314,7 +323,6 @@ int InviteGroup(Session& session, const GroupRequest& request,
 
 int JoinGroupAsync(Session& session, const JoinRequest& request,
                    pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   return Join(session, request, CallBack(cbfunc, cbdata));
 }
 

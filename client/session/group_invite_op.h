@@ -32,7 +32,7 @@ int InviteGroup(Session& session, const GroupRequest& request,
 
 struct JoinRequest {
   const char* name = nullptr;
-  const pmix_proc_t* leader = nullptr;
+  const pmix_proc_t* leader = nullptr;  // null: who has invited the caller
   pmix_group_opt_t answer = PMIX_GROUP_DECLINE;
   InfoArray directives;
 };

@@ -127,7 +127,8 @@ void OnComplete(Session& session, const std::string& name, const Event& event) {
   InfoList results;
   for (const pmix_info_t& info : event.infos) {
     const std::string_view key = KeyOf(info);
-    if (key == PMIX_GROUP_MEMBERSHIP || key == PMIX_GROUP_CONTEXT_ID) {
+    if (key == PMIX_GROUP_MEMBERSHIP || key == PMIX_GROUP_CONTEXT_ID ||
+        key == PMIX_GROUP_ID) {
       results.Append(info);
     }
   }

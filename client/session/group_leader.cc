@@ -26,6 +26,7 @@ void FormAmongLibraries(Session& session, const std::string& name,
        MembersOf(name, members));
   InfoList results;
   results.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(members));
+  results.Add(PMIX_GROUP_ID, Value::String(name));
   sent.done(PMIX_SUCCESS, std::move(results));
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "client/events/event.h"
+#include "client/session/known_groups.h"
 #include "client/session/operation_numbers.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
@@ -86,9 +88,12 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   rc = CheckParticipants(session, request.procs, request.nprocs);
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
-  sent->participants.assign(request.procs, request.procs + request.nprocs);
-  sent->frame = GroupFrame(CollectiveOperation::kGroupConstruct, parts,
-                           sent->participants);
+  const std::span procs(request.procs, request.nprocs);
+  // What another group's name stands for may change until the end.
+  if (!NamesGroup(session, procs)) {
+    sent->participants.assign(procs.begin(), procs.end());
+  }
+  sent->frame = GroupFrame(CollectiveOperation::kGroupConstruct, parts, procs);
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
@@ -99,7 +104,7 @@ int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
   sent->frame = GroupFrame(CollectiveOperation::kGroupDestruct, parts,
-                           session.groups().Find(parts.name));
+                           session.groups().ParticipantsOf(parts.name));
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
@@ -120,11 +125,17 @@ int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-// The process is in the group now.
-void NoteMember(Session& session, Sent& sent, int status) {
-  if (Succeeded(status)) {
-    session.groups().Add(sent.name, std::move(sent.participants));
+// The results of a construct. After a success the process is in the group.
+InfoList TakeResults(Session& session, Sent& sent, const Reply& reply) {
+  InfoList infos;
+  if (!Succeeded(reply.status)) return infos;
+  if (!DecodeInfos(reply.payload, &infos)) infos.Clear();
+  KnownGroup group{std::move(sent.participants), {}};
+  if (const pmix_info_t* members = infos.Find(PMIX_GROUP_MEMBERSHIP)) {
+    group.members = ProcsOfInfo(*members);
   }
+  session.groups().Add(sent.name, std::move(group));
+  return infos;
 }
 
 // It is not any more, unless it never was, or may try again.
@@ -156,11 +167,7 @@ int ConstructAsync(Session& session, const GroupRequest& request,
   return session.job_channel()->CallAsync(
       FrameType::kGroup, frame,
       [&session, sent, done = std::move(done)](const Reply& reply) mutable {
-        NoteMember(session, sent, reply.status);
-        InfoList infos;
-        if (!Succeeded(reply.status) || !DecodeInfos(reply.payload, &infos)) {
-          infos.Clear();
-        }
+        InfoList infos = TakeResults(session, sent, reply);
         done(reply.status, std::move(infos));
       });
 }
@@ -175,10 +182,8 @@ int ConstructGroup(Session& session, const GroupRequest& request,
   const int rc = EncodeConstruct(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;
   const Reply reply = session.job_channel()->Call(sent.type, sent.frame);
-  NoteMember(session, sent, reply.status);
-  InfoList infos;
-  if (results != nullptr && nresults != nullptr && Succeeded(reply.status) &&
-      DecodeInfos(reply.payload, &infos)) {
+  InfoList infos = TakeResults(session, sent, reply);
+  if (results != nullptr && nresults != nullptr && infos.size() != 0) {
     *results = infos.Release(nresults);
   }
   return reply.status;
@@ -204,7 +209,6 @@ int LeaveGroup(Session& session, const GroupRequest& request) {
 
 int ConstructGroupAsync(Session& session, const GroupRequest& request,
                         pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   return ConstructAsync(session, request,
                         [cbfunc, cbdata](int status, InfoList infos) {
                           cbfunc(status, infos.mutable_data(), infos.size(),
@@ -227,7 +231,6 @@ int ConstructGroupThen(Session& session, const std::string& name,
 
 int DestructGroupAsync(Session& session, const GroupRequest& request,
                        pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   Sent sent;
   const int rc = EncodeDestruct(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;
@@ -236,7 +239,6 @@ int DestructGroupAsync(Session& session, const GroupRequest& request,
 
 int LeaveGroupAsync(Session& session, const GroupRequest& request,
                     pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   Sent sent;
   const int rc = EncodeLeave(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;

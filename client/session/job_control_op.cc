@@ -40,7 +40,6 @@ int ControlJobAsync(Session& session, const JobControlRequest& request,
   const int rc = MakeCall(request, &call);
   if (rc != PMIX_SUCCESS) return rc;
   return CallHostAsync(session, call, [=](int status, InfoList results) {
-    if (cbfunc == nullptr) return;
     // The list lives as long as the callback runs.
     cbfunc(status, results.mutable_data(), results.size(), cbdata, nullptr,
            nullptr);

@@ -20,8 +20,8 @@ struct JobControlRequest {
 int ControlJob(Session& session, const JobControlRequest& request,
                pmix_info_t** results, size_t* nresults);
 
-// The callback runs on the progress thread unless an error is returned; null:
-// the caller does not want to know how it went.
+// The callback, which must not be null, runs on the progress thread unless an
+// error is returned.
 int ControlJobAsync(Session& session, const JobControlRequest& request,
                     pmix_info_cbfunc_t cbfunc, void* cbdata);
 

@@ -1,43 +1,71 @@
-// The process groups that this process has become a member of, and of whom they
-// were made: its part in a group's end names them again.
+// The process groups that this process has become a member of.
 #ifndef CANOPY_CLIENT_SESSION_KNOWN_GROUPS_H_
 #define CANOPY_CLIENT_SESSION_KNOWN_GROUPS_H_
 
+#include <atomic>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/ids.h"
 #include "common/mutex.h"
 #include "pmix.h"
 
 namespace canopy::client {
 
-// Thread-safe.
+struct KnownGroup {
+  // As the construction named them: this process's part in the group's end
+  // names them again. Empty: the agent has them.
+  std::vector<pmix_proc_t> participants;
+  std::vector<ProcId> members;  // when it was constructed, ascending
+};
+
+// By the group's name. Thread-safe.
 class KnownGroups {
  public:
-  void Add(std::string_view name, std::vector<pmix_proc_t> participants) {
+  void Add(std::string_view name, KnownGroup group) {
     const MutexLock lock(mu_);
-    groups_.insert_or_assign(std::string(name), std::move(participants));
-  }
-  // Empty when there is none of that name.
-  std::vector<pmix_proc_t> Find(std::string_view name) const {
-    const MutexLock lock(mu_);
-    const auto it = groups_.find(name);
-    return it == groups_.end() ? std::vector<pmix_proc_t>() : it->second;
+    groups_.insert_or_assign(std::string(name), std::move(group));
+    any_ = true;
   }
   void Remove(std::string_view name) {
     const MutexLock lock(mu_);
     const auto it = groups_.find(name);
     if (it != groups_.end()) groups_.erase(it);
+    any_ = !groups_.empty();
+  }
+
+  bool any() const { return any_; }
+  bool Has(std::string_view name) const {
+    if (!any()) return false;
+    const MutexLock lock(mu_);
+    return groups_.contains(name);
+  }
+  // Empty if there is no group of that name.
+  std::vector<pmix_proc_t> ParticipantsOf(std::string_view name) const {
+    const MutexLock lock(mu_);
+    const auto it = groups_.find(name);
+    return it == groups_.end() ? std::vector<pmix_proc_t>()
+                               : it->second.participants;
+  }
+  // The members' own order gives them their ranks in the group.
+  std::optional<ProcId> MemberAt(std::string_view name, Rank rank) const {
+    const MutexLock lock(mu_);
+    const auto it = groups_.find(name);
+    if (it == groups_.end() || rank >= it->second.members.size()) {
+      return std::nullopt;
+    }
+    return it->second.members[rank];
   }
 
  private:
   mutable Mutex mu_;
-  std::map<std::string, std::vector<pmix_proc_t>, std::less<>> groups_
-      CANOPY_GUARDED_BY(mu_);
+  std::map<std::string, KnownGroup, std::less<>> groups_ CANOPY_GUARDED_BY(mu_);
+  std::atomic<bool> any_ = false;
 };
 
 }  // namespace canopy::client

@@ -91,7 +91,7 @@ int LogDataAsync(Session& session, const InfoArray& data,
   const int rc = MakeCall(data, directives, &call);
   if (rc != PMIX_SUCCESS) return rc;
   return CallHostAsync(session, call, [=](int status, const InfoList&) {
-    if (cbfunc != nullptr) cbfunc(status, cbdata);
+    cbfunc(status, cbdata);
   });
 }
 

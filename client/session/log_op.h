@@ -12,8 +12,8 @@ namespace canopy::client {
 int LogData(Session& session, const InfoArray& data,
             const InfoArray& directives);
 
-// The callback runs on the progress thread unless an error is returned; null:
-// the caller does not want to know how it went.
+// The callback, which must not be null, runs on the progress thread unless an
+// error is returned.
 int LogDataAsync(Session& session, const InfoArray& data,
                  const InfoArray& directives, pmix_op_cbfunc_t cbfunc,
                  void* cbdata);

@@ -53,7 +53,6 @@ int MonitorAsync(Session& session, const MonitorRequest& request,
   const int rc = MakeCall(request, &call);
   if (rc != PMIX_SUCCESS) return rc;
   return CallHostAsync(session, call, [=](int status, InfoList results) {
-    if (cbfunc == nullptr) return;
     // The list lives as long as the callback runs.
     cbfunc(status, results.mutable_data(), results.size(), cbdata, nullptr,
            nullptr);
@@ -64,8 +63,12 @@ void SendHeartbeat(Session& session) {
   const InfoList what = {{PMIX_SEND_HEARTBEAT, Value()}};
   MonitorRequest request;
   request.what = what.data();
-  // Nobody is told that it could not be sent: the monitor will say so.
-  (void)MonitorAsync(session, request, nullptr, nullptr);
+  // One that could not be sent is missed by the monitor.
+  (void)MonitorAsync(
+      session, request,
+      [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t,
+         void*) {},
+      nullptr);
 }
 
 }  // namespace canopy::client

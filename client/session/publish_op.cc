@@ -125,7 +125,6 @@ int PublishData(Session& session, const InfoArray& infos) {
 
 int PublishDataAsync(Session& session, const InfoArray& infos,
                      pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   std::string frame;
   const int rc = EncodePublish(infos, &frame);
   if (rc != PMIX_SUCCESS) return rc;
@@ -154,7 +153,7 @@ int LookUpDataAsync(Session& session, char* const* keys,
                     const InfoArray& directives, pmix_lookup_cbfunc_t cbfunc,
                     void* cbdata) {
   std::vector<std::string_view> names;
-  if (cbfunc == nullptr || !ReadKeys(keys, &names)) return PMIX_ERR_BAD_PARAM;
+  if (!ReadKeys(keys, &names)) return PMIX_ERR_BAD_PARAM;
   std::string frame;
   const int rc = EncodeKeys(names, directives, &frame);
   if (rc != PMIX_SUCCESS) return rc;
@@ -178,7 +177,6 @@ int UnpublishData(Session& session, char* const* keys,
 int UnpublishDataAsync(Session& session, char* const* keys,
                        const InfoArray& directives, pmix_op_cbfunc_t cbfunc,
                        void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   std::string frame;
   const int rc = EncodeUnpublish(keys, directives, &frame);
   if (rc != PMIX_SUCCESS) return rc;

@@ -218,10 +218,8 @@ int PullOutput(Session& session, const PullRequest& request) {
 
 int StopPullingAsync(Session& session, size_t handle, pmix_op_cbfunc_t cbfunc,
                      void* cbdata) {
-  const bool there =
-      session.pulls().Stop(&session.progress(), handle, [=](int status) {
-        if (cbfunc != nullptr) cbfunc(status, cbdata);
-      });
+  const bool there = session.pulls().Stop(
+      &session.progress(), handle, [=](int status) { cbfunc(status, cbdata); });
   return there ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 

@@ -51,7 +51,6 @@ int ReadDirective(const pmix_info_t& info, Parsed* out) {
 }
 
 int ReadTargets(std::span<const pmix_proc_t> targets, Parsed* out) {
-  if (targets.empty() || targets.data() == nullptr) return PMIX_ERR_BAD_PARAM;
   for (const pmix_proc_t& target : targets) {
     out->targets.push_back(FromC(target));
     const std::string& nspace = out->targets.back().nspace;
@@ -63,6 +62,7 @@ int ReadTargets(std::span<const pmix_proc_t> targets, Parsed* out) {
 
 int Parse(const PushRequest& request, Parsed* out) {
   if (!request.directives.ok()) return PMIX_ERR_BAD_PARAM;
+  const bool for_nobody = request.targets.empty();
   int rc = ReadTargets(request.targets, out);
   for (size_t i = 0; i < request.directives.size && rc == PMIX_SUCCESS; ++i) {
     rc = ReadDirective(request.directives.infos[i], out);
@@ -73,10 +73,12 @@ int Parse(const PushRequest& request, Parsed* out) {
     if (bytes->bytes == nullptr) return PMIX_ERR_BAD_PARAM;
     out->bytes.assign(bytes->bytes, bytes->size);
   }
-  const bool nothing = out->bytes.empty() && !out->complete && !out->own_input;
+  const bool is_end = out->bytes.empty() && !out->own_input;
+  // The end alone needs no targets: it is that of what the library collects.
+  if (is_end ? !out->complete : for_nobody) return PMIX_ERR_BAD_PARAM;
   // Either the caller collects its input, or the library does.
-  return nothing || (out->own_input && !out->bytes.empty()) ? PMIX_ERR_BAD_PARAM
-                                                            : PMIX_SUCCESS;
+  return out->own_input && !out->bytes.empty() ? PMIX_ERR_BAD_PARAM
+                                               : PMIX_SUCCESS;
 }
 
 // One push under way, in pieces; lives as long as one of them.
@@ -143,7 +145,16 @@ int PushOwnInput(Session& session, const std::vector<ProcId>& targets,
       });
 }
 
+// For the targets of the collection, if there is one.
+int EndOwnInput(Session& session, std::function<void(int)> done) {
+  session.stdin_push().End([&session, done = std::move(done)](int status) {
+    session.progress().Post([done, status] { done(status); });
+  });
+  return PMIX_SUCCESS;
+}
+
 int Start(Session& session, Parsed what, std::function<void(int)> done) {
+  if (what.targets.empty()) return EndOwnInput(session, std::move(done));
   const HostCaller call = CallerOf(session);
   if (!call) return PMIX_ERR_NOT_SUPPORTED;
   if (what.complete) session.stdin_push().Stop();
@@ -180,9 +191,8 @@ int PushInputAsync(Session& session, const PushRequest& request,
   Parsed what;
   const int rc = Parse(request, &what);
   if (rc != PMIX_SUCCESS) return rc;
-  return Start(session, std::move(what), [=](int status) {
-    if (cbfunc != nullptr) cbfunc(status, cbdata);
-  });
+  return Start(session, std::move(what),
+               [=](int status) { cbfunc(status, cbdata); });
 }
 
 }  // namespace canopy::client

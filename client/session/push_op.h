@@ -19,6 +19,8 @@ struct PushRequest {
 
 // Input for processes of a job: these bytes, or, with PMIX_IOF_PUSH_STDIN, what
 // our own standard input has from now on; PMIX_IOF_COMPLETE is the end of it.
+// The end alone may come without targets: then it ends what the library
+// collects, for the targets of that, and succeeds if it collects nothing.
 // Success of bytes: the processes have taken them. PMIX_ERR_BAD_PARAM,
 // PMIX_ERR_NOT_SUPPORTED without an agent, or the agent's status.
 int PushInput(Session& session, const PushRequest& request);

@@ -89,7 +89,6 @@ int QueryInfo(Session& session, const QueryRequest& request,
 
 int QueryInfoAsync(Session& session, const QueryRequest& request,
                    pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   auto query = std::make_shared<AsyncQuery>(&session, cbfunc, cbdata);
   const int rc = query->call.Start(request.queries, request.nqueries);
   if (rc != PMIX_SUCCESS) return rc;

@@ -5,6 +5,7 @@
 
 #include "client/session/directives.h"
 #include "common/codec/encoder.h"
+#include "common/values/rank.h"
 #include "common/values/value.h"
 #include "common/wire.h"
 
@@ -63,9 +64,9 @@ int ReadProcess(QueryParts* parts) {
     parts->proc.nspace = *nspace;
   }
   if (q.Has(PMIX_RANK)) {
-    const auto rank = q.FindUint(PMIX_RANK);
-    if (!rank || *rank > UINT32_MAX) return PMIX_ERR_BAD_PARAM;
-    parts->proc.rank = static_cast<Rank>(*rank);
+    const auto rank = RankOf(q.Find(PMIX_RANK)->value);
+    if (!rank) return PMIX_ERR_BAD_PARAM;
+    parts->proc.rank = *rank;
   }
   return PMIX_SUCCESS;
 }

@@ -73,7 +73,6 @@ int MakeBlock(const BlockRequest& request, HostCall* call) {
 std::function<void(int, InfoList)> Report(pmix_info_cbfunc_t cbfunc,
                                           void* cbdata) {
   return [=](int status, InfoList results) {
-    if (cbfunc == nullptr) return;
     cbfunc(status, results.mutable_data(), results.size(), cbdata, nullptr,
            nullptr);
   };
@@ -133,7 +132,7 @@ int BlockResourcesAsync(Session& session, const BlockRequest& request,
   const int rc = MakeBlock(request, &call);
   if (rc != PMIX_SUCCESS) return rc;
   return CallHostAsync(session, call, [=](int status, const InfoList&) {
-    if (cbfunc != nullptr) cbfunc(status, cbdata);
+    cbfunc(status, cbdata);
   });
 }
 

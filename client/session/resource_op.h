@@ -25,9 +25,8 @@ struct BlockRequest {
   Directives directives;
 };
 
-// Blocking calls return a PMIx status. Of the others the callback runs on the
-// progress thread unless an error is returned; null: the caller does not want
-// to know how it went.
+// Blocking calls return a PMIx status. Of the others the callback, which must
+// not be null, runs on the progress thread unless an error is returned.
 
 // `results` may be null; else it gets the host's answer, owned by the caller.
 int RequestAllocation(Session& session, pmix_alloc_directive_t directive,

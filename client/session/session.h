@@ -62,6 +62,7 @@ class Session final : public SourcePlaces {
   JobFences& fences() { return fences_; }
   Commits& commits() { return commits_; }
   KnownGroups& groups() { return groups_; }
+  const KnownGroups& groups() const { return groups_; }
   OutputPulls& pulls() { return pulls_; }
   StdinPush& stdin_push() { return stdin_push_; }
   GroupInvitations& invitations() { return invitations_; }

@@ -4,7 +4,9 @@
 #include <future>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "common/app_command.h"
 #include "common/codec/encoder.h"
 #include "common/ids.h"
 #include "common/status.h"
@@ -16,7 +18,7 @@ namespace {
 using local::FrameType;
 
 int CheckApp(const pmix_app_t& app) {
-  if (app.cmd == nullptr || *app.cmd == '\0') {
+  if (CommandOf(app.cmd, app.argv).program.empty()) {
     return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
   }
   const InfoArray infos{app.info, app.ninfo};
@@ -34,6 +36,19 @@ int Check(const SpawnRequest& request) {
   return PMIX_SUCCESS;
 }
 
+// With the whole command line, which is what the host's spawn function expects.
+void PutApp(const pmix_app_t& app, Encoder* encoder) {
+  AppCommand command = CommandOf(app.cmd, app.argv);
+  std::vector<char*> argv;
+  argv.reserve(command.argv.size() + 1);
+  for (std::string& word : command.argv) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pmix_app_t whole = app;
+  whole.cmd = command.program.data();
+  whole.argv = argv.data();
+  encoder->PutElement(PMIX_APP, &whole);
+}
+
 int EncodeCall(const SpawnRequest& request, std::string* call) {
   const int rc = Check(request);
   if (rc != PMIX_SUCCESS) return rc;
@@ -43,9 +58,7 @@ int EncodeCall(const SpawnRequest& request, std::string* call) {
     encoder.PutInfo(request.directives.infos[i]);
   }
   encoder.PutSize(request.apps.size());
-  for (const pmix_app_t& app : request.apps) {
-    encoder.PutElement(PMIX_APP, &app);
-  }
+  for (const pmix_app_t& app : request.apps) PutApp(app, &encoder);
   if (!encoder.ok()) return encoder.status().code();
   *call = encoder.Take();
   return PMIX_SUCCESS;
@@ -112,7 +125,6 @@ int SpawnJob(Session& session, const SpawnRequest& request, char* nspace) {
 
 int SpawnJobAsync(Session& session, const SpawnRequest& request,
                   pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
-  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
   std::string call;
   const int rc = EncodeCall(request, &call);
   if (rc != PMIX_SUCCESS) return rc;

@@ -111,6 +111,17 @@ void StdinPush::Run(const std::shared_ptr<Shared>& shared) {
   shared->ended = true;
 }
 
+void StdinPush::End(std::function<void(int status)> then) {
+  std::shared_ptr<Shared> shared;
+  {
+    const MutexLock lock(mu_);
+    shared = shared_;
+  }
+  if (shared == nullptr || shared->IsOver()) return then(kSuccess);
+  Stop();
+  shared->pusher("", true, std::move(then));
+}
+
 void StdinPush::Stop() {
   const MutexLock lock(mu_);
   if (shared_ == nullptr) return;

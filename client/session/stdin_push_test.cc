@@ -80,5 +80,23 @@ TEST_F(StdinPushTest, AfterItsStopNothingIsPushed) {
   pushed_.Await("onetwo");
 }
 
+TEST_F(StdinPushTest, ItsEndIsPushedThoughThereIsMoreInput) {
+  StdinPush push(read_.get());
+  std::vector<int> ended;
+  const auto then = [&ended](int status) { ended.push_back(status); };
+  push.End(then);
+  EXPECT_EQ(ended, (std::vector<int>{kSuccess}));
+  EXPECT_EQ(push.Start(pushed_.Pusher()), kSuccess);
+  Write("one");
+  pushed_.Await("one");
+  push.End(then);
+  pushed_.Await("one|");
+  push.End(then);
+  EXPECT_EQ(ended, (std::vector<int>{kSuccess, kSuccess, kSuccess}));
+  Write("two");
+  EXPECT_EQ(push.Start(pushed_.Pusher()), kSuccess);
+  pushed_.Await("one|two");
+}
+
 }  // namespace
 }  // namespace canopy::client

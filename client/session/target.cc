@@ -1,5 +1,6 @@
 #include "client/session/target.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace canopy::client {
@@ -39,12 +40,25 @@ bool ReadKey(const char* key, std::string_view* text) {
   return text->size() <= kMaxKeyLen;
 }
 
+bool NamesGroup(const Session& session, std::span<const pmix_proc_t> procs) {
+  return std::ranges::any_of(procs, [&](const pmix_proc_t& proc) {
+    return session.groups().Has(NspaceOf(proc));
+  });
+}
+
+bool NamesCaller(const Session& session, std::span<const pmix_proc_t> procs) {
+  const ProcId& self = session.self();
+  const bool named = std::ranges::any_of(procs, [&](const pmix_proc_t& proc) {
+    return NspaceOf(proc) == self.nspace &&
+           (proc.rank == kRankWildcard || proc.rank == self.rank);
+  });
+  return named || NamesGroup(session, procs);
+}
+
 int CheckParticipants(Session& session, const pmix_proc_t* procs,
                       size_t nprocs) {
   if (procs == nullptr) return nprocs == 0 ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
   if (nprocs == 0) return PMIX_SUCCESS;
-  const ProcId& self = session.self();
-  bool takes_part = false;
   for (size_t i = 0; i < nprocs; ++i) {
     const std::string_view nspace = NspaceOf(procs[i]);
     const Rank rank = procs[i].rank;
@@ -56,10 +70,9 @@ int CheckParticipants(Session& session, const pmix_proc_t* procs,
     if (job != nullptr && IsProcessRank(rank) && rank >= job->num_ranks()) {
       return PMIX_ERR_BAD_PARAM;
     }
-    takes_part |=
-        nspace == self.nspace && (rank == kRankWildcard || rank == self.rank);
   }
-  return takes_part ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  return NamesCaller(session, {procs, nprocs}) ? PMIX_SUCCESS
+                                               : PMIX_ERR_BAD_PARAM;
 }
 
 }  // namespace canopy::client

@@ -27,6 +27,14 @@ void PutProcs(std::span<const pmix_proc_t> procs, WireWriter* out);
 // The text of `key`; empty for null and "". False when it is too long.
 bool ReadKey(const char* key, std::string_view* text);
 
+// Whether a group of the caller is named in the place of a namespace. The agent
+// replaces the name by the members.
+bool NamesGroup(const Session& session, std::span<const pmix_proc_t> procs);
+
+// Whether the caller is among `procs`: by its rank, by a wildcard or, as far as
+// can be seen here, by a group.
+bool NamesCaller(const Session& session, std::span<const pmix_proc_t> procs);
+
 // Whether `procs` (null: the caller's namespace) can take part in a
 // collective, and the caller is among them. Returns a PMIX status.
 int CheckParticipants(Session& session, const pmix_proc_t* procs,

@@ -23,6 +23,7 @@
 #include "client/tool/initiator.h"
 #include "client/tool/launcher_orders.h"
 #include "client/tool/rendezvous.h"
+#include "common/app_command.h"
 #include "common/ids.h"
 #include "common/launcher_orders_env.h"
 #include "common/posix/private_dir.h"
@@ -133,9 +134,8 @@ int ReadOrder(const SpawnRequest& request, Order* out) {
   }
   const pmix_app_t& app = request.apps[0];
   const InfoArray infos{app.info, app.ninfo};
-  if (app.cmd == nullptr || *app.cmd == '\0') {
-    return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
-  }
+  AppCommand command = CommandOf(app.cmd, app.argv);
+  if (command.program.empty()) return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
   if (!infos.ok()) return PMIX_ERR_BAD_PARAM;
   if (request.apps.size() > 1 || app.maxprocs > 1) {
     return PMIX_ERR_NOT_SUPPORTED;
@@ -144,13 +144,12 @@ int ReadOrder(const SpawnRequest& request, Order* out) {
   int rc = ReadDirectives(request.directives, out);
   if (rc == PMIX_SUCCESS) rc = ReadDirectives(infos, out);
   if (rc != PMIX_SUCCESS) return rc;
-  out->argv = TextsOf(app.argv);
-  if (out->argv.empty()) out->argv.emplace_back(app.cmd);
+  out->argv = std::move(command.argv);
   out->env = TextsOf(environ);
   for (std::string& entry : TextsOf(app.env)) {
     SetEntry(std::move(entry), &out->env);
   }
-  out->program = app.cmd;
+  out->program = std::move(command.program);
   if (!out->exec_agent.empty()) {
     out->argv.insert(out->argv.begin(), out->exec_agent);
     out->program = out->exec_agent;

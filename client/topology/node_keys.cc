@@ -7,8 +7,10 @@
 #include "client/topology/distances.h"
 #include "client/topology/fabric.h"
 #include "client/topology/machine.h"
+#include "client/topology/topology_op.h"
 #include "common/posix/host_name.h"
 #include "common/values/info_list.h"
+#include "common/values/memory.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -52,11 +54,24 @@ std::optional<Value> FindDistances() {
   return DistanceArray(found);
 }
 
+// The receiver's own, as from PMIx_Load_topology.
+std::optional<Value> FindTopology() {
+  auto* topology =
+      static_cast<pmix_topology_t*>(AllocateZeroed(1, sizeof(pmix_topology_t)));
+  if (topology == nullptr) return std::nullopt;
+  pmix_value_t value = {};
+  value.type = PMIX_TOPO;
+  value.data.topo = topology;
+  Value owner = Value::Adopt(&value);
+  if (LoadTopology(topology) != PMIX_SUCCESS) return std::nullopt;
+  return owner;
+}
+
 }  // namespace
 
 bool IsNodeKey(std::string_view key) {
   return key == PMIX_FABRIC_DEVICES || key == PMIX_FABRIC_DEVICE ||
-         key == PMIX_DEVICE_DISTANCES;
+         key == PMIX_DEVICE_DISTANCES || key == PMIX_TOPOLOGY2;
 }
 
 std::optional<Value> FindNodeKey(std::string_view key,
@@ -64,6 +79,7 @@ std::optional<Value> FindNodeKey(std::string_view key,
   if (!which.hostname.empty() && which.hostname != LocalHostName()) {
     return std::nullopt;
   }
+  if (key == PMIX_TOPOLOGY2) return FindTopology();
   return key == PMIX_DEVICE_DISTANCES ? FindDistances()
                                       : FindDevices(key, which);
 }

@@ -19,9 +19,10 @@ struct DeviceQualifiers {
 // Whether FindNodeKey knows the key.
 bool IsNodeKey(std::string_view key);
 
-// PMIX_FABRIC_DEVICES, PMIX_FABRIC_DEVICE, and PMIX_DEVICE_DISTANCES of this
-// process. None for another node, for a device that is not there, and without
-// hwloc. PMIX_FABRIC_DEVICE needs a qualifier that names a device.
+// PMIX_FABRIC_DEVICES, PMIX_FABRIC_DEVICE, PMIX_TOPOLOGY2, and
+// PMIX_DEVICE_DISTANCES of this process. None for another node, for a device
+// that is not there, and without hwloc. PMIX_FABRIC_DEVICE needs a qualifier
+// that names a device.
 std::optional<Value> FindNodeKey(std::string_view key,
                                  const DeviceQualifiers& which);
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/app_command.h"
 #include "common/codec/decoder.h"
 #include "common/values/element_ops.h"
 #include "common/values/info_list.h"
@@ -69,19 +70,14 @@ std::vector<std::string> Texts(char* const* texts) {
   return out;
 }
 
-// What a process has beside its attributes. `argv` repeats the command by
-// convention; where it names another, the command is what is run.
+// What a process has beside its attributes.
 Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
-  app->argv = Texts(c.argv);
-  const std::string command = c.cmd == nullptr ? "" : c.cmd;
-  if (app->argv.empty()) {
-    app->argv.push_back(command);
-  } else if (!command.empty()) {
-    app->argv[0] = command;
-  }
-  if (app->argv[0].empty()) {
+  AppCommand command = CommandOf(c.cmd, c.argv);
+  if (command.program.empty()) {
     return Status(kErrJobNoExeSpecified, "an application names no program");
   }
+  app->argv = std::move(command.argv);
+  app->argv[0] = std::move(command.program);
   if (c.maxprocs < 0 || static_cast<uint32_t>(c.maxprocs) > kMaxProcs) {
     return Status(kErrBadParam, app->argv[0] +
                                     ": so many processes can not be "

@@ -151,6 +151,16 @@ TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
   EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"two"}));
 }
 
+// Programs with older libraries send argv as they got it.
+TEST(SpawnCallTest, ArgvWithoutTheCommandKeepsItsFirstWord) {
+  const SpawnCall call =
+      Parse({}, {TestApp{.cmd = "/opt/prog", .argv = {"-v", "3"}},
+                 TestApp{.cmd = "/opt/prog", .argv = {"prog", "3"}}});
+  EXPECT_EQ(call.apps[0].argv,
+            (std::vector<std::string>{"/opt/prog", "-v", "3"}));
+  EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"/opt/prog", "3"}));
+}
+
 TEST(SpawnCallTest, AnAgentExecutesThePrograms) {
   InfoList job;
   job.Add(PMIX_EXEC_AGENT, Value::String("/an/agent"));

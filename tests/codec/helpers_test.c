@@ -476,7 +476,42 @@ static void apps(void) {
   PMIx_App_destruct(&app);
 }
 
+/* Arguments that need not be there. */
+static void absent(void) {
+  char **none = NULL;
+  pmix_proc_t proc, zeros;
+  pmix_pdata_t data;
+  pmix_info_t info;
+  memset(&zeros, 0, sizeof(zeros));
+  EXPECT(PMIx_Argv_append_nosize(NULL, "x") == PMIX_ERR_BAD_PARAM);
+  EXPECT(PMIx_Argv_append_nosize(&none, NULL) == PMIX_ERR_BAD_PARAM);
+  EXPECT(PMIx_Argv_prepend_nosize(NULL, "x") == PMIX_ERR_BAD_PARAM);
+  EXPECT(PMIx_Argv_append_unique_nosize(&none, NULL) == PMIX_ERR_BAD_PARAM);
+  EXPECT(none == NULL);
+  EXPECT(PMIx_Setenv("X", "1", true, NULL) == PMIX_ERR_BAD_PARAM);
+  PMIx_Load_procid(NULL, "job", 1);
+  PMIx_Xfer_procid(NULL, &zeros);
+  PMIx_Load_procid(&proc, NULL, 1);
+  EXPECT(proc.nspace[0] == '\0' && proc.rank == 1);
+  PMIx_Xfer_procid(&proc, NULL);
+  EXPECT(!memcmp(&proc, &zeros, sizeof(zeros)));
+  EXPECT(PMIx_Check_procid(NULL, NULL));
+  EXPECT(!PMIx_Check_procid(&proc, NULL));
+  EXPECT(PMIx_Procid_invalid(NULL));
+  EXPECT(PMIx_Value_true(NULL) == PMIX_BOOL_FALSE);
+  EXPECT(PMIx_Value_load(NULL, NULL, PMIX_BOOL) == PMIX_ERR_BAD_PARAM);
+  EXPECT(PMIx_Info_load(&info, NULL, NULL, PMIX_BOOL) == PMIX_ERR_BAD_PARAM);
+  EXPECT(PMIx_Info_xfer(NULL, &info) == PMIX_ERR_BAD_PARAM);
+  PMIx_Pdata_load(NULL, &proc, "key", NULL, PMIX_BOOL);
+  PMIx_Pdata_load(&data, NULL, "key", NULL, PMIX_BOOL);
+  EXPECT(!strcmp(data.key, "key") && data.value.type == PMIX_BOOL);
+  PMIx_Pdata_xfer(NULL, &data);
+  PMIx_Pdata_xfer(&data, NULL);
+  PMIx_Pdata_destruct(&data);
+}
+
 int main(void) {
+  absent();
   objects();
   members();
   arrays();

@@ -23,12 +23,13 @@ static void WrongArguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(nobody, 2, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 1, negative.info, 1));
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb, NULL, 0, NULL, 0, OnOperation);
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb, &g_job, 1, NULL, 0, NULL);
+  ANSWERS(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb, others, 1, NULL, 0, OnOperation);
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Disconnect(NULL, 0, NULL, 0));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Disconnect(others, 1, NULL, 0));
+  EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(others, 1, NULL, 0));
+  ANSWERS(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect_nb, others, 1, NULL, 0,
+          OnOperation);
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Disconnect_nb, NULL, 1, NULL, 0,
           OnOperation);
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Disconnect_nb, &g_job, 1, NULL, 0, NULL);
   Barrier();
 }
 

@@ -178,7 +178,7 @@ static void WrongArguments(void) {
          PMIx_Validate_credential(NULL, NULL, 0, &results, &count));
   EXPECT(PMIX_ERR_BAD_PARAM,
          PMIx_Validate_credential(&object, NULL, 0, NULL, NULL));
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Get_credential_nb, NULL, 0, NULL);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Get_credential_nb, NULL, 1, OnCredential);
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Validate_credential_nb, NULL, NULL, 0,
           OnValidated);
 }

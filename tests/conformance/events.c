@@ -347,6 +347,10 @@ static void NonBlocking(void) {
         "removed twice");
   CHECK(PMIx_Deregister_event_handler(999999, NULL, NULL) < 0,
         "removed what never was");
+  // A program may wait for the callback whatever the call returns.
+  Signal unknown = SIGNAL_INIT;
+  OK(PMIx_Deregister_event_handler(999999, RaiseOp, &unknown));
+  EXPECT(PMIX_ERR_NOT_FOUND, WaitFor(&unknown, 1));
 }
 
 // Nobody was there to hear it: whoever registers next does.

@@ -23,12 +23,14 @@ static void WrongArguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(set, 2, NULL, 0));
   set[1] = ProcOf(PMIX_RANK_UNDEF);
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(set, 2, NULL, 0));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence_nb(set, 2, NULL, 0, RaiseOp, &done));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence_nb(NULL, 0, NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence_nb(set, 0, NULL, 1, RaiseOp, &done));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence_nb(NULL, 1, NULL, 0, RaiseOp, &done));
   Directives negative = Timeout(-1);
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(NULL, 0, negative.info, 1));
   Barrier();
   CHECK(CountOf(&done) == 0, "a fence that was refused called back");
+  OK(PMIx_Fence_nb(set, 2, NULL, 0, RaiseOp, &done));
+  EXPECT(PMIX_ERR_BAD_PARAM, WaitFor(&done, 1));
 }
 
 static void Unsupported(void) {

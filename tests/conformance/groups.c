@@ -60,12 +60,10 @@ static void WrongArguments(void) {
          PMIx_Group_construct("g", &other, 1, NULL, 0, NULL, NULL));
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_construct_nb, "g", NULL, 0, NULL, 0,
           OnGroup);
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_construct_nb, "g", &g_job, 1, NULL, 0,
-          NULL);
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_destruct_nb, NULL, NULL, 0,
           OnOperation);
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_destruct_nb, "g", NULL, 0, NULL);
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_leave_nb, "", NULL, 0, OnOperation);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_leave_nb, NULL, NULL, 0, OnOperation);
+  ANSWERS(PMIX_ERR_BAD_PARAM, PMIx_Group_leave_nb, "", NULL, 0, OnOperation);
   EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Group_destruct("none", NULL, 0));
   EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Group_leave("none", NULL, 0));
   ANSWERS(PMIX_ERR_NOT_FOUND, PMIx_Group_destruct_nb, "none", NULL, 0,
@@ -108,9 +106,15 @@ static void AllOfTheJob(void) {
                           directives.info, directives.count, &results,
                           &nresults));
   ExpectMembers(results, nresults, g_size);
-  const pmix_info_t *context =
-      FindIn(results, nresults, PMIX_GROUP_CONTEXT_ID);
-  CHECK(context != NULL && context->value.type == PMIX_SIZE, "no context id");
+  const pmix_info_t *name = FindIn(results, nresults, PMIX_GROUP_ID);
+  CHECK(name != NULL && name->value.type == PMIX_STRING &&
+            strcmp(name->value.data.string, "all") == 0,
+        "no name");
+  // First, as programs that were written with OpenPMIx 4.2 take it.
+  const pmix_info_t *context = &results[0];
+  CHECK(PMIX_CHECK_KEY(context, PMIX_GROUP_CONTEXT_ID) &&
+            context->value.type == PMIX_SIZE,
+        "the first result is %s", context->key);
   // Everybody has the same.
   pmix_value_t value = context->value;
   OK(PMIx_Put(PMIX_GLOBAL, "context", &value));
@@ -144,6 +148,52 @@ static void AllOfTheJob(void) {
   ANSWERS(PMIX_SUCCESS, PMIx_Group_construct_nb, "all", &g_job, 1, NULL, 0,
           OnGroup);
   OK(PMIx_Group_destruct("all", NULL, 0));
+}
+
+// The name of a group stands for its members in the calls of these: with the
+// wildcard for all, with a rank for the member at that place (GRP-07).
+static void StandsForItsMembers(void) {
+  pmix_proc_t even[64];
+  pmix_proc_t named[64];
+  uint32_t count = 0;
+  for (uint32_t rank = 0; rank < g_size; rank += 2) {
+    PMIX_LOAD_PROCID(&named[count], "even", count);
+    even[count++] = ProcOf(rank);
+  }
+  pmix_proc_t all;
+  PMIX_LOAD_PROCID(&all, "even", PMIX_RANK_WILDCARD);
+  if (g_self.rank % 2 != 0) {
+    EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(&all, 1, NULL, 0));
+    Barrier();
+    return;
+  }
+  OK(PMIx_Group_construct("even", even, count, NULL, 0, NULL, NULL));
+  PutU32(PMIX_GLOBAL, "of.group", g_self.rank);
+  OK(PMIx_Commit());
+  const Directives collect = Flag(PMIX_COLLECT_DATA);
+  OK(PMIx_Fence(&all, 1, collect.info, collect.count));
+  for (uint32_t i = 0; i < count; ++i) {
+    CHECK(MustGetNumber(&named[i], "of.group", NULL, PMIX_UINT32) == 2 * i,
+          "member %u", i);
+  }
+  pmix_value_t *value = NULL;
+  pmix_proc_t nobody = all;
+  nobody.rank = count;
+  EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Get(&nobody, "of.group", NULL, 0, &value));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(&nobody, 1, NULL, 0));
+  // All ways to name a set are one.
+  if (g_self.rank == 0) {
+    OK(PMIx_Connect(&all, 1, NULL, 0));
+    OK(PMIx_Disconnect(even, count, NULL, 0));
+  } else {
+    OK(PMIx_Connect(named, count, NULL, 0));
+    OK(PMIx_Disconnect(&all, 1, NULL, 0));
+  }
+  OK(PMIx_Group_construct("even2", &all, 1, NULL, 0, NULL, NULL));
+  OK(PMIx_Group_destruct("even", NULL, 0));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(&all, 1, NULL, 0));
+  OK(PMIx_Group_destruct("even2", NULL, 0));
+  Barrier();
 }
 
 // What members share comes to all of them.
@@ -300,6 +350,7 @@ int main(int argc, char **argv) {
   WrongArguments();
   Unsupported();
   AllOfTheJob();
+  StandsForItsMembers();
   Shared();
   Several();
   TimesOut();

@@ -457,7 +457,13 @@ static void PushesRefused(void) {
          PMIx_IOF_push(&nobody, 1, &bytes, NULL, 0, NULL, NULL));
   EXPECT(PMIX_ERR_BAD_PARAM,
          PMIx_IOF_push(&first, 1, NULL, NULL, 0, NULL, NULL));
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_IOF_push, NULL, 0, NULL, NULL, 0,
+  ANSWERS(PMIX_ERR_BAD_PARAM, PMIx_IOF_push, NULL, 0, NULL, NULL, 0,
+          OnOperation);
+  // The end of what is not collected.
+  const Directives end = Flag(PMIX_IOF_COMPLETE);
+  ANSWERS(PMIX_SUCCESS, PMIx_IOF_push, NULL, 0, NULL, end.info, end.count,
+          OnOperation);
+  ANSWERS(PMIX_ERR_NOT_FOUND, PMIx_IOF_deregister, 1 << 20, NULL, 0,
           OnOperation);
 }
 

@@ -117,7 +117,6 @@ static void Qualified(void) {
   EXPECT(PMIX_ERR_BAD_PARAM,
          PMIx_Query_info(&query, 1, &g_results, &g_num_results));
   CHECK(g_results == NULL && g_num_results == 0, "results with an error");
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Query_info_nb, &query, 0, NULL);
 }
 
 // GEN-11: the host does not support what is required of it.

@@ -115,12 +115,12 @@ static void WrongArguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 0, NULL, 0, nspace));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 0, &good.app, 0, nspace));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 1, &good.app, 1, nspace));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn_nb(NULL, 0, &good.app, 1, NULL, NULL));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn_nb(NULL, 0, NULL, 0, OnSpawned, &done));
   Describe(&bad, -1, 1, "plain");
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 0, &bad.app, 1, nspace));
   bad.app.maxprocs = 1;
   bad.app.cmd = NULL;
+  bad.app.argv = NULL;
   EXPECT(PMIX_ERR_JOB_NO_EXE_SPECIFIED,
          PMIx_Spawn(NULL, 0, &bad.app, 1, nspace));
   CHECK(CountOf(&done) == 0, "a call that was refused called back");
@@ -265,20 +265,43 @@ static pmix_status_t AwaitEnd(const char *nspace) {
   }
 }
 
-// PROC-12: who asks for it hears of the end, when and how it was.
-static void EndIsTold(void) {
+// The job is spawned, and all its processes end with 0.
+static void RunsToItsEnd(const App *app) {
   pmix_status_t code = PMIX_EVENT_JOB_END;
   const pmix_status_t handler =
       PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL);
   CHECK(handler >= 0, "%s", PMIx_Error_string(handler));
-  App app;
-  Describe(&app, 1, 1, "plain");
   Directives notify = Flag(PMIX_NOTIFY_COMPLETION);
   PMIX_INFO_REQUIRED(&notify.info[0]);
   pmix_nspace_t nspace;
-  OK(PMIx_Spawn(notify.info, notify.count, &app.app, 1, nspace));
+  OK(PMIx_Spawn(notify.info, notify.count, &app->app, 1, nspace));
   OK(AwaitEnd(nspace));
   OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
+}
+
+// PROC-12: a process that asks for it is notified of the end, of its time and
+// of its status.
+static void EndIsTold(void) {
+  App app;
+  Describe(&app, 1, 1, "plain");
+  RunsToItsEnd(&app);
+}
+
+// PROC-09: argv may repeat the command, may hold the arguments alone, and may
+// be the only place that names the program. The child ends with an error
+// unless it has all of its words.
+static void CommandLines(void) {
+  App app;
+  Describe(&app, 1, 1, "plain");
+  app.app.argv = app.argv + 1;
+  RunsToItsEnd(&app);
+  Describe(&app, 1, 1, "plain");
+  char *name = strrchr(g_path, '/') + 1;
+  app.argv[0] = name;
+  RunsToItsEnd(&app);
+  Describe(&app, 1, 1, "plain");
+  app.app.cmd = NULL;
+  RunsToItsEnd(&app);
 }
 
 // Every rank spawns at the same time.
@@ -304,6 +327,7 @@ int main(int argc, char **argv) {
     SeveralApplications();
     ParentAndChildMeet();
     EndIsTold();
+    CommandLines();
   }
   Barrier();
   AllAtOnce();

@@ -53,6 +53,7 @@ static void NotExecutable(void) {
 static void NoProgram(void) {
   pmix_app_t app = True();
   app.cmd = NULL;
+  app.argv = NULL;
   EXPECT(PMIX_ERR_JOB_NO_EXE_SPECIFIED, PMIx_Spawn(NULL, 0, &app, 1, NULL));
   REFUSES(PMIX_ERR_JOB_NO_EXE_SPECIFIED, PMIx_Spawn_nb, NULL, 0, &app, 1,
           OnSpawned);
@@ -124,7 +125,7 @@ static void WrongArguments(void) {
   pmix_app_t app = True();
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 0, NULL, 0, NULL));
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Spawn_nb, NULL, 0, NULL, 0, OnSpawned);
-  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Spawn_nb, NULL, 0, &app, 1, NULL);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Spawn_nb, NULL, 1, &app, 1, OnSpawned);
 }
 
 static void NotSupported(void) {

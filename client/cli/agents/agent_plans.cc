@@ -56,10 +56,12 @@ std::string WithoutUser(const std::string& host) {
   return host.substr(host.find('@') + 1);
 }
 
+bool IsCalled(const AgentSite& site, const std::string& name) {
+  return name == site.name || std::ranges::count(site.aliases, name) > 0;
+}
+
 void AddAlias(AgentSite* site, const std::string& alias) {
-  if (alias == site->name || std::ranges::count(site->aliases, alias) > 0) {
-    return;
-  }
+  if (IsCalled(*site, alias)) return;
   site->aliases.push_back(alias);
 }
 
@@ -147,15 +149,22 @@ void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan) {
   plan->loss_timeout_ms = options.loss_timeout_ms;
 }
 
-std::vector<AgentSite> EmulatedSites(uint32_t count) {
-  if (count == 1) {
-    AgentSite site = ThisSite();
-    AddAlias(&site, "node1");
-    return {std::move(site)};
-  }
+std::vector<AgentSite> EmulatedSites(uint32_t count,
+                                     const std::vector<Host>& hosts) {
   std::vector<AgentSite> sites(count);
   for (uint32_t i = 0; i < count; ++i) {
     sites[i].name = "node" + std::to_string(i + 1);
+  }
+  if (count == 1) {
+    sites[0] = ThisSite();
+    AddAlias(&sites[0], "node1");
+  }
+  for (AgentSite& site : sites) {
+    Mentions said;
+    for (const Host& host : hosts) {
+      if (IsCalled(site, WithoutUser(host.name))) said.Add(host);
+    }
+    site.slots = said.Slots();
   }
   return sites;
 }

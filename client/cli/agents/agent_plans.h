@@ -60,8 +60,10 @@ struct OverlayPlan {
 // Takes over all of them but the launch agent, which is the sites'.
 void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan);
 
-// `count` nodes of this machine: node1 to nodeN, or for one its host name.
-std::vector<AgentSite> EmulatedSites(uint32_t count);
+// `count` nodes of this machine: node1 to nodeN, or for one its host name. They
+// have the slots that `hosts` gives them, as the nodes of HostSites have.
+std::vector<AgentSite> EmulatedSites(uint32_t count,
+                                     const std::vector<Host>& hosts = {});
 
 // One node for each host; different names of this machine are one node. A host
 // that is named several times without a count has a slot for each. The launch

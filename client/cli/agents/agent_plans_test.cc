@@ -85,6 +85,16 @@ TEST(AgentPlansTest, EmulatedNodesStayOnLoopback) {
   EXPECT_EQ(agents[0].config.cluster_key(), agents[2].config.cluster_key());
 }
 
+TEST(AgentPlansTest, EmulatedNodesHaveTheSlotsOfTheirHosts) {
+  const auto sites =
+      EmulatedSites(3, *ParseHostList("node1:40,+n1,node3:2,node3,other:7"));
+  ASSERT_EQ(sites.size(), 3u);
+  EXPECT_EQ(sites[0].slots, 40u);
+  EXPECT_EQ(sites[1].slots, 0u);
+  EXPECT_EQ(sites[2].slots, 3u);
+  EXPECT_EQ(EmulatedSites(1, *ParseHostList("localhost:5"))[0].slots, 5u);
+}
+
 TEST(AgentPlansTest, AMachineHasOneSystemServer) {
   OverlayPlan plan;
   plan.sites = Sites("n1,n2", "ssh {host}");

@@ -37,11 +37,11 @@ constexpr int kGreetingMs = 3000;
 
 // Nodes of agents that live as long as the job.
 Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
-  if (options.nodes != 0) return EmulatedSites(options.nodes);
   std::vector<Host> hosts;
   for (const AppOptions& app : options.apps) {
     hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
   }
+  if (options.nodes != 0) return EmulatedSites(options.nodes, hosts);
   const std::string& launch_agent = options.agents.launch_agent;
   // Who names hosts and how to reach them wants no allocation.
   if (!hosts.empty() && !launch_agent.empty()) {

@@ -41,9 +41,12 @@ int ArrivalCheck::Identify(const CollectiveArrived& in, const ProcId& proc,
   if (const int status = CheckDirectives(in.info); status != kSuccess) {
     return status;
   }
-  // Before they are sorted: a list of nonsense must not be dear.
-  if (NamesNobody(in.participants, proc.nspace, p_.jobs)) return kErrBadParam;
   *id = {in.op, in.participants, 0};
+  // Before they are sorted, so that a list of nonsense costs little.
+  if (!p_.groups.ReplaceNames(proc, p_.jobs, &id->participants) ||
+      NamesNobody(id->participants, proc.nspace, p_.jobs)) {
+    return kErrBadParam;
+  }
   return Canonicalise(proc.nspace, &id->participants).ok() ? kSuccess
                                                            : kErrBadParam;
 }
@@ -62,7 +65,8 @@ int ArrivalCheck::IdentifyGroup(const CollectiveArrived& in, const ProcId& proc,
     id->participants = group->participants;
     return kSuccess;
   }
-  if (NamesNobody(in.participants, proc.nspace, p_.jobs) ||
+  if (!p_.groups.ReplaceNames(proc, p_.jobs, &id->participants) ||
+      NamesNobody(id->participants, proc.nspace, p_.jobs) ||
       !Canonicalise(proc.nspace, &id->participants).ok()) {
     return kErrBadParam;
   }

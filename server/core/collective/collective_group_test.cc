@@ -61,6 +61,13 @@ TEST_F(CollectiveGroupTest, ContextIdsAreDifferent) {
   EXPECT_EQ(groups.Find("c", self)->record.context_id, 0u);
 }
 
+TEST_F(CollectiveGroupTest, TheContextIdIsTheFirstResult) {
+  const Procs self = {{"job", 0}};
+  EXPECT_EQ(FirstKey(Construct(10, self, Flags({"pmix.grp.actxid"}), "a")),
+            "pmix.grp.ctxid");
+  EXPECT_EQ(FirstKey(Construct(10, self, {}, "b")), "pmix.grp.mbrs");
+}
+
 TEST_F(CollectiveGroupTest, TheResultOfAnotherTopIsTakenOver) {
   Construct(10, kWhole, Flags({"pmix.grp.actxid"}));
   Construct(11, kWhole);

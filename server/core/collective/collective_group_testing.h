@@ -120,6 +120,16 @@ class CollectiveGroupTest : public testing::Test {
     for (ProcId& proc : out) EXPECT_TRUE(in.GetProc(&proc));
     return out;
   }
+  // The key of the first of a reply's results.
+  std::string FirstKey(RequestId request) {
+    const ReplyClient* reply = ReplyTo(request);
+    if (reply == nullptr) return "no reply";
+    Decoder in(reply->payload.view());
+    size_t count = 0;
+    std::string_view key;
+    EXPECT_TRUE(in.GetSize(&count) && in.GetString(&key));
+    return std::string(key);
+  }
   const Group* Found() { return engine_->groups().FindOf("g", {"job", 0}); }
   // The group of all of "job" exists.
   void MakeGroup(const Bytes& info = {}) {

@@ -14,6 +14,7 @@ namespace canopy::core {
 namespace {
 
 constexpr char kMembership[] = "pmix.grp.mbrs";
+constexpr char kGroupId[] = "pmix.grp.id";
 constexpr char kContextId[] = "pmix.grp.ctxid";
 
 void PutHead(const char* key, Encoder* out) {
@@ -118,17 +119,22 @@ CollectiveAnswer AnswerOf(const CollectiveId& id, int status,
   const std::vector<ProcId> members = MembersOf(id, *record, jobs);
   const bool has_context = record->context_id != 0;
   Encoder out;
-  out.PutSize(1u + (has_context ? 1 : 0) + record->num_shared);
-  PutHead(kMembership, &out);
-  out.PutUint16(PMIX_DATA_ARRAY);
-  out.PutUint16(PMIX_PROC);
-  out.PutSize(members.size());
-  for (const ProcId& proc : members) out.PutProc(proc);
+  out.PutSize(2u + (has_context ? 1 : 0) + record->num_shared);
+  // First, because programs that were written with OpenPMIx 4.2 take the first
+  // result for the context id that they have asked for.
   if (has_context) {
     PutHead(kContextId, &out);
     out.PutUint16(PMIX_SIZE);
     out.PutSize(record->context_id);
   }
+  PutHead(kMembership, &out);
+  out.PutUint16(PMIX_DATA_ARRAY);
+  out.PutUint16(PMIX_PROC);
+  out.PutSize(members.size());
+  for (const ProcId& proc : members) out.PutProc(proc);
+  PutHead(kGroupId, &out);
+  out.PutUint16(PMIX_STRING);
+  out.PutString(id.name);
   out.PutRaw(record->shared);
   const bool partly =
       (record->flags & kGroupIsOptional) != 0 && !record->missing.empty();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "common/status.h"
 #include "server/core/collective/collective_plan.h"
@@ -89,6 +90,35 @@ const Group* Groups::FindOf(const std::string& name, const ProcId& proc) const {
     if (it->second.Has(proc)) return &it->second;
   }
   return nullptr;
+}
+
+bool Groups::ReplaceNames(const ProcId& proc, const JobTable& jobs,
+                          std::vector<ProcId>* procs) const {
+  if (groups_.empty()) return true;
+  std::vector<ProcId> out;
+  std::string_view last = proc.nspace;
+  const Group* group = nullptr;
+  for (const ProcId& named : *procs) {
+    if (named.nspace != last) {
+      last = named.nspace;
+      const bool is_job = last == proc.nspace || jobs.Find(named.nspace);
+      group = is_job ? nullptr : FindOf(named.nspace, proc);
+    }
+    if (group == nullptr) {
+      out.push_back(named);
+      continue;
+    }
+    const std::vector<ProcId> members = group->Members(jobs);
+    if (named.rank == kRankWildcard) {
+      out.insert(out.end(), members.begin(), members.end());
+    } else if (named.rank < members.size()) {
+      out.push_back(members[named.rank]);
+    } else {
+      return false;
+    }
+  }
+  *procs = std::move(out);
+  return true;
 }
 
 std::vector<const Group*> Groups::Of(const ProcId& proc) const {

@@ -56,6 +56,11 @@ class Groups {
                     const std::vector<ProcId>& participants) const;
   // The one of that name in which the process is a member.
   const Group* FindOf(const std::string& name, const ProcId& proc) const;
+  // Replaces names of groups among `procs`, in which `proc` must be a member,
+  // by their members: all of them for the wildcard, otherwise the one at that
+  // place of Members. False if a group has no such place.
+  bool ReplaceNames(const ProcId& proc, const JobTable& jobs,
+                    std::vector<ProcId>* procs) const;
   // All in which the process is a member.
   std::vector<const Group*> Of(const ProcId& proc) const;
   // The process is a member no more. Null when it was none, else its group.

@@ -70,6 +70,27 @@ TEST_F(GroupsTest, OneNameMayBeOfSeveral) {
   EXPECT_EQ(groups_.Of({"a", 1}).size(), 2u);
 }
 
+TEST_F(GroupsTest, ItsNameStandsForItsMembers) {
+  JobTable jobs(0);
+  jobs.Add(JobOn("a", {0, 0, 0, 0}));
+  Construct("g", {{"a", kRankWildcard}}, {{"a", 2}});
+  const ProcId member{"a", 1};
+  std::vector<ProcId> procs = {{"b", 7}, {"g", kRankWildcard}, {"g", 2}};
+  EXPECT_TRUE(groups_.ReplaceNames(member, jobs, &procs));
+  EXPECT_EQ(procs, (std::vector<ProcId>{
+                       {"b", 7}, {"a", 0}, {"a", 1}, {"a", 3}, {"a", 3}}));
+  groups_.Leave("g", {"a", 0});
+  procs = {{"g", 0}};
+  EXPECT_TRUE(groups_.ReplaceNames(member, jobs, &procs));
+  EXPECT_EQ(procs, (std::vector<ProcId>{{"a", 1}}));
+  // Those who are no members know no group of that name.
+  procs = {{"g", kRankWildcard}};
+  EXPECT_TRUE(groups_.ReplaceNames({"a", 0}, jobs, &procs));
+  EXPECT_EQ(procs, (std::vector<ProcId>{{"g", kRankWildcard}}));
+  procs = {{"g", 2}};
+  EXPECT_FALSE(groups_.ReplaceNames(member, jobs, &procs));
+}
+
 TEST_F(GroupsTest, EndsWithOneOfItsJobs) {
   Construct("g", {{"a", 0}, {"b", 1}});
   Construct("h", {{"a", 0}});

@@ -9,6 +9,7 @@
 #include "common/required.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
+#include "common/values/rank.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/core/query/query_keys.h"
@@ -58,8 +59,8 @@ bool ReadNumber(const pmix_info_t& info, std::optional<uint32_t>* number) {
 }
 
 bool ReadRank(Reading r) {
-  std::optional<uint32_t> rank;
-  if (!ReadNumber(r.info, &rank)) return false;
+  const std::optional<Rank> rank = RankOf(r.info.value);
+  if (!rank) return false;
   r.query->proc.rank = *rank;
   return *rank <= kRankValid || *rank == kRankWildcard;
 }

@@ -73,7 +73,7 @@ static pmix_app_t app(const char *program, const char *name, const char *file,
   PMIX_APP_CONSTRUCT(&out);
   out.cmd = strdup(program);
   out.argv = calloc(5, sizeof(char *));
-  out.argv[0] = strdup("beside");
+  out.argv[0] = strdup(program);
   out.argv[1] = strdup("child");
   out.argv[2] = strdup(name);
   if (file != NULL) out.argv[3] = strdup(file);

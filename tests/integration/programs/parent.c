@@ -97,7 +97,7 @@ static void spawn(const char *program, const char *mode, int procs) {
   PMIX_APP_CONSTRUCT(&app);
   app.cmd = strdup(program);
   app.argv = calloc(4, sizeof(char *));
-  app.argv[0] = strdup("parent");
+  app.argv[0] = strdup(program);
   app.argv[1] = strdup("child");
   app.argv[2] = strdup(mode);
   app.maxprocs = procs;

@@ -2,8 +2,10 @@
 #include <sys/stat.h>
 
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/stored_key.h"
@@ -325,6 +327,88 @@ TEST_F(GetTest, DataScopeOfPeers) {
   EXPECT_EQ(Get(2, nullptr, remote), Value::InfoArray(key));
   Get(1, nullptr, remote);
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+InfoList Qualifiers(std::initializer_list<KeyValue> pairs) {
+  InfoList infos;
+  for (const KeyValue& pair : pairs) {
+    infos.Add(pair.key, pair.value, PMIX_INFO_QUALIFIER);
+  }
+  return infos;
+}
+
+// What is stored of a value with qualifiers.
+std::pair<std::string, Value> Stored(const char* key, int number,
+                                     const InfoList& qualifiers) {
+  InfoList all = {{key, Value::Int(number)}};
+  all.Append(qualifiers);
+  return {QualifiedNameOf(key, qualifiers.span()), Value::InfoArray(all)};
+}
+
+TEST_F(GetTest, QualifiersNarrow) {
+  const InfoList a = Qualifiers({{"a", Value::Int(1)}});
+  const InfoList both =
+      Qualifiers({{"a", Value::Int(2)}, {"b", Value::Int(2)}});
+  const auto [one, first] = Stored("key", 1, a);
+  const auto [two, second] = Stored("key", 2, both);
+  agent_->Publish(2, {{one, first}, {two, second}, {"key", Value::Int(3)}});
+  EXPECT_EQ(Get(2, "key", a), Value::Int(1));
+  EXPECT_EQ(Get(2, "key", both), Value::Int(2));
+  EXPECT_EQ(Get(2, "key", Qualifiers({{"b", Value::Int(2)}})), Value::Int(2));
+  EXPECT_EQ(Get(2, "key"), Value::Int(3));
+  EXPECT_EQ(Asked(), 0u);
+  InfoList none = Qualifiers({{"b", Value::Int(1)}});
+  none.Add(PMIX_OPTIONAL, Value::Bool(true));
+  Get(2, "key", none);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Get(2, nullptr, a);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_SUPPORTED);
+}
+
+TEST_F(GetTest, AQualifiedValueIsWaitedForUnderItsName) {
+  const InfoList a = Qualifiers({{"a", Value::Int(1)}});
+  const auto [name, value] = Stored("key", 1, a);
+  PublishWhenAsked(2, name, value);
+  EXPECT_EQ(Get(2, "key", a), Value::Int(1));
+  EXPECT_EQ(Parse(agent_->Await(FrameType::kGet)).key, name);
+}
+
+// Nobody waits for a reserved key, but its process may have told it.
+TEST_F(GetTest, AReservedKeyOfAProcessIsAskedForOnce) {
+  const InfoList context =
+      Qualifiers({{PMIX_GROUP_CONTEXT_ID, Value::Size(7)}});
+  const auto [name, value] = Stored(PMIX_GROUP_LOCAL_CID, 1, context);
+  Get(2, PMIX_GROUP_LOCAL_CID, context);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  const AskedFor asked = Parse(agent_->Await(FrameType::kGet));
+  EXPECT_EQ(asked.key, "");
+  EXPECT_TRUE(asked.refresh);
+  PublishWhenAsked(2, name, value);
+  EXPECT_EQ(Get(2, PMIX_GROUP_LOCAL_CID, context), Value::Int(1));
+  EXPECT_EQ(Asked(), 2u);
+  Get(2, PMIX_GROUP_LOCAL_CID);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 3u);
+}
+
+TEST_F(GetTest, WhatTheHostKnowsHasNoQualifiers) {
+  Get(kAny, PMIX_JOB_SIZE, Qualifiers({{"a", Value::Int(1)}}));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(
+      Get(kAny, PMIX_JOB_SIZE, Qualifiers({{PMIX_JOB_INFO, Value::Bool(true)}})),
+      Value::Uint32(4));
+}
+
+TEST_F(GetTest, AmongAllDataQualifiedValuesHaveTheKeyOfTheirPut) {
+  const auto [name, value] =
+      Stored("key", 1, Qualifiers({{"a", Value::Int(1)}}));
+  agent_->Publish(2, {{name, value}});
+  const Value all = Get(2, nullptr, Flags({PMIX_OPTIONAL}));
+  const auto infos = all.AsInfos();
+  ASSERT_TRUE(infos);
+  const pmix_info_t* one = FindInfo(*infos, PMIX_QUALIFIED_VALUE);
+  ASSERT_NE(one, nullptr);
+  EXPECT_EQ(Value::FromC(one->value), value);
 }
 
 TEST_F(GetTest, WildcardOwnsNothing) {

@@ -87,6 +87,51 @@ TEST_F(PutTest, AKeyOfSeveralScopes) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
 }
 
+Value Qualified(const char* key, int number, const char* qualifier) {
+  InfoList infos;
+  infos.Add(key, Value::Int(number));
+  infos.Add(qualifier, Value::Int(1), PMIX_INFO_QUALIFIER);
+  return Value::InfoArray(infos);
+}
+
+InfoList Qualifier(const char* key, int number = 1) {
+  InfoList infos;
+  infos.Add(key, Value::Int(number), PMIX_INFO_QUALIFIER);
+  return infos;
+}
+
+TEST_F(PutTest, QualifiedValues) {
+  EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, Qualified("k", 1, "a")),
+            PMIX_SUCCESS);
+  EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, Qualified("k", 2, "b")),
+            PMIX_SUCCESS);
+  EXPECT_EQ(Put(PMIX_GLOBAL, "k", Value::Int(3)), PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, "k", Qualifier("a")), Value::Int(1));
+  EXPECT_EQ(Get(0, "k", Qualifier("b")), Value::Int(2));
+  EXPECT_EQ(Get(0, "k"), Value::Int(3));
+  Get(0, "k", Qualifier("a", 2));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Get(0, "k", Qualifier("c"));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(PutTest, WithoutQualifiersItIsAnOrdinaryValue) {
+  const InfoList plain = {{"k", Value::Int(1)}};
+  EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, Value::InfoArray(plain)),
+            PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, "k"), Value::Int(1));
+}
+
+TEST_F(PutTest, RefusalsOfQualifiedValues) {
+  const InfoList unmarked = {{"k", Value::Int(1)}, {"a", Value::Int(1)}};
+  for (const Value& value :
+       {Value::Int(1), Value::InfoArray(InfoList()), Qualified("", 1, "a"),
+        Qualified(PMIX_JOB_SIZE, 1, "a"), Value::InfoArray(unmarked)}) {
+    EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, value),
+              PMIX_ERR_BAD_PARAM);
+  }
+}
+
 TEST_F(PutTest, TheCallersValueIsCopied) {
   Value value = Value::String("before");
   Put(PMIX_GLOBAL, "k", value);

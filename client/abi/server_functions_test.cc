@@ -313,6 +313,33 @@ TEST_F(HostTest, KnowsItsOwnName) {
   PMIX_VALUE_RELEASE(raw);
 }
 
+std::string OwnText(const char* key) {
+  pmix_value_t* raw = nullptr;
+  const int rc = PMIx_Get(nullptr, key, nullptr, 0, &raw);
+  if (rc != PMIX_SUCCESS) return PMIx_Error_string(rc);
+  const Value value = Value::Adopt(raw);
+  free(raw);
+  return std::string(value.AsString().value_or("no text"));
+}
+
+// A host that is connected to no other server is its own server.
+TEST_F(HostTest, KnowsItsOwnAddress) {
+  const std::string uri = OwnText(PMIX_MYSERVER_URI);
+  EXPECT_NE(uri.find(";tcp4://127.0.0.1:"), std::string::npos) << uri;
+  EXPECT_EQ(OwnText(PMIX_SERVER_URI), uri);
+}
+
+TEST_F(HostTest, GivesItsOwnAddressLater) {
+  std::promise<std::string> answer;
+  const auto take = [](pmix_status_t status, pmix_value_t* value, void* data) {
+    static_cast<std::promise<std::string>*>(data)->set_value(
+        status == PMIX_SUCCESS ? value->data.string : PMIx_Error_string(status));
+  };
+  ASSERT_EQ(PMIx_Get_nb(nullptr, PMIX_MYSERVER_URI, nullptr, 0, take, &answer),
+            PMIX_SUCCESS);
+  EXPECT_EQ(Await(&answer), OwnText(PMIX_MYSERVER_URI));
+}
+
 void Tell() {
   InfoList resources{
       {"site.key", Value::String("of all jobs")},

@@ -22,6 +22,7 @@ struct ServerDirectives {
   std::string system_tmpdir;            // PMIX_SYSTEM_TMPDIR
   bool tools = false;                   // PMIX_SERVER_TOOL_SUPPORT
   bool system = false;                  // PMIX_SERVER_SYSTEM_SUPPORT
+  bool of_one_user = false;             // other users may not read its files
   bool local_output = false;            // PMIX_IOF_LOCAL_OUTPUT
   std::string rendezvous_file;          // PMIX_LAUNCHER_RENDEZVOUS_FILE
   std::vector<std::string> node_names;  // this node's; the first is the host's

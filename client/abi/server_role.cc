@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "client/abi/server_log.h"
 #include "client/abi/server_options.h"
 #include "client/events/event.h"
+#include "client/session/bootstrap.h"
 #include "client/session/event_op.h"
 #include "client/session/lifecycle.h"
 #include "client/session/pulled_output.h"
@@ -50,6 +52,7 @@ struct Role {
   Mutex* mu = new Mutex;
   int references CANOPY_GUARDED_BY(mu) = 0;
   bool of_tool CANOPY_GUARDED_BY(mu) = false;  // its end ends the server
+  bool offered CANOPY_GUARDED_BY(mu) = false;  // started for OfferAddress
   // In a child of a fork it is left: its thread does not exist there.
   Running* running CANOPY_GUARDED_BY(mu) = nullptr;
 };
@@ -61,6 +64,7 @@ void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   g_role.calls = 0;
   g_role.references = 0;
   g_role.of_tool = false;
+  g_role.offered = false;
   g_role.running = nullptr;
   g_role.mu = new Mutex;
 }
@@ -181,6 +185,11 @@ int CallHost(HostOp op, std::vector<ProcId> targets, std::string call,
   return PMIX_SUCCESS;
 }
 
+std::string AddressOfServer() {
+  const ServerCall server;
+  return server ? server->uri() : "";
+}
+
 Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
                                        size_t entries,
                                        const ServerDirectives& directives) {
@@ -209,7 +218,7 @@ Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
     options.tool_files.system_directory = directives.system_tmpdir;
   }
   options.tool_files.launcher_file = directives.rendezvous_file;
-  options.tool_files.for_all_users = true;
+  options.tool_files.for_all_users = !directives.of_one_user;
   options.raise = RaiseHere;
   if (directives.local_output) options.write = WriteHere();
   options.log = Log;
@@ -236,7 +245,8 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
     Log({core::LogLine::Level::kError, running.status().message()});
     return running.code();
   }
-  InitServerSession(directives->self, {Distribute, Spawn, CallHost});
+  InitServerSession(directives->self,
+                    {Distribute, Spawn, CallHost, AddressOfServer});
   Open(*std::move(running));
   return PMIX_SUCCESS;
 }
@@ -255,15 +265,78 @@ void Stop() CANOPY_REQUIRES(g_role.mu) {
   if (call) call.session().set_own_server({});
 }
 
+// True in the server's thread, which must not wait for its own end.
+bool IsServersThread() {
+  const ServerCall server;
+  return server && server->InThread();
+}
+
 // False: it would wait for itself.
 bool StopServingByTool() {
-  {
-    const ServerCall server;
-    if (server && server->InThread()) return false;
-  }
+  if (IsServersThread()) return false;
   const MutexLock lock(*g_role.mu);
+  g_role.offered = false;
   if (std::exchange(g_role.of_tool, false)) Stop();
   return true;
+}
+
+int ServeAs(Session& session, const pmix_server_module_t* module,
+            ServerDirectives directives) CANOPY_REQUIRES(g_role.mu) {
+  const Result<size_t> entries = library::NumEntries({});
+  if (!entries.ok()) return entries.code();
+  directives.self = session.self();
+  const canopy_server_module_t copy = library::CopyModule(module, *entries);
+  directives.tools = copy.tool_connected || copy.tool_connected2;
+  auto running = Start(module, *entries, directives);
+  if (!running.ok()) return running.code();
+  Open(*std::move(running));
+  g_role.of_tool = true;
+  // What it spawns is for its own server, or is a launcher.
+  session.set_own_server({Distribute, {}, {}, AddressOfServer});
+  SetToolEnd(StopServingByTool);
+  return PMIX_SUCCESS;
+}
+
+// Decides which tools may connect to a launcher: those of its own user. A tool
+// keeps the name that it brings, or gets one that no other tool has.
+void AcceptTool(pmix_info_t* info, size_t ninfo,
+                pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
+  static std::atomic<uint32_t> number{0};
+  const std::span<const pmix_info_t> infos(info, ninfo);
+  const pmix_info_t* user = FindInfo(infos, PMIX_USERID);
+  if (user == nullptr || Uint64Of(user->value) != geteuid()) {
+    cbfunc(PMIX_ERR_NO_PERMISSIONS, nullptr, cbdata);
+    return;
+  }
+  ProcId name = NameAfterProcess("guest");
+  name.nspace += "." + std::to_string(++number);
+  const pmix_info_t* nspace = FindInfo(infos, PMIX_TOOL_NSPACE);
+  const pmix_info_t* rank = FindInfo(infos, PMIX_TOOL_RANK);
+  if (nspace != nullptr && rank != nullptr) {
+    name.nspace = StringOf(nspace->value).value_or("");
+    name.rank = static_cast<Rank>(Uint64Of(rank->value).value_or(0));
+  }
+  pmix_proc_t proc = ToC(name);
+  cbfunc(PMIX_SUCCESS, &proc, cbdata);
+}
+
+// Returns the address of this launcher, and starts its server first if there is
+// none.
+std::string AddressOfLauncher() {
+  const ApiCall call;
+  if (!call) return "";
+  {
+    const MutexLock lock(*g_role.mu);
+    Result<ServerDirectives> directives = ReadServerDirectives(nullptr, 0);
+    if (g_role.running == nullptr && directives.ok()) {
+      pmix_server_module_t module = {};
+      module.tool_connected = AcceptTool;
+      directives->of_one_user = true;
+      g_role.offered =
+          ServeAs(call.session(), &module, *directives) == PMIX_SUCCESS;
+    }
+  }
+  return AddressOfServer();
 }
 
 // Where the tool that has started this one waits for it.
@@ -335,24 +408,23 @@ int ServeByTool(const pmix_server_module_t* module) {
   if (module == nullptr) return PMIX_ERR_BAD_PARAM;
   Session& session = call.session();
   if (!session.servers().is_tool()) return PMIX_ERR_NOT_SUPPORTED;
+  if (IsServersThread()) return PMIX_ERR_EXISTS;
   const MutexLock lock(*g_role.mu);
+  if (std::exchange(g_role.offered, false)) Stop();
   if (g_role.running != nullptr) return PMIX_ERR_EXISTS;
   Result<ServerDirectives> directives = ReadServerDirectives(nullptr, 0);
-  const Result<size_t> entries = library::NumEntries({});
   if (!directives.ok()) return directives.code();
-  if (!entries.ok()) return entries.code();
-  directives->self = session.self();
-  const canopy_server_module_t copy = library::CopyModule(module, *entries);
-  directives->tools = copy.tool_connected || copy.tool_connected2;
   directives->rendezvous_file = TakeRendezvousFile();
-  auto running = Start(module, *entries, *directives);
-  if (!running.ok()) return running.code();
-  Open(*std::move(running));
-  g_role.of_tool = true;
-  // What it spawns is for its own server, or is a launcher.
-  session.set_own_server({Distribute, {}, {}});
-  SetToolEnd(StopServingByTool);
-  return PMIX_SUCCESS;
+  return ServeAs(session, module, *directives);
+}
+
+void OfferAddress() {
+  WatchForks();
+  const ApiCall call;
+  if (!call || !call.session().servers().is_tool()) return;
+  const MutexLock lock(*g_role.mu);
+  if (g_role.running != nullptr) return;
+  call.session().set_own_server({{}, {}, {}, AddressOfLauncher});
 }
 
 }  // namespace canopy::client

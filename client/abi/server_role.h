@@ -25,6 +25,13 @@ int FinalizeServer();
 // no module; PMIX_ERR_EXISTS: it is a server already, or the file is there.
 int ServeByTool(const pmix_server_module_t* module);
 
+// Gives this tool an address (PMIX_MYSERVER_URI) by which what it starts connects
+// back to it, for PMIX_LAUNCHER of PMIx_tool_init. The first request for the
+// address starts a server that serves tools of the same user. That server ends
+// with the tool, or when the tool passes a server module of its own to
+// ServeByTool. Does nothing in a process that is no tool.
+void OfferAddress();
+
 // Keeps the server alive for the length of one API call.
 class ServerCall {
  public:

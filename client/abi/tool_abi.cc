@@ -4,10 +4,13 @@
 #include <vector>
 
 #include "client/abi/give_procs.h"
+#include "client/abi/server_role.h"
 #include "client/abi/with_session.h"
+#include "client/session/directives.h"
 #include "client/tool/attach.h"
 #include "client/tool/tool.h"
 #include "common/ids.h"
+#include "common/values/info_list.h"
 #include "pmix_tool.h"
 
 using canopy::client::ApiCall;
@@ -18,7 +21,15 @@ extern "C" {
 
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[],
                              size_t ninfo) {
-  return canopy::client::InitTool(proc, info, ninfo);
+  const int rc = canopy::client::InitTool(proc, info, ninfo);
+  if (rc != PMIX_SUCCESS) return rc;
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (canopy::KeyOf(info[i]) == PMIX_LAUNCHER &&
+        canopy::client::IsTrue(info[i])) {
+      canopy::client::OfferAddress();
+    }
+  }
+  return rc;
 }
 
 pmix_status_t PMIx_tool_finalize(void) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/codec/qualified_value.h"
 #include "common/codec/stored_key.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -24,13 +25,12 @@ std::string Encode(const Target& target, std::string_view key, bool immediate,
   return out.Take();
 }
 
-// The VALUE of a key in the KVALs of an answer.
-std::optional<std::string_view> ValueIn(std::string_view payload,
-                                        std::string_view key) {
+// Returns the KVAL of an answer that satisfies a request for `key`.
+std::optional<KvalView> KvalIn(std::string_view payload, std::string_view key) {
   Decoder decoder(payload);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-    if (kval.key == key) return kval.value;
+    if (Satisfies(kval.key, key)) return kval;
   }
   return std::nullopt;
 }
@@ -40,28 +40,39 @@ std::optional<std::string_view> ValueIn(std::string_view payload,
 bool WasPutWith(std::string_view payload, std::string_view key,
                 pmix_scope_t scope) {
   if (scope == PMIX_SCOPE_UNDEF) return true;
-  const auto encoded = ValueIn(payload, ScopeNameOf(key));
-  const Result<Value> alone = DecodeValue(encoded.value_or(""));
+  const auto told = KvalIn(payload, ScopeNameOf(key));
+  const Result<Value> alone = DecodeValue(told ? told->value : "");
   return (alone.ok() && alone->AsBool() == true) == (scope != PMIX_GLOBAL);
 }
 
 // What did not fit into shared memory is only in the answer.
 int FindInPayload(std::string_view payload, std::string_view key,
                   pmix_scope_t scope, pmix_value_t* value) {
-  const auto found = ValueIn(payload, key);
-  if (!found || !WasPutWith(payload, key, scope)) return PMIX_ERR_NOT_FOUND;
-  return DecodeValue(*found, value);
+  const auto found = KvalIn(payload, key);
+  if (!found || !WasPutWith(payload, found->key, scope)) {
+    return PMIX_ERR_NOT_FOUND;
+  }
+  if (!IsQualifiedName(key)) return DecodeValue(found->value, value);
+  const auto meant = MeantValueIn(found->value);
+  return meant ? DecodeValue(*meant, value) : PMIX_ERR_NOT_FOUND;
 }
 
 void AddPayload(std::string_view payload, pmix_scope_t scope, InfoList* all) {
   Decoder decoder(payload);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-    if (IsStoredName(kval.key) || !WasPutWith(payload, kval.key, scope)) {
+    const bool qualified = IsQualifiedName(kval.key);
+    if ((IsStoredName(kval.key) && !qualified) ||
+        !WasPutWith(payload, kval.key, scope)) {
       continue;
     }
     Result<Value> value = DecodeValue(kval.value);
-    if (value.ok()) all->Set(kval.key, std::move(value).value());
+    if (!value.ok()) continue;
+    if (qualified) {
+      AddQualified(*std::move(value), all);
+    } else {
+      all->Set(kval.key, *std::move(value));
+    }
   }
 }
 

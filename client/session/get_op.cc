@@ -8,8 +8,12 @@
 
 #include "client/session/agent_get.h"
 #include "client/session/get_options.h"
+#include "client/session/realm.h"
+#include "client/session/server_uri.h"
 #include "client/session/target.h"
 #include "client/topology/node_keys.h"
+#include "common/codec/stored_key.h"
+#include "common/process_keys.h"
 #include "common/values/value.h"
 #include "common/values/value_ops.h"
 
@@ -22,6 +26,7 @@ struct Arguments {
   Target target;
   std::string_view key;  // empty: everything
   GetOptions options;
+  bool of_reserved = false;  // `key` names a qualified value of a reserved key
 };
 
 // The rank of a process that does not know its own.
@@ -58,6 +63,22 @@ int Parse(const Session& session, const pmix_proc_t* proc, const char* key,
   return ParseGetOptions(info, ninfo, &out->options);
 }
 
+// Replaces the key by the name that it has with the qualifiers; `name` holds the
+// bytes. A directive of PMIx_Get that is marked as a qualifier narrows what
+// processes have put, and is a mere directive for reserved keys.
+int Qualify(const pmix_info_t* info, size_t ninfo, Arguments* args,
+            std::string* name) {
+  if (args->key.empty()) return PMIX_ERR_NOT_SUPPORTED;
+  const bool reserved = IsReserved(args->key);
+  if (reserved && !IsOfProcess(args->key) && !args->options.narrowed) {
+    return PMIX_SUCCESS;
+  }
+  *name = QualifiedNameOf(args->key, {info, ninfo});
+  args->key = *name;
+  args->of_reserved = reserved;
+  return PMIX_SUCCESS;
+}
+
 bool IsSelf(const Session& session, const Target& target) {
   return target.rank == session.self().rank &&
          target.nspace == session.self().nspace;
@@ -65,6 +86,18 @@ bool IsSelf(const Session& session, const Target& target) {
 
 bool CanAsk(Session& session, const GetOptions& options) {
   return session.channel() != nullptr && !options.optional && !options.refresh;
+}
+
+// A get does not wait for a reserved key. Its agent is queried once, however, for
+// a key that processes provide themselves; and for qualified values of reserved
+// keys, which come from the construction of groups, even about this process.
+bool AsksOnce(Session& session, const Arguments& args,
+              const LookupResult& here) {
+  return here.status == PMIX_ERR_NOT_FOUND &&
+         (args.of_reserved || IsOfProcess(args.key)) &&
+         CanAsk(session, args.options) && !args.options.immediate &&
+         IsProcessRank(args.target.rank) &&
+         (args.of_reserved || !IsSelf(session, args.target));
 }
 
 // Only its own agent knows all keys of a process.
@@ -153,18 +186,25 @@ bool WantsRefresh(Session& session, const Arguments& args) {
          !IsSelf(session, args.target);
 }
 
+int Refresh(Session& session, const Arguments& args, pmix_value_t* found) {
+  const Reply reply = session.channel()->Call(
+      FrameType::kGet, EncodeRefresh(args.target, args.options));
+  return FindRefreshed(session, args.target, args.key, args.options, reply,
+                       found);
+}
+
 int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
-  if (WantsRefresh(session, args)) {
-    const Reply reply = session.channel()->Call(
-        FrameType::kGet, EncodeRefresh(args.target, args.options));
-    return FindRefreshed(session, args.target, args.key, args.options, reply,
-                         found);
-  }
+  if (WantsRefresh(session, args)) return Refresh(session, args, found);
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindLocally(session, args.target, args.key, args.options, found);
     if (here.status != PMIX_SUCCESS && FindDevices(session, args, found)) {
       return PMIX_SUCCESS;
+    }
+    if (AsksOnce(session, args, here)) return Refresh(session, args, found);
+    if (here.status == PMIX_ERR_NOT_FOUND &&
+        IsServerUri(session, args.target, args.key, args.options)) {
+      return FindServerUri(session, args.key, args.options, found);
     }
     if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
   }
@@ -229,6 +269,45 @@ int RefreshAsync(const std::shared_ptr<AsyncGet>& get) {
   });
 }
 
+int Get(Session& session, const Arguments& args, pmix_value_t** value) {
+  int rc = CheckStorage(args, value);
+  if (rc != PMIX_SUCCESS) return rc;
+  pmix_value_t found = {};
+  rc = FindBlocking(session, args, &found);
+  return rc == PMIX_SUCCESS ? Deliver(session, args, &found, value) : rc;
+}
+
+int GetAsync(Session& session, const Arguments& args,
+             pmix_value_cbfunc_t cbfunc, void* cbdata) {
+  if (args.options.static_values) return PMIX_ERR_NOT_SUPPORTED;
+  auto get = std::make_shared<AsyncGet>(&session, args, cbfunc, cbdata);
+  if (WantsRefresh(session, args)) return RefreshAsync(get);
+  if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
+    const LookupResult here =
+        FindLocally(session, args.target, args.key, args.options, &get->value);
+    if (here.status == PMIX_SUCCESS ||
+        FindDevices(session, args, &get->value)) {
+      session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
+      return PMIX_SUCCESS;
+    }
+    if (AsksOnce(session, args, here)) return RefreshAsync(get);
+    if (here.status == PMIX_ERR_NOT_FOUND &&
+        IsServerUri(session, args.target, args.key, args.options)) {
+      return FindServerUriAsync(session, args.key, args.options,
+                                [get](int status, pmix_value_t* value) {
+                                  get->value = *value;
+                                  CallBack(*get, status);
+                                });
+    }
+    if (!here.ask_agent || !CanAsk(session, args.options)) {
+      session.progress().Post(
+          [get, status = here.status] { CallBack(*get, status); });
+      return PMIX_SUCCESS;
+    }
+  }
+  return AskAsync(get);
+}
+
 }  // namespace
 
 int GetValue(Session& session, const pmix_proc_t* proc, const char* key,
@@ -240,11 +319,11 @@ int GetValue(Session& session, const pmix_proc_t* proc, const char* key,
   }
   Arguments args;
   int rc = Parse(session, proc, key, info, ninfo, &args);
-  if (rc == PMIX_SUCCESS) rc = CheckStorage(args, value);
   if (rc != PMIX_SUCCESS) return rc;
-  pmix_value_t found = {};
-  rc = FindBlocking(session, args, &found);
-  return rc == PMIX_SUCCESS ? Deliver(session, args, &found, value) : rc;
+  if (!args.options.qualified) return Get(session, args, value);
+  std::string name;
+  rc = Qualify(info, ninfo, &args, &name);
+  return rc == PMIX_SUCCESS ? Get(session, args, value) : rc;
 }
 
 int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
@@ -257,26 +336,12 @@ int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
     });
   }
   Arguments args;
-  const int rc = Parse(session, proc, key, info, ninfo, &args);
-  if (rc != PMIX_SUCCESS) return rc;
-  if (args.options.static_values) return PMIX_ERR_NOT_SUPPORTED;
-  auto get = std::make_shared<AsyncGet>(&session, args, cbfunc, cbdata);
-  if (WantsRefresh(session, args)) return RefreshAsync(get);
-  if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
-    const LookupResult here =
-        FindLocally(session, args.target, args.key, args.options, &get->value);
-    if (here.status == PMIX_SUCCESS ||
-        FindDevices(session, args, &get->value)) {
-      session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
-      return PMIX_SUCCESS;
-    }
-    if (!here.ask_agent || !CanAsk(session, args.options)) {
-      session.progress().Post(
-          [get, status = here.status] { CallBack(*get, status); });
-      return PMIX_SUCCESS;
-    }
+  int rc = Parse(session, proc, key, info, ninfo, &args);
+  std::string name;
+  if (rc == PMIX_SUCCESS && args.options.qualified) {
+    rc = Qualify(info, ninfo, &args, &name);
   }
-  return AskAsync(get);
+  return rc == PMIX_SUCCESS ? GetAsync(session, args, cbfunc, cbdata) : rc;
 }
 
 }  // namespace canopy::client

@@ -108,6 +108,7 @@ int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
 
 int ParseOne(const pmix_info_t& info, GetOptions* out) {
   const std::string_view key = KeyOf(info);
+  out->qualified |= (info.flags & PMIX_INFO_QUALIFIER) != 0;
   for (const FlagName& name : kFlagNames) {
     const Flag flag = FlagOf(info, key, name.key);
     if (flag == Flag::kNotAFlag) continue;
@@ -118,7 +119,11 @@ int ParseOne(const pmix_info_t& info, GetOptions* out) {
   int rc = ParseRealm(info, key, out, &known);
   if (!known) rc = ParseNumber(info, key, out, &known);
   if (!known) rc = ParseOther(info, key, out, &known);
-  if (!known && IsRequired(info)) return PMIX_ERR_NOT_SUPPORTED;
+  if (!known && (info.flags & PMIX_INFO_QUALIFIER) != 0) {
+    out->narrowed = true;
+  } else if (!known && IsRequired(info)) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
   return rc;
 }
 

@@ -31,6 +31,10 @@ struct GetOptions {
   std::string_view device_id;
   std::string_view device_name;
   uint32_t timeout_ms = 0;  // 0: none
+  // Some infos are marked with PMIX_INFO_QUALIFIER (qualified), and one of these
+  // is no directive of PMIx_Get (narrowed).
+  bool qualified = false;
+  bool narrowed = false;
 };
 
 // Returns a PMIX status: PMIX_ERR_BAD_PARAM for directives that contradict

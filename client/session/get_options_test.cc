@@ -56,6 +56,21 @@ TEST(GetOptions, Everything) {
   EXPECT_EQ(parsed.options.timeout_ms, 5000u);
 }
 
+TEST(GetOptions, QualifiersNarrowUnlessTheyAreDirectives) {
+  InfoList infos;
+  infos.Add(PMIX_OPTIONAL, Value::Bool(true), PMIX_INFO_QUALIFIER);
+  const Parsed directive = Parse(infos);
+  EXPECT_EQ(directive.status, PMIX_SUCCESS);
+  EXPECT_TRUE(directive.options.qualified);
+  EXPECT_FALSE(directive.options.narrowed);
+  // A qualifier is never ignored, so it may be required.
+  infos.Add("site.color", Value::Int(1), PMIX_INFO_QUALIFIER | PMIX_INFO_REQD);
+  const Parsed narrow = Parse(infos);
+  EXPECT_EQ(narrow.status, PMIX_SUCCESS);
+  EXPECT_TRUE(narrow.options.qualified);
+  EXPECT_TRUE(narrow.options.narrowed);
+}
+
 TEST(GetOptions, ATimeoutTooLongToSayIsNone) {
   InfoList infos;
   infos.Add(PMIX_TIMEOUT, Value::Uint64(uint64_t{1} << 40));

@@ -58,7 +58,8 @@ class JobView {
                             pmix_value_t* value, int* status) const = 0;
 
   // Every key of a level. Of a process: what follows from its place, then what
-  // it committed and may be seen here; `clear` runs before the visits
+  // it committed and may be seen here, with qualified values under their names
+  // (common/codec/stored_key.h); `clear` runs before the visits
   // start again because the data changed meanwhile.
   virtual void ForEachProc(Rank rank, const Visit& visit,
                            const std::function<void()>& clear) const = 0;

@@ -2,6 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "common/codec/decoder.h"
 #include "common/codec/stored_key.h"
 #include "common/posix/open_directory.h"
@@ -33,6 +36,44 @@ bool WasPutWith(const JobView& job, Rank rank, std::string_view key,
   return (told && alone.AsBool() == true) == (scope != PMIX_GLOBAL);
 }
 
+// The key under which programs see what is stored under `key`.
+std::string_view PublicKey(std::string_view key) {
+  return IsStoredName(key) ? PMIX_QUALIFIED_VALUE : key;
+}
+
+// Copies the caller's value out of a value of PMIX_QUALIFIED_VALUE.
+int CopyMeant(const pmix_value_t& array, pmix_value_t* value) {
+  const auto infos = InfosOf(array);
+  if (!infos || infos->empty()) return PMIX_ERR_NOT_FOUND;
+  return CopyValue(value, infos->front().value);
+}
+
+// Reads the value that a process has put with these qualifiers, or with these and
+// others.
+int ReadQualified(const JobView& job, Rank rank, std::string_view name,
+                  pmix_scope_t scope, pmix_value_t* value) {
+  Value array;
+  int status = PMIX_SUCCESS;
+  const Presence here =
+      job.ReadProc(rank, name, array.mutable_raw(), &status);
+  if (here == Presence::kOutsideScope) return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
+  if (here == Presence::kFound) {
+    if (status != PMIX_SUCCESS) return status;
+    if (!WasPutWith(job, rank, name, scope)) return PMIX_ERR_NOT_FOUND;
+    return CopyMeant(array.raw(), value);
+  }
+  const auto take = [&](std::string_view key, std::string_view encoded) {
+    if (!array.empty() || !Satisfies(key, name) ||
+        !WasPutWith(job, rank, key, scope)) {
+      return;
+    }
+    Result<Value> found = DecodeValue(encoded);
+    if (found.ok()) array = *std::move(found);
+  };
+  job.ForEachProc(rank, take, [&] { array = Value(); });
+  return CopyMeant(array.raw(), value);
+}
+
 // Keys that come and change while the job runs.
 bool OnlyItsAgentKnows(const JobView& job, const Target& target,
                        std::string_view key) {
@@ -54,10 +95,19 @@ void MakeRankDirectory(const pmix_value_t& name) {
 
 }  // namespace
 
+void AddQualified(Value value, InfoList* all) {
+  const bool known = std::ranges::any_of(*all, [&](const pmix_info_t& info) {
+    return KeyOf(info) == PMIX_QUALIFIED_VALUE &&
+           Value::FromC(info.value) == value;
+  });
+  if (!known) all->Add(PMIX_QUALIFIED_VALUE, std::move(value));
+}
+
 LookupResult Lookup::Find(const Target& target, std::string_view key,
                           const GetOptions& options,
                           pmix_value_t* value) const {
   value->type = PMIX_UNDEF;
+  if (IsStoredName(key)) return FindQualified(target, key, options, value);
   int status = PMIX_SUCCESS;
   if (options.realm == Realm::kUnknown &&
       FindStored(target, key, options, value, &status)) {
@@ -226,6 +276,55 @@ LookupResult Lookup::FindCommitted(const JobView& job, const Target& target,
   return {status, status == PMIX_ERR_NOT_FOUND && !IsSelf(target)};
 }
 
+bool Lookup::FindQualifiedStored(const Target& target, std::string_view name,
+                                 const GetOptions& options,
+                                 pmix_value_t* value, int* status) const {
+  bool found = false;
+  const auto take = [&](const Value& array) {
+    found = true;
+    *status = CopyMeant(array.raw(), value);
+  };
+  if (store_.Read(target.nspace, target.rank, name, options.scope, take)) {
+    return true;
+  }
+  store_.ForEach(target.nspace, target.rank, options.scope,
+                 [&](std::string_view key, const Value& array) {
+                   if (!found && Satisfies(key, name)) take(array);
+                 });
+  return found;
+}
+
+LookupResult Lookup::FindQualified(const Target& target, std::string_view name,
+                                   const GetOptions& options,
+                                   pmix_value_t* value) const {
+  // Qualified values are data of processes.
+  if (options.realm != Realm::kUnknown && options.realm != Realm::kProc) {
+    return {};
+  }
+  int status = PMIX_ERR_NOT_FOUND;
+  const bool any = target.rank == kRankUndef;
+  const Target whose = any && target.nspace == self_.nspace
+                           ? Target{self_.nspace, self_.rank}
+                           : target;
+  if (FindQualifiedStored(whose, name, options, value, &status)) {
+    return {status, false};
+  }
+  if (options.scope == PMIX_INTERNAL) return {};
+  const JobView* job = namespaces_.Find(target.nspace);
+  if (job == nullptr) return {PMIX_ERR_NOT_FOUND, /*ask_agent=*/true};
+  if (!any && !IsProcessRank(target.rank)) return {};
+  const Rank first = any ? 0 : target.rank;
+  const Rank last = any ? job->num_ranks() : target.rank + 1;
+  for (Rank rank = first; rank < last && rank < job->num_ranks(); ++rank) {
+    if (!PlaceAllows(*job, rank, options.scope)) continue;
+    status = ReadQualified(*job, rank, name, options.scope, value);
+    if (status != PMIX_ERR_NOT_FOUND) return {status, false};
+  }
+  // Only this process itself could put more values of its own.
+  return {PMIX_ERR_NOT_FOUND,
+          any || (PlaceAllows(*job, first, options.scope) && !IsSelf(target))};
+}
+
 LookupResult Lookup::FindOwner(const JobView& job, const Target& target,
                                std::string_view key, const GetOptions& options,
                                pmix_value_t* value) const {
@@ -258,6 +357,7 @@ LookupResult Lookup::FindAll(const Target& target, const GetOptions& options,
   if (options.realm == Realm::kUnknown || options.realm == Realm::kProc) {
     store_.ForEach(target.nspace, target.rank, options.scope,
                    [&](std::string_view key, const Value& value) {
+                     if (IsStoredName(key)) return AddQualified(value, all);
                      all->Set(key, value);
                    });
   }
@@ -283,7 +383,7 @@ void Lookup::CollectScope(const JobView& job, const Target& target,
     if (IsReserved(key)) return;
     if (!WasPutWith(job, target.rank, key, options.scope)) return;
     Result<Value> value = DecodeValue(v);
-    if (value.ok()) all->Add(key, std::move(value).value());
+    if (value.ok()) all->Add(PublicKey(key), std::move(value).value());
   };
   job.ForEachProc(target.rank, add, [all] { all->Clear(); });
 }
@@ -294,7 +394,7 @@ void Lookup::CollectRealm(const JobView& job, const Target& target,
     Result<Value> value = DecodeValue(v);
     if (!value.ok()) return;
     if (key == PMIX_PROCDIR) MakeRankDirectory(value->raw());
-    all->Add(key, std::move(value).value());
+    all->Add(PublicKey(key), std::move(value).value());
   };
   switch (options.realm) {
     case Realm::kSession:

@@ -12,6 +12,7 @@
 #include "client/session/value_store.h"
 #include "common/ids.h"
 #include "common/values/info_list.h"
+#include "common/values/value.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -23,6 +24,9 @@ struct Target {
 };
 
 inline bool IsProcessRank(Rank rank) { return rank <= kRankValid; }
+
+// Adds a value of PMIX_QUALIFIED_VALUE to `all` unless `all` has an equal one.
+void AddQualified(Value value, InfoList* all);
 
 struct LookupResult {
   int status = PMIX_ERR_NOT_FOUND;  // a PMIX status
@@ -68,6 +72,12 @@ class Lookup {
   LookupResult FindCommitted(const JobView& job, const Target& target,
                              std::string_view key, const GetOptions& options,
                              pmix_value_t* value) const;
+  LookupResult FindQualified(const Target& target, std::string_view name,
+                             const GetOptions& options,
+                             pmix_value_t* value) const;
+  bool FindQualifiedStored(const Target& target, std::string_view name,
+                           const GetOptions& options, pmix_value_t* value,
+                           int* status) const;
   LookupResult FindOwner(const JobView& job, const Target& target,
                          std::string_view key, const GetOptions& options,
                          pmix_value_t* value) const;

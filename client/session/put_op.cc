@@ -1,6 +1,6 @@
 #include "client/session/put_op.h"
 
-#include <mutex>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +8,8 @@
 #include "client/session/realm.h"
 #include "client/session/target.h"
 #include "common/codec/stored_key.h"
+#include "common/process_keys.h"
+#include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "common/values/value_ops.h"
 
@@ -21,10 +23,40 @@ int CopyOf(const pmix_value_t& from, Value* to) {
   return rc;
 }
 
-// Reserved keys that Open MPI puts nevertheless, because it binds processes
-// that the host left unbound, and knows then what the host does not.
+// Reserved keys that a process may put nevertheless. Open MPI binds processes
+// that the host left unbound, and then knows what the host does not; other keys
+// only the process itself can know.
 bool MayPutReserved(std::string_view key) {
-  return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING || key == PMIX_ARCH;
+  return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING ||
+         key == PMIX_ARCH || IsOfProcess(key);
+}
+
+// What one call puts, as views of its arguments.
+struct Item {
+  std::string_view name;  // under which the value is stored
+  const pmix_value_t* value = nullptr;
+  std::string qualified;  // the name of a qualified value
+};
+
+// Reads a value of PMIX_QUALIFIED_VALUE, which holds the key and the value of the
+// caller. Without qualifiers these are put as an ordinary key. Returns a PMIx
+// status.
+int ReadQualified(const pmix_value_t& value, Item* out) {
+  const auto infos = InfosOf(value);
+  if (!infos || infos->empty()) return PMIX_ERR_BAD_PARAM;
+  const std::string_view key = KeyOf(infos->front());
+  const bool all_marked =
+      std::ranges::all_of(infos->subspan(1), [](const pmix_info_t& info) {
+        return (info.flags & PMIX_INFO_QUALIFIER) != 0;
+      });
+  if (!all_marked || key.empty() || IsStoredName(key) ||
+      (IsReserved(key) && !MayPutReserved(key))) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  out->qualified = QualifiedNameOf(key, infos->subspan(1));
+  out->name = out->qualified;
+  out->value = infos->size() == 1 ? &infos->front().value : &value;
+  return PMIX_SUCCESS;
 }
 
 // Waits for the answer: the data may not fit, and a commit that a dying agent
@@ -54,34 +86,42 @@ int PutValue(Session& session, pmix_scope_t scope, const char* key,
       IsStoredName(name) || scope == PMIX_SCOPE_UNDEF) {
     return PMIX_ERR_BAD_PARAM;
   }
-  if (IsReserved(name)) {
+  Item item{name, value, {}};
+  int rc = PMIX_SUCCESS;
+  if (name == PMIX_QUALIFIED_VALUE) {
+    rc = ReadQualified(*value, &item);
+  } else if (IsReserved(name)) {
     // The host has published it already, so there is nothing left to do.
     if (name == PMIX_HOSTNAME) return PMIX_SUCCESS;
-    if (!MayPutReserved(name)) return PMIX_ERR_BAD_PARAM;
+    if (!MayPutReserved(name)) rc = PMIX_ERR_BAD_PARAM;
   }
   Value copy;
-  int rc = CopyOf(*value, &copy);
+  if (rc == PMIX_SUCCESS) rc = CopyOf(*item.value, &copy);
   if (rc == PMIX_SUCCESS && scope != PMIX_INTERNAL) {
-    rc = session.commits().staged().Stage(scope, name, *value);
+    rc = session.commits().staged().Stage(scope, item.name, *item.value);
   }
   if (rc != PMIX_SUCCESS) return rc;
-  session.store().Put(session.self(), name, std::move(copy), scope);
+  session.store().Put(session.self(), item.name, std::move(copy), scope);
   return PMIX_SUCCESS;
 }
 
 int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_value_t* value) {
   std::string_view name;
-  if (value == nullptr || !ReadKey(key, &name) || name.empty()) {
+  if (value == nullptr || !ReadKey(key, &name) || name.empty() ||
+      IsStoredName(name)) {
     return PMIX_ERR_BAD_PARAM;
   }
   Target target;
   int rc = ResolveTarget(session, proc, &target);
-  if (rc != PMIX_SUCCESS) return rc;
+  Item item{name, value, {}};
+  if (rc == PMIX_SUCCESS && name == PMIX_QUALIFIED_VALUE) {
+    rc = ReadQualified(*value, &item);
+  }
   Value copy;
-  rc = CopyOf(*value, &copy);
+  if (rc == PMIX_SUCCESS) rc = CopyOf(*item.value, &copy);
   if (rc != PMIX_SUCCESS) return rc;
-  session.store().Put({std::string(target.nspace), target.rank}, name,
+  session.store().Put({std::string(target.nspace), target.rank}, item.name,
                       std::move(copy), PMIX_INTERNAL);
   return PMIX_SUCCESS;
 }

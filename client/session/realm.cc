@@ -49,6 +49,7 @@ constexpr Row kRows[] = {
     {PMIX_RANKBY, Realm::kJob},
     {PMIX_SERVER_NSPACE, Realm::kJob},
     {PMIX_SERVER_RANK, Realm::kJob},
+    {PMIX_SERVER_URI, Realm::kJob},
 
     {PMIX_APPLDR, Realm::kApp},
     {PMIX_APP_ARGV, Realm::kApp},

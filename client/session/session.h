@@ -93,10 +93,14 @@ class Session final : public SourcePlaces {
   using HostFunction =
       std::function<int(HostOp op, std::vector<ProcId> targets,
                         std::string call, bool waits, HostAnswer done)>;
+  // Returns the address at which others connect to this server, or to this tool
+  // as a server (PMIX_MYSERVER_URI); empty if there is none.
+  using Address = std::function<std::string()>;
   struct OwnServer {
     Distributor distribute;
     Spawner spawn;
     HostFunction call;
+    Address address;
   };
   void set_own_server(OwnServer server) {
     const MutexLock lock(own_server_mutex_);
@@ -113,6 +117,10 @@ class Session final : public SourcePlaces {
   HostFunction host() {
     const MutexLock lock(own_server_mutex_);
     return own_server_.call;
+  }
+  Address address() {
+    const MutexLock lock(own_server_mutex_);
+    return own_server_.address;
   }
 
   // SourcePlaces.

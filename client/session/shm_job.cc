@@ -39,11 +39,11 @@ Presence ShmJob::ReadProc(Rank rank, std::string_view key, pmix_value_t* value,
 
 void ShmJob::ForEachProc(Rank rank, const Visit& visit,
                          const std::function<void()>& clear) const {
-  const auto keys_of_processes = [&](std::string_view key,
-                                     std::string_view value) {
-    if (!IsStoredName(key)) visit(key, value);
+  const auto without_scopes = [&](std::string_view key,
+                                  std::string_view value) {
+    if (!IsStoredName(key) || IsQualifiedName(key)) visit(key, value);
   };
-  while (!reader_->ForEachProcKey(rank, keys_of_processes)) clear();
+  while (!reader_->ForEachProcKey(rank, without_scopes)) clear();
 }
 
 }  // namespace canopy::client

@@ -119,7 +119,10 @@ void StdinPush::End(std::function<void(int status)> then) {
   }
   if (shared == nullptr || shared->IsOver()) return then(kSuccess);
   Stop();
-  shared->pusher("", true, std::move(then));
+  // The input of a job that has ended meanwhile has ended, too.
+  shared->pusher("", true, [then = std::move(then)](int status) {
+    then(status == kErrNotFound ? kSuccess : status);
+  });
 }
 
 void StdinPush::Stop() {

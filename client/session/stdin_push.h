@@ -32,8 +32,9 @@ class StdinPush {
   int Start(Pusher pusher);
   // Nothing more is read. Does not wait for what is pushed.
   void Stop();
-  // The same, and the end of the input is pushed. `then` gets the status of
-  // that, or kSuccess within the call if nothing is under way.
+  // Stops, and pushes the end of the input. `then` gets the status of that
+  // push; kSuccess if the job has ended meanwhile, and, within the call, if
+  // nothing is under way.
   void End(std::function<void(int status)> then);
 
  private:

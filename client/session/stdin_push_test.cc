@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +97,21 @@ TEST_F(StdinPushTest, ItsEndIsPushedThoughThereIsMoreInput) {
   Write("two");
   EXPECT_EQ(push.Start(pushed_.Pusher()), kSuccess);
   pushed_.Await("one|two");
+}
+
+TEST_F(StdinPushTest, EndSucceedsForAJobThatHasEnded) {
+  StdinPush push(read_.get());
+  const auto over = [this](std::string bytes, bool complete,
+                           std::function<void(int status)> then) {
+    pushed_.Pusher()(std::move(bytes), complete, [](int) {});
+    if (complete) then(kErrNotFound);
+  };
+  EXPECT_EQ(push.Start(over), kSuccess);
+  Write("one");
+  pushed_.Await("one");
+  int ended = kErrBadParam;
+  push.End([&ended](int status) { ended = status; });
+  EXPECT_EQ(ended, kSuccess);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ constexpr size_t kMaxVisited = 10000;
 // Begins the line with which an agent tells where its socket is.
 constexpr std::string_view kSocketLine = "canopy:";
 constexpr size_t kPidLine = 2;  // from 0
+// Begins the names of the directories that servers make.
+constexpr std::string_view kServerDirectory = "canopy-";
 
 Status Unreadable(const std::string& path) {
   const int code =
@@ -119,6 +121,13 @@ void AddPid(int pid, ServerContact* contact) {
   }
 }
 
+bool IsServerDirectory(const fs::path& path) {
+  struct stat info = {};
+  return path.filename().string().starts_with(kServerDirectory) &&
+         lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         (info.st_uid == geteuid() || info.st_uid == 0);
+}
+
 // Paths, in the order of their names.
 std::vector<std::string> FindFiles(const std::string& directory,
                                    const std::string& host) {
@@ -159,6 +168,19 @@ std::vector<ServerContact> SearchRendezvous(const std::string& directory,
     }
     AddPid(PidInName(path), &*known);
   }
+  return found;
+}
+
+std::vector<std::string> ServerDirectoriesIn(const std::string& base) {
+  std::vector<std::string> found;
+  std::error_code error;
+  size_t visited = 0;
+  fs::directory_iterator it(base, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    if (++visited > kMaxVisited) break;
+    if (IsServerDirectory(it->path())) found.push_back(it->path());
+  }
+  std::sort(found.begin(), found.end());
   return found;
 }
 

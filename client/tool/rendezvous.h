@@ -34,6 +34,11 @@ Result<ServerContact> ReadRendezvousFile(const std::string& path);
 std::vector<ServerContact> SearchRendezvous(const std::string& directory,
                                             const std::string& host);
 
+// Returns the directories that servers made directly in `base`, which other
+// programs use, too: those of this user or root whose names begin with
+// "canopy-". At most 10,000 entries are visited.
+std::vector<std::string> ServerDirectoriesIn(const std::string& base);
+
 }  // namespace canopy::client
 
 #endif  // CANOPY_CLIENT_TOOL_RENDEZVOUS_H_

@@ -97,5 +97,18 @@ TEST_F(RendezvousTest, ASearchFollowsNoLinks) {
   EXPECT_TRUE(ReadRendezvousFile(directory_ + "/" + prefix_ + ".1").ok());
 }
 
+TEST_F(RendezvousTest, DirectoriesOfServersAreFoundByTheirNames) {
+  for (const char* name : {"/canopy-b", "/canopy-a", "/another"}) {
+    std::filesystem::create_directory(directory_ + name);
+  }
+  Write("canopy-file", kText);
+  std::filesystem::create_directory_symlink(directory_,
+                                            directory_ + "/canopy-link");
+  EXPECT_EQ(ServerDirectoriesIn(directory_),
+            (std::vector<std::string>{directory_ + "/canopy-a",
+                                      directory_ + "/canopy-b"}));
+  EXPECT_TRUE(ServerDirectoriesIn("/nowhere/at/all").empty());
+}
+
 }  // namespace
 }  // namespace canopy::client

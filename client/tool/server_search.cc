@@ -34,9 +34,17 @@ std::vector<std::string> Directories(const ServerChoice& choice) {
   if (const char* tmpdir = getenv("PMIX_SERVER_TMPDIR")) {
     directories.emplace_back(tmpdir);
   }
-  if (getenv("TMPDIR") != nullptr) directories.push_back(TemporaryBase());
-  // Of agents that were not told another place.
+  const bool has_tmpdir = getenv("TMPDIR") != nullptr;
+  if (has_tmpdir) directories.push_back(TemporaryBase());
+  // Agents use this directory by default.
   directories.push_back(UserRuntimeDir());
+  // Programs that are servers make theirs in /tmp by default. These servers are
+  // for the tools that they start, which choose them explicitly.
+  if (choice.explicit_choice() && !has_tmpdir) {
+    for (std::string& own : ServerDirectoriesIn(TemporaryBase())) {
+      directories.push_back(std::move(own));
+    }
+  }
   return directories;
 }
 

@@ -77,7 +77,7 @@ Reading ReadOption(const pmix_info_t& info, std::string_view key,
   if (key == PMIX_CONNECT_RETRY_DELAY) {
     return ReadNumber(info, UINT32_MAX, &out->delay_s);
   }
-  // Agents have what a launcher needs.
+  // PMIx_tool_init itself gives a launcher an address.
   if (key == PMIX_LAUNCHER) return Reading::kRead;
   if (key == PMIX_TOOL_DO_NOT_CONNECT) {
     out->connects = !IsTrue(info);

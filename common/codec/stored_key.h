@@ -1,12 +1,16 @@
 // Names under which the stores of agents keep what PMIx_Put has no key of its
-// own for: with which scope a process has put a key. Such a name begins with a
-// byte that begins no key of a process. Agents and libraries of different
-// releases exchange these names, so they do not change.
+// own for: with which scope a process has put a key, and values that qualifiers
+// tell apart. Such a name begins with a byte that begins no key of a process.
+// Agents and libraries of different releases exchange these names, so they do
+// not change. At most kMaxKeyLen bytes each.
 #ifndef CANOPY_COMMON_CODEC_STORED_KEY_H_
 #define CANOPY_COMMON_CODEC_STORED_KEY_H_
 
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "pmix_common.h"
 
 namespace canopy {
 
@@ -18,8 +22,30 @@ inline bool IsStoredName(std::string_view key) {
 // A process has put `key` with PMIX_LOCAL, or with PMIX_REMOTE, when the value
 // of this name is the BOOL true among what the processes of its node, or those
 // of other nodes, see of it. Without the name, or with the value false, what
-// they see was put with PMIX_GLOBAL. At most kMaxKeyLen bytes.
+// they see was put with PMIX_GLOBAL.
 std::string ScopeNameOf(std::string_view key);
+
+// Returns the name for the value of `key` with these qualifiers: the `infos` that
+// are marked with PMIX_INFO_QUALIFIER, in any order. Returns `key` itself if none
+// is marked. What is stored under the name is a value of PMIX_QUALIFIED_VALUE
+// (qualified_value.h).
+std::string QualifiedNameOf(std::string_view key,
+                            std::span<const pmix_info_t> infos);
+// The same for one qualifier, whose value is an encoded VALUE.
+std::string QualifiedNameOf(std::string_view key, std::string_view qualifier,
+                            std::string_view value);
+inline bool IsQualifiedName(std::string_view key) {
+  return key.starts_with("\x01q");
+}
+// Returns the prefix that the names of all qualified values of one key have in
+// common and no other name has. `name` is one of these names, and the result is
+// a view of it.
+std::string_view QualifiedPrefixOf(std::string_view name);
+
+// Returns true if what is stored under `stored` answers a request for `wanted`:
+// both are the same, or both name qualified values of one key and `stored` has
+// all qualifiers of `wanted`.
+bool Satisfies(std::string_view stored, std::string_view wanted);
 
 }  // namespace canopy
 

@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
+#include "common/codec/encoder.h"
 #include "common/ids.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
 
 namespace canopy {
 namespace {
@@ -25,6 +31,90 @@ TEST(StoredKey, ScopeNames) {
   EXPECT_EQ(ScopeNameOf(longest),
             "\x01s" + std::string(240, 'k') + "d4a2e2ccf7d369ac");
   EXPECT_NE(ScopeNameOf(longest), ScopeNameOf(longest.substr(1)));
+}
+
+InfoList Qualifiers(std::initializer_list<KeyValue> pairs) {
+  InfoList infos;
+  for (const KeyValue& pair : pairs) {
+    infos.Add(pair.key, pair.value, PMIX_INFO_QUALIFIER);
+  }
+  return infos;
+}
+
+std::string Name(std::string_view key, std::initializer_list<KeyValue> pairs) {
+  return QualifiedNameOf(key, Qualifiers(pairs).span());
+}
+
+const KeyValue kA = {"a", Value::Int(1)};
+const KeyValue kB = {"b", Value::String("x")};
+
+TEST(StoredKey, QualifiedNames) {
+  EXPECT_EQ(Name("k", {}), "k");
+  const std::string name = Name("k", {kA});
+  EXPECT_TRUE(IsQualifiedName(name));
+  EXPECT_TRUE(IsStoredName(name));
+  EXPECT_FALSE(IsQualifiedName(ScopeNameOf(name)));
+  EXPECT_EQ(QualifiedPrefixOf(name), "\x01q1:k");
+  EXPECT_EQ(Name("k", {kA, kB}), Name("k", {kB, kA}));
+  EXPECT_EQ(Name("k", {kA, kA}), name);
+  EXPECT_NE(Name("k", {kB}), name);
+  EXPECT_NE(Name("k", {{"a", Value::Int(2)}}), name);
+  EXPECT_NE(Name("k", {{"a", Value::Uint32(1)}}), name);
+  EXPECT_NE(Name("kk", {kA}), name);
+}
+
+TEST(StoredKey, OnlyMarkedInfosAreQualifiers) {
+  InfoList infos = Qualifiers({kA});
+  infos.Add("timeout", Value::Int(5));
+  EXPECT_EQ(QualifiedNameOf("k", infos.span()), Name("k", {kA}));
+}
+
+// Part of the protocol between agents of different releases.
+TEST(StoredKey, TheNameOfAContextId) {
+  EXPECT_EQ(Name("pmix.grp.lclid", {{"pmix.grp.ctxid", Value::Size(7)}}),
+            "\x01q14:pmix.grp.lclid1961077ff54e3a79");
+}
+
+TEST(StoredKey, OneEncodedQualifier) {
+  EXPECT_EQ(QualifiedNameOf("k", "a", EncodeValue(Value::Int(1).raw())),
+            Name("k", {kA}));
+}
+
+TEST(StoredKey, SomeQualifiersAreEnough) {
+  const std::string both = Name("k", {kA, kB});
+  EXPECT_TRUE(Satisfies(both, both));
+  EXPECT_TRUE(Satisfies(both, Name("k", {kA})));
+  EXPECT_TRUE(Satisfies(both, Name("k", {kB})));
+  EXPECT_FALSE(Satisfies(Name("k", {kA}), both));
+  EXPECT_FALSE(Satisfies(both, Name("k", {{"c", Value::Int(1)}})));
+  EXPECT_FALSE(Satisfies(both, Name("j", {kA})));
+  EXPECT_FALSE(Satisfies(both, "k"));
+  EXPECT_FALSE(Satisfies("k", both));
+  EXPECT_TRUE(Satisfies("k", "k"));
+}
+
+TEST(StoredKey, NamesAreBounded) {
+  const std::string longest(kMaxKeyLen, 'k');
+  InfoList many;
+  for (int i = 0; i < 100; ++i) {
+    many.Add(std::to_string(i), Value::Int(i), PMIX_INFO_QUALIFIER);
+    const std::string name = QualifiedNameOf(longest, many.span());
+    EXPECT_LE(name.size(), kMaxKeyLen);
+    EXPECT_TRUE(Satisfies(name, name));
+    EXPECT_EQ(Satisfies(name, Name(longest, {{"0", Value::Int(0)}})), i < 12);
+  }
+}
+
+// Names come from peers, too.
+TEST(StoredKey, NamesOfOthers) {
+  for (const std::string name :
+       {"\x01q", "\x01q:", "\x01q9999999999999999999999:k", "\x01q5:k",
+        "\x01qx:k", "\x01q1:k+"}) {
+    EXPECT_LE(QualifiedPrefixOf(name).size(), name.size());
+    EXPECT_TRUE(Satisfies(name, name));
+    EXPECT_FALSE(Satisfies(name, Name("k", {kA})));
+    EXPECT_FALSE(Satisfies(Name("k", {kA}), name));
+  }
 }
 
 }  // namespace

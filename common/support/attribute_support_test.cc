@@ -103,9 +103,36 @@ TEST(AttributeSupportTest, AnAnswerHasAnArrayForEachLevel) {
   EXPECT_TRUE(AttributesOf("PMIx_Unknown", LevelsOf({})).empty());
 }
 
+// Chapter "Tools and Debuggers": by these a debugger decides what it asks for.
+TEST(AttributeSupportTest, WhatDebuggersLookFor) {
+  EXPECT_TRUE(Has(AttributesAt("PMIx_Init", Level::kClient),
+                  "PMIX_DEBUG_STOP_IN_INIT"));
+  for (const char* function : {"PMIx_Spawn", "PMIx_Spawn_nb"}) {
+    const auto host = AttributesAt(function, Level::kHost);
+    for (const char* name :
+         {"PMIX_DEBUG_STOP_ON_EXEC", "PMIX_DEBUG_STOP_IN_INIT",
+          "PMIX_DEBUG_STOP_IN_APP", "PMIX_DEBUGGER_DAEMONS",
+          "PMIX_DEBUG_TARGET", "PMIX_DEBUG_DAEMONS_PER_PROC",
+          "PMIX_DEBUG_DAEMONS_PER_NODE", "PMIX_FWD_STDOUT", "PMIX_EXEC_AGENT",
+          "PMIX_NOHUP", "PMIX_SPAWN_CHILD_SEP", "PMIX_TIMEOUT"}) {
+      EXPECT_TRUE(Has(host, name)) << function << " " << name;
+    }
+    EXPECT_FALSE(Has(host, "PMIX_FORKEXEC_AGENT"));
+    EXPECT_FALSE(Has(host, "PMIX_IOF_XML_OUTPUT"));
+  }
+}
+
 TEST(AttributeSupportTest, ListsOfKeys) {
   EXPECT_NE(SpawnAttributes().find(PMIX_MAPBY), std::string::npos);
-  EXPECT_NE(DebugAttributes().find(PMIX_QUERY_PROC_TABLE), std::string::npos);
+  const std::string debug = "," + DebugAttributes() + ",";
+  for (const std::string key :
+       {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE,
+        PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT,
+        PMIX_DEBUG_STOP_IN_APP, PMIX_DEBUGGER_DAEMONS, PMIX_DEBUG_TARGET,
+        PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_DEBUG_DAEMONS_PER_NODE,
+        PMIX_COSPAWN_APP}) {
+    EXPECT_NE(debug.find("," + key + ","), std::string::npos) << key;
+  }
 }
 
 }  // namespace

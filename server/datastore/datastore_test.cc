@@ -55,6 +55,7 @@ DatastoreOptions Options() {
   DatastoreOptions options;
   options.facts.self = 5;
   options.facts.server = {"canopy.server", 5};
+  options.facts.uri = [] { return "canopy.server.5;tcp4://127.0.0.1:7"; };
   options.facts.rm_version = "1.0";
   // Two packages a node, of one CPU and of many.
   const auto packages = std::make_shared<std::vector<CpuSet>>(2);
@@ -155,6 +156,7 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_EQ(Job(PMIX_RANKBY), Value::String("slot"));
   EXPECT_EQ(Job(PMIX_BINDTO), Value::String("core"));
   EXPECT_EQ(Job(PMIX_SERVER_NSPACE), Value::String("canopy.server"));
+  EXPECT_EQ(Job(PMIX_SERVER_URI), Value::String("canopy.server.5;tcp4://127.0.0.1:7"));
   EXPECT_EQ(Job(PMIX_SERVER_RANK), Value::Rank(5));
   EXPECT_EQ(Job(PMIX_LOCAL_SIZE), Value::Uint32(2));
   EXPECT_EQ(Job(PMIX_LOCAL_PEERS), Value::String("1,3"));

@@ -130,6 +130,7 @@ shm::KeyValues Builder::Job() const {
     keys.Text(PMIX_SERVER_NSPACE, facts_.server.nspace);
     keys.Add(PMIX_SERVER_RANK, Value::Rank(facts_.server.rank));
   }
+  if (facts_.uri) keys.Text(PMIX_SERVER_URI, facts_.uri());
   if (!job_.parent.nspace.empty()) {
     keys.Add(PMIX_SPAWNED, Value::Bool(true));
     keys.Add(PMIX_PARENT_ID, Value::Proc(job_.parent));

@@ -28,6 +28,9 @@ struct SessionNode {
 struct NodeFacts {
   NodeId self = 0;  // this agent
   ProcId server;    // PMIX_SERVER_NSPACE, PMIX_SERVER_RANK
+  // Returns PMIX_SERVER_URI, the address at which tools connect to this agent;
+  // empty if there is none.
+  std::function<std::string()> uri;
   std::string cluster_id;
   std::string rm_name = "canopy";
   std::string rm_version;

@@ -11,6 +11,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/infos.h"
+#include "common/codec/stored_key.h"
 #include "common/job.h"
 #include "common/process_keys.h"
 #include "common/status.h"
@@ -61,7 +62,8 @@ InfoList WithStatus(const core::CollectiveUp& up, InfoList infos) {
 
 InfoList InfosOf(const core::DmodexRequest& request) {
   InfoList infos;
-  if (!request.key.empty()) {
+  // Hosts know the keys of processes only.
+  if (!request.key.empty() && !IsStoredName(request.key)) {
     infos.Add(PMIX_REQUIRED_KEY, Value::String(request.key));
   }
   if (request.timeout_ms > 0) {
@@ -97,7 +99,7 @@ bool Has(const Bytes& kvals, const std::string& key) {
   Decoder in(kvals.view());
   KvalView kval;
   while (!in.done() && in.GetKval(&kval)) {
-    if (kval.key == key) return true;
+    if (Satisfies(kval.key, key)) return true;
   }
   return false;
 }

@@ -209,6 +209,7 @@ datastore::DatastoreOptions LibraryServer::Parts::DatastoreSettings() {
   datastore::DatastoreOptions settings;
   settings.facts.self = kSelf;
   settings.facts.server = options.self;
+  settings.facts.uri = [this] { return openpmix.uri(); };
   settings.facts.rm_name.clear();
   settings.facts.tmpdir = options.jobs_directory.empty()
                               ? options.directory

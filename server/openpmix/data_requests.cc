@@ -1,6 +1,5 @@
 #include "server/openpmix/data_requests.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -8,12 +7,12 @@
 
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/codec/stored_key.h"
 #include "common/codec/transcode.h"
 #include "common/status.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/openpmix/kvals.h"
-#include "server/openpmix/qualified.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -39,12 +38,6 @@ bool ReadScope(Decoder& in, core::ScopedData* data) {
   if (code != kSuccess) return in.Fail(code);
   data->kvals = Bytes(std::move(kvals));
   return true;
-}
-
-bool HasQualifier(const InfoList& infos) {
-  return std::ranges::any_of(infos, [](const pmix_info_t& info) {
-    return (info.flags & PMIX_INFO_QUALIFIER) != 0;
-  });
 }
 
 // Plain, as many peers cannot read a compressed string.
@@ -141,7 +134,9 @@ Request ReadGet(Reading& r) {
   r.in.UnpackRank(&input.target.rank);
   r.in.UnpackCountedInfos(&infos);
   if (!r.in.AtEnd()) ReadText(r.in, kMaxKeyLen, &input.key);
-  if (HasQualifier(infos)) input.key = QualifiedKey(input.key);
+  if (!input.key.empty()) {
+    input.key = QualifiedNameOf(input.key, infos.span());
+  }
   input.immediate = FlagIn(infos, PMIX_IMMEDIATE);
   input.refresh = FlagIn(infos, PMIX_GET_REFRESH_CACHE);
   input.timeout_ms = TimeoutMs(infos);

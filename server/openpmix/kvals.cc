@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/codec/qualified_value.h"
 #include "common/codec/stored_key.h"
 #include "common/codec/transcode.h"
 #include "common/status.h"
+#include "common/values/value.h"
 #include "pmix_common.h"
-#include "server/openpmix/qualified.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -34,8 +35,23 @@ bool IsStatistics(pmix_data_type_t type) {
   return type >= PMIX_PROC_STATS && type <= PMIX_NODE_STATS;
 }
 
-int AppendKval(const KvalView& kval, const CodecForm& form,
-               QualifiedValues* qualified, std::string* out) {
+// Peers send all qualified values under one key; each is stored under a name of
+// its own. A malformed value stays under the key of the peers.
+int AppendQualified(std::string_view value, std::string* out) {
+  const Result<Value> array = DecodeValue(value);
+  if (!array.ok()) return array.code();
+  const std::string name =
+      StoredNameOf(array->raw()).value_or(PMIX_QUALIFIED_VALUE);
+  const bool is_plain =
+      !IsQualifiedName(name) && name != PMIX_QUALIFIED_VALUE;
+  Encoder encoder;
+  encoder.PutKvalEncoded(
+      name, is_plain ? MeantValueIn(value).value_or(value) : value);
+  out->append(encoder.Take());
+  return kSuccess;
+}
+
+int AppendKval(const KvalView& kval, const CodecForm& form, std::string* out) {
   std::string rewritten;
   std::string_view value = kval.value;
   if (auto text = InflateString(value, form)) {
@@ -48,7 +64,7 @@ int AppendKval(const KvalView& kval, const CodecForm& form,
     rewritten = *std::move(transcoded);
     value = rewritten;
   }
-  if (IsQualified(kval.key) && qualified->Add(value)) return kSuccess;
+  if (kval.key == PMIX_QUALIFIED_VALUE) return AppendQualified(value, out);
   Encoder encoder;
   encoder.PutKvalEncoded(kval.key, value);
   if (!encoder.ok()) return encoder.status().code();
@@ -59,7 +75,6 @@ int AppendKval(const KvalView& kval, const CodecForm& form,
 }  // namespace
 
 int ReadKvals(Decoder* in, std::string* out) {
-  QualifiedValues qualified;
   while (!in->AtEnd()) {
     KvalView kval;
     if (!in->UnpackKval(&kval)) return in->code();
@@ -67,10 +82,9 @@ int ReadKvals(Decoder* in, std::string* out) {
         IsStoredName(kval.key)) {
       return kErrUnpackFailure;
     }
-    const int status = AppendKval(kval, in->form(), &qualified, out);
+    const int status = AppendKval(kval, in->form(), out);
     if (status != kSuccess) return status;
   }
-  qualified.AppendTo(out);
   return in->code();
 }
 
@@ -96,13 +110,10 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
   Decoder decoder(kvals);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-    if (IsStoredName(kval.key)) continue;
-    if (!HoldsQualified(kval.key)) {
+    if (IsQualifiedName(kval.key)) {
+      PackKval(peer, PMIX_QUALIFIED_VALUE, kval.value, out);
+    } else if (!IsStoredName(kval.key)) {
       PackKval(peer, kval.key, kval.value, out);
-      continue;
-    }
-    for (const std::string_view value : QualifiedValuesIn(kval.value)) {
-      PackKval(peer, PMIX_QUALIFIED_VALUE, value, out);
     }
   }
 }

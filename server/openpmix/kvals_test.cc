@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/codec/stored_key.h"
 #include "common/hex.h"
 #include "common/values/zlib_access.h"
 #include "tests/codec/hex.h"
@@ -120,28 +121,47 @@ TEST(Kvals, Infos) {
   EXPECT_FALSE(PackInfos(Modern(), Unhex("05 04 6100"), &bad));
 }
 
-// Two values of "k", told apart by a qualifier, and one of "j".
-TEST(Kvals, QualifiedValuesAreKeptByTheKeyThatIsMeant) {
-  const std::string key = "1c 706d69782e7175616c2e76616c00";
+std::string NameKval(const std::string& name, const std::string& value) {
+  Encoder out;
+  out.PutKvalEncoded(name, value);
+  return out.Take();
+}
+
+// Two values of "k", told apart by a qualifier, and one of "j" without any.
+TEST(Kvals, QualifiedValuesHaveNamesOfTheirOwn) {
+  const std::string key = "02 1c 706d69782e7175616c2e76616c00";
   const std::string one = "27 18 02 04 6b00 00 0e 01 04 7100 08 0e 07";
   const std::string two = "27 18 02 04 6b00 00 0e 02 04 7100 08 0e 08";
   const std::string other = "27 18 01 04 6a00 00 0e 03";
   const std::string plain = "02 04 6b00 0e 05";
   std::string kvals;
-  ASSERT_EQ(Read(Modern(),
-                 Unhex("02" + key + one + plain + "02" + key + two + "02" +
-                       key + other),
-                 &kvals),
-            kSuccess);
+  ASSERT_EQ(
+      Read(Modern(), Unhex(key + one + plain + key + two + key + other), &kvals),
+      kSuccess);
   EXPECT_EQ(
       ToHex(kvals),
-      ToHex(Unhex("04 6b00 0e 05"
-                  "26 7175616c69666965642076616c75653a206a00 27 15 01" +
-                  other + "26 7175616c69666965642076616c75653a206b00 27 15 02" +
-                  one + two)));
+      ToHex(NameKval(QualifiedNameOf("k", "q", Unhex("0e 07")), Unhex(one)) +
+            Unhex("04 6b00 0e 05") +
+            NameKval(QualifiedNameOf("k", "q", Unhex("0e 08")), Unhex(two)) +
+            Unhex("04 6a00 0e 03")));
   EXPECT_EQ(ToHex(Packed(Modern(), kvals)),
-            ToHex(Unhex(plain + "02" + key + other + "02" + key + one + "02" +
-                        key + two)));
+            ToHex(Unhex(key + one + plain + key + two + "02 04 6a00 0e 03")));
+}
+
+TEST(Kvals, WhatIsNoQualifiedValueStaysAsItIs) {
+  const std::string text = "1c 706d69782e7175616c2e76616c00 0e 05";
+  std::string kvals;
+  ASSERT_EQ(Read(Modern(), Unhex("02" + text), &kvals), kSuccess);
+  EXPECT_EQ(ToHex(kvals), ToHex(Unhex(text)));
+}
+
+TEST(Kvals, NamesOfScopesAreNotForPeers) {
+  const std::string kvals = NameKval(ScopeNameOf("a"), Unhex("01 01"));
+  EXPECT_EQ(ToHex(Packed(Modern(), kvals + Unhex(kElement))),
+            ToHex(Unhex(kModernCall)));
+  std::string out;
+  EXPECT_NE(Read(Modern(), Unhex("02") + kvals, &out), kSuccess)
+      << "nor from them";
 }
 
 }  // namespace

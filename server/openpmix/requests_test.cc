@@ -11,6 +11,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/infos.h"
+#include "common/codec/stored_key.h"
 #include "common/fabric_call.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
@@ -384,7 +385,7 @@ TEST(Requests, GetOfAQualifiedValue) {
   ASSERT_TRUE(request.ok());
   EXPECT_EQ(
       std::get<core::GetArrived>(std::get<CoreRequest>(*request).input).key,
-      "qualified value: k");
+      QualifiedNameOf("k", "k", Unhex("0e 05")));
 }
 
 TEST(Requests, Refresh) {

@@ -145,7 +145,8 @@ Result<SpawnCall> WithTarget(Result<SpawnCall> call) {
                 "application is spawned with them");
 }
 
-// By job: the main one's, those to be cospawned, debugger daemons.
+// The applications of each job: the main one, those to be cospawned, debugger
+// daemons.
 struct Division {
   Apps main;
   Apps cospawned;
@@ -181,6 +182,16 @@ Status Divide(const InfoList& infos, const std::vector<CApp>& apps,
                                "other");
 }
 
+// A number of debugger daemons has no meaning where there are none.
+Status CheckDaemons(const SpawnCall& call, const Division& jobs) {
+  const bool counted = call.daemons && (call.daemons->per_node > 0 ||
+                                        call.daemons->per_proc > 0);
+  if (!counted || !jobs.daemons.empty()) return Status();
+  return Status(kErrBadParam,
+                "PMIX_DEBUG_DAEMONS_PER_NODE and PMIX_DEBUG_DAEMONS_PER_PROC "
+                "need an application that is marked PMIX_DEBUGGER_DAEMONS");
+}
+
 }  // namespace
 
 Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
@@ -197,7 +208,8 @@ Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   if (*only_daemons) return WithTarget(ReadDaemons(infos, jobs.main));
   Result<SpawnCall> call = ReadJob(infos, jobs.main);
   if (!call.ok()) return call;
-  // Said of the daemons in the array of the whole.
+  if (Status s = CheckDaemons(*call, jobs); !s.ok()) return s;
+  // The job's infos describe the daemons, which are another job.
   call->daemons.reset();
   if (jobs.cospawned.empty() && jobs.daemons.empty()) return call;
   Result<SpawnCall> beside = jobs.daemons.empty()

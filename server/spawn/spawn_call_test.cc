@@ -138,6 +138,18 @@ TEST(SpawnCallTest, DebuggerDaemonsBesideTheJob) {
   EXPECT_EQ(Refusal({}, {TestApp(), daemon, beside}), kErrNotSupported);
 }
 
+TEST(SpawnCallTest, NumbersOfDebuggerDaemonsNeedDaemons) {
+  for (const char* key :
+       {PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_DEBUG_DAEMONS_PER_PROC}) {
+    InfoList job;
+    job.Add(key, Value::Uint16(1));
+    EXPECT_EQ(Refusal(job), kErrBadParam) << key;
+    TestApp app;
+    app.infos = job;
+    EXPECT_EQ(Refusal({}, {app}), kErrBadParam) << key;
+  }
+}
+
 TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
   TestApp app;
   app.env = {"A=1", "noequals", "=none", "A=2", "B="};

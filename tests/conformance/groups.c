@@ -83,11 +83,11 @@ static void Unsupported(void) {
   AddText(&add, PMIX_GROUP_ADD_MEMBERS, "more");
   ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_construct_nb, "g", &g_job, 1,
           add.info, 1, OnGroup);
-  Directives own = {.count = 0};
-  AddU32(&own, PMIX_GROUP_LOCAL_CID, 3);
-  PMIX_INFO_REQUIRED(&own.info[0]);
+  Directives unknown = {.count = 0};
+  AddU32(&unknown, "no.such.directive", 3);
+  PMIX_INFO_REQUIRED(&unknown.info[0]);
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
-         PMIx_Group_construct("g", &g_job, 1, own.info, 1, NULL, NULL));
+         PMIx_Group_construct("g", &g_job, 1, unknown.info, 1, NULL, NULL));
   Barrier();
 }
 

@@ -221,6 +221,23 @@ static void Support(void) {
   }
 }
 
+// By this a debugger decides whether processes can stop in their start.
+static void StopInInit(void) {
+  char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Init", NULL};
+  Directives client = Flag(PMIX_CLIENT_ATTRIBUTES);
+  pmix_query_t query = QueryOf(keys, &client);
+  Clear();
+  OK(PMIx_Query_info(&query, 1, &g_results, &g_num_results));
+  const pmix_info_t *level = g_results[0].value.data.darray->array;
+  const pmix_data_array_t *attributes = level->value.data.darray;
+  bool found = false;
+  for (size_t i = 0; i < attributes->size; ++i) {
+    const pmix_regattr_t *one = (pmix_regattr_t *)attributes->array + i;
+    found |= strcmp(one->string, PMIX_DEBUG_STOP_IN_INIT) == 0;
+  }
+  CHECK(found, "%zu attributes of PMIx_Init", attributes->size);
+}
+
 // QRY-11: which functions each level has.
 static void Functions(void) {
   char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, NULL};
@@ -244,6 +261,13 @@ static void OfSupport(void) {
                   PMIX_QUERY_SUPPORTED_KEYS};
   for (int i = 0; i < 3; ++i) {
     CHECK(Ask(keys[i], NULL)->type == PMIX_STRING, "%s", keys[i]);
+  }
+  const char *debug = Ask(PMIX_QUERY_DEBUG_SUPPORT, NULL)->data.string;
+  const char *stops[] = {PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT,
+                         PMIX_DEBUG_STOP_IN_APP, PMIX_DEBUGGER_DAEMONS,
+                         PMIX_QUERY_PROC_TABLE};
+  for (int i = 0; i < 5; ++i) {
+    CHECK(strstr(debug, stops[i]) != NULL, "no %s in %s", stops[i], debug);
   }
   Directives qualifiers = Flag(PMIX_QUERY_SUPPORTED_QUALIFIERS);
   const char *heeded = Ask(PMIX_QUERY_PROC_TABLE, &qualifiers)->data.string;
@@ -307,6 +331,7 @@ int main(int argc, char **argv) {
   Jobs();
   Memory();
   Support();
+  StopInInit();
   Functions();
   OfSupport();
   NonBlocking();

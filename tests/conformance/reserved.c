@@ -133,7 +133,7 @@ static void JobTexts(const pmix_proc_t *proc, const Directives *with) {
   static const char *const kTexts[] = {
       PMIX_JOBID,  PMIX_CMD_LINE,  PMIX_MAPBY,        PMIX_RANKBY,
       PMIX_BINDTO, PMIX_NODE_MAP,  PMIX_PROC_MAP,     PMIX_ANL_MAP,
-      PMIX_NSDIR,  PMIX_NODE_LIST, PMIX_SERVER_NSPACE};
+      PMIX_NSDIR,  PMIX_NODE_LIST, PMIX_SERVER_NSPACE, PMIX_SERVER_URI};
   for (size_t i = 0; i < sizeof(kTexts) / sizeof(*kTexts); ++i) {
     free(MustGetText(proc, kTexts[i], with));
   }

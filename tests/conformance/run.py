@@ -324,6 +324,15 @@ def launcher(suite):
         out=["orphan "])
 
 
+def address(suite):
+    """A launcher that what it starts connects back to."""
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    done = subprocess.run([suite.program("address"), "1", "1"], env=env,
+                          check=False, capture_output=True, timeout=60)
+    all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+             "address", 1)
+
+
 def indirect(suite):
     """A tool starts a launcher that stops, in both styles of command line and
     by both names of the launcher."""
@@ -399,7 +408,7 @@ def cases(suite):
                      "job_control", "pmi1", "pmi2", "publish", "groups",
                      "invitations", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
-                     "monitors", "job_life", "thread_stop",
+                     "monitors", "job_life", "thread_stop", "qualified",
                      "strings", "buffers", "nulls"):
             suite.job(name, place, alone=name == "large")
         by_hand(suite, place, "tools", tools)
@@ -432,6 +441,7 @@ def cases(suite):
     suite.case("server files", lambda: server_files(suite))
     suite.case("tool server", lambda: tool_server(suite))
     suite.case("launcher", lambda: launcher(suite), settle=10)
+    suite.case("address", lambda: address(suite))
     suite.case("launcher: indirect", lambda: indirect(suite), settle=10)
     suite.case("helpers", lambda: helpers(suite))
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),

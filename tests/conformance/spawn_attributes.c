@@ -1,6 +1,8 @@
 // Each attribute of PMIx_Spawn and PMIx_Spawn_nb, marked as required: it is
 // honoured, or the call says that it is not supported. At job level for the
-// one, in the application's infos for the other. Word: a directory for files.
+// one, in the application's infos for the other. A query for what the host
+// supports names those that are honoured, and no others. Word: a directory for
+// files.
 #include "children.h"
 
 typedef struct {
@@ -9,11 +11,15 @@ typedef struct {
   pmix_data_type_t type;
   const void *value;
   pmix_status_t want;
+  bool needs_more;  // the attribute is honoured, beside others alone
 } Attribute;
 
 #define ROW(attribute, type, value, want) \
-  { #attribute, attribute, type, value, want }
-#define YES(attribute, want) ROW(attribute, PMIX_BOOL, &kYes, want)
+  { #attribute, attribute, type, value, want, false }
+#define WITH_OTHERS(attribute, type, value, want) \
+  { #attribute, attribute, type, value, want, true }
+#define YES(attribute, want) \
+  { #attribute, attribute, PMIX_BOOL, &kYes, want, false }
 
 static const bool kYes = true;
 // Of what would need room that there may not be.
@@ -24,10 +30,12 @@ static const uint64_t kMany = 1;
 static const size_t kSize = 1;
 static const float kFloat = 1.0f;
 static const int kSeconds = 60;
+static const uint16_t kShort = 1;
 static const pmix_envar_t kEnvar = {(char *)"CONFORMANCE", (char *)"x", ':'};
 static char g_host[300];
 static char g_hostfile[4200];
 static char g_output[4200];
+static pmix_data_array_t g_directives;
 
 static const Attribute kAttributes[] = {
     // Required of a host.
@@ -80,8 +88,13 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_SPAWN_TIMEOUT, PMIX_INT, &kSeconds, PMIX_SUCCESS),
     YES(PMIX_TIMEOUT_STACKTRACES, PMIX_SUCCESS),
     YES(PMIX_TIMEOUT_REPORT_STATE, PMIX_SUCCESS),
+    ROW(PMIX_TIMEOUT, PMIX_INT, &kSeconds, PMIX_SUCCESS),
+#ifdef PMIX_SPAWN_CHILD_SEP
+    YES(PMIX_SPAWN_CHILD_SEP, PMIX_SUCCESS),
+#endif
+    ROW(PMIX_PSET_NAME, PMIX_STRING, "attributes", PMIX_SUCCESS),
     // Of the only application: beside which job?
-    YES(PMIX_COSPAWN_APP, PMIX_ERR_BAD_PARAM),
+    WITH_OTHERS(PMIX_COSPAWN_APP, PMIX_BOOL, &kYes, PMIX_ERR_BAD_PARAM),
     YES(PMIX_SPAWN_TOOL, PMIX_SUCCESS),
     YES(PMIX_NOHUP, PMIX_SUCCESS),
     // Who is told of it.
@@ -94,6 +107,39 @@ static const Attribute kAttributes[] = {
     YES(PMIX_LOG_COMPLETION, PMIX_SUCCESS),
     YES(PMIX_LOG_PROC_TERMINATION, PMIX_SUCCESS),
     YES(PMIX_LOG_PROC_ABNORMAL_TERMINATION, PMIX_SUCCESS),
+    // What tools ask for: their input and output.
+    ROW(PMIX_FWD_STDIN, PMIX_PROC_RANK, &kRank, PMIX_SUCCESS),
+    YES(PMIX_FWD_STDOUT, PMIX_SUCCESS),
+    YES(PMIX_FWD_STDERR, PMIX_SUCCESS),
+    YES(PMIX_FWD_STDDIAG, PMIX_SUCCESS),
+    ROW(PMIX_IOF_CACHE_SIZE, PMIX_UINT32, &kOne, PMIX_SUCCESS),
+    YES(PMIX_IOF_DROP_OLDEST, PMIX_SUCCESS),
+    YES(PMIX_IOF_DROP_NEWEST, PMIX_SUCCESS),
+    YES(PMIX_IOF_TAG_OUTPUT, PMIX_SUCCESS),
+    YES(PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_SUCCESS),
+    YES(PMIX_IOF_MERGE_STDERR_STDOUT, PMIX_SUCCESS),
+    ROW(PMIX_IOF_OUTPUT_TO_FILE, PMIX_STRING, g_output, PMIX_SUCCESS),
+    ROW(PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_STRING, g_output, PMIX_SUCCESS),
+    ROW(PMIX_IOF_BUFFERING_SIZE, PMIX_UINT32, &kOne, PMIX_ERR_NOT_SUPPORTED),
+    ROW(PMIX_IOF_BUFFERING_TIME, PMIX_UINT32, &kOne, PMIX_ERR_NOT_SUPPORTED),
+    YES(PMIX_IOF_OUTPUT_RAW, PMIX_ERR_NOT_SUPPORTED),
+    YES(PMIX_IOF_XML_OUTPUT, PMIX_ERR_NOT_SUPPORTED),
+    YES(PMIX_IOF_RANK_OUTPUT, PMIX_ERR_NOT_SUPPORTED),
+    YES(PMIX_IOF_FILE_PATTERN, PMIX_ERR_NOT_SUPPORTED),
+    YES(PMIX_IOF_FILE_ONLY, PMIX_ERR_NOT_SUPPORTED),
+    // And debuggers. Nobody here would release what is stopped.
+    ROW(PMIX_DEBUG_STOP_ON_EXEC, PMIX_BOOL, &kNo, PMIX_SUCCESS),
+    ROW(PMIX_DEBUG_STOP_IN_INIT, PMIX_BOOL, &kNo, PMIX_SUCCESS),
+    ROW(PMIX_DEBUG_STOP_IN_APP, PMIX_BOOL, &kNo, PMIX_SUCCESS),
+    ROW(PMIX_DEBUG_TARGET, PMIX_PROC, &g_self, PMIX_SUCCESS),
+    // Of which job?
+    WITH_OTHERS(PMIX_DEBUGGER_DAEMONS, PMIX_BOOL, &kYes, PMIX_ERR_BAD_PARAM),
+    WITH_OTHERS(PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_UINT16, &kShort,
+                PMIX_ERR_BAD_PARAM),
+    WITH_OTHERS(PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_UINT16, &kShort,
+                PMIX_ERR_BAD_PARAM),
+    ROW(PMIX_LAUNCH_DIRECTIVES, PMIX_DATA_ARRAY, &g_directives,
+        PMIX_ERR_NOT_SUPPORTED),
     // An allocation of its own.
     ROW(PMIX_ALLOC_QUEUE, PMIX_STRING, "queue", PMIX_ERR_NOT_SUPPORTED),
     ROW(PMIX_ALLOC_TIME, PMIX_UINT32, &kOne, PMIX_ERR_NOT_SUPPORTED),
@@ -112,7 +158,12 @@ static const Attribute kAttributes[] = {
         PMIX_ERR_NOT_SUPPORTED),
 };
 
+static const size_t kNumAttributes = sizeof(kAttributes) / sizeof(*kAttributes);
+
 static void Prepare(const char *place) {
+  PMIX_DATA_ARRAY_CONSTRUCT(&g_directives, 1, PMIX_INFO);
+  PMIX_INFO_LOAD((pmix_info_t *)g_directives.array, PMIX_TAG_OUTPUT, NULL,
+                 PMIX_BOOL);
   char *host = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
   snprintf(g_host, sizeof(g_host), "%s", host);
   free(host);
@@ -145,14 +196,70 @@ static void Set(const Attribute *attribute) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
+// Daemons beside the processes of this job, which are honoured together.
+static void SetDaemons(const char *key) {
+  char program[] = "true";
+  char *argv[2];
+  pmix_app_t app = Program(program, argv);
+  Directives all = {.count = 0};
+  PMIX_INFO_LOAD(&all.info[all.count++], PMIX_DEBUGGER_DAEMONS, &kYes,
+                 PMIX_BOOL);
+  PMIX_INFO_LOAD(&all.info[all.count++], PMIX_DEBUG_TARGET, &g_self, PMIX_PROC);
+  PMIX_INFO_LOAD(&all.info[all.count++], key, &kShort, PMIX_UINT16);
+  for (size_t i = 0; i < all.count; ++i) PMIX_INFO_REQUIRED(&all.info[i]);
+  app.maxprocs = 0;
+  OK(PMIx_Spawn(all.info, all.count, &app, 1, NULL));
+}
+
+// What the host says that it honours of PMIx_Spawn.
+static const pmix_data_array_t *Supported(pmix_info_t **results, size_t *count) {
+  char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Spawn", NULL};
+  Directives host = Flag(PMIX_HOST_ATTRIBUTES);
+  pmix_query_t query;
+  PMIX_QUERY_CONSTRUCT(&query);
+  query.keys = keys;
+  query.qualifiers = host.info;
+  query.nqual = host.count;
+  OK(PMIx_Query_info(&query, 1, results, count));
+  const pmix_info_t *level = (*results)[0].value.data.darray->array;
+  CHECK(PMIX_CHECK_KEY(level, PMIX_HOST_ATTRIBUTES), "%s", level->key);
+  return level->value.data.darray;
+}
+
+static bool Names(const pmix_data_array_t *supported, const char *name) {
+  const pmix_regattr_t *attributes = supported->array;
+  for (size_t i = 0; i < supported->size; ++i) {
+    if (strcmp(attributes[i].name, name) == 0) return true;
+  }
+  return false;
+}
+
+static void Answers(void) {
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  const pmix_data_array_t *supported = Supported(&results, &count);
+  size_t honoured = 0;
+  for (size_t i = 0; i < kNumAttributes; ++i) {
+    const Attribute *one = &kAttributes[i];
+    const bool wanted = one->want == PMIX_SUCCESS || one->needs_more;
+    CHECK(Names(supported, one->name) == wanted, "%s is %s", one->name,
+          wanted ? "honoured, and not named" : "named, and not honoured");
+    honoured += wanted;
+  }
+  CHECK(supported->size == honoured, "%zu are named, and %zu were tried",
+        supported->size, honoured);
+  PMIX_INFO_FREE(results, count);
+}
+
 int main(int argc, char **argv) {
   Start(argc, argv);
   CHECK(argc > 3, "no directory");
   if (g_self.rank == g_size - 1) {
     Prepare(argv[3]);
-    for (size_t i = 0; i < sizeof(kAttributes) / sizeof(*kAttributes); ++i) {
-      Set(&kAttributes[i]);
-    }
+    for (size_t i = 0; i < kNumAttributes; ++i) Set(&kAttributes[i]);
+    SetDaemons(PMIX_DEBUG_DAEMONS_PER_NODE);
+    SetDaemons(PMIX_DEBUG_DAEMONS_PER_PROC);
+    Answers();
   }
   Barrier();
   CallsAnsweredOnce();

@@ -84,6 +84,9 @@ static pid_t StartChild(char *program, const pmix_proc_t *proc) {
 }
 
 static void Serve(char *program) {
+  char *uri = MustGetText(&g_self, PMIX_MYSERVER_URI, NULL);
+  CHECK(strncmp(uri, g_self.nspace, strlen(g_self.nspace)) == 0, "%s", uri);
+  free(uri);
   pmix_proc_t proc;
   RegisterJob(&proc);
   const pid_t pid = StartChild(program, &proc);

@@ -169,6 +169,19 @@ static void Choices(void) {
   MustConnect(Pid(g_pid));
 }
 
+// Where the tool's server is reached, as its file says; the tool itself is not.
+static void Addresses(void) {
+  Directives list = At(g_directory);
+  OK(PMIx_tool_init(&g_self, list.info, list.count));
+  char *uri = MustGetText(&g_self, PMIX_SERVER_URI, NULL);
+  CHECK(strcmp(uri, g_uri) == 0, "%s, not %s", uri, g_uri);
+  free(uri);
+  const Directives optional = Flag(PMIX_OPTIONAL);
+  MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_SERVER_URI, &optional);
+  MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_MYSERVER_URI, NULL);
+  OK(PMIx_tool_finalize());
+}
+
 // An agent that is not the machine's system server does not say that it is.
 static void SystemServer(void) {
   char host[256];
@@ -530,6 +543,7 @@ int main(int argc, char **argv) {
   WithoutServer();
   TriesAgain();
   Choices();
+  Addresses();
   SystemServer();
   WrongChoices();
   Options();

@@ -88,6 +88,7 @@ void LocalAdapters::MakeProcesses(uint64_t open_files) {
 void LocalAdapters::MakeDatastore() {
   datastore::DatastoreOptions options;
   options.facts = facts_;
+  options.facts.uri = [this] { return openpmix_->uri(); };
   options.on_scarce = [this](const std::string& nspace) {
     local_->CloseMailboxes(nspace);
   };

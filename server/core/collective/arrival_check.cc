@@ -55,7 +55,7 @@ int ArrivalCheck::IdentifyGroup(const CollectiveArrived& in, const ProcId& proc,
                                 CollectiveId* id) const {
   if (in.name.empty() || in.name.size() > kMaxNspaceLen) return kErrBadParam;
   GroupDirectives directives;
-  const int status = ParseGroupDirectives(in.info, &directives);
+  const int status = ParseGroupDirectives(in.info, proc, &directives);
   if (status != kSuccess) return status;
   *id = {in.op, in.participants, 0, in.name};
   if (id->participants.empty()) {
@@ -106,7 +106,8 @@ int ArrivalCheck::AcceptsGroup(const Series& series,
     }
   }
   GroupDirectives directives;
-  (void)ParseGroupDirectives(in.info, &directives);
+  (void)ParseGroupDirectives(in.info, series.members->local[index],
+                             &directives);
   const auto& nodes = series.members->nodes;
   if (directives.local_only && nodes != std::vector<NodeId>{p_.self}) {
     return kErrBadParam;

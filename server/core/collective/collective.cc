@@ -192,7 +192,7 @@ void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
 void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
                                  const ProcId& proc, Instance* instance) {
   GroupDirectives directives;
-  (void)ParseGroupDirectives(in.info, &directives);
+  (void)ParseGroupDirectives(in.info, proc, &directives);
   if (directives.leads) directives.record.leader = proc;
   instance->group.Merge(directives.record);
   NoteIgnored(step, directives.ignored);

@@ -452,13 +452,13 @@ TEST_F(CollectiveGroupTest, WhatItSharesIsBounded) {
 
 TEST_F(CollectiveGroupTest, WhatIsIgnoredIsLoggedOnce) {
   const Procs self = {{"job", 0}};
-  const Bytes info = Flags({"pmix.grp.lclid"});
+  const Bytes info = Flags({"site.wish"});
   EXPECT_EQ(Status(Construct(10, self, info, "a")), kSuccess);
   EXPECT_EQ(Status(Construct(10, self, info, "b")), kSuccess);
   const auto lines = All<LogLine>(actions_);
   EXPECT_EQ(std::ranges::count_if(lines,
                                   [](const LogLine& line) {
-                                    return line.text.find("pmix.grp.lclid") !=
+                                    return line.text.find("site.wish") !=
                                            std::string::npos;
                                   }),
             1);

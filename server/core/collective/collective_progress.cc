@@ -9,6 +9,7 @@
 #include "server/core/collective/collective_records.h"
 #include "server/core/collective/collective_text.h"
 #include "server/core/collective/group_result.h"
+#include "server/core/collective/group_shared.h"
 
 namespace canopy::core {
 namespace {
@@ -270,6 +271,11 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
     p_.jobs.NoteMet(series.id.participants);
     if (!IsGroupOp(series.id.op)) {
       PublishData(step, p_.self, completed.contributions, p_.jobs, &p_.modex);
+    } else if (series.id.op == CollectiveOp::kGroupConstruct) {
+      const auto result = DecodeGroupRecord(completed.result);
+      if (result) {
+        PublishShared(step, *result, p_.jobs, persists_, &p_.modex);
+      }
     }
     if (!instance->sent_versions.empty() &&
         !MayBePredecessors(series, sequence)) {

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "common/codec/decoder.h"
 #include "common/required.h"
 #include "common/status.h"
+#include "server/core/collective/group_shared.h"
 
 namespace canopy::core {
 namespace {
@@ -16,6 +18,7 @@ enum class Meaning : uint8_t {
   kLeads,
   kLocalOnly,
   kShared,
+  kLocalCid,    // shared, without an array around it
   kElsewhere,   // honoured by the adapters
   kImpossible,  // a call that has it waits for others that do not come
 };
@@ -35,6 +38,7 @@ constexpr Row kRows[] = {
     {"pmix.grp.lcl", Meaning::kLocalOnly},
     {"pmix.grp.info", Meaning::kShared},
     {"pmix.grp.endpt", Meaning::kShared},
+    {"pmix.grp.lclid", Meaning::kLocalCid},
     {"pmix.timeout", Meaning::kElsewhere},
     // The caller's own name of the group.
     {"pmix.grp.id", Meaning::kElsewhere},
@@ -52,6 +56,11 @@ const Row* Find(std::string_view key) {
   return nullptr;
 }
 
+// Returns the part of `begin` that has been read when `rest` is left.
+std::string_view Until(std::string_view begin, std::string_view rest) {
+  return begin.substr(0, begin.size() - rest.size());
+}
+
 // As a flag without a value it means yes.
 bool ReadFlag(Decoder* in, bool* value) {
   uint16_t type = 0;
@@ -61,13 +70,20 @@ bool ReadFlag(Decoder* in, bool* value) {
   return type == PMIX_BOOL ? in->GetBool(value) : in->SkipElements(type, 1);
 }
 
+int Share(std::string info, GroupRecord* record) {
+  ++record->num_shared;
+  record->shared += info;
+  return record->shared.size() > kMaxSharedBytes ? kErrOutOfResource : kSuccess;
+}
+
 // One INFO. Returns a PMIx status.
-int ReadOne(Decoder* in, GroupDirectives* out) {
+int ReadOne(Decoder* in, const ProcId& member, GroupDirectives* out) {
   const std::string_view begin = in->rest();
   std::string_view key;
   uint32_t flags = 0;
   if (!in->GetString(&key) || !in->GetUint32(&flags)) return kErrBadParam;
   const Row* row = Find(key);
+  const std::string_view value_begin = in->rest();
   bool value = true;
   const bool is_flag = row != nullptr && (row->meaning == Meaning::kFlag ||
                                           row->meaning == Meaning::kLeads ||
@@ -89,10 +105,10 @@ int ReadOne(Decoder* in, GroupDirectives* out) {
       out->local_only |= value;
       break;
     case Meaning::kShared:
-      ++out->record.num_shared;
-      out->record.shared += begin.substr(0, begin.size() - in->rest().size());
-      if (out->record.shared.size() > kMaxSharedBytes) return kErrOutOfResource;
-      break;
+      return Share(SharedBy(member, Until(begin, in->rest())), &out->record);
+    case Meaning::kLocalCid:
+      return Share(SharedBy(member, key, Until(value_begin, in->rest())),
+                   &out->record);
     case Meaning::kElsewhere:
       break;
     case Meaning::kImpossible:
@@ -103,13 +119,14 @@ int ReadOne(Decoder* in, GroupDirectives* out) {
 
 }  // namespace
 
-int ParseGroupDirectives(const Bytes& info, GroupDirectives* out) {
+int ParseGroupDirectives(const Bytes& info, const ProcId& member,
+                         GroupDirectives* out) {
   if (info.empty()) return kSuccess;
   Decoder decoder(info.view());
   size_t count = 0;
   if (!decoder.GetSize(&count)) return kErrBadParam;
   for (size_t i = 0; i < count; ++i) {
-    const int status = ReadOne(&decoder, out);
+    const int status = ReadOne(&decoder, member, out);
     if (status != kSuccess) return status;
   }
   return kSuccess;

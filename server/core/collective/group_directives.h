@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/ids.h"
 #include "server/core/collective/group_record.h"
 
 namespace canopy::core {
@@ -25,11 +26,13 @@ struct GroupDirectives {
   std::vector<std::string> ignored;  // optional ones that are not honoured
 };
 
-// `info` is SIZE n and n INFO in codec form, or empty. kErrNotSupported for one
-// that is not honoured and is required, or without which the call can not mean
-// what the caller wants; kErrOutOfResource for too much to share; kErrBadParam
-// for malformed ones.
-int ParseGroupDirectives(const Bytes& info, GroupDirectives* out);
+// Reads the directives of `member`: SIZE n and n INFO in codec form, or nothing.
+// What the member shares is marked with its name (group_shared.h). Returns
+// kErrNotSupported for a directive that is not honoured but is required, or that
+// changes the meaning of the call; kErrOutOfResource for more shared data than
+// kMaxSharedBytes; kErrBadParam for malformed directives.
+int ParseGroupDirectives(const Bytes& info, const ProcId& member,
+                         GroupDirectives* out);
 
 }  // namespace canopy::core
 

@@ -7,6 +7,7 @@
 
 #include "common/codec/encoder.h"
 #include "common/status.h"
+#include "server/core/collective/group_shared.h"
 
 namespace canopy::core {
 namespace {
@@ -31,7 +32,7 @@ Bytes Infos(const std::vector<One>& all) {
 
 int Parse(const Bytes& info, GroupDirectives* out) {
   *out = {};
-  return ParseGroupDirectives(info, out);
+  return ParseGroupDirectives(info, {"job", 1}, out);
 }
 
 TEST(GroupDirectives, Flags) {
@@ -58,6 +59,18 @@ TEST(GroupDirectives, WhatMembersShareIsKeptAsItCame) {
   const Bytes both = Infos({{"pmix.grp.info"}, {"pmix.grp.endpt"}});
   const Bytes none = Infos({});
   EXPECT_EQ(out.record.shared, both.view().substr(none.size()));
+}
+
+// As PMIX_GROUP_INFO would have it.
+TEST(GroupDirectives, ALocalContextIdIsShared) {
+  GroupDirectives out;
+  ASSERT_EQ(Parse(Infos({{"pmix.grp.lclid", true, 1}}), &out), kSuccess);
+  EXPECT_EQ(out.record.num_shared, 1u);
+  Encoder value;
+  value.PutUint16(PMIX_BOOL);
+  value.PutBool(true);
+  EXPECT_EQ(out.record.shared,
+            SharedBy({"job", 1}, "pmix.grp.lclid", value.Take()));
 }
 
 TEST(GroupDirectives, TooMuchToShare) {

@@ -9,6 +9,7 @@
 #include "common/codec/encoder.h"
 #include "common/status.h"
 #include "server/core/collective/collective_plan.h"
+#include "server/core/collective/group_shared.h"
 
 namespace canopy::core {
 namespace {
@@ -78,6 +79,11 @@ GroupRecord SumOf(const Series& series, const Instance& instance,
     std::erase_if(one->missing, [&, from = node](const ProcId& proc) {
       return !series.Includes(proc) || !IsOn(from, proc, jobs);
     });
+    KeepShared(
+        [&, from = node](const ProcId& proc) {
+          return series.Includes(proc) && IsOn(from, proc, jobs);
+        },
+        &*one);
     sum.Merge(*one);
   }
   if (instance.contributions.size() < series.members->nodes.size()) {

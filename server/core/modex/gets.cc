@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/codec/stored_key.h"
 #include "common/process_keys.h"
 #include "common/status.h"
 #include "server/core/modex/kval.h"
@@ -135,11 +136,24 @@ void Gets::RetryKeys(StepContext& step, const ProcId& target,
   Retry(step, held_.Of(target, ""));
   std::string_view rest = change.visible.view();
   KvalPiece piece;
-  while (TakeKval(&rest, &piece)) Retry(step, held_.Of(target, piece.key));
+  while (TakeKval(&rest, &piece)) {
+    Retry(step, held_.Of(target, piece.key));
+    if (IsQualifiedName(piece.key)) RetryQualified(step, target, piece.key);
+  }
   if (target.rank == kRankUndef) return;
   for (const std::string& key : change.outside) {
     Retry(step, held_.Of(target, key));
   }
+}
+
+// Retries the gets that name only some of the qualifiers of the new value.
+void Gets::RetryQualified(StepContext& step, const ProcId& target,
+                          std::string_view stored) {
+  std::vector<uint64_t> ids = held_.OfTarget(target);
+  std::erase_if(ids, [&](uint64_t id) {
+    return !Satisfies(stored, held_.Find(id)->key);
+  });
+  Retry(step, ids);
 }
 
 // -------------------------------------------------------------- fetching ---

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -112,6 +113,8 @@ class Gets {
   // Among those held for a target, that want one of these keys or any.
   void RetryKeys(StepContext& step, const ProcId& target,
                  const DataChange& change);
+  void RetryQualified(StepContext& step, const ProcId& target,
+                      std::string_view stored);
   void Finish(StepContext& step, uint64_t id, int status);
   // Its deadline has passed; true: it has a later one.
   bool PutOff(TimeNs now, uint64_t id);

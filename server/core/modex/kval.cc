@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "common/codec/decoder.h"
+#include "common/codec/stored_key.h"
 
 namespace canopy::core {
 
@@ -28,6 +29,14 @@ bool HasKey(std::string_view kvals, std::string_view key) {
   KvalPiece piece;
   while (TakeKval(&kvals, &piece)) {
     if (piece.key == key) return true;
+  }
+  return false;
+}
+
+bool Answers(std::string_view kvals, std::string_view wanted) {
+  KvalPiece piece;
+  while (TakeKval(&kvals, &piece)) {
+    if (Satisfies(piece.key, wanted)) return true;
   }
   return false;
 }

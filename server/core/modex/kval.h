@@ -22,6 +22,10 @@ bool AreKvals(std::string_view kvals);
 // True when a KVAL of that key is among them.
 bool HasKey(std::string_view kvals, std::string_view key);
 
+// True when the key of one of them satisfies a request for `wanted`, which may be
+// the name of a qualified value (Satisfies of common/codec/stored_key.h).
+bool Answers(std::string_view kvals, std::string_view wanted);
+
 // True when `kvals` have every key that `wanted` have.
 bool HasAllKeys(std::string_view kvals, std::string_view wanted);
 

@@ -52,6 +52,25 @@ Bytes Changed(std::string_view kvals, std::string_view changes) {
   return Bytes(std::move(out));
 }
 
+// Returns `kvals` and, behind them, the qualified values that only `known` has.
+Bytes WithQualified(const Bytes& kvals, const Bytes& known) {
+  std::unordered_set<std::string_view> names;
+  KvalPiece piece;
+  std::string_view rest = kvals.view();
+  while (TakeKval(&rest, &piece)) {
+    if (IsQualifiedName(piece.key)) names.insert(piece.key);
+  }
+  std::string lacking;
+  rest = known.view();
+  while (TakeKval(&rest, &piece)) {
+    if (IsQualifiedName(piece.key) && !names.contains(piece.key)) {
+      lacking += piece.whole;
+    }
+  }
+  if (lacking.empty()) return kvals;
+  return Bytes(std::string(kvals.view()).append(lacking));
+}
+
 }  // namespace
 
 void ModexWriter::Add(const RankUpdate& update) {
@@ -156,6 +175,15 @@ bool ModexStore::RemoteHas(const RankData& data, std::string_view key) {
          });
 }
 
+// Finds values with more qualifiers than `key` names, too.
+bool ModexStore::RemoteAnswers(const RankData& data, std::string_view key) {
+  if (!IsQualifiedName(key)) return false;
+  return Answers(data.here.view(), key) ||
+         std::ranges::any_of(data.news, [key](const Bytes& piece) {
+           return Answers(piece.view(), key);
+         });
+}
+
 void ModexStore::IndexAll(Rank rank, const RankData& data, KeyOwners* owners) {
   if (data.remote) {
     owners->AddAll(data.here.view(), rank);
@@ -253,29 +281,48 @@ bool ModexStore::StoreRemote(const RankUpdate& update) {
   RankData& rank = job.ranks[update.proc.rank];
   rank.version = update.version;
   const bool changes = update.base > 0 || (restored && have > 0);
-  if (changes
-          ? update.kvals.empty()
-          : old != nullptr && Fresh(rank).here.view() == update.kvals.view()) {
+  const Bytes kvals = !changes && rank.added
+                          ? WithQualified(update.kvals, Fresh(rank).here)
+                          : update.kvals;
+  if (changes ? kvals.empty()
+              : old != nullptr && Fresh(rank).here.view() == kvals.view()) {
     return false;
   }
   rank.remote = true;
-  rank.change = {update.proc, update.kvals, {}, changes};
+  rank.change = {update.proc, kvals, {}, changes};
   Index(update, !changes, &job, &rank);
-  if (!changes) {
+  if (changes) {
+    Append(kvals, &rank);
+  } else {
     rank.news.clear();
     rank.news_size = 0;
-    rank.here = update.kvals;
-  } else {
-    rank.news.push_back(update.kvals);
-    rank.news_size += update.kvals.size();
-    rank.stale = true;
-    // Each byte is copied a few times at most, and what was replaced does not
-    // stay for ever.
-    if (rank.news_size > rank.here.size() + kMaxNews) Fresh(rank);
+    rank.here = kvals;
   }
   std::erase_if(rank.outside, [&](const std::string& key) {
-    return HasKey(update.kvals.view(), key);
+    return HasKey(kvals.view(), key);
   });
+  NoteChange(rank.change);
+  return true;
+}
+
+void ModexStore::Append(const Bytes& kvals, RankData* data) {
+  data->news.push_back(kvals);
+  data->news_size += kvals.size();
+  data->stale = true;
+  // Each byte is copied a few times at most, and what was replaced does not stay
+  // for ever.
+  if (data->news_size > data->here.size() + kMaxNews) Fresh(*data);
+}
+
+bool ModexStore::AddRemote(const ProcId& proc, const Bytes& kvals) {
+  if (kvals.empty() || !AreKvals(kvals.view())) return false;
+  JobData& job = jobs_[proc.nspace];
+  RankData& rank = job.ranks[proc.rank];
+  rank.remote = true;
+  rank.added = true;
+  rank.change = {proc, kvals, {}, true};
+  Index({proc, rank.version, rank.version, kvals}, false, &job, &rank);
+  Append(kvals, &rank);
   NoteChange(rank.change);
   return true;
 }
@@ -303,20 +350,37 @@ const ModexStore::RankData* ModexStore::Find(const ProcId& proc) const {
   return rank == ranks.end() ? nullptr : &rank->second;
 }
 
+ModexStore::Found ModexStore::FindPut(const RankData& data,
+                                      std::string_view key,
+                                      Bytes Sides::*side) {
+  const auto it = data.keys.find(key);
+  if (it != data.keys.end()) {
+    return (it->second.sides.*side).empty() ? Found::kOutside : Found::kYes;
+  }
+  if (!IsQualifiedName(key)) return Found::kNo;
+  const std::string_view prefix = QualifiedPrefixOf(key);
+  Found found = Found::kNo;
+  for (auto one = data.keys.lower_bound(prefix);
+       one != data.keys.end() && one->first.starts_with(prefix); ++one) {
+    if (!Satisfies(one->first, key)) continue;
+    if (!(one->second.sides.*side).empty()) return Found::kYes;
+    found = Found::kOutside;
+  }
+  return found;
+}
+
 ModexStore::Found ModexStore::FindHere(const ProcId& proc,
                                        std::string_view key) const {
   const RankData* rank = Find(proc);
   if (rank == nullptr) return Found::kNothing;
   if (key.empty()) return Found::kYes;
   if (rank->remote) {
-    if (RemoteHas(*rank, key)) return Found::kYes;
+    if (RemoteHas(*rank, key) || RemoteAnswers(*rank, key)) return Found::kYes;
     return std::binary_search(rank->outside.begin(), rank->outside.end(), key)
                ? Found::kOutside
                : Found::kNo;
   }
-  const auto it = rank->keys.find(key);
-  if (it == rank->keys.end()) return Found::kNo;
-  return it->second.sides.here.empty() ? Found::kOutside : Found::kYes;
+  return FindPut(*rank, key, &Sides::here);
 }
 
 ModexStore::Found ModexStore::FindForOthers(const ProcId& proc,
@@ -324,9 +388,7 @@ ModexStore::Found ModexStore::FindForOthers(const ProcId& proc,
   const RankData* rank = Find(proc);
   if (rank == nullptr || rank->remote) return Found::kNothing;
   if (key.empty()) return Found::kYes;
-  const auto it = rank->keys.find(key);
-  if (it == rank->keys.end()) return Found::kNo;
-  return it->second.sides.others.empty() ? Found::kOutside : Found::kYes;
+  return FindPut(*rank, key, &Sides::others);
 }
 
 const ModexStore::Sides* ModexStore::SidesOf(const ProcId& proc,

@@ -92,6 +92,11 @@ class ModexStore {
   // delta applies to it. Of two states of which one is a predecessor's, the one
   // with a part of the other's keys is the older one.
   bool StoreRemote(const RankUpdate& update);
+  // Adds KVALs of a rank of another node that did not come from the agent of the
+  // rank, as what the rank shares with a group. That agent stores them as well,
+  // so the version stays as it is. Returns false, and changes nothing, if they
+  // are malformed.
+  bool AddRemote(const ProcId& proc, const Bytes& kvals);
   // Restores what a predecessor knew of a rank of another node, whatever its
   // version: the result of all collectives so far, so that the next delta
   // applies. False when it is malformed.
@@ -99,8 +104,9 @@ class ModexStore {
   // A key of a rank of another node that exists but is hidden from here.
   void NoteOutside(const ProcId& proc, const std::string& key);
 
-  // For ranks of this node, and for those of other nodes. An empty key asks
-  // for anything at all.
+  // What ranks of this node, or those of other nodes, see of a key. An empty key
+  // stands for any key, and the name of a qualified value for each value that
+  // satisfies it (common/codec/stored_key.h).
   Found FindHere(const ProcId& proc, std::string_view key) const;
   Found FindForOthers(const ProcId& proc, std::string_view key) const;
   // The KVAL that a local rank has put for a key, for either side; empty: none.
@@ -149,6 +155,7 @@ class ModexStore {
   };
   struct RankData {
     bool remote = false;
+    bool added = false;  // by AddRemote
     uint64_t version = 0;
     // Of local ranks: all keys, and in the order of their versions those that
     // others see. A key that was put again appears again; its last entry is the
@@ -178,12 +185,18 @@ class ModexStore {
   static bool IsOlder(const RankUpdate& update, const RankData& old);
   // Into the version that `data` has already.
   static void Merge(RankData* data, const ScopedData& scoped, Touched* touched);
+  // Adds an update to the data of a remote rank.
+  static void Append(const Bytes& kvals, RankData* data);
   static void TrimChanges(RankData* data);
   static PublishRank ChangeOf(const ProcId& proc, Touched touched);
   // Rebuilds the views when they are stale.
   static const RankData& Fresh(const RankData& data);
   static void Rebuild(const RankData& data);
   static bool RemoteHas(const RankData& data, std::string_view key);
+  static bool RemoteAnswers(const RankData& data, std::string_view key);
+  // Looks for a key that a local rank has put, on one side.
+  static Found FindPut(const RankData& data, std::string_view key,
+                       Bytes Sides::*side);
   static void IndexAll(Rank rank, const RankData& data, KeyOwners* owners);
   // Brings the indices up to date with an update of a remote rank, before it is
   // stored.

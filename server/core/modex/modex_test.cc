@@ -68,6 +68,50 @@ TEST(Modex, NamesOfScopesAreNotOutside) {
   EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"r"});
 }
 
+// The names of values of "k" that one and two qualifiers tell apart.
+std::string Name(const std::string& qualifier) {
+  return QualifiedNameOf("k", qualifier, "value");
+}
+std::string NameOfTwo() {
+  return Name("a") + Name("b").substr(QualifiedPrefixOf(Name("b")).size());
+}
+
+TEST(Modex, SomeQualifiersFindAValue) {
+  ModexStore store;
+  ASSERT_TRUE(store.Commit(0, kProc,
+                           {Data(Scope::kLocal, Kval(NameOfTwo(), "1")),
+                            Data(Scope::kGlobal, Kval("k", "2"))}));
+  EXPECT_EQ(store.FindHere(kProc, NameOfTwo()), Found::kYes);
+  EXPECT_EQ(store.FindHere(kProc, Name("a")), Found::kYes);
+  EXPECT_EQ(store.FindHere(kProc, Name("b")), Found::kYes);
+  EXPECT_EQ(store.FindHere(kProc, Name("c")), Found::kNo);
+  EXPECT_EQ(store.FindForOthers(kProc, Name("a")), Found::kOutside);
+  ASSERT_TRUE(store.StoreRemote(
+      {{"job", 4}, 0, 5, Bytes(Kval(NameOfTwo(), "1") + Kval("k", "2"))}));
+  EXPECT_EQ(store.FindHere({"job", 4}, Name("b")), Found::kYes);
+  EXPECT_EQ(store.FindHere({"job", 4}, Name("c")), Found::kNo);
+}
+
+// What comes with the construct of a group may be newer than a state that its
+// owner's agent has sent before.
+TEST(Modex, WhatIsAddedToARemoteRankStays) {
+  ModexStore store;
+  EXPECT_FALSE(store.AddRemote(kProc, Bytes("\x05")));
+  ASSERT_TRUE(store.AddRemote(kProc, Bytes(Kval(Name("a"), "1"))));
+  ASSERT_TRUE(store.AddRemote(kProc, Bytes(Kval(Name("b"), "2"))));
+  EXPECT_EQ(store.KnownVersion(kProc), 0u);
+  EXPECT_EQ(store.FindHere(kProc, Name("a")), Found::kYes);
+  EXPECT_EQ(store.FindHere(kProc, "k"), Found::kNo);
+  ASSERT_TRUE(store.StoreRemote(
+      {kProc, 0, 5, Bytes(Kval(Name("b"), "3") + Kval("k", "4"))}));
+  EXPECT_EQ(store.TakeChange(kProc).visible.view(), store.SeenHere(kProc).view());
+  EXPECT_EQ(store.SeenHere(kProc).view(),
+            Kval(Name("b"), "3") + Kval("k", "4") + Kval(Name("a"), "1"));
+  ASSERT_TRUE(store.AddRemote(kProc, Bytes(Kval(Name("c"), "5"))));
+  EXPECT_TRUE(store.TakeChange(kProc).only_changes);
+  EXPECT_EQ(store.KnownVersion(kProc), 5u);
+}
+
 TEST(Modex, LaterReplacesEarlierWhereItIsSeen) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(

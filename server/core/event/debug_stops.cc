@@ -25,7 +25,8 @@ constexpr char kBreakpointKey[] = "pmix.brkpnt";
 constexpr char kNspaceKey[] = "pmix.nspace";
 constexpr std::string_view kInInit = "pmix-init";
 
-// The name of the breakpoint; a process need not give it one.
+// Returns the name of the breakpoint, "" if the event has none, and nothing if
+// it is malformed or too long.
 std::optional<std::string> BreakpointIn(const Bytes& info) {
   Decoder in(info.view());
   if (!SeekInfo(kBreakpointKey, &in)) return "";
@@ -47,13 +48,13 @@ Bytes InfoOf(const std::string& nspace, const std::string& breakpoint) {
   return Bytes(out.Take());
 }
 
-// Who is to stop there.
+// The ranks that are to stop at this breakpoint.
 const StopRanks& RanksAt(const Job& job, const std::string& breakpoint) {
   const JobDebug& debug = job.spec->debug;
   return breakpoint == kInInit ? debug.in_init : debug.in_app;
 }
 
-// The nodes of those that are.
+// The nodes of the ranks that are to stop.
 std::set<NodeId> NodesOf(const Job& job, const StopRanks& ranks) {
   std::set<NodeId> nodes;
   for (Rank rank = 0; rank < job.num_ranks(); ++rank) {
@@ -62,8 +63,9 @@ std::set<NodeId> NodesOf(const Job& job, const StopRanks& ranks) {
   return nodes;
 }
 
-// Of what a node's agent tells: the same whenever it comes of the same events,
-// which a successor sees again, so that they are not another round.
+// Number of an event by which an agent reports that all ranks of its node wait.
+// It is derived from the processes' events: a successor that sees these again
+// reports the same event, not a new round.
 uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
   constexpr uint64_t kOfNode = uint64_t{1} << 60;
   uint64_t digest = 0;
@@ -73,7 +75,8 @@ uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
   return kAgentsEvent | kOfNode | (digest & (kOfNode - 1));
 }
 
-// Of a round, like the warnings of time limits.
+// Number of the event that reports one round of stops; rounds of one job
+// differ.
 uint64_t IdOfRound(uint32_t round) {
   constexpr uint32_t kRounds = 1 << 24;
   return IdOfJobEvent(kReadyForDebug, false) | uint64_t{round % kRounds} << 33;
@@ -87,7 +90,7 @@ EventRaised ReadyEvent(const Job& job, const std::string& breakpoint) {
   return event;
 }
 
-// Whether a release reaches that process.
+// True if the release reaches that process.
 bool Reaches(const EventMessage& event, const ProcId& proc) {
   switch (static_cast<DataRange>(event.range)) {
     case DataRange::kRm:
@@ -102,7 +105,8 @@ bool Reaches(const EventMessage& event, const ProcId& proc) {
   }
 }
 
-// Whether those that stop later get it, too: see Events.
+// True if the release also applies to processes that stop later, as the cached
+// event does (events.h).
 bool IsKept(const EventMessage& event) {
   const auto range = static_cast<DataRange>(event.range);
   return range == DataRange::kCustom || range == DataRange::kNamespace;
@@ -149,7 +153,7 @@ void DebugStops::OnProcess(const Job& job, const EventMessage& event,
     return !Stops(wanted, rank) || stop->ranks.contains(rank);
   });
   if (!all) return;
-  // Agents see it on its way, no process does.
+  // Agents see this event on its way; its target is no process.
   EventRaised here = ReadyEvent(job, breakpoint);
   here.id = IdOfNode(stop->ranks);
   stop->ranks.clear();

@@ -1,11 +1,13 @@
-// Processes that wait for a debugger. Each says so by PMIX_READY_FOR_DEBUG, for
-// the resource manager alone; once all of a job's that are to stop there do,
-// the job's controller raises that event for everybody. PMIX_DEBUGGER_RELEASE
-// is handled by the processes themselves, but for those that are stopped at
-// their exec, which the agent continues.
+// Processes that wait for a debugger. Each process reports that it waits by
+// PMIX_READY_FOR_DEBUG, whose range is the resource manager alone. Once all
+// processes of a job that are to stop at a breakpoint have done so, the job's
+// controller raises the event for the whole session. PMIX_DEBUGGER_RELEASE is
+// handled by the processes themselves; only processes that are stopped at their
+// exec are continued by the agent.
 //
-// Of this, nothing is persisted but who is held (local_holds.h): the events of
-// processes are, and a successor sees them again.
+// The only state persisted here is which processes are held (local_holds.h).
+// The events of the processes are persisted elsewhere, and a successor sees
+// them again.
 #ifndef CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 #define CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 
@@ -29,15 +31,15 @@
 
 namespace canopy::core {
 
-// Breakpoints of one job that are waited for at a time, and bytes of the name
-// of one; others are not heeded.
+// Pending breakpoints of one job, and bytes in the name of one; others are
+// ignored.
 inline constexpr size_t kMaxBreakpoints = 16;
 inline constexpr size_t kMaxBreakpointName = 255;
 
-// Not synchronised. The table outlives it.
+// Not synchronised. `jobs` outlives this object. Times are in nanoseconds.
 class DebugStops {
  public:
-  // The agent that controls a job that is known here.
+  // Returns the agent that controls a job that is known here.
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
 
   DebugStops(NodeId self, const JobTable& jobs, ControllerOf controller_of)
@@ -46,23 +48,23 @@ class DebugStops {
         controller_of_(std::move(controller_of)),
         local_(jobs) {}
 
-  // An event that this agent has not had before.
+  // Called once for each event that comes to this agent.
   void OnEvent(TimeNs now, const EventMessage& event);
   void OnJobRemoved(const std::string& nspace);
 
-  // What is to be raised because of these events, since the last call.
+  // Returns the events to raise since the last call.
   std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
-  // Processes of this node that are to go on.
+  // Returns the processes of this node to continue since the last call.
   std::vector<SignalLocal> TakeReleased() {
     return std::exchange(released_, {});
   }
 
-  // Whether those two have something, or what is held here has changed.
+  // True if there are events or processes to take, or if the holds changed.
   bool has_due() const {
     return !due_.empty() || !released_.empty() || local_.has_due();
   }
 
-  // Which processes of this node are held.
+  // The processes of this node that are held.
   LocalHolds& local() { return local_; }
 
   size_t size() const { return stops_.size(); }
@@ -71,9 +73,9 @@ class DebugStops {
   // Job and breakpoint.
   using Key = std::pair<std::string, std::string>;
   struct Stop {
-    // Of this node that wait, each with the number of its event.
+    // The waiting ranks of this node, with the numbers of their events.
     std::map<Rank, uint64_t> ranks;
-    std::set<NodeId> nodes;  // of the controller: those whose ranks all do
+    std::set<NodeId> nodes;  // at the controller: nodes where all ranks wait
   };
 
   void OnProcess(const Job& job, const EventMessage& event,
@@ -88,7 +90,7 @@ class DebugStops {
   const ControllerOf controller_of_;
   LocalHolds local_;
   std::map<Key, Stop> stops_;
-  // How often all of a job have stopped: its events differ by that.
+  // Completed rounds of stops of each job; the events of rounds differ by this.
   std::map<std::string, uint32_t> rounds_;
   std::vector<EventRaised> due_;
   std::vector<SignalLocal> released_;

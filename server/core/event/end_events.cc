@@ -14,13 +14,14 @@
 namespace canopy::core {
 namespace {
 
-// An agent that was restarted learns again of exits that its predecessor may
-// have announced. `which`: of the events of that exit.
+// Identity of an event about an exit. A restarted agent learns again of exits
+// that its predecessor may have announced, and must give their events the same
+// identity. `which` numbers the events of one exit.
 uint64_t IdOfEnd(const ProcExit& exit, uint32_t which) {
   return kAgentsEvent | uint64_t{exit.incarnation} << 16 | (which & UINT16_MAX);
 }
 
-// Of an end that is not in order.
+// Status of an abnormal end.
 int StatusOfEnd(const ProcExit& exit, int exit_code) {
   if (exit.restarted) return kErrProcRestart;
   const bool left = WIFEXITED(exit.wait_status) && exit_code == 0;
@@ -51,7 +52,8 @@ EndEvents::EndEvents(NodeId self, const JobTable& jobs,
 
 void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        bool told, Actions* actions) {
-  // What follows from the end of a job is for those alone who ask for it.
+  // While a job is being ended, only clients that registered for the codes get
+  // the consequences.
   if (!job.ending) {
     NotifyJob(now, job, exit, actions);
     NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
@@ -79,8 +81,8 @@ void EndEvents::Announce(TimeNs now, const Job& job, const ProcExit& exit,
   AnnounceEnd(now, job, exit, code, ran ? &exit_code : nullptr, actions);
 }
 
-// That a process has ended its job's spawner hears from the agent that controls
-// the job, which knows what it has asked for.
+// The job's spawner gets the end of a process from the job's controller, which
+// knows what the spawner requested.
 void EndEvents::AnnounceEnd(TimeNs now, const Job& job, const ProcExit& exit,
                             int code, const int* exit_code, Actions* actions) {
   const ProcId& parent = job.spec->parent;
@@ -109,9 +111,9 @@ void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
   events_.OnRaised(now, event, actions);
 }
 
-// It ended without a disconnect: the processes connected with it are notified.
-// Open MPI connects, never disconnects, and aborts in a handler that gets
-// everything: what has ended in order, or goes on, is for those who ask for it.
+// A process that ended without PMIx_Disconnect: the connected processes are
+// notified. Open MPI connects, never disconnects, and aborts in a handler for
+// all events, so a normal end or a restart goes only to handlers of the code.
 void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
                                 const ProcExit& exit, Actions* actions) {
   const bool on_request = exit.restarted || !IsAbnormal(exit);
@@ -126,7 +128,7 @@ void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
   }
 }
 
-// It ended without leaving its groups.
+// Notifies the other members of the groups that the process has not left.
 void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
                              const ProcExit& exit, Actions* actions) {
   constexpr uint32_t kOfGroups = 1 << 15;
@@ -140,8 +142,8 @@ void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
   }
 }
 
-// It ended before a group was formed that it was to lead, or was invited to.
-// Whoever is not ended with it waits for it, and for nobody else.
+// The process ended before a group was formed that it led or was invited to.
+// Processes of a job that is being ended need no notice.
 void EndEvents::NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
                               Actions* actions) {
   constexpr uint32_t kOfInvitations = 1 << 14;
@@ -155,7 +157,7 @@ void EndEvents::NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
   }
 }
 
-// Each agent of a member knows who is missing.
+// Every member's agent knows which participants are missing.
 void EndEvents::OnIncomplete(TimeNs now, const Group& group, Actions* actions) {
   if ((group.record.flags & kGroupNotifies) == 0) return;
   for (const ProcId& proc : group.record.missing) {
@@ -208,15 +210,15 @@ void EndEvents::OnProcLost(TimeNs now, const Job& job, Rank rank,
     OnMemberLost(now, proc, actions);
   }
   if (controller_of_(job.nspace()) != self_) return;
-  // How it ended nobody knows.
+  // Its exit status is unknown.
   ProcExit exit;
   exit.rank = rank;
   exit.incarnation = job.ranks[rank].incarnation;
   AnnounceEnd(now, job, exit, kEventProcTerminated, nullptr, actions);
 }
 
-// When its last process ends nobody will know: that it is over is all that is
-// told of it.
+// The exits of the job's remaining processes can no longer be collected, so the
+// event reports only that the job is over.
 void EndEvents::OnControllerLost(TimeNs now, const Job& job, Actions* actions) {
   const ProcId all{job.nspace(), kRankWildcard};
   events_.OnRaised(now,

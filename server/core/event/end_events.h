@@ -1,4 +1,4 @@
-// Reports the ends of processes and nodes to others, as events.
+// Reports the ends of processes and the losses of nodes as events.
 #ifndef CANOPY_SERVER_CORE_EVENT_END_EVENTS_H_
 #define CANOPY_SERVER_CORE_EVENT_END_EVENTS_H_
 
@@ -17,29 +17,31 @@
 
 namespace canopy::core {
 
-// Not synchronised. What it refers to outlives it.
+// Not synchronised. The references passed to the constructor outlive this
+// object.
 class EndEvents {
  public:
-  // The agent that controls a job that is known here.
+  // Returns the agent that controls a job that is known here.
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
 
   EndEvents(NodeId self, const JobTable& jobs, const Collectives& collectives,
             Events& events, Invitations& invitations,
             ControllerOf controller_of);
 
-  // A process of this node has ended. Where another one follows, that is what
-  // its job is told, if it asks. `told`: it was told to end, alone or with its
-  // job.
+  // A process of this node has ended. If it will be restarted, its job gets an
+  // event that only handlers of the code receive. `told`: the process was ended
+  // on request, alone or with its job.
   void OnExit(TimeNs now, const Job& job, const ProcExit& exit, bool told,
               Actions* actions);
-  // No process of the job could be started here.
+  // No process of the job could be started on this node.
   void OnNoneStarted(TimeNs now, const Job& job, Actions* actions);
-  // The group was constructed here without some of its participants.
+  // A group was constructed here without some of its participants.
   void OnIncomplete(TimeNs now, const Group& group, Actions* actions);
-  // The leader is told who is missing.
+  // Notifies the leader of the participants that are missing.
   void OnFailed(TimeNs now, const FailedConstruct& construct, Actions* actions);
-  // Every agent learns of the loss, so each notifies its own clients; the end
-  // of the processes goes to others from the agent that controls their job.
+  // Every agent learns of the loss of a node, so each notifies its own clients
+  // of what follows for them. The end of the node's processes is announced by
+  // the controllers of their jobs.
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
 
  private:

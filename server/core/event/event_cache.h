@@ -1,4 +1,4 @@
-// Events that are kept for who asks for them later.
+// Events that are kept for clients that register later.
 #ifndef CANOPY_SERVER_CORE_EVENT_EVENT_CACHE_H_
 #define CANOPY_SERVER_CORE_EVENT_EVENT_CACHE_H_
 
@@ -17,58 +17,61 @@
 
 namespace canopy::core {
 
-// In one agent; the oldest are evicted first.
+// Limits for one agent; the oldest events are evicted first.
 inline constexpr size_t kMaxCachedEvents = 512;
 inline constexpr size_t kMaxCachedEventBytes = size_t{4} << 20;
 
-// Events by which an agent recognises one that comes again: on another way
-// through the tree, from a neighbour's cache, or raised again.
+// Events by which an agent recognises duplicates: an event may arrive along
+// another path of the tree, from a neighbour's cache, or be raised a second
+// time.
 inline constexpr size_t kRecentEvents = size_t{16} << 10;
 
-// EventRaised::id of an event of which an agent makes the number.
+// Flag in EventRaised::id: the identity was made by an agent, not by a client.
 inline constexpr uint64_t kAgentsEvent = uint64_t{1} << 63;
 
-// By which every agent and every client knows the event.
+// The identity by which every agent and client recognises the event.
 EventId IdOf(const EventMessage& message);
 
 struct CachedEvent {
   EventMessage message;
-  ClientId raised_by = 0;  // here
+  ClientId raised_by = 0;  // if it was raised at this agent
   std::set<ClientId> delivered = {};
-  // Every agent raises it for itself; `stays_here`: and under a number of its
-  // own.
+  // Every agent raises the event for itself. With `stays_here`, it does so
+  // under a number of its own.
   bool known_everywhere = false;
-  bool stays_here = false;  // whatever its range
-  // Only for clients that have registered for its code.
+  bool stays_here = false;  // is not forwarded, whatever its range
+  // Delivered only to clients that registered for its code.
   bool by_code = false;
-  // It is of the job as a whole, or for others, and kept when that is over.
+  // Describes the whole job, or is for other jobs: kept after the job is over.
   bool outlives_job = false;
-  // Its job is over here: it is only for those who wanted it before that, at an
-  // agent that has been restarted since.
+  // The job is over at this agent. Only clients that reattached after a restart
+  // of the agent still get the event.
   bool job_over = false;
-  std::set<NodeId> passed = {};  // neighbours that have it, when it is routed
-  uint64_t arrival = 0;          // its place among all that this agent keeps
-  std::shared_ptr<const ClientEvent> for_clients = nullptr;  // once one gets it
+  std::set<NodeId> passed = {};  // if routed: neighbours that have it
+  uint64_t arrival = 0;  // its position in the order of arrival at this agent
+  // set once a client gets the event
+  std::shared_ptr<const ClientEvent> for_clients = nullptr;
 };
 
 // Not synchronised.
 class EventCache {
  public:
-  // The event as kept, until the next call.
+  // Keeps the event. The reference is valid until the next call.
   CachedEvent& Add(CachedEvent event);
-  // In the order in which they came.
+  // In the order of arrival.
   std::deque<CachedEvent>& events() { return events_; }
   const std::deque<CachedEvent>& events() const { return events_; }
   bool Knows(const EventId& id) const { return ids_.contains(id); }
+  // Forgets which events the client got: its identifier may be reused.
   void OnClientGone(ClientId client);
-  // Events of its processes, but for those that outlive it, are for who wanted
-  // them before (CachedEvent::job_over). A process set is not for them: it has
-  // ended.
+  // Restricts the job's events to clients that reattach
+  // (CachedEvent::job_over), except events that outlive the job. Definitions of
+  // process sets are erased: the sets have ended.
   void OnJobOver(const std::string& nspace);
 
  private:
   std::deque<CachedEvent> events_;
-  std::set<EventId> ids_;  // of these
+  std::set<EventId> ids_;  // of the events kept
   size_t bytes_ = 0;
 };
 

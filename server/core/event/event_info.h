@@ -1,4 +1,4 @@
-// The infos of events that agents raise and look into.
+// The infos of events that agents raise or inspect.
 #ifndef CANOPY_SERVER_CORE_EVENT_EVENT_INFO_H_
 #define CANOPY_SERVER_CORE_EVENT_EVENT_INFO_H_
 
@@ -14,18 +14,18 @@ namespace canopy::core {
 inline constexpr char kNonDefaultKey[] = "pmix.evnondef";
 inline constexpr char kDoNotCacheKey[] = "pmix.evnocache";
 
-// Whether the infos (codec form: SIZE n, then n INFO) have that flag, and it
-// says yes. One without a value does.
+// True if the infos (codec form: SIZE n, then n INFO) contain this flag with
+// the value true or with a value that is not a boolean.
 bool HasFlag(const Bytes& info, std::string_view key);
 
-// The head of an INFO, whose value follows; `type`: pmix_data_type_t.
+// Writes the head of an INFO; the value follows. `type` is a pmix_data_type_t.
 void PutInfo(std::string_view key, uint16_t type, Encoder* out);
-// A whole INFO: true.
+// Writes a whole INFO with the value true.
 void PutFlag(std::string_view key, Encoder* out);
 
-// Codec form of an event's info: the affected process and, when there is one,
-// its exit code.
-// `non_default`: handlers without codes of their own are not to get it.
+// The infos of an event about a process, in codec form: the process and, if not
+// null, its exit code. With `non_default`, only handlers that registered for
+// the code get the event.
 Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
                        bool non_default = false);
 

@@ -34,7 +34,7 @@ void EventJournal::OnEvent(Actions* actions) {
     const Place place = std::move(due_.begin()->second);
     due_.erase(due_.begin());
     const auto count = counts_.find(place.nspace);
-    // Of a job that is over, or another event is in its place.
+    // The job is over, or another event has taken this record's place.
     if (count == counts_.end() ||
         count->second > place.count + kEventsInJournal) {
       continue;

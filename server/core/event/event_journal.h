@@ -1,4 +1,5 @@
-// Which events of a node's processes are in the journals of their jobs.
+// Decides which events of this node's processes are in the journals of their
+// jobs.
 #ifndef CANOPY_SERVER_CORE_EVENT_EVENT_JOURNAL_H_
 #define CANOPY_SERVER_CORE_EVENT_EVENT_JOURNAL_H_
 
@@ -15,25 +16,27 @@
 
 namespace canopy::core {
 
-// After so many later events a record is erased: whoever has had the event
-// recognises it, should a successor distribute it again, as long as it knows
-// more of them (kRecentOfProcess). With each recovery it is half of that, so
-// that all of them together are less than twice as many.
+// A record is erased after this number of later events. Until then, an agent
+// that has received the event still recognises it if a successor distributes it
+// again (kRecentOfProcess is larger). Each recovery halves the number, so that
+// the total stays below twice this.
 inline constexpr uint64_t kEventsUntilErased = kRecentOfProcess / 4;
 
 // Not synchronised.
 class EventJournal {
  public:
-  // Without `enabled`, nothing is persisted.
+  // While disabled, nothing is persisted.
   void set_enabled(bool enabled) { enabled_ = enabled; }
 
-  // Before anything is done with it, so that none of it is done in vain.
+  // Called before the event is distributed, so that a successor repeats
+  // whatever this agent did with it.
   void Persist(const EventMessage& event, Actions* actions);
-  // The event of a predecessor's record of that job. Nothing: it is none.
+  // Returns the event in a predecessor's record of the job, or nothing if the
+  // record is of another type or malformed.
   std::optional<EventMessage> Recover(const std::string& nspace,
                                       const PersistedRecord& record,
                                       Actions* actions);
-  // An event has come here, or was raised, that is none of an earlier one.
+  // Counts an event that is new to this agent.
   void OnEvent(Actions* actions);
   void OnJobRemoved(const std::string& nspace) { counts_.erase(nspace); }
 
@@ -46,10 +49,11 @@ class EventJournal {
   void Write(const EventRecord& record, Actions* actions);
 
   bool enabled_ = false;
-  // Of each job, how many events of it were persisted.
+  // Events persisted of each job.
   std::map<std::string, uint64_t> counts_;
   uint64_t events_ = 0;
-  std::multimap<uint64_t, Place> due_;  // when to erase which
+  // the event count at which each record is erased
+  std::multimap<uint64_t, Place> due_;
 };
 
 }  // namespace canopy::core

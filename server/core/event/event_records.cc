@@ -55,7 +55,7 @@ std::optional<EventRecord> DecodeEvent(const PersistedRecord& record) {
   out.event.targets.resize(in.Count(2));
   for (ProcId& target : out.event.targets) target = in.Proc();
   out.event.info = Bytes(std::string(in.String()));
-  // The release before wrote none.
+  // The previous release did not write this field.
   if (!in.done()) out.recovered = in.Uint32();
   if (!in.done() || range > UINT8_MAX) return std::nullopt;
   return out;

@@ -1,5 +1,5 @@
-// Events that processes of this node have raised, as records of their job's
-// journal: a successor passes on those that may not have left the agent.
+// Events raised by processes of this node, as records in their job's journal: a
+// successor distributes those that may not have left the agent.
 #ifndef CANOPY_SERVER_CORE_EVENT_EVENT_RECORDS_H_
 #define CANOPY_SERVER_CORE_EVENT_EVENT_RECORDS_H_
 
@@ -12,18 +12,18 @@
 
 namespace canopy::core {
 
-// So many of a job's events are in its journal: the latest.
+// The journal keeps this many events of a job: the latest ones.
 inline constexpr uint64_t kEventsInJournal = 64;
 
 struct EventRecord {
   EventMessage event;
-  uint64_t count = 0;      // of the job's events before this one
-  uint32_t recovered = 0;  // how often it was
+  uint64_t count = 0;      // events of the job before this one
+  uint32_t recovered = 0;  // how many times it was recovered
 };
 PersistRecord EncodeEvent(const EventRecord& record);
-// In place of the record, which is not needed any more.
+// Erases a record that is no longer needed.
 PersistRecord NoEvent(const std::string& nspace, uint64_t count);
-// Nothing when it is another kind of record, or malformed.
+// Returns nothing for a record of another type and for a malformed one.
 std::optional<EventRecord> DecodeEvent(const PersistedRecord& record);
 
 }  // namespace canopy::core

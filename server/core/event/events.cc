@@ -24,8 +24,8 @@ bool StaysHere(uint8_t range) {
          r == DataRange::kRm;
 }
 
-// A release from a debugger that does not say whom it is for frees those that
-// wait, and must not free those of later jobs.
+// A debugger's release without targets frees the processes that wait now. If it
+// were kept, it would also free those of later jobs.
 bool MayBeKept(const EventMessage& message) {
   const auto range = static_cast<DataRange>(message.range);
   const bool frees_all = message.status == kDebuggerRelease &&
@@ -34,15 +34,16 @@ bool MayBeKept(const EventMessage& message) {
   return !frees_all && !HasFlag(message.info, kDoNotCacheKey);
 }
 
-// A release is for those whom it names: some may come to where they wait when
-// the debugger has said so and is gone.
+// A release with targets stays after the debugger's job is over: some targets
+// may reach their breakpoint only then.
 bool OutlivesJob(const EventMessage& message) {
   const bool frees = message.status == kDebuggerRelease &&
                      message.range == static_cast<uint8_t>(DataRange::kCustom);
   return frees || IsOfWholeJob(message);
 }
 
-// Whether that process raised it itself: its library has called its handlers.
+// True if that process raised the event itself; its library has called its
+// handlers already.
 bool RaisedBy(const ProcId& proc, const EventMessage& message) {
   return message.request != 0 && (message.request & kAgentsEvent) == 0 &&
          message.source == proc;
@@ -76,7 +77,7 @@ void Events::OnWanted(const EventsWanted& in, Actions* actions) {
   TellInterest(actions);
 }
 
-// In the order in which they came.
+// Delivers the kept events of both caches in the order of arrival.
 void Events::DeliverKept(ClientId client, Actions* actions) {
   auto here = routed_.events().begin();
   for (CachedEvent& event : cache_.events()) {
@@ -108,13 +109,14 @@ void Events::TellInterest(Actions* actions) {
   routed_.Tell(NextNumber(0), actions);
 }
 
-// Above those of an earlier life of this agent, so that none looks old.
+// Numbers start above those of the agent's predecessor, so that no event looks
+// like an old one.
 uint64_t Events::NextNumber(TimeNs now) {
   return last_number_ = std::max(last_number_ + 1, static_cast<uint64_t>(now));
 }
 
-// The source that a client claims is ignored, and it makes no numbers of
-// agents.
+// A client cannot choose the source of its event, and its number cannot pass
+// for one that an agent made.
 EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
   EventMessage message;
   message.origin = self_;
@@ -228,10 +230,11 @@ void Events::Route(EventMessage message, NodeId from, Actions* actions) {
 
 bool Events::IsNew(const EventMessage& message) {
   const EventId id = IdOf(message);
-  // What not every agent gets is not to make one forget what all get.
+  // Two sets, so that events which only some agents see do not evict events
+  // which all agents see.
   RecentEvents& recent =
       StaysHere(message.range) || IsLoss(message) ? recent_others_ : recent_;
-  // What is kept may be sent again long after others have passed.
+  // A kept event may be sent again after its identity has left the set.
   return !cache_.Knows(id) && recent.Note(id);
 }
 
@@ -306,7 +309,7 @@ void Events::OnClientGone(ClientId client, Actions* actions) {
   TellInterest(actions);
 }
 
-// Who registers from then on gets no events of its processes.
+// Clients that register after this get no events of the job's processes.
 void Events::OnJobRemoved(const std::string& nspace, Actions* actions) {
   cache_.OnJobOver(nspace);
   routed_.OnJobRemoved(nspace);
@@ -339,7 +342,7 @@ void Events::OnNodeRestarted(NodeId node, Actions* actions) {
   TellInterest(actions);
 }
 
-// `has_own`: the agent still has those that began with it.
+// `has_own`: the neighbour still has the events that it raised itself.
 void Events::SendCached(NodeId to, bool has_own, Actions* actions) const {
   for (const CachedEvent& event : cache_.events()) {
     if (event.stays_here || StaysHere(event.message.range) ||

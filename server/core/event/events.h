@@ -1,5 +1,5 @@
-// Events: subscriptions, visibility, and distribution to the agents of the
-// receivers.
+// Events (PMIx Standard, chapter "Event Notification"): subscriptions,
+// visibility, and distribution to the agents of the receivers.
 #ifndef CANOPY_SERVER_CORE_EVENT_EVENTS_H_
 #define CANOPY_SERVER_CORE_EVENT_EVENTS_H_
 
@@ -29,59 +29,63 @@
 
 namespace canopy::core {
 
-// Bytes of infos that an event of a client may have; more are refused
-// (kErrOutOfResource), as every agent keeps them.
+// Maximum bytes of infos in a client's event; more is refused with
+// kErrOutOfResource, because every agent keeps them.
 inline constexpr size_t kMaxEventInfo = size_t{64} << 10;
-// And receivers that it may name; whole jobs count as one.
+// Maximum number of targets; a whole job counts as one.
 inline constexpr size_t kMaxEventTargets = 4096;
 
 // Codes that one client may subscribe to; more are refused (kErrOutOfResource).
 inline constexpr size_t kMaxEventCodes = 65536;
 
-// An event goes to all agents once, along the edges of the tree; each delivers
-// to its own clients and keeps it for those that ask later. What clients raise
-// is persisted, and an agent that was restarted gets what its neighbours keep.
-// Its clients then get again what they have had, and tell it by its identity.
-// Lifecycle events (IsForItsCodeAlone) go only where they are wanted.
-// Not synchronised.
+// An event visits every agent once, along the edges of the tree. Each agent
+// delivers it to its own clients and keeps it for clients that register later.
+// Events of clients are persisted, and a restarted agent gets the events that
+// its neighbours keep; its clients may then receive an event twice and
+// recognise it by its identity. Lifecycle events (IsForItsCodeAlone) go only to
+// agents that have registered clients.
+//
+// Not synchronised. The references passed to the constructor outlive this
+// object. Times are in nanoseconds.
 class Events {
  public:
   Events(NodeId self, const Tree& tree, const JobTable& jobs);
-  // Sees each event that comes here, once: also those of a predecessor's
-  // journal, and whether or not a client wants it.
+  // `observer` is called once for each event that comes to this agent, whether
+  // or not a client gets it, including events recovered from the journal.
   void set_observer(std::function<void(const EventMessage&)> observer) {
     observer_ = std::move(observer);
   }
-  // Whether there is a journal.
+  // True if this agent has a journal.
   void set_persists(bool persists) { journal_.set_enabled(persists); }
 
   void OnWanted(const EventsWanted& in, Actions* actions);
   void OnUnwanted(const EventsUnwanted& in, Actions* actions);
-  // Raised by a client, or with client == 0 by this agent. What is known
-  // already is answered, and nothing else.
+  // Raises the event of a client, which gets a reply, or of this agent (client
+  // 0). A duplicate has no effect besides the reply.
   void OnRaised(TimeNs now, const EventRaised& in, Actions* actions);
-  // Raised by this agent for all, and persisted when the source is a process of
-  // this node; known already: nothing happens. The client and request of `in`
-  // are not used.
+  // Raises an event of this agent for all clients that its range includes. It
+  // is persisted if its source is a process of this node. A duplicate has no
+  // effect. The client and request of `in` are not used.
   void RaiseForAll(TimeNs now, const EventRaised& in, Actions* actions);
-  // Raised by each agent for itself, because each of them knows: only local
-  // clients get it. The client and request of `in` are not used. Known already
-  // by its id, if it has one: nothing happens; such a one is passed on to a
-  // neighbour that was restarted.
+  // Raises an event that every agent raises for itself, because each learns of
+  // it: only local clients get it. If it has an id, a duplicate has no effect,
+  // and the event is forwarded to a neighbour that was restarted. The client
+  // and request of `in` are not used.
   void OnKnownEverywhere(TimeNs now, const EventRaised& in, Actions* actions);
-  // False when it is known already.
+  // Returns true if a new event was delivered; false for duplicates and for
+  // routed events, which are handled, too.
   bool OnMessage(NodeId src, const EventMessage& message, Actions* actions);
-  // A process that was connected to this agent before, or to its predecessor:
-  // it gets events of jobs that have ended meanwhile, too. OnWanted follows.
+  // The process was connected to this agent or its predecessor before, so it
+  // also gets events of jobs that ended meanwhile. Called before OnWanted.
   void OnReattached(ClientId client) { returned_.insert(client); }
   void OnClientGone(ClientId client, Actions* actions);
   void OnJobRemoved(const std::string& nspace, Actions* actions);
-  // Neighbours may be new: they receive the cached events.
+  // Sends the cached events to new neighbours.
   void OnTreeChanged(Actions* actions);
   size_t num_listeners() const { return wanted_.size(); }
-  // What its former agent knew is lost.
+  // The node's new agent knows nothing of what its predecessor knew.
   void OnNodeRestarted(NodeId node, Actions* actions);
-  // A record of a predecessor's journal.
+  // Recovers an event from a record of the predecessor's journal.
   void Recover(const std::string& nspace, const PersistedRecord& record,
                Actions* actions);
 
@@ -122,7 +126,7 @@ class Events {
   std::set<ClientId> returned_;
   EventCache cache_;
   RoutedEvents routed_;
-  // Of those that go to every agent, and of others.
+  // Events that every agent gets, and all others.
   RecentEvents recent_{kRecentEvents};
   RecentEvents recent_others_{kRecentEvents};
   EventJournal journal_;

@@ -22,8 +22,8 @@ constexpr int kGroupMemberFailed = -170;  // PMIX_GROUP_MEMBER_FAILED
 constexpr char kGroupId[] = "pmix.grp.id";
 constexpr char kAffectedProc[] = "pmix.evproc";
 
-// In the identity of the event that a process has left a group: such an event,
-// and the group. Ends have lower numbers.
+// Marks the identity of the event that a process has left a group; the rest of
+// the number identifies the group. Identities of ends have lower numbers.
 constexpr uint64_t kIsLeft = uint64_t{1} << 62;
 
 uint64_t IdOfLeft(const Group& group) {
@@ -44,12 +44,13 @@ Bytes InfoAbout(const Group& group, const ProcId& proc) {
   return Bytes(out.Take());
 }
 
-// An event with more receivers names participants as its callers did, even if
-// some of them are no members: it goes to every agent.
+// Beyond this number of receivers, an event is addressed to the group's
+// participants (possibly whole jobs), although some may not be members. It then
+// goes to every agent.
 constexpr size_t kMaxTargets = 1024;
 
-// All members but one. Of a whole job, none is looked at: each of its ends
-// comes here.
+// Returns all members except `proc`. For a large group of whole jobs, returns
+// the participants without looking at each member.
 std::vector<ProcId> OthersIn(const Group& group, const ProcId& proc,
                              const JobTable& jobs) {
   if (group.participants.size() <= kMaxTargets &&
@@ -74,7 +75,7 @@ EventRaised About(const Group& group, int status, const ProcId& proc,
 
 }  // namespace
 
-// Groups of one name differ in when they were made.
+// Groups of the same name differ in the time of their construction.
 uint64_t IdOfGroup(const Group& group) {
   uint64_t hash = 14695981039346656037u ^ group.record.made;
   for (const char c : group.name) {

@@ -1,4 +1,4 @@
-// Events about process groups, as their members get them.
+// Events about process groups, as their members receive them.
 #ifndef CANOPY_SERVER_CORE_EVENT_GROUP_EVENTS_H_
 #define CANOPY_SERVER_CORE_EVENT_GROUP_EVENTS_H_
 
@@ -15,26 +15,26 @@
 
 namespace canopy::core {
 
-// PMIX_GROUP_MEMBER_FAILED, for the group's leader or, without one, or of the
-// leader itself, all others.
+// Makes PMIX_GROUP_MEMBER_FAILED. Its target is the group's leader; if there is
+// none or the leader itself failed, all other members.
 EventRaised MemberFailed(const Group& group, const ProcId& member,
                          const JobTable& jobs);
 
-// PMIX_GROUP_LEFT, for all other members. The event's identity has the
-// group's, by which other agents learn of it.
+// Makes PMIX_GROUP_LEFT for all other members. Its identity contains the
+// group's, from which other agents learn of it.
 EventRaised MemberLeft(const Group& group, const ProcId& process,
                        const JobTable& jobs);
 
-// Tells the group from all others, and is never 0.
+// Identifies the group among all groups of its name; never 0.
 uint64_t IdOfGroup(const Group& group);
 
 struct LeftGroup {
   std::string name;
-  uint64_t made = 0;  // as in its GroupRecord
+  uint64_t made = 0;  // as in the GroupRecord
 };
 
-// The group that the event says its source has left. Nothing for any other
-// event, also for one with that code that a process has raised.
+// Returns the group that the event's source has left. Returns nothing for other
+// events, including events with this code raised by a process.
 std::optional<LeftGroup> GroupLeft(const EventMessage& event);
 
 }  // namespace canopy::core

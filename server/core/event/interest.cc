@@ -32,7 +32,8 @@ uint32_t Interest::Of(NodeId neighbour) const {
 }
 
 uint32_t Interest::Take(NodeId src, const EventMessage& message) {
-  // One that an older agent has passed on says nothing of that agent.
+  // An older agent may have forwarded the message; it then does not describe
+  // the sender's interest.
   if (message.origin != src) return 0;
   Told& told = wanted_[src];
   if (message.number <= told.number) return 0;
@@ -54,7 +55,8 @@ void Interest::ForgetLost(const Tree& tree) {
 
 std::vector<std::pair<NodeId, uint32_t>> Interest::TakeNews(
     const std::vector<NodeId>& neighbours) {
-  // Behind the neighbours after each one; then with those before it.
+  // others[i] is the interest behind all neighbours from i on; `before`
+  // collects that of the earlier ones.
   std::vector<uint32_t> others(neighbours.size() + 1);
   for (size_t i = neighbours.size(); i-- > 0;) {
     others[i] = others[i + 1] | Of(neighbours[i]);

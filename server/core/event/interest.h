@@ -1,4 +1,4 @@
-// Which lifecycle events are wanted where in the tree.
+// Tracks which lifecycle events are wanted in which part of the tree.
 #ifndef CANOPY_SERVER_CORE_EVENT_INTEREST_H_
 #define CANOPY_SERVER_CORE_EVENT_INTEREST_H_
 
@@ -16,30 +16,31 @@
 
 namespace canopy::core {
 
-// Every agent tells each neighbour the codes that are wanted by its own clients
-// or behind its other neighbours, when they change: so an event goes only where
-// somebody wants it. Codes are bits (LifecycleBit). Not synchronised.
+// Every agent sends each neighbour the codes that its own clients or its other
+// neighbours want, whenever these change, so an event is forwarded only to
+// where a client wants it. Codes are bits (LifecycleBit). Not synchronised.
 class Interest {
  public:
-  // A client here has registered for the code, or has it no more.
+  // A client of this agent has registered or deregistered the code.
   void Add(int code);
   void Remove(int code);
 
-  // What is wanted behind the neighbour, as far as it has told.
+  // The codes wanted behind the neighbour, as far as it has reported.
   uint32_t Of(NodeId neighbour) const;
-  // What is new in it; a message that others have overtaken has nothing new.
+  // Records the interest in a neighbour's message. Returns the codes that are
+  // new; 0 if a later message has overtaken this one.
   uint32_t Take(NodeId src, const EventMessage& message);
-  // It begins anew: it wants nothing, and was told nothing.
+  // The neighbour's agent is new: it wants nothing and knows nothing.
   void Forget(NodeId node);
-  // The same for all that are not alive.
+  // Calls Forget for all nodes that are not alive.
   void ForgetLost(const Tree& tree);
 
-  // What the neighbours are to be told now, and counts as told.
+  // Returns what each neighbour must be sent now, and records it as sent.
   std::vector<std::pair<NodeId, uint32_t>> TakeNews(
       const std::vector<NodeId>& neighbours);
 
-  // As an event that no process may see: agents of the release before pass it
-  // on to nobody.
+  // Encodes interest as an event that no process may see; agents of the
+  // previous release drop it.
   static EventMessage Encode(NodeId self, uint64_t number, uint32_t codes);
   static bool IsEncoded(const EventMessage& message);
 
@@ -51,9 +52,9 @@ class Interest {
 
   uint32_t own() const;
 
-  std::array<uint32_t, 32> clients_ = {};  // how many, by bit
-  std::map<NodeId, Told> wanted_;          // by others
-  std::map<NodeId, uint32_t> told_;        // to others; none: nothing
+  std::array<uint32_t, 32> clients_ = {};  // registered clients, by bit
+  std::map<NodeId, Told> wanted_;          // reported by neighbours
+  std::map<NodeId, uint32_t> told_;  // sent to neighbours; absent: nothing
 };
 
 }  // namespace canopy::core

@@ -14,7 +14,7 @@
 namespace canopy::core {
 namespace {
 
-// Codes of the Standard.
+// Status codes of the Standard.
 constexpr int kInvited = -159;            // PMIX_GROUP_INVITED
 constexpr int kDeclined = -162;           // PMIX_GROUP_INVITE_DECLINED
 constexpr int kInviteFailed = -163;       // PMIX_GROUP_INVITE_FAILED
@@ -29,7 +29,7 @@ constexpr char kAffectedProc[] = "pmix.evproc";
 
 constexpr TimeNs kNsPerMs = 1'000'000;
 
-// Empty when it names none.
+// Returns "" if the event names no group.
 std::string GroupOf(const EventMessage& event) {
   Decoder in(event.info.view());
   uint16_t type = 0;
@@ -52,7 +52,7 @@ void PutHead(const char* key, uint16_t type, Encoder* out) {
   out->PutUint16(type);
 }
 
-// `members`: empty where the receiver knows them.
+// `members` is empty if the receiver knows them.
 Bytes InfoAbout(const std::string& name, const ProcId& proc,
                 const std::vector<ProcId>& members) {
   Encoder out;
@@ -143,7 +143,7 @@ bool Invitations::ConcernsThisNode(const EventMessage& event) const {
 
 void Invitations::Add(Invitation invitation) {
   num_invited_ += invitation.invited.size();
-  // A leader may invite others in the place of some who have declined.
+  // A leader may invite replacements for processes that declined.
   const auto known =
       std::ranges::find_if(invitations_, [&](const Invitation& one) {
         return one.leader == invitation.leader && one.name == invitation.name;

@@ -1,8 +1,8 @@
-// Who has invited whom to a group. Invitations, answers and outcomes are events
-// between the processes' libraries; an agent sees those that pass it, and tells
-// the others when a process of this node, or a whole node, is gone before its
-// group was formed. So it has nothing to persist: a successor gets the events
-// again.
+// Records pending group invitations. Invitations, answers and outcomes are
+// events between the processes' libraries. The agent observes those that pass
+// it, and notifies the other participants if a process of this node, or a whole
+// node, is gone before the group is formed. Nothing is persisted: a successor
+// gets the events again.
 #ifndef CANOPY_SERVER_CORE_EVENT_INVITATIONS_H_
 #define CANOPY_SERVER_CORE_EVENT_INVITATIONS_H_
 
@@ -23,33 +23,34 @@
 
 namespace canopy::core {
 
-// Processes that are invited in all invitations an agent remembers; of more,
-// the oldest are forgotten: nobody is told of ends then.
+// Invited processes in all invitations that an agent remembers. Beyond this,
+// the oldest invitations are forgotten, and ends of their processes are not
+// reported.
 inline constexpr size_t kMaxInvited = size_t{64} << 10;
-// Time limits that one client may have; more are refused (kErrOutOfResource).
+// Timeouts that one client may have; more are refused (kErrOutOfResource).
 inline constexpr size_t kMaxWaitsOfClient = 64;
 
-// Not synchronised. The table outlives it.
+// Not synchronised. `jobs` outlives this object. Times are in nanoseconds.
 class Invitations {
  public:
   explicit Invitations(const JobTable& jobs) : jobs_(jobs) {}
 
-  // An event that this agent has not had before.
+  // Called once for each event that comes to this agent.
   void OnEvent(const EventMessage& event);
-  // PMIX_GROUP_LEADER_FAILED, PMIX_GROUP_INVITE_FAILED: what is to be raised
-  // when that process of this node has ended.
+  // A process of this node has ended. Returns the events to raise
+  // (PMIX_GROUP_LEADER_FAILED or PMIX_GROUP_INVITE_FAILED).
   std::vector<EventRaised> OnExit(const ProcId& proc);
-  // The same for the processes of a node, for local clients alone: every agent
-  // knows of the loss.
+  // The same for all processes of a lost node. Every agent learns of the loss,
+  // so these events are for local clients only.
   std::vector<EventRaised> OnNodeLost(NodeId node);
-  // Of processes of this node that had ended before they were invited, since
-  // the last call.
+  // Returns the events to raise, since the last call, for processes of this
+  // node that had ended before they were invited.
   std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
   bool has_due() const { return !due_.empty(); }
   void OnJobRemoved(const std::string& nspace);
 
-  // PMIx_Group_invite or PMIx_Group_join has a time limit: the answer,
-  // kErrTimeout, comes when it has passed.
+  // PMIx_Group_invite or PMIx_Group_join with a timeout: replies kErrTimeout
+  // when it has expired.
   void OnWait(TimeNs now, const GroupCallArrived& in, Actions* actions);
   void OnClientGone(ClientId client);
   void OnTick(TimeNs now, Actions* actions);
@@ -68,8 +69,8 @@ class Invitations {
   struct Wait {
     ClientId client = 0;
     RequestId request = 0;
-    TimeNs since = 0;                  // from when on its limit counts
-    std::vector<std::string> nspaces;  // of those that take part
+    TimeNs since = 0;  // start of the interval that the timeout counts
+    std::vector<std::string> nspaces;  // jobs of the processes that take part
   };
 
   bool ConcernsThisNode(const EventMessage& event) const;

@@ -16,7 +16,7 @@
 namespace canopy::core {
 namespace {
 
-// Their places are bits of messages between agents: a code is added at the end.
+// A code's index is its bit in messages between agents: append new codes only.
 constexpr int kCodes[] = {kEventProcTerminated,  kErrProcKilledByCmd,
                           kErrProcFailedToStart, kErrProcAbortedBySig,
                           kErrExitNonzeroTerm,   kEventJobStart,
@@ -26,7 +26,8 @@ constexpr int kCodes[] = {kEventProcTerminated,  kErrProcKilledByCmd,
                           kErrJobNonZeroTerm,    kErrJobAbortedBySysEvent};
 static_assert(std::size(kCodes) < 32);
 
-// In the identity of a loss; group_events.cc and process_sets.cc have others.
+// Marks the identity of a loss. group_events.cc and process_sets.cc use other
+// bits.
 constexpr uint64_t kIsLoss = uint64_t{1} << 59;
 
 bool IsNodeCode(int code) {
@@ -79,7 +80,7 @@ int CodeOfJobEnd(int status) {
       return kErrJobTermWoSync;
     case kErrNodeDown:
       return kErrJobAbortedBySysEvent;
-    // Its time was over.
+    // The job's time limit expired.
     case kErrTimeout:
       return kErrJobKilledByCmd;
     case kErrJobAborted:

@@ -15,11 +15,12 @@
 namespace canopy::core {
 namespace {
 
-// For how many nanoseconds processes have been held; negative: none is.
+// Time for which processes have been held, in nanoseconds; negative: none is
+// held.
 constexpr char kHeldKey[] = "canopy.held";
 
-// Every agent sees it on its way, no process does; one that does not know the
-// key takes it for the release of nobody.
+// Every agent sees this event on its way, but no process does. An agent that
+// does not know the key takes it for a release without targets.
 EventRaised Word(const std::string& nspace, int64_t age) {
   Encoder info;
   info.PutSize(2);

@@ -1,6 +1,7 @@
 // Processes of this node that debuggers hold: stopped at their exec, or waiting
-// in PMIx_Init or where the program wants. Each agent tells the others when it
-// holds some of a job, and when none any more (server/core/debug_holds.h).
+// in PMIx_Init or at a breakpoint of the program. An agent notifies the others
+// when it begins to hold processes of a job and when it holds none any more
+// (server/core/debug_holds.h).
 #ifndef CANOPY_SERVER_CORE_EVENT_LOCAL_HOLDS_H_
 #define CANOPY_SERVER_CORE_EVENT_LOCAL_HOLDS_H_
 
@@ -21,33 +22,35 @@
 
 namespace canopy::core {
 
-// What an agent has said by that event, and of which job; nothing when it is
-// another kind of event.
+// Decodes such a notification. Returns the job and its state at the sending
+// agent; nothing for any other event.
 std::optional<std::pair<std::string, HoldWord>> HoldWordIn(
     TimeNs now, const EventMessage& event);
 
-// Persisted, so that a successor holds what its predecessor did; released by
-// what it hears afterwards. Ranks are the job's, local ones. Not synchronised.
-// The table outlives it.
+// The state is persisted, so a successor holds the same processes until later
+// events release them. Ranks are local ranks of the job. Not synchronised.
+// `jobs` outlives this object. Times are in nanoseconds.
 class LocalHolds {
  public:
   explicit LocalHolds(const JobTable& jobs) : jobs_(jobs) {}
 
-  // The job's local processes run, or are stopped at their exec.
+  // The job's local processes were started; some may be stopped at their exec.
   void OnStarted(TimeNs now, const std::string& nspace);
-  // It has said that it waits.
+  // The process has reported that it waits.
   void OnWaits(TimeNs now, const ProcId& proc);
-  // `kept`: who stops for one later gets the same release.
+  // The process was released. With `kept`, a process that has not stopped yet
+  // will be released when it stops.
   void OnReleased(TimeNs now, const ProcId& proc, bool kept);
-  // It has ended, or does what none does that is held.
+  // The process has ended, or made a call that a held process cannot make.
   void OnFree(TimeNs now, const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
   void Recover(TimeNs now, const std::string& nspace,
                const PersistedRecord& record);
-  // Other agents may not know what is held here.
+  // A peer has joined or returned: notifies it of what is held here.
   void OnPeerIsNew(TimeNs now);
 
-  // What is to be told, after what is to be persisted, since the last call.
+  // Return the notifications and records since the last call. The caller
+  // persists the records before it sends the notifications.
   std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
   std::vector<PersistRecord> TakeRecords() {
     return std::exchange(records_, {});
@@ -59,7 +62,7 @@ class LocalHolds {
   struct Held {
     std::set<Rank> at_exec;
     std::set<Rank> waiting;
-    std::set<Rank> freed;  // will not wait the next time that they stop
+    std::set<Rank> freed;  // will not wait at their next stop
     TimeNs since = kNever;
     bool any() const { return !at_exec.empty() || !waiting.empty(); }
   };

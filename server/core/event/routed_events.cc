@@ -35,14 +35,14 @@ void RoutedEvents::PassTo(NodeId node, CachedEvent* event,
   actions->push_back(SendPeer{PeerMessage{self_, node, event->message}});
 }
 
-// One that wants more gets what is kept of it.
+// A neighbour that wants more codes gets the kept events with these codes.
 void RoutedEvents::OnInterest(NodeId src, const EventMessage& message,
                               Actions* actions) {
   if (interest_.Take(src, message) == 0) return;
   for (CachedEvent& event : cache_.events()) PassTo(src, &event, actions);
 }
 
-// A neighbour may be new, and have told before what it wants.
+// A new neighbour may have reported its interest before it became one.
 void RoutedEvents::OnTreeChanged(Actions* actions) {
   interest_.ForgetLost(tree_);
   for (CachedEvent& event : cache_.events()) {

@@ -19,30 +19,32 @@
 
 namespace canopy::core {
 
-// Those that exchange events with the agent: its children and its parent.
+// The agents with which this one exchanges events: its children and its parent.
 std::vector<NodeId> EventNeighbours(const Tree& tree, NodeId self);
 
-// Keeps what comes, with bounds of its own, and passes it on when a neighbour
-// wants it, now or later, once to each. Nobody wants it: no message. Not
+// Keeps events in a cache of its own and forwards each once to every neighbour
+// that wants it, now or later. Without interest, an event costs no message. Not
 // synchronised.
 class RoutedEvents {
  public:
-  // `tree` outlives it.
+  // `tree` outlives this object.
   RoutedEvents(NodeId self, const Tree& tree) : self_(self), tree_(tree) {}
 
-  // What the clients here want; Tell follows when all of a change is known.
+  // The interest of this agent's clients. The caller calls Tell after a change.
   Interest& interest() { return interest_; }
-  // `number`: larger than in any call before.
+  // Sends changes of interest to the neighbours. `number` must be larger than
+  // in any earlier call.
   void Tell(uint64_t number, Actions* actions);
 
-  // From a neighbour, or kNoNode: raised here. Null when it is known already;
-  // else the event as kept, for the clients here: valid until the next call.
+  // Accepts an event from a neighbour, or raised here (kNoNode). Returns null
+  // for a duplicate. Otherwise returns the kept event, to be delivered to
+  // clients; it is valid until the next call.
   CachedEvent* Take(CachedEvent event, NodeId from, Actions* actions);
-  // What a neighbour wants; Tell follows.
+  // A neighbour's interest has changed. The caller calls Tell afterwards.
   void OnInterest(NodeId src, const EventMessage& message, Actions* actions);
 
   void OnTreeChanged(Actions* actions);
-  // Tell follows.
+  // The caller calls Tell afterwards.
   void OnNodeRestarted(NodeId node);
   void OnClientGone(ClientId client) { cache_.OnClientGone(client); }
   void OnJobRemoved(const std::string& nspace) { cache_.OnJobOver(nspace); }

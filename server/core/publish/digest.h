@@ -1,5 +1,5 @@
-// Numbers that spread evenly, of keys and numbers that do not. They are the
-// same in every agent.
+// Hash functions that spread keys and consecutive numbers evenly. All agents
+// compute the same values.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_DIGEST_H_
 #define CANOPY_SERVER_CORE_PUBLISH_DIGEST_H_
 
@@ -17,14 +17,15 @@ inline uint64_t HashOf(std::string_view key) {
   return hash;
 }
 
-// The finaliser of SplitMix64, which spreads close numbers.
+// The finaliser of SplitMix64: it spreads numbers that are close together.
 inline uint64_t Mix(uint64_t v) {
   v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9;
   v = (v ^ (v >> 27)) * 0x94d049bb133111eb;
   return v ^ (v >> 31);
 }
 
-// Of a number that is one of a series, and of what the series belongs to.
+// Digest of item `number` of a series; `of_series` is the digest of what
+// identifies the series.
 inline uint64_t DigestOf(uint64_t of_series, uint64_t number) {
   return Mix(Mix(of_series + 1) + number);
 }

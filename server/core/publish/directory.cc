@@ -8,7 +8,7 @@
 namespace canopy::core {
 namespace {
 
-// Lookups and publications that wait here.
+// Maximum number of lookups and publications that wait at this agent.
 constexpr size_t kMaxWaiting = size_t{1} << 20;
 
 bool IsRepetition(const Publication& a, const Publication& b) {
@@ -63,8 +63,8 @@ void Directory::Resume(PublishStep& step) {
 
 void Directory::VoidPulls() {
   ++round_;
-  // A partition that heals is many changes: who was asked before the last one
-  // is not asked for that again and again.
+  // A healing partition causes many membership changes in a row. Without this,
+  // requests of earlier rounds would be sent again after each change.
   for (const uint64_t request : std::exchange(pull_requests_, {})) {
     calls_.Forget(request);
   }
@@ -118,7 +118,9 @@ int Directory::TryStore(PublishStep& step, NodeId src,
   return kSuccess;
 }
 
-// Two agents may think that they are the steward after a loss or a partition.
+// Two agents may both believe that they are the steward after a loss or a
+// partition, so a copy from another agent is accepted only if that agent has
+// the better right.
 int Directory::Replace(PublishStep& step, const Publication& p) {
   const Publication& present = all_.at(p.id);
   if (present.steward == p.steward) {
@@ -159,7 +161,8 @@ const Publication* Directory::HolderOf(const Publication& p) const {
   return nullptr;
 }
 
-// Of two agents that may think that they are the steward, the right one.
+// After a partition two agents may believe that they are the steward: only the
+// removal from the rightful one counts.
 bool Directory::MayRemove(NodeId src, const PublicationId& id) const {
   const auto it = all_.find(id);
   if (it == all_.end() || it->second.steward == src) return true;
@@ -231,9 +234,9 @@ void Directory::OnLookupEnd(PublishStep& step, NodeId src,
   Answer(step, src, end.request, kSuccess);
 }
 
-// One that does not wait is answered as a whole. One that waits may claim in
-// vain what it is told of: it goes on waiting for that key, and is told of the
-// next change.
+// A lookup that does not wait gets one answer for all its keys. A waiting
+// lookup may fail to claim what it is offered here (another reader was first),
+// so it stays registered for such keys and is notified of the next change.
 void Directory::TryAnswer(PublishStep& step, const LookupId& id) {
   const auto it = lookups_.find(id);
   if (it == lookups_.end()) return;

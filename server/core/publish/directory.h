@@ -1,5 +1,6 @@
-// What an agent has of publications: of all keys that it is the owner of, of
-// keys that it holds a second copy of, and those that stay on its node.
+// The directory of one agent: the publications of all keys that it owns, second
+// copies that it keeps for other owners, and publications whose range is this
+// node.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_DIRECTORY_H_
 #define CANOPY_SERVER_CORE_PUBLISH_DIRECTORY_H_
 
@@ -24,15 +25,18 @@
 
 namespace canopy::core {
 
-// How long the members are waited for that have yet to store what this agent is
-// the owner of.
+// How long the owner waits for members to send what it should hold.
 inline constexpr TimeNs kPullPatience = 10'000'000'000;
 
-// A membership change makes other agents the owners of keys. Stewards do not
-// send what they have by themselves: an owner that is about to say that a key
-// is not there asks them all first (DirectoryPull), once after each change.
+// An owner that gets its keys through a membership change does not have their
+// publications, and stewards do not send them unasked, which would be a storm
+// of messages after each change. So before the directory reports a key as
+// absent or free, it requests all publications of its keys from every member
+// (DirectoryPull), once after each change. Lookups and stores whose answer
+// depends on that wait until every member has replied, at most kPullPatience.
 //
-// Not synchronised. The caller has updated the tree before it reports changes.
+// Not synchronised. The caller updates the tree before it reports a membership
+// change. Times are in nanoseconds.
 class Directory {
  public:
   Directory(NodeId self, const Tree& tree, PeerCalls& calls);
@@ -50,51 +54,58 @@ class Directory {
 
   struct Match {
     const Publication* found = nullptr;
-    bool barred = false;  // nothing is found, but something is in range
+    // True if publications are in range but none is permitted.
+    bool barred = false;
   };
   Match Find(const Searcher& searcher, NodeId node, std::string_view key) const;
 
   // ------------------------------------------------------------ members ---
 
-  // What outlives the loss of its steward, and has none now.
+  // Returns the publications that survive the loss of their steward `node`; the
+  // caller adopts them. The others of that steward are erased.
   std::vector<Publication> OnNodeLost(PublishStep& step, NodeId node);
-  // Its steward part may have forgotten what it had, and its searchers.
+  // The new agent of `node` may have lost its publications and has lost its
+  // lookups. It is sent its publications back, and those that it disowns are
+  // erased.
   void OnNodeRestarted(PublishStep& step, NodeId node);
-  // A member was lost or has returned: what is under way has no effect. Before
-  // requests are sent again; then, after that, OnMembersChanged.
+  // The tree has changed: answers to the pulls in progress no longer count. The
+  // caller calls this before it repeats other requests, and OnMembersChanged
+  // afterwards.
   void VoidPulls();
   void OnMembersChanged(PublishStep& step);
   void OnTick(PublishStep& step);
   TimeNs NextDeadline() const { return pull_deadline_; }
 
   const std::map<PublicationId, Publication>& all() const { return all_; }
-  // Not long ago, by that agent or one that it gave way to.
+  // True if this publication was removed recently, by `steward` or by an agent
+  // that took over from it.
   bool WasRemoved(const PublicationId& id, NodeId steward) const {
     return removed_.Contains(RemovalDigest(id, steward));
   }
-  // Lookups that wait, and publications that wait for the answer whether their
-  // key is taken.
+  // Lookups that wait, and stores that wait to learn whether their key is
+  // taken.
   size_t num_waiting() const { return lookups_.size() + stores_.size(); }
 
  private:
   using LookupId = std::pair<NodeId, uint64_t>;
 
-  // True when this agent has all that it is the owner of; begins to pull.
+  // True if this agent holds everything that it owns; otherwise begins a pull.
   bool HasAll(PublishStep& step);
   void OnPulled(PublishStep& step, NodeId node, uint64_t round);
   bool MayRemove(NodeId src, const PublicationId& id) const;
-  // What has waited until it has all.
+  // Serves the stores and lookups that waited for the pull.
   void Resume(PublishStep& step);
   int TryStore(PublishStep& step, NodeId src, const DirectoryStore& store);
   int Replace(PublishStep& step, const Publication& publication);
   void Put(const Publication& publication);
   void Erase(const PublicationId& id);
-  // Who holds the place already, other than by the same call; null: nobody.
+  // Returns the other publication that occupies the same key and range, or
+  // null. One that the same call made counts too; the caller checks for that.
   const Publication* HolderOf(const Publication& publication) const;
   void Answer(PublishStep& step, NodeId to, uint64_t request, int status);
-  // Answers what can be answered.
+  // Sends the answers that can be given now.
   void TryAnswer(PublishStep& step, const LookupId& id);
-  // It waits for these of its keys.
+  // Registers the lookup for these of its keys.
   void Await(const LookupId& id, DirectoryLookup lookup,
              std::vector<LookupKey> keys);
   void WakeUp(PublishStep& step, const std::string& key);
@@ -107,17 +118,17 @@ class Directory {
   PublishQuota quota_;
   std::map<PublicationId, Publication> all_;
   std::map<std::string, std::set<PublicationId>, std::less<>> by_key_;
-  // What came to its end not long ago, by which steward: a late store or lookup
-  // does not bring it back.
-  Recent removed_;  // by RemovalDigest
-  Recent ended_;    // lookups, by DigestOf
+  // Recently ended items. They keep a late store or lookup from reviving what
+  // has ended.
+  Recent removed_;  // keyed by RemovalDigest
+  Recent ended_;    // lookups, keyed by DigestOf
   std::map<LookupId, DirectoryLookup> lookups_;
   std::map<std::string, std::set<LookupId>, std::less<>> lookups_by_key_;
   std::map<LookupId, DirectoryStore> stores_;
-  // Members that may be stewards of what this agent does not have.
+  // Members that have not sent their publications since the last change.
   std::set<NodeId> unpulled_;
   bool pulls_ = false;
-  std::vector<uint64_t> pull_requests_;  // of this round
+  std::vector<uint64_t> pull_requests_;  // of the current round
   uint64_t round_ = 0;
   TimeNs pull_deadline_ = kNever;
 };

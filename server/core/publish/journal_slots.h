@@ -1,4 +1,4 @@
-// Publications as records in their publishers' journals.
+// Stores publications as records in the journals of their publishers' jobs.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_JOURNAL_SLOTS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_JOURNAL_SLOTS_H_
 
@@ -15,22 +15,23 @@
 
 namespace canopy::core {
 
-// A journal keeps the last value of each key for as long as the job lives, so
-// keys are numbered places that are used again: as many as there were
-// publications at a time. Not synchronised.
+// A journal keeps the last value of each key for as long as the job lives. To
+// bound it, keys are numbered slots that are reused: a job needs as many as it
+// has publications at one time. Not synchronised.
 class JournalSlots {
  public:
-  // Without it, nothing is stored.
+  // While disabled, Store writes nothing.
   void set_enabled(bool enabled) { enabled_ = enabled; }
 
-  // Stores it, in its place.
+  // Persists the publication, in its own slot; allocates one if it has none.
   void Store(PublishStep& step, const Publication& publication);
-  // Its place is free. No effect when it has none.
+  // Erases the record and frees the slot; no effect if there is no slot.
   void Clear(PublishStep& step, const PublicationId& id);
-  // The job's journal is gone, or about to be.
+  // The job's journal is gone or about to be deleted; forgets its slots.
   void OnJobRemoved(const std::string& nspace) { jobs_.erase(nspace); }
 
-  // What a record holds; nothing for a free place and for other records.
+  // Decodes a predecessor's record and takes over its slot. Returns nothing for
+  // a free slot and for records of other types.
   std::optional<Publication> Recover(const std::string& nspace,
                                      const PersistedRecord& record);
 

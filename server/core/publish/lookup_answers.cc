@@ -36,7 +36,7 @@ void LookupAnswers::Keep(PublishStep& step, const ProcId& proc,
   Store(step, proc, answer);
   auto& recovered = processes_[proc].recovered;
   recovered[answer.request] = answer;
-  // Numbers of requests grow.
+  // Request numbers grow, so the first is the oldest.
   if (recovered.size() > kMaxLookupAnswers) recovered.erase(recovered.begin());
 }
 

@@ -1,6 +1,7 @@
-// Answers to lookups that ended what they found, and to publishes of what has
-// ended so: the call may be repeated to a successor of this agent, and gets
-// them again.
+// Persisted answers of calls that a successor could no longer execute again:
+// lookups that consumed what they found, and publishes whose publication was
+// consumed. A client that repeats such a call to a successor gets the same
+// answer.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_LOOKUP_ANSWERS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_LOOKUP_ANSWERS_H_
 
@@ -17,9 +18,10 @@
 
 namespace canopy::core {
 
-// Of one process; the oldest one makes room.
+// Answers kept for each process; a new one replaces the oldest.
 inline constexpr uint32_t kMaxLookupAnswers = 16;
 
+// The answer to one request.
 struct LookupAnswer {
   uint64_t request = 0;  // the process's own number
   int status = 0;
@@ -29,23 +31,24 @@ struct LookupAnswer {
 // Not synchronised.
 class LookupAnswers {
  public:
-  // Without it, nothing is stored.
+  // While disabled, Store and Keep do nothing.
   void set_enabled(bool enabled) { enabled_ = enabled; }
 
+  // Persists the answer for a successor.
   void Store(PublishStep& step, const ProcId& proc, LookupAnswer answer);
-  // To a request that a predecessor has taken: it may come to this agent again,
-  // and is found as if it were a predecessor's.
+  // Also keeps the answer in memory, for a request that a predecessor received:
+  // the client may repeat it to this agent.
   void Keep(PublishStep& step, const ProcId& proc, const LookupAnswer& answer);
-  // A predecessor's; each is found once.
+  // Returns and removes the answer to a request that a predecessor received.
   std::optional<LookupAnswer> Take(const ProcId& proc, uint64_t request);
-  // None of its calls is repeated from here on.
+  // The process will repeat none of its earlier calls: erases its answers.
   void Clear(PublishStep& step, const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
   void Recover(const std::string& nspace, const PersistedRecord& record);
 
  private:
   struct Process {
-    uint32_t stored = 0;  // in all
+    uint32_t stored = 0;  // answers stored so far
     std::map<uint64_t, LookupAnswer> recovered;
   };
 

@@ -12,10 +12,10 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
-// Keys that a description names.
+// Keys that Describe names before it only counts.
 constexpr size_t kMaxNamed = 8;
 
-// SIZE n, then n PDATA.
+// Payload of an answer: SIZE n, then n PDATA.
 template <typename Keys, typename IsFound>
 Bytes PayloadOf(const Keys& keys, const IsFound& is_found) {
   Encoder out;
@@ -47,7 +47,7 @@ void Lookups::Begin(PublishStep& step, LookupCall call) {
   Lookup* added = Add(step.now, number, std::move(call));
   if (added == nullptr) return step.Reply(client, request, kErrOutOfResource);
   Lookup& lookup = *added;
-  // What this agent is the owner of needs no question.
+  // Keys that this agent owns are looked up without a message.
   for (const auto& [key, state] : lookup.keys) {
     const auto match = directory_.Find(lookup.call.searcher, self_, key);
     if (match.found == nullptr) continue;
@@ -89,7 +89,8 @@ void Lookups::AskOwners(PublishStep& step, uint64_t number, Lookup& lookup) {
     if (state.state != State::kUnknown) continue;
     const NodeId owner = HomesOf(key, tree_).owner;
     by_owner[owner].push_back({key, 0});
-    // What is published for this node alone comes here.
+    // The owner does not know publications of node range; a waiting lookup is
+    // registered in this node's own directory for them.
     if (lookup.call.waits && owner != self_)
       by_owner[self_].push_back({key, 0});
   }
@@ -111,7 +112,8 @@ void Lookups::OnFound(PublishStep& step, NodeId src,
   if (it == lookups_.end() || !it->second.asked.contains(src)) return;
   for (const Publication& p : found.found) Accept(step, found.request, p);
   for (const LookupKey& missing : found.missing) {
-    // Another agent has become the owner meanwhile, and has been asked.
+    // Skip this answer if another agent has become the owner meanwhile: that
+    // one has been sent a request, too.
     if (HomesOf(missing.key, tree_).owner != src) continue;
     const auto key = it->second.keys.find(missing.key);
     if (key == it->second.keys.end() || key->second.state != State::kUnknown) {
@@ -151,7 +153,8 @@ void Lookups::Accept(PublishStep& step, uint64_t number, const Publication& p) {
                         });
 }
 
-// When somebody else has it, there may be another one.
+// If another reader has won the publication, the owner may have another one of
+// the same key.
 void Lookups::OnClaimed(PublishStep& step, uint64_t number,
                         const std::string& name, uint64_t claim, int status) {
   const auto it = lookups_.find(number);
@@ -224,8 +227,9 @@ void Lookups::Finish(PublishStep& step, uint64_t number, int status) {
     EndClaims(step, lookup, true, nullptr);
     return step.Reply(client, request, status, std::move(payload));
   }
-  // A successor that is asked again gets what it has claimed, and returns it;
-  // nobody else would.
+  // Claims must be returned before the caller gets its failure. If the call is
+  // repeated to a successor instead, that one obtains the same claims and
+  // returns them; no other agent would.
   const auto countdown =
       Countdown::Begin([client, request, status](PublishStep& s) {
         s.Reply(client, request, status);
@@ -242,7 +246,7 @@ void Lookups::EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
     const bool has_it = key.state == State::kFound;
     if (!has_it && key.state != State::kClaiming) continue;
     if (!EndsWhenRead(key.publication)) continue;
-    // It must not be repeated after it was given back.
+    // A claim repeated after its return would take the publication for good.
     if (!has_it) calls_.Forget(key.call);
     const ClaimKind kind =
         accepted && has_it ? ClaimKind::kFinish : ClaimKind::kReturn;
@@ -304,7 +308,8 @@ void Lookups::OnTick(PublishStep& step) {
   }
 }
 
-// Whoever publishes what is waited for may be held with the caller.
+// The process that would publish the key may be stopped by the same debugger as
+// the caller, so the timeout does not run meanwhile.
 bool Lookups::PutOff(const PublishStep& step, uint64_t number) {
   Lookup& lookup = lookups_.at(number);
   const TimeNs due = step.holds.DueAt(step.now, lookup.since, lookup.deadline,

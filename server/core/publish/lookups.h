@@ -1,4 +1,5 @@
-// PMIx_Lookup of local processes: asks the owners of the keys, and collects.
+// PMIx_Lookup of local processes: sends requests to the owners of the keys and
+// collects their answers.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_LOOKUPS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_LOOKUPS_H_
 
@@ -26,26 +27,27 @@
 
 namespace canopy::core {
 
-// Lookups of one client that are under way; more are refused
-// (kErrOutOfResource).
+// Pending lookups of one client; more fail with kErrOutOfResource.
 inline constexpr size_t kMaxLookupsOfClient = 1024;
 
-// A lookup as its caller made it. Its searcher's request identifies it.
+// The arguments of one lookup. `searcher.request` identifies the call.
 struct LookupCall {
   ClientId client = 0;
   Searcher searcher;
   std::vector<std::string> keys;
   bool waits = false;
-  uint32_t wait_for = 0;    // so many keys; 0: all
+  uint32_t wait_for = 0;    // number of keys that suffice; 0: all
   uint32_t timeout_ms = 0;  // 0: none
 };
 
-// What ends when it is read is claimed at its steward for this call alone. The
-// answer is persisted before the steward is told that it has been read; until
-// then a repetition of the call gets it again.
+// A publication that ends when it is read (PMIX_PERSIST_FIRST_READ) is reserved
+// by a claim at its steward, for this one call. This agent persists the answer
+// before it reports the publication as read, so a repetition of the call to a
+// successor gets the same answer, and no other call gets the publication.
 //
-// Not synchronised. References outlive it; the tree has been updated before it
-// is told of a change.
+// Not synchronised. The references passed to the constructor outlive this
+// object. The caller updates the tree before it reports a membership change.
+// Times are in nanoseconds.
 class Lookups {
  public:
   Lookups(NodeId self, const Tree& tree, const Directory& directory,
@@ -53,30 +55,33 @@ class Lookups {
 
   void set_persists(bool persists) { answers_.set_enabled(persists); }
 
+  // Replies to the client, in this step or a later one.
   void Begin(PublishStep& step, LookupCall call);
   void OnFound(PublishStep& step, NodeId src, const DirectoryFound& found);
 
-  // It ends without an answer.
+  // Drops the client's lookups without an answer.
   void OnClientGone(PublishStep& step, ClientId client);
   void OnFinalized(PublishStep& step, const ProcId& proc);
   void OnJobRemoved(PublishStep& step, const std::string& nspace);
-  // Keys may have other owners, and messages may have been lost.
+  // Sends the requests again: keys may have other owners, and messages may have
+  // been lost.
   void OnMembersChanged(PublishStep& step);
   void OnTick(PublishStep& step);
   TimeNs NextDeadline() const {
     return deadlines_.empty() ? kNever : deadlines_.begin()->first;
   }
 
-  // Of any call of the process, which may be repeated to a successor.
+  // Persists the answer to any call that the process may repeat to a successor.
   void StoreAnswer(PublishStep& step, const ProcId& proc, LookupAnswer answer) {
     answers_.Store(step, proc, std::move(answer));
   }
-  // The same of a call that a predecessor has taken, which may come again.
+  // The same for a call that a predecessor received, which may be repeated
+  // here.
   void KeepAnswer(PublishStep& step, const ProcId& proc,
                   const LookupAnswer& answer) {
     answers_.Keep(step, proc, answer);
   }
-  // Of a call that a predecessor has taken; found once.
+  // Returns and removes the answer to a call that a predecessor received.
   std::optional<LookupAnswer> TakeAnswer(const ProcId& proc, uint64_t request) {
     return answers_.Take(proc, request);
   }
@@ -91,22 +96,23 @@ class Lookups {
   enum class State : uint8_t { kUnknown, kClaiming, kFound, kMissing, kBarred };
   struct Key {
     State state = State::kUnknown;
-    Publication publication;  // kFound, kClaiming
-    // The claim under way; an answer to an earlier one has no effect.
+    Publication publication;  // set in kFound and kClaiming
+    // Number of the claim in progress; answers to earlier claims are ignored.
     uint64_t claim = 0;
-    uint64_t call = 0;  // its number among the agent's
-    // What was claimed in vain, in which version: an owner that does not know
-    // yet that it is gone, as after a partition, would name it again and again.
-    // A later version may have been given back.
+    uint64_t call = 0;  // number of the claim's request in calls_
+    // Claims that failed, with the publication's version. An owner that has not
+    // yet learnt that a publication is gone (as after a partition) would offer
+    // the same version for ever. A later version may have been returned by its
+    // reader.
     std::map<PublicationId, uint64_t> refused;
   };
   struct Lookup {
     LookupCall call;
     TimeNs started = 0;
     TimeNs deadline = kNever;
-    TimeNs since = 0;  // from when on it counts
+    TimeNs since = 0;  // start of the interval that the timeout counts
     std::map<std::string, Key> keys;
-    std::set<NodeId> asked;  // may have it among the lookups that wait there
+    std::set<NodeId> asked;  // agents that may have registered it as waiting
     uint64_t claims = 0;
   };
 
@@ -116,21 +122,23 @@ class Lookups {
   void Accept(PublishStep& step, uint64_t number, const Publication& found);
   void OnClaimed(PublishStep& step, uint64_t number, const std::string& key,
                  uint64_t claim, int status);
-  // Answers the caller if that is possible now.
+  // Replies to the caller if all that it needs is known.
   void TryFinish(PublishStep& step, uint64_t number);
   static bool IsComplete(const Lookup& lookup);
   static int StatusOf(const Lookup& lookup);
   void Finish(PublishStep& step, uint64_t number, int status);
-  // Null: the client has too many.
+  // Returns null if the client has too many lookups.
   Lookup* Add(TimeNs now, uint64_t number, LookupCall call);
   Lookup Extract(uint64_t number);
-  // Its deadline has passed; true: it has a later one.
+  // Postpones the deadline if a debugger has stopped the job; returns false if
+  // it has really expired.
   bool PutOff(const PublishStep& step, uint64_t number);
-  // `countdown`, if there is one, ends when they are ended.
+  // Finishes or returns all claims. Each takes part in `countdown`, if that is
+  // not null, until it is answered.
   void EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
                  const std::shared_ptr<Countdown>& countdown);
   void EndWaiting(PublishStep& step, uint64_t number, const Lookup& lookup);
-  // They end without an answer.
+  // Ends these lookups without an answer.
   void Drop(PublishStep& step, const std::set<uint64_t>& numbers);
 
   const NodeId self_;

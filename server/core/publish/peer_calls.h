@@ -18,24 +18,26 @@
 
 namespace canopy::core {
 
-// A request is repeated when messages may have been lost, so whoever serves it
-// must bear that. One that is for a lost agent ends with kErrUnreach. Not
-// synchronised.
+// Requests are sent again whenever messages may have been lost, so their
+// handlers must be idempotent. A request to a lost agent ends with kErrUnreach.
+// Not synchronised.
 class PeerCalls {
  public:
-  // Called once, unless this object ends before, and never from within Ask.
+  // Called once with the result, and never from within Ask; not called if this
+  // object is destroyed first.
   using Done = std::function<void(PublishStep&, int status)>;
 
-  // The tree outlives it.
+  // The tree must outlive this object.
   explicit PeerCalls(const Tree& tree) : tree_(tree) {}
 
-  // Numbers start at this time, so that no late answer to a predecessor's
-  // request matches.
+  // Starts the numbering at the time of this agent's start, so that a late
+  // answer to a predecessor's request matches none of its own.
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
-  // For requests that are answered otherwise.
+  // Returns a number for a request that is answered by another message.
   uint64_t NextNumber() { return next_++; }
 
-  // `body.request` is set here, and returned. To this agent itself, too.
+  // Sends `body` with `body.request` set to a new number, which is returned.
+  // `to` may be this agent.
   template <typename Body>
   uint64_t Ask(PublishStep& step, NodeId to, Body body, Done done) {
     const uint64_t request = body.request = NextNumber();
@@ -48,11 +50,11 @@ class PeerCalls {
     step.Send(to, std::move(body));
     return request;
   }
-  // The answer is of no interest any more: `done` is not called.
+  // Cancels the request: `done` will not be called.
   void Forget(uint64_t request) { calls_.erase(request); }
   void OnAnswer(PublishStep& step, NodeId src, const DirectoryAnswer& answer);
   void OnNodeLost(PublishStep& step, NodeId node);
-  // Messages may have been lost.
+  // Sends all pending requests again, after messages may have been lost.
   void SendAgain(PublishStep& step) const;
 
   size_t size() const { return calls_.size(); }
@@ -69,14 +71,14 @@ class PeerCalls {
   uint64_t next_ = 1;
 };
 
-// Calls `done` when all that hold it have let go: for several requests, after
-// which one thing happens.
+// Calls `done` once all pending requests of a set have ended.
 class Countdown {
  public:
   using Done = std::function<void(PublishStep&)>;
 
   explicit Countdown(Done done) : done_(std::move(done)) {}
-  // Before the first request, so that it does not end between two of them.
+  // The caller's own share keeps the countdown from ending before all requests
+  // have been added; the caller releases it by End.
   static std::shared_ptr<Countdown> Begin(Done done) {
     auto countdown = std::make_shared<Countdown>(std::move(done));
     countdown->left_ = 1;

@@ -10,7 +10,7 @@
 namespace canopy::core {
 namespace {
 
-// What one takes beside its key and value, about.
+// Approximate memory of a publication besides its key and value, in bytes.
 constexpr size_t kOverhead = 256;
 
 DataRange RangeOf(uint8_t range) { return static_cast<DataRange>(range); }
@@ -22,7 +22,7 @@ bool Lists(const std::vector<ProcId>& members, const ProcId& proc) {
   });
 }
 
-// Whether a range, as `proc` of `node` names it, includes another process.
+// True if a range, as `proc` of `node` gave it, includes the process `other`.
 bool Includes(uint8_t range, const std::vector<ProcId>& members,
               const ProcId& proc, NodeId node, const ProcId& other,
               NodeId other_node) {
@@ -99,7 +99,7 @@ bool StaysHere(const Publication& p) {
 }
 
 bool OutlivesJob(const Publication& p) {
-  // Nobody is left who could see it.
+  // No process is left that could see it.
   if (RangeOf(p.range) == DataRange::kProcLocal ||
       RangeOf(p.range) == DataRange::kNamespace) {
     return false;

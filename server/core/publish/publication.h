@@ -1,5 +1,5 @@
-// The rules of publications: where a key is published, who finds it, what
-// outlives what; and their form in a journal.
+// The rules of publications: where a key is published, which processes find it,
+// and how long it lives; and the form of a publication in a journal.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLICATION_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLICATION_H_
 
@@ -15,7 +15,7 @@
 
 namespace canopy::core {
 
-// pmix_persistence_t.
+// Values of pmix_persistence_t.
 enum class Persistence : uint8_t {
   kIndefinite = 0,
   kFirstRead = 1,
@@ -24,56 +24,59 @@ enum class Persistence : uint8_t {
   kSession = 4,
 };
 
-// PMIX_SUCCESS, or why data can not be published or looked up there:
-// kErrNotSupported for the range of the resource manager, kErrBadParam for what
-// is no range.
+// PMIX_SUCCESS if data can be published or looked up on this range,
+// kErrNotSupported for the range of the resource manager, kErrBadParam for an
+// undefined value.
 int CheckRange(uint8_t range);
 
-// It is seen by processes of its publisher's node alone, and never leaves it.
+// True if only processes of the publisher's node see it; such a publication
+// never leaves that node.
 bool StaysHere(const Publication& publication);
-// It does not end with its publisher's job, or that job's agent.
+// True if it outlives its publisher's job (and so that job's agent).
 bool OutlivesJob(const Publication& publication);
-// Nor with the loss of its steward, which may be alive, cut off: what has one
-// reader does.
+// True if it also outlives the loss of its steward. A publication for one
+// reader does not: the steward may be cut off but alive, and could hand it to a
+// second reader.
 bool OutlivesSteward(const Publication& publication);
-// It ends when it is read, which one reader does.
+// True for PMIX_PERSIST_FIRST_READ: one reader gets it, which ends it.
 bool EndsWhenRead(const Publication& publication);
-// Of two who say that they are the steward of one, the first is: the home, or
-// the one with the lower number.
+// Decides between two agents that both act as steward: true if the
+// publication's present steward prevails over `other`. The publisher's agent
+// does, otherwise the lower number.
 bool IsRightSteward(const Publication& publication, NodeId other);
-// Both are the same key on the same range: the ranges of namespaces, nodes,
-// processes and lists of processes are different ones.
+// True if both have the same key on the same range. Ranges of different
+// namespaces, nodes, processes or process lists differ.
 bool IsSamePlace(const Publication& a, const Publication& b);
-// What it takes of a quota, in bytes.
+// Bytes that it counts against a quota.
 size_t SizeOf(const Publication& publication);
 
 enum class Visibility : uint8_t {
-  kNone,    // for this searcher, it does not exist
+  kNone,    // out of range: as if it did not exist
   kBarred,  // in range, but not permitted
   kSeen,
 };
 
-// For a searcher of that node. The tests of the Standard in their order: the
-// searcher's range includes the publisher, the publication's the searcher, the
-// permissions.
+// What a searcher on `node` sees. The checks are made in the order of the
+// Standard: the searcher's range must include the publisher, then the
+// publication's range the searcher, then the permissions must allow it.
 Visibility VisibilityOf(const Publication& publication,
                         const Searcher& searcher, NodeId node);
-// Of several that a searcher sees, the narrowest range comes first, then the
-// older one.
+// Order among several publications that a searcher sees: the narrowest range
+// first, then the oldest.
 bool ComesBefore(const Publication& a, const Publication& b);
 
-// Handed out, or being handed out, to one reader.
+// True if it was given, or is about to be given, to one reader.
 inline bool IsTaken(const Publication& publication) {
   return !publication.reader.proc.nspace.empty();
 }
-// The same call.
+// True if both are the same call of the same process.
 inline bool IsSameReader(const PublicationReader& a,
                          const PublicationReader& b) {
   return a.proc == b.proc && a.request == b.request;
 }
 
 std::string EncodePublication(const Publication& publication);
-// Nothing for what EncodePublication does not write.
+// Returns nothing if the bytes are not a complete publication.
 std::optional<Publication> DecodePublication(const Bytes& bytes);
 
 }  // namespace canopy::core

@@ -14,7 +14,7 @@ bool IsOf(const Publication& p, const std::string& nspace) {
   return p.id.publisher.nspace == nspace;
 }
 
-// An agent speaks for readers on its own node.
+// An agent may claim and return only for readers on its own node.
 bool IsOf(const PublicationReader& reader, NodeId node,
           const DirectoryClaim& claim) {
   return reader.node == node && IsSameReader(reader, claim.reader);
@@ -91,7 +91,7 @@ void Publications::Offer(PublishStep& step, const PublicationId& id,
                          const Adding& done) {
   Owned& owned = owned_.at(id);
   const NodeId owner = OwnerOf(owned.publication);
-  // It may have it as soon as this is under way.
+  // The owner may hold it from the moment this message is sent.
   owned.holders.insert(owner);
   calls_.Ask(step, owner, DirectoryStore{0, owned.publication, true},
              [this, id, owner, done](PublishStep& s, int status) {
@@ -99,13 +99,13 @@ void Publications::Offer(PublishStep& step, const PublicationId& id,
              });
 }
 
-// Whether a key is taken is decided by its present owner.
+// Only the present owner decides whether the key is taken.
 void Publications::OnOffered(PublishStep& step, const PublicationId& id,
                              NodeId owner, int status, const Adding& done) {
   Owned* owned = FindOwned(id);
   if (owned == nullptr) return done(step, kErrNotFound);
-  // Who has refused it stays a holder: another of these messages may be on its
-  // way there, and be accepted when the key is free.
+  // An owner that refused the publication stays in `holders`: a repetition of
+  // this message may still be under way and be accepted once the key is free.
   if (status == kErrUnreach) owned->holders.erase(owner);
   if (status == kErrUnreach || OwnerOf(owned->publication) != owner) {
     return Offer(step, id, done);
@@ -144,7 +144,7 @@ void Publications::Copy(PublishStep& step, Owned& owned, NodeId to,
       });
 }
 
-// Another one is the steward, or has removed it.
+// Another agent is the steward or has removed the publication.
 void Publications::Yield(const PublicationId& id) {
   const Owned* owned = FindOwned(id);
   if (owned != nullptr && owned->publication.home != self_) Erase(id);
@@ -166,7 +166,7 @@ std::set<NodeId> Publications::HoldersOf(const Owned& owned) const {
   std::set<NodeId> nodes = CopiesOf(owned);
   nodes.insert(owned.holders.begin(), owned.holders.end());
   nodes.insert(OwnerOf(owned.publication));
-  // Its directory remembers what was removed, if a late copy comes.
+  // This agent's own directory records the removal, which rejects late copies.
   nodes.insert(self_);
   return nodes;
 }
@@ -184,8 +184,9 @@ void Publications::EnsureCopies(PublishStep& step) {
 // --------------------------------------------------------------- removing ---
 
 void Publications::Remove(PublishStep& step, const Ids& ids, Done done) {
-  // A successor that does not know that it is gone removes it again; one that
-  // knows would answer while somebody still holds it.
+  // The record is cleared last. A successor that still finds it removes the
+  // publication again; without the record it would report the removal as done
+  // while a holder still has a copy.
   const auto countdown =
       Countdown::Begin([this, ids, done = std::move(done)](PublishStep& s) {
         for (const PublicationId& id : ids) slots_.Clear(s, id);
@@ -287,8 +288,8 @@ void Publications::OnClaim(PublishStep& step, NodeId src,
   }
 }
 
-// The answer comes after all holders know who has it, so that it is handed out
-// once even if this agent is lost.
+// The claim is answered after all holders have recorded the reader, so that a
+// loss of this agent cannot give the publication to a second reader.
 void Publications::Take(PublishStep& step, NodeId src, Owned& owned,
                         const DirectoryClaim& claim) {
   if (ended_claims_.Contains(DigestOf(src, claim.request))) {
@@ -315,7 +316,8 @@ void Publications::Settle(PublishStep& step, Owned& owned) {
     Owned* settled = FindOwned(id);
     if (settled != nullptr && --settled->settling == 0) AnswerClaims(s, id);
   });
-  // A predecessor has given it to the owner.
+  // This agent may have recovered the publication, and `holders` does not yet
+  // include the owner to which its predecessor gave it.
   std::set<NodeId> holders = owned.holders;
   holders.insert(OwnerOf(owned.publication));
   for (const NodeId holder : holders) Copy(step, owned, holder, countdown);

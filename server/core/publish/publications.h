@@ -1,5 +1,26 @@
-// The publications that an agent is the steward of: those of its processes, and
-// those that have outlived the agent of theirs. It decides how long they live.
+// The publications of which an agent is the steward: it decides how long each
+// lives. An agent is the steward of what its own processes publish, and of what
+// it adopted when the steward of a surviving copy was lost.
+//
+// States of a publication:
+// - offered: added here and sent to the owner of its key, which accepts it
+//   (`accepted`) or rejects it because the key is taken. A change of the owner
+//   in between makes the steward offer it again.
+// - confirmed: its call of PMIx_Publish succeeds. It is now persisted and, if
+//   it must survive this agent, copied to other agents.
+// - taken: only for PMIX_PERSIST_FIRST_READ. The agent of a reader has
+//   requested it (a claim, DirectoryClaim). The steward makes the reader known
+//   to all holders of a copy and answers the claim afterwards. The reader's
+//   agent then finishes the claim, which removes the publication, or returns
+//   it.
+// - removed: all holders have been asked to remove it; its journal record is
+//   cleared when all have answered.
+//
+// Invariants: the steward alone changes a publication and raises its version
+// with each change. `holders` contains every agent that may have a copy, even
+// one that rejected it, because messages may be repeated. A rejected or
+// returned claim has no effect if it arrives again. A steward that learns of a
+// better one (IsRightSteward), from that one or from a holder, gives way.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLICATIONS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLICATIONS_H_
 
@@ -28,8 +49,8 @@
 
 namespace canopy::core {
 
-// Not synchronised. Tree, table and calls outlive it and have been updated
-// before it is told of a change.
+// Not synchronised. The references passed to the constructor outlive this
+// object. The caller updates tree and job table before it reports a change.
 class Publications {
  public:
   using Ids = std::vector<PublicationId>;
@@ -39,8 +60,9 @@ class Publications {
                PeerCalls& calls);
 
   void set_persists(bool persists) { slots_.set_enabled(persists); }
-  // Called before what ends when it is read ends, if the call that has
-  // published it may be repeated: to this agent, if a predecessor has taken it.
+  // Called before a publication ends because it was read, if the publishing
+  // call may still be repeated. `predecessors` is true if a predecessor
+  // received that call, so that it may be repeated to this agent.
   using OnRead =
       std::function<void(PublishStep&, const Publication&, bool predecessors)>;
   void set_on_read(OnRead on_read) { on_read_ = std::move(on_read); }
@@ -50,29 +72,31 @@ class Publications {
   bool Fits(const Publication& publication) const {
     return quota_.Fits(publication);
   }
-  // A new one of a client: its id is complete. Calls done(status) when the
-  // owner has it, or has refused it.
+  // Adds a publication of a client, which has its id already. Calls `done` with
+  // the status once the owner has accepted or rejected it.
   void Add(PublishStep& step, ClientId client, Publication publication,
            std::function<void(PublishStep&, int status)> done);
-  // Its call is about to succeed: it is persisted, and copied where it must
-  // survive this agent.
+  // The publishing call is about to succeed: persists the publication and
+  // copies it to where it must survive this agent.
   void Confirm(PublishStep& step, const PublicationId& id);
-  // `done` when nobody holds them any more.
+  // Removes publications; calls `done` when no agent holds them any more.
   void Remove(PublishStep& step, const Ids& ids, Done done);
 
-  // Those of a process, in the order of their numbers.
+  // Publications of a process, in the order of their numbers.
   Ids Of(const ProcId& publisher) const;
-  // Whether a call was executed and comes again, as it does after a reattach;
-  // another process of the same rank may use the same number.
+  // True if a request was already executed and is now repeated, as after a
+  // reattach. A new process of the same rank may use the same number, so the
+  // clients are compared.
   bool WasExecuted(const ProcId& publisher, uint64_t request,
                    ClientId client) const;
-  // Null when it is not here; valid until the next call of a function that
-  // changes something.
+  // Returns null if it is not here. The pointer is valid until the next call of
+  // a non-const method.
   const Publication* Find(const PublicationId& id) const;
-  // It has finalized: none of its calls is repeated from here on.
+  // The process has finalized and will repeat none of its calls.
   void OnFinalized(PublishStep& step, const ProcId& publisher);
   void OnRankEnded(PublishStep& step, const ProcId& publisher);
-  // It is in no job: what ends with a job ends now.
+  // The tool, which is in no job, has disconnected: what would end with its job
+  // ends now.
   void OnToolGone(PublishStep& step, const ProcId& publisher);
   void OnJobRemoved(PublishStep& step, const std::string& nspace);
 
@@ -80,40 +104,45 @@ class Publications {
 
   void OnPull(PublishStep& step, NodeId src, const DirectoryPull& pull);
   void OnClaim(PublishStep& step, NodeId src, const DirectoryClaim& claim);
-  // The sender has it, and thinks that this agent, which was restarted, is its
-  // steward.
+  // The sender holds a copy and regards this agent, which has restarted, as its
+  // steward. This agent confirms it, adopts it, or has it removed.
   void OnReturned(PublishStep& step, NodeId src, const DirectoryStore& store);
-  // Another agent says that it is the steward of one; of two, the one with the
-  // lower number is.
+  // Another agent acts as the steward of `publication`: gives it up if that
+  // agent prevails (IsRightSteward).
   void OnOtherSteward(const Publication& publication);
-  // It has lost its steward and was held here.
+  // Becomes the steward of a publication whose steward was lost and of which
+  // this agent holds a copy.
   void Adopt(PublishStep& step, Publication publication);
   void OnNodeLost(PublishStep& step, NodeId node);
-  // It has none of the copies any more, but may get some that are under way.
+  // The node's new agent has none of the copies, but may still receive some
+  // that are under way.
   void OnNodeRestarted(PublishStep& step, NodeId node);
-  // Copies what must survive this agent to where that belongs now.
+  // Copies publications that must survive this agent to the members that are to
+  // hold them now.
   void EnsureCopies(PublishStep& step);
 
-  // One of a predecessor's records; others are left alone.
+  // Recovers a publication from a predecessor's record; ignores other records.
   void Recover(PublishStep& step, const std::string& nspace,
                const PersistedRecord& record);
 
-  // Those that end with their jobs.
+  // Number of publications that end with their jobs.
   size_t num_of_jobs() const;
 
  private:
   struct Owned {
     Publication publication;
-    // Agents that have it, or may.
+    // Agents that have a copy, or may have one.
     std::set<NodeId> holders;
-    // Its present owner has accepted it: another one is to have it too.
+    // The owner has accepted it: a new owner is to get it, too.
     bool accepted = false;
-    // Confirm was called. Nobody gets what ends when it is read before.
+    // Confirm was called. A publication for one reader is not given out
+    // earlier.
     bool confirmed = false;
-    // A change is being made known to the holders; claims are answered then.
+    // Number of changes that not all holders have acknowledged; claims are
+    // answered when it is 0.
     uint64_t settling = 0;
     std::vector<std::pair<NodeId, DirectoryClaim>> claims;
-    // The claim that has it.
+    // Agent and request of the claim that has reserved it.
     std::pair<NodeId, uint64_t> taken{kNoNode, 0};
   };
   using Adding = std::function<void(PublishStep&, int status)>;
@@ -121,22 +150,24 @@ class Publications {
   Owned* FindOwned(const PublicationId& id);
   NodeId OwnerOf(const Publication& publication) const;
   void ForgetCall(const Publication& publication);
-  // Its call was made to a predecessor.
+  // True if a predecessor received the publishing call.
   bool IsOfPredecessor(const Publication& publication) const;
   void Offer(PublishStep& step, const PublicationId& id, const Adding& done);
   void OnOffered(PublishStep& step, const PublicationId& id, NodeId owner,
                  int status, const Adding& done);
-  // Sends it to an agent, and again whenever that is needed.
+  // Sends a copy to an agent; PeerCalls repeats it as needed.
   void Copy(PublishStep& step, Owned& owned, NodeId to,
             std::shared_ptr<Countdown> countdown);
   void Yield(const PublicationId& id);
   void CopyAsNeeded(PublishStep& step, Owned& owned);
-  // Where else it must be to survive this agent.
+  // The other agents that must have a copy so that it survives this agent.
   std::set<NodeId> CopiesOf(const Owned& owned) const;
-  // Who may have it. A predecessor's holders are those whom it would have had.
+  // All agents that may have a copy. For a recovered publication these are the
+  // ones that the predecessor would have chosen.
   std::set<NodeId> HoldersOf(const Owned& owned) const;
   void Persist(PublishStep& step, const Owned& owned);
-  // Persists a change and makes it known to all holders; then answers claims.
+  // Persists a change, sends it to all holders, and answers the claims when all
+  // have acknowledged it.
   void Settle(PublishStep& step, Owned& owned);
   void AnswerClaims(PublishStep& step, const PublicationId& id);
   void Take(PublishStep& step, NodeId src, Owned& owned,
@@ -153,14 +184,14 @@ class Publications {
   const JobTable& jobs_;
   PeerCalls& calls_;
   OnRead on_read_;
-  // Claims that have had their end, by agent and number: nobody waits for the
-  // answer to one that comes again.
-  Recent ended_claims_;  // by DigestOf
+  // Claims that were rejected or returned, by agent and number. The answer to a
+  // repetition has no receiver any more, so it must reserve nothing.
+  Recent ended_claims_;  // keyed by DigestOf
   PublishQuota quota_;
   JournalSlots slots_;
   std::map<PublicationId, Owned> owned_;
-  // Who has made a call, and how many publications are of it. 0: a client of a
-  // predecessor.
+  // The client that made a call, and how many of its publications exist. Client
+  // 0 stands for a client of a predecessor.
   struct Call {
     ClientId client = 0;
     size_t publications = 0;

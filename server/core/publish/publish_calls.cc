@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kMaxTimeoutSeconds =
     std::numeric_limits<uint32_t>::max() / 1000;
 
-// Of what a directive may list.
+// Bytes that the value of one directive may decode to.
 constexpr size_t kMaxDecoded = size_t{4} << 20;
 
 struct Info {
@@ -53,7 +53,7 @@ int ReadNumber(const Info& info, uint64_t limit, uint64_t* number) {
 int ReadRange(const Info& info, PublishCall* call) {
   uint64_t number = 0;
   int status = ReadNumber(info, PMIX_RANGE_INVALID, &number);
-  // The default.
+  // Undefined means the default range.
   if (status != kSuccess || number == PMIX_RANGE_UNDEF) return status;
   const auto range = static_cast<uint8_t>(number);
   status = CheckRange(range);
@@ -61,8 +61,8 @@ int ReadRange(const Info& info, PublishCall* call) {
   return status;
 }
 
-// A search without limits is what a range means here that is none: Open MPI 5
-// gives what happens to be in its memory when MPI_Lookup_name has no info.
+// An invalid range means an unrestricted lookup: Open MPI 5 passes
+// uninitialised memory when MPI_Lookup_name has no info.
 int ReadSearchRange(const Info& info, PublishCall* call) {
   const int status = ReadRange(info, call);
   if (status != kErrBadParam || MustHonour(info.flags)) return status;
@@ -86,7 +86,7 @@ int ReadTimeout(const Info& info, PublishCall* call) {
   return status;
 }
 
-// The standard has a number here; Open MPI 4 gives a flag.
+// The Standard defines a number here; Open MPI 4 passes a flag.
 int ReadWait(const Info& info, PublishCall* call) {
   const std::optional<Value> value = ValueIn(info);
   if (value && value->type() == PMIX_BOOL) {
@@ -118,7 +118,7 @@ int ReadMembers(const Info& info, PublishCall* call) {
   return kSuccess;
 }
 
-// An array of numbers, or one.
+// Reads an array of numbers, or a single number.
 int ReadIds(const pmix_value_t& value, std::vector<uint32_t>* ids) {
   constexpr uint64_t kMaxId = std::numeric_limits<uint32_t>::max();
   if (const auto one = Uint64Of(value)) {
@@ -154,13 +154,13 @@ int ReadPermissions(const Info& info, PublishCall* call) {
   return kSuccess;
 }
 
-// Who publishes is known from the connection.
+// Ignored: the publisher's user is known from its connection.
 int ReadOwner(const Info&, PublishCall*) { return kSuccess; }
 
 struct Directive {
   std::string_view key;
   int (*read)(const Info&, PublishCall*);
-  // In its place where nothing is published.
+  // Replaces `read` for lookups and unpublishes, if set.
   int (*read_of_search)(const Info&, PublishCall*) = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// What PMIx_Publish, PMIx_Lookup and PMIx_Unpublish are called with: data and
-// directives share one array of infos.
+// Parses the arguments of PMIx_Publish, PMIx_Lookup and PMIx_Unpublish, in
+// which data and directives share one array of infos.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLISH_CALLS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLISH_CALLS_H_
 
@@ -15,8 +15,8 @@
 
 namespace canopy::core {
 
-// Keys of one call, and members or users that one directive lists; more are
-// refused (kErrOutOfResource).
+// Maximum number of keys in a call, and of members or users in a directive.
+// More fail with kErrOutOfResource.
 inline constexpr size_t kMaxKeysOfCall = 4096;
 
 struct PublishDirectives {
@@ -27,22 +27,23 @@ struct PublishDirectives {
   std::vector<uint32_t> gids;
   uint32_t timeout_ms = 0;  // 0: none
   bool waits = false;
-  uint32_t wait_for = 0;  // so many keys; 0: all
+  uint32_t wait_for = 0;  // number of keys that suffice; 0: all
 };
 
 struct PublishCall {
   PublishDirectives directives;
-  // Keys with their VALUEs in codec form, which share the caller's bytes.
+  // Keys with their VALUEs in codec form; the values share the caller's bytes.
   std::vector<std::pair<std::string, Bytes>> data;
-  // Reserved keys that are no directives of these functions, and not required.
+  // Optional infos with reserved or unknown keys that these functions ignore.
   std::vector<std::string> ignored;
 };
 
-// Reads infos in codec form (SIZE n, then n INFO). `has_data`: what is no
-// directive is data, as in PMIx_Publish; otherwise it is a directive that
-// nobody knows, and a range that is none limits nothing. kErrNotSupported for a required one, and for the range of the
-// resource manager; kErrBadParam for what is malformed or no value of its
-// directive; kErrOutOfResource for more than kMaxKeysOfCall keys.
+// Reads infos in codec form (SIZE n, then n INFO) into `call`. With `has_data`,
+// as for PMIx_Publish, an info with an unreserved key is data. Without it, such
+// an info is an unknown directive, and an invalid range means no restriction.
+// Errors: kErrNotSupported for an unknown required directive and for the range
+// of the resource manager; kErrBadParam for malformed input or a wrong value;
+// kErrOutOfResource for more than kMaxKeysOfCall entries.
 int ReadCall(const Bytes& info, bool has_data, PublishCall* call);
 
 }  // namespace canopy::core

@@ -1,4 +1,4 @@
-// The step in progress, for the parts of Publishing.
+// The step in progress, as the parts of Publishing see it.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLISH_STEP_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLISH_STEP_H_
 
@@ -14,13 +14,13 @@
 
 namespace canopy::core {
 
-// Lives as long as one call of Publishing. What an agent has to say to itself
-// takes the same way as what it says to others, so that there is one case.
+// Lives as long as one call of Publishing. Messages of an agent to itself take
+// the same path as those to others, so that there is only one case.
 struct PublishStep {
   TimeNs now;
   NodeId self;
   Actions& out;
-  // Handled before the step ends.
+  // Messages to this agent, handled before the step ends.
   std::deque<MessageBody>& local;
   const DebugHolds& holds;
 
@@ -31,7 +31,7 @@ struct PublishStep {
       out.push_back(SendPeer{PeerMessage{self, to, std::move(body)}});
     }
   }
-  // No answer for client 0, which is gone.
+  // Client 0 has disconnected and gets no answer.
   void Reply(ClientId client, RequestId request, int status,
              Bytes payload = {}) {
     if (client == 0) return;

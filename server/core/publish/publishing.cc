@@ -40,7 +40,7 @@ bool IsOfDirectory(const MessageBody& body) {
       body);
 }
 
-// For PMIX_RANGE of an unpublish: the same range.
+// PMIX_RANGE of an unpublish selects publications on the same range.
 bool IsOn(const Publication& p, const PublishDirectives& directives) {
   return p.range == directives.range && p.members == directives.members;
 }
@@ -161,7 +161,7 @@ std::vector<Publication> Publishing::PublicationsIn(const PublishArrived& in,
     p.gid = owner.gid;
     p.uids = call.directives.uids;
     p.gids = call.directives.gids;
-    // Not the whole frame that it came in.
+    // Copies the value, so that it does not keep the whole frame in memory.
     p.value = Bytes(std::string(value.view()));
     out.push_back(std::move(p));
   }
@@ -425,7 +425,7 @@ void Publishing::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
 void Publishing::Recover(TimeNs now, const std::string& nspace,
                          const std::vector<PersistedRecord>& records,
                          Actions* actions) {
-  // The last one of each key is what is so.
+  // Only the last record of each key is valid.
   std::map<std::string, const PersistedRecord*> last;
   for (const PersistedRecord& record : records) last[record.key] = &record;
   Do(now, actions, [&](PublishStep& step) {

@@ -1,11 +1,13 @@
-// PMIx_Publish, PMIx_Lookup and PMIx_Unpublish.
+// PMIx_Publish, PMIx_Lookup and PMIx_Unpublish (PMIx Standard, chapter
+// "Publish/Lookup Operations").
 //
-// Each key has an owner among the agents (rendezvous.h), whose directory
-// answers lookups of it and decides whether it is taken. The agent of the
-// publisher is the steward of what it has published: it persists it, has it
-// stored by the owner, and ends it. What is to survive its publisher's job is
-// stored by a second agent too; when the steward is lost, those who have it
-// take over. docs/design/publishing.md tells why it is enough.
+// Each key has an owner among the agents (rendezvous.h). Its directory answers
+// lookups of the key and decides whether the key is taken. The agent of the
+// publisher is the steward of its publications: it persists them, has them
+// stored by the owner, and ends them. A publication that must survive its
+// publisher's job is also stored by a second agent. When a steward is lost, the
+// agents that hold copies take over. docs/design/publishing.md explains why
+// this suffices.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_H_
 
@@ -36,51 +38,53 @@
 
 namespace canopy::core {
 
-// How the operations end:
+// Results of the operations:
 //   kSuccess
-//   kErrDuplicateKey    the key is published on that range already; nothing of
-//                       the call is
-//   kErrPartialSuccess, kErrNotFound, kErrNoPermissions   of a lookup: some
-//                       keys were found, none, none but ones that are barred
-//   kErrTimeout         of a publish, nothing of it is published
-//   kErrOutOfResource   over a quota, or too many keys in one call
-//   kErrBadParam, kErrNotSupported (publish_calls.h; or an agent that is needed
-//                       does not know of publishing)
+//   kErrDuplicateKey    the key is already published on that range; the call
+//                       publishes nothing
+//   kErrPartialSuccess  lookup: some of the keys were found
+//   kErrNotFound        lookup: no key was found
+//   kErrNoPermissions   lookup: keys exist, but none may be read by the caller
+//   kErrTimeout         a publish that times out publishes nothing
+//   kErrOutOfResource   a quota is exceeded, or a call has too many keys
+//   kErrBadParam, kErrNotSupported  see publish_calls.h; kErrNotSupported also
+//   if
+//                       an agent that is needed does not know of publishing
 //
-// Tools publish and look up as processes of their owner. What ends with its
-// publisher's process or job ends with a tool's connection; nothing of a tool
-// is persisted, as it has no journal.
+// Tools publish and look up as processes of their user. What would end with the
+// publisher's process or job ends with a tool's connection. Nothing of a tool
+// is persisted, because it has no journal.
 //
-// Not synchronised. Tree and table outlive it and have been updated before it
-// is notified of a change in them.
+// Not synchronised. Tree and job table outlive this object; the caller updates
+// them before it reports a change.
 class Publishing {
  public:
   Publishing(NodeId self, const Tree& tree, const JobTable& jobs);
 
   void set_persists(bool persists);
-  // As Gets::set_began.
+  // See Gets::set_began.
   void set_began(TimeNs when) { calls_.set_began(when); }
 
   void OnPublish(TimeNs now, const PublishArrived& in, Actions* actions);
   void OnLookup(TimeNs now, const LookupArrived& in, Actions* actions);
   void OnUnpublish(TimeNs now, const UnpublishArrived& in, Actions* actions);
-  // The client is still connected.
+  // Called while the client is still connected.
   void OnFinalize(TimeNs now, ClientId client, Actions* actions);
   void OnClientGone(TimeNs now, ClientId client, Actions* actions);
 
-  // True when the body is one of these messages.
+  // Returns false if the message is not one of publishing.
   bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
 
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
-  // It ended, or lost its connection.
+  // The process ended or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
-  // Its process ended, and another follows, which numbers its requests from the
-  // beginning.
+  // The process ended and is replaced by another one, which numbers its
+  // requests from the beginning.
   void OnRankRestarted(TimeNs now, const ProcId& proc, Actions* actions);
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
   void OnNodeReturned(TimeNs now, Actions* actions);
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // The job is in the table.
+  // Recovers a job's publications and answers; the job is in the table already.
   void Recover(TimeNs now, const std::string& nspace,
                const std::vector<PersistedRecord>& records, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
@@ -90,9 +94,9 @@ class Publishing {
                 std::vector<Waiting>* out) const {
     lookups_.Describe(now, nspace, out);
   }
-  // Publications that end with their jobs, here or of other agents.
+  // Publications that end with their jobs, published here or by other agents.
   size_t num_publications() const;
-  // Operations under way, of clients and of other agents.
+  // Operations in progress, of clients and of other agents.
   size_t num_operations() const;
 
  private:
@@ -101,10 +105,10 @@ class Publishing {
     ClientId client = 0;
     ProcId proc;
     RequestId request = 0;
-    Publications::Ids ids;  // what it publishes
-    size_t open = 0;        // of them, not yet decided by their owners
+    Publications::Ids ids;  // the publications of a publish
+    size_t open = 0;        // those that the owner has not decided yet
     int status = 0;
-    Bytes result;  // the answer's payload
+    Bytes result;  // payload of the answer
     TimeNs deadline = kNever;
   };
 
@@ -113,7 +117,8 @@ class Publishing {
   void Handle(PublishStep& step, NodeId src, const MessageBody& body);
   void OnStore(PublishStep& step, NodeId src, const DirectoryStore& store);
 
-  // Whose the client is, and which process; nothing: it was answered.
+  // Returns the user of the client and sets `*proc`. Returns nothing if the
+  // client is unknown, after a reply.
   std::optional<Owner> OwnerOf(PublishStep& step, ClientId client,
                                RequestId request, ProcId* proc);
   int Read(PublishStep& step, const Bytes& info, bool has_data,
@@ -124,9 +129,10 @@ class Publishing {
                                           const Owner& owner,
                                           const ProcId& proc,
                                           const PublishCall& call);
-  // It is not connected any more.
+  // The tool has disconnected.
   void OnToolGone(PublishStep& step, const ProcId& tool);
-  // Whether a call that is repeated was already executed or is under way.
+  // Handles a repeated call: returns true if it was executed before or is in
+  // progress.
   bool IsRepetition(PublishStep& step, const PublishArrived& in,
                     const ProcId& proc);
   uint64_t Begin(PublishStep& step, ClientId client, const ProcId& proc,
@@ -143,7 +149,7 @@ class Publishing {
   Lookups lookups_;
   std::map<uint64_t, Operation> operations_;
   std::map<std::pair<ProcId, RequestId>, uint64_t> operation_of_;
-  // Directives that were ignored, of which the log has a line.
+  // Ignored directives that have been logged; each is logged once.
   std::set<std::string> ignored_;
 };
 

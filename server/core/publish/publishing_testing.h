@@ -1,6 +1,5 @@
-// Several agents' Publishing in one process, for the tests of its parts: with a
-// network whose messages are delivered one by one, journals, losses and
-// restarts.
+// Runs the Publishing of several agents in one process, for tests: with
+// journals, losses, restarts, and a network that delivers messages one by one.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_TESTING_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_TESTING_H_
 
@@ -29,7 +28,7 @@
 
 namespace canopy::core {
 
-// Directives that name how long data are kept.
+// Directives with the given persistence.
 inline Infos Persisting(Persistence persistence) {
   return Infos().Number("pmix.persist", PMIX_PERSIST,
                         static_cast<uint64_t>(persistence));
@@ -61,7 +60,8 @@ inline LookedUp ReadLookup(const ReplyClient& reply) {
   return out;
 }
 
-// Clients are numbered 1000 * node + 100 * job + rank of their job.
+// Clients are numbered in the order in which jobs register them; those of tools
+// are 1000 * node + 900 and up.
 class PublishingAgents {
  public:
   static constexpr int kPending = -1000;
@@ -72,7 +72,8 @@ class PublishingAgents {
     }
   }
 
-  // A job with rank r on agent nodes[r], known where it has ranks.
+  // Adds a job whose rank r is on agent nodes[r]. Only the agents that host
+  // ranks know it.
   void AddJob(const std::string& nspace, const std::vector<NodeId>& nodes,
               uint32_t uid = 7, uint32_t gid = 70) {
     auto spec = std::make_shared<JobSpec>(*JobOn(nspace, nodes));
@@ -81,7 +82,7 @@ class PublishingAgents {
     specs_[nspace] = spec;
     for (NodeId node = 0; node < agents_.size(); ++node) Register(node, spec);
   }
-  // A tool that is connected to that agent, until Disconnect.
+  // Connects a tool to that agent, until Disconnect.
   void AddTool(const ProcId& tool, NodeId node, uint32_t uid = 7,
                uint32_t gid = 70) {
     clients_[tool] = 1000 * node + 900 + static_cast<ClientId>(tools_.size());
@@ -175,7 +176,7 @@ class PublishingAgents {
     agents_[NodeOf(proc)]->jobs.Disconnect(ClientOf(proc));
     Run();
   }
-  // Another process of the rank, after `number` others.
+  // Replaces the process of a rank by another one, its `number`th restart.
   void NextProcess(const ProcId& proc, uint32_t number) {
     Agent& agent = *agents_[NodeOf(proc)];
     agent.jobs.MarkRestarted(proc.nspace, proc.rank, number);
@@ -185,7 +186,8 @@ class PublishingAgents {
     agent.jobs.Connect(ClientOf(proc), proc);
     Run();
   }
-  // It has not come to the process, which may repeat the call.
+  // Drops the answer as if it had not reached the process, which may repeat the
+  // call.
   void LoseAnswer(RequestId request) { replies_.erase(request); }
   int StatusOf(RequestId request) const {
     const auto it = replies_.find(request);
@@ -213,7 +215,7 @@ class PublishingAgents {
     }
     Run();
   }
-  // Both declare each other lost, and return to each other.
+  // Both agents declare each other lost.
   void Part(NodeId a, NodeId b) {
     for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
       agents_[at]->tree.SetAlive(other, false);
@@ -223,6 +225,7 @@ class PublishingAgents {
     }
     Run();
   }
+  // Both agents see each other return.
   void Join(NodeId a, NodeId b) {
     for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
       agents_[at]->tree.SetAlive(other, true);
@@ -231,7 +234,7 @@ class PublishingAgents {
     }
     Run();
   }
-  // With a new agent.
+  // The node returns with a new agent, which recovers nothing.
   void Return(NodeId node) {
     Renew(node, false);
     for (auto& agent : agents_) {
@@ -242,7 +245,7 @@ class PublishingAgents {
     }
     Run();
   }
-  // The clients have to repeat what has no answer.
+  // Restarts the agent with its journals. Clients must repeat unanswered calls.
   void Restart(NodeId node, bool run = true) {
     Drop(node);
     Renew(node, true);
@@ -280,8 +283,8 @@ class PublishingAgents {
     }
     Run();
   }
-  // Delivers the next of that kind, which overtakes the others. False: there is
-  // none.
+  // Delivers the next message of this type ahead of the others. Returns false
+  // if there is none.
   template <typename Body>
   bool Overtake() {
     const auto next = std::ranges::find_if(wire_, [](const PeerMessage& m) {
@@ -291,12 +294,12 @@ class PublishingAgents {
     std::rotate(wire_.begin(), next, next + 1);
     return RunOne();
   }
-  // One that has been delivered comes again.
+  // Delivers a message a second time.
   void Repeat(PeerMessage message) {
     wire_.push_back(std::move(message));
     Run();
   }
-  // Messages so far between agents.
+  // Messages delivered between agents so far.
   size_t delivered() const { return delivered_; }
   const std::deque<PeerMessage>& wire() const { return wire_; }
 
@@ -307,7 +310,7 @@ class PublishingAgents {
                                               const std::string& nspace) {
     return agents_[node]->journal[nspace];
   }
-  // What is held anywhere, and under way.
+  // Publications held by any agent.
   size_t publications() const {
     size_t n = 0;
     for (const auto& a : agents_) {
@@ -315,6 +318,7 @@ class PublishingAgents {
     }
     return n;
   }
+  // Operations in progress at any agent.
   size_t operations() const {
     size_t n = 0;
     for (const auto& a : agents_) {
@@ -353,7 +357,7 @@ class PublishingAgents {
     }
   }
 
-  // What is on its way to it or from it is lost.
+  // Loses the messages that are on their way to or from the node.
   void Drop(NodeId node) {
     std::erase_if(wire_, [&](const PeerMessage& m) {
       return m.src == node || m.dst == node;

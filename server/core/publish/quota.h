@@ -1,4 +1,4 @@
-// How much jobs and users may have published.
+// Limits on what jobs and users may have published.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_QUOTA_H_
 #define CANOPY_SERVER_CORE_PUBLISH_QUOTA_H_
 
@@ -11,8 +11,8 @@
 
 namespace canopy::core {
 
-// At one agent: of the processes there, and of the keys that it is the owner
-// of.
+// Each agent applies these limits twice: to what its own processes publish, and
+// to the keys that it owns.
 inline constexpr size_t kMaxKeysOfJob = size_t{1} << 16;
 inline constexpr size_t kMaxBytesOfJob = size_t{64} << 20;
 inline constexpr size_t kMaxKeysOfUser = 4 * kMaxKeysOfJob;
@@ -23,7 +23,7 @@ class PublishQuota {
  public:
   bool Fits(const Publication& publication) const;
   void Add(const Publication& publication);
-  // Of one that was added.
+  // The publication must have been added before.
   void Remove(const Publication& publication);
 
  private:

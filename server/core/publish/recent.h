@@ -1,4 +1,4 @@
-// What happened not long ago.
+// A bounded set of recent events.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_RECENT_H_
 #define CANOPY_SERVER_CORE_PUBLISH_RECENT_H_
 
@@ -10,9 +10,9 @@
 
 namespace canopy::core {
 
-// Nearly all of the last 4096 that were added, each as a digest: a few bytes of
-// each, and all of them at the first, so that an agent does not grow with what
-// it has seen. What was not added is contained once in 2^50 times.
+// Remembers nearly all of the last 4096 digests that were added. Memory is
+// allocated at the first use and does not grow. An event that was not added is
+// reported as contained with probability about 2^-50.
 class Recent {
  public:
   void Add(uint64_t digest) {
@@ -29,8 +29,8 @@ class Recent {
   }
 
  private:
-  // A bucket has the last of its digests. With 4096 of them 8 are expected in
-  // each, and more than 16 in one of a hundred.
+  // A bucket keeps its last 16 digests. 4096 events put 8 into each bucket on
+  // average, and more than 16 into about one bucket in a hundred.
   static constexpr size_t kBuckets = 512;
   static constexpr size_t kBucketSize = 16;
   static constexpr uint64_t kUsed = uint64_t{1} << 63;
@@ -40,7 +40,7 @@ class Recent {
     uint32_t next = 0;
   };
 
-  std::vector<Bucket> buckets_;  // none before the first is added
+  std::vector<Bucket> buckets_;  // empty until the first addition
 };
 
 }  // namespace canopy::core

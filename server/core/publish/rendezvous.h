@@ -1,6 +1,6 @@
-// Which agent is the owner of a published key: by rendezvous hashing (highest
-// random weight), so that every agent computes the same and the loss of one
-// moves its keys alone.
+// Computes the owner of a published key by rendezvous hashing (highest random
+// weight): all agents compute the same owner, and the loss of an agent moves
+// only its own keys.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_RENDEZVOUS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_RENDEZVOUS_H_
 
@@ -13,14 +13,15 @@ namespace canopy::core {
 
 struct KeyHomes {
   NodeId owner = kNoNode;
-  NodeId second = kNoNode;  // the owner, should that be lost; kNoNode: none
+  NodeId second = kNoNode;  // the owner if `owner` is lost; kNoNode: none
 };
 
-// Among the living members. Agents of all releases compute the same.
+// Considers living members only. Agents of all releases must compute the same
+// result.
 KeyHomes HomesOf(std::string_view key, const Tree& tree);
 
-// Whether it is the owner that HomesOf finds. For a node that is not, a few
-// members are looked at, not all.
+// True if HomesOf would return `node` as owner. Cheaper than HomesOf: for most
+// nodes, a few comparisons suffice for the answer false.
 bool IsOwner(NodeId node, std::string_view key, const Tree& tree);
 
 }  // namespace canopy::core

@@ -13,7 +13,8 @@ struct AgentCore::State {
 
   void UpdateDeadline() {
     const TimeNs next = engines.NextDeadline();
-    // The previous deadline is consumed once due, whatever caused this step.
+    // A deadline that has passed counts as consumed, whatever input caused this
+    // step.
     if (next == deadline && deadline > engines.now) return;
     if (next == kNever && deadline == kNever) return;
     deadline = next;

@@ -1,6 +1,6 @@
-// AgentCore: the deterministic state machine of an agent. No socket, thread,
-// lock, file or clock; one call takes an input and returns the actions it
-// causes.
+// AgentCore: the deterministic state machine of an agent. It uses no socket,
+// thread, lock, file or clock: one call takes an input and returns the actions
+// that it causes.
 #ifndef CANOPY_SERVER_CORE_AGENT_CORE_H_
 #define CANOPY_SERVER_CORE_AGENT_CORE_H_
 
@@ -13,8 +13,8 @@
 
 namespace canopy::core {
 
-// Owned and called by one loop thread. Deterministic: the same inputs at the
-// same times give the same actions.
+// Owned and called by one loop thread. The same inputs at the same times
+// produce the same actions.
 class AgentCore {
  public:
   explicit AgentCore(CoreConfig config);
@@ -22,6 +22,7 @@ class AgentCore {
   AgentCore(const AgentCore&) = delete;
   AgentCore& operator=(const AgentCore&) = delete;
 
+  // `now` is in nanoseconds and never decreases.
   Actions Step(TimeNs now, const Input& input);
   ResourceCounts Count() const;
 

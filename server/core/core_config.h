@@ -1,4 +1,4 @@
-// What an agent's core is told when it begins.
+// Configuration of an agent's core.
 #ifndef CANOPY_SERVER_CORE_CORE_CONFIG_H_
 #define CANOPY_SERVER_CORE_CORE_CONFIG_H_
 
@@ -13,20 +13,20 @@ namespace canopy::core {
 
 struct CoreConfig {
   NodeId self = 0;
-  std::vector<std::string> node_names;  // index = NodeId
+  std::vector<std::string> node_names;  // indexed by NodeId
   uint32_t radix = 32;
-  // The root is the host of this agent and has a say in every collective, also
-  // one of processes of this node alone.
+  // The root is this agent's host and takes part in every collective, even one
+  // among processes of a single node.
   bool host_is_root = false;
   // Emit PersistRecord actions: a successor may recover this agent's jobs.
   bool persists = false;
-  // When this agent started, newly or as a predecessor's successor; kNever: no
-  // other agent has state to resynchronise with it.
+  // Start time of this agent, whether new or a successor. kNever: no other
+  // agent has state to resynchronise with it.
   TimeNs began_at = kNever;
-  // Whose ranks are the agents, as PMIx servers.
+  // Namespace in which the agents, as PMIx servers, are the ranks.
   std::string server_nspace = "canopy-agent";
-  // Returned with this agent's state (why.h) and not interpreted here: a
-  // self-description supplied by the agent's main.
+  // Description of the agent, supplied by its main program. It is returned with
+  // the agent's state (why.h) and not interpreted here.
   std::string about;
 };
 

@@ -1,4 +1,4 @@
-// Who an event is for, and who sees published data.
+// The range of an event or of published data: the processes that may see it.
 #ifndef CANOPY_SERVER_CORE_DATA_RANGE_H_
 #define CANOPY_SERVER_CORE_DATA_RANGE_H_
 

@@ -5,12 +5,14 @@
 namespace canopy::core {
 namespace {
 
-// While processes are held, it is looked so often whether they still are.
+// Interval at which limits are checked again while processes are held, in
+// nanoseconds.
 constexpr TimeNs kLook = 1'000'000'000;
-// Of one job; of more, two count as one, with what is between them.
+// Past intervals kept for each job; beyond this, the two oldest are merged,
+// including the time between them.
 constexpr size_t kMaxPast = 16;
 
-// How much of [from, to] lies within these; they may overlap.
+// Total length of these intervals, which may overlap, within [from, to].
 TimeNs Within(std::vector<std::pair<TimeNs, TimeNs>> spans, TimeNs from,
               TimeNs to) {
   std::ranges::sort(spans);
@@ -38,7 +40,7 @@ void DebugHolds::Note(TimeNs now, const std::string& nspace,
   Update(now, nspace, &job);
 }
 
-// Jobs that are not known here are forgotten for want of room alone.
+// Jobs that were held once are forgotten only for lack of room.
 bool DebugHolds::HasRoom() {
   if (jobs_.size() < kMaxHeldJobs) return true;
   const auto over = std::ranges::find_if(
@@ -48,7 +50,7 @@ bool DebugHolds::HasRoom() {
   return true;
 }
 
-// One that is late to say so may have held for longer than the others.
+// A late notification may report an earlier begin than the others.
 void DebugHolds::Update(TimeNs now, const std::string& nspace, Of* job) {
   TimeNs since = kNever;
   for (const auto& [node, word] : job->words) {

@@ -1,6 +1,5 @@
-// For how long debuggers have held processes of jobs, and what that does to the
-// limits that were set for what processes wait for: these stand still
-// meanwhile.
+// Records for how long debuggers have held processes of jobs. Timeouts of
+// operations that involve such jobs do not run meanwhile.
 #ifndef CANOPY_SERVER_CORE_DEBUG_HOLDS_H_
 #define CANOPY_SERVER_CORE_DEBUG_HOLDS_H_
 
@@ -20,20 +19,20 @@
 
 namespace canopy::core {
 
-// Jobs that are noted at a time; limits of others run on.
+// Jobs recorded at a time; timeouts of further jobs are not extended.
 inline constexpr size_t kMaxHeldJobs = 1024;
 
-// What the agent of a node has said of one job.
+// The last notification of a node's agent about one job.
 struct HoldWord {
   NodeId node = kNoNode;
-  uint64_t number = 0;  // those of one node ascend
-  bool holds = false;   // processes of that node
-  TimeNs since = 0;     // this agent's time
+  uint64_t number = 0;  // ascends for each node
+  bool holds = false;   // some processes of that node are held
+  TimeNs since = 0;     // in this agent's time
 };
 
-// An agent knows by events what each other one holds (local_holds.h); it asks
-// this when a limit is due, so that nothing has to be done for the limits of
-// jobs that nobody holds. Not synchronised.
+// Agents notify each other by events of what they hold (local_holds.h). An
+// engine consults this object when a timeout expires, so jobs that are not held
+// cost nothing. Not synchronised. Times are in nanoseconds.
 class DebugHolds {
  public:
   struct Change {
@@ -41,20 +40,22 @@ class DebugHolds {
     bool held = false;
   };
 
-  // Older words than the last of that node are dropped.
+  // Records a notification; one that is older than the last of its node is
+  // ignored.
   void Note(TimeNs now, const std::string& nspace, const HoldWord& word);
-  // What it holds it can not tell any more.
+  // The lost node's agent can no longer notify; its holds end.
   void OnNodeLost(TimeNs now, NodeId node);
   void OnJobRemoved(const std::string& nspace);
 
   bool Holds(std::string_view nspace) const;
-  // No job was ever held: nothing stands still.
+  // True if no job was ever held, so that no timeout was extended.
   bool empty() const { return jobs_.empty(); }
 
-  // When a limit for something of these jobs ends: `when`, which was right at
-  // `since`, and later by as long as any of them was held since. While one of
-  // them is, a second from now at the earliest. Whoever gets a later time than
-  // `now` asks then once more, with `now` as `since`.
+  // When a timeout for an operation of these jobs really expires. `when` was
+  // the deadline as of `since`; the result is later by the time for which any
+  // of the jobs was held since then, and while a job is held at least one
+  // second after `now`. If the result is later than `now`, the caller sets the
+  // deadline to it and calls again then, with the present `now` as `since`.
   TimeNs DueAt(TimeNs now, TimeNs since, TimeNs when,
                std::span<const std::string> nspaces) const;
   TimeNs DueAt(TimeNs now, TimeNs since, TimeNs when,
@@ -62,7 +63,7 @@ class DebugHolds {
     return DueAt(now, since, when, std::span(&nspace, 1));
   }
 
-  // Jobs of which holding has begun or has ended, since the last call.
+  // Returns the jobs whose holding has begun or ended, since the last call.
   std::vector<Change> TakeChanges() { return std::exchange(changes_, {}); }
   bool has_changes() const { return !changes_.empty(); }
 
@@ -71,7 +72,7 @@ class DebugHolds {
   struct Of {
     std::map<NodeId, HoldWord> words;
     std::deque<Span> past;  // ascending, without overlaps
-    TimeNs since = kNever;  // kNever: it is not held
+    TimeNs since = kNever;  // kNever: not held now
   };
 
   bool HasRoom();

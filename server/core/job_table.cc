@@ -223,7 +223,7 @@ std::optional<uint32_t> JobTable::UserSeenBy(const ProcId& proc) const {
   return tool->owner.uid;
 }
 
-// Those of one namespace stand together.
+// Participants of one namespace are adjacent.
 bool JobTable::AreOfOneUser(const std::vector<ProcId>& procs) const {
   std::string_view known;
   std::optional<uint32_t> user;
@@ -237,8 +237,8 @@ bool JobTable::AreOfOneUser(const std::vector<ProcId>& procs) const {
   return true;
 }
 
-// As between jobs of one user nobody asks, the many fences of these cost
-// nothing.
+// Jobs of the same user may always see each other, so only operations of
+// several users are recorded.
 void JobTable::NoteMet(const std::vector<ProcId>& participants) {
   if (!AreOfOneUser(participants)) met_.Note(participants);
 }
@@ -273,7 +273,8 @@ void JobTable::Disconnect(ClientId client) {
   by_proc_.erase(at);
   RankState* state = FindRank(gone.proc);
   if (state == nullptr || gone.finalized || state->ended) return;
-  // Whoever waits for the rank waits until its end is known.
+  // The rank may get another process, so operations wait until its end is
+  // known.
   if (Find(gone.proc.nspace)->may_restart(gone.proc.rank)) return;
   state->lost = true;
   NoteGone(gone.proc);

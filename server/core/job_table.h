@@ -1,5 +1,5 @@
-// The jobs that an agent knows, which of their ranks run here, which processes
-// are connected and which ranks have ended.
+// The jobs that an agent knows: which ranks run here, which processes are
+// connected, and which ranks have ended.
 #ifndef CANOPY_SERVER_CORE_JOB_TABLE_H_
 #define CANOPY_SERVER_CORE_JOB_TABLE_H_
 
@@ -24,64 +24,64 @@
 
 namespace canopy::core {
 
-// Whose rights a process has.
+// The user and group whose rights a process has.
 struct Owner {
   uint32_t uid = 0;
   uint32_t gid = 0;
 };
 
-// What is known of one rank. For ranks of other nodes only their end is
-// recorded, as far as the reports pass through this agent.
+// The state of one rank. For ranks of other nodes only their end is recorded,
+// as far as reports pass through this agent.
 struct RankState {
   bool called_init = false;  // was connected at least once
   bool finalized = false;    // finalized and did not reconnect
   bool lost = false;         // its last connection ended without finalize
   bool ended = false;
-  uint32_t incarnation = 0;  // how many processes it had before this one
+  uint32_t incarnation = 0;  // number of earlier processes of the rank
 
-  // Nothing more can come from it, as far as is known.
+  // True if nothing more can come from the rank, as far as is known.
   bool gone() const { return ended || lost; }
 };
 
 // The process of a local rank.
 struct LocalProcess {
   int pid = 0;                   // 0: not started, as far as is known
-  std::optional<int> exit_code;  // once it has ended: what a shell would give
+  std::optional<int> exit_code;  // set at its end, as a shell would report it
 };
 
 struct Job {
   std::shared_ptr<const JobSpec> spec;
   std::shared_ptr<const JobLayout> layout;
-  // Index in spec->nodes of this agent; kNoNode when no rank runs here.
+  // This agent's index in spec->nodes; kNoNode if no rank runs here.
   uint32_t local_node = kNoNode;
-  std::vector<RankState> ranks;            // index = rank
-  std::map<Rank, LocalProcess> processes;  // that were started here
-  // How many ranks are `ended` or were ever `lost`: an upper bound, so that no
-  // search is needed when it is 0.
+  std::vector<RankState> ranks;            // indexed by rank
+  std::map<Rank, LocalProcess> processes;  // those started here
+  // Upper bound of the number of ranks that are gone: counts those that are
+  // `ended` or were ever `lost`. 0 saves a search.
   uint32_t num_gone = 0;
-  // RegisterJob was emitted: local readers have its job data.
+  // RegisterJob was emitted: local readers have the job data.
   bool registered = false;
-  // Its processes are being ended: their exits raise no events.
+  // The processes are being ended, so their exits raise no events.
   bool ending = false;
-  // Agents that borrowed the map for their clients.
+  // Agents that borrowed the job's map for their clients.
   std::set<NodeId> readers;
 
   const std::string& nspace() const { return spec->nspace; }
   uint32_t num_ranks() const {
     return static_cast<uint32_t>(spec->procs.size());
   }
-  // The agent that hosts a rank (< num_ranks()).
+  // The agent that hosts `rank`, which must be < num_ranks().
   NodeId agent_of(Rank rank) const {
     return spec->nodes[spec->procs[rank].node].agent;
   }
-  // The end of the rank's process need not be the rank's.
+  // True if the rank may be restarted when its process ends.
   bool may_restart(Rank rank) const {
     return !ending && ranks[rank].incarnation < spec->max_restarts;
   }
   bool is_local(Rank rank) const {
     return rank < num_ranks() && spec->procs[rank].node == local_node;
   }
-  // Ascending; empty when none runs here.
+  // Ascending; empty if no rank runs here.
   std::span<const Rank> local_ranks() const;
 };
 
@@ -91,22 +91,22 @@ struct RemovedJob {
   std::set<NodeId> readers;  // as in Job
 };
 
-// A job that is not over, and in which this agent takes no part any more.
+// A job that is not over, but in which this agent no longer takes part.
 struct LeftJob {
   std::string nspace;
   NodeId controller = kNoNode;
 };
 
-// Changes of the table since the last call.
+// Changes of the table since the last call of TakeChanges.
 struct JobChanges {
   std::vector<std::string> added;
   std::vector<RemovedJob> removed;
   std::vector<LeftJob> left;
-  // Ranks that ended, or whose connection was lost (RankState tells which).
+  // Ranks that ended or lost their connection (see RankState).
   std::vector<ProcId> gone;
-  // Ranks whose processes were followed by others.
+  // Ranks whose process was replaced by another one.
   std::vector<ProcId> restarted;
-  // Jobs and former parents that are not registered any more.
+  // Jobs and former parents that are no longer registered.
   std::vector<std::string> released;
 
   bool empty() const {
@@ -115,92 +115,97 @@ struct JobChanges {
   }
 };
 
-// Pointers to jobs stay valid until the job is removed. One thread.
+// Pointers to jobs are valid until the job is removed. One thread.
 class JobTable {
  public:
   explicit JobTable(NodeId self) : self_(self) {}
 
-  // Adds a job; null when the namespace is there already. The spec's indices
-  // must be in range (DecodeJobSpec sees to that). Computes the layout.
+  // Adds a job and computes its layout. Returns null if the namespace exists.
+  // The spec's indices must be in range, which DecodeJobSpec ensures.
   const Job* Add(std::shared_ptr<const JobSpec> spec);
-  // Forgets it, and which clients belong to it. No effect when unknown.
+  // Removes the job and its clients. No effect if it is unknown.
   void Remove(std::string_view nspace);
-  // This agent takes no part in it any more, but it is not over: it stays.
+  // Records that this agent no longer takes part in the job, which is not over
+  // and stays in the table.
   void NoteLeft(const std::string& nspace, NodeId controller) {
     changes_.left.push_back({nspace, controller});
   }
 
-  // Null when unknown.
+  // Returns null if the job is unknown.
   const Job* Find(std::string_view nspace) const;
   const std::map<std::string, Job, std::less<>>& jobs() const { return jobs_; }
-  // The namespace was known once and was removed, not long ago.
+  // True if the namespace was known and was removed recently.
   bool WasRemoved(std::string_view nspace) const;
 
-  // The process of a local rank was started, or (pid 0) is to be,
-  // and how it has ended. No effect for others.
+  // Record the start of a local rank's process (pid 0: about to be started) and
+  // its exit code. No effect for other ranks.
   void NoteStarted(const ProcId& proc, int pid);
   void NoteExit(const ProcId& proc, int exit_code);
-  // The job is over, but its children, some of whose ranks are here, may ask
-  // for its job data: it had that rank (kRankWildcard: it had that name).
+  // True if the job is over but kept because children with ranks here may read
+  // its job data, and it had that rank. kRankWildcard matches any job.
   bool IsFormerParent(std::string_view nspace, Rank rank) const;
-  // Those of both kinds.
+  // Number of jobs and former parents.
   size_t size() const { return jobs_.size() + former_.size(); }
 
-  // A rank's process ended. No effect when unknown or known already.
+  // A rank's process ended. No effect if the rank is unknown or already ended.
   void MarkEnded(std::string_view nspace, Rank rank);
-  // Its process ended, and another follows: what is known of it begins anew,
-  // and whoever is connected as that rank is not any more. No effect when
-  // unknown, or unless the number is greater.
+  // The rank's process ended and is replaced: its state is reset and its
+  // connections are dropped. No effect if the rank is unknown or has ended, or
+  // unless `incarnation` is greater than before.
   void MarkRestarted(std::string_view nspace, Rank rank, uint32_t incarnation);
-  // The process that a rank has under this agent's predecessor had so many
-  // before it: nothing that is known of the rank is of another process.
+  // Restores the incarnation of a rank's process that ran under this agent's
+  // predecessor, without a reset.
   void RecoverIncarnation(std::string_view nspace, Rank rank,
                           uint32_t incarnation);
-  // It ended or will end after finalize, as reported by its own agent.
+  // The rank's own agent reported that the rank finalized.
   void MarkFinalized(std::string_view nspace, Rank rank);
-  // Emits RegisterJob, once, also of a former parent; no effect when unknown.
+  // Emits RegisterJob once, also for a former parent. No effect if unknown.
   void Register(std::string_view nspace, Actions* actions);
   // RegisterJob was emitted elsewhere.
   void MarkRegistered(std::string_view nspace);
-  // What local processes were given of it is given anew, if it is registered
-  // again. No effect when it is not registered.
+  // Withdraws a registered job's data from local processes; Register provides
+  // it anew. No effect if it is not registered.
   void Unregister(std::string_view nspace);
   void MarkEnding(std::string_view nspace);
   void AddReader(std::string_view nspace, NodeId agent);
 
-  // A process of a local rank connected; false when there is no such rank
-  // here, or the number is taken.
+  // Connects a process of a local rank. Returns false if there is no such rank
+  // here or the client number is in use.
   bool Connect(ClientId client, const ProcId& proc);
-  // A tool of that owner connected; false when its namespace is a job's, or the
-  // number is taken. `of_other_user`: than the agent's.
+  // Connects a tool of that owner. Returns false if its namespace is a job's or
+  // the client number is in use. `of_other_user`: the owner is not the agent's
+  // user.
   bool ConnectTool(ClientId client, const ProcId& proc, Owner owner,
                    bool of_other_user = false);
-  // Whose a process is: its job's owner, or the tool's. Null when neither is
+  // The owner of a process: its job's or the tool's. Nothing if neither is
   // known.
   std::optional<Owner> OwnerOf(const ProcId& proc) const;
-  // The user whose jobs alone a process may know of, as far as no other has met
-  // its own. Null: all users', as for a tool of the agent's user.
+  // The user whose jobs the process may see; jobs of other users only once they
+  // took part in an operation with its own. Nothing: all users' jobs, as for a
+  // tool of the agent's user.
   std::optional<uint32_t> UserSeenBy(const ProcId& proc) const;
-  // Whether it may know of a job, and read what processes of that have put.
+  // True if the process may see the job and read what the job's processes have
+  // put.
   bool MaySee(const ProcId& proc, std::string_view nspace) const;
-  // An operation of these, sorted, has succeeded: their jobs have met.
+  // Records a successful operation of these processes (sorted): from now on
+  // their jobs may see each other.
   void NoteMet(const std::vector<ProcId>& participants);
   // The client finalized; its connection still exists.
   void Finalize(ClientId client);
   void Disconnect(ClientId client);
-  // Null when not connected.
+  // Returns null if the client is not connected.
   const ProcId* ProcOf(ClientId client) const;
-  // Connections of a rank, in order of arrival; several when a process forked.
+  // Connections of a rank, in order of arrival; several if its process forked.
   std::vector<ClientId> ClientsOf(const ProcId& proc) const;
   size_t num_clients() const { return clients_.size(); }
   // Every connected client, ascending.
   std::vector<ClientId> Clients() const;
 
-  // For how long debuggers hold processes of jobs, these and others.
+  // Records for how long debuggers hold processes of jobs.
   DebugHolds& holds() { return holds_; }
   const DebugHolds& holds() const { return holds_; }
 
-  // Changes since the last call.
+  // Returns the changes since the last call.
   JobChanges TakeChanges();
   bool has_changes() const { return !changes_.empty(); }
 
@@ -208,21 +213,21 @@ class JobTable {
   struct Client {
     ProcId proc;
     bool finalized = false;
-    Owner owner;                 // of a tool
-    bool of_other_user = false;  // likewise
+    Owner owner;                 // only for a tool
+    bool of_other_user = false;  // only for a tool
   };
 
   // A job that is over, kept for its children.
   struct FormerParent {
     std::shared_ptr<const JobSpec> spec;
     std::shared_ptr<const JobLayout> layout;
-    bool registered = false;  // anew
+    bool registered = false;  // RegisterJob was emitted again
   };
 
   RankState* FindRank(const ProcId& proc);
-  // Null when it is no tool's.
+  // Returns null if the process is not a connected tool.
   const Client* FindTool(const ProcId& proc) const;
-  // Also of a former parent.
+  // Also finds former parents.
   const JobSpec* SpecOf(std::string_view nspace) const;
   bool AreOfOneUser(const std::vector<ProcId>& procs) const;
   LocalProcess* ProcessOf(const ProcId& proc);

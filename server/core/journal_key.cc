@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-// By type. None is the beginning of another.
+// Indexed by type. No name is a prefix of another.
 constexpr std::string_view kNames[] = {
     "controller", "collective ", "commit ",   "publication ", "lookup ",
     "killed ",    "event ",      "hostcall ", "held ",        "inputrun"};

@@ -1,5 +1,5 @@
-// Messages between agents about jobs, data and collectives. Plain values: the
-// overlay turns them into protos/overlay.proto messages and back.
+// Messages between agents about jobs, data and collectives. These are plain
+// values: the overlay converts them to and from protos/overlay.proto.
 #ifndef CANOPY_SERVER_CORE_MESSAGES_H_
 #define CANOPY_SERVER_CORE_MESSAGES_H_
 
@@ -17,7 +17,8 @@
 
 namespace canopy::core {
 
-// In the order of their numbers in Body of protos/overlay.proto, from 1 on.
+// The order is that of the field numbers of Body in protos/overlay.proto, from
+// 1.
 using MessageBody =
     std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
                  EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
@@ -30,8 +31,8 @@ using MessageBody =
                  DirectoryFound, DirectoryClaim, DirectoryAnswer, RankRestarted,
                  FactsRequest, FactsReply, HostRequest, HostReply>;
 
-// Routed hop by hop by the overlay; src is set by the overlay from the
-// authenticated link or a routed header, never by the sender's claim alone.
+// The overlay routes a message hop by hop. It sets `src` from the authenticated
+// link or from a routed header, never from the sender's claim alone.
 struct PeerMessage {
   NodeId src = kNoNode;
   NodeId dst = kNoNode;

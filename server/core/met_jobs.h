@@ -1,4 +1,4 @@
-// Which jobs have met: processes of theirs took part in an operation together.
+// Records which jobs have taken part in an operation together.
 #ifndef CANOPY_SERVER_CORE_MET_JOBS_H_
 #define CANOPY_SERVER_CORE_MET_JOBS_H_
 
@@ -12,20 +12,20 @@
 
 namespace canopy::core {
 
-// By naming each other's processes jobs of different users agree to exchange
-// what these have put, and may know of each other from then on. Not
-// synchronised.
+// By naming each other's processes, jobs of different users agree to exchange
+// data; from then on they may see each other. Not synchronised.
 class MetJobs {
  public:
-  // An operation of these, sorted, has succeeded.
+  // Records a successful operation of these processes, which are sorted.
   void Note(const std::vector<ProcId>& participants);
   void OnJobRemoved(const std::string& nspace);
+  // True if both jobs have taken part in one operation.
   bool Contains(std::string_view a, std::string_view b) const;
 
  private:
   using Namespaces = std::set<std::string, std::less<>>;
 
-  std::set<Namespaces> lists_;  // each of two or more
+  std::set<Namespaces> lists_;  // each has at least two elements
 };
 
 }  // namespace canopy::core

@@ -1,4 +1,5 @@
-// Processes that a list names, of which a wildcard stands for all of a job.
+// True if the list contains `proc`; kRankWildcard stands for all ranks of a
+// job.
 #ifndef CANOPY_SERVER_CORE_NAMED_PROCS_H_
 #define CANOPY_SERVER_CORE_NAMED_PROCS_H_
 

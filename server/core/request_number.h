@@ -1,4 +1,4 @@
-// By which number agents know what a process has asked for.
+// Numbers by which agents identify a request of a process.
 #ifndef CANOPY_SERVER_CORE_REQUEST_NUMBER_H_
 #define CANOPY_SERVER_CORE_REQUEST_NUMBER_H_
 
@@ -10,9 +10,8 @@
 
 namespace canopy::core {
 
-// Processes of one rank, one after the other, count in ranges of their own, so
-// that what one asks is not taken for what one before it has asked. A tool's
-// numbers stay as they are.
+// Successive processes of one rank get disjoint ranges, so that a request is
+// not taken for one of an earlier process. Numbers of tools stay unchanged.
 inline uint64_t RequestNumber(const JobTable& jobs, const ProcId& proc,
                               RequestId request) {
   const Job* job = jobs.Find(proc.nspace);

@@ -1,4 +1,4 @@
-// Queries of the state of all agents and their answers.
+// Requests the state of all agents, and answers such requests of others.
 #ifndef CANOPY_SERVER_CORE_STATE_REPORTS_H_
 #define CANOPY_SERVER_CORE_STATE_REPORTS_H_
 
@@ -17,10 +17,10 @@
 
 namespace canopy::core {
 
-// How long an agent may take to answer.
+// Time limit for an agent's answer, in nanoseconds.
 inline constexpr TimeNs kStateTimeout = 3'000'000'000;
 
-// Not synchronised.
+// Not synchronised. `tree` outlives this object.
 class StateReports {
  public:
   // Makes this agent's own answer.
@@ -29,6 +29,8 @@ class StateReports {
 
   StateReports(NodeId self, const Tree& tree, Describe describe);
 
+  // Emits a StateCollected for each answer and a last one when all have
+  // answered, are lost, or the time limit has passed.
   void OnRequested(TimeNs now, const StateRequested& in, Actions* actions);
   void OnQuery(TimeNs now, NodeId src, const StateQuery& query,
                Actions* actions);
@@ -40,7 +42,7 @@ class StateReports {
 
  private:
   struct Question {
-    uint64_t request = 0;  // of the requester
+    uint64_t request = 0;  // the requester's number
     std::set<NodeId> awaited;
     TimeNs deadline = kNever;
   };

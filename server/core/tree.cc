@@ -53,7 +53,7 @@ std::vector<NodeId> Tree::children(NodeId node) const {
 }
 
 bool Tree::InSubtree(NodeId top, NodeId node) const {
-  // A parent is always a lower number than its child.
+  // A parent always has a lower number than its child.
   while (node != kNoNode && node > top) node = parent(node);
   return node == top;
 }

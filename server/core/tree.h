@@ -1,5 +1,5 @@
-// The k-ary tree over the sorted member list, and its shape when members are
-// lost. Every agent computes it from the same list and the same losses.
+// The k-ary tree over the sorted member list, and its shape after losses. Every
+// agent computes it from the same list and the same losses.
 #ifndef CANOPY_SERVER_CORE_TREE_H_
 #define CANOPY_SERVER_CORE_TREE_H_
 
@@ -12,42 +12,43 @@
 namespace canopy::core {
 
 // In the full tree the parent of member i > 0 is (i - 1) / radix. A member
-// whose ancestors are lost hangs below the nearest one that is alive; when none
-// is, the lowest living member is the root and takes it. Not thread-safe.
+// whose parent is lost becomes a child of its nearest living ancestor, or of
+// the root if all its ancestors are lost. The root is the lowest living member.
+// Not thread-safe.
 class Tree {
  public:
-  // radix >= 2; size >= 1 (smaller values are raised to these).
+  // radix >= 2 and size >= 1; smaller values are raised to these.
   Tree(uint32_t size, uint32_t radix);
 
   uint32_t size() const { return static_cast<uint32_t>(alive_.size()); }
   uint32_t radix() const { return radix_; }
   void SetAlive(NodeId node, bool alive);
-  // False for a node that is not in the list.
+  // Returns false for a node that is not in the list.
   bool alive(NodeId node) const { return node < alive_.size() && alive_[node]; }
-  // Changes whenever a member is lost or comes back.
+  // Changes whenever a member is lost or returns.
   uint64_t version() const { return version_; }
 
-  // kNoNode when every member is lost.
+  // kNoNode if every member is lost.
   NodeId root() const { return root_; }
-  // Always a lower number than `node`; where a lost member would hang.
-  // kNoNode for the root.
+  // The parent's number is always lower. For a lost member, the parent that it
+  // would have. kNoNode for the root.
   NodeId parent(NodeId node) const;
   // Living members whose parent is `node`, ascending.
   std::vector<NodeId> children(NodeId node) const;
-  // node == top, or top is among node's living ancestors.
+  // True if node == top or top is a living ancestor of node.
   bool InSubtree(NodeId top, NodeId node) const;
-  // The child of `top` whose subtree holds `node`; kNoNode when none does.
+  // The child of `top` whose subtree contains `node`; kNoNode if there is none.
   NodeId ChildTowards(NodeId top, NodeId node) const;
-  // First hop on the way between two living members.
+  // The first hop on the path between two living members.
   NodeId NextHop(NodeId from, NodeId to) const;
-  // Lowest common ancestor (possibly one of them) of living members; empty
-  // input gives kNoNode.
+  // The lowest common ancestor of living members, possibly one of them. kNoNode
+  // for an empty list.
   NodeId LowestCommonAncestor(std::span<const NodeId> nodes) const;
-  // The member that has all contributions to a collective of these living
-  // members, and releases it: their lowest common ancestor, or the root of a
-  // tree in which that has a say in every collective.
+  // The member that collects all contributions to a collective of these living
+  // members and releases it: their lowest common ancestor, or the root after
+  // LetRootDecide.
   NodeId TopOf(std::span<const NodeId> nodes) const;
-  // From now on it has.
+  // From now on, the root takes part in every collective.
   void LetRootDecide() { root_decides_ = true; }
 
  private:

@@ -1,5 +1,5 @@
-// An agent's answer to StateQuery: its jobs, and the operations that wait, for
-// which processes and since when. Answers are WireWriter records.
+// An agent's answer to StateQuery: its jobs and the waiting operations, with
+// the processes that they wait for. Answers are WireWriter records.
 #ifndef CANOPY_SERVER_CORE_WHY_H_
 #define CANOPY_SERVER_CORE_WHY_H_
 
@@ -13,8 +13,8 @@
 
 namespace canopy::core {
 
-// A process that is waited for. `sure`: reported by its own agent; otherwise
-// that agent has not answered yet.
+// A process that an operation waits for. `sure`: reported by the process's own
+// agent; otherwise that agent has not answered yet.
 struct MissingProc {
   ProcId proc;
   NodeId node = kNoNode;
@@ -23,15 +23,14 @@ struct MissingProc {
   auto operator<=>(const MissingProc&) const = default;
 };
 
-// One blocked operation. The same operation has the same text on every agent
-// that takes part in it.
+// One blocked operation. It has the same text on every agent that takes part.
 struct Waiting {
-  std::string nspace;     // of those who wait
+  std::string nspace;     // namespace of the waiting processes
   std::string operation;  // "fence #3", "get of key 'k' of job:4", ...
   uint64_t age_ms = 0;
   uint32_t callers = 0;  // local clients that wait in it
   std::vector<MissingProc> missing;
-  uint64_t more_missing = 0;  // not listed, beyond kMaxMissing
+  uint64_t more_missing = 0;  // those beyond kMaxMissing, which are not listed
 };
 
 inline constexpr size_t kMaxMissing = 256;
@@ -44,21 +43,22 @@ struct JobReport {
   uint32_t connected = 0;  // clients of this agent
 };
 
-// Answer to "status" and "why". `waiting` is only filled for "why".
+// The answer to "status" and "why". `waiting` is filled only for "why".
 struct StateAnswer {
   NodeId node = kNoNode;
   NodeId parent = kNoNode;
-  std::string about;  // as CoreConfig::about
+  std::string about;  // see CoreConfig::about
   std::vector<JobReport> jobs;
   std::vector<Waiting> waiting;
 };
 
 std::string EncodeStateAnswer(const StateAnswer& answer);
+// Returns kErrUnpackFailure for a malformed answer.
 Result<StateAnswer> DecodeStateAnswer(std::string_view bytes);
 
-// One list out of the agents' answers: the same operation once, its oldest age
-// and all its callers. An agent's statement about its own processes overrides
-// what other agents assume.
+// Merges the agents' answers: each operation appears once, with its oldest age
+// and all its callers. An agent's report about its own processes overrides the
+// assumptions of other agents.
 std::vector<Waiting> MergeWaiting(const std::vector<StateAnswer>& answers);
 
 }  // namespace canopy::core

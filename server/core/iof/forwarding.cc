@@ -9,16 +9,16 @@
 namespace canopy::core {
 namespace {
 
-// How long a puller that may be gone, and what is left of a job that is over,
-// wait for a read.
+// How long a puller whose client may be gone, and the unread output of a
+// finished job, wait for a read, in nanoseconds.
 constexpr TimeNs kLinger = 60'000'000'000;
 
-// Of a job, pullers that have ended and are remembered.
+// Ended pullers that are remembered for each job.
 constexpr size_t kMaxEnded = 256;
 
 constexpr uint16_t kOutputs = kOutputChannel | kErrorChannel;
 
-// Empty: all.
+// Returns the empty set for all ranks.
 std::set<Rank> RanksOf(const std::vector<ProcId>& targets) {
   std::set<Rank> ranks;
   for (const ProcId& target : targets) {
@@ -80,7 +80,7 @@ void Forwarding::OnArrived(TimeNs now, const HostCallArrived& in,
   if (!IsBehindPush(added.first)) Send(now, request, actions);
 }
 
-// What ends the puller has the number of its last read.
+// The request that ends the puller has the number of its last read.
 void Forwarding::Own(const HostCallArrived& in, const HostRequest& request,
                      OutputRead read) {
   const OwnedId id{{request.proc, read.handle}, request.nspace};
@@ -96,8 +96,8 @@ void Forwarding::Own(const HostCallArrived& in, const HostRequest& request,
   owned.end.call = Bytes(EncodeOutputRead(read));
 }
 
-// The input of one process is to come in order: a push waits for the answer to
-// the one before.
+// The input of one process must arrive in order, so a push waits for the answer
+// to the previous one.
 bool Forwarding::IsBehindPush(Reads::const_iterator read) const {
   const HostRequest& push = read->second.request;
   if (push.op != HostOp::kPushInput) return false;
@@ -139,7 +139,7 @@ bool Forwarding::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
   const auto it = reads_.find({reply.proc, reply.request});
   if (it == reads_.end()) return OnEnded(reply);
   if (it->second.request.nspace != reply.nspace) return false;
-  // Another agent has come to control it, and is asked, too.
+  // Another agent has become the controller; the read was sent to it as well.
   if (src != engine_.ControllerOf(reply.nspace)) return true;
   const Read read = std::move(it->second);
   reads_.erase(it);
@@ -158,7 +158,7 @@ bool Forwarding::OnEnded(const HostReply& reply) {
          }) > 0;
 }
 
-// What was refused has no end to be told.
+// A rejected read has made no puller, so there is none to end.
 void Forwarding::Disown(const HostRequest& request) {
   OutputRead read;
   if (request.op != HostOp::kReadOutput ||
@@ -168,7 +168,8 @@ void Forwarding::Disown(const HostRequest& request) {
   owned_.erase({{request.proc, read.handle}, request.nspace});
 }
 
-// Nobody waits for the answers.
+// The client gets no more answers; its pullers must be ended at the
+// controllers.
 void Forwarding::OnClientGone(ClientId client, Actions* actions) {
   std::erase_if(
       reads_, [&](const auto& entry) { return entry.second.client == client; });
@@ -225,7 +226,7 @@ void Forwarding::Refuse(TimeNs now, NodeId src, const HostRequest& request,
          actions);
 }
 
-// kSuccess: it is answered, or its answer comes later.
+// Returns kSuccess if the request was answered or will be answered later.
 int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
                       Actions* actions) {
   OutputRead read;
@@ -263,7 +264,7 @@ int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
   return kSuccess;
 }
 
-// Of a job that is over, nothing follows.
+// A job that is over has no further output.
 bool Forwarding::AnswerOver(const Asker& asker, const OutputRead& read,
                             Actions* actions) {
   if (!read.ends && (read.cursor.empty() || !jobs_.WasRemoved(asker.nspace))) {
@@ -296,9 +297,10 @@ int Forwarding::Check(const HostRequest& request, const OutputRead& read,
                                                            : kErrNotSupported;
 }
 
-// A read from before the end, which comes again: its answer may have been lost
-// with the agent between. Its first one may be another process's when it comes
-// much later.
+// True for a repetition of a read from before the puller's end, whose answer
+// may have been lost with an agent in between. A repetition of the first read
+// is recognised for a limited time only: later it may be the first read of
+// another process.
 bool Forwarding::HasEnded(TimeNs now, const Source& source,
                           const HostRequest& request, const OutputRead& read) {
   const PullerId id{request.proc, read.handle};
@@ -310,9 +312,10 @@ bool Forwarding::HasEnded(TimeNs now, const Source& source,
              : request.request <= ended.end;
 }
 
-// A read that comes again, after its process has had the answer. One without a
-// cursor may be of a new process in the place of one whose end is not known
-// here: then the agent between has been restarted.
+// True for a read that is repeated although its process has had the answer. A
+// read without a cursor may also come from a new process that replaces one
+// whose end is unknown here; in this case the agent in between was restarted
+// (`expires` is set).
 bool Forwarding::IsLate(const Source& source, const HostRequest& request,
                         const OutputRead& read) {
   const auto known = source.pullers.find({request.proc, read.handle});
@@ -323,7 +326,7 @@ bool Forwarding::IsLate(const Source& source, const HostRequest& request,
          entry.expires == kNever;
 }
 
-// A read that waits is answered: nothing follows.
+// Ends the puller; a pending read is answered as complete.
 void Forwarding::End(TimeNs now, Source* source, const HostRequest& request,
                      const OutputRead& read, Actions* actions) {
   const PullerId id{request.proc, read.handle};
@@ -357,7 +360,7 @@ Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
   Puller puller(last_epoch_, source->cache.num_nodes(),
                 RanksOf(request.targets), read);
   if (!read.cursor.empty() && puller.Resume(read.cursor)) {
-    // What it had yet to get of another agent's cache is lost with that.
+    // Output that only the previous controller's cache had is lost with it.
     if (!read.only_cached) source->cache.Refill(&puller);
   } else {
     source->cache.Fill(read.from_now, &puller);
@@ -433,7 +436,8 @@ void Forwarding::OnRecovered(const std::string& nspace) {
   if (source != nullptr) source->until = kNever;
 }
 
-// What is not read yet stays; the cache is for those who come while it runs.
+// Unread output stays for the pullers of the job; the cache serves only pullers
+// that arrive while the job runs.
 void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
                               Actions* actions) {
   pushes_.OnJobRemoved(nspace);
@@ -454,8 +458,9 @@ void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
   DropDone(nspace);
 }
 
-// A source goes with its job and the last puller. One that has read all stays
-// until it ends: its last answer may be lost, or its last read come again.
+// A source is removed when its job is over and its last puller has ended. A
+// puller that has read everything stays until it ends, because its last answer
+// may be lost or its last read repeated.
 void Forwarding::DropDone(const std::string& nspace) {
   const auto it = sources_.find(nspace);
   if (it == sources_.end() || !it->second.over) return;
@@ -489,8 +494,8 @@ void Forwarding::OnTreeChanged(TimeNs now, Actions* actions) {
   AskAgain(now, "", actions);
 }
 
-// About one job, or all. What was asked of the agent that controlled a job
-// until it was lost is asked of the root when the job is removed.
+// Sends pending requests again, for one job or (with "") for all. Requests to a
+// controller that was lost go to the root once the job is removed.
 void Forwarding::AskAgain(TimeNs now, const std::string& nspace,
                           Actions* actions) {
   const auto is_meant = [&](const HostRequest& request) {

@@ -1,6 +1,6 @@
-// PMIx_IOF_pull and PMIx_IOF_push: output of running jobs for whoever asks, and
-// input for them
-// (docs/design/output_forwarding.md).
+// PMIx_IOF_pull and PMIx_IOF_push (PMIx Standard, chapter "Tools and
+// Debuggers"): clients pull the output of running jobs and push input to them.
+// See docs/design/output_forwarding.md.
 #ifndef CANOPY_SERVER_CORE_IOF_FORWARDING_H_
 #define CANOPY_SERVER_CORE_IOF_FORWARDING_H_
 
@@ -34,65 +34,87 @@
 
 namespace canopy::core {
 
-// Pullers of one job, at the agent that controls it.
+// Maximum pullers of one job, at its controller.
 inline constexpr size_t kMaxPullers = 64;
-// Reads under way of one process, at its agent.
+// Maximum pending reads of one process, at its agent.
 inline constexpr size_t kMaxReads = 64;
 
-// A puller reads: each read names it, and acknowledges what the answer before
-// has given; the answer comes when there is output. So nothing is sent that
-// nobody has asked for, and whoever does not read loses what its cache has no
-// room for.
+// A puller is a subscription to the output of a job. It is driven by reads:
+// each read names its puller (process and handle) and carries a cursor, which
+// acknowledges the answer before. The controller answers a read when there is
+// output. Nothing is sent without a read, and a puller that reads too slowly
+// loses output that exceeds its cache.
 //
-// At the agent of who asks, a read is a HostRequest to the agent that controls
-// the job, sent again when the agents or their tree have changed. There, each
-// puller has what it has yet to get, and the job has a cache for those that
-// come later. What is left of a job that is over stays until it is read, or
-// not for long. Not synchronised.
+// Two parts, at different agents:
+// - At the reader's agent, `reads_` holds pending requests. A read becomes a
+//   HostRequest to the job's controller and is sent again after any change of
+//   the members or the tree. `owned_` has, for each puller, the request that
+//   ends it; when its client disconnects it moves to `ends_` until the end is
+//   acknowledged. The pushes of one process to one job are sent one at a time.
+// - At the job's controller, a Source is the output of one job: a cache for
+//   pullers that arrive later, and an Entry for each puller with its unread
+//   output and its pending read (`asker`).
+//
+// Requests may therefore be repeated or arrive late. The controller compares
+// request numbers, which grow within a process, with those of the puller's
+// first and last read:
+// - the number of the first read again, before any other: the same puller;
+//   answered again;
+// - a lower number than the last read: late (IsLate); ignored, because its
+//   process has had the answer;
+// - a read of a puller that has ended (`ended`): answered as complete
+//   (HasEnded);
+// - a read with a cursor of another controller: a new Entry resumes from that
+//   cursor (Puller::Resume).
+//
+// A source outlives its job until its pullers have ended or expired. Not
+// synchronised. Times are in nanoseconds.
 class Forwarding final : public OutputTap {
  public:
-  // Table and engine outlive it.
+  // Job table and engine outlive this object.
   Forwarding(NodeId self, const JobTable& jobs, JobEngine& engine);
 
   // ------------------------------------------------- the caller's agent ---
 
-  // Of HostOp::kReadOutput and kPushInput. kErrInit, kErrBadParam,
-  // kErrOutOfResource are answered at once; the rest is the other agent's.
+  // Handles HostOp::kReadOutput and kPushInput. Replies kErrInit, kErrBadParam
+  // or kErrOutOfResource at once; other results come from the controller.
   void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
-  // False: it answers nothing that was asked here.
+  // Returns false if the reply belongs to no request of this agent.
   bool OnReply(NodeId src, const HostReply& reply, Actions* actions);
-  // Its pullers end.
+  // Ends the pullers of the client.
   void OnClientGone(ClientId client, Actions* actions);
-  // Pushes that another one of the same process was before: they are sent now.
+  // Sends the pushes whose predecessor was answered since the last call.
   bool has_due() const { return !due_.empty(); }
   void SendDue(TimeNs now, Actions* actions);
 
   // ------------------------------------------- the agent of the control ---
 
-  // kErrNotFound: no such job or rank. kErrNotSupported: the job's output is
-  // not to be forwarded. kErrNoPermissions: it is another user's.
+  // Serves a request as the job's controller. Errors: kErrNotFound for an
+  // unknown job or rank, kErrNotSupported if the job's output may not be
+  // forwarded, kErrNoPermissions for a job of another user.
   void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                  Actions* actions);
+  // The job's output, from OutputTap. Returns true if a puller redirects it, so
+  // that the launcher must not get it.
   bool OnOutput(TimeNs now, const TappedOutput& output,
                 Actions* actions) override;
   void OnInputTaken(const std::string& nspace, uint64_t bytes,
                     Actions* actions) override;
-  // A job that this agent's predecessor has controlled: what comes of its
-  // output is for pullers of that one, too.
+  // This agent's predecessor controlled the job; its pullers may resume here.
   void OnRecovered(const std::string& nspace);
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
 
   // ----------------------------------------------------------- changes ---
 
   void OnNodeLost(NodeId node);
-  // What the node's clients want to go on with, they ask for again.
+  // The node's new agent knows no pending reads; its clients repeat them.
   void OnNodeRestarted(TimeNs now, NodeId node);
   void OnTreeChanged(TimeNs now, Actions* actions);
   void OnTick(TimeNs now);
-  // At the latest when a puller expires: it may have read since.
+  // The next time at which a puller may expire. It may have been read since.
   TimeNs NextDeadline() const { return next_expiry_; }
 
-  // Pullers here, and reads under way.
+  // Pullers here and pending requests.
   size_t size() const;
 
  private:
@@ -106,18 +128,18 @@ class Forwarding final : public OutputTap {
     uint64_t request = 0;
     auto operator<=>(const ReadId&) const = default;
   };
-  // Of a client of this agent, under way.
+  // A pending request of a client of this agent.
   struct Read {
     ClientId client = 0;
-    RequestId number = 0;  // as the client numbers it
+    RequestId number = 0;  // the client's number for it
     HostRequest request;
   };
-  // Pullers of clients of this agent, to end with these, and what ends them.
+  // The pullers of this agent's clients, with the requests that end them.
   struct Owned {
     ClientId client = 0;
     HostRequest end;
   };
-  using OwnedId = std::pair<PullerId, std::string>;  // with the job
+  using OwnedId = std::pair<PullerId, std::string>;  // puller and job
   using Reads = std::map<ReadId, Read>;
   struct Asker {
     NodeId node = kNoNode;
@@ -127,27 +149,27 @@ class Forwarding final : public OutputTap {
   };
   struct Entry {
     Puller puller;
-    NodeId node = kNoNode;       // of who reads
-    std::optional<Asker> asker;  // waits for output
-    TimeNs expires = kNever;     // unless it reads before
-    uint64_t first = 0;          // number of its first read,
-    uint64_t last = 0;           // and of the last one
+    NodeId node = kNoNode;       // agent of the reader
+    std::optional<Asker> asker;  // the read that waits for output
+    TimeNs expires = kNever;     // unless it is read before
+    uint64_t first = 0;          // number of its first read
+    uint64_t last = 0;           // number of its last read
   };
   struct Ended {
-    uint64_t first = 0;  // number of its first read,
-    uint64_t end = 0;    // and of its end
-    TimeNs until = 0;    // its first read may come again
+    uint64_t first = 0;  // number of its first read
+    uint64_t end = 0;    // number of the request that ended it
+    TimeNs until = 0;    // time until which its first read may be repeated
   };
-  // One that is controlled here, or over.
+  // The output of a job that is controlled here or is over.
   struct Source {
     OutputCache cache;
     std::map<PullerId, Entry> pullers;
-    // Some that have ended: a read that is late does not bring them back.
+    // Pullers that ended recently: a late read does not revive them.
     std::map<PullerId, Ended> ended;
     uint32_t uid = 0;
     bool over = false;
-    // Of a job that another agent has controlled before: pullers that are not
-    // known here may come until then. 0: none.
+    // For a job that another agent controlled before: pullers that are unknown
+    // here may appear until this time. 0: not any more.
     TimeNs until = 0;
   };
 
@@ -171,7 +193,7 @@ class Forwarding final : public OutputTap {
   int Check(const HostRequest& request, const OutputRead& read,
             const Source& source) const;
   bool AnswerOver(const Asker& asker, const OutputRead& read, Actions* actions);
-  // Nothing follows.
+  // Answers that no output follows.
   void AnswerComplete(const Asker& asker, const OutputRead& read,
                       Actions* actions);
   static bool HasEnded(TimeNs now, const Source& source,
@@ -194,11 +216,12 @@ class Forwarding final : public OutputTap {
   uint64_t last_epoch_ = 0;
   Reads reads_;
   std::map<OwnedId, Owned> owned_;
-  // Of clients that are gone, until it is known that their pullers have ended.
+  // Requests that end pullers of disconnected clients, until acknowledged.
   std::map<OwnedId, HostRequest> ends_;
   std::vector<ReadId> due_;
   std::map<std::string, Source> sources_;
-  TimeNs next_expiry_ = kNever;  // of all pullers; none expires before
+  // lower bound of the times at which pullers expire
+  TimeNs next_expiry_ = kNever;
 };
 
 }  // namespace canopy::core

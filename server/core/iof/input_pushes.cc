@@ -10,7 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// All processes of the job, or the one rank.
+// True if the targets are exactly the job's input target: all processes or one
+// rank.
 bool IsTarget(const JobSpec& spec, const std::vector<ProcId>& targets) {
   if (spec.stdin_target == StdinTarget::kNone || targets.empty()) return false;
   return std::ranges::all_of(targets, [&](const ProcId& target) {
@@ -32,8 +33,8 @@ int InputPushes::Check(const HostRequest& request) const {
              : kErrNotSupported;
 }
 
-// It comes again; where it is not answered, the answer goes to where it has
-// come from now.
+// A repeated push that is still pending is answered to the agent that sent it
+// last.
 bool InputPushes::IsKnown(NodeId src, const HostRequest& request, Input* input,
                           bool* answered) {
   for (Pending& pending : input->pending) {
@@ -94,7 +95,7 @@ void InputPushes::AnswerTaken(const std::string& nspace, Input* input) {
   }
 }
 
-// Nobody takes the rest.
+// The job takes no more input, so pending pushes fail.
 void InputPushes::OnJobRemoved(const std::string& nspace) {
   const auto input = inputs_.extract(nspace);
   if (input.empty()) return;

@@ -1,5 +1,5 @@
-// PMIx_IOF_push at the agent that controls the job: input for its processes,
-// answered when they have taken it (docs/design/output_forwarding.md).
+// PMIx_IOF_push at the job's controller: input for the processes of the job,
+// answered when they have consumed it (docs/design/output_forwarding.md).
 #ifndef CANOPY_SERVER_CORE_IOF_INPUT_PUSHES_H_
 #define CANOPY_SERVER_CORE_IOF_INPUT_PUSHES_H_
 
@@ -22,18 +22,19 @@
 
 namespace canopy::core {
 
-// Bytes of a job that are pushed and not taken; more are refused.
+// Pushed bytes of a job that are not consumed yet; more fail with
+// kErrOutOfResource.
 inline constexpr uint64_t kMaxPushed = uint64_t{16} << 20;
 
-// Of a job, pushes that were answered and are known when they come again.
+// Answered pushes of a job that are remembered to recognise repetitions.
 inline constexpr size_t kPushesKept = 1024;
 
-// The input of a job is one stream, for one rank or for all, whoever pushes; it
-// ends once. A push that comes again, because an agent on its way was lost, is
-// given once. Not synchronised.
+// All pushes to a job form one input stream, for one rank or for all; the
+// stream ends once. A push that is repeated because an agent on its path was
+// lost is delivered once. Not synchronised.
 class InputPushes {
  public:
-  // Who is answered.
+  // The receiver of an answer.
   struct Pusher {
     NodeId node = kNoNode;
     ProcId proc;
@@ -45,34 +46,35 @@ class InputPushes {
     int status = 0;
   };
 
-  // Both outlive it.
+  // Both arguments outlive this object.
   InputPushes(const JobTable& jobs, JobEngine& engine)
       : jobs_(jobs), engine_(engine) {}
 
-  // The status, unless it is answered later. kErrNotSupported: the job's input
-  // is not pushed, or not to these; kErrIofComplete: it has ended;
-  // kErrOutOfResource: too much is under way.
+  // Returns the status, or nothing if the answer follows later. Errors:
+  // kErrNotSupported if input may not be pushed to the job or to these targets,
+  // kErrIofComplete if the input has ended, kErrOutOfResource if too much is
+  // pending.
   std::optional<int> OnRequest(TimeNs now, NodeId src,
                                const HostRequest& request, Actions* actions);
-  // Processes of the job have taken so much more.
+  // The processes of the job have consumed `bytes` more.
   void OnTaken(const std::string& nspace, uint64_t bytes);
   void OnJobRemoved(const std::string& nspace);
   void OnNodeLost(NodeId node);
 
-  // Since the last call.
+  // Returns the answers since the last call.
   std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
-  // Pushes that are not answered.
+  // Pushes without an answer.
   size_t size() const;
 
  private:
   struct Pending {
     Pusher pusher;
-    uint64_t end = 0;  // of the job's input
+    uint64_t end = 0;  // its end position in the job's input
   };
   struct Input {
     std::deque<Pending> pending;
-    // Numbers need not grow from one process of a rank, or tool of a name, to
-    // the next.
+    // A set, not the last number: numbers need not grow from one process of a
+    // rank, or one tool of a name, to the next.
     RecentEvents answered{kPushesKept};
     uint64_t pushed = 0;
     uint64_t taken = 0;

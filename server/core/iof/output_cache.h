@@ -1,4 +1,4 @@
-// What is kept of a job's output for pullers that come later.
+// The recent output of a job, kept for pullers that arrive later.
 #ifndef CANOPY_SERVER_CORE_IOF_OUTPUT_CACHE_H_
 #define CANOPY_SERVER_CORE_IOF_OUTPUT_CACHE_H_
 
@@ -16,17 +16,18 @@
 
 namespace canopy::core {
 
-// At the agent that controls the job. Bounded; of what exceeds that, the oldest
-// is dropped, unless the job is to keep that. Book-keeping only.
+// Lives at the job's controller. Its size is bounded: beyond the limit the
+// oldest output is dropped, or the newest if the job requested to keep the
+// oldest. No I/O.
 class OutputCache {
  public:
   OutputCache(uint32_t num_nodes, const JobForwarding& forwarding);
 
   void Add(const JobOutput& output);
-  // Gives a puller that is new what is here for it: `from_now`, but for the
-  // positions and which channels are closed, nothing.
+  // Gives a new puller the cached output that it wants. With `from_now`, only
+  // the positions and the closed channels.
   void Fill(bool from_now, Puller* puller) const;
-  // Gives one that has resumed what follows its cursor.
+  // Gives a resumed puller what follows its cursor.
   void Refill(Puller* puller) const;
 
   uint64_t size() const { return size_; }
@@ -42,10 +43,11 @@ class OutputCache {
   const bool keeps_oldest_;
   std::deque<JobOutput> kept_;
   uint64_t size_ = 0;
-  std::vector<uint64_t> seen_;           // of each node's output
+  std::vector<uint64_t> seen_;           // end position in each node's output
   std::map<Channel, uint64_t> dropped_;  // bytes
-  uint64_t missed_ = 0;  // bytes of any channel that another agent has had
-  std::map<Channel, uint32_t> closed_;  // with the node
+  // bytes of any channel that only another controller received
+  uint64_t missed_ = 0;
+  std::map<Channel, uint32_t> closed_;  // with the node of the rank
 };
 
 }  // namespace canopy::core

@@ -13,10 +13,11 @@ uint64_t LimitOf(uint64_t asked) {
   return asked == 0 ? kDefaultCache : std::min(asked, kMaxCache);
 }
 
-// Ranks of which none is above what any job has.
+// Upper limit for the number of ranks in a decoded cursor.
 constexpr uint64_t kMaxRanks = uint64_t{1} << 24;
 
-// Lengths of the runs of no and yes in turns.
+// Encodes the lengths of alternating runs of false and true, starting with
+// false.
 void PutRuns(const std::vector<bool>& flags, WireWriter* out) {
   std::vector<uint64_t> runs;
   bool current = false;
@@ -101,7 +102,7 @@ bool Puller::Wants(Rank rank, uint16_t channel) const {
          (ranks_.empty() || ranks_.contains(rank));
 }
 
-// Of a node of which nothing has come yet, another agent may have had output.
+// A node without output here may have sent output to another controller before.
 void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
                    bool from_now) {
   seen_ = seen;
@@ -117,7 +118,8 @@ void Puller::Add(const JobOutput& output) {
   if (complete_ || output.node >= seen_.size()) return;
   Bytes data = output.data;
   if (data.empty()) {
-    // What another agent has had, and nothing followed here.
+    // The close of a channel also shows how much output another agent received
+    // before it, without anything following here.
     if (output.end > seen_[output.node]) SkipKnown(output, &data);
   } else if (!SkipKnown(output, &data)) {
     return;
@@ -140,7 +142,8 @@ void Puller::TellClosed(Rank rank, uint16_t channel) {
   ranks[rank] = true;
 }
 
-// A cursor of another agent may be behind or ahead of what comes here.
+// A cursor from another controller may be behind or ahead of the output that
+// arrives here.
 bool Puller::SkipKnown(const JobOutput& output, Bytes* data) {
   if (output.end == 0) return true;
   uint64_t& seen = seen_[output.node];
@@ -174,8 +177,8 @@ void Puller::Queue(const JobOutput& output, Bytes data) {
        refused});
 }
 
-// Makes room for it, or for its end where it alone exceeds the cache. The
-// closing of a channel is no output, and stays.
+// Makes room for `data`; keeps only its end if it exceeds the cache by itself.
+// Entries that close a channel are not output and stay.
 void Puller::DropOldestFor(Bytes* data) {
   if (data->size() > limit_) {
     Drop(data->size() - limit_);
@@ -218,7 +221,8 @@ OutputRun Puller::Welcome() {
   return run;
 }
 
-// What was dropped is told where it is missing, and not before.
+// A cursor reports dropped output at the position where it is missing, not
+// before.
 void Puller::Tell(OutputRun* run) {
   const Cursor cursor = MakeCursor();
   run->dropped = told_dropped_ = cursor.dropped;
@@ -242,14 +246,15 @@ OutputRun Puller::Next() {
   for (const JobOutput& output : sent_) {
     run.pieces.push_back({output.rank, output.channel, output.data});
   }
-  // Alone, so that nothing has to be acknowledged any more.
+  // Sent alone, so that it needs no acknowledgement.
   run.complete = complete_ && queue_.empty() && sent_.empty();
   Tell(&run);
   return run;
 }
 
-// The position of a node is where its first output begins that is still here.
-// What was refused behind that comes again from another agent.
+// A node's position is the beginning of its first output that is still queued.
+// Output dropped after this position may come again from another controller, so
+// it does not count as dropped in the cursor.
 Puller::Cursor Puller::MakeCursor() const {
   Cursor cursor{epoch_, answers_, dropped_, seen_, closed_};
   std::vector<bool> found(seen_.size());

@@ -1,4 +1,4 @@
-// One puller: what it wants of a job's output, and what it has yet to get.
+// One puller: the output of a job that it wants, and what it has not read yet.
 #ifndef CANOPY_SERVER_CORE_IOF_PULLER_H_
 #define CANOPY_SERVER_CORE_IOF_PULLER_H_
 
@@ -17,59 +17,61 @@
 
 namespace canopy::core {
 
-// Output of one process as it came to the agent that controls the job.
+// Output of one process as it arrived at the job's controller.
 struct JobOutput {
-  uint32_t node = 0;  // job-relative, that it comes from
-  // How much output the job has had on the node, this included; 0: not known.
+  uint32_t node = 0;  // job-relative index of the rank's node
+  // Bytes of the job's output on that node up to the end of this piece; 0 if
+  // unknown.
   uint64_t end = 0;
   Rank rank = 0;
   uint16_t channel = 0;
   Bytes data;  // empty: the channel is closed
 };
 
-// Bytes of an answer, after which no further piece is added.
+// An answer gets no further piece once it has this many bytes.
 inline constexpr size_t kMaxRun = size_t{256} << 10;
 inline constexpr uint64_t kDefaultCache = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxCache = uint64_t{64} << 20;
 
-// What is in flight stays here until the next read acknowledges it, so that an
-// answer that is lost with an agent is given again. A cursor tells more than
-// what was read: the position in the output of each node, from which another
-// agent that comes to control the job can go on. Book-keeping only; the caller
-// answers.
+// Output in flight stays here until the next read acknowledges it, so a lost
+// answer can be repeated. A cursor contains more than an acknowledgement: the
+// position in each node's output from which another agent that becomes the
+// controller can resume. Book-keeping only; the caller sends the answers. Not
+// synchronised.
 class Puller {
  public:
-  // `epoch`: different from that of each puller before. `ranks`: empty for all.
+  // `epoch` differs from that of every earlier puller. Empty `ranks` means all.
   Puller(uint64_t epoch, uint32_t num_nodes, std::set<Rank> ranks,
          const OutputRead& read);
 
   bool redirects() const { return redirects_; }
   bool Wants(Rank rank, uint16_t channel) const;
 
-  // It begins there: positions by node, and so many bytes that it wants were
-  // dropped before. `from_now`: what is missing there is not for it either.
+  // Sets the start: the position in each node's output, and the number of bytes
+  // that the puller wanted but were dropped before. With `from_now`, earlier
+  // output is not meant for the puller.
   void Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
              bool from_now);
-  // Output that follows what it was given before; what is not for it counts for
-  // the positions alone.
+  // Adds output that follows what was added before. Output that this puller did
+  // not select only advances its positions.
   void Add(const JobOutput& output);
-  // Nothing follows; what is added all the same is not for it.
+  // The job's output is complete; anything added later is ignored.
   void Complete() { complete_ = true; }
 
-  // What the cursor of a read acknowledges is not needed any more. False: the
-  // cursor is of no answer of this puller.
+  // Drops the output that a read's cursor acknowledges. Returns false if the
+  // cursor comes from another puller.
   bool Acknowledge(const std::string& cursor);
-  // Goes on from a cursor that another agent has given out.
+  // Resumes from a cursor of another agent. Returns false if it is malformed.
   bool Resume(const std::string& cursor);
-  // Bytes that one says were dropped.
+  // The number of dropped bytes in a cursor.
   static uint64_t DroppedIn(const std::string& cursor);
 
-  // The answer to its first read: without output.
+  // The answer to the first read, without output.
   OutputRun Welcome();
-  // There is something to tell: also, once more, that nothing follows.
+  // True if there is something to answer: output, dropped bytes, or the end.
   bool HasNews() const;
-  // The answer to the read that was acknowledged last: the same once more,
-  // where that was lost.
+  // The answer to the current read: new output, or once more the previous
+  // answer if it was not acknowledged.
   OutputRun Next();
 
   uint64_t dropped() const { return dropped_; }
@@ -80,8 +82,8 @@ class Puller {
 
   struct Queued {
     JobOutput output;
-    // Of what was dropped because it had no room, what comes before this in the
-    // output of its node.
+    // Bytes of this node's output before this piece that were dropped for lack
+    // of room.
     uint64_t refused = 0;
   };
 
@@ -90,7 +92,7 @@ class Puller {
   void DropOldestFor(Bytes* data);
   void DropFront(uint64_t most);
   void Drop(uint64_t bytes) { dropped_ += bytes; }
-  // A piece costs more than its bytes.
+  // Small pieces have an overhead, so their number is bounded, too.
   size_t max_pieces() const { return 256 + limit_ / 16; }
   Cursor MakeCursor() const;
   void Tell(OutputRun* run);
@@ -104,16 +106,17 @@ class Puller {
   const Overflow overflow_;
   const bool redirects_;
   std::deque<Queued> queue_;
-  uint64_t queued_ = 0;            // bytes of it
-  std::vector<JobOutput> sent_;    // and not acknowledged
-  uint64_t answers_ = 0;           // with something in them
-  std::vector<uint64_t> seen_;     // of each node's output
-  std::vector<bool> resumed_;      // nodes whose next output may leave a gap
-  std::vector<uint64_t> refused_;  // of each node's output, for want of room
-  // By channel and rank, those of which the end was given.
+  uint64_t queued_ = 0;          // bytes in queue_
+  std::vector<JobOutput> sent_;  // sent, not acknowledged
+  uint64_t answers_ = 0;         // answers that contained output
+  std::vector<uint64_t> seen_;   // end position in each node's output
+  std::vector<bool> resumed_;    // nodes whose next output may follow a gap
+  // bytes of each node dropped for lack of room
+  std::vector<uint64_t> refused_;
+  // By channel and rank: true if its close was sent.
   std::map<uint16_t, std::vector<bool>> closed_;
   uint64_t dropped_ = 0;
-  uint64_t told_dropped_ = 0;  // what lies before the cursor
+  uint64_t told_dropped_ = 0;  // dropped before the last cursor
   bool complete_ = false;
 };
 

@@ -39,7 +39,8 @@ void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
   held.client = in.client;
   held.request = in.request;
   held.immediate = in.immediate;
-  // What is never stored is always asked for.
+  // Process facts are never stored, so each get of one goes to the process's
+  // agent anyway.
   held.refresh = in.refresh && !IsProcessFact(in.key);
   held.started = now;
   held.since = now;
@@ -169,7 +170,7 @@ void Gets::StartFetch(StepContext& step, uint64_t id) {
   }
   Fetch fetch{held.target, held.key, job->agent_of(held.target.rank), 0};
   if (held.refresh) {
-    // Whatever is under way may have been answered too early for this one.
+    // An answer that is already under way may be too old for a refresh.
     fetch.key.clear();
     fetch.held = id;
   } else if (fetch_of_.contains({fetch.target, fetch.key})) {
@@ -205,7 +206,7 @@ std::vector<uint64_t> Gets::IdsOf(const Fetch& fetch) const {
   return ids;
 }
 
-// Until the last of those who wait gives up; 0 when one never does.
+// Milliseconds until the last waiting get expires; 0 if one never does.
 uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
   TimeNs last = now;
   for (const uint64_t id : IdsOf(fetch)) {
@@ -227,7 +228,8 @@ void Gets::StoreReply(StepContext& step, const Fetch& fetch,
       reply.status == kErrExistsOutsideScope && !fetch.key.empty();
   if (!changed && !hidden) return;
   if (hidden) modex_.NoteOutside(fetch.target, fetch.key);
-  // What came of a job without ranks here may not have been published so far.
+  // Data of a job without ranks here may not have been published yet, so all of
+  // it is published.
   const bool all = hidden || job->local_ranks().empty();
   jobs_.Register(fetch.target.nspace, &step.out);
   step.out.push_back(all ? modex_.Publication(fetch.target)
@@ -265,7 +267,7 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
   if (fetch.held == 0) fetch_of_.erase({fetch.target, fetch.key});
   const std::vector<uint64_t> ids = IdsOf(fetch);
   if (reply.status == kErrTimeout) {
-    // A request with a later deadline may have joined.
+    // A get with a later deadline may have joined since the request was sent.
     for (const uint64_t id : ids) {
       const Held* held = held_.Find(id);
       if (held == nullptr) continue;
@@ -284,7 +286,7 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
     Held* held = held_.Find(id);
     if (held != nullptr) held->fetched = true;
   }
-  // Those who want another key of what has come are retried by OnData.
+  // Gets of other keys in this data are retried by OnData.
   Retry(step, ids);
 }
 
@@ -296,7 +298,7 @@ void Gets::OnData(TimeNs now, const DataChange& change, Actions* actions) {
   const ProcId any{proc.nspace, kRankUndef};
   RetryKeys(step, proc, change);
   RetryKeys(step, any, change);
-  // Who still waits, waits for the next one.
+  // Gets that still wait need the next commit.
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr) return;
   if (held_.HasTarget(proc) || held_.HasTarget(any)) {
@@ -365,8 +367,8 @@ void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
   }
   for (const uint64_t id : dropped) held_.Drop(id);
   Retry(step, ids);
-  // What was on its way through it is lost. Two answers to one number are as
-  // good as one.
+  // Requests and answers on their way through the lost node are lost. A second
+  // answer with the same number is harmless.
   for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 
@@ -377,7 +379,7 @@ void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
     if (held.node == node) dropped.push_back(id);
   }
   for (const uint64_t id : dropped) held_.Drop(id);
-  // Two answers to one number are as good as one.
+  // A second answer with the same number is harmless.
   for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 
@@ -388,7 +390,8 @@ void Gets::OnTick(TimeNs now, Actions* actions) {
   }
 }
 
-// Neither whom it waits for nor who waits can do anything while held.
+// The timeout does not run while a debugger holds the caller's or the target's
+// job.
 bool Gets::PutOff(TimeNs now, uint64_t id) {
   if (jobs_.holds().empty()) return false;
   const Held& held = *held_.Find(id);

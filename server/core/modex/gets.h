@@ -1,6 +1,7 @@
-// PMIx_Get beyond shared memory: answers from known data, holds requests for
-// data that may still be committed, fetches from the agents of other nodes
-// (direct modex) and serves their requests.
+// PMIx_Get beyond shared memory (PMIx Standard, chapter "Process-Related
+// Non-Reserved Keys"): answers from known data, holds requests for data that
+// may still be committed, fetches from the agents of other nodes (direct
+// modex), and serves their requests.
 #ifndef CANOPY_SERVER_CORE_MODEX_GETS_H_
 #define CANOPY_SERVER_CORE_MODEX_GETS_H_
 
@@ -27,71 +28,76 @@
 
 namespace canopy::core {
 
-// Gets that one agent holds at most; more are refused (kErrResourceBusy).
+// Gets held by one agent; more fail with kErrResourceBusy.
 inline constexpr size_t kMaxHeldGets = size_t{1} << 20;
-// Of them, those of one local client; more are refused (kErrOutOfResource).
+// Gets held for one local client; more fail with kErrOutOfResource.
 inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 
-// How a get ends:
-//   kSuccess                 the key is published (a get without key: there is
-//                            something); for rank wildcard of another
-//                            namespace: its job data is registered here
+// Results of a get:
+//   kSuccess                 the key is published; without a key: the rank has
+//                            data; for rank wildcard of another namespace: its
+//                            job data is registered here
 //   kErrExistsOutsideScope   the key exists, but not for ranks of this node
-//   kErrNotFound             it is not there and can not or must not be waited
-//                            for: immediate, refreshed, target ended, no such
-//                            rank or namespace
-//   kErrNoPermissions        it is of a job of another user that has not met
-//                            the caller's
-//   kErrTimeout, kErrUnreach (the target's agent is lost), kErrJobTerminated
+//   kErrNotFound             the key does not exist, and waiting is impossible
+//   or
+//                            not allowed: immediate, refreshed, target ended,
+//                            no such rank or namespace
+//   kErrNoPermissions        the target's job belongs to another user, and the
+//                            two jobs never took part in one operation
+//   kErrTimeout
+//   kErrUnreach              the target's agent is lost
+//   kErrJobTerminated
 //
-// Not synchronised. Tree, table and store outlive it and have been updated
-// before it is notified of a change in them.
+// Not synchronised. Tree, job table and store outlive this object; the caller
+// updates them before it reports a change. Times are in nanoseconds.
 class Gets {
  public:
   Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
-  // Request numbers start at this time, so that late answers to a predecessor's
-  // requests match none of them.
+  // Starts the request numbers at the time of this agent's start, so that late
+  // answers to a predecessor's requests match none of its own.
   void set_began(TimeNs when) { next_fetch_ += static_cast<uint64_t>(when); }
 
   void OnGet(TimeNs now, const GetArrived& in, Actions* actions);
-  // The target's rank names a process; requests for a map are not for this.
+  // Serves another agent's request for the data of a process. The caller
+  // handles requests for a job map itself.
   void OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
                  Actions* actions);
   void OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
                Actions* actions);
-  // Data of a rank was committed here, or came from elsewhere.
+  // Data of a rank was committed here or has arrived from elsewhere.
   void OnData(TimeNs now, const DataChange& change, Actions* actions);
   void OnClientGone(ClientId client);
   void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
-  // A local process was started.
+  // A local process was started, so its PID is known.
   void OnProcess(TimeNs now, const ProcId& proc, Actions* actions);
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
-  // Requests and answers in flight to it or through it are lost.
+  // Requests and answers on their way to the node or through it are lost.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
 
   size_t num_held() const { return held_.size(); }
   size_t num_fetches() const { return fetches_.size(); }
-  // Namespaces whose maps are needed, since the last call.
+  // Returns the namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
   bool has_wanted() const { return !wanted_.empty(); }
+  // Adds the held gets of one namespace, or of all if it is empty.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 
  private:
   using Held = HeldGet;
-  // One request under way to another agent.
+  // A pending request to another agent.
   struct Fetch {
     ProcId target;
     std::string key;
     NodeId node = kNoNode;
-    uint64_t held = 0;  // for this one only; 0: for all who want the key
+    uint64_t held = 0;  // the only get it is for; 0: all gets of the key
   };
-  // The status to answer with now, or nothing while the request must wait.
+  // The status to answer with now, or nothing while the get must wait.
   std::optional<int> Decide(const Held& held) const;
   std::optional<int> DecideForPeer(const Held& held) const;
   std::optional<int> DecideForClient(const Held& held, const Job& job) const;
@@ -106,27 +112,29 @@ class Gets {
 
   void Take(StepContext& step, Held held);
   void Answer(StepContext& step, const Held& held, int status);
-  // What SeenHere or FactOf says, to a local client.
+  // The data for a local client: SeenHere, or FactOf for a process fact.
   Bytes PayloadFor(const Held& held) const;
-  // Answers what can be answered among these.
+  // Answers those of these gets that can be answered now.
   void Retry(StepContext& step, const std::vector<uint64_t>& ids);
-  // Among those held for a target, that want one of these keys or any.
+  // Retries the gets of `target` that a change may answer.
   void RetryKeys(StepContext& step, const ProcId& target,
                  const DataChange& change);
   void RetryQualified(StepContext& step, const ProcId& target,
                       std::string_view stored);
   void Finish(StepContext& step, uint64_t id, int status);
-  // Its deadline has passed; true: it has a later one.
+  // Postpones the deadline if a debugger holds a job; returns false if it has
+  // really expired.
   bool PutOff(TimeNs now, uint64_t id);
-  // Requests that depend on a fetch.
+  // The gets that depend on a fetch.
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
-  // Asks the target's local ranks, or its agent unless a fetch is pending.
+  // Requests the data: from the target's local ranks, or from its agent unless
+  // such a request is pending.
   void StartFetch(StepContext& step, uint64_t id);
   void AwaitCommit(StepContext& step, const Job& job, Rank rank) const;
   void Ask(StepContext& step, uint64_t number, const Fetch& fetch);
   void StoreReply(StepContext& step, const Fetch& fetch,
                   const DmodexReply& reply);
-  // Of a process fact: it goes to those who asked and to nobody else.
+  // Forwards a process fact to the gets that requested it, without storing it.
   void PassOn(StepContext& step, const std::vector<uint64_t>& ids,
               const DmodexReply& reply);
   uint32_t TimeLeft(TimeNs now, const Fetch& fetch) const;

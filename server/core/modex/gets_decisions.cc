@@ -1,4 +1,4 @@
-// What a get is answered with, as far as that is known.
+// Decides the answer to a get from what is known here.
 #include <optional>
 #include <string>
 
@@ -35,7 +35,8 @@ std::optional<int> Gets::Decide(const Held& held) const {
                                                             : kErrNotFound;
   }
   if (jobs_.WasRemoved(held.target.nspace)) return kErrNotFound;
-  // Job data of another namespace is never waited for, only its map is.
+  // Job data of another namespace is available as soon as its map is, so only
+  // the map is waited for.
   if (held.immediate && held.target.rank != kRankWildcard) return kErrNotFound;
   return std::nullopt;
 }
@@ -76,14 +77,15 @@ std::optional<int> Gets::DecideUndef(const Held& held) const {
   return std::nullopt;
 }
 
-// Job data is in shared memory from the start, except another namespace's.
+// Job data is in shared memory from the start, except that of another
+// namespace.
 std::optional<int> Gets::DecideWildcard(const Held& held) const {
   if (held.refresh) return kSuccess;
   const bool job_data = held.key.empty() || IsReserved(held.key);
   return job_data && IsForeign(held) ? kSuccess : kErrNotFound;
 }
 
-// What is here, or can be nowhere else.
+// Decides from local data, and for keys that exist nowhere else.
 std::optional<int> Gets::DecideHere(const Held& held) const {
   switch (modex_.FindHere(held.target, held.key)) {
     case ModexStore::Found::kYes:
@@ -97,7 +99,7 @@ std::optional<int> Gets::DecideHere(const Held& held) const {
   return std::nullopt;
 }
 
-// Another agent's answer is passed on as it comes.
+// For a remote process the agent's answer is forwarded unchanged.
 std::optional<int> Gets::DecideProcess(const Held& held, const Job& job) const {
   if (job.is_local(held.target.rank)) {
     const auto status = DecideFact(job, held.target.rank, held.key);

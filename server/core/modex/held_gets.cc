@@ -5,8 +5,7 @@
 namespace canopy::core {
 namespace {
 
-// Removes an element of a set that is a value of `map`, and the set with its
-// last one.
+// Removes `id` from the set at `key`, and removes the set if it becomes empty.
 template <typename Map, typename Key>
 void EraseFrom(Map* map, const Key& key, uint64_t id) {
   const auto it = map->find(key);

@@ -1,5 +1,5 @@
-// The gets that an agent holds until they can be answered, found by whatever
-// may answer or end them: target and key, client, deadline.
+// The gets that an agent holds until they can be answered, indexed by
+// everything that may answer or end them: target and key, client, deadline.
 #ifndef CANOPY_SERVER_CORE_MODEX_HELD_GETS_H_
 #define CANOPY_SERVER_CORE_MODEX_HELD_GETS_H_
 
@@ -18,38 +18,39 @@
 
 namespace canopy::core {
 
-// A get of a local client, or of another agent.
+// A get of a local client or of another agent.
 struct HeldGet {
   ProcId target;
   std::string key;
-  NodeId node = kNoNode;  // kNoNode: of a local client
+  // the agent that requested it; kNoNode for a local client
+  NodeId node = kNoNode;
   ClientId client = 0;
   uint64_t request = 0;
   bool immediate = false;
-  bool refresh = false;  // ask the target's agent once, then answer
-  bool fetched = false;  // its agent has answered
-  uint64_t known = 0;    // version that the asking agent has
+  bool refresh = false;  // fetch from the target's agent once, then answer
+  bool fetched = false;  // the target's agent has answered
+  uint64_t known = 0;    // version that the requesting agent has
   TimeNs started = 0;
   TimeNs deadline = kNever;
-  TimeNs since = 0;  // from when on the deadline counts
+  TimeNs since = 0;  // start of the interval that the deadline counts
 };
 
-// Each get has a number, which is never used again. Lists of numbers ascend, so
-// whoever asked first is answered first. One thread.
+// Each get has a number that is never reused. Lists of numbers ascend, so gets
+// are answered in the order of their arrival. One thread.
 class HeldGets {
  public:
   uint64_t Add(HeldGet get);
-  // No effect when it is not there.
+  // No effect if there is no such get.
   void Drop(uint64_t id);
-  // Its deadline is later, and counts from `now` on.
+  // Postpones the deadline, which counts from `now` on.
   void PutOff(uint64_t id, TimeNs now, TimeNs deadline);
-  // Null when it is not there; valid until it is dropped. Only `fetched` may be
-  // changed.
+  // Returns null if there is no such get. The pointer is valid until the get is
+  // dropped; only `fetched` may be changed.
   HeldGet* Find(uint64_t id);
   const std::map<uint64_t, HeldGet>& all() const { return all_; }
   size_t size() const { return all_.size(); }
 
-  // Those of one target with one key. Their number decides what this costs, not
+  // The gets of a target with one key. The cost depends on their number, not on
   // that of all gets.
   std::vector<uint64_t> Of(const ProcId& target, std::string_view key) const;
   std::vector<uint64_t> OfTarget(const ProcId& target) const;
@@ -57,14 +58,14 @@ class HeldGets {
     return by_target_.contains(target);
   }
   std::vector<uint64_t> OfJob(const std::string& nspace) const;
-  // Of a local client.
+  // Gets of a local client.
   std::vector<uint64_t> OfClient(ClientId client) const;
   size_t NumOfClient(ClientId client) const;
-  // Local clients with a get here, ascending.
+  // Local clients with a held get, ascending.
   std::vector<ClientId> Clients() const;
 
   TimeNs NextDeadline() const;
-  // The first whose deadline is not after `now`; 0: none.
+  // The get whose deadline expired first; 0 if no deadline is <= `now`.
   uint64_t FirstExpired(TimeNs now) const;
 
  private:

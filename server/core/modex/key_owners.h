@@ -1,5 +1,5 @@
-// Index of one job's modex: which rank has a key. It answers a get with rank
-// UNDEF without reading the data of any rank.
+// Index of one job's modex: the rank that has a key. It answers a get with rank
+// UNDEF without reading the data of each rank.
 #ifndef CANOPY_SERVER_CORE_MODEX_KEY_OWNERS_H_
 #define CANOPY_SERVER_CORE_MODEX_KEY_OWNERS_H_
 
@@ -14,13 +14,13 @@
 
 namespace canopy::core {
 
-// One entry for each distinct key, owned by the index: never more memory than a
-// constant factor of the data that it is made from. One thread.
+// Has one entry for each distinct key and owns it, so its memory is at most a
+// constant factor of the data. One thread.
 class KeyOwners {
  public:
-  // The lowest rank of those added for a key counts.
+  // Keeps the lowest of the ranks that are added for a key.
   void Add(std::string_view key, Rank rank);
-  // Every key of codec-form KVALs; reading ends at the first malformed one.
+  // Adds every key of KVALs in codec form; stops at the first malformed one.
   void AddAll(std::string_view kvals, Rank rank);
   std::optional<Rank> Find(std::string_view key) const;
   size_t size() const { return owners_.size(); }

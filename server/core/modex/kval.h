@@ -1,4 +1,4 @@
-// Walking over codec-form KVALs without building their values.
+// Iterates over KVALs in codec form without decoding their values.
 #ifndef CANOPY_SERVER_CORE_MODEX_KVAL_H_
 #define CANOPY_SERVER_CORE_MODEX_KVAL_H_
 
@@ -6,27 +6,27 @@
 
 namespace canopy::core {
 
-// One KVAL inside bytes that hold several, back to back.
+// One KVAL in a sequence of KVALs.
 struct KvalPiece {
   std::string_view key;
   std::string_view whole;  // key and value, as encoded
 };
 
-// Takes the first KVAL off *rest. False at the end, and when what is left is
-// malformed (*rest is then not empty).
+// Removes the first KVAL from *rest. Returns false at the end, and if the rest
+// is malformed (*rest is then not empty).
 bool TakeKval(std::string_view* rest, KvalPiece* piece);
 
-// True when the bytes are KVALs, back to back, each with a key.
+// True if the bytes are a sequence of KVALs, each with a key.
 bool AreKvals(std::string_view kvals);
 
-// True when a KVAL of that key is among them.
+// True if they contain a KVAL with this key.
 bool HasKey(std::string_view kvals, std::string_view key);
 
-// True when the key of one of them satisfies a request for `wanted`, which may be
-// the name of a qualified value (Satisfies of common/codec/stored_key.h).
+// True if the key of one KVAL satisfies a request for `wanted`, which may be
+// the name of a qualified value (Satisfies in common/codec/stored_key.h).
 bool Answers(std::string_view kvals, std::string_view wanted);
 
-// True when `kvals` have every key that `wanted` have.
+// True if `kvals` contain every key of `wanted`.
 bool HasAllKeys(std::string_view kvals, std::string_view wanted);
 
 }  // namespace canopy::core

@@ -13,31 +13,31 @@
 namespace canopy::core {
 namespace {
 
-// Version of what an agent has from its predecessor: not known. Any that is
-// known is more.
+// Stands for the unknown version of data that a predecessor had. Any known
+// version is higher.
 constexpr uint64_t kRestored = 1;
 
-// Limit of unmerged updates of a remote rank, in bytes, beside the size of its
-// data.
+// Limit of the unmerged updates of a remote rank in bytes, in addition to the
+// size of its data.
 constexpr size_t kMaxNews = 64 << 10;
 
-// Bytes of a remote rank's data up to which a key is looked for by reading
-// them: below, that is faster than to make an index.
+// Up to this size in bytes, searching a remote rank's data is faster than
+// making an index.
 constexpr size_t kMaxScanned = 4 << 10;
 
-// One that owns no more than it shows. Most of what `whole` holds may be known
-// already, and must not stay for the rest.
+// Returns bytes that do not keep much more memory than they show: most of
+// `whole` may be known already and must not stay in memory for the rest.
 Bytes PieceOf(const Bytes& whole, std::string_view piece) {
   if (2 * piece.size() > whole.size()) return SliceOf(whole, piece);
   return Bytes(std::string(piece));
 }
 
-// Of a local rank: a key whose KVAL is not for ranks of this node.
+// True if a local rank's key has no KVAL for ranks of this node.
 bool IsOutside(std::string_view key, const Bytes& here) {
   return here.empty() && !IsStoredName(key);
 }
 
-// `kvals` with `changes` in the place of what they replace.
+// Returns `kvals` with the values of `changes` in place of those they replace.
 Bytes Changed(std::string_view kvals, std::string_view changes) {
   std::unordered_set<std::string_view> replaced;
   std::string_view rest = changes;
@@ -52,7 +52,7 @@ Bytes Changed(std::string_view kvals, std::string_view changes) {
   return Bytes(std::move(out));
 }
 
-// Returns `kvals` and, behind them, the qualified values that only `known` has.
+// Returns `kvals` followed by the qualified values that only `known` has.
 Bytes WithQualified(const Bytes& kvals, const Bytes& known) {
   std::unordered_set<std::string_view> names;
   KvalPiece piece;
@@ -112,7 +112,7 @@ void ModexStore::Merge(RankData* data, const ScopedData& scoped,
     }
     Sides& sides = it->second.sides;
     sides.split |= !to_here || !to_others;
-    // Some libraries commit all that they have each time.
+    // Some libraries commit all their data each time.
     if ((!to_here || sides.here.view() == piece.whole) &&
         (!to_others || sides.others.view() == piece.whole)) {
       continue;
@@ -175,7 +175,7 @@ bool ModexStore::RemoteHas(const RankData& data, std::string_view key) {
          });
 }
 
-// Finds values with more qualifiers than `key` names, too.
+// Also finds values that have more qualifiers than `key`.
 bool ModexStore::RemoteAnswers(const RankData& data, std::string_view key) {
   if (!IsQualifiedName(key)) return false;
   return Answers(data.here.view(), key) ||
@@ -200,8 +200,9 @@ void ModexStore::Index(const RankUpdate& update, bool replaces, JobData* job,
   if (replaces) data->key_set.reset();
   if (data->key_set != nullptr) data->key_set->AddAll(update.kvals.view(), 0);
   if (job->owners == nullptr) return;
-  // A rank's keys only grow, so an index that lacks none of the new ones has
-  // none too many, unless its agent contradicts itself.
+  // A rank's keys only grow. So the index has no superfluous entries if the new
+  // data has all keys of the old, which holds unless the rank's agent
+  // contradicts itself.
   if (replaces && !HasAllKeys(update.kvals.view(), data->here.view())) {
     job->owners.reset();
     return;
@@ -214,7 +215,8 @@ void ModexStore::NoteChange(const PublishRank& change) {
 }
 
 void ModexStore::Rebuild(const RankData& data) {
-  // Most ranks put everything with scope GLOBAL: one copy is enough.
+  // Most ranks put everything with scope GLOBAL; one copy then serves both
+  // sides.
   bool same = true;
   size_t here_size = 0;
   size_t others_size = 0;
@@ -259,8 +261,8 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
   return true;
 }
 
-// Of two states of a rank whose versions cannot be compared, the one with a
-// part of the other's keys is older, as a rank's keys only grow.
+// Versions cannot be compared if one is unknown (kRestored). A rank's keys only
+// grow, so the state whose keys are a part of the other's is older.
 bool ModexStore::IsOlder(const RankUpdate& update, const RankData& old) {
   if (update.base != 0) return false;
   if (update.version != kRestored && old.version != kRestored) return false;
@@ -309,8 +311,8 @@ void ModexStore::Append(const Bytes& kvals, RankData* data) {
   data->news.push_back(kvals);
   data->news_size += kvals.size();
   data->stale = true;
-  // Each byte is copied a few times at most, and what was replaced does not stay
-  // for ever.
+  // Merging at this limit copies each byte a few times at most, and bounds the
+  // memory of replaced values.
   if (data->news_size > data->here.size() + kMaxNews) Fresh(*data);
 }
 

@@ -1,6 +1,5 @@
-// Data committed by ranks: stored per rank, merged per key, with one view for
-// this node and one for other nodes. Values are never decoded here; only keys
-// are read.
+// Data committed by ranks: stored by rank and key, with one view for this node
+// and one for other nodes. Only keys are read here; values are never decoded.
 #ifndef CANOPY_SERVER_CORE_MODEX_MODEX_H_
 #define CANOPY_SERVER_CORE_MODEX_MODEX_H_
 
@@ -21,17 +20,17 @@
 
 namespace canopy::core {
 
-// What other nodes may see of a rank, or what has changed in it.
+// What other nodes may see of a rank: its state, or a change of it.
 struct RankUpdate {
   ProcId proc;
-  uint64_t base = 0;     // what changed since this version; 0: all there is
-  uint64_t version = 0;  // after applying it, see ModexStore
+  uint64_t base = 0;  // version that the change applies to; 0: complete state
+  uint64_t version = 0;  // version after applying it, see ModexStore
   Bytes kvals;
 };
 
-// The data that one node brings to a collective (NodeContribution::data), as
-// WireWriter writes it: for each rank a Proc, Uint base, Uint version and a
-// String with its KVALs.
+// Encodes the data that a node contributes to a collective
+// (NodeContribution::data) by WireWriter: for each rank a Proc, Uint base, Uint
+// version and a String with its KVALs.
 class ModexWriter {
  public:
   void Add(const RankUpdate& update);
@@ -41,13 +40,13 @@ class ModexWriter {
   std::string out_;
 };
 
-// Reads it. The pieces share the owner of the bytes.
+// Decodes it. The results share the owner of `bytes`.
 class ModexReader {
  public:
   explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}
-  // False at the end and at the first malformed record.
+  // Returns false at the end and at the first malformed record.
   bool Next(RankUpdate* update);
-  // Nothing malformed so far.
+  // True if nothing malformed was read so far.
   bool ok() const { return ok_; }
 
  private:
@@ -56,96 +55,100 @@ class ModexReader {
   bool ok_ = true;
 };
 
-// Keys of one rank that were put or put again.
+// Keys of one rank that were put, for the first time or again.
 struct DataChange {
   ProcId proc;
-  Bytes visible;                     // KVALs that ranks of this node see
+  Bytes visible;  // KVALs that ranks of this node see
   std::vector<std::string> outside;  // keys that they do not see
 };
 
 // A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
-// other nodes, GLOBAL by both; a later value of a key replaces the earlier one
+// other nodes, GLOBAL by both. A later value of a key replaces the earlier one
 // in the views that see it. Names of common/codec/stored_key.h are treated as
-// keys, but never reported as being outside of a view. One thread.
+// keys, but never reported as outside of a view. One thread.
 //
-// Data for other nodes is sent with a collective's release and in answers to
-// direct modex, as deltas, so an older state may arrive after a newer one. Each
-// commit therefore has a version that only grows, across incarnations of an
-// agent too, as it is not less than the time.
+// Data for other nodes travels as deltas, with a collective's release and in
+// answers to direct modex, so an older state may arrive after a newer one. Each
+// commit therefore has a version that only grows, even across incarnations of
+// an agent, because it is at least the time in nanoseconds.
 class ModexStore {
  public:
   enum class Found : uint8_t {
     kYes,
-    kOutside,  // the key exists, but its scope hides it from the asker
+    kOutside,  // the key exists, but its scope hides it from this side
     kNo,
     kNothing,  // the rank has no data here at all
   };
 
-  // A local rank commits. False, with nothing changed, when something is
+  // Stores a local rank's commit. Returns false, with nothing changed, if it is
   // malformed.
   bool Commit(TimeNs now, const ProcId& proc,
               const std::vector<ScopedData>& data);
-  // Applies an update from another node. False when nothing changes: it is
-  // malformed or not newer, or it is a delta to a base that never arrived here;
-  // gets of the rank's data then go to its node. After recovery the
-  // predecessor's state is the base: it is merged with what is here, and any
-  // delta applies to it. Of two states of which one is a predecessor's, the one
-  // with a part of the other's keys is the older one.
+  // Applies an update from another node. Returns false if nothing changes: the
+  // update is malformed, not newer, or a delta to a version that never arrived
+  // here (gets of the rank's data then go to its node). After recovery the base
+  // is the predecessor's state, whose version is unknown: any delta applies to
+  // it, and of two complete states the one with fewer keys is the older (see
+  // IsOlder).
   bool StoreRemote(const RankUpdate& update);
-  // Adds KVALs of a rank of another node that did not come from the agent of the
-  // rank, as what the rank shares with a group. That agent stores them as well,
-  // so the version stays as it is. Returns false, and changes nothing, if they
-  // are malformed.
+  // Adds KVALs of a remote rank that did not come from the rank's agent, as
+  // those that the rank shares with a group. That agent stores them as well, so
+  // the version does not change. Returns false, with nothing changed, if they
+  // are empty or malformed.
   bool AddRemote(const ProcId& proc, const Bytes& kvals);
-  // Restores what a predecessor knew of a rank of another node, whatever its
-  // version: the result of all collectives so far, so that the next delta
-  // applies. False when it is malformed.
+  // Restores a predecessor's knowledge of a remote rank, with an unknown
+  // version: the result of all collectives so far, to which the next delta
+  // applies. Returns false if it is malformed.
   bool RecoverRemote(const PublishRank& data);
-  // A key of a rank of another node that exists but is hidden from here.
+  // Records that a remote rank's key exists but is hidden from this node.
   void NoteOutside(const ProcId& proc, const std::string& key);
 
-  // What ranks of this node, or those of other nodes, see of a key. An empty key
-  // stands for any key, and the name of a qualified value for each value that
-  // satisfies it (common/codec/stored_key.h).
+  // What ranks of this node (FindHere) or of other nodes (FindForOthers) see of
+  // a key. An empty key stands for any key, and the name of a qualified value
+  // for each value that satisfies it (common/codec/stored_key.h).
   Found FindHere(const ProcId& proc, std::string_view key) const;
   Found FindForOthers(const ProcId& proc, std::string_view key) const;
-  // The KVAL that a local rank has put for a key, for either side; empty: none.
-  // `split`: at least once for one side alone, so that the sides may differ.
+  // The KVALs that a local rank has put for a key, for this node and for
+  // others; empty if there is none. `split` is true once the key was put for
+  // one side only, so that the sides may differ.
   struct Sides {
     Bytes here;
     Bytes others;
     bool split = false;
   };
-  // Null for a key that it has not put. Good until the job is dropped.
+  // Returns null for a key that the rank has not put. The pointer is valid
+  // until the job is dropped.
   const Sides* SidesOf(const ProcId& proc, std::string_view key) const;
-  // KVALs seen on this node, keys unique; empty when there is nothing.
+  // The KVALs seen on this node, each key once; empty if there are none.
   Bytes SeenHere(const ProcId& proc) const;
-  // What other nodes see now and did not at version `base` (0: everything).
+  // What other nodes see now and did not see at version `base`; everything for
+  // base 0.
   RankUpdate UpdateSince(const ProcId& proc, uint64_t base) const;
-  // The version up to which a rank of another node is known here; 0: nothing
-  // is, or its version is unknown.
+  // The version of a remote rank's data known here; 0 if there is no data or
+  // its version is unknown.
   uint64_t KnownVersion(const ProcId& proc) const;
-  // What to publish in shared memory: everything, or the change of the last
-  // successful Commit or StoreRemote, which is returned once.
+  // What to publish in shared memory: Publication returns everything,
+  // TakeChange the change by the last successful Commit or StoreRemote, once.
   PublishRank Publication(const ProcId& proc) const;
   PublishRank TakeChange(const ProcId& proc);
-  // The lowest rank of a namespace with that key visible on this node. The
-  // first call for a namespace makes its index.
+  // The lowest rank of a namespace that has this key, visible on this node. The
+  // first call for a namespace builds its index.
   std::optional<Rank> OwnerOf(const std::string& nspace,
                               std::string_view key) const;
 
   size_t num_jobs() const { return jobs_.size(); }
-  // Keys in the indices of all jobs: what OwnerOf costs in memory.
+  // Keys in the indices of all jobs, a measure of the memory that OwnerOf
+  // needs.
   size_t num_indexed() const;
   void DropJob(const std::string& nspace);
-  // What changed since the last call, in order.
+  // Returns the changes since the last call, in order.
   std::vector<DataChange> TakeChanged();
   bool has_changed() const { return !changed_.empty(); }
 
  private:
   struct Put {
     Sides sides;
-    uint64_t version = 0;  // of sides.others
+    uint64_t version = 0;  // version of sides.others
   };
   using Keys = std::map<std::string, Put, std::less<>>;
   using Touched = std::vector<const Keys::value_type*>;
@@ -155,51 +158,50 @@ class ModexStore {
   };
   struct RankData {
     bool remote = false;
-    bool added = false;  // by AddRemote
+    bool added = false;  // has data from AddRemote
     uint64_t version = 0;
-    // Of local ranks: all keys, and in the order of their versions those that
-    // others see. A key that was put again appears again; its last entry is the
-    // valid one.
+    // Local ranks only: all keys, and, in the order of versions, the changes
+    // that others see. A key that was put again appears again; its last entry
+    // is the valid one.
     Keys keys;
     std::vector<Change> changes;
-    // Built on demand from `keys`, for remote ranks from `here` and `news`.
+    // Built on demand from `keys`; for remote ranks from `here` and `news`.
     mutable bool stale = false;
     mutable Bytes here;
     mutable Bytes others;
     mutable std::vector<std::string> outside;  // sorted
-    // Of remote ranks: updates after `here`, in order.
+    // Remote ranks only: the updates after `here`, in order.
     mutable std::vector<Bytes> news;
     mutable size_t news_size = 0;
-    // Of remote ranks with much data, once a key was looked for: all keys.
+    // Remote ranks with much data only: all keys, once a key was searched.
     mutable std::unique_ptr<KeyOwners> key_set;
     PublishRank change;
   };
   struct JobData {
     std::map<Rank, RankData> ranks;
-    // Made by the first OwnerOf and kept up to date from then on, so that jobs
-    // without gets of rank UNDEF pay nothing for it.
+    // Built by the first OwnerOf and maintained from then on: jobs without gets
+    // of rank UNDEF do not pay for it.
     mutable std::unique_ptr<KeyOwners> owners;
   };
 
   const RankData* Find(const ProcId& proc) const;
   static bool IsOlder(const RankUpdate& update, const RankData& old);
-  // Into the version that `data` has already.
+  // Merges a commit whose version is already in `data`.
   static void Merge(RankData* data, const ScopedData& scoped, Touched* touched);
   // Adds an update to the data of a remote rank.
   static void Append(const Bytes& kvals, RankData* data);
   static void TrimChanges(RankData* data);
   static PublishRank ChangeOf(const ProcId& proc, Touched touched);
-  // Rebuilds the views when they are stale.
+  // Rebuilds the views if they are stale.
   static const RankData& Fresh(const RankData& data);
   static void Rebuild(const RankData& data);
   static bool RemoteHas(const RankData& data, std::string_view key);
   static bool RemoteAnswers(const RankData& data, std::string_view key);
-  // Looks for a key that a local rank has put, on one side.
+  // Finds a key that a local rank has put, for one side.
   static Found FindPut(const RankData& data, std::string_view key,
                        Bytes Sides::*side);
   static void IndexAll(Rank rank, const RankData& data, KeyOwners* owners);
-  // Brings the indices up to date with an update of a remote rank, before it is
-  // stored.
+  // Updates the indices with an update of a remote rank, before it is stored.
   static void Index(const RankUpdate& update, bool replaces, JobData* job,
                     RankData* data);
   void NoteChange(const PublishRank& change);

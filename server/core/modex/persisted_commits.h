@@ -1,4 +1,4 @@
-// Commits of local ranks as records that a successor recovers.
+// Commits of local ranks as journal records that a successor recovers.
 #ifndef CANOPY_SERVER_CORE_MODEX_PERSISTED_COMMITS_H_
 #define CANOPY_SERVER_CORE_MODEX_PERSISTED_COMMITS_H_
 
@@ -13,14 +13,14 @@
 
 namespace canopy::core {
 
-// What a local rank has just committed to `modex`. One record for each key, so
-// that a later value replaces an earlier one; of a key that was put for one
-// side alone, one for each side from then on, as a record that does not change
-// keeps its place among the others. `data` is well-formed.
+// Persists what a local rank has just committed to `modex`. Each key has one
+// record, so a later value replaces the earlier one. Once a key was put for one
+// side only, it has one record for each side, because a record that does not
+// change keeps its place in the order. `data` must be well-formed.
 void PersistCommit(const ModexStore& modex, const ProcId& proc,
                    const std::vector<ScopedData>& data, Actions* actions);
 
-// Commits by rank, in their order. Other records are left out.
+// Returns the commits by rank, in their order; ignores other records.
 std::map<Rank, std::vector<ScopedData>> RecoverCommits(
     const std::vector<PersistedRecord>& records);
 

@@ -1,4 +1,4 @@
-// The values of the keys of common/process_keys.h.
+// Values of the keys in common/process_keys.h, such as the PID.
 #ifndef CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
 #define CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
 
@@ -15,7 +15,7 @@ namespace canopy::core {
 // nothing while the process has not been started.
 std::optional<int> DecideFact(const Job& job, Rank rank, std::string_view key);
 
-// Its KVAL; empty where DecideFact does not say kSuccess.
+// Returns the KVAL; empty unless DecideFact returns kSuccess.
 Bytes FactOf(const Job& job, Rank rank, std::string_view key);
 
 }  // namespace canopy::core

@@ -1,4 +1,5 @@
-// The answers to a call of PMIx_Query_info as bytes: infos, one for each key.
+// Collects the answers to a call of PMIx_Query_info: infos in codec form, one
+// or more for each key.
 #ifndef CANOPY_SERVER_CORE_QUERY_ANSWER_WRITER_H_
 #define CANOPY_SERVER_CORE_QUERY_ANSWER_WRITER_H_
 
@@ -13,26 +14,28 @@
 
 namespace canopy::core {
 
-// Bytes of one answer. One that has no room is refused as a whole.
+// Maximum bytes of one answer; a larger one is rejected as a whole.
 inline constexpr size_t kMaxAnswer = size_t{16} << 20;
 
-// Keys that were asked for, and those that have an answer.
+// Counts the requested keys and the answered ones. Not synchronised.
 class AnswerWriter {
  public:
-  // The next key. Without value, or with the empty one, it has no answer.
+  // Adds the answer to the next key. An empty `encoded` or `value` means that
+  // there is none.
   void Add(std::string_view key, std::string_view encoded);
   void Add(std::string_view key, const Value& value);
-  // One that is not there.
+  // The next key has no answer.
   void AddNothing() { ++asked_; }
-  // Another answer to the last key.
+  // Adds another answer to the last key.
   void AddFurther(std::string_view key, const Value& value);
 
   bool full() const { return body_.size() > kMaxAnswer; }
-  // A PMIx status: kSuccess when all have an answer, kErrPartialSuccess when
-  // some have, kErrNotFound when none has, kErrOutOfResource when there is no
-  // room for all.
+  // PMIx status of the call: kSuccess if all keys have an answer,
+  // kErrPartialSuccess if some have, kErrNotFound if there is no answer,
+  // kErrOutOfResource if the answer is too large.
   int status() const;
-  // Codec form: SIZE n, n INFO. Empty unless it is (partly) a success.
+  // Returns the answer in codec form: SIZE n, then n INFO. Empty unless the
+  // call succeeded at least partly.
   Bytes Take();
 
  private:
@@ -44,7 +47,7 @@ class AnswerWriter {
   Encoder body_;
 };
 
-// A VALUE: a data array of elements that are encoded already.
+// Encodes a VALUE: a data array of `count` elements that are encoded already.
 std::string EncodeArray(pmix_data_type_t type, size_t count,
                         std::string_view elements);
 

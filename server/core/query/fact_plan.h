@@ -1,4 +1,5 @@
-// What must be found out, and by whom, before queries can be answered.
+// Determines what must be requested from which agent before queries can be
+// answered.
 #ifndef CANOPY_SERVER_CORE_QUERY_FACT_PLAN_H_
 #define CANOPY_SERVER_CORE_QUERY_FACT_PLAN_H_
 
@@ -21,27 +22,27 @@
 
 namespace canopy::core {
 
-// Requests to agents that are unanswered, of all calls; one that needs more
-// than is left is refused (kErrResourceBusy). In a larger overlay as many as
-// two for each agent.
+// Unanswered requests to agents, of all calls; a call that needs more fails
+// with kErrResourceBusy. In a larger overlay the limit is two for each agent.
 inline constexpr size_t kMaxAsks = 16384;
 
-// One request each for what may be asked together.
+// Combines requests to the same agent about the same job. Not synchronised. The
+// references passed to the constructor outlive this object.
 class FactPlan {
  public:
-  // `root` knows all jobs.
+  // `root` is the agent that knows all jobs.
   FactPlan(const QueryScope& scope, const JobEngine& engine, NodeId root)
       : scope_(scope), engine_(engine), root_(root) {}
 
   void Add(const Query& query);
 
-  // By agent; this one may be among them. `request` is left 0.
+  // Requests with their agents, possibly this one. Their `request` field is 0.
   const std::vector<std::pair<NodeId, FactsRequest>>& asks() const {
     return asks_;
   }
-  // The keys of job data, in the order of the queries.
+  // The requested keys of job data, in the order of the queries.
   const std::vector<DataKey>& keys() const { return keys_; }
-  // The namespaces of these.
+  // The namespaces of these keys.
   const std::vector<std::string>& nspaces() const { return nspaces_; }
 
  private:
@@ -53,8 +54,8 @@ class FactPlan {
     auto operator<=>(const Subject&) const = default;
   };
 
-  // Processes that some query is about; a job has many nodes, so each is gone
-  // through once.
+  // The processes of a query. Queries about the same processes are planned
+  // once, because a job can have many nodes.
   struct Processes {
     std::string nspace;
     Rank rank = kRankWildcard;
@@ -69,7 +70,7 @@ class FactPlan {
   void AddProcesses(const Query& query, Rank rank, bool local,
                     bool memory = false);
   void AddMemory(const Query& query);
-  // `what`: kNamesOnly, or kRankWildcard for all that is known of each.
+  // `what` is kNamesOnly, or kRankWildcard for everything known of each job.
   void AddJobs(const Query& query, Rank what);
   void AddStatus(const Query& query);
   void AddNode(const Query& query);
@@ -87,7 +88,7 @@ class FactPlan {
   std::vector<std::string> nspaces_;
 };
 
-// Whether the answer to a key takes facts of a job, so that its map is needed.
+// True if the answer to the key needs facts of a job, and so the job's map.
 bool NeedsJob(std::string_view key);
 
 }  // namespace canopy::core

@@ -56,7 +56,7 @@ std::vector<FactsService::Request> FactsService::TakeLate(TimeNs now) {
 }
 
 TimeNs FactsService::NextDeadline() const {
-  // The first of them has waited longest.
+  // The first request has waited longest.
   return awaiting_.empty() ? kNever : awaiting_.front().until;
 }
 
@@ -115,7 +115,7 @@ void FactsService::AddJobs(TimeNs now, const FactsRequest& request,
   }
 }
 
-// Others than its controller do not know how a job fares.
+// Only a job's controller knows its status.
 void FactsService::AddControlled(TimeNs now, const std::string& nspace,
                                  FactsReply* reply) const {
   const Job* job = jobs_.Find(nspace);
@@ -129,7 +129,7 @@ void FactsService::AddControlled(TimeNs now, const std::string& nspace,
   reply->jobs.push_back(std::move(facts));
 }
 
-// A process that has ended has no memory, and its number may be another's.
+// A process that has ended has no memory, and its PID may have been reused.
 void FactsService::AddClients(std::vector<int>* pids) const {
   for (const auto& [nspace, job] : jobs_.jobs()) {
     for (const auto& [rank, process] : job.processes) {

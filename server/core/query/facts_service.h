@@ -1,4 +1,4 @@
-// Answers what other agents, or the queries of this one, ask about the
+// Answers requests of other agents, and of this agent's own queries, about the
 // processes, the jobs and the memory of this node.
 #ifndef CANOPY_SERVER_CORE_QUERY_FACTS_SERVICE_H_
 #define CANOPY_SERVER_CORE_QUERY_FACTS_SERVICE_H_
@@ -22,20 +22,21 @@
 
 namespace canopy::core {
 
-// Requests that are measured at a time; more are refused (kErrResourceBusy).
+// Requests whose memory is being measured; more fail with kErrResourceBusy.
 inline constexpr size_t kMaxMeasurements = 1024;
 
-// How long a request waits for the numbers of processes that are being started,
-// which may be connected by then. Afterwards they are not known.
+// Time that a request waits for the PIDs of processes that are being started,
+// which may be connected by then. Afterwards they are reported as unknown.
 inline constexpr TimeNs kStartTime = 1'000'000'000;
-// Requests that wait so at a time; more are answered at once.
+// Requests that wait for starting processes; more are answered at once.
 inline constexpr size_t kMaxAwaiting = 1024;
 
-// FactsRequest::rank where jobs are asked for and their names are enough:
+// FactsRequest::rank of a request for jobs that needs only their names, because
 // command lines are long.
 inline constexpr Rank kNamesOnly = kRankUndef;
 
-// Not synchronised. What it refers to outlives it.
+// Not synchronised. The references passed to the constructor outlive this
+// object. Times are in nanoseconds.
 class FactsService {
  public:
   FactsService(NodeId self, const JobTable& jobs, const JobEngine& engine)
@@ -47,26 +48,28 @@ class FactsService {
     TimeNs until = kNever;
   };
 
-  // The answer, without anything when there is more than one can hold
-  // (kErrOutOfResource); none: it follows from OnRead, when the memory is
-  // measured, or from what TakeStarted and TakeLate give. `number` is of the
-  // measurement, and must not be in use.
+  // Returns the answer, with kErrOutOfResource and no content if it would
+  // exceed the limit. Returns nothing if the answer comes later: from OnRead
+  // once the memory is measured, or by Answer for a request that TakeStarted or
+  // TakeLate returns. `number` identifies the measurement and must not be in
+  // use.
   std::optional<FactsReply> OnRequest(TimeNs now, NodeId src,
                                       const FactsRequest& request,
                                       uint64_t number, Actions* actions);
-  // The same without waiting for processes that are being started.
+  // The same, without waiting for processes that are being started.
   std::optional<FactsReply> Answer(TimeNs now, NodeId src,
                                    const FactsRequest& request, uint64_t number,
                                    Actions* actions);
-  // Requests that have waited: for processes of that job, all of which are
-  // there now or have ended; or as long as they may.
+  // Return and remove waiting requests: those about a job whose processes have
+  // all been started or have ended, and those that have waited for kStartTime.
   std::vector<Request> TakeStarted(const std::string& nspace);
   std::vector<Request> TakeLate(TimeNs now);
   TimeNs NextDeadline() const;
-  // The answer to a request that awaits this, and whose request it is.
+  // Returns the answer that this measurement completes, and the agent to send
+  // it to.
   std::optional<std::pair<NodeId, FactsReply>> OnRead(const FactsRead& read);
 
-  // Nobody waits for it any more.
+  // Drops the requests of that agent.
   void OnNodeLost(NodeId node);
   size_t size() const { return measured_.size() + awaiting_.size(); }
 
@@ -74,7 +77,8 @@ class FactsService {
   struct Measured {
     NodeId src = kNoNode;
     FactsReply reply;
-    // The measured processes: first these of the reply, then clients.
+    // The measured processes: first these (indices in reply.processes), then
+    // clients.
     std::vector<size_t> processes;
   };
 

@@ -1,4 +1,4 @@
-// What was found out for the queries of one call.
+// The facts collected for the queries of one call.
 #ifndef CANOPY_SERVER_CORE_QUERY_GATHERED_FACTS_H_
 #define CANOPY_SERVER_CORE_QUERY_GATHERED_FACTS_H_
 
@@ -17,21 +17,22 @@
 namespace canopy::core {
 
 struct GatheredFacts {
-  // By namespace and rank: what their agents have said.
+  // By namespace and rank, as the processes' agents reported them.
   std::map<std::string, std::map<Rank, ProcessFacts>> processes;
   std::map<NodeId, MemoryFacts> memory;
-  // By namespace. The root's, which knows all; none: it has not said.
+  // By namespace. The root's answer, which includes all jobs; nothing if the
+  // root has not answered.
   std::optional<std::map<std::string, JobFacts>> all_jobs;
-  // This agent's own.
+  // This agent's own jobs.
   std::map<std::string, JobFacts> local_jobs;
-  // Single jobs, as their controllers tell of them.
+  // Single jobs, as their controllers reported them.
   std::map<std::string, JobFacts> controlled;
-  // The VALUEs of the keys of job data, in the order of the queries; empty:
-  // there is none.
+  // VALUEs of the keys of job data, in the order of the queries; empty if there
+  // is no value.
   std::vector<Bytes> data;
-  // What the host has answered: VALUEs, by the query's number and the key.
+  // The host's answers: VALUEs, by the number of the query and the key.
   std::map<std::pair<size_t, std::string>, std::string> host;
-  // Of server/core/step/host_services.h.
+  // Bits of server/core/step/host_services.h.
   uint64_t host_services = 0;
 };
 

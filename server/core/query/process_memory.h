@@ -1,4 +1,4 @@
-// PMIX_QUERY_MEMORY_USAGE: how much memory processes use.
+// PMIX_QUERY_MEMORY_USAGE: the memory that processes use.
 #ifndef CANOPY_SERVER_CORE_QUERY_PROCESS_MEMORY_H_
 #define CANOPY_SERVER_CORE_QUERY_PROCESS_MEMORY_H_
 
@@ -13,19 +13,19 @@
 
 namespace canopy::core {
 
-// Megabytes (of 2^20 bytes), as PMIX_DAEMON_MEMORY and its like are given.
+// Megabytes of 2^20 bytes, the unit of PMIX_DAEMON_MEMORY and similar keys.
 Value Megabytes(uint64_t bytes);
 
 class ProcessMemory {
  public:
-  // No effect for a process whose memory was not measured.
+  // Has no effect for a process whose memory was not measured.
   void Add(const Job& job, const ProcessFacts& process);
 
-  // An array of infos. For each process a PMIX_PROC_INFO_ARRAY with its
-  // PMIX_PROCID, PMIX_HOSTNAME and PMIX_PROC_RSS (float). With `minmax` only
-  // for the process with the least and for that with the most, in this order;
-  // with `average` PMIX_CLIENT_AVG_MEMORY (float), of all, and none of the
-  // processes unless `minmax` asks for them. Empty when there is none.
+  // An array of infos; empty if no process was added. Contains a
+  // PMIX_PROC_INFO_ARRAY for each process, with PMIX_PROCID, PMIX_HOSTNAME and
+  // PMIX_PROC_RSS (float). With `minmax`, only the processes with the least and
+  // the most memory, in this order. With `average`, also PMIX_CLIENT_AVG_MEMORY
+  // (float) over all processes, and single processes only with `minmax`.
   Value Report(bool average, bool minmax) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-// Of a process killed by a signal, a shell gives 128 and the signal.
+// A shell reports 128 plus the signal for a killed process.
 constexpr int kSignalled = 128;
 
 uint8_t StateAtEnd(const RankState& rank, int exit_code) {

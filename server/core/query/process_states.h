@@ -1,4 +1,4 @@
-// What an agent knows of the processes of its node, and of jobs.
+// The facts that an agent knows about processes of its node, and about jobs.
 #ifndef CANOPY_SERVER_CORE_QUERY_PROCESS_STATES_H_
 #define CANOPY_SERVER_CORE_QUERY_PROCESS_STATES_H_
 
@@ -12,17 +12,18 @@
 
 namespace canopy::core {
 
-// Of a local rank; its memory is not measured. `connected`: it has a connection
-// to this agent.
+// Facts about a local rank, without its memory. `connected`: the process has a
+// connection to this agent.
 ProcessFacts FactsOfLocal(const Job& job, Rank rank, bool connected);
-// Its process is to be there soon: its number will be known.
+// True if the process is being started, so that its PID will be known soon.
 bool IsStarting(const Job& job, Rank rank);
-// Whether its number may be another process's by now.
+// True if the process has ended, so that its PID may have been reused.
 bool HasEnded(const ProcessFacts& process);
-// Of any rank, as far as this agent knows without its own.
+// What this agent knows about any rank without a request to the rank's agent.
 ProcessFacts FactsOfRemote(const Job& job, Rank rank);
 
-// PMIX_CMD_LINE: the command lines of its applications.
+// PMIX_CMD_LINE: the command lines of the job's applications, separated by
+// colons.
 std::string CommandLine(const JobSpec& job);
 
 }  // namespace canopy::core

@@ -17,9 +17,9 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
-// In the number of an AskHost that is of a query: HostCalls makes others.
+// Marks the number of an AskHost made by a query; HostCalls makes the others.
 constexpr uint64_t kOfQuery = uint64_t{1} << 63;
-// In place of a query: what the host serves is asked for.
+// Stands for a query index: the request for the host's supported services.
 constexpr size_t kOfSupport = SIZE_MAX;
 constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
 
@@ -156,7 +156,7 @@ void Queries::Advance(uint64_t id, Actions* actions) {
   }
 }
 
-// False: there would be too many requests.
+// Returns false if there would be too many requests.
 bool Queries::AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions) {
   const QueryScope scope = ScopeOf(*call);
   FactPlan plan(scope, engine_, tree_.root());
@@ -172,7 +172,8 @@ bool Queries::AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions) {
     call->asks.emplace(ask.request.request, ask);
   }
   const std::map<uint64_t, Ask> asks = call->asks;
-  // What this agent knows by itself may be noted at once.
+  // An answer from this agent itself arrives during Send and changes
+  // call->asks.
   for (const auto& [number, ask] : asks) Send(now, ask, actions);
   return true;
 }
@@ -207,7 +208,7 @@ void Queries::AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
 void Queries::ReadData(uint64_t id, const FactPlan& plan, Call* call,
                        Actions* actions) {
   if (plan.keys().empty()) return;
-  // Of another job it may not be readable yet.
+  // Data of another job may not have been registered with the data store yet.
   for (const std::string& nspace : plan.nspaces()) {
     jobs_.Register(nspace, actions);
   }
@@ -255,7 +256,7 @@ void Queries::Serve(TimeNs now,
   }
 }
 
-// An answer of this agent, to the one that has asked.
+// Delivers an answer of this agent to the agent that requested it.
 void Queries::Note(NodeId src, FactsReply reply, Actions* actions) {
   if (src == self_) return OnReply(self_, reply, actions);
   actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
@@ -274,8 +275,8 @@ void Queries::OnReply(NodeId src, const FactsReply& reply, Actions* actions) {
   Advance(id, actions);
 }
 
-// What is local, and what the root knows, is asked for by different queries of
-// one call; here they may be the same.
+// One request is for the local jobs, another for the root's; if this agent is
+// the root, an answer serves both.
 void Queries::TakeJobs(NodeId src, const FactsReply& reply,
                        const FactsRequest& request, Call* call) const {
   std::map<std::string, JobFacts> jobs;
@@ -289,7 +290,7 @@ void Queries::TakeJobs(NodeId src, const FactsReply& reply,
   if (src == tree_.root()) facts.all_jobs = std::move(jobs);
 }
 
-// An agent speaks for its own node alone, and of what it was asked about.
+// An agent may report only about its own node, and only what was requested.
 void Queries::Take(NodeId src, const FactsReply& reply, Call* call) const {
   const FactsRequest& request = call->asks.at(reply.request).request;
   call->too_many_jobs |= reply.status == kErrOutOfResource;
@@ -363,7 +364,7 @@ void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
   QueryAnswers answers(scope, call.facts, sets_.sets());
   for (const Query& query : call.queries) answers.Answer(query);
   int status = answers.writer().status();
-  // Nothing is known, and why.
+  // No key has an answer, and the host reported why.
   if (status == kErrNotFound && call.host_status != kSuccess) {
     status = call.host_status;
   }
@@ -405,7 +406,8 @@ void Queries::OnNodeLost(NodeId node, Actions* actions) {
     if (lost > 0) changed.push_back(id);
   }
   for (const uint64_t id : changed) Advance(id, actions);
-  // Others may have been asked, or have answered, through it.
+  // Requests to other agents, or their answers, may have been lost on their way
+  // through that node.
   OnNodeRestarted(node, actions);
 }
 

@@ -1,4 +1,5 @@
-// PMIx_Query_info: answers what this agent and others know, for its clients.
+// PMIx_Query_info (PMIx Standard, chapter "Query"): answers clients from what
+// this agent, other agents and the host know.
 #ifndef CANOPY_SERVER_CORE_QUERY_QUERIES_H_
 #define CANOPY_SERVER_CORE_QUERY_QUERIES_H_
 
@@ -30,31 +31,36 @@
 
 namespace canopy::core {
 
-// How long other agents may take. What they have not said by then is not known,
-// and the keys that need it have no answer.
+// Time limit for the answers of other agents, in nanoseconds. Keys that need
+// later answers are reported as not found.
 inline constexpr TimeNs kQueryTime = 3'000'000'000;
-// The same of one that the host is asked too; the host itself may take a
-// second less, so that it can say why it has no answer.
+// The same for a call that involves the host. The host's own limit is a second
+// shorter, so that its error reaches the caller.
 inline constexpr TimeNs kHostQueryTime = 11'000'000'000;
-// Calls under way of one process; more are refused (kErrOutOfResource).
+// Calls in progress of one process; more fail with kErrOutOfResource.
 inline constexpr size_t kMaxCallsOfProcess = 64;
-// And of all of an agent's clients (kErrResourceBusy).
+// Calls in progress of all clients; more fail with kErrResourceBusy.
 inline constexpr size_t kMaxCalls = 4096;
 
-// A call is in three stages, each of which may take no time: the maps of the
-// jobs that it names are here, or known not to exist; the agents that know the
-// answers, this one among them, and the host have been asked; all of them have
-// answered, or are lost. Queries change nothing: a client that has reattached
-// asks again, and so is an agent that was restarted.
+// A call passes three stages, each of which may be immediate:
+// - wait for the maps of the jobs that it names, or for the answer that there
+//   is no such job;
+// - send requests to the agents that know the answers (possibly this one) and
+//   to the host;
+// - wait until each has answered or is lost.
 //
-// Not synchronised. What the constructor gets outlives it.
+// Queries change nothing, so they are simply repeated: by a client that has
+// reattached, and to an agent that was restarted.
+//
+// Not synchronised. The references passed to the constructor outlive this
+// object. Times are in nanoseconds.
 class Queries {
  public:
   Queries(NodeId self, const std::vector<std::string>& node_names,
           const Tree& tree, JobTable& jobs, const JobEngine& engine,
           const ProcessSets& sets);
-  // Numbers start at this time, so that late answers to a predecessor's
-  // requests match none of them.
+  // Starts the numbering at the time of this agent's start, so that late
+  // answers to a predecessor's requests match none of its own.
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const QueryArrived& in, Actions* actions);
@@ -62,23 +68,23 @@ class Queries {
                  Actions* actions);
   void OnReply(NodeId src, const FactsReply& reply, Actions* actions);
   void OnRead(const FactsRead& read, Actions* actions);
-  // False: it is of no query.
+  // Returns false if the answer belongs to no query.
   bool OnHostAnswered(const HostAnswered& in, Actions* actions);
   void OnClientGone(ClientId client);
   void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
-  // Local processes of the job were started, or have ended.
+  // Local processes of the job were started or have ended.
   void OnProcesses(TimeNs now, const std::string& nspace, Actions* actions);
   void OnNodeLost(NodeId node, Actions* actions);
-  // Requests and answers in flight to it or through it are lost.
+  // Requests and answers on their way to the node or through it are lost.
   void OnNodeRestarted(NodeId node, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
 
-  // Namespaces whose maps are needed, since the last call.
+  // Returns the namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
   bool has_wanted() const { return !wanted_.empty(); }
-  // Adds the calls under way. An empty namespace means all.
+  // Adds the calls in progress of one namespace, or of all if it is empty.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
   size_t size() const { return calls_.size() + service_.size(); }
@@ -92,23 +98,24 @@ class Queries {
     ClientId client = 0;
     RequestId request = 0;
     ProcId caller;
-    // Whose jobs alone it may know of; none: all, as a tool of the agent's
-    // user.
+    // The user whose jobs the caller may see. Nothing: all jobs, as for a tool
+    // of the agent's own user.
     std::optional<uint32_t> uid;
-    uint32_t gid = kAgentsUser;  // of that user
-    std::string host_job;        // of its job; empty: a tool
+    uint32_t gid = kAgentsUser;  // the group of that user
+    std::string host_job;  // host's name of the caller's job; empty for a tool
     std::vector<Query> queries;
     TimeNs since = 0;
     TimeNs deadline = kNever;
     bool timed = false;            // the caller has set the deadline
-    std::set<std::string> maps;    // that are awaited
-    std::map<uint64_t, Ask> asks;  // that are not answered
-    // What the host is asked, by the number of its AskHost: which query.
+    std::set<std::string> maps;    // job maps not yet here
+    std::map<uint64_t, Ask> asks;  // requests without answer
+    // Requests to the host: the number of the AskHost and the index of the
+    // query.
     std::map<uint64_t, size_t> hosts;
-    int host_status = 0;   // of the first that it could not answer
-    uint64_t reading = 0;  // the ReadFacts that is awaited; 0: none
+    int host_status = 0;   // the first error of the host
+    uint64_t reading = 0;  // number of the pending ReadFacts; 0: none
     GatheredFacts facts;
-    bool too_many_jobs = false;  // for one answer of an agent
+    bool too_many_jobs = false;  // an agent's answer exceeded its limit
   };
   using Calls = std::map<uint64_t, Call>;
 
@@ -119,19 +126,19 @@ class Queries {
   void SetDeadline(TimeNs now, Call* call) const;
   void WantMaps(Call* call);
   void OnMap(TimeNs now, const std::string& nspace, Actions* actions);
-  // Asks whoever knows, once the maps are here.
+  // Sends the requests of the call once all maps are here.
   void Begin(TimeNs now, uint64_t id, Actions* actions);
-  // As far as it goes; it may be over, and gone, afterwards.
+  // Finishes the call if all answers are here; the call may be gone afterwards.
   void Advance(uint64_t id, Actions* actions);
   bool AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions);
   void AskHosts(uint64_t id, Call* call, Actions* actions);
-  // `query`: which of the call; or what it supports.
+  // `query` is the index of the query in the call, or kOfSupport.
   void AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
                   Actions* actions);
   void ReadData(uint64_t id, const FactPlan& plan, Call* call,
                 Actions* actions);
   void Send(TimeNs now, const Ask& ask, Actions* actions);
-  // Requests that have waited.
+  // Answers requests that have waited long enough.
   void Serve(TimeNs now, const std::vector<FactsService::Request>& requests,
              Actions* actions);
   void Note(NodeId src, FactsReply reply, Actions* actions);
@@ -139,7 +146,7 @@ class Queries {
                 const FactsRequest& request, Call* call) const;
   void Take(NodeId src, const FactsReply& reply, Call* call) const;
   void Finish(uint64_t id, bool in_time, Actions* actions);
-  // Replies with that status; kSuccess: there is nobody to answer any more.
+  // Removes the call and replies with `status`; no reply for kSuccess.
   void End(uint64_t id, int status, Actions* actions);
 
   const NodeId self_;
@@ -150,7 +157,7 @@ class Queries {
   const ProcessSets& sets_;
   FactsService service_;
   Calls calls_;
-  // By the number of an ask, a read or an AskHost.
+  // The call of each pending request, ReadFacts or AskHost, by its number.
   std::map<uint64_t, uint64_t> call_of_;
   uint64_t next_ = 1;
   std::vector<std::string> wanted_;

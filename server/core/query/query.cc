@@ -17,10 +17,10 @@
 namespace canopy::core {
 namespace {
 
-// Of decoded qualifiers, in memory.
+// Maximum memory of decoded qualifiers, in bytes.
 constexpr size_t kMaxMemory = size_t{8} << 20;
 constexpr uint32_t kMsPerSecond = 1000;
-// PMIX_PROC_INFO of the Standard, whose name is a data type's in the headers.
+// PMIX_PROC_INFO of the Standard; in the headers this name is a data type.
 constexpr char kProcInfo[] = "pmix.proc.info";
 
 struct Reading {
@@ -108,8 +108,8 @@ bool ReadTimeout(Reading r) {
   return true;
 }
 
-// The client's library has bypassed its cache; here there is none. Who the
-// caller is was proved by its connection.
+// PMIX_QUERY_REFRESH_CACHE was handled by the client's library; an agent has no
+// cache. The caller's user is known from its connection.
 bool Ignore(Reading) { return true; }
 
 struct Row {
@@ -156,7 +156,7 @@ int ReadQualifier(Reading r) {
   return MustHonour(r.info.flags) && !host_judges ? kErrNotSupported : kSuccess;
 }
 
-// Without what agents see to.
+// Encodes the qualifiers for the host, without those that agents handle.
 std::string ForHost(const InfoList& qualifiers) {
   Encoder infos;
   size_t count = 0;
@@ -251,7 +251,8 @@ bool IsOfSupport(const Query& query) {
 
 std::vector<std::string> HostKeys(const Query& query) {
   const KeyKind first = KindOf(query.keys[0]);
-  // What agents know of the keys themselves, and what they have here.
+  // These are about the keys themselves or about this node, which needs no
+  // host.
   if (query.of_qualifiers || query.local_only ||
       first == KeyKind::kAttributeSupport ||
       first == KeyKind::kSupportedQualifiers) {

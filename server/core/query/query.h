@@ -1,4 +1,4 @@
-// What a call of PMIx_Query_info asks for: its queries, read and checked.
+// The queries of one call of PMIx_Query_info, parsed and checked.
 #ifndef CANOPY_SERVER_CORE_QUERY_QUERY_H_
 #define CANOPY_SERVER_CORE_QUERY_QUERY_H_
 
@@ -14,22 +14,23 @@
 
 namespace canopy::core {
 
-// Bounds of one call. An answer can be large, so these are tight.
-inline constexpr size_t kMaxQueryKeys = 512;  // of all its queries
-inline constexpr size_t kMaxQualifiers = 64;  // of one query
+// Limits of one call. They are tight because an answer can be large.
+inline constexpr size_t kMaxQueryKeys = 512;  // in all queries of a call
+inline constexpr size_t kMaxQualifiers = 64;  // in one query
 inline constexpr size_t kMaxQueryBytes = size_t{1} << 20;
 inline constexpr size_t kMaxQualifierText = 1024;
-// Host names are looked for among those of all nodes.
-inline constexpr size_t kMaxHostnames = 64;  // different ones of one call
+// Each host name is searched among the names of all nodes.
+inline constexpr size_t kMaxHostnames = 64;  // distinct names in one call
 
-// Queries of one call that the host is asked; a call with more is refused.
+// Queries in one call that involve the host; a call with more is rejected.
 inline constexpr size_t kMaxHostQueries = 16;
 
-// One pmix_query_t. Without a qualifier that says otherwise it is about the
-// caller: its job, its application, its node.
+// One pmix_query_t. Without qualifiers, a query is about the caller's own
+// process, job, application and node.
 struct Query {
   std::vector<std::string> keys;
-  // Of no namespace: the caller's. Of rank kRankUndef: none is named.
+  // Without a namespace, the caller's; rank kRankUndef if the query names no
+  // rank.
   ProcId proc{"", kRankUndef};
   DataRealm realm = DataRealm::kAny;
   std::optional<uint32_t> appnum = std::nullopt;
@@ -43,26 +44,26 @@ struct Query {
   bool minmax = false;         // PMIX_QUERY_REPORT_MINMAX
   bool of_qualifiers = false;  // PMIX_QUERY_SUPPORTED_QUALIFIERS
   uint32_t timeout_ms = 0;     // PMIX_TIMEOUT; 0: none
-  // Wanted levels of support, by their keys. Empty: all.
+  // Requested levels of support, by their keys; empty for all levels.
   std::vector<std::string> levels = {};
-  // Its qualifiers as they came, for the host: codec form, SIZE n, n INFO. Only
-  // of a query with keys for it.
+  // The qualifiers for the host, as they arrived, in codec form (SIZE n, then n
+  // INFO). Set only for a query with keys for the host.
   std::string for_host = {};
 
   bool names_rank() const { return proc.rank != kRankUndef; }
 };
 
-// `encoded` is codec form: SIZE n, n QUERY. Returns a PMIx status: kErrBadParam
-// for a query without a key, for a process that is named twice or of no rank,
-// and for a value that a qualifier can not have; kErrNotSupported for a
-// required qualifier that is not known, unless all keys are for the host, which
-// judges it; kErrOutOfResource beyond the bounds; otherwise what the decoder
-// says. Never reads more than the bounds allow.
+// `encoded` is in codec form: SIZE n, then n QUERY. Returns kErrBadParam for a
+// query without keys, a process that is named twice or has an invalid rank, and
+// an invalid value of a qualifier; kErrNotSupported for an unknown required
+// qualifier, unless all keys are for the host, which decides about it;
+// kErrOutOfResource beyond the limits; otherwise the status of the decoder.
+// Never reads more than the limits allow.
 int ParseQueries(std::string_view encoded, std::vector<Query>* queries);
 
-// Those of its keys that the host is asked for, each once.
+// The keys that are requested from the host, without duplicates.
 std::vector<std::string> HostKeys(const Query& query);
-// What is supported is asked for, of which the host has a part.
+// True if the query requests what is supported; the host knows a part of that.
 bool IsOfSupport(const Query& query);
 
 }  // namespace canopy::core

@@ -56,7 +56,7 @@ void QueryAnswers::Answer(const Query& query) {
 }
 
 void QueryAnswers::AnswerKey(const Query& query, const std::string& key) {
-  // It is refused as a whole.
+  // A full answer is rejected as a whole, so further keys need no work.
   if (writer_.full() || AddHost(key)) return;
   switch (KindOf(key)) {
     case KeyKind::kJobData:
@@ -173,7 +173,7 @@ Value QueryAnswers::NodeMemory(const Query& query, std::string_view key) const {
 
 // ----------------------------------------------------------------- jobs ---
 
-// Null when nobody has said.
+// Null if the agent that knows them has not answered.
 const QueryAnswers::Jobs* QueryAnswers::JobsOf(const Query& query) const {
   if (query.local_only) return &facts_.local_jobs;
   return facts_.all_jobs ? &*facts_.all_jobs : nullptr;
@@ -212,7 +212,7 @@ Value QueryAnswers::JobStatus(const Query& query) const {
   return Value::Status(it->second.status);
 }
 
-// Until the agents end it, in seconds, of which the last is not over.
+// Seconds until the job's time limit, rounded up.
 Value QueryAnswers::TimeRemaining(const Query& query) const {
   const auto it = facts_.controlled.find(scope_.NspaceOf(query));
   if (it == facts_.controlled.end() || !scope_.MaySee(it->second.uid) ||
@@ -227,7 +227,8 @@ Value QueryAnswers::TimeRemaining(const Query& query) const {
 
 // --------------------------------------------------------- process sets ---
 
-// Of a job that is not known here, its controller has judged who may.
+// The set's controller has already checked the access if the job is unknown
+// here.
 bool QueryAnswers::MaySee(const ProcessSets::Set& set) const {
   const Job* job = scope_.jobs().Find(set.owner);
   return job == nullptr || scope_.MaySee(job->spec->uid);

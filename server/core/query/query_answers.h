@@ -1,4 +1,4 @@
-// Answers to queries, from what was found out for them.
+// Makes the answers to queries from the collected facts.
 #ifndef CANOPY_SERVER_CORE_QUERY_QUERY_ANSWERS_H_
 #define CANOPY_SERVER_CORE_QUERY_QUERY_ANSWERS_H_
 
@@ -17,12 +17,12 @@
 
 namespace canopy::core {
 
-// For one call: Answer for each of its queries, in order.
+// Used for one call: Answer is called for each of its queries, in order.
 class QueryAnswers {
  public:
   using Sets = std::map<std::string, ProcessSets::Set>;
 
-  // All outlive it.
+  // The arguments outlive this object.
   QueryAnswers(const QueryScope& scope, const GatheredFacts& facts,
                const Sets& sets)
       : scope_(scope), facts_(facts), sets_(sets) {}
@@ -34,7 +34,7 @@ class QueryAnswers {
   void AnswerKey(const Query& query, const std::string& key);
   void AnswerSupport(const Query& query);
   void AddData(const std::string& key);
-  // False: the host has not answered it.
+  // Returns false if the host has not answered this key.
   bool AddHost(const std::string& key);
 
   std::string ProcTable(const Query& query, bool local) const;
@@ -56,7 +56,7 @@ class QueryAnswers {
   const Sets& sets_;
   AnswerWriter writer_;
   size_t next_data_ = 0;
-  size_t next_query_ = 0;  // the one that follows the present one
+  size_t next_query_ = 0;  // number of the query after the current one
 };
 
 }  // namespace canopy::core

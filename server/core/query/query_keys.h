@@ -1,4 +1,4 @@
-// The keys that a query may name beside those of job data: what each asks for.
+// Classifies the keys that a query may contain.
 #ifndef CANOPY_SERVER_CORE_QUERY_QUERY_KEYS_H_
 #define CANOPY_SERVER_CORE_QUERY_QUERY_KEYS_H_
 
@@ -9,7 +9,7 @@
 namespace canopy::core {
 
 enum class KeyKind : uint8_t {
-  kJobData,  // any key that is none of the others: what PMIx_Get has
+  kJobData,  // any other key: answered as PMIx_Get would
   kNamespaces,
   kNamespaceInfo,
   kJobStatus,
@@ -28,18 +28,18 @@ enum class KeyKind : uint8_t {
   kAttributeSupport,
   kSupportedKeys,
   kSupportedQualifiers,
-  kTimeRemaining,  // a scheduler's too
-  kScheduler,      // a scheduler's alone: queues, allocations
+  kTimeRemaining,  // agents know it; a scheduler may, too
+  kScheduler,      // only a scheduler knows: queues, allocations
 };
 
 KeyKind KindOf(std::string_view key);
-// Whether the host is asked for it: only a scheduler has an answer, or a better
-// one than agents.
+// True if the host is requested to answer the key: only a scheduler has an
+// answer, or it has a better one than agents.
 bool IsForHost(std::string_view key);
 
-// Joined by commas: all keys that can have an answer, those of a scheduler
-// where one answers queries, and the qualifiers that are heeded for one. The
-// latter is empty for a key that takes none.
+// Comma-separated lists: all keys that can have an answer, including those of a
+// scheduler if there is one, and the qualifiers that one key supports (possibly
+// none).
 std::string SupportedKeys(bool has_scheduler);
 std::string SupportedQualifiers(std::string_view key);
 

@@ -1,5 +1,5 @@
-// What a query is about: its job, node and process, as far as its caller may
-// know of them.
+// Resolves what a query is about (job, node and process), as far as its caller
+// may see it.
 #ifndef CANOPY_SERVER_CORE_QUERY_QUERY_SCOPE_H_
 #define CANOPY_SERVER_CORE_QUERY_QUERY_SCOPE_H_
 
@@ -15,13 +15,13 @@
 
 namespace canopy::core {
 
-// Lives as long as the call of an engine in which it is made. What it refers
-// to outlives it.
+// Used during one call of an engine. The arguments of the constructor outlive
+// this object.
 class QueryScope {
  public:
-  // `caller`: as the connection proved it, and the user of its job when it
-  // called: the job may be gone by now. None: it may ask about all, as a tool
-  // of the agent's own user.
+  // `caller` is as its connection proved it. `uid` is the user of its job at
+  // the time of the call (the job may have ended since); nothing allows all
+  // jobs, as for a tool of the agent's own user.
   QueryScope(NodeId self, const std::vector<std::string>& node_names,
              const JobTable& jobs, const ProcId& caller,
              std::optional<uint32_t> uid)
@@ -35,23 +35,23 @@ class QueryScope {
   const ProcId& caller() const { return caller_; }
   const JobTable& jobs() const { return jobs_; }
 
-  // The namespace that a query is about.
+  // The namespace that the query is about.
   const std::string& NspaceOf(const Query& query) const;
-  // Its job; null when it is not known here, or not the caller's to ask about.
+  // The query's job; null if it is unknown here or the caller may not see it.
   const Job* JobOf(const Query& query) const;
-  // Whether the caller may know of a job of that user.
+  // True if the caller may see jobs of that user.
   bool MaySee(uint32_t uid) const;
-  // Its node: the one that is named, or this one. None: there is no such node.
+  // The named node, or this one; nothing if there is no such node.
   std::optional<NodeId> NodeOf(const Query& query) const;
-  // Whether it names a node.
+  // True if the query names a node.
   static bool NamesNode(const Query& query) {
     return query.nodeid.has_value() || !query.hostname.empty();
   }
-  // The rank that a key of one process is about: the one that is named, or the
-  // caller's in its own job, or kRankWildcard.
+  // The rank that a key of one process is about: the named one, the caller's
+  // own in its own job, otherwise kRankWildcard.
   Rank RankOf(const Query& query) const;
-  // The agents of the nodes with these processes of the job: one rank's, or
-  // with kRankWildcard those on the node that the query names, or all.
+  // The agents that host the rank of the job. For kRankWildcard, those of the
+  // node that the query names, or of all nodes of the job.
   std::vector<NodeId> AgentsOf(const Query& query, const Job& job,
                                Rank rank) const;
 
@@ -63,7 +63,7 @@ class QueryScope {
   const JobTable& jobs_;
   const ProcId& caller_;
   const std::optional<uint32_t> uid_;
-  // By host name; a call may ask about one again and again.
+  // Results by host name: a call may contain the same name many times.
   mutable std::map<std::string, std::optional<NodeId>> named_;
 };
 

@@ -1,4 +1,4 @@
-// Queries as clients send them.
+// Encodes queries as clients send them.
 #ifndef CANOPY_SERVER_CORE_QUERY_QUERY_TESTING_H_
 #define CANOPY_SERVER_CORE_QUERY_QUERY_TESTING_H_
 

@@ -1,5 +1,5 @@
-// The fields of each message of the agents' cores, and its number in Body: how
-// protos/overlay.proto describes them. Of translate and version_5 only.
+// The messages of the agents' cores as fields of Body in protos/overlay.proto.
+// Used only by translate and version_5.
 #ifndef CANOPY_SERVER_OVERLAY_BODY_WIRE_H_
 #define CANOPY_SERVER_OVERLAY_BODY_WIRE_H_
 
@@ -34,11 +34,11 @@ struct NumberIn<T, std::variant<Bodies...>> {
   }
 };
 
-// Its number in the oneof of Body.
+// The message's field number in the oneof of Body.
 template <typename T>
 inline constexpr uint32_t kBodyField = NumberIn<T, core::MessageBody>::Value();
 
-// A serialised Body whose one field is `message`: one allocation.
+// Serialises a Body with the one field `message`, with a single allocation.
 template <typename T>
 std::string EncodeAs(uint32_t field, const T& message) {
   wire::Sizer sizer;

@@ -5,9 +5,9 @@
 namespace canopy::overlay {
 namespace {
 
-// Frames that arrived and wait for a listener; above it, reading stops.
+// Maximum bytes of frames that wait for a listener; above it, reading pauses.
 constexpr size_t kMaxInbox = size_t{4} << 20;
-// After a burst of frames, room for that many is retained.
+// Up to this many frames, the inbox's memory is retained for reuse.
 constexpr size_t kRetainedFrames = 64;
 
 }  // namespace
@@ -79,8 +79,8 @@ void BridgeStream::WriteDone(bool ok) {
   write_in_flight_ = false;
   write_failed_ = !ok;
   if (closing_) return FinishWhenIdle();
-  // The call has ended. Frames before its end are still to be read, and gRPC
-  // reports its status only afterwards.
+  // The call has ended. Frames that arrived before its end can still be read;
+  // gRPC reports the status afterwards.
   if (write_failed_) return;
   if (half_close_) return call_->HalfClose();
   if (want_writable_) Schedule();
@@ -106,7 +106,8 @@ void BridgeStream::FinishWhenIdle() {
 
 // -------------------------------------------------------------- delivering ---
 
-// Frames of one round are delivered together at its end.
+// Frames that arrive in one round of the loop are delivered together at its
+// end.
 void BridgeStream::Schedule() {
   if (listener_ == nullptr || std::exchange(scheduled_, true)) return;
   loop_->Defer([self = shared_from_this()] { self->Deliver(); });

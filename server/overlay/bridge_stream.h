@@ -1,5 +1,5 @@
-// The Stream on top of one gRPC call. Knows no gRPC, so that its states can be
-// tested alone.
+// Implements Stream on top of one gRPC call. Independent of gRPC, so that its
+// states can be tested alone.
 #ifndef CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
 #define CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
 
@@ -13,21 +13,21 @@
 
 namespace canopy::overlay {
 
-// The call under a stream. Loop thread; one Read and one Write at a time.
-// Completions are reported later, never from within.
+// The call under a stream. Loop thread; at most one Read and one Write at a
+// time. Completions are reported later, never from within a method.
 class Call {
  public:
   virtual ~Call() = default;
-  virtual void Read() = 0;                    // answered by ReadDone
-  virtual void Write(const Rope& frame) = 0;  // answered by WriteDone
-  // Ends the call: after its input has ended, or with an end that is not ok. No
-  // Read or Write comes after it. Answered by Done.
+  virtual void Read() = 0;                    // completes by ReadDone
+  virtual void Write(const Rope& frame) = 0;  // completes by WriteDone
+  // Ends the call, after its input has ended or with an error. No Read or Write
+  // may follow. Completes by Done.
   virtual void Finish(const StreamEnd& end) = 0;
   // Makes pending operations fail soon.
   virtual void Cancel() = 0;
-  // Dialling side: ends this direction.
+  // Dialling side only: ends this direction.
   virtual void HalfClose() = 0;
-  // Listening side: as Stream::SetProved.
+  // Listening side only: see Stream::SetProved.
   virtual void SetProved() {}
 };
 
@@ -35,7 +35,7 @@ class Call {
 class BridgeStream : public Stream,
                      public std::enable_shared_from_this<BridgeStream> {
  public:
-  // `call` must live until it has called Done, and has a Read under way.
+  // `call` must have a Read in progress and must live until it has called Done.
   BridgeStream(EventLoop* loop, Call* call) : loop_(loop), call_(call) {}
 
   void Attach(StreamListener* listener) override;
@@ -46,12 +46,13 @@ class BridgeStream : public Stream,
   void Close(const StreamEnd& end) override;
   void CloseInOrder() override;
 
-  // The call's completions. `frame` is empty when the direction has ended.
+  // The call's completions. `frame` is empty if the peer has ended its
+  // direction.
   void ReadDone(std::optional<Bytes> frame);
   void WriteDone(bool ok);
   // The connection broke or the call was cancelled.
   void Broken();
-  // Last call.
+  // The last completion; `call` may be destroyed afterwards.
   void Done(StreamEnd end);
 
  private:
@@ -68,7 +69,8 @@ class BridgeStream : public Stream,
   bool detached_ = false;
 
   std::vector<Bytes> inbox_;
-  std::vector<Bytes> spare_;  // empty: the memory of frames that were delivered
+  // empty; keeps the memory of delivered frames for reuse
+  std::vector<Bytes> spare_;
   size_t inbox_bytes_ = 0;
   bool scheduled_ = false;
   bool read_paused_ = false;

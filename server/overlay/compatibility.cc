@@ -3,7 +3,7 @@
 namespace canopy::overlay {
 namespace {
 
-// The first with MemberState::version.
+// The first version with MemberState::version.
 constexpr uint32_t kMemberVersions = 6;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Configuration of an overlay, and the callbacks beside its inputs to the core.
+// Configuration of an overlay, and its callbacks besides the inputs to the
+// core.
 #ifndef CANOPY_SERVER_OVERLAY_CONFIG_H_
 #define CANOPY_SERVER_OVERLAY_CONFIG_H_
 
@@ -23,69 +24,70 @@ struct Member {
 
 struct OverlayConfig {
   NodeId self = 0;
-  std::vector<Member> members;  // NodeId is the index; the same everywhere
+  std::vector<Member> members;  // indexed by NodeId; the same at all members
   uint32_t radix = 32;          // >= 2
-  std::string listen;           // "host:port", port 0 picks one
+  std::string listen;           // "host:port"; port 0 selects a free port
   std::string overlay_id;       // the same for all members
   uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
-  // This agent recovered the processes of a predecessor on this node: members
-  // that have not declared the predecessor lost see a restart and no loss.
+  // This agent recovered the processes of a predecessor on this node. Members
+  // that have not declared the predecessor lost then see a restart instead of a
+  // loss.
   bool recovered = false;
   security::SecurityConfig security;
 
   // A silent peer is detected within this time.
   uint32_t detect_ms = 5000;
-  // How long a broken link may take to be re-established, also by a successor
+  // Time in which a broken link must be re-established, possibly by a successor
   // agent, before the peer counts as lost.
   uint32_t grace_ms = 2000;
-  // How long a member that was never seen is waited for before it counts as
-  // lost. 0: for ever.
+  // Time after which a member that was never seen counts as lost; 0: never.
   uint32_t join_timeout_ms = 60000;
-  // Between attempts to dial: from the first to the last, doubling.
+  // Pause between attempts to dial: doubles from the minimum to the maximum.
   uint32_t redial_min_ms = 20;
   uint32_t redial_max_ms = 1000;
-  // How long after the last change of the membership, beyond detect_ms and
-  // grace_ms, packets may still be under way on paths of an earlier tree. Later
-  // a packet whose source is not on its neighbour's side of the tree is forged,
-  // and dropped.
+  // Time after the last change of membership, in addition to detect_ms and
+  // grace_ms, in which packets may still travel along paths of an earlier tree.
+  // Afterwards, a packet from a neighbour that is not on the path to the
+  // packet's source counts as forged and is dropped.
   uint32_t settle_ms = 60000;
-  // How long a leaving member waits for its neighbours' acknowledgements.
+  // Time that a leaving member waits for its neighbours' acknowledgements.
   uint32_t leave_ms = 1000;
 
-  // A peer with more than this waiting for it is declared lost.
+  // A peer for which more than this is queued is declared lost.
   size_t queue_limit_bytes = size_t{4} << 30;
-  // Largest message, and the sum of messages being reassembled.
+  // Limit for one message, and for the sum of messages being reassembled.
   size_t message_limit_bytes = size_t{1} << 30;
 
-  // How gRPC's completions reach the loop. Unset: the fast way, when a
-  // self-test shows that it works with the gRPC that is loaded.
+  // How gRPC's completions reach the loop. Unset: the faster way, if a
+  // self-test shows that it works with the loaded gRPC.
   std::optional<rpc::DriverKind> driver;
 
-  // Protocol versions spoken. A `version` below the newest makes this agent
-  // behave as one of that version.
+  // Protocol versions spoken. With a `version` below the newest, this agent
+  // behaves as one of that version.
   uint32_t version = kNewestVersion;
   uint32_t oldest_version = kOldestVersion;
 };
 
-// All optional; called on the loop thread. They may call Send, but must not
-// destroy the overlay.
+// All callbacks are optional and called on the loop thread. They may call Send,
+// but must not destroy the overlay.
 struct OverlayEvents {
-  // A member came or went: how many of `total` are up, this one included. At
-  // the root this is the progress of the whole tree's assembly.
+  // A member joined or was lost: `up` of `total` members are up, this one
+  // included. At the root, this shows the progress of assembling the tree.
   std::function<void(uint32_t up, uint32_t total)> progress;
-  // Once, when every member is up and connected for the first time.
+  // Called once, when all members are up and connected for the first time.
   std::function<void()> ready;
-  // A link attempt failed; the text is for an operator: unreachable, wrong
-  // cluster key (kErrInvalidCred), wrong version or overlay
-  // (kErrHandshakeFailed). Attempts continue. Repetitions of a text for one
-  // node are suppressed.
+  // An attempt to link failed. The text is meant for an operator: peer
+  // unreachable, wrong cluster key (kErrInvalidCred), wrong version or overlay
+  // (kErrHandshakeFailed). Attempts continue. Repetitions of the same text for
+  // a node are suppressed.
   std::function<void(NodeId, const Status&)> link_error;
-  // The other members have declared this one lost (it was partitioned or
-  // stalled too long). It rejoins by itself as a new incarnation; the sink gets
-  // NodeStateChanged for the loss of all others and for each that returns.
+  // The other members have declared this one lost, because it was partitioned
+  // or stalled too long. It rejoins automatically as a new incarnation; the
+  // sink gets NodeStateChanged for the loss of each other member and for each
+  // return.
   std::function<void(const std::string& reason)> expelled;
-  // Connections were refused or ended that nobody has asked for: a line for the
-  // log, at a limited rate.
+  // Unknown connections were refused or ended: a line for the log, at a limited
+  // rate.
   std::function<void(const std::string& line)> warning;
 };
 

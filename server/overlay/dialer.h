@@ -1,4 +1,4 @@
-// Dialling other members: one at a time, with growing pauses between failed
+// Dials other members: one at a time, with growing pauses after failed
 // attempts.
 #ifndef CANOPY_SERVER_OVERLAY_DIALER_H_
 #define CANOPY_SERVER_OVERLAY_DIALER_H_
@@ -19,12 +19,13 @@ namespace canopy::overlay {
 // Loop thread only.
 class Dialer {
  public:
-  // `stream` is a link with the node when `end.ok()`.
+  // `stream` is an authenticated stream to the node if `end.ok()`, otherwise
+  // null.
   using Done = std::function<void(NodeId node, const StreamEnd& end,
                                   const Welcome& welcome,
                                   std::shared_ptr<Stream> stream)>;
 
-  // All pointers must outlive it.
+  // All pointers must outlive this object.
   Dialer(EventLoop* loop, Transport* transport, const OverlayConfig* config,
          const MembershipView* view, Done done)
       : loop_(loop),
@@ -35,29 +36,30 @@ class Dialer {
         pause_ms_(config->redial_min_ms) {}
   ~Dialer() { Stop(); }
 
-  // A dial is under way.
+  // True while a dial is in progress.
   bool dialling() const { return handshake_ != nullptr; }
-  // That, or the pause after one that failed.
+  // True during a dial and during the pause after a failed one.
   bool busy() const { return dialling() || pause_timer_ != 0; }
 
-  // Only when not dialling, and for a node whose address is known.
+  // Must not be called while dialling; the node's address must be known.
   void Dial(NodeId node, const ResumePoint& resume);
-  // Abandons a dial to any other node.
+  // Aborts a dial to any other node.
   void AbandonOthers(NodeId node);
-  // Abandons every dial, but not the pause.
+  // Aborts the dial in progress, but not a pause.
   void Abandon() { handshake_.reset(); }
-  // Calls `retry` after a pause, twice as long as the one before, unless there
-  // is a pause already.
+  // Calls `retry` after a pause, unless a pause is in progress. Each pause is
+  // twice as long as the one before, up to a limit.
   void Pause(std::function<void()> retry);
-  // The next pause is a short one.
+  // Makes the next pause a short one.
   void ResetPause() { pause_ms_ = config_->redial_min_ms; }
 
-  // Calls `probe` after the grace period, unless that was asked for already.
+  // Calls `probe` after the grace period, unless one is already scheduled.
   void ProbeLater(std::function<void()> probe);
-  // Which of the earlier members to probe next: each in turn.
+  // The member to probe next, among those with lower numbers than this one, in
+  // turn.
   NodeId NextToProbe() { return next_probe_++ % view_->self(); }
 
-  // Abandons everything.
+  // Aborts the dial and all timers.
   void Stop();
 
  private:

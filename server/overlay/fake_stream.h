@@ -1,4 +1,4 @@
-// Test only: streams within one process, over one event loop.
+// Test only: streams within one process, on one event loop.
 #ifndef CANOPY_SERVER_OVERLAY_FAKE_STREAM_H_
 #define CANOPY_SERVER_OVERLAY_FAKE_STREAM_H_
 
@@ -64,7 +64,7 @@ class FakeStream : public Stream,
     a->peer_ = b;
     b->peer_ = a;
   }
-  // Both ends lose the connection; what was under way is gone.
+  // Both ends lose the connection and what was in flight.
   void Cut() {
     const auto peer = peer_.lock();
     End({kEndUnavailable, "cut"});
@@ -112,7 +112,7 @@ class FakeStream : public Stream,
   bool closing_ = false;
 };
 
-// A network of streams that a test can cut.
+// Test only: a network of streams that a test can cut.
 class FakeNetwork : public Transport {
  public:
   using Accept = std::function<void(std::shared_ptr<Stream>)>;

@@ -7,12 +7,13 @@
 namespace canopy::overlay {
 namespace {
 
-// Bounds of what a peer may claim, in bytes.
+// Limits for what a peer may send, in bytes.
 constexpr size_t kMaxName = 1024;
 constexpr size_t kMaxReason = 4096;
 constexpr size_t kMaxSecret = 64;
 
-// Pieces up to this are copied into the frame: cheaper than one more buffer.
+// Pieces up to this size are copied into the frame, which is cheaper than an
+// additional buffer.
 constexpr size_t kCopyPiece = 4096;
 
 constexpr uint32_t kPacketsField = 4;
@@ -80,7 +81,7 @@ void Describe(V& v, wire::Is<Members> auto& m) {
   v.Field(1, m.changes);
 }
 
-// All of a frame, for reading; the packets are written apart.
+// All fields of a frame, for reading. RopeWriter writes the packets separately.
 template <typename V>
 void Describe(V& v, wire::Is<Frame> auto& m) {
   v.Field(1, m.hello);
@@ -94,7 +95,7 @@ void Describe(V& v, wire::Is<Frame> auto& m) {
 
 namespace {
 
-// A frame without its packets.
+// A frame without its packets, for writing.
 struct FrameHead {
   const Frame& frame;
 };
@@ -136,7 +137,7 @@ class RopeWriter {
   }
 
  private:
-  // Room for n bytes more.
+  // Appends n bytes and returns a pointer to them.
   char* Extend(size_t n) {
     text_.resize(text_.size() + n);
     return text_.data() + text_.size() - n;

@@ -1,4 +1,4 @@
-// The frames of a link: the Frame of protos/overlay.proto as plain structs.
+// The frames of a link: Frame of protos/overlay.proto as plain structs.
 #ifndef CANOPY_SERVER_OVERLAY_FRAME_H_
 #define CANOPY_SERVER_OVERLAY_FRAME_H_
 
@@ -13,9 +13,9 @@
 
 namespace canopy::overlay {
 
-// Largest piece of a message in one packet.
+// Largest piece of a message in one packet, in bytes.
 inline constexpr size_t kMaxPiece = size_t{256} << 10;
-// Bytes of packets in one frame, the last one excepted.
+// Limit for the bytes of packets in one frame; the first packet may exceed it.
 inline constexpr size_t kMaxFrame = size_t{256} << 10;
 
 struct Hello {
@@ -65,7 +65,7 @@ struct MemberState {
   std::string reason;
   std::string address;
   bool recovered = false;
-  // Newest protocol version that it speaks; 0: unknown.
+  // Newest protocol version that the member speaks; 0: unknown.
   uint32_t version = 0;
 };
 
@@ -83,12 +83,11 @@ struct Frame {
   uint32_t planned_downtime_ms = 0;
 };
 
-// Large pieces are shared with the packets, small ones copied.
+// Large pieces are shared with the packets; small ones are copied.
 Rope EncodeFrame(const Frame& frame);
 
-// `data` comes from a peer; pieces share its bytes. Refused
-// (kErrUnpackFailure): malformed frames, names, addresses and pieces over
-// their limits.
+// `data` comes from a peer; pieces share its bytes. Returns kErrUnpackFailure
+// for malformed frames and for names, addresses and pieces over their limits.
 Result<Frame> DecodeFrame(const Bytes& data);
 
 }  // namespace canopy::overlay

@@ -10,7 +10,7 @@ namespace {
 using grpc::ByteBuffer;
 
 constexpr char kMethod[] = "/canopy.overlay.v1.Overlay/Link";
-// Frame parts up to this are copied into a slice.
+// Parts of a frame up to this size are copied into a slice.
 constexpr size_t kCopyPart = 16 * 1024;
 
 grpc::Slice ShareSlice(const Bytes& bytes) {
@@ -33,7 +33,7 @@ ByteBuffer ToBuffer(const Rope& frame) {
   return ByteBuffer(slices.data(), slices.size());
 }
 
-// In memory of its own: gRPC's read buffers are larger than what is in them.
+// Copies, because gRPC's read buffers are larger than their content.
 Bytes ToBytes(const ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   if (!buffer.Dump(&slices).ok()) return Bytes();
@@ -45,8 +45,8 @@ Bytes ToBytes(const ByteBuffer& buffer) {
   return Bytes(std::move(all));
 }
 
-// gRPC reports a failed TLS handshake like any other failure to connect. With
-// derived identities there is one cause, and it deserves its name.
+// gRPC reports a failed TLS handshake like any failure to connect. With derived
+// identities its only cause is a different cluster key, or a peer without TLS.
 StreamEnd Explain(const grpc::Status& status, bool derived) {
   const std::string& text = status.error_message();
   if (derived && text.find("Ssl handshake failed") != std::string::npos) {
@@ -140,7 +140,8 @@ void ServerCall::Await(EventLoop* loop, rpc::DeferredReads* reads,
 void ServerCall::Arrived(LinkCall* link, bool ok) {
   auto* call = static_cast<ServerCall*>(link);
   if (!ok) {
-    // The server is shutting down without a call: neither of these completes.
+    // The server is shutting down without a call: neither of these two
+    // operations completes.
     call->Abandon();  // ended_
     call->Abandon();  // finish_
     return;

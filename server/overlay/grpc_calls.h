@@ -1,10 +1,9 @@
-// Private to GrpcTransport: the two ends of a Link call on a completion queue
+// Private to GrpcTransport: the two ends of a Link call, on a completion queue
 // that one thread serves.
 //
-// Not the callback interface: with this release of gRPC it hands each event
-// from one of its threads to the next, which costs more than twice the CPU
-// time and six times the thread switches of one thread that polls by itself
-// (README.md has the figures).
+// The callback interface is not used: with this release of gRPC it passes each
+// event between threads, which costs more than twice the CPU time and six times
+// the thread switches of one polling thread (figures in README.md).
 #ifndef CANOPY_SERVER_OVERLAY_GRPC_CALLS_H_
 #define CANOPY_SERVER_OVERLAY_GRPC_CALLS_H_
 
@@ -29,7 +28,7 @@ namespace canopy::overlay {
 
 using LinkService = v1::Overlay::WithRawMethod_Link<v1::Overlay::Service>;
 
-// Counts calls, so that Stop can wait for the last.
+// Counts calls, so that Stop can wait for the last one.
 class CallCounter {
  public:
   void Enter();
@@ -42,7 +41,7 @@ class CallCounter {
   int alive_ CANOPY_GUARDED_BY(mutex_) = 0;
 };
 
-// What both ends share: operations are counted, and when the last pending one
+// What both ends share. Operations are counted; when the last pending one
 // completes, the stream is notified and the call deletes itself.
 class LinkCall : public Call, protected rpc::DeferredReads::Reader {
  public:
@@ -73,21 +72,22 @@ class LinkCall : public Call, protected rpc::DeferredReads::Reader {
            std::shared_ptr<CallCounter> calls);
   ~LinkCall() override;
 
-  // An operation is about to begin; its tag.
+  // Counts an operation that is about to begin and returns its tag.
   rpc::Completion* Begin(Operation* operation) {
     ++pending_;
     return operation;
   }
-  // The same for the last one, which every call has.
+  // Returns the tag of the call's last operation, which is counted from the
+  // start.
   rpc::Completion* Last(Operation* operation) { return operation; }
-  // The call ends without its last operation, which was never begun.
+  // The call ends without an operation that was counted but never completes.
   void Abandon() { --pending_; }
-  // How it ended; called once nothing is pending.
+  // Why the call ended; called once no operation is pending.
   virtual StreamEnd End() const = 0;
 
   void ResumeRead() final { BeginRead(); }
   virtual void BeginRead() = 0;
-  // No read begins any more.
+  // No read may begin any more.
   void EndReads() { reads_->Forget(this); }
 
   static void ReadReturned(LinkCall* call, bool ok);
@@ -104,22 +104,22 @@ class LinkCall : public Call, protected rpc::DeferredReads::Reader {
   void Returned();
 
   const std::shared_ptr<BridgeStream> stream_;
-  size_t last_bytes_ = 0;  // of the last message
-  // Pending operations; the last one counts from the start.
+  size_t last_bytes_ = 0;  // size of the last message
+  // Number of pending operations; the last operation counts from the start.
   int pending_ = 1;
 };
 
-// The listening side: waits for a call, then is its stream.
+// The listening side: waits for a call and then implements its stream.
 class ServerCall final : public LinkCall {
  public:
-  // Both are called on the loop thread.
+  // Both callbacks are called on the loop thread.
   struct Events {
     std::function<void(std::shared_ptr<Stream>)> accept;
-    // The peer, as gRPC names it, has proved who it is.
+    // The peer, in gRPC's notation, has authenticated itself.
     std::function<void(const std::string& peer)> proved;
   };
 
-  // Takes the next call that comes in and makes another ServerCall for the one
+  // Accepts the next incoming call; then makes another ServerCall for the one
   // after it.
   static void Await(EventLoop* loop, rpc::DeferredReads* reads,
                     LinkService* service, grpc::ServerCompletionQueue* queue,
@@ -156,13 +156,13 @@ class ServerCall final : public LinkCall {
 // The dialling side.
 class ClientCall final : public LinkCall {
  public:
-  // `derived`: TLS identities come from the cluster key.
+  // `derived`: TLS identities are derived from the cluster key.
   ClientCall(EventLoop* loop, rpc::DeferredReads* reads,
              std::shared_ptr<grpc::Channel> channel,
              grpc::CompletionQueue* queue, std::shared_ptr<CallCounter> calls,
              bool derived);
 
-  // Before anything else.
+  // Must be called first.
   void Start();
   void Write(const Rope& frame) override;
   void Finish(const StreamEnd& end) override;
@@ -175,7 +175,7 @@ class ClientCall final : public LinkCall {
   StreamEnd End() const override;
   void FinishNow();
 
-  // gRPC takes no Finish while a Read is under way: bits of `busy_`.
+  // Bits of `busy_`: gRPC accepts no Finish while a Read is in progress.
   static constexpr int kReading = 1;
   static constexpr int kFinishing = 2;
 

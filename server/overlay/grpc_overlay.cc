@@ -49,7 +49,8 @@ Status GrpcOverlay::Listen() {
   if (!status.ok()) return rpc::FromAbsl(status);
   address_ = config_.listen.substr(0, config_.listen.rfind(':') + 1) +
              std::to_string(port());
-  // What others dialled so far stays right; a wildcard is no address.
+  // A configured address, which other members dial, stays valid; a wildcard is
+  // not an address that they could dial.
   const std::string& known = config_.members[config_.self].address;
   if (!known.empty()) {
     tree_->SetOwnAddress(known);

@@ -1,5 +1,5 @@
 // The tree of agents: routes messages between members over gRPC streams along
-// the edges of core::Tree, and reports membership.
+// the edges of core::Tree, and reports changes of the membership.
 #ifndef CANOPY_SERVER_OVERLAY_GRPC_OVERLAY_H_
 #define CANOPY_SERVER_OVERLAY_GRPC_OVERLAY_H_
 
@@ -21,14 +21,14 @@ namespace canopy::overlay {
 class GrpcTransport;
 class TreeOverlay;
 
-// Loop thread only, unless stated otherwise. Inputs given to the sink:
-// core::PeerArrived, core::NodeStateChanged and core::NodeRestarted.
+// Loop thread only. Inputs for the sink: core::PeerArrived,
+// core::NodeStateChanged, core::NodeRestarted and core::NodeIsOld.
 //
-// Order: messages of one source to one target arrive exactly once and in the
-// order sent, per priority class: small messages overtake large data, and both
-// overtake process output and input (see PriorityOf in translate.h). Across the
-// loss of a member in between, messages in flight may be lost; the core resends
-// on NodeStateChanged or NodeRestarted.
+// Order: messages from one source to one target arrive exactly once and in the
+// order sent, within each priority class. Small messages overtake large data,
+// and both overtake process output and input (PriorityOf in translate.h). The
+// loss of a member on the path may lose messages in flight; the core sends them
+// again on NodeStateChanged or NodeRestarted.
 class GrpcOverlay : public OverlayPort {
  public:
   // `loop` and `sink` must outlive the overlay.
@@ -37,41 +37,41 @@ class GrpcOverlay : public OverlayPort {
   // Ends all links and waits until gRPC has released them.
   ~GrpcOverlay() override;
 
-  // Starts the gRPC server: members may link from here on.
+  // Starts the gRPC server; members may link from now on.
   Status Listen();
-  // Where it listens: the port (0 for a Unix socket) and, in the configured
-  // form with the port filled in, the address.
+  // Where the server listens: the port (0 for a Unix socket), and the address
+  // in the configured form with the actual port.
   int port() const;
   const std::string& address() const;
-  // How gRPC's work for the links is done, and why so: for the log.
+  // Which driver serves the links, and why: for the log.
   const std::string& driver() const;
 
-  // Corrects a member's address; before Join, or for one that returns.
+  // Corrects a member's address, before Join or for a member that returns.
   void SetAddress(NodeId node, std::string address);
   // Starts to dial the parent.
   void Join();
 
   // Announces over the established links that this member leaves, then ends
-  // them. `done` runs on the loop thread when the announcement was sent (at
-  // most a second later).
+  // them. `done` runs on the loop thread when the announcement was sent, at the
+  // latest after leave_ms.
   void Leave(std::function<void()> done);
 
-  // Announces a handover: the neighbours wait for the successor for `ms`.
-  // `done` runs when the announcement was sent, at most a second later; end
-  // this agent then.
+  // Announces a handover: the neighbours wait up to `ms` for the successor.
+  // `done` runs on the loop thread when the announcement was sent, at the
+  // latest after leave_ms; the caller should end this agent then.
   void AnnounceHandover(uint32_t ms, std::function<void()> done);
 
-  // dst must be another member. A message to a lost member is dropped.
+  // `dst` must be another member. A message to a lost member is dropped.
   void Send(const core::PeerMessage& message) override;
 
-  // Every member is up, in this member's view.
+  // True if every member is up, in this member's view.
   bool ready() const;
-  // Members that are up, this one included.
+  // Number of members that are up, this one included.
   uint32_t members_up() const;
   NodeId root() const;
 
-  // Ends all links at once and shuts the server down; blocks until gRPC has
-  // released them (milliseconds). Afterwards no callback runs.
+  // Ends all links at once and shuts the server down. Blocks for milliseconds
+  // until gRPC has released them. No callback runs afterwards.
   void Stop();
 
  private:

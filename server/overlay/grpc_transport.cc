@@ -21,13 +21,13 @@
 namespace canopy::overlay {
 namespace {
 
-// What gRPC looks at each message for, and no link has: compressed messages and
-// calls with a deadline.
+// Features that gRPC checks for on each message and links never use: compressed
+// messages, and calls with a deadline.
 constexpr const char* kUnused[] = {GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION,
                                    GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION,
                                    GRPC_ARG_ENABLE_DEADLINE_CHECKS};
 
-// A stream that could not even be begun.
+// A stream that could not be opened; its only event is its end.
 class FailedStream : public Stream,
                      public std::enable_shared_from_this<FailedStream> {
  public:
@@ -53,12 +53,12 @@ class FailedStream : public Stream,
   StreamListener* listener_ = nullptr;
 };
 
-// Where incoming streams go. Shared with what is posted; Stop empties it.
+// The receiver of incoming streams. Shared with posted work; Stop clears it.
 struct Acceptor {
   GrpcTransport::Accept accept;  // loop thread
 };
 
-// A driver that nothing is attached to needs no test.
+// Without peers, nothing is attached to the driver, so it needs no self-test.
 rpc::DriverChoice ChoiceFor(const GrpcTransport::Options& options) {
   if (options.driver.has_value()) return {*options.driver, "as configured"};
   if (options.alone) return {rpc::DriverKind::kInLoop, "no peer is expected"};
@@ -190,7 +190,7 @@ GrpcTransport::Impl::Credentials(const std::string& address) {
 
 grpc::ChannelArguments GrpcTransport::Impl::ChannelArguments() const {
   grpc::ChannelArguments args;
-  // A dial is one attempt: its failure must not colour the next one's.
+  // A dial is a single attempt, so a failure must not delay the next one.
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
               static_cast<int>(absl::ToInt64Milliseconds(options.connect)));
@@ -239,7 +239,8 @@ void GrpcTransport::Stop() {
   if (impl_->queue == nullptr) return;
   impl_->listener->Close();
   impl_->driver->Detach();
-  // Blocks until this thread has completed what the calls have under way.
+  // Shutdown blocks until this thread has completed the calls' pending
+  // operations.
   std::thread ender([this] {
     impl_->server->Shutdown(absl::ToChronoTime(absl::Now()));
     impl_->calls->WaitForNone();

@@ -1,4 +1,4 @@
-// Streams over gRPC, and the agent's one gRPC server.
+// Streams over gRPC, and the agent's only gRPC server.
 #ifndef CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
 #define CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
 
@@ -17,8 +17,8 @@
 
 namespace canopy::overlay {
 
-// Loop thread: one transport for each loop. gRPC's completions reach the loop
-// by an rpc::LoopDriver. Listen comes before the first Dial.
+// Loop thread; one transport for each loop. An rpc::LoopDriver brings gRPC's
+// completions to the loop. Listen must be called before the first Dial.
 class GrpcTransport : public Transport {
  public:
   struct Options {
@@ -26,17 +26,18 @@ class GrpcTransport : public Transport {
     // A connection without a sign of life from the peer for this long is
     // closed.
     absl::Duration detect = absl::Seconds(5);
-    // A connection must be made within this time.
+    // Time limit for establishing a connection.
     absl::Duration connect = absl::Seconds(2);
-    // A connection whose peer has not proved who it is (Stream::SetProved) ends
-    // after this time, or `detect` if that is longer.
+    // A connection whose peer has not authenticated itself (Stream::SetProved)
+    // ends after this time, or after `detect` if that is longer.
     absl::Duration silence = absl::Seconds(10);
-    // No peer is expected: connections are not served, and the loop sleeps
-    // outside gRPC, which costs 2 us less each time.
+    // No peer is expected: connections are not served. The loop then sleeps
+    // outside of gRPC, which saves 2 us each time.
     bool alone = false;
-    // Unset: as rpc::ChooseDriver does.
+    // Unset: decided by rpc::ChooseDriver.
     std::optional<rpc::DriverKind> driver;
-    // Lines for the log about who connects, at a limited rate. May be null.
+    // Called with lines for the log about connections, at a limited rate. May
+    // be null.
     std::function<void(const std::string& line)> log;
   };
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
@@ -45,19 +46,19 @@ class GrpcTransport : public Transport {
   GrpcTransport(EventLoop* loop, Options options);
   ~GrpcTransport() override;
 
-  // Starts the server on HOST:PORT; `accept` is called for each stream that
-  // comes in.
-  // UNAVAILABLE when the address is in use or not this host's; otherwise the
-  // credentials do not work, or gRPC does not fit the driver.
+  // Starts the server on HOST:PORT; `accept` is called for each incoming
+  // stream. UNAVAILABLE if the address is in use or does not belong to this
+  // host; other errors if the credentials do not work or gRPC does not fit the
+  // driver.
   absl::Status Listen(const std::string& address, Accept accept);
-  // After Listen.
+  // Valid after Listen.
   int port() const;
-  // How the links are served, and why so: for the log.
+  // Which driver serves the links, and why: for the log.
   const std::string& driver() const;
 
   std::shared_ptr<Stream> Dial(const std::string& address) override;
 
-  // Ends every stream and the server; blocks until gRPC has released them.
+  // Ends every stream and the server. Blocks until gRPC has released them.
   void Stop();
 
  private:

@@ -1,5 +1,5 @@
-// Negotiation and mutual authentication of a new stream before packets flow.
-// Pure functions; see protos/overlay.proto for the order of frames.
+// Version negotiation and mutual authentication of a new stream, before packets
+// flow. Pure functions; protos/overlay.proto defines the order of frames.
 #ifndef CANOPY_SERVER_OVERLAY_HANDSHAKE_H_
 #define CANOPY_SERVER_OVERLAY_HANDSHAKE_H_
 
@@ -28,20 +28,20 @@ struct Identity {
   bool recovered = false;  // see OverlayConfig::recovered
 };
 
-// How far the packet flow between two incarnations got.
+// How far the packet flow between two incarnations has advanced.
 struct ResumePoint {
   uint64_t peer_incarnation = 0;  // 0: no flow yet
   uint64_t received = 0;
 };
 
-// "cluster key differs from that of <name>".
+// Makes the error "cluster key differs from that of <name>".
 StreamEnd KeyDiffers(const std::string& name);
 
 // ------------------------------------------------------------------ child ---
 
 Hello MakeHello(const Identity& self, const ResumePoint& resume);
-// A code other than kEndOk is why the parent is rejected; `expected` and
-// `name` identify the node that was dialled.
+// Returns why the parent is rejected, or kEndOk. `expected` and `name` identify
+// the node that was dialled.
 StreamEnd CheckWelcome(const Identity& self, const Hello& hello,
                        const Welcome& welcome, NodeId expected,
                        const std::string& name);
@@ -50,9 +50,9 @@ Proof MakeProof(const Identity& self, const Hello& hello,
 
 // ----------------------------------------------------------------- parent ---
 
-// Everything but the proof, which comes later.
+// Checks everything except the proof, which arrives later.
 StreamEnd CheckHello(const Identity& self, const Hello& hello);
-// For a Hello that was checked.
+// `hello` must have passed CheckHello.
 Welcome MakeWelcome(const Identity& self, const Hello& hello,
                     const ResumePoint& resume);
 StreamEnd CheckProof(const Identity& self, const Hello& hello,

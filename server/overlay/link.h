@@ -1,5 +1,5 @@
-// The numbered, acknowledged, replayable packet flow between this agent and one
-// neighbour, over any number of successive streams.
+// The numbered, acknowledged and replayable packet flow between this agent and
+// one neighbour, over any number of successive streams.
 #ifndef CANOPY_SERVER_OVERLAY_LINK_H_
 #define CANOPY_SERVER_OVERLAY_LINK_H_
 
@@ -15,50 +15,53 @@
 
 namespace canopy::overlay {
 
-// Pure state; loop thread. A link lives as long as the two incarnations that
-// it connects; Reset starts it over for a new one.
+// Pure state; loop thread. A link lives as long as the two incarnations that it
+// connects; Reset starts it over for a new incarnation.
 class Link {
  public:
-  // Puts a packet into its priority's queue. Its number is given when it is
-  // first sent, so that small messages can overtake large ones until then.
+  // Appends a packet to the queue of its priority. Packets are numbered when
+  // first sent, so until then small messages can overtake large ones.
   void Enqueue(Packet packet);
 
-  // Adds what the stream should carry next, at most about kMaxFrame bytes:
-  // replays first, then by priority; and the acknowledgement that is due
-  // anyway. False when there is nothing to send (an acknowledgement alone
-  // justifies a frame only when AckDue or `ack_now`).
+  // Adds to `frame` what should be sent next, about kMaxFrame bytes at most:
+  // first replayed packets, then queued ones by priority, and always the
+  // current acknowledgement. Returns false if there is nothing to send; an
+  // acknowledgement alone makes a frame only if AckDue or `ack_now`.
   bool Fill(Frame* frame, bool ack_now);
 
-  // The peer has everything up to `number`. False: it claims packets that
-  // were never sent.
+  // The peer has received all packets up to `number`. Returns false if it
+  // acknowledges packets that were never sent.
   bool Acknowledge(uint64_t number);
 
   enum class Arrival { kNew, kDuplicate, kGap };
   Arrival Arrived(const Packet& packet);
-  // Highest number received, for Hello and Welcome.
+  // The highest number received, for Hello and Welcome.
   uint64_t received() const { return received_; }
-  // Something was received and not acknowledged yet.
+  // True if received packets are not yet acknowledged.
   bool AckOwed() const { return received_ != acknowledged_; }
-  // Enough of it that the acknowledgement should be sent by itself.
+  // True if so much is unacknowledged that the acknowledgement should be sent
+  // by itself.
   bool AckDue() const;
 
-  // A new stream between the same incarnations: the peer has everything up to
-  // `peer_received`; the rest is sent again. False as for Acknowledge.
+  // Continues on a new stream between the same incarnations. The peer has
+  // packets up to `peer_received`; later ones are sent again. Returns false as
+  // Acknowledge does.
   bool Resume(uint64_t peer_received);
-  // A new incarnation of the peer: both directions start over.
+  // The peer has a new incarnation: both directions start over.
   void Reset();
 
-  // Takes out, in order, the packets of messages of which nothing was sent
-  // yet; with `unacknowledged`, also what was sent but may not have arrived.
+  // Removes and returns, in order, the packets of messages of which nothing was
+  // sent yet. With `unacknowledged`, also the packets that were sent but may
+  // not have arrived.
   std::vector<Packet> TakeUnsent(bool unacknowledged);
 
-  // Nothing waits to be sent or acknowledged by the peer.
+  // True if no packet waits to be sent or acknowledged.
   bool Idle() const { return queued_bytes_ == 0 && unacknowledged_.empty(); }
-  // Packets wait to be sent, for the first time or again.
+  // True if packets wait to be sent, for the first time or again.
   bool Waiting() const {
     return queued_bytes_ != 0 || replay_ < unacknowledged_.size();
   }
-  // Waiting to be sent, packet overhead included.
+  // Bytes waiting for their first transmission, including packet overhead.
   size_t queued_bytes() const { return queued_bytes_; }
 
  private:
@@ -69,10 +72,10 @@ class Link {
   std::array<std::deque<Packet>, kPriorities> queues_;
   size_t queued_bytes_ = 0;
   uint64_t next_number_ = 1;
-  // Sent and kept; those from replay_ on have to be sent again.
+  // Sent packets; those from index replay_ on must be sent again.
   std::deque<Packet> unacknowledged_;
   size_t replay_ = 0;
-  // Messages of which some but not all pieces were sent.
+  // Messages of which some, but not all, pieces were sent.
   std::set<MessageKey> begun_;
 
   uint64_t received_ = 0;

@@ -71,7 +71,7 @@ void ClientHandshake::OnFrame(Bytes data) {
 }
 
 void ClientHandshake::Answer() {
-  // The welcome can be here before gRPC has reported the greeting as written.
+  // The Welcome can arrive before gRPC has reported the Hello as written.
   if (!welcomed_ || stream_ == nullptr || !stream_->Writable()) return;
   Frame answer;
   answer.proof = MakeProof(*identity_, hello_, welcome_);

@@ -1,5 +1,5 @@
-// Handshakes in progress: a stream between its first frame and its
-// establishment as a link.
+// Handshakes in progress: a stream between its first frame and its use as a
+// link.
 #ifndef CANOPY_SERVER_OVERLAY_LINK_HANDSHAKE_H_
 #define CANOPY_SERVER_OVERLAY_LINK_HANDSHAKE_H_
 
@@ -14,19 +14,19 @@
 
 namespace canopy::overlay {
 
-// All of it: loop thread. A handshake ends in exactly one call of its `done`,
-// which may destroy it, unless it is destroyed first; then the stream is
-// closed.
+// Everything here runs on the loop thread. A handshake calls its `done` exactly
+// once, which may destroy the handshake. If the handshake is destroyed earlier,
+// `done` is not called and the stream is closed.
 
 // The dialling side's handshake.
 class ClientHandshake : public StreamListener {
  public:
-  // `stream` (with nobody attached; the Proof is being written) when
-  // `end.ok()`.
+  // If `end.ok()`, `stream` has no listener and the Proof is being written.
+  // Otherwise `stream` is null.
   using Done = std::function<void(const StreamEnd& end, const Welcome& welcome,
                                   std::shared_ptr<Stream> stream)>;
 
-  // `identity` must outlive the handshake. `name`: of the expected node.
+  // `identity` must outlive the handshake. `name` is that of the expected node.
   ClientHandshake(EventLoop* loop, const Identity* identity,
                   std::shared_ptr<Stream> stream, NodeId expected,
                   std::string name, const ResumePoint& resume,
@@ -58,12 +58,12 @@ class ClientHandshake : public StreamListener {
 // The listening side's handshake.
 class ServerHandshake : public StreamListener {
  public:
-  // Decides whether the sender of a well-formed, not yet authenticated Hello is
-  // admitted, and gives the last packet received from it.
+  // Decides whether to admit the sender of a well-formed but not yet
+  // authenticated Hello. Sets `*resume` to the last packet received from it.
   using Admit =
       std::function<StreamEnd(const Hello& hello, ResumePoint* resume)>;
-  // `stream` with nobody attached when `end.ok()`; otherwise it was closed and
-  // is null.
+  // If `end.ok()`, `stream` has no listener. Otherwise the stream was closed
+  // and `stream` is null.
   using Done = std::function<void(const StreamEnd& end, const Hello& hello,
                                   const Welcome& welcome,
                                   std::shared_ptr<Stream> stream)>;

@@ -7,7 +7,7 @@ namespace canopy::overlay {
 namespace {
 
 constexpr int64_t kMs = 1000000;
-// Server handshakes under way at a time; further streams are refused.
+// Maximum number of server handshakes in progress; further streams are refused.
 constexpr size_t kMaxServerHandshakes = 4096;
 
 int StatusOf(int end_code) {
@@ -114,8 +114,8 @@ std::vector<Packet> LinkSet::Remove(NodeId node) {
   if (neighbor == nullptr) return {};
   std::vector<Packet> packets = neighbor->TakeUnsent(false);
   const MemberState& state = view_->table().State(node);
-  // A neighbour that others have declared lost and that is still linked must be
-  // notified, or it would keep an obsolete view of the membership.
+  // A neighbour that is still linked but was declared lost by others must be
+  // notified; otherwise it would keep an obsolete view of the membership.
   if (neighbor->linked() && view_->table().Down(node) &&
       state.incarnation == neighbor->incarnation()) {
     std::shared_ptr<Stream> stream = neighbor->TakeStream();
@@ -133,13 +133,14 @@ void LinkSet::BeginAnew(NodeId node) {
   const Neighbor::Ref neighbor = Find(node);
   if (neighbor == nullptr) return;
   neighbor->Disconnect();
-  // Of what waits for it, only what it is to pass on has a meaning yet.
+  // The neighbour's predecessor is gone. Queued packets still make sense only
+  // if the neighbour is to forward them.
   for (Packet& packet : neighbor->TakeUnsent(false)) {
     if (packet.target != node) neighbor->Enqueue(std::move(packet));
   }
 }
 
-// For a stream that this side has dialled.
+// For a stream that this side dialled.
 void LinkSet::SendMemberDown(NodeId node, std::shared_ptr<Stream> stream) {
   std::erase_if(farewells_, [](const auto& f) { return f->over(); });
   Frame news;
@@ -246,8 +247,8 @@ void LinkSet::Redial(NodeId node) {
   dialer_.Pause([this] { listener_->OnLinksChanged(); });
 }
 
-// An agent that acts as root because earlier members are lost probes them
-// periodically: a root that returns has no parent to dial.
+// An agent that acts as root because members before it are lost probes them
+// periodically: a returning root has no parent to dial.
 void LinkSet::Probe() {
   if (view_->parent() != kNoNode) return;
   const NodeId node = dialer_.NextToProbe();

@@ -1,5 +1,5 @@
-// The links of this agent: one to each neighbour in the tree, made, replaced
-// and ended as the view of the membership asks for it.
+// The links of this agent, one to each neighbour in the tree. They are made,
+// replaced and ended as the membership view requires.
 #ifndef CANOPY_SERVER_OVERLAY_LINK_SET_H_
 #define CANOPY_SERVER_OVERLAY_LINK_SET_H_
 
@@ -27,65 +27,67 @@ namespace canopy::overlay {
 // Loop thread only.
 class LinkSet final : public PacketLinks, private Neighbor::Listener {
  public:
-  // May call the link set.
+  // A listener may call the link set.
   class Listener {
    public:
     virtual ~Listener() = default;
-    // The state of a member, from a link's frame or, of a peer, from its
-    // handshake; before its packets. A state that is news must be merged into
-    // the view before this returns.
+    // The state of a member, from a frame of a link (OnMember) or, for the peer
+    // itself, from its handshake (OnPeer). Called before the packets of the
+    // same frame. A new state must be merged into the view before the call
+    // returns.
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPeer(const MemberState& state) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
-    // Packets of a link that has ended, which nobody has acknowledged.
+    // Packets of a link that has ended that were not acknowledged.
     virtual void OnUndelivered(std::vector<Packet> packets) = 0;
-    // A link was made or has ended: Update is due.
+    // A link was made or has ended; Update is due.
     virtual void OnLinksChanged() = 0;
     virtual void OnLinked(NodeId node) = 0;
-    // Some link has sent or received something.
+    // A link has sent or received something.
     virtual void OnActivity() = 0;
-    // Why an attempt to link fails: for an operator.
+    // An attempt to link failed; the text is meant for an operator.
     virtual void OnLinkError(NodeId node, const Status& error) = 0;
-    // The neighbour did not link in time, or too much waits for it. Not called
-    // from within a call of the link set.
+    // The neighbour did not link in time, or too much is queued for it. Not
+    // called from within a call of the link set.
     virtual void OnUnreachable(NodeId node, const std::string& reason) = 0;
-    // A neighbour reports that this agent counts as lost.
+    // A neighbour reports that this agent was declared lost.
     virtual void OnExpelled(const std::string& reason) = 0;
   };
 
-  // All must outlive it.
+  // All arguments must outlive this object.
   LinkSet(EventLoop* loop, Transport* transport, const OverlayConfig* config,
           const MembershipView* view, Listener* listener);
   ~LinkSet() override;
 
-  // A stream that came in.
+  // Takes an incoming stream.
   void Accept(std::shared_ptr<Stream> stream);
-  // Dials, awaits and ends what the view asks for.
+  // Dials, awaits and ends links as the view requires.
   void Update();
 
   bool Linked(NodeId node) const override;
   void Enqueue(NodeId node, Packet packet) override;
 
-  // Sends the state of `member` to all neighbours but one.
+  // Sends the state of `member` to all neighbours except one.
   void SendMember(NodeId member, NodeId except);
 
-  // The member is lost: ends its link, with notice if it is still there.
-  // Returns the packets that wait for it.
+  // The member is lost: ends its link, with a notification if it is still
+  // connected. Returns the packets that were queued for it.
   std::vector<Packet> Remove(NodeId node);
-  // The member was restarted: the flow begins anew, without the packets whose
-  // target is its predecessor.
+  // The member was restarted: the packet flow starts over, without the packets
+  // addressed to its predecessor.
   void BeginAnew(NodeId node);
-  // Ends all links and handshakes: this agent joins as another incarnation.
+  // Ends all links and handshakes, because this agent rejoins as a new
+  // incarnation.
   void Reset();
-  // The same for good; nothing is called any more.
+  // Ends everything for good; no callback runs afterwards.
   void Stop();
 
-  // Dials no more, and acknowledges what arrived.
+  // Stops dialling and acknowledges what has arrived.
   void BeginLeaving();
   // Sends this frame as the last one on each link.
   void SendLast(const Frame& frame);
-  // Whether there is any link; whether all that was sent is acknowledged; and
-  // whether all that was written has left.
+  // True if there is any link; if everything sent is acknowledged; and if the
+  // streams have taken everything written.
   bool AnyLinked() const;
   bool AllIdle() const;
   bool AllWritten() const;

@@ -7,7 +7,7 @@
 namespace canopy::overlay {
 namespace {
 
-// Of one incarnation, down is the last word.
+// For one incarnation, down is final.
 bool Newer(const MemberState& a, const MemberState& b) {
   if (a.incarnation != b.incarnation) return a.incarnation > b.incarnation;
   return b.up && !a.up;

@@ -1,5 +1,5 @@
-// This agent's view of each member. The views converge when agents exchange
-// their states, in any order, any number of times.
+// This agent's view of each member. The views of all agents converge when they
+// exchange states, in any order and any number of times.
 #ifndef CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
 #define CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
 
@@ -18,7 +18,7 @@ class MemberTable {
   explicit MemberTable(uint32_t size) : states_(size) {}
 
   uint32_t size() const { return static_cast<uint32_t>(states_.size()); }
-  // Up or down is known (and not only expected).
+  // True if the member's state is known, not only assumed.
   bool Known(NodeId node) const { return states_[node].known; }
   bool Up(NodeId node) const { return Known(node) && states_[node].state.up; }
   bool Down(NodeId node) const {
@@ -30,18 +30,18 @@ class MemberTable {
   }
   const MemberState& State(NodeId node) const { return states_[node].state; }
   // Newest protocol version that the member speaks; kOldestVersion while it is
-  // not known.
+  // unknown.
   uint32_t Version(NodeId node) const;
   bool KnowsVersion(NodeId node) const;
   uint32_t up_count() const { return up_count_; }
 
-  // Adopts a state that is newer than the known one. False: it is not newer, or
-  // names no member.
+  // Adopts a state that is newer than the known one. Returns false if it is not
+  // newer or names no member.
   bool Merge(const MemberState& state);
 
-  // Adopts the version of a member whose state is known without it: the state
-  // came through an agent that does not pass versions on. True when it was
-  // news.
+  // Adopts the version of a member whose state is known without it, because the
+  // state arrived through an agent that does not forward versions. Returns true
+  // if the version was unknown before.
   bool LearnVersion(const MemberState& state);
 
   void SetAddress(NodeId node, const std::string& address) {

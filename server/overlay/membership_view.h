@@ -1,5 +1,5 @@
 // This agent's view of the overlay: which members are up, the tree that follows
-// from it, and where members listen.
+// from it, and the members' addresses.
 #ifndef CANOPY_SERVER_OVERLAY_MEMBERSHIP_VIEW_H_
 #define CANOPY_SERVER_OVERLAY_MEMBERSHIP_VIEW_H_
 
@@ -17,11 +17,10 @@
 
 namespace canopy::overlay {
 
-// The reason of a member's loss that has left in order.
+// The reason recorded for a member that has left in order.
 inline constexpr char kLeftOverlay[] = "left the overlay";
 
-// Pure state; loop thread. What a change means for links and packets is up to
-// whoever merges it.
+// Pure state; loop thread. The caller applies changes to links and packets.
 class MembershipView {
  public:
   // All members count as alive in the tree until one is known to be down.
@@ -40,38 +39,38 @@ class MembershipView {
   void SetOwnAddress(const std::string& address);
   void SetAddress(NodeId node, std::string address);
 
-  // kNoNode when this agent acts as root.
+  // kNoNode if this agent acts as root.
   NodeId parent() const { return tree_.parent(self()); }
-  // Whether the tree has an edge between this agent and a living `node`.
+  // True if `node` is alive and the tree has an edge between it and this agent.
   bool IsNeighbor(NodeId node) const;
-  // Whether the member has been in this overlay before, as far as is known.
+  // True if the member was in this overlay before, as far as is known.
   bool WasSeen(NodeId node) const { return rejoined_ || table_.Known(node); }
 
   enum class Change {
-    kNone,            // not newer than what is known, or no member
-    kVersion,         // only its protocol version is new
-    kLost,            // the tree has lost the member
-    kReturned,        // it is up, and was not
-    kReplaced,        // up as another incarnation, its processes are lost
-    kRestarted,       // up as another incarnation that recovered its processes
-    kSelfLost,        // others have declared this agent lost
+    kNone,       // not newer than the known state, or not a member
+    kVersion,    // only its protocol version is new
+    kLost,       // the member was lost
+    kReturned,   // it is up and was not before
+    kReplaced,   // up as another incarnation; its processes are lost
+    kRestarted,  // up as another incarnation, which recovered its processes
+    kSelfLost,   // others have declared this agent lost
     kSelfDuplicated,  // another agent runs as this member
   };
   Change Merge(const MemberState& state);
-  // Declares this agent down. False: it was already.
+  // Declares this agent down. Returns false if it was down already.
   bool MergeOwnDeparture();
 
-  // Becomes a new incarnation that knows nobody; all members are in the tree
-  // again.
+  // Becomes a new incarnation that knows no other member's state; all members
+  // are in the tree again.
   void StartOver();
   // A parent has sent the states of the members.
   void MarkSynced() { synced_ = true; }
 
-  // Whether the loss, or the return, of the member is news to the core.
+  // Return true if the loss, or the return, was not yet reported to the core.
   bool ReportDown(NodeId node);
   bool ReportUp(NodeId node);
 
-  // Whether the sender of a well-formed Hello may become a child.
+  // Decides whether the sender of a well-formed Hello may become a child.
   StreamEnd Admit(const Hello& hello) const;
 
  private:
@@ -82,7 +81,7 @@ class MembershipView {
   core::Tree tree_;
   std::vector<bool> reported_down_;
   // This agent rejoined after a partition. Until a parent has sent it the
-  // membership, it takes no children: it would give them an obsolete view.
+  // membership, it accepts no children: it would give them an obsolete view.
   bool rejoined_ = false;
   bool synced_ = true;
 };

@@ -9,10 +9,10 @@ namespace canopy::overlay {
 namespace {
 
 constexpr int64_t kMs = 1000000;
-// An acknowledgement waits this long for a packet to travel with.
+// Time for which an acknowledgement waits for a packet to travel with.
 constexpr int64_t kAckDelayNs = 25 * kMs;
 constexpr size_t kMembersPerFrame = 1024;
-// A neighbour is not waited for longer, whatever it announces.
+// Upper limit for the downtime that a neighbour may announce.
 constexpr uint32_t kMaxPlannedDowntimeMs = 600000;
 
 bool IsHandshake(const Frame& frame) {

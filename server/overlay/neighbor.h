@@ -1,5 +1,5 @@
 // One neighbour in the tree, linked or expected: its packet flow and the stream
-// that carries it just now.
+// that presently carries it.
 #ifndef CANOPY_SERVER_OVERLAY_NEIGHBOR_H_
 #define CANOPY_SERVER_OVERLAY_NEIGHBOR_H_
 
@@ -24,29 +24,30 @@
 
 namespace canopy::overlay {
 
-// Loop thread. Owned by shared pointers, because a listener may drop it in the
-// middle of a frame.
+// Loop thread. Held by shared pointers, because a listener may drop the
+// neighbour while it handles a frame.
 class Neighbor final : public StreamListener,
                        public std::enable_shared_from_this<Neighbor> {
  public:
   using Ref = std::shared_ptr<Neighbor>;
 
-  // May disconnect the neighbour, after which nothing more of the frame is
+  // A listener may disconnect the neighbour; the rest of the frame is then not
   // reported.
   class Listener {
    public:
     virtual ~Listener() = default;
-    // States of members, and packets, in the order in which they arrived.
+    // Member states and packets, in the order of their arrival.
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
-    // A frame was handled, or all that could be sent was given to the stream.
+    // A frame was handled, or everything that could be sent was given to the
+    // stream.
     virtual void OnActivity(const Ref& neighbor) = 0;
-    // The stream has ended, or was ended because of what came on it.
+    // The stream has ended, or was ended because of what arrived on it.
     virtual void OnLinkEnd(const Ref& neighbor, const StreamEnd& end) = 0;
   };
 
-  // All but the neighbour's number must outlive it. `members`: whose states are
-  // sent. `version`: the protocol version that this agent speaks.
+  // All pointers must outlive this object. `members` has the states to send;
+  // `version` is the protocol version that this agent speaks.
   Neighbor(EventLoop* loop, const MemberTable* members, uint32_t version,
            NodeId id, Listener* listener)
       : loop_(loop),
@@ -57,25 +58,25 @@ class Neighbor final : public StreamListener,
   ~Neighbor() override;
 
   NodeId id() const { return id_; }
-  // Of the peer of the packet flow; 0: never linked.
+  // The peer's incarnation; 0 if it was never linked.
   uint64_t incarnation() const { return incarnation_; }
   bool linked() const { return stream_ != nullptr; }
   ResumePoint resume_point() const { return {incarnation_, link_.received()}; }
-  // As announced for a handover, 0 otherwise.
+  // The downtime announced for a handover; 0 if there is none.
   uint32_t planned_downtime_ms() const { return planned_downtime_ms_; }
-  // Why it is not linked; may be empty.
+  // Why the neighbour is not linked; may be empty.
   const std::string& last_error() const { return last_error_; }
   void set_last_error(std::string error) { last_error_ = std::move(error); }
 
-  // The stream of a completed handshake with `incarnation`. `resumed`: the peer
-  // continues the flow, of which it has packets up to `peer_received`.
+  // Uses the stream of a completed handshake with `incarnation`. `resumed`: the
+  // peer continues the flow and has packets up to `peer_received`.
   void Connect(uint64_t incarnation, bool resumed, uint64_t peer_received,
                std::shared_ptr<Stream> stream);
-  // Ends the stream without a report. The flow stays.
+  // Ends the stream without a report. The flow can be resumed.
   void Disconnect();
-  // The same for good: no timer runs any more.
+  // Ends the stream and all timers for good.
   void Close();
-  // Gives the stream away.
+  // Gives up the stream to the caller.
   std::shared_ptr<Stream> TakeStream() {
     return std::exchange(stream_, nullptr);
   }
@@ -86,30 +87,31 @@ class Neighbor final : public StreamListener,
   std::vector<Packet> TakeUnsent(bool unacknowledged) {
     return link_.TakeUnsent(unacknowledged);
   }
-  // All that was sent is acknowledged.
+  // True if no packet waits to be sent or acknowledged.
   bool idle() const { return link_.Idle(); }
 
-  // The state of `member` has changed: it is sent to this neighbour.
+  // The state of `member` has changed; sends it to this neighbour.
   void SendMember(NodeId member);
-  // Sends what waits, as far as the stream takes it; with `ack_now`, an
-  // acknowledgement by itself.
+  // Sends queued data as far as the stream takes it; with `ack_now`, even an
+  // acknowledgement alone.
   void Flush(bool ack_now);
-  // Acknowledges soon, with a packet if there is one.
+  // Acknowledges within the acknowledgement delay, with a packet if possible.
   void AckLater();
   // Flushes, then writes this frame if the stream takes it.
   void SendLast(const Frame& frame);
-  // Whether what was written has left; OnActivity follows when not.
+  // True if the stream has taken everything written; otherwise OnActivity
+  // follows.
   bool Written() { return stream_ == nullptr || stream_->Writable(); }
 
-  // The neighbour is not the parent any more. True: everything was exchanged
-  // and the stream was ended in order. Otherwise, to be tried again at its
-  // activity.
+  // The neighbour is no longer this agent's parent. Returns true if everything
+  // was exchanged and the stream was ended in order. Otherwise the caller tries
+  // again at the neighbour's next activity.
   bool Retire();
   bool retiring() const { return retiring_; }
   void StopRetiring() { retiring_ = false; }
 
-  // Calls `expired` when this agent ran for `period_ns` without a link, unless
-  // that is being timed already.
+  // Calls `expired` once this agent has run for `period_ns` without a link to
+  // the neighbour, unless the timer is already running.
   void StartReconnectTimer(int64_t period_ns, std::function<void()> expired);
 
   void OnFrame(Bytes data) override;
@@ -133,7 +135,7 @@ class Neighbor final : public StreamListener,
   uint64_t incarnation_ = 0;
   Link link_;
   std::shared_ptr<Stream> stream_;   // null: not linked
-  std::set<NodeId> unsent_members_;  // whose state it is to be sent
+  std::set<NodeId> unsent_members_;  // members whose states must still be sent
   bool retiring_ = false;
   bool flush_scheduled_ = false;
   uint32_t planned_downtime_ms_ = 0;

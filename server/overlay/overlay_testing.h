@@ -60,13 +60,13 @@ class TestCluster {
   }
 
   OverlayConfig& base() { return base_; }
-  // The test's own.
+  // The test's own loop.
   EventLoop& loop() { return loop_; }
   Node& node(NodeId id) { return *nodes_[id]; }
   GrpcOverlay& overlay(NodeId id) { return *nodes_[id]->overlay; }
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
 
-  // Makes and starts a member on a port of its own; the others learn where.
+  // Makes and starts a member on a free port; the others learn its address.
   void Start(NodeId id,
              const std::function<void(OverlayConfig*)>& change = {}) {
     OverlayConfig config = base_;
@@ -104,16 +104,16 @@ class TestCluster {
     for (NodeId id = 0; id < size(); ++id) overlay(id).Join();
   }
 
-  // As a crash looks to the others.
+  // To the other members, this looks like a crash.
   void Kill(NodeId id) { nodes_[id]->overlay.reset(); }
 
-  // One round of every loop. Those with nothing to do do not hold it up.
+  // Runs each loop once. Idle loops do not delay the others.
   void RunOnce() {
     loop_.RunOnce(1);
     for (auto& n : nodes_) n->loop.RunOnce(0);
   }
 
-  // Runs the loops until `done` or for at most `seconds`.
+  // Runs the loops until `done` returns true, for at most `seconds`.
   bool WaitFor(const std::function<bool()>& done, int seconds = 20) {
     bool expired = false;
     const auto timer =

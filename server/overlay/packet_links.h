@@ -1,4 +1,4 @@
-// The links of an agent, as routing sees them.
+// An agent's links, as the router sees them.
 #ifndef CANOPY_SERVER_OVERLAY_PACKET_LINKS_H_
 #define CANOPY_SERVER_OVERLAY_PACKET_LINKS_H_
 
@@ -12,7 +12,7 @@ class PacketLinks {
  public:
   virtual ~PacketLinks() = default;
   virtual bool Linked(NodeId node) const = 0;
-  // Sends the packet to this neighbour, once it is linked.
+  // Sends the packet to this neighbour once it is linked.
   virtual void Enqueue(NodeId node, Packet packet) = 0;
 };
 

@@ -1,8 +1,8 @@
 // The protobuf wire format for plain C++ structs. A struct's fields are listed
-// once, in a function Describe(visitor, struct), and visitors measure, write
-// and read them. Data fields are read as slices of the buffer that arrived, and
-// forwarding needs no generated message; protos/overlay.proto stays the
-// contract, and the tests compare with the generated classes.
+// once, in a function Describe(visitor, struct); visitors measure, write and
+// read them. Data fields are read as slices of the received buffer, and
+// forwarding needs no generated message. protos/overlay.proto remains the
+// contract; tests compare with the generated classes.
 #ifndef CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_
 #define CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_
 
@@ -21,7 +21,7 @@
 
 namespace canopy::overlay::wire {
 
-// For Describe functions that serve const and mutable structs alike.
+// For Describe functions that accept const and mutable structs.
 template <typename T, typename U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
@@ -33,8 +33,8 @@ inline constexpr uint32_t kFixed64 = 1;
 inline constexpr uint32_t kLength = 2;
 inline constexpr uint32_t kFixed32 = 5;
 
-// Elements of all repeated fields of one message; memory for one element can
-// be twenty times what it takes on the wire.
+// Limit for the elements of all repeated fields of one message: an element can
+// take twenty times its encoded size in memory.
 inline constexpr size_t kMaxElements = size_t{1} << 22;
 
 inline size_t VarintSize(uint64_t v) {
@@ -56,7 +56,7 @@ inline int32_t UnZigZag(uint32_t v) {
   return static_cast<int32_t>((v >> 1) ^ (~(v & 1) + 1));
 }
 
-// Reads what Appended wrote. Sticky failure: after one, everything is 0.
+// Reads encoded fields. After a failure all further results are 0.
 class Input {
  public:
   explicit Input(std::string_view data) : data_(data) {}
@@ -65,18 +65,18 @@ class Input {
   void Fail() { ok_ = false; }
   size_t position() const { return pos_; }
   uint64_t Varint() {
-    // Most are short.
+    // Most varints have one byte.
     if (ok_ && pos_ < data_.size() && (data_[pos_] & 0x80) == 0) {
       return static_cast<uint8_t>(data_[pos_++]);
     }
     return LongVarint();
   }
-  uint32_t Tag() {  // field and wire type; field is never 0
+  uint32_t Tag() {  // field number (never 0) and wire type
     const uint64_t tag = Varint();
     if (tag > UINT32_MAX || (tag >> 3) == 0) ok_ = false;
     return ok_ ? static_cast<uint32_t>(tag) : 0;
   }
-  std::string_view Chunk();  // length, then as many bytes
+  std::string_view Chunk();  // length, then that many bytes
   void Skip(uint32_t type);
 
  private:
@@ -153,11 +153,11 @@ size_t SizeOf(const M& message) {
 
 // --------------------------------------------------------------- writing ---
 
-// Into memory of the size that a Sizer has measured.
+// Writes into memory of the size that a Sizer has measured.
 class Writer {
  public:
   explicit Writer(char* out) : out_(out) {}
-  // Behind what was written.
+  // The position after what was written.
   char* end() const { return out_; }
 
   template <std::unsigned_integral U>
@@ -197,7 +197,7 @@ class Writer {
     Field(field, value);
   }
 
-  // Tag and length of a field whose n bytes follow.
+  // Tag and length of a field of n bytes, which follow.
   static size_t HeadSize(uint32_t field, size_t n) {
     return VarintSize(wire::Tag(field, kLength)) + VarintSize(n);
   }
@@ -227,8 +227,8 @@ class Writer {
 
 // --------------------------------------------------------------- reading ---
 
-// Sets a struct to what an absent protobuf message means: the C++ defaults
-// (kNoNode, kRankUndef) are not those of the wire.
+// Sets fields to the values that absent fields have on the wire; the C++
+// defaults (kNoNode, kRankUndef) may differ.
 class Zeroer {
  public:
   template <std::integral I>
@@ -245,7 +245,7 @@ class Zeroer {
   void Bounded(uint32_t, std::string&, size_t) {}
 };
 
-// What is read: the bytes that data fields share, and the budget of elements.
+// The buffer that data fields share, and the number of elements read.
 struct ReadContext {
   const Bytes* bytes = nullptr;
   size_t elements = 0;
@@ -256,12 +256,12 @@ struct ReadContext {
 template <typename M>
 bool ReadMessage(ReadContext* context, std::string_view data, M* message);
 
-// Fills the one field that the tag just read belongs to.
+// Reads the field whose tag was just read.
 class FieldReader {
  public:
   FieldReader(ReadContext* context, Input* in, uint32_t tag)
       : context_(context), in_(in), tag_(tag) {}
-  // False: no field had this number; the caller skips the value.
+  // False if no field has this number; the caller then skips the value.
   bool taken() const { return taken_; }
 
   template <std::unsigned_integral U>
@@ -350,8 +350,8 @@ class FieldReader {
   bool taken_ = false;
 };
 
-// False for anything that is not a well-formed message of that type within the
-// bounds; fields that are not known are skipped.
+// Returns false unless `data` is a well-formed message of this type within the
+// limits. Unknown fields are skipped.
 template <typename M>
 bool ReadMessage(ReadContext* context, std::string_view data, M* message) {
   Zeroer zeroer;

@@ -6,8 +6,8 @@
 namespace canopy::overlay {
 namespace {
 
-// From this size on a message that came in one piece is not copied out of its
-// frame.
+// From this size on, a message that arrived in one piece is not copied out of
+// its frame.
 constexpr size_t kShareFrom = size_t{64} << 10;
 
 Bytes Whole(const Bytes& piece) {
@@ -44,7 +44,7 @@ Reassembly::Added Reassembly::Add(const Packet& packet) {
   return {Outcome::kWhole, std::move(whole)};
 }
 
-// Reported once, with the first of its pieces that does not fit.
+// A message is reported as refused once, with its first piece.
 Reassembly::Added Reassembly::Drop(Partials::iterator it,
                                    const Packet& packet) {
   Partial& partial = it->second;

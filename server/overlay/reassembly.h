@@ -15,26 +15,26 @@ namespace canopy::overlay {
 // Pure state; loop thread.
 class Reassembly {
  public:
-  // `limit`: bytes of all messages under way together.
+  // `limit`: total bytes of all incomplete messages.
   explicit Reassembly(size_t limit) : limit_(limit) {}
 
   enum class Outcome {
     kIncomplete,
     kWhole,
-    kRefused,  // over the limit: its later pieces are ignored
+    kRefused,  // exceeds the limit; its later pieces are ignored
   };
   struct Added {
     Outcome outcome;
-    // kWhole: the message, in memory of its own (a small one does not keep a
-    // large frame alive). kRefused: its first piece.
+    // kWhole: the message, in memory of its own, so that a small message does
+    // not keep a large frame alive. kRefused: the first piece of the message.
     Bytes bytes;
   };
   Added Add(const Packet& packet);
 
-  // Forgets the unfinished messages of a source that is lost.
+  // Drops the incomplete messages of a source that is lost.
   void DropSource(NodeId source);
-  // Called after the loss of a member: drops messages without a new piece since
-  // the previous call, whose other pieces were lost.
+  // Called after the loss of a member: drops messages that got no piece since
+  // the previous call, because their other pieces were lost.
   void Sweep();
 
   size_t bytes() const { return bytes_; }

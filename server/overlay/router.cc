@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kMs = 1000000;
 constexpr size_t kMaxUnroutable = 4096;
 constexpr int64_t kRetryNs = 50 * kMs;
-// What is left of messages that lost pieces with a member is dropped after
-// this long without a new one.
+// Messages that lost pieces with a member are dropped after this time without a
+// new piece.
 constexpr int64_t kSweepNs = 30000 * kMs;
 
 }  // namespace
@@ -57,8 +57,8 @@ void Router::Send(const core::PeerMessage& message) {
   uint32_t version =
       std::min(config_->version, view_->table().Version(message.dst));
   std::string encoded = EncodeBody(message.body, version);
-  // An agent that was just started knows nobody's version yet: what the oldest
-  // has no form for is sent as it is.
+  // An agent that was just started knows no other agent's version yet. A
+  // message without a form in the oldest version is then sent in the newest.
   const bool known = config_->version < kOwnMessages ||
                      view_->table().KnowsVersion(message.dst);
   if (!known && encoded.empty()) {
@@ -90,7 +90,7 @@ void Router::Send(const core::PeerMessage& message) {
   }
 }
 
-// What the receiver's version does not have is answered in its place.
+// Answers a request that the receiver's version does not have.
 void Router::AnswerInPlaceOf(const core::PeerMessage& message) {
   std::optional<core::MessageBody> answer = AnswerOfVersion5(message.body);
   if (!answer) return;
@@ -102,7 +102,7 @@ void Router::Route(Packet packet, NodeId from) {
   NodeId hop = packet.target;
   if (!links_->Linked(hop)) {
     hop = view_->tree().NextHop(view_->self(), packet.target);
-    // Back to where it came from: the neighbour sees another tree.
+    // A hop back to the sender means that it sees another tree.
     if (hop == kNoNode || hop == from) return Hold(std::move(packet));
   }
   links_->Enqueue(hop, std::move(packet));
@@ -153,8 +153,8 @@ void Router::OnPacket(Packet packet, NodeId from) {
   Route(std::move(packet), from);
 }
 
-// Whether the neighbour is on the path to the source: a compromised agent may
-// send in the name of its side of the tree only.
+// True if the neighbour is on the path to the source: a compromised agent can
+// forge messages only of agents on its own side of the tree.
 bool Router::SourceIsBeyond(NodeId source, NodeId neighbor) const {
   return source == neighbor ||
          (view_->IsNeighbor(neighbor) &&
@@ -176,7 +176,8 @@ void Router::Deliver(const Packet& packet) {
   }
 }
 
-// There is no room for a message. Whoever waits for its data gets an error.
+// Reports a message that exceeds the limit. The operation that waits for its
+// data gets an error.
 void Router::Refuse(NodeId source, const Bytes& head) {
   listener_->OnDropped(
       source,

@@ -1,4 +1,5 @@
-// Messages into packets, packets along the tree, and back.
+// Splits messages into packets, routes packets along the tree, and reassembles
+// messages.
 #ifndef CANOPY_SERVER_OVERLAY_ROUTER_H_
 #define CANOPY_SERVER_OVERLAY_ROUTER_H_
 
@@ -25,38 +26,39 @@ class Router {
    public:
     virtual ~Listener() = default;
     virtual void OnMessage(core::PeerMessage&& message) = 0;
-    // A message to or from the node was dropped; the text says why.
+    // A message to or from the node was dropped; `error` explains why.
     virtual void OnDropped(NodeId node, const Status& error) = 0;
   };
 
-  // All must outlive it.
+  // All arguments must outlive this object.
   Router(EventLoop* loop, const OverlayConfig* config,
          const MembershipView* view, PacketLinks* links, Listener* listener);
   ~Router();
 
-  // To another member; dropped when that is known to be lost. A message over
-  // the size limit is sent without its data, as a failure, where its kind has
+  // Sends to another member; dropped if that is known to be lost. A message
+  // over the size limit is replaced by a failure without data, if its kind has
   // one.
   void Send(const core::PeerMessage& message);
-  // What the neighbour `from` sends.
+  // Handles a packet that the neighbour `from` has sent.
   void OnPacket(Packet packet, NodeId from);
-  // Packets that have lost their link.
+  // Routes packets whose link was lost.
   void Reroute(std::vector<Packet> packets);
 
-  // Nothing unfinished of the member's messages will be completed.
+  // The member was restarted or lost: its incomplete messages are dropped.
   void ForgetSource(NodeId node);
-  // Pieces of others' messages may have been lost with the member.
+  // Pieces of other members' messages may have been lost with this member.
   void OnLoss(NodeId node);
-  // The view has changed in a way that lets packets under way come from
-  // elsewhere than the tree has it.
+  // The view has changed: packets in flight may arrive along paths that the new
+  // tree does not have.
   void OnTreeChanged();
-  // Tries again to route what had no route.
+  // Retries packets without a route.
   void Retry();
-  // Forgets packets and stops all timers.
+  // Drops held packets and stops all timers.
   void Clear();
 
  private:
-  // `from`: the neighbour that it came from; kNoNode for own ones.
+  // `from` is the neighbour that sent the packet; kNoNode for packets of this
+  // agent.
   void Route(Packet packet, NodeId from);
   void AnswerInPlaceOf(const core::PeerMessage& message);
   void Deliver(const Packet& packet);
@@ -77,7 +79,7 @@ class Router {
   // Packets without a route until the views of the tree converge.
   std::vector<Packet> unroutable_;
   EventLoop::TimerId retry_timer_ = 0;
-  // No packet is under way that was sent in another tree.
+  // True if no packet is in flight that was sent in an earlier tree.
   bool settled_ = false;
   EventLoop::TimerId settle_timer_ = 0;
 };

@@ -1,5 +1,5 @@
-// How long this agent has waited for a peer, without the time in which the
-// agent itself did not run.
+// Measures how long this agent has waited for a peer, excluding time in which
+// the agent itself did not run.
 #ifndef CANOPY_SERVER_OVERLAY_RUNNING_TIME_H_
 #define CANOPY_SERVER_OVERLAY_RUNNING_TIME_H_
 
@@ -8,20 +8,20 @@
 
 namespace canopy::overlay {
 
-// A period in steps, each of which its user waits for with a timer. A step that
-// ends much too late shows that the agent was stalled: the peer may have tried
-// to connect all that time, so the period begins again. Pure state; times are
-// nanoseconds of one monotonic clock.
+// The period is divided into steps; the user waits for each with a timer. A
+// step that ends much too late shows that the agent was stalled, and that the
+// peer may have tried to connect meanwhile, so the period starts over. Pure
+// state; times are nanoseconds of one monotonic clock.
 class RunningTime {
  public:
   RunningTime(int64_t period, int64_t now) : period_(period), begun_(now) {}
 
-  // How long the step that begins now takes.
+  // Length of the step that begins now.
   int64_t step() const {
     return std::min(std::max(period_ / kSteps, kShortestStep),
                     period_ - passed_);
   }
-  // The step's timer ran. True: the period is over.
+  // The step's timer has run. Returns true if the period is over.
   bool EndStep(int64_t now) {
     const int64_t late = now - begun_ - step();
     passed_ = late > std::max(period_ / kTolerated, kAlwaysTolerated)
@@ -34,13 +34,13 @@ class RunningTime {
  private:
   static constexpr int64_t kSteps = 8;
   static constexpr int64_t kShortestStep = 1000000;
-  // Part of the period by which a step may be late.
+  // A step may be late by this fraction of the period.
   static constexpr int64_t kTolerated = 4;
-  // What a busy machine delays a timer by.
+  // Delay of a timer that a busy machine may cause.
   static constexpr int64_t kAlwaysTolerated = 50000000;
 
   const int64_t period_;
-  int64_t begun_;  // the step
+  int64_t begun_;  // begin of the current step
   int64_t passed_ = 0;
 };
 

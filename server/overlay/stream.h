@@ -12,13 +12,13 @@
 
 namespace canopy::overlay {
 
-// Why a stream ended; values are those of gRPC.
+// Why a stream ended. The values are those of gRPC.
 enum EndCode : int {
-  kEndOk = 0,            // in order
-  kEndCancelled = 1,     // by this side
+  kEndOk = 0,            // ended in order
+  kEndCancelled = 1,     // cancelled by this side
   kEndRefused = 9,       // FAILED_PRECONDITION: version, overlay or identity
   kEndExpelled = 10,     // ABORTED: the peer has declared this agent lost
-  kEndUnavailable = 14,  // can not be reached, or the connection broke
+  kEndUnavailable = 14,  // not reachable, or the connection broke
   kEndWrongKey = 16,     // UNAUTHENTICATED
 };
 
@@ -36,9 +36,9 @@ class StreamListener {
  public:
   virtual ~StreamListener() = default;
   virtual void OnFrame(Bytes frame) = 0;
-  // The stream was busy when Writable was asked, and is not any more.
+  // The stream was busy at a call of Writable, and no longer is.
   virtual void OnWritable() = 0;
-  // Last call. Not made after Close or Detach.
+  // The last call. Not made after Close or Detach.
   virtual void OnEnd(const StreamEnd& end) = 0;
 };
 
@@ -47,27 +47,27 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // Sets the listener; frames that arrived before are delivered to it. Not
-  // owned; until another is set, or Detach. Never calls the listener from
-  // within.
+  // Sets the listener, which then gets the frames that arrived earlier. The
+  // listener is not owned and stays set until another is set, or Detach. It is
+  // never called from within this call.
   virtual void Attach(StreamListener* listener) = 0;
-  // Removes the listener. The stream stays open and discards what arrives.
+  // Removes the listener. The stream stays open and discards incoming frames.
   virtual void Detach() = 0;
 
-  // No frame is being written. False: OnWritable follows.
+  // True if no frame is being written. If false, OnWritable follows.
   virtual bool Writable() = 0;
-  // One frame; only when Writable.
+  // Writes one frame; only when Writable.
   virtual void Write(const Rope& frame) = 0;
 
-  // The peer has proved who it is: its connection is not one of those that have
-  // to end soon, and to make room for others. Listening side only.
+  // The peer has authenticated itself: its connection is no longer subject to
+  // the limits for unknown connections. Listening side only.
   virtual void SetProved() {}
 
-  // Detaches and ends the stream: at the dialling side by cancelling, at the
-  // other with this status, after the frame under way.
+  // Detaches and ends the stream: the dialling side cancels; the listening side
+  // ends with this status after the frame being written.
   virtual void Close(const StreamEnd& end) = 0;
-  // Detaches and ends this side's direction after the frame under way, so that
-  // the peer still gets everything; dialling side only.
+  // Detaches and ends this side's direction after the frame being written, so
+  // that the peer still receives everything. Dialling side only.
   virtual void CloseInOrder() = 0;
 };
 
@@ -75,7 +75,7 @@ class Stream {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // A stream to the address; failure comes as its end.
+  // Opens a stream to the address; a failure is reported as its end.
   virtual std::shared_ptr<Stream> Dial(const std::string& address) = 0;
 };
 

@@ -14,7 +14,7 @@
 namespace canopy::overlay {
 namespace {
 
-// Data above this does not hold up small messages.
+// Data above this size must not delay small messages.
 constexpr size_t kSmallBody = 16 * 1024;
 
 using Reader = bool (*)(wire::ReadContext*, std::string_view,
@@ -38,7 +38,7 @@ struct Readers<std::variant<T...>> {
   }
 };
 
-// Version 5 has the messages up to Shutdown.
+// Version 5 has the messages up to OverlayShutdown.
 bool IsSpoken(uint32_t field, uint32_t version) {
   return version >= kOwnMessages || field <= kBodyField<core::OverlayShutdown>;
 }
@@ -48,7 +48,7 @@ bool KnownOp(core::CollectiveOp op) {
          op <= core::CollectiveOp::kGroupDestruct;
 }
 
-// A group has a name, and nothing else does.
+// Group operations have a name; others do not.
 bool IsKnown(const core::CollectiveId& id) {
   return KnownOp(id.op) && id.name.empty() != core::IsGroupOp(id.op);
 }
@@ -77,7 +77,7 @@ Status Malformed() {
   return Status(kErrUnpackFailure, "malformed message from a peer");
 }
 
-// Length of the whole fields that `data` begins with.
+// Length of the prefix of `data` that consists of complete fields.
 size_t WholeFields(std::string_view data) {
   wire::Input in(data);
   size_t whole = 0;
@@ -131,7 +131,7 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
       std::holds_alternative<core::InputData>(body)) {
     return 2;
   }
-  // An arrival must not be overtaken by the process's exit.
+  // An arrival must not be overtaken by the exit of its process.
   const auto* up = std::get_if<core::CollectiveUp>(&body);
   const bool over = up != nullptr && up->status == core::kAlreadyReleased;
   const bool bulk = (up != nullptr && !over) ||
@@ -194,7 +194,8 @@ bool WithoutData(core::MessageBody* body) {
   return false;
 }
 
-// In each kind with data, what identifies the operation precedes the data.
+// In each kind with data, the fields that identify the operation precede the
+// data.
 std::optional<core::MessageBody> DecodeWithoutData(const Bytes& head,
                                                    uint32_t version) {
   wire::Input in(head.view());

@@ -53,8 +53,8 @@ void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
 
 void TreeOverlay::Send(const core::PeerMessage& message) {
   loop_->AssertOnThread();
-  // A message to a member that is about to be reported lost stems from an
-  // obsolete view.
+  // While losses are being reported after a rejoin, a message to another member
+  // stems from an obsolete view.
   if (rejoining_ || state_ == State::kStopped) return;
   router_.Send(message);
 }
@@ -76,7 +76,7 @@ void TreeOverlay::ScheduleReconcile() {
 
 void TreeOverlay::Reconcile() {
   ReportProgress();
-  // The last link may have ended because its other end left too.
+  // The last link may have ended because its other end left, too.
   if (state_ == State::kLeaving) return CheckLeft();
   if (state_ != State::kJoined) return;
   links_.Update();
@@ -172,7 +172,7 @@ void TreeOverlay::Returned(NodeId node) {
   }
 }
 
-// An agent whose version is not known is taken for an old one.
+// An agent of unknown version counts as an old one.
 void TreeOverlay::ReportRelease(NodeId node) {
   const bool old = table().Up(node) && table().Version(node) < kOwnMessages;
   const bool news = old ? old_.insert(node).second : old_.erase(node) > 0;
@@ -236,7 +236,7 @@ void TreeOverlay::OnActivity() {
   if (announced_) CheckAnnounced();
 }
 
-// Every stream is writable again: what was written is on its way.
+// When every stream is writable again, everything written has been sent.
 void TreeOverlay::CheckAnnounced() {
   if (announced_ && links_.AllWritten()) std::exchange(announced_, nullptr)();
 }
@@ -248,7 +248,8 @@ void TreeOverlay::CheckLeft() {
     if (leave_timer_ != 0) loop_->CancelTimer(std::exchange(leave_timer_, 0));
     return std::exchange(left_, nullptr)();
   }
-  // Everything was taken; the neighbours end the links when they read this.
+  // The neighbours have received everything; they end the links when they read
+  // this.
   if (view_.MergeOwnDeparture()) links_.SendMember(view_.self(), kNoNode);
 }
 

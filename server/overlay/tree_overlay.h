@@ -1,6 +1,5 @@
-// A member of the overlay: its view of the membership, its links and its
-// routing, put together. Independent of the transport, without a thread of its
-// own.
+// A member of the overlay: combines its membership view, its links and its
+// router. Independent of the transport; has no thread of its own.
 #ifndef CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 #define CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 
@@ -30,7 +29,7 @@ namespace canopy::overlay {
 // Loop thread only. See GrpcOverlay for the contract of the calls.
 class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
  public:
-  // All must outlive the overlay.
+  // All arguments must outlive the overlay.
   TreeOverlay(EventLoop* loop, InputSink* sink, Transport* transport,
               const OverlayConfig& config, OverlayEvents events);
   ~TreeOverlay() override;
@@ -45,9 +44,9 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   void Leave(std::function<void()> done);
   void AnnounceHandover(uint32_t ms, std::function<void()> done);
   void Send(const core::PeerMessage& message);
-  // A stream that came in.
+  // Takes an incoming stream.
   void Accept(std::shared_ptr<Stream> stream);
-  // Drops every stream; nothing is called any more.
+  // Drops every stream; no callback runs afterwards.
   void Stop();
 
   const MemberTable& table() const { return view_.table(); }
@@ -56,7 +55,7 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
  private:
   enum class State { kIdle, kJoined, kLeaving, kStopped };
 
-  // Of the links.
+  // LinkSet::Listener.
   void OnMember(const MemberState& state, NodeId from) override;
   void OnPeer(const MemberState& state) override { Merge(state, state.node); }
   void OnPacket(Packet packet, NodeId from) override {
@@ -71,20 +70,21 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   void OnLinkError(NodeId node, const Status& error) override;
   void OnUnreachable(NodeId node, const std::string& reason) override;
   void OnExpelled(const std::string& reason) override { Rejoin(reason); }
-  // Of the router.
+  // Router::Listener.
   void OnMessage(core::PeerMessage&& message) override;
   void OnDropped(NodeId node, const Status& error) override {
     OnLinkError(node, error);
   }
 
-  // Wraps work for the loop so that it does nothing once this object is gone.
+  // Wraps work for the loop so that it does nothing once this object is
+  // destroyed.
   std::function<void()> Guard(std::function<void()> work);
   void ScheduleReconcile();
   void Reconcile();
   void ReportProgress();
   void Merge(const MemberState& state, NodeId from);
   void Apply(MembershipView::Change change, const MemberState& state);
-  // `life` and `left` as in core::NodeStateChanged.
+  // `life` and `left` are as in core::NodeStateChanged.
   void Lost(NodeId node, const std::string& reason, uint64_t life,
             bool left = false);
   void Returned(NodeId node);
@@ -105,12 +105,12 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   MembershipView view_;
   LinkSet links_;
   Router router_;
-  bool rejoining_ = false;  // all members are being reported lost
+  bool rejoining_ = false;  // the losses of all members are being reported
   bool reconcile_scheduled_ = false;
   uint32_t reported_up_ = 0;
-  std::set<NodeId> old_;  // reported as of an older release
+  std::set<NodeId> old_;  // reported as speaking an older version
   bool reported_ready_ = false;
-  // What was last reported of each member.
+  // The last error reported for each member.
   std::map<NodeId, std::string> link_errors_;
 
   std::function<void()> left_;

@@ -16,7 +16,8 @@ namespace {
 
 // ProcExit::wait_status of a rank that was lost with its node.
 constexpr int kLostWithNode = -2;
-// DmodexRequest::key of a JobMapRequest with exists_only; any other will do.
+// DmodexRequest::key of a JobMapRequest with exists_only; any non-empty key
+// would do.
 constexpr char kExistsKey[] = "known";
 
 // Messages about publications, which version 5 does not have.
@@ -28,7 +29,7 @@ concept OfDirectory =
     wire::Is<T, core::DirectoryFound> || wire::Is<T, core::DirectoryClaim> ||
     wire::Is<T, core::DirectoryAnswer>;
 
-// JobForget with the field that only version 5 has.
+// JobForget with a field that only version 5 has.
 struct ForgetOrSync {
   std::string nspace;
   bool sync_complete = false;
@@ -49,12 +50,13 @@ bool IsLoss(const core::ProcExit& exit) {
   return exit.wait_status == kLostWithNode;
 }
 
-// Version 5 has no ends of processes but those of ranks.
+// Version 5 reports only the final ends of ranks.
 bool HasNoForm(const core::ProcExit& exit) {
   return IsLoss(exit) || exit.restarted;
 }
 
-// A job map as agents of version 5 can read it; what is none stays as it is.
+// A job map in the format that agents of version 5 can read; malformed bytes
+// are returned unchanged.
 Bytes SpecOf(const Bytes& spec) {
   const Result<JobSpec> job = DecodeJobSpec(spec.view());
   return job.ok() ? Bytes(EncodeJobSpecForRelease01(*job)) : spec;
@@ -68,8 +70,8 @@ struct Encoder {
 
   std::string operator()(const OfDirectory auto&) const { return ""; }
 
-  // No core sends these: it refuses groups with participants at such an agent
-  // (core::NodeIsOld).
+  // Cores do not send these: they refuse groups with participants at an agent
+  // of version 5 (core::NodeIsOld).
   std::string operator()(const core::CollectiveUp& m) const {
     return core::IsGroupOp(m.id.op) ? std::string() : Encode(m);
   }
@@ -116,8 +118,8 @@ struct Encoder {
   std::string operator()(const core::HostRequest&) const { return ""; }
   std::string operator()(const core::HostReply&) const { return ""; }
 
-  // It knows no runs, and would take the positions of one for input that its
-  // ranks have had.
+  // Version 5 does not know runs of input and would take their positions for
+  // input that its ranks have already received.
   std::string operator()(const core::InputData& m) const {
     if (m.run == 0) return Encode(m);
     core::InputData old = m;
@@ -125,7 +127,7 @@ struct Encoder {
     return Encode(old);
   }
 
-  // Its agents answer no abort and await no answer.
+  // Agents of version 5 neither answer an abort nor expect an answer.
   std::string operator()(const core::AbortReply&) const { return {}; }
 
   std::string operator()(const core::JobExits& m) const {
@@ -172,7 +174,7 @@ std::optional<core::MessageBody> Translate(core::JobExits exits,
   return second;
 }
 
-// It executes an abort, and answers none.
+// The agent executes the abort but does not answer it.
 std::optional<core::MessageBody> AnswerTo(const core::AbortMessage& abort) {
   if (abort.request == 0) return std::nullopt;
   return core::AbortReply{abort.source, abort.request,

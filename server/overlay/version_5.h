@@ -1,6 +1,6 @@
 // The messages of protocol version 6 in the forms of version 5, in which some
-// messages stood for several things. Used by translate only; the core knows the
-// newest version alone.
+// messages served several purposes. Used only by translate; the core knows only
+// the newest version.
 //
 //   version 6      version 5
 //   JobQuery       JobExits without an exit
@@ -10,13 +10,13 @@
 //   JobMapRequest  DmodexRequest for rank wildcard, with a key for exists_only
 //   JobMapReply    DmodexReply for rank wildcard
 //   CollectiveUp and CollectiveDown of groups, DmodexRequest for a process
-//   fact, Spawn..., Directory..., AbortReply, RankRestarted
-//                  none: what asks for an answer gets it from its own agent
+//   fact, Spawn..., Directory..., AbortReply, RankRestarted, Facts..., Host...
+//                  no form: the sender's own agent answers requests
 //                  (AnswerOfVersion5)
 //
-// Version 6 does not use the forms on the right, so that they mean the messages
-// on the left whoever sends them. A JobForget stays one: it says as much as a
-// JobQueryReply does.
+// Version 6 does not use the forms on the right, so they mean the messages on
+// the left, whichever agent sends them. Only JobForget stays as it is: it has
+// the same effect as a JobQueryReply.
 #ifndef CANOPY_SERVER_OVERLAY_VERSION_5_H_
 #define CANOPY_SERVER_OVERLAY_VERSION_5_H_
 
@@ -29,25 +29,26 @@
 
 namespace canopy::overlay {
 
-// The serialised Body. Empty for what version 5 would take for something else,
-// and no core sends: JobExits without exits, exits with the wait status of a
-// lost node (these are left out), NodeLost without ranks, and direct modex for
-// rank wildcard; and for what version 5 has nothing for.
+// Serialises the Body. Empty for messages without a form in version 5, and for
+// those that version 5 would misunderstand and no core sends: JobExits without
+// exits, exits with the wait status of a lost node (these are left out),
+// NodeLost without ranks, and direct modex for rank wildcard.
 std::string EncodeForVersion5(const core::MessageBody& body);
 
-// The answer to a request that version 5 has none for: that it is not
-// supported, or, to an abort, which is executed there as well, that it was
-// done. Nothing for any other message.
+// The answer to a request that version 5 does not know: kErrNotSupported; for a
+// process fact kErrNotFound; for an abort, which version 5 executes but does
+// not answer, kSuccess. Nothing for any other message.
 std::optional<core::MessageBody> AnswerOfVersion5(
     const core::MessageBody& body);
 
-// Reads a JobForget, or the SyncComplete that it stands for. False: malformed.
+// Reads a JobForget, or the SyncComplete that it stands for. Returns false if
+// it is malformed.
 bool ReadJobForget(wire::ReadContext* context, std::string_view data,
                    core::MessageBody* body);
 
-// Replaces any other form of version 5 by what it stands for. Returns a second
-// message when it stands for two: exits and losses, in the order of the first
-// of each.
+// Replaces any other form of version 5 by the message that it stands for. If it
+// stands for two (exits and losses), returns the second; the first is the one
+// that appears first.
 std::optional<core::MessageBody> TranslateFromVersion5(core::MessageBody* body);
 
 }  // namespace canopy::overlay

@@ -1,5 +1,4 @@
-// The fields of the messages about collectives, as
-// protos/overlay.proto describes them.
+// The fields of the messages about collectives (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_COLLECTIVES_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_COLLECTIVES_H_
 

@@ -1,5 +1,4 @@
-// The fields of the messages about events, as
-// protos/overlay.proto describes them.
+// The fields of the messages about events (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_EVENTS_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_EVENTS_H_
 

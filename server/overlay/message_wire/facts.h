@@ -1,5 +1,4 @@
-// The fields of the messages about other agents' state, as
-// protos/overlay.proto describes them.
+// The fields of the messages about other agents' state (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_FACTS_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_FACTS_H_
 

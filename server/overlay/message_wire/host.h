@@ -1,5 +1,5 @@
-// The fields of the messages about what the host is asked, as
-// protos/overlay.proto describes them.
+// The fields of the requests to the host and their replies
+// (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_HOST_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_HOST_H_
 

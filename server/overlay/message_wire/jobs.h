@@ -1,5 +1,4 @@
-// The fields of the messages about the life of jobs, as
-// protos/overlay.proto describes them.
+// The fields of the messages about the life of jobs (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_JOBS_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_JOBS_H_
 

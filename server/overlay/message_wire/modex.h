@@ -1,5 +1,4 @@
-// The fields of the messages about committed data, as
-// protos/overlay.proto describes them.
+// The fields of the messages about committed data (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_MODEX_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_MODEX_H_
 

@@ -1,4 +1,4 @@
-// The fields of a process's name, as protos/overlay.proto describes them.
+// The fields of a process identifier (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_PROCS_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_PROCS_H_
 

@@ -1,5 +1,4 @@
-// The fields of the messages about published data, as
-// protos/overlay.proto describes them.
+// The fields of the messages about published data (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_PUBLISHING_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_PUBLISHING_H_
 

@@ -1,5 +1,4 @@
-// The fields of the messages about input and output, as
-// protos/overlay.proto describes them.
+// The fields of the messages about input and output (protos/overlay.proto).
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_STREAMS_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_STREAMS_H_
 

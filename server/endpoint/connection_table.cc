@@ -124,8 +124,8 @@ void ConnectionTable::Serve(Connection& c, Turn& turn) {
   }
 }
 
-// Handles what is left of the last turn, or else what one Read brings. True:
-// there may be more that no event will announce.
+// Handles what is left of the last turn, or else what one Read returns. Returns
+// true if more may be available without a further event.
 bool ConnectionTable::ServeOnce(Connection& c, Turn& turn) {
   if (std::exchange(c.io.unhandled, false) && !c.partial.empty()) {
     c.partial.erase(0, HandleMessages(c, c.partial, &turn));
@@ -146,14 +146,15 @@ bool ConnectionTable::ServeOnce(Connection& c, Turn& turn) {
   return false;
 }
 
-// The length of what was handled. `turn`: null when there is no limit.
+// Returns the length of what was handled. A null `turn` means no limit.
 size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
                                        Turn* turn) {
   size_t used = 0;
   while (!c.ending && used < data.size()) {
     if (used > 0 && turn != nullptr && MustWait(c, *turn)) break;
     const size_t length = handler_->Handle(c, data.substr(used));
-    // Between two messages, so that the turn bounds the core's work as well.
+    // The core runs between two messages, so that the turn also bounds its
+    // work.
     sink_->Drain();
     if (length == 0) break;
     used += length;
@@ -162,8 +163,8 @@ size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
   return c.ending ? data.size() : used;
 }
 
-// Whether the next message is for a later turn. A connection whose answers find
-// no room gets its turn when there is some.
+// True if the next message must wait for a later turn. A connection whose
+// queued answers exceed the limit gets its turn when there is room.
 bool ConnectionTable::MustWait(Connection& c, Turn& turn) {
   c.io.held_back = c.out.size() > options_.pause_reading_bytes;
   if (c.io.held_back) {
@@ -187,7 +188,8 @@ size_t ConnectionTable::Receive(Connection& c, char* data, size_t size) {
   if (n == 0) {
     End(c, c.partial.empty() ? "" : "ended in the middle of a message");
   } else {
-    // A process that is killed leaves answers unread, which resets.
+    // A process that is killed leaves answers unread, which resets the
+    // connection.
     End(c, errno == ECONNRESET ? "" : std::strerror(errno));
   }
   return 0;
@@ -210,8 +212,8 @@ void ConnectionTable::MarkDirty(Connection& c) {
   });
 }
 
-// The last first: who came last to a fence is answered last by the core, and
-// has what it needs still in the CPU's cache.
+// In reverse order: the core answers the process that reached a fence last at
+// the end, and its data is still in the CPU's cache.
 void ConnectionTable::FlushDirty() {
   std::vector<core::ClientId> dirty;
   dirty.swap(dirty_);

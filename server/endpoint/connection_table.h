@@ -19,23 +19,24 @@
 
 namespace canopy::endpoint {
 
-// One stream socket. Adapters derive from it what they need to know of a peer.
+// One stream socket. Adapters derive from it to add what they know of a peer.
 struct Connection {
   virtual ~Connection() = default;
 
   core::ClientId id = 0;
   UniqueFd fd;
-  OutQueue out;          // MarkDirty after each change
-  std::string partial;   // received and not handled yet
-  bool ending = false;   // nothing more is handled; closed with the round
+  OutQueue out;         // call MarkDirty after each change
+  std::string partial;  // received, not handled yet
+  // nothing more is handled; closed at the end of the round
+  bool ending = false;
   bool hung_up = false;  // the peer has closed its end
 
-  // The table's.
+  // Used by ConnectionTable only.
   struct {
-    bool dirty = false;      // in the list of those to flush
+    bool dirty = false;      // is in the list of connections to flush
     bool queued = false;     // waits for a turn
-    bool unhandled = false;  // `partial` may hold whole messages
-    bool held_back = false;  // their answers wait for room in `out`
+    bool unhandled = false;  // `partial` may contain complete messages
+    bool held_back = false;  // these must wait for room in `out`
     bool reading = true;
     uint32_t watched = 0;
     EventLoop::TimerId deadline = 0;
@@ -43,41 +44,41 @@ struct Connection {
   } io;
 };
 
-// What an adapter does with the bytes of its connections.
+// How an adapter handles the bytes of its connections.
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
-  // Takes bytes from the socket to where the adapter wants them, and returns
-  // them; they stay valid until the next Read. Empty: there are none now, or
-  // the connection is ending.
+  // Reads bytes from the socket into a buffer of the adapter and returns them;
+  // they are valid until the next Read. Returns an empty view if there are none
+  // now or the connection is ending.
   virtual std::string_view Read(Connection& connection) = 0;
-  // Handles the first message of `data`, and returns its length; 0 while it is
-  // incomplete or must wait. The core handles the inputs that it raises as soon
-  // as it has returned.
+  // Handles the first message of `data` and returns its length; 0 if it is
+  // incomplete or must wait. The inputs that it raises are handled by the core
+  // as soon as it returns.
   virtual size_t Handle(Connection& connection, std::string_view data) = 0;
-  // The socket took what it had room for.
+  // The socket has taken as much of the queue as it had room for.
   virtual void OnFlushed(Connection& /*connection*/) {}
-  // It ends, for a reason that the log should have.
+  // The connection ends for a reason that should be logged.
   virtual void LogEnd(const Connection& connection,
                       const std::string& reason) = 0;
-  // It is not in the table any more; its descriptor is still open.
+  // The connection was removed from the table; its descriptor is still open.
   virtual void OnClosed(Connection& connection) = 0;
 };
 
 struct ConnectionTableOptions {
   Budget budget;
-  // Epoll events to watch for in place of EPOLLIN, EPOLLOUT; edge-triggered.
-  // For messages that stay in the socket until they are answered. The table
-  // keeps no bytes of them, and sends nothing. 0: the usual ones.
+  // Edge-triggered epoll events to watch for instead of EPOLLIN and EPOLLOUT,
+  // for messages that stay in the socket until they are answered. The table
+  // then keeps no bytes of them and sends nothing. 0: the usual events.
   uint32_t edge_events = 0;
-  // Flow control of a peer that does not read its replies: above the first
-  // number of queued bytes its requests are not read, above the second it is
+  // Flow control for a peer that does not read its replies. Above the first
+  // number of queued bytes, its requests are not read; above the second, it is
   // closed.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
 };
 
-// Loop thread only. The loop, the handler and the sink outlive it.
+// Loop thread only. Loop, handler and sink outlive this object.
 class ConnectionTable {
  public:
   ConnectionTable(EventLoop* loop, ConnectionHandler* handler, InputSink* sink,
@@ -87,44 +88,44 @@ class ConnectionTable {
   ConnectionTable(const ConnectionTable&) = delete;
   ConnectionTable& operator=(const ConnectionTable&) = delete;
 
-  // A connection with a number of its own and a descriptor.
+  // Adds a connection, which must have a unique id and a descriptor.
   void Add(std::unique_ptr<Connection> connection);
-  // Null: there is none.
+  // Returns null if there is no such connection.
   Connection* Find(core::ClientId client) const;
   size_t size() const { return connections_.size(); }
-  // The numbers of all connections, for loops that may end some.
+  // The ids of all connections, for loops that may end some of them.
   const std::unordered_map<core::ClientId, std::unique_ptr<Connection>>& all()
       const {
     return connections_;
   }
 
-  // Ends the connection for this reason unless it is cancelled before; replaces
-  // an earlier deadline. `reason` is a literal.
+  // Ends the connection for this reason after `delay_ns` unless cancelled;
+  // replaces an earlier deadline. `reason` must be a string literal.
   void SetDeadline(Connection& c, int64_t delay_ns, const char* reason);
   void CancelDeadline(Connection& c);
   static bool HasDeadline(const Connection& c) { return c.io.deadline != 0; }
 
-  // Closes at the end of the round, after one more attempt to send. An empty
-  // reason is an ordinary end and not logged.
+  // Closes the connection at the end of the round, after another attempt to
+  // send. An empty reason means an ordinary end, which is not logged.
   void End(Connection& c, const std::string& reason);
-  // Closes now.
+  // Closes the connection now.
   void Destroy(core::ClientId client);
 
-  // There is something in `c.out`.
+  // `c.out` has data to send.
   void MarkDirty(Connection& c);
   void FlushDirty();
 
-  // While false only the peer's end is noticed.
+  // With `reading` false, only the peer's end is noticed.
   void SetReading(Connection& c, bool reading);
-  // Something is left to be handled, without an event of the descriptor: the
-  // connection gets a turn.
+  // Data is left to be handled without a further event of the descriptor: gives
+  // the connection a turn.
   void Continue(Connection& c);
-  // Handles the whole messages of `c.partial` without regard to turns: before
-  // the process ends.
+  // Handles the complete messages of `c.partial` without regard to turns,
+  // before the process ends.
   void HandlePartial(Connection& c);
 
-  // For Read: receives into `data`, and ends the connection when its stream
-  // does. Returns the number of bytes, 0 when there are none now.
+  // For use in Read: receives into `data`, and ends the connection when its
+  // stream ends. Returns the number of bytes, 0 if there are none now.
   size_t Receive(Connection& c, char* data, size_t size);
 
  private:
@@ -146,10 +147,10 @@ class ConnectionTable {
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::vector<core::ClientId> dirty_;
   Rotation rotation_;
-  std::shared_ptr<ConnectionTable*> self_;  // cleared when this goes
+  std::shared_ptr<ConnectionTable*> self_;  // cleared by the destructor
 };
 
-// A table of connections of one type.
+// A table of connections of type C.
 template <typename C>
 class TableOf : public ConnectionTable {
  public:
@@ -158,7 +159,7 @@ class TableOf : public ConnectionTable {
   C* Find(core::ClientId client) const {
     return static_cast<C*>(ConnectionTable::Find(client));
   }
-  // Neither adds nor removes connections; they may be ended.
+  // `function` may end connections, but must not add or remove any.
   template <typename F>
   void ForEach(F&& function) const {
     for (const auto& [id, c] : all()) function(static_cast<C&>(*c));

@@ -1,5 +1,5 @@
-// Which connections an endpoint takes, by the user who makes them, and how long
-// they may say nothing.
+// Decides which connections an endpoint accepts, by their user, and how long
+// they may be silent.
 #ifndef CANOPY_SERVER_ENDPOINT_GATE_H_
 #define CANOPY_SERVER_ENDPOINT_GATE_H_
 
@@ -17,38 +17,41 @@
 
 namespace canopy::endpoint {
 
-// Serves this process's own user, those who have a job here, and tools of other
-// machines. A connection is silent until Remove: those of a user with a job may
-// say nothing for as long as they are few, because a process can be stopped
-// before it says who it is; any other has a time limit. What does not fit the
-// limits costs its own source (silent_connections.h). Loop thread only; the loop
-// outlives it.
+// Accepted are this process's own user, users with a job on this node, and
+// tools on other machines. A connection is silent until Remove. A limited
+// number of connections of a user with a job may be silent for an unlimited
+// time, because a process can be stopped before it identifies itself; others
+// have a time limit. Excess connections are ended at the cost of their own
+// source (silent_connections.h). Loop thread only; the loop outlives this
+// object.
 class Gate {
  public:
   struct Parts {
     net::SilenceLimits limits;
     std::function<bool(uint32_t uid)> has_job;
-    // Whether the peer has sent what was not read yet.
+    // True if the peer has sent something that was not read yet.
     std::function<bool(core::ClientId id)> has_unread;
-    // Has to close this connection now.
+    // Must close this connection immediately.
     std::function<void(core::ClientId id, const char* reason)> close;
     std::function<void(const core::LogLine& line)> log;  // may be empty
   };
 
   Gate(EventLoop* loop, Parts parts);
 
-  // All tools of other machines together.
+  // The common source of all tools on other machines.
   static net::Source Relayed() { return {"other machines", {}}; }
 
-  // Whether a connection of that user, as the kernel names it, is taken, or one
-  // that is Relayed; the log has why not. It may close another one.
+  // Returns true if a connection from this source is accepted; otherwise logs
+  // why not. The source is a user, as the kernel reports it, or Relayed(). May
+  // close another connection.
   bool Admits(int fd, const net::Source& source);
-  // It was taken, and is silent.
+  // The connection was accepted and counts as silent.
   void Add(core::ClientId id, const net::Source& source);
-  // It has said who it is, or is closed. No effect for one that is not silent.
+  // The connection has identified itself or is closed. No effect for one that
+  // is not silent.
   void Remove(core::ClientId id) { watch_.Remove(id); }
 
-  // A warning that this source has caused: at a limited rate.
+  // Logs a warning that this source has caused, at a limited rate.
   void Warn(const net::Source& source, std::string text);
 
  private:

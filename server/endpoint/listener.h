@@ -10,18 +10,20 @@
 
 namespace canopy::endpoint {
 
-// Has connections of a listening socket accepted by somebody else, who gives
-// each to `on_connection`, in the loop's thread. False: it will not.
+// Lets another component accept the connections of a listening socket. It
+// passes each to `on_connection` on the loop's thread. Returns false if it
+// declines.
 using AcceptElsewhere = std::function<bool(
     int listener, std::function<void(UniqueFd)> on_connection)>;
 
-// Loop thread only; the loop outlives it.
+// Loop thread only; the loop outlives this object.
 class Listener {
  public:
-  // Accepts from the next round on, a limited number in each. `on_exhausted`:
-  // no descriptor is left, so that connections are refused; once until there is
-  // one again. The callbacks leave this object alone. With `elsewhere`, unless
-  // that refuses, nothing is accepted here.
+  // Accepts connections from the next round on, a limited number in each.
+  // `on_exhausted` is called when no descriptor is left, so that connections
+  // are refused; it is called again only after there has been one. The
+  // callbacks must not call this object. If `elsewhere` is set and does not
+  // decline, nothing is accepted here.
   Listener(EventLoop* loop, UniqueFd listener,
            std::function<void(UniqueFd)> on_connection,
            std::function<void()> on_exhausted,

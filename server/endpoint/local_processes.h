@@ -16,9 +16,9 @@
 
 namespace canopy::endpoint {
 
-// Jobs by namespace, and of each the ranks that run here. An endpoint adds what
-// it needs to know itself: `JobState` of a job, `RankState` of a rank; both are
-// default-constructible. Pointers stay valid until their job is dropped. Loop
+// Jobs by namespace, each with its ranks on this node. An endpoint adds its own
+// data: `JobState` to each job and `RankState` to each rank; both must be
+// default-constructible. Pointers are valid until their job is dropped. Loop
 // thread only.
 template <typename JobState, typename RankState>
 class LocalProcesses {
@@ -29,12 +29,12 @@ class LocalProcesses {
   struct Job : JobState {
     std::shared_ptr<const JobSpec> spec;
     std::shared_ptr<const JobLayout> layout;
-    std::map<Rank, Process> ranks;  // of this node
+    std::map<Rank, Process> ranks;  // those on this node
   };
 
   explicit LocalProcesses(NodeId self) : self_(self) {}
 
-  // Replaces a job of that name.
+  // Replaces a job of the same name.
   Job& Add(const core::RegisterJob& registration) {
     Job job;
     job.spec = registration.job;
@@ -44,7 +44,7 @@ class LocalProcesses {
   }
   void Drop(const std::string& nspace) { jobs_.erase(nspace); }
 
-  // Null: there is none.
+  // Returns null if there is no such job.
   Job* Find(const std::string& nspace) {
     const auto it = jobs_.find(nspace);
     return it == jobs_.end() ? nullptr : &it->second;
@@ -59,21 +59,21 @@ class LocalProcesses {
     const auto rank = job->ranks.find(proc.rank);
     return rank == job->ranks.end() ? nullptr : &rank->second;
   }
-  // False: it does not run here.
+  // Returns false if the rank does not run here.
   bool SetPid(const ProcId& proc, int pid) {
     Process* process = FindRank(proc);
     if (process != nullptr) process->pid = pid;
     return process != nullptr;
   }
 
-  // Whether one of them is that user's.
+  // True if one of the jobs belongs to that user.
   bool HasJobOf(uint32_t uid) const {
     return std::ranges::any_of(
         jobs_, [uid](const auto& job) { return job.second.spec->uid == uid; });
   }
 
   NodeId self() const { return self_; }
-  // All of them, by namespace.
+  // All jobs, by namespace.
   const std::unordered_map<std::string, Job>& jobs() const { return jobs_; }
 
  private:

@@ -1,4 +1,5 @@
-// A say in who is served, for whoever runs a server beside its endpoints.
+// Lets the program that runs a server beside its endpoints decide about
+// clients.
 #ifndef CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
 #define CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
 
@@ -10,34 +11,37 @@
 
 namespace canopy::endpoint {
 
-// A process that has proved who it is, and has had no welcome yet.
+// A process that has authenticated itself but was not accepted yet.
 struct Newcomer {
-  // Of a tool, as it names itself; an empty namespace: it wants a name.
+  // For a tool, the name that it claims; an empty namespace requests a name.
   ProcId proc;
   bool is_tool = false;
-  uint32_t uid = 0;        // of a tool
-  uint32_t gid = 0;        // the same; UINT32_MAX: nobody knows
+  uint32_t uid = 0;        // only for a tool
+  uint32_t gid = 0;        // only for a tool; UINT32_MAX: unknown
   bool elsewhere = false;  // on another machine
-  // What a tool says to prove its user to a host that can tell; the user above
-  // is the kernel's word, with or without it. Empty: nothing.
+  // A credential by which a tool proves its user to a host that can check it;
+  // may be empty. The user above comes from the kernel in any case.
   std::string credential = {};
 };
 
+// The decision about a newcomer.
 struct Verdict {
-  int status = 0;  // another than kSuccess refuses it
-  // Of a tool that wants a name; an empty namespace: the server finds one.
+  int status = 0;  // any status except kSuccess refuses the process
+  // The name for a tool that requested one; with an empty namespace, the server
+  // chooses.
   ProcId name = {};
-  std::string why = {};  // it is refused, for the log; may be empty
+  std::string why = {};  // why it is refused, for the log; may be empty
 };
 
-// Of one that refuses.
+// The text of a verdict that refuses.
 inline std::string TextOf(const Verdict& verdict) {
   return "the host refuses it" +
          (verdict.why.empty() ? std::string() : ": " + verdict.why);
 }
 
-// Decides about a newcomer, which waits. Calls `done` at most once, in the
-// loop's thread, at once or later, and not when the endpoint is gone.
+// Decides about a newcomer, which waits meanwhile. Calls `done` at most once,
+// on the loop's thread, immediately or later, and not after the endpoint is
+// destroyed.
 using AskAboutNewcomer =
     std::function<void(const Newcomer& who, std::function<void(Verdict)> done)>;
 

@@ -6,7 +6,7 @@
 namespace canopy::endpoint {
 namespace {
 
-// Turns that are not measured count as if so many filled a round.
+// A turn that was not measured counts as this fraction of a round.
 constexpr int64_t kTurnsInRound = 64;
 
 }  // namespace
@@ -47,8 +47,9 @@ void Rotation::Schedule() {
   });
 }
 
-// Once in a round, and at most one turn for each that waits now: who needs more
-// queues up again, behind those that have come meanwhile.
+// Runs at most once in a round, with at most one turn for each connection that
+// waits now. A connection that needs more queues up again, behind those that
+// have come meanwhile.
 void Rotation::ServeWaiting() {
   if (served_round_ == loop_->round()) return Schedule();
   served_round_ = loop_->round();

@@ -1,4 +1,4 @@
-// The tools that are connected to this agent, by whichever endpoint.
+// The tools that are connected to this agent, by any of its endpoints.
 #ifndef CANOPY_SERVER_ENDPOINT_TOOL_REGISTRY_H_
 #define CANOPY_SERVER_ENDPOINT_TOOL_REGISTRY_H_
 
@@ -16,21 +16,22 @@ inline constexpr uint32_t kMaxTools = 256;
 // Loop thread only.
 class ToolRegistry {
  public:
-  // `server`: the agent, as PMIx names it, after which tools are named that
-  // have no name of their own. At most `max` are connected at a time. No two
-  // registries give the same name: a tool keeps its own over other servers,
-  // while this agent may be restarted.
+  // `server` is the agent as PMIx names it; tools without a name are named
+  // after it. At most `max` tools are connected at a time. No two registries
+  // assign the same name: a tool keeps its name with other servers and across
+  // restarts of this agent.
   ToolRegistry(const ProcId& server, uint32_t max);
 
-  // The identity of a tool that connects: the one it asks for, or, when that
-  // has no namespace, one that no other tool of any agent has. kErrExists: a
-  // tool of that identity is connected; kErrResourceBusy: there are too many.
+  // Returns the identity of a tool that connects: the one it requests or, if
+  // that has no namespace, a new one that no other tool of any agent has.
+  // kErrExists: a tool with this identity is connected; kErrResourceBusy: too
+  // many tools.
   Result<ProcId> Admit(const ProcId& asked);
-  // One that was admitted is gone.
+  // An admitted tool has disconnected.
   void Leave(const ProcId& tool);
 
  private:
-  const std::string prefix_;  // of names that are given
+  const std::string prefix_;  // of assigned names
   const uint32_t max_;
   uint32_t next_ = 1;
   std::set<ProcId> connected_;

@@ -6,13 +6,14 @@ namespace canopy::net {
 
 enum class Supply {
   kPlenty,
-  kScarce,     // one of the last that are kept for what runs here
-  kExhausted,  // of these, one of the second half
+  // one of the descriptors that are reserved for this process's own work
+  kScarce,
+  kExhausted,  // one of the second half of these
 };
 
-// How scarce descriptors are, by the one that was opened last: the kernel gives
-// out the lowest that is free, so all below it are in use. A quarter of what
-// this process may have open, 256 at most, are kept. Any thread.
+// Determines from the descriptor opened last how scarce descriptors are: the
+// kernel assigns the lowest free number, so all lower ones are in use. A
+// quarter of the limit, at most 256, is reserved. Any thread.
 Supply SupplyAt(int fd);
 
 }  // namespace canopy::net

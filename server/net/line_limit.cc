@@ -11,7 +11,7 @@ constexpr char kAllOthers[] = "";
 
 }  // namespace
 
-// A source that has its whole allowance again need not be remembered.
+// A source that has its full allowance again need not be remembered.
 LineLimit::Allowance& LineLimit::AllowanceOf(const std::string& source,
                                              int64_t now) {
   if (!allowances_.contains(source) && allowances_.size() >= kMaxSources) {

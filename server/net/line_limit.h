@@ -1,4 +1,4 @@
-// Log lines about peers, which peers may not repeat at will.
+// Limits the rate of log lines that peers can cause.
 #ifndef CANOPY_SERVER_NET_LINE_LIMIT_H_
 #define CANOPY_SERVER_NET_LINE_LIMIT_H_
 
@@ -10,23 +10,23 @@
 
 namespace canopy::net {
 
-// An allowance of lines for each source: a burst, and then one in each second.
-// Sources beyond a number of them share one allowance. Pure state; times are
+// Each source has an allowance of lines: a burst of kBurst, then one for each
+// second. Sources beyond kMaxSources share one allowance. Pure state; times are
 // nanoseconds of one monotonic clock.
 class LineLimit {
  public:
   static constexpr int64_t kBurst = 32;
   static constexpr size_t kMaxSources = 64;
 
-  // What to log of `text`, about `source`; nothing: the line is left out. A line
-  // that follows others which were left out says how many.
+  // Returns the line to log for `text`, about `source`, or nothing if the line
+  // is suppressed. The next line that is not suppressed reports how many were.
   std::optional<std::string> Admit(const std::string& source, std::string text,
                                    int64_t now);
 
  private:
   struct Allowance {
     int64_t lines = kBurst;
-    int64_t since = 0;  // `lines` is right for this time
+    int64_t since = 0;  // the time at which `lines` was computed
     uint64_t left_out = 0;
   };
 

@@ -69,7 +69,7 @@ Status NetworkListener::Listen(const std::string& host_and_port) {
   if (!null_ || !duplicate_) return Status(kErrUnreach, "no descriptor left");
   Result<std::vector<UniqueFd>> sockets = ListenAt(host_and_port);
   if (!sockets.ok()) return sockets.status();
-  // Connections have what their listening socket had.
+  // Accepted connections inherit the options of their listening socket.
   const int one = 1;
   for (UniqueFd& socket : *sockets) {
     setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -145,7 +145,8 @@ void NetworkListener::Heard(std::string_view peer) {
   }
 }
 
-// The watch forgets what is gone.
+// Reports kGone for a connection that its owner has closed; the watch then
+// removes it.
 SilentConnections::State NetworkListener::Look(Id id) {
   const auto it = silent_.find(id);
   if (it == silent_.end()) return SilentConnections::State::kGone;
@@ -173,9 +174,9 @@ void NetworkListener::End(Id id, SilenceWatch::Reason reason) {
                       one.peer + ": " + why);
 }
 
-// Ends the connection as its peer would, for whoever has it now. In between,
-// that one may close the descriptor, and its number may become another file's:
-// so what is ended is a duplicate, of which it is known what it is.
+// Ends the connection as its peer would, for the present owner. The owner may
+// close the descriptor at any time, and its number may be reused for another
+// file. So a duplicate is made and identified before it is shut down.
 void NetworkListener::ShutDown(int fd, Id id) {
   if (dup3(fd, duplicate_.get(), O_CLOEXEC) < 0) return;
   if (CookieOf(duplicate_.get()) == id) shutdown(duplicate_.get(), SHUT_RDWR);

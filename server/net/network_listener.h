@@ -1,5 +1,5 @@
-// Accepts connections from the network for somebody else, to whom they belong
-// from then on, and ends those that say nothing.
+// Accepts connections from the network and passes them to their owner; ends
+// those on which the peer stays silent.
 #ifndef CANOPY_SERVER_NET_NETWORK_LISTENER_H_
 #define CANOPY_SERVER_NET_NETWORK_LISTENER_H_
 
@@ -23,9 +23,9 @@
 
 namespace canopy::net {
 
-// Within these, every address has its 64 connections that say nothing, and each
-// other user of this machine too. This process's own user may have all, because
-// every agent of a machine dials as that one.
+// Every address, and every other user of this machine, may have 64 silent
+// connections. This process's own user may use the whole total, because all
+// agents of a machine dial as this user.
 inline constexpr SilenceLimits kNetworkLimits = {
     .timeout_ns = int64_t{10} * 1000 * 1000 * 1000,
     .per_source = 64,
@@ -34,28 +34,29 @@ inline constexpr SilenceLimits kNetworkLimits = {
     .patience = 0,
 };
 
-// The source of a connection from this machine is its user, of any other one
-// its address. A connection counts as silent from its start until Heard, or
-// until whoever has taken it closes it; of those that do not fit the limits one
-// is ended in favour of the newcomer (silent_connections.h). The last free
-// descriptors are left to the rest of the process (descriptors.h), and when
-// there were none at all, accepting goes on as soon as there are some. Loop
-// thread only; the loop outlives it.
+// The source of a connection from this machine is the user, otherwise the
+// address. A connection counts as silent until Heard or until its owner closes
+// it. If a new connection exceeds the limits, another one is ended in its
+// favour (silent_connections.h). The last free descriptors are reserved for the
+// rest of the process (descriptors.h). If there was no descriptor left at all,
+// accepting resumes as soon as there is one. Loop thread only; the loop
+// outlives this object.
 class NetworkListener {
  public:
   struct Options {
-    // Gets each connection, whose descriptor does not block and is closed on
-    // exec. May close it at any time, in any thread. Leaves the listener alone.
+    // Gets each connection; its descriptor is non-blocking and close-on-exec.
+    // The receiver owns it and may close it at any time, in any thread. Must
+    // not call the listener.
     std::function<void(int listener, UniqueFd connection)> take;
     // Lines for the log about sources, at a limited rate. May be null.
     std::function<void(const std::string& line)> log;
     SilenceLimits limits = kNetworkLimits;
-    // Seconds for which the kernel keeps a connection to itself while nothing
-    // arrives on it (TCP_DEFER_ACCEPT). Peers of gRPC speak first, so connections
-    // that are made at a high rate and say nothing do not displace theirs.
+    // Seconds for which the kernel withholds a connection on which nothing
+    // arrives (TCP_DEFER_ACCEPT). gRPC's peers speak first, so many silent
+    // connections do not displace theirs.
     int defer_s = 3;
-    // How long sent data may remain unacknowledged before the kernel ends a
-    // connection (TCP_USER_TIMEOUT). 0: as the system has it.
+    // Time after which the kernel ends a connection with unacknowledged data
+    // (TCP_USER_TIMEOUT), in milliseconds. 0: the system's default.
     uint32_t unacknowledged_ms = 0;
   };
 
@@ -64,19 +65,20 @@ class NetworkListener {
   NetworkListener(const NetworkListener&) = delete;
   NetworkListener& operator=(const NetworkListener&) = delete;
 
-  // Reserves "HOST:PORT" (tcp_listener.h). Connections that are made from now
-  // on wait in the backlog until Open. Once.
+  // Reserves "HOST:PORT" (tcp_listener.h). Connections made from now on wait in
+  // the backlog until Open. Call once.
   Status Listen(const std::string& host_and_port);
   // 0 before Listen.
   uint16_t port() const;
 
-  // Accepts from the next round on.
+  // Accepts connections from the next round on.
   void Open();
-  // Accepts no more, and gives up the address. What was taken is not touched.
+  // Stops accepting and gives up the address. Connections that were passed on
+  // are not affected.
   void Close();
 
-  // The connection of that peer (PeerText) has said what it is for. No effect
-  // for one that is not known.
+  // The connection of this peer (PeerText) has identified itself. No effect for
+  // an unknown peer.
   void Heard(std::string_view peer);
 
   size_t num_silent() const { return silent_.size(); }
@@ -84,7 +86,7 @@ class NetworkListener {
  private:
   using Id = SilenceWatch::Id;  // the kernel's cookie of the socket
   struct Silent {
-    int fd;  // another file's by now, unless that has the cookie
+    int fd;  // may be another file's by now; its cookie decides
     Source source;
     std::string peer;
   };
@@ -101,8 +103,8 @@ class NetworkListener {
   const Options options_;
   const SocketOwners owners_;
   std::list<Acceptor> acceptors_;
-  // `duplicate_` becomes one of another descriptor, and then of `null_` again,
-  // so that duplicating needs no free descriptor.
+  // `duplicate_` is replaced by a duplicate of another descriptor and then of
+  // `null_` again, so that duplicating needs no free descriptor.
   const UniqueFd null_;
   const UniqueFd duplicate_;
   std::unordered_map<Id, Silent> silent_;

@@ -28,7 +28,7 @@ std::string Decoded(std::string_view text) {
   return out;
 }
 
-// "[fe80::1%2]:80" names the interface, which an address does not.
+// "[fe80::1%2]:80" names an interface, which a socket address as text does not.
 std::string WithoutInterface(std::string text) {
   const size_t begin = text.find('%');
   const size_t end = text.rfind(']');

@@ -10,16 +10,16 @@
 
 namespace canopy::net {
 
-// An address of IPv4 that is mapped to IPv6, as sockets for both families have
-// it, becomes one of IPv4. Anything else is returned as it is.
+// Converts an IPv4 address that is mapped to IPv6, as sockets for both families
+// report it, to IPv4. Returns any other address unchanged.
 sockaddr_storage Unmapped(const sockaddr_storage& address);
 
-// "10.0.0.7:4242", "[2001:db8::7]:4242"; equal texts are equal addresses. Empty
-// for what is neither IPv4 nor IPv6.
+// "10.0.0.7:4242" or "[2001:db8::7]:4242"; equal texts mean equal addresses.
+// Empty unless the address is IPv4 or IPv6.
 std::string PeerText(const sockaddr_storage& address);
 
-// The same text from the form in which gRPC names a peer, "ipv4:10.0.0.7:4242"
-// or "ipv6:%5B2001:db8::7%5D:4242". Nothing: it is another form.
+// Returns the same text for a peer in gRPC's notation, "ipv4:10.0.0.7:4242" or
+// "ipv6:%5B2001:db8::7%5D:4242". Returns nothing for any other form.
 std::optional<std::string> PeerTextOfUri(std::string_view uri);
 
 }  // namespace canopy::net

@@ -7,7 +7,8 @@
 namespace canopy::net {
 namespace {
 
-// A connection may be silent for a quarter longer than its limit.
+// The timer's period is this fraction of the limit, so a connection may be
+// silent for a quarter longer.
 constexpr int64_t kSteps = 4;
 constexpr int64_t kShortestStepNs = int64_t{1000} * 1000;
 
@@ -24,8 +25,8 @@ SilenceWatch::SilenceWatch(EventLoop* loop, Parts parts)
 
 SilenceWatch::~SilenceWatch() { loop_->CancelTimer(timer_); }
 
-// A step of the timer that takes much longer than it should is one in which the
-// loop did not run.
+// A timer step that takes much longer than planned shows that the loop did not
+// run, so only a part of it counts.
 int64_t SilenceWatch::Now() {
   const int64_t now = now_();
   running_ns_ += std::min(now - std::exchange(looked_ns_, now), 2 * step_ns_);

@@ -1,4 +1,4 @@
-// Ends connections that say nothing, by the policy of silent_connections.h.
+// Ends silent connections according to the policy of silent_connections.h.
 #ifndef CANOPY_SERVER_NET_SILENCE_WATCH_H_
 #define CANOPY_SERVER_NET_SILENCE_WATCH_H_
 
@@ -14,15 +14,16 @@
 namespace canopy::net {
 
 // Time counts only while the loop runs, because a process that was stopped has
-// yet to read what its peers have sent. Loop thread only; the loop outlives it.
+// not yet read what its peers have sent. Loop thread only; the loop outlives
+// this object.
 class SilenceWatch {
  public:
   using Id = SilentConnections::Id;
   enum class Reason { kTimeout, kMakesRoom };
   struct Parts {
     SilentConnections::Parts policy;
-    // Has to end this connection, which is not watched any more. Leaves the
-    // watch alone, but for Remove.
+    // Must end this connection, which is no longer watched. May call no method
+    // of the watch except Remove.
     std::function<void(Id id, Reason reason)> end;
     // Nanoseconds of a monotonic clock.
     std::function<int64_t()> now = EventLoop::Now;
@@ -33,12 +34,14 @@ class SilenceWatch {
   SilenceWatch(const SilenceWatch&) = delete;
   SilenceWatch& operator=(const SilenceWatch&) = delete;
 
-  // Makes room for a connection from there, which may end another one. False:
-  // the newcomer has to be refused. `supply`: of descriptors.
+  // Makes room for a connection from `source`, which may end another one.
+  // Returns false if the new connection must be refused. `supply` is that of
+  // descriptors.
   bool MakeRoom(const Source& source, Supply supply);
-  // From now on the connection is silent. `id`: not one that is watched.
+  // Watches a connection, which counts as silent from now on. `id` must not be
+  // watched already.
   void Add(Id id, const Source& source);
-  // It has said what it is for, or is closed. No effect for one that is not
+  // The connection has identified itself or is closed. No effect if it is not
   // watched.
   void Remove(Id id) { silent_.Remove(id); }
 
@@ -55,8 +58,8 @@ class SilenceWatch {
   const std::function<int64_t()> now_;
   const int64_t step_ns_;
   SilentConnections silent_;
-  int64_t running_ns_ = 0;  // time in which the loop ran
-  int64_t looked_ns_ = 0;   // when the clock was looked at last
+  int64_t running_ns_ = 0;  // time for which the loop ran
+  int64_t looked_ns_ = 0;   // when the clock was read last
   EventLoop::TimerId timer_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace canopy::net {
 namespace {
 
-// What a search for a connection that may end costs at most.
+// Limits the cost of a search for a connection that may be ended.
 constexpr int kMaxLooks = 64;
 constexpr int64_t kUnreadTimeouts = 4;
 constexpr int64_t kScarceShare = 5;
@@ -54,8 +54,8 @@ bool SilentConnections::IsTrusted(const Source& source) const {
   return parts_.is_trusted && parts_.is_trusted(source);
 }
 
-// The oldest of a group that has been silent for `age` or longer, while the
-// group has more than `more_than`.
+// Removes and returns the oldest connection of a group that has been silent for
+// at least `age`, if the group has more than `more_than` connections.
 std::optional<SilentConnections::Id> SilentConnections::TakeOldest(
     Groups::iterator group, size_t more_than, int64_t age, int64_t now) {
   auto& entries = group->second.entries;

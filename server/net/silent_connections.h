@@ -1,5 +1,5 @@
-// Which of the connections that have said nothing end, and when: the policy
-// that all listening sockets of an agent share.
+// Decides which silent connections end, and when: the policy of all listening
+// sockets of an agent.
 #ifndef CANOPY_SERVER_NET_SILENT_CONNECTIONS_H_
 #define CANOPY_SERVER_NET_SILENT_CONNECTIONS_H_
 
@@ -18,64 +18,65 @@
 namespace canopy::net {
 
 struct SilenceLimits {
-  // How long a connection may say nothing.
+  // Time for which a connection may be silent.
   int64_t timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
-  // Silent connections of one source, of one that is trusted, and of all
-  // together.
+  // Maximum silent connections of one source, of one trusted source, and of all
+  // sources together.
   size_t per_source = 4096;
   size_t per_trusted = 4096;
   size_t total = 8192;
-  // A trusted source may have this number of connections that say nothing for
-  // as long as they like.
+  // Number of connections of a trusted source that may be silent for an
+  // unlimited time.
   size_t patience = 64;
 };
 
-// A connection is silent from Add until Remove. What is silent costs its source
-// alone: a source over its own limit loses its oldest silent connection, and
-// when there are too many of all sources, the source with the most of them
-// does. Pure state; times are nanoseconds of one monotonic clock.
+// A connection is silent from Add until Remove. Silent connections cost only
+// their source: a source over its limit loses its oldest silent connection, and
+// if there are too many in total, the source with the most loses one. Pure
+// state; times are nanoseconds of one monotonic clock.
 class SilentConnections {
  public:
   using Id = uint64_t;
-  // What becomes of a connection that is still silent as far as Remove knows.
+  // The state of a connection that was not removed.
   enum class State {
     kSilent,
-    // The peer has sent something, which was read. It ends only where there is
-    // no silent one to end in its place.
+    // The peer has sent something, which was read. Such a connection ends only
+    // if there is no silent one to end instead.
     kBegun,
-    // The peer has sent what this side has not read yet. Counts as silent after
+    // The peer has sent something that was not read yet. Counts as silent after
     // four times the time limit.
     kUnread,
-    kGone,    // closed by somebody else
+    kGone,  // closed by its owner
   };
   struct Parts {
     SilenceLimits limits;
-    // A source that runs something here. Null: there is none.
+    // True for a source that runs something on this node. Null: no source is
+    // trusted.
     std::function<bool(const Source& source)> is_trusted;
-    // Null: all are kSilent.
+    // Null: all connections are kSilent.
     std::function<State(Id id)> look;
   };
 
   explicit SilentConnections(Parts parts);
 
-  // `id`: not one that is in here.
+  // `id` must not have been added before.
   void Add(Id id, const Source& source, int64_t now);
-  // The connection has said what it is for, or is closed. No effect for one
-  // that is not in here.
+  // The connection has identified itself or is closed. No effect if it was not
+  // added.
   void Remove(Id id);
 
-  // The connection that has to end so that `source` may have one more, removed.
-  // Nothing when there is room, or when the oldest connections in question are
-  // not silent but unread. While descriptors are scarce, one ends that has been
-  // silent for a fifth of the time limit; when they are exhausted, any one.
+  // Removes and returns the connection that must end so that `source` may have
+  // another one. Returns nothing if there is room, or if the oldest candidates
+  // have unread data. While descriptors are scarce, a candidate must have been
+  // silent for a fifth of the time limit; when they are exhausted, any will do.
   std::optional<Id> TakeForNewcomer(const Source& source, Supply supply,
                                     int64_t now);
-  // A connection that has been silent for too long, removed.
+  // Removes and returns a connection that has been silent for too long.
   std::optional<Id> TakeOverdue(int64_t now);
-  // Removes all that are gone.
+  // Removes all connections that are gone.
   void Sweep();
-  // Whether no newcomer is taken at all: there is twice the total, which only
-  // connections that are not read can reach.
+  // True if no new connection is accepted at all: there are twice the total,
+  // which only connections with unread data can reach.
   bool full() const { return all_.size() >= 2 * parts_.limits.total; }
 
   size_t size() const { return all_.size(); }
@@ -86,7 +87,7 @@ class SilentConnections {
     Id id;
     int64_t since;
   };
-  // The oldest first.
+  // Entries are ordered from oldest to newest.
   struct Group {
     Source source;
     std::list<Entry> entries;
@@ -104,7 +105,7 @@ class SilentConnections {
   bool IsTrusted(const Source& source) const;
 
   const Parts parts_;
-  Groups groups_;  // by the source's name; none is empty
+  Groups groups_;  // by the source's name; never empty
   std::unordered_map<Id, Place> all_;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 struct Endpoint {
   sa_family_t family = AF_UNSPEC;
-  in_port_t port = 0;  // network order
+  in_port_t port = 0;  // network byte order
   uint32_t address[4] = {};
 };
 
@@ -50,7 +50,7 @@ struct DiagRequest {
   inet_diag_req_v2 body;
 };
 
-// The socket that is at `peer` and connected to `own`.
+// Requests the socket whose address is `peer` and that is connected to `own`.
 DiagRequest MakeDiagRequest(const Endpoint& peer, const Endpoint& own) {
   DiagRequest request = {};
   request.header.nlmsg_len = sizeof request;
@@ -69,7 +69,7 @@ DiagRequest MakeDiagRequest(const Endpoint& peer, const Endpoint& own) {
   return request;
 }
 
-// kErrNotSupported when this kernel does not answer such questions.
+// kErrNotSupported if the kernel does not answer such requests.
 Result<SocketOwner> AskSockDiag(int diag, const Endpoint& peer,
                                 const Endpoint& own) {
   const DiagRequest request = MakeDiagRequest(peer, own);
@@ -101,7 +101,7 @@ Result<SocketOwner> AskSockDiag(int diag, const Endpoint& peer,
 
 // --------------------------------------------------------- /proc/net/tcp ---
 
-// An address as the kernel prints it there.
+// An address in the format of /proc/net/tcp.
 std::string Printed(const Endpoint& e) {
   char text[64];
   if (e.family == AF_INET) {
@@ -138,7 +138,7 @@ Result<SocketOwner> SearchProcNet(const Endpoint& peer, const Endpoint& own) {
   return result;
 }
 
-// An address that is mapped from IPv4 is looked for as what it is.
+// An address mapped from IPv4 is searched as an IPv4 address.
 std::optional<Endpoint> EndOf(int fd,
                               int (*name)(int, sockaddr*, socklen_t*)) {
   sockaddr_storage address = {};

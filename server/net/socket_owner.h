@@ -1,5 +1,5 @@
-// The user at the other end of a TCP connection of this machine, from the
-// kernel.
+// Determines the user at the other end of a TCP connection within this machine,
+// from the kernel.
 #ifndef CANOPY_SERVER_NET_SOCKET_OWNER_H_
 #define CANOPY_SERVER_NET_SOCKET_OWNER_H_
 
@@ -12,17 +12,18 @@ namespace canopy::net {
 
 struct SocketOwner {
   uint32_t uid = 0;
-  uint64_t inode = 0;  // of the socket at the other end
+  uint64_t inode = 0;  // inode of the socket at the other end
 };
 
-// Asks sock_diag, or searches /proc/net/tcp where that is refused. Knows the
+// Uses sock_diag, or searches /proc/net/tcp if that is refused. Finds only
 // sockets of its own network namespace. One thread at a time.
 class SocketOwners {
  public:
   SocketOwners();
 
-  // Of the peer of a connected TCP socket. kErrNotFound when the kernel knows no
-  // such socket on this machine any more, kErrNotSupported when it does not say.
+  // Returns the owner of the peer of a connected TCP socket. kErrNotFound if
+  // the kernel has no such socket on this machine; kErrNotSupported if it gives
+  // no information.
   Result<SocketOwner> OwnerOf(int fd) const;
 
  private:

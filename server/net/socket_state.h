@@ -1,4 +1,5 @@
-// What the kernel says of a socket that somebody else may be using.
+// The kernel's information about a socket that another part of the process may
+// be using.
 #ifndef CANOPY_SERVER_NET_SOCKET_STATE_H_
 #define CANOPY_SERVER_NET_SOCKET_STATE_H_
 
@@ -6,14 +7,14 @@
 
 namespace canopy::net {
 
-// A number of this socket, which no other one has had since the machine was
-// started. 0: the descriptor is not of a socket.
+// A number that identifies this socket uniquely since the machine was booted. 0
+// if the descriptor is not a socket.
 uint64_t CookieOf(int fd);
 
-// Whether bytes have arrived that nobody has read.
+// True if bytes have arrived that were not read yet.
 bool HasUnread(int fd);
 
-// Whether any byte has arrived on a TCP connection since it was made.
+// True if any byte has arrived on the TCP connection since it was made.
 bool HasReceived(int fd);
 
 }  // namespace canopy::net

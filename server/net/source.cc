@@ -10,7 +10,7 @@
 namespace canopy::net {
 namespace {
 
-constexpr size_t kNetworkBytes = 8;  // of an address of IPv6
+constexpr size_t kNetworkBytes = 8;  // the network part of an IPv6 address
 
 }  // namespace
 

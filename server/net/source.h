@@ -1,4 +1,5 @@
-// For whom a connection counts before anybody knows what it is for.
+// The party to which a connection is attributed before it has identified
+// itself.
 #ifndef CANOPY_SERVER_NET_SOURCE_H_
 #define CANOPY_SERVER_NET_SOURCE_H_
 
@@ -10,17 +11,17 @@
 
 namespace canopy::net {
 
-// A user of this machine, or an address of another one. Two connections have
-// the same source if and only if the names are equal.
+// A user of this machine, or an address of another machine. Two sources are the
+// same if and only if their names are equal.
 struct Source {
-  std::string name;             // as logs show it: "uid 1000", "10.0.0.7"
-  std::optional<uint32_t> uid;  // unset: an address
+  std::string name;             // as shown in logs: "uid 1000", "10.0.0.7"
+  std::optional<uint32_t> uid;  // unset for an address
 };
 
 Source SourceOfUser(uint32_t uid);
 
-// IPv4: the whole address, also when it is mapped to IPv6. IPv6: the first 64
-// bits, because one machine may choose the rest at will.
+// For IPv4 (including mapped addresses) the whole address; for IPv6 the first
+// 64 bits, because a machine can choose the rest freely.
 Source SourceOfAddress(const sockaddr_storage& address);
 
 }  // namespace canopy::net

@@ -93,7 +93,7 @@ bool IsWildcard(const std::string& host) {
   return host.empty() || host == "0.0.0.0" || host == "::";
 }
 
-// Where there is no IPv6, IPv4 alone.
+// Without IPv6, listens on IPv4 only.
 Result<std::vector<UniqueFd>> ListenEverywhere(uint16_t port) {
   Address every = *ParseAddress("::");
   every.both_families = true;

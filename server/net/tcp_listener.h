@@ -11,21 +11,22 @@
 
 namespace canopy::net {
 
-// One socket, which does not block. `address` is numeric, of IPv4 or IPv6; port
-// 0: any. kErrBadParam: it is no address; kErrUnreach: taken, or none of this
-// machine's.
+// Makes a non-blocking socket that listens at a numeric IPv4 or IPv6 address;
+// port 0 selects a free port. kErrBadParam: `address` is not an address;
+// kErrUnreach: it is in use or does not belong to this machine.
 Result<UniqueFd> ListenTcp(const std::string& address, uint16_t port);
 
-// On "HOST:PORT", sockets that do not block and have one port. HOST is an
-// address, with brackets for IPv6, or a name, all of whose addresses are meant.
-// "0.0.0.0", "[::]" and no host at all mean every address of either family.
-// Port 0: any. May ask a name server. Errors as for ListenTcp.
+// Makes non-blocking sockets that listen on "HOST:PORT", all on the same port.
+// HOST is an address (IPv6 in brackets) or a name, which stands for all its
+// addresses. "0.0.0.0", "[::]" and an empty host stand for every address of
+// both families. Port 0 selects a free port. May query a name server. Errors as
+// for ListenTcp.
 Result<std::vector<UniqueFd>> ListenAt(const std::string& host_and_port);
 
-// Of a listening socket.
+// The port of a listening socket.
 uint16_t PortOf(int listener);
 
-// "a.b.c.d:port" or "[addr]:port", with the port of the socket that listens.
+// "a.b.c.d:port" or "[addr]:port", with the port of the listening socket.
 std::string AddressOf(const std::string& address, int listener);
 
 }  // namespace canopy::net

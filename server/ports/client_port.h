@@ -12,7 +12,7 @@
 
 namespace canopy {
 
-// Top 8 bits of core::ClientId: which adapter holds the connection.
+// The top 8 bits of core::ClientId: the adapter that holds the connection.
 enum class ClientKind : uint8_t { kLocal = 1, kOpenPmix = 2, kPmi = 3 };
 
 inline core::ClientId MakeClientId(ClientKind kind, uint64_t number) {
@@ -26,19 +26,20 @@ inline ClientKind KindOf(core::ClientId id) {
 class ClientPort {
  public:
   virtual ~ClientPort() = default;
-  // Ranks of this node may connect from now on / not any more.
+  // Ranks of this node may connect from now on (AddJob), or no longer
+  // (DropJob).
   virtual void AddJob(const core::RegisterJob& job) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
   virtual void Reply(const core::ReplyClient& reply) = 0;
   virtual void Notify(const core::NotifyClient& event) = 0;
   virtual void Close(core::ClientId client, const std::string& reason) = 0;
-  // Reports to the core commits of a local rank (kRankUndef, kRankWildcard: all
-  // of the namespace) that the adapter has not collected yet, because a request
-  // may depend on them or the rank has ended.
+  // Reports to the core those commits of a local rank (kRankUndef,
+  // kRankWildcard: of all ranks of the namespace) that the adapter has not
+  // collected yet, because a request may depend on them or the rank has ended.
   virtual void TakeCommits(const ProcId& /*proc*/) {}
-  // A request waits for a commit of a local rank (kRankUndef: any): reports the
-  // commits at once or, when there are none, the next one as soon as it
-  // happens.
+  // A request waits for a commit of a local rank (kRankUndef: of any). Reports
+  // outstanding commits at once or, if there are none, the next one as soon as
+  // it happens.
   virtual void AwaitCommit(const ProcId& /*proc*/) {}
 };
 

@@ -1,4 +1,5 @@
-// Shared memory that local clients read, as the runtime sees it. Loop thread.
+// The shared memory that local clients read, as the runtime sees it. Loop
+// thread.
 #ifndef CANOPY_SERVER_PORTS_DATASTORE_PORT_H_
 #define CANOPY_SERVER_PORTS_DATASTORE_PORT_H_
 
@@ -14,13 +15,13 @@ namespace canopy {
 class DatastorePort {
  public:
   virtual ~DatastorePort() = default;
-  // Makes the job's segment with all its job-level data; the job's environment
-  // is ready after it. Returns the reason when it can not.
+  // Makes the job's segment with all job-level data, after which the job's
+  // environment is complete. Returns the reason if it fails.
   virtual Status AddJob(const core::RegisterJob& job) = 0;
-  // kErrOutOfResource when it does not fit; what was there before stays.
+  // kErrOutOfResource if the data does not fit; earlier data is kept.
   virtual Status Publish(const core::PublishRank& data) = 0;
-  // How many processes the rank had before the present one. No effect for a job
-  // that is not here.
+  // Sets the number of processes that the rank had before the present one. No
+  // effect for an unknown job.
   virtual void SetIncarnation(const ProcId& proc, uint32_t incarnation) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
 };

@@ -1,4 +1,4 @@
-// Stands for the store of descriptors in the tests of adapters.
+// Stands in for the descriptor store in tests of adapters.
 #ifndef CANOPY_SERVER_PORTS_FAKE_FD_STORE_H_
 #define CANOPY_SERVER_PORTS_FAKE_FD_STORE_H_
 
@@ -13,8 +13,8 @@
 
 namespace canopy {
 
-// Of any job; names are unique in a test. Released connections stay, as a shim
-// may hold them for some time.
+// Covers all jobs; names are unique in a test. Released connections stay,
+// because a shim may also hold them for some time.
 class FakeFdStore : public FdStorePort {
  public:
   void HoldFile(const std::string& nspace, NamedFd file) override {

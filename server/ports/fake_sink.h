@@ -1,4 +1,4 @@
-// Stands for the core in the tests of adapters: records their inputs.
+// Stands in for the core in tests of adapters; records their inputs.
 #ifndef CANOPY_SERVER_PORTS_FAKE_SINK_H_
 #define CANOPY_SERVER_PORTS_FAKE_SINK_H_
 
@@ -25,7 +25,7 @@ class FakeSink : public InputSink {
     }
   }
 
-  // The inputs of one kind, in order.
+  // The inputs of one type, in order.
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> all;
@@ -36,8 +36,8 @@ class FakeSink : public InputSink {
   }
 
   std::vector<core::Input> inputs;
-  // Called with each by a drain, as the core would be; for tests that leave
-  // `inputs` to grow.
+  // Called by Drain with each input, as the core would be. Tests that use it
+  // must let `inputs` grow.
   std::function<void(const core::Input&)> on_input;
 
  private:

@@ -1,4 +1,4 @@
-// Calls to a host, well-formed, and what its answers say.
+// Well-formed calls to a host, and access to the answers, for tests.
 #ifndef CANOPY_SERVER_PORTS_HOST_CALLS_TESTING_H_
 #define CANOPY_SERVER_PORTS_HOST_CALLS_TESTING_H_
 
@@ -21,7 +21,7 @@
 
 namespace canopy {
 
-// All slots.
+// All host operations.
 inline std::vector<HostOp> AllHostOps() {
   std::vector<HostOp> out;
   for (int op = 1; op <= static_cast<int>(kLastHostOp); ++op) {
@@ -39,8 +39,8 @@ inline std::string ContractInfos(uint32_t timeout) {
   return bytes;
 }
 
-// A well-formed call, as common/local_protocol.h says; `timeout` in seconds,
-// where it can have one; 0: none.
+// A well-formed call in the format of common/local_protocol.h. `timeout` is in
+// seconds, for operations that have one; 0: none.
 inline Bytes ContractCall(HostOp op, uint32_t timeout = 0) {
   const std::string infos = ContractInfos(timeout);
   WireWriter out;

@@ -1,5 +1,6 @@
-// What every host does, whoever decides behind it: suites that each
-// implementation of HostPort instantiates beside its own tests.
+// The behaviour of every host, independent of the decider behind it: test
+// suites that each implementation of HostPort instantiates besides its own
+// tests.
 #ifndef CANOPY_SERVER_PORTS_HOST_CONTRACT_TESTING_H_
 #define CANOPY_SERVER_PORTS_HOST_CONTRACT_TESTING_H_
 
@@ -32,23 +33,24 @@ class HostContractBase {
     host_ = kind.make(&sink_, std::move(implemented));
     without_results_ = kind.without_results;
   }
-  // What ResultOf says of an answer with this result.
+  // The text that ResultOf returns for an answer with this result.
   std::string Expected(HostOp op, const std::string& result) const {
     return without_results_.contains(op) ? "none" : result;
   }
   void Ask(const core::AskHost& ask) { host_->port()->Ask(ask); }
-  // Until so many calls have come to who decides.
+  // Waits until the decider has received `count` calls.
   void AwaitCalls(size_t count) {
     host_->RunUntil([&] { return host_->Heard().size() >= count; });
     ASSERT_EQ(host_->Heard().size(), count);
   }
-  // Until the core has so many answers.
+  // Waits until the core has received `count` answers.
   void AwaitAnswers(size_t count) {
     host_->RunUntil([&] { return Answered().size() >= count; });
     ASSERT_EQ(Answered().size(), count);
   }
   Answers Answered() const { return sink_.template All<core::HostAnswered>(); }
-  // Another call, which goes well: what was on its way before has come.
+  // Makes another call, which succeeds. Everything that was in flight before
+  // has then arrived.
   void ExpectServed(uint64_t number, HostOp op) {
     const size_t calls = host_->Heard().size();
     const size_t answers = Answered().size();
@@ -68,7 +70,7 @@ class HostContractBase {
 
 // --------------------------------------------------------- of every host ---
 
-// Every slot of every host.
+// One instance for each operation of each host.
 class HostContract
     : public testing::TestWithParam<std::tuple<HostKind<PlayedHost>, HostOp>>,
       public HostContractBase<PlayedHost> {
@@ -100,7 +102,7 @@ TEST_P(HostContract, WhoDecidesIsToldWhoAsks) {
   EXPECT_EQ(heard.gid, ask.gid);
 }
 
-// Of hosts that may be asked again.
+// For hosts to which a call may be repeated.
 class IdentityContract : public HostContract {};
 
 TEST_P(IdentityContract, ACallHasOneIdentityHoweverOftenItComes) {
@@ -109,8 +111,8 @@ TEST_P(IdentityContract, ACallHasOneIdentityHoweverOftenItComes) {
   Ask(ask);
   AwaitCalls(1);
   const HeardCall heard = host_->Heard()[0];
-  // By an agent that was restarted; the next one of this process; and the first
-  // of another.
+  // The call is repeated by an agent that was restarted; then come the next
+  // call of the same process and the first one of another process.
   ask.number = 2;
   Ask(ask);
   ++ask.number;
@@ -211,7 +213,7 @@ TEST_P(HostContract, WhereNobodyHasASayToolsAreServed) {
 
 // --------------------------------------- of those that are waited for ---
 
-// Hosts behind which others decide, who may take too long.
+// Hosts with an external decider, which may take too long.
 class LateHostContract : public testing::TestWithParam<HostKind<PlayedHost>>,
                          public HostContractBase<PlayedHost> {};
 
@@ -232,7 +234,7 @@ TEST_P(LateHostContract, WhoIsSilentIsWaitedForAsLongAsTheCallSays) {
 
 // ------------------------------------------- of those that may be away ---
 
-// Hosts whose deciders are programs of their own.
+// Hosts whose deciders are separate programs.
 class RemoteHostContract
     : public testing::TestWithParam<HostKind<RemotePlayedHost>>,
       public HostContractBase<RemotePlayedHost> {
@@ -327,7 +329,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(IdentityContract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LateHostContract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RemoteHostContract);
 
-// The names of instances: that of the kind, and the number of the slot.
+// The names of instances: the name of the kind and the number of the operation.
 inline std::string HostContractName(
     const testing::TestParamInfo<HostContract::ParamType>& info) {
   return std::get<0>(info.param).name + "Slot" +

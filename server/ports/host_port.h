@@ -1,4 +1,4 @@
-// Who decides what processes ask of the host. Loop thread.
+// Decides what processes request of the host. Loop thread.
 #ifndef CANOPY_SERVER_PORTS_HOST_PORT_H_
 #define CANOPY_SERVER_PORTS_HOST_PORT_H_
 
@@ -12,9 +12,9 @@
 
 namespace canopy {
 
-// A tool that has proved whose it is, and has had no welcome yet.
+// A tool whose user is authenticated, but that was not accepted yet.
 struct ArrivingTool {
-  ProcId proc;  // as it names itself; an empty namespace: it wants a name
+  ProcId proc;  // as it names itself; an empty namespace requests a name
   uint32_t uid = 0;
   uint32_t gid = 0;
   bool elsewhere = false;  // on another machine, with the overlay's credentials
@@ -23,18 +23,20 @@ struct ArrivingTool {
 class HostPort {
  public:
   virtual ~HostPort() = default;
-  // Answered by one HostAnswered of the same number, from within this call or
-  // later, whatever becomes of who decides: kErrNotSupported, at once, for what
-  // it does not implement. Under `source` and `request` it is decided once.
+  // Answered by one HostAnswered with the same number, within this call or
+  // later, even if the decider fails; at once with kErrNotSupported for an
+  // operation that is not implemented. A request with the same `source` and
+  // `request` is decided once.
   virtual void Ask(const core::AskHost& request) = 0;
-  // Whether the tool is served: `done` is called once, from within this call or
-  // later, whatever becomes of who decides, and not after this object's end.
-  // Where nobody has a say it is: only tools of the agent's user come so far.
+  // Decides whether to serve the tool. `done` is called once, within this call
+  // or later, even if the decider fails, but not after this object is
+  // destroyed. By default every tool is served: only tools of the agent's own
+  // user get this far.
   virtual void AskAboutTool(const ArrivingTool&,
                             std::function<void(const Status&)> done) {
     done(Status());
   }
-  // Calls of its processes are not answered any more.
+  // Calls of the job's processes are not answered any more.
   virtual void DropJob(const std::string& nspace) = 0;
 };
 

@@ -1,5 +1,4 @@
-// Who sees an input that an adapter has put before the core acts on it, and
-// what the core has found out that concerns whoever has observed so far.
+// Sees inputs before the core acts on them, and certain actions of the core.
 #ifndef CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 #define CANOPY_SERVER_PORTS_INPUT_OBSERVER_H_
 
@@ -10,15 +9,14 @@
 
 namespace canopy {
 
-// Observers do not change the input, and may not put others. Each kind that is
-// observed has a function here, so that all other inputs pass at no cost. Loop
-// thread.
+// Observers do not change an input and may not add others. Each observed kind
+// has a method here, so all other inputs pass at no cost. Loop thread.
 class InputObserver {
  public:
   virtual ~InputObserver() = default;
   virtual void OnNodeStateChanged(const core::NodeStateChanged& /*change*/) {}
   virtual void OnLocalExits(const core::LocalExits& /*exits*/) {}
-  // In the order of the core's actions.
+  // Called in the order of the core's actions.
   virtual void OnJobHeld(const core::JobHeld& /*change*/) {}
   virtual void OnToolGone(const ProcId& /*proc*/) {}
 };

@@ -1,4 +1,4 @@
-// Where adapters put what happened.
+// Where adapters put their inputs for the core.
 #ifndef CANOPY_SERVER_PORTS_INPUT_SINK_H_
 #define CANOPY_SERVER_PORTS_INPUT_SINK_H_
 
@@ -10,13 +10,13 @@ namespace canopy {
 class InputSink {
  public:
   virtual ~InputSink() = default;
-  // Queues the input. The core handles it at the next Drain, at the latest when
-  // the round of the loop is over.
+  // Queues the input. The core handles it at the next Drain, at the latest at
+  // the end of the loop's round.
   virtual void OnInput(core::Input input) = 0;
-  // Handles the queued inputs, and those that come meanwhile, before it
-  // returns: to be called where the ports of the caller may be called. An
+  // Handles the queued inputs, and those that arrive meanwhile, before it
+  // returns. Call it only where the ports of the caller may be called. An
   // adapter that bounds its turns calls it between two messages, so that the
-  // work of the core counts. Without effect within a port call.
+  // core's work counts. No effect within a port call.
   virtual void Drain() {}
 };
 

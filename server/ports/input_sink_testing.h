@@ -11,14 +11,14 @@
 
 namespace canopy {
 
-// Keeps what it gets.
+// Records the inputs.
 class RecordingSink : public InputSink {
  public:
   void OnInput(core::Input input) override {
     inputs.push_back(std::move(input));
   }
 
-  // Those of one type.
+  // The inputs of one type.
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> out;
@@ -27,7 +27,7 @@ class RecordingSink : public InputSink {
     }
     return out;
   }
-  // The same; they are gone then.
+  // Removes and returns the inputs of one type.
   template <typename T>
   std::vector<T> Take() {
     std::vector<T> out = All<T>();

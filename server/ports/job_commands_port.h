@@ -1,4 +1,4 @@
-// What a scheduler has done to jobs and nodes. Loop thread.
+// Commands of a scheduler for jobs and nodes. Loop thread.
 #ifndef CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_
 #define CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_
 
@@ -12,17 +12,16 @@
 
 namespace canopy {
 
-// Where the output of a job goes that has no launcher: files, by absolute
-// paths.
+// The files for the output of a job without a launcher, as absolute paths.
 struct HostOutput {
-  std::string output;   // empty: it is dropped
-  std::string error;    // empty: goes with the other
-  bool append = false;  // behind what is there
+  std::string output;   // empty: output is discarded
+  std::string error;    // empty: standard error goes to the same file
+  bool append = false;  // append to an existing file
 };
 
-// A job of the scheduler's own.
+// A job that the scheduler launches itself.
 struct HostLaunch {
-  PlacementId id;  // of no other job
+  PlacementId id;  // used by no other job
   PlacementGrant grant;
   std::vector<PlacementApp> apps;  // each with a program
   std::string cwd;                 // empty: the root directory
@@ -31,36 +30,39 @@ struct HostLaunch {
   HostOutput output;
 };
 
-// At the root. `host_job`: the scheduler's own name of a job that it has
-// placed. kErrNotFound: none runs under it.
+// Called at the root. `host_job` is the scheduler's own name of a job that it
+// has placed; kErrNotFound if no such job runs.
 class JobCommandsPort {
  public:
   virtual ~JobCommandsPort() = default;
-  // Does not wait for the end of it.
+  // Does not wait for the job's end.
   virtual Status KillHostJob(const std::string& host_job,
                              const std::string& reason, bool immediately) = 0;
-  // `signal`: 1 to 64, to every process.
+  // Sends `signal`, 1 to 64, to every process.
   virtual Status SignalHostJob(const std::string& host_job, int signal) = 0;
-  // In place of the limits that it has; 0: none. Its processes get an event
-  // `warn_seconds` before, 0: none.
+  // Replaces the job's time limits; 0: none. Its processes get an event
+  // `warn_seconds` before the limit; 0: none.
   virtual Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,
                                   uint32_t warn_seconds) = 0;
-  // Ends it, and has its launcher ask for it anew. kErrNotSupported: it cannot
-  // be started anew; kErrUnreach: its launcher is not there;
-  // kErrInvalidOperation: it is being ended.
+  // Ends the job and makes its launcher request it again. kErrNotSupported: the
+  // job cannot be started again; kErrUnreach: its launcher is gone;
+  // kErrInvalidOperation: it is already being ended.
   virtual Status RequeueHostJob(const std::string& host_job,
                                 const std::string& reason) = 0;
-  // Without a launcher. `done` gets the job's namespace, from within this call
-  // or when its output's files are open. kErrExists: there is one of that
-  // request; kErrJobSysOpFailed: a file can not be opened; kErrTimeout: not in
-  // half a minute; kErrResourceBusy: those of too many jobs are being opened;
-  // or why it cannot be mapped.
+  // Launches a job without a launcher. `done` gets the job's namespace, within
+  // this call or when its output files are open. Errors: kErrExists if there is
+  // a job for this request; kErrJobSysOpFailed if a file cannot be opened;
+  // kErrTimeout if that takes more than half a minute; kErrResourceBusy if the
+  // files of too many jobs are being opened; or the reason why the job cannot
+  // be mapped.
   using Launched = std::function<void(const Result<std::string>& nspace)>;
   virtual void LaunchHostJob(const HostLaunch& launch, Launched done) = 0;
-  // The namespace of a job that was launched so and is not over; or empty.
+  // The namespace of a running job that was launched by LaunchHostJob; empty if
+  // there is none.
   virtual std::string HostLaunched(const PlacementId& id) const = 0;
-  // It takes no new jobs, for this reason, until it is resumed or this agent is
-  // restarted; those that run go on. kErrNotFound: there is no such node.
+  // The node gets no new jobs, for this reason, until it is resumed or this
+  // agent is restarted; running jobs continue. kErrNotFound if there is no such
+  // node.
   virtual Status DrainNode(const std::string& name,
                            const std::string& reason) = 0;
   virtual Status ResumeNode(const std::string& name) = 0;

@@ -1,4 +1,4 @@
-// Who follows the jobs that this agent controls.
+// Observes the jobs that this agent controls.
 #ifndef CANOPY_SERVER_PORTS_JOB_OBSERVER_H_
 #define CANOPY_SERVER_PORTS_JOB_OBSERVER_H_
 
@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// Called in the order of the core's actions; what it answers by inputs is
-// queued. Loop thread.
+// Called in the order of the core's actions; inputs that it raises are queued.
+// Loop thread.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;

@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// Messages to a node that is lost are dropped (the core learns of the loss by
-// NodeStateChanged).
+// Messages to a lost node are dropped; the core learns of the loss by
+// NodeStateChanged.
 class OverlayPort {
  public:
   virtual ~OverlayPort() = default;

@@ -1,4 +1,4 @@
-// Where the core's state is persisted for a successor.
+// Persists the core's state for a successor.
 #ifndef CANOPY_SERVER_PORTS_PERSISTENCE_PORT_H_
 #define CANOPY_SERVER_PORTS_PERSISTENCE_PORT_H_
 
@@ -8,13 +8,13 @@
 
 namespace canopy {
 
-// A record is durable against the death of this process when Persist returns:
-// the actions that follow may depend on it. Loop thread.
+// A record must be safe against the death of this process when Persist returns,
+// because later actions may depend on it. Loop thread.
 class PersistencePort {
  public:
   virtual ~PersistencePort() = default;
-  // The job's processes are about to be made: there is a shim now, which can
-  // hold its descriptors.
+  // The job's processes are about to be started: a shim exists now that can
+  // hold the job's descriptors.
   virtual void AddJob(const std::string& nspace) = 0;
   virtual void Persist(const core::PersistRecord& record) = 0;
   virtual void Persist(const core::PersistControlState& record) = 0;

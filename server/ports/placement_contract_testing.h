@@ -1,5 +1,5 @@
-// What every implementation of PlacementPort does: suites that each
-// instantiates beside its own tests.
+// The behaviour of every implementation of PlacementPort: test suites that each
+// implementation instantiates besides its own tests.
 #ifndef CANOPY_SERVER_PORTS_PLACEMENT_CONTRACT_TESTING_H_
 #define CANOPY_SERVER_PORTS_PLACEMENT_CONTRACT_TESTING_H_
 
@@ -19,7 +19,7 @@
 
 namespace canopy {
 
-// Keeps what it hears.
+// Records the decisions.
 class PlacementEar : public PlacementListener {
  public:
   void OnQueued(const PlacementId& id, const PlacementQueued& it) override {
@@ -45,20 +45,20 @@ class PlacementEar : public PlacementListener {
   std::vector<std::pair<PlacementId, Status>> refused;
 };
 
-// A port, and who decides behind it, whom the test plays. One thread.
+// A port and the decider behind it, which the test plays. One thread.
 class PlayedPlacement {
  public:
   virtual ~PlayedPlacement() = default;
   virtual PlacementPort* port() = 0;
-  // Who decides grants all that it was asked for.
+  // The decider grants all pending requests.
   virtual void GrantAll() = 0;
-  // Until then, or for ten seconds.
+  // Runs until `done` returns true, for at most ten seconds.
   virtual void RunUntil(const std::function<bool()>& done) = 0;
-  // The port is gone; who decides is not.
+  // Destroys the port, but not the decider.
   virtual void Destroy() = 0;
 };
 
-// What has come to who decides.
+// A request that the decider has received.
 struct HeardPlacement {
   PlacementId id;
   PlacementCaller caller;
@@ -67,28 +67,28 @@ struct HeardPlacement {
 
 enum class BadGrant { kNoNodes, kNodeTwice, kNoSlots, kBadVariable };
 
-// One whose decider may be silent, wrong or away.
+// A port whose decider may be silent, wrong or unreachable.
 class RemotePlayedPlacement : public PlayedPlacement {
  public:
-  // In the order in which they came.
+  // Requests in the order of their arrival.
   virtual std::vector<HeardPlacement> Heard() = 0;
-  // Of Heard()[call], answered before or not.
+  // These answer request Heard()[call], whether or not it was answered before.
   virtual void Queue(size_t call, const std::string& reason) = 0;
   virtual void Grant(size_t call, const std::string& host_job,
                      const std::vector<std::string>& nodes) = 0;
   virtual void GrantBadly(size_t call, BadGrant how) = 0;
   virtual void Refuse(size_t call, int status, const std::string& why) = 0;
-  // Ends the call without an answer: without an error, or with one.
+  // Ends the call without an answer, with or without an error.
   virtual void End(size_t call, bool fails) = 0;
   virtual bool Cancelled(size_t call) = 0;
-  // Told by the port, in order.
+  // Notifications from the port, in order.
   virtual std::vector<PlacementId> LaunchedJobs() = 0;
   virtual std::vector<PlacementId> ReleasedJobs() = 0;
   virtual void GoAway() = 0;
   virtual void ComeBack() = 0;
 };
 
-// `places`: who decides places jobs.
+// `places`: the decider places jobs.
 template <typename Placement>
 struct PlacementKind {
   std::string name;
@@ -197,8 +197,8 @@ class RemotePlacementContract
     host_->RunUntil([&] { return host_->ReleasedJobs().size() >= count; });
     ASSERT_EQ(host_->ReleasedJobs().size(), count);
   }
-  // Another job, to which nothing has happened: what was on its way before has
-  // come.
+  // Places another job, to which nothing has happened. Everything that was in
+  // flight before has then arrived.
   void ExpectServed(const std::string& name) {
     const size_t calls = host_->Heard().size();
     Place(name);
@@ -363,7 +363,8 @@ TEST_P(RemotePlacementContract, WhoPlacesNoJobsHasNoneWaiting) {
   EXPECT_TRUE(host_->Heard().empty());
 }
 
-// In the order in which it happened; what did not come through comes again.
+// Notifications arrive in the order of events; those that were lost are
+// repeated.
 TEST_P(RemotePlacementContract, WhatBecomesOfAJobIsToldWhenItIsBack) {
   Start();
   ExpectServed("job");

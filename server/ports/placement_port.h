@@ -1,5 +1,5 @@
-// Who decides where and when jobs run, and what it is told of them. Loop
-// thread.
+// Decides where and when jobs run, and is notified of what becomes of them.
+// Loop thread.
 #ifndef CANOPY_SERVER_PORTS_PLACEMENT_PORT_H_
 #define CANOPY_SERVER_PORTS_PLACEMENT_PORT_H_
 
@@ -16,17 +16,18 @@
 
 namespace canopy {
 
-// One decision: of a request to run a job, for as long as that lives.
+// Identifies one decision about a request to run a job, for as long as the
+// request lives.
 struct PlacementId {
   std::string request;   // 1 to 255 bytes of printable text
-  uint32_t attempt = 1;  // grows when the same job is to be placed anew
+  uint32_t attempt = 1;  // grows when the same job must be placed again
 
   auto operator<=>(const PlacementId&) const = default;
 };
 
 struct PlacementHost {
   std::string name;
-  uint32_t slots = 0;  // 0: as many as the node has
+  uint32_t slots = 0;  // 0: all slots of the node
 };
 
 struct PlacementApp {
@@ -38,32 +39,33 @@ struct PlacementApp {
 struct PlacementCaller {
   uint32_t uid = 0;
   uint32_t gid = 0;
-  std::optional<ProcId> process;  // none: a launcher
-  std::string host_job;           // the host's name of its job; empty: none
+  std::optional<ProcId> process;  // unset for a launcher
+  std::string host_job;  // the host's name of the caller's job; empty: none
 };
 
 struct PlacementRequest {
   PlacementId id;
   PlacementCaller caller;
   std::vector<PlacementApp> apps;
-  std::vector<PlacementHost> hosts;  // that alone may be used; empty: any
-  uint32_t num_slots = 0;            // 0: as many as it can get
+  // the only hosts that may be used; empty: any
+  std::vector<PlacementHost> hosts;
+  uint32_t num_slots = 0;  // 0: as many as possible
   bool oversubscribe = false;
   std::string map_by;
   uint32_t time_limit_seconds = 0;  // 0: none
-  int64_t give_up = 0;              // EventLoop::Now(); 0: never
-  int64_t since_ms = 0;             // since 1970
-  // Of a spawn: codec form, SIZE n, n INFO of the job, and more that is
-  // ignored.
+  int64_t give_up = 0;              // in terms of EventLoop::Now(); 0: never
+  int64_t since_ms = 0;             // milliseconds since 1970
+  // Only for a spawn: the job's infos in codec form (SIZE n, then n INFO),
+  // followed by data that is ignored.
   Bytes directives;
   std::string parent;  // namespace; empty: none
-  bool again = false;  // it may have been asked before
+  bool again = false;  // may have been requested before
 };
 
 struct PlacementQueued {
   std::string reason;     // one line
-  int64_t since_ms = 0;   // 0: since it was asked
-  uint32_t position = 0;  // from 1; 0: not known
+  int64_t since_ms = 0;   // 0: since the request
+  uint32_t position = 0;  // from 1; 0: unknown
 };
 
 struct GrantedNode {
@@ -73,15 +75,16 @@ struct GrantedNode {
 
 struct PlacementGrant {
   std::string host_job;
-  // In the order in which they are filled. Empty: every node, with the slots
-  // that others leave.
+  // In the order in which nodes are filled. Empty: all nodes, with the slots
+  // that other jobs leave.
   std::vector<GrantedNode> nodes;
   uint32_t time_limit_seconds = 0;  // 0: none
-  std::vector<std::string> env;     // NAME=VALUE, over what the processes have
+  // NAME=VALUE, overrides the processes' environment
+  std::vector<std::string> env;
 };
 
-// Heard from within calls of the port or later. What is said of requests that
-// are not waited for is ignored.
+// Called from within calls of the port or later. Decisions about requests that
+// are not pending are ignored.
 class PlacementListener {
  public:
   virtual ~PlacementListener() = default;
@@ -101,24 +104,24 @@ struct NodeUse {
 struct PlacedJob {
   PlacementId id;
   std::string host_job;
-  std::string nspace;  // empty: it came to nothing before it was mapped
+  std::string nspace;  // empty: the job failed before it was mapped
   PlacementCaller caller;
   std::string parent;
-  std::string command;  // for people
+  std::string command;  // for display
   std::vector<NodeUse> nodes;
   uint32_t num_procs = 0;
-  int64_t queued_ms = 0;   // since 1970
-  int64_t started_ms = 0;  // since 1970; 0: never
+  int64_t queued_ms = 0;   // milliseconds since 1970
+  int64_t started_ms = 0;  // milliseconds since 1970; 0: never
 };
 
 struct PlacedEnd {
   int exit_code = 0;
   int status = 0;
   std::string text;
-  int64_t ended_ms = 0;  // since 1970
-  // No other job uses what was granted for its placement.
+  int64_t ended_ms = 0;  // milliseconds since 1970
+  // True if no other job uses what was granted for this placement.
   bool last = true;
-  core::JobUsage used = {};  // by those of its ranks that it is known of
+  core::JobUsage used = {};  // of those ranks for which it is known
 };
 
 class PlacementPort {
@@ -126,18 +129,18 @@ class PlacementPort {
   virtual ~PlacementPort() = default;
   virtual void set_listener(PlacementListener* listener) = 0;
 
-  // Whether it heeds the directives of requests, or may turn out to.
+  // True if the port honours the directives of requests, or might.
   virtual bool HeedsDirectives() const = 0;
   // Answered by one OnGranted or OnRefused, unless it is cancelled first.
   virtual void Place(PlacementRequest request) = 0;
   virtual void Cancel(const PlacementId& id) = 0;
 
-  // What follows is of jobs on nodes that were granted by name. `recovered`:
-  // a predecessor launched it.
+  // The following notifications concern jobs on nodes that were granted by
+  // name. `recovered`: a predecessor launched the job.
   virtual void Launched(const PlacedJob& job, bool recovered) = 0;
   virtual void Changed(const std::string& nspace, core::JobPhase phase,
                        uint32_t procs_ended) = 0;
-  // Also of a grant of which nothing came.
+  // Also called for a grant that was never used.
   virtual void Released(const PlacedJob& job, const PlacedEnd& end) = 0;
 };
 

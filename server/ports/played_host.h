@@ -1,5 +1,5 @@
-// A host whose decisions a test plays: what an implementation of HostPort
-// offers to the suites of host_contract_testing.h.
+// A host whose decisions a test plays, for the test suites of
+// host_contract_testing.h.
 #ifndef CANOPY_SERVER_PORTS_PLAYED_HOST_H_
 #define CANOPY_SERVER_PORTS_PLAYED_HOST_H_
 
@@ -18,34 +18,35 @@
 
 namespace canopy {
 
-// A call that has come to who decides.
+// A call that the decider has received.
 struct HeardCall {
   ProcId source;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  std::string identity;  // the same when it comes again, and of no other call
+  // the same for a repetition of the call, and different for any other call
+  std::string identity;
 };
 
-// A host, and who decides behind it, whom the test plays. One thread.
+// A host and the decider behind it, which the test plays. One thread.
 class PlayedHost {
  public:
   virtual ~PlayedHost() = default;
   virtual HostPort* port() = 0;
-  // In the order in which they came, also those that came again.
+  // Calls in the order of their arrival, including repeated ones.
   virtual std::vector<HeardCall> Heard() = 0;
-  // Of Heard()[call], answered before or not; `result`: the value of
-  // "test.result" in the results.
+  // Answers call Heard()[call], whether or not it was answered before. `result`
+  // is the value of "test.result" in the results.
   virtual void Answer(size_t call, int status, const std::string& result) = 0;
-  // Until then, or for ten seconds.
+  // Runs until `done` returns true, for at most ten seconds.
   virtual void RunUntil(const std::function<bool()>& done) = 0;
-  // The port is gone; who decides is not.
+  // Destroys the port, but not the decider.
   virtual void Destroy() = 0;
 };
 
-// One whose decider may be silent, wrong or away.
+// A host whose decider may be silent, wrong or unreachable.
 class RemotePlayedHost : public PlayedHost {
  public:
-  // It was told that nobody waits for its answer.
+  // True if the decider was notified that its answer is no longer needed.
   virtual bool Cancelled(size_t call) = 0;
   virtual void AnswerMalformed(size_t call) = 0;
   virtual void Fail(size_t call) = 0;
@@ -53,14 +54,15 @@ class RemotePlayedHost : public PlayedHost {
   virtual void ComeBack() = 0;
 };
 
-// `implemented`: what who decides implements, of all that there is.
+// `implemented`: the operations that the decider implements.
 template <typename Host>
 struct HostKind {
   std::string name;
   std::function<std::unique_ptr<Host>(InputSink* sink,
                                       std::set<HostOp> implemented)>
       make;
-  std::set<HostOp> without_results = {};  // their answer is a status
+  // operations whose answer is only a status
+  std::set<HostOp> without_results = {};
 };
 
 }  // namespace canopy

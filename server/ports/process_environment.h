@@ -1,5 +1,5 @@
-// What is added to the environment that a process is started with: each kind of
-// endpoint contributes what its clients need to find it. Loop thread.
+// Additions to the environment of a started process: each kind of endpoint
+// contributes what its clients need to find it. Loop thread.
 #ifndef CANOPY_SERVER_PORTS_PROCESS_ENVIRONMENT_H_
 #define CANOPY_SERVER_PORTS_PROCESS_ENVIRONMENT_H_
 
@@ -16,17 +16,17 @@ class ProcessEnvironment {
   virtual ~ProcessEnvironment() = default;
   // NAME=VALUE for every rank of the job on this node.
   virtual std::vector<std::string> ForJob(const core::PrepareLocal& job) = 0;
-  // NAME=VALUE for one rank on top of that.
+  // Additional NAME=VALUE for one rank.
   virtual std::vector<std::string> ForRank(const core::PrepareLocal& job,
                                            Rank rank) = 0;
-  // A descriptor that the process inherits, or -1. Ownership goes to the
-  // caller. `name` is the variable that tells the process its number.
+  // A descriptor that the process inherits, or -1. The caller owns it. `name`
+  // is the variable that contains its number in the process.
   struct InheritedFd {
     int fd = -1;
     std::string name;
   };
   virtual InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) = 0;
-  // The rank's process exists.
+  // The rank's process was started.
   virtual void OnProcess(const std::string& nspace, Rank rank, int pid) = 0;
 };
 

@@ -1,5 +1,5 @@
-// A text that a local process wants among its output, from the endpoint that it
-// asked to the adapter that has its output.
+// A text that a local process adds to its output (PMIx_Log), passed from its
+// endpoint to the adapter that has its output.
 #ifndef CANOPY_SERVER_PORTS_PROCESS_TEXT_H_
 #define CANOPY_SERVER_PORTS_PROCESS_TEXT_H_
 
@@ -15,33 +15,33 @@
 namespace canopy {
 
 struct ProcessText {
-  // Most bytes of the pieces, of the key and value, and most pieces.
+  // Limits: bytes of the pieces, bytes of key and value, number of pieces.
   static constexpr size_t kMaxBytes = size_t{1} << 20;
   static constexpr size_t kMaxKind = 1024;
   static constexpr size_t kMaxPieces = 64;
 
   struct Piece {
-    bool is_error = false;  // to standard error, else to standard output
+    bool is_error = false;  // standard error, otherwise standard output
     std::string text;
   };
 
   ProcId proc;  // a rank of this node
-  // Which request this is; `again`: a predecessor may have put it already, and
-  // then it is not printed a second time.
+  // Identifies the request. `again`: a predecessor may have printed the text
+  // already; it is then not printed a second time.
   core::ClientId client = 0;
   uint32_t request = 0;
   bool again = false;
-  // Of those with the same key and value the first is printed, and then how
-  // many there were. Empty: each is printed.
+  // Of texts with the same key and value, only the first is printed, and later
+  // how many there were. Empty: each is printed.
   std::string key;
   std::string value;
-  std::vector<Piece> pieces;  // printed all or not at all
+  std::vector<Piece> pieces;  // all are printed, or none
 };
 
-// Puts a text, and calls `done` once with a PMIx status, perhaps at once. What
-// succeeds is output from then on. kErrNotSupported when there is no way to
-// such output. `done` is not called when this agent does not learn what became
-// of it, because another one has taken its place.
+// Adds a text to the output and calls `done` once with a PMIx status, possibly
+// at once. On success the text is part of the output. kErrNotSupported if there
+// is no such output. `done` is not called if a successor replaces this agent
+// before the result is known.
 using TextDone = std::function<void(int status)>;
 using PutText = std::function<void(ProcessText text, TextDone done)>;
 

@@ -42,12 +42,13 @@ void ByteBridge::OnPeerEnd() {
 
 void ByteBridge::OnWritten(bool ok) {
   writing_ = false;
-  // What it has sent may still be read.
+  // What the peer has sent may still be read.
   if (!ok || socket_ended_) return EndSocket();
   UpdateWatch();
 }
 
-// Whoever reads no more may have sent something before, which still counts.
+// A peer that no longer reads may have sent something before, which still
+// counts.
 void ByteBridge::Deliver() {
   if (broken_) return;
   if (out_.Flush(socket_.get()) == OutQueue::State::kBroken) {

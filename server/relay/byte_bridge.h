@@ -1,5 +1,5 @@
-// Carries the bytes of a stream socket over a stream of pieces: the part of a
-// relayed connection that its two ends have in common.
+// Transfers the bytes of a stream socket over a stream of pieces. Both ends of
+// a relayed connection use it.
 #ifndef CANOPY_SERVER_RELAY_BYTE_BRIDGE_H_
 #define CANOPY_SERVER_RELAY_BYTE_BRIDGE_H_
 
@@ -16,48 +16,52 @@ namespace canopy::relay {
 
 inline constexpr size_t kMaxPiece = size_t{64} << 10;
 
-// The other side. What it answers comes later, never from within these calls.
+// The stream of pieces. Its completions come later, never from within these
+// calls.
 class PieceStream {
  public:
   virtual ~PieceStream() = default;
-  // The next piece, answered by OnPiece or OnPeerEnd. One at a time.
+  // Reads the next piece; completes by OnPiece or OnPeerEnd. One at a time.
   virtual void Read() = 0;
-  // Answered by OnWritten. One at a time.
+  // Completes by OnWritten. One at a time.
   virtual void Write(std::string piece) = 0;
-  // There is nothing more to write, and nothing under way. Once. Reads may
-  // follow.
+  // Ends the outgoing direction; no write is in progress. Called once. Reads
+  // may follow.
   virtual void End() = 0;
-  // Gives up: what is under way fails soon. At most once, before or after End;
-  // no Read follows.
+  // Aborts: pending operations fail soon. Called at most once, before or after
+  // End; no Read follows.
   virtual void Cancel() = 0;
 };
 
 struct BridgeOptions {
-  int64_t beat_ns = int64_t{15} * 1000 * 1000 * 1000;     // see relay.proto
-  int64_t silence_ns = int64_t{60} * 1000 * 1000 * 1000;  // likewise
-  // How long the rest may take once one of the two sides has ended.
+  // nanoseconds; see relay.proto
+  int64_t beat_ns = int64_t{15} * 1000 * 1000 * 1000;
+  // nanoseconds; see relay.proto
+  int64_t silence_ns = int64_t{60} * 1000 * 1000 * 1000;
+  // Time limit for the remaining data once one side has ended, in nanoseconds.
   int64_t linger_ns = int64_t{5} * 1000 * 1000 * 1000;
-  // The stream's end ends the whole socket, not what is written to it alone.
+  // The end of the stream closes the whole socket, not only its writing
+  // direction.
   bool closes_at_end = false;
 };
 
-// At most one piece is under way in each direction: a side that does not take
-// what it is sent stops the other one. Loop thread only; the loop and the
-// stream outlive it.
+// At most one piece is in flight in each direction, so a side that does not
+// consume its data stops the other one. Loop thread only; loop and stream
+// outlive this object.
 class ByteBridge {
  public:
-  // `socket` is connected and does not block. Begins at once.
+  // `socket` must be connected and non-blocking. Starts at once.
   ByteBridge(EventLoop* loop, UniqueFd socket, PieceStream* stream,
              const BridgeOptions& options);
   ~ByteBridge();
   ByteBridge(const ByteBridge&) = delete;
   ByteBridge& operator=(const ByteBridge&) = delete;
 
-  // From the stream.
+  // Completions of the stream.
   void OnPiece(std::string_view piece);
   void OnPeerEnd();
   void OnWritten(bool ok);
-  // The stream is of no further use.
+  // The stream has failed.
   void OnBroken() { Break(); }
 
  private:
@@ -75,18 +79,18 @@ class ByteBridge {
   const UniqueFd socket_;
   PieceStream* const stream_;
   const BridgeOptions options_;
-  OutQueue out_;  // of the last piece, what the socket has not taken
+  OutQueue out_;  // the part of the last piece that the socket has not taken
   bool reading_ = false;
   bool writing_ = false;
   bool peer_ended_ = false;
-  bool shut_ = false;          // what is written to the socket
-  bool deaf_ = false;          // it takes no more
-  bool hung_up_ = false;       // its end is near, behind what it has sent
-  bool socket_ended_ = false;  // nothing more comes from it
+  bool shut_ = false;     // the socket's writing direction was shut down
+  bool deaf_ = false;     // the socket takes no more data
+  bool hung_up_ = false;  // the socket ends after the data that it has sent
+  bool socket_ended_ = false;  // nothing more comes from the socket
   bool broken_ = false;
   bool end_said_ = false;
-  bool wrote_ = false;  // since the last beat
-  int64_t heard_ = 0;   // when the peer last had a chance to be silent
+  bool wrote_ = false;  // a piece was written since the last beat
+  int64_t heard_ = 0;   // when the current read began
   uint32_t watched_ = 0;
   EventLoop::TimerId beat_timer_ = 0;
   EventLoop::TimerId linger_timer_ = 0;

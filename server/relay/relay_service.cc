@@ -13,17 +13,17 @@
 namespace canopy::relay {
 namespace {
 
-// What the calls of one service share; of the loop's thread.
+// Shared by the calls of one service; loop thread only.
 struct Shared {
   EventLoop* const loop;
   const RelayOptions options;
   uint32_t connections = 0;
 };
 
-// One call. Life: made by the service when a call comes in; deleted by gRPC's
-// OnDone, on the loop's thread, after all that gRPC has posted there before.
-// One that is cancelled finishes without the loop, which may not run any more.
-// Once it is finished, nothing of gRPC's may be used.
+// One call. The service makes it when a call arrives. gRPC's OnDone deletes it,
+// on the loop's thread, after everything that was posted there before. A
+// cancelled call is finished without the loop, which may have stopped. Nothing
+// of gRPC may be used after a call is finished.
 class CarriedConnection : public PieceStream,
                           public grpc::ServerBidiReactor<v1::Piece, v1::Piece> {
  public:

@@ -18,28 +18,28 @@ class Service;
 
 namespace canopy::relay {
 
-// Takes one end of a connection whose other end is a tool on another machine,
-// which has proved to be this agent's user. Loop thread.
+// Takes over one end of a connection; the other end is a tool on another
+// machine that has authenticated itself as this agent's user. Loop thread.
 using AdoptConnection = std::function<void(UniqueFd connection)>;
 
 struct RelayOptions {
   ProcId server;     // the agent, as PMIx names it
-  std::string host;  // what its machine calls itself
+  std::string host;  // the host name of its machine
   AdoptConnection adopt_libpmix;
   AdoptConnection adopt_openpmix;
-  // At a time, of both kinds.
+  // Maximum at a time, of both kinds together.
   uint32_t max_connections = 128;
   BridgeOptions bridge;
 };
 
-// Made before the server starts; outlives it. `loop` outlives the service. The
-// server admits nobody but who has the overlay's credentials.
+// Made before the server starts and destroyed after it. `loop` outlives the
+// service. The server must admit only clients with the overlay's credentials.
 class RelayService {
  public:
   RelayService(EventLoop* loop, RelayOptions options);
   ~RelayService();
 
-  // To register with the server builder.
+  // The service, to be registered with the server builder.
   grpc::Service* service();
 
  private:

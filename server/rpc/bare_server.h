@@ -1,4 +1,4 @@
-// A gRPC server without what linked libraries add to every one.
+// A gRPC server without the services that linked libraries add to every server.
 #ifndef CANOPY_SERVER_RPC_BARE_SERVER_H_
 #define CANOPY_SERVER_RPC_BARE_SERVER_H_
 
@@ -8,10 +8,10 @@ class ServerBuilder;
 
 namespace canopy::rpc {
 
-// Leaves this server no service but those registered with it: no health, which
-// is on by default, and no reflection, which its library adds. Either would
-// bring queues and threads of its own that poll the server's connections too.
-// Until the server is built, no other thread may build one.
+// Removes all services that were not registered with this server: the health
+// service, which is on by default, and reflection, which its library adds. Each
+// would bring queues and threads that also poll the server's connections. Until
+// this server is built, no other thread may build one.
 void MakeBare(grpc::ServerBuilder* builder);
 
 }  // namespace canopy::rpc

@@ -1,4 +1,4 @@
-// What a completion queue of gRPC returns.
+// The tags of gRPC completion queues.
 #ifndef CANOPY_SERVER_RPC_COMPLETION_H_
 #define CANOPY_SERVER_RPC_COMPLETION_H_
 
@@ -12,13 +12,14 @@ namespace canopy::rpc {
 class Completion {
  public:
   virtual ~Completion() = default;
-  // The thread that serves the queue: the loop's, for a queue that is attached
-  // to a LoopDriver.
+  // Called on the thread that serves the queue, which is the loop's thread for
+  // a queue attached to a LoopDriver.
   virtual void Complete(bool ok) = 0;
 };
 
-// Completes what the queue, whose tags are all Completions, returns until it is
-// shut down and empty. Any thread; not while a LoopDriver has the queue.
+// Completes what the queue returns until it is shut down and empty. All tags of
+// the queue must be Completions. Any thread, but not while a LoopDriver serves
+// the queue.
 void ServeToEnd(grpc::CompletionQueue* queue);
 
 }  // namespace canopy::rpc

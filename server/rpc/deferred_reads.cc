@@ -13,18 +13,20 @@
 namespace canopy::rpc {
 namespace {
 
-// A larger message is a part of larger data, whose window should open at once.
+// A larger message is part of larger data, whose flow-control window should
+// open at once.
 constexpr size_t kSmall = 4096;
-// What came with a message: the headers of gRPC and HTTP/2, and since the one
-// before it the window updates of the stream and the connection, in a record of
-// their own at worst. Another message does not hide in what one without updates
-// leaves of that, but for one of at most 12 bytes.
+// Bytes that may arrive with a message: the headers of gRPC and HTTP/2 and,
+// since the previous message, the window updates of stream and connection, in
+// the worst case in a record of their own. If no updates arrive, the difference
+// is too small to hide another message, except one of at most 12 bytes.
 constexpr size_t kHeaders = 14;
 constexpr size_t kUpdates = 26;
-// A connection is taken for the reader's when that many messages fitted.
+// A connection is assigned to a reader once this many messages in a row have
+// fitted.
 constexpr int kFitting = 3;
 
-// Bytes that have arrived on a connection since it was made.
+// Bytes received on the connection since it was made.
 std::optional<uint64_t> Arrived(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -34,7 +36,7 @@ std::optional<uint64_t> Arrived(int fd) {
   return info.tcpi_bytes_received;
 }
 
-// Those of them that have not been read.
+// Received bytes that were not read yet.
 uint64_t Unread(int fd) {
   int unread = 0;
   return ioctl(fd, SIOCINQ, &unread) == 0 ? static_cast<uint64_t>(unread) : 0;
@@ -51,7 +53,7 @@ bool DeferredReads::Defer(Reader* reader, size_t bytes) {
   if (bytes > kSmall || !Fits(reader, bytes)) return false;
   reader->since_ = EventLoop::Now();
   ++num_deferred_;
-  // What was found is what it has just got.
+  // Data found in this round is the message that was just read.
   std::erase(readable_, reader->fd_);
   SetTimer();
   return true;
@@ -59,8 +61,8 @@ bool DeferredReads::Defer(Reader* reader, size_t bytes) {
 
 bool DeferredReads::Fits(Reader* reader, size_t bytes) {
   if (reader->fd_ < 0 && !Claim(reader)) return false;
-  // What has not been read yet matters to the size of a longer one only: the
-  // next wait finds it.
+  // Unread bytes matter only if the total is too large; otherwise the next wait
+  // finds the connection readable.
   std::optional<uint64_t> taken = Arrived(reader->fd_);
   if (!taken.has_value()) {
     Forget(reader);
@@ -77,7 +79,7 @@ bool DeferredReads::Fits(Reader* reader, size_t bytes) {
   return reader->fitting_ == kFitting;
 }
 
-// The only connection of this round that is not assigned to a reader.
+// Assigns the only connection of this round that has no reader yet.
 bool DeferredReads::Claim(Reader* reader) {
   int found = -1;
   for (const int fd : readable_) {
@@ -120,7 +122,7 @@ bool DeferredReads::HaveReadable() const {
 
 int DeferredReads::WakeIf(bool (*due)(const DeferredReads*, const Reader*)) {
   int woken = 0;
-  // ResumeRead may forget readers.
+  // ResumeRead may remove readers, so this iterates over a copy.
   const std::vector<Reader*> all = known_;
   for (Reader* const reader : all) {
     if (num_deferred_ == 0) break;

@@ -1,10 +1,19 @@
-// Deferred reads: a read of a small message does not begin before data has
-// arrived, so that HTTP/2 window updates are coalesced.
+// Deferred reads: the read that follows a small message does not begin before
+// data has arrived, so that HTTP/2 window updates are coalesced.
 //
-// A read of a gRPC stream that waits makes HTTP/2 send a window update at once
-// for what came before it: a packet of its own for each message, which costs
-// both sides as much as a message does. A read that begins when its data is
-// there lets the update travel with this side's next message.
+// While a read of a gRPC stream is pending, HTTP/2 sends the window update for
+// the previous message at once, in a packet of its own. That packet costs both
+// sides as much as a message. If the read begins when its data has arrived, the
+// update travels with this side's next message instead.
+//
+// gRPC does not reveal which connection a stream uses. It is inferred: a reader
+// is assigned to a connection on which exactly the bytes of its messages
+// arrived, several times in a row (TCP_INFO). If the inference fails, reads are
+// not deferred. If it is wrong, a message is delayed by at most kLongestNs.
+//
+// Invariants: `since_` != 0 exactly for deferred readers, and num_deferred_
+// counts them. `known_` contains exactly the readers that have a connection. No
+// two readers have the same one.
 #ifndef CANOPY_SERVER_RPC_DEFERRED_READS_H_
 #define CANOPY_SERVER_RPC_DEFERRED_READS_H_
 
@@ -29,32 +38,32 @@ class DeferredReads {
 
    private:
     friend class DeferredReads;
-    // The connection, once it is known, which gRPC does not expose: that on
-    // which came what the reader got. -1: not known.
+    // The assigned connection; -1: not known.
     int fd_ = -1;
-    // Messages in a row whose size was that of what came on it.
+    // Number of successive messages whose size matched the bytes received.
     int fitting_ = 0;
-    // Bytes that gRPC had taken from it, but for less than a small message.
+    // Bytes that gRPC had read from the connection, accurate to less than a
+    // small message.
     uint64_t taken_ = 0;
-    int64_t since_ = 0;  // when it was deferred; 0: it is not
+    int64_t since_ = 0;  // time of the deferral; 0: not deferred
   };
 
   explicit DeferredReads(EventLoop* loop) : loop_(loop) {}
   ~DeferredReads();
 
-  // What each write on a connection grows by: 22 bytes for a record of TLS,
-  // which is the default, or 0.
+  // Overhead of each write on a connection in bytes: 22 for a TLS record (the
+  // default), 0 without TLS.
   void SetRecordBytes(size_t bytes) {
     loop_->AssertOnThread();
     record_bytes_ = bytes;
   }
 
-  // A message of so many bytes arrived, and its reader would read the next.
-  // True: the read is deferred, and ResumeRead follows when its connection is
-  // readable or after kLongestNs. False: it must read now, because something
-  // may be there already.
+  // Called when a message of `bytes` bytes has arrived and its reader wants the
+  // next one. Returns true if the read is deferred; ResumeRead follows when the
+  // connection is readable, or after kLongestNs. Returns false if the caller
+  // must read now, because data may have arrived already.
   bool Defer(Reader* reader, size_t bytes);
-  // The reader is not called any more.
+  // The reader will not be called any more.
   void Forget(Reader* reader);
   void WakeAll();
 
@@ -63,32 +72,32 @@ class DeferredReads {
     loop_->AssertOnThread();
     readable_.clear();
   }
-  // It found this connection readable.
+  // This round has found the connection `fd` readable.
   void Found(int fd) {
     loop_->AssertOnThread();
     readable_.push_back(fd);
   }
-  // Whether a deferred read has data, once gRPC has taken what arrived.
+  // True if a deferred read has data. Call after gRPC has read what arrived.
   bool HaveReadable() const;
   void WakeReadable();
 
-  // How many deferred reads have ended after kLongestNs, because their
-  // connection was not found readable before.
+  // Number of deferred reads that ended after kLongestNs because their
+  // connection was not found readable.
   uint64_t timed_out() const {
     loop_->AssertOnThread();
     return timed_out_;
   }
 
-  // The longest delay of a message that arrived undetected; see Defer. Longer
-  // than most fences take, because a read that begins before the next message
-  // arrives saves nothing.
+  // Longest delay of a message whose arrival was not detected. Longer than most
+  // fences take, because a read that begins before the next message arrives
+  // saves nothing.
   static constexpr int64_t kLongestNs = 20000000;
 
  private:
   bool Claim(Reader* reader) CANOPY_REQUIRES(loop_);
   bool Fits(Reader* reader, size_t bytes) CANOPY_REQUIRES(loop_);
   bool IsFound(const Reader* reader) const CANOPY_REQUIRES(loop_);
-  // Returns how many.
+  // Returns the number of resumed reads.
   int WakeIf(bool (*due)(const DeferredReads*, const Reader*))
       CANOPY_REQUIRES(loop_);
   void SetTimer() CANOPY_REQUIRES(loop_);
@@ -96,7 +105,7 @@ class DeferredReads {
   EventLoop* const loop_;
   size_t record_bytes_ CANOPY_GUARDED_BY(loop_) = 22;
   std::vector<int> readable_ CANOPY_GUARDED_BY(loop_);
-  // Those that have a connection.
+  // The readers that have a connection.
   std::vector<Reader*> known_ CANOPY_GUARDED_BY(loop_);
   int num_deferred_ CANOPY_GUARDED_BY(loop_) = 0;
   uint64_t timed_out_ CANOPY_GUARDED_BY(loop_) = 0;

@@ -1,4 +1,4 @@
-// Which LoopDriver this process uses.
+// Selects the LoopDriver of this process.
 #ifndef CANOPY_SERVER_RPC_DRIVER_CHOICE_H_
 #define CANOPY_SERVER_RPC_DRIVER_CHOICE_H_
 
@@ -16,14 +16,13 @@ struct DriverChoice {
   std::string reason;  // for the log
 };
 
-// The first call decides: kThread when the environment has
-// CANOPY_GRPC_DRIVER=thread, or when the self-test of kInLoop has failed
-// (self_test.h), which takes some milliseconds. Any thread; the first call
-// comes before any other use of gRPC, and before other threads read the
-// environment.
+// The first call decides: kThread if the environment has
+// CANOPY_GRPC_DRIVER=thread or the self-test of kInLoop fails (self_test.h),
+// which takes some milliseconds. Any thread. The first call must come before
+// any other use of gRPC, and before other threads read the environment.
 const DriverChoice& ChooseDriver();
 
-// `loop` must outlive it; one driver for each loop.
+// `loop` must outlive the driver; one driver for each loop.
 std::unique_ptr<LoopDriver> MakeDriver(EventLoop* loop, DriverKind kind);
 
 }  // namespace canopy::rpc

@@ -16,31 +16,32 @@ namespace {
 
 using NextStatus = grpc::CompletionQueue::NextStatus;
 
-// Completions of one round; the loop's other work gets its turn then. As many
-// of rounds that did not poll, as for a write, before its descriptors get
-// theirs.
+// Maximum completions in one round, after which the loop's other work gets its
+// turn. It is also the maximum for successive rounds that did not poll (as
+// after a write) before the loop's descriptors are polled.
 constexpr int kMaxCompletions = 256;
 
-// A wait of this thread's loop queue, as the hook sees it.
+// The wait of this thread's LoopQueue, as the poll hook sees it.
 struct Waiting {
-  int fd;  // the loop's own
+  int fd;  // the loop's epoll descriptor
   QueueWake* wake;
   DeferredReads* reads;
-  bool fetching = false;  // only what is there already: no system call
-  bool asked = false;     // gRPC came here to wait
+  bool fetching = false;  // only fetch available completions: no system call
+  bool asked = false;     // gRPC has called the hook
   bool polled = false;
-  bool ready = false;         // the loop's descriptor
+  bool ready = false;         // the loop's descriptor is readable
   bool wake_pending = false;  // the wake-up's completion is in the queue
 };
 
 thread_local Waiting* waiting = nullptr;
 
 bool OurTurn(Waiting* w, int others) {
-  // With news on its own descriptors gRPC comes back by itself, or to here.
+  // If gRPC's own descriptors have events, gRPC returns or polls again without
+  // a wake-up.
   return w->ready && !w->wake_pending && others <= 0;
 }
 
-// The only way out of the queue's wait: a completion.
+// Only a completion ends the queue's wait.
 void Wake(Waiting* w) {
   w->wake_pending = true;
   w->wake->Post();
@@ -98,9 +99,9 @@ struct LoopQueue::Impl {
   EventLoop* loop;
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
-  int unpolled = 0;  // completions since the loop's descriptors were looked at
-  // Of each queue that was attached, which may have its completion still; the
-  // last one's is in use.
+  int unpolled = 0;  // completions since the loop's descriptors were polled
+  // One for each queue that was attached, because a queue may still contain its
+  // completion. The last one is in use.
   std::list<QueueWake> wakes;
 };
 

@@ -11,16 +11,16 @@
 namespace canopy::rpc {
 
 // Loop thread only. While attached, the loop sleeps in gRPC's poll of the
-// queue's connections, to which it adds its own descriptors. Sets the whole
-// process's gRPC to its "poll" strategy (prepare_grpc.h).
+// queue's connections, to which it adds its own descriptor. Sets gRPC to its
+// "poll" strategy for the whole process (prepare_grpc.h).
 class LoopQueue final : public LoopDriver, public EventLoop::Waiter {
  public:
-  // `loop` must outlive it.
+  // `loop` must outlive this object.
   explicit LoopQueue(EventLoop* loop);
   ~LoopQueue() override;
 
-  // FAILED_PRECONDITION when gRPC waits in another way: it was used before, or
-  // is another than this was written for.
+  // FAILED_PRECONDITION if gRPC does not wait in the hook, because gRPC was
+  // used before or this release of it differs.
   absl::Status Attach(grpc::CompletionQueue* queue) override;
   void Detach() override;
   DeferredReads* reads() override;

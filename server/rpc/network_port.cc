@@ -21,7 +21,7 @@ constexpr int64_t kMillisecondNs = 1000 * 1000;
 
 }  // namespace
 
-// Outlives the port in what is posted, and in the server.
+// Shared with posted work and with the server, so it may outlive the port.
 struct NetworkPort::Shared : public std::enable_shared_from_this<Shared> {
   Shared(EventLoop* l, int64_t timeout)
       : loop(l), timeout_ms(static_cast<int>(timeout / kMillisecondNs)) {}
@@ -34,13 +34,13 @@ struct NetworkPort::Shared : public std::enable_shared_from_this<Shared> {
   const int timeout_ms;
   std::optional<net::NetworkListener> listener;
   std::unique_ptr<Acceptor> acceptor;
-  // Of another thread's interest: without any, Heard costs nothing.
+  // Read by other threads: while it is 0, Heard costs nothing.
   std::atomic<size_t> silent = 0;
 };
 
 namespace {
 
-// Of all that interceptors are for, this wants the beginning of a call.
+// Of all that interceptors can do, this one only observes the begin of calls.
 class CallObserver
     : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:

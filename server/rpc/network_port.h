@@ -1,4 +1,4 @@
-// A port of gRPC that this process listens on itself.
+// A TCP port of a gRPC server, on which this process listens itself.
 #ifndef CANOPY_SERVER_RPC_NETWORK_PORT_H_
 #define CANOPY_SERVER_RPC_NETWORK_PORT_H_
 
@@ -18,47 +18,50 @@ class ServerCredentials;
 
 namespace canopy::rpc {
 
-// gRPC stops listening for good the first time that there is no descriptor for
-// a connection, and serves whoever comes, however many. So connections are
-// accepted here (server/net/network_listener.h) and handed over to the server,
-// which does their TLS handshake. A connection is silent until its first call:
-// one that brings none in time is ended. Loop thread only, but for Heard; the
-// loop outlives it.
+// gRPC stops listening for good the first time that it has no descriptor for a
+// connection, and it serves any number of connections from anyone. So
+// connections are accepted here (server/net/network_listener.h) and then passed
+// to the server, which makes the TLS handshake. A connection counts as silent
+// until its first call, and is closed if that does not come in time. Loop
+// thread only, except Heard. The loop outlives this object.
 class NetworkPort {
  public:
   struct Options {
     // Lines for the log, at a limited rate. May be null.
     std::function<void(const std::string& line)> log;
-    // As of net::NetworkListener.
+    // See net::NetworkListener::Options.
     uint32_t unacknowledged_ms = 0;
     net::SilenceLimits limits = net::kNetworkLimits;
   };
 
   NetworkPort(EventLoop* loop, Options options);
-  // Close.
+  // Calls Close.
   ~NetworkPort();
   NetworkPort(const NetworkPort&) = delete;
   NetworkPort& operator=(const NetworkPort&) = delete;
 
-  // Reserves HOST:PORT. kErrUnreach: in use, or not an address of this host.
+  // Reserves HOST:PORT. kErrUnreach if it is in use or not an address of this
+  // host.
   Status Listen(const std::string& address);
-  // 0 before Listen, and after Close.
+  // 0 before Listen and after Close.
   int port() const;
 
-  // Connects the port with the server that `builder` is about to build.
+  // Connects the port to the server that `builder` is about to build.
   void AddTo(grpc::ServerBuilder* builder,
              std::shared_ptr<grpc::ServerCredentials> credentials);
-  // The same, and each call of that server counts as Heard, at some cost for
-  // each call.
+  // The same; in addition each call of that server counts as Heard, which has
+  // some cost for each call.
   void AddWithCallsTo(grpc::ServerBuilder* builder,
                       std::shared_ptr<grpc::ServerCredentials> credentials);
 
-  // Once the server is built: accepts from the next round on.
+  // Called when the server is built: accepts connections from the next round
+  // on.
   void Open();
-  // Before the server is shut down: accepts no more.
+  // Called before the server is shut down: stops accepting.
   void Close();
 
-  // A call has come from that peer (grpc::ServerContext::peer). Any thread.
+  // A call has come from this peer (in the notation of
+  // grpc::ServerContext::peer). Any thread.
   void Heard(const std::string& peer);
 
  private:

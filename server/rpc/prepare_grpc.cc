@@ -9,8 +9,9 @@
 #include <string>
 #include <string_view>
 
-// gRPC's own seam around poll(), through which every wait of its "poll"
-// strategy goes. Weak: a gRPC without it is one for the plain driver.
+// gRPC's replaceable poll function, through which each wait of its "poll"
+// strategy goes. Declared weak: with a gRPC that lacks it, the plain driver is
+// used.
 extern
     __attribute__((weak)) int (*grpc_poll_function)(pollfd* fds, nfds_t count,
                                                     int timeout_ms);
@@ -18,9 +19,9 @@ extern
 namespace canopy::rpc {
 namespace {
 
-// gRPC's errors are returned as statuses, which are reported to the operator;
-// its own lines on stderr would only repeat them. Only what it prints before it
-// aborts the process is lost.
+// gRPC's errors are returned as statuses and reported to the operator, so its
+// own lines on stderr would only repeat them. The exception is what it prints
+// before it aborts the process.
 void LogFatal(gpr_log_func_args* args) {
   const std::string_view text = args->message;
   if (text.find("assertion failed") != text.npos ||
@@ -34,17 +35,17 @@ void LogFatal(gpr_log_func_args* args) {
 
 void QuietGrpc() {
   if (getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function(LogFatal);
-  // Debian's Abseil is compiled to watch the order of gRPC's locks.
+  // Debian's Abseil is compiled to check the order of gRPC's locks.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 
 void PrepareGrpc(int (*poll)(pollfd* fds, nfds_t count, int timeout_ms)) {
   QuietGrpc();
   if (&grpc_poll_function != nullptr) grpc_poll_function = poll;
-  // With its usual strategy all completion queues share one set of
-  // descriptors, and whichever thread polls hands events to the others. With
-  // this one a queue's thread polls for itself. The choice is made here once
-  // and must not reach the environment of what this process starts.
+  // With gRPC's usual strategy all completion queues share one set of
+  // descriptors, and the thread that polls passes events to the others. With
+  // this strategy each queue's thread polls for itself. The setting must not
+  // remain in the environment, which child processes inherit.
   const char* const chosen = getenv("GRPC_POLL_STRATEGY");
   const std::string before = chosen == nullptr ? "" : chosen;
   setenv("GRPC_POLL_STRATEGY", "poll", 1);

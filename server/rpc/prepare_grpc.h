@@ -6,13 +6,13 @@
 
 namespace canopy::rpc {
 
-// Silences gRPC, unless the environment sets GRPC_VERBOSITY. Before other
+// Silences gRPC, unless the environment sets GRPC_VERBOSITY. Call before other
 // threads read the environment.
 void QuietGrpc();
 
-// QuietGrpc, and makes gRPC wait in `poll`, by its strategy of that name. Must
-// come before any other use of gRPC to have its effect, and before other
-// threads read the environment. Once.
+// Calls QuietGrpc and makes gRPC wait in `poll`, with its strategy of that
+// name. Takes effect only before any other use of gRPC. Call once, before other
+// threads read the environment.
 void PrepareGrpc(int (*poll)(pollfd* fds, nfds_t count, int timeout_ms));
 
 }  // namespace canopy::rpc

@@ -31,7 +31,8 @@ struct QueueThread::Impl : public std::enable_shared_from_this<Impl> {
   void CompleteAll();
 
   EventLoop* const loop;
-  // Nobody reports connections to it as readable, so it never defers a read.
+  // Connections are never reported to it as readable, so it never defers a
+  // read.
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
   std::thread thread;
@@ -80,7 +81,7 @@ absl::Status QueueThread::Attach(grpc::CompletionQueue* queue) {
 
 void QueueThread::Detach() {
   if (impl_->queue == nullptr) return;
-  // The only way out of the queue's wait: a completion.
+  // Only a completion ends the queue's wait.
   grpc::Alarm alarm;
   Completion* const end = &impl_->end;
   alarm.Set(impl_->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), end);

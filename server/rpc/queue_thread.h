@@ -1,5 +1,5 @@
-// The plain driver: a thread waits for a queue's completions and hands them
-// over to the loop.
+// The plain driver: a thread waits for a queue's completions and passes them to
+// the loop.
 #ifndef CANOPY_SERVER_RPC_QUEUE_THREAD_H_
 #define CANOPY_SERVER_RPC_QUEUE_THREAD_H_
 
@@ -13,18 +13,18 @@ namespace canopy::rpc {
 // Loop thread only.
 class QueueThread final : public LoopDriver {
  public:
-  // `loop` must outlive it.
+  // `loop` must outlive this object.
   explicit QueueThread(EventLoop* loop);
   ~QueueThread() override;
 
   absl::Status Attach(grpc::CompletionQueue* queue) override;
-  // Completes what the thread has already taken from the queue.
+  // Also completes what the thread has already taken from the queue.
   void Detach() override;
   DeferredReads* reads() override;
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // shared with what is posted
+  std::shared_ptr<Impl> impl_;  // shared with posted work
 };
 
 }  // namespace canopy::rpc

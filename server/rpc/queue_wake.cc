@@ -16,7 +16,7 @@ grpc_call* MakeCall(grpc_completion_queue* queue) {
       grpc_channel_create_call(channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
                                grpc_slice_from_static_string("/wake"), nullptr,
                                gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
-  // The call keeps it.
+  // The call keeps a reference to the channel.
   grpc_channel_destroy(channel);
   return call;
 }

@@ -1,4 +1,4 @@
-// Brings the thread that waits at a gRPC completion queue out of its wait.
+// Ends the wait of the thread that waits at a gRPC completion queue.
 #ifndef CANOPY_SERVER_RPC_QUEUE_WAKE_H_
 #define CANOPY_SERVER_RPC_QUEUE_WAKE_H_
 
@@ -10,9 +10,9 @@ struct grpc_call;
 
 namespace canopy::rpc {
 
-// Puts a completion that means nothing into a queue: that of a batch without
-// operations, which gRPC completes at once. A grpc::Alarm that is due already
-// does the same through gRPC's timers, at ten times the instructions.
+// Puts an empty completion into a queue: that of a batch without operations,
+// which gRPC completes at once. A grpc::Alarm that is already due would have
+// the same effect through gRPC's timers, with ten times the instructions.
 class QueueWake final : public Completion,
                         private grpc::internal::CompletionQueueTag {
  public:
@@ -22,7 +22,8 @@ class QueueWake final : public Completion,
   QueueWake& operator=(const QueueWake&) = delete;
   ~QueueWake() override;
 
-  // Any thread, one at a time. The queue returns it once for each.
+  // Any thread, but one call at a time. The queue returns one completion for
+  // each call.
   void Post();
 
   void Complete(bool) override {}
@@ -30,7 +31,8 @@ class QueueWake final : public Completion,
  private:
   bool FinalizeResult(void** tag, bool* ok) override;
 
-  // Never started, of a channel to nowhere: batches need one.
+  // A call that is never started, on a channel without a peer: a batch needs
+  // one.
   grpc_call* const call_;
 };
 

@@ -10,7 +10,7 @@ struct Pair {
   absl::StatusCode absl;
 };
 
-// The first pair of a code counts.
+// The first pair with a code is used.
 constexpr Pair kPairs[] = {
     {kErrUnreach, absl::StatusCode::kUnavailable},
     {kErrNotSupported, absl::StatusCode::kFailedPrecondition},

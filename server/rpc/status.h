@@ -1,5 +1,5 @@
-// Between the project's Status, whose codes are those of PMIx, and those of
-// Abseil and gRPC, whose codes are the same numbers as each other's.
+// Converts between the project's Status, whose codes are those of PMIx, and the
+// statuses of Abseil and gRPC, which have the same numbers.
 #ifndef CANOPY_SERVER_RPC_STATUS_H_
 #define CANOPY_SERVER_RPC_STATUS_H_
 
@@ -10,8 +10,9 @@
 
 namespace canopy::rpc {
 
-// Any thread. The message stays; a code without a counterpart becomes
-// absl::StatusCode::kUnknown, and kErrServerFailedRequest the other way.
+// Any thread. The message is kept. A code without a counterpart becomes
+// absl::StatusCode::kUnknown, or kErrServerFailedRequest in the other
+// direction.
 absl::Status ToAbsl(const Status& status);
 Status FromAbsl(const absl::Status& status);
 grpc::Status ToGrpc(const absl::Status& status);

@@ -38,7 +38,7 @@ absl::Status Failed() {
                                 strerror(errno));
 }
 
-// As gRPC makes its own: without Nagle's delay.
+// Sets the same options as gRPC does for its own sockets: no Nagle delay.
 bool Prepare(int fd) {
   const int on = 1;
   return fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
@@ -71,7 +71,7 @@ absl::StatusOr<TcpPair> MakeTcpPair() {
           0) {
     return Failed();
   }
-  // Anybody on this machine may have been faster.
+  // Another process on this machine may have connected first.
   if (accepted.sin_port != dialler.sin_port) {
     return absl::UnavailableError("a stranger has connected to the self-test");
   }

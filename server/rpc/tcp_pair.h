@@ -1,4 +1,4 @@
-// Two ends of a TCP connection within this process.
+// Both ends of a TCP connection within this process.
 #ifndef CANOPY_SERVER_RPC_TCP_PAIR_H_
 #define CANOPY_SERVER_RPC_TCP_PAIR_H_
 
@@ -6,14 +6,14 @@
 
 namespace canopy::rpc {
 
-// Neither end blocks, nor survives an exec. The caller's to close.
+// Both ends are non-blocking and close-on-exec. The caller closes them.
 struct TcpPair {
   int near = -1;
   int far = -1;
 };
 
-// Over the loopback interface. UNAVAILABLE when that is down, or descriptors
-// are scarce.
+// Connects over the loopback interface. UNAVAILABLE if that is down or
+// descriptors are exhausted.
 absl::StatusOr<TcpPair> MakeTcpPair();
 
 }  // namespace canopy::rpc

@@ -10,7 +10,7 @@ namespace canopy {
 
 namespace {
 
-// Of a burst of inputs, room for that many is retained.
+// Up to this many inputs, the queue's memory is retained for reuse.
 constexpr size_t kRetainedInputs = 4096;
 
 }  // namespace

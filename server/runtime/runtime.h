@@ -1,4 +1,4 @@
-// The loop that feeds the core and executes what it asks for.
+// Feeds inputs to the core and executes its actions.
 #ifndef CANOPY_SERVER_RUNTIME_RUNTIME_H_
 #define CANOPY_SERVER_RUNTIME_RUNTIME_H_
 
@@ -32,10 +32,10 @@ struct RuntimePorts {
   ProcessPort* process = nullptr;
   HostPort* host = nullptr;
   FactsPort* facts = nullptr;
-  PersistencePort* persistence = nullptr;  // null: no successor can recover
+  PersistencePort* persistence = nullptr;  // null: a successor cannot recover
   std::map<ClientKind, ClientPort*> clients;
   JobObserver* jobs = nullptr;
-  std::vector<InputObserver*> observers;  // in this order
+  std::vector<InputObserver*> observers;  // called in this order
   std::function<void(const core::LogLine&)> log;
   std::function<void(const std::string& reason)> end;
 };
@@ -44,27 +44,27 @@ struct RuntimePorts {
 // within its own OnInput. Work that an adapter defers after an input runs after
 // the actions of that input.
 //
-// Everything runs on the loop thread; other threads reach it by
-// EventLoop::Post. The loop must not run once this object is gone.
+// Everything runs on the loop thread; other threads use EventLoop::Post. The
+// loop must not run after this object is destroyed.
 class AgentRuntime : public InputSink {
  public:
   explicit AgentRuntime(EventLoop* loop);
 
-  // Makes the core; once. Inputs that came before stay queued until then. The
-  // ports are called from now on, until the last round of the loop.
+  // Makes the core; call once. Earlier inputs stay queued until then. The ports
+  // are called from now on, until the loop's last round.
   void Start(core::CoreConfig config, RuntimePorts ports);
 
   void OnInput(core::Input input) override;
-  // Also between the stages of a recovery, and before this process becomes
-  // another program.
+  // Also called between the stages of a recovery, and before this process
+  // becomes another program.
   void Drain() override;
 
  private:
   void Schedule();
   void Observe(const core::Input& input);
   void Step(const core::Input& input);
-  // The one place where commits that precede an input are drawn: what they
-  // become is queued in front of it.
+  // Collects commits that precede an input; this is the only place that does.
+  // The resulting inputs are queued in front of it.
   void DrawCommitsBefore(const core::Input& input);
   void Execute(core::Action& action);
 
@@ -106,11 +106,13 @@ class AgentRuntime : public InputSink {
   std::unique_ptr<core::AgentCore> core_;  // null before Start
   RuntimePorts ports_;
   std::vector<core::Input> queue_;
-  std::vector<core::Input> batch_;  // of the queue, while it is handled
-  bool scheduled_ = false;          // a Drain at the end of the round
+  // the part of the queue that is being handled
+  std::vector<core::Input> batch_;
+  bool scheduled_ = false;  // a Drain is scheduled for the end of the round
   bool draining_ = false;
   EventLoop::TimerId timer_ = 0;
-  // Jobs whose segment could not be made, and why: their PrepareLocal fails.
+  // Jobs whose segment could not be made, with the reason: their PrepareLocal
+  // fails.
   std::map<std::string, Status> unusable_;
 };
 

@@ -102,7 +102,7 @@ class Builder {
     AddHash(first, static_cast<uint32_t>(symbols.size()));
   }
 
-  // One bucket.
+  // Uses a single bucket.
   void AddHash(uint32_t first, uint32_t count) {
     std::vector<uint32_t> words;
     if (spec_.gnu_hash) {

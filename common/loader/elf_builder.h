@@ -1,5 +1,5 @@
-// Test only: small ELF files with what the dynamic loader looks at, for any
-// machine and C library. They hold no code.
+// Test only: small ELF files with the parts that the dynamic loader reads, for
+// any machine and C library. They contain no code.
 #ifndef CANOPY_COMMON_LOADER_ELF_BUILDER_H_
 #define CANOPY_COMMON_LOADER_ELF_BUILDER_H_
 
@@ -16,7 +16,7 @@ namespace canopy::loader {
 struct ElfSpec {
   int bits = 64;
   uint16_t machine = EM_X86_64;
-  std::string interpreter;  // empty: a library
+  std::string interpreter;  // empty for a library
   bool dynamic = true;
   std::string soname = {};
   std::vector<std::string> needed = {};
@@ -24,11 +24,11 @@ struct ElfSpec {
   std::string runpath = {};
   std::vector<std::string> defined = {};
   std::vector<std::string> wanted = {};
-  std::vector<std::string> weak = {};  // wanted, if there
+  std::vector<std::string> weak = {};  // weak undefined symbols
   std::vector<VersionNeed> version_needs = {};
   std::vector<std::string> versions = {};
   bool no_default_directories = false;
-  bool gnu_hash = true;  // else the older hash table
+  bool gnu_hash = true;  // otherwise the older hash table
 };
 
 std::string BuildElf(const ElfSpec& spec);

@@ -21,7 +21,7 @@ constexpr uint64_t kMaxStrings = 64u << 20;
 constexpr uint64_t kMaxSymbols = 4u << 20;
 constexpr uint64_t kMaxBuckets = 4u << 20;
 constexpr size_t kMaxPath = 4096;
-// Longer ones are no name of PMIx, and looking for their end takes time.
+// Longer names are not names of PMIx, and searching for their end takes time.
 constexpr size_t kMaxName = 4096;
 constexpr size_t kMaxVersions = 4096;
 constexpr size_t kChainBlock = 1024;
@@ -75,8 +75,8 @@ FileStamp StampFrom(const struct stat& info) {
           info.st_ctim.tv_sec * int64_t{1000000000} + info.st_ctim.tv_nsec};
 }
 
-// The text that begins at `offset`; nothing when it does not end in `strings`,
-// or not before kMaxName.
+// Returns the text at `offset`, or nothing if it does not end within `strings`
+// and kMaxName bytes.
 std::optional<std::string_view> TextAt(std::string_view strings,
                                        uint64_t offset) {
   if (offset >= strings.size()) return std::nullopt;
@@ -113,11 +113,12 @@ class SymbolReader {
   }
 
  private:
-  // The dynamic segment does not tell how many symbols there are: the hash
-  // tables do.
+  // The dynamic segment does not contain the number of symbols; the hash tables
+  // do.
   std::optional<uint64_t> CountSymbols() const {
     if (table_.hash != 0) {
-      uint32_t counts[2];  // of buckets and of chains, of which each has one
+      // Of buckets and of chains; there is one chain word per symbol.
+      uint32_t counts[2];
       if (!bytes_.Read(table_.hash, counts, sizeof counts)) return std::nullopt;
       return counts[1];
     }
@@ -150,7 +151,7 @@ class SymbolReader {
     return EndOfChain(at, header.first_symbol, *last);
   }
 
-  // Chains are one word for each symbol; the last of a chain is odd.
+  // Chains have one word for each symbol; the last word of a chain is odd.
   std::optional<uint64_t> EndOfChain(uint64_t chains, uint64_t first,
                                      uint64_t symbol) const {
     std::vector<uint32_t> words;
@@ -189,7 +190,7 @@ class SymbolReader {
 
 }  // namespace
 
-// Reads all else of it.
+// Reads everything else.
 template <typename Elf>
 class HeaderReader {
  public:
@@ -246,7 +247,7 @@ class HeaderReader {
     return Status();
   }
 
-  // Value of the last entry of that kind; 0 when there is none.
+  // The value of the last entry with this tag; 0 if there is none.
   uint64_t Value(int64_t tag) const {
     uint64_t value = 0;
     for (const auto& entry : entries_) {
@@ -255,7 +256,7 @@ class HeaderReader {
     return value;
   }
 
-  // Offset in the file of what is loaded at `address`; 0 when nothing is.
+  // The file offset of what is loaded at `address`; 0 if nothing is.
   uint64_t OffsetOf(uint64_t address) const {
     if (address == 0) return 0;
     for (const auto& segment : segments_) {
@@ -309,8 +310,8 @@ class HeaderReader {
     return Status();
   }
 
-  // The records of one kind of version section form a chain of offsets, which
-  // only leads forward, so it ends.
+  // The records of a version section form a chain of offsets that lead only
+  // forward, so the chain ends.
   Status ReadVersionNeeds() {
     uint64_t at = OffsetOf(Value(DT_VERNEED));
     uint64_t left = std::min<uint64_t>(Value(DT_VERNEEDNUM), kMaxVersions);
@@ -382,7 +383,7 @@ FileStamp StampOf(const std::string& path) {
 
 Result<ElfFile> ElfFile::Open(const std::string& path) {
   ElfFile file;
-  // A pipe of that name is not waited for.
+  // O_NONBLOCK: the name may be that of a pipe, which must not block.
   file.fd_.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.fd_) {
     const bool full = errno == EMFILE || errno == ENFILE;

@@ -1,8 +1,8 @@
-// What the dynamic loader reads of a program or shared library: which libraries
-// it needs, where these are looked for, and which symbols it defines and wants
-// (System V ABI, "Dynamic Linking"). Files are read, never mapped, so that one
-// that shrinks meanwhile is an error and no signal; whatever is in them, memory
-// and time are bounded.
+// Reads from a program or shared library what the dynamic loader reads: which
+// libraries it needs, where these are searched, and which symbols it defines
+// and requires (System V ABI, "Dynamic Linking"). Files are read and never
+// mapped, so a file that shrinks meanwhile causes an error and not a signal.
+// Memory and time are bounded whatever a file contains.
 #ifndef CANOPY_COMMON_LOADER_ELF_FILE_H_
 #define CANOPY_COMMON_LOADER_ELF_FILE_H_
 
@@ -16,7 +16,7 @@
 
 namespace canopy::loader {
 
-// Identity and state of a file; of one that does not exist, all 0.
+// Identity and state of a file; all 0 if the file does not exist.
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -28,14 +28,14 @@ struct FileStamp {
 // Follows links.
 FileStamp StampOf(const std::string& path);
 
-// Versions of one library's symbols that a file needs (DT_VERNEED), without
-// the weak ones.
+// Symbol versions that a file needs from one library (DT_VERNEED), without the
+// weak ones.
 struct VersionNeed {
   std::string library;  // its soname
   std::vector<std::string> versions;
 };
 
-// Names in the dynamic symbol table; views into `text`.
+// Names in the dynamic symbol table, as views into `text`.
 struct SymbolNames {
   std::vector<char> text;
   std::vector<std::string_view> defined;
@@ -45,37 +45,37 @@ struct SymbolNames {
 // Any thread, one at a time.
 class ElfFile {
  public:
-  // Not a regular file, or not one of this format: kErrNotFound; damaged:
-  // kErrUnpackFailure; not readable: kErrNoPermissions; too many files are
-  // open: kErrSysLimitsFiles.
+  // kErrNotFound: not a regular file or not an ELF file; kErrUnpackFailure:
+  // malformed; kErrNoPermissions: not readable; kErrSysLimitsFiles: too many
+  // open files.
   static Result<ElfFile> Open(const std::string& path);
 
   const FileStamp& stamp() const { return stamp_; }
-  int bits() const { return bits_; }  // 32 or 64; 0: of another byte order
+  int bits() const { return bits_; }  // 32 or 64; 0: other byte order
   uint16_t machine() const { return machine_; }
-  // Empty for a library, and for a program that is linked statically.
+  // Empty for a library and for a statically linked program.
   const std::string& interpreter() const { return interpreter_; }
   bool dynamic() const { return dynamic_; }
 
   const std::string& soname() const { return soname_; }
   const std::vector<std::string>& needed() const { return needed_; }
-  // As written, with $ORIGIN and colons. The rpath of a file with a runpath has
-  // no effect and is left out.
+  // As written, with $ORIGIN and colons. Empty if the file also has a runpath,
+  // which disables the rpath.
   const std::string& rpath() const { return rpath_; }
   const std::string& runpath() const { return runpath_; }
-  // The standard directories are not searched (DF_1_NODEFLIB).
+  // True if the standard directories are not searched (DF_1_NODEFLIB).
   bool no_default_directories() const { return no_default_directories_; }
   const std::vector<VersionNeed>& version_needs() const {
     return version_needs_;
   }
-  // Versions that it defines (DT_VERDEF).
+  // Versions that the file defines (DT_VERDEF).
   const std::vector<std::string>& versions() const { return versions_; }
 
-  // Read anew by each call. kErrUnpackFailure, also when there are more than
-  // four million symbols.
+  // Reads the symbols; nothing is cached. kErrUnpackFailure if they are
+  // malformed or more than four million.
   Result<SymbolNames> ReadSymbols() const;
 
-  // Where the symbols are, as offsets in the file; 0: there are none.
+  // File offsets of the symbol tables; 0: none.
   struct SymbolTable {
     uint64_t symbols = 0;
     uint64_t strings = 0;

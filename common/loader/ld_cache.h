@@ -1,5 +1,5 @@
-// The dynamic loader's index of libraries, /etc/ld.so.cache, as ldconfig of
-// glibc writes it.
+// The dynamic loader's index of libraries, /etc/ld.so.cache, in the format of
+// glibc's ldconfig.
 #ifndef CANOPY_COMMON_LOADER_LD_CACHE_H_
 #define CANOPY_COMMON_LOADER_LD_CACHE_H_
 
@@ -15,12 +15,12 @@ inline constexpr char kLdCachePath[] = "/etc/ld.so.cache";
 
 class LdCache {
  public:
-  // Empty when there is no such file, or not one of this format.
+  // Empty if there is no such file or it has another format.
   static LdCache Read(const std::string& path);
-  // Of the bytes of such a file.
+  // Parses the bytes of such a file.
   explicit LdCache(std::vector<char> bytes);
 
-  // Paths of the libraries of that name, those that the loader prefers first.
+  // Paths of the libraries with this name, in the loader's order of preference.
   // They may be for other machines.
   std::vector<std::string> Find(std::string_view name) const;
 
@@ -29,8 +29,8 @@ class LdCache {
   bool IsAt(uint32_t offset, std::string_view name) const;
 
   std::vector<char> bytes_;
-  size_t base_ = 0;   // of the header, to which offsets are relative
-  size_t count_ = 0;  // of entries
+  size_t base_ = 0;   // of the header; offsets are relative to it
+  size_t count_ = 0;  // number of entries
 };
 
 }  // namespace canopy::loader

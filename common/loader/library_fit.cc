@@ -12,17 +12,18 @@ namespace {
 
 constexpr std::string_view kLibraryName = "libpmix.so.2";
 constexpr std::string_view kCLibrary = "libc.so.6";
-// Symbols that a text names; the rest is counted.
+// Number of symbols that a message names; the rest is counted.
 constexpr size_t kNamedSymbols = 3;
 
-// A symbol, and the name of the object that wants it.
-// A symbol that is not there without the program's own library.
+// A symbol that exists only with the program's own library.
 struct GoneSymbol {
-  bool from_own = false;  // from that library, not from what comes with it
+  // From that library itself, not from one loaded with it.
+  bool from_own = false;
   bool in_ours = false;
   bool wanted = false;
 };
 
+// A required symbol and the name of the object that requires it.
 struct WantedSymbol {
   std::string name;
   std::string by;
@@ -69,7 +70,7 @@ std::string Newest(const std::vector<std::string>& versions) {
   return newest;
 }
 
-// One question, step by step.
+// Answers one question, step by step.
 class Inquiry {
  public:
   explicit Inquiry(const LibraryQuestion& question)
@@ -94,7 +95,7 @@ class Inquiry {
     return LibraryFit::kUnknown;
   }
 
-  // The job's own library, because of `why`.
+  // The program must use its own library, because of `why`.
   LibraryFit Own(LibraryFit fit, const std::string& why) {
     why_ = why;
     if (linked_) {
@@ -152,7 +153,7 @@ class Inquiry {
     return own_ == nullptr ? LibraryFit::kFits : CompareSymbols(*library);
   }
 
-  // Why the library can not be loaded into the program; nothing when it can.
+  // Why Canopy's library cannot be loaded into the program; nothing if it can.
   std::optional<std::string> WhyNotLoaded(const ElfFile& program,
                                           const ElfFile& library) {
     if (program.bits() != library.bits() ||
@@ -190,8 +191,9 @@ class Inquiry {
            (newest.empty() ? " lacks it" : " has " + newest + " at most");
   }
 
-  // Everything that objects want and that only comes with the program's own
-  // library, be it from that or from what is loaded because of it.
+  // Compares the symbols: those that objects require and that are available
+  // only with the program's own library, either from the library itself or from
+  // others that are loaded because of it.
   LibraryFit CompareSymbols(const ElfFile& library) {
     const Result<SymbolNames> ours = library.ReadSymbols();
     if (!ours.ok()) return Unknown(ours.status().message());
@@ -244,7 +246,7 @@ class Inquiry {
     });
   }
 
-  // What is gone with the program's own library.
+  // Collects the symbols that disappear with the program's own library.
   void Collect() {
     for (const LoadedObject& object : own_closure_.objects) {
       if (Has(injected_, object)) continue;
@@ -256,9 +258,9 @@ class Inquiry {
     }
   }
 
-  // What objects want of that, each once, and Canopy's library lacks.
-  // `*from_own`: how much they want from the program's own library, whatever
-  // Canopy's has.
+  // The symbols that objects require from those and Canopy's library lacks,
+  // each once. Sets `*from_own` to the number of symbols that they require from
+  // the program's own library, whether or not Canopy's has them.
   std::vector<WantedSymbol> Missing(size_t* from_own) {
     std::vector<WantedSymbol> out;
     for (const LoadedObject& object : injected_.objects) {
@@ -327,8 +329,8 @@ class Inquiry {
   LibraryFinding finding_;
   LinkClosure injected_;
   LinkClosure own_closure_;
-  const LoadedObject* own_ = nullptr;  // the library, in own_closure_
-  bool linked_ = false;                // with some libpmix
+  const LoadedObject* own_ = nullptr;  // the program's libpmix in own_closure_
+  bool linked_ = false;                // linked with any libpmix
   bool trouble_ = false;
   std::string why_;
   std::unordered_map<const ElfFile*, SymbolNames> symbols_;

@@ -1,5 +1,6 @@
-// Whether a program can use Canopy's libpmix in place of the one that it would
-// load by itself: decided before it is started, from its files alone.
+// Decides whether a program can use Canopy's libpmix instead of the one that it
+// would load by itself. Decided before the program is started, from its files
+// alone.
 #ifndef CANOPY_COMMON_LOADER_LIBRARY_FIT_H_
 #define CANOPY_COMMON_LOADER_LIBRARY_FIT_H_
 
@@ -15,16 +16,17 @@
 namespace canopy::loader {
 
 enum class LibraryFit : uint8_t {
-  kUnknown,       // a script, or a file that can not be read
-  kStatic,        // loads no library
-  kNotLinked,     // no libpmix at its start; what it opens later is not known
-  kOwnPlace,      // its rpath decides, whatever the environment has
-  kFits,          // ours has all that it wants from its own
-  kLacksSymbols,  // ours does not: it must have its own
-  kCannotLoad,    // ours can not be loaded into it at all
+  kUnknown,  // a script, or a file that cannot be read
+  kStatic,   // loads no library
+  // Not linked with libpmix; libraries that it opens later are unknown.
+  kNotLinked,
+  kOwnPlace,  // its rpath decides, whatever the environment contains
+  kFits,      // Canopy's library has all symbols that it requires from its own
+  kLacksSymbols,  // Canopy's library lacks symbols, so it must use its own
+  kCannotLoad,    // Canopy's library cannot be loaded into it
 };
 
-// Canopy's library is left out of the program's environment.
+// True if Canopy's library must be left out of the program's environment.
 constexpr bool NeedsOwnLibrary(LibraryFit fit) {
   return fit == LibraryFit::kLacksSymbols || fit == LibraryFit::kCannotLoad;
 }
@@ -39,24 +41,23 @@ struct LibraryQuestion {
 
 struct LibraryFinding {
   LibraryFit fit = LibraryFit::kUnknown;
-  // Why the program has its own library, in a line that begins with the
-  // program; empty when that makes no difference that is known.
+  // Why the program uses its own library, in one line that begins with the
+  // program. Empty if no difference is known.
   std::string reason;
-  // All that was found, a line each: what it is and what it was found to be.
+  // Everything that was found, one line each: a label and what was found.
   std::vector<std::pair<std::string, std::string>> details;
-  // What decided.
+  // The files that the decision depends on, with their state.
   std::vector<std::pair<std::string, FileStamp>> evidence;
 };
 
-// With the rights of the caller, whose environment has no part in it. Opens at
-// most some hundred files.
+// Reads files with the rights of the caller; the caller's environment is not
+// used. Opens a few hundred files at most.
 LibraryFinding FindLibraryFit(const LibraryQuestion& question);
 
-// What decided is as it was: the finding holds.
+// True if the evidence is unchanged, so that the decision is still valid.
 bool IsCurrent(const LibraryFinding& finding);
 
-// The record of a finding; Decode gives false for all that Encode does not
-// write.
+// Encode and decode a finding. DecodeFinding returns false for malformed input.
 std::string EncodeFinding(const LibraryFinding& finding);
 bool DecodeFinding(std::string_view in, LibraryFinding* finding);
 

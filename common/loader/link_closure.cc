@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMaxObjects = 512;
 
-// What distributions build into their loader. Those of another word size are
-// passed over because of what is in them.
+// Directories that distributions build into their loader. Libraries of another
+// word size in them are skipped because of their header.
 constexpr std::array kSystemDirectories = {"/lib/x86_64-linux-gnu",
                                            "/usr/lib/x86_64-linux-gnu",
                                            "/lib/aarch64-linux-gnu",
@@ -26,7 +26,7 @@ constexpr std::array kSystemDirectories = {"/lib/x86_64-linux-gnu",
                                            "/usr/lib64",
                                            "/lib",
                                            "/usr/lib"};
-// What $LIB may stand for.
+// Possible values of $LIB.
 constexpr std::array kLibNames = {"lib/x86_64-linux-gnu",
                                   "lib/aarch64-linux-gnu", "lib64", "lib"};
 
@@ -40,7 +40,7 @@ std::string RealPath(const std::string& path) {
   return realpath(path.c_str(), buffer) == nullptr ? path : buffer;
 }
 
-// False when there is none.
+// Returns false if the token does not occur.
 bool ReplaceToken(std::string* text, const std::string& name,
                   const std::string& value) {
   bool replaced = false;
@@ -54,7 +54,7 @@ bool ReplaceToken(std::string* text, const std::string& name,
   return replaced;
 }
 
-// Directories that one element of a list stands for.
+// The directories that one element of a list stands for.
 std::vector<std::string> Expand(std::string element,
                                 const std::string& origin) {
   ReplaceToken(&element, "ORIGIN", origin);
@@ -133,8 +133,8 @@ std::vector<std::string> LinkResolver::Directories(
   return out;
 }
 
-// A loader of its own place has libraries of its own, and not this machine's
-// index.
+// A loader in a directory of its own has its own libraries and does not use
+// this machine's index.
 void LinkResolver::SetDefaults(const ElfFile& program, Search* search) const {
   const std::string& interpreter = program.interpreter();
   if (interpreter.empty() || InSystemDirectory(interpreter)) {
@@ -195,8 +195,9 @@ std::string LinkResolver::OriginOf(size_t object, const Search& search) {
                      : DirectoryOf(search.closure.objects[object].path);
 }
 
-// Of the object that asks, of who asked for it, and so on up to the program;
-// all in vain when the first has a runpath.
+// The rpaths of the requesting object, of the object that requested that one,
+// and so on up to the program. None apply if the requesting object has a
+// runpath.
 std::vector<std::string> LinkResolver::RpathDirectories(
     size_t loader, const Search& search) const {
   std::vector<std::string> out;

@@ -1,6 +1,6 @@
-// Which files a program would be made of: what the dynamic loader of glibc
-// finds for it and for all libraries that it is linked with (ld.so(8)), without
-// running anything.
+// Determines the files of which a program would consist: those that glibc's
+// dynamic loader finds for it and for all libraries that it is linked with
+// (ld.so(8)). Nothing is executed.
 #ifndef CANOPY_COMMON_LOADER_LINK_CLOSURE_H_
 #define CANOPY_COMMON_LOADER_LINK_CLOSURE_H_
 
@@ -18,17 +18,17 @@
 
 namespace canopy::loader {
 
-// What of a process's environment decides.
+// The relevant part of a process's environment.
 struct LoaderEnvironment {
   std::string library_path;  // LD_LIBRARY_PATH
   std::string preload;       // LD_PRELOAD
 };
 
 struct LoadedObject {
-  std::string name;  // as it was asked for
+  std::string name;  // as it was requested
   std::string path;
   std::shared_ptr<const ElfFile> file;
-  size_t loader = 0;  // index of the object that asked for it first
+  size_t loader = 0;  // index of the object that requested it first
 };
 
 struct MissingLibrary {
@@ -37,31 +37,33 @@ struct MissingLibrary {
 };
 
 struct LinkClosure {
-  // The program, what is loaded before anything else, and the libraries,
-  // breadth first: the order in which symbols are looked up.
+  // The program, the preloaded libraries, and the other libraries breadth
+  // first: the order of symbol lookup.
   std::vector<LoadedObject> objects;
   std::vector<MissingLibrary> missing;
 
-  // By the name that it was asked for or gives itself; null: not there.
+  // Finds an object by the requested name or by its soname. Returns null if
+  // there is none.
   const LoadedObject* Find(std::string_view name) const;
 };
 
-// Opens each file once, for all closures that are asked for. One thread.
+// Opens each file once, for all calls of Resolve. One thread.
 class LinkResolver {
  public:
-  // What is relative is relative to `cwd`; empty: the current directory.
+  // Relative paths are relative to `cwd`; empty: the current directory.
   explicit LinkResolver(std::string cwd);
 
-  // Errors as of ElfFile::Open for the program itself; kErrOutOfResource for
-  // more than 512 objects. Libraries for other machines are passed over, as the
-  // loader does; those in glibc-hwcaps below a directory are not looked for.
+  // Returns the errors of ElfFile::Open for the program itself, and
+  // kErrOutOfResource for more than 512 objects. Libraries for other machines
+  // are skipped, as the loader does. Directories below glibc-hwcaps are not
+  // searched.
   Result<LinkClosure> Resolve(const std::string& program,
                               const LoaderEnvironment& environment);
 
-  // The files and directories that decided so far, and their state: while that
-  // is the same, so is the result.
+  // The files and directories that results depended on so far, with their
+  // state: while that is unchanged, so are the results.
   const std::map<std::string, FileStamp>& evidence() const { return evidence_; }
-  // Notes the state of one more.
+  // Records the state of another file.
   void Note(const std::string& path);
 
  private:
@@ -69,7 +71,8 @@ class LinkResolver {
     LinkClosure closure;
     std::string origin;  // the program's directory
     std::vector<std::string> library_path;
-    // Directories of the loader itself, which it searches last; and its index.
+    // The loader's own directories, which are searched last, and whether its
+    // index is used.
     std::vector<std::string> last;
     bool uses_cache = true;
   };

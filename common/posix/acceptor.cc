@@ -9,7 +9,7 @@
 namespace canopy {
 namespace {
 
-// Others want to be served too.
+// Limits the work of one round, so that other tasks get their turn.
 constexpr int kMostInARound = 64;
 
 bool IsExhausted(int error) { return error == EMFILE || error == ENFILE; }

@@ -1,4 +1,4 @@
-// Takes connections from a listening socket, also when descriptors run out.
+// Accepts connections from a listening socket, even when descriptors run out.
 #ifndef CANOPY_COMMON_POSIX_ACCEPTOR_H_
 #define CANOPY_COMMON_POSIX_ACCEPTOR_H_
 
@@ -14,30 +14,30 @@ namespace canopy {
 // One thread at a time.
 class Acceptor {
  public:
-  // Descriptors that are held back for when no others are left: how many, and
-  // how many of them make room for a connection and what it opens. The last of
-  // them only refuses.
+  // Descriptors that are reserved for when no others are left: their number,
+  // and how many of them are released for one connection and what it opens. The
+  // last ones are used only to refuse connections.
   struct Reserve {
     size_t descriptors = 1;
     size_t per_connection = 1;
   };
 
   Acceptor() = default;
-  // `listener`: a listening socket that does not block.
+  // `listener` must be a non-blocking listening socket.
   explicit Acceptor(UniqueFd listener)
       : Acceptor(std::move(listener), {1, 1}) {}
   Acceptor(UniqueFd listener, Reserve reserve);
 
-  // To be watched for input; -1: there is none.
+  // To be watched for input; -1 if there is no socket.
   int fd() const { return listener_.get(); }
   explicit operator bool() const { return static_cast<bool>(listener_); }
 
-  // Hands over connections that wait, at most 64 of them, each with a
-  // descriptor that does not block and is closed on exec. When no descriptor
-  // is left, and nothing but the last of the reserve, one connection is
-  // refused, because in the backlog it would wake the caller for ever. True:
-  // that happened for the first time since a connection was taken, so somebody
-  // should be told. The callback must leave this object alone.
+  // Passes up to 64 waiting connections to `on_connection`; the descriptors are
+  // non-blocking and close-on-exec. If no descriptor is left except the last of
+  // the reserve, one connection is refused, because in the backlog it would
+  // wake the caller for ever. Returns true if that happened for the first time
+  // since a connection was accepted, so that the caller can log it. The
+  // callback must not call this object.
   bool Accept(const std::function<void(UniqueFd)>& on_connection);
 
  private:

@@ -1,4 +1,4 @@
-// Which run of this machine's kernel this is.
+// Identifies one boot of this machine.
 #ifndef CANOPY_COMMON_POSIX_BOOT_ID_H_
 #define CANOPY_COMMON_POSIX_BOOT_ID_H_
 
@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// Other machines, and this one when it is booted again, have another. Empty
-// when the kernel does not tell.
+// Different on other machines and after each boot. Empty if the kernel does not
+// provide it.
 std::string BootId();
 
 }  // namespace canopy

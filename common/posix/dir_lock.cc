@@ -18,7 +18,7 @@ DirLock LockDir(const std::string& path, UniqueFd* fd) {
     if (errno == EWOULDBLOCK) return DirLock::kBusy;
     result = DirLock::kUnsupported;
   }
-  // Its last holder may have removed it after it was opened here.
+  // The last holder may have removed the directory after it was opened here.
   if (!IsDirAt(opened.get(), path)) return DirLock::kGone;
   *fd = std::move(opened);
   return result;

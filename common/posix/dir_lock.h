@@ -1,4 +1,4 @@
-// A lock on a directory, which the kernel releases when its holder ends.
+// A lock on a directory. The kernel releases it when its holder ends.
 #ifndef CANOPY_COMMON_POSIX_DIR_LOCK_H_
 #define CANOPY_COMMON_POSIX_DIR_LOCK_H_
 
@@ -9,18 +9,18 @@
 namespace canopy {
 
 enum class DirLock {
-  kLocked,       // held for as long as the descriptor is open
+  kLocked,       // held as long as the descriptor is open
   kBusy,         // another process holds it
   kGone,         // there is no directory at the path
   kUnsupported,  // the file system has no locks
 };
 
 // Takes the exclusive lock (flock) of the directory at `path` without waiting.
-// Follows no link. `*fd` is the directory, closed on exec, after kLocked and
-// kUnsupported.
+// Does not follow links. After kLocked and kUnsupported, `*fd` is the
+// directory, close-on-exec.
 DirLock LockDir(const std::string& path, UniqueFd* fd);
 
-// Whether `fd` is the directory that is at `path` now.
+// True if `fd` is the directory that is now at `path`.
 bool IsDirAt(int fd, const std::string& path);
 
 }  // namespace canopy

@@ -1,4 +1,4 @@
-// What this machine calls itself.
+// The host name of this machine.
 #ifndef CANOPY_COMMON_POSIX_HOST_NAME_H_
 #define CANOPY_COMMON_POSIX_HOST_NAME_H_
 
@@ -6,7 +6,7 @@
 
 namespace canopy {
 
-// gethostname, or "localhost" without one.
+// Returns gethostname, or "localhost" if it fails.
 std::string LocalHostName();
 
 }  // namespace canopy

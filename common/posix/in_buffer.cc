@@ -10,7 +10,7 @@
 namespace canopy {
 namespace {
 
-// The kernel's limit on descriptors in one message.
+// The kernel's limit for descriptors in one message.
 constexpr size_t kMaxMessageFds = 253;
 
 void CollectFds(msghdr* message, std::deque<UniqueFd>* fds) {
@@ -53,7 +53,7 @@ InBuffer::State InBuffer::Receive(int socket, size_t frame, int flags) {
   return State::kReceived;
 }
 
-// A frame that is larger than usual has a larger buffer until it is consumed.
+// A frame that is larger than usual gets a larger buffer until it is consumed.
 void InBuffer::MakeRoom(size_t frame) {
   const size_t have = size();
   const size_t wanted = std::max({usual_capacity_, frame, have + 1});

@@ -1,4 +1,4 @@
-// What came over one stream socket and is not used yet.
+// Data received over one stream socket and not used yet.
 #ifndef CANOPY_COMMON_POSIX_IN_BUFFER_H_
 #define CANOPY_COMMON_POSIX_IN_BUFFER_H_
 
@@ -12,33 +12,33 @@
 
 namespace canopy {
 
-// Bytes in order, and the descriptors that came with them. The counterpart of
-// OutQueue. One thread.
+// Bytes in order, and the descriptors that arrived with them. The counterpart
+// of OutQueue. One thread.
 class InBuffer {
  public:
   enum class State {
     kReceived,
-    kBlocked,  // there is nothing now
+    kBlocked,  // nothing is available now
     kEnded,    // the peer has closed
-    kBroken,   // errno says how
+    kBroken,   // errno has the reason
   };
 
-  // Room for so many bytes while no frame is larger.
+  // Makes a buffer for `capacity` bytes; it grows only for a larger frame.
   explicit InBuffer(size_t capacity);
 
-  // One receive. `frame`: the size of the frame that view() begins with, as far
-  // as it is known: there is room for all of it then. Bounded by the caller.
-  // With `flags` as recvmsg takes them.
+  // Calls recvmsg once, with `flags`. `frame` is the size of the frame with
+  // which view() begins, if it is known: the buffer then has room for all of
+  // it. The caller must bound it.
   State Receive(int socket, size_t frame = 0, int flags = 0);
 
-  // Until the next Receive.
+  // Valid until the next Receive.
   std::string_view view() const { return {data_.get() + begin_, size()}; }
   size_t size() const { return end_ - begin_; }
   void Consume(size_t bytes) { begin_ += bytes; }
 
-  // Takes the first `count` descriptors; false when there are not as many.
+  // Takes the first `count` descriptors; returns false if there are fewer.
   bool TakeFds(size_t count, std::vector<UniqueFd>* fds);
-  // Closes those that nobody took.
+  // Closes the descriptors that were not taken.
   void DropFds() { fds_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// A descriptor that is kept for somebody who knows it by a name.
+// A descriptor that is stored under a name.
 #ifndef CANOPY_COMMON_POSIX_NAMED_FD_H_
 #define CANOPY_COMMON_POSIX_NAMED_FD_H_
 

@@ -18,7 +18,8 @@ namespace {
 constexpr int kDirectory = O_PATH | O_DIRECTORY | O_CLOEXEC;
 constexpr int kEntry = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 constexpr int kMaxLinks = 40;
-// How the kernel shows an owner whom this user namespace does not have.
+// The number by which the kernel shows an owner that this user namespace does
+// not have.
 constexpr uid_t kUnmapped = 65534;
 
 Status CannotOpen(const std::string& path, int error) {
@@ -27,9 +28,9 @@ Status CannotOpen(const std::string& path, int error) {
   return Status(code, "directory " + path + ": " + std::strerror(error));
 }
 
-// Whether this process's user namespace has a user of that number. A container
-// of an unprivileged user may have root alone; then root of the machine, who
-// owns "/", is shown as that number.
+// True if this process's user namespace contains this user number. A container
+// of an unprivileged user may contain only root; the machine's root, which owns
+// "/", is then shown as kUnmapped.
 bool IsMapped(uid_t uid) {
   FILE* const map = fopen("/proc/self/uid_map", "re");
   if (map == nullptr) return true;
@@ -55,7 +56,7 @@ bool OnlyOwnersChange(const struct stat& directory) {
          (directory.st_mode & S_ISVTX) != 0;
 }
 
-// Follows a path from "/" on, name by name.
+// Follows a path from "/", one name at a time.
 class Walk {
  public:
   explicit Walk(std::string path) : rest_(std::move(path)) {}
@@ -84,7 +85,7 @@ class Walk {
     }
   }
 
-  // Empty: there is none left.
+  // Returns "" if no name is left.
   std::string TakeName() {
     const size_t begin = rest_.find_first_not_of('/');
     if (begin == std::string::npos) return "";
@@ -109,7 +110,7 @@ class Walk {
     }
   }
 
-  // Of the directory that has been entered.
+  // Updates the result for the directory that was entered.
   void Judge(const struct stat& info) {
     if (!IsRoots(info.st_uid)) {
       LeaveTo(info.st_uid, rest_);
@@ -132,7 +133,8 @@ class Walk {
     }
   }
 
-  // What is left is followed with the rights of the user who decides about it.
+  // The rest of the path is followed with the rights of the user who controls
+  // it.
   void LeaveTo(uid_t uid, const std::string& rest) {
     out_.control = PathControl::kUser;
     out_.user = {uid, kNoGroup};

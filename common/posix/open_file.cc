@@ -26,7 +26,7 @@ UniqueFd OpenIn(const OpenedDirectory& directory, const std::string& name,
   if (!several) {
     return UniqueFd(openat(directory.fd.get(), name.c_str(), flags, mode));
   }
-  // What another user's file holds is not lost before it is known whose it is.
+  // O_TRUNC is delayed until the owner of the file is known.
   UniqueFd fd(openat(directory.fd.get(), name.c_str(),
                      (flags & ~O_TRUNC) | O_NOFOLLOW, mode));
   if (!fd || fstat(fd.get(), &info) != 0) return UniqueFd();

@@ -1,4 +1,4 @@
-// Opening a file to write to by a path that users may tamper with meanwhile.
+// Opens files for writing by paths that other users may change meanwhile.
 #ifndef CANOPY_COMMON_POSIX_OPEN_FILE_H_
 #define CANOPY_COMMON_POSIX_OPEN_FILE_H_
 
@@ -10,12 +10,12 @@
 
 namespace canopy {
 
-// open(path, flags, mode), except that a privileged process is not made to
-// write where another user wants it to (OpenDirectory). In a directory that one
-// user controls it opens, and makes, the file with that user's rights. In one
-// that several users may write it follows no link and writes to no file of
-// another user. Holds none, with errno, when there is no such file: ENOENT for
-// a directory that is not there, EACCES for a file that is left alone.
+// Like open(path, flags, mode), but a privileged process cannot be made to
+// write to a place of another user's choice (OpenDirectory). In a directory
+// that one user controls, the file is opened or made with that user's rights.
+// In a directory that several users may write, no link is followed and no other
+// user's file is opened. On failure returns no descriptor and sets errno:
+// ENOENT for a missing directory, EACCES for a file that must not be opened.
 UniqueFd OpenToWrite(const std::string& path, int flags, mode_t mode);
 
 }  // namespace canopy

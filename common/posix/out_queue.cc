@@ -11,7 +11,7 @@
 namespace canopy {
 namespace {
 
-// Frames up to this size are copied together.
+// Frames up to this size are joined by copying.
 constexpr size_t kJoin = 16 << 10;
 constexpr int kMaxParts = 64;
 

@@ -1,4 +1,4 @@
-// What waits to be sent over one stream socket.
+// Data that waits to be sent over one stream socket.
 #ifndef CANOPY_COMMON_POSIX_OUT_QUEUE_H_
 #define CANOPY_COMMON_POSIX_OUT_QUEUE_H_
 
@@ -13,44 +13,45 @@
 
 namespace canopy {
 
-// A descriptor that somebody else owns, kept open by `owner`.
+// A descriptor of another object, which `owner` keeps open.
 struct SharedFd {
   int fd = -1;
   std::shared_ptr<const void> owner;
 };
 
-// Bytes in order, some of them with descriptors attached to the first.
+// Bytes in order; some chunks have descriptors attached to their first byte.
 class OutQueue {
  public:
-  // The kernel's limit on descriptors in one message.
+  // The kernel's limit for descriptors in one message.
   static constexpr size_t kMaxFds = 253;
 
   enum class State {
-    kEmpty,    // everything is sent
+    kEmpty,    // everything was sent
     kBlocked,  // the socket takes no more now
-    kBusy,     // the kernel refuses further descriptors in flight for now
-    kBroken,   // the connection is gone
+    kBusy,     // the kernel presently refuses further descriptors in flight
+    kBroken,   // the connection has failed
   };
 
   void Append(std::string bytes);
   void Append(Bytes bytes);
   // `fds`, at most kMaxFds, arrive together with the first of these bytes.
   void AppendWithFds(std::string bytes, std::vector<SharedFd> fds);
-  // The same for descriptors that nobody else needs, closed when they are sent.
+  // The same for descriptors that the queue owns; they are closed when they
+  // were sent.
   void AppendWithOwnFds(std::string bytes, std::vector<UniqueFd> fds);
 
-  // Sends as much as the socket takes without waiting: one system call for
-  // everything up to the next descriptor.
+  // Sends as much as the socket takes without blocking, with one system call
+  // for everything up to the next descriptors.
   State Flush(int socket);
 
   size_t size() const { return size_; }
-  // A copy of the first `bytes` that are not sent, at most size().
+  // Returns a copy of the first `bytes` unsent bytes; at most size().
   std::string Front(size_t bytes) const;
   bool empty() const { return chunks_.empty(); }
 
  private:
   struct Chunk {
-    std::string text;  // used when `shared` is empty
+    std::string text;  // used if `shared` is empty
     Bytes shared;
     std::vector<SharedFd> fds;
     std::string_view view() const {
@@ -61,8 +62,8 @@ class OutQueue {
   void Sent(size_t bytes);
 
   std::deque<Chunk> chunks_;
-  size_t front_sent_ = 0;  // of the first chunk
-  size_t size_ = 0;        // bytes that are not sent yet
+  size_t front_sent_ = 0;  // bytes of the first chunk
+  size_t size_ = 0;        // unsent bytes
 };
 
 }  // namespace canopy

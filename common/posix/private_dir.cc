@@ -37,7 +37,8 @@ bool IsOwnDirectory(const std::string& path) {
   return opened.ok() && opened->control == PathControl::kOwn;
 }
 
-// A shell of root's may have that of the user from whose session it comes.
+// A shell of root may have inherited the variable from the session of another
+// user.
 std::string RuntimeBase() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0 &&

@@ -1,4 +1,4 @@
-// Directories that belong to one user alone.
+// Directories that belong to one user.
 #ifndef CANOPY_COMMON_POSIX_PRIVATE_DIR_H_
 #define CANOPY_COMMON_POSIX_PRIVATE_DIR_H_
 
@@ -8,25 +8,27 @@
 
 namespace canopy {
 
-// Whether `path` is a directory, and this process is not root or no other user
-// can change what the path leads to (OpenDirectory).
+// True if `path` is a directory and, for root, no other user can change what
+// the path leads to (OpenDirectory).
 bool IsOwnDirectory(const std::string& path);
 
-// ${XDG_RUNTIME_DIR} when it is set, writable and IsOwnDirectory, else /tmp.
+// ${XDG_RUNTIME_DIR} if it is set, writable and IsOwnDirectory, otherwise /tmp.
 std::string RuntimeBase();
-// What all that this user runs has there: its directory "canopy-UID".
+// The directory "canopy-UID" there, which contains everything that this user
+// runs.
 std::string UserRuntimeDir();
 
-// ${TMPDIR} when it is set, else /tmp: where files are that tools look for.
+// ${TMPDIR} if it is set, otherwise /tmp: the place of files for which tools
+// search.
 std::string TemporaryBase();
 
-// kErrNoPermissions unless `path` is a real directory of this user that nobody
-// else may enter; kErrNotFound when there is nothing.
+// kErrNoPermissions unless `path` is a real directory of this user that no
+// other user may enter; kErrNotFound if it does not exist.
 Status CheckPrivateDir(const std::string& path);
 
-// Makes `path` with mode 0700, or takes it when it is there already and
-// private. kErrNoPermissions says what is in the way; kErrNotFound: its parent
-// does not exist.
+// Makes `path` with mode 0700, or accepts an existing private directory.
+// kErrNoPermissions, with the reason, if something else is in the way;
+// kErrNotFound if the parent does not exist.
 Status MakePrivateDir(const std::string& path);
 
 }  // namespace canopy

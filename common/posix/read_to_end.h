@@ -1,4 +1,4 @@
-// All that comes from a descriptor.
+// Reads everything from a descriptor.
 #ifndef CANOPY_COMMON_POSIX_READ_TO_END_H_
 #define CANOPY_COMMON_POSIX_READ_TO_END_H_
 
@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// What is read from `fd` until its end, or an error. Waits, and has no limit:
-// for what a process of our own writes.
+// Reads from `fd` until its end or an error. Blocks and has no limit, so it is
+// only for data of this program's own processes.
 std::string ReadToEnd(int fd);
 
 }  // namespace canopy

@@ -38,7 +38,8 @@ bool RemoveEntry(int directory, const char* name, int depth, Removal* removal) {
   if (errno != EISDIR && errno != EPERM) {
     return removal->Fail(name, std::strerror(errno));
   }
-  // An empty one needs no descriptor, which may be what there is none of.
+  // An empty directory is removed without a descriptor, because descriptors may
+  // be exhausted.
   if (unlinkat(directory, name, AT_REMOVEDIR) == 0) return true;
   if (depth == kMaxDepth) return removal->Fail(name, "too deep");
   UniqueFd fd(openat(directory, name, kOpenDirectory));
@@ -56,7 +57,7 @@ bool RemoveContents(UniqueFd directory, int depth, Removal* removal) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(directory.get()),
                                                     closedir);
   if (entries == nullptr) return removal->Fail(".", std::strerror(errno));
-  const int fd = directory.Release();  // the stream closes it
+  const int fd = directory.Release();  // `entries` closes it
   bool all = true;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;

@@ -1,4 +1,4 @@
-// Removing a scratch directory with what its users left in it.
+// Removes a scratch directory with everything that its users left in it.
 #ifndef CANOPY_COMMON_POSIX_REMOVE_TREE_H_
 #define CANOPY_COMMON_POSIX_REMOVE_TREE_H_
 
@@ -10,14 +10,14 @@
 namespace canopy {
 
 // Removes the directory at `path` and everything below it. Symbolic links are
-// removed, never followed; another file system mounted below is left alone, and
-// so is what lies deeper than 64 levels. Stops after `max_entries` removals:
-// the caller may be a loop that others wait for. An absent directory is
-// success; kErrPartialSuccess when something is left, with the reason.
+// removed, not followed. File systems mounted below it are left alone, and so
+// is anything deeper than 64 levels. Stops after `max_entries` removals,
+// because the caller may be an event loop. Succeeds if the directory does not
+// exist. Returns kErrPartialSuccess with the reason if something is left.
 Status RemoveTree(const std::string& path, uint64_t max_entries);
 
-// The same for the directory `name` of the open directory `parent`, which stays
-// what it is when its path is made to lead elsewhere.
+// The same for the directory `name` in the open directory `parent`, which
+// cannot be redirected by a change of its path.
 Status RemoveTreeAt(int parent, const std::string& name, uint64_t max_entries);
 
 }  // namespace canopy

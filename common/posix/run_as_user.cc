@@ -14,7 +14,7 @@
 #include <string>
 
 #if defined(__SANITIZE_THREAD__)
-// The sanitizer takes every clone() for a fork, whose child has a copy of its
+// The sanitizer treats every clone() as a fork, whose child has a copy of its
 // state; this child shares it.
 extern "C" int __clone(int (*function)(void*), void* stack, int flags,
                        void* argument, ...);
@@ -28,11 +28,12 @@ namespace {
 
 constexpr size_t kStackSize = size_t{1} << 20;
 constexpr size_t kGuardSize = size_t{64} << 10;
-// The kernel's signal set; the C library's own calls hide two of its signals.
+// Size of the kernel's signal set. The C library's calls hide two of its
+// signals.
 constexpr size_t kKernelSigsetSize = 8;
-// A thread of this process that shares everything but its identity. The caller
-// is suspended until it ends, so that both can use the caller's thread-local
-// storage.
+// The flags of a thread that shares everything with this process except its
+// identity. The caller is suspended until the thread ends, so both can use the
+// caller's thread-local storage.
 constexpr int kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
                         CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK;
 
@@ -48,8 +49,8 @@ bool DropCapabilities() {
   return syscall(SYS_capset, &header, none) == 0;
 }
 
-// Raw system calls, which change this thread alone. setfsuid and setfsgid
-// report no failure but by the identity that they leave.
+// Uses raw system calls, which change only this thread. setfsuid and setfsgid
+// report failure only by the resulting identity.
 bool Become(const FileUser& user) {
   constexpr auto kSame = static_cast<uid_t>(-1);
   if (geteuid() != 0 && syscall(SYS_setresuid, kSame, 0, kSame) != 0) {
@@ -74,7 +75,8 @@ int RunThread(void* argument) noexcept {
   return 0;
 }
 
-// Returns when the thread has ended. False with errno: there was none.
+// Returns when the thread has ended. Returns false, with errno, if it could not
+// be made.
 bool RunToEnd(Order* order) {
   void* const memory = mmap(nullptr, kGuardSize + kStackSize, PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

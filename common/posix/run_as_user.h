@@ -1,4 +1,4 @@
-// File accesses of a privileged process in the name of a user.
+// File accesses of a privileged process on behalf of a user.
 #ifndef CANOPY_COMMON_POSIX_RUN_AS_USER_H_
 #define CANOPY_COMMON_POSIX_RUN_AS_USER_H_
 
@@ -10,9 +10,8 @@
 
 namespace canopy {
 
-// Whose rights on files count. There are no supplementary groups: a user may
-// have rights by such a group that are then missing, and never has one too
-// many.
+// The identity whose rights on files apply. There are no supplementary groups:
+// rights that the user has by such a group are missing, but no right is added.
 struct FileUser {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
@@ -21,26 +20,26 @@ struct FileUser {
 // The group of nobody, for a user of whom only the number is known.
 inline constexpr gid_t kNoGroup = 65534;
 
-// Whether this process is root, or has only put root's identity aside, as
-// slurmstepd does for a while with seteuid.
+// True if this process is root, or has only temporarily dropped root's
+// identity, as slurmstepd does with seteuid.
 bool IsPrivileged();
 
-// Calls `work` with the rights of `user` on files, and returns when `work` has
-// returned. All threads' locks, memory and descriptors are those of the caller.
+// Calls `work` with the file access rights of `user`, and returns when `work`
+// has returned. Memory, locks and descriptors are those of the caller.
 //
-// In a privileged process, and for a user who is not root, `work` runs in a
-// thread of its own that the C library does not know, while the caller waits
-// with all signals blocked. That thread has no capability, and a seteuid of
-// another thread, which the C library carries out in each thread that it knows,
-// does not give it root's rights back. Its real user is still root, so the user
-// can neither signal nor trace it. `work` must not start threads, wait for
-// another thread, or throw.
+// In a privileged process, and for a user other than root, `work` runs in a
+// separate thread that the C library does not know, while the caller waits with
+// all signals blocked. That thread has no capabilities. A seteuid by another
+// thread, which the C library applies to each thread that it knows, does not
+// give it root's rights back. Its real user is still root, so the user can
+// neither signal nor trace it. `work` must not start threads, wait for another
+// thread, or throw.
 //
-// In every other case the caller calls `work` itself.
+// In every other case the caller itself calls `work`.
 //
 // kErrNoPermissions: this process is not that user and cannot act as one, or it
-// may not change groups or capabilities. kErrOutOfResource: there is no room
-// for the thread. `work` has not been called then. Any thread.
+// may not change groups or capabilities. kErrOutOfResource: the thread could
+// not be made. In both cases `work` was not called. Any thread.
 Status RunAsUser(const FileUser& user, const std::function<void()>& work);
 
 }  // namespace canopy

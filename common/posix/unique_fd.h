@@ -9,7 +9,7 @@
 
 namespace canopy {
 
-// Closes its descriptor when it goes. -1: holds none.
+// Closes its descriptor in the destructor. -1: holds none.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -33,8 +33,8 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// One more descriptor of the same open file, closed by exec. Holds none when
-// there is no room for it; errno says so.
+// Duplicates the descriptor, close-on-exec. On failure returns no descriptor
+// and sets errno.
 inline UniqueFd DuplicateFd(int fd) {
   return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 }

@@ -60,12 +60,12 @@ Result<UniqueFd> ListenUnix(const std::string& path, int backlog, mode_t mode) {
       open(last.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!directory || !fd) return SystemError(path, "socket");
-  // Left by an earlier process that had our number.
+  // Left over from an earlier process with the same PID.
   unlinkat(directory.get(), draft.c_str(), 0);
   if (bind(fd.get(), Generic(address), sizeof address) != 0) {
     return SystemError(path, "bind");
   }
-  // Nobody can connect before it listens, whatever its mode was.
+  // Before the socket listens, no process can connect, whatever its mode was.
   if (fchmodat(directory.get(), draft.c_str(), mode, 0) != 0 ||
       listen(fd.get(), backlog) != 0 ||
       renameat(directory.get(), draft.c_str(), directory.get(),

@@ -30,7 +30,8 @@ struct Opened {
   int error = 0;
 };
 
-// A name may be of anything: a FIFO must not make this process wait.
+// O_NONBLOCK: the name may be that of a FIFO, which must not block this
+// process.
 Opened Open(const std::string& path, bool executable) {
   Opened out;
   out.fd.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -45,7 +46,7 @@ Opened Open(const std::string& path, bool executable) {
   return out;
 }
 
-// The first that can be executed, or else why none can.
+// Returns the first executable file, otherwise the reason why there is none.
 Opened Search(const Item& item) {
   std::string_view left = item.path;
   Opened refused;

@@ -1,7 +1,8 @@
-// Files as one stream of bytes, from whoever has them to the nodes of a job.
+// Transfers files as one stream of bytes from their source to the nodes of a
+// job.
 //
-// The stream: kMagic; for each file its Head, its name and its content; a Head
-// without a name. Numbers are little-endian.
+// The stream consists of kMagic; for each file its Head, its name and its
+// content; finally a Head without a name. Numbers are little-endian.
 #ifndef CANOPY_COMMON_PRELOAD_ARCHIVE_H_
 #define CANOPY_COMMON_PRELOAD_ARCHIVE_H_
 
@@ -20,27 +21,28 @@ namespace canopy::preload {
 inline constexpr std::string_view kMagic = "CNPYFIL1";
 
 struct Head {
-  uint32_t name_size = 0;  // 0: the end
+  uint32_t name_size = 0;  // 0: end of the stream
   uint32_t mode = 0;       // permissions of the owner
-  uint64_t size = 0;       // of the content
+  uint64_t size = 0;       // bytes of content
 };
 inline constexpr size_t kHeadSize = 16;
 
 std::string EncodeHead(const Head& head);
-// `bytes`: kHeadSize of them.
+// `bytes` must have kHeadSize bytes.
 Head DecodeHead(std::string_view bytes);
 
-// Reads the files, with the permissions of the calling process. Blocks for the
-// file system.
+// Reads the files with the permissions of the calling process. Blocks for the
+// file system. One thread.
 class ArchiveSource {
  public:
   explicit ArchiveSource(std::vector<Item> items);
 
-  // Whether all files can be read now, and programs be executed.
-  // kErrJobExeNotFound, kErrJobAppNotExecutable: of programs; others of files:
-  // kErrJobFailedToLaunch. Messages are one line.
+  // Checks that all files can be read now and all programs executed. Errors for
+  // programs: kErrJobExeNotFound, kErrJobAppNotExecutable; for other files:
+  // kErrJobFailedToLaunch. Messages have one line.
   Status Check();
-  // The next bytes, `max` (at least a few hundred) at most; none at the end.
+  // Returns the next bytes of the stream, at most `max` (which must be at least
+  // a few hundred); empty at the end.
   Result<std::string> Next(size_t max);
 
  private:
@@ -48,22 +50,24 @@ class ArchiveSource {
 
   std::vector<Item> items_;
   size_t next_ = 0;
-  std::string head_{kMagic};  // to be sent before the content
+  std::string head_{kMagic};  // sent before the content
   UniqueFd file_;
-  uint64_t left_ = 0;  // of the content
+  uint64_t left_ = 0;  // remaining bytes of the content
   bool ended_ = false;
 };
 
-// Writes the files below a directory, with the permissions of the calling
-// process; never over a file, nor anywhere else. Blocks for the file system.
+// Writes the files below a directory with the permissions of the calling
+// process. Never overwrites a file and never writes elsewhere. Blocks for the
+// file system. One thread.
 class Unpacker {
  public:
   explicit Unpacker(std::string directory) : directory_(std::move(directory)) {}
 
-  // `data` is what comes next. kErrUnpackFailure: no such stream;
-  // kErrJobFailedToLaunch: a file can not be written. Final.
+  // Takes the next bytes of the stream. kErrUnpackFailure: the stream is
+  // malformed; kErrJobFailedToLaunch: a file cannot be written. Errors are
+  // final.
   Status Take(std::string_view data);
-  // All has come.
+  // True when the stream is complete.
   bool done() const { return state_ == State::kDone; }
 
  private:
@@ -77,7 +81,7 @@ class Unpacker {
 
   const std::string directory_;
   State state_ = State::kMagic;
-  std::string part_;  // of what has no content
+  std::string part_;  // the incomplete magic, head or name
   Head coming_;
   std::string name_;
   UniqueFd file_;

@@ -1,4 +1,4 @@
-// Fuzz target: files for a directory, and nothing that lies beside it.
+// Fuzz target: an archive writes only below its directory.
 #include <unistd.h>
 
 #include <cstddef>

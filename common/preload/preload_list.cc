@@ -25,7 +25,8 @@ std::string Below(const std::string& directory, std::string_view path) {
   return directory + "/" + std::string(path);
 }
 
-// Without "." and empty components. Empty: it has "..", or nothing is left.
+// Removes "." and empty components. Returns "" if the path contains ".." or
+// nothing is left.
 std::string Normal(std::string_view path) {
   std::string out;
   while (!path.empty()) {

@@ -1,5 +1,5 @@
-// What is copied to the nodes of a job before it is launched, and where it is
-// found there: PMIX_PRELOAD_BIN and PMIX_PRELOAD_FILES.
+// The files that are copied to the nodes of a job before its launch, and their
+// places there: PMIX_PRELOAD_BIN and PMIX_PRELOAD_FILES.
 #ifndef CANOPY_COMMON_PRELOAD_PRELOAD_LIST_H_
 #define CANOPY_COMMON_PRELOAD_PRELOAD_LIST_H_
 
@@ -13,46 +13,48 @@
 
 namespace canopy::preload {
 
-// Below the job's directory on each node (PMIX_NSDIR).
+// Directories below the job's directory on each node (PMIX_NSDIR).
 inline constexpr char kFiles[] = "files";
 inline constexpr char kPrograms[] = "programs";
-// Names the job's directory in the environment of its processes.
+// The environment variable with the job's directory.
 inline constexpr char kJobDirectoryVariable[] = "CANOPY_JOB_DIR";
-// The processes that copy: argv[0], and what each does, as server/shim/stage.h
-// has it.
+// The processes that copy: argv[0], and the argument that selects what each
+// does (server/shim/stage.h).
 inline constexpr char kStageProgram[] = "canopy-stage";
 inline constexpr char kStageRead[] = "read";
 inline constexpr char kStageWrite[] = "write";
-// Of one job.
+// Maximum number of files of one job.
 inline constexpr size_t kMaxItems = 1024;
 
-// A regular file on its way.
+// A regular file to be copied.
 struct Item {
   std::string name;    // below the job's directory: "files/data/x"
-  std::string source;  // an absolute path, or a program to be searched for
-  // Of such a program: where, as PATH, and what that is relative to.
+  std::string source;  // an absolute path, or a program to be searched
+  // For a program to be searched: the search path, in the format of PATH, and
+  // the directory to which its elements are relative.
   std::string path = {};
   std::string cwd = {};
 
   bool operator==(const Item&) const = default;
 };
 
-// The job whose processes copy for the job `nspace`: the agents move what it
-// leaves in its directory into that job's.
+// The namespace of the job whose processes copy for job `nspace`. The agents
+// move what it leaves in its directory into that job's directory.
 std::string StagingNspace(const std::string& nspace);
 
-// Whether that is a name below the job's directory that leads nowhere else.
+// True if `name` is a relative path that cannot leave the job's directory.
 bool IsName(std::string_view name);
 
 // Collects the items of a job.
 class List {
  public:
-  // Names separated by commas; relative ones are relative to `cwd`. An absolute
-  // one is copied under its last component, another under the whole of it.
-  // kErrBadParam: it has "..", or two files have one name.
+  // Adds the files of a comma-separated list; relative names are relative to
+  // `cwd`. A file with an absolute name is copied under its last component,
+  // others under their whole name. kErrBadParam: a name contains "..", or two
+  // files have the same name.
   Status AddFiles(std::string_view names, const std::string& cwd);
-  // The program of an application. `path`: where it is searched for when it has
-  // no '/'.
+  // Adds the program of an application. `path` is searched for a program
+  // without '/'.
   Status AddProgram(uint32_t app, const std::string& program,
                     const std::string& cwd, const std::string& path);
 
@@ -64,10 +66,12 @@ class List {
   std::vector<Item> items_;
 };
 
-// How a map names a program that was copied (JobApp::cmd): the same on every
-// node, whatever the job's directory is there. People are shown ShownProgram.
+// The name of a copied program in a job map (JobApp::cmd): the same on every
+// node, although the job's directories differ. ShownProgram gives the name for
+// display.
 std::string CopiedProgram(uint32_t app, const std::string& program);
-// The program's path on a node; `program` itself where it is no such name.
+// The path of a copied program on a node; returns any other `program`
+// unchanged.
 std::string ResolveProgram(const std::string& program,
                            const std::string& job_directory);
 

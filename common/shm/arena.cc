@@ -28,7 +28,7 @@ uint64_t Arena::Allocate(uint64_t size) {
 }
 
 uint64_t Arena::Reuse(uint64_t size) {
-  // A class that wastes more than the block itself is left alone.
+  // A block more than twice as large as needed is not used.
   const auto it = free_.lower_bound(size);
   if (it == free_.end() || it->first > 2 * size) return kNoBlock;
   const uint64_t offset = it->second.back();

@@ -6,8 +6,8 @@
 namespace canopy::shm {
 namespace {
 
-// Who watches: the first two of each word, because one may be stopped, or end.
-// Not std::popcount, which the first level of x86-64 has as a call only.
+// Selects the participants that watch (Ticket::watch). Not std::popcount, which
+// is a function call at the base level of x86-64.
 bool IsEmptyOrSingle(uint64_t bits) { return (bits & (bits - 1)) == 0; }
 
 }  // namespace
@@ -45,7 +45,7 @@ BarrierParticipant::Arrival BarrierParticipant::Arrive(uint64_t wants,
   const uint64_t seen = state.load(std::memory_order_acquire);
   if (IsBarrierClosed(seen)) return Arrival::kClosed;
   const uint32_t generation = BarrierGeneration(seen);
-  // The generation can not change before this rank has arrived.
+  // The generation cannot change before this rank has arrived.
   if (wants != 0) state.fetch_or(wants, std::memory_order_relaxed);
   const uint32_t index = index_ / kBarrierRanksPerWord;
   const uint64_t bit = uint64_t{1} << (index_ % kBarrierRanksPerWord);
@@ -55,7 +55,7 @@ BarrierParticipant::Arrival BarrierParticipant::Arrive(uint64_t wants,
                               : word.fetch_and(~bit, std::memory_order_acq_rel);
   if ((before & kBarrierClosedWord) != 0) return Arrival::kClosed;
   const uint64_t others = barrier_.Arrived(index, before, generation);
-  // Another process does as if it were this rank.
+  // The bit is set already: another process acts as this rank.
   if ((others & bit) != 0) return Arrival::kClosed;
   *ticket = {generation, IsEmptyOrSingle(others)};
   if ((others | bit) != barrier_.Mask(index)) return Arrival::kWait;
@@ -68,7 +68,7 @@ BarrierParticipant::Arrival BarrierParticipant::Complete(
   auto& state = barrier_.header().state;
   uint64_t seen = state.load(std::memory_order_acquire);
   for (;;) {
-    // The agent takes over, and with it this arrival.
+    // The agent takes over the fence, and this arrival with it.
     if (IsBarrierClosed(seen) || BarrierGeneration(seen) != generation) {
       return Arrival::kWait;
     }
@@ -96,8 +96,8 @@ bool BarrierParticipant::Wait(const Ticket& ticket, int64_t timeout_ns,
     if (timeout_ns == 0 || slept == BarrierView::Slept::kTimedOut) return false;
     slept = barrier_.Sleep(seen, timeout_ns);
   }
-  // Ended without a wake-up: the participant that ended the fence may have been
-  // killed or stopped before it could wake the others.
+  // The fence ended without a wake-up: the participant that ended it may have
+  // been killed or stopped before it could wake the others.
   if (ticket.watch && slept != BarrierView::Slept::kWoken) barrier_.WakeAll();
   *status = barrier_.header().status[ticket.generation & 1].load(
       std::memory_order_relaxed);

@@ -11,13 +11,13 @@
 
 namespace canopy::shm {
 
-// The agent takes over whenever it likes: the participants then use messages,
+// The agent may close the barrier at any time; participants then use messages
 // until it opens the barrier again.
 class BarrierParticipant {
  public:
-  // Maps `size` bytes of a barrier for the rank with that index among the local
-  // ranks. `fd` may be closed afterwards. kErrHandshakeFailed when it is no
-  // barrier of this layout.
+  // Maps `size` bytes of a barrier for the rank with this index among the local
+  // ranks. The caller keeps `fd` and may close it. kErrHandshakeFailed if the
+  // file is not a barrier of this layout.
   static Result<std::unique_ptr<BarrierParticipant>> Map(int fd, uint64_t size,
                                                          uint32_t index);
   ~BarrierParticipant();
@@ -25,35 +25,36 @@ class BarrierParticipant {
   BarrierParticipant& operator=(const BarrierParticipant&) = delete;
 
   enum class Arrival {
-    kReleased,  // was the last one; all are through
-    kWait,      // is in: call Wait
-    kNotify,    // is in, as the last one: tell the agent, then call Wait
-    kClosed,    // is not in: arrive by message
+    kReleased,  // this rank was the last one; the fence is over
+    kWait,      // arrived: call Wait
+    kNotify,    // arrived as the last one: signal the agent, then call Wait
+    kClosed,    // not arrived: arrive by message
   };
   struct Ticket {
     uint32_t generation = 0;
-    // This rank was one of the first two to come: for all it looks from time
-    // to time whether the agent lives, and wakes them when the fence is over
-    // but nobody woke it.
+    // True for the first two arrivals of each word. They check from time to
+    // time whether the agent lives, and wake the others if the fence has ended
+    // without a wake-up. There are two because one may be stopped or end.
     bool watch = false;
   };
-  // Arrives at the next fence over the whole job. `wants`: of kBarrierCollect
-  // and kBarrierSync. `ticket` is for Wait. One thread at a time, until its
-  // fence is over: a rank has one bit.
+  // Arrives at the next fence over the whole job. `wants` is a combination of
+  // kBarrierCollect and kBarrierSync; `ticket` is an argument for Wait. A rank
+  // has only one bit, so at most one thread may use the barrier until its fence
+  // is over.
   Arrival Arrive(uint64_t wants, Ticket* ticket);
 
-  // Waits for the end of the fence, at most `timeout_ns` (or
-  // BarrierView::kForever); true when it is over, with what it ended with in
-  // `status`.
+  // Waits for the end of the fence, for at most `timeout_ns` (or
+  // BarrierView::kForever). Returns true when the fence is over, with its
+  // status in `*status`.
   bool Wait(const Ticket& ticket, int64_t timeout_ns, int* status) const;
 
-  // The agent is gone for ever: closes the barrier, and everybody's fence ends
-  // with that status.
+  // The agent is gone for good: closes the barrier and ends the fence of all
+  // participants with `status`.
   void GiveUp(const Ticket& ticket, int status) const;
 
-  // How many commits are on their way to the agent or were: one more before
-  // each is sent, and before the next Arrive. Any thread; good for as long as
-  // this object.
+  // The number of commits sent to the agent. The rank increments it before it
+  // sends each commit, and so before the next Arrive. Any thread; valid as long
+  // as this object.
   std::atomic<uint32_t>* commits() const { return &barrier_.commits(index_); }
 
  private:

@@ -62,10 +62,12 @@ bool BarrierServer::Open() {
   auto& state = barrier_.header().state;
   uint64_t seen = state.load(std::memory_order_relaxed);
   const uint64_t closed = BarrierState(closed_at_, true);
-  // A participant that writes without end must not hold the agent up.
+  // The number of attempts is limited, so that a participant that writes
+  // continuously cannot stop the agent.
   for (int i = 0; i < kMaxTries; ++i) {
     if (static_cast<uint32_t>(seen) != closed) return false;
-    // A participant about to arrive may have set its request bits already.
+    // A participant that is about to arrive may have set its request bits
+    // already.
     const uint64_t next =
         BarrierState(closed_at_, false) | (seen & kBarrierWants);
     open_ = state.compare_exchange_weak(seen, next, std::memory_order_acq_rel);
@@ -79,8 +81,7 @@ BarrierServer::Taken BarrierServer::Close() {
   if (!open_) return taken;
   open_ = false;
   was_waiting_ = false;
-  // From here on no participant completes a fence, so that the generation
-  // stays.
+  // From now on no participant can complete a fence, so the generation stays.
   const uint64_t seen =
       barrier_.header().state.fetch_or(1, std::memory_order_acq_rel);
   closed_at_ = BarrierGeneration(seen);
@@ -97,8 +98,8 @@ BarrierServer::Taken BarrierServer::Close() {
                             static_cast<uint32_t>(std::countr_zero(bits)));
     }
   }
-  // Each participant whose bit is set has set its request bits before, perhaps
-  // only after the state was closed.
+  // Each participant sets its request bits before its own bit, possibly after
+  // the state was closed, so the requests are read last.
   const uint64_t wants =
       barrier_.header().state.load(std::memory_order_acquire) & kBarrierWants;
   taken.collect = (wants & kBarrierCollect) != 0;

@@ -12,11 +12,11 @@
 
 namespace canopy::shm {
 
-// Owns the file. One thread. Trusts nothing that participants write: corruption
+// Owns the file. One thread. Does not trust what participants write: corruption
 // harms only their own job.
 class BarrierServer {
  public:
-  // A barrier of `num_ranks` (1 to kMaxBarrierRanks) local ranks, closed.
+  // Makes a closed barrier of `num_ranks` (1 to kMaxBarrierRanks) local ranks.
   static Result<std::unique_ptr<BarrierServer>> Create(uint32_t num_ranks,
                                                        bool local_only);
   ~BarrierServer();
@@ -27,36 +27,38 @@ class BarrierServer {
   uint64_t size() const { return size_; }
   bool open() const { return open_; }
 
-  // Only while no arrival that Close returned waits for its Release. False when
-  // a participant has corrupted the barrier, which can not be used any more.
+  // Opens the barrier. Must not be called while arrivals that Close returned
+  // wait for Release. Returns false if a participant has corrupted the barrier,
+  // which must not be used any more.
   bool Open();
 
   struct Taken {
-    std::vector<uint32_t> ranks;  // indices of those that have arrived
-    bool collect = false;         // some arrival has kBarrierCollect
-    bool sync = false;            // some arrival has kBarrierSync
+    std::vector<uint32_t> ranks;  // indices of the ranks that have arrived
+    bool collect = false;         // an arrival has kBarrierCollect
+    bool sync = false;            // an arrival has kBarrierSync
     bool corrupted =
-        false;  // a participant gave up: none waits, do not open again
+        false;  // a participant gave up, so none waits: never open again
   };
-  // From here on ranks arrive by message. Those that have arrived wait for
-  // Release.
+  // Closes the barrier: ranks arrive by message from now on. Those that have
+  // arrived wait for Release.
   Taken Close();
 
-  // Ends the fence for those that Close returned. The barrier stays closed, and
-  // they sleep until Wake, so that a woken participant finds it open again.
+  // Ends the fence of the arrivals that Close returned. The barrier stays
+  // closed, and they sleep until Wake, so that a participant finds the barrier
+  // open again when it wakes.
   void Release(int status);
 
   // Wakes participants that sleep although their fence has ended.
   void Wake() const { barrier_.WakeAll(); }
 
-  // All ranks have arrived, according to the participants.
+  // True if all ranks have arrived, according to what participants wrote.
   bool IsFull() const;
-  // A participant that waited at the previous call still waits at the same
-  // fence.
+  // True if a participant that waited at the previous call still waits at the
+  // same fence.
   bool IsStuck();
-  // Commits that a rank says it has sent.
+  // Number of commits that a rank claims to have sent.
   uint32_t CommitsOf(uint32_t index) const;
-  // Another process takes the rank's place.
+  // Another process takes the place of the rank.
   void ResetCommits(uint32_t index);
 
  private:
@@ -71,7 +73,7 @@ class BarrierServer {
   bool open_ = false;
   uint32_t closed_at_ = 0;    // generation, while closed
   uint32_t watched_at_ = 0;   // generation at the last IsStuck
-  bool was_waiting_ = false;  // a participant was, then
+  bool was_waiting_ = false;  // a participant waited at the last IsStuck
 };
 
 }  // namespace canopy::shm

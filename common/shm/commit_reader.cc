@@ -95,14 +95,16 @@ CommitReader::Found CommitReader::Take(uint32_t index, std::string* bytes) {
       corrupted_[index]) {
     return Found::kNothing;
   }
-  // A rank that sees this 0 has written before what the next line reads.
+  // A rank that reads this 0 has written its commit before the load in the next
+  // line, which therefore sees the commit.
   rank.wanted.store(0, std::memory_order_seq_cst);
   const uint64_t to = rank.written.load(std::memory_order_seq_cst);
   const bool starts_over = GenerationOf(to) != GenerationOf(from);
   const uint32_t begin = starts_over ? 0 : BytesOf(from);
   const uint32_t end = BytesOf(to);
-  // A rank starts over only where it sees that all was released. Whoever does
-  // so before would have the same bytes read any number of times.
+  // A rank starts over only after it has seen that everything was released. If
+  // it started over earlier, it could make the agent read the same bytes any
+  // number of times.
   if (end > kCommitMailboxBytes || begin > end ||
       (starts_over && unreleased_[index])) {
     MarkCorrupted(index);

@@ -14,15 +14,15 @@
 
 namespace canopy::shm {
 
-// Owns the file. One thread. Trusts nothing that ranks write: the content of a
-// mailbox is copied, bounded and left to the caller to validate.
+// Owns the file. One thread. Does not trust what ranks write: the content of a
+// mailbox is copied with a bound, and the caller must validate it.
 class CommitReader {
  public:
-  // Mailboxes for `num_mailboxes` (1 to kMaxCommitMailboxes) local ranks,
-  // empty.
+  // Makes empty mailboxes for `num_mailboxes` (1 to kMaxCommitMailboxes) local
+  // ranks.
   static Result<std::unique_ptr<CommitReader>> Create(uint32_t num_mailboxes);
-  // Those of a predecessor, with what it has not taken. kErrBadParam when it is
-  // no such file.
+  // Opens a predecessor's file, with the commits that were not released.
+  // kErrBadParam if it is not such a file.
   static Result<std::unique_ptr<CommitReader>> Open(UniqueFd fd,
                                                     uint32_t num_mailboxes);
   ~CommitReader();
@@ -35,22 +35,24 @@ class CommitReader {
 
   enum class Found {
     kNothing,
-    kCommits,    // whole records, as far as their rank says
-    kCorrupted,  // its mailbox is corrupted and not read any more
+    kCommits,    // whole records, if the rank is honest
+    kCorrupted,  // the mailbox is corrupted and will not be read any more
   };
-  // Copies what a rank has left since the last call into `bytes`. All calls
-  // between two of Release copy no more than one mailbox holds.
+  // Copies the data that a rank has written since the last call into `bytes`.
+  // Between two calls of Release, all calls for a rank copy at most the size of
+  // one mailbox.
   Found Take(uint32_t index, std::string* bytes);
-  // What was taken so far has been persisted, and its space may be reused.
+  // Everything taken so far has been persisted, and its space may be reused.
   // Until then a successor would find it again.
   void Release();
-  // That mailbox is not read any more.
+  // The mailbox will not be read any more.
   void MarkCorrupted(uint32_t index) { corrupted_[index] = true; }
 
-  // Requests a signal for the rank's next commit, until the next Take; call
-  // Take after it.
+  // Requests a signal for the rank's next commit; valid until the next Take.
+  // The caller calls Take afterwards, for a commit that came before.
   void Ask(uint32_t index);
-  // How many commits were read from the rank that came by message.
+  // Sets the number of commits that the rank sent as messages and the agent has
+  // read.
   void SetMessages(uint32_t index, uint32_t messages);
 
  private:
@@ -65,10 +67,10 @@ class CommitReader {
   const UniqueFd fd_;
   void* const base_;
   const uint32_t num_mailboxes_;
-  std::vector<uint64_t> taken_;  // by mailbox, as the next two
+  std::vector<uint64_t> taken_;  // indexed by mailbox, like the next two
   std::vector<bool> corrupted_;
-  std::vector<bool> unreleased_;      // something was taken since Release
-  std::vector<uint32_t> to_release_;  // those mailboxes
+  std::vector<bool> unreleased_;      // data was taken since the last Release
+  std::vector<uint32_t> to_release_;  // these mailboxes
 };
 
 }  // namespace canopy::shm

@@ -14,7 +14,7 @@ void* MapPart(int fd, size_t offset, size_t size) {
   return base == MAP_FAILED ? nullptr : base;
 }
 
-// The number of mailboxes; 0: it is no such file.
+// Returns the number of mailboxes, or 0 if the file is not of this layout.
 uint32_t MailboxesIn(int fd, uint64_t size, uint32_t index) {
   struct stat info;
   if (fstat(fd, &info) != 0 || size != static_cast<uint64_t>(info.st_size) ||
@@ -91,8 +91,8 @@ CommitWriter::Outcome CommitWriter::Write(std::string_view payload) {
   std::memcpy(data_ + begin, &length, sizeof length);
   std::memcpy(data_ + begin + sizeof length, payload.data(), payload.size());
   const auto end = static_cast<uint32_t>(begin + sizeof length + length);
-  // Either the agent sees the commit after its request, or this sees the
-  // request.
+  // Either the agent sees the commit after it has requested a signal, or this
+  // load sees the request.
   mailbox_.written.store(CommitPosition(generation, end),
                          std::memory_order_seq_cst);
   return mailbox_.wanted.load(std::memory_order_seq_cst) == 0

@@ -13,14 +13,14 @@
 
 namespace canopy::shm {
 
-// One thread at a time. Whatever other ranks of the job write to the file, it
-// stays within its own memory.
+// One thread at a time. Whatever other ranks of the job write to the file, this
+// object accesses only its own memory.
 class CommitWriter {
  public:
-  // Maps the mailbox of the rank with that index among the local ranks. `fd`
-  // may be closed afterwards. `sent`, which outlives this object: how many
-  // commits the agent was sent by message. kErrHandshakeFailed when it is no
-  // file of this layout.
+  // Maps the mailbox of the rank with this index among the local ranks. The
+  // caller keeps `fd` and may close it. `sent`, which must outlive this object,
+  // is the number of commits sent to the agent as messages. kErrHandshakeFailed
+  // if the file is not of this layout.
   static Result<std::unique_ptr<CommitWriter>> Map(
       int fd, uint64_t size, uint32_t index, const std::atomic<uint32_t>* sent);
   ~CommitWriter();
@@ -28,12 +28,13 @@ class CommitWriter {
   CommitWriter& operator=(const CommitWriter&) = delete;
 
   enum class Outcome {
-    kWritten,  // the agent takes it when it needs it
-    kNotify,   // the same, and the agent is to be signalled now
-    kMessage,  // nothing was written: commit by message
+    kWritten,  // the agent reads it when it needs it
+    kNotify,   // the same, and the caller must signal the agent now
+    kMessage,  // nothing was written: send the commit as a message
   };
-  // Writes a commit, the payload of a commit frame; only after the agent has
-  // read the commits sent as messages, which preserves their order.
+  // Writes a commit, the payload of a commit frame. To preserve the order of
+  // commits, returns kMessage until the agent has read all commits sent as
+  // messages.
   Outcome Write(std::string_view payload);
 
  private:

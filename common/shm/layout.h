@@ -1,15 +1,17 @@
 // The shared-memory form of one job on one node: a file format with one writer
 // (the agent) and any number of readers (the job's processes).
-// docs/shm_layout.md tells it in prose.
+// docs/shm_layout.md describes it in prose.
 //
-// [0, fixed_size)          header, rows, directory, job-level tables. Complete
-//                          before the first reader sees the file; only the
-//                          directory entries and pids change later.
-// [arena_begin, file_size) blocks of committed data, one Table per rank.
-//                          Sparse: pages exist once they are written.
+//   [0, fixed_size)          header, rows, directory, job-level tables.
+//   Complete
+//                            before the first reader gets the file; only the
+//                            directory entries, PIDs and reincarnation numbers
+//                            change later.
+//   [arena_begin, file_size) blocks of committed data, one Table per rank.
+//                            Sparse: pages exist once they are written.
 //
-// Integers are in host order, offsets count from the start of the file unless
-// they say otherwise, and every structure starts at a multiple of 8.
+// Integers are in host byte order. Offsets count from the start of the file
+// unless stated otherwise. Every structure starts at a multiple of 8.
 #ifndef CANOPY_COMMON_SHM_LAYOUT_H_
 #define CANOPY_COMMON_SHM_LAYOUT_H_
 
@@ -22,10 +24,10 @@ namespace canopy::shm {
 inline constexpr uint64_t kMagic = 0x31304d4853504e43;  // "CNPSHM01"
 inline constexpr uint32_t kLayoutVersion = 1;
 
-// No block of the arena crosses a multiple of this, unless it is larger: then
-// it starts at one. So a reader may map the arena piece by piece.
+// A block of the arena does not cross a multiple of this. A larger block starts
+// at a multiple of it. So a reader can map the arena piece by piece.
 inline constexpr uint64_t kWindow = 64u << 20;
-// Directory entries address the arena in these units.
+// The unit of the directory entries' offsets in the arena.
 inline constexpr uint64_t kBlockAlign = 16;
 inline constexpr uint64_t kMaxFileSize = uint64_t{1} << 40;
 
@@ -39,7 +41,7 @@ struct Header {
   uint32_t num_ranks;
   uint32_t num_nodes;
   uint32_t num_apps;
-  uint32_t self_node;       // job-relative; UINT32_MAX: no rank here
+  uint32_t self_node;       // job-relative; UINT32_MAX: no rank on this node
   uint64_t proc_rows;       // ProcRow[num_ranks]
   uint64_t node_rows;       // NodeRow[num_nodes]
   uint64_t app_rows;        // AppRow[num_apps]
@@ -54,10 +56,10 @@ struct Header {
 };
 static_assert(sizeof(Header) == 136);
 
-// NodeRow::id is valid. Without it a node's number is its index.
+// NodeRow::id is valid. Without this flag, a node's number is its index.
 inline constexpr uint32_t kHasNodeIds = 1;
 
-// Offset / 8 of a ValueBlob in the fixed part; 0: there is none.
+// Offset / 8 of a ValueBlob in the fixed part; 0: no value.
 using ValueRef = uint32_t;
 
 // Followed by `size` bytes.
@@ -67,7 +69,7 @@ struct ValueBlob {
 
 inline constexpr uint16_t kNoNumber = UINT16_MAX;
 
-// What every reserved key about one rank is made from.
+// The source of all reserved keys about one rank.
 struct ProcRow {
   uint32_t node;
   uint32_t app;
@@ -100,14 +102,14 @@ struct AppRow {
 };
 static_assert(sizeof(AppRow) == 8);
 
-// A hash table of keys: header, slots, entries back to back. Offsets inside
-// count from the table's own start. What is in it does not change, but in the
-// arena entries may be added where there is room, of new keys and in the place
-// of others: the entry first, then the key's slot in one piece, then
-// num_entries.
+// A hash table of keys: header, slots, entries back to back. Offsets within it
+// count from the table's own start. The content does not change, except in the
+// arena, where entries may be added if there is room: new keys and
+// replacements. The writer stores the entry first, then the key's slot as one
+// word, then num_entries.
 struct Table {
-  uint32_t size;       // bytes, all included, with the room for more
-  uint32_t num_slots;  // power of two, more than there are keys
+  uint32_t size;       // bytes in total, including free room
+  uint32_t num_slots;  // power of two, more than the number of keys
   uint32_t num_entries;
   uint32_t flags;  // 0
 };
@@ -119,12 +121,13 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 8);
 
-// The key exists but its scope excludes the processes of this node; the value
-// is empty. An entry that another has replaced, so that no slot leads to it,
-// has this too: readers that walk from entry to entry leave it out.
+// The key exists, but its scope excludes the processes of this node; the value
+// is empty. A replaced entry, to which no slot refers any more, also gets this
+// flag: readers that iterate over the entries skip it.
 inline constexpr uint32_t kEntryOutsideScope = 1;
 
-// Followed by key, then value; the next entry starts at a multiple of 4.
+// Followed by the key, then the value. The next entry starts at a multiple of
+// 4.
 struct Entry {
   uint32_t key_size;
   uint32_t value_size;
@@ -132,9 +135,9 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 12);
 
-// A directory entry: where a rank's table is (0: nowhere yet), whether it is
-// all that the rank has, and a generation that differs from that of every
-// table that was there before.
+// A directory entry: the offset of a rank's table (0: none yet), whether the
+// table is incomplete, and a generation that differs from those of all earlier
+// tables of the rank.
 //   bits 0..35 offset / kBlockAlign, 36 incomplete, 37..63 generation
 inline constexpr uint64_t kEntryOffsetMask = (uint64_t{1} << 36) - 1;
 inline constexpr uint64_t kEntryIncomplete = uint64_t{1} << 36;
@@ -165,7 +168,7 @@ constexpr uint64_t Load64Le(const char* p) {
 }
 }  // namespace internal
 
-// Part of the file format: writer and readers must agree on it.
+// Part of the file format: writer and readers must agree.
 constexpr uint32_t HashKey(std::string_view key) {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   const char* p = key.data();

@@ -7,7 +7,7 @@
 namespace canopy::shm {
 namespace {
 
-// Kernel headers of older systems lack it.
+// Missing in older kernel headers.
 constexpr unsigned kNoexecSeal = 0x0008U;  // MFD_NOEXEC_SEAL
 
 }  // namespace

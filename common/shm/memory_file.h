@@ -1,4 +1,4 @@
-// Files that live in memory alone and are handed to other processes.
+// Memory files, which are passed to other processes.
 #ifndef CANOPY_COMMON_SHM_MEMORY_FILE_H_
 #define CANOPY_COMMON_SHM_MEMORY_FILE_H_
 
@@ -6,9 +6,9 @@
 
 namespace canopy::shm {
 
-// An empty file that can be sealed, is closed on exec and can not be executed
-// where the kernel knows how to forbid it. `name` is what /proc shows. No
-// descriptor, with errno set, when the system refuses.
+// Makes an empty file that can be sealed, is close-on-exec, and cannot be
+// executed if the kernel supports that. /proc shows `name`. On failure returns
+// no descriptor and sets errno.
 UniqueFd CreateMemoryFile(const char* name);
 
 }  // namespace canopy::shm

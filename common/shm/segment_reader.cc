@@ -16,18 +16,19 @@
 namespace canopy::shm {
 namespace {
 
-// Loads that the compiler may not repeat: the memory may change under us.
+// A load that the compiler must not repeat, because another process may change
+// the memory.
 uint32_t Load32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_RELAXED);
 }
 
-// What is behind it was written before it.
+// Data that was written before this value is visible afterwards.
 uint32_t LoadAcquire32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_ACQUIRE);
 }
 
-// As std::has_single_bit, which is a call where processors that lack the
-// instruction are served too.
+// Equivalent to std::has_single_bit, which is a function call when compiling
+// also for processors without the instruction.
 bool IsPowerOfTwo(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
 enum RowKeyIndex : int {
@@ -62,8 +63,8 @@ constexpr std::array<std::string_view, kRowKeyCount> kRowKeys = {
     "pmix.pdir",    "pmix.parent", "pmix.spawned", "pmix.session.id",
 };
 
-// The reserved keys by hash: 64 buckets without a collision, so that a key of
-// an application costs one comparison of hashes.
+// The reserved keys by hash, in 64 buckets without collisions, so that an
+// application's key costs a single comparison of hashes.
 struct RowKeyMap {
   uint32_t hash[64] = {};
   int16_t index[64] = {};
@@ -105,7 +106,7 @@ char* PutVarint(char* p, uint32_t v) {
   return p;
 }
 
-// A number that this rank does not have.
+// Stands for a number that the rank does not have.
 constexpr uint32_t kNone = UINT32_MAX;
 
 }  // namespace
@@ -432,7 +433,7 @@ bool SegmentReader::RowValue(Rank rank, int index, Lookup* lookup) const {
     if (value == kNone) return false;
     char* p = lookup->inline_;
     *p++ = type;
-    // A PID is written as a typed UINT32.
+    // A PID is encoded with a type of its own, UINT32.
     if (type == kTypePid) *p++ = kTypeUint32;
     lookup->inline_size_ =
         static_cast<uint16_t>(PutVarint(p, value) - lookup->inline_);

@@ -1,4 +1,27 @@
-// Read side of a job's segment (layout.h): what PMIx_Get is made of.
+// The read side of a job's segment (layout.h), on which PMIx_Get is based.
+//
+// The segment is a file that one writer, the agent, changes while any number of
+// threads and processes read it without locks. The protocol is a sequence lock
+// for each rank:
+// - The directory has one 64-bit entry for each rank (PackEntry): the offset of
+//   the rank's table in the arena and a generation, which the writer increments
+//   with each change.
+// - A reader loads the entry (its stamp), finds the key in the table and uses
+//   the value in place. Then it loads the entry again (StillValid). If the
+//   entry is unchanged, no reuse of the table's memory can have been observed,
+//   and the value was correct. Otherwise the reader looks up again.
+// - The writer completes a new table before it stores the entry (release), and
+//   a reader loads the entry with acquire. Before the writer reuses a freed
+//   block it issues a release fence, so a reader that sees new bytes also sees
+//   the newer entry.
+// - A table with free room grows in place: the entry of a key first, then its
+//   slot as one word, so a reader finds either the old or the new value.
+//
+// A reader trusts no offset or size: each is checked against the mapping, and
+// all tables are copied into CheckedTable once their extent is checked. A stale
+// or damaged segment therefore yields "absent" or a wrong value that StillValid
+// rejects, but never an access outside of the mapping. Values of job-level data
+// are never changed and need no StillValid.
 #ifndef CANOPY_COMMON_SHM_SEGMENT_READER_H_
 #define CANOPY_COMMON_SHM_SEGMENT_READER_H_
 
@@ -21,11 +44,11 @@ enum class LookupState : uint8_t {
   kAbsent,
   kFound,
   kOutsideScope,  // committed, but not for processes of this node
-  kNoRoom,        // not there, and the rank has data that did not fit
+  kNoRoom,        // not found, and the rank has data that did not fit
 };
 
-// What FindProc found. `value()` is a VALUE in codec form; it lives as long as
-// the reader and this object. See SegmentReader::StillValid.
+// The result of FindProc. `value()` is a VALUE in codec form; it is valid as
+// long as the reader and this object. See SegmentReader::StillValid.
 class Lookup {
  public:
   LookupState state() const { return state_; }
@@ -41,26 +64,27 @@ class Lookup {
   LookupState state_ = LookupState::kAbsent;
   uint16_t inline_size_ = 0;
   Rank rank_ = kRankInvalid;
-  uint64_t stamp_ = 0;  // directory entry that was read; 0: not from there
+  // The directory entry that was read; 0: not from the directory.
+  uint64_t stamp_ = 0;
   std::string_view view_;
-  char inline_[kInlineSize];  // values made from a row; not initialised
+  char inline_[kInlineSize];  // value made from a row; not initialised
 };
 
-// A read-only mapping of one job's segment. Thread-safe: any number of threads
-// may call anything. Look-ups do not lock, allocate or enter the kernel, except
-// for the first touch of a further window of the arena. A damaged segment
-// gives "absent", never a fault.
+// A read-only mapping of one job's segment. Thread-safe. Look-ups neither lock
+// nor allocate nor enter the kernel, except when they first touch a further
+// window of the arena. A damaged segment yields "absent", never a fault.
 //
 // Job-level data (session, job, app, node, and what follows from a rank's
-// place) never changes: those views are good for the reader's life. Data that
-// processes commit is replaced while others read. The bytes stay readable, but
-// after the rank committed again they may be reused; so decode the value, then
-// ask StillValid, and look up again when it says no. ReadProc does that.
+// place) never changes; its views are valid for the reader's life. Data that
+// processes commit may be replaced while it is read. Its bytes stay readable,
+// but may be reused after the rank commits again. So the caller decodes the
+// value, then calls StillValid, and looks up again if that returns false.
+// ReadProc does this.
 class SegmentReader {
  public:
   // Maps `size` bytes of a segment. The descriptor is duplicated; the caller
-  // keeps its own. kErrBadParam when it is not a segment that this version
-  // can read, kErrOutOfResource when it can not be mapped.
+  // keeps its own. kErrBadParam if it is not a segment that this version can
+  // read, kErrOutOfResource if it cannot be mapped.
   static Result<std::unique_ptr<SegmentReader>> Map(int fd, uint64_t size);
   ~SegmentReader();
   SegmentReader(const SegmentReader&) = delete;
@@ -70,8 +94,8 @@ class SegmentReader {
   uint32_t num_ranks() const { return header_.num_ranks; }
   uint32_t num_nodes() const { return header_.num_nodes; }
   uint32_t num_apps() const { return header_.num_apps; }
-  // Job-relative index of the node that this segment lives on; kNoNode when
-  // no rank of the job runs there.
+  // Job-relative index of the node to which this segment belongs; kNoNode if no
+  // rank of the job runs there.
   uint32_t self_node() const { return header_.self_node; }
 
   // VALUEs in codec form.
@@ -84,20 +108,21 @@ class SegmentReader {
 
   // Job-relative index of the node with this name or alias.
   std::optional<uint32_t> NodeByName(std::string_view name) const;
-  // That of the node with this PMIX_NODEID.
+  // Job-relative index of the node with this PMIX_NODEID.
   std::optional<uint32_t> NodeById(uint32_t id) const;
-  // kNoNode for a rank that the job does not have.
+  // kNoNode if the job has no such rank.
   uint32_t NodeOf(Rank rank) const;
   uint32_t AppOf(Rank rank) const;
   // Ranks of the job on a node, ascending.
   std::span<const uint32_t> RanksOn(uint32_t node) const;
 
-  // A key of one process: reserved keys that follow from its place in the job
-  // (PMIX_LOCAL_RANK, PMIX_HOSTNAME, PMIX_CPUSET, ...) and what it committed.
+  // A key of one process: a reserved key that follows from its place in the job
+  // (PMIX_LOCAL_RANK, PMIX_HOSTNAME, PMIX_CPUSET, ...), or a committed key.
   Lookup FindProc(Rank rank, std::string_view key) const;
-  // False when the value of `lookup` may have been overwritten meanwhile.
+  // Returns false if the value of `lookup` may have been overwritten meanwhile.
   bool StillValid(const Lookup& lookup) const;
-  // Calls read(value) with the VALUE of a key until it saw a stable one.
+  // Calls read(value) with the VALUE of a key, repeatedly until the value was
+  // stable.
   template <typename Read>
   LookupState ReadProc(Rank rank, std::string_view key, Read&& read) const {
     for (;;) {
@@ -107,21 +132,22 @@ class SegmentReader {
     }
   }
 
-  // Changes whenever a rank's committed data is replaced; 0: none so far.
+  // Changes whenever a rank's committed data changes; 0: no data so far.
   uint64_t Stamp(Rank rank) const;
-  // Calls visit(key, value) for all keys of a rank: reserved ones first, then
-  // what it committed and this node may see. False when the committed part
-  // was replaced meanwhile: what was visited may be wrong, visit again.
+  // Calls visit(key, value) for all keys of a rank: the reserved ones first,
+  // then the committed ones that this node may see. Returns false if the
+  // committed data changed meanwhile; the visited values may then be wrong, and
+  // the caller must visit again.
   template <typename Visit>
   bool ForEachProcKey(Rank rank, Visit&& visit) const;
-  // The same without the reserved ones.
+  // The same without the reserved keys.
   template <typename Visit>
   bool ForEachCommittedKey(Rank rank, Visit&& visit) const;
-  // Only what it committed, hidden keys included: visit(key, value, hidden).
-  // For one who is alone with the segment.
+  // Calls visit(key, value, hidden) for the committed keys, including hidden
+  // ones. Only for a caller that knows that no writer is active.
   template <typename Visit>
   void ForEachCommitted(Rank rank, Visit&& visit) const;
-  // All keys of the level, in the order in which they were stored.
+  // Visits all keys of the level, in the order in which they were stored.
   template <typename Visit>
   void ForEachSessionKey(Visit&& visit) const {
     VisitTable(session_, visit);
@@ -140,7 +166,8 @@ class SegmentReader {
   }
 
  private:
-  // A table whose extent was checked against its mapping. Null: empty.
+  // A table whose extent was checked against its mapping. `data` is null for an
+  // empty table.
   struct CheckedTable {
     const char* data = nullptr;
     uint32_t size = 0;
@@ -151,12 +178,12 @@ class SegmentReader {
     std::string_view key;
     std::string_view value;
     uint32_t flags = 0;
-    uint32_t next = 0;  // offset of the entry after it
+    uint32_t next = 0;  // offset of the next entry
   };
   struct Window {
     const char* data;
     uint64_t size;
-    Window* older;  // replaced, but somebody may still look at it
+    Window* older;  // an earlier, smaller mapping, which may still be in use
   };
 
   SegmentReader() = default;
@@ -167,7 +194,7 @@ class SegmentReader {
   }
   const ProcRow* Row(Rank rank) const;
   const NodeRow* Node(uint32_t node) const;
-  // PMIX_NODEID; kNoNode for a node that the job does not have.
+  // PMIX_NODEID; kNoNode if the job has no such node.
   uint32_t IdOf(uint32_t node) const;
   CheckedTable AppTable(uint32_t app) const;
   CheckedTable NodeTable(uint32_t node) const;
@@ -178,22 +205,24 @@ class SegmentReader {
                         CheckedEntry* entry);
   static bool Find(const CheckedTable& table, std::string_view key,
                    CheckedEntry* entry);
-  // Of a table that does not change: visit(key, value) in the order of its
+  // Calls visit(key, value) for an unchanging table, in the order of its
   // entries.
   template <typename Visit>
   static void VisitTable(const CheckedTable& table, Visit&& visit);
-  // In one piece, as it is stored; what it leads to was written before it.
+  // Loads the slot as one word, as it is stored; the entry to which it refers
+  // was written before it.
   static Slot LoadSlot(const CheckedTable& table, uint32_t index);
-  // visit(entry) for each key, whatever a writer puts meanwhile.
+  // Calls visit(entry) for each key, also while the writer adds entries.
   template <typename Visit>
   static void VisitSlots(const CheckedTable& table, Visit&& visit);
   std::string_view Blob(ValueRef ref) const;
-  // Bytes from `offset` of the arena to the end of what is mapped there; at
+  // The bytes from `offset` in the arena to the end of the mapped window: at
   // least `size`, or empty.
   std::string_view Arena(uint64_t offset, uint64_t size) const;
   const Window* MapWindow(uint64_t index, uint64_t size) const;
   uint64_t LoadEntry(Rank rank) const;
-  // The index-th reserved key; false when this rank has no value for it.
+  // The index-th reserved key; RowValue returns false if the rank has no value
+  // for it.
   static constexpr int kNumRowKeys = 20;
   static std::string_view RowKey(int index);
   bool RowValue(Rank rank, int index, Lookup* lookup) const;
@@ -220,8 +249,8 @@ void SegmentReader::VisitTable(const CheckedTable& table, Visit&& visit) {
   }
 }
 
-// A replaced entry and the one in its place lie apart, so whoever walks from
-// entry to entry may meet both or neither.
+// A replaced entry and its replacement are in different places, so an iteration
+// over entries could find both or neither.
 template <typename Visit>
 void SegmentReader::VisitSlots(const CheckedTable& table, Visit&& visit) {
   CheckedEntry entry;

@@ -18,7 +18,7 @@
 namespace canopy::shm {
 namespace {
 
-// Kernel headers of older systems lack it.
+// Missing in older kernel headers.
 constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE
 
 uint64_t PageUp(uint64_t size) {
@@ -196,7 +196,7 @@ bool Seal(int fd) {
   return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL) == 0;
 }
 
-// The largest file, up to `wanted`, that this process may make.
+// The largest file size, up to `wanted`, that this process may make.
 uint64_t AllowedFileSize(uint64_t wanted) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -217,8 +217,8 @@ bool WriteAll(int fd, const std::string& bytes) {
   return true;
 }
 
-// Sizes and maps the file, with as much of `arena` as can be mapped: after the
-// seals no further part could be mapped for writing.
+// Sizes and maps the file with as much of `arena` as can be mapped. The seals
+// that follow prevent any later writable mapping.
 char* SizeAndMap(int fd, uint64_t arena_begin, uint64_t arena, uint64_t* size) {
   *size = AllowedFileSize(arena_begin + arena);
   if (*size < arena_begin + kWindow) {
@@ -322,8 +322,8 @@ Status SegmentWriter::Publish(Rank rank, const std::vector<TableItem>& items) {
   const uint64_t size = TableSize(items);
   const uint64_t block = size == 0 ? Arena::kNoBlock : arena_.Allocate(size);
   if (block == Arena::kNoBlock) return NoRoom(rank);
-  // The block may be one that readers know: they must see the entry that
-  // replaced it before they see it change.
+  // The block may be a reused one: readers must see the entry that replaced it
+  // before they see its bytes change.
   ReleaseFence();
   WriteTable(items, base_ + arena_begin_ + block);
   growing_.erase(rank);
@@ -337,8 +337,9 @@ bool SegmentWriter::PutIntoTable(Rank rank,
   if (it == growing_.end() || !it->second.Put(items)) return false;
   const uint64_t offset = EntryOffset(*DirectoryEntry(rank));
   Store(rank, offset, false);
-  // Who walks over the table and misses a hidden entry must see that the table
-  // has changed; who began in between walks once more.
+  // A reader that iterates over the table and misses a hidden entry must see
+  // that the table has changed. The second store makes a reader that began in
+  // between iterate again.
   ReleaseFence();
   if (it->second.HideReplaced()) Store(rank, offset, false);
   return true;

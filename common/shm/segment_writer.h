@@ -1,4 +1,5 @@
-// Write side of a job's segment (layout.h): the agent makes one per job.
+// The write side of a job's segment (layout.h): the agent makes one for each
+// job.
 #ifndef CANOPY_COMMON_SHM_SEGMENT_WRITER_H_
 #define CANOPY_COMMON_SHM_SEGMENT_WRITER_H_
 
@@ -19,10 +20,10 @@
 
 namespace canopy::shm {
 
-// Keys of one level, each with its VALUE in codec form.
+// The keys of one level, each with its VALUE in codec form.
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-// One rank. Texts are VALUEs in codec form; empty: the rank has none.
+// One rank. The strings are VALUEs in codec form; empty: the rank has no value.
 struct ProcContents {
   uint32_t node = 0;
   uint32_t app = 0;
@@ -55,50 +56,50 @@ struct SegmentContents {
   KeyValues job;
   std::vector<KeyValues> apps;
   std::vector<NodeContents> nodes;
-  std::vector<ProcContents> procs;  // index = rank
+  std::vector<ProcContents> procs;  // indexed by rank
 };
 
 struct SegmentLimits {
-  // Address space for committed data; taken smaller when the process may not
+  // Address space for committed data in bytes; reduced if the process may not
   // map as much. Costs no memory by itself.
   uint64_t arena_bytes = uint64_t{64} << 30;
-  // Memory that the segment may use, all included. Going over it fails the
-  // one that asked; going over a cgroup's limit would kill the agent.
+  // Limit for the memory of the segment in bytes, in total. A commit that
+  // exceeds it fails, whereas exceeding a cgroup's limit would kill the agent.
   uint64_t memory_budget = uint64_t{2} << 30;
 };
 
-// Owned by one thread. Readers see each Publish as a whole or not at all, and
-// keep what they have when the writer dies.
+// Used by one thread. Readers see each Publish completely or not at all, and
+// keep their mapping if the writer dies.
 class SegmentWriter {
  public:
-  // kErrOutOfResource: over the budget, or the system has no room.
+  // kErrOutOfResource if the data exceeds the budget or the system has no room.
   static Result<std::unique_ptr<SegmentWriter>> Create(
       const SegmentContents& contents, const SegmentLimits& limits);
   ~SegmentWriter();
   SegmentWriter(const SegmentWriter&) = delete;
   SegmentWriter& operator=(const SegmentWriter&) = delete;
 
-  // Hand this to readers. Sealed: it can not be resized, and nobody else can
-  // map it for writing.
+  // The descriptor for readers. It is sealed: the file cannot be resized, and
+  // other processes cannot map it for writing.
   int fd() const { return fd_.get(); }
   uint64_t size() const { return size_; }
   uint32_t num_ranks() const { return num_ranks_; }
 
-  // Replaces what a rank has committed. Keys must differ from each other;
-  // values are VALUEs in codec form. kErrOutOfResource: the earlier data stays
-  // and readers that miss a key of this rank are told why.
+  // Replaces a rank's committed data. The keys must be distinct; values are
+  // VALUEs in codec form. On kErrOutOfResource the earlier data stays, and
+  // readers that miss a key of this rank get LookupState::kNoRoom.
   Status Publish(Rank rank, const std::vector<TableItem>& items);
-  // Adds to what a rank has committed, or replaces keys of it; the same rules.
-  // Costs what is put, on the whole: the table is written anew when what was
-  // replaced or added has filled it.
+  // Adds to a rank's committed data or replaces keys of it, under the same
+  // rules. The amortised cost is that of the new items: the table is rewritten
+  // only when additions and replacements have filled it.
   Status Update(Rank rank, const std::vector<TableItem>& items);
-  // The rank's process exists: PMIX_PROC_PID.
+  // The rank's process was started: sets PMIX_PROC_PID.
   void SetPid(Rank rank, uint32_t pid);
-  // The rank was restarted: PMIX_REINCARNATION.
+  // The rank was restarted: sets PMIX_REINCARNATION.
   void SetReincarnation(Rank rank, uint32_t number);
 
-  // A commit may not fit: more than a quarter of the memory is used. Below
-  // that there is room for each rank's table twice.
+  // True if a commit may not fit, because more than a quarter of the memory is
+  // used. Below that there is room for twice the table of each rank.
   bool IsScarce() const { return arena_.used() > arena_.budget() / 4; }
   // Memory used, in bytes.
   uint64_t used() const { return fixed_used_ + arena_.used(); }
@@ -110,11 +111,11 @@ class SegmentWriter {
   ProcRow* Row(Rank rank);
   void Store(Rank rank, uint64_t offset, bool incomplete);
   Status NoRoom(Rank rank);
-  // Takes the place of the rank's table.
+  // Makes this block the rank's table and frees the earlier one.
   void Replace(Rank rank, uint64_t block);
-  // Into the rank's table as it is. False when there is no room in it.
+  // Adds items to the rank's present table. Returns false if it has no room.
   bool PutIntoTable(Rank rank, const std::vector<TableItem>& items);
-  // What a rank has committed, but for these keys.
+  // The rank's committed items, except those with the keys of `items`.
   std::vector<TableItem> Others(Rank rank, const std::vector<TableItem>& items);
 
   UniqueFd fd_;
@@ -126,7 +127,7 @@ class SegmentWriter {
   uint64_t proc_rows_ = 0;
   uint32_t num_ranks_ = 0;
   Arena arena_;
-  std::unordered_map<Rank, GrowingTable> growing_;  // of those with room
+  std::unordered_map<Rank, GrowingTable> growing_;  // tables with free room
 };
 
 }  // namespace canopy::shm

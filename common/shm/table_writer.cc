@@ -9,7 +9,7 @@
 namespace canopy::shm {
 namespace {
 
-// At most two thirds full, so that a miss ends after a probe or two.
+// At most two thirds full, so that a miss ends after one or two probes.
 uint64_t SlotsFor(uint64_t items) {
   return std::bit_ceil(items + items / 2 + 1);
 }
@@ -53,7 +53,7 @@ Slot SlotAt(const char* table, uint32_t index) {
   return slot;
 }
 
-// False when the entry is not within the table's `size` bytes.
+// Returns false if the entry is not within the table's `size` bytes.
 bool ReadItem(const char* table, uint64_t size, uint32_t offset,
               TableItem* item) {
   Entry entry;
@@ -67,8 +67,8 @@ bool ReadItem(const char* table, uint64_t size, uint32_t offset,
   return true;
 }
 
-// The first free slot of a hash: there is one, unless another process wrote
-// here.
+// The first free slot for a hash. There is one, unless another process has
+// written to the table.
 uint32_t FreeSlot(const char* table, uint32_t mask, uint32_t hash) {
   uint32_t at = hash & mask;
   for (uint32_t n = 0; n < mask && SlotAt(table, at).entry != 0; ++n) {
@@ -77,7 +77,8 @@ uint32_t FreeSlot(const char* table, uint32_t mask, uint32_t hash) {
   return at;
 }
 
-// Everything but the header, in slots that are all free. Returns the end.
+// Writes everything except the header into a table without used slots. Returns
+// the end.
 char* PutItems(const std::vector<TableItem>& items, uint32_t num_slots,
                char* out) {
   char* p = out + sizeof(Table) + num_slots * sizeof(Slot);

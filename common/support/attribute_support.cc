@@ -19,8 +19,8 @@ struct LevelRow {
   Level level;
   std::string_view functions;
   std::string_view attributes;
-  std::string_view role;  // part of FunctionEntry::role
-  std::string_view init;  // without which nobody has that role
+  std::string_view role;  // contained in FunctionEntry::role
+  std::string_view init;  // the function without which the role does not exist
 };
 constexpr LevelRow kLevels[] = {
     {Level::kClient, PMIX_CLIENT_FUNCTIONS, PMIX_CLIENT_ATTRIBUTES, "client",
@@ -33,8 +33,8 @@ constexpr LevelRow kLevels[] = {
      "PMIx_tool_init"},
 };
 
-// What the tables have and is not honoured: of all functions whose names begin
-// so, the attributes whose names begin so.
+// Attributes that are in the tables but not honoured. A row stands for all
+// functions and attributes whose names begin with these prefixes.
 struct Exception {
   std::string_view function;
   std::string_view attribute;
@@ -87,7 +87,7 @@ constexpr Exception kExceptions[] = {
     {"PMIx_server_setup_application", "PMIX_ALLOC_"},
 };
 
-// Likewise, where the scheduler does not.
+// The same for attributes that are honoured only if the scheduler honours them.
 struct OfScheduler {
   Exception what;
   bool Scheduler::*honours;
@@ -124,7 +124,7 @@ bool IsAt(const FunctionEntry& function, Level level,
   if (!IsImplemented(function.name) || !IsImplemented(row.init)) return false;
   if (function.role.view().find(row.role) == std::string_view::npos)
     return false;
-  // The host serves what the library cannot by itself.
+  // The host serves what the library cannot do by itself.
   return level != Level::kHost ||
          std::ranges::any_of(canopy::AttributesOf(function.name),
                              [&](const FunctionAttribute& row) {
@@ -237,8 +237,8 @@ std::string SpawnAttributes(const Scheduler& scheduler) {
   return keys;
 }
 
-// What a debugger needs of a launcher beyond the table of processes: of the
-// attributes of the group, those that a spawn honours.
+// What a debugger needs of a launcher besides the process tables: the
+// attributes of the debug group that a spawn honours.
 std::string DebugAttributes() {
   std::string keys;
   for (const Attribute& attribute : AttributesAt("PMIx_Spawn", Level::kHost)) {

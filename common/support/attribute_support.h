@@ -1,6 +1,7 @@
-// Which functions and attributes this release supports, at the levels that
-// PMIX_QUERY_ATTRIBUTE_SUPPORT distinguishes. From the tables of the headers,
-// less what they have and neither Canopy nor its scheduler honours.
+// The functions and attributes that this release supports, at the levels that
+// PMIX_QUERY_ATTRIBUTE_SUPPORT distinguishes. Derived from the tables of the
+// headers, without the attributes that neither Canopy nor its scheduler
+// honours.
 #ifndef CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_
 #define CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_
 
@@ -17,27 +18,28 @@ namespace canopy::support {
 
 enum class Level : uint8_t { kClient, kServer, kHost, kTool };
 
-// What a query asks for: functions, and attributes of functions, by level.
+// What a query requests: functions, and attributes of functions, by level.
 struct Levels {
   std::vector<Level> functions;
   std::vector<Level> attributes;
 };
 
-// What only a scheduler honours, and whether there is one that does.
+// What only a scheduler can honour, and whether the present one does.
 struct Scheduler {
   bool places_jobs = false;  // PMIX_ALLOC_* of PMIx_Spawn
   bool allocates = false;    // PMIx_Allocation_request
 };
 
-// From the keys of its qualifiers (PMIX_CLIENT_FUNCTIONS, PMIX_HOST_ATTRIBUTES,
-// ...); other keys are ignored. None: the attributes of all levels.
+// Determines the levels from the keys of the query's qualifiers
+// (PMIX_CLIENT_FUNCTIONS, PMIX_HOST_ATTRIBUTES, ...); other keys are ignored.
+// Without such keys, the attributes of all levels.
 Levels LevelsOf(std::span<const std::string> keys);
 
 // An attribute as PMIx_Register_attributes declares it.
 struct Attribute {
   std::string name;  // its macro, "PMIX_TIMEOUT"
   std::string key;
-  uint16_t type = 0;  // pmix_data_type_t; 0: open
+  uint16_t type = 0;  // pmix_data_type_t; 0: not fixed
   std::vector<std::string> description;
 };
 
@@ -46,22 +48,22 @@ struct Attribute {
 // ...), joined by commas.
 std::vector<std::pair<std::string, std::string>> Functions(
     const Levels& levels, const Scheduler& scheduler = {});
-// The attributes of a function at one level; nothing for one that is not
-// supported there, or takes none.
+// The attributes of a function at one level; empty if the function is not
+// supported there or takes none.
 std::vector<Attribute> AttributesAt(std::string_view function, Level level,
                                     const Scheduler& scheduler = {});
-// The key of such attributes, "pmix.client.attrs".
+// The key of the attributes of a level, such as "pmix.client.attrs".
 std::string_view KeyOf(Level level);
 // A data array of pmix_regattr_t.
 Value RegattrArray(std::span<const Attribute> attributes);
 // The answer to a query for a function's attributes: a data array of infos, one
-// for each of these levels that has any, whose value is a RegattrArray. The
-// empty value when there is none.
+// for each of these levels that has attributes; its value is a RegattrArray.
+// The empty value if there are none.
 Value AttributesOf(std::string_view function, const Levels& levels,
                    const Scheduler& scheduler = {});
 
 // PMIX_QUERY_SPAWN_SUPPORT and PMIX_QUERY_DEBUG_SUPPORT: the keys of the
-// attributes, joined by commas.
+// attributes, separated by commas.
 std::string SpawnAttributes(const Scheduler& scheduler = {});
 std::string DebugAttributes();
 

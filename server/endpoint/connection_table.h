@@ -27,7 +27,7 @@ struct Connection {
   UniqueFd fd;
   OutQueue out;         // call MarkDirty after each change
   std::string partial;  // received, not handled yet
-  // nothing more is handled; closed at the end of the round
+  // Nothing more is handled; closed at the end of the round.
   bool ending = false;
   bool hung_up = false;  // the peer has closed its end
 

@@ -6,7 +6,7 @@ namespace canopy::net {
 
 enum class Supply {
   kPlenty,
-  // one of the descriptors that are reserved for this process's own work
+  // One of the descriptors that are reserved for this process's own work.
   kScarce,
   kExhausted,  // one of the second half of these
 };

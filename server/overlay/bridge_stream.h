@@ -69,7 +69,7 @@ class BridgeStream : public Stream,
   bool detached_ = false;
 
   std::vector<Bytes> inbox_;
-  // empty; keeps the memory of delivered frames for reuse
+  // Empty; keeps the memory of delivered frames for reuse.
   std::vector<Bytes> spare_;
   size_t inbox_bytes_ = 0;
   bool scheduled_ = false;

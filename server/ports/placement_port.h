@@ -47,7 +47,7 @@ struct PlacementRequest {
   PlacementId id;
   PlacementCaller caller;
   std::vector<PlacementApp> apps;
-  // the only hosts that may be used; empty: any
+  // The only hosts that may be used; empty: any.
   std::vector<PlacementHost> hosts;
   uint32_t num_slots = 0;  // 0: as many as possible
   bool oversubscribe = false;
@@ -79,7 +79,7 @@ struct PlacementGrant {
   // that other jobs leave.
   std::vector<GrantedNode> nodes;
   uint32_t time_limit_seconds = 0;  // 0: none
-  // NAME=VALUE, overrides the processes' environment
+  // NAME=VALUE, overrides the processes' environment.
   std::vector<std::string> env;
 };
 

@@ -23,7 +23,7 @@ struct HeardCall {
   ProcId source;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  // the same for a repetition of the call, and different for any other call
+  // The same for a repetition of the call, and different for any other call.
   std::string identity;
 };
 
@@ -61,7 +61,7 @@ struct HostKind {
   std::function<std::unique_ptr<Host>(InputSink* sink,
                                       std::set<HostOp> implemented)>
       make;
-  // operations whose answer is only a status
+  // Operations whose answer is only a status.
   std::set<HostOp> without_results = {};
 };
 

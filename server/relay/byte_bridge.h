@@ -34,9 +34,9 @@ class PieceStream {
 };
 
 struct BridgeOptions {
-  // nanoseconds; see relay.proto
+  // Nanoseconds; see relay.proto.
   int64_t beat_ns = int64_t{15} * 1000 * 1000 * 1000;
-  // nanoseconds; see relay.proto
+  // Nanoseconds; see relay.proto.
   int64_t silence_ns = int64_t{60} * 1000 * 1000 * 1000;
   // Time limit for the remaining data once one side has ended, in nanoseconds.
   int64_t linger_ns = int64_t{5} * 1000 * 1000 * 1000;

@@ -106,7 +106,7 @@ class AgentRuntime : public InputSink {
   std::unique_ptr<core::AgentCore> core_;  // null before Start
   RuntimePorts ports_;
   std::vector<core::Input> queue_;
-  // the part of the queue that is being handled
+  // The part of the queue that is being handled.
   std::vector<core::Input> batch_;
   bool scheduled_ = false;  // a Drain is scheduled for the end of the round
   bool draining_ = false;

@@ -49,7 +49,7 @@ struct CachedEvent {
   bool job_over = false;
   std::set<NodeId> passed = {};  // if routed: neighbours that have it
   uint64_t arrival = 0;  // its position in the order of arrival at this agent
-  // set once a client gets the event
+  // Set once a client gets the event.
   std::shared_ptr<const ClientEvent> for_clients = nullptr;
 };
 

@@ -52,7 +52,7 @@ class EventJournal {
   // Events persisted of each job.
   std::map<std::string, uint64_t> counts_;
   uint64_t events_ = 0;
-  // the event count at which each record is erased
+  // The event count at which each record is erased.
   std::multimap<uint64_t, Place> due_;
 };
 

@@ -220,7 +220,7 @@ class Forwarding final : public OutputTap {
   std::map<OwnedId, HostRequest> ends_;
   std::vector<ReadId> due_;
   std::map<std::string, Source> sources_;
-  // lower bound of the times at which pullers expire
+  // Lower bound of the times at which pullers expire.
   TimeNs next_expiry_ = kNever;
 };
 

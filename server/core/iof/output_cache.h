@@ -45,7 +45,7 @@ class OutputCache {
   uint64_t size_ = 0;
   std::vector<uint64_t> seen_;           // end position in each node's output
   std::map<Channel, uint64_t> dropped_;  // bytes
-  // bytes of any channel that only another controller received
+  // Bytes of any channel that only another controller received.
   uint64_t missed_ = 0;
   std::map<Channel, uint32_t> closed_;  // with the node of the rank
 };

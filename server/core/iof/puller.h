@@ -111,7 +111,7 @@ class Puller {
   uint64_t answers_ = 0;         // answers that contained output
   std::vector<uint64_t> seen_;   // end position in each node's output
   std::vector<bool> resumed_;    // nodes whose next output may follow a gap
-  // bytes of each node dropped for lack of room
+  // Bytes of each node dropped for lack of room.
   std::vector<uint64_t> refused_;
   // By channel and rank: true if its close was sent.
   std::map<uint16_t, std::vector<bool>> closed_;

@@ -22,7 +22,7 @@ namespace canopy::core {
 struct HeldGet {
   ProcId target;
   std::string key;
-  // the agent that requested it; kNoNode for a local client
+  // The agent that requested it; kNoNode for a local client.
   NodeId node = kNoNode;
   ClientId client = 0;
   uint64_t request = 0;

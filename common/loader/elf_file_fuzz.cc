@@ -1,5 +1,5 @@
-// Fuzz target of the readers of ELF files and of the loader's index: whatever
-// the bytes, nothing bad happens.
+// Fuzz target for the readers of ELF files and of the loader's index: no input
+// may cause a failure.
 #include <sys/mman.h>
 #include <unistd.h>
 

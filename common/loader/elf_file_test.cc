@@ -121,7 +121,8 @@ TEST_F(ElfFileTest, DoesNotWaitForAPipe) {
   EXPECT_EQ(ElfFile::Open(path).code(), kErrNotFound);
 }
 
-// Whatever is cut off, the rest is an error or less, and no overrun.
+// Wherever a file is cut off, the result is an error or less data, and no
+// overrun.
 TEST_F(ElfFileTest, EveryPrefixIsRefusedOrRead) {
   const std::string whole = BuildElf(Library());
   for (size_t size = 0; size < whole.size(); ++size) {

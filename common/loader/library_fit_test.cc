@@ -13,8 +13,8 @@ namespace {
 
 constexpr char kGlibcLoader[] = "/lib64/ld-linux-x86-64.so.2";
 
-// A file system of its own below a temporary directory: PREFIX/canopy holds
-// our library, PREFIX/own the program's.
+// A file system below a temporary directory: PREFIX/canopy contains Canopy's
+// library, PREFIX/own the program's.
 class LibraryFitTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -122,7 +122,8 @@ TEST_F(LibraryFitTest, SymbolThatAnotherLibraryHasIsNotMissing) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kFits);
 }
 
-// A program that is not linked with what it uses, and gets it all the same.
+// A program that uses a symbol without being linked with its library, but gets
+// it anyway.
 TEST_F(LibraryFitTest, SymbolThatComesWithTheOwnLibraryIsMissing) {
   ElfSpec event;
   event.soname = "libevent.so";
@@ -208,7 +209,8 @@ TEST_F(LibraryFitTest, MuslAndOtherMachinesCanNotLoadOurs) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kCannotLoad);
 }
 
-// Who does not load libpmix at its start need not be told that it can not.
+// A program that does not load libpmix at its start needs no report that it
+// cannot.
 TEST_F(LibraryFitTest, NoReasonWhereNothingIsAtStake) {
   ElfSpec program = Program();
   program.needed = {"libc.so.6"};
@@ -244,7 +246,7 @@ TEST_F(LibraryFitTest, FindingEndsWithWhatDecidedIt) {
   EXPECT_TRUE(IsCurrent(copy));
   EXPECT_EQ(copy.fit, finding.fit);
   EXPECT_EQ(copy.details, finding.details);
-  // Another library is found first from now on.
+  // From now on another library is found first.
   WriteElf(At("canopy/libc.so.6"), ElfSpec());
   EXPECT_FALSE(IsCurrent(finding));
 }

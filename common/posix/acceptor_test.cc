@@ -21,7 +21,7 @@ class AcceptorTest : public ::testing::Test {
     UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     address_.sun_family = AF_UNIX;
     const std::string name = "acceptor_test." + std::to_string(getpid());
-    // In the kernel's own name space: nothing to remove.
+    // In the abstract name space: nothing to remove.
     std::copy(name.begin(), name.end(), address_.sun_path + 1);
     size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
                                    name.size());
@@ -48,7 +48,7 @@ class AcceptorTest : public ::testing::Test {
         [this](UniqueFd fd) { accepted_.push_back(std::move(fd)); });
   }
 
-  // Lets no more descriptors be opened than there are.
+  // Sets the limit so that no more descriptors can be opened.
   void Exhaust() const {
     const UniqueFd next(dup(0));
     rlimit none = limit_;
@@ -56,7 +56,7 @@ class AcceptorTest : public ::testing::Test {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   }
 
-  // The peer has closed it.
+  // True if the peer has closed the connection.
   static bool IsRefused(const UniqueFd& fd) {
     char byte;
     return recv(fd.get(), &byte, 1, MSG_DONTWAIT) == 0;

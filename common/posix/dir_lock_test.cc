@@ -69,7 +69,7 @@ TEST_F(DirLockTest, ANewDirectoryOfTheSameNameIsAnother) {
   EXPECT_TRUE(IsDirAt(fd.get(), path_));
   ASSERT_EQ(rmdir(path_.c_str()), 0);
   EXPECT_FALSE(IsDirAt(fd.get(), path_));
-  // The directory that is held keeps its inode number from the new one.
+  // The open directory keeps its inode number from being reused.
   ASSERT_EQ(mkdir(path_.c_str(), 0700), 0);
   EXPECT_FALSE(IsDirAt(fd.get(), path_));
 }

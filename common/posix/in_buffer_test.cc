@@ -64,7 +64,7 @@ TEST_F(InBufferTest, ALargeFrameGetsRoomAndGivesItBack) {
   EXPECT_EQ(buffer_.size(), kCapacity);
 }
 
-// Whoever does not know the frame's size yet receives on all the same.
+// A receiver that does not know the frame's size yet can still receive.
 TEST_F(InBufferTest, AFullBufferGrows) {
   Send(std::string(kCapacity, 'a') + "b");
   ASSERT_EQ(Receive(), InBuffer::State::kReceived);

@@ -51,7 +51,7 @@ class OpenDirectoryTest : public testing::Test {
     }
     return path;
   }
-  // What `path` leads to, and who controls it.
+  // Expects the directory to which `path` leads and the users who control it.
   void ExpectOpens(const std::string& path, PathControl control,
                    const std::string& directory) {
     const auto opened = OpenDirectory(path);

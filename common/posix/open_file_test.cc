@@ -46,7 +46,7 @@ class OpenToWriteTest : public testing::Test {
     ASSERT_EQ(chmod(At(name).c_str(), mode), 0);
     ASSERT_EQ(chown(At(name).c_str(), uid, uid), 0);
   }
-  // Whether the file is there now with this text alone.
+  // Returns true if the file then exists and contains only this text.
   bool Write(const std::string& name) const {
     const UniqueFd fd =
         OpenToWrite(At(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -22,7 +22,7 @@ class OutQueueTest : public ::testing::Test {
     in_.Reset(fds[1]);
   }
 
-  // What one receive gives, and the descriptor that came with it.
+  // Returns the data of one receive, and the descriptor that came with it.
   std::string Receive(UniqueFd* fd = nullptr) {
     std::string data(1 << 20, '\0');
     iovec part{data.data(), data.size()};

@@ -93,7 +93,7 @@ TEST_F(BarrierTest, AfterCommitsTheAgentIsTold) {
   EXPECT_EQ(server_->Close().ranks, (std::vector<uint32_t>{0, 1}));
   server_->Release(kSuccess);
   server_->Open();
-  // The next one asks for nothing.
+  // The next arrival has no requests.
   EXPECT_EQ(Arrive(0), Arrival::kWait);
   EXPECT_EQ(Arrive(1), Arrival::kReleased);
 }
@@ -204,7 +204,7 @@ TEST_F(BarrierTest, WhatIsWantedOutlivesAnOpening) {
   EXPECT_EQ(Arrive(1), Arrival::kNotify);
 }
 
-// Ends the fence, and dies before it wakes anybody.
+// Ends the fence and dies before it wakes the other participants.
 void EndFenceInSilence(const BarrierServer& server) {
   void* base = mmap(nullptr, server.size(), PROT_READ | PROT_WRITE, MAP_SHARED,
                     server.fd(), 0);
@@ -213,7 +213,7 @@ void EndFenceInSilence(const BarrierServer& server) {
   munmap(base, server.size());
 }
 
-// Whether the watcher finds the end in its sleep, between two, or before the
+// The watcher finds the end during its sleep, between two sleeps, or before the
 // first one.
 TEST_F(BarrierTest, TheFirstTwoWakeWhoWasLeftAsleep) {
   Make(4);
@@ -293,14 +293,14 @@ TEST_F(BarrierTest, WhatIsNoBarrierIsRefused) {
   EXPECT_FALSE(BarrierParticipant::Map(other.get(), 4096, 0).ok());
 }
 
-// What agent and core do together, as far as the barrier is concerned: takes
-// over again and again, and ends the fence when all are in, this way or that.
+// Does what agent and core do together with the barrier: takes over repeatedly,
+// and ends the fence when all ranks have arrived in either way.
 class Guardian {
  public:
   Guardian(BarrierServer* server, uint32_t ranks)
       : server_(server), ranks_(ranks), mail_(ranks) {}
 
-  // A rank's: arrives by message, and waits for the answer.
+  // Called by a rank: arrives by message and waits for the answer.
   void ArriveByMessage(uint32_t rank) {
     mail_[rank] = true;
     while (mail_[rank]) std::this_thread::yield();

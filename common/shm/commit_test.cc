@@ -19,7 +19,7 @@ namespace {
 using Found = CommitReader::Found;
 using Outcome = CommitWriter::Outcome;
 
-// What is in `bytes`, record by record.
+// The content of `bytes`, record by record.
 std::vector<std::string> Records(std::string bytes) {
   std::vector<std::string> out;
   while (bytes.size() >= sizeof(CommitLength)) {
@@ -47,7 +47,7 @@ class CommitTest : public ::testing::Test {
     if (reader_->Take(index, &bytes) != Found::kCommits) return {};
     return Records(bytes);
   }
-  // The file as a rank that does what it likes sees it.
+  // The file as a malicious rank sees it.
   CommitMailbox* Mailbox(uint32_t index) {
     if (base_ == nullptr) {
       base_ = mmap(nullptr, reader_->size(), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -168,7 +168,7 @@ TEST_F(CommitTest, LessThanBeforeIsNonsense) {
   EXPECT_EQ(reader_->Take(1, &bytes), Found::kCorrupted);
 }
 
-// A second thread of the rank may change the position as often as it likes.
+// A second thread of the rank may change the position at any time.
 TEST_F(CommitTest, AMailboxIsReadOnceBetweenTwoReleases) {
   std::string bytes;
   size_t copied = 0;
@@ -245,7 +245,7 @@ TEST_F(CommitTest, NothingIsLostOrRepeatedWhileBothRun) {
   EXPECT_EQ(wrong, 0);
 }
 
-// A commit is either found after Ask, or rings.
+// A commit is either found after Ask or rings the doorbell.
 TEST_F(CommitTest, NobodyWaitsForACommitThatIsThere) {
   std::atomic<int> rings{0};
   std::atomic<int> round{0};

@@ -1,4 +1,4 @@
-// What PMIx_Get costs below the C API: one look-up in a mapped segment.
+// Measures PMIx_Get below the C API: one look-up in a mapped segment.
 #include <benchmark/benchmark.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// Fuzz target: a segment that somebody damaged. The input overwrites a good
-// segment: four bytes of place, one byte of content, again and again.
+// Fuzz target: a damaged segment. The input overwrites a good segment: a
+// sequence of four bytes of position and one byte of content.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -116,8 +116,8 @@ void Run(const uint8_t* data, size_t size) {
 }  // namespace
 }  // namespace canopy::shm
 
-// Nothing changed, and each word of the beginning, which holds the offsets of
-// everything else, made large.
+// One seed changes nothing; the others make one word of the beginning large,
+// which contains the offsets of everything else.
 std::vector<std::string> canopy::fuzz::Seeds() {
   std::vector<std::string> seeds = {""};
   for (uint32_t place = 0; place < 256; place += 4) {

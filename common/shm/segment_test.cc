@@ -255,7 +255,7 @@ TEST(SegmentTest, AddedKeysCostLittleMemory) {
   EXPECT_LT(pair.writer->used(), 12u << 20);
 }
 
-// A value that says how long it must be.
+// A value that contains its own length.
 std::string Sized(uint32_t size) {
   return std::to_string(size) + std::string(size, '.');
 }
@@ -285,7 +285,7 @@ TEST(SegmentTest, ReplacedKeysCostLittleMemory) {
         EXPECT_TRUE(seen.emplace(key, value).second) << key;
       }));
   EXPECT_EQ(seen, expected);
-  // What waits in the queue for slow readers, and a few tables.
+  // The queue for slow readers, and a few tables.
   EXPECT_LT(pair.writer->used(), Arena::kQuarantineBytes + (1u << 20));
 }
 
@@ -419,7 +419,7 @@ TEST(SegmentTest, ConcurrentReadersSeeAddedKeysWhole) {
 
 constexpr int kSharedKeys = 5;
 
-// Reads until everything is "0". What is wrong, or nothing.
+// Reads until every value is "0". Returns an error, or "".
 std::string ReadBesideWriter(const SegmentReader& reader) {
   for (;;) {
     std::map<std::string, std::string> all;
@@ -503,7 +503,7 @@ TEST(SegmentTest, NotASegment) {
   close(fd);
 }
 
-// Any damage may change answers; it must not crash the reader.
+// Any damage may change answers, but must not crash the reader.
 TEST(SegmentTest, SurvivesDamage) {
   const Pair p = Make();
   ASSERT_TRUE(p.writer->Publish(0, {{"k", "v", 0}, {"l", "w", 0}}).ok());

@@ -14,7 +14,7 @@ namespace {
 
 using Keys = std::map<std::string, std::string>;
 
-// Owns what a table is written to.
+// Owns the memory of a table.
 class Memory {
  public:
   explicit Memory(uint64_t size) : words_(size / 8) {}
@@ -33,7 +33,7 @@ Keys BySlots(Memory& memory) {
   return keys;
 }
 
-// How libraries of the first releases walk over a table.
+// Iterates over a table as libraries of the first releases do.
 Keys ByEntries(Memory& memory) {
   Keys keys;
   Table table;
@@ -91,7 +91,7 @@ TEST_F(GrowingTableTest, WhatDoesNotFitChangesNothing) {
   const std::string large(memory_.size(), 'x');
   EXPECT_FALSE(table_.Put({{"d", "four", 0}, {"a", large, 0}}));
   EXPECT_EQ(BySlots(memory_), before);
-  // As many keys as there is no slot for.
+  // As many keys as there are slots, which do not fit.
   std::vector<std::string> names;
   for (int i = 0; i < 64; ++i) names.push_back(std::to_string(i));
   std::vector<TableItem> items;

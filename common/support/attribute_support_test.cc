@@ -103,7 +103,8 @@ TEST(AttributeSupportTest, AnAnswerHasAnArrayForEachLevel) {
   EXPECT_TRUE(AttributesOf("PMIx_Unknown", LevelsOf({})).empty());
 }
 
-// Chapter "Tools and Debuggers": by these a debugger decides what it asks for.
+// Chapter "Tools and Debuggers": the attributes by which a debugger decides
+// what to request.
 TEST(AttributeSupportTest, WhatDebuggersLookFor) {
   EXPECT_TRUE(Has(AttributesAt("PMIx_Init", Level::kClient),
                   "PMIX_DEBUG_STOP_IN_INIT"));

@@ -1,5 +1,5 @@
-// The dispatcher: what one agent alone does with its inputs. Agents together
-// are in tests/sim.
+// Tests of the dispatcher: how a single agent handles its inputs. tests/sim
+// tests several agents together.
 #include "server/core/agent_core.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_F(AgentCoreTest, ASpawnerHasTheJobsDataBeforeItsAnswer) {
 class LifecycleCoreTest : public AgentCoreTest {
  protected:
   LifecycleCoreTest() {
-    // One that no end of "job" ends.
+    // Starts a second job, which continues when "job" ends.
     Step(LaunchRequested{JobOn("watch", {0})});
     Step(LocalPrepared{"watch", 0, ""});
     Step(LocalStarted{"watch", 1, 0, ""});
@@ -72,7 +72,8 @@ class LifecycleCoreTest : public AgentCoreTest {
          kErrExitNonzeroTerm, kErrProcFailedToStart, kEventNodeDown,
          kEventNodeOffline, kErrJobAbortedBySysEvent}});
   }
-  // What the watcher hears of whom because of the input.
+  // Returns the events that the watcher gets because of the input, with their
+  // ranks.
   using Heard = std::vector<std::pair<int, Rank>>;
   Heard HearOf(Input input) {
     Heard out;
@@ -90,7 +91,7 @@ TEST_F(LifecycleCoreTest, EndsOfProcesses) {
   constexpr int kTerminated = 15;
   EXPECT_EQ(HearOf(LocalExits{"job", {{0, kCrash}}}),
             (Heard{{kEventProcTerminated, 0}, {kErrProcAbortedBySig, 0}}));
-  // Now the job is being ended.
+  // The job is being ended from now on.
   EXPECT_EQ(HearOf(LocalExits{"job", {{1, kTerminated}}}),
             (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
 }
@@ -101,7 +102,7 @@ TEST_F(LifecycleCoreTest, AProcessThatIsToldToEndAlone) {
             (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
 }
 
-// Who leads waits for nothing else, as its own job goes on.
+// The leader waits for nothing else, because its own job continues.
 TEST_F(LifecycleCoreTest, AnInvitedProcessIsEndedWithItsJob) {
   constexpr int kInvited = -159;
   constexpr int kInviteFailed = -163;
@@ -139,7 +140,7 @@ TEST_F(LifecycleCoreTest, ANodeIsLostOrLeaves) {
   EXPECT_EQ(HearOf(NodeStateChanged{1, false, "left", 6, true}),
             (Heard{{kEventNodeOffline, 1}}));
   Step(NodeStateChanged{1, true, ""});
-  // This agent was cut off.
+  // This agent was cut off, not the other one.
   EXPECT_TRUE(HearOf(NodeStateChanged{1, false, "cut off"}).empty());
 }
 
@@ -217,7 +218,7 @@ TEST_F(AgentCoreTest, DeadlineIsTheEarliestAndIsMovedOn) {
   set = All<SetDeadline>(Step(get));
   ASSERT_EQ(set.size(), 1u);
   EXPECT_EQ(set[0].when, 20 * kMs);
-  // Nothing new: the timer stands.
+  // No earlier deadline: the timer stays.
   get.request = 3;
   get.timeout_ms = 30;
   EXPECT_TRUE(All<SetDeadline>(Step(get)).empty());
@@ -260,7 +261,7 @@ TEST_F(AgentCoreTest, ExitKnowsWhatTheConnectionKnew) {
   Step(ClientGone{1});
   ProcExit exit;
   exit.rank = 0;
-  // In order: no event, no end of the job.
+  // A normal exit: no event, and the job continues.
   EXPECT_TRUE(All<KillLocal>(Step(LocalExits{"job", {exit}})).empty());
   exit.rank = 1;
   const Actions actions = Step(LocalExits{"job", {exit}});
@@ -303,7 +304,7 @@ TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {
   EXPECT_EQ(std::get<RegisterJob>(known[0]).job->nspace, "job");
   EXPECT_EQ(std::get<ReplyClient>(known[1]).status, kSuccess);
   EXPECT_EQ(All<ReplyClient>(ask("of the parent"))[0].status, kErrNotFound);
-  // Of its processes nothing is known any more.
+  // Nothing is known about the processes of a former parent.
   GetArrived pid;
   pid.client = 5;
   pid.request = 10;

@@ -1,4 +1,4 @@
-// One agent's core, with a job of which both ranks are connected.
+// One agent's core, with a job whose two ranks are connected.
 #ifndef CANOPY_SERVER_CORE_AGENT_CORE_TESTING_H_
 #define CANOPY_SERVER_CORE_AGENT_CORE_TESTING_H_
 
@@ -13,8 +13,7 @@
 
 namespace canopy::core {
 
-// Agent 0 of 2, with both ranks of `job`, which is named "job", here; clients 1
-// and 2.
+// Agent 0 of 2, with both ranks of `job` (named "job") as clients 1 and 2.
 class OneAgentTest : public testing::Test {
  protected:
   explicit OneAgentTest(std::shared_ptr<const JobSpec> job = JobOn("job",

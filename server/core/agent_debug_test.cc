@@ -1,5 +1,5 @@
-// Limits of what processes wait for, while a debugger holds one of them on
-// another node: what the agents tell each other, and what survives a restart.
+// Timeouts of processes while a debugger holds one of them on another node: the
+// notifications between agents, and the effect of a restart.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -22,8 +22,8 @@ namespace {
 constexpr TimeNs kSecond = 1'000'000'000;
 constexpr int kRelease = -3;
 
-// Agents 0 and 1 with one rank of "job" each, whose clients have the numbers of
-// their agents plus 1; rank 0 stops at its exec. Client 9 is a tool at agent 1.
+// Agents 0 and 1 with one rank of "job" each; the client of agent n is n + 1.
+// Rank 0 stops at its exec. Client 9 is a tool at agent 1.
 class AgentDebugTest : public testing::Test {
  protected:
   AgentDebugTest() {
@@ -46,7 +46,7 @@ class AgentDebugTest : public testing::Test {
     config.began_at = now_;
     cores_[n] = std::make_unique<AgentCore>(config);
   }
-  // With all that follows on both nodes.
+  // Handles the input and everything that follows from it on both nodes.
   void Step(NodeId n, Input input) {
     inputs_.emplace_back(n, std::move(input));
     while (!inputs_.empty()) {
@@ -74,7 +74,7 @@ class AgentDebugTest : public testing::Test {
       out_of_time_ |= job->out_of_time;
     }
   }
-  // At both, as their deadlines are due.
+  // Runs both agents until `when`, with their deadlines.
   void Until(TimeNs when) {
     for (now_ += kSecond; now_ <= when; now_ += kSecond) {
       for (NodeId n = 0; n < 2; ++n) Step(n, Tick{});
@@ -98,7 +98,7 @@ class AgentDebugTest : public testing::Test {
     release.info = Bytes(none.Take());
     Step(1, release);
   }
-  // Rank 1 waits for the other, five seconds.
+  // Rank 1 waits for the other rank, for five seconds.
   void Wait(RequestId fence, RequestId get, RequestId lookup) {
     CollectiveArrived arrived;
     arrived.client = 2;

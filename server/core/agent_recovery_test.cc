@@ -1,5 +1,5 @@
-// An agent in the place of another: what it knows from the records that were
-// kept, from its clients and from its peers.
+// Tests of a successor: what it knows from persisted records, from its clients
+// and from its peers.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -12,8 +12,7 @@
 namespace canopy::core {
 namespace {
 
-// Agents 0 and 1 with one rank of "job" each, whose clients have the numbers
-// of their agents plus 1.
+// Agents 0 and 1 with one rank of "job" each; the client of agent n is n + 1.
 class RestartTest : public testing::Test {
  protected:
   RestartTest() : job_(JobOn("job", {0, 1})) {
@@ -34,7 +33,7 @@ class RestartTest : public testing::Test {
   }
   void Connect(NodeId n) { Step(n, ClientConnected{n + 1, {"job", n}}); }
 
-  // With all that follows on both nodes.
+  // Handles the input and everything that follows from it on both nodes.
   void Step(NodeId n, Input input) {
     inputs_.emplace_back(n, std::move(input));
     while (!inputs_.empty()) {
@@ -99,8 +98,8 @@ class RestartTest : public testing::Test {
            it->second.view().find(key) != std::string_view::npos;
   }
 
-  // The processes of node 1 get a new agent; what it had published of others
-  // is still in its segment.
+  // The processes of node 1 get a new agent. Data of other ranks that the old
+  // one published is still in the segment.
   void Restart() {
     Make(1);
     replies_[1].clear();
@@ -138,7 +137,7 @@ class RestartTest : public testing::Test {
   std::optional<Bytes> control_[2];
   std::vector<NodeId> killed_;
   std::vector<NodeId> forgotten_;
-  std::vector<NodeId> exits_to_;  // who was told of ends
+  std::vector<NodeId> exits_to_;  // receivers of exits
   DmodexRequest last_ask_;
   std::map<RequestId, int> replies_[2];
   std::map<Rank, Bytes> published_[2];
@@ -154,7 +153,7 @@ TEST_F(RestartTest, DataIsThereAgainBeforeAnybodyReconnects) {
   Restart();
   EXPECT_TRUE(Sees(1, 0, "mine"));
   EXPECT_TRUE(Sees(1, 1, "yours"));
-  // Its own data is served to the others, too.
+  // The data is also served to the other agents.
   GetArrived get;
   get.client = 1;
   get.request = 20;
@@ -165,7 +164,7 @@ TEST_F(RestartTest, DataIsThereAgainBeforeAnybodyReconnects) {
   EXPECT_EQ(replies_[0].at(20), kSuccess);
 }
 
-// No collective has ended for the process, and one has for its agent.
+// For the process no collective has ended, but for its agent one has.
 TEST_F(RestartTest, TheAnswerToTheFirstFenceMayBeLost) {
   Fence(0, 10);
   Fence(1, 10);
@@ -209,8 +208,8 @@ TEST_F(RestartTest, ContributionFromBeforeTheRestartCounts) {
   EXPECT_TRUE(Sees(1, 0, "early"));
 }
 
-// The new agent contributes as well, with versions of its own, and nobody takes
-// it: the next contribution must not count on that.
+// The new agent contributes with versions of its own, and the contribution does
+// not arrive. The next contribution must not be a delta to it.
 TEST_F(RestartTest, ChangesAreThoseSinceWhatTheOthersGot) {
   Commit(1, "before");
   Fence(1, 1);
@@ -247,11 +246,11 @@ TEST_F(RestartTest, AnswerThatWasLostIsGivenAgain) {
   Fence(0, 10);
   Fence(1, 10);
   Restart();
-  // The process has not heard of its end.
+  // The process has not been notified of the fence's end.
   Resume(0);
   Fence(1, 10);
   EXPECT_EQ(replies_[1].at(10), kSuccess);
-  // And the next one is the next one.
+  // The following fence is a new one.
   Fence(1, 11);
   EXPECT_FALSE(replies_[1].contains(11));
   Fence(0, 11);
@@ -355,7 +354,7 @@ TEST_F(RestartTest, ControllerWithoutARecordEndsItsJobs) {
   EXPECT_EQ(killed_, std::vector<NodeId>{1});
 }
 
-// Else it would call jobs over that it has yet to hear of.
+// Otherwise it would regard jobs as over that it has not heard of yet.
 TEST_F(RestartTest, RootIsToldLastThatItHasHeardOfAllJobs) {
   const auto told_last = [&](Input input) {
     const auto sent = All<SendPeer>(cores_[1]->Step(++now_, std::move(input)));
@@ -396,7 +395,7 @@ TEST_F(RestartTest, ControllerThatIsNotTheRootIsRemembered) {
   Make(1);
   Step(1, JobRecovered{job, true, records_[1], {}, true, control_[1]});
   EXPECT_TRUE(forgotten_.empty());
-  // What it hears of its own job does not go to the root.
+  // Exits of this job's own processes do not go to the root.
   exits_to_.clear();
   LocalExits exits{"other", {ProcExit{0, 0, false, false, false}}};
   Step(1, exits);

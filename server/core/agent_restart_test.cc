@@ -1,5 +1,5 @@
-// What one agent does when a rank has another process, when it is another agent
-// itself, and when it was cut off.
+// One agent when a rank gets another process, when the agent is a successor,
+// and when it was cut off.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::shared_ptr<const JobSpec> RestartableJob() {
   return job;
 }
 
-// Its ranks may have two processes.
+// Ranks may be restarted once.
 class RestartCoreTest : public OneAgentTest {
  protected:
   RestartCoreTest() : OneAgentTest(RestartableJob()) {}
@@ -59,7 +59,7 @@ TEST_F(RestartCoreTest, AFenceWaitsForTheNextProcess) {
 TEST_F(RestartCoreTest, AFenceFailsWithTheLastProcess) {
   Step(Fence(1, 5));
   Exit(1, 0);
-  // Its connection ends late.
+  // The connection of the first process ends late.
   EXPECT_TRUE(All<ReplyClient>(Step(ClientGone{2})).empty());
   Step(ClientConnected{3, {"job", 1}});
   const auto replies = All<ReplyClient>(Step(ClientGone{3}));
@@ -104,7 +104,7 @@ TEST_F(RestartCoreTest, RequestsOfTheNextProcessAreOthers) {
   EXPECT_EQ(replies[0].request, 7u);
 }
 
-// The agent is restarted when the rank was, and the rank's process runs on.
+// The agent is restarted after the rank was; the rank's process continues.
 TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
   CoreConfig config;
   config.node_names = {"a"};
@@ -139,7 +139,7 @@ TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
   ASSERT_EQ(All<SetIncarnation>(actions).size(), 1u);
   EXPECT_EQ(All<SetIncarnation>(actions)[0].incarnation, 1u);
   EXPECT_GE(successor.Count().publications, 1u);
-  // The call that has published it is still known.
+  // The publishing call of the second process is still known.
   successor.Step(0, ClientConnected{2, {"job", 0}});
   const auto again =
       All<ReplyClient>(successor.Step(0, PublishArrived{2, 5, data}));
@@ -147,8 +147,8 @@ TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
   EXPECT_EQ(again[0].status, kSuccess);
 }
 
-// Agent 3 below agent 1, which passes on what it does for a job of agent 0 and
-// is replaced. A fence is over here and may not be over for others below it.
+// Agent 3 below agent 1, which forwards messages for a job of agent 0 and is
+// replaced. A fence is over here but may not be over for others below agent 1.
 TEST(ReturnOfParentTest, WhatEndedIsToldBeforeWhoHasLeftSince) {
   CoreConfig config;
   config.self = 3;
@@ -183,7 +183,7 @@ TEST(ReturnOfParentTest, WhatEndedIsToldBeforeWhoHasLeftSince) {
   EXPECT_LT(first(static_cast<const CollectiveUp*>(nullptr)), exits);
 }
 
-// Agent 1 was cut off, and has ended its part of a job that goes on. It gets
+// Agent 1 was cut off and has ended its part of a job that continues. It gets
 // the map again when a collective of that job passes it.
 TEST(LostPartTest, NobodyIsToWaitForItsRanks) {
   CoreConfig config;
@@ -210,7 +210,7 @@ TEST(LostPartTest, NobodyIsToWaitForItsRanks) {
   EXPECT_EQ(replies[0].second.status, kErrNotFound);
 }
 
-// Agent 1 is a new one, on a node that was lost with its ranks.
+// Agent 1 is new, on a node that was lost with its ranks.
 TEST(LostPartTest, NorDoesItWhenItsAgentRemembersNothing) {
   CoreConfig config;
   config.self = 1;

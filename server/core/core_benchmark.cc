@@ -1,5 +1,5 @@
-// What a step of the core costs on the hot paths: a fence on one node, one hop
-// of a fence between nodes, a commit.
+// Measures a step of the core on the hot paths: a fence on one node, one hop of
+// a fence between nodes, and a commit.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ CoreConfig Config(uint32_t nodes, NodeId self) {
   return config;
 }
 
-// A core that knows a job and has its local ranks connected: client r + 1.
+// A core with a job whose local rank r is connected as client r + 1.
 std::unique_ptr<AgentCore> CoreWith(const CoreConfig& config,
                                     const std::vector<NodeId>& agents) {
   auto core = std::make_unique<AgentCore>(config);
@@ -57,9 +57,9 @@ void LocalFence(benchmark::State& state) {
 }
 BENCHMARK(LocalFence)->Arg(8)->Arg(64)->Arg(128);
 
-// Items are processes that end well, for which nobody has asked; the argument
-// is how many of a node end at once. No message tells of them but that to the
-// job's controller.
+// Items are processes that end normally without any registered client; the
+// argument is the number of processes of a node that end at once. The only
+// message goes to the job's controller.
 void LocalEnds(benchmark::State& state) {
   const auto ranks = static_cast<Rank>(state.range(0));
   std::vector<NodeId> agents(ranks, 1);
@@ -81,8 +81,8 @@ void LocalEnds(benchmark::State& state) {
 }
 BENCHMARK(LocalEnds)->Arg(8)->Arg(128);
 
-// The agent between 32 children and its parent, one rank a node, no data:
-// items are messages in.
+// An agent between 32 children and its parent, with one rank on each node and
+// no data. Items are incoming messages.
 void TreeHop(benchmark::State& state) {
   constexpr uint32_t kNodes = 1000;
   constexpr NodeId kSelf = 1;  // children 33 .. 64
@@ -111,7 +111,7 @@ void TreeHop(benchmark::State& state) {
 }
 BENCHMARK(TreeHop);
 
-// Commit of one more key of 64 bytes by a rank that has `range` keys.
+// A rank that has `range` keys commits another key of 64 bytes.
 void Commit(benchmark::State& state) {
   const auto core = CoreWith(Config(1, 0), {0});
   const auto kval = [](int64_t i) {

@@ -1,5 +1,5 @@
-// Fuzz target of the decoders of the core: whatever the bytes, nothing bad
-// happens, and what could be read is written and read again as the same.
+// Fuzz target for the core's decoders: no input may cause a failure, and what
+// was decoded must encode and decode again to the same value.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -49,7 +49,7 @@ void TryCommit(std::string_view in) {
   if (!AreKvals(store.SeenHere(proc).view())) abort();
 }
 
-// The same bytes as key and as value.
+// Uses the same bytes as key and as value.
 void TryRecord(std::string_view in) {
   const std::string text(in);
   for (const auto& [rank, data] :
@@ -70,7 +70,8 @@ void TryRecord(std::string_view in) {
   if (!DecodeCollective({again.key, again.value})) abort();
 }
 
-// As a journal's record, and as what a process publishes or looks up with.
+// Uses the bytes as a journal record, and as the arguments of publish and
+// lookup.
 void TryPublishing(std::string_view in) {
   const Bytes bytes{std::string(in)};
   if (const auto publication = DecodePublication(bytes)) {

@@ -1,4 +1,4 @@
-// What the tests of the core's engines share.
+// Helpers for the tests of the core's engines.
 #ifndef CANOPY_SERVER_CORE_CORE_TESTING_H_
 #define CANOPY_SERVER_CORE_CORE_TESTING_H_
 
@@ -33,7 +33,7 @@ inline std::shared_ptr<const JobSpec> JobOn(const std::string& nspace,
   return job;
 }
 
-// A key and its value, which is true, as clients commit them.
+// A key with the value true, as clients commit it.
 inline Bytes Kval(const std::string& key) {
   Encoder encoder;
   encoder.PutString(key);
@@ -42,7 +42,7 @@ inline Bytes Kval(const std::string& key) {
   return Bytes(encoder.Take());
 }
 
-// The actions of one kind, in order.
+// The actions of one type, in order.
 template <typename T>
 std::vector<T> All(const Actions& actions) {
   std::vector<T> out;
@@ -52,7 +52,7 @@ std::vector<T> All(const Actions& actions) {
   return out;
 }
 
-// The bodies of one kind that are sent to other agents, in order.
+// The bodies of one type that are sent to other agents, in order.
 template <typename T>
 std::vector<std::pair<NodeId, T>> Sent(const Actions& actions) {
   std::vector<std::pair<NodeId, T>> out;

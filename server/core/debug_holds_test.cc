@@ -112,7 +112,8 @@ TEST_F(DebugHoldsTest, BoundsWhatItRemembers) {
   Say(At(2), 0, false, 0, "7");
   Say(At(2), 0, true, 0, "more");
   EXPECT_TRUE(holds_.Holds("more"));
-  // Held every second one of 200; the limit never ends too early.
+  // Held during every second second out of 200: the timeout never ends too
+  // early.
   DebugHolds many;
   for (int64_t i = 0; i < 200; i += 2) {
     const auto number = static_cast<uint64_t>(i);

@@ -1,4 +1,4 @@
-// What processes give along with a request, for the tests of what reads it.
+// Makes the infos that processes pass with a request, for tests of the readers.
 #ifndef CANOPY_SERVER_CORE_INFOS_TESTING_H_
 #define CANOPY_SERVER_CORE_INFOS_TESTING_H_
 

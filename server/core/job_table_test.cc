@@ -127,7 +127,7 @@ TEST(JobTable, ARankThatWasRestartedBeginsAnew) {
   ASSERT_TRUE(table.Connect(1, {"j", 0}));
   ASSERT_TRUE(table.Connect(2, {"j", 0}));
   table.TakeChanges();
-  // Another process may follow.
+  // The rank may be restarted.
   table.Disconnect(1);
   EXPECT_TRUE(table.TakeChanges().empty());
   table.MarkRestarted("j", 0, 1);
@@ -139,7 +139,7 @@ TEST(JobTable, ARankThatWasRestartedBeginsAnew) {
   EXPECT_EQ(job->ranks[0].incarnation, 1u);
   table.Disconnect(2);
   EXPECT_FALSE(job->ranks[0].lost);
-  // None follows the last.
+  // No further restart is allowed.
   ASSERT_TRUE(table.Connect(3, {"j", 0}));
   table.Disconnect(3);
   EXPECT_TRUE(job->ranks[0].lost);
@@ -212,7 +212,7 @@ TEST(JobTable, AParentIsKnownToItsChildrenWhenItIsOver) {
   EXPECT_TRUE(table.IsFormerParent("parent", kRankWildcard));
   EXPECT_FALSE(table.IsFormerParent("parent", 3));
   EXPECT_EQ(table.size(), 2u);
-  // Its data was given up with it.
+  // The former parent's data was removed with it, so it is registered again.
   table.Register("parent", &actions);
   table.Register("parent", &actions);
   EXPECT_EQ(actions.size(), 1u);

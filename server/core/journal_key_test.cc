@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-// What agents of other releases have stored, and will read.
+// Agents of other releases have stored these names and will read them.
 TEST(JournalKeyTest, TheStoredNamesStay) {
   EXPECT_EQ(BeginKey(JournalRecordType::kController).str(), "controller");
   EXPECT_EQ(BeginKey(JournalRecordType::kCollective).str(), "collective ");

@@ -97,7 +97,7 @@ TEST(Tree, TheRootMayDecideAll) {
   EXPECT_EQ(tree.TopOf(Nodes{8, 9}), 1u);
 }
 
-// Properties that must hold whatever is lost.
+// Checks properties that must hold whichever members are lost.
 void CheckShape(const Tree& tree) {
   uint32_t living = 0;
   uint32_t edges = 0;

@@ -14,8 +14,8 @@
 namespace canopy::endpoint {
 namespace {
 
-// Messages of four bytes. "ask." raises an input, "big." is answered with much,
-// "sorry" ends.
+// Messages have four bytes. "ask." raises an input, "big." gets a large answer,
+// "sorry" ends the connection.
 class FourBytes : public ConnectionHandler {
  public:
   std::string_view Read(Connection& c) override {
@@ -72,7 +72,7 @@ class ConnectionTableTest : public ::testing::Test {
     handler_.sink = &sink_;
     handler_.now = &now_;
   }
-  // The other end of a new connection.
+  // Adds a connection and returns its other end.
   UniqueFd Add(core::ClientId id) {
     int fds[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
@@ -135,7 +135,7 @@ TEST_F(ConnectionTableTest, ManyFloodsShareTheRound) {
     Send(floods.back(), Many("spam", 1000));
   }
   Rounds(10);
-  // Two turns at most with events and two at the end of each round.
+  // At most two turns with events and two at the end of each round.
   EXPECT_LE(handler_.handled.size(), 10u * 4u * 10u + 20u);
   const UniqueFd other = Add(99);
   Send(other, "word");
@@ -181,7 +181,7 @@ TEST_F(ConnectionTableTest, WhoDoesNotReadIsNotServedAndServedWhenItDoes) {
   const UniqueFd peer = Add(1);
   Send(peer, Many("big.", 6));
   Rounds(20);
-  // The socket has taken some; above the limit nothing more is handled.
+  // The socket has taken a part; above the limit nothing more is handled.
   const size_t handled = handler_.handled.size();
   EXPECT_LT(handled, 6u);
   std::string got;

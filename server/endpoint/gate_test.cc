@@ -38,7 +38,7 @@ class GateTest : public ::testing::Test {
   bool Admits(uint32_t uid) {
     return gate_->Admits(0, net::SourceOfUser(uid));
   }
-  // Connections `first` to `last` of that user, which say nothing.
+  // Makes the silent connections `first` to `last` of that user.
   void Connect(uint32_t uid, core::ClientId first, core::ClientId last) {
     for (core::ClientId id = first; id <= last; ++id) {
       ASSERT_TRUE(Admits(uid));
@@ -82,7 +82,7 @@ TEST_F(GateTest, AUserLosesItsOwnOldestConnection) {
   Connect(kNeighbour, 11, 15);
   EXPECT_EQ(Closed(), (Ids{11, 12}));
   Connect(kOwner, 2, 2);
-  // There are five now: the one with most loses the next.
+  // There are five now: the source with the most loses the next one.
   Connect(kOwner, 3, 3);
   EXPECT_EQ(Closed(), (Ids{11, 12, 13}));
 }
@@ -100,7 +100,8 @@ TEST_F(GateTest, AStoppedProcessOfAJobHasTime) {
   Connect(geteuid(), 2, 2);
   Connect(kNeighbour, 11, 13);
   gate_->Remove(13);
-  // The own user has no job, and the neighbour more than one such process.
+  // The agent's own user has no job, and the neighbour has more than one silent
+  // connection.
   Until([this] { return closed_.size() == 2; });
   const uint64_t round = loop_.round();
   Until([&] { return loop_.round() > round + 20; });
@@ -108,7 +109,7 @@ TEST_F(GateTest, AStoppedProcessOfAJobHasTime) {
   EXPECT_EQ(std::set(closed.begin(), closed.end()),
             (std::set<core::ClientId>{2, 11}));
   EXPECT_EQ(closed_[0].second, "did not say who it is in time");
-  // Until the job is over.
+  // Then the job ends.
   jobs_.clear();
   Until([this] { return closed_.size() == 4; });
 }

@@ -9,8 +9,8 @@
 namespace canopy::endpoint {
 namespace {
 
-// Connections with so many messages each, all of which cost `cost` of a clock
-// that only they move.
+// Connections with a number of messages each, all of which cost `cost` on a
+// clock that only they advance.
 class RotationTest : public ::testing::Test {
  protected:
   RotationTest() {
@@ -62,7 +62,7 @@ TEST_F(RotationTest, AConnectionWithLittleToDoIsServedAtOnce) {
 TEST_F(RotationTest, ATurnEndsWhenItsTimeIsSpent) {
   left_ = {{1, 1000}};
   Ready(1);
-  // The first is not measured.
+  // The first message is not measured.
   EXPECT_EQ(left_[1], 997);
   EXPECT_EQ(rotation_->num_waiting(), 1u);
 }
@@ -85,7 +85,8 @@ TEST_F(RotationTest, ARoundEndsWhenItsTimeIsSpent) {
   }
   turns_.clear();
   for (int round = 0; round < 4; ++round) loop_.RunOnce(-1);
-  // Three turns of 100 exceed 250; who has waited longest comes first.
+  // Three turns of 100 exceed 250; the connection that has waited longest comes
+  // first.
   EXPECT_EQ(turns_, (Turns{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2}));
 }
 

@@ -15,7 +15,7 @@ TEST(ToolRegistryTest, NamesToolsThatHaveNoName) {
   EXPECT_TRUE(first->nspace.ends_with("-1")) << first->nspace;
   EXPECT_EQ(first->rank, 0u);
   EXPECT_NE(second->nspace, first->nspace);
-  // That of a later agent of the same name.
+  // The registry of a later agent with the same name.
   ToolRegistry successor({"canopy", 3}, 8);
   const Result<ProcId> later = successor.Admit({});
   ASSERT_TRUE(later.ok());

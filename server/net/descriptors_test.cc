@@ -27,7 +27,7 @@ TEST_F(DescriptorsTest, AQuarterIsKept) {
   EXPECT_EQ(SupplyAt(349), Supply::kScarce);
   EXPECT_EQ(SupplyAt(350), Supply::kExhausted);
   EXPECT_EQ(SupplyAt(399), Supply::kExhausted);
-  // The limit may have been lowered since.
+  // The limit may have been lowered after the descriptor was opened.
   EXPECT_EQ(SupplyAt(1000), Supply::kExhausted);
 }
 

@@ -44,7 +44,7 @@ TEST_F(LineLimitTest, SourcesBeyondSomeNumberShareOneAllowance) {
     lines += LinesAbout(std::to_string(i), 2 * LineLimit::kBurst, 0);
   }
   EXPECT_LE(lines, (int64_t{LineLimit::kMaxSources} + 1) * LineLimit::kBurst);
-  // Those that said nothing any more have made room.
+  // Sources that caused no more lines have made room.
   EXPECT_EQ(LinesAbout("new", 1, 1000 * kSecond), 1);
 }
 

@@ -27,7 +27,7 @@ constexpr int64_t kMillisecond = 1000 * 1000;
 constexpr int64_t kHour = 3600 * 1000 * kMillisecond;
 constexpr uid_t kStranger = 65534;
 
-// The taker keeps what it gets.
+// The receiver keeps the connections that it gets.
 class NetworkListenerTest : public ::testing::Test {
  protected:
   NetworkListenerTest() {
@@ -187,7 +187,7 @@ TEST_F(NetworkListenerTest, WhatTheTakerHasClosedIsForgotten) {
   listener_->Open();
   const UniqueFd gone = Dial();
   Until([this] { return taken_.size() == 1; });
-  // The number is another file's afterwards.
+  // Afterwards the number belongs to another file.
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
   ASSERT_GE(dup2(pair[0], taken_[0].get()), 0);
@@ -215,7 +215,7 @@ TEST_F(NetworkListenerTest, AnotherUserDoesNotShutOutThisOne) {
   char byte;
   EXPECT_EQ(read(ready[0], &byte, 1), 1);
   Settle();
-  // All were taken, and three are left.
+  // All were accepted, and three are still silent.
   EXPECT_EQ(taken_.size(), 20u);
   EXPECT_EQ(listener_->num_silent(), 3u);
   const std::vector<UniqueFd> own = Dial(3);
@@ -241,13 +241,13 @@ TEST_F(NetworkListenerTest, TheLastDescriptorsAreNotTaken) {
   Settle();
   EXPECT_TRUE(IsOpen(more[0]));
   EXPECT_EQ(NumOpen(held), 10);
-  // None is free but the last.
+  // Only the last one is free.
   LimitDescriptors(next + 4);
   more.push_back(Dial());
   Settle();
   EXPECT_FALSE(IsOpen(more[1]));
   EXPECT_EQ(NumOpen(held), 9);
-  // There are some again.
+  // Descriptors are available again.
   LimitDescriptors(before_.rlim_cur);
   more.push_back(Dial());
   Settle();

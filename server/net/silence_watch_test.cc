@@ -54,7 +54,7 @@ TEST_F(SilenceWatchTest, EndsWhatIsSilentForTooLong) {
   Until([this] { return watch_->empty(); });
   EXPECT_EQ(ended_, (Ended{{1, Reason::kTimeout}}));
   EXPECT_GE(EventLoop::Now() - begun, 20 * kMillisecond);
-  // It goes on with those that come later.
+  // The watch continues with later connections.
   watch_->Add(3, source_);
   Until([this] { return ended_.size() == 2; });
 }

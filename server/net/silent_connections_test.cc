@@ -96,7 +96,7 @@ TEST_F(SilentConnectionsTest, UnreadOnesAreNotTaken) {
   EXPECT_EQ(TakeFor("a"), std::nullopt);
   EXPECT_EQ(silent_.TakeOverdue(4 * kTimeout), std::nullopt);
   EXPECT_EQ(silent_.size(), 4u);
-  // Nobody stays unread for ever.
+  // Unread data excuses a connection only for a limited time.
   EXPECT_EQ(silent_.TakeOverdue(4 * kTimeout + 1), 1u);
 }
 
@@ -107,7 +107,7 @@ TEST_F(SilentConnectionsTest, ThoseThatHaveBegunAreTakenLast) {
   Add("a", 5, 5);
   states_[4] = states_[5] = State::kBegun;
   EXPECT_EQ(TakeFor("a"), 1u);
-  // Their time is as short as that of others.
+  // They have the same time limit as others.
   EXPECT_EQ(silent_.TakeOverdue(kTimeout), 2u);
 }
 

@@ -12,8 +12,7 @@
 namespace canopy::overlay {
 namespace {
 
-// A call that echoes frames, and answers what it is asked when the loop comes
-// round to it.
+// A call that echoes frames and completes each operation when the loop runs.
 class EchoCall : public Call {
  public:
   explicit EchoCall(EventLoop* loop)
@@ -185,7 +184,7 @@ TEST(BridgeStreamTest, NothingIsToldAfterDetach) {
     call.stream()->Write({Bytes(std::string("x"))});
     call.stream()->CloseInOrder();
   }
-  // The call is over.
+  // The call ends.
   loop.RunOnce(0);
   EXPECT_TRUE(recorder.frames.empty());
   EXPECT_FALSE(recorder.ended.has_value());
@@ -212,7 +211,7 @@ TEST(BridgeStreamTest, ADetachedStreamReadsOn) {
   for (int i = 0; i < 8; ++i) call.Arrive(megabyte);
   for (int i = 0; i < 20; ++i) loop.RunOnce(0);
   call.stream()->CloseInOrder();
-  // It gets to the end of what the peer sends.
+  // It still reads to the end of what the peer sends.
   WaitFor(&loop, [&] { return call.finished_with.has_value(); });
   EXPECT_TRUE(call.finished_with->ok());
 }

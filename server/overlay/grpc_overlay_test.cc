@@ -10,7 +10,7 @@
 #include "server/overlay/overlay_testing.h"
 #include "server/rpc/driver_choice.h"
 
-// Through which gRPC makes every wait.
+// The function through which gRPC makes every wait.
 extern int (*grpc_poll_function)(pollfd* fds, nfds_t count, int timeout_ms);
 
 namespace canopy::overlay {
@@ -57,7 +57,7 @@ int CountedPoll(pollfd* fds, nfds_t count, int timeout_ms) {
   return poll_of_the_queue(fds, count, timeout_ms);
 }
 
-// How often a member's loop enters gRPC's poll in ten rounds.
+// Returns how many times a member's loop enters gRPC's poll in ten rounds.
 int PollsOf(TestCluster* cluster) {
   grpc_polls = 0;
   for (int i = 0; i < 10; ++i) cluster->node(0).loop.RunOnce(0);
@@ -254,7 +254,7 @@ TEST(GrpcOverlayTest, NeighbouringVersionsInteroperate) {
   }
 }
 
-// Node 3 hangs below node 1. Only version 6 has JobQueryReply.
+// Node 3 is a child of node 1. Only version 6 has JobQueryReply.
 TEST(GrpcOverlayTest, MessagesHaveTheVersionOfTheirTarget) {
   for (const NodeId older : {NodeId{1}, NodeId{2}, NodeId{3}}) {
     TestCluster cluster(4);
@@ -273,7 +273,7 @@ TEST(GrpcOverlayTest, MessagesHaveTheVersionOfTheirTarget) {
       cluster.overlay(from).Send(message);
       const auto& messages = cluster.node(to).sink.messages;
       ASSERT_TRUE(cluster.WaitFor([&] { return !messages.empty(); }));
-      // Node 1 of version 5 passes no versions on.
+      // Node 1 of version 5 does not forward versions.
       EXPECT_EQ(std::holds_alternative<core::JobQueryReply>(messages[0].body),
                 older == 2)
           << older << " to " << to;
@@ -327,8 +327,8 @@ TEST(GrpcOverlayTest, SecondServerOnTheSamePortIsAnError) {
   EXPECT_EQ(second.Listen().code(), kErrUnreach);
 }
 
-// Kills `victim` and expects that all others learn it and still reach each
-// other.
+// Kills `victim` and expects that all other members detect it and can still
+// reach each other.
 void ExpectHealed(uint32_t size, NodeId victim) {
   TestCluster cluster(size);
   cluster.StartAll();

@@ -1,4 +1,4 @@
-// The overlay over connections that break and stand still.
+// The overlay over connections that break or stall.
 #include "server/overlay/grpc_transport.h"
 
 #include <arpa/inet.h>
@@ -22,8 +22,7 @@
 namespace canopy::overlay {
 namespace {
 
-// Forwards connections to a port of this host until it breaks them, or leaves
-// bytes where they are.
+// Forwards connections to a port of this host until it breaks them or stalls.
 class Proxy {
  public:
   Proxy(EventLoop* loop, int target) : loop_(loop), target_(target) {
@@ -44,7 +43,7 @@ class Proxy {
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   int connections() const { return connections_; }
-  // Packets with data that came, of either side.
+  // Number of packets with data, from both sides.
   int packets() const {
     int all = 0;
     for (const Pair& p : pairs_) all += PacketsOf(p.a) + PacketsOf(p.b);
@@ -54,7 +53,7 @@ class Proxy {
   void BreakAll() {
     while (!pairs_.empty()) Drop(pairs_.begin());
   }
-  // Nothing passes any more, without notice to anybody.
+  // Stops forwarding, without closing anything.
   void Stall() {
     for (const Pair& p : pairs_) {
       loop_->Unwatch(p.a);
@@ -126,7 +125,7 @@ core::PeerMessage Note(NodeId to, uint64_t number) {
   return {kNoNode, to, core::OutputCredit{"job", number}};
 }
 
-// Two members, the child's way to its parent through a proxy.
+// Two members; the child reaches its parent through a proxy.
 struct ProxiedPair {
   explicit ProxiedPair(uint32_t grace_ms, uint32_t detect_ms = 5000)
       : cluster(2) {
@@ -140,7 +139,7 @@ struct ProxiedPair {
     cluster.overlay(1).Join();
   }
   ~ProxiedPair() {
-    // Before the loop goes.
+    // Must end before the loop.
     cluster.Kill(1);
     cluster.Kill(0);
     proxy.reset();
@@ -180,9 +179,10 @@ TEST(GrpcTransportTest, BrokenConnectionsLoseNothing) {
   EXPECT_GE(pair.proxy->connections(), 4);
 }
 
-// An answer takes the window update for its question along. The one for the
-// answer goes alone when nothing follows soon, as often here, where the loops
-// take turns in one thread: three packets for a round trip and not four.
+// An answer carries the window update for its question. The update for the
+// answer is sent separately if nothing follows soon, as often happens here,
+// where the loops take turns in one thread: three packets for a round trip
+// instead of four.
 TEST(GrpcTransportTest, UpdatesTravelWithMessages) {
   if (rpc::ChooseDriver().kind != rpc::DriverKind::kInLoop) {
     GTEST_SKIP() << "no read is deferred";
@@ -224,7 +224,7 @@ TEST(GrpcTransportTest, SilentPeerIsFoundInTime) {
   EXPECT_FALSE(cluster.node(0).sink.states[0].up);
 }
 
-// Answers to a call of a service that is not there.
+// Returns the status of a call to a service that does not exist.
 TEST(GrpcTransportTest, NothingButLinksIsServed) {
   TestCluster cluster(2);
   cluster.StartAll();
@@ -243,7 +243,7 @@ TEST(GrpcTransportTest, NothingButLinksIsServed) {
   EXPECT_EQ(status->error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-// Answers each frame, and records what arrives.
+// Answers each frame and records what arrives.
 class Answerer : public StreamListener {
  public:
   void OnFrame(Bytes frame) override {
@@ -264,8 +264,9 @@ GrpcTransport::Options Plaintext() {
   return options;
 }
 
-// An agent that stood still while its peer gave it up finds all of it at once:
-// frames, and the end, which its own next frame meets.
+// An agent was stalled while its peer declared it lost. It then finds
+// everything at once: frames, and the end, which coincides with its own next
+// frame.
 TEST(GrpcTransportTest, TheEndComesToOneThatStoodStill) {
   EventLoop here, there;
   GrpcTransport listening(&there, Plaintext());
@@ -297,7 +298,7 @@ TEST(GrpcTransportTest, TheEndComesToOneThatStoodStill) {
   EXPECT_EQ(still.frames.size(), kFrames);
 }
 
-// Nobody holds a connection by a call alone.
+// A call alone does not keep a connection open.
 TEST(GrpcTransportTest, APeerThatProvesNothingLosesItsConnection) {
   EventLoop here, there;
   const auto run = [&] {

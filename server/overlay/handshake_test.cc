@@ -103,7 +103,7 @@ TEST(HandshakeTest, VersionsAreNegotiated) {
       "node2 speaks overlay protocol version 4 to 5, node0 speaks 1 to 2");
 }
 
-// The greeting of an agent of version 1, as it was on the wire.
+// The Hello of an agent of version 1, as recorded bytes.
 TEST(HandshakeTest, TheVersionBeforeIsAccepted) {
   const std::string hello =
       std::string("\x08\x01\x10\x01\x18\x02\x22\x05node2") +

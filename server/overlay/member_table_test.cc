@@ -62,7 +62,7 @@ TEST(MemberTableTest, VersionsComeWithTheStateOrLater) {
   EXPECT_EQ(table.Version(1), kOldestVersion);
   EXPECT_TRUE(table.Merge(WithVersion(Up(1, 5), 6)));
   EXPECT_EQ(table.Version(1), 6u);
-  // A new incarnation may be of another version.
+  // A new incarnation may have another version.
   EXPECT_TRUE(table.Merge(Up(1, 6)));
   EXPECT_EQ(table.Version(1), kOldestVersion);
   EXPECT_FALSE(table.Merge(WithVersion(Up(1, 6), 6)));

@@ -33,7 +33,7 @@ class Recorder : public Neighbor::Listener {
   Neighbor* disconnect = nullptr;
 };
 
-// Nodes 0 and 1, each with the other as its neighbour.
+// Nodes 0 and 1 as each other's neighbour.
 class NeighborTest : public testing::Test {
  protected:
   NeighborTest() {

@@ -1,5 +1,5 @@
-// Fuzz target of the two decoders that read what peers send. What they accept
-// must encode and decode again to the same bytes, in each version.
+// Fuzz target for the two decoders of data from peers. What they accept must
+// encode and decode again to the same bytes, in each version.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

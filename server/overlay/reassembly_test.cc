@@ -19,7 +19,7 @@ Packet Piece(NodeId source, uint64_t message, const std::string& text,
 
 using Outcome = Reassembly::Outcome;
 
-// What a piece makes whole; empty: nothing yet.
+// Returns the message that the piece completes; empty if it is incomplete.
 std::string Whole(Reassembly* r, const Packet& piece) {
   const Reassembly::Added added = r->Add(piece);
   EXPECT_NE(added.outcome, Outcome::kRefused);

@@ -22,7 +22,7 @@ class FakeLinks : public PacketLinks {
   std::vector<std::pair<NodeId, Packet>> sent;
 };
 
-// Node 1 of seven in a binary tree: 0 above it, 3 and 4 below.
+// Node 1 of seven in a binary tree: 0 is its parent, 3 and 4 are its children.
 class RouterTest : public testing::Test, public Router::Listener {
  protected:
   RouterTest() {
@@ -113,13 +113,13 @@ TEST_F(RouterTest, ANeighbourSpeaksForItsSideOfTheTreeOnly) {
   router_->OnPacket(PacketOf(6, 1), 0);
   router_->OnPacket(PacketOf(0, 1), 0);
   EXPECT_EQ(messages_.size(), 3u);
-  // A child in the name of the root, of its sibling, and of the other side; to
-  // this agent and to others.
+  // A child forges messages of the root, of its sibling, and of the other side
+  // of the tree, to this agent and to others.
   for (const NodeId source : {0u, 4u, 6u}) {
     router_->OnPacket(PacketOf(source, 1), 3);
     router_->OnPacket(PacketOf(source, 2), 3);
   }
-  // The parent in the name of a child.
+  // The parent forges a message of a child.
   router_->OnPacket(PacketOf(4, 1), 0);
   EXPECT_EQ(messages_.size(), 3u);
   EXPECT_TRUE(links_.sent.empty());
@@ -151,7 +151,7 @@ TEST_F(RouterTest, WhileTheTreeChangesPacketsComeFromElsewhere) {
 
 TEST_F(RouterTest, WithoutARoutePacketsWait) {
   Make();
-  // Node 0 has sent it here, where the way to its target leads back.
+  // Node 0 has sent the packet here, but the path to its target leads back.
   router_->OnPacket(PacketOf(2, 6), 0);
   EXPECT_TRUE(links_.sent.empty());
   links_.linked.insert(6);
@@ -172,7 +172,7 @@ TEST_F(RouterTest, WhatIsDroppedWithoutARouteIsReported) {
 
 TEST_F(RouterTest, WhatNobodyMayHaveIsSentAsItIs) {
   Make();
-  // Nothing is known of the versions of the others here.
+  // The versions of the other agents are unknown here.
   router_->Send({kNoNode, 3, core::SpawnRequest{{"job", 1}, 7, Bytes("call")}});
   EXPECT_EQ(links_.sent.size(), 1u);
   EXPECT_TRUE(messages_.empty());
@@ -214,7 +214,7 @@ TEST_F(RouterTest, AMessageWithoutRoomForItArrivesAsAFailure) {
            7, 0, {"j", 0}, Bytes(std::string(size_t{900} << 10, 'x'))}});
   const auto pieces = std::exchange(links_.sent, {});
   ASSERT_GT(pieces.size(), 3u);
-  // Two of them at once, from both children.
+  // Both children send one at the same time.
   for (const auto& [node, piece] : pieces) {
     for (const NodeId source : {3u, 4u}) {
       Packet packet = piece;

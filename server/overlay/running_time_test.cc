@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kMs = 1000000;
 constexpr int64_t kPeriod = 2000 * kMs;
 
-// Ends steps, each `late`, until the period is over; the time that took.
+// Ends steps, each `late`, until the period is over; returns the total time.
 int64_t Finish(RunningTime* time, int64_t now, int64_t late) {
   const int64_t begun = now;
   do {

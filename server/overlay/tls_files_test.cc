@@ -1,5 +1,5 @@
-// Mutual TLS with certificates of an operator's own authority, as openssl makes
-// them: who is believed and who is not, over real connections.
+// Mutual TLS with certificates of an operator's own authority, made by openssl:
+// which peers are accepted, over real connections.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ class Authority {
         name);
   }
 
-  // A certificate with one of the sections of kAuthority.
+  // Makes a certificate from one of the sections of kAuthority.
   security::SecurityConfig Issue(const std::string& section,
                                  const std::string& end = "20991231235959Z") {
     const std::string name = section + "-" + end;
@@ -91,7 +91,7 @@ class TlsFilesTest : public testing::Test {
  protected:
   TlsFilesTest() : ours_("ours"), right_(ours_.Issue("agent")) {}
 
-  // The parent's and the child's identities.
+  // Starts a parent and a child with these identities.
   void Start(const security::SecurityConfig& parent,
              const security::SecurityConfig& child) {
     cluster_.Start(0, [&](OverlayConfig* c) { c->security = parent; });
@@ -100,7 +100,7 @@ class TlsFilesTest : public testing::Test {
     cluster_.overlay(1).Join();
   }
 
-  // The child reports why there is no link, and there is none.
+  // Expects that there is no link and that the child reports why.
   void ExpectNoLink(const std::string& word) {
     auto& link_errors = cluster_.node(1).link_errors;
     ASSERT_TRUE(cluster_.WaitFor([&] { return !link_errors.empty(); }));
@@ -134,7 +134,7 @@ TEST_F(TlsFilesTest, AParentOfAnotherAuthorityIsNotBelieved) {
   ExpectNoLink("can not be reached");
 }
 
-// It believes the parent, but the parent does not believe it.
+// The child accepts the parent, but the parent does not accept the child.
 TEST_F(TlsFilesTest, AChildOfAnotherAuthorityIsNotBelieved) {
   security::SecurityConfig child = Authority("theirs").Issue("agent");
   child.ca_path = right_.ca_path;

@@ -46,7 +46,8 @@ core::Publication AnyPublication() {
   return p;
 }
 
-// One filled value of each alternative, in the order of the variant.
+// One value of each alternative with all fields set, in the order of the
+// variant.
 std::vector<MessageBody> Samples() {
   const core::CollectiveUp up = AnyCollective();
   return {
@@ -164,7 +165,7 @@ TEST(TranslateTest, ValuesArrive) {
   EXPECT_FALSE(exits[1].finalized);
 }
 
-// What the generated classes read and write is the same thing.
+// The generated classes read and write the same bytes.
 TEST(TranslateTest, AgreesWithTheContract) {
   for (const MessageBody& body : Samples()) {
     v1::Body generated;
@@ -279,8 +280,8 @@ TEST(TranslateTest, TooManyElementsAreRefused) {
   EXPECT_FALSE(DecodeBody(Bytes(generated.SerializeAsString())).ok());
 }
 
-// Whatever single byte changes, the decoder agrees with the generated parser
-// or is stricter, and what it accepts encodes again.
+// For any change of a single byte, the decoder agrees with the generated parser
+// or is stricter, and what it accepts can be encoded again.
 TEST(TranslateTest, MutationsNeverConfuse) {
   std::mt19937 random(1);
   for (const MessageBody& body : Samples()) {
@@ -299,7 +300,7 @@ TEST(TranslateTest, MutationsNeverConfuse) {
   }
 }
 
-// The first piece of a message whose data is as long as `size`.
+// Decodes only the first `size` bytes of a message.
 std::optional<MessageBody> FromHead(const MessageBody& body, size_t size) {
   return DecodeWithoutData(Bytes(EncodeBody(body).substr(0, size)));
 }

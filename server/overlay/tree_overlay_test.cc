@@ -33,7 +33,7 @@ class RecordingSink : public InputSink {
   std::vector<core::PeerMessage> messages;
   std::vector<core::NodeStateChanged> states;
   std::vector<NodeId> restarts;
-  std::set<NodeId> old;  // of an older release
+  std::set<NodeId> old;  // speak an older version
 };
 
 class TreeOverlayTest : public testing::Test {
@@ -236,7 +236,8 @@ TEST_F(TreeOverlayTest, VersionsNextToEachOtherMix) {
     return std::all_of(sinks_.begin(), sinks_.end(),
                        [](const auto& s) { return !s->messages.empty(); });
   }));
-  // What comes through one of them has no version, and is taken for old.
+  // A state that comes through one of these has no version, so the member
+  // counts as old.
   EXPECT_TRUE(sinks_[4]->old.contains(0));
   EXPECT_TRUE(sinks_[3]->old.contains(2));
   EXPECT_TRUE(sinks_[1]->old.contains(5));
@@ -245,7 +246,7 @@ TEST_F(TreeOverlayTest, VersionsNextToEachOtherMix) {
 TEST_F(TreeOverlayTest, MembersThatLostEachOtherMeetAgain) {
   Make(4, 30);
   ASSERT_TRUE(WaitForAll());
-  // The root can not be reached for a while, but lives on.
+  // The root is unreachable for a while, but stays alive.
   network_.listeners.erase(Name(0));
   network_.CutAll();
   ASSERT_TRUE(WaitFor([&] {

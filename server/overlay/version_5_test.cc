@@ -16,7 +16,7 @@ using core::MessageBody;
 
 constexpr int kLost = -2;
 
-// As an agent of version 5 sees it.
+// The message as an agent of version 5 reads it.
 v1::Body Sent(const MessageBody& body) {
   v1::Body generated;
   EXPECT_TRUE(generated.ParseFromString(EncodeBody(body, 5)));
@@ -24,7 +24,7 @@ v1::Body Sent(const MessageBody& body) {
   return generated;
 }
 
-// What an agent of version 5 sent.
+// Decodes a message that an agent of version 5 sent.
 DecodedBody Received(const v1::Body& body) {
   auto decoded = DecodeBody(Bytes(body.SerializeAsString()));
   EXPECT_TRUE(decoded.ok());
@@ -88,7 +88,7 @@ TEST(Version5, FactsOfAProcessAreNotFound) {
       AnswerOfVersion5(core::DmodexRequest{4, {"job", 3}, "key", 0, 0}));
 }
 
-// Or its agents would take later input for such that they have had.
+// Otherwise its agents would take later input for input that they have had.
 TEST(Version5, InputOfALaterRunHasNoPosition) {
   core::InputData input{"job", {}, Bytes(std::string("line")), 4};
   EXPECT_EQ(Sent(input).input_data().end(), 4u);
@@ -113,7 +113,7 @@ TEST(Version5, AQuerysReplyIsAForget) {
     const v1::Body sent = Sent(core::JobQueryReply{"job", verdict});
     EXPECT_EQ(sent.job_forget().nspace(), "job");
     EXPECT_FALSE(sent.job_forget().sync_complete());
-    // The receiver releases the job for either.
+    // The receiver releases the job in both cases.
     const DecodedBody back = Received(sent);
     EXPECT_EQ(std::get<core::JobForget>(back.body).nspace, "job");
   }

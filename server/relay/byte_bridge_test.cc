@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMs = 1000 * 1000;
 
-// The other side, as the test wants it.
+// The other side, controlled by the test.
 struct FakeStream : PieceStream {
   void Read() override { reads++; }
   void Write(std::string piece) override {
@@ -53,7 +53,7 @@ class ByteBridgeTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
     Rounds();
   }
-  // What is there; "end" at the end.
+  // Returns what has arrived; "end" at the end.
   std::string Receive() {
     Rounds();
     std::string bytes(1 << 20, '\0');
@@ -96,7 +96,7 @@ TEST_F(ByteBridgeTest, OnePieceIsUnderWayAtATime) {
   EXPECT_EQ(stream_.written.back().size(), kMaxPiece);
 }
 
-// What the near side does not take stops the far one.
+// Data that the near side does not read stops the far side.
 TEST_F(ByteBridgeTest, WhoDoesNotReadIsNotReadFor) {
   Make();
   int pieces = 0;
@@ -122,7 +122,7 @@ TEST_F(ByteBridgeTest, AHalfCloseOfTheFarSideArrives) {
   EXPECT_EQ(Receive(), "last");
   EXPECT_EQ(Receive(), "end");
   EXPECT_EQ(stream_.ends, 0);
-  // The near one may still have something to say.
+  // The near side may still send something.
   Send("answer");
   EXPECT_EQ(stream_.written, std::vector<std::string>{"answer"});
   near_.Reset();
@@ -144,7 +144,8 @@ TEST_F(ByteBridgeTest, TheFarEndEndsAllWhereItIsToldSo) {
   EXPECT_EQ(Receive(), "end");
 }
 
-// A tool that leaves while it is told something is heard to its end.
+// A tool leaves while data is sent to it: what it sent before is still
+// forwarded.
 TEST_F(ByteBridgeTest, TheNearSideLeavesWithoutReading) {
   Make();
   Send("last words");

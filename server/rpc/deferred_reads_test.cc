@@ -45,7 +45,7 @@ class Connection {
     const std::string data(bytes, 'x');
     EXPECT_EQ(send(far_, data.data(), bytes, 0), static_cast<ssize_t>(bytes));
   }
-  // As gRPC does when it is readable.
+  // Reads data as gRPC does when the connection is readable.
   void Take(size_t bytes) {
     std::string data(bytes, ' ');
     EXPECT_EQ(recv(fd_, data.data(), bytes, MSG_WAITALL),
@@ -66,7 +66,7 @@ class DeferredReadsTest : public ::testing::Test {
   static constexpr size_t kMessage = 50;
   static constexpr size_t kPacket = kMessage + 14 + 22;
 
-  // One message comes alone; whether its reader defers the next read.
+  // Delivers a single message; returns whether its reader defers the next read.
   bool Message(Connection* connection, FakeReader* reader) {
     reads_.BeginRound();
     connection->Arrive(kPacket);
@@ -125,7 +125,7 @@ TEST_F(DeferredReadsTest, SomethingElseMayHaveComeWithIt) {
   reads_.Found(connection_.fd());
   connection_.Take(2 * kPacket);
   EXPECT_FALSE(reads_.Defer(&reader_, kMessage));
-  // The second of the two.
+  // The second of two messages.
   EXPECT_FALSE(reads_.Defer(&reader_, kMessage));
 }
 

@@ -1,4 +1,4 @@
-// The environment can ask for the plain driver.
+// The environment can select the plain driver.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -42,7 +42,7 @@ class LoopDriverTest : public ::testing::TestWithParam<DriverKind> {
  protected:
   LoopDriverTest() {
     queue_ = std::make_unique<grpc::CompletionQueue>();
-    // A queue with nothing under way counts as shut down.
+    // A queue without pending operations counts as shut down.
     pending_ = std::make_unique<grpc::Alarm>();
     pending_->Set(queue_.get(), gpr_inf_future(GPR_CLOCK_MONOTONIC), &never_);
   }
@@ -117,11 +117,11 @@ TEST_P(LoopDriverTest, NeitherSideStarvesTheOther) {
   ASSERT_EQ(pipe(fds), 0);
   ASSERT_EQ(write(fds[1], "x", 1), 1);
   int readable = 0;
-  // Never read: ready in each round.
+  // Never read, so it is ready in each round.
   loop_.Watch(fds[0], EPOLLIN, [&](uint32_t) { ++readable; });
   grpc::Alarm alarm;
   std::unique_ptr<Tag> tag;
-  // Begins anew whenever it is complete.
+  // Starts again whenever it completes.
   int completed = 0;
   tag = std::make_unique<Tag>([&](bool) {
     if (++completed < 1000) alarm.Set(queue_.get(), Past(), tag.get());
@@ -133,7 +133,7 @@ TEST_P(LoopDriverTest, NeitherSideStarvesTheOther) {
     EXPECT_GE(readable, before);
   }
   EXPECT_GE(readable, 3);
-  // A thread is not waited for.
+  // The loop does not wait for a thread.
   if (GetParam() == DriverKind::kInLoop) {
     EXPECT_LE(readable, 2000);
   }
@@ -154,7 +154,7 @@ TEST_P(LoopDriverTest, AfterDetachTheLoopIsItsOwn) {
   while (tag.completed == 0) loop_.RunOnce(-1);
 }
 
-// A call whose both ends are served by one thread and two loops.
+// A call whose two ends are served by one thread and two loops.
 class LoopDriverCallTest : public ::testing::TestWithParam<DriverKind> {
  protected:
   EventLoop server_loop_;

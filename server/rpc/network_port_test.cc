@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kSecondNs = 1000000000;
 
-// A server that refuses all calls, at a port of its own.
+// A server that rejects all calls, at a free port.
 class NetworkPortTest : public ::testing::Test {
  protected:
   NetworkPortTest() {
@@ -77,7 +77,7 @@ class NetworkPortTest : public ::testing::Test {
               0);
     return fd;
   }
-  // Reads what has come; true at the end of the stream.
+  // Reads what has arrived; returns true at the end of the stream.
   static bool HasEnded(const UniqueFd& fd) {
     char bytes[4096];
     ssize_t n;
@@ -108,7 +108,7 @@ TEST_F(NetworkPortTest, CallsAreServedOnConnectionsThatAreHandedOver) {
 TEST_F(NetworkPortTest, WithoutACallAConnectionEnds) {
   const auto used = ChannelTo(Address());
   EXPECT_EQ(Call(used), grpc::StatusCode::UNIMPLEMENTED);
-  // One that says nothing at all, and one that stops after the preface and the
+  // One connection sends nothing; the other stops after the preface and the
   // settings.
   const UniqueFd silent = Dial();
   const UniqueFd idle = Dial();

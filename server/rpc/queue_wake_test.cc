@@ -18,7 +18,7 @@ gpr_timespec After(int seconds) {
                       gpr_time_from_seconds(seconds, GPR_TIMESPAN));
 }
 
-// What the queue returns; null when that is nothing.
+// Returns the queue's next tag, or null after a timeout.
 void* Next(grpc::CompletionQueue* queue, int seconds) {
   void* tag = nullptr;
   bool ok = false;

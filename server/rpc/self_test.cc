@@ -27,10 +27,11 @@
 namespace canopy::rpc {
 namespace {
 
-// More than any step takes on a machine that is of use.
+// Longer than any step takes on a usable machine.
 constexpr int64_t kStepNs = 3000000000;
 constexpr size_t kMessageBytes = 50;
-// A read is deferred after a few messages; a stalled process may miss a chance.
+// A read is deferred after a few messages; a stalled process may miss an
+// opportunity.
 constexpr int kMessages = 50;
 
 class Tag final : public Completion {
@@ -52,8 +53,8 @@ grpc::ByteBuffer Message() {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-// A server whose queue the driver under test serves, and its client, whose
-// queue is polled. Only the server's reads are deferred.
+// The driver under test serves the server's queue; the client's queue is
+// polled. Only the server's reads are deferred.
 class SelfTest final : private DeferredReads::Reader {
  public:
   ~SelfTest() override;
@@ -82,11 +83,11 @@ class SelfTest final : private DeferredReads::Reader {
   Tag arrived_{[this](bool ok) { called_ = ok; }};
   Tag read_{[this](bool ok) { OnRead(ok); }};
   Tag ended_;
-  bool called_ = false;  // the client's call is here
+  bool called_ = false;  // the client's call has arrived
   int received_ = 0;
-  int deferred_ = 0;  // reads
+  int deferred_ = 0;  // number of deferred reads
 
-  // What another thread completes, and posts.
+  // Completed and posted by another thread.
   grpc::Alarm alarm_;
   Tag rung_;
   bool posted_ = false;
@@ -112,7 +113,7 @@ SelfTest::~SelfTest() {
   client_queue_.Shutdown();
   ServeToEnd(&client_queue_);
   if (server_queue_ == nullptr) return;
-  // Blocks until this thread has completed what is under way.
+  // Shutdown blocks until this thread has completed the pending operations.
   std::thread ender([this] {
     if (server_ != nullptr) server_->Shutdown(absl::ToChronoTime(absl::Now()));
     server_queue_->Shutdown();
@@ -160,7 +161,8 @@ absl::Status SelfTest::Connect() {
   return absl::OkStatus();
 }
 
-// Both from another thread, while this one sleeps in gRPC.
+// Tests a completion and a post from another thread while this one sleeps in
+// gRPC.
 absl::Status SelfTest::TestWakeUps() {
   const int64_t begun = EventLoop::Now();
   std::thread other([this] {
@@ -183,7 +185,8 @@ absl::Status SelfTest::TestDeferredReads() {
     const int deferred = deferred_;
     const uint64_t timed_out = reads->timed_out();
     if (!SendOne()) return absl::InternalError("a message did not arrive");
-    // The next one must end the wait of a read that this one has left deferred.
+    // The next message must end the wait of a read that this one has left
+    // deferred.
     if (deferred_ == deferred) continue;
     if (!SendOne()) {
       return absl::InternalError("a deferred read did not get its message");

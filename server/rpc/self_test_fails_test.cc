@@ -1,5 +1,5 @@
-// A gRPC that was in use before it could be asked how to wait: the fast driver
-// cannot work, and the plain one is chosen.
+// gRPC was used before its poll function could be replaced: the fast driver
+// cannot work, and the plain one is selected.
 #include <grpc/grpc.h>
 #include <gtest/gtest.h>
 

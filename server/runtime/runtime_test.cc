@@ -16,7 +16,7 @@
 namespace canopy {
 namespace {
 
-// Notes what it is asked for.
+// Records the calls.
 class FakeClients : public ClientPort {
  public:
   void AddJob(const core::RegisterJob&) override {}
@@ -51,7 +51,7 @@ class NoHost : public HostPort {
   void DropJob(const std::string&) override {}
 };
 
-// Reads nothing, at once.
+// Answers at once, with nothing.
 class NoFacts : public FactsPort {
  public:
   explicit NoFacts(InputSink* sink) : sink_(sink) {}
@@ -66,7 +66,7 @@ class NoFacts : public FactsPort {
   InputSink* const sink_;
 };
 
-// Has room for jobs and for nothing that ranks commit.
+// Has room for jobs, but not for data that ranks commit.
 class FullDatastore : public DatastorePort {
  public:
   Status AddJob(const core::RegisterJob&) override { return {}; }
@@ -100,7 +100,7 @@ class NoJobs : public JobObserver {
   void OnStateCollected(const core::StateCollected&) override {}
 };
 
-// Notes in the same list as the clients what it sees.
+// Records what it sees in the same list as the clients.
 class FakeObserver : public InputObserver {
  public:
   explicit FakeObserver(FakeClients* clients) : clients_(clients) {}
@@ -132,7 +132,7 @@ class RuntimeTest : public testing::Test {
     ports.clients = {{ClientKind::kLocal, &clients_}};
     runtime_.Start(std::move(config), std::move(ports));
   }
-  // The input and all that follows from it.
+  // Handles the input and everything that follows from it.
   void Put(core::Input input) {
     runtime_.OnInput(std::move(input));
     runtime_.Drain();
@@ -144,7 +144,7 @@ class RuntimeTest : public testing::Test {
     get.target = {"job", 3};
     return get;
   }
-  // What an unconnected client gets.
+  // The reply that an unconnected client gets.
   static std::string Refusal(core::RequestId request) {
     return "reply " + std::to_string(request) + " " + std::to_string(kErrInit);
   }
@@ -196,7 +196,7 @@ TEST_F(RuntimeTest, WhoCommitsMoreThanFitsLearnsIt) {
   Put(committed);
   EXPECT_EQ(clients_.Calls(),
             Calls{"reply 9 " + std::to_string(kErrOutOfResource)});
-  // Nobody asked for an answer.
+  // Without a request there is no reply.
   committed.request = 0;
   Put(committed);
   Put(core::CommitTaken{{"job", 1}, committed.data});

@@ -17,7 +17,7 @@ namespace {
 constexpr int kRelease = -3;
 constexpr int kReady = -58;
 
-// The agent of ranks 0 and 1, and the controller; 2 and 3 are on node 1.
+// The agent of ranks 0 and 1 is the controller; ranks 2 and 3 are on node 1.
 class DebugStopsTest : public testing::Test {
  protected:
   DebugStopsTest()
@@ -53,7 +53,8 @@ class DebugStopsTest : public testing::Test {
     event.info = Bytes(info.Take());
     stops_.OnEvent(0, event);
   }
-  // What that node's agent raises comes back, as from the tree.
+  // Delivers an event that was raised here or by that node's agent, as from the
+  // tree.
   void Return(const EventRaised& raised, NodeId from) {
     EventMessage event = Event(raised.status, raised.source, DataRange::kRm);
     event.range = raised.range;
@@ -62,7 +63,7 @@ class DebugStopsTest : public testing::Test {
     event.origin = from;
     stops_.OnEvent(0, event);
   }
-  // Of the only event that is due.
+  // Returns the only event that is due.
   EventRaised Due() {
     const std::vector<EventRaised> due = stops_.TakeDue();
     EXPECT_EQ(due.size(), 1u);

@@ -19,7 +19,7 @@ class EventJournalTest : public testing::Test {
     journal_.set_enabled(true);
   }
 
-  // Until a record is erased: how many events.
+  // Returns the number of events after which a record is erased.
   uint64_t EventsUntilErased(EventJournal* journal) {
     for (uint64_t n = 1; n <= 2 * kEventsUntilErased; ++n) {
       Actions actions;
@@ -42,7 +42,7 @@ TEST_F(EventJournalTest, WhatIsOldIsErased) {
   EXPECT_EQ(EventsUntilErased(&journal_), kEventsUntilErased + 1);
 }
 
-// Together less than twice as many, however often the agent is restarted.
+// The total is less than twice as many, however often the agent is restarted.
 TEST_F(EventJournalTest, WithEachRecoveryItIsOlder) {
   Actions actions;
   journal_.Persist(event_, &actions);

@@ -11,7 +11,7 @@
 namespace canopy::core {
 namespace {
 
-// Agent 1 of a binary tree of 7; job "job" with rank 0 here.
+// Agent 1 of a binary tree of 7; rank 0 of job "job" is on this node.
 class EventsTest : public testing::Test {
  protected:
   EventsTest() : tree_(7, 2), jobs_(1), events_(1, tree_, jobs_) {
@@ -175,7 +175,7 @@ TEST_F(EventsTest, WhatAClientRaisesIsInTheJournal) {
   Events successor(1, tree_, jobs_);
   actions_.clear();
   successor.Recover("job", {records[0].key, records[0].value}, &actions_);
-  // As it stays on its node.
+  // Nothing is sent, because the event stays on its node.
   EXPECT_TRUE(actions_.empty());
   in.client = 11;
   successor.OnRaised(2, in, &actions_);
@@ -230,7 +230,7 @@ TEST_F(EventsTest, CacheIsBounded) {
   actions_.clear();
   events_.OnWanted({10, 1, true, {}}, &actions_);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), kMaxCachedEvents);
-  // The answer comes before the first event.
+  // The reply comes before the first event.
   EXPECT_TRUE(std::holds_alternative<ReplyClient>(actions_.front()));
 }
 
@@ -266,7 +266,7 @@ TEST_F(EventsTest, AReleaseOfAllIsNotKept) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-// Of a debugger that was a job and has gone: who stops later is not held.
+// The debugger was a job and has ended: processes that stop later are not held.
 TEST_F(EventsTest, AReleaseOfOthersStaysWhenItsJobIsOver) {
   EventMessage release = Message(3, 1);
   release.source = {"debugger", 0};
@@ -289,8 +289,8 @@ TEST_F(EventsTest, GoesWithTheJob) {
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
-// The agent was restarted, and the job has ended before the process was there
-// again: it had registered in time.
+// The agent was restarted, and the job ended before the process reattached. The
+// process had registered in time.
 TEST_F(EventsTest, WhoReattachesIsToldAllTheSame) {
   jobs_.Connect(11, {"job", 0});
   events_.OnMessage(3, Message(3, 1), &actions_);
@@ -302,7 +302,7 @@ TEST_F(EventsTest, WhoReattachesIsToldAllTheSame) {
   const auto told = All<NotifyClient>(actions_);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].client, 11u);
-  // So is a neighbour that was restarted meanwhile.
+  // A neighbour that was restarted meanwhile also gets the event.
   actions_.clear();
   events_.OnNodeRestarted(4, &actions_);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 1u);
@@ -332,13 +332,13 @@ EventRaised EndOf(Rank rank) {
 
 class LifecycleTest : public EventsTest {
  protected:
-  // The neighbour wants codes of processes, or nothing.
+  // The neighbour wants events of processes, or none.
   void Interested(NodeId node, bool interested) {
     const uint32_t codes = interested ? LifecycleBit(kEventProcTerminated) : 0;
     events_.OnMessage(node, Interest::Encode(node, ++number_, codes),
                       &actions_);
   }
-  // To whom events went, and clears what was done.
+  // Returns the receivers of events and clears the actions.
   std::vector<NodeId> SentTo() {
     std::vector<NodeId> out;
     for (const auto& [to, message] : Sent<EventMessage>(actions_)) {
@@ -365,7 +365,8 @@ TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
   events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_EQ(All<NotifyClient>(actions_)[0].event->source, (ProcId{"job", 1}));
-  // The neighbours hear that it is wanted here, once, and that it is no more.
+  // The neighbours are notified once that the code is wanted here, and once
+  // that it is not any more.
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
   actions_.clear();
   events_.OnWanted({10, 2, false, {kEventProcTerminated}}, &actions_);
@@ -381,7 +382,8 @@ TEST_F(LifecycleTest, ItGoesWhereItIsWantedAndOnce) {
   EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
   events_.OnRaised(2, EndOf(0), &actions_);
   EXPECT_TRUE(SentTo().empty());
-  // Who begins to want it gets what is kept, but not again what it has had.
+  // A neighbour that begins to want the code gets the kept events that it has
+  // not had.
   Interested(0, true);
   EXPECT_EQ(SentTo(), std::vector<NodeId>{0});
   Interested(3, false);
@@ -431,7 +433,7 @@ TEST_F(LifecycleTest, OfAJobItOutlivesTheJob) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 2u);
 }
 
-// A set of processes that a job has defined is told of in its name too.
+// The definition of a process set is also raised in the name of the job.
 TEST_F(LifecycleTest, OtherEventsOfAJobGoWithIt) {
   constexpr int kSetDefined = -55;
   EventMessage message = Message(3, 1);
@@ -473,7 +475,7 @@ TEST_F(EventsTest, ALossThatEveryAgentKnowsIsToldOnce) {
   actions_.clear();
   events_.OnKnownEverywhere(2, lost, &actions_);
   EXPECT_TRUE(actions_.empty());
-  // Whose agent was restarted hears of it from the neighbours.
+  // An agent that was restarted gets the event from its neighbours.
   events_.OnNodeRestarted(3, &actions_);
   const auto sent = Sent<EventMessage>(actions_);
   ASSERT_EQ(sent.size(), 1u);

@@ -52,7 +52,7 @@ TEST_F(GroupEventsTest, WhatAnAgentLearnsOfALeave) {
   EXPECT_FALSE(GroupLeft(message));
 }
 
-// Of a process, it has no number of agents.
+// An event raised by a process does not have a number of an agent.
 TEST_F(GroupEventsTest, WhatAProcessRaisesIsNoLeave) {
   const EventRaised event = MemberLeft(group_, {"a", 1}, jobs_);
   EventMessage message;

@@ -55,7 +55,7 @@ TEST(Interest, OneThatBeginsAnewIsToldAnew) {
   interest.Forget(3);
   EXPECT_EQ(interest.Of(3), 0u);
   EXPECT_EQ(interest.TakeNews({3}), (News{{3, kEnd}}));
-  // Its numbers may begin anew too.
+  // The numbers of a new agent may be lower.
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 1, kStart)), kStart);
 }
 

@@ -22,7 +22,7 @@ constexpr int kComplete = -166;
 constexpr int kSelected = -167;
 constexpr int kLeaderFailed = -168;
 
-// The agent of ranks 0 and 1; 2 and 3 are on other nodes.
+// The agent of ranks 0 and 1; ranks 2 and 3 are on other nodes.
 class InvitationsTest : public testing::Test {
  protected:
   InvitationsTest() : jobs_(0), invitations_(jobs_) {

@@ -13,7 +13,7 @@
 namespace canopy::core {
 namespace {
 
-constexpr int kExited = 3 << 8;  // with code 3, as waitpid gives it
+constexpr int kExited = 3 << 8;  // exited with code 3, as waitpid reports it
 
 TEST(Lifecycle, CodesOfProcesses) {
   EXPECT_EQ(CodeOfEnd({0, 0}, false), 0);

@@ -12,7 +12,7 @@
 namespace canopy::core {
 namespace {
 
-// The agent of ranks 0 and 1; 2 is on node 1. All stop.
+// The agent of ranks 0 and 1; rank 2 is on node 1. All ranks stop.
 class LocalHoldsTest : public testing::Test {
  protected:
   LocalHoldsTest() : jobs_(0), local_(jobs_) {
@@ -21,8 +21,8 @@ class LocalHoldsTest : public testing::Test {
     job.debug.in_init.emplace();
     jobs_.Add(std::make_shared<const JobSpec>(job));
   }
-  // What is said, which is at most one thing, as the others hear it at that
-  // time: for how long it is held; -1: not any more; -2: nothing.
+  // Returns the time for which the only due notification, if any, reports the
+  // job as held at `now`; -1: not held any more; -2: no notification.
   TimeNs Said(TimeNs now) {
     const std::vector<EventRaised> due = local_.TakeDue();
     if (due.empty()) return -2;

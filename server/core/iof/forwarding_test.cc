@@ -30,7 +30,7 @@ std::shared_ptr<const JobSpec> MakeJob(const std::string& nspace,
   return job;
 }
 
-// An agent of two, which is the root unless said otherwise.
+// One of two agents; it is the root unless stated otherwise.
 class ForwardingTest : public testing::Test {
  protected:
   explicit ForwardingTest(NodeId self = 0)
@@ -63,7 +63,7 @@ class ForwardingTest : public testing::Test {
     return actions;
   }
 
-  // The only answer among them, which has that status.
+  // Returns the run in the only reply, which must have this status.
   static OutputRun RunOf(const Actions& actions, int status = kSuccess) {
     OutputRun run;
     const auto replies = All<ReplyClient>(actions);
@@ -92,7 +92,7 @@ class ForwardingTest : public testing::Test {
         18,    "job",  {{"job", kRankWildcard}}, Bytes(EncodeOutputRead(read))};
   }
 
-  // From another agent; its answers.
+  // Makes a read from another agent and returns the replies.
   std::vector<HostReply> Ask(const OutputRead& read, uint64_t number) {
     Actions actions;
     forwarding_.OnRequest(now_, 1, Request(read, 17, number), &actions);
@@ -172,7 +172,7 @@ TEST_F(ForwardingTest, WhoWantsTheCacheAloneIsCompleteWithIt) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-// More of it would be another cache's.
+// More output would come from another cache.
 TEST_F(ForwardingTest, OfTheCacheAloneNothingFollowsARestart) {
   OutputRead read = Want();
   read.only_cached = true;
@@ -260,13 +260,13 @@ TEST_F(ForwardingTest, AReadThatComesLateBringsNothingBack) {
   ASSERT_TRUE(DecodeOutputRun(again[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
-  // Nor does its first one.
+  // A late first read does not revive it either.
   const auto first = Ask(Want(), 1);
   ASSERT_EQ(first.size(), 1u);
   ASSERT_TRUE(DecodeOutputRun(first[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
-  // But a new process, and be it with the same number.
+  // A new process, even with the same number, makes a new puller.
   EXPECT_EQ(Ask(Want(), 4).size(), 1u);
   EXPECT_EQ(forwarding_.size(), 1u);
   EXPECT_EQ(Ask(end, 5).size(), 1u);
@@ -301,12 +301,12 @@ TEST_F(ForwardingTest, WhatIsLeftOfAJobIsReadAfterItsEnd) {
   EXPECT_EQ(run.pieces.size(), 1u);
   EXPECT_FALSE(run.complete);
   EXPECT_TRUE(RunOf(Read(Want(run.cursor))).complete);
-  // An answer that was lost with an agent.
+  // The answer was lost with an agent.
   EXPECT_TRUE(RunOf(Read(Want(run.cursor))).complete);
 }
 
-// Another one keeps what is left of the job. What the last answer had told as
-// dropped is told again, and no more.
+// Another puller keeps the job's output. Bytes reported as dropped in the last
+// answer are reported again, and no more.
 TEST_F(ForwardingTest, AReadOfTheEndThatComesAgainHasTheSameAnswer) {
   OutputRead part = Want();
   part.channels = kErrorChannel;
@@ -329,7 +329,7 @@ TEST_F(ForwardingTest, AReadOfTheEndThatComesAgainHasTheSameAnswer) {
   EXPECT_EQ(run.dropped, 0u);
 }
 
-// Its end, or a time.
+// It stays until its end or until it expires.
 TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   jobs_.Remove("job");
@@ -342,7 +342,8 @@ TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-// Its pullers were another agent's, and may find this one after the end.
+// Its pullers belonged to another controller and may find this one after the
+// end.
 TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   Forwarding next(0, jobs_, engine_);
@@ -366,7 +367,7 @@ TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
   next.OnTick(now_ + kLong);
   EXPECT_EQ(next.size(), 0u);
   EXPECT_EQ(next.NextDeadline(), kNever);
-  // Nobody comes that late.
+  // This read is too late.
   actions.clear();
   next.OnRequest(now_ + kLong, 1, Request(read), &actions);
   ASSERT_TRUE(DecodeOutputRun(Replies(actions).at(0).results, &run));
@@ -416,7 +417,7 @@ TEST_F(ForwardingTest, PullersOfOneJobAreBounded) {
   RunOf(Read(Want()), kErrOutOfResource);
 }
 
-// Its process was told that it is not done.
+// The process got the refusal, so its request must not be executed later.
 TEST_F(ForwardingTest, WhatWasRefusedStaysRefusedWhenItComesAgain) {
   HostRequest read = Request(Want());
   read.nspace = read.targets[0].nspace = "later";
@@ -439,7 +440,7 @@ TEST_F(ForwardingTest, WhatWasRefusedStaysRefusedWhenItComesAgain) {
   ASSERT_EQ(replies.size(), 4u);
   for (const HostReply& reply : replies) EXPECT_EQ(reply.status, kErrNotFound);
   EXPECT_EQ(forwarding_.size(), 0u);
-  // Another request of the process is another matter.
+  // Another request of the process is decided anew.
   read.request = 11;
   actions.clear();
   forwarding_.OnRequest(now_, 1, read, &actions);
@@ -482,7 +483,7 @@ TEST_F(RemoteForwardingTest, TheEndOfAClientIsTold) {
   OutputRead read;
   ASSERT_TRUE(DecodeOutputRead(ends[0].second.call.view(), &read));
   EXPECT_TRUE(read.ends);
-  // It may be lost.
+  // The message that ends the puller may be lost.
   EXPECT_EQ(forwarding_.size(), 1u);
   Actions again;
   forwarding_.OnTreeChanged(now_, &again);
@@ -522,7 +523,7 @@ TEST_F(RemoteForwardingTest, PushesOfOneProcessFollowEachOther) {
   EXPECT_FALSE(forwarding_.has_due());
 }
 
-// Its numbers may begin anew.
+// The numbers of a restarted rank may begin again.
 TEST_F(RemoteForwardingTest, ARestartedRankIsAnotherProcess) {
   std::set<uint64_t> numbers;
   for (uint32_t incarnation = 0; incarnation < 2; ++incarnation) {

@@ -91,7 +91,7 @@ TEST_F(InputPushesTest, NothingFollowsTheEnd) {
   EXPECT_EQ(Push({"one", 1}, "y"), kErrIofComplete);
   pushes_.OnTaken("one", 1);
   EXPECT_EQ(pushes_.TakeAnswers().size(), 1u);
-  // The end alone is taken at once.
+  // An end without data is consumed at once.
   EXPECT_EQ(Push({"all", kRankWildcard}, "", true), std::nullopt);
   EXPECT_EQ(pushes_.TakeAnswers().size(), 1u);
 }
@@ -108,7 +108,7 @@ TEST_F(InputPushesTest, WhatComesAgainIsGivenOnce) {
   EXPECT_EQ(pushes_.size(), 0u);
 }
 
-// Of a restarted rank, or a tool of the same name.
+// The new process of a restarted rank, or a tool with the same name.
 TEST_F(InputPushesTest, ANewProcessMayCountFromALowerNumber) {
   EXPECT_EQ(Push({"one", 1}, "abc", false, 700), std::nullopt);
   pushes_.OnTaken("one", 3);

@@ -54,7 +54,7 @@ TEST(OutputCache, WhatAnotherAgentHasHadIsMissed) {
   EXPECT_EQ(Text(Filled(cache)), "abc");
   EXPECT_EQ(Filled(cache).dropped, 7u);
   EXPECT_EQ(Filled(cache, true).dropped, 0u);
-  // Of a node of which nothing has come yet.
+  // A node whose output has not arrived yet.
   for (const bool from_now : {false, true}) {
     Puller puller(1, 2, {}, Want());
     cache.Fill(from_now, &puller);

@@ -26,7 +26,7 @@ std::string Text(const OutputRun& run) {
   return text;
 }
 
-// Output of node 0 that ends at that position.
+// Output of node 0 that ends at this position.
 JobOutput Out(const std::string& text, uint64_t end, Rank rank = 0,
               uint16_t channel = kOut) {
   return {0, end, rank, channel, Bytes(text)};
@@ -121,7 +121,7 @@ TEST(Puller, AnotherAgentGoesOnFromTheCursor) {
   ASSERT_TRUE(before.Acknowledge(run.cursor));
   const std::string cursor = run.cursor;
 
-  // The nodes send again what the launcher has not had.
+  // The nodes send again what the launcher has not received.
   Puller after(2, 2, {}, Want());
   EXPECT_FALSE(after.Acknowledge(cursor));
   ASSERT_TRUE(after.Resume(cursor));
@@ -159,7 +159,7 @@ TEST(Puller, WhatWasRefusedIsToldWhereItIsMissing) {
   EXPECT_EQ(last.dropped, 1u);
 }
 
-// What waits is not read yet: the cursor of an answer is before it.
+// Output that waits was not read yet: the answer's cursor is before it.
 TEST(Puller, TheCursorIsOfWhatWasGiven) {
   Puller before(1, 1, {}, Want(kMaxCache));
   const std::string big(kMaxRun, 'a');

@@ -20,8 +20,8 @@ std::string Kval(const std::string& key) {
   return encoder.Take();
 }
 
-// Agent 0 with rank 0; rank 1 is on agent 1. What happens over a network is
-// in tests/sim; this is about what peers may do wrong.
+// Agent 0 with rank 0; rank 1 is on agent 1. tests/sim covers the network; this
+// is about malformed or unexpected messages of peers.
 class GetsTest : public testing::Test {
  protected:
   GetsTest() : tree_(3, 2), jobs_(0), gets_(0, tree_, jobs_, modex_) {
@@ -42,7 +42,7 @@ class GetsTest : public testing::Test {
     const auto sent = Sent<DmodexRequest>(actions_);
     return sent.empty() ? 0 : sent.back().second.request;
   }
-  // As AgentCore does after each step.
+  // Propagates changes as AgentCore does after each step.
   void Propagate() {
     for (const DataChange& change : modex_.TakeChanged()) {
       gets_.OnData(now_, change, &actions_);
@@ -58,8 +58,7 @@ class GetsTest : public testing::Test {
   TimeNs now_ = 0;
 };
 
-// Whether a get of the job data of another user's job, and of what its ranks
-// have put, is refused.
+// Gets of another user's job data, and of what its ranks have put, are refused.
 TEST_F(GetsTest, JobsOfOtherUsersAreNotRead) {
   auto theirs = std::make_shared<JobSpec>(*JobOn("theirs", {0}));
   theirs->uid = jobs_.Find("job")->spec->uid + 1;
@@ -80,7 +79,7 @@ TEST_F(GetsTest, JobsOfOtherUsersAreNotRead) {
   EXPECT_EQ(get(kRankWildcard, "pmix.job.size"), kSuccess);
 }
 
-// Whose it is, is known with its map.
+// The job's user is known only when its map arrives.
 TEST_F(GetsTest, AnotherUsersJobThatIsNotKnownYet) {
   GetArrived in;
   in.client = 10;
@@ -104,7 +103,7 @@ TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
   gets_.OnReply(now_, 1, {number + 1, kSuccess, {"job", 1}, Bytes(Kval("k"))},
                 &actions_);
   EXPECT_TRUE(Replies().empty());
-  // Whatever target it names: it is about what was asked for.
+  // A wrong target in the reply is ignored; the request decides.
   gets_.OnReply(now_, 1, {number, kSuccess, {"job", 0}, Bytes(Kval("k"))},
                 &actions_);
   ASSERT_EQ(Replies().size(), 1u);
@@ -112,7 +111,7 @@ TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
   EXPECT_EQ(All<PublishRank>(actions_)[0].proc, (ProcId{"job", 1}));
 }
 
-// Of rank 0, which is here.
+// Rank 0 is on this node.
 TEST_F(GetsTest, WhoWaitsForALocalRankHasItsCommitsHandedIn) {
   GetArrived in;
   in.client = 10;
@@ -125,7 +124,7 @@ TEST_F(GetsTest, WhoWaitsForALocalRankHasItsCommitsHandedIn) {
   ASSERT_EQ(awaited.size(), 2u);
   EXPECT_EQ(awaited[0].proc, (ProcId{"job", 0}));
   EXPECT_EQ(awaited[1].proc, (ProcId{"job", kRankUndef}));
-  // Each time anew, as long as somebody waits.
+  // Requested again after each commit, as long as a get waits.
   actions_.clear();
   modex_.Commit(now_, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("other"))}});
   Propagate();
@@ -190,7 +189,7 @@ TEST_F(GetsTest, APeerIsToldThePidOnceThereIsOne) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.status, kSuccess);
   EXPECT_EQ(sent[0].second.data.view(), PidKval(7));
-  // Of a rank that is not here, or does not exist.
+  // A rank that is not on this node, and one that does not exist.
   gets_.OnRequest(now_, 1, {5, {"job", 1}, "pmix.ppid", 0, 0}, &actions_);
   gets_.OnRequest(now_, 1, {6, {"job", 77}, "pmix.exit.code", 0, 0}, &actions_);
   EXPECT_EQ(Sent<DmodexReply>(actions_).size(), 3u);
@@ -239,7 +238,8 @@ TEST_F(GetsTest, TimeThatADebuggerHoldsTheTargetDoesNotCount) {
   gets_.OnTick(5000 * kMs, &actions_);
   EXPECT_TRUE(Replies().empty());
   EXPECT_EQ(gets_.NextDeadline(), 9000 * kMs);
-  // The owner's agent may have given up already; it is asked once more.
+  // The owner's agent may have given up already, so the request is sent once
+  // more.
   gets_.OnReply(5001 * kMs, 1, {number, kErrTimeout, {"job", 1}, {}},
                 &actions_);
   EXPECT_EQ(Sent<DmodexRequest>(actions_).size(), 2u);
@@ -318,7 +318,7 @@ TEST_F(GetsTest, WhatTheAskerHasIsLeftOutOfTheAnswer) {
   EXPECT_EQ(replies[1].second.data.size(), Kval("k").size() + Kval("l").size());
 }
 
-// It may have been on its way through that node, or its answer.
+// The request or its answer may have been on its way through that node.
 TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
   const uint64_t number = Get("k");
   actions_.clear();
@@ -377,7 +377,7 @@ TEST_F(GetsTest, WhatOthersMayNotSeeEndsTheirWait) {
   EXPECT_EQ(replies[1].second.status, kSuccess);
 }
 
-// Whatever numbers its requests have.
+// The limit holds whatever numbers the requests have.
 TEST_F(GetsTest, OneClientHoldsSoManyAtMost) {
   GetArrived in;
   in.client = 10;
@@ -430,7 +430,7 @@ class GetsGrowth : public testing::Test {
   };
 };
 
-// One rank after the other brings a key that nobody waits for.
+// One rank after the other commits a key for which no get waits.
 TEST_F(GetsGrowth, AWaitingGetOfAnyRankCostsNothingForEachRank) {
   const double growth = GrowthOf(500, [](size_t ranks) {
     Agent agent(ranks);
@@ -444,7 +444,7 @@ TEST_F(GetsGrowth, AWaitingGetOfAnyRankCostsNothingForEachRank) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
-// Many gets wait for one rank, and many changes come of it.
+// Many gets wait for one rank, and many changes of it arrive.
 TEST_F(GetsGrowth, OnlyThoseWhoWantWhatCameAreLookedAt) {
   const double growth = GrowthOf(200, [](size_t n) {
     Agent agent(2);

@@ -68,7 +68,7 @@ TEST(Modex, NamesOfScopesAreNotOutside) {
   EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"r"});
 }
 
-// The names of values of "k" that one and two qualifiers tell apart.
+// The names of values of "k" with one and with two qualifiers.
 std::string Name(const std::string& qualifier) {
   return QualifiedNameOf("k", qualifier, "value");
 }
@@ -92,8 +92,8 @@ TEST(Modex, SomeQualifiersFindAValue) {
   EXPECT_EQ(store.FindHere({"job", 4}, Name("c")), Found::kNo);
 }
 
-// What comes with the construct of a group may be newer than a state that its
-// owner's agent has sent before.
+// Data from the construct of a group may be newer than a state that the owner's
+// agent has sent before.
 TEST(Modex, WhatIsAddedToARemoteRankStays) {
   ModexStore store;
   EXPECT_FALSE(store.AddRemote(kProc, Bytes("\x05")));
@@ -243,7 +243,7 @@ TEST(Modex, WhatIsCommittedAgainUnchangedIsNoChange) {
   EXPECT_EQ(store.UpdateSince(kProc, 5).kvals.view(), Kval("b", "2"));
   EXPECT_EQ(store.UpdateSince(kProc, 5).version, 6u);
   EXPECT_EQ(store.SeenHere(kProc).view(), a + Kval("b", "2"));
-  // On another side it is one.
+  // On the other side it is a change.
   ASSERT_TRUE(store.Commit(7, kProc, {Data(Scope::kLocal, b)}));
   ASSERT_TRUE(store.Commit(8, kProc, {Data(Scope::kGlobal, b)}));
   EXPECT_EQ(store.UpdateSince(kProc, 7).kvals.view(), b);
@@ -257,13 +257,14 @@ TEST(Modex, UpdatesChangeWhatIsHere) {
       store.StoreRemote({kProc, 4, 7, Bytes(Kval("b", "4") + Kval("d", "5"))}));
   EXPECT_EQ(store.SeenHere(kProc).view(),
             Kval("a", "1") + Kval("c", "3") + Kval("b", "4") + Kval("d", "5"));
-  // The same in other words is no news, but a state to go on from.
+  // The same data in another encoding changes nothing, but sets the version to
+  // which the next delta applies.
   EXPECT_FALSE(store.StoreRemote({kProc, 0, 8, store.SeenHere(kProc)}));
   EXPECT_TRUE(store.StoreRemote({kProc, 8, 9, Bytes(Kval("e", "6"))}));
 }
 
-// The agent that has to say again what a collective brought was replaced, and
-// its predecessor's data has no versions.
+// The agent that must resend the result of a collective was replaced, and its
+// predecessor's data has no versions.
 TEST(Modex, WhatAReplacedAgentPassesOnIsAdded) {
   ModexStore replaced;
   PublishRank published;
@@ -285,7 +286,7 @@ TEST(Modex, WhatAReplacedAgentPassesOnIsAdded) {
   EXPECT_EQ(store.KnownVersion(kProc), 3000u);
 }
 
-// What a fence brings was committed before what a get has brought.
+// Data from a fence was committed before the data from a get.
 TEST(Modex, AnOlderStateDoesNotReplaceAPredecessors) {
   ModexStore store;
   PublishRank published;
@@ -410,7 +411,7 @@ TEST(Modex, OwnersFollowTheData) {
   EXPECT_EQ(store.OwnerOf("job", "a"), std::nullopt);
 }
 
-// It takes an agent that contradicts itself.
+// This requires an agent that contradicts itself.
 TEST(Modex, AKeyThatIsGoneHasNoOwner) {
   ModexStore store;
   ASSERT_TRUE(store.StoreRemote(Remote(5, Kval("a", "1"), 3)));
@@ -421,7 +422,7 @@ TEST(Modex, AKeyThatIsGoneHasNoOwner) {
   EXPECT_EQ(store.OwnerOf("job", "b"), 5u);
 }
 
-// As many gets without an owner as there are ranks.
+// Makes as many unanswered gets as there are ranks.
 TEST(Modex, TheOwnerOfAKeyIsFoundWithoutReadingAllRanks) {
   const double growth = GrowthOf(500, [](size_t ranks) {
     ModexStore store;
@@ -435,7 +436,7 @@ TEST(Modex, TheOwnerOfAKeyIsFoundWithoutReadingAllRanks) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
-// As many gets as one remote rank has keys.
+// Makes as many gets as the remote rank has keys.
 TEST(Modex, AKeyIsFoundWithoutReadingAllOfItsRank) {
   const double growth = GrowthOf(500, [](size_t keys) {
     ModexStore store;

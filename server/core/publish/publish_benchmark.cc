@@ -1,5 +1,5 @@
-// What "not there" costs the owner of a key after a change of members, and what
-// it costs each member that the owner asks.
+// The cost of answering "not there" after a change of members: for the owner of
+// a key, and for each member from which the owner pulls.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -39,8 +39,9 @@ std::vector<DirectoryPull> PullsIn(const Actions& actions,
   return out;
 }
 
-// At the owner, of so many members: it asks all of them and gets all answers.
-// With `voided`, a change of members comes before the answers.
+// At the owner, with the given number of members: it sends a request to each
+// and gets all answers. With `voided`, a change of members comes before the
+// answers.
 void Pull(benchmark::State& state, bool voided) {
   const auto members = static_cast<uint32_t>(state.range(0));
   const Tree tree(members, kRadix);
@@ -70,7 +71,7 @@ void Pull(benchmark::State& state, bool voided) {
 BENCHMARK_CAPTURE(Pull, Whole, false)->Arg(100)->Arg(1000)->Arg(10000);
 BENCHMARK_CAPTURE(Pull, Voided, true)->Arg(100)->Arg(1000)->Arg(10000);
 
-// Whoever publishes or looks up a key.
+// Computes the owner, as for each publish and lookup.
 void FindOwner(benchmark::State& state) {
   const Tree tree(static_cast<uint32_t>(state.range(0)), kRadix);
   for (auto _ : state) {

@@ -22,7 +22,7 @@ class PublishingFaultsTest : public testing::Test {
     agents.AddJob("a", {0});
     agents.AddJob("b", {1});
   }
-  // A key that agent `owner` is the owner of, and `second` the next.
+  // Returns a key whose owner is `owner` and whose second home is `second`.
   std::string KeyAt(NodeId owner, NodeId second) const {
     std::string key = "k";
     for (;;) {
@@ -62,8 +62,9 @@ TEST_F(PublishingFaultsTest, AnOwnerThatReturnsKnowsWhatIsTaken) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kSuccess);
 }
 
-// Agent 3 refuses it, and is no owner any more when that is known. A second
-// copy of the offer comes when the key is free again.
+// Agent 3 refuses the publication, and is not the owner any more when the
+// refusal arrives. A second copy of the offer arrives when the key is free
+// again.
 TEST_F(PublishingFaultsTest, WhatWasRefusedIsNotKeptLater) {
   const std::string key = KeyAt(2, 3);
   agents_.Lose(2);
@@ -109,7 +110,7 @@ TEST_F(PublishingFaultsTest, WithThePublishersNodeItsDataEnds) {
   agents_.Lose(0);
   EXPECT_EQ(agents_.Lookup(kB0, {app}).status, kErrNotFound);
   EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
-  // It has a steward and a second copy again.
+  // The publication has a steward and a second copy again.
   agents_.Lose(3);
   EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
   agents_.Lose(2);
@@ -120,7 +121,7 @@ TEST_F(PublishingFaultsTest, WithThePublishersNodeItsDataEnds) {
   EXPECT_EQ(agents_.publications(), 0u);
 }
 
-// Agent 2 declares the publisher's agent lost, which is alive: of the two
+// Agent 2 declares the publisher's agent lost, which is alive. Of the two
 // stewards, the publisher's agent remains.
 TEST_F(PublishingFaultsTest, TheHomeRemainsTheSteward) {
   const std::string key = KeyAt(2, 3);
@@ -145,7 +146,7 @@ TEST_F(PublishingFaultsTest, WhatHasOneReaderEndsWithItsNode) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-// The next process of a rank numbers its requests from the beginning, too.
+// The next process of a rank also numbers its requests from the beginning.
 TEST_F(PublishingFaultsTest, TheNextProcessGetsNoAnswersOfTheLast) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
@@ -163,7 +164,7 @@ TEST_F(PublishingFaultsTest, TheNextProcessGetsNoAnswersOfTheLast) {
   }
 }
 
-// Each of the two that have it is restarted, after the job is over.
+// Each of the two agents that hold it is restarted after the job is over.
 TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
   for (const NodeId owner : {0u, 2u}) {
     const std::string key = KeyAt(owner, 3);
@@ -179,8 +180,8 @@ TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
   }
 }
 
-// The removal is lost with the agent. A successor that is asked again says that
-// it is done when nobody holds it any more.
+// The removal is lost with the agent. When the call is repeated, the successor
+// reports success only after no agent holds the publication.
 TEST_F(PublishingFaultsTest, AnUnpublishOutlivesItsAgent) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
@@ -195,8 +196,8 @@ TEST_F(PublishingFaultsTest, AnUnpublishOutlivesItsAgent) {
   EXPECT_EQ(agents_.publications(), 0u);
 }
 
-// Its answer comes after what it had claimed is free again, so that it is asked
-// again if the return is lost.
+// The lookup is answered after its claim was returned, so the call is repeated
+// if the return is lost.
 TEST_F(PublishingFaultsTest, AReturnOutlivesItsAgent) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
@@ -210,7 +211,7 @@ TEST_F(PublishingFaultsTest, AReturnOutlivesItsAgent) {
   agents_.at(1).OnTick(agents_.now() + 2 * kSecond, &actions);
   EXPECT_FALSE(Sent<DirectoryClaim>(actions).empty());
   EXPECT_TRUE(All<ReplyClient>(actions).empty());
-  // None of that has arrived.
+  // None of these messages has arrived.
   agents_.Restart(1);
   agents_.BeginLookup(kB0, {key, "never"}, wait, greedy);
   agents_.Run();
@@ -219,8 +220,8 @@ TEST_F(PublishingFaultsTest, AReturnOutlivesItsAgent) {
   EXPECT_EQ(agents_.Lookup(kA0, {key}).status, kSuccess);
 }
 
-// Its claim comes too late, and the owner does not know yet that there is
-// nothing: the lookup is told of the next one all the same.
+// Its claim comes too late, and the owner does not know yet that the
+// publication is gone. The lookup must still get the next publication.
 TEST_F(PublishingFaultsTest, WhoClaimsInVainGoesOnWaiting) {
   const std::string key = KeyAt(2, 3);
   const Infos once = Data(key, Persistence::kFirstRead);
@@ -236,7 +237,7 @@ TEST_F(PublishingFaultsTest, WhoClaimsInVainGoesOnWaiting) {
     agents_.RunOne();
   }
   agents_.BeginUnpublish(kA0, {key});
-  // Before what is to be removed.
+  // Overtakes the message that removes the publication.
   ASSERT_TRUE(agents_.Overtake<DirectoryClaim>());
   ASSERT_TRUE(agents_.Overtake<DirectoryAnswer>());
   ASSERT_TRUE(agents_.Overtake<DirectoryLookup>());
@@ -252,7 +253,7 @@ TEST_F(PublishingFaultsTest, ASuccessorTellsTheOwnerWhoHasIt) {
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   agents_.Restart(0, false);
   agents_.BeginLookup(kB0, {key});
-  // Before what the owner holds.
+  // Overtakes the store at the owner.
   ASSERT_TRUE(agents_.Overtake<DirectoryLookup>());
   ASSERT_TRUE(agents_.Overtake<DirectoryFound>());
   ASSERT_TRUE(agents_.Overtake<DirectoryClaim>());
@@ -262,7 +263,7 @@ TEST_F(PublishingFaultsTest, ASuccessorTellsTheOwnerWhoHasIt) {
   EXPECT_EQ(std::get<DirectoryStore>(last.body).publication.reader.proc, kB0);
 }
 
-// Agent 3 was the owner while agent 2 was away for the searcher's agent alone.
+// Agent 3 was the owner while agent 2 was lost only for the searcher's agent.
 TEST_F(PublishingFaultsTest, AFormerOwnerDoesNotSayThatNothingIsThere) {
   EXPECT_EQ(agents_.Lookup(kB0, {KeyAt(3, 2)}).status, kErrNotFound);
   const std::string key = KeyAt(2, 3);
@@ -284,7 +285,7 @@ TEST_F(PublishingFaultsTest, ARepeatedCallIsExecutedOnce) {
     Fill(again);
     again.BeginPublish(kA0, info, 77);
     if (restarted) {
-      // At each message of it.
+      // After each message of the publish.
       again.RunOne();
       again.RunOne();
       again.Restart(0);
@@ -337,13 +338,13 @@ TEST_F(PublishingFaultsTest, AfterFinalizeANumberMeansAnotherCall) {
   agents_.Restart(0);
   PublishingAgents& agents = agents_;
   EXPECT_EQ(agents.Lookup(kB0, {"x"}).status, kSuccess);
-  // Answered as a new call: the harness refuses a second answer to 7, so the
-  // number is that of the other job's process.
+  // The call is executed as a new one. The harness rejects a second answer to
+  // request 7, so this is the request of the other job's process.
   EXPECT_EQ(agents.Publish(kA0, "x", "2"), kErrDuplicateKey);
 }
 
-// Loses or restarts each agent after each number of messages, of a publish, a
-// lookup that waits, and one that ends what it finds.
+// Loses or restarts each agent after each number of messages: of a publish, of
+// a waiting lookup, and of a lookup that ends what it finds.
 struct Fault {
   NodeId node;
   bool restarts;
@@ -397,7 +398,7 @@ INSTANTIATE_TEST_SUITE_P(All, PublishingEveryFault,
                                          Fault{2, true}, Fault{3, true},
                                          Fault{2, false}, Fault{3, false}));
 
-// An agent of an older protocol does not know of it.
+// An agent of an older protocol does not know publications.
 TEST_F(PublishingFaultsTest, AnAgentThatCannotRefuses) {
   const std::string key = KeyAt(2, 3);
   const RequestId request =
@@ -431,7 +432,7 @@ TEST_F(PublishingFaultsTest, AMemberThatDoesNotAnswerIsNotWaitedForForEver) {
   const std::string key = KeyAt(2, 3);
   agents_.BeginLookup(kB0, {key});
   ASSERT_TRUE(agents_.RunOne());
-  // Its pulls get no answers.
+  // Its pulls are not answered.
   Actions actions;
   agents_.at(2).OnTick(agents_.now() + kPullPatience + kSecond, &actions);
   const auto found = Sent<DirectoryFound>(actions);

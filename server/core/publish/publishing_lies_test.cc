@@ -1,5 +1,5 @@
-// Agents that say about publications what is not theirs to say, and claims that
-// are given back.
+// Agents that send messages about publications to which they have no right, and
+// claims that are returned.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +18,7 @@ const ProcId kA0{"a", 0};  // on agent 0
 const ProcId kB0{"b", 0};  // on agent 1
 const ProcId kC0{"c", 0};  // on agent 0
 
-// Agents 2 and 3 have no processes; 2 is the owner of the key.
+// Agents 2 and 3 have no processes; agent 2 owns the key.
 class PublishingLiesTest : public testing::Test {
  protected:
   PublishingLiesTest() {
@@ -28,7 +28,8 @@ class PublishingLiesTest : public testing::Test {
     while (HomesOf(key_, agents_.tree(0)).owner != 2) key_ += "k";
   }
 
-  // Delivers up to the message to that agent, which is left on the wire.
+  // Delivers messages until the next one is of this type, and leaves that one
+  // undelivered.
   template <typename Body>
   PeerMessage RunTo() {
     for (;;) {
@@ -102,7 +103,7 @@ TEST_F(PublishingLiesTest, AClaimIsOfItsOwnAgent) {
   const RequestId lookup = agents_.BeginLookup(kB0, {key_}, Wait(60));
   DirectoryClaim claim = std::get<DirectoryClaim>(RunTo<DirectoryClaim>().body);
   agents_.RunOne();
-  // It is taken; the answer is on its way.
+  // The claim is granted; its answer is on its way.
   for (const ClaimKind kind :
        {ClaimKind::kTake, ClaimKind::kFinish, ClaimKind::kReturn}) {
     claim.kind = kind;
@@ -115,7 +116,8 @@ TEST_F(PublishingLiesTest, AClaimIsOfItsOwnAgent) {
   EXPECT_EQ(agents_.Lookup(kC0, {key_}).status, kErrNotFound);
 }
 
-// Both are named it, one gets it and gives it back: the other still wants it.
+// Both readers are offered the publication; one gets it and returns it, and the
+// other still wants it.
 TEST_F(PublishingLiesTest, WhatIsGivenBackGoesToWhoWantedIt) {
   PublishOnce();
   const RequestId greedy = agents_.BeginLookup(kB0, {key_, "never"}, Wait(1));
@@ -128,8 +130,8 @@ TEST_F(PublishingLiesTest, WhatIsGivenBackGoesToWhoWantedIt) {
   EXPECT_EQ(agents_.operations(), 0u);
 }
 
-// A claim that comes twice, the second time after it was refused and another
-// one gave it back: nobody waits for its answer.
+// A claim arrives a second time, after it was refused and another reader
+// returned the publication. Its answer has no receiver any more.
 TEST_F(PublishingLiesTest, AClaimThatWasRefusedTakesNothingLater) {
   PublishOnce();
   const RequestId greedy = agents_.BeginLookup(kB0, {key_, "never"}, Wait(1));

@@ -1,6 +1,5 @@
-// The rules of PMIx_Publish, PMIx_Lookup and PMIx_Unpublish, as processes see
-// them; what becomes of it when agents are lost is in
-// publishing_faults_test.cc.
+// The rules of PMIx_Publish, PMIx_Lookup and PMIx_Unpublish from the view of
+// processes. publishing_faults_test.cc covers losses of agents.
 #include "server/core/publish/publishing.h"
 
 #include <gtest/gtest.h>
@@ -243,7 +242,7 @@ TEST_F(PublishingTest, TheFirstReadIsTheOnlyOne) {
     }
     EXPECT_EQ(found, 1) << key;
     EXPECT_EQ(agents_.Lookup(kA1, {key}).status, kErrNotFound);
-    // The key is free.
+    // The key is free again.
     EXPECT_EQ(Publish(kB0, key, PMIX_RANGE_SESSION), kSuccess);
   }
 }
@@ -453,7 +452,7 @@ TEST_F(PublishingTest, AProcessHasABoundOfLookupsThatWait) {
   EXPECT_EQ(agents_.Lookup(kA2, {"never"}).status, kErrNotFound);
 }
 
-// The owners of keys are spread: no agent is asked for all of them.
+// The owners of keys are spread over the agents.
 TEST_F(PublishingTest, KeysAreSpreadOverTheAgents) {
   std::map<NodeId, int> owners;
   for (int i = 0; i < 1000; ++i) {

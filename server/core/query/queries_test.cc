@@ -32,8 +32,8 @@ std::shared_ptr<const JobSpec> JobOf(const std::string& nspace, uint32_t uid,
   return job;
 }
 
-// One agent of three. Ranks 0 and 1 of "job" run on node 0, rank 2 on node 1;
-// "theirs" is another user's.
+// One agent of three. Ranks 0 and 1 of "job" run on node 0, rank 2 on node 1.
+// "theirs" belongs to another user.
 class QueriesTest : public testing::Test {
  protected:
   QueriesTest() {
@@ -60,7 +60,8 @@ class QueriesTest : public testing::Test {
     queries_.OnRead(read, &out);
     return out;
   }
-  // The only answer among these, which becomes answer_.
+  // Returns the status of the only reply among the actions and stores its
+  // content in answer_.
   int Answered(const Actions& actions) {
     const auto replies = All<ReplyClient>(actions);
     if (replies.size() != 1) return 1;
@@ -120,7 +121,7 @@ TEST_F(QueriesTest, LocalProcessesAreKnownAtOnce) {
   EXPECT_EQ(Rows().size(), 2u);
 }
 
-// It has connected before the shim has told the agent of it.
+// The process has connected before the shim reported its PID to the agent.
 TEST_F(QueriesTest, AProcessThatIsBeingStartedIsWaitedFor) {
   const std::vector<TestQuery> pid = {
       {{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}}};
@@ -337,8 +338,8 @@ TEST_F(QueriesTest, NamespacesAndTheirCommands) {
   EXPECT_EQ(answer_[0].value.type, PMIX_STATUS);
 }
 
-// An agent that is not the root: what one query of a call is about is not told
-// to another.
+// An agent that is not the root: the facts for one query of a call must not be
+// used for another.
 TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
   JobTable jobs{1};
   jobs.Add(JobOf("job", kUser, {0, 0, 1}));
@@ -419,7 +420,7 @@ TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   EXPECT_EQ(Answered(out), kErrNotFound);
 }
 
-// An answer of the host to the only thing that it was asked.
+// Answers queries that involve the host.
 class HostQueriesTest : public QueriesTest {
  protected:
   AskHost AskForHost(const std::vector<TestQuery>& queries) {
@@ -471,7 +472,8 @@ TEST_F(HostQueriesTest, WhatCanBeAskedFor) {
             kSuccess);
 }
 
-// None of it without a scheduler, or of one that says something else.
+// Without a scheduler, or with an answer of another form, none of it is
+// supported.
 TEST_F(HostQueriesTest, WhatASchedulerServesIsSupported) {
   const std::vector<TestQuery> queries = {
       {{PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT}},
@@ -533,7 +535,7 @@ TEST_F(HostQueriesTest, SomeAnswersAreAPartialSuccess) {
              {{PMIX_QUERY_QUEUE_LIST, Value::String("a,b")}}),
       kErrPartialSuccess);
   EXPECT_EQ(answer_.FindString(PMIX_QUERY_QUEUE_LIST), "a,b");
-  // The agents' part is answered whatever the host says.
+  // The agents' part is answered whatever the host's answer is.
   EXPECT_EQ(
       Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_NUM_PSETS}}}),
              kErrNotSupported),
@@ -554,7 +556,7 @@ TEST_F(HostQueriesTest, AHostThatDoesNotAnswerIsNotWaitedForForEver) {
   Actions out;
   queries_.OnTick(kHostQueryTime, &out);
   EXPECT_EQ(Answered(out), kErrTimeout);
-  // What comes late is for nobody.
+  // A late answer has no effect.
   EXPECT_TRUE(queries_.OnHostAnswered({uint64_t{1} << 63, 0, {}}, &out));
   EXPECT_FALSE(queries_.OnHostAnswered({1, 0, {}}, &out));
   EXPECT_EQ(queries_.size(), 0u);
@@ -600,7 +602,7 @@ TEST_F(HostQueriesTest, TheTimeLeftIsTheHostsWordFirst) {
   EXPECT_EQ(Answer(ask(2), kSuccess, {{PMIX_TIME_REMAINING, Value::Uint32(7)}}),
             kSuccess);
   EXPECT_EQ(answer_[0].value.data.uint32, 7u);
-  // Of a job without a limit nobody knows it.
+  // For a job without a limit there is no answer.
   EXPECT_EQ(Answer(AskForHost({{{PMIX_TIME_REMAINING}}}), kErrNotFound),
             kErrNotFound);
 }
@@ -618,7 +620,7 @@ TEST_F(QueriesTest, ProcessSets) {
             kSuccess);
   ASSERT_NE(answer_.Find(PMIX_QUERY_NUM_PSETS), nullptr);
   EXPECT_EQ(answer_.Find(PMIX_QUERY_NUM_PSETS)->value.data.size, 1u);
-  // Which set is meant, only a qualifier says.
+  // Only a qualifier selects the set.
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PSET_MEMBERSHIP}}})), kErrNotFound);
 }
 

@@ -1,5 +1,5 @@
-// Fuzz target of the reader of queries: whatever the bytes, nothing bad
-// happens, and what was read is within its bounds.
+// Fuzz target for the reader of queries: no input may cause a failure, and the
+// result must be within its limits.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

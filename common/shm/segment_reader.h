@@ -17,9 +17,9 @@
 // - A table with free room grows in place: the entry of a key first, then its
 //   slot as one word, so a reader finds either the old or the new value.
 //
-// A reader trusts no offset or size: each is checked against the mapping, and
-// all tables are copied into CheckedTable once their extent is checked. A stale
-// or damaged segment therefore yields "absent" or a wrong value that StillValid
+// A reader trusts no offset or size: each is loaded once and checked against
+// the mapping before it is used (CheckedTable, CheckedEntry). A stale or
+// damaged segment therefore yields "absent" or a wrong value that StillValid
 // rejects, but never an access outside of the mapping. Values of job-level data
 // are never changed and need no StillValid.
 #ifndef CANOPY_COMMON_SHM_SEGMENT_READER_H_

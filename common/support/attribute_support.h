@@ -43,9 +43,8 @@ struct Attribute {
   std::vector<std::string> description;
 };
 
-// The functions of a level, by the key that asks for them
-// (PMIX_CLIENT_FUNCTIONS,
-// ...), joined by commas.
+// The functions of each level, separated by commas, with the key that requests
+// them (PMIX_CLIENT_FUNCTIONS, ...).
 std::vector<std::pair<std::string, std::string>> Functions(
     const Levels& levels, const Scheduler& scheduler = {});
 // The attributes of a function at one level; empty if the function is not

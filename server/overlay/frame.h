@@ -15,7 +15,7 @@ namespace canopy::overlay {
 
 // Largest piece of a message in one packet, in bytes.
 inline constexpr size_t kMaxPiece = size_t{256} << 10;
-// Limit for the bytes of packets in one frame; the first packet may exceed it.
+// Limit for the bytes of packets in one frame; one packet may exceed it.
 inline constexpr size_t kMaxFrame = size_t{256} << 10;
 
 struct Hello {

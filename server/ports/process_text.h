@@ -31,8 +31,8 @@ struct ProcessText {
   core::ClientId client = 0;
   uint32_t request = 0;
   bool again = false;
-  // Of texts with the same key and value, only the first is printed, and later
-  // how many there were. Empty: each is printed.
+  // If several texts have the same key and value, only the first is printed,
+  // and later how many there were. Empty: each text is printed.
   std::string key;
   std::string value;
   std::vector<Piece> pieces;  // all are printed, or none

@@ -40,7 +40,7 @@ struct NetworkPort::Shared : public std::enable_shared_from_this<Shared> {
 
 namespace {
 
-// Of all that interceptors can do, this one only observes the begin of calls.
+// An interceptor that only observes the beginning of calls.
 class CallObserver
     : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:

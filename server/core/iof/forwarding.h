@@ -60,6 +60,7 @@ inline constexpr size_t kMaxReads = 64;
 // first and last read:
 // - the number of the first read again, before any other: the same puller;
 //   answered again;
+// - a first read with another number: a new puller replaces the old one;
 // - a lower number than the last read: late (IsLate); ignored, because its
 //   process has had the answer;
 // - a read of a puller that has ended (`ended`): answered as complete

@@ -54,7 +54,7 @@ class Directory {
 
   struct Match {
     const Publication* found = nullptr;
-    // True if publications are in range but none is permitted.
+    // True if all publications in range are forbidden to the searcher.
     bool barred = false;
   };
   Match Find(const Searcher& searcher, NodeId node, std::string_view key) const;

@@ -13,14 +13,15 @@
 //   to all holders of a copy and answers the claim afterwards. The reader's
 //   agent then finishes the claim, which removes the publication, or returns
 //   it.
-// - removed: all holders have been asked to remove it; its journal record is
-//   cleared when all have answered.
+// - removed: all holders are sent a removal; its journal record is cleared when
+//   all have answered.
 //
-// Invariants: the steward alone changes a publication and raises its version
-// with each change. `holders` contains every agent that may have a copy, even
-// one that rejected it, because messages may be repeated. A rejected or
-// returned claim has no effect if it arrives again. A steward that learns of a
-// better one (IsRightSteward), from that one or from a holder, gives way.
+// Invariants: the steward alone changes a publication, and raises its version
+// when the reader or the steward changes. `holders` contains every agent that
+// may have a copy, even one that rejected it, because messages may be repeated.
+// A rejected or returned claim has no effect if it arrives again. A steward
+// that learns of a better one (IsRightSteward), from that one or from a holder,
+// gives way.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLICATIONS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLICATIONS_H_
 

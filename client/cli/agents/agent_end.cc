@@ -14,8 +14,9 @@
 namespace canopy::cli {
 namespace {
 
-// The agent's lock on its number: a private socket of this user and a process
-// of this user with the agent's name.
+// A PID may have been reused since it was recorded. The process counts as the
+// agent only if it and the runtime directory belong to this user and its name
+// is canopyd.
 bool IsAgentHere(const bootstrap::v1::NodeInfo& node, pid_t pid) {
   struct stat info;
   if (stat(node.runtime_dir().c_str(), &info) != 0 ||
@@ -29,7 +30,7 @@ bool IsAgentHere(const bootstrap::v1::NodeInfo& node, pid_t pid) {
   return name == "canopyd";
 }
 
-// 0: nobody.
+// Returns the PID of the process that listens on `socket`, or 0.
 pid_t ServingAt(const std::string& socket) {
   if (socket.empty()) return 0;
   const Result<UniqueFd> connection = ConnectUnix(socket);
@@ -55,7 +56,7 @@ void LocalAgent::Pin(const bootstrap::v1::NodeInfo& node, pid_t pid,
                      std::vector<LocalAgent>* agents) {
   if (pid <= 1) return;
   UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  // Checked after it is pinned.
+  // The check follows the pinning, so that it applies to the pinned process.
   if (fd && IsAgentHere(node, pid)) {
     agents->push_back(LocalAgent(node.name(), std::move(fd)));
   }

@@ -12,16 +12,17 @@
 
 namespace canopy::cli {
 
-// An agent process of this machine, pinned so that its number can not come to
-// mean another process.
+// An agent process of this machine, pinned by a pidfd so that its PID cannot be
+// reused for another process.
 class LocalAgent {
  public:
-  // The processes that serve the members of the context, or did when it was
-  // written down, as far as they are agents of this user on this machine.
+  // Returns the processes that serve the members of the context now, and those
+  // that its file records, as far as they are agents of this user on this
+  // machine.
   static std::vector<LocalAgent> Of(const v1::Context& context);
 
   const std::string& node() const { return node_; }
-  // False: it is still there after `timeout_ms`.
+  // Returns false if the agent is still running after `timeout_ms`.
   bool WaitEnd(int timeout_ms) const;
   void Kill() const;
 

@@ -19,8 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kProgressMs = 100;
-// How long a remote-launch command that closed its output has to end, after
-// which its last error line is complete.
+// A remote-launch command that closed its output gets this time to end, so that
+// its last error line is complete.
 constexpr int kLastWordsMs = 500;
 
 int MillisecondsUntil(Clock::time_point deadline) {
@@ -39,9 +39,9 @@ struct AgentGroup::Member {
   Phase phase = Phase::kHello;
   bootstrap::v1::NodeInfo node;
 
-  // The command is "REMOTE-COMMAND... AGENT --bootstrap".
+  // A remote command is "REMOTE-COMMAND... AGENT --bootstrap".
   bool remote() const { return plan.command.size() > 2; }
-  // A remote-launch command may be a script with processes of its own.
+  // A remote-launch command may be a script that has child processes.
   void Signal(int number) const {
     remote() ? process.SignalGroup(number) : process.Signal(number);
   }
@@ -81,7 +81,7 @@ Status AgentGroup::Start(std::vector<AgentPlan> plans) {
     }
     members_.push_back(std::move(member));
   }
-  // A command that is gone already is noticed when it is waited for.
+  // A command that has already ended is noticed by WaitReady.
   for (auto& member : members_) (void)member->process.Send(member->plan.config);
   return Status();
 }
@@ -112,7 +112,7 @@ Status AgentGroup::Exchange(int timeout_ms, int interrupt_fd,
   while (CountReady() < members_.size()) {
     std::vector<pollfd> polls = {{interrupt_fd, POLLIN, 0}};
     for (const auto& member : members_) {
-      // What is ready may close its output: it needs no watching any more.
+      // A ready member may close its output, so it is no longer watched.
       const bool ready = member->phase == Member::Phase::kReady;
       polls.push_back({ready ? -1 : member->process.output(), POLLIN, 0});
     }
@@ -140,7 +140,7 @@ Status AgentGroup::TooLate(int timeout_ms) const {
   for (const auto& member : members_) {
     if (member->phase == Member::Phase::kReady) continue;
     ++late;
-    // Better one that knows why.
+    // Prefer a member that reported the reason.
     if (first == nullptr || (first->process.LastErrorLine().empty() &&
                              !member->process.LastErrorLine().empty())) {
       first = member.get();
@@ -239,8 +239,8 @@ Status AgentGroup::Detach(int until_fd, const std::function<void()>& at_end) {
   _exit(0);
 }
 
-// Remote-launch commands that end close their output; when all have, there is
-// nothing left to hold.
+// A remote-launch command closes its output when it ends. When all have ended,
+// nothing remains to be held.
 void AgentGroup::Hold(int until_fd) const {
   std::vector<pollfd> polls;
   for (const auto& member : members_) {

@@ -21,14 +21,15 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFiles = 1 << 20;
 
-// BASE/canopy-UID/OVERLAY/NODE, as agents choose it, and private.
+// Agents create BASE/canopy-UID/OVERLAY/NODE as private directories.
 bool IsAgents(const fs::path& directory) {
   const fs::path user = directory.parent_path().parent_path().filename();
   return user == "canopy-" + std::to_string(geteuid()) &&
          CheckPrivateDir(directory).ok();
 }
 
-// A shim that ends its job does not listen any more.
+// A shim that is ending its job no longer listens, so it is found by its
+// process name.
 bool IsShim(const fs::path& process) {
   struct stat info;
   std::string name;
@@ -37,7 +38,7 @@ bool IsShim(const fs::path& process) {
          info.st_uid == geteuid();
 }
 
-// What shims of this user were started with, their namespaces among it.
+// Returns all arguments of this user's shims; their namespaces are among them.
 std::set<std::string> WordsOfShims() {
   std::set<std::string> words;
   std::error_code error;
@@ -49,7 +50,7 @@ std::set<std::string> WordsOfShims() {
   return words;
 }
 
-// Jobs have a directory each, with their namespace for a name.
+// Each job has a directory that is named after its namespace.
 bool HasShim(const fs::path& directory) {
   const std::set<std::string> words = WordsOfShims();
   std::error_code error;

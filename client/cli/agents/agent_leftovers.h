@@ -1,4 +1,4 @@
-// What an agent that was killed has left in the file system.
+// Files that an agent leaves behind when it is killed.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_LEFTOVERS_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_LEFTOVERS_H_
 
@@ -8,15 +8,15 @@
 
 namespace canopy::cli {
 
-// Whether a process listens on a socket in `directory`, the runtime directory
-// of an agent of this machine.
+// Returns true if a process listens on a socket in `directory`, the runtime
+// directory of an agent of this machine.
 bool AgentAnswersIn(const std::string& directory);
 
-// Removes the private directory of an agent of this machine that is gone, with
-// what it, its shims and its jobs had there, and the directory above when this
-// was the last one in it. One that is not private to this user, or not where
-// agents make their own, is left as it is, with success. kErrResourceBusy: an
-// agent or a shim is still there.
+// Removes the private directory of a dead agent of this machine with everything
+// that the agent, its shims and its jobs stored there, and the parent directory
+// if it is empty then. Does nothing and succeeds if the directory is not
+// private to this user or is not where agents create theirs. Returns
+// kErrResourceBusy while an agent or a shim uses it.
 Status RemoveAgentDirectory(const std::string& directory);
 
 }  // namespace canopy::cli

@@ -29,8 +29,8 @@ void ReplaceAll(std::string* text, std::string_view what,
   }
 }
 
-// A remote-launch command that hands its words to a shell on the other side
-// wants them quoted for it.
+// ssh and rsh pass their arguments to a shell on the other side, so the words
+// must be quoted for it.
 bool GoesThroughShell(const std::vector<std::string>& remote_command) {
   const std::string& program = remote_command[0];
   const std::string name = program.substr(program.rfind('/') + 1);
@@ -73,13 +73,14 @@ AgentSite ThisSite() {
   return site;
 }
 
-// How a site is named in a list of hosts.
+// Counts how a list of hosts names a site.
 struct Mentions {
   uint32_t slots = 0;
   uint32_t uncounted = 0;
 
-  // Slots add up when a host is named several times, as the mapper does it: a
-  // name alone says nothing of them, the same name again does.
+  // Slots add up when a host is named several times, as in the mapper. A single
+  // mention without a count leaves the slots open; repeated mentions give one
+  // slot each.
   void Add(const Host& host) {
     if (!host.slots_given) ++uncounted;
     slots += std::min(host.slots_given ? host.slots : 0, UINT32_MAX - slots);
@@ -97,7 +98,7 @@ Status PicksFromNothing(const Host& host) {
                                   "up' first");
 }
 
-// What all agents are told.
+// The configuration that all agents share.
 bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
   const bool local = plan.all_here();
   bootstrap::v1::Config shared;
@@ -174,7 +175,7 @@ Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
                                          const std::string& remote) {
   std::vector<AgentSite> sites;
   std::vector<Mentions> mentions;
-  size_t here = SIZE_MAX;  // index of this machine's
+  size_t here = SIZE_MAX;  // index of the site of this machine
   for (const Host& host : hosts) {
     if (host.relative()) return PicksFromNothing(host);
     const std::string name = WithoutUser(host.name);
@@ -240,7 +241,7 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
     agent.command.push_back("--bootstrap");
     agent.config = shared;
     agent.config.set_self(static_cast<uint32_t>(plans.size() - 1));
-    // Of several agents of one machine the first.
+    // Only the first of several agents of a machine is its system server.
     agent.config.set_system_server(plan.system &&
                                    (!plan.emulated || plans.size() == 1));
     agent.config.set_node_name(site.name);

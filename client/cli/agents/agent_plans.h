@@ -1,4 +1,4 @@
-// Which agents an overlay consists of, and how each is started.
+// Plans an overlay: its agents, and the command and configuration of each.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_PLANS_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_PLANS_H_
 
@@ -20,9 +20,10 @@ inline constexpr char kDefaultLaunchAgent[] = "ssh -x -o BatchMode=yes {host}";
 struct AgentSite {
   std::string name;
   std::vector<std::string> aliases;
-  uint32_t slots = 0;  // 0: as many as cores
-  // The remote-launch command, to which canopyd's path is appended and which
-  // connects its input and output; empty: it is started here.
+  uint32_t slots = 0;  // 0: the number of cores
+  // The remote-launch command. The path of canopyd is appended to it, and it
+  // connects its own standard input and output with the agent's. If it is
+  // empty, the agent is started on this machine.
   std::vector<std::string> remote_command;
 };
 
@@ -30,25 +31,27 @@ struct OverlayPlan {
   std::vector<AgentSite> sites;  // index: the member's number
   uint32_t radix = 0;            // 0: the default
   bool embedded = false;
-  bool emulated = false;  // several agents on this machine
-  // "tls", "plaintext" or "files"; empty: tls, on loopback too, where every
-  // user of the machine can connect.
+  bool emulated = false;  // several agents run on this machine
+  // "tls", "plaintext" or "files". Empty means "tls", on loopback too, because
+  // every user of the machine can connect there.
   std::string security;
   std::string tls_ca;
   std::string tls_cert;
   std::string tls_key;
-  std::string listen;       // HOST; empty: loopback here, else each one's own
+  // HOST; empty: loopback if all are here, else each agent's own address
+  std::string listen;
   std::string pmix_listen;  // numeric address; empty: loopback
-  std::string context;      // its name on this side
+  std::string context;      // name of the context on this machine
   std::string overlay_id;   // 16 random bytes
   std::string cluster_key;  // 32 bytes
   std::string log_level;    // empty: warnings
-  // Directory of this machine whose sub-directories the agents here use;
-  // empty: they find their own.
+  // The agents of this machine use sub-directories of this directory. If it is
+  // empty, each agent chooses its own.
   std::string runtime_dir;
   uint32_t loss_timeout_ms = 0;  // 0: the default
   bool reflection = false;
-  bool system = false;  // tools take an agent for its machine's system server
+  // tools use an agent as the system server of its machine
+  bool system = false;
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
   std::string host_module;  // as in bootstrap.Config
@@ -57,31 +60,33 @@ struct OverlayPlan {
   bool all_here() const;
 };
 
-// Takes over all of them but the launch agent, which is the sites'.
+// Copies all options except the launch agent, which belongs to the sites.
 void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan);
 
-// `count` nodes of this machine: node1 to nodeN, or for one its host name. They
-// have the slots that `hosts` gives them, as the nodes of HostSites have.
+// Returns `count` nodes on this machine, named node1 to nodeN; a single node
+// has the host name. The nodes get the slots that `hosts` gives them, counted
+// as in HostSites.
 std::vector<AgentSite> EmulatedSites(uint32_t count,
                                      const std::vector<Host>& hosts = {});
 
-// One node for each host; different names of this machine are one node. A host
-// that is named several times without a count has a slot for each. The launch
-// agent is a command with {host} in it; empty: agents of this machine are
-// started directly, others by `remote`. Relative entries ("+n0") are no hosts
-// and refused.
+// Returns one node for each host; several names of this machine are one node. A
+// host that is named several times without a count has one slot for each
+// mention. `launch_agent` is a command that contains {host}. If it is empty,
+// agents of this machine are started directly and others by `remote`. Relative
+// entries ("+n0") are rejected, because there is no list that they could refer
+// to.
 Result<std::vector<AgentSite>> HostSites(
     const std::vector<Host>& hosts, const std::string& launch_agent,
     const std::string& remote = kDefaultLaunchAgent);
 
-// A new identity and key, and the plans in the order of the sites.
+// Gives `plan` a new overlay id and cluster key.
 void MakeIdentity(OverlayPlan* plan);
 std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan);
 
-// Path of canopyd.
+// Returns the path of canopyd.
 std::string AgentProgram();
-// The command that brings up a new agent in the place of one that has left
-// `runtime_dir` behind; without a launch agent: on this machine.
+// Returns the command that starts a successor of the agent that used
+// `runtime_dir`. Without a launch agent the command starts it on this machine.
 Result<std::vector<std::string>> RestartCommand(const std::string& launch_agent,
                                                 const std::string& host,
                                                 const std::string& runtime_dir);

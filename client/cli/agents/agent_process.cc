@@ -20,7 +20,7 @@
 namespace canopy::cli {
 namespace {
 
-// The end of what an agent says on stderr is looked at for the last line.
+// Only the end of the standard error is searched for its last line.
 constexpr off_t kMaxLastWords = 4096;
 
 void CloseOne(int* fd) {
@@ -28,7 +28,7 @@ void CloseOne(int* fd) {
   *fd = -1;
 }
 
-// The child gets the default signal dispositions and an empty mask back.
+// The child gets an empty signal mask and the default disposition of SIGPIPE.
 void ResetSignals(posix_spawnattr_t* attributes) {
   sigset_t none;
   sigemptyset(&none);
@@ -37,7 +37,7 @@ void ResetSignals(posix_spawnattr_t* attributes) {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   posix_spawnattr_setsigdefault(attributes, &pipe);
-  // Out of reach of the terminal and what is typed there.
+  // A session of its own isolates the agent from the terminal's signals.
   posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID |
                                            POSIX_SPAWN_SETSIGMASK |
                                            POSIX_SPAWN_SETSIGDEF);
@@ -67,7 +67,8 @@ Status AgentProcess::MakePipes(int child[3]) {
   }
   to_ = in[1];
   child[0] = in[0];
-  // Standard error needs no reader: nothing that the agent says can block it.
+  // A memory file needs no reader, so the agent never blocks on its standard
+  // error.
   errors_ = memfd_create("canopy-agent-stderr", MFD_CLOEXEC);
   if (errors_ < 0 || pipe2(out, O_CLOEXEC) != 0) {
     close(in[0]);

@@ -1,4 +1,4 @@
-// One agent that is being started: the process that connects its standard input
+// An agent that is being started: the process that connects its standard input
 // and output, and the framing of bootstrap messages on them.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_PROCESS_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_PROCESS_H_
@@ -18,8 +18,8 @@ class MessageLite;
 
 namespace canopy::cli {
 
-// Single-threaded. What the process writes to standard error is kept for error
-// messages. The destructor closes descriptors and leaves the process alone.
+// Single-threaded. The process's standard error is stored in memory for error
+// messages. The destructor closes the descriptors and does not end the process.
 class AgentProcess {
  public:
   AgentProcess() = default;
@@ -27,30 +27,31 @@ class AgentProcess {
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;
 
-  // Starts the command in a session of its own, which keeps the terminal and
-  // its signals for the launcher.
+  // Starts the command in a session of its own, so that the terminal and its
+  // signals stay with the launcher.
   Status Spawn(std::vector<std::string> command);
 
-  // Readable: Read has something to do.
+  // Becomes readable when Read has something to read.
   int output() const { return from_; }
   int input() const { return to_; }
-  // False: it is gone.
+  // Returns false if the process has ended.
   bool Send(const google::protobuf::MessageLite& message);
-  // Takes in what there is; false at the end of its output.
+  // Reads what is available. Returns false at the end of the output.
   bool Read();
-  // The next whole message. False: not there, or `*broken`.
+  // Removes the next complete message from the input. Returns false if none is
+  // complete, or if the framing is invalid (`*broken`).
   bool Take(std::string* message, bool* broken);
 
-  // Last line of its standard error.
+  // Returns the last line of its standard error.
   std::string LastErrorLine() const;
 
   void CloseInput();
   void Signal(int number) const;
-  // To it and what it started.
+  // Sends the signal to the process and to the processes that it started.
   void SignalGroup(int number) const;
-  // Waits for its end; false when it is there after `timeout_ms`.
+  // Waits for its end. Returns false if it still runs after `timeout_ms`.
   bool WaitEnd(int timeout_ms);
-  // After its end: it ended by itself, with exit code 0.
+  // Valid after its end: true if it exited with code 0.
   bool EndedWell() const { return wait_status_ == 0; }
 
  private:

@@ -16,7 +16,8 @@ using Found = Result<std::optional<Allocation>>;
 
 constexpr size_t kMaxFile = 16u << 20;
 constexpr uint32_t kMaxSlots = 1u << 20;
-// As a task of the job, which the execution daemon there accounts and ends.
+// With -inherit the agent is a task of the job; the execution daemon of its
+// node accounts for it and ends it.
 constexpr char kGridEngineLaunchAgent[] = "qrsh -inherit -V {host}";
 
 std::string Text(const Environment& environment, const char* name) {
@@ -44,8 +45,8 @@ Found FindSlurm(const Environment& environment) {
                                     true});
 }
 
-// PBS starts programs on other nodes by functions of a library whose standard
-// input leads nowhere, so they are reached like any host.
+// PBS starts programs on other nodes only through a library, which does not
+// connect their standard input. Its hosts are therefore reached by ssh.
 Found FindPbs(const Environment& environment) {
   const std::string job = Text(environment, "PBS_JOBID");
   const std::string path = Text(environment, "PBS_NODEFILE");

@@ -1,4 +1,5 @@
-// The nodes that a batch system gave to the job that this command is part of.
+// The nodes that a batch system allocated to the job that this command is part
+// of.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_ALLOCATION_H_
 #define CANOPY_CLIENT_CLI_AGENTS_ALLOCATION_H_
 
@@ -15,28 +16,30 @@ namespace canopy::cli {
 
 struct Allocation {
   std::string job;  // "Slurm job 17"
-  // In the batch system's order, the first one where the job's script runs.
+  // In the batch system's order. The first host runs the job's script.
   std::vector<Host> hosts;
-  // Reaches a host, with {host} for its name.
+  // Command that starts a program on a host; {host} stands for its name.
   std::string launch_agent;
-  // The launch agent is for this machine too, and what it started ends with the
-  // allocation. Otherwise nobody but us ends what runs here.
+  // True if the launch agent is used for this machine too, and the batch system
+  // ends what it started. Otherwise Canopy has to end its processes itself.
   bool launches_all = false;
 };
 
-// Of Slurm (SLURM_JOB_ID, SLURM_JOB_NODELIST), PBS (PBS_JOBID, PBS_NODEFILE) or
-// Grid Engine (PE_HOSTFILE); the first one that is there. No value outside of
-// them. The status says what is wrong with what the environment names.
-// `environment` is getenv or stands for it.
+// Returns the allocation of Slurm (SLURM_JOB_ID, SLURM_JOB_NODELIST), PBS
+// (PBS_JOBID, PBS_NODEFILE) or Grid Engine (PE_HOSTFILE): the first whose
+// variables are set. Returns no value outside an allocation. The error
+// describes a variable or file that is invalid. `environment` is getenv or a
+// replacement.
 Result<std::optional<Allocation>> FindAllocation(
     const std::function<char*(const char*)>& environment);
 
-// An agent for each host, reached by `launch_agent` if that is not empty.
+// Returns one agent for each host. A `launch_agent` that is not empty replaces
+// the allocation's.
 Result<std::vector<AgentSite>> AllocationSites(const Allocation& allocation,
                                                const std::string& launch_agent);
 
-// Lines "HOST SLOTS [QUEUE [CPUS]]" of a Grid Engine's PE_HOSTFILE. Errors name
-// `file` and the line.
+// Parses the lines "HOST SLOTS [QUEUE [CPUS]]" of a Grid Engine PE_HOSTFILE.
+// Errors name `file` and the line.
 Result<std::vector<Host>> ParsePeHostfile(std::string_view content,
                                           const std::string& file);
 

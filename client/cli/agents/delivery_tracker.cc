@@ -15,7 +15,7 @@ void DeliveryTracker::AddBelow(const control::v1::StatusReply& status,
     const int64_t parent = node.parent();
     if (!node.up() || parent < 0 || parent >= static_cast<int64_t>(i)) continue;
     parent_[i] = parent;
-    // Of those below one that does not answer nothing is known.
+    // The members below a parent that does not answer stay unknown.
     if (below[static_cast<size_t>(parent)] && !node.away()) {
       below[i] = delivered_[i] = true;
     }

@@ -1,5 +1,5 @@
-// Tracks the delivery of a command to the members of an overlay when it was
-// sent to some of them.
+// Tracks which members of an overlay a command reaches that was sent to some of
+// them.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_DELIVERY_TRACKER_H_
 #define CANOPY_CLIENT_CLI_AGENTS_DELIVERY_TRACKER_H_
 
@@ -10,28 +10,30 @@
 
 namespace canopy::cli {
 
-// An agent forwards it to its subtree. By member number; ancestors have smaller
-// numbers.
+// An agent forwards the command to its subtree. Members are identified by their
+// numbers; ancestors have smaller numbers.
 class DeliveryTracker {
  public:
   explicit DeliveryTracker(int members)
       : delivered_(static_cast<size_t>(members)),
         parent_(delivered_.size(), -1) {}
 
-  // The command was sent to this one.
+  // Records that the command was sent to this member.
   void Add(int member) { delivered_[static_cast<size_t>(member)] = true; }
-  // `top` got the command; `status`, its recent answer with `ask_all`, says
-  // which others it reaches.
+  // Records that `top` received the command and forwards it to its subtree.
+  // `status` is its recent answer with `ask_all`, which contains the tree.
   void AddBelow(const control::v1::StatusReply& status, int top);
 
-  // It got the command, directly or certainly from its parent.
+  // Returns true if the member received the command, directly or certainly from
+  // its parent.
   bool Has(int member) const { return delivered_[static_cast<size_t>(member)]; }
-  // Its parent got the command; whether they are linked is unknown.
+  // Returns true if its parent received the command. The member may be without
+  // a link to its parent.
   bool MayHave(int member) const;
 
  private:
   std::vector<bool> delivered_;
-  std::vector<int64_t> parent_;  // -1: not known
+  std::vector<int64_t> parent_;  // -1: unknown
 };
 
 }  // namespace canopy::cli

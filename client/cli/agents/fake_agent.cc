@@ -1,5 +1,5 @@
-// Plays an agent for agent_group_test: speaks the bootstrap exchange as its
-// first argument says.
+// Imitates an agent for agent_group_test: its first argument selects how it
+// behaves in the bootstrap exchange.
 #include <arpa/inet.h>
 #include <unistd.h>
 
@@ -37,7 +37,8 @@ void Send(const google::protobuf::MessageLite& message) {
   const std::string body = message.SerializeAsString();
   const uint32_t prefix = htonl(static_cast<uint32_t>(body.size()));
   std::string frame(reinterpret_cast<const char*>(&prefix), sizeof prefix);
-  // In two parts, as a slow remote-launch command would bring it.
+  // Writes the frame in two parts, as a slow remote-launch command may deliver
+  // it.
   (void)WriteAll(STDOUT_FILENO, frame.substr(0, 3));
   (void)WriteAll(STDOUT_FILENO, frame.substr(3) + body);
 }

@@ -14,15 +14,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Agents that got the command end within this time.
+// Agents that received the command end within this time.
 constexpr auto kAgentEnd = std::chrono::seconds(5);
 constexpr int kConnectMs = 1000;
-// Total time of the search for members that no other reaches.
+// Total time for members that no other member reaches.
 constexpr auto kLookFor = std::chrono::seconds(10);
 
 enum class Told { kYes, kNobody, kNoAnswer };
 
-// Asks one member by itself. kNobody: it is certain that no agent is there.
+// Sends the command to one member. Returns kNobody if it is certain that no
+// agent runs there.
 Result<Told> Tell(const v1::Context& context, int member, bool force) {
   const ControlTarget target = TargetOf(context, member);
   if (target.address.empty()) return Told::kNobody;
@@ -32,13 +33,13 @@ Result<Told> Tell(const v1::Context& context, int member, bool force) {
                                                : Told::kNoAnswer;
   }
   const Status status = client->Shutdown(force);
-  // It may be gone before its answer is through.
+  // The agent may end before its answer arrives.
   if (status.ok() || status.code() == kErrUnreach) return Told::kYes;
   return Status(status.code(), "node '" + context.members(member).name() +
                                    "': " + status.message());
 }
 
-// Those that `delivery` does not have.
+// Sends the command to the members that `delivery` does not contain.
 Status TellOthers(const v1::Context& context, bool force,
                   DeliveryTracker* delivery, OverlayEnd* end) {
   const auto deadline = Clock::now() + kLookFor;

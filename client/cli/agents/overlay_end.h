@@ -1,4 +1,4 @@
-// Shutdown of all agents of an overlay, as far as they can be reached.
+// Shuts down all agents of an overlay that can be reached.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_OVERLAY_END_H_
 #define CANOPY_CLIENT_CLI_AGENTS_OVERLAY_END_H_
 
@@ -11,16 +11,17 @@
 namespace canopy::cli {
 
 struct OverlayEnd {
-  bool reached = false;             // some agent was, or was here
+  bool reached = false;             // an agent was running here or answered
   std::vector<std::string> silent;  // nodes whose agents may still run
 };
 
-// Asks an agent that answers, preferably the root, to shut down with all
-// members that it reaches, and every other member individually, as one that was
-// just restarted has no link yet. Waits until those of this machine are gone,
-// and with `force` kills those that do not end. Takes seconds at most when
-// nothing runs; with `force` jobs get their time to end. Errors: jobs run
-// (without `force`), or agents do not end, which are named.
+// Requests the shutdown of an overlay. The request goes to one agent that
+// answers, preferably the root, for all members that it reaches, and to every
+// other member individually, because an agent that was just restarted has no
+// link yet. Waits until the agents of this machine have ended; with `force`,
+// kills those that do not end. Takes at most some seconds if no job runs; with
+// `force`, jobs get their grace time. Fails if jobs run (without `force`) or if
+// agents do not end, whose nodes are named.
 Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force);
 
 }  // namespace canopy::cli

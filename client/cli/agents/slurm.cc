@@ -20,7 +20,7 @@ std::string_view Text(char* value) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-// Parts between commas that are outside brackets.
+// Splits at the commas that are outside brackets.
 std::vector<std::string_view> SplitOutside(std::string_view text) {
   std::vector<std::string_view> parts;
   size_t start = 0;
@@ -44,7 +44,7 @@ std::string Padded(uint32_t n, size_t width) {
   return text;
 }
 
-// "1-3" or "7", appended as texts.
+// Expands "1-3" or "7" and appends the numbers as text.
 bool ExpandRange(std::string_view range, std::vector<std::string>* out) {
   const size_t dash = range.find('-');
   const std::string_view low_text = range.substr(0, dash);
@@ -61,8 +61,8 @@ bool ExpandRange(std::string_view range, std::vector<std::string>* out) {
   return true;
 }
 
-// All names of one part: the text before the first bracket, each of the
-// bracket's texts, and all that the rest gives.
+// Expands one part: the text before the first bracket, combined with each
+// alternative in the bracket and each expansion of the rest.
 bool ExpandPart(std::string_view part, std::vector<std::string>* out) {
   const size_t open = part.find('[');
   if (open == std::string_view::npos) {
@@ -160,7 +160,7 @@ Result<std::vector<Host>> SlurmHosts(const SlurmAllocation& allocation) {
 }
 
 std::string SlurmLaunchAgent(const SlurmAllocation& allocation) {
-  // Unbuffered: without that srun passes whole lines only.
+  // Without --unbuffered srun forwards complete lines only.
   return "srun --jobid=" + ShellQuoted(allocation.job_id) +
          " --overlap --nodes=1 --ntasks=1 --nodelist={host} --mpi=none"
          " --cpu-bind=none --quiet --unbuffered --kill-on-bad-exit=0"

@@ -1,4 +1,5 @@
-// What all commands share: how they are called, exit codes, and error messages.
+// Definitions that all commands share: the command line, exit codes and error
+// messages.
 #ifndef CANOPY_CLIENT_CLI_BASE_COMMAND_H_
 #define CANOPY_CLIENT_CLI_BASE_COMMAND_H_
 
@@ -20,12 +21,12 @@ struct CommandLine {
   std::span<const std::string> args;  // after the command's name
 };
 
-// Prints "canopy: MESSAGE" on standard error, one line.
+// Prints "canopy: MESSAGE" on standard error, on one line.
 void PrintError(const std::string& message);
-// Prints and returns the exit code that belongs to the status.
+// Prints the status and returns the exit code that belongs to it.
 int Fail(const Status& status);
-// The same for what came of a command line: one that is not understood gets a
-// word on where help is.
+// Like Fail, for an error in a command line. If the command line was not
+// understood, the message also names the help command.
 int FailUsage(const std::string& command, const Status& status);
 
 }  // namespace canopy::cli

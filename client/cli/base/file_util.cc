@@ -49,7 +49,7 @@ Status MakeFile(const std::string& path, std::string_view content) {
   if (fd < 0) return failed(errno);
   int error = WriteAll(fd, content) ? 0 : errno;
   if (close(fd) != 0 && error == 0) error = errno;
-  // Unlike rename, link does not replace.
+  // Unlike rename, link does not replace an existing file.
   if (error == 0 && link(temporary.c_str(), path.c_str()) != 0) error = errno;
   unlink(temporary.c_str());
   return error == 0 ? Status() : failed(error);

@@ -1,4 +1,4 @@
-// Small files, whole.
+// Reads and writes small files as a whole.
 #ifndef CANOPY_CLIENT_CLI_BASE_FILE_UTIL_H_
 #define CANOPY_CLIENT_CLI_BASE_FILE_UTIL_H_
 
@@ -9,15 +9,16 @@
 
 namespace canopy::cli {
 
-// The file's bytes. The status reads "PATH: REASON"; a file above `limit`
-// bytes is refused.
+// Returns the file's bytes. The error reads "PATH: REASON"; files larger than
+// `limit` bytes are rejected.
 Result<std::string> ReadFile(const std::string& path, size_t limit);
 
-// Makes `path` (mode 0600) in one step: readers see the whole file or none.
-// kErrExists: it is there already.
+// Creates `path` (mode 0600) atomically: readers see the complete file or none.
+// Returns kErrExists if the path exists.
 Status MakeFile(const std::string& path, std::string_view content);
 
-// True when everything went out. Retries what signals interrupt.
+// Returns true if all data was written. Retries writes that a signal
+// interrupts.
 bool WriteAll(int fd, std::string_view data);
 
 }  // namespace canopy::cli

@@ -11,7 +11,7 @@ std::string JsonText(const google::protobuf::Message& message) {
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   std::string out;
-  // Fails for messages with text that is not UTF-8 only.
+  // Fails only for messages with text that is not UTF-8.
   if (!google::protobuf::util::MessageToJsonString(message, &out, options)
            .ok()) {
     return "{}\n";

@@ -1,4 +1,4 @@
-// Messages as JSON for programs to read.
+// Protobuf messages as JSON, for programs to read.
 #ifndef CANOPY_CLIENT_CLI_BASE_JSON_TEXT_H_
 #define CANOPY_CLIENT_CLI_BASE_JSON_TEXT_H_
 
@@ -12,11 +12,11 @@ class Message;
 
 namespace canopy::cli {
 
-// Indented, names as in the .proto files, fields of default value included;
-// ends with a line feed.
+// Returns indented JSON with the field names of the .proto files, including
+// fields with default values. The text ends with a line feed.
 std::string JsonText(const google::protobuf::Message& message);
 
-// The reverse; unknown fields are left out.
+// Parses JSON into `message`; unknown fields are ignored.
 Status FromJsonText(const std::string& text,
                     google::protobuf::Message* message);
 

@@ -18,7 +18,7 @@ extern char** environ;
 namespace canopy::cli {
 namespace {
 
-// The number of the error, or 0.
+// Returns the error number, or 0.
 int Start(const std::string& program, std::vector<std::string>* words, int out,
           bool quiet, pid_t* pid) {
   std::vector<char*> argv;
@@ -72,7 +72,7 @@ int AwaitEnd(pid_t pid) {
   return status;
 }
 
-// False: it is to stop.
+// Returns false if the program is to be stopped.
 bool AwaitOutput(int fd, const StopSource& stop) {
   pollfd polls[2] = {{fd, POLLIN, 0}, {stop.fd, POLLIN, 0}};
   while (polls[0].revents == 0) {

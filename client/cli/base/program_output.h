@@ -1,4 +1,4 @@
-// Programs that the command starts to read what they print.
+// Runs programs and reads their standard output.
 #ifndef CANOPY_CLIENT_CLI_BASE_PROGRAM_OUTPUT_H_
 #define CANOPY_CLIENT_CLI_BASE_PROGRAM_OUTPUT_H_
 
@@ -15,20 +15,23 @@ struct ProgramOutput {
   int status = 0;  // as of waitpid
 };
 
-// Waits for its end. `argv` begins with the program's own name. It has an empty
-// standard input and no signal blocked; `quiet`: what it writes to standard
-// error is dropped. kErrJobSysOpFailed when it can not be started.
+// Runs `program` and waits for its end. `argv` begins with the program's own
+// name. Its standard input is empty and no signal is blocked. With `quiet` its
+// standard error is discarded. Returns kErrJobSysOpFailed if it cannot be
+// started.
 Result<ProgramOutput> RunProgram(const std::string& program,
                                  std::vector<std::string> argv, bool quiet);
 
-// When `fd` can be read, `stops` reads it and says whether that is the end.
+// When `fd` is readable, `stops` reads it and returns true if the program is to
+// be ended.
 struct StopSource {
   int fd = -1;
   std::function<bool()> stops;
 };
 
-// The same for one that may take long, with our standard error: it is ended by
-// SIGTERM when it is to stop, which gives kErrJobCanceled.
+// Like RunProgram, for a program that may take long and shares the caller's
+// standard error. When `stop` ends it, it gets SIGTERM and the result is
+// kErrJobCanceled.
 Result<ProgramOutput> RunProgramUntil(const std::string& program,
                                       std::vector<std::string> argv,
                                       const StopSource& stop);

@@ -1,4 +1,4 @@
-// One line of progress on a terminal that goes away again.
+// A line of progress on a terminal, which is erased at the end.
 #ifndef CANOPY_CLIENT_CLI_BASE_PROGRESS_LINE_H_
 #define CANOPY_CLIENT_CLI_BASE_PROGRESS_LINE_H_
 
@@ -8,7 +8,7 @@
 namespace canopy::cli {
 
 // Shows nothing unless `fd` is a terminal and half a second has passed since
-// it was made: short work stays silent. Single-threaded.
+// construction, so that short work prints nothing. Single-threaded.
 class ProgressLine {
  public:
   explicit ProgressLine(int fd, bool enabled = true);
@@ -17,10 +17,10 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Set(std::string text);
-  // Draws what Set gave when it is time for it. Returns in how many ms to come
-  // again; -1: nothing to draw.
+  // Draws the text of Set when it is due. Returns the time until the next call
+  // in milliseconds, or -1 if there is nothing to draw.
   int Tick();
-  // Erases the line; before anything else is written to the terminal.
+  // Erases the line. Call this before anything else is written to the terminal.
   void Clear();
 
  private:

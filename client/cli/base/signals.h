@@ -1,4 +1,4 @@
-// Signals as events of a poll loop.
+// Delivers signals as events of a poll loop.
 #ifndef CANOPY_CLIENT_CLI_BASE_SIGNALS_H_
 #define CANOPY_CLIENT_CLI_BASE_SIGNALS_H_
 
@@ -8,11 +8,12 @@
 
 namespace canopy::cli {
 
-// Takes, while it lives, the signals that end a job or are passed on to it:
-// SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGWINCH; those
-// that were ignored before stay so. Reading the terminal from the background
-// fails instead of stopping us (SIGTTIN), and writing to a closed pipe too
-// (SIGPIPE). Made once, before any thread.
+// Receives, during its lifetime, the signals that end a job or are forwarded to
+// it: SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2 and SIGWINCH.
+// Signals that were ignored before stay ignored. Reading the terminal from the
+// background (SIGTTIN) and writing to a closed pipe (SIGPIPE) fail instead of
+// stopping or ending the process. Construct it once, before any thread is
+// started.
 class SignalSource {
  public:
   SignalSource();
@@ -20,7 +21,7 @@ class SignalSource {
   SignalSource(const SignalSource&) = delete;
   SignalSource& operator=(const SignalSource&) = delete;
 
-  // Readable when there is one to take.
+  // Becomes readable when Take has a signal to return.
   int fd() const { return fd_; }
   std::optional<int> Take();
 
@@ -28,7 +29,8 @@ class SignalSource {
   int fd_ = -1;
 };
 
-// Asks for the end of what we do: SIGINT, SIGTERM or SIGHUP.
+// Returns true for the signals that request the end of the command: SIGINT,
+// SIGTERM and SIGHUP.
 bool IsEndSignal(int signal);
 
 }  // namespace canopy::cli

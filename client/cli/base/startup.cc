@@ -9,10 +9,10 @@
 
 namespace canopy::cli {
 
-// Descriptors 0 to 2 are ours to give a meaning only if they came from outside,
-// and what came from outside is not closed on exec. Where a shell closed one, a
-// library may have got it for itself before main: then we start again with
-// /dev/null there.
+// Descriptors 0 to 2 are inherited standard streams only if they are not
+// close-on-exec. If a shell closed one of them, a library may have opened it
+// for itself before main; in this case the program is executed anew with
+// /dev/null in its place.
 void OpenStandardStreams(char** argv) {
   bool closed = false;
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {

@@ -1,4 +1,4 @@
-// What a program does that may be called canopy, mpirun, mpiexec or prterun.
+// Start of a program that may be called canopy, mpirun, mpiexec or prterun.
 #ifndef CANOPY_CLIENT_CLI_BASE_STARTUP_H_
 #define CANOPY_CLIENT_CLI_BASE_STARTUP_H_
 
@@ -7,16 +7,17 @@
 
 namespace canopy::cli {
 
-// Opens /dev/null in the place of standard streams that were closed when the
-// program started, which it may do anew. To be called first.
+// Opens /dev/null for standard streams that were closed when the program
+// started. May execute the program anew for this, so it must be called first.
 void OpenStandardStreams(char** argv);
 
-// "/usr/bin/canopy-mpirun" is called mpirun.
+// Returns the name that a path stands for: "/usr/bin/canopy-mpirun" gives
+// mpirun.
 std::string ProgramName(std::string_view path);
-// That name means `canopy run`.
+// Returns true if a program of that name acts as `canopy run`.
 bool IsRunName(std::string_view program);
 
-// "--version" and its like.
+// Returns true for "--version" and its synonyms.
 bool IsVersionWord(std::string_view word);
 // Returns the exit code of the process.
 int PrintVersion();

@@ -7,7 +7,8 @@
 namespace canopy::cli {
 namespace {
 
-// Characters as a terminal shows them: UTF-8 continuation bytes take no room.
+// Counts characters as a terminal shows them: UTF-8 continuation bytes have no
+// width.
 size_t Width(const std::string& text) {
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));

@@ -8,8 +8,8 @@
 
 namespace canopy::cli {
 
-// Left-aligned columns, two blanks apart; the last is not padded. All rows
-// have as many cells as the first.
+// Left-aligned columns, separated by two blanks; the last column is not padded.
+// All rows have as many cells as the first.
 class Table {
  public:
   explicit Table(std::vector<std::string> heads);

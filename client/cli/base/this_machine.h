@@ -1,4 +1,4 @@
-// What the launcher knows of the machine it runs on.
+// Facts about the machine that the launcher runs on.
 #ifndef CANOPY_CLIENT_CLI_BASE_THIS_MACHINE_H_
 #define CANOPY_CLIENT_CLI_BASE_THIS_MACHINE_H_
 
@@ -8,22 +8,24 @@
 
 namespace canopy::cli {
 
-// gethostname.
+// Returns the result of gethostname.
 std::string HostName();
 
-// "localhost", one of our host name's forms, or an address of ours (also when
-// the name resolves to one, which may ask the resolver).
+// Returns true for "localhost", for a form of this machine's host name, and for
+// one of its addresses, including names that resolve to one. May block on the
+// resolver.
 bool IsThisMachine(const std::string& host);
 
-// `machine` (NodeInfo.machine) is this machine since it was booted.
+// Returns true if `machine` (NodeInfo.machine) is this machine and it has not
+// been rebooted since.
 bool IsThisMachineNow(const std::string& machine);
 
-// A file beside our own program, e.g. canopyd; `variable` in the environment
-// says otherwise.
+// Returns the path of a program in the directory of this program, e.g. canopyd,
+// unless the environment variable `variable` gives another path.
 std::string ProgramBeside(const char* variable, const std::string& name);
 
-// A directory that only this user can enter, below RuntimeBase(), new with
-// each call; removed with its content by whoever made it.
+// Creates a new directory below RuntimeBase() that only this user can enter.
+// The caller removes it with its content.
 Result<std::string> MakePrivateDirectory();
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// --verbose: what is done, and when.
+// Output of --verbose: each step with its time.
 #ifndef CANOPY_CLIENT_CLI_BASE_TIMELINE_H_
 #define CANOPY_CLIENT_CLI_BASE_TIMELINE_H_
 

@@ -1,4 +1,4 @@
-// debug: a tool beside the ranks of a job that runs.
+// debug: starts a tool beside the ranks of a running job.
 #include <algorithm>
 #include <cstdint>
 #include <span>

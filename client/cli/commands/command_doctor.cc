@@ -62,7 +62,7 @@ void CheckContextsIn(const Store& store, v1::DoctorReport* report) {
   }
 }
 
-// Every overlay and every `canopy run` should answer.
+// Checks that every overlay and every `canopy run` answers.
 void CheckContexts(v1::DoctorReport* report) {
   CheckContextsIn(ContextStore(), report);
   CheckContextsIn(RunContexts(), report);

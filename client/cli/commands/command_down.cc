@@ -31,9 +31,9 @@ constexpr char kAbout[] =
 
 using Clock = std::chrono::steady_clock;
 
-// An agent's log outlives it, and all that is in its directory does when it was
-// killed. What is still in use is waited for: the shims of an agent that is
-// gone end their jobs.
+// An agent's log remains after it ends; after a kill, its whole directory
+// remains. A directory that is still in use is retried, because the shims of a
+// dead agent need time to end their jobs.
 Status RemoveLeftovers(const bootstrap::v1::NodeInfo& node,
                        Clock::time_point deadline) {
   for (;;) {

@@ -50,7 +50,7 @@ OptionTable Table(Options* to) {
            SetText(&to->key_file)}};
 }
 
-// Of a file, or of the overlay that is up.
+// Returns the cluster key of the key file, or else of the running overlay.
 Result<security::ClusterKey> FindKey(const Options& options,
                                      const std::string& context) {
   if (!options.key_file.empty()) {
@@ -67,8 +67,8 @@ Result<security::ClusterKey> FindKey(const Options& options,
   return ClusterKeyOf(overlay->cluster_key());
 }
 
-// The address is not of this machine alone, and there are no files: then the
-// service has what MakeCertificate makes.
+// Sets the certificates that MakeCertificate makes, if the address is reachable
+// from other machines and no certificate files are given.
 Status UseClusterKey(const std::string& address, const std::string& context,
                      Options* options) {
   security::SecurityConfig& security = options->security;
@@ -116,7 +116,7 @@ int Check(const std::string& address, const Options& options, bool json) {
   return written && check.conforms() ? 0 : kExitFailure;
 }
 
-// Nothing that is there is replaced: a service may be using it.
+// Existing files are not replaced, because a service may be using them.
 Status MakeCertificate(const security::ClusterKey& key,
                        const std::string& directory) {
   const auto identity = security::DeriveSchedulerIdentity(key);

@@ -1,4 +1,4 @@
-// status, ps, why: what an overlay tells of itself.
+// status, ps, why: the state of an overlay and its jobs.
 #include <unistd.h>
 
 #include <cstdint>
@@ -29,7 +29,8 @@ int Print(const std::string& text) {
   return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
 }
 
-// By job, whose ranks others wait for: "[JOB ]rank N on NODE".
+// Returns the ranks that others wait for, by job. Their texts read "[JOB ]rank
+// N on NODE".
 std::map<std::string, std::set<uint32_t>> MissingRanks(
     const control::v1::WhyReply& why) {
   constexpr std::string_view kRank = "rank ";
@@ -115,7 +116,7 @@ std::vector<std::string> ProcessWords(const JobList& list) {
   return words;
 }
 
-// One table for each context that has jobs.
+// Prints one table for each context that has jobs.
 int PrintProcesses(const JobLists& all) {
   std::vector<const JobList*> lists;
   for (const JobList& list : all.lists) {
@@ -135,7 +136,7 @@ int PrintProcesses(const JobLists& all) {
   return exit_code;
 }
 
-// What waits in one context.
+// The waiting operations of one context.
 struct WhyAnswer {
   std::string context;
   control::v1::WhyReply why;
@@ -175,7 +176,7 @@ int PrintWhy(const std::vector<WhyAnswer>& answers, bool json) {
   return Print(json ? JsonText(merged) : WhyText(merged));
 }
 
-// "" when the others are none.
+// Returns an empty string if there are no other contexts.
 std::string OtherContexts(const std::string& shown) {
   Result<std::vector<std::string>> names = ContextNames();
   if (!names.ok()) return "";

@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kMaxLog = 256u << 20;
 constexpr uint32_t kMaxLines = 1u << 30;
-// Last bytes of a long log are enough for its last lines.
+// The last lines of a long log are read in chunks from its end.
 constexpr size_t kChunk = 64u << 10;
 
 std::string LogPath(const bootstrap::v1::NodeInfo& node) {
@@ -48,7 +48,7 @@ std::string LastLines(const std::string& text, uint32_t lines) {
   return start == std::string::npos ? text : text.substr(start + 1);
 }
 
-// Runs tail there, by the remote-launch command.
+// Runs tail on the node through the remote-launch command.
 Result<std::string> RemoteLog(const v1::Context& context,
                               const bootstrap::v1::NodeInfo& node,
                               uint32_t lines) {

@@ -1,4 +1,4 @@
-// output, attach: what a running job prints, and input for it.
+// output, attach: the output of a running job, and input for it.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ struct OutputOptions {
   bool tag = false;
   bool timestamp = false;
 
-  // For canopy-tool.
+  // Returns the flag letters for canopy-tool.
   std::string flags() const {
     return std::string(follow || from_now ? "f" : "") + (from_now ? "n" : "") +
            (tag ? "t" : "") + (timestamp ? "s" : "");
@@ -52,7 +52,7 @@ OptionTable Table(OutputOptions* to) {
   };
 }
 
-// A rank, "all" or "none".
+// Accepts a rank, "all" or "none".
 Option::Apply SetReader(std::string* to) {
   return [to](const TypedOption& typed) {
     *to = typed.values[0];

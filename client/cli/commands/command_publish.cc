@@ -23,7 +23,7 @@ Option RangeOption(const char* help, std::string* to) {
           SetOneOf(to, {"session", "global", "local"})};
 }
 
-// Keys of PMIx itself would be directives.
+// A key that begins with "pmix" would be a directive instead of a name.
 Status CheckKey(const std::string& key) {
   if (!key.empty() && key.size() <= kMaxKeyLen && !key.starts_with("pmix")) {
     return Status();

@@ -1,4 +1,4 @@
-// relay: the way of this machine's tools to an agent of another.
+// relay: connects tools of this machine with an agent of another machine.
 #include <dirent.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -69,7 +69,8 @@ Result<Agent> ConnectAgent(const v1::Context& context, int member) {
   return agent;
 }
 
-// The one of that name; empty: the first that answers.
+// Returns the agent of the node named `node`; if it is empty, the first agent
+// that answers.
 Result<Agent> FindAgent(const v1::Context& context, const std::string& node) {
   std::optional<Status> first;
   int tried = 0;
@@ -85,7 +86,8 @@ Result<Agent> FindAgent(const v1::Context& context, const std::string& node) {
                 "context '" + context.name() + "' has no node '" + node + "'");
 }
 
-// Those of relays that were killed: what is in them leads tools astray.
+// Removes the directories of relays that were killed, because their contents
+// would mislead tools.
 void RemoveLeftovers(const std::string& base) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(base, error)) {
@@ -100,7 +102,8 @@ void RemoveLeftovers(const std::string& base) {
   }
 }
 
-// Private, where tools look, and removed in the end if nothing is left in it.
+// A private directory where tools look for servers. It is removed at the end if
+// it is empty.
 class Directory {
  public:
   static Result<Directory> Make() {
@@ -141,7 +144,7 @@ std::string TextOf(const v1::RelayAnswer& answer) {
          answer.file() + "\n  uri  " + answer.uri() + "\n";
 }
 
-// The same line is not repeated.
+// Returns a function that prints lines and omits immediate repetitions.
 std::function<void(const std::string&)> Reporter() {
   return [last = std::string()](const std::string& line) mutable {
     if (line != last) PrintError(line);

@@ -1,4 +1,4 @@
-// kill, signal: what is sent to the processes of a job.
+// kill, signal: send signals to the processes of a job.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ Result<std::vector<Victims>> AllJobs(const SharedOptions& shared) {
   return all;
 }
 
-// Whether none of the jobs is there any more.
+// Returns true if none of the jobs exists any more.
 Result<bool> AreGone(Victims* victims) {
   Result<std::vector<std::string>> names =
       JobNames(&victims->overlay.root.client);
@@ -77,8 +77,7 @@ Result<bool> AreGone(Victims* victims) {
   });
 }
 
-// Returns true when none of the jobs is there any more, false when `limit` has
-// passed.
+// Returns true if none of the jobs exists any more, and false after `limit`.
 Result<bool> WaitGone(std::vector<Victims>* all, std::chrono::seconds limit) {
   const auto deadline = Clock::now() + limit;
   for (;;) {
@@ -104,7 +103,7 @@ Status SendTo(std::vector<Victims>* all, int signal) {
   return Status();
 }
 
-// `*sent`: the last signal that was sent.
+// Sets `*sent` to the last signal that was sent.
 Status EndJobs(std::vector<Victims>* all, bool now, int* sent) {
   *sent = now ? SIGKILL : SIGTERM;
   if (!now) {
@@ -120,7 +119,7 @@ Status EndJobs(std::vector<Victims>* all, bool now, int* sent) {
                                  " do not end although they were killed");
 }
 
-// Without -o json there is nothing to say about what went well.
+// Success prints nothing unless -o json is given.
 int Done(const SharedOptions& shared, const std::vector<std::string>& jobs,
          int signal) {
   if (!shared.json) return 0;

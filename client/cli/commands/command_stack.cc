@@ -1,4 +1,4 @@
-// stack: where in their program the ranks of a job are.
+// stack: shows the current stacks of a job's ranks.
 #include <unistd.h>
 
 #include <cstdint>

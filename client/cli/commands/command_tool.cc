@@ -1,4 +1,5 @@
-// query, event: what is asked of the agent of this machine as a tool of PMIx.
+// query, event: requests that canopy-tool sends to the agent of this machine as
+// a PMIx tool.
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
   return std::move(target->overlay.context);
 }
 
-// The tool at the agent of this machine, and its arguments.
+// Returns canopy-tool for the agent of this machine, with its arguments.
 Result<std::vector<std::string>> ToolCommand(const v1::Context& context,
                                              std::vector<std::string> words) {
   const auto here = std::ranges::find_if(

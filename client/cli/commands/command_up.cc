@@ -43,7 +43,8 @@ std::string ContextName(const std::string& asked) {
   return DefaultContextName(&getenv);
 }
 
-// Frees the name, or says who has it.
+// Frees the name of the context if no agent uses it. Otherwise the error
+// describes the user of the name.
 Status TakeName(const ContextStore& store, const std::string& name) {
   if (Status status = CheckContextName(name); !status.ok()) return status;
   if (IsRunDirName(name)) {
@@ -68,7 +69,7 @@ Status TakeName(const ContextStore& store, const std::string& name) {
   }
   PrintError("replacing context '" + name +
              "', whose agents do not answer any more");
-  // Tools that find two agents take none.
+  // A tool that finds two agents connects to neither.
   for (const auto& node : old->members()) {
     openpmix::ToolFile::RemoveAll(node.runtime_dir());
   }
@@ -87,7 +88,8 @@ Result<std::string> LoadKey(const std::string& path) {
   return bytes;
 }
 
-// The allocation whose nodes are used: none where nodes are named.
+// Returns the allocation whose nodes are used. There is none if the options
+// name nodes.
 Result<std::optional<Allocation>> UsedAllocation(const UpOptions& options) {
   if (options.nodes != 0 || !options.hosts.empty() || options.replace) {
     return std::optional<Allocation>();
@@ -130,9 +132,9 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   return plan;
 }
 
-// Agents of an allocation end with their remote-launch commands, which must
-// therefore stay. Where the batch system does not end these, the end of the
-// session does, which is that of the job's script.
+// Agents of an allocation end with their remote-launch commands, so these must
+// keep running. If the batch system does not end them, they end with the
+// session of the job's script.
 Status LeaveInAllocation(const Allocation& allocation,
                          const v1::Context& context, const ContextStore& store,
                          AgentGroup* group) {
@@ -141,7 +143,7 @@ Status LeaveInAllocation(const Allocation& allocation,
     session = static_cast<int>(syscall(SYS_pidfd_open, getsid(0), 0));
   }
   const Status status = group->Detach(session, [&store, &context] {
-    // Who ended them by command has done it, and somebody may have the name.
+    // After a `canopy down` another overlay may have taken the name.
     const Result<v1::Context> now = store.Load(context.name());
     if (now.ok() && now->overlay_id() == context.overlay_id()) {
       store.Remove(context.name());

@@ -1,4 +1,4 @@
-// wait, top: what becomes of jobs.
+// wait, top: the progress and the end of jobs.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,14 +27,14 @@ namespace {
 constexpr int kLookAgainMs = 100;
 constexpr uint32_t kMaxInterval = 3600;
 
-// Of one whose launcher is on this machine: its exit code.
+// Waits for a job whose launcher runs on this machine. Returns its exit code.
 Result<int> AwaitLauncher(const DetachedJobs& jobs, const std::string& nspace) {
   for (;;) {
     Result<DetachedJobs::Job> job = jobs.Find(nspace);
     if (!job.ok()) return job.status();
     if (!job->exit_code) {
       const bool gone = kill(job->launcher, 0) != 0 && errno == ESRCH;
-      // It may have said so between the two looks.
+      // The launcher may have recorded the exit code between the two checks.
       if (gone) job = jobs.Find(nspace);
       if (gone && job.ok() && !job->exit_code) {
         return Status(kErrLostConnection,
@@ -49,7 +49,7 @@ Result<int> AwaitLauncher(const DetachedJobs& jobs, const std::string& nspace) {
   }
 }
 
-// Of any other one: until the agents do not know it any more, or have ended
+// Waits for any other job until its agents no longer know it, or have ended
 // with their launcher.
 Result<int> AwaitEnd(OverlayTarget* overlay, const std::string& nspace) {
   for (;;) {

@@ -1,4 +1,4 @@
-// The commands but `run`, which has a header of its own.
+// All commands except `run`, which has its own header.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_COMMANDS_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_COMMANDS_H_
 

@@ -41,7 +41,7 @@ void CheckProgram(const std::string& name, const char* variable,
            report);
 }
 
-// First line of what a command prints.
+// Returns the first line of a command's output.
 std::string FirstLine(const std::string& command) {
   FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "re");
   if (pipe == nullptr) return "";
@@ -91,7 +91,7 @@ void CheckRuntimeDirectory(v1::DoctorReport* report) {
                     own + " is not a private directory of this user; remove it",
                     report);
   }
-  // Sockets lie two levels below, with names of nodes.
+  // Sockets are two directory levels deeper, below directories with node names.
   if (own.size() + 60 > sizeof(sockaddr_un::sun_path)) {
     return AddCheck("runtime directory", kWarning,
                     own +
@@ -151,7 +151,7 @@ void CheckAllocation(const Allocation& allocation, v1::DoctorReport* report) {
       allocation.job + " with " + Count(allocation.hosts.size(), "node");
   const bool there = !FirstLine("command -v " + program).empty();
   if (!there) text += ", and " + program + " is not in PATH";
-  // Without others to reach it is not used.
+  // The launch agent is unused if there are no other nodes.
   const bool needed = allocation.launches_all || allocation.hosts.size() > 1;
   AddCheck("other nodes", there || !needed ? kOk : kFailed, text, report);
 }

@@ -1,5 +1,4 @@
-// Looks at what Canopy needs of this machine, without starting anything that
-// stays.
+// Checks whether this machine has what Canopy needs. Leaves no process running.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_DOCTOR_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_DOCTOR_H_
 
@@ -9,13 +8,13 @@
 
 namespace canopy::cli {
 
-// Programs and library where they are expected, runtime directory, limits,
-// names and addresses, kernel features. Runs the agent with --version.
+// Checks programs and libraries, the runtime directory, limits, names and
+// addresses, and kernel features. Runs the agent with --version.
 v1::DoctorReport CheckMachine();
 
 void AddCheck(const std::string& name, const std::string& result,
               const std::string& text, v1::DoctorReport* report);
-// One line for each check, and a last one that says what it means.
+// Returns one line for each check, and a last line with the conclusion.
 std::string DoctorText(const v1::DoctorReport& report);
 
 }  // namespace canopy::cli

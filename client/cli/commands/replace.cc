@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kConnectMs = 1000;
 constexpr auto kBetweenAttempts = std::chrono::milliseconds(20);
 
-// Waits for another agent than the one that started at `before`.
+// Waits until an agent serves the member that is not the one that started at
+// `before`, and is linked.
 Result<control::v1::StatusReply> WaitUp(const v1::Context& context, int member,
                                         uint64_t before,
                                         Clock::time_point deadline) {
@@ -64,7 +65,7 @@ Status Restart(const v1::Context& context, int member, bool here,
   return Status(kErrUnreach, said.empty() ? "its new agent gave up" : said);
 }
 
-// What the agent of a member says, or why it does not.
+// Returns the status of a member's agent, or the reason why it does not answer.
 Result<control::v1::StatusReply> Ask(const ControlTarget& target) {
   if (target.address.empty()) return Status(kErrUnreach, "");
   Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
@@ -72,14 +73,15 @@ Result<control::v1::StatusReply> Ask(const ControlTarget& target) {
   return client->GetStatus();
 }
 
-// Makes one agent after another way for a new one.
+// Replaces one agent after the other.
 class Replacement {
  public:
   Replacement(v1::Context* context, const UpOptions& options)
       : context_(context), options_(options), done_(context->members_size()) {}
 
-  // Those that are gone first, parents before children: the others need their
-  // parents. Then from the leaves up.
+  // Starts the missing agents first, parents before children, because the
+  // running agents need their parents. Then replaces the others from the leaves
+  // to the root.
   Status Run(const ContextStore& store) {
     const int size = context_->members_size();
     for (int i = 0; i < size; ++i) {

@@ -1,4 +1,4 @@
-// Putting new agents in the place of those of an overlay.
+// Replaces the agents of an overlay by new ones.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_REPLACE_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_REPLACE_H_
 
@@ -8,9 +8,10 @@
 
 namespace canopy::cli {
 
-// One after the other, each when the one before it is linked with the others
-// again; the root comes last. Goes on after a failure, says what failed and
-// notes in the store which processes the agents are. Returns the exit code.
+// Starts agents for members without one first. Then replaces the running agents
+// one after the other, the root last; each starts when the previous one is
+// linked with the overlay again. Continues after a failure, reports it, and
+// updates the process ids in the store. Returns the exit code.
 int ReplaceAgents(v1::Context* context, const UpOptions& options,
                   const ContextStore& store);
 

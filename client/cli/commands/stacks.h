@@ -1,4 +1,4 @@
-// `canopy stack`, for other commands too.
+// Stack traces of a job's ranks, for `canopy stack` and other commands.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_STACKS_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_STACKS_H_
 
@@ -9,9 +9,9 @@
 
 namespace canopy::cli {
 
-// Looks at the ranks of a job (its whole name) of a context by a gdb on each of
-// its nodes, which stops them for a moment. `only`: report these ranks alone;
-// empty: all.
+// Reads the stacks of the ranks of a job (its full name) with one gdb on each
+// of its nodes, which stops the ranks for a moment. `only` restricts the report
+// to these ranks; empty means all.
 Result<tools::StackReport> StacksOf(const std::string& context,
                                     const std::string& nspace, bool threads,
                                     const std::set<uint32_t>& only);

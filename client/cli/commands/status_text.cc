@@ -19,7 +19,7 @@ namespace v1 = control::v1;
 constexpr int kMaxDepth = 64;
 constexpr size_t kMaxCommand = 60;
 
-// Draws the nodes that have a parent below it, depth first.
+// Draws the nodes that are up as a tree, depth first.
 class TreeTable {
  public:
   TreeTable(const v1::StatusReply& status, bool utf8)
@@ -121,8 +121,7 @@ std::string QueuedLine(const v1::JobStatus& job) {
   return line + ": " + job.reason() + "\n";
 }
 
-// The columns for the parent and the kind are there only when some job was
-// spawned, or is a tool.
+// The columns PARENT and KIND appear only if a job was spawned or is a tool.
 std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
   if (jobs.jobs_size() == 0) return "no jobs\n";
   const bool spawned = std::ranges::any_of(

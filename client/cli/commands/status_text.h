@@ -1,4 +1,4 @@
-// The state of an overlay and its jobs for people.
+// Text for people about the state of an overlay and its jobs.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_STATUS_TEXT_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_STATUS_TEXT_H_
 
@@ -8,15 +8,15 @@
 
 namespace canopy::cli {
 
-// One row for each node, the tree drawn in the first column (with line-drawing
-// characters if `utf8`). Lost nodes come last, with the reason.
+// One row for each node, with the tree drawn in the first column (with
+// line-drawing characters if `utf8`). Lost nodes come last, with the reason.
 std::string StatusText(const std::string& context,
                        const control::v1::StatusReply& status, bool utf8);
-// `contexts`: with a column for the context of each job.
+// `contexts` adds a column with the context of each job.
 std::string JobsText(const control::v1::ListJobsReply& jobs, bool contexts);
 std::string WhyText(const control::v1::WhyReply& why);
 
-// The locale of the environment can show UTF-8.
+// Returns true if the locale of the environment can show UTF-8.
 bool ShowsUtf8();
 
 }  // namespace canopy::cli

@@ -1,4 +1,5 @@
-// Commands that are tools of PMIx: done by canopy-tool, which has the library.
+// Commands that act as PMIx tools. canopy-tool executes them, because it links
+// the PMIx library.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_TOOL_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_TOOL_H_
 
@@ -9,12 +10,12 @@
 
 namespace canopy::cli {
 
-// Goes on as canopy-tool with these words, at an agent of the overlay that is
-// on this machine. Returns only when that is impossible: the exit code.
+// Replaces this process by canopy-tool with these words, connected to the agent
+// of the overlay on this machine. Returns only on failure, with the exit code.
 int ExecuteTool(const v1::Context& context, std::vector<std::string> words);
 
-// The same in a process of its own: waits for its end, prints its output and
-// returns its exit code.
+// Like ExecuteTool, in a child process: waits for its end, prints its output
+// and returns its exit code.
 int RunTool(const v1::Context& context, std::vector<std::string> words);
 
 }  // namespace canopy::cli

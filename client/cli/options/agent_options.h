@@ -1,5 +1,5 @@
-// How agents are started and what they are given: the options that `canopy up`
-// and a `canopy run` with agents of its own share.
+// Options for starting agents, which `canopy up` shares with a `canopy run`
+// that starts agents of its own.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_AGENT_OPTIONS_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_AGENT_OPTIONS_H_
 
@@ -31,11 +31,12 @@ inline constexpr char kPlaintextWarning[] =
 
 // Adds the options, which set `to`, to a command's table.
 void AddAgentOptions(AgentOptions* to, OptionTable* table);
-// What can be said only when all options are known.
+// Checks conditions that involve several options; call it after all options
+// have been applied.
 Status CheckAgentOptions(const AgentOptions& options);
-// Names of the options that were given and matter only to agents that are
-// started now, "--radix" for example. Not those of security, which can be
-// compared with what an overlay has.
+// Returns the names of the given options that matter only to agents that are
+// started now, for example "--radix". Security options are not included: they
+// can be compared with those of a running overlay.
 std::vector<std::string> GivenStartOptions(const AgentOptions& options);
 
 }  // namespace canopy::cli

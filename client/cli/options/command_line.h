@@ -1,4 +1,4 @@
-// Parsing that the smaller commands share.
+// Option parsing that the smaller commands share.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_COMMAND_LINE_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_COMMAND_LINE_H_
 
@@ -15,21 +15,22 @@ struct SharedOptions {
   std::string context;
   bool json = false;
   bool help = false;
-  std::vector<std::string> words;  // what is no option
+  std::vector<std::string> words;  // arguments that are not options
 };
 
-// What a command is, for parsing and help.
+// Describes a command for parsing and help.
 struct CommandInfo {
   std::string_view name;
   std::string_view usage;  // after "usage: canopy NAME "
   std::string_view about;  // lines; ends with a line feed
-  OptionTable options;     // its own
+  OptionTable options;     // the command's own options
   size_t min_words = 0;
   size_t max_words = 0;
 };
 
-// Applies --context, -o, --help and the command's own options. No value: the
-// command is done with that exit code (help was printed, or an error).
+// Result of ParseCommandLine, which applies --context, -o, --help and the
+// command's own options. If `go_on` is false, help or an error was printed and
+// the command ends with `exit_code`.
 struct ParseOutcome {
   bool go_on = false;
   int exit_code = 0;

@@ -1,4 +1,4 @@
-// The hostfiles of a command line.
+// Loads the hostfiles that a command line names.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_HOSTFILE_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_HOSTFILE_H_
 
@@ -10,7 +10,7 @@
 
 namespace canopy::cli {
 
-// Reads and parses; at most 16 MiB.
+// Reads and parses a file of at most 16 MiB.
 Result<std::vector<Host>> LoadHostfile(const std::string& path);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// Options that set variables in the environment of processes.
+// Options that set environment variables of the processes.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_JOB_VARIABLES_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_JOB_VARIABLES_H_
 
@@ -11,21 +11,21 @@
 
 namespace canopy::cli {
 
-// Value of an environment variable; null when it is not set.
+// Returns the value of an environment variable, or null if it is not set.
 using Environment = std::function<const char*(const char* name)>;
 
-// `to` holds NAME=VALUE, in the order in which they are set. It and
-// `environment`, the caller's own, outlive the results.
+// `to` holds NAME=VALUE entries in the order in which they are set. `to` and
+// `environment`, which is the caller's own, must outlive the results.
 
-// From NAME and VALUE: the name gets `prefix`.
+// Takes NAME and VALUE; `prefix` is put before the name.
 Option::Apply SetVariable(std::vector<std::string>* to, std::string prefix);
-// From NAME=VALUE, or NAME with the caller's value; one that is not set is a
-// warning.
+// Takes NAME=VALUE, or NAME with the caller's value. A variable that is not set
+// gives a warning.
 Option::Apply ExportVariable(std::vector<std::string>* to,
                              const Environment* environment,
                              std::vector<std::string>* warnings);
-// Puts the value and a suffix in front of each of these search paths, as set
-// before or by the caller.
+// Prepends the value and a suffix to each of these search paths, as set by an
+// earlier option or by the caller's environment.
 Option::Apply PutBefore(
     std::vector<std::string>* to, const Environment* environment,
     std::vector<std::pair<std::string, std::string>> paths_and_suffixes);

@@ -50,7 +50,7 @@ Status Unknown(std::span<const Option> table, std::string_view typed,
   return Status(kErrBadParam, text);
 }
 
-// "n4" is -n with the value 4 where n takes one and digits follow.
+// Accepts "n4" as -n with the value 4, if -n takes one value and digits follow.
 const Option* FindAttached(std::span<const Option> table,
                            std::string_view body) {
   if (body.size() < 2 || body[1] < '0' || body[1] > '9') return nullptr;
@@ -58,7 +58,7 @@ const Option* FindAttached(std::span<const Option> table,
   return option != nullptr && option->num_values == 1 ? option : nullptr;
 }
 
-// Makes NAME and VALUE of the only value if that is NAME=VALUE.
+// Splits a single value NAME=VALUE into NAME and VALUE.
 bool SplitPair(std::vector<std::string>* values) {
   if (values->size() != 1) return false;
   const std::string pair = values->front();

@@ -17,7 +17,7 @@ std::string Alternatives(const std::vector<std::string_view>& words) {
   return list;
 }
 
-// More ranks than a job may have name none that is there.
+// No job has more ranks than this.
 constexpr uint32_t kMaxRanks = 1 << 20;
 
 bool AddRange(const std::string& text, std::vector<uint32_t>* ranks) {

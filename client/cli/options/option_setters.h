@@ -1,4 +1,4 @@
-// What most options do: they set a flag, a text, a number or one of some words.
+// Setters for the common kinds of options: flag, text, number and choice.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_OPTION_SETTERS_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_OPTION_SETTERS_H_
 
@@ -12,21 +12,23 @@
 
 namespace canopy::cli {
 
-// `to` must outlive the result. What is set is the first value, but for flags.
+// `to` must outlive the result. Except for flags, the first value is stored.
 Option::Apply SetFlag(bool* to, bool value = true);
 Option::Apply SetText(std::string* to);
-// A number from `min` to `max`, in units of `scale`, whose product must fit.
+// Accepts a number from `min` to `max` and multiplies it by `scale`; the
+// product must fit into 32 bits.
 Option::Apply SetNumber(uint32_t* to, uint32_t min, uint32_t max,
                         uint32_t scale = 1);
 Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words);
-// The text that the option stands for by itself.
+// Stores `value`, for an option without a value of its own.
 Option::Apply SetTo(std::string* to, std::string value);
-// Ranks and ranges of them, such as "0,2-5", in ascending order.
+// Accepts ranks and ranges such as "0,2-5"; the result is in ascending order.
 Option::Apply SetRanks(std::vector<uint32_t>* to);
-// "json" or "text".
+// Accepts "json" or "text".
 Option::Apply SetFormat(bool* json);
 
-// What is wrong with the first value.
+// Returns the error for an invalid first value; `wanted` describes the valid
+// ones.
 Status WrongValue(const TypedOption& typed, const std::string& wanted);
 
 }  // namespace canopy::cli

@@ -1,5 +1,5 @@
-// Options of `canopy run` whose value is a list of words: what is displayed,
-// and what becomes of the output.
+// Options of `canopy run` whose value is a list of words: the displayed
+// information and the destination of the output.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_OUTPUT_OPTIONS_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_OUTPUT_OPTIONS_H_
 
@@ -8,13 +8,14 @@
 
 namespace canopy::cli {
 
-// `to` outlives the results.
+// `to` must outlive the results.
 
-// "map", "allocation" (or "alloc"), "bindings" (or "bind"), with commas.
+// Accepts "map", "allocation" (or "alloc") and "bindings" (or "bind"),
+// separated by commas.
 Option::Apply SetDisplay(RunOptions* to);
-// "tag", "timestamp", "merge", "dir=DIR", with commas.
+// Accepts "tag", "timestamp", "merge" and "dir=DIR", separated by commas.
 Option::Apply SetOutput(RunOptions* to);
-// DIR, or DIR:nocopy, DIR:nojobid, DIR:nocopy,nojobid.
+// Accepts DIR, DIR:nocopy, DIR:nojobid and DIR:nocopy,nojobid.
 Option::Apply SetOutputDirectory(RunOptions* to);
 
 }  // namespace canopy::cli

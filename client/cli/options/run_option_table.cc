@@ -35,8 +35,8 @@ Option::Apply SetCount(uint32_t* to) {
   };
 }
 
-// A policy that has the number in it: `before`N`after` in place of what is in
-// `to`, or behind it.
+// Stores a policy that contains the number: `before`N`after` replaces the text
+// in `to`, or is appended to it.
 Option::Apply SetCounted(std::string* to, const std::string& before,
                          const std::string& after, bool append = false) {
   return [=](const TypedOption& typed) {
@@ -77,7 +77,7 @@ void AddNodes(const RunTargets& to, OptionTable* table) {
                     SetNumber(&to.run->nodes, 1, kMaxNodes)});
 }
 
-// Where processes go. Those without a help text are older spellings.
+// Options without a help text are older spellings.
 void AddPlacement(const RunTargets& to, OptionTable* table) {
   std::string* const map_by = &to.run->map_by;
   std::string* const bind_to = &to.run->bind_to;
@@ -134,7 +134,7 @@ void AddDisplay(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// What becomes of processes that fail.
+// Options about processes that fail.
 void AddFailures(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
@@ -153,7 +153,7 @@ void AddFailures(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// Where processes wait for a debugger.
+// Options about processes that wait for a debugger.
 void AddDebugger(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
@@ -171,7 +171,7 @@ void AddDebugger(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// What is copied to the nodes before the processes start.
+// Options about files that are copied to the nodes before the processes start.
 void AddPreloads(const RunTargets& to, OptionTable* table) {
   table->push_back({"preload-binary s", 0, "",
                     "copy the program to each node, and run the copy",
@@ -181,7 +181,7 @@ void AddPreloads(const RunTargets& to, OptionTable* table) {
                     SetText(&to.app->preload_files)});
 }
 
-// What processes find when they start.
+// Options about the environment of the processes.
 void AddEnvironment(const RunTargets& to, OptionTable* table) {
   std::vector<std::string>* const app = &to.app->env;
   std::vector<std::string>* const all = &to.run->env;

@@ -1,4 +1,4 @@
-// Every spelling that `canopy run` understands.
+// All option spellings that `canopy run` accepts.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_RUN_OPTION_TABLE_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_RUN_OPTION_TABLE_H_
 
@@ -9,16 +9,16 @@
 
 namespace canopy::cli {
 
-// What the options set. All of it outlives the table.
+// Destinations of the option values. They must outlive the table.
 struct RunTargets {
   RunOptions* run = nullptr;
-  AppOptions* app = nullptr;          // the program that is described now
-  std::string* app_file = nullptr;    // that describes programs in its place
-  std::string* map_suffix = nullptr;  // for run->map_by in the end
+  AppOptions* app = nullptr;        // the program being described
+  std::string* app_file = nullptr;  // file that describes the programs instead
+  std::string* map_suffix = nullptr;  // appended to run->map_by at the end
   const Environment* environment = nullptr;
 };
 
-// In the order of the help text.
+// Returns the options in the order of the help text.
 OptionTable RunOptionTable(const RunTargets& to);
 
 }  // namespace canopy::cli

@@ -22,18 +22,18 @@ class RunParser {
   Result<RunOptions> Parse(std::span<const std::string> args);
 
  private:
-  // Programs between ':'; `is_all`: there is none.
+  // Parses a program between ':'. `is_all` is true if there is no ':'.
   Status ParsePart(std::span<const std::string> args, bool is_all = false);
   Status LoadAppFile(const std::string& path);
   Status Check() const;
 
   RunOptions out_;
-  AppOptions app_;  // of the part that is parsed now
+  AppOptions app_;  // the program of the part that is being parsed
   std::string app_file_;
   std::string map_suffix_;
   bool in_app_file_ = false;
   const bool started_by_tool_;
-  const OptionTable table_;  // of options that set the members before
+  const OptionTable table_;  // options that set the members above
 };
 
 Result<RunOptions> RunParser::Parse(std::span<const std::string> args) {

@@ -1,4 +1,4 @@
-// What `canopy up` was asked for.
+// The parsed command line of `canopy up`.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_UP_OPTIONS_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_UP_OPTIONS_H_
 
@@ -14,13 +14,13 @@
 namespace canopy::cli {
 
 struct UpOptions {
-  uint32_t nodes = 0;  // emulated; 0: not asked for
+  uint32_t nodes = 0;  // number of emulated nodes; 0: not requested
   std::vector<Host> hosts;
   AgentOptions agents;
   std::string key_file;
   uint32_t timeout_seconds = 60;
   bool reflection = false;
-  bool system = false;  // its agents are their machines' system servers
+  bool system = false;  // agents act as the system servers of their machines
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
   std::string host_module;  // unix:PATH or HOST:PORT; empty: no scheduler
@@ -30,10 +30,10 @@ struct UpOptions {
   bool quiet = false;
 };
 
-// The options, which set `to`. Those that name a hostfile read it.
+// Returns the options, which set `to`. Options that name a hostfile read it.
 OptionTable UpOptionTable(UpOptions* to);
-// What can be said only when all options are known. `allocated`: hosts are
-// known without being named.
+// Checks conditions that involve several options; call it after all options
+// have been applied. `allocated` is true if an allocation provides the hosts.
 Status CheckUpOptions(const UpOptions& options, bool allocated);
 
 }  // namespace canopy::cli

@@ -1,5 +1,5 @@
-// The canopy command line, whole: all commands, and `canopy run` where it takes
-// gRPC to reach the agents. Executed by the program that is called canopy.
+// The complete canopy command line: all commands, and `canopy run` when it
+// needs gRPC to reach the agents. The program called canopy executes it.
 #include <unistd.h>
 
 #include <span>
@@ -114,6 +114,6 @@ int main(int argc, char** argv) {
   OpenStandardStreams(argv);
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string program = argc > 0 ? ProgramName(argv[0]) : "canopy";
-  // Threads that are left behind must not see our static objects go.
+  // Threads that RunJob leaves behind must not see static objects destroyed.
   _exit(Dispatch(program, args));
 }

@@ -1,6 +1,6 @@
-// The canopy command line as it starts: runs jobs by the agents of this machine
-// and leaves all else to canopy-full, which is beside it. Programs that know
-// gRPC and OpenSSL take as long to start as a short job takes to run.
+// The small canopy program: runs jobs by the agents of this machine, and
+// executes canopy-full, in the same directory, for everything else. Loading
+// gRPC and OpenSSL takes as long as running a short job.
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,7 +18,7 @@
 namespace canopy::cli {
 namespace {
 
-// No value: it takes the whole command line.
+// Returns no value if the command needs canopy-full.
 std::optional<int> Dispatch(const std::string& program,
                             std::span<const std::string> args) {
   if (IsRunName(program)) return RunCommand({program, args}, nullptr);
@@ -44,6 +44,6 @@ int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string program = argc > 0 ? ProgramName(argv[0]) : "canopy";
   const std::optional<int> code = Dispatch(program, args);
-  // Threads that are left behind must not see our static objects go.
+  // Threads that RunJob leaves behind must not see static objects destroyed.
   _exit(code ? *code : ExecuteFull(argv));
 }

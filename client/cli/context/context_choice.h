@@ -1,8 +1,9 @@
-// Which contexts a command is about: overlays of `canopy up`, and agents that
-// jobs of `canopy run` have for themselves (client/cli/context/run_contexts.h).
+// Chooses the contexts that a command applies to: overlays of `canopy up`, and
+// agents that jobs of `canopy run` have for themselves
+// (client/cli/context/run_contexts.h).
 //
-// A name is that of --context (`asked`), else that of CANOPY_CONTEXT, and can
-// be one of either kind.
+// The name of a context comes from --context (`asked`) or else from
+// CANOPY_CONTEXT, and may belong to either kind.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_CHOICE_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_CHOICE_H_
 
@@ -15,39 +16,40 @@
 
 namespace canopy::cli {
 
-// For a command that launches: the context of that name, else the overlay that
-// is chosen (ChooseContext in context_store.h). No value: none is named, and no
-// overlay is up. The agents of another `canopy run` are never chosen unless
-// they are named.
+// For a command that launches. Returns the context of that name, or without a
+// name the overlay that ChooseContext chooses (context_store.h). Returns no
+// value if no context is named and no overlay is up. The agents of another
+// `canopy run` are chosen only by name.
 Result<std::optional<v1::Context>> FindContext(const std::string& asked);
 
-// For a command that changes an overlay as a whole: the same, where one is
-// needed. kErrNotFound: there is none.
+// For a command that changes a whole overlay. Like FindContext, but returns
+// kErrNotFound if there is none.
 Result<v1::Context> NeedOverlay(const std::string& asked);
 
-// For a command that looks at one context: as FindContext, and when no overlay
-// is up, the run that is chosen (ChooseRun in run_choice.h). kErrNotFound:
-// there is neither. kErrBadParam: several can be meant; the message lists them.
+// For a command that inspects one context. Like FindContext, but if no overlay
+// is up, returns the run that ChooseRun chooses (run_choice.h). Returns
+// kErrNotFound if there is neither, and kErrBadParam with a list if several
+// contexts match.
 Result<v1::Context> NeedContext(const std::string& asked);
 
-// For a command that looks at jobs: the context of that name alone, else all
-// overlays and runs of this user. Inside the allocation of a batch system, the
-// overlays of other allocations are left out.
+// For a command that inspects jobs. Contains only the context of that name;
+// without a name, all overlays and runs of this user. Inside the allocation of
+// a batch system, the overlays of other allocations are omitted.
 struct Contexts {
   std::vector<v1::Context> all;
-  // The first is the one that NeedContext gives.
+  // True if the first context is the one that NeedContext returns.
   bool first_is_chosen = false;
 };
 Result<Contexts> FindContexts(const std::string& asked);
 
-// kErrNotFound, with what to do about it: the user has no context.
+// Returns kErrNotFound for a user without contexts, with advice.
 Status NoContext();
 
-// The names of all contexts of this user, sorted by kind and name.
+// Returns the names of all contexts of this user, sorted by kind and name.
 Result<std::vector<std::string>> ContextNames();
 
-// Whether this is the context of a `canopy run` that has withdrawn it, because
-// its job is over. Agents that do not answer are then no error.
+// Returns true if `run` is the context of a `canopy run` that has withdrawn it
+// because its job is over. Agents that do not answer are then no error.
 bool HasEnded(const v1::Context& run);
 
 }  // namespace canopy::cli

@@ -27,8 +27,8 @@ constexpr std::string_view kAllowed =
 
 std::string DefaultDirectory() { return UserRuntimeDir() + "/contexts"; }
 
-// What begins the name of an allocation's context, and the variables that are
-// all set inside one; the last one is its number.
+// The prefix of the name of an allocation's context, and the variables that are
+// both set inside an allocation; the last one is its number.
 struct BatchSystem {
   std::string_view prefix;
   const char* nodes;
@@ -191,7 +191,7 @@ Status ContextStore::Update(const v1::Context& context) const {
 void ContextStore::Remove(const std::string& name) const {
   if (!CheckContextName(name).ok()) return;
   unlink(PathOf(name).c_str());
-  // Harmless when it is not empty.
+  // rmdir fails harmlessly if the directory is not empty.
   rmdir(directory_.c_str());
   rmdir(directory_.substr(0, directory_.rfind('/')).c_str());
 }

@@ -1,4 +1,4 @@
-// The cluster key as a context has it.
+// Conversion of the cluster key that a context stores.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_KEY_BYTES_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_KEY_BYTES_H_
 
@@ -9,7 +9,7 @@
 
 namespace canopy::cli {
 
-// kErrBadParam: these are no 32 bytes.
+// Returns kErrBadParam if `bytes` does not have 32 bytes.
 Result<security::ClusterKey> ClusterKeyOf(const std::string& bytes);
 
 }  // namespace canopy::cli

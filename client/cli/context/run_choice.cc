@@ -26,7 +26,7 @@ Indices Filtered(const Indices& from, Predicate is_wanted) {
   return found;
 }
 
-// "run-4711 (./app 5, in /home/joe)"
+// Returns "run-4711 (./app 5, in /home/joe)", for example.
 std::string TextOf(const v1::Context& run) {
   std::string text = run.launcher().command();
   if (!run.launcher().directory().empty()) {

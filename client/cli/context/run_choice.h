@@ -1,4 +1,4 @@
-// Which of several jobs of `canopy run` a command is about that names none.
+// Chooses one of several jobs of `canopy run` for a command that names none.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_RUN_CHOICE_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_RUN_CHOICE_H_
 
@@ -12,23 +12,25 @@
 
 namespace canopy::cli {
 
-// Where a command was typed.
+// The place where a command was typed.
 struct CommandPlace {
-  int64_t session = 0;    // getsid; one for all that one terminal controls
-  std::string directory;  // working directory; empty: not known
+  int64_t session = 0;    // getsid: shared by all processes of one terminal
+  std::string directory;  // working directory; empty: unknown
 };
 
-// That of this process.
+// Returns the place of this process.
 CommandPlace PlaceHere();
 
-// How `canopy run` describes itself in its context. `command`: the program and
-// its arguments, any bytes; what is kept of it is short and printable.
+// Returns the description of this launcher for its context. `command` is the
+// program and its arguments, in any bytes; the description keeps a short and
+// printable form of it.
 v1::Launcher DescribeLauncher(const std::string& command);
 
-// The index of the run that is meant in `here`: the only one; else the one of
-// the same session; else, among those of the same session or, if there are
-// none, among all, the one with the same working directory. `runs` is not
-// empty. kErrBadParam: several are left, and the message lists them.
+// Returns the index of the run that a command at `here` refers to: the only
+// run; else the only one of the same session; else the only one with the same
+// working directory, among those of the same session or, if there are none,
+// among all. `runs` is not empty. Returns kErrBadParam with a list if several
+// remain.
 Result<size_t> ChooseRun(std::span<const v1::Context> runs,
                          const CommandPlace& here);
 

@@ -35,15 +35,15 @@ bool HasAgent(const std::string& run_dir) {
   });
 }
 
-// Removes the run directory if its run is over. Returns false when it is not
-// over. The lock keeps a new run from using the name meanwhile.
+// Removes the run directory if its run is over. Returns false if it is not
+// over. The lock prevents a new run from using the name meanwhile.
 bool RemoveIfOver(const std::string& run_dir) {
   UniqueFd fd;
   const DirLock lock = LockDir(run_dir, &fd);
   if (lock == DirLock::kGone) return true;
   if (lock != DirLock::kLocked || HasAgent(run_dir)) return false;
   (void)RemoveTree(run_dir, kMaxEntries);
-  // Harmless when the user's directory is not empty.
+  // rmdir fails harmlessly if the user's directory is not empty.
   rmdir(fs::path(run_dir).parent_path().c_str());
   return true;
 }

@@ -15,27 +15,28 @@ class Context;
 
 namespace canopy::cli {
 
-// The file in a run directory that has the context.
+// The file in a run directory that contains the context.
 inline constexpr char kRunContextFile[] = "/context.json";
 
 // The run directories of this user. A launcher holds an exclusive lock (flock)
-// on its directory, which the kernel releases when the launcher ends, however
-// it ends. A run is over when its directory is not locked and no agent answers
+// on its directory, which the kernel releases when the launcher ends for any
+// reason. A run is over when its directory is not locked and no agent answers
 // in it.
 class RunContexts {
  public:
-  // ${XDG_RUNTIME_DIR or /tmp}/canopy-UID.
+  // Uses ${XDG_RUNTIME_DIR or /tmp}/canopy-UID.
   RunContexts();
   explicit RunContexts(std::string directory);
 
-  // The sorted names of the runs that are not over and have agents up. Removes
-  // the directories of those that are over. kErrNoPermissions: the directory
-  // of the user is not private.
+  // Returns the sorted names of the runs that are not over and have agents up.
+  // Removes the directories of those that are over. Returns kErrNoPermissions
+  // if the directory of the user is not private.
   Result<std::vector<std::string>> List() const;
-  // kErrNotFound: there is no such run. kErrUnpackFailure: its file is damaged.
+  // Returns kErrNotFound if there is no such run, and kErrUnpackFailure if its
+  // file is damaged.
   Result<v1::Context> Load(const std::string& name) const;
-  // Removes the directories of runs that are over. Looks at `limit` of them at
-  // most.
+  // Removes the directories of runs that are over. Examines at most `limit`
+  // directories.
   void Sweep(size_t limit) const;
 
  private:

@@ -23,7 +23,7 @@ namespace canopy::cli {
 namespace {
 
 constexpr int kAttempts = 100;
-// A start does not pay for any number of others.
+// Limits the time that a start spends on the leftovers of other runs.
 constexpr size_t kMaxSwept = 64;
 
 Status CannotMake(const std::string& path) {
@@ -46,13 +46,13 @@ Result<RunDirectory> RunDirectory::Make(const std::string& parent) {
     if (Status status = MakePrivateDir(parent); !status.ok()) return status;
     path = parent + "/" + RunDirName(getpid(), attempt);
     if (mkdir(path.c_str(), 0700) != 0) {
-      // Another run has the name, or has just removed the parent.
+      // Another run uses the name, or has just removed the parent.
       if (errno == EEXIST || errno == ENOENT) continue;
       return CannotMake(path);
     }
     UniqueFd fd;
     const DirLock lock = LockDir(path, &fd);
-    // A command that sweeps may have come first.
+    // A command that sweeps may have locked or removed the directory first.
     if (lock == DirLock::kBusy || lock == DirLock::kGone) continue;
     return RunDirectory(std::move(path), std::move(fd));
   }
@@ -61,10 +61,11 @@ Result<RunDirectory> RunDirectory::Make(const std::string& parent) {
 
 RunDirectory::~RunDirectory() {
   if (path_.empty()) return;
-  // Its last agent may have removed it, and another run may have the name.
+  // The last agent may have removed the directory, and another run may use the
+  // name.
   std::error_code ignored;
   if (IsDirAt(lock_.get(), path_)) std::filesystem::remove_all(path_, ignored);
-  // Harmless when it is not empty.
+  // rmdir fails harmlessly if the directory is not empty.
   rmdir(path_.substr(0, path_.rfind('/')).c_str());
 }
 

@@ -13,17 +13,16 @@ class Context;
 
 namespace canopy::cli {
 
-// Holds the directories of the agents that the run starts on this machine, the
-// context by which commands find them, and the file by which tools find an
-// agent from this process's PID. Has mode 0700. Is locked while this object
-// lives (client/cli/context/run_contexts.h), and removed with all its content
-// at its end. Single-threaded.
+// A directory of mode 0700 with the directories of the agents that the run
+// starts on this machine, the context by which commands find them, and the file
+// by which tools find an agent from this process's PID. It is locked during the
+// lifetime of this object (client/cli/context/run_contexts.h) and removed with
+// all its content by the destructor. Single-threaded.
 class RunDirectory {
  public:
-  // Makes a new one below `parent`, the user's runtime directory, which is made
-  // when needed; removes what runs that were killed have left there.
-  // kErrNoPermissions: `parent` is not private to this user, or can not be
-  // written.
+  // Creates a directory below `parent`, the user's runtime directory, which is
+  // created if needed. Removes what killed runs have left there. Returns
+  // kErrNoPermissions if `parent` is not private to this user or not writable.
   static Result<RunDirectory> Make(const std::string& parent);
   ~RunDirectory();
   RunDirectory(RunDirectory&& other) noexcept;
@@ -31,17 +30,17 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // The last part of the path: the name of the context.
+  // Returns the last part of the path: the name of the context.
   std::string name() const;
 
-  // From now on commands find the agents that `context` names. Once.
+  // Publishes the context, so that commands find its agents. Call it once.
   Status Publish(const v1::Context& context) const;
-  // Commands do not find them any more.
+  // Removes the context, so that commands no longer find the agents.
   void Withdraw() const;
 
-  // Tools that ask for the server with this process's PID find the agent of
-  // this machine whose runtime directory is `agent_directory`.
-  // kErrNotFound: no file for tools is there.
+  // Lets tools that request the server with this process's PID find the agent
+  // of this machine whose runtime directory is `agent_directory`. Returns
+  // kErrNotFound if that directory has no file for tools.
   Status OfferToTools(const std::string& agent_directory) const;
 
  private:

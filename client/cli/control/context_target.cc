@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kConnectMs = 3000;
 constexpr int kMaxTries = 16;
-// For those who are left to find that a root is lost, and how often to ask.
+// The remaining agents need this time to declare a root lost, and are polled at
+// this interval.
 constexpr auto kSuccessionTime = std::chrono::seconds(15);
 constexpr auto kSuccessionPoll = std::chrono::milliseconds(50);
 
@@ -46,7 +47,7 @@ ControlTarget TargetOf(const v1::Context& context, int member) {
   return WithCredentials(context, "unix:" + node.control_socket());
 }
 
-// Behind a loopback address without the agent's socket is somebody else.
+// A loopback address without the agent's socket belongs to another program.
 ControlTarget NetworkTargetOf(const v1::Context& context, int member) {
   const auto& node = context.members(member);
   const bool is_other = security::IsLocalAddress(node.address()) &&
@@ -80,7 +81,7 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
 
 namespace {
 
-// A member before it that answers now takes its place.
+// Replaces `*agent` by an earlier member that answers now.
 void TakeEarlier(const v1::Context& context, RootAgent* agent) {
   for (int i = 0; i < agent->member && i < kMaxTries; ++i) {
     ControlTarget target = TargetOf(context, i);

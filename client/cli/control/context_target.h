@@ -1,4 +1,4 @@
-// From a context to the agent that controls its overlay.
+// Finds the agent that controls the overlay of a context.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_CONTEXT_TARGET_H_
 #define CANOPY_CLIENT_CLI_CONTROL_CONTEXT_TARGET_H_
 
@@ -11,12 +11,13 @@
 
 namespace canopy::cli {
 
-// The control service of a member: its socket when it is on this machine. An
-// empty address: it should have one here and has none.
+// Returns the control service of a member: its socket if the member is on this
+// machine. The address is empty if the socket should exist but does not.
 ControlTarget TargetOf(const v1::Context& context, int member);
 
-// The same on the network, wherever the member is. An empty address: it takes
-// no requests from other machines.
+// Returns the network address of a member's control service, wherever the
+// member is. The address is empty if it accepts no requests from other
+// machines.
 ControlTarget NetworkTargetOf(const v1::Context& context, int member);
 
 struct RootAgent {
@@ -25,11 +26,11 @@ struct RootAgent {
   int member = 0;
 };
 
-// The first member in order that answers: the root.
+// Connects to the first member in order that answers: the root.
 Result<RootAgent> ConnectRoot(const v1::Context& context);
-// Returns when it takes jobs: those before it do not answer, but it may take
-// a while to count them as lost. When one of them answers again, that is the
-// root.
+// Waits until the agent accepts jobs. The members before it do not answer, but
+// the overlay may need time to declare them lost. If one of them answers again,
+// it becomes the root in `*agent`.
 Status WaitUntilRoot(const v1::Context& context, RootAgent* agent);
 
 }  // namespace canopy::cli

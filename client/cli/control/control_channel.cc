@@ -20,7 +20,7 @@
 namespace canopy::cli {
 namespace {
 
-// An agent that comes back, or another in its place, is soon known.
+// A short backoff finds an agent that returns, or its successor, soon.
 constexpr int kMaxBackoffMs = 1000;
 
 Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
@@ -52,7 +52,7 @@ grpc::ChannelArguments Arguments() {
   return args;
 }
 
-// A TLS handshake failed since the process started.
+// True if a TLS handshake failed since the process started.
 std::atomic<bool> saw_handshake_fail{false};
 
 void OnGrpcLog(gpr_log_func_args* args) {
@@ -61,10 +61,9 @@ void OnGrpcLog(gpr_log_func_args* args) {
   }
 }
 
-// gRPC's own log goes nowhere: what it knows and a user should is noted. Who
-// asks for it by its own variable gets it. The library stays up once it is: to
-// take it down between two channels, and up again, starts and joins its threads
-// each time.
+// gRPC's log is suppressed, except for users who set its own variable; only
+// handshake failures are recorded. The library is never shut down, because a
+// shutdown between two channels would stop and restart its threads.
 void PrepareGrpc() {
   static const bool once = [] {
     if (std::getenv("GRPC_VERBOSITY") == nullptr) {
@@ -89,7 +88,7 @@ Status Unreachable(const ControlTarget& target) {
 
 void WarmUpGrpc() {
   PrepareGrpc();
-  // Never freed: its end would take the library down again.
+  // Never freed, because destroying the channel would shut the library down.
   static const auto* const channel =
       new std::shared_ptr<grpc::Channel>(grpc::CreateCustomChannel(
           "unix:/nonexistent", grpc::InsecureChannelCredentials(),
@@ -121,7 +120,8 @@ Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
   if (!channel.ok()) return channel;
   const auto deadline =
       std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
-  // A failed attempt is final: who waits for an agent to appear calls again.
+  // A failed attempt is final; a caller that waits for an agent to appear calls
+  // again.
   grpc_connectivity_state state = (*channel)->GetState(true);
   while (state != GRPC_CHANNEL_READY) {
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||

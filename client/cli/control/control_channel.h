@@ -14,22 +14,24 @@ class Status;
 
 namespace canopy::cli {
 
-// Does what the first channel of a process costs, before there is a target.
+// Initializes gRPC in advance, before a target is known.
 void WarmUpGrpc();
 
-// A channel that dials when it is first used. The status says why the target's
-// security does not work; without TLS there is control on Unix sockets only.
+// Returns a channel that connects when it is first used. Fails if the target's
+// security cannot be set up; without TLS the control service is available on
+// Unix sockets only.
 Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
     const ControlTarget& target);
 
-// The same, and waits until the connection stands, at most `timeout_ms`.
-// kErrUnreach: nobody answers; kErrInvalidCred: our credentials are not the
-// overlay's.
+// Like MakeControlChannel, but waits until the connection is established, for
+// at most `timeout_ms`. Returns kErrUnreach if the target does not answer, and
+// kErrInvalidCred if the TLS handshake fails because the credentials are not
+// the overlay's.
 Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
     const ControlTarget& target, int timeout_ms);
 
-// How a call went. kErrUnreach: the agent went away; other failures carry its
-// own words.
+// Converts the result of a call. kErrUnreach means that the agent is gone;
+// other failures carry the agent's message.
 Status FromGrpc(const grpc::Status& status);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// The calls of the control service that give one answer.
+// The unary calls of the control service.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_CONTROL_CLIENT_H_
 #define CANOPY_CLIENT_CLI_CONTROL_CONTROL_CLIENT_H_
 
@@ -11,26 +11,27 @@
 
 namespace canopy::cli {
 
-// A connection to one agent's control service. kErrUnreach: it does not
-// answer; other failures carry the agent's own words.
+// A connection to one agent's control service. kErrUnreach means that the agent
+// does not answer; other failures carry the agent's message.
 class ControlClient {
  public:
-  // Dials and waits until the connection stands, at most `timeout_ms`.
+  // Connects and waits until the connection is established, for at most
+  // `timeout_ms`.
   static Result<ControlClient> Connect(const ControlTarget& target,
                                        int timeout_ms);
   ~ControlClient();
   ControlClient(ControlClient&&) noexcept;
   ControlClient& operator=(ControlClient&&) noexcept;
 
-  // `ask_all`: each agent is asked whether it is there, which takes a while
-  // when one is not.
+  // With `ask_all`, every agent of the overlay is queried, which takes a while
+  // if one does not answer.
   Result<control::v1::StatusReply> GetStatus(bool ask_all = false);
   Result<control::v1::ListJobsReply> ListJobs();
   Result<control::v1::WhyReply> Why(const std::string& nspace);
   Status SignalJob(const std::string& nspace, int signal);
-  // Returns when the jobs are ended (see --force) and the agents leave.
+  // Returns when the jobs have ended (see --force) and the agents are ending.
   Status Shutdown(bool force);
-  // The agent makes way for that program; returns before it does.
+  // Replaces the agent's program by `program`; returns before that happens.
   Status Replace(const std::string& program);
 
  private:

@@ -1,4 +1,4 @@
-// Where the control service of an overlay is, and how to talk to it.
+// The address and the security of an overlay's control service.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_CONTROL_TARGET_H_
 #define CANOPY_CLIENT_CLI_CONTROL_CONTROL_TARGET_H_
 
@@ -7,8 +7,9 @@
 namespace canopy::cli {
 
 struct ControlTarget {
-  std::string address;      // "unix:PATH" or "HOST:PORT"
-  std::string security;     // of HOST:PORT: "tls" or "files"; else no control
+  std::string address;  // "unix:PATH" or "HOST:PORT"
+  // For HOST:PORT: "tls" or "files"; otherwise there is no control.
+  std::string security;
   std::string cluster_key;  // 32 bytes
   std::string tls_ca;       // PEM files of "files"
   std::string tls_cert;

@@ -1,4 +1,5 @@
-// Agents reached by gRPC: those of other machines, and a root that took over.
+// Agents reached by gRPC: agents of other machines, and a root that has taken
+// over.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_GRPC_AGENTS_H_
 #define CANOPY_CLIENT_CLI_CONTROL_GRPC_AGENTS_H_
 
@@ -9,7 +10,7 @@
 
 namespace canopy::cli {
 
-// By gRPC, wherever the agent is.
+// Connects by gRPC, wherever the agent is.
 Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target);
 
 class GrpcAgents : public RemoteAgents {

@@ -1,4 +1,4 @@
-// Jobs and signals by the names that people type.
+// Resolves the names of jobs and signals that users type.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_JOB_NAMES_H_
 #define CANOPY_CLIENT_CLI_CONTROL_JOB_NAMES_H_
 
@@ -12,14 +12,14 @@
 
 namespace canopy::cli {
 
-// The job that `word` means: its whole name, or the end of it after a '-' if
-// only one job ends so ("1", "3f2a-1"). kErrNotFound lists what there is.
+// Returns the job that `word` names: its full name, or the part of it after a
+// '-' if that is unique ("1", "3f2a-1"). kErrNotFound lists the existing jobs.
 Result<std::string> ChooseJob(std::span<const std::string> names,
                               const std::string& word);
 Result<std::string> FindJob(ControlClient* client, const std::string& word);
 Result<std::vector<std::string>> JobNames(ControlClient* client);
 
-// "TERM", "SIGTERM", "15".
+// Accepts "TERM", "SIGTERM" and "15".
 std::optional<int> ParseSignal(const std::string& word);
 
 }  // namespace canopy::cli

@@ -11,7 +11,7 @@
 namespace canopy::cli {
 namespace {
 
-// No value: the run has ended.
+// Returns no value if the run has ended.
 Result<std::optional<OverlayTarget>> Connect(const v1::Context& context) {
   Result<RootAgent> root = ConnectRoot(context);
   if (root.ok()) return std::optional(OverlayTarget{context, *std::move(root)});
@@ -24,7 +24,7 @@ class JobSearch {
  public:
   explicit JobSearch(const std::string& word) : word_(word) {}
 
-  // What the word means in this context alone.
+  // Returns the job that the word names in this context only.
   Result<JobTarget> In(const v1::Context& context) {
     Result<std::optional<OverlayTarget>> overlay = Connect(context);
     if (!overlay.ok()) return Silent(overlay.status());
@@ -37,7 +37,7 @@ class JobSearch {
     return JobTarget{**std::move(overlay), *std::move(job)};
   }
 
-  // What it means in all of these.
+  // Returns the job that the word names in all of these contexts.
   Result<JobTarget> InAll(std::span<const v1::Context> contexts) {
     std::vector<JobTarget> found;
     for (const v1::Context& context : contexts) {

@@ -1,4 +1,4 @@
-// What most commands are about: agents that are up, their root, and a job.
+// The subject of most commands: a running overlay, its root, and a job.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_JOB_TARGET_H_
 #define CANOPY_CLIENT_CLI_CONTROL_JOB_TARGET_H_
 
@@ -16,15 +16,15 @@ struct OverlayTarget {
   RootAgent root;
 };
 
-// `asked`: of --context, as NeedContext takes it. Fails as NeedContext and
-// ConnectRoot do.
+// `asked` comes from --context, as in NeedContext. Fails like NeedContext and
+// ConnectRoot.
 Result<OverlayTarget> FindOverlay(const std::string& asked);
 
 // The contexts of FindContexts, in its order, whose root answers. A run that
-// ends meanwhile is left out.
+// ends during the search is omitted.
 struct OverlayTargets {
   std::vector<OverlayTarget> answering;
-  std::vector<Status> silent;  // why the others do not
+  std::vector<Status> silent;  // errors of the other contexts
 };
 Result<OverlayTargets> FindOverlays(const std::string& asked);
 
@@ -33,13 +33,14 @@ struct JobTarget {
   std::string nspace;
 };
 
-// The job that `word` means, by its name or the end of it (ChooseJob). Without
-// a name of a context it may be in any context of this user: `word` means a job
-// of the context that NeedContext gives, if one is meant there; else the only
-// job of all other contexts that is meant.
+// Finds the job that `word` names, by its name or the end of it (ChooseJob).
+// With a named context only that context is searched. Otherwise the context of
+// NeedContext is searched first, then all other contexts of this user, where
+// the job must be unique.
 //
-// kErrNotFound: there is no such job. kErrBadParam: `word` can mean several.
-// Other errors: the only context that could have it does not answer.
+// Returns kErrNotFound if there is no such job, and kErrBadParam if `word`
+// matches several. Returns another error if the only context that could have
+// the job does not answer.
 Result<JobTarget> FindJobTarget(const std::string& asked,
                                 const std::string& word);
 

@@ -12,12 +12,13 @@ namespace canopy::cli {
 class RunConnection {
  public:
   virtual ~RunConnection() = default;
-  // May wait until there is room. False: the connection is broken, which the
-  // reader learns too. What was written just before that may be lost.
+  // May block until there is room. Returns false if the connection is broken;
+  // the reader notices this too. Requests written shortly before may be lost.
   virtual bool Write(const control::v1::RunRequest& request) = 0;
-  // Waits for the next event. False: there are no more.
+  // Waits for the next event. Returns false at the end of the stream.
   virtual bool Read(control::v1::RunEvent* event) = 0;
-  // After Read gave false: why, in the words of who ended it; or empty.
+  // Valid after Read returned false: the reason given by the side that ended
+  // the connection; may be empty.
   virtual std::string WhyEnded() = 0;
 };
 

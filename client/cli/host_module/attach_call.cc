@@ -33,7 +33,7 @@ AttachCall::~AttachCall() {
 
 void AttachCall::Write(const v1h::AgentMessage& message) {
   const MutexLock lock(write_mutex_);
-  // What is gone is noticed by the reader.
+  // The reader notices a broken stream.
   (void)stream_->Write(message);
 }
 

@@ -1,4 +1,4 @@
-// A call of Attach: what the root agent of an overlay would say on it.
+// A call of Attach, in which the check acts as the root agent of an overlay.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_ATTACH_CALL_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_ATTACH_CALL_H_
 
@@ -19,29 +19,29 @@
 
 namespace canopy::cli {
 
-// Reports are numbered on from `first`. One thread's.
+// Numbers its reports upwards from `first`. Used by one thread.
 class AttachCall {
  public:
-  // Opens the stream and says hello. `probe` outlives this.
+  // Opens the stream and sends the hello. `probe` must outlive this object.
   AttachCall(const Probe* probe, uint64_t incarnation, uint64_t first);
-  // Cancels it.
+  // Cancels the call.
   ~AttachCall();
   AttachCall(const AttachCall&) = delete;
   AttachCall& operator=(const AttachCall&) = delete;
 
-  // The host's hello; no value: it did not come in time.
+  // Waits for the host's hello. Returns no value if it does not arrive in time.
   std::optional<hostmodule::v1::HostHello> WaitHello(int milliseconds);
-  // Both nodes are up, and `jobs` are there.
+  // Sends a snapshot in which both nodes are up and `jobs` exist.
   void SendSnapshot(const std::vector<hostmodule::v1::JobReport>& jobs,
                     uint32_t settle_ms);
-  // Each returns the report's number.
+  // These return the report's number.
   uint64_t ReportNode(const std::string& name, hostmodule::v1::NodeState state);
   uint64_t ReportRecord(const hostmodule::v1::JobRecord& record);
-  // False: it was not in time.
+  // Returns false if it does not happen in time.
   bool WaitAcknowledged(uint64_t sequence, int milliseconds);
   bool WaitEnd(int milliseconds);
-  // What has come that should not have, or nothing. Commands are no problem:
-  // they are answered with success.
+  // Returns a description of an invalid message from the host, or an empty
+  // string. Commands are valid and are answered with success.
   std::string Problem();
   uint64_t last_report();
 

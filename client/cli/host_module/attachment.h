@@ -1,4 +1,4 @@
-// The overlay of a check as the service knows it: one stream after another.
+// The overlay of a check as the service sees it: successive Attach streams.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_ATTACHMENT_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_ATTACHMENT_H_
 
@@ -12,23 +12,23 @@
 
 namespace canopy::cli {
 
-// Single-threaded. What is not as the contract has it goes to the findings of
-// the slot "attach".
+// Single-threaded. Violations of the contract are reported as findings of the
+// slot "attach".
 class Attachment {
  public:
-  // Both outlive this.
+  // Both must outlive this object.
   Attachment(Probe* probe, Findings* findings)
       : probe_(probe), findings_(findings) {}
 
-  // The whole check of the slot, after which the overlay is attached. False: it
-  // is not.
+  // Runs the whole check of the slot. Returns true if the overlay is attached
+  // afterwards.
   bool Check();
-  // Attaches anew, as the same agent does after a break.
+  // Attaches again, as the same agent does after its stream broke.
   bool Again(const std::vector<hostmodule::v1::JobReport>& jobs,
              uint32_t settle_ms);
-  // A node's state, once it was taken.
+  // Reports a node's state and waits for the acknowledgement.
   void SetState(const char* node, hostmodule::v1::NodeState state);
-  // At the end: what had no business on the stream.
+  // Reports the invalid messages on the stream; called at the end.
   void CheckProblems();
 
  private:

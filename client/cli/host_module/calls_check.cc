@@ -144,7 +144,7 @@ v1h::HostCall MakeCall(Probe* probe) {
   return call;
 }
 
-// What was issued is in the results.
+// The issued credential must be in the results.
 void CheckCredential(const v1h::HostReply& reply, Findings* findings) {
   if (reply.status() != 0) return;
   findings->Expect(std::ranges::any_of(reply.results(),
@@ -156,7 +156,7 @@ void CheckCredential(const v1h::HostReply& reply, Findings* findings) {
                    std::to_string(reply.results_size()) + " others");
 }
 
-// The status says how many of the keys have an answer.
+// The status must match the number of keys that have an answer.
 void CheckAnswers(const v1h::HostReply& reply, Findings* findings) {
   const auto answered =
       std::ranges::count_if(kKeys, [&](const std::string& key) {
@@ -196,7 +196,7 @@ void CheckCalls(Probe* probe, v1h::Slot slot, Findings* findings) {
           " again for the same call_id",
       status.ok() ? std::to_string(again.status()) : StatusText(status));
 
-  // It has no directives.
+  // This slot has no directives.
   if (slot == v1h::SLOT_CONNECT_TOOL) return;
   asked.call = MakeCall(probe);
   *asked.infos.Add() = Text("canopy.check.unknown", "");

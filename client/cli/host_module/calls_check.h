@@ -1,5 +1,5 @@
-// Whether a scheduler answers what processes ask of it as its messages are
-// described in protos/host_module.proto.
+// Checks that a scheduler answers the requests of processes as
+// protos/host_module.proto describes.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_CALLS_CHECK_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_CALLS_CHECK_H_
 
@@ -9,8 +9,7 @@
 
 namespace canopy::cli {
 
-// `slot` is one of those that answer with a HostReply, and is implemented as
-// the service says.
+// `slot` answers with a HostReply, and the service declares it as implemented.
 void CheckCalls(Probe* probe, hostmodule::v1::Slot slot, Findings* findings);
 
 }  // namespace canopy::cli

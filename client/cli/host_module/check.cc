@@ -66,7 +66,7 @@ class WholeCheck {
            capabilities_.slots().end();
   }
 
-  // Of both slots that belong together.
+  // Checks the two slots that belong together.
   void Placements() {
     v1::SlotCheck* const place = AddSlot("place_job", check_);
     v1::SlotCheck* const attach = AddSlot("attach", check_);

@@ -12,9 +12,9 @@ class Channel;
 
 namespace canopy::cli {
 
-// Plays an overlay of its own, so nothing that the service does for others is
-// touched. `timeout_ms`: within which it is to answer. Blocks; a service that
-// answers is checked in a few times that.
+// Simulates an overlay of its own, so other users of the service are not
+// affected. `timeout_ms` is the time for one answer. Blocks for a few times
+// that long if the service answers.
 v1::HostModuleCheck CheckHostModule(
     const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
 

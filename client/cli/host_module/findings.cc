@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-// One cause fails many expectations.
+// One cause fails many expectations, so only the first ones are reported.
 constexpr int kMaxProblems = 5;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a check of a scheduler's service has found out, slot by slot.
+// Collects the results of checking a scheduler's service, for each slot.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_FINDINGS_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_FINDINGS_H_
 
@@ -9,18 +9,18 @@
 
 namespace canopy::cli {
 
-// Of one slot. Single-threaded.
+// The results for one slot. Single-threaded.
 class Findings {
  public:
-  // `slot`: its line in the report, which outlives this.
+  // `slot` is the slot's entry in the report and must outlive this object.
   explicit Findings(v1::SlotCheck* slot) : slot_(slot) {
     slot->set_result("ok");
   }
 
-  // Fails the slot with "expected EXPECTED; got GOT" unless it `holds`. Returns
-  // whether it does.
+  // Fails the slot with "expected EXPECTED; got GOT" unless `holds`. Returns
+  // `holds`.
   bool Expect(bool holds, const std::string& expected, const std::string& got);
-  // The same for what is wrong in itself.
+  // Fails the slot with `problem`.
   void Fail(const std::string& problem);
   bool failed() const { return !slot_->problems().empty(); }
 
@@ -28,7 +28,7 @@ class Findings {
   v1::SlotCheck* const slot_;
 };
 
-// A line for each slot, and more where one has failed.
+// Returns one line for each slot, and more for a slot that failed.
 std::string CheckText(const v1::HostModuleCheck& check);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// A call of PlaceJob, and all that comes of it.
+// A call of PlaceJob and its results.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_PLACEMENT_CALL_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_PLACEMENT_CALL_H_
 
@@ -17,20 +17,21 @@ namespace canopy::cli {
 
 class PlacementCall {
  public:
-  // Asks. `probe` outlives this.
+  // Sends the request. `probe` must outlive this object.
   PlacementCall(const Probe* probe, hostmodule::v1::PlaceJobRequest request);
-  // Cancels it.
+  // Cancels the call.
   ~PlacementCall();
   PlacementCall(const PlacementCall&) = delete;
   PlacementCall& operator=(const PlacementCall&) = delete;
 
   const hostmodule::v1::PlaceJobRequest& request() const { return request_; }
-  // Waits until it is decided or its stream ends. False: neither.
+  // Waits for the decision or the end of the stream. Returns false if neither
+  // happens in time.
   bool Wait(int milliseconds);
-  // After the decision: waits until the stream ends as well, and returns what
-  // was wrong on it, or nothing.
+  // Waits after the decision for the end of the stream. Returns a description
+  // of what was wrong on it, or an empty string.
   std::string WaitEnd(int milliseconds);
-  // Until it is there.
+  // These return no value before the decision.
   std::optional<hostmodule::v1::Granted> granted();
   std::optional<hostmodule::v1::Refused> refused();
   // "nothing", "a grant of 2 slots", "status UNAVAILABLE"...
@@ -58,7 +59,7 @@ class PlacementCall {
   std::thread thread_;
 };
 
-// "UNAVAILABLE (connection refused)".
+// Returns "UNAVAILABLE (connection refused)", for example.
 std::string StatusText(const grpc::Status& status);
 
 }  // namespace canopy::cli

@@ -43,7 +43,7 @@ void PlacementCheck::Run() {
       &PlacementCheck::JobsOfSnapshot,
   };
   for (const auto step : kSteps) {
-    // What comes after a failure would mostly be its consequence.
+    // Failures after the first one would mostly be its consequences.
     if (findings_->failed()) return;
     (this->*step)();
     ReleaseAll();
@@ -71,7 +71,7 @@ PlacementCheck::Call PlacementCheck::Start(Request request) {
   return std::make_unique<PlacementCall>(probe_, std::move(request));
 }
 
-// No more slots of a node are granted than it has.
+// The grants of a node must not exceed its slots.
 void PlacementCheck::CheckSlots(const std::string& node) {
   uint64_t used = 0;
   for (const auto& [id, granted] : held_) {
@@ -190,7 +190,7 @@ void PlacementCheck::Release(const Request& job) {
   findings_->Expect(status.ok(), "JobReleased answered", StatusText(status));
 }
 
-// As an agent does: a grant may have been on its way.
+// Releases as well, as an agent does, because a grant may have been on its way.
 void PlacementCheck::Withdraw(PlacementCall* call) {
   call->Cancel();
   (void)call->WaitEnd(probe_->timeout_ms());
@@ -233,7 +233,7 @@ void PlacementCheck::AskedAgain() {
   (void)job->WaitEnd(probe_->timeout_ms());
   request.set_again(true);
   job = Waiting(request, "a job while all slots are taken");
-  // The older call is still open, as it seems to the scheduler.
+  // The older call still looks open to the scheduler.
   const Call newer = Waiting(request, "a job while all slots are taken");
   Release(all->request());
   ExpectGrant(newer.get(), "a queued job that was asked for again");
@@ -350,7 +350,8 @@ void PlacementCheck::UnknownFields() {
   const Call job = Granted(request, "a job with a field of a later version");
 }
 
-// One of two jobs is in the snapshot of a new stream, the other is gone.
+// Of two jobs, the snapshot of a new stream contains only one; the other has
+// ended.
 void PlacementCheck::JobsOfSnapshot() {
   const Call kept = Granted(Ask(2), "a job of 2 slots on free nodes");
   const Call gone = Granted(Ask(2), "a job of 2 slots on free nodes");

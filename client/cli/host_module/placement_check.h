@@ -1,5 +1,5 @@
-// Whether a scheduler places jobs as PlaceJob, JobLaunched and JobReleased of
-// protos/host_module.proto have it.
+// Checks that a scheduler places jobs as protos/host_module.proto describes for
+// PlaceJob, JobLaunched and JobReleased.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_PLACEMENT_CHECK_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_PLACEMENT_CHECK_H_
 
@@ -15,10 +15,10 @@
 
 namespace canopy::cli {
 
-// Single-threaded. Whatever a step is granted is released at its end.
+// Single-threaded. Each step's grants are released at its end.
 class PlacementCheck {
  public:
-  // All outlive this. The overlay is attached.
+  // All must outlive this object. The overlay is attached.
   PlacementCheck(Probe* probe, Attachment* attachment, Findings* findings)
       : probe_(probe), attachment_(attachment), findings_(findings) {}
 
@@ -28,7 +28,7 @@ class PlacementCheck {
   using Call = std::unique_ptr<PlacementCall>;
   using Request = hostmodule::v1::PlaceJobRequest;
 
-  // The steps. The first one is the premise of all others.
+  // The steps. All others depend on the first one.
   void OneJob();
   void FullNodes();
   void CancelledJob();
@@ -47,10 +47,11 @@ class PlacementCheck {
 
   Request Ask(uint32_t slots, const std::string& host = "");
   Call Start(Request request);
-  // `what`: "a job of 1 slot", whose grant has to fit.
+  // `what` describes the job, e.g. "a job of 1 slot"; its grant must fit the
+  // request.
   bool ExpectGrant(PlacementCall* call, const std::string& what);
   void ExpectNoGrant(PlacementCall* call, const std::string& what);
-  // Asks, and expects a grant, or none.
+  // These send a request and expect a grant, or no grant yet.
   Call Granted(Request request, const std::string& what);
   Call Waiting(Request request, const std::string& what);
   void CheckFits(const PlacementCall& call,
@@ -64,7 +65,7 @@ class PlacementCheck {
   Probe* const probe_;
   Attachment* const attachment_;
   Findings* const findings_;
-  // What is granted, by request_id.
+  // Grants that are held, by request_id.
   std::map<std::string, hostmodule::v1::Granted> held_;
   std::map<std::string, Request> requests_;
 };

@@ -1,5 +1,5 @@
-// How a check reaches the service, and as whom: an overlay that does not exist,
-// with two nodes of two slots.
+// The channel to the service, and the identity of the check: an overlay that
+// does not exist, with two nodes of two slots each.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_PROBE_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_PROBE_H_
 
@@ -20,25 +20,25 @@ inline constexpr const char* kProbeNodes[] = {"check1", "check2"};
 inline constexpr uint32_t kSlotsOfNode = 2;
 inline constexpr uint32_t kAllSlots = 4;
 
-// Milliseconds since 1970.
+// Returns the milliseconds since 1970.
 int64_t NowMs();
 
-// Single-threaded, but for stub().
+// Single-threaded, except for stub().
 class Probe {
  public:
-  // `timeout_ms`: within which an answer is expected. What is not to happen is
-  // waited for for a tenth of it.
+  // `timeout_ms` is the time for an answer. A tenth of it is used to confirm
+  // that something does not happen.
   Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
 
   hostmodule::v1::HostModule::Stub* stub() const { return stub_.get(); }
   int timeout_ms() const { return timeout_ms_; }
   int quiet_ms() const { return timeout_ms_ / 10; }
-  // The deadline of a call that is answered at once.
+  // Sets the deadline of a call that is answered at once.
   void SetDeadline(grpc::ClientContext* context) const;
 
   hostmodule::v1::Overlay overlay() const;
   hostmodule::v1::Caller caller() const;
-  // Unique in this run.
+  // Returns an identifier that is unique in this run.
   std::string NextId(const std::string& kind);
 
  private:

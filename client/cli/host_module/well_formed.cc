@@ -12,10 +12,10 @@ namespace v1h = hostmodule::v1;
 constexpr size_t kMaxKey = 511;
 constexpr size_t kMaxName = 255;
 constexpr uint32_t kMaxType = 0xffff;
-// A clock that is a day ahead is not one.
+// A time more than a day ahead is rejected as invalid.
 constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
 
-// pmix_data_type_t of the kinds that only one type has.
+// Returns the pmix_data_type_t of the kinds that only one type uses.
 uint32_t OnlyTypeOf(v1h::Value::KindCase kind) {
   switch (kind) {
     case v1h::Value::kFlag:

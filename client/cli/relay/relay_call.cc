@@ -18,7 +18,7 @@ RelayCall::RelayCall(EventLoop* loop, relay::v1::ToolRelay::Stub* stub,
   bridge_.emplace(loop_, std::move(socket), this, options);
 }
 
-// Whatever gRPC tells comes before OnDone, and so do these.
+// All gRPC callbacks precede OnDone, so the posted work does too.
 template <typename Work>
 void RelayCall::Post(Work work) {
   loop_->Post([loop = loop_, work = std::move(work)] {

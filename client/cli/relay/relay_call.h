@@ -1,4 +1,4 @@
-// One connection of a tool on its way to an agent on another machine.
+// One connection of a tool, forwarded to an agent on another machine.
 #ifndef CANOPY_CLIENT_CLI_RELAY_RELAY_CALL_H_
 #define CANOPY_CLIENT_CLI_RELAY_RELAY_CALL_H_
 
@@ -15,13 +15,13 @@
 
 namespace canopy::cli {
 
-// Which protocol a tool speaks.
+// The protocol that a tool speaks.
 enum class ToolProtocol { kLibpmix, kOpenPmix };
 
-// Carries `socket`, which is connected and does not block, until it, the call
-// or the agent ends. Owned by whoever made it, until `on_done`, which is called
-// once, on the loop's thread, and from which it may be destroyed. Loop thread,
-// but for gRPC's own calls; `loop` and `stub` outlive it.
+// Forwards the bytes of `socket`, which is connected and non-blocking, until
+// the socket, the call or the agent ends. The creator owns it until `on_done`,
+// which is called once, on the loop's thread, and may destroy it. All calls are
+// on the loop's thread, except gRPC's own; `loop` and `stub` must outlive it.
 class RelayCall
     : public relay::PieceStream,
       public grpc::ClientBidiReactor<relay::v1::Piece, relay::v1::Piece> {
@@ -34,7 +34,7 @@ class RelayCall
   RelayCall(const RelayCall&) = delete;
   RelayCall& operator=(const RelayCall&) = delete;
 
-  // Ends it soon.
+  // Ends the call soon.
   void Break() { bridge_->OnBroken(); }
 
   void Read() override;
@@ -58,9 +58,10 @@ class RelayCall
   relay::v1::Piece outgoing_;
   bool reading_ = false;
   bool read_ended_ = false;
-  bool ended_ = false;  // what we write
+  bool ended_ = false;  // the outgoing direction
   bool cancelled_ = false;
-  bool released_ = false;  // the hold that lets us begin reads and writes
+  // The hold that allows reads and writes to be started.
+  bool released_ = false;
   std::optional<relay::ByteBridge> bridge_;
 };
 

@@ -18,7 +18,7 @@ constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kBacklog = 128;
 constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 
-// It becomes a part of files' names and of lines in them.
+// The name becomes part of file names and of lines in files.
 Status CheckName(const std::string& nspace) {
   if (!nspace.empty() && nspace.size() <= kMaxNspaceLen &&
       nspace.find_first_of("/;\n") == std::string::npos) {
@@ -44,7 +44,7 @@ ToolRelay::~ToolRelay() {
   for (const auto& [number, call] : calls_) call->Break();
   const int64_t deadline = EventLoop::Now() + kCallsEndNs;
   while (!calls_.empty() && EventLoop::Now() < deadline) loop_->RunOnce(10);
-  // gRPC may still come back to what is left.
+  // gRPC may still call the remaining calls, so they are leaked.
   for (auto& [number, call] : calls_) (void)call.release();
 }
 
@@ -58,8 +58,8 @@ Status ToolRelay::Start(const relay::v1::DescribeReply& agent) {
   Result<UniqueFd> loopback = net::ListenTcp(kLoopback, 0);
   if (!loopback.ok()) return loopback.status();
   const ProcId server = {agent.nspace(), agent.rank()};
-  uri_ = openpmix::ServerUri(server,
-                             net::AddressOf(kLoopback, loopback->get()));
+  uri_ =
+      openpmix::ServerUri(server, net::AddressOf(kLoopback, loopback->get()));
   Listen(*std::move(local), ToolProtocol::kLibpmix);
   Listen(*std::move(loopback), ToolProtocol::kOpenPmix);
   openpmix::ToolFilePlaces places;
@@ -95,7 +95,7 @@ Result<uint32_t> ToolRelay::UserOf(ToolProtocol protocol, int socket) const {
   return owner->uid;
 }
 
-// The port is open to every process of the machine.
+// Every process of the machine can connect to the port.
 Status ToolRelay::Check(uint32_t uid) const {
   if (uid != geteuid()) {
     return Status(kErrNoPermissions,
@@ -111,8 +111,7 @@ void ToolRelay::OnConnection(ToolProtocol protocol, UniqueFd socket) {
   const Status status = uid.ok() ? Check(*uid) : uid.status();
   if (!status.ok()) {
     const std::string source = uid.ok() ? std::to_string(*uid) : "";
-    const auto line =
-        lines_.Admit(source, status.message(), EventLoop::Now());
+    const auto line = lines_.Admit(source, status.message(), EventLoop::Now());
     if (line) options_.report(*line);
     return;
   }

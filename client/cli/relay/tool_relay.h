@@ -1,5 +1,5 @@
-// What `canopy relay` does: stands in for an agent of another machine before
-// the tools of its own user on this one.
+// The relay of `canopy relay`: represents an agent of another machine towards
+// this user's tools on this machine.
 #ifndef CANOPY_CLIENT_CLI_RELAY_TOOL_RELAY_H_
 #define CANOPY_CLIENT_CLI_RELAY_TOOL_RELAY_H_
 
@@ -24,32 +24,32 @@
 namespace canopy::cli {
 
 struct ToolRelayOptions {
-  // Private, and the relay's alone.
+  // A private directory that only the relay uses.
   std::string directory;
-  // At a time.
+  // Limit of simultaneous connections.
   size_t max_connections = 128;
   relay::BridgeOptions bridge{.closes_at_end = true};
-  // A line for the user: why a connection came to nothing.
+  // Receives a line for the user when a connection fails.
   std::function<void(const std::string& line)> report;
 };
 
-// Has a Unix socket for tools that load our libpmix, a port on loopback for
-// those with OpenPMIx, and rendezvous files that lead to both as an agent's own
-// do. Serves nobody but its own user, as the kernel tells. Loop thread only;
-// `loop` outlives it.
+// Provides a Unix socket for tools that load Canopy's libpmix, a port on
+// loopback for those with OpenPMIx, and rendezvous files that lead to both, as
+// an agent does. Serves only processes of its own user, which it verifies
+// through the kernel. Used on the loop's thread; `loop` must outlive it.
 class ToolRelay {
  public:
   ToolRelay(EventLoop* loop, std::unique_ptr<relay::v1::ToolRelay::Stub> agent,
             ToolRelayOptions options);
-  // Ends all connections; runs the loop for that, two seconds at most.
+  // Ends all connections; runs the loop for that, for at most two seconds.
   ~ToolRelay();
   ToolRelay(const ToolRelay&) = delete;
   ToolRelay& operator=(const ToolRelay&) = delete;
 
-  // Listens, and writes the files. `agent`: as it has described itself.
+  // Listens and writes the files. `agent` is the agent's own description.
   Status Start(const relay::v1::DescribeReply& agent);
 
-  // After Start: what tools take with --uri, and an attachment file.
+  // Valid after Start: the value for --uri, and an attachment file.
   const std::string& uri() const { return uri_; }
   std::string file() const { return tool_file_.paths().front(); }
   size_t num_connections() const { return calls_.size(); }
@@ -74,7 +74,7 @@ class ToolRelay {
   std::string uri_;
   openpmix::ToolFile tool_file_;
   std::map<int, Door> doors_;  // by listening socket
-  net::LineLimit lines_;  // about users that are refused
+  net::LineLimit lines_;       // about users that are rejected
   uint64_t next_ = 0;
   std::map<uint64_t, std::unique_ptr<RelayCall>> calls_;
 };

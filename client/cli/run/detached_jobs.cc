@@ -26,7 +26,8 @@ Status Failed(const std::string& what) {
   return Status(kErrJobSysOpFailed, what + ": " + strerror(errno));
 }
 
-// The launcher's own streams from now on. False with errno.
+// Redirects the launcher's own streams. Returns false and sets errno on
+// failure.
 bool RedirectStreams(int output) {
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   return null && dup2(null.get(), STDIN_FILENO) >= 0 &&
@@ -94,7 +95,7 @@ void DetachedJobs::Forget(const std::string& nspace) const {
   for (const char* kind : {".launcher", ".end"}) {
     (void)unlink(PathOf(nspace, kind).c_str());
   }
-  // Of one that has printed nothing there is nothing to be kept.
+  // An empty output file is not worth keeping.
   const std::string output = OutputPath(nspace);
   struct stat info;
   if (stat(output.c_str(), &info) == 0 && info.st_size == 0) {

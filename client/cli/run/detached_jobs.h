@@ -1,5 +1,5 @@
-// Jobs of `canopy run --detach`: their launcher goes on in the background, and
-// what it prints, and how the job has ended, is in files of the user's own.
+// Jobs of `canopy run --detach`. Their launcher continues in the background;
+// its output and the job's exit code are stored in files of the user.
 #ifndef CANOPY_CLIENT_CLI_RUN_DETACHED_JOBS_H_
 #define CANOPY_CLIENT_CLI_RUN_DETACHED_JOBS_H_
 
@@ -13,30 +13,32 @@
 
 namespace canopy::cli {
 
-// What a detached launcher leaves of one job, in the directory.
+// The files that detached launchers leave in the directory.
 class DetachedJobs {
  public:
-  // ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/detached.
+  // Uses ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/detached.
   DetachedJobs();
   explicit DetachedJobs(std::string directory);
 
-  // Of both streams; while the job's name is not known, by the launcher's pid.
+  // Returns the file of both output streams. While the job's name is unknown,
+  // `nspace` is the launcher's PID.
   std::string OutputPath(const std::string& nspace) const;
 
-  // Makes the directory when needed.
+  // Creates the directory if needed.
   Status Prepare() const;
-  // The launcher `pid`, whose output is there by its pid, runs that job.
+  // Records that the launcher `pid`, whose output file is named by its PID,
+  // runs that job.
   Status NoteJob(const std::string& nspace, pid_t pid) const;
-  // The job has ended so.
+  // Records the exit code of the job.
   Status NoteEnd(const std::string& nspace, int exit_code) const;
 
   struct Job {
     pid_t launcher = 0;
-    std::optional<int> exit_code;  // when it is over
+    std::optional<int> exit_code;  // set when the job is over
   };
-  // kErrNotFound: none such was detached here.
+  // Returns kErrNotFound if no such job was detached here.
   Result<Job> Find(const std::string& nspace) const;
-  // But for its output, if there is any.
+  // Removes the files of a job, but keeps its output file unless it is empty.
   void Forget(const std::string& nspace) const;
 
  private:
@@ -45,23 +47,23 @@ class DetachedJobs {
   const std::string directory_;
 };
 
-// One of the two processes after Detach.
+// The view of one of the two processes after Detach.
 struct Detachment {
   bool is_launcher = false;
-  // Of the launcher: where it writes the job's name, once. Of the command that
-  // was typed: where it reads it.
+  // The launcher writes the job's name into this pipe once; the original
+  // command reads it.
   UniqueFd name;
   pid_t launcher = 0;
 };
 
-// Goes on twice: in a process of a session of its own, without input, whose
-// output is in a file by its pid, and in this one. Only while there is one
-// thread.
+// Forks: the launcher continues in a new session, without input and with its
+// output in a file named by its PID; the caller continues here. The process
+// must have only one thread.
 Result<Detachment> Detach(const DetachedJobs& jobs);
 
-// In the process that was typed: waits until the other knows the job's name,
-// and prints it; or until it ends without, and prints what it said. The exit
-// code.
+// For the original command: waits until the launcher knows the job's name and
+// prints it. If the launcher ends first, prints its output instead. Returns the
+// exit code.
 int AwaitName(const DetachedJobs& jobs, const Detachment& detachment);
 
 }  // namespace canopy::cli

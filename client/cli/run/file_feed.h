@@ -1,5 +1,4 @@
-// The files that a job's nodes are to have before it is launched, on their way
-// from here.
+// Sends the files that a job's nodes need before its launch.
 #ifndef CANOPY_CLIENT_CLI_RUN_FILE_FEED_H_
 #define CANOPY_CLIENT_CLI_RUN_FILE_FEED_H_
 
@@ -14,7 +13,8 @@
 
 namespace canopy::cli {
 
-// Reads no more ahead than a window of what the nodes have taken. One thread.
+// Reads at most one window ahead of what the nodes have acknowledged. Used by
+// one thread.
 class FileFeed {
  public:
   explicit FileFeed(std::vector<preload::Item> items)
@@ -22,11 +22,12 @@ class FileFeed {
   FileFeed(const FileFeed&) = delete;
   FileFeed& operator=(const FileFeed&) = delete;
 
-  // There are files.
+  // Returns true if there are files to send.
   bool wanted() const { return wanted_; }
-  // The next of their archive; nothing when the window is full, and at the end.
+  // Returns the next bytes of the archive. Returns an empty string if the
+  // window is full, and at the end.
   Result<std::string> Next();
-  // So many more bytes have been taken.
+  // Records that the nodes have consumed `bytes` more.
   void Taken(uint64_t bytes) { taken_ += bytes; }
 
  private:

@@ -39,7 +39,7 @@ std::optional<InputPiece> InputSource::Read() {
   std::string chunk(kChunk, '\0');
   const ssize_t n = read(fd_, chunk.data(), chunk.size());
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
-  // We went to the background between the poll and the read.
+  // This process moved to the background between the poll and the read.
   if (n < 0 && errno == EIO && InBackground()) return std::nullopt;
   chunk.resize(n > 0 ? static_cast<size_t>(n) : 0);
   if (chunk.empty()) open_ = false;

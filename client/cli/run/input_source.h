@@ -1,4 +1,4 @@
-// Our standard input on its way to a job.
+// Forwards the standard input of this process to a job.
 #ifndef CANOPY_CLIENT_CLI_RUN_INPUT_SOURCE_H_
 #define CANOPY_CLIENT_CLI_RUN_INPUT_SOURCE_H_
 
@@ -12,36 +12,39 @@
 
 namespace canopy::cli {
 
-// Some of the input, by its position in all of it.
+// A part of the input, with its position in the whole input.
 struct InputPiece {
   uint64_t position = 0;
   std::string data;  // empty: the end of the input
 };
 
-// Reads no more ahead than a window, and keeps what the job has not taken; from
-// a terminal only in the foreground. One thread, but for what is said
-// otherwise.
+// Reads at most one window ahead, and retains what the job has not consumed.
+// Reads from a terminal only in the foreground. Used by one thread, except
+// where noted.
 class InputSource {
  public:
-  // `fd`: -1 for none. Not owned.
+  // `fd` is -1 if there is no input. It is not owned.
   explicit InputSource(int fd);
 
-  // To poll for reading now; -1: not now.
+  // Returns the descriptor to poll for reading, or -1 if nothing is to be read
+  // now.
   int PollFd() const;
-  // When PollFd gave -1 for the terminal's sake: how often to ask again, in
-  // ms; else -1.
+  // If PollFd returned -1 because this process is in the terminal's background,
+  // returns the interval for retries in milliseconds; otherwise -1.
   int RetryMs() const;
-  // The next piece; no value: nothing now.
+  // Returns the next piece, or no value if there is none now.
   std::optional<InputPiece> Read();
-  // So much more has been taken by the job. Any thread.
+  // Records that the job has consumed `bytes` more. Any thread.
   void Consumed(uint64_t bytes);
-  // So much in all. Any thread.
+  // Records that the job has consumed all input before `position`. Any thread.
   void ConsumedTo(uint64_t position);
-  // Position of what is kept. Any thread.
+  // Returns the position of the retained input. Any thread.
   uint64_t begin() const;
-  // What was read and not taken, in pieces, and maybe some before. Any thread.
+  // Returns the input that was read and not consumed, in whole pieces; the
+  // first piece may begin before it. Any thread.
   std::vector<InputPiece> Kept() const;
-  // Whoever took it is gone: nothing is kept but the end. Any thread.
+  // Drops the retained input, except its end, because its consumer is lost. Any
+  // thread.
   void Forget();
   bool waits_for_window() const;
 
@@ -53,8 +56,9 @@ class InputSource {
   const bool terminal_;
   bool open_;
   mutable Mutex mutex_;
-  std::deque<InputPiece> kept_ CANOPY_GUARDED_BY(mutex_);  // whole ones
-  // Positions: of what was not taken, and of what was read.
+  std::deque<InputPiece> kept_ CANOPY_GUARDED_BY(mutex_);  // whole pieces
+  // Positions of the input that was not consumed, and of the end of what was
+  // read.
   uint64_t begin_ CANOPY_GUARDED_BY(mutex_) = 0;
   uint64_t end_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool ended_ CANOPY_GUARDED_BY(mutex_) = false;  // the end was read

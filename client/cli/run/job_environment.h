@@ -7,12 +7,13 @@
 
 namespace canopy::cli {
 
-// NAME=VALUE of `environ` without what belongs to a job that we may be running
-// in (PMIX_*, PMI_*, CANOPY_*); parameters of PMIx (PMIX_MCA_*) and what the
-// user sets for Canopy itself stay. Entries without '=' are left out.
+// Returns the NAME=VALUE entries of `environ` without the variables of a job
+// that this process may be part of (PMIX_*, PMI_*, CANOPY_*). Parameters of
+// PMIx (PMIX_MCA_*) and variables that users set for Canopy are kept. Entries
+// without '=' are omitted.
 std::vector<std::string> InheritedEnvironment(const char* const* environ);
 
-// Adds entries; one of the same name is replaced.
+// Adds entries; each replaces an entry of the same name.
 void SetVariables(const std::vector<std::string>& entries,
                   std::vector<std::string>* environment);
 

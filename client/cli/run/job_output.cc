@@ -19,14 +19,14 @@
 namespace canopy::cli {
 namespace {
 
-// An unfinished line goes out when its process has written nothing more for so
-// long: a prompt, dots of progress, the end of data without a line feed. Where
-// somebody looks at it or nobody else can tear it:
+// An unfinished line is written when its process has been silent for this time:
+// it may be a prompt, dots of progress, or data without a final line feed. The
+// short time applies on a terminal or with one process.
 constexpr int64_t kPartialMs = 100;
-// And with many processes:
+// The time for many processes.
 constexpr int64_t kLongPartialMs = 1000;
-// A write that takes longer waited for its reader. What arrived meanwhile is
-// behind it, so that no process is known to be silent.
+// A write that takes longer has waited for its reader. Output that arrived
+// meanwhile is delayed, so silence of a process cannot be detected.
 constexpr int64_t kSlowWriteMs = 20;
 
 int64_t NowMs() {
@@ -35,7 +35,7 @@ int64_t NowMs() {
       .count();
 }
 
-// Of the number of a process, the part that is the rank.
+// The lower bits of a process's number are its rank.
 constexpr int kRankBits = 32;
 
 uint32_t RankOf(OutputStream stream) {
@@ -46,7 +46,7 @@ const char* StreamName(uint32_t channel) {
   return channel == kStderrChannel ? "stderr" : "stdout";
 }
 
-// Files of many ranks are open at once.
+// The files of many ranks are open at once.
 void RaiseFileLimit() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -60,7 +60,7 @@ struct JobOutput::Destination {
   Destination(int to, LineAssemblerOptions options)
       : fd(to), terminal(isatty(to) == 1), lines(std::move(options)) {}
 
-  // Writes what `out` has collected.
+  // Writes the content of `out`.
   bool Drain() {
     if (!broken && !out.empty() && !WriteAll(fd, out)) {
       broken = true;
@@ -74,7 +74,7 @@ struct JobOutput::Destination {
   const bool terminal;
   int64_t partial_ms = kLongPartialMs;
   bool broken = false;
-  int error = 0;  // why
+  int error = 0;  // errno of the failure
   LineAssembler lines;
   std::string out;
 };
@@ -105,7 +105,8 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   return Add(0, nspace, std::move(job));
 }
 
-// Ranks of several jobs never share a directory.
+// Each spawned job gets its own directory, so ranks of different jobs never
+// share one.
 Status JobOutput::AddJob(uint32_t job, const std::string& nspace,
                          const SpawnedOutputOptions& options) {
   std::string directory =
@@ -194,7 +195,7 @@ bool JobOutput::Drain(Destination* to) {
   const int64_t end = now_ms_();
   if (end - begin > kSlowWriteMs) caught_up_ms_ = end;
   if (fine) return true;
-  // That a reader has gone away is nothing to talk about.
+  // A reader that went away is not reported.
   if (to->error != EPIPE && trouble_.empty()) {
     trouble_ = std::string("cannot write standard ") +
                (to == stderr_.get() ? "error" : "output") + ": " +

@@ -1,5 +1,6 @@
-// Where the output of the processes of a job, and of those that it spawns,
-// goes: our own standard streams and, if asked for, a file for each rank.
+// Writes the output of a job's processes, and of the jobs that it spawns, to
+// the standard streams of this process and, if requested, to a file for each
+// rank.
 #ifndef CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_
 #define CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_
 
@@ -24,24 +25,25 @@ struct JobOutputOptions {
   bool job_below_directory = true;
   int stdout_fd = 1;
   int stderr_fd = 2;
-  // A clock that does not go back; empty: the system's.
+  // A monotonic clock in milliseconds; empty: the system's.
   std::function<int64_t()> now_ms = nullptr;
 };
 
-// What the spawner of a job asked for, beside what JobOutputOptions say.
+// Options of a spawned job that its spawner requested, in addition to
+// JobOutputOptions.
 struct SpawnedOutputOptions {
   bool tag = false;
   bool timestamp = false;
-  std::string directory;  // of the files; empty: that of all
-  // Files FILE.NAMESPACE.RANK.stdout and stderr beside these; empty: none.
+  std::string directory;  // of the files; empty: the directory of all
+  // Also writes files FILE.NAMESPACE.RANK.stdout and .stderr; empty: none.
   std::string file;
 };
 
 inline constexpr uint32_t kStdoutChannel = 2;
 inline constexpr uint32_t kStderrChannel = 4;
 
-// Single-threaded. Write returns when the data is written out or held as the
-// start of a line (a bounded amount).
+// Single-threaded. Write returns when the data has been written or is held as
+// the start of a line (a bounded amount).
 class JobOutput {
  public:
   explicit JobOutput(JobOutputOptions options);
@@ -49,31 +51,31 @@ class JobOutput {
   JobOutput(const JobOutput&) = delete;
   JobOutput& operator=(const JobOutput&) = delete;
 
-  // The first job, before the first Write. Makes the directory.
+  // Sets the first job, before the first Write. Creates the directory.
   Status SetJob(const std::string& nspace, uint32_t num_procs);
 
-  // A job that was spawned, by a number of its own above 0.
+  // Adds a spawned job, identified by its own number above 0.
   Status AddJob(uint32_t job, const std::string& nspace,
                 const SpawnedOutputOptions& options);
-  // All its output has come.
+  // Records that all output of the job has arrived.
   void EndJob(uint32_t job);
 
-  // Of a process of the job, 0 being the first. Empty data: the stream's end.
-  // False: nobody reads a destination any more (or it is full); what comes
-  // later is dropped there.
+  // Writes output of a process of the job; the first job is 0. Empty data is
+  // the end of the stream. Returns false if a destination has no reader any
+  // more or is full; later output to it is dropped.
   bool Write(uint32_t job, uint32_t rank, uint32_t channel,
              std::string_view data);
-  // Lets go what has waited for its line's end long enough: 100 ms on a
-  // terminal or with one process, else 1 s, while the destination's reader
-  // keeps up. Returns in how many ms it wants to be called again; -1: not
-  // before the next Write.
+  // Writes the unfinished lines that have waited long enough: 100 ms on a
+  // terminal or with one process, else 1 s, while the reader of the destination
+  // keeps up. Returns the time until the next call in milliseconds; -1: none is
+  // needed before the next Write.
   int Tick();
   bool Flush();
 
-  // True while Tick has something to wait for.
+  // Returns true while an unfinished line is held.
   bool wants_tick() const;
-  // One line about what could not be written, unless only its reader went
-  // away; empty: all well.
+  // Returns one line about output that could not be written, except to a reader
+  // that went away; empty if there was no problem.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -83,7 +85,7 @@ class JobOutput {
     std::string directory;  // of the files; empty: none
     bool tag = false;
     bool timestamp = false;
-    std::string file;  // what the names of others begin with; empty: none
+    std::string file;  // start of the names of further files; empty: none
   };
   enum class FileKind : uint8_t { kInDirectory, kNamed };
   using FileKey = std::pair<OutputStream, FileKind>;
@@ -103,7 +105,7 @@ class JobOutput {
   std::map<uint32_t, Job> jobs_;
   std::map<FileKey, int> files_;  // -1: cannot be written
   std::string trouble_;
-  int64_t caught_up_ms_ = INT64_MIN / 2;  // when a slow write ended
+  int64_t caught_up_ms_ = INT64_MIN / 2;  // end of the last slow write
   int64_t stamp_second_ = -1;
   std::string stamp_;
 };

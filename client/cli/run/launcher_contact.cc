@@ -37,7 +37,7 @@ Status NoPipe(const std::string& text) {
                                   " is no pipe: " + std::strerror(errno));
 }
 
-// Whether the pipe's other end is closed, or is within that time.
+// Returns true if the pipe's other end is closed now or within `timeout_ms`.
 bool HasEnded(int fd, int timeout_ms) {
   pollfd entry = {fd, 0, 0};
   return poll(&entry, 1, timeout_ms) > 0;
@@ -50,8 +50,8 @@ LauncherContact::LauncherContact()
       pipe_(Take("PMIX_KEEPALIVE_PIPE")),
       orders_(Take(kEnvLauncherOrders)) {}
 
-// The kernel tells of whatever happens to the pipe, to which nothing is
-// written.
+// Nothing is written to the pipe, so any signal from it means that it is
+// closed.
 Status LauncherContact::Watch() {
   if (pipe_.empty()) return Status();
   int fd = -1;
@@ -114,7 +114,7 @@ Result<std::vector<std::string>> LauncherContact::AwaitOrders(
   const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
   std::vector<std::string> words = {program, directory_};
   if (orders_.empty()) {
-    // By another library: whoever it is hears it.
+    // A tool with another library hears this event.
     words.insert(words.end(), {"event", "", "", "PMIX_LAUNCHER_READY", ""});
   } else {
     words.insert(words.end(), {"launch", orders_, serves ? "serve" : "run"});
@@ -128,7 +128,7 @@ Result<std::vector<std::string>> LauncherContact::AwaitOrders(
   for (const std::string& option : Split(output->text, '\0')) {
     options.push_back(option);
   }
-  // There is nothing behind the last NUL.
+  // The list ends with a NUL, so the last entry is empty.
   if (!options.empty()) options.pop_back();
   return options;
 }

@@ -14,7 +14,7 @@ void LineAssembler::Add(OutputStream stream, std::string_view data,
   const size_t last = data.rfind('\n');
   if (last != std::string_view::npos) {
     if (held != held_by_.end()) {
-      // The prefix of the held part belongs to the whole line.
+      // The prefix of the held part applies to the whole line.
       const size_t first = data.find('\n');
       held->second.text.append(data.substr(0, first + 1));
       held_ += first + 1;

@@ -1,4 +1,5 @@
-// Puts together the lines of many writers so that none is torn by another.
+// Assembles the lines of many writers, so that no line is interrupted by
+// another.
 #ifndef CANOPY_CLIENT_CLI_RUN_LINE_ASSEMBLER_H_
 #define CANOPY_CLIENT_CLI_RUN_LINE_ASSEMBLER_H_
 
@@ -13,38 +14,38 @@
 
 namespace canopy::cli {
 
-// A process and its output channel (2 stdout, 4 stderr). The upper half of its
-// number tells the job, the lower one the rank in it.
+// A process and its output channel (2: stdout, 4: stderr). The upper half of
+// the number is the job, the lower half the rank.
 using OutputStream = std::pair<uint64_t, uint32_t>;
 
 struct LineAssemblerOptions {
-  // A longer line goes out in parts.
+  // Longer lines are written in parts.
   size_t max_line = 256u << 10;
-  // Bytes held for all streams; above that the longest goes out in parts.
+  // Limit of the bytes held for all streams; above it the longest is written.
   size_t max_held = 16u << 20;
-  // Text before each line of that stream; empty function: none.
+  // Returns the text before each line of the stream; empty function: none.
   std::function<std::string(OutputStream)> prefix = nullptr;
 };
 
-// One destination of output. What the functions append to `out` is to be
-// written in that order. Whole lines go out at once, an unfinished one is held
-// until it ends, its stream ends, or it is flushed for its age. A part that
-// went out without its end is closed by a line feed before another stream's
-// text follows. Single-threaded.
+// One destination of output. The caller writes what the functions append to
+// `out`, in that order. Whole lines are released at once. An unfinished line is
+// held until it ends, its stream ends, or it is flushed because of its age. A
+// part that was released without its end is closed by a line feed before
+// another stream's text follows. Single-threaded.
 class LineAssembler {
  public:
   explicit LineAssembler(LineAssemblerOptions options);
 
-  // `now_ms`: any clock that does not go back.
+  // `now_ms` is the time of any monotonic clock.
   void Add(OutputStream stream, std::string_view data, int64_t now_ms,
            std::string* out);
-  // End of the stream.
+  // Records the end of the stream.
   void Close(OutputStream stream, std::string* out);
-  // Lets out what has been held without change since `since_ms` or longer.
+  // Releases what has been held unchanged since `since_ms` or earlier.
   void FlushOlder(int64_t since_ms, std::string* out);
   void FlushAll(std::string* out);
 
-  // Time of the oldest held part; no value: nothing is held.
+  // Returns the time of the oldest held part; no value if nothing is held.
   std::optional<int64_t> OldestHeld() const;
   size_t held() const { return held_; }
 
@@ -54,7 +55,7 @@ class LineAssembler {
     int64_t changed_ms = 0;
   };
 
-  // Text of one stream, whole lines or a part of one.
+  // Appends text of one stream: whole lines or a part of one.
   void Emit(OutputStream stream, std::string_view text, std::string* out);
   void Release(OutputStream stream, Held* held, std::string* out);
   void ReleaseLongest(std::string* out);
@@ -62,7 +63,8 @@ class LineAssembler {
   const LineAssemblerOptions options_;
   std::map<OutputStream, Held> held_by_;
   size_t held_ = 0;
-  std::optional<OutputStream> open_;  // its last text out ended in mid-line
+  // Stream whose last released text ended within a line.
+  std::optional<OutputStream> open_;
 };
 
 }  // namespace canopy::cli

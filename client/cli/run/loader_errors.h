@@ -1,5 +1,5 @@
-// Recognises in a job's standard error that the dynamic loader could not put a
-// program together.
+// Recognizes in a job's standard error that the dynamic loader could not load a
+// program.
 #ifndef CANOPY_CLIENT_CLI_RUN_LOADER_ERRORS_H_
 #define CANOPY_CLIENT_CLI_RUN_LOADER_ERRORS_H_
 
@@ -7,9 +7,9 @@
 
 namespace canopy::cli {
 
-// The words of glibc's loader, of musl's, and of languages that report what
-// dlopen said. Loaders write a message at once, so a piece of output is looked
-// at by itself.
+// Searches for the messages of the loaders of glibc and musl, and of languages
+// that report errors of dlopen. A loader writes each message at once, so each
+// piece of output is searched by itself.
 bool HasLoaderError(std::string_view output);
 
 }  // namespace canopy::cli

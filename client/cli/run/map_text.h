@@ -10,14 +10,14 @@
 
 namespace canopy::cli {
 
-// Which ranks run where, as a table.
+// Returns a table of the ranks on each node.
 std::string MapText(const control::v1::JobMapped& mapped);
-// The job's nodes and their slots.
+// Returns the job's nodes and their slots.
 std::string AllocationText(const control::v1::JobMapped& mapped);
-// One line for each rank: the CPUs that it is bound to.
+// Returns one line for each rank: the CPUs that it is bound to.
 std::string BindingsText(const control::v1::JobMapped& mapped);
 
-// "0-3,7" of sorted numbers.
+// Returns ranges such as "0-3,7" of sorted numbers.
 std::string RangesText(std::span<const uint32_t> sorted);
 
 }  // namespace canopy::cli

@@ -12,7 +12,7 @@
 #include "client/cli/base/this_machine.h"
 #include "common/string_util.h"
 
-// What a debugger looks for by these names.
+// Debuggers find these symbols by name.
 extern "C" {
 
 struct MPIR_PROCDESC {
@@ -27,11 +27,11 @@ CANOPY_MPIR MPIR_PROCDESC* MPIR_proctable = nullptr;
 CANOPY_MPIR int MPIR_proctable_size = 0;
 // Set by the debugger.
 CANOPY_MPIR volatile int MPIR_being_debugged = 0;
-// 1: the processes are there; 2: the job has been aborted.
+// 1: the processes exist; 2: the job has been aborted.
 CANOPY_MPIR volatile int MPIR_debug_state = 0;
-// This is no process of the job itself.
+// The launcher is not a process of the job.
 CANOPY_MPIR int MPIR_i_am_starter = 1;
-// Processes that the debugger leaves alone go on.
+// Processes to which the debugger does not attach continue.
 CANOPY_MPIR int MPIR_partial_attach_ok = 1;
 
 CANOPY_MPIR __attribute__((noinline)) void MPIR_Breakpoint(void) {
@@ -47,7 +47,7 @@ constexpr auto kWorthIt = std::chrono::seconds(1);
 constexpr int kSpawned = 1;
 constexpr uint32_t kMaxPid = 1 << 22;
 
-// The agent's directory that is on this machine; empty: none is.
+// Returns the agent directory that is on this machine, or an empty string.
 std::string OwnDirectory(const std::vector<std::string>& directories) {
   for (const std::string& directory : directories) {
     struct stat info;
@@ -56,7 +56,7 @@ std::string OwnDirectory(const std::vector<std::string>& directories) {
   return "";
 }
 
-// What it prints; nothing when it can not be run, or fails.
+// Returns the output; no value if the tool cannot be run or fails.
 std::optional<std::string> RunTool(std::vector<std::string> words) {
   const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
   words.insert(words.begin(), program);
@@ -66,7 +66,7 @@ std::optional<std::string> RunTool(std::vector<std::string> words) {
   return std::move(output->text);
 }
 
-// It is there until this program ends, as a debugger may look at any time.
+// The table is never freed, because a debugger may read it at any time.
 void Publish(const std::vector<MpirProcess>& processes) {
   auto* const table = new MPIR_PROCDESC[processes.size()];
   for (size_t i = 0; i < processes.size(); ++i) {
@@ -115,7 +115,7 @@ void MpirTable::OnRunning(const std::string& nspace) {
   thread_ = std::thread([this, nspace] { Run(nspace); });
 }
 
-// False: the job is over.
+// Returns false if the job is over.
 bool MpirTable::WaitUntilWorthIt() {
   const auto until = std::chrono::steady_clock::now() + kWorthIt;
   const MutexLock lock(mu_);

@@ -1,5 +1,6 @@
-// MPIR, version 1.0: how debuggers that know nothing else find the processes of
-// a launcher. They trace it, set its variables, and stop it in MPIR_Breakpoint.
+// MPIR, version 1.0: the interface by which older debuggers find the processes
+// of a launcher. They trace it, set its variables, and stop it in
+// MPIR_Breakpoint.
 #ifndef CANOPY_CLIENT_CLI_RUN_MPIR_H_
 #define CANOPY_CLIENT_CLI_RUN_MPIR_H_
 
@@ -13,8 +14,8 @@
 
 namespace canopy::cli {
 
-// A debugger that has started this program has said so: the job is to stop
-// before its processes do anything.
+// Returns true if a debugger has started this program. The job must then stop
+// before its processes execute anything.
 bool IsTraced();
 
 struct MpirProcess {
@@ -22,24 +23,27 @@ struct MpirProcess {
   std::string program;
   int pid = 0;
 };
-// What `canopy-tool table` prints: "RANK TAB PID TAB HOST TAB PROGRAM" for each
-// process, in the order of the ranks. No value: malformed, or one does not run.
+// Parses the output of `canopy-tool table`: "RANK TAB PID TAB HOST TAB PROGRAM"
+// for each process, in the order of the ranks. Returns no value if it is
+// malformed or a process does not run.
 std::optional<std::vector<MpirProcess>> ReadProcessTable(std::string_view text);
 
-// Fills the table in a thread of its own, of a job that runs. Of one that no
-// debugger waits for it does so after a second, so that what is over by then
-// costs nothing. Thread-safe.
+// Fills the table for a running job, in a thread of its own. Without a waiting
+// debugger it does so only after a second, so that short jobs have no cost.
+// Thread-safe.
 class MpirTable {
  public:
-  // `directories`: runtime directories of agents, those of other machines too.
+  // `directories` are runtime directories of agents, including those of other
+  // machines.
   explicit MpirTable(std::vector<std::string> directories)
       : directories_(std::move(directories)) {}
-  // The job is over.
+  // Stops the thread, because the job is over.
   ~MpirTable();
   MpirTable(const MpirTable&) = delete;
   MpirTable& operator=(const MpirTable&) = delete;
 
-  // All processes of the job run, or are stopped at their exec. Once.
+  // Call it once, when all processes of the job run or are stopped at their
+  // exec.
   void OnRunning(const std::string& nspace);
 
  private:

@@ -25,7 +25,7 @@ namespace {
 
 namespace v1c = control::v1;
 
-// Keeps what the nodes answer. Its methods are called one after another.
+// Stores the answers of the nodes. Its methods are never called concurrently.
 class Answers : public RunObserver {
  public:
   void OnMapped(const v1c::JobMapped& mapped) override {
@@ -43,7 +43,7 @@ class Answers : public RunObserver {
   int OnTick() override { return -1; }
 
   const v1c::ProgramNotes& notes() const { return notes_; }
-  // Agents of versions that do not look at programs.
+  // Returns the number of nodes whose agents' versions do not check programs.
   uint64_t num_silent() const {
     uint64_t answered = 0;
     for (const v1c::ProgramNote& note : notes_.notes()) {

@@ -16,7 +16,7 @@ bool IsProgram(const std::string& path) {
          access(path.c_str(), X_OK) == 0;
 }
 
-// As the shim reads PATH: a relative directory is below the working directory.
+// Like the shim: a relative directory in PATH is below the working directory.
 std::string Below(const std::string& directory, const std::string& next) {
   return next.starts_with('/') ? next : directory + "/" + next;
 }

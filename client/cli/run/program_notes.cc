@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-// "node1, node2 and 5 more".
+// Returns "node1, node2 and 5 more", for example.
 std::string Where(const control::v1::ProgramNote& note) {
   std::string text;
   for (const std::string& node : note.nodes()) {

@@ -1,4 +1,4 @@
-// What nodes found out about a job's programs, as text.
+// Text about what nodes found out about a job's programs.
 #ifndef CANOPY_CLIENT_CLI_RUN_PROGRAM_NOTES_H_
 #define CANOPY_CLIENT_CLI_RUN_PROGRAM_NOTES_H_
 
@@ -9,11 +9,12 @@
 
 namespace canopy::cli {
 
-// One line for the user of a job on so many nodes: why a program has its own
-// PMIx library, and where; empty when all is as expected.
+// Returns one line for the user of a job on `num_nodes` nodes: the reason why a
+// program uses its own PMIx library, and the nodes. Returns an empty string if
+// everything is as expected.
 std::string NoteLine(const control::v1::ProgramNotes& notes, size_t num_nodes);
 
-// All that was found, by node.
+// Returns all notes, by node.
 std::string NotesAtLength(const control::v1::ProgramNotes& notes);
 
 }  // namespace canopy::cli

@@ -27,12 +27,12 @@ namespace {
 namespace v1 = control::v1;
 using Clock = std::chrono::steady_clock;
 
-// How long a job that is to be killed at once may take.
+// Time limit for the end of a job that is killed at once.
 constexpr auto kPatience = std::chrono::seconds(5);
-// And one whose processes get their time to end.
+// Time limit for a job whose processes get their grace time.
 constexpr auto kLongPatience = std::chrono::seconds(30);
 
-// The earlier of two waits in ms, -1 being for ever.
+// Returns the earlier of two waits in milliseconds; -1 means no limit.
 int Earlier(int a, int b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
 
 class JobRun {
@@ -50,9 +50,9 @@ class JobRun {
   ~JobRun() { close(wake_fd_); }
 
   void Begin(const v1::Launch& launch);
-  // Reads until the stream ends; on a thread of its own.
+  // Reads until the stream ends; runs on a thread of its own.
   void ReadEvents();
-  // False: the caller gave up waiting.
+  // Returns false if the caller gave up waiting.
   bool PumpUntilDone();
   Result<RunOutcome> Finish();
   int end_signal() const { return end_signal_; }
@@ -82,13 +82,13 @@ class JobRun {
   SignalSource* const signals_;
   const std::shared_ptr<RunObserver> observer_;
   InputSource input_;
-  Mutex input_mutex_;  // so that pieces leave in order
+  Mutex input_mutex_;  // keeps the pieces in order
   const int wake_fd_;
   std::atomic<bool> done_{false};
 
-  // Of the reading thread until it is done.
+  // These members belong to the reading thread until it is done.
   const std::vector<preload::Item> items_;
-  std::optional<FileFeed> files_;  // anew for each attempt
+  std::optional<FileFeed> files_;  // created anew for each attempt
   std::optional<v1::JobEnd> end_;
   bool no_reader_ = false;
 
@@ -153,7 +153,7 @@ void JobRun::HandleMapped(const v1::JobMapped& mapped) {
   Kill("the agents are of a release that does not preload files", true);
 }
 
-// What nobody has read is sent to the job again.
+// Input that no process has read is sent to the job again.
 void JobRun::HandleRequeued(const v1::JobRequeued& requeued) {
   observer_->OnRequeued(requeued);
   files_.emplace(items_);
@@ -251,7 +251,8 @@ void JobRun::SendInput(InputPiece piece) {
   Write(request);
 }
 
-// An agent that does not know its position takes only new input, and the end.
+// An agent that does not report its position accepts only new input, and the
+// end.
 void JobRun::SendInputAgain(const v1::Reattached& reattached) {
   const MutexLock lock(input_mutex_);
   if (reattached.has_input_done()) {

@@ -1,5 +1,5 @@
-// The launcher's side of Control.Run: one job, with those that it spawns, from
-// launch to end.
+// The launcher's side of Control.Run: one job, with the jobs that it spawns,
+// from launch to end.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_CLIENT_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_CLIENT_H_
 
@@ -16,60 +16,60 @@
 
 namespace canopy::cli {
 
-// What became of a piece of output.
+// The result of writing a piece of output.
 enum class OutputFate {
   kWritten,
-  kHeld,     // in part: OnTick is to be asked when it must go out
+  kHeld,     // in part; OnTick returns when the rest is due
   kNoReader  // the job is ended
 };
 
-// Receives what happens to the job, in order, on a thread of RunJob's; OnTick
-// comes on RunJob's caller's thread, possibly at the same time.
+// Receives the events of the job, in order, on a thread of RunJob's. OnTick is
+// called on the thread of RunJob's caller, possibly at the same time.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // The job waits for a scheduler; again when the reason has changed.
+  // The job waits for a scheduler. Called again when the reason changes.
   virtual void OnQueued(const control::v1::JobQueued&) {}
-  // The job was ended, and is asked for anew.
+  // The job was ended and has been requested anew.
   virtual void OnRequeued(const control::v1::JobRequeued&) {}
-  // First of the job that was asked for, then of those that are spawned.
+  // Called first for the requested job, then for jobs that are spawned.
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
-  // A job that was spawned is over, and so is its output.
+  // A spawned job and its output have ended.
   virtual void OnSpawnedEnd(const control::v1::SpawnedEnd& ended) = 0;
-  // A line for the user.
+  // `text` is a line for the user.
   virtual void OnNotice(const std::string& text) = 0;
   virtual void OnProgress(const control::v1::Progress& progress) = 0;
   virtual void OnProgramNotes(const control::v1::ProgramNotes& notes) = 0;
-  // Returns when the data is written out or held in bounds: that is what paces
-  // the job.
+  // Returns when the data has been written or is held within bounds, which
+  // limits the rate of the job's output.
   virtual OutputFate OnOutput(const control::v1::Output& output) = 0;
-  // Does what time demands. In how many ms to call again at the latest; -1:
-  // after the next kHeld.
+  // Performs work that is due. Returns the time until the next call in
+  // milliseconds; -1: not before the next kHeld.
   virtual int OnTick() = 0;
 };
 
 struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
   SignalSource* signals = nullptr;
-  // What is sent to the nodes before the launch, which asks for it.
+  // Files that are sent to the nodes when the launch requests them.
   std::vector<preload::Item> files;
   RunLinkOptions link;
 };
 
 struct RunOutcome {
   control::v1::JobEnd end;
-  int end_signal = 0;      // that we got and ended the job for
+  int end_signal = 0;      // signal that made the launcher end the job
   bool no_reader = false;  // the job was ended because of its output
 };
 
-// That of the process that asked for the job.
+// Returns the exit code for the process that requested the job.
 int ExitCodeOf(const RunOutcome& outcome);
 
-// Runs one job. Blocks. An end signal asks the agents to end the job and waits
-// for that; a second one has it killed; when that takes long, or with a third,
-// RunJob returns with kErrJobCanceled and leaves a thread behind that may
-// still use the observer: the process is to exit. A connection that breaks
-// for good gives kErrLostConnection.
+// Runs one job. Blocks. The first end signal requests the end of the job and
+// RunJob waits for it; a second one kills the job. If the end takes long, or
+// with a third signal, RunJob returns kErrJobCanceled and leaves a thread that
+// may still use the observer, so the process must exit. Returns
+// kErrLostConnection if the connection cannot be restored.
 Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
                           const control::v1::Launch& launch,
                           const RunClientOptions& options,

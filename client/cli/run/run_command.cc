@@ -38,7 +38,7 @@ namespace {
 
 namespace v1c = control::v1;
 
-// Of `canopy run`; any other is a name of mpirun.
+// The name of `canopy run`; all other names are names of mpirun.
 constexpr char kOwnName[] = "canopy";
 
 constexpr char kHelpHead[] =
@@ -52,7 +52,7 @@ constexpr char kHelpHead[] =
     "\n"
     "options:\n";
 
-// A shell's words for it; scripts set them both to mean it.
+// Scripts for mpirun set two variables to allow root.
 bool EnvironmentAllowsRoot() {
   const auto is_one = [](const char* name) {
     const char* const value = std::getenv(name);
@@ -64,15 +64,17 @@ bool EnvironmentAllowsRoot() {
           is_one("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"));
 }
 
-// Under our own name root is served as everyone: in containers there is often
-// no other user. Under mpirun's names its users' habits are kept.
+// As `canopy` the command runs for root without further options, because
+// containers often have no other user. Under mpirun's names it behaves like
+// mpirun.
 bool AllowsRoot(const RunOptions& options, const std::string& program) {
   return options.allow_run_as_root || program == kOwnName ||
          EnvironmentAllowsRoot();
 }
 
-// Canopy's library may be why a program could not be loaded. The exit code 127
-// alone does not say so: it is that of a script in which a command is missing.
+// Canopy's library may be the reason why a program could not be loaded. The
+// exit code 127 alone is no evidence: a script in which a command is missing
+// has it too.
 void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
                      const RunReport& report) {
   if (outcome.end.exit_code() == 0 || options.inject == "never" ||
@@ -102,11 +104,11 @@ int Conclude(const RunOptions& options, const RunOutcome& outcome,
   return code == 0 || outcome.no_reader ? kExitFailure : code;
 }
 
-// What a launcher has to do with others than agents.
+// The launcher's contacts other than agents.
 struct Surroundings {
   SignalSource signals;
   LauncherContact contact;  // with the tool that has started it
-  int end_signal = 0;       // that has been taken
+  int end_signal = 0;       // the end signal that was received
 
   bool TakeEndSignal() {
     const std::optional<int> signal = signals.Take();
@@ -122,7 +124,7 @@ int Canceled(Surroundings* around) {
   return kExitSignal + (signal == 0 ? SIGINT : signal);
 }
 
-// `up`: the agents are there already.
+// `up` is true if the agents are already running.
 void WarnOfAgentOptions(const AgentOptions& options, bool up) {
   if (!up) {
     if (options.security == "plaintext") PrintError(kPlaintextWarning);
@@ -135,14 +137,14 @@ void WarnOfAgentOptions(const AgentOptions& options, bool up) {
              "it is");
 }
 
-// What a launcher needs of the command line.
+// The result of parsing the command line.
 struct Request {
   RunOptions options;
-  std::span<const std::string> args;  // what `options` were read from
+  std::span<const std::string> args;  // source of `options`
   bool allow_root = false;
   v1c::Launch launch;
   std::vector<preload::Item> files;
-  // Null: it is not in the background.
+  // Null if the launcher is not in the background.
   const DetachedJobs* detached = nullptr;
   Detachment detachment = {};
 };
@@ -154,12 +156,12 @@ Result<RunOptions> ParseOptions(std::span<const std::string> args) {
 
 v1c::Launch LaunchOf(const RunOptions& options, bool allow_root) {
   v1c::Launch launch = MakeLaunch(options, allow_root);
-  // A debugger that started us is told when they are there.
+  // A debugger that started this program is notified when the processes exist.
   if (IsTraced()) launch.mutable_stop_on_exec();
   return launch;
 }
 
-// What the tool wants for the job is as if it were typed first.
+// The options of the tool count as typed before the user's.
 Status Obey(std::vector<std::string> orders, Request* request) {
   if (orders.empty()) return Status();
   orders.insert(orders.end(), request->args.begin(), request->args.end());
@@ -173,8 +175,8 @@ Status Obey(std::vector<std::string> orders, Request* request) {
   return Status();
 }
 
-// The launcher in the background tells the command that was typed. A thread
-// that RunJob leaves behind may still do so.
+// Passes the job's name from the launcher in the background to the original
+// command. A thread that RunJob leaves behind may still do so.
 void TellName(Request* request, RunReport* report) {
   if (request->detached == nullptr) return;
   const auto fd =
@@ -188,7 +190,7 @@ void TellName(Request* request, RunReport* report) {
   });
 }
 
-// An error of a launcher that has not launched anything yet.
+// Reports an error of a launcher that has not launched anything yet.
 int FailToBegin(const Status& status, Surroundings* around) {
   return status.code() == kErrJobCanceled ? Canceled(around) : Fail(status);
 }
@@ -230,7 +232,7 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   if (!options.quiet) client.link.say = &PrintError;
   const auto report = std::make_shared<RunReport>(options, timeline);
   TellName(&request, report.get());
-  // What RunJob leaves behind may still report.
+  // Shared, because a thread that RunJob leaves behind may still report.
   const auto table = std::make_shared<MpirTable>(place->runtime_dirs());
   report->set_on_running(
       [table](const std::string& nspace) { table->OnRunning(nspace); });
@@ -251,7 +253,7 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   return code;
 }
 
-// The tool that has started this launcher spawns its jobs itself.
+// Serves a tool that has started this launcher and spawns its jobs itself.
 int Serve(const RunOptions& options, RunPlace* place, Timeline* timeline) {
   Surroundings around;
   Result<Opened> opened = Open(options, place, &around, *timeline);
@@ -298,7 +300,7 @@ std::optional<int> Run(const RunOptions& options,
   RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
   v1c::Launch launch = LaunchOf(options, allow_root);
-  // Tools beside a job need none.
+  // Debugger daemons need no working directory.
   if (Status s = CheckWorkingDirectory(launch); !s.ok() && !options.daemons) {
     return Fail(s);
   }
@@ -331,7 +333,7 @@ std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
   if (options->help) {
     return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
   }
-  // As users of mpirun expect.
+  // Users of mpirun expect this.
   options->looks_here = line.program != kOwnName;
   return Run(*options, line.args, line.program, remote);
 }

@@ -11,13 +11,13 @@
 
 namespace canopy::cli {
 
-// Runs a job and returns the exit code of the process. Without `remote` it
-// serves those alone whose job an agent of this machine takes; for others it
-// returns no value, and has changed and said nothing.
+// Runs a job and returns the exit code of the process. Without `remote` it can
+// only run a job that an agent of this machine accepts; for any other job it
+// returns no value, and has changed and printed nothing.
 std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote);
 
-// Runs what the options ask for, and returns the exit code. `program`: as the
-// command was called.
+// Runs a job as `options` describe and returns the exit code. `program` is the
+// name by which the command was called.
 int RunOnAgents(const RunOptions& options, const std::string& program,
                 RemoteAgents* remote);
 

@@ -56,7 +56,7 @@ void FillApp(const AppOptions& app, const std::string& cwd, bool only,
   for (const std::string& entry : app.env) out->add_env(entry);
 }
 
-// Where the application's program would be searched for.
+// Returns the PATH that is searched for the application's program.
 std::string PathOf(const v1c::Launch& launch, const v1c::App& app) {
   constexpr std::string_view kPath = "PATH=";
   std::string path;
@@ -68,7 +68,7 @@ std::string PathOf(const v1c::Launch& launch, const v1c::App& app) {
   return path;
 }
 
-// Where the application's processes run.
+// Returns the working directory of the application's processes.
 std::string DirectoryOf(const v1c::Launch& launch, const v1c::App& app) {
   return app.cwd().empty() ? launch.cwd() : app.cwd();
 }

@@ -1,4 +1,4 @@
-// What `canopy run` asks the agents to launch.
+// Creates the launch request of `canopy run`.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_LAUNCH_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_LAUNCH_H_
 
@@ -11,20 +11,21 @@
 
 namespace canopy::cli {
 
-// With this process's environment and directory.
+// Uses the environment and the working directory of this process.
 control::v1::Launch MakeLaunch(const RunOptions& options, bool allow_root);
 
-// The files and programs that are copied to the nodes, all of which can be read
-// now. kErrBadParam: two have one name, or one has a name that leads out of the
-// directory; otherwise as ArchiveSource::Check.
+// Returns the files and programs to copy to the nodes, all of which are
+// readable now. Returns kErrBadParam if two have the same name or a name leads
+// out of the directory; otherwise fails like ArchiveSource::Check.
 Result<std::vector<preload::Item>> FilesToPreload(
     const RunOptions& options, const control::v1::Launch& launch);
 
-// kErrJobWdirNotFound: some program of the launch runs in this process's
-// working directory, which can not be told, as it was removed.
+// Returns kErrJobWdirNotFound if a program of the launch runs in this process's
+// working directory and that directory has been removed.
 Status CheckWorkingDirectory(const control::v1::Launch& launch);
 
-// What is not handed to the processes as it is must be text.
+// Checks that all values except those passed unchanged to the processes are
+// text.
 Status CheckTexts(const RunOptions& options);
 
 }  // namespace canopy::cli

@@ -12,13 +12,13 @@ namespace {
 namespace v1 = control::v1;
 using std::chrono::milliseconds;
 
-// Output is acknowledged in lumps: far below the window of a node.
+// Output is acknowledged in amounts far below the window of a node.
 constexpr uint64_t kConsumedLump = 64 << 10;
 // Planned downtime of a handover until the agent has announced its own.
 constexpr milliseconds kUnknownGrace(5000);
-// For the way here of an agent that came back in time.
+// Extra time for the connection to an agent that came back in time.
 constexpr milliseconds kSlack(3000);
-constexpr milliseconds kPatience(5000);  // before it is talked about
+constexpr milliseconds kPatience(5000);  // delay before the user is informed
 constexpr milliseconds kFirstPause(20);
 constexpr milliseconds kLongestPause(500);
 constexpr size_t kTokenSize = 16;
@@ -91,7 +91,8 @@ bool RunLink::Read(v1::RunEvent* event) {
   }
 }
 
-// It is not lost with the agent: the next one is asked for its place by name.
+// A queued job survives its agent: the successor gets the job's place in the
+// queue by its name.
 void RunLink::NoteQueued(const v1::JobQueued& queued) {
   launch_.mutable_launch()->set_queued_as(queued.name());
   launch_.mutable_launch()->set_queued_since_ms(queued.since_ms());
@@ -99,7 +100,7 @@ void RunLink::NoteQueued(const v1::JobQueued& queued) {
   grace_ = milliseconds(queued.grace_ms());
 }
 
-// A kill that came before the agent had the launch was for nobody.
+// A kill request that preceded the launch had no effect, so it is sent again.
 void RunLink::AskAnew(const v1::JobRequeued& requeued) {
   v1::Launch* const launch = launch_.mutable_launch();
   launch->set_queued_as(requeued.name());

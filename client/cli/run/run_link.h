@@ -1,5 +1,5 @@
-// A launcher's link to the agent that controls its job; it reattaches to a
-// successor when that agent is gone.
+// A launcher's link to the agent that controls its job. When that agent is
+// lost, the link reattaches to its successor.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_LINK_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_LINK_H_
 
@@ -19,13 +19,13 @@
 namespace canopy::cli {
 
 struct RunLinkOptions {
-  // Tries once to connect to a successor; null when there is none. Without this
-  // function the job ends with its agent.
+  // Tries once to connect to a successor; returns null if there is none.
+  // Without this function the job ends with its agent.
   std::function<std::unique_ptr<RunConnection>()> dial;
-  // Position from which input can be resent to a successor. On the reading
-  // thread.
+  // Returns the position from which input can be resent to a successor. Called
+  // on the reading thread.
   std::function<uint64_t()> input_begin;
-  // Reports to the user what is waited for. On the reading thread.
+  // Reports to the user what is being waited for. Called on the reading thread.
   std::function<void(const std::string& text)> say;
 };
 
@@ -34,18 +34,19 @@ class RunLink {
  public:
   RunLink(std::unique_ptr<RunConnection> connection, RunLinkOptions options);
 
-  // Once, before anything else.
+  // Call it once, before anything else.
   void Launch(const control::v1::Launch& launch);
-  // Queued for a successor while there is no agent, and lost with an agent that
-  // dies; a kill request is never lost.
+  // Sends a request. Requests are queued for a successor while there is no
+  // agent, and are lost with an agent that dies; a kill request is never lost.
   void Write(const control::v1::RunRequest& request);
-  // The next event of the job. After `requeued` the job was asked for anew, and
-  // its events begin again. Waits, also for a successor as long as
-  // announced; `reattached` when there is one. False: the link has ended.
+  // Waits for the next event of the job. After `requeued` the job has been
+  // requested anew and its events begin again. Waits for a successor for as
+  // long as the agent announced; the event `reattached` reports it. Returns
+  // false when the link has ended.
   bool Read(control::v1::RunEvent* event);
   // Acknowledges output that was delivered.
   void Consumed(uint64_t bytes);
-  // After Read gave false: why.
+  // Valid after Read returned false.
   std::string WhyEnded() const { return why_; }
 
  private:
@@ -57,14 +58,15 @@ class RunLink {
 
   std::shared_ptr<RunConnection> Connection();
   void Acknowledge();
-  // False for events that are not for the caller.
+  // Returns false for events that are not meant for the caller.
   bool Note(const control::v1::RunEvent& event);
   void NoteQueued(const control::v1::JobQueued& queued);
   void AskAnew(const control::v1::JobRequeued& requeued);
   void NoteMap(const control::v1::JobMapped& mapped);
   void NoteOutput(const control::v1::Output& output);
   bool Reattach();
-  // Identifies the launcher to the agent. No value: it does not answer.
+  // Identifies the launcher to the agent. Returns no value if the agent does
+  // not answer.
   std::optional<bool> Reattach(RunConnection* connection);
   bool UseConnection(std::shared_ptr<RunConnection> connection, bool known);
 
@@ -75,17 +77,18 @@ class RunLink {
   std::vector<control::v1::RunRequest> pending_ CANOPY_GUARDED_BY(mutex_);
   std::optional<control::v1::Kill> kill_ CANOPY_GUARDED_BY(mutex_);
 
-  control::v1::RunRequest launch_;  // with a token when there is `dial`
-  // Of the reading thread.
+  control::v1::RunRequest launch_;  // with a token if there is `dial`
+  // The following members belong to the reading thread.
   bool mapped_ = false;
   bool ended_ = false;
-  // By namespace; that of the first job is empty.
+  // By namespace; the first job has the empty key.
   std::map<std::string, Received> received_;
   std::deque<control::v1::RunEvent> early_;  // read while attaching
   uint64_t unacknowledged_ = 0;
-  std::chrono::milliseconds grace_;  // of every agent that controls the job
+  // Restart grace of the agents that control the job.
+  std::chrono::milliseconds grace_;
   std::chrono::milliseconds planned_downtime_{
-      0};  // announced by the present agent
+      0};  // announced by the current agent
   std::string why_;
 };
 

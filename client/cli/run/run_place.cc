@@ -28,14 +28,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An agent that is away may be one that is being restarted.
+// An agent that does not answer may be restarting.
 constexpr std::chrono::seconds kRestartTime{3};
 constexpr std::chrono::milliseconds kBetweenDials{50};
 constexpr int kBringUpMs = 60000;
 constexpr int kStopMs = 10000;
 constexpr int kGreetingMs = 3000;
 
-// Nodes of agents that live as long as the job.
+// Returns the nodes for agents that live as long as the job.
 Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
   std::vector<Host> hosts;
   for (const AppOptions& app : options.apps) {
@@ -43,7 +43,7 @@ Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
   }
   if (options.nodes != 0) return EmulatedSites(options.nodes, hosts);
   const std::string& launch_agent = options.agents.launch_agent;
-  // Who names hosts and how to reach them wants no allocation.
+  // A user who names hosts and a launch agent does not want the allocation.
   if (!hosts.empty() && !launch_agent.empty()) {
     return HostSites(hosts, launch_agent);
   }
@@ -56,8 +56,8 @@ Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
   return HostSites(hosts, launch_agent);
 }
 
-// Agents that are up are not started in another way for one job. What their
-// context does not have cannot be compared.
+// Running agents cannot adopt other options for one job. Options that their
+// context does not record cannot be compared.
 Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
   struct Pair {
     const char* name;
@@ -81,7 +81,7 @@ Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
   return Status();
 }
 
-// The first program, for people.
+// Returns the first program as text for people.
 std::string CommandOf(const RunOptions& options) {
   return options.apps.empty() ? std::string() : Join(options.apps[0].argv, " ");
 }
@@ -134,8 +134,8 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
   return StartAgents(options);
 }
 
-// Another user may have taken the name of this user's runtime directory: the
-// job then runs all the same.
+// Another user may have taken the name of this user's runtime directory. The
+// job then runs anyway, in a hidden directory.
 Status RunPlace::MakeDirectory() {
   Result<RunDirectory> own = RunDirectory::Make(UserRuntimeDir());
   if (own.ok()) {
@@ -186,7 +186,7 @@ Status RunPlace::WaitForAgents(const RunOptions& options,
   return Status();
 }
 
-// A job that other commands do not find is no reason to give it up.
+// The job continues even if other commands cannot find it.
 void RunPlace::MakeKnown() const {
   if (!directory_) return;
   const auto here = std::ranges::find_if(
@@ -209,7 +209,7 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
     if (!status.ok()) return status;
     timeline.Note("agents up");
   }
-  // One that hangs may be counted as lost by the others.
+  // If the agent does not greet, it may hang and be lost to the other agents.
   if (socket_ != nullptr && socket_->WaitGreeting(kGreetingMs)) {
     by_socket_ = true;
     return std::unique_ptr<RunConnection>(std::move(socket_));
@@ -225,7 +225,8 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
   }
   if (!persistent()) return remote_->DialMember(overlay_, 0);
   const auto give_up = Clock::now() + kRestartTime;
-  // An attempt may have waited for a successor that nobody needs any more.
+  // The first attempt may have used up the time waiting for a successor that is
+  // no longer needed, so at least two are made.
   for (int attempt = 1;; ++attempt) {
     auto connection = remote_->DialRoot(overlay_, &member_);
     const bool is_last = attempt > 1 && Clock::now() >= give_up;

@@ -1,5 +1,5 @@
-// Where a job of `canopy run` runs: an overlay that is up, or agents that live
-// as long as the job.
+// The agents that run a job of `canopy run`: a running overlay, or agents that
+// live as long as the job.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_PLACE_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_PLACE_H_
 
@@ -23,40 +23,42 @@
 
 namespace canopy::cli {
 
-// Single-threaded. Agents that it starts are a context of their own for other
-// commands (client/cli/context/run_contexts.h), from Connect on. Its end ends
-// them and removes their directory.
+// Single-threaded. From Connect on, the agents that it starts are a context of
+// their own for other commands (client/cli/context/run_contexts.h). The
+// destructor ends them and removes their directory.
 class RunPlace {
  public:
-  // Null: there is no way to agents but over sockets of this machine. It
-  // outlives this.
+  // `remote` is null if agents can be reached only through sockets of this
+  // machine. It must outlive this object.
   explicit RunPlace(RemoteAgents* remote) : remote_(remote) {}
   ~RunPlace();
   RunPlace(const RunPlace&) = delete;
   RunPlace& operator=(const RunPlace&) = delete;
 
-  // Finds the overlay, or which nodes agents are to be started on, and changes
+  // Finds the overlay, or the nodes on which agents are to be started. Changes
   // nothing.
   Status Find(const RunOptions& options);
-  // After Find: the agent that takes the job cannot be reached locally.
+  // Valid after Find: true if the agent that accepts the job cannot be reached
+  // locally.
   bool NeedsRemoteAgents();
-  // Starts agents, if need be; they come up while the caller goes on.
+  // Starts agents if needed; they come up while the caller continues.
   Status Begin(const RunOptions& options, const Timeline& timeline);
-  // Waits until jobs can be run and connects to where they are; once.
-  // kErrJobCanceled: a signal came.
+  // Waits until jobs can be run and connects to the agent; call it once.
+  // Returns kErrJobCanceled if a signal arrived.
   Result<std::unique_ptr<RunConnection>> Connect(const RunOptions& options,
                                                  const SignalSource& signals,
                                                  const Timeline& timeline);
-  // Connects to the successor of the agent that Connect connected to; empty
-  // when recovery is impossible. For as long as this lives; any thread, one at
-  // a time.
+  // Returns a function that connects to the successor of the agent of Connect;
+  // empty if recovery is impossible. It is valid during the lifetime of this
+  // object and may be called on any thread, but not concurrently.
   std::function<std::unique_ptr<RunConnection>()> Redial() const;
-  // Of the members that are known, which may be elsewhere.
+  // Returns the runtime directories of the known members, which may be on other
+  // machines.
   std::vector<std::string> runtime_dirs() const;
-  // The agents were up already.
+  // True if the agents were running before.
   bool persistent() const { return persistent_; }
-  // The agents go on when this launcher and all others have ended: they are
-  // those of `canopy up`.
+  // True if the agents continue after this launcher and all others have ended:
+  // they were started by `canopy up`.
   bool stays() const { return persistent_ && !overlay_.has_launcher(); }
 
   void End();
@@ -71,12 +73,14 @@ class RunPlace {
   RemoteAgents* const remote_;
   v1::Context overlay_;
   bool persistent_ = false;
-  std::vector<AgentSite> sites_;       // when not persistent
-  std::unique_ptr<RunSocket> socket_;  // of the first member, if it is here
-  int member_ = 0;                     // that was connected to
+  std::vector<AgentSite> sites_;  // when not persistent
+  // To the first member, if it is on this machine.
+  std::unique_ptr<RunSocket> socket_;
+  int member_ = 0;  // member of the current connection
   bool by_socket_ = false;
   AgentGroup group_;
-  // Of agents that are started: the one, or where it can not be made the other.
+  // For agents that are started: the run directory, or if it cannot be created,
+  // a private directory that commands do not find.
   std::optional<RunDirectory> directory_;
   std::string hidden_directory_;
 };

@@ -28,7 +28,7 @@ JobOutputOptions OutputOptions(const RunOptions& options) {
 // PMIX_ERR_JOB_TERM_WO_SYNC.
 constexpr int kErrJobTermWoSync = -185;
 
-// Neither asked for nor because of another job.
+// Returns true if the end was neither requested nor caused by another job.
 bool IsOwnFailure(const v1::JobEnd& end) {
   return end.status() != kSuccess && end.status() != kErrJobKilledByCmd &&
          end.status() != kErrJobTermWoSync;
@@ -193,7 +193,7 @@ OutputFate RunReport::OnOutput(const v1::Output& output) {
 }
 
 int RunReport::OnTick() {
-  // While the other thread is writing there is nothing to do in time.
+  // While the other thread writes, nothing is due.
   if (!mutex_.TryLock()) return 100;
   const int progress = progress_.Tick();
   const int output = output_.Tick();

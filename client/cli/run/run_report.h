@@ -1,4 +1,5 @@
-// What the user of `canopy run` sees of the job: its output, its map, progress.
+// Presents the job to the user of `canopy run`: its output, its map and its
+// progress.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_
 
@@ -20,26 +21,26 @@
 
 namespace canopy::cli {
 
-// Thread-safe. `timeline` outlives it.
+// Thread-safe. `timeline` must outlive it.
 class RunReport : public RunObserver {
  public:
   RunReport(const RunOptions& options, Timeline* timeline);
 
-  // Called with the name of the job that was asked for, once there is one.
-  // Before the report is used.
+  // Called with the name of the requested job when it is known. Set it before
+  // the report is used.
   void set_on_named(std::function<void(const std::string&)> on_named) {
     on_named_ = std::move(on_named);
   }
-  // Called with the name of that job once all of its processes run. Before the
-  // report is used.
+  // Called with the name of that job when all its processes run. Set it before
+  // the report is used.
   void set_on_running(std::function<void(const std::string&)> on_running) {
     on_running_ = std::move(on_running);
   }
-  // Says it once.
+  // Prints the message only once.
   void OnQueued(const control::v1::JobQueued& queued) override;
   void OnRequeued(const control::v1::JobRequeued& requeued) override;
   void OnMapped(const control::v1::JobMapped& mapped) override;
-  // Says why the job has failed, unless that was asked for or because of
+  // Prints why the job has failed, unless its end was requested or caused by
   // another job.
   void OnSpawnedEnd(const control::v1::SpawnedEnd& ended) override;
   void OnNotice(const std::string& text) override;
@@ -48,16 +49,16 @@ class RunReport : public RunObserver {
   OutputFate OnOutput(const control::v1::Output& output) override;
   int OnTick() override;
 
-  // Whether this line has been printed, of a spawned job.
+  // Returns true if this line about a spawned job has been printed.
   bool has_said(const std::string& line) const;
-  // Everything that is held goes out; the progress line goes away.
+  // Writes everything that is held and erases the progress line.
   void Finish();
   std::string nspace() const;
   // See JobOutput::trouble.
   std::string trouble() const;
-  // Some program was left its own PMIx library, and the user told so.
+  // True if a program kept its own PMIx library and the user was notified.
   bool has_own_library() const;
-  // Its standard error had words of the dynamic loader.
+  // True if the job's standard error contained a message of the dynamic loader.
   bool saw_loader_error() const;
 
  private:
@@ -83,7 +84,7 @@ class RunReport : public RunObserver {
   // Numbers of the spawned jobs, by namespace.
   std::map<std::string, uint32_t> spawned_ CANOPY_GUARDED_BY(mutex_);
   uint32_t last_spawned_ CANOPY_GUARDED_BY(mutex_) = 0;
-  // Hashes of the lines about their failures.
+  // Hashes of the printed lines about their failures.
   std::unordered_set<size_t> said_ CANOPY_GUARDED_BY(mutex_);
   size_t num_nodes_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;

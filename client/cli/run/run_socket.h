@@ -1,5 +1,5 @@
-// A launcher on the machine of the agent that controls the job, without gRPC:
-// see common/run_protocol.h.
+// A launcher on the machine of the agent that controls the job; works without
+// gRPC (common/run_protocol.h).
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_SOCKET_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_SOCKET_H_
 
@@ -18,12 +18,12 @@ namespace canopy::cli {
 
 class RunSocket : public RunConnection {
  public:
-  // Connects to the socket beside an agent's control socket; null when there is
-  // no listener, as with an agent of an older version.
+  // Connects to the socket beside an agent's control socket. Returns null if
+  // nothing listens there, as with an agent of an older version.
   static std::unique_ptr<RunSocket> Connect(const std::string& control_socket);
 
-  // Waits for the agent's greeting, unless it came before. False: it does not
-  // come in `timeout_ms`.
+  // Waits for the agent's greeting, unless it has already arrived. Returns
+  // false if it does not arrive within `timeout_ms`.
   bool WaitGreeting(int timeout_ms);
 
   bool Write(const control::v1::RunRequest& request) override;
@@ -32,14 +32,15 @@ class RunSocket : public RunConnection {
 
  private:
   explicit RunSocket(UniqueFd socket) : socket_(std::move(socket)) {}
-  // One message, valid until the next; false at the end.
+  // Reads one message, which is valid until the next call. Returns false at the
+  // end.
   bool ReadMessage(std::string_view* message);
 
   const UniqueFd socket_;
   Mutex write_mutex_;
   MessageReader in_{kMaxRunMessage};
   bool greeted_ = false;
-  bool ended_ = false;  // nothing comes after the job's end
+  bool ended_ = false;  // the job's end is the last event
   std::string why_;
 };
 

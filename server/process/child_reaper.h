@@ -11,8 +11,8 @@
 
 namespace canopy::process {
 
-// Needs no SIGCHLD handler, which would belong to the whole process. Loop
-// thread only.
+// Needs no SIGCHLD handler, which would affect the whole process. Loop thread
+// only.
 class ChildReaper {
  public:
   explicit ChildReaper(EventLoop* loop) : loop_(loop) {}
@@ -20,10 +20,11 @@ class ChildReaper {
   ChildReaper(const ChildReaper&) = delete;
   ChildReaper& operator=(const ChildReaper&) = delete;
 
-  // Reaps the child `pid` when it ends, which may be now.
+  // Reaps the child `pid` when it ends, or now if it has ended.
   void Reap(int pid);
-  // Children that have not ended yet. Whoever ends before they do leaves them
-  // to the init process, which in many containers reaps nobody.
+  // Returns the number of children that have not ended yet. If this process
+  // ends before them, they become children of the init process, which in many
+  // containers does not reap.
   size_t pending() const { return watched_.size() + polled_.size(); }
 
  private:
@@ -32,8 +33,8 @@ class ChildReaper {
 
   EventLoop* const loop_;
   std::unordered_map<int, UniqueFd> watched_;  // process descriptors, by pid
-  // Children without a process descriptor (kernels before 5.3, or none left):
-  // looked at after growing intervals of at most a second.
+  // Children without a process descriptor (kernels before 5.3, or none
+  // available). They are polled at growing intervals of at most one second.
   std::vector<int> polled_;
   int64_t interval_ns_ = 0;
   EventLoop::TimerId timer_ = 0;

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMaxEntries = 128;
 constexpr size_t kMaxFinding = 64u << 10;
 
-// What the dynamic loader, and the search for a program, read.
+// Variables that affect the dynamic loader or the search for a program.
 constexpr std::array<std::string_view, 3> kVariables = {
     "PATH=", "LD_LIBRARY_PATH=", "LD_PRELOAD="};
 

@@ -1,5 +1,5 @@
-// What earlier jobs of this agent found out about their programs, so that
-// launching the same one again need not look into its files.
+// Caches what earlier jobs of this agent found out about their programs, so
+// that another launch of the same program need not read its files.
 #ifndef CANOPY_SERVER_PROCESS_FINDING_CACHE_H_
 #define CANOPY_SERVER_PROCESS_FINDING_CACHE_H_
 
@@ -13,22 +13,22 @@
 
 namespace canopy::process {
 
-// Under what a finding is known: everything that decides but for the files,
-// which it names itself. Another user's is another one.
+// Returns the cache key of a finding: everything that determines it except the
+// files, which the finding names itself. The key depends on the user.
 std::string FindingKey(const PrepareJob& job, const AppSpec& app);
 
-// Keeps the 128 that were used last. Loop thread only.
+// Keeps the 128 entries that were used last. Loop thread only.
 class FindingCache {
  public:
-  // Empty when there is none.
+  // Returns an empty string if there is no entry.
   std::string Get(const std::string& key);
-  // One of more than 64 KiB is not kept.
+  // Ignores findings of more than 64 KiB.
   void Put(const std::string& key, std::string finding);
 
  private:
   using Entry = std::pair<std::string, std::string>;
 
-  std::list<Entry> entries_;  // used last first
+  std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> index_;
 };
 

@@ -52,7 +52,7 @@ class Filter {
   const std::vector<std::string>& unset_;
 };
 
-// Value of the last entry of that name; empty when there is none.
+// Returns the value of the last entry of that name, or an empty string.
 std::string_view Lookup(const std::vector<std::string>& entries,
                         std::string_view name) {
   for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
@@ -79,7 +79,7 @@ std::string WithFirst(const std::string& first, std::string_view list) {
   return list.empty() ? first : first + ":" + std::string(list);
 }
 
-// The same, whatever links lead there.
+// Returns true if both paths lead to the same directory, through any links.
 bool IsDirectory(std::string_view path, const std::string& directory) {
   if (path == directory) return true;
   std::error_code error;
@@ -99,20 +99,20 @@ std::string Without(const std::string& unwanted, std::string_view list) {
   return out;
 }
 
-// Entries for one application, of one kind of injection.
+// Returns the entries for one application and one kind of injection.
 std::vector<std::string> LibraryEntries(canopy::Inject inject,
                                         const std::string& library,
                                         std::string_view path,
                                         std::string_view preload) {
   const std::string directory = library.substr(0, library.rfind('/'));
   if (inject == canopy::Inject::kNever) {
-    // This launcher may run inside a job whose library was put in front.
+    // This launcher may run inside a job into which the library was injected.
     const std::string rest = Without(directory, path);
     if (rest == path) return {};
     return {Entry(kLibraryPath, rest)};
   }
-  // A library path decides for programs that name no place of their own; what
-  // is loaded before anything else decides for all.
+  // LD_LIBRARY_PATH affects programs without a RPATH of their own; LD_PRELOAD
+  // affects all programs.
   std::vector<std::string> out = {
       Entry(kLibraryPath, WithFirst(directory, path))};
   if (inject == canopy::Inject::kAlways) {

@@ -1,4 +1,5 @@
-// The environment of a job's processes, before what differs from rank to rank.
+// The environment of a job's processes, without the variables that differ from
+// rank to rank.
 #ifndef CANOPY_SERVER_PROCESS_JOB_ENVIRONMENT_H_
 #define CANOPY_SERVER_PROCESS_JOB_ENVIRONMENT_H_
 
@@ -10,32 +11,34 @@
 namespace canopy::process {
 
 struct EnvironmentRules {
-  // Names that no process inherits from the job or application; a name that
-  // ends in '*' stands for all that begin like it.
+  // Names that no process inherits from the job or application. A name that
+  // ends in '*' stands for all names with this prefix.
   std::vector<std::string> unset;
-  // Where our library is, alone; put in front of LD_LIBRARY_PATH unless the
-  // job says never. Empty: LD_LIBRARY_PATH is left alone.
+  // A directory that contains only Canopy's library. It is put before
+  // LD_LIBRARY_PATH unless the job's injection mode is "never". If it is empty,
+  // LD_LIBRARY_PATH is not changed.
   std::string library_dir;
 };
 
-// NAME=VALUE; a later entry of the same name wins.
+// NAME=VALUE entries; a later entry of the same name wins.
 struct JobEnvironment {
   std::vector<std::string> base;
-  std::vector<std::vector<std::string>> apps;  // on top, by application
-  // Path of our library, when `apps` puts it in front of the programs' own.
+  // Override `base`, by application.
+  std::vector<std::vector<std::string>> apps;
+  // Path of Canopy's library, if `apps` puts it before the programs' own.
   std::string library;
-  // Then, on top of that, for a program that must have its own after all.
+  // Overrides those entries for a program that needs its own library.
   std::vector<std::vector<std::string>> own_library;
 };
 
-// `contributed` is what Canopy itself needs: it is not subject to the rules
-// and wins over the job's and the applications' own variables. PWD follows the
-// working directory where one is given.
+// `contributed` contains the variables that Canopy itself needs: the rules do
+// not apply to them, and they override the variables of the job and the
+// applications. PWD is set to the working directory if there is one.
 JobEnvironment BuildJobEnvironment(const JobSpec& job,
                                    const std::vector<std::string>& contributed,
                                    const EnvironmentRules& rules);
 
-// The directory that an application starts in; empty: the agent's.
+// Returns the directory that an application starts in; empty: the agent's.
 const std::string& WorkingDirectory(const JobSpec& job, const JobApp& app);
 
 }  // namespace canopy::process

@@ -12,11 +12,11 @@
 namespace canopy::process {
 namespace {
 
-// A killed process may have forked just before, and one in the middle of an
-// exec has no environment for a moment: so at least twice.
+// At least two passes are made, because a killed process may have forked just
+// before, and a process within an exec briefly has no environment.
 constexpr int kFewestPasses = 2;
 constexpr int kMostPasses = 16;
-// More than Linux lets a program start with by default.
+// Linux's default limit for the environment of a new program is lower.
 constexpr size_t kMaxEnvironment = 4u << 20;
 
 std::string ReadEnvironment(int pid) {
@@ -34,7 +34,7 @@ std::string ReadEnvironment(int pid) {
 
 bool HasMark(int pid, const std::string& mark) {
   if (mark.empty()) return false;
-  // Each entry stands between zeros.
+  // Adds a zero on both sides, so that only whole entries match.
   std::string entry(1, '\0');
   entry += mark;
   entry += '\0';
@@ -42,7 +42,7 @@ bool HasMark(int pid, const std::string& mark) {
 }
 
 bool BelongsTo(const JobProcesses& job, int pid) {
-  // 0: of the kernel, or from outside this container.
+  // 0 belongs to kernel threads and to processes outside this container.
   const int session = getsid(pid);
   if (session <= 0) return false;
   if (session == job.session_of_shim) return true;
@@ -50,7 +50,7 @@ bool BelongsTo(const JobProcesses& job, int pid) {
   return HasMark(pid, job.mark);
 }
 
-// Those that were not found before.
+// Returns the number of processes that were not found before.
 size_t KillOnce(const JobProcesses& job, std::unordered_set<int>* known) {
   DIR* const proc = opendir("/proc");
   if (proc == nullptr) return 0;

@@ -1,4 +1,4 @@
-// How much of a job's output its shim may report.
+// Computes how much of a job's output its shim may report.
 #ifndef CANOPY_SERVER_PROCESS_OUTPUT_CREDIT_H_
 #define CANOPY_SERVER_PROCESS_OUTPUT_CREDIT_H_
 
@@ -8,17 +8,17 @@
 
 namespace canopy::process {
 
-// Credit is a total from the start of the job, so that credit repeated across a
+// Credit is a total from the start of the job, so that credit repeated after a
 // change of agents counts once. One thread.
 class OutputCredit {
  public:
-  // After recovery of a shim: no credit is granted before its position is
-  // known.
+  // Called after the recovery of a shim: no credit is granted before its
+  // position is known.
   void ForgetPosition() { position_known_ = false; }
-  // The shim counts from here.
+  // Sets the position from which the shim counts, in bytes.
   void SetPosition(uint64_t acknowledged);
   void Add(const core::CreditOutput& credit);
-  // Bytes that the shim is to be granted; they are. 0: none.
+  // Returns the bytes to grant to the shim, and counts them as granted.
   uint64_t Take();
 
  private:

@@ -26,32 +26,33 @@
 
 namespace canopy::process {
 
-// A job whose processes outlived an agent. Nothing of it is reported until
+// A job whose processes outlived an agent. Nothing is reported about it before
 // ProcessAdapter::ResumeReports.
 struct RecoveredJob {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
-  bool started = false;  // else it was prepared only
+  bool started = false;  // false: it was only prepared
   // Local ranks: waiting, running with their pids, or ended.
   std::vector<RankState> ranks;
-  std::vector<NamedFd> held;  // what the predecessor stored
+  std::vector<NamedFd> held;  // descriptors that the predecessor stored
 };
 
-// Loop thread only. Every local rank of a started job gets one exit: a rank
-// that could not be started after LocalStarted with an error, as exit code 127
-// or 126; all that are left as killed by SIGKILL when the shim itself is lost.
-// Nothing more is reported of a job that another agent has recovered.
+// Loop thread only. Every local rank of a started job gets one exit. A rank
+// that could not be started gets, after LocalStarted with an error, exit code
+// 127 or 126. If the shim itself is lost, all remaining ranks are reported as
+// killed by SIGKILL. Nothing more is reported about a job that another agent
+// has recovered.
 class ProcessAdapter : public ProcessPort, public FdStorePort {
  public:
   // `loop` and `sink` must outlive the adapter.
   ProcessAdapter(EventLoop* loop, InputSink* sink, ProcessOptions options);
-  // Disconnects from the shims, which wait for a successor as long as
-  // ProcessOptions::orphan_ms allows.
+  // Disconnects from the shims, which wait for a successor for at most
+  // ProcessOptions::orphan_ms.
   ~ProcessAdapter() override;
 
-  // Who adds to the environment of processes, asked in this order during
-  // Prepare. To be called before the first Prepare or ResumeReports; they must
-  // live as long as the loop runs.
+  // Sets the contributors to the environment of processes, which Prepare calls
+  // in this order. Call this before the first Prepare or ResumeReports; the
+  // contributors must live as long as the loop runs.
   void set_environments(std::vector<ProcessEnvironment*> environments) {
     context_.environments = std::move(environments);
   }
@@ -66,18 +67,18 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   void ResendOutput(const std::string& nspace) override;
   void Feed(const core::FeedInput& input) override;
 
-  // As PutText of process_text.h: a rank of a job that is held wants a text
-  // among its output.
+  // Inserts a text into the output of a rank, as PutText of process_text.h.
   void Put(ProcessText text, TextDone done);
 
-  // Forget for every job that is held.
+  // Calls Forget for every held job.
   void ForgetAll();
 
-  // A handover is due: sets how long the processes of every job wait for the
+  // Announces a handover: sets how long the processes of every job wait for the
   // successor, in place of ProcessOptions::orphan_ms.
   void PrepareHandover(uint32_t ms);
 
-  // The job's shim holds the descriptors: RecoveredJob::held of a successor.
+  // These store descriptors in the job's shim. A successor gets them in
+  // RecoveredJob::held.
   void HoldFile(const std::string& nspace, NamedFd file) override;
   bool HoldConnections(const std::string& nspace,
                        std::vector<NamedFd> connections) override;
@@ -85,20 +86,20 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
                          Release when) override;
 
   // Looks for shims in the runtime directory, and removes the sockets of dead
-  // ones. Calls `done` once with every job found, at the latest after two
-  // seconds; in the call itself when there is none. ResumeReports or Forget is
-  // to be called for each job then. To be called before the first Prepare.
+  // ones. Calls `done` once with all recovered jobs, after at most two seconds,
+  // or within the call if there are none. Then ResumeReports or Forget must be
+  // called for each job. Call this before the first Prepare.
   using OnRecovered = std::function<void(std::vector<RecoveredJob> jobs)>;
   void Recover(OnRecovered done);
 
-  // Starts reporting on a recovered job: its processes to the environments,
-  // then unacknowledged output and all exits, including those that a
-  // predecessor reported. LocalPrepared and LocalStarted are not reported
-  // again.
+  // Starts the reports about a recovered job: its processes to the
+  // environments, then unacknowledged output and all exits, including those
+  // that a predecessor reported. LocalPrepared and LocalStarted are not
+  // reported again.
   void ResumeReports(const std::string& nspace);
 
-  // Jobs that are held, and shims that are ending: connected still, or
-  // children that have not been reaped.
+  // Counts held jobs, and shims that are ending: still connected, or children
+  // that have not been reaped.
   size_t jobs() const { return jobs_.size(); }
   bool Holds(const std::string& nspace) const { return jobs_.contains(nspace); }
   size_t ending() const { return ending_.size() + reaper_.pending(); }
@@ -125,7 +126,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   std::list<std::unique_ptr<ShimJob>> ending_;
   std::unique_ptr<Recovery> recovery_;
   ChildReaper reaper_;
-  // Of shims that another agent has taken over: they end when their job does.
+  // Reaps shims that another agent has taken over; they end with their jobs.
   ChildReaper replaced_reaper_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -1,4 +1,4 @@
-// What the jobs of a node's processes share.
+// Data that the process adapter's jobs share.
 #ifndef CANOPY_SERVER_PROCESS_PROCESS_CONTEXT_H_
 #define CANOPY_SERVER_PROCESS_PROCESS_CONTEXT_H_
 
@@ -23,21 +23,21 @@ namespace canopy::process {
 struct ProcessOptions {
   std::string shim_path;    // the canopy-shim program
   std::string runtime_dir;  // exists; belongs to the agent, mode 0700
-  NodeId self = 0;          // which of the job's nodes is this one
+  NodeId self = 0;          // this node's index in the job
   EnvironmentRules environment;
-  // The directory that a job has on this node (PMIX_NSDIR), empty when it has
-  // none. Null: no job has one.
+  // Returns the directory of a job on this node (PMIX_NSDIR), or an empty
+  // string if it has none. Null: no job has one.
   std::function<std::string(const std::string& nspace)> job_directory;
-  // How many files a process may have open at first (its soft limit). 0: as
-  // many as this one.
+  // Soft limit on the open files of a process. 0: that of this process.
   uint64_t open_files = 0;
   // How long processes live without an agent. 0: they end with it.
   uint32_t orphan_ms = 30000;
-  // Bytes of a job's output that may wait for CreditOutput on this node.
+  // Limit of a job's output on this node, in bytes, that waits for
+  // CreditOutput.
   uint64_t output_window = 1u << 20;
 };
 
-// What every job of the adapter shares. Outlives them.
+// Shared by all jobs of the adapter, and outlives them.
 struct ProcessContext {
   EventLoop* loop = nullptr;
   InputSink* sink = nullptr;
@@ -45,7 +45,7 @@ struct ProcessContext {
   std::vector<ProcessEnvironment*> environments;
   UniqueFd runtime_dir;
   FindingCache* findings = nullptr;
-  // StartShim, for the namespace.
+  // Calls StartShim for the namespace.
   std::function<Result<StartedShim>(const std::string& nspace)> start_shim;
 };
 

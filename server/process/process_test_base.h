@@ -1,5 +1,5 @@
-// What the adapter's tests share: a loop, a sink that remembers, jobs that are
-// quickly described, and a check that nothing is left over.
+// Base of the adapter's tests: a loop, a sink that records its inputs, helpers
+// to describe jobs, and a check that nothing is left over.
 #ifndef CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_
 #define CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_
 
@@ -21,7 +21,7 @@
 
 namespace canopy::process {
 
-// Remembers what the adapter reports, job by job.
+// Records the adapter's reports for each job.
 class RecordingSink : public InputSink {
  public:
   struct Job {
@@ -33,9 +33,11 @@ class RecordingSink : public InputSink {
     std::map<std::pair<Rank, int>, int> closed;
     uint64_t output_bytes = 0;
     uint64_t input_done = 0;
-    uint64_t input_total = 0;             // as told last
-    std::optional<uint64_t> input_asked;  // from where it is to come again
-    // Reports in the order they came: "out", "close", "exit" and the rank.
+    uint64_t input_total = 0;  // of the last report
+    // Position from which it is to be resent.
+    std::optional<uint64_t> input_asked;
+    // Reports in the order of their arrival: "out", "close", "exit" and the
+    // rank.
     std::vector<std::string> order;
   };
 
@@ -44,11 +46,11 @@ class RecordingSink : public InputSink {
   std::map<std::string, Job> jobs;
   // Called with every piece of output.
   std::function<void(const core::LocalOutput&)> on_output;
-  // Forget the output itself, for large amounts.
+  // False: do not store the output, for large amounts.
   bool keep_output = true;
 };
 
-// Contributes what a test tells it to.
+// Contributes the variables that a test sets.
 class FakeEnvironment : public ProcessEnvironment {
  public:
   std::vector<std::string> ForJob(const core::PrepareLocal& job) override;
@@ -66,28 +68,27 @@ class FakeEnvironment : public ProcessEnvironment {
 class ProcessTest : public testing::Test {
  protected:
   ProcessTest();
-  // Fails the test when a process, or a file in the runtime directory, is
-  // left.
+  // Fails the test if a process, or a file in the runtime directory, is left.
   ~ProcessTest() override;
 
   ProcessOptions Options() const;
   void MakeAdapter();
-  // Runs the loop until the condition holds; false after 20 seconds.
+  // Runs the loop until the condition holds. Returns false after 20 seconds.
   bool RunUntil(const std::function<bool()>& condition);
-  // The same after a time of the caller's.
+  // Like RunUntil, with another time limit.
   bool RunUntilFor(int64_t milliseconds,
                    const std::function<bool()>& condition);
 
-  // A job of one application with n ranks on this node.
+  // Returns a job of one application with n ranks on this node.
   static std::shared_ptr<JobSpec> MakeJob(std::vector<std::string> argv,
                                           uint32_t n = 1);
   static core::PrepareLocal Local(std::shared_ptr<const JobSpec> job);
-  // Prepares and starts; false when either fails to be answered with success.
+  // Prepares and starts a job. Returns false if either fails.
   bool Launch(const std::shared_ptr<const JobSpec>& job);
-  // Until every local rank of the job has been reported as ended.
+  // Waits until every local rank of the job has been reported as ended.
   bool WaitForExits(const JobSpec& job);
   bool Run(const std::shared_ptr<const JobSpec>& job);
-  // The adapter forgets the job and its shim has ended.
+  // Forgets the job and waits until its shim has ended.
   bool Forget(const std::string& nspace);
   std::string Output(Rank rank = 0, int channel = 2);
   RecordingSink::Job& Recorded() { return sink_.jobs["job"]; }
@@ -105,11 +106,11 @@ class ProcessTest : public testing::Test {
   std::unique_ptr<ProcessAdapter> adapter_;
 };
 
-// The process exists and is not a zombie.
+// Returns true if the process exists and is not a zombie.
 bool IsAlive(int pid);
 
-// Children of this process, zombies included: with the test as subreaper,
-// everything that a shim could leave behind.
+// Returns the children of this process, including zombies. As the test is a
+// subreaper, these include everything that a shim could leave behind.
 std::vector<int> Children();
 
 }  // namespace canopy::process

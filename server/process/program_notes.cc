@@ -11,9 +11,8 @@ namespace {
 constexpr size_t kMaxReason = 1024;
 constexpr size_t kMaxDetail = 16384;
 
-// A line of a note. Paths and symbols are what a file says they are: the
-// controller, which trusts no other agent with it either, makes lines
-// printable.
+// Returns one line of a note. The text may contain any bytes from a program
+// file; the controller makes it printable, because it trusts no agent to do so.
 std::string Line(std::string text, size_t most) {
   text.resize(std::min(text.size(), most));
   std::ranges::replace(text, '\n', ' ');

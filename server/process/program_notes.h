@@ -1,4 +1,4 @@
-// What is passed on of what a shim found out about a job's programs.
+// Selects the findings of a shim about a job's programs that are reported.
 #ifndef CANOPY_SERVER_PROCESS_PROGRAM_NOTES_H_
 #define CANOPY_SERVER_PROCESS_PROGRAM_NOTES_H_
 
@@ -9,9 +9,9 @@
 
 namespace canopy::process {
 
-// One for each program that does not get Canopy's library although its owner
-// may expect it; with `explain` one for each. Equal ones are one. `findings`
-// are encoded; what can not be read is passed over.
+// Returns one note for each program that does not use Canopy's library although
+// its owner may expect it; with `explain`, one for each program. Equal notes
+// are merged. `findings` are encoded; malformed ones are ignored.
 std::vector<core::ProgramNote> NotesOf(const std::vector<std::string>& findings,
                                        bool explain);
 

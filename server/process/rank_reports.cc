@@ -74,11 +74,12 @@ void RankReports::ReportStart(int status, const std::string& text) {
 
 void RankReports::Await(Rank rank, uint32_t incarnation) {
   unreported_[rank] = {0, incarnation};
-  // It may connect before its number is known, and is not the one before it.
+  // The process may connect before its pid is known. The 0 replaces its
+  // predecessor's pid.
   ReportProcesses({{rank, 0}});
 }
 
-// One that could not be started has an exit to come.
+// A process that could not be started will get an exit.
 void RankReports::ReportRestarted(const Started& m) { NoteProcesses(m); }
 
 void RankReports::ReportNoProcess(Rank rank) {
@@ -122,7 +123,7 @@ bool RankReports::ReportExits(std::string_view payload) {
   exits.nspace = nspace_;
   for (const ExitedRank& rank : ranks) {
     const auto process = unreported_.find(rank.rank);
-    // One of an earlier process may come again.
+    // The exit of an earlier process may be repeated.
     if (process == unreported_.end() ||
         process->second.incarnation != rank.incarnation) {
       continue;

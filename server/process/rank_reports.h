@@ -1,5 +1,4 @@
-// What the core gets to know about a job's local ranks: their starts, output
-// and exits.
+// Reports about a job's local ranks to the core: starts, output and exits.
 #ifndef CANOPY_SERVER_PROCESS_RANK_REPORTS_H_
 #define CANOPY_SERVER_PROCESS_RANK_REPORTS_H_
 
@@ -16,46 +15,46 @@
 
 namespace canopy::process {
 
-// Each process of a rank gets one exit. Loop thread only; everything goes to
-// the context's sink and environments.
+// Each process of a rank gets one exit. Loop thread only. All reports go to the
+// context's sink and environments.
 class RankReports {
  public:
   struct Process {
-    int pid = 0;  // 0: not known
+    int pid = 0;  // 0: unknown
     uint32_t incarnation = 0;
   };
   using Unreported = std::unordered_map<Rank, Process>;
 
   explicit RankReports(const ProcessContext* context) : context_(context) {}
 
-  // Before anything else. `ranks`: those without an exit so far.
+  // Called before any other function. `ranks` are the ranks without an exit.
   void Begin(const std::string& nspace, bool merge_stderr, Unreported ranks);
   bool empty() const { return unreported_.empty(); }
 
-  // All of them are being started.
+  // Reports that all ranks are being started.
   void ReportStarting();
   void ReportStarted(const Started& started);
-  // 0: all is well, without a process.
+  // Reports the result of a start that has no processes; 0 is success.
   void ReportStart(int status, const std::string& text);
-  // The rank, whose last process has an exit, gets another one.
+  // Expects another process of a rank whose last process has an exit.
   void Await(Rank rank, uint32_t incarnation);
   void ReportRestarted(const Started& started);
-  // That process can not be: as if it had been killed.
+  // Reports that this process cannot be started, as if it had been killed.
   void ReportNoProcess(Rank rank);
-  // To the environments alone.
+  // Reports processes to the environments only.
   void ReportProcesses(const std::vector<StartedRank>& ranks);
 
-  // False for payloads that make no sense.
+  // These return false for a malformed payload.
   bool ReportOutput(std::string_view payload);
   bool ReportExits(std::string_view payload);
-  // The output comes again from this byte on.
+  // Sets the position from which the output is repeated, in bytes.
   void SetOutputPosition(uint64_t position) { output_end_ = position; }
 
-  // The shim is lost, and its pipes are dead: streams end, perhaps once more,
-  // and what has no exit was killed.
+  // Reports the loss of the shim, whose pipes are broken: all streams end, some
+  // of them repeatedly, and all ranks without an exit count as killed.
   void ReportLoss(const std::vector<Rank>& local_ranks);
 
-  // Processes, as far as known, of ranks without an exit; each leads a group.
+  // Returns the known processes of ranks without an exit; each leads a group.
   std::unordered_set<int> Groups() const;
 
  private:
@@ -65,7 +64,7 @@ class RankReports {
   std::string nspace_;
   bool merge_stderr_ = false;
   Unreported unreported_;
-  uint64_t output_end_ = 0;  // position of what was reported last
+  uint64_t output_end_ = 0;  // position of the end of the last reported output
 };
 
 }  // namespace canopy::process

@@ -11,8 +11,8 @@
 namespace canopy::process {
 namespace {
 
-// A socket of IPv6 holds the port for IPv4 too, unless the system is told
-// otherwise.
+// An IPv6 socket reserves the port for IPv4 too, with the system's default
+// settings.
 template <typename Address>
 uint16_t BindAny(int family, Address address, uint16_t Address::*port,
                  UniqueFd* out) {

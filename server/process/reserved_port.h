@@ -1,4 +1,4 @@
-// A TCP port of this node that nobody else gets for the time being.
+// Reserves a TCP port of this node temporarily.
 #ifndef CANOPY_SERVER_PROCESS_RESERVED_PORT_H_
 #define CANOPY_SERVER_PROCESS_RESERVED_PORT_H_
 
@@ -9,15 +9,15 @@
 
 namespace canopy::process {
 
-// The port is bound, not listened on. Whoever it is meant for binds it after
-// Release. Not synchronised.
+// The port is bound, but not listened on. Its user binds it after Release. Not
+// thread-safe.
 class ReservedPort {
  public:
-  // Of all addresses of the node, of IPv6 too where there is any.
-  // kErrOutOfResource: there is none.
+  // Reserves a port on all addresses of the node, including IPv6 if available.
+  // Returns kErrOutOfResource if no port is free.
   Status Reserve();
   void Release() { socket_.Reset(); }
-  // 0 before Reserve; stays after Release.
+  // 0 before Reserve; keeps its value after Release.
   uint16_t number() const { return number_; }
 
  private:

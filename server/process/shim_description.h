@@ -1,4 +1,4 @@
-// Describes a job to the shim that starts it.
+// Describes a job to its shim.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_DESCRIPTION_H_
 #define CANOPY_SERVER_PROCESS_SHIM_DESCRIPTION_H_
 
@@ -12,12 +12,12 @@
 
 namespace canopy::process {
 
-// The job, without its ranks.
+// Returns the description of the job without its ranks.
 PrepareJob DescribeJob(const ProcessContext& context,
                        const core::PrepareLocal& prepare);
 
-// One rank of this node. The descriptors that it inherits, in the order of
-// fd_names, go behind `fds`.
+// Returns the description of one rank of this node. Appends the descriptors
+// that it inherits to `fds`, in the order of fd_names.
 RankSpec DescribeRank(const ProcessContext& context,
                       const core::PrepareLocal& prepare, Rank rank,
                       std::vector<UniqueFd>* fds);

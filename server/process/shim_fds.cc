@@ -11,8 +11,8 @@ namespace {
 // Released connections that are sent to the shim in one batch.
 constexpr size_t kReleaseAtOnce = 64;
 
-// The shim has the same limit as this process, and pipes to its processes
-// besides.
+// The shim has the same limit as this process, and needs descriptors for the
+// pipes of its processes too.
 size_t MostConnections() {
   static const size_t most = [] {
     rlimit limit{};
@@ -22,7 +22,7 @@ size_t MostConnections() {
   return most;
 }
 
-// As many of the last as go with one frame.
+// Sends as many of the last connections as fit into one frame.
 void SendSome(FrameChannel* channel, std::vector<NamedFd>* connections) {
   std::vector<std::string> names;
   std::vector<UniqueFd> fds;
@@ -50,7 +50,7 @@ bool ShimFds::HoldConnections(FrameChannel* channel, uint32_t version,
   const bool open = std::ranges::all_of(
       connections, [](const NamedFd& held) { return bool{held.fd}; });
   if (version < 2 || !open) return false;
-  // First, as their names may be used again.
+  // Releases go first, because their names may be used again.
   SendReleases(channel);
   if (num_connections_ + connections.size() > MostConnections()) return false;
   num_connections_ += connections.size();

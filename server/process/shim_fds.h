@@ -13,22 +13,23 @@
 
 namespace canopy::process {
 
-// What is sent is sent at once: from then on it outlives this process, which
-// may die at any moment. The channel is the shim's; loop thread only.
+// Descriptors are sent immediately, because this process may die at any moment
+// and they must outlive it. The channel is the shim's. Loop thread only.
 class ShimFds {
  public:
   static void Hold(FrameChannel* channel, const std::string& name, UniqueFd fd);
 
-  // `version`: the shim's. False when it cannot hold all of them: then it gets
-  // none. A name that was released before may be used again.
+  // `version` is the shim's. Returns false, and sends no connection, if the
+  // shim cannot hold all of them. Names that were released before may be used
+  // again.
   bool HoldConnections(FrameChannel* channel, uint32_t version,
                        std::vector<NamedFd> connections);
-  // Unless `at_once`: later, with others.
+  // Releases a connection, now if `at_once`, otherwise later in a batch.
   void ReleaseConnection(FrameChannel* channel, const std::string& name,
                          bool at_once);
 
-  // Keeps what a Held or Welcome frame brought, until TakeFound. False when
-  // names and descriptors do not fit together.
+  // These store what a Held or Welcome frame brought, until TakeFound. They
+  // return false if the numbers of names and descriptors differ.
   bool AddFoundConnections(std::vector<std::string> names,
                            std::vector<UniqueFd> fds);
   bool AddFound(std::vector<std::string> names, std::vector<UniqueFd> fds);

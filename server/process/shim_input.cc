@@ -6,7 +6,7 @@
 namespace canopy::process {
 namespace {
 
-// Input that the shim is given ahead of what the processes have read.
+// Input, in bytes, that is sent to the shim before the processes have read it.
 constexpr uint64_t kWindow = 1u << 20;
 
 }  // namespace
@@ -26,8 +26,8 @@ void ShimInput::Feed(core::FeedInput input) {
   if (Take(&input)) waiting_.push_back(std::move(input));
 }
 
-// Leaves out what was fed before. False: there is nothing new in it, or it does
-// not follow on that.
+// Removes the part that was fed before. Returns false if nothing is new, or if
+// there is a gap.
 bool ShimInput::Take(core::FeedInput* input) {
   const uint64_t size = input->data.size();
   if (input->end == 0) {

@@ -91,7 +91,8 @@ void ShimJob::Prepare() {
   channel_->Flush();
 }
 
-// Where the ranks of a job with a rendezvous host find each other.
+// Reserves the port of the job's rendezvous, if rank 0 of a job with a
+// rendezvous host is on this node.
 Status ShimJob::ReservePort() {
   const std::vector<Rank> ranks = LocalRanks();
   if (job_.job->rendezvous_host.empty() || ranks.front() != 0) return Status();
@@ -104,7 +105,8 @@ void ShimJob::ReportPrepared(const Status& status) {
       core::LocalPrepared{nspace(), status.code(), status.message(), {}});
 }
 
-// In frames that are bounded in ranks and, by the kernel, in descriptors.
+// Sends frames that are bounded in ranks and, because of the kernel, in
+// descriptors.
 void ShimJob::SendRanks() {
   std::vector<RankSpec> ranks;
   std::vector<UniqueFd> fds;
@@ -132,7 +134,7 @@ void ShimJob::Start(uint16_t port) {
     Advance(ShimEvent::kStartedFrame);
     return reports_.ReportStart(kSuccess, "");
   }
-  // The processes take it from here.
+  // The processes bind the port from now on.
   port_.Release();
   reports_.ReportStarting();
   channel_->Send(FrameType::kStart,
@@ -140,7 +142,7 @@ void ShimJob::Start(uint16_t port) {
   channel_->Flush();
 }
 
-// What was typed went to its predecessor: it finds the end of its input.
+// The new process gets no standard input, because its predecessor consumed it.
 void ShimJob::Restart(const core::RestartLocal& restart) {
   reports_.Await(restart.rank, restart.incarnation);
   if (channel_ == nullptr || version_ < 5 || !started()) {
@@ -166,7 +168,8 @@ void ShimJob::ResumeReports() {
   }
   reports_.ReportProcesses(running);
   channel_->Send(FrameType::kResume, "");
-  // Input that the predecessor had received and not passed on is lost with it.
+  // Input that the predecessor had received and not forwarded was lost with it,
+  // so it is requested again.
   const std::optional<uint64_t> fed = input_.position();
   if (!fed || job_.job->stdin_target == StdinTarget::kNone) return;
   context_->sink->OnInput(
@@ -235,7 +238,8 @@ void ShimJob::Feed(const core::FeedInput& input) {
   SendInput();
 }
 
-// Without a shim all input counts as taken: its sender waits for that.
+// Without a shim all input counts as consumed, because its sender waits for
+// that.
 void ShimJob::SendInput() {
   while (std::optional<core::FeedInput> next = input_.Next()) {
     if (channel_ != nullptr) {
@@ -258,14 +262,15 @@ void ShimJob::Forget() {
   input_.Clear();
   if (channel_ == nullptr) {
     if (!replaced()) file_.Remove();
-    // Not from within this call, after which the caller may use the object.
+    // Deferred, because the caller may use the object after this call.
     return context_->loop->Defer([this, alive = alive_] {
       if (*alive) Gone();
     });
   }
   channel_->Send(FrameType::kForget, "");
-  // Its socket is what a successor would find it by, should this agent die
-  // before the shim is told. A shim that cannot be told now removes it itself.
+  // A successor would find the shim by its socket if this agent died before the
+  // frame was sent. If the frame cannot be sent now, the shim removes its
+  // socket itself.
   if (channel_->Flush() && !replaced()) file_.Remove();
 }
 
@@ -279,8 +284,8 @@ void ShimJob::OnFrame(FrameChannel::Frame& frame) {
   }
 }
 
-// What changes the state does so before it reports: the answer to a report may
-// come from within it.
+// A frame that changes the state does so before it reports, because the answer
+// to a report may arrive within the call.
 bool ShimJob::Handle(FrameChannel::Frame& frame) {
   switch (frame.type) {
     case FrameType::kWelcome:
@@ -413,7 +418,8 @@ void ShimJob::OnLost(const std::string& reason) {
     default:
       break;
   }
-  // Nobody else is left who would end them, or remove its socket.
+  // Without the shim, only this agent can end the processes and remove the
+  // socket.
   process_.KillJob(nspace(), reports_.Groups());
   file_.Remove();
   texts_.FailAll(kErrNotSupported);
@@ -433,7 +439,7 @@ void ShimJob::ReportLoss(const std::string& reason) {
   SendInput();
 }
 
-// The ranks of a job that was not started end as well, as after a loss.
+// The ranks of a job that was not started end too, as after a loss.
 void ShimJob::ReportNotStarted(const std::string& reason) {
   reports_.ReportStart(kErrJobFailedToLaunch, LossText(nspace(), reason));
   reports_.ReportLoss(LocalRanks());
@@ -441,7 +447,7 @@ void ShimJob::ReportNotStarted(const std::string& reason) {
 }
 
 void ShimJob::Gone() {
-  // A copy, because the call may destroy this object.
+  // Copied, because the call may destroy this object.
   const OnGone on_gone = on_gone_;
   on_gone(this);
 }

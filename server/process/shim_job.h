@@ -1,4 +1,4 @@
-// One job of this node, as its agent sees it: the connection to the shim that
+// One job of this node from its agent's view: the connection to the shim that
 // holds the processes.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_JOB_H_
 #define CANOPY_SERVER_PROCESS_SHIM_JOB_H_
@@ -30,8 +30,8 @@
 
 namespace canopy::process {
 
-// The state machine of shim_states.h, with what its events do. Loop thread
-// only.
+// Implements the state machine of shim_states.h and the effects of its events.
+// Loop thread only.
 class ShimJob {
  public:
   // The shim has ended after Forget, or was lost. The callback may destroy the
@@ -39,11 +39,11 @@ class ShimJob {
   using OnGone = std::function<void(ShimJob* job)>;
   using OnFound = std::function<void(ShimJob* job, std::vector<NamedFd> held)>;
 
-  // A new job; Prepare starts its shim.
+  // Creates a new job; Prepare starts its shim.
   ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
           OnGone on_gone);
-  // A recovered shim, over a connection to its socket. Calls `on_found` once it
-  // has identified its job, OnGone if it does not.
+  // Connects to a recovered shim over its socket. Calls `on_found` when the
+  // shim has identified its job, and OnGone if it does not.
   ShimJob(const ProcessContext* context, UniqueFd connection, SocketFile file,
           OnFound on_found, OnGone on_gone);
   ~ShimJob();
@@ -51,49 +51,49 @@ class ShimJob {
   ShimJob& operator=(const ShimJob&) = delete;
 
   void Prepare();
-  // `port`: as in core::StartLocal.
+  // `port` is as in core::StartLocal.
   void Start(uint16_t port);
-  // Answered by an exit, if there is no process to be.
+  // Reports an exit if no process can be started.
   void Restart(const core::RestartLocal& restart);
   void ResumeReports();
   void Signal(const core::SignalLocal& signal);
   void Kill(const core::KillLocal& kill);
   void Credit(const core::CreditOutput& credit);
-  // Output that has no credit yet is reported again.
+  // Reports unacknowledged output again.
   void ResendOutput();
-  // For how long the processes live without an agent from now on.
+  // Sets how long the processes live without an agent.
   void SetOrphanTime(uint32_t ms);
   void Feed(const core::FeedInput& input);
-  // A rank of the job wants that among its output. kErrNotSupported from a shim
-  // that is too old or lost.
+  // Inserts a text into the output of a rank. `done` gets kErrNotSupported if
+  // the shim is too old or lost.
   void PutText(ProcessText text, TextDone done);
-  // As ShimFds; without effect, and false, while there is no shim.
+  // As in ShimFds. Without a shim these have no effect and return false.
   void Hold(const std::string& name, UniqueFd fd);
   bool HoldConnections(std::vector<NamedFd> connections);
   void ReleaseConnection(const std::string& name, bool at_once);
-  // Ends what is left. Nothing more is reported.
+  // Ends the remaining processes. Nothing more is reported.
   void Forget();
 
-  // Of a found shim not before OnFound.
+  // For a recovered shim, valid from OnFound on.
   const std::string& nspace() const { return job_.job->nspace; }
   const core::PrepareLocal& job() const { return job_; }
   // As reported by the recovered shim.
   const std::vector<RankState>& ranks() const { return ranks_; }
   ShimState state() const { return state_; }
   bool started() const { return state_ == ShimState::kStarted; }
-  // Another agent serves the shim, which lives on.
+  // Another agent serves the shim, which continues.
   bool replaced() const {
     return state_ == ShimState::kReplaced || state_ == ShimState::kLeft;
   }
-  // The shim when it is a child of this process, else 0.
+  // Returns the pid of the shim if it is a child of this process, else 0.
   int child_pid() const { return process_.child_pid(); }
 
  private:
-  // False when the event is of no effect in this state.
+  // Returns false if the event has no effect in this state.
   bool Advance(ShimEvent event);
   void Connect(UniqueFd socket);
   void OnFrame(FrameChannel::Frame& frame);
-  // Handles a frame that the state allows; false when it makes no sense.
+  // Handles a frame that the state allows. Returns false if it is malformed.
   bool Handle(FrameChannel::Frame& frame);
   bool OnHeld(FrameChannel::Frame& frame);
   bool OnWelcome(FrameChannel::Frame& frame);

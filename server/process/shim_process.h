@@ -1,5 +1,5 @@
-// A job's shim as a process: whose child it is, and how its job is found once
-// it is dead.
+// The shim of a job as a process: its parent, and the search for its job's
+// processes after its death.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_PROCESS_H_
 #define CANOPY_SERVER_PROCESS_SHIM_PROCESS_H_
 
@@ -11,17 +11,17 @@ namespace canopy::process {
 // One thread.
 class ShimProcess {
  public:
-  // The shim is a child of this process.
+  // Records that the shim is a child of this process.
   void NoteStarted(int pid);
-  // The recovered shim may be one: an agent that was replaced by exec has left
-  // its children to its successor.
+  // Records a recovered shim. It is a child of this process if the predecessor
+  // was replaced by exec.
   void NoteFound(int pid);
 
-  // The shim when it is a child of this process, else 0.
+  // Returns the pid of the shim if it is a child of this process, else 0.
   int child_pid() const { return child_pid_; }
 
-  // The shim is dead: kills what is left of its job, whose processes lead these
-  // groups, as far as known.
+  // Called when the shim is dead: kills the remaining processes of its job.
+  // `groups` are the known process groups of its ranks.
   void KillJob(const std::string& nspace, std::unordered_set<int> groups) const;
 
  private:

@@ -18,8 +18,8 @@
 namespace canopy::process {
 namespace {
 
-// Sources of the shim's descriptors lie above their targets, so that placing
-// one never covers another.
+// Source descriptors are above their targets, so that placing one never
+// overwrites another.
 constexpr int kLowestSourceFd = 16;
 
 Status Failure(const std::string& what, int error) {
@@ -46,9 +46,9 @@ Result<UniqueFd> Listen(int directory, const std::string& name,
 }
 
 // The kernel gives every session an equal share of a CPU, and lets a process
-// that wakes up interrupt those of another at once. An agent that answers many
-// ranks is cheapest when it runs once they all wait, so they share its session
-// when that is free of a terminal. A process group keeps signals apart.
+// that wakes up preempt those of another session at once. An agent that answers
+// many ranks is cheapest if it runs when all of them wait, so they share its
+// session if that has no terminal. Process groups keep signals apart.
 int Place() {
   return getsid(0) == getpid() ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
 }
@@ -82,7 +82,7 @@ struct FileActions {
   posix_spawn_file_actions_t value;
 };
 
-// 0 or an errno.
+// Returns 0 or an errno.
 int SpawnShim(const std::string& path, int agent, int listener, int directory,
               const std::string& name, const std::string& nspace,
               uint64_t open_files, int* pid) {
@@ -106,7 +106,7 @@ int SpawnShim(const std::string& path, int agent, int listener, int directory,
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
                               const std::string& nspace, uint64_t open_files) {
   const std::string name = ShimSocketName(nspace);
-  // First: without it the socket could not be removed again.
+  // Duplicated first, because the socket could not be removed without it.
   UniqueFd directory = Above(runtime_dir);
   if (!directory) return OutOfDescriptors();
   Result<UniqueFd> listener = Listen(runtime_dir, name, nspace);

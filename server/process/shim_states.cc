@@ -30,9 +30,9 @@ struct Row {
 
 using E = ShimEvent;
 
-// A frame that the shim does not send in a state is refused there. Of a shim
-// that failed, is another agent's or ends, no frame matters. A start that
-// nothing prepared is reported as failed.
+// A frame that the shim does not send in a state is refused there. Frames are
+// ignored if the shim has failed, is served by another agent, or is ending. A
+// start without a successful preparation is reported as failed.
 //
 // clang-format off
 constexpr Row kTable[] = {

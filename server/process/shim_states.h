@@ -1,5 +1,5 @@
-// The states of a job's shim as its agent sees them, and what each event does
-// in each of them. The table is documented in docs/shim_states.md.
+// The states of a job's shim from its agent's view, and the effect of each
+// event in each state. docs/shim_states.md documents the table.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_STATES_H_
 #define CANOPY_SERVER_PROCESS_SHIM_STATES_H_
 
@@ -21,8 +21,8 @@ enum class ShimState : uint8_t {
   kStarted,
   kFailed,     // the job could not be prepared, or its shim is lost
   kReplaced,   // another agent has taken over the shim
-  kForgotten,  // the shim ends
-  kLeft,       // forgotten, and another agent's
+  kForgotten,  // the shim is ending
+  kLeft,       // forgotten, and served by another agent
 };
 inline constexpr size_t kShimStates = 10;
 
@@ -40,12 +40,12 @@ enum class ShimEvent : uint8_t {
   kRestartedFrame,
   kReplacedFrame,
   kUnknownFrame,
-  // What they, or the lack of local ranks, amount to.
+  // Results of frames, or of a job without local ranks.
   kFoundPrepared,
   kFoundStarted,
   kPrepared,
   kNotPrepared,
-  // The agent's own.
+  // Events of the agent itself.
   kPrepare,
   kStart,
   kForget,
@@ -53,7 +53,7 @@ enum class ShimEvent : uint8_t {
 };
 inline constexpr size_t kShimEvents = 20;
 
-// Any thread.
+// Thread-safe.
 ShimEvent ShimEventOf(FrameType type);
 Cell<ShimState> StepOf(ShimState state, ShimEvent event);
 std::string_view NameOf(ShimState state);

@@ -7,7 +7,7 @@
 namespace canopy::process {
 namespace {
 
-// Most that is on its way at a time: a shim answers at once.
+// Limits of the unanswered texts; a shim answers at once.
 constexpr size_t kMaxBytes = 4 * kMaxWaitingText;
 constexpr size_t kMaxTexts = 1 << 16;
 

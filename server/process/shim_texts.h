@@ -1,4 +1,4 @@
-// Texts on their way to a job's shim, until it has taken them or refused.
+// Texts that were sent to a job's shim and have not been answered.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_TEXTS_H_
 #define CANOPY_SERVER_PROCESS_SHIM_TEXTS_H_
 
@@ -15,12 +15,13 @@ namespace canopy::process {
 // Loop thread only.
 class ShimTexts {
  public:
-  // The request to send, whose answer will be `done`'s; null when `done` was
-  // called, since the text is too large or too much is on its way.
+  // Returns the request to send; its answer will be passed to `done`. Returns
+  // no value if the text is too large or too many texts are unanswered; `done`
+  // has then been called.
   std::optional<TextRequest> Put(ProcessText text, TextDone done);
-  // The shim's next answer. False when it makes no sense.
+  // Handles the shim's next answer. Returns false if it is malformed.
   bool OnDone(std::string_view payload);
-  // No answer will come: all get that status.
+  // Answers all texts with `status`, because the shim will not.
   void FailAll(int status);
 
  private:

@@ -1,5 +1,5 @@
-// The variables by which programs of torch.distributed, and of others that
-// follow it, find each other; see docs/torch.md.
+// The variables by which programs that use torch.distributed, or its
+// conventions, find each other; see docs/torch.md.
 #ifndef CANOPY_SERVER_PROCESS_TORCH_ENVIRONMENT_H_
 #define CANOPY_SERVER_PROCESS_TORCH_ENVIRONMENT_H_
 
@@ -13,14 +13,15 @@
 
 namespace canopy::process {
 
-// NAME=VALUE, the same for all ranks, and of one rank of this node. None for a
-// job without a rendezvous host.
+// Return NAME=VALUE entries: those that all ranks share, and those of one rank
+// of this node. Both are empty for a job without a rendezvous host.
 std::vector<std::string> TorchJobVariables(const JobSpec& job);
 std::vector<std::string> TorchRankVariables(const core::PrepareLocal& prepare,
                                             Rank rank);
-// Of another process of a rank.
+// Returns the variable for a later process of a rank.
 std::string TorchRestartVariable(uint32_t incarnation);
-// Known when all nodes are prepared.
+// Returns the variable for the port, which is known when all nodes are
+// prepared.
 std::string TorchPortVariable(uint16_t port);
 
 }  // namespace canopy::process

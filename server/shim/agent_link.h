@@ -1,5 +1,5 @@
-// The shim's connection to the agent that it serves, and how a later agent
-// takes it over.
+// The shim's connection to the agent that it serves, and the takeover of this
+// role by a later agent.
 #ifndef CANOPY_SERVER_SHIM_AGENT_LINK_H_
 #define CANOPY_SERVER_SHIM_AGENT_LINK_H_
 
@@ -17,37 +17,37 @@
 
 namespace canopy::process {
 
-// One agent is served at a time, the newest that has sent Hello; the one before
-// it is sent Replaced. Loop thread only.
+// Serves one agent at a time: the newest that has sent Hello. Its predecessor
+// is sent Replaced. Loop thread only.
 class AgentLink {
  public:
-  // Called in the loop; none of them may destroy the link.
+  // Called in the loop. None of them may destroy the link.
   struct Events {
-    // False: the agent broke the protocol, and is disconnected.
+    // Returns false if the agent broke the protocol; it is then disconnected.
     std::function<bool(FrameChannel::Frame& frame)> on_frame;
-    // A later agent is served from now on; version() is what it speaks.
+    // A later agent is served from now on; version() is its version.
     std::function<void()> on_agent;
-    // There is none any more.
+    // The agent is lost and no other is served.
     std::function<void()> on_lost;
   };
 
-  // Takes a connected socket and a listening one.
+  // Takes ownership of a connected socket and a listening one.
   AgentLink(EventLoop* loop, UniqueFd agent, UniqueFd listener, Events events);
   ~AgentLink();
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
 
-  // Without effect while there is no agent.
+  // Has no effect while there is no agent.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
-  // FrameChannel::HasWaiting of the agent's.
+  // As FrameChannel::HasWaiting, for the agent's channel.
   bool HasWaiting(const FrameChannel::Wanted& wanted) const {
     return connected() && agent_.channel->HasWaiting(wanted);
   }
   bool connected() const { return agent_.channel != nullptr; }
-  // The older of the shim's own version and the agent's.
+  // Returns the older of the shim's own protocol version and the agent's.
   uint32_t version() const { return version_; }
-  // No other agent is accepted from now on.
+  // Stops accepting further agents.
   void StopListening();
 
  private:

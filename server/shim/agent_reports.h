@@ -1,5 +1,5 @@
-// What a shim reports to its agent in batches: exits, and how much input was
-// consumed.
+// Batches a shim's reports to its agent: exits, and the amount of input that
+// was consumed.
 #ifndef CANOPY_SERVER_SHIM_AGENT_REPORTS_H_
 #define CANOPY_SERVER_SHIM_AGENT_REPORTS_H_
 
@@ -14,19 +14,19 @@
 
 namespace canopy::process {
 
-// One frame of each kind for all that was added in a round of the loop. Nothing
-// is reported before Resume. Loop thread only.
+// Sends one frame of each kind for all reports that were added in a round of
+// the loop. Nothing is sent before Resume. Loop thread only.
 class AgentReports {
  public:
   using Send = std::function<void(FrameType type, const std::string& payload)>;
 
-  // `loop` is not run any more after the destructor.
+  // `loop` must not run after this object is destroyed.
   AgentReports(EventLoop* loop, Send send)
       : loop_(loop), send_(std::move(send)) {}
   AgentReports(const AgentReports&) = delete;
   AgentReports& operator=(const AgentReports&) = delete;
 
-  // Exits that were added before are to be added again.
+  // Starts sending. Exits that were added before must be added again.
   void Resume();
   void Pause() { flowing_ = false; }
 
@@ -34,7 +34,7 @@ class AgentReports {
   void AddInputTaken(uint64_t bytes) { input_taken_ += bytes; }
   void AddInputDone(uint64_t bytes);
 
-  // In all. What Welcome says is reported by that.
+  // Totals. The amounts in a Welcome count as reported.
   uint64_t input_taken() const { return input_taken_; }
   uint64_t TakeInputDone() { return input_reported_ = input_done_; }
 

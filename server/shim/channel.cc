@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kCapacity = 128u << 10;
 constexpr size_t kReadAhead = 64u << 10;
-// Reads in one round before other descriptors get their turn.
+// Limits the reads in one round, so that other descriptors get their turn.
 constexpr int kReadsPerRound = 4;
 
 }  // namespace
@@ -67,7 +67,7 @@ bool FrameChannel::Flush() {
   flush_scheduled_ = false;
   if (!socket_) return false;
   const OutQueue::State state = out_.Flush(socket_.get());
-  // The end of the connection is reported by the reading side.
+  // The reading side reports the end of the connection.
   const bool waiting =
       state == OutQueue::State::kBlocked || state == OutQueue::State::kBusy;
   if (waiting != waiting_writable_) {
@@ -87,7 +87,7 @@ void FrameChannel::OnEvents(uint32_t events) {
   }
 }
 
-// An end of the connection is found again when its turn comes.
+// The end of the connection is ignored here; reading finds it again later.
 bool FrameChannel::HasWaiting(const Wanted& wanted) {
   if (!socket_) return false;
   while (in_.size() < kReadAhead &&
@@ -159,7 +159,7 @@ void FrameChannel::Fail(const std::string& reason) {
   socket_.Reset();
   out_ = OutQueue();
   in_.DropFds();
-  // A copy, because the callback may destroy this object.
+  // Copied, because the callback may destroy this object.
   const OnClosed on_closed = on_closed_;
   on_closed(reason);
 }

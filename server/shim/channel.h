@@ -1,4 +1,4 @@
-// A connection that carries frames of server/shim/protocol.h, with
+// A connection that carries the frames of server/shim/protocol.h, with
 // descriptors, on an event loop.
 #ifndef CANOPY_SERVER_SHIM_CHANNEL_H_
 #define CANOPY_SERVER_SHIM_CHANNEL_H_
@@ -25,33 +25,35 @@ class FrameChannel {
  public:
   struct Frame {
     FrameType type;
-    std::string_view payload;  // until the callback returns or calls HasWaiting
+    // Valid until the callback returns or calls HasWaiting.
+    std::string_view payload;
     std::vector<UniqueFd> fds;
   };
   using OnFrame = std::function<void(Frame& frame)>;
-  // The connection ended, or the peer broke the protocol; called once, and
-  // never by Send or the destructor. Nothing is delivered after it.
+  // The connection ended, or the peer broke the protocol. Called once, and
+  // never by Send or the destructor. No frame is delivered afterwards.
   using OnClosed = std::function<void(const std::string& reason)>;
 
-  // Takes a connected stream socket and makes it non-blocking.
+  // Takes ownership of a connected stream socket and makes it non-blocking.
   FrameChannel(EventLoop* loop, UniqueFd socket, OnFrame on_frame,
                OnClosed on_closed);
   ~FrameChannel();
   FrameChannel(const FrameChannel&) = delete;
   FrameChannel& operator=(const FrameChannel&) = delete;
 
-  // Queues a frame of `head` and `body`; it leaves when the loop's round ends.
-  // Without effect on a closed channel. At most kMaxFrameFds descriptors.
+  // Queues a frame of `head` and `body`, which is written at the end of the
+  // loop's round. Has no effect on a closed channel. At most kMaxFrameFds
+  // descriptors.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
-  // Writes what the socket takes now. True when nothing is left to be written.
+  // Writes as much as the socket accepts. Returns true if nothing remains.
   bool Flush();
-  // Whether, among the frames that are here and that will be delivered, there
-  // is one that `wanted` is true of. For a callback that takes long: looks at
-  // some 64 KiB of them.
+  // Returns true if `wanted` holds for a frame that has arrived and will be
+  // delivered. Intended for callbacks that take long; examines about 64 KiB of
+  // frames.
   using Wanted = std::function<bool(FrameType type, std::string_view payload)>;
   bool HasWaiting(const Wanted& wanted);
-  // Closes because of the peer's mistake, with OnClosed.
+  // Closes the channel because of an error of the peer, and calls OnClosed.
   void Fail(const std::string& reason);
 
  private:
@@ -60,12 +62,13 @@ class FrameChannel {
   void OnEvents(uint32_t events);
   void ScheduleFlush();
   bool ReadSome();
-  // Delivers whole frames; false when the channel was closed or destroyed.
+  // Delivers complete frames. Returns false if the channel was closed or
+  // destroyed.
   bool DeliverFrames(const Alive& alive);
 
   EventLoop* const loop_;
   UniqueFd socket_;
-  // Shared with a call under way, which may destroy this object.
+  // Shared with a call in progress, which may destroy this object.
   const std::shared_ptr<const OnFrame> on_frame_;
   const OnClosed on_closed_;
   const Alive alive_ = std::make_shared<bool>(true);
@@ -74,7 +77,7 @@ class FrameChannel {
   bool flush_scheduled_ = false;
   bool waiting_writable_ = false;
   InBuffer in_;
-  size_t partial_ = 0;  // size of the frame that in_ has the beginning of
+  size_t partial_ = 0;  // size of the frame whose beginning is in in_
 };
 
 }  // namespace canopy::process

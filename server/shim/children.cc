@@ -18,7 +18,7 @@
 namespace canopy::process {
 namespace {
 
-// Parent and process group of a process; false when it is gone.
+// Reads the parent and process group of a process. Returns false if it is gone.
 bool ReadStat(pid_t pid, pid_t* parent, pid_t* group) {
   char path[32];
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -27,13 +27,14 @@ bool ReadStat(pid_t pid, pid_t* parent, pid_t* group) {
   const ssize_t n = read(fd.get(), text, sizeof text - 1);
   if (n <= 0) return false;
   text[n] = 0;
-  // The command's name may contain anything, so look from its end.
+  // The command's name may contain any character, so the fields are parsed
+  // after its last ')'.
   const char* const after_name = strrchr(text, ')');
   return after_name != nullptr &&
          sscanf(after_name + 1, " %*c %d %d", parent, group) == 2;
 }
 
-// To look through /proc takes longer than a short job.
+// This check is cheap; a scan of /proc takes longer than a short job.
 bool HasChildren() {
   siginfo_t info;
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;

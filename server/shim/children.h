@@ -1,5 +1,5 @@
-// The processes that canopy-shim is parent of: those it started, and orphaned
-// descendants of theirs that the kernel gave to it.
+// The child processes of canopy-shim: those that it started, and their orphaned
+// descendants, which the kernel reparents to it.
 #ifndef CANOPY_SERVER_SHIM_CHILDREN_H_
 #define CANOPY_SERVER_SHIM_CHILDREN_H_
 
@@ -17,11 +17,11 @@ struct Child {
   pid_t group = 0;
 };
 
-// Children of this process, not yet reaped, from /proc.
+// Returns the children of this process that have not been reaped, from /proc.
 std::vector<Child> ListChildren();
 
-// Sends a signal to every child and its process group. Only children that were
-// not reaped are named to the kernel, so no number can have been reused.
+// Sends a signal to every child and its process group. Only children that have
+// not been reaped are signalled, so no PID can have been reused.
 void SignalChildren(int signal);
 
 // Sends a signal to a process group whose leader was reaped, if a child is
@@ -34,8 +34,8 @@ struct Reaped {
   RankUsage used;
 };
 
-// Reaps every child that has ended. Sets *none_left when there is no child any
-// more, ended or not.
+// Reaps every child that has ended. Sets *none_left if no child remains,
+// running or ended.
 std::vector<Reaped> ReapChildren(bool* none_left);
 
 }  // namespace canopy::process

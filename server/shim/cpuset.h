@@ -1,4 +1,4 @@
-// CPU lists, hwloc list format.
+// CPU lists in hwloc's list format.
 #ifndef CANOPY_SERVER_SHIM_CPUSET_H_
 #define CANOPY_SERVER_SHIM_CPUSET_H_
 
@@ -9,15 +9,15 @@
 
 namespace canopy::process {
 
-// CPU numbers above this are refused.
+// Larger CPU numbers are rejected.
 inline constexpr uint32_t kMaxCpu = 65535;
 
-// A kernel affinity mask: bit i of the array is CPU i. As sched_setaffinity
-// takes it, with 8 * size() bytes.
+// A kernel affinity mask: bit i of the array is CPU i. sched_setaffinity takes
+// it with 8 * size() bytes.
 using CpuMask = std::vector<uint64_t>;
 
-// Parses "0-3,8" (spaces are not allowed, order and overlap are). Nothing when
-// it is malformed or empty.
+// Parses "0-3,8". Spaces are invalid; any order and overlaps are valid. Returns
+// no value if the list is malformed or empty.
 std::optional<CpuMask> ParseCpuList(std::string_view list);
 
 }  // namespace canopy::process

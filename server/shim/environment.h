@@ -1,4 +1,4 @@
-// Environments of many processes that differ in a few variables.
+// The environments of many processes that differ in a few variables.
 #ifndef CANOPY_SERVER_SHIM_ENVIRONMENT_H_
 #define CANOPY_SERVER_SHIM_ENVIRONMENT_H_
 
@@ -9,17 +9,18 @@
 
 namespace canopy::process {
 
-// NAME=VALUE strings, each name once; the last one set wins. Strings without
-// '=' are ignored. Pointers given out are good until the next Set.
+// A list of NAME=VALUE strings with unique names; the last value set wins.
+// Strings without '=' are ignored. Returned pointers are valid until the next
+// Set.
 class Environment {
  public:
   void Set(std::string entry);
   void SetAll(const std::vector<std::string>& entries);
-  // Null when not set.
+  // Returns null if the variable is not set.
   const char* Get(std::string_view name) const;
 
-  // This environment with `entries` on top, null-terminated, as execve takes
-  // it. Both must outlive the result.
+  // Returns this environment overridden by `entries`, null-terminated for
+  // execve. Both must outlive the result.
   std::vector<char*> Overlay(const std::vector<std::string>& entries) const;
 
  private:

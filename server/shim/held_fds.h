@@ -1,4 +1,4 @@
-// Descriptors that a shim keeps open for the agents to come.
+// Descriptors that a shim keeps open for its future agents.
 #ifndef CANOPY_SERVER_SHIM_HELD_FDS_H_
 #define CANOPY_SERVER_SHIM_HELD_FDS_H_
 
@@ -11,11 +11,12 @@
 
 namespace canopy::process {
 
-// A copy, above the descriptors that processes inherit (3, 4, ...), so that
-// placing one of those never covers it. Empty when there are too many.
+// Duplicates `fd` to a number above the descriptors that processes inherit (3,
+// 4, ...), so that placing those never overwrites it. Returns an empty
+// descriptor if there are too many.
 UniqueFd DuplicateReceived(int fd);
 
-// Names with their descriptors, next to each other.
+// Names with their descriptors, at equal indices.
 struct NamedFds {
   std::vector<std::string> names;
   std::vector<UniqueFd> fds;
@@ -24,18 +25,18 @@ struct NamedFds {
 // Loop thread only.
 class HeldFds {
  public:
-  // In place of an earlier one of that name. False when there would be more
-  // than kMaxHeld.
+  // Holds a descriptor and replaces an earlier one of that name. Returns false
+  // if there would be more than kMaxHeld.
   bool Hold(const std::string& name, UniqueFd fd);
-  // False when there would be more than kMaxConnections, or a name has no
-  // descriptor; none is held then.
+  // Holds all of `connections` or none. Returns false if there would be more
+  // than kMaxConnections, or a name has no descriptor.
   bool HoldConnections(NamedFds connections);
   void ReleaseConnections(const std::vector<std::string>& names);
 
-  // Copies of what Hold got.
+  // Returns copies of the descriptors of Hold.
   NamedFds Held() const;
-  // Calls `send` with copies of all connections, as many at a time as one frame
-  // takes.
+  // Calls `send` with copies of all connections, in groups that fit into a
+  // frame.
   void ForEachConnections(
       const std::function<void(NamedFds connections)>& send) const;
 

@@ -27,8 +27,8 @@ struct Row {
 
 using E = HolderEvent;
 
-// Once the end has begun, nothing that an agent asks for matters. An event of
-// the shim's own that cannot occur in a state is ignored there.
+// Once the end has begun, all requests of agents are ignored. An event within
+// the shim that cannot occur in a state is ignored there.
 //
 // clang-format off
 constexpr Row kTable[] = {

@@ -1,5 +1,5 @@
-// The states of a shim, and what each event does in each of them. The table is
-// documented in docs/shim_states.md.
+// The states of a shim, and the effect of each event in each state.
+// docs/shim_states.md documents the table.
 #ifndef CANOPY_SERVER_SHIM_HOLDER_STATES_H_
 #define CANOPY_SERVER_SHIM_HOLDER_STATES_H_
 
@@ -13,12 +13,12 @@
 namespace canopy::process {
 
 enum class HolderState : uint8_t {
-  kEmpty,      // no job is described yet
-  kDescribed,  // the ranks are being added
+  kEmpty,      // no job has been described
+  kDescribed,  // ranks are being added
   kChecked,    // the job can be started
   kStarted,
-  kEnding,   // SIGTERM is sent to what is left
-  kForcing,  // and SIGKILL
+  kEnding,   // SIGTERM was sent to the remaining processes
+  kForcing,  // SIGKILL was sent to them
 };
 inline constexpr size_t kHolderStates = 6;
 
@@ -42,15 +42,15 @@ enum class HolderEvent : uint8_t {
   kOrphan,
   kForget,
   kUnknownFrame,
-  // What happens in the shim.
+  // Events within the shim.
   kCheckPassed,  // while Check is handled
-  kOrphaned,     // no agent has come in time
+  kOrphaned,     // no agent has connected in time
   kTerminated,   // by a signal
-  kGraceOver,    // since the end began
+  kGraceOver,    // the grace time since the beginning of the end is over
 };
 inline constexpr size_t kHolderEvents = 22;
 
-// Any thread.
+// Thread-safe.
 HolderEvent HolderEventOf(FrameType type);
 Cell<HolderState> StepOf(HolderState state, HolderEvent event);
 std::string_view NameOf(HolderState state);

@@ -1,4 +1,4 @@
-// Writes standard input to the processes of a job that take it.
+// Writes standard input to the processes of a job that read it.
 #ifndef CANOPY_SERVER_SHIM_INPUT_FEED_H_
 #define CANOPY_SERVER_SHIM_INPUT_FEED_H_
 
@@ -20,8 +20,8 @@ namespace canopy::process {
 // Loop thread only.
 class InputFeed {
  public:
-  // That many bytes were written to every rank that they were for, or those
-  // ranks do not read any more.
+  // `bytes` more were written to every rank that they were addressed to, or
+  // those ranks no longer read.
   using OnDone = std::function<void(uint64_t bytes)>;
 
   InputFeed(EventLoop* loop, OnDone on_done);
@@ -29,18 +29,18 @@ class InputFeed {
   InputFeed(const InputFeed&) = delete;
   InputFeed& operator=(const InputFeed&) = delete;
 
-  // Takes the writing end of a rank's standard input.
+  // Takes ownership of the writing end of a rank's standard input.
   void Add(Rank rank, UniqueFd pipe);
-  // Queues data for the ranks (empty: all that take input). Without data: end
-  // of file after what is queued.
+  // Queues data for `ranks` (empty: all that read input). Empty data means end
+  // of file after the queued data.
   void Feed(const std::vector<Rank>& ranks, std::string_view data);
-  // The rank has ended.
+  // Closes the input of a rank whose process has ended.
   void Close(Rank rank);
-  // Bytes that were fed and are not done.
+  // Returns the number of bytes that were fed and are not done.
   uint64_t pending() const { return outstanding_->pending; }
 
  private:
-  // Outlives the feed in the pieces that are still queued.
+  // Queued pieces may keep this alive longer than the feed.
   struct Outstanding {
     uint64_t pending = 0;
     OnDone done;
@@ -49,10 +49,11 @@ class InputFeed {
     UniqueFd fd;
     std::deque<Bytes> queue;
     bool end_wanted = false;
-    bool waiting = false;  // for the pipe to take more
+    bool waiting = false;  // for the pipe to accept more
   };
 
-  // Counts as pending until the last copy is gone, then as done.
+  // Returns data that counts as pending until its last copy is destroyed, and
+  // then as done.
   Bytes Track(std::string_view data);
   void FeedOne(Rank rank, Pipe* pipe, const Bytes& data);
   void Write(Rank rank);

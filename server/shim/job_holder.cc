@@ -14,10 +14,12 @@ namespace canopy::process {
 namespace {
 
 constexpr int64_t kMillisecond = 1000000;
-// How long the exit of a process waits for streams that others hold open.
+// Longest time that a process's exit waits for streams that other processes
+// hold open.
 constexpr int64_t kStreamWaitNs = 1000 * kMillisecond;
 
-// Of the whole job; no process that has not been started is needed any more.
+// Returns true if the frame ends the whole job, so that no further process
+// needs to be started.
 bool EndsJob(FrameType type, std::string_view payload) {
   if (type == FrameType::kForget) return true;
   KillRanks kill;
@@ -54,7 +56,7 @@ void JobHolder::BeginEnd() {
   pump_.reset();
   feed_.reset();
   SignalChildren(SIGTERM);
-  // A stopped process does not take the first.
+  // A stopped process handles SIGTERM only after SIGCONT.
   SignalChildren(SIGCONT);
   const uint32_t grace_ms = starter_ == nullptr ? 0 : starter_->job().grace_ms;
   loop_->AddTimer(grace_ms * kMillisecond,
@@ -85,7 +87,7 @@ void JobHolder::OnAgentLost() {
 
 void JobHolder::SendWelcome() {
   if (agent_.version() >= 2) {
-    // In frames of their own: one may not be able to carry all.
+    // Sent in separate frames, because one frame may be too small.
     held_.ForEachConnections([this](NamedFds connections) {
       agent_.Send(FrameType::kHeld, EncodeNames(connections.names), Bytes(),
                   std::move(connections.fds));
@@ -159,7 +161,7 @@ bool JobHolder::Handle(Frame& frame) {
     case FrameType::kOrphan:
       return HandleOrphan(frame);
     default:
-      // Forget: its transition is all that it does.
+      // Forget has no effect besides its transition.
       return frame.type == FrameType::kForget;
   }
 }
@@ -222,7 +224,8 @@ bool JobHolder::HandleStart(Frame& frame) {
               Encode(starter_->Start(&processes_.all(), stopped, pump_.get(),
                                      feed_.get())));
   processes_.NoteStarted();
-  // Those that could not be started, or have ended before they were noted.
+  // Processes that could not be started, or have ended before they were
+  // indexed.
   for (LocalProcess& process : processes_.all()) {
     if (process.phase != RankPhase::kRunning) OnEnded(&process);
   }
@@ -230,7 +233,7 @@ bool JobHolder::HandleStart(Frame& frame) {
   return true;
 }
 
-// Its predecessor's exit is not reported any more.
+// The exit of the previous process is no longer reported.
 bool JobHolder::HandleRestart(Frame& frame) {
   RestartRank restart;
   if (!Decode(frame.payload, &restart)) return false;
@@ -345,13 +348,14 @@ void JobHolder::OnChildSignal() {
   }
   if (!ending) return;
   if (none_left) return loop_->Stop();
-  // Orphans of those that were killed are children of the shim by now.
+  // Orphans of the killed processes have become children of the shim.
   if (state_ == HolderState::kForcing) ForceEnd();
 }
 
 void JobHolder::OnEnded(LocalProcess* process) {
   feed_->Close(process->spec.rank);
-  // Which reports it when the streams end by that.
+  // If this ends the streams, the pump reports it and the exit becomes
+  // reportable.
   pump_->ProcessEnded(process->spec.rank);
   if (process->reportable) return;
   if (pump_->IsOpen(process->spec.rank)) {

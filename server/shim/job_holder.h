@@ -1,4 +1,5 @@
-// canopy-shim itself: holds the processes of one job, with or without an agent.
+// The main part of canopy-shim: holds the processes of one job, with or without
+// an agent.
 #ifndef CANOPY_SERVER_SHIM_JOB_HOLDER_H_
 #define CANOPY_SERVER_SHIM_JOB_HOLDER_H_
 
@@ -25,8 +26,9 @@
 
 namespace canopy::process {
 
-// The state machine of holder_states.h, with what its events do. Loop thread
-// only. Stops the loop when the job is over and no child is left.
+// Implements the state machine of holder_states.h and the effects of its
+// events. Loop thread only. Stops the loop when the job is over and no child is
+// left.
 class JobHolder {
  public:
   struct Sockets {
@@ -35,14 +37,14 @@ class JobHolder {
     SocketFile file;
   };
 
-  // nofile: the limit on descriptors that processes get.
+  // `nofile` is the limit on open files that processes get.
   JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile);
   JobHolder(const JobHolder&) = delete;
   JobHolder& operator=(const JobHolder&) = delete;
 
-  // Some child may have ended.
+  // Reaps children after a SIGCHLD.
   void OnChildSignal();
-  // The shim received a terminating signal.
+  // Handles a terminating signal to the shim.
   void OnTerminate() { Advance(HolderEvent::kTerminated); }
 
   HolderState state() const { return state_; }
@@ -51,7 +53,7 @@ class JobHolder {
   using Frame = FrameChannel::Frame;
 
   void Advance(HolderEvent event);
-  // Entering kEnding and kForcing.
+  // Actions on entering kEnding and kForcing.
   void BeginEnd();
   void ForceEnd();
 
@@ -59,9 +61,9 @@ class JobHolder {
   void OnAgentLost();
   void SendWelcome();
 
-  // Handles one frame; false when it breaks the protocol.
+  // Handles one frame. Returns false if it breaks the protocol.
   bool OnFrame(Frame& frame);
-  // The same for one that the state allows.
+  // Handles a frame that the state allows, with the same result.
   bool Handle(Frame& frame);
   bool HandlePrepare(Frame& frame);
   void MakePump(uint64_t window);
@@ -95,7 +97,7 @@ class JobHolder {
   EventLoop::TimerId orphan_timer_ = 0;
   uint64_t orphan_ms_ = 0;
   std::vector<std::string> variables_;  // of Start
-  // From kDescribed on; what moves data, until kEnding.
+  // Set from kDescribed on. The members that move data are released in kEnding.
   std::unique_ptr<ProcessStarter> starter_;
   std::unique_ptr<OutputPump> pump_;
   std::unique_ptr<ProcessTexts> texts_;

@@ -1,4 +1,4 @@
-// canopy-shim: started by an agent for one job. See protocol.h.
+// canopy-shim: an agent starts it for one job. See protocol.h.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ bool IsSocket(int fd) {
 
 bool HasSockets() { return IsSocket(kShimAgentFd) && IsSocket(kShimListenFd); }
 
-// Whatever else the agent had open stays with the agent.
+// Closes all other descriptors that were inherited from the agent.
 void CloseOthers() {
   const unsigned first = kShimDirFd + 1;
 #ifdef SYS_close_range
@@ -56,8 +56,8 @@ void OwnDescriptors() {
   }
 }
 
-// The shim needs a few descriptors for each process. Returns the limit that
-// the processes get: `soft`, or where it is 0 the one that was.
+// The shim needs a few descriptors for each process. Returns the limit for the
+// processes: `soft`, or the previous limit if it is 0.
 rlimit RaiseFileLimit(rlim_t soft) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -68,8 +68,8 @@ rlimit RaiseFileLimit(rlim_t soft) {
   return limit;
 }
 
-// The kernel's own call: the two signals that glibc hides come ignored from a
-// posix_spawn that was asked for default dispositions.
+// Uses the system call, because glibc hides two signals, which posix_spawn
+// leaves ignored even with default dispositions requested.
 void SetDefaultDispositions() {
   const uint64_t zeros[4] = {};
   for (int number = 1; number < NSIG; ++number) {
@@ -77,8 +77,8 @@ void SetDefaultDispositions() {
   }
 }
 
-// Default dispositions, so that processes inherit them; what the shim wants to
-// know comes through the descriptor that is returned.
+// Sets default dispositions, which processes inherit. The shim receives its
+// signals through the returned descriptor.
 int TakeSignals() {
   SetDefaultDispositions();
   sigset_t wanted;
@@ -127,9 +127,9 @@ int Run(const char* socket_name, rlim_t open_files) {
 }  // namespace
 }  // namespace canopy::process
 
-// Arguments: the name of the listening socket, the namespace, which is there
-// for people who list processes, and how many files a process may have open at
-// first (0 or none: as many as the shim). Or what stage.h has.
+// Arguments: the name of the listening socket, the namespace (for users who
+// list processes), and the soft limit on open files of a process (0 or none:
+// the shim's own). Or the arguments that stage.h describes.
 int main(int argc, char** argv) {
   if (argc > 0 && argv[0] == std::string_view(canopy::preload::kStageProgram)) {
     return canopy::process::RunStage(argc, argv);

@@ -14,9 +14,9 @@
 namespace canopy::process {
 namespace {
 
-// A chunk costs memory of its own, so single bytes must not fill the window.
+// Each chunk has its own allocation, so single bytes must not fill the window.
 constexpr size_t kMaxChunks = 4096;
-// The same for texts.
+// The corresponding limit for texts.
 constexpr size_t kMaxTexts = 4096;
 
 }  // namespace
@@ -156,7 +156,8 @@ void OutputPump::EndIfOver(Stream* stream) {
   RankStreams& of_rank = ranks_.at(stream->rank);
   if (stream->pipe || stream->ended || !of_rank.process_ended) return;
   if (stream->texts.empty()) on_ending_(stream->rank, stream->channel);
-  // Texts that were put may have been taken already, and have ended it.
+  // The callback may have put texts that were consumed at once and ended the
+  // stream.
   if (!stream->texts.empty() || stream->ended) return;
   stream->ended = true;
   if (flowing_) emit_(stream->rank, stream->channel, Bytes());

@@ -1,5 +1,5 @@
 // Reads the output pipes of a job's processes, as far as a window of
-// unacknowledged bytes allows, and puts texts of other origin among it.
+// unacknowledged bytes allows, and inserts texts from other sources.
 #ifndef CANOPY_SERVER_SHIM_OUTPUT_PUMP_H_
 #define CANOPY_SERVER_SHIM_OUTPUT_PUMP_H_
 
@@ -17,63 +17,67 @@
 
 namespace canopy::process {
 
-// Keeps what was read until it is acknowledged, in one order for the whole
-// job. While streams compete for the window, each gets one chunk in turn.
-// A stream ends with its pipe, but not before its process: that may want texts
-// printed when it has closed the pipe. Loop thread only.
+// Retains what was read until it is acknowledged, in one order for the whole
+// job. While streams compete for the window, each is read for one chunk in
+// turn. A stream ends after its pipe and its process have both ended, because a
+// process may request texts after it has closed the pipe. Loop thread only.
 class OutputPump {
  public:
-  // data is empty at the end of a stream.
+  // Empty data is the end of a stream.
   using Emit = std::function<void(Rank rank, uint16_t channel, Bytes data)>;
-  // A stream is about to end; texts that are put now come before that.
+  // A stream is about to end; texts that the callback puts still precede the
+  // end.
   using OnEnding = std::function<void(Rank rank, uint16_t channel)>;
   // All streams of a rank have ended.
   using OnEnd = std::function<void(Rank rank)>;
 
-  // window: bytes, at least 1. Emit is called only between Resume and Pause.
+  // `window` is in bytes, at least 1. Emit is called only between Resume and
+  // Pause.
   OutputPump(EventLoop* loop, uint64_t window, Emit emit, OnEnding on_ending,
              OnEnd on_end);
   ~OutputPump();
   OutputPump(const OutputPump&) = delete;
   OutputPump& operator=(const OutputPump&) = delete;
 
-  // Takes the reading end of a pipe. Without one, of a process that was never
-  // started, the stream has its end alone, and that must be told as well.
+  // Takes ownership of the reading end of a pipe. Without a pipe, for a process
+  // that was never started, only the end of the stream is emitted.
   void Add(Rank rank, uint16_t channel, UniqueFd pipe);
 
-  // Gives up the streams of the rank, whose process has ended: another one's
-  // are added in their place. What was read of them stays.
+  // Drops the streams of a rank whose process has ended, so that the streams of
+  // its successor can be added. Data already read is retained.
   void Drop(Rank rank);
 
-  // The rank's process has ended: its streams end with their pipes.
+  // Records that the rank's process has ended; its streams end with their
+  // pipes.
   void ProcessEnded(Rank rank);
 
-  // Room for so many texts of so many bytes in all, beside the window.
+  // Returns true if there is room for `texts` texts of `bytes` bytes in total,
+  // in addition to the window.
   bool HasRoom(size_t texts, size_t bytes) const;
-  // Puts a text behind what is in the stream's pipe by now; without effect for
-  // a stream that was never added, and for an empty text. Of a stream that has
-  // ended it comes after the end.
+  // Inserts a text after the current content of the stream's pipe. Has no
+  // effect for an unknown stream or an empty text. If the stream has ended, the
+  // text follows the end.
   void Put(Rank rank, uint16_t channel, Bytes text);
   bool HasStream(Rank rank, uint16_t channel) const;
 
-  // Emits everything not acknowledged again, then the ends of streams that
-  // have ended, and from then on what comes.
+  // Emits all unacknowledged data again, then the ends of streams that have
+  // ended, and then new data.
   void Resume();
   void Pause() { flowing_ = false; }
-  // The first `bytes` not yet acknowledged are not needed any more.
+  // Releases the first `bytes` unacknowledged bytes.
   void Credit(uint64_t bytes);
 
-  // Some stream of the rank has not ended.
+  // Returns true if a stream of the rank has not ended.
   bool IsOpen(Rank rank) const;
-  // Some stream of the rank has data that only the window holds back.
+  // Returns true if a stream of the rank has data that only the window delays.
   bool IsHeldBack(Rank rank) const;
   uint64_t unacknowledged() const { return kept_bytes_; }
-  // Of all that was read.
+  // Counts all data that was read.
   uint64_t acknowledged() const { return acknowledged_; }
 
  private:
   struct Text {
-    uint64_t after;  // so many bytes of the pipe
+    uint64_t after;  // number of bytes of the pipe that precede it
     Bytes data;
   };
   struct Stream {
@@ -87,7 +91,7 @@ class OutputPump {
   };
   struct RankStreams {
     std::vector<Stream*> streams;
-    size_t open = 0;  // not ended
+    size_t open = 0;  // number of streams that have not ended
     bool process_ended = false;
   };
   struct Chunk {
@@ -116,12 +120,12 @@ class OutputPump {
   bool flowing_ = false;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::unordered_map<Rank, RankStreams> ranks_;
-  std::deque<Stream*> ready_;  // wait to be read
+  std::deque<Stream*> ready_;  // streams waiting to be read
   std::deque<Chunk> kept_;
   uint64_t kept_bytes_ = 0;
   uint64_t acknowledged_ = 0;
   size_t waiting_texts_ = 0;
-  size_t waiting_bytes_ = 0;  // of them
+  size_t waiting_bytes_ = 0;  // size of those texts
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -19,7 +19,7 @@
 namespace canopy::process {
 namespace {
 
-// Below this many processes per thread, starting the thread does not pay.
+// With fewer processes per thread, starting a thread costs more than it saves.
 constexpr size_t kProcessesPerThread = 16;
 constexpr size_t kMaxThreads = 16;
 
@@ -38,7 +38,7 @@ bool MakePipe(UniqueFd* read_end, UniqueFd* write_end) {
   return true;
 }
 
-// Supplementary groups of a user, as a login would give them.
+// Returns the supplementary groups that a login would give the user.
 std::vector<gid_t> GroupsOf(uid_t uid, gid_t gid) {
   std::vector<char> buffer(16384);
   passwd entry;
@@ -180,7 +180,7 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   const AppSpec& spec = job_.apps[process.spec.app];
   const App& app = apps_[process.spec.app];
   Outcome outcome;
-  // The process's ends, which exist here no longer than it takes.
+  // The process's ends of the pipes; they are closed here after the start.
   UniqueFd in, out, err;
   const bool piped = (!process.spec.has_stdin || MakePipe(&in, &outcome.in)) &&
                      MakePipe(&outcome.out, &out) &&
@@ -246,15 +246,15 @@ StartError ProcessStarter::Failed(LocalProcess* process,
   return {process->spec.rank, status.code(), result.error, status.message()};
 }
 
-// Also those of a process that was not started: whoever waits for the job's
-// output waits for the end of each stream.
+// Streams are also added for a process that was not started, because the
+// readers of the job's output wait for the end of each stream.
 void ProcessStarter::AddStreams(Rank rank, UniqueFd out, UniqueFd err,
                                 OutputPump* pump) const {
   pump->Add(rank, kChannelStdout, std::move(out));
   if (!job_.merge_stderr) pump->Add(rank, kChannelStderr, std::move(err));
 }
 
-// What there is of a process is the job's from now on.
+// Passes the process and its pipes to the job.
 void ProcessStarter::Adopt(Outcome outcome, LocalProcess* process,
                            OutputPump* pump, InputFeed* feed,
                            Started* started) const {

@@ -24,37 +24,40 @@ namespace canopy::process {
 // One process of the job, in all phases of its life.
 struct LocalProcess {
   RankSpec spec;
-  std::vector<UniqueFd> fds;  // to inherit; closed here once it is started
+  // Inherited by the process; closed here after its start.
+  std::vector<UniqueFd> fds;
   RankPhase phase = RankPhase::kWaiting;
   pid_t pid = 0;
   int wait_status = 0;
-  bool reportable = false;   // ended, and may be reported
-  uint32_t incarnation = 0;  // how many processes the rank had before it
-  RankUsage used;            // of those that have ended, with those before it
+  bool reportable = false;   // it has ended and its exit may be reported
+  uint32_t incarnation = 0;  // number of earlier processes of the rank
+  RankUsage used;            // by the processes of the rank that have ended
 };
 
 // Loop thread only.
 class ProcessStarter {
  public:
-  // nofile: what the processes get as RLIMIT_NOFILE.
+  // `nofile` is the RLIMIT_NOFILE of the processes.
   ProcessStarter(PrepareJob job, rlimit nofile);
 
-  // Finds every application's program and checks what can be checked before
-  // Start, which may only follow a success. A program that can not use Canopy's
-  // libpmix gets its own.
+  // Finds every application's program and checks the request as far as
+  // possible. Start may follow only a successful Check. A program that cannot
+  // use Canopy's libpmix gets its own.
   Prepared Check(const std::vector<LocalProcess>& processes);
 
-  // Whether the job is to be ended; asked in this thread before each process.
+  // Returns true if the job is to be ended. Called on this thread before each
+  // process.
   using Stopped = std::function<bool()>;
 
-  // Starts all processes, on several CPUs at once, and hands their pipes over.
-  // Fills pid and phase; a process that can not be started is kEnded with the
-  // wait status of exit code 127 (program or directory not there) or 126. From
-  // the moment at which `stopped` is true no other is started: what is left is
-  // kEnded as if it had been killed by SIGKILL, which is no error.
+  // Starts all processes, on several CPUs in parallel, and passes their pipes
+  // to `pump` and `feed`. Sets pid and phase. A process that cannot be started
+  // becomes kEnded with the wait status of exit code 127 (program or directory
+  // not found) or 126. Once `stopped` returns true, no further process is
+  // started; the remaining ones become kEnded as if killed by SIGKILL, which is
+  // not an error.
   Started Start(std::vector<LocalProcess>* processes, const Stopped& stopped,
                 OutputPump* pump, InputFeed* feed);
-  // The same of one process, whose rank had others before.
+  // Starts one process of a rank that had earlier ones.
   Started StartAgain(LocalProcess* process, OutputPump* pump, InputFeed* feed);
 
   const PrepareJob& job() const { return job_; }
@@ -65,7 +68,7 @@ class ProcessStarter {
     Environment env;
     std::vector<char*> argv;
   };
-  // The shim's ends of a process's pipes, and whether there is a process.
+  // The result of starting a process, and the shim's ends of its pipes.
   struct Outcome {
     UniqueFd in;
     UniqueFd out;
@@ -79,9 +82,9 @@ class ProcessStarter {
   std::vector<ProgramQuery> Queries() const;
   Prepared FindPrograms();
   bool StopsOnExec(Rank rank) const;
-  // From any thread, for different processes.
+  // May be called on any thread, for different processes.
   Outcome StartOne(const LocalProcess& process) const;
-  // One for each process that was started or could not be.
+  // Returns an outcome for each process whose start was attempted.
   std::vector<std::optional<Outcome>> StartAll(
       const std::vector<LocalProcess>& processes, const Stopped& stopped) const;
   void AddStreams(Rank rank, UniqueFd out, UniqueFd err,

@@ -10,12 +10,12 @@
 namespace canopy::process {
 namespace {
 
-// The number of the first descriptor that a process inherits.
+// The number of the first inherited descriptor of a process.
 constexpr int kFirstInherited = 3;
 
 void SignalProcess(const LocalProcess& process, int signal) {
   if (process.phase != RankPhase::kRunning) return;
-  // A process may have moved to another group of its own making.
+  // A process may have moved to another group.
   if (kill(-process.pid, signal) != 0) kill(process.pid, signal);
 }
 

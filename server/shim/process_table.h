@@ -19,29 +19,33 @@ namespace canopy::process {
 // Loop thread only.
 class ProcessTable {
  public:
-  // `fds`: what the ranks inherit, in their order; they are copied. False when
-  // a rank is there already, or these are not as many as the ranks name.
+  // Adds ranks. `fds` are the descriptors that they inherit, in their order;
+  // they are duplicated. Returns false if a rank exists already, or if the
+  // number of descriptors differs from the number that the ranks name.
   bool Add(std::vector<RankSpec> ranks, const std::vector<UniqueFd>& fds);
 
-  // None is added once pointers to them are held.
+  // Adding ranks invalidates pointers to these elements.
   std::vector<LocalProcess>& all() { return processes_; }
   LocalProcess& of_rank(Rank rank) { return processes_[by_rank_.at(rank)]; }
   std::vector<RankState> States() const;
 
-  // Describes the next process of a rank whose last one has ended; what is left
-  // of that one's group is killed. Null when the number is not the next one, or
-  // `fds` are not as many as the rank names.
+  // Describes the next process of a rank whose last one has ended, and kills
+  // the remaining processes of that one's group. Returns null if the
+  // incarnation is not the next one, or if the number of `fds` differs from the
+  // number that the rank names.
   LocalProcess* Replace(RestartRank restart, const std::vector<UniqueFd>& fds);
 
-  // Processes were started: they are found by their ids from now on.
+  // Indexes the processes that were started by their process ids.
   void NoteStarted();
-  // Notes the end of a process; null when the child is none of the job's own.
+  // Records the end of a process. Returns null if the child is not a process of
+  // the job itself.
   LocalProcess* NoteEnd(const Reaped& reaped);
 
-  // To the running ones of these ranks (empty: all), each with its process
-  // group.
+  // Signals the running processes of these ranks (empty: all), with their
+  // process groups.
   void Signal(const std::vector<Rank>& ranks, int signal);
-  // SIGKILL, also to what is left of the groups of processes that have ended.
+  // Sends SIGKILL, also to the remaining members of the groups of ended
+  // processes.
   void Kill(const std::vector<Rank>& ranks);
 
  private:

@@ -8,11 +8,11 @@
 namespace canopy::process {
 namespace {
 
-// Between the first that is counted and the count.
+// Delay between the first counted request and the output of the count.
 constexpr int64_t kGatherNs = int64_t{2} * 1000 * 1000 * 1000;
 constexpr size_t kMaxKinds = 256;
-// Those that may come again are those whose answer was still on its way to the
-// agent or to the client.
+// Only requests whose answer has not reached the agent or the client can be
+// repeated, so few need to be remembered.
 constexpr size_t kMaxAnswered = 4096;
 
 size_t SizeOf(const TextRequest& request) {
@@ -21,7 +21,8 @@ size_t SizeOf(const TextRequest& request) {
   return size;
 }
 
-// What Open MPI's own launcher prints, for which people and scripts look.
+// Returns the line that Open MPI's launcher prints; users and scripts search
+// for it.
 std::string CountLine(size_t n, const std::string& key,
                       const std::string& value) {
   return std::to_string(n) + " more process" + (n > 1 ? "es have" : " has") +
@@ -58,7 +59,8 @@ void ProcessTexts::NoteAnswer(const Id& id, int status) {
   answered_.order.push_back(id);
 }
 
-// A client's number may be another one's under the next agent but one.
+// The next agent but one may reuse a client's number, so only two generations
+// of answers are kept.
 void ProcessTexts::OnNewAgent() {
   answered_before_ = std::exchange(answered_, {});
 }
@@ -99,7 +101,7 @@ bool ProcessTexts::Gather(const TextRequest& request) {
   return true;
 }
 
-// While there is no room more of them are counted.
+// If there is no room for the line, the counting continues.
 void ProcessTexts::OnTimer() {
   timer_ = 0;
   for (auto& [kind, gathered] : kinds_) {

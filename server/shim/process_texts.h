@@ -1,5 +1,5 @@
-// Texts that processes of a job want among their output without writing them
-// themselves: bounded, not twice, and those of one kind gathered.
+// Texts that processes of a job request to be inserted into their output:
+// bounded, never printed twice, and aggregated by kind.
 #ifndef CANOPY_SERVER_SHIM_PROCESS_TEXTS_H_
 #define CANOPY_SERVER_SHIM_PROCESS_TEXTS_H_
 
@@ -17,32 +17,31 @@
 
 namespace canopy::process {
 
-// Of one kind, which is a key and a value, the first request is printed. Of
-// those that follow it is printed some time later, and at the latest at the
-// end of the stream of the last of them, how many processes sent them: on that
-// stream. Loop thread only.
+// A kind is a key and a value. The first request of a kind is printed. Later
+// ones are counted, and the count is printed on the stream of the last of them,
+// after a delay or at the latest when that stream ends. Loop thread only.
 class ProcessTexts {
  public:
-  // Loop and pump outlive it. merge_stderr: processes have one stream, that of
-  // standard output.
+  // `loop` and `pump` must outlive this object. With `merge_stderr` processes
+  // have one stream, standard output.
   ProcessTexts(EventLoop* loop, OutputPump* pump, bool merge_stderr);
   ~ProcessTexts();
   ProcessTexts(const ProcessTexts&) = delete;
   ProcessTexts& operator=(const ProcessTexts&) = delete;
 
-  // The status of TextTaken.
+  // Handles a request and returns the status for TextTaken.
   int Take(TextRequest request);
-  // To be called as OutputPump::OnEnding.
+  // Call this from OutputPump::OnEnding.
   void OnStreamEnding(Rank rank, uint16_t channel);
-  // Requests that the former agent has put may come again.
+  // A new agent may repeat requests of its predecessor.
   void OnNewAgent();
 
  private:
   using Id = std::pair<uint64_t, uint32_t>;
   using Kind = std::pair<std::string, std::string>;
   struct Gathered {
-    std::set<Rank> ranks;  // since it was last printed how many they are
-    Rank rank = 0;         // the last of them
+    std::set<Rank> ranks;  // since the count was last printed
+    Rank rank = 0;         // rank of the last request
     uint16_t channel = 0;
   };
   struct Answers {
@@ -52,7 +51,7 @@ class ProcessTexts {
 
   int Print(TextRequest& request);
   void NoteAnswer(const Id& id, int status);
-  // False when the request is not one of a known kind.
+  // Returns false if the request's kind is new.
   bool Gather(const TextRequest& request);
   void NoteKind(const TextRequest& request);
   void OnTimer();
@@ -64,7 +63,7 @@ class ProcessTexts {
   const bool merge_stderr_;
   std::map<Kind, Gathered> kinds_;
   EventLoop::TimerId timer_ = 0;
-  // Of the present agent, and of the one before it.
+  // Answers to the current agent, and to its predecessor.
   Answers answered_;
   Answers answered_before_;
 };

@@ -44,7 +44,7 @@ Status CheckDirectory(const std::string& cwd) {
   return Status();
 }
 
-// 0, or the errno with which an execve would fail.
+// Returns 0, or the errno with which execve would fail.
 int CheckExecutable(const std::string& path) {
   struct stat st;
   if (stat(path.c_str(), &st) != 0) return errno;
@@ -62,7 +62,7 @@ Status ProgramStatus(int error, const std::string& program) {
                 "program " + Quoted(program) + ": " + strerror(error) + hint);
 }
 
-// What was found before holds if it is of this very file.
+// An earlier finding is valid only for the same file.
 bool IsOf(const loader::LibraryFinding& finding, const std::string& path) {
   return std::ranges::any_of(
       finding.evidence, [&](const auto& item) { return item.first == path; });
@@ -79,7 +79,8 @@ loader::LibraryFinding FitOf(const ProgramQuery& query,
       {path, query.cwd, query.library, query.injected, query.own});
 }
 
-// The child of FindProgramsAs: status, text, paths and findings.
+// Runs in the child of FindProgramsAs. Returns status, text, paths and
+// findings.
 std::string Search(const Credentials& who,
                    const std::vector<ProgramQuery>& queries) {
   Result<std::vector<FoundProgram>> found =
@@ -207,7 +208,7 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
     case SpawnStep::kDirectory:
       return DirectoryStatus(error, cwd);
     case SpawnStep::kExec:
-      // It was there when the job was prepared.
+      // The program existed when the job was prepared.
       if (error == ENOENT) {
         return Status(kErrJobExeNotFound,
                       "program " + Quoted(path) +
@@ -217,7 +218,7 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
       if (error == ENOTDIR || error == EACCES) {
         return ProgramStatus(error, path);
       }
-      // The program may be what it should be, and the system has no room.
+      // The program may be valid while the system lacks resources.
       return Status(error == E2BIG || error == ENOMEM || error == EAGAIN
                         ? kErrJobSysOpFailed
                         : kErrJobFailedToLaunch,

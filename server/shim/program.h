@@ -1,4 +1,4 @@
-// Finds an application's program before anything is started.
+// Finds an application's program before any process is started.
 #ifndef CANOPY_SERVER_SHIM_PROGRAM_H_
 #define CANOPY_SERVER_SHIM_PROGRAM_H_
 
@@ -12,15 +12,15 @@
 
 namespace canopy::process {
 
-// Where PATH is not set.
+// Used where PATH is not set.
 inline constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
 
-// Checks the working directory (empty: the current one) and gives the path to
-// execute: `program` itself when it has a '/', relative to cwd, otherwise the
-// first executable file of that name in the directories of `path` (null:
-// kDefaultPath). Looks with the effective user id of the caller. Errors are
-// those of the Standard for jobs (working directory or program not found, not
-// accessible, not executable), with a line for a person.
+// Checks the working directory (empty: the current one) and returns the path to
+// execute: `program` itself if it contains a '/', relative to cwd, otherwise
+// the first executable file of that name in the directories of `path` (null:
+// kDefaultPath). Access is checked with the effective user id of the caller.
+// Errors are the Standard's job errors (working directory or program not found,
+// not accessible, not executable), with one line for the user.
 Result<std::string> FindProgram(const std::string& program,
                                 const std::string& cwd, const char* path);
 
@@ -28,12 +28,12 @@ struct ProgramQuery {
   std::string program;
   std::string cwd;
   const char* path = nullptr;
-  // Whether it can use Canopy's libpmix is looked for when `library`, the path
-  // of that, is not empty.
+  // Path of Canopy's libpmix. If it is not empty, the search also determines
+  // whether the program can use this library.
   std::string library;
   loader::LoaderEnvironment injected;
   loader::LoaderEnvironment own;
-  std::string known_finding;  // of an earlier search: may save this one
+  std::string known_finding;  // of an earlier search; may save this one
 };
 
 struct FoundProgram {
@@ -41,16 +41,17 @@ struct FoundProgram {
   std::optional<loader::LibraryFinding> finding;
 };
 
-// FindProgram for several, in order, and what can be found about them. The
-// first failure ends the search.
+// Applies FindProgram to several queries, in order, and adds the findings about
+// the programs. The first failure ends the search.
 Result<std::vector<FoundProgram>> FindPrograms(
     const std::vector<ProgramQuery>& queries);
 
-// The same as somebody else: from a child process with these credentials.
+// Like FindPrograms, in a child process with these credentials.
 Result<std::vector<FoundProgram>> FindProgramsAs(
     const Credentials& who, const std::vector<ProgramQuery>& queries);
 
-// What a failed Spawn of `path` in `cwd` means. `error` is the errno.
+// Returns the status for a failed Spawn of `path` in `cwd`. `error` is the
+// errno.
 Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
                             const std::string& cwd, const std::string& cpuset);
 

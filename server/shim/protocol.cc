@@ -44,8 +44,8 @@ void GetRank(WireReader& r, RankSpec* rank) {
   if (rank->fd_names.size() > kMaxInherited) r.Fail();
 }
 
-// Behind everything else, and only where there is another than 0: agents of
-// versions before 5 have no job in which there is.
+// Appended at the end, and only if an incarnation differs from 0: agents of
+// versions before 5 never have such a job.
 template <typename T>
 void PutIncarnations(WireWriter& w, const std::vector<T>& ranks) {
   const bool none = std::ranges::all_of(
@@ -65,7 +65,7 @@ bool IsMeasured(const std::vector<ExitedRank>& ranks) {
       ranks, [](const ExitedRank& rank) { return rank.used.has_value(); });
 }
 
-// Behind the incarnations of all, where some of it is known.
+// Appended after the incarnations, if a rank has values.
 void PutUsage(WireWriter& w, const std::vector<ExitedRank>& ranks) {
   for (const ExitedRank& rank : ranks) {
     w.Bool(rank.used.has_value());
@@ -151,7 +151,7 @@ bool Decode(std::string_view in, PrepareJob* m) {
     app.env = r.Strings();
     app.cwd = r.String();
   }
-  // Agents of versions before 4 end here.
+  // Records of versions before 4 end here.
   if (!r.done()) {
     m->library = r.String();
     for (AppSpec& app : m->apps) {

@@ -1,30 +1,29 @@
 // Protocol between an agent and canopy-shim. server/shim and server/process are
-// its two sides and share one namespace; the shim depends on nothing of the
-// agent's. docs/shim_states.md has the states of both.
+// its two sides and share one namespace; the shim does not depend on code of
+// the agent. docs/shim_states.md describes the states of both.
 //
 // A shim holds the processes of one job on one node and outlives its agent. It
-// is started with one connection to the agent that starts it and with a
-// listening socket, `shim-<hash of the namespace>.sock` in the agent's runtime
-// directory, on which a later agent connects. The newest agent is served: the
-// one before it is sent Replaced. A peer must have the shim's own user id, or
-// be root.
+// is started with a connection to the agent that starts it and with a listening
+// socket, `shim-<hash of the namespace>.sock` in the agent's runtime directory,
+// to which later agents connect. The newest agent is served; its predecessor is
+// sent Replaced. A peer must have the shim's own user id or be root.
 //
-// Both ends are on one machine. A frame is a FrameHeader in host order and a
-// payload, a WireWriter record of the struct named after the frame type.
+// Both ends are on one machine. A frame is a FrameHeader in host byte order and
+// a payload: a WireWriter record of the struct named after the frame type.
 // Descriptors travel as SCM_RIGHTS with the first byte of their frame.
 //
 //   agent                                 shim
 //   Hello                       ->
 //                               <-  Held... (connections that are kept)
-//                               <-  Welcome (what is there; held descriptors)
+//                               <-  Welcome (state; held descriptors)
 //   then, for a new job:
 //   Prepare, Ranks..., Check    ->
 //                               <-  Prepared
 //   Start                       ->
 //                               <-  Started
-//   or, for a job found again, or when output was lost on its way:
+//   or, for a recovered job, or when output was lost on its way:
 //   Resume                      ->
-//                               <-  Resumed (how much output was acknowledged)
+//                               <-  Resumed (amount of acknowledged output)
 //   then, any number of times:
 //                               <-  Output  (kept until acknowledged)
 //   Credit                      ->
@@ -35,28 +34,28 @@
 //                               <-  InputDone
 //   Text                        ->
 //                               <-  TextTaken
-//   Forget                      ->  (ends what is left, and itself)
+//   Forget                      ->  (ends the remaining processes, and itself)
 //
-// Output: the shim reads pipes only while less than `window` bytes are not yet
-// acknowledged, so a rank without a reader blocks. Credit acknowledges that
-// many bytes of the job's output, in the order in which it was sent. After
-// Resumed everything not acknowledged is sent again, then the ends of streams
-// that have ended, then all Exits: nothing is lost, and a successor may receive
-// again what its predecessor had not acknowledged. A stream's end is an Output
-// without data. The exit of a rank follows the end of its streams, or comes one
-// second after the exit when something else holds them open; their output then
-// follows the exit.
+// Output: the shim reads pipes only while fewer than `window` bytes are
+// unacknowledged, so a rank whose output is not consumed blocks. Credit
+// acknowledges that many bytes of the job's output, in the order in which it
+// was sent. After Resumed, all unacknowledged output is sent again, then the
+// ends of streams that have ended, then all Exits. Nothing is lost, but a
+// successor may receive output again that its predecessor had not acknowledged.
+// The end of a stream is an Output without data. The exit of a rank follows the
+// end of its streams. If another process holds the streams open, the exit is
+// sent one second after the process ended, and later output follows it.
 //
-// Restart gives a rank whose process has ended another one, with the next
-// incarnation; one with any other number is a repetition and has no effect.
-// What is left of the process group before it is killed, and its streams are
-// given up: the ends of the new ones follow for themselves. Exits and Welcome
-// say of which incarnation they speak.
+// Restart starts another process for a rank whose process has ended, with the
+// next incarnation; a Restart with any other number is a repetition and has no
+// effect. The remaining processes of the previous process group are killed, and
+// the previous streams are dropped: only the ends of the new streams are sent.
+// Exits and Welcome contain the incarnation.
 //
-// A Text is put among the output of a process as if the process had written it
-// (TextRequest). Each is answered by one TextTaken, in the order of the Texts,
-// once the shim has it; what is answered with success is output like any other
-// from there on.
+// A Text is inserted into the output of a process as if the process had written
+// it (TextRequest). Each is answered by one TextTaken, in the order of the
+// Texts, when the shim has stored it. A text that was answered with success is
+// retained like any other output.
 #ifndef CANOPY_SERVER_SHIM_PROTOCOL_H_
 #define CANOPY_SERVER_SHIM_PROTOCOL_H_
 
@@ -71,34 +70,34 @@
 
 namespace canopy::process {
 
-// The shim answers in the older of its own version and the agent's. 2: holds
-// connections (HoldMany, Release, Held). 3: reports how much input it has
-// taken. 4: looks whether programs can use Canopy's libpmix; takes texts (Text,
-// TextTaken); Start may bring variables. 5: starts other processes in place of
-// those that have ended (Restart); puts ranks into the names of processes; says
-// what they have used (Exits).
+// The shim uses the older of its own version and the agent's. Version 2 holds
+// connections (HoldMany, Release, Held). 3 reports how much input the shim has
+// received. 4 determines whether programs can use Canopy's libpmix, accepts
+// texts (Text, TextTaken), and allows variables in Start. 5 restarts ranks
+// (Restart), puts ranks into the names of processes, and reports resource usage
+// (Exits).
 inline constexpr uint32_t kShimProtocolVersion = 5;
 inline constexpr uint32_t kOldestShimProtocol = 1;
 inline constexpr uint32_t kFirstWithUsage = 5;
 
-// Largest payload either side accepts.
+// Largest payload that either side accepts, in bytes.
 inline constexpr uint32_t kMaxPayload = 64u << 20;
-// Most descriptors with one frame (the kernel's limit is 253).
+// Most descriptors in one frame (the kernel's limit is 253).
 inline constexpr size_t kMaxFrameFds = 200;
 // Most descriptors that one rank inherits, and that Hold keeps.
 inline constexpr size_t kMaxInherited = 8;
 inline constexpr size_t kMaxHeld = 64;
-// Most connections held for HoldMany.
+// Most connections held by HoldMany.
 inline constexpr size_t kMaxConnections = 1 << 16;
-// Input that a shim takes before the processes have read it.
+// Most input, in bytes, that a shim stores before the processes read it.
 inline constexpr uint64_t kMaxPendingInput = 64u << 20;
-// Most output in one frame.
+// Most output in one frame, in bytes.
 inline constexpr size_t kMaxOutputChunk = 64u << 10;
-// Most bytes of texts that wait in a shim for the window or for their turn, so
-// also of one Text; and most pieces of text in one.
+// Most bytes of texts that wait in a shim for the window or their turn, which
+// also bounds one Text; and most parts of one text.
 inline constexpr size_t kMaxWaitingText = 1u << 20;
 inline constexpr size_t kMaxTextParts = 64;
-// Most bytes of what texts are gathered by, key and value together.
+// Most bytes of the key and value of a text together.
 inline constexpr size_t kMaxTextKind = 1024;
 
 // Output channels: the bits of pmix_iof_channel_t.
@@ -144,7 +143,7 @@ enum class FrameType : uint8_t {
 struct FrameHeader {
   uint32_t length = 0;  // of the payload
   uint8_t type = 0;
-  uint8_t fds = 0;  // descriptors that come with this frame
+  uint8_t fds = 0;  // number of descriptors that come with this frame
   uint16_t zero = 0;
 };
 static_assert(sizeof(FrameHeader) == 8);
@@ -155,16 +154,16 @@ struct Hello {
   uint32_t version = kShimProtocolVersion;
 };
 
-// One application. The environment goes on top of the job's.
+// One application. Its environment overrides the job's.
 struct AppSpec {
-  std::string program;  // as typed; looked for in PATH unless it has a '/'
+  std::string program;  // as typed; searched in PATH unless it contains a '/'
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::string cwd;  // empty: the agent's
-  // With PrepareJob::library alone. What goes on top of `env` for a program
-  // that must have its own libpmix.
+  // Overrides `env` for a program that needs its own libpmix. Used only with
+  // PrepareJob::library.
   std::vector<std::string> own_library_env = {};
-  // What an earlier job of this agent found (loader::EncodeFinding) or empty.
+  // Finding of an earlier job of this agent (loader::EncodeFinding), or empty.
   std::string known_finding = {};
 };
 
@@ -172,23 +171,24 @@ struct PrepareJob {
   std::string nspace;
   // Time without an agent after which the shim ends the job and itself.
   uint32_t orphan_ms = 0;
-  // Time between SIGTERM and SIGKILL when it does, and on Forget.
+  // Time between SIGTERM and SIGKILL in that case, and on Forget.
   uint32_t grace_ms = 0;
-  uint64_t window = 0;  // bytes of output not yet acknowledged
+  uint64_t window = 0;  // limit of unacknowledged bytes of output
   uint32_t uid = 0;
   uint32_t gid = 0;
   bool merge_stderr = false;
-  std::string record;  // the agent's own; returned in Welcome
+  std::string record;  // opaque to the shim; returned in Welcome
   std::vector<std::string> env;
   std::vector<AppSpec> apps;
-  // Path of Canopy's libpmix.so.2, which `env` puts in front of the programs'
-  // own: whether they can use it is to be found out, and answered in
-  // Prepared. Empty: it is not in front, or the agent is of a version before 4.
+  // Path of Canopy's libpmix.so.2 if `env` puts it before the programs' own
+  // library. The shim then determines whether the programs can use it and
+  // answers in Prepared. Empty if it is not injected, or if the agent's version
+  // is below 4.
   std::string library;
-  // A process's argv[0] is NAME-RANK.
+  // argv[0] of a process is NAME-RANK.
   bool index_argv = false;
   // Ranks that are stopped (SIGSTOP) before the first instruction of their
-  // program; empty: all. No value: none.
+  // program; an empty list means all, no value means none.
   std::optional<std::vector<Rank>> stop_on_exec = {};
 };
 
@@ -196,17 +196,17 @@ struct PrepareJob {
 struct RankSpec {
   Rank rank = 0;
   uint32_t app = 0;
-  std::vector<std::string> env;  // on top of the application's
+  std::vector<std::string> env;  // overrides the application's
   std::string cpuset;            // hwloc list format; empty: not bound
   bool has_stdin = false;        // a pipe; otherwise /dev/null
-  // Variables that get the numbers of the inherited descriptors, which come
-  // with the frame in the order of the ranks.
+  // Variables that are set to the numbers of the inherited descriptors, which
+  // come with the frame in the order of the ranks.
   std::vector<std::string> fd_names;
 };
 
 // Another process for a rank.
 struct RestartRank {
-  uint32_t incarnation = 1;  // how many processes the rank had before it
+  uint32_t incarnation = 1;  // number of earlier processes of the rank
   RankSpec spec;
 };
 
@@ -220,31 +220,32 @@ struct KillRanks {
   std::vector<Rank> ranks;  // empty: all
 };
 
-// Goes to its stream behind what the process has written to the pipe by the
-// time the shim has it.
+// Inserted into its stream after the data that the process has written to the
+// pipe when the shim receives it.
 struct TextPart {
   uint16_t channel = kChannelStderr;  // or kChannelStdout
   std::string text;
 };
 
-// What a process wants among its output, all of it or nothing: at most
-// kMaxTextParts pieces and kMaxWaitingText bytes.
+// Text that a process requests to be inserted into its output, completely or
+// not at all: at most kMaxTextParts parts and kMaxWaitingText bytes.
 struct TextRequest {
-  // By these the shim knows a request that a former agent has put already:
-  // it is answered as it was then, and not printed again.
+  // These identify a request that a former agent may have sent already: it gets
+  // the same answer and is not printed again.
   uint64_t client = 0;
   uint32_t request = 0;
   bool again = false;
   Rank rank = 0;
-  // Texts of one kind are gathered: the first is printed, of others how many
-  // processes have sent them. Empty: not gathered. At most kMaxTextKind bytes.
+  // Texts of one kind are aggregated: the first is printed, then the number of
+  // processes that sent others. Empty: not aggregated. At most kMaxTextKind
+  // bytes.
   std::string key;
   std::string value;
   std::vector<TextPart> parts;
 };
 
-// NAME=VALUE in the environment of every process of a shim, and in that of no
-// other: by it they are found when the shim is dead.
+// Returns NAME=VALUE, which is in the environment of every process of this shim
+// and of no other process. It identifies them when the shim is dead.
 std::string JobMark(std::string_view nspace, int shim_pid);
 
 // ------------------------------------------------------ shim to agent ---
@@ -266,17 +267,17 @@ struct Welcome {
   bool started = false;
   std::string record;
   std::vector<RankState> ranks;
-  std::vector<std::string> held;  // names; the descriptors come along
-  // From version 3 on. InputDone counts on from there.
-  uint64_t input_taken = 0;  // bytes that Input has brought
-  uint64_t input_done = 0;   // of them, those that need no more care
+  std::vector<std::string> held;  // names; the descriptors come with the frame
+  // Since version 3. Later InputDone frames continue from here.
+  uint64_t input_taken = 0;  // bytes received in Input frames
+  uint64_t input_done = 0;   // of these, bytes that need not be sent again
 };
 
-// Status is a PMIx status, text one line for a person.
+// `status` is a PMIx status, `text` one line for the user.
 struct Prepared {
   int status = 0;
   std::string text;
-  // For each application what was found (loader::EncodeFinding); none without
+  // One finding for each application (loader::EncodeFinding); empty without
   // PrepareJob::library, or on failure.
   std::vector<std::string> findings = {};
 };
@@ -293,8 +294,8 @@ struct StartError {
   std::string text;
 };
 
-// Ranks in `errors` have no process; their exits are reported all the same,
-// with the exit code that a shell would give (126 or 127).
+// Ranks in `errors` have no process. Their exits are reported nevertheless,
+// with the exit code that a shell would use (126 or 127).
 struct Started {
   std::vector<StartedRank> ranks;
   std::vector<StartError> errors;
@@ -302,21 +303,22 @@ struct Started {
 
 struct ExitedRank {
   Rank rank = 0;
-  int wait_status = 0;  // as waitpid gives it
+  int wait_status = 0;  // as waitpid returns it
   uint32_t incarnation = 0;
-  // By this process and those before it; none: the shim does not measure it.
+  // By this process and its predecessors; no value if the shim does not measure
+  // it.
   std::optional<RankUsage> used = {};
 };
 
-// kErrOutOfResource when too much text waits already, kErrNotFound when the
-// rank has no stream here.
+// kErrOutOfResource if too much text is waiting already, kErrNotFound if the
+// rank has no such stream here.
 struct TextTaken {
   int status = 0;
 };
 
 // --------------------------------------------------------------- codec ---
-// Decode* return false for anything that Encode* does not write; the result is
-// then not to be used.
+//  The Decode functions return false for anything that the Encode functions do
+//  not write; the result must then not be used.
 
 std::string Encode(const Hello& m);
 std::string Encode(const PrepareJob& m);
@@ -330,11 +332,11 @@ std::string Encode(const Prepared& m);
 std::string Encode(const Started& m);
 std::string Encode(const std::vector<ExitedRank>& m);
 std::string Encode(const TextTaken& m);
-// Credit, InputDone and Resumed carry a number of bytes, Orphan the
-// milliseconds of PrepareJob::orphan_ms from now on, Hold a name; HoldMany and
-// Held names in the order of their descriptors, Release names of HoldMany.
-// Restarted is a Started of one rank. Start carries nothing, or NAME=VALUE
-// texts as names, which are on top of the environment of every rank.
+// Credit, InputDone and Resumed carry a number of bytes, Orphan a new value of
+// PrepareJob::orphan_ms, Hold a name. HoldMany and Held carry names in the
+// order of their descriptors, Release names of HoldMany. Restarted is a Started
+// of one rank. Start is empty or carries NAME=VALUE texts as names, which
+// override the environment of every rank.
 std::string EncodeBytes(uint64_t bytes);
 std::string EncodeName(std::string_view name);
 std::string EncodeNames(const std::vector<std::string>& names);
@@ -362,7 +364,7 @@ bool DecodeInput(std::string_view in, std::vector<Rank>* ranks,
 bool DecodeOutput(std::string_view in, Rank* rank, uint16_t* channel,
                   std::string_view* data);
 
-// Name of the socket of a namespace's shim.
+// Returns the name of the socket of a namespace's shim.
 std::string ShimSocketName(std::string_view nspace);
 
 }  // namespace canopy::process

@@ -1,5 +1,5 @@
-// Fuzz target of the decoders: whatever the bytes, nothing bad happens, and
-// what could be read is written and read again as the same.
+// Fuzz target of the decoders: any input is decoded safely, and a decoded
+// message survives encoding and decoding unchanged.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

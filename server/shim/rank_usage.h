@@ -1,4 +1,5 @@
-// What the processes of a rank have used, as the kernel counts it.
+// The resources that the processes of a rank have used, as the kernel counts
+// them.
 #ifndef CANOPY_SERVER_SHIM_RANK_USAGE_H_
 #define CANOPY_SERVER_SHIM_RANK_USAGE_H_
 
@@ -7,8 +8,9 @@
 
 namespace canopy::process {
 
-// With the descendants that they have waited for. The kernel counts the shim's
-// own memory at the moment of the start too, so no peak is below a few MB.
+// Includes the descendants that the processes have waited for. The kernel also
+// counts the shim's own memory at the time of the start, so every peak is at
+// least a few MB.
 struct RankUsage {
   uint64_t cpu_us = 0;      // user and system
   uint64_t peak_bytes = 0;  // resident, of the largest process

@@ -19,7 +19,8 @@ Status Failure(const std::string& what) {
   return Status(kErrJobSysOpFailed, what + ": " + strerror(errno));
 }
 
-// Through the directory's descriptor, since a full path may not fit.
+// Uses a path through the directory's descriptor, because the full path may be
+// too long.
 bool AddressAt(int directory, const std::string& name, sockaddr_un* address) {
   const std::string path =
       "/proc/self/fd/" + std::to_string(directory) + "/" + name;

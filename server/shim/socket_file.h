@@ -11,26 +11,26 @@
 
 namespace canopy::process {
 
-// For EMFILE and ENFILE: what is missing, and what to do about it.
+// Returns the status for EMFILE and ENFILE, with advice.
 Status OutOfDescriptors();
 
 // Opens a directory for the calls below.
 Result<UniqueFd> OpenDirectory(const std::string& path);
 
-// Binds and listens. Fails when the name exists. The socket is close-on-exec
-// and non-blocking; its path may be longer than a socket address can be.
+// Binds and listens. Fails if the name exists. The socket is close-on-exec and
+// non-blocking. Its path may be longer than a socket address allows.
 Result<UniqueFd> ListenAt(int directory, const std::string& name);
-// Connects to such a socket, without blocking.
+// Connects to such a socket without blocking.
 Result<UniqueFd> ConnectAt(int directory, const std::string& name);
 
-// A name that this program gave to a socket, to be removed once.
+// The file name of a socket that this program created, to be removed once.
 class SocketFile {
  public:
   SocketFile() = default;
-  // The file must exist: what is there now is what Remove may remove.
+  // The file must exist; Remove removes only this file.
   SocketFile(UniqueFd directory, std::string name);
 
-  // Removes the file, unless something else has the name by now.
+  // Removes the file, unless another file has the name now.
   void Remove();
 
  private:

@@ -22,8 +22,8 @@
 #endif
 
 #if defined(__SANITIZE_THREAD__)
-// The sanitizer takes every clone() for a fork, whose child has a copy of its
-// state; this child shares it.
+// The sanitizer treats every clone() as a fork, whose child has a copy of its
+// state; this child shares the state.
 extern "C" int __clone(int (*function)(void*), void* stack, int flags,
                        void* argument, ...);
 #define CANOPY_CLONE __clone
@@ -35,7 +35,7 @@ namespace canopy::process {
 namespace {
 
 constexpr size_t kStackSize = 64u << 10;
-// The kernel's signal set; glibc's own calls hide two of its signals.
+// Size of the kernel's signal set, in bytes; glibc's calls hide two signals.
 constexpr size_t kKernelSigsetSize = 8;
 
 // Shared with the child, which runs in the caller's memory until its exec.
@@ -63,9 +63,9 @@ CANOPY_NO_SANITIZE bool PlaceDescriptors(const SpawnRequest& r) {
   return true;
 }
 
-// The exec stops a traced process. Where the kernel lets processes trace their
-// descendants alone (Yama), this one may be traced by others: the permission
-// outlives the exec. Without Yama there is nothing to permit.
+// The exec stops a traced process. If the kernel allows processes to trace only
+// their descendants (Yama), this call permits any process to trace this one;
+// the permission survives the exec. Without Yama the call has no effect.
 CANOPY_NO_SANITIZE bool LetTrace() {
   syscall(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   return syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0) == 0;
@@ -98,7 +98,7 @@ CANOPY_NO_SANITIZE int RunChild(void* arg) {
   return Fail(child, SpawnStep::kExec);
 }
 
-// argv for "sh path args".
+// Returns argv for "sh path args".
 std::vector<char*> ShellArgv(const SpawnRequest& r) {
   static char shell[] = "/bin/sh";
   std::vector<char*> out = {shell, const_cast<char*>(r.path)};
@@ -109,9 +109,9 @@ std::vector<char*> ShellArgv(const SpawnRequest& r) {
   return out;
 }
 
-// The process is at its exec, or on the way there. It is left in a stop that
-// any debugger can take over, and whose end is SIGCONT. One that was killed
-// meanwhile is left to be reaped.
+// Waits for the stop at the exec, and leaves the process in a stop that any
+// debugger can take over and that SIGCONT ends. A process that was killed
+// meanwhile remains to be reaped.
 void LeaveStopped(pid_t pid) {
   siginfo_t info = {};
   while (waitid(P_PID, static_cast<id_t>(pid), &info,
@@ -123,7 +123,7 @@ void LeaveStopped(pid_t pid) {
 
 }  // namespace
 
-// Raw system calls: glibc's wrappers change all threads of the caller.
+// Uses system calls, because glibc's wrappers change all threads of the caller.
 CANOPY_NO_SANITIZE bool AssumeCredentials(const Credentials& who) {
   return syscall(SYS_setgroups, who.groups.size(), who.groups.data()) == 0 &&
          syscall(SYS_setresgid, who.gid, who.gid, who.gid) == 0 &&

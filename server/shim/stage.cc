@@ -42,8 +42,8 @@ bool WriteAll(std::string_view data) {
   return true;
 }
 
-// The archive goes to all ranks, and so to this one too, which must not hold it
-// up.
+// The archive is sent to all ranks, including this one, which must not block
+// it.
 void LeaveInput() {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) return;

@@ -1,22 +1,21 @@
-// The processes that copy files to the nodes of a job: one where the files are,
-// one on each node. They are this program again (preload::kStageProgram), so
-// that every node has it and that it reads and writes as the job's user; who
-// starts them and connects their streams is server/control/staging.h.
+// The processes that copy files to the nodes of a job: a reader where the files
+// are, and a writer on each node. They are this program again
+// (preload::kStageProgram), because every node has it and because it must read
+// and write as the job's user. server/control/staging.h starts them and
+// connects their streams.
 #ifndef CANOPY_SERVER_SHIM_STAGE_H_
 #define CANOPY_SERVER_SHIM_STAGE_H_
 
 namespace canopy::process {
 
-// Arguments: preload::kStageProgram and
-//   preload::kStageRead, then four of each preload::Item (name, source, path,
-//   cwd):
-//     writes the archive to standard output;
-//   preload::kStageWrite: writes what comes on standard input below the
-//   directory in
-//     preload::kJobDirectoryVariable, says so by a line, and ends when its
-//     input does.
-// Returns the exit code: 127, a program is not there; 126, it is not
-// executable; 1, anything else, with a line on standard error.
+// Arguments: preload::kStageProgram and one of
+//   preload::kStageRead, then four words for each preload::Item (name, source,
+//     path, cwd): writes the archive to standard output.
+//   preload::kStageWrite: writes the files of the archive on standard input
+//     below the directory in preload::kJobDirectoryVariable, reports this with
+//     a line, and exits at the end of its input.
+// Returns the exit code: 127 if a program is not found, 126 if it is not
+// executable, and 1 for any other error, with a line on standard error.
 int RunStage(int argc, char** argv);
 
 }  // namespace canopy::process

@@ -1,4 +1,4 @@
-// A state machine as data: what each event does in each state.
+// A state machine as data: the effect of each event in each state.
 #ifndef CANOPY_SERVER_SHIM_STATE_TABLE_H_
 #define CANOPY_SERVER_SHIM_STATE_TABLE_H_
 
@@ -11,8 +11,8 @@ namespace canopy::process {
 
 enum class Verdict : uint8_t {
   kAccept,
-  kIgnore,  // it is of no interest any more
-  kRefuse,  // whoever caused it broke the protocol
+  kIgnore,  // it has no effect any more
+  kRefuse,  // its source broke the protocol
 };
 
 // One cell of a table. Only an accepted event changes the state.
@@ -22,7 +22,7 @@ struct Cell {
   State next{};
 };
 
-// For the rows of a table, in which most cells leave the state as it is.
+// Rule for a row of a table, in which most cells keep the state.
 template <typename State>
 struct CellRule {
   Verdict verdict = Verdict::kRefuse;
@@ -34,9 +34,9 @@ struct CellRule {
   }
 };
 
-// A row of the Markdown table that documents the cells of one event: "to X",
-// "stays", "ignored" or "refused" for each of the `count` states, which are
-// numbered from 0. `name` gives a state's name there.
+// Returns a row of the Markdown table that documents the cells of one event:
+// "to X", "stays", "ignored" or "refused" for each of the `count` states, which
+// are numbered from 0. `name` returns a state's name.
 template <typename State, typename Step, typename Name>
 std::string DocumentedRow(std::string_view event, size_t count, Step step,
                           Name name) {

@@ -5,7 +5,7 @@
 namespace canopy::host {
 namespace {
 
-// How many processes an object takes before it is overloaded.
+// Returns the number of processes that an object can have without overload.
 uint32_t Capacity(const Topology& topology, TopologyLevel level,
                   const CpuSet& object, bool hwthread_cpus) {
   if (hwthread_cpus) return object.Count();
@@ -17,7 +17,7 @@ uint32_t Capacity(const Topology& topology, TopologyLevel level,
   return std::max(cores, 1u);
 }
 
-// Of the objects, those that touch `locale`: the least loaded first.
+// Returns the objects that intersect `locale`, the least loaded first.
 std::vector<uint32_t> Candidates(const std::vector<CpuSet>& objects,
                                  const CpuSet& locale,
                                  const std::vector<uint32_t>& loads) {
@@ -64,7 +64,8 @@ Status Binder::Bind(Placed* p) {
   const std::vector<CpuSet>& objects = topology.at(level);
   std::vector<uint32_t>& loads = loads_[MachineKey(node)];
   loads.resize(objects.size());
-  // Several CPUs for one process need not come from the one it is mapped to.
+  // With several CPUs per process they may come from outside the core that the
+  // process is mapped to.
   const bool confined =
       p->level && (pe_ == 1 || *p->level < TopologyLevel::kCore);
   const CpuSet& locale =

@@ -1,4 +1,4 @@
-// Binding: which CPUs each placed process may run on.
+// Binding: computes the CPUs that each placed process may run on.
 #ifndef CANOPY_HOSTMODULE_BINDER_H_
 #define CANOPY_HOSTMODULE_BINDER_H_
 
@@ -13,19 +13,19 @@
 
 namespace canopy::host {
 
-// Each process gets the least used object of the level bound to, within the
-// object it was mapped to (the lowest number where several are equal); with
+// Each process gets the least used object of the binding level within the
+// object that it was mapped to (the lowest number if several are equal); with
 // pe=N it gets N of them. Nodes emulated on one machine share its objects.
 class Binder {
  public:
-  // `pool` outlives the binder. `bind.level` has a value. `pe` >= 1.
-  // `hwthread_cpus`: a CPU is a hardware thread rather than a core.
+  // `pool` must outlive the binder. `bind.level` has a value, and `pe` >= 1.
+  // `hwthread_cpus`: a CPU is a hardware thread instead of a core.
   Binder(const std::vector<MapNode>& pool, const BindPolicy& bind, uint32_t pe,
          bool hwthread_cpus);
 
-  // Fills in `cpus`. kErrJobInsufficientResources when more processes than
-  // CPUs would meet on an object and overload is not allowed, kErrNotSupported
-  // when the node does not have such objects.
+  // Sets `cpus`. Returns kErrJobInsufficientResources if an object would get
+  // more processes than CPUs and overload is not allowed, and kErrNotSupported
+  // if the node has no such objects.
   Status Bind(Placed* p);
 
  private:
@@ -33,11 +33,11 @@ class Binder {
   const BindPolicy bind_;
   const uint32_t pe_;
   const bool hwthread_cpus_;
-  // Processes on each object, by machine.
+  // Number of processes on each object, by machine.
   std::map<std::string, std::vector<uint32_t>> loads_;
 };
 
-// Nodes that share CPUs have the same key.
+// Returns a key that is equal for nodes that share CPUs.
 std::string MachineKey(const MapNode& node);
 
 }  // namespace canopy::host

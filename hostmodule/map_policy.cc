@@ -30,8 +30,8 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
-// Words between ':' and ','; empty ones are left out, but a first empty one
-// stands for "the default policy".
+// Splits at ':' and ','. Empty words are omitted, except an empty first word,
+// which means the default policy.
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
   for (size_t at = 0; at <= text.size();) {
@@ -57,7 +57,7 @@ std::optional<uint32_t> ParseCount(std::string_view text) {
   return n;
 }
 
-// Edits (insert, remove, replace) that lead from one word to the other.
+// Returns the edit distance (insert, remove, replace) of two words.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -137,7 +137,7 @@ Status ApplyMapModifier(const std::string& word, MapPolicy* policy) {
   return {};
 }
 
-// words[0] is "ppr"; takes two more.
+// words[0] is "ppr"; parses two more words.
 Status ParsePpr(const std::vector<std::string>& words, MapPolicy* policy) {
   policy->kind = MapPolicy::Kind::kPpr;
   const std::optional<uint32_t> n =
@@ -177,7 +177,7 @@ Result<MapPolicy> ParseMapBy(std::string_view text) {
              word == "likwid" || word == "minnuma") {
     return NotSupported("--map-by", word);
   } else if (!word.empty() && word != "slot") {
-    // "span" or "pe=2" alone: a modifier of the default policy.
+    // "span" or "pe=2" alone is a modifier of the default policy.
     MapPolicy probe;
     if (!ApplyMapModifier(word, &probe).ok()) {
       return Unknown("--map-by", word, kMapWords);

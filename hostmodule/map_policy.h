@@ -1,4 +1,4 @@
-// The spellings of --map-by, --rank-by and --bind-to, taken apart.
+// Parses the values of --map-by, --rank-by and --bind-to.
 #ifndef CANOPY_HOSTMODULE_MAP_POLICY_H_
 #define CANOPY_HOSTMODULE_MAP_POLICY_H_
 
@@ -18,7 +18,7 @@ namespace canopy::host {
 struct MapPolicy {
   enum class Kind : uint8_t { kSlot, kNode, kObject, kPpr, kSeq };
   Kind kind = Kind::kSlot;
-  // Of kObject and kPpr; without a value kPpr counts per node.
+  // For kObject and kPpr; without a value kPpr counts per node.
   std::optional<TopologyLevel> level;
   uint32_t per_resource = 0;  // N of kPpr
   uint32_t pe = 1;            // CPUs per process
@@ -33,7 +33,7 @@ struct MapPolicy {
 struct RankPolicy {
   enum class Kind : uint8_t { kAsMapped, kSlot, kNode, kSpan, kObject };
   Kind kind = Kind::kAsMapped;
-  TopologyLevel level = TopologyLevel::kCore;  // of kObject
+  TopologyLevel level = TopologyLevel::kCore;  // for kObject
 };
 
 // none | LEVEL, with modifiers overload-allowed, no-overload, if-supported.
@@ -44,14 +44,14 @@ struct BindPolicy {
   bool if_supported = false;
 };
 
-// Case does not matter; empty text is the default. Errors: kErrBadParam for
-// what is misspelt, with what may be meant; kErrNotSupported for what mpirun
-// has and this does not.
+// Case is ignored; empty text is the default. Returns kErrBadParam for a
+// misspelt word, with a suggestion, and kErrNotSupported for a policy of mpirun
+// that Canopy does not have.
 Result<MapPolicy> ParseMapBy(std::string_view text);
 Result<RankPolicy> ParseRankBy(std::string_view text);
 Result<BindPolicy> ParseBindTo(std::string_view text);
 
-// The policy in its canonical spelling.
+// Returns the canonical spelling of the policy.
 std::string ToString(const MapPolicy& policy);
 std::string ToString(const RankPolicy& policy);
 std::string ToString(const BindPolicy& policy);

@@ -1,5 +1,5 @@
-// What a job should look like, as its user said it, and the nodes there are:
-// what the mapper makes a job map of.
+// The input of the mapper: the job as its user described it, and the available
+// nodes.
 #ifndef CANOPY_HOSTMODULE_MAP_REQUEST_H_
 #define CANOPY_HOSTMODULE_MAP_REQUEST_H_
 
@@ -15,23 +15,23 @@
 
 namespace canopy::host {
 
-// A node of the overlay that may take processes.
+// A node of the overlay that may get processes.
 struct MapNode {
   std::string name;
   std::vector<std::string> aliases;
   NodeId agent = kNoNode;
-  uint32_t slots = 0;         // processes it takes without oversubscription
+  uint32_t slots = 0;         // processes it may get without oversubscription
   uint32_t slots_in_use = 0;  // by other jobs
-  // Null when the agent could not tell; then nothing is bound there.
+  // Null if the agent could not determine it; nothing is bound there then.
   std::shared_ptr<const Topology> topology;
   // Nodes with the same text (not empty) are emulated on one machine and share
   // its CPUs.
   std::string machine;
 };
 
-// One entry of --host or of a hostfile, in the order given: a name or alias,
-// "+nK" (the K-th node) or "+e" (nodes without a process; `slots` says how
-// many, all of them when it is not given).
+// One entry of --host or of a hostfile, in the given order: a name or alias,
+// "+nK" (the K-th node) or "+e" (nodes without a process; `slots` is their
+// number, by default all of them).
 struct MapHost {
   std::string name;
   uint32_t slots = 0;
@@ -40,7 +40,7 @@ struct MapHost {
 
 struct MapApp {
   std::vector<std::string> argv;  // argv[0]: the program as typed
-  std::vector<std::string> env;   // NAME=VALUE on top of the job's
+  std::vector<std::string> env;   // NAME=VALUE, overrides the job's
   std::string cwd;                // empty: the job's
   uint32_t num_procs = 0;         // 0: as many as there is room for
   std::vector<MapHost> hosts;     // empty: the job's
@@ -61,12 +61,12 @@ struct MapRequest {
   std::string rank_by;
   std::string bind_to;
   bool oversubscribe = false;
-  // Runs beside other jobs: their slots do not count for it, more processes
-  // than slots are no error unless `map_by` says so, and only a binding that
-  // is asked for is applied.
+  // The job runs beside other jobs: their slots are ignored, more processes
+  // than slots are no error unless `map_by` forbids them, and only an explicit
+  // binding is applied.
   bool tool = false;
-  bool no_local = false;         // nothing on `local_agent`
-  NodeId local_agent = kNoNode;  // where the user is
+  bool no_local = false;         // no process on `local_agent`
+  NodeId local_agent = kNoNode;  // the user's node
   uint32_t timeout_seconds = 0;
   bool merge_stderr = false;
   std::string stdin_target;         // "none", "all" or a rank; empty: rank 0

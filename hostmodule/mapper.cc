@@ -36,7 +36,7 @@ Result<Policies> ParsePolicies(const MapRequest& request) {
   const TopologyLevel unit =
       p.map.hwthread_cpus ? TopologyLevel::kHwthread : TopologyLevel::kCore;
   if (p.map.pe > 1) {
-    // Several CPUs for a process mean nothing unless it is bound to them.
+    // Several CPUs per process are useful only if the process is bound to them.
     if (!p.bind.given) {
       p.bind.given = true;
       p.bind.level = unit;
@@ -68,7 +68,7 @@ Status CheckApps(const MapRequest& request) {
   return {};
 }
 
-// The nodes that the job as a whole may use.
+// Returns the nodes that the job as a whole may use.
 Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
                                       const MapRequest& request,
                                       const MapPolicy& map) {
@@ -93,7 +93,7 @@ Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
   return pool;
 }
 
-// Only those CPUs are there.
+// Removes all other CPUs from the nodes.
 Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
   if (cpu_list.empty()) return {};
   const Result<CpuSet> cpus = CpuSet::Parse(cpu_list);
@@ -139,7 +139,7 @@ class JobMapper {
 
   Status Place(const std::vector<MapNode>& all);
   Status Bind();
-  // Processes that are not bound keep to the CPUs of their node's topology.
+  // Restricts unbound processes to the CPUs of their node's topology.
   void Confine();
   Status Rank();
   Result<JobSpec> Finish() &&;
@@ -163,9 +163,9 @@ class JobMapper {
   std::vector<MapNode> pool_;
   std::vector<uint32_t> given_;  // slots given by applications, by node
   std::vector<std::vector<Placed>> by_app_;
-  std::vector<JobApp> pools_;  // of applications with hosts of their own
+  std::vector<JobApp> pools_;  // of applications with their own hosts
   std::vector<Placed> ranked_;
-  BindPolicy bound_;  // as applied
+  BindPolicy bound_;  // the binding that was applied
   size_t num_procs_ = 0;
 };
 
@@ -205,7 +205,7 @@ Status JobMapper::Place(const std::vector<MapNode>& all) {
   return {};
 }
 
-// An application may be given more of a node than the node has by itself.
+// The user may give an application more slots of a node than the node has.
 void JobMapper::AddGivenSlots(const std::vector<PickedNode>& picked) {
   given_.resize(pool_.size());
   for (const PickedNode& p : picked) {
@@ -215,7 +215,7 @@ void JobMapper::AddGivenSlots(const std::vector<PickedNode>& picked) {
   }
 }
 
-// Of the job as a whole it is known anyway.
+// Recorded only for such applications; the job's own pool is known anyway.
 void JobMapper::KeepPool(uint32_t app, const std::vector<PickedNode>& picked) {
   for (const PickedNode& p : picked) {
     pools_[app].allocation.push_back(pool_[p.node].name);
@@ -281,7 +281,7 @@ Status JobMapper::Bind() {
   BindPolicy bind = policies_.bind;
   if (bind.given) return bind.level ? BindAll(bind) : Status();
   if (request_.tool || !MayBindByDefault()) return {};
-  // Nobody asked for it, so it is no error that it can not be done.
+  // The default binding is optional, so a failure is not an error.
   using enum TopologyLevel;
   const std::vector<TopologyLevel> levels =
       num_procs_ <= 2 ? std::vector{kCore} : std::vector{kPackage, kNuma};

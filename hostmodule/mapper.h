@@ -1,4 +1,4 @@
-// Makes a job map of a request. Pure: the same request gives the same map.
+// Computes a job map from a request. Pure: the same request gives the same map.
 #ifndef CANOPY_HOSTMODULE_MAPPER_H_
 #define CANOPY_HOSTMODULE_MAPPER_H_
 
@@ -10,15 +10,15 @@
 
 namespace canopy::host {
 
-// `nodes`: all that may take processes, in the order of the overlay. The job's
-// nodes come out in the order of their first rank.
+// `nodes` are all nodes that may get processes, in the order of the overlay.
+// The job's nodes are in the order of their first rank.
 //
-// Defaults: processes fill the slots of one node after the other; they are
-// bound to a core when they are at most two, to a package when they are more,
-// and not at all when there are more of them than slots or CPUs, when nodes
-// share a machine, or when other jobs run on a node.
+// Defaults: processes fill the slots of one node after the other. A job of at
+// most two processes is bound to cores, a larger one to packages. No process is
+// bound if there are more of them than slots or CPUs, if nodes share a machine,
+// or if other jobs run on a node.
 //
-// Errors are one line that says what to do: kErrBadParam (misspelt policy),
+// Errors have one line with advice: kErrBadParam (misspelt policy),
 // kErrNotSupported, kErrNotFound (unknown host), kErrJobNoExeSpecified,
 // kErrJobInsufficientResources (slots, CPUs), kErrJobFailedToMap.
 Result<JobSpec> MapJob(const std::vector<MapNode>& nodes,

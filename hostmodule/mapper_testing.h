@@ -1,4 +1,4 @@
-// Nodes and requests for the tests of the mapper, and its answers as text.
+// Nodes and requests for the tests of the mapper, and its results as text.
 #ifndef CANOPY_HOSTMODULE_MAPPER_TESTING_H_
 #define CANOPY_HOSTMODULE_MAPPER_TESTING_H_
 
@@ -28,7 +28,8 @@ inline std::shared_ptr<const Topology> Machine(const std::string& description) {
              std::make_shared<const Topology>(t.ok() ? *t : Topology());
 }
 
-// n0, n1, ...: alike, with their slots and (unless empty) their processors.
+// Returns equal nodes n0, n1, ... with `slots` slots and (unless `description`
+// is empty) the described processors.
 inline std::vector<MapNode> Nodes(uint32_t count, uint32_t slots,
                                   const std::string& description) {
   std::shared_ptr<const Topology> topology;
@@ -53,7 +54,7 @@ inline MapRequest Request(uint32_t num_procs) {
   return request;
 }
 
-// "n0:0,2 n1:1,3": nodes in the job's order, their ranks.
+// Returns "n0:0,2 n1:1,3": nodes in the job's order, with their ranks.
 inline std::string MapText(const JobSpec& job) {
   std::string out;
   for (uint32_t n = 0; n < job.nodes.size(); ++n) {
@@ -67,7 +68,7 @@ inline std::string MapText(const JobSpec& job) {
   return out;
 }
 
-// "0 1 2-3": CPU sets by rank, '-' for none.
+// Returns "0 1 2-3": CPU sets by rank, '-' for none.
 inline std::string BindText(const JobSpec& job) {
   std::string out;
   for (const ProcPlacement& p : job.procs) {
@@ -77,7 +78,7 @@ inline std::string BindText(const JobSpec& job) {
   return out;
 }
 
-// What a case gives: the map, or the error's text.
+// Returns the map as text, or the error's text.
 inline std::string Map(const std::vector<MapNode>& nodes,
                        const MapRequest& request) {
   Result<JobSpec> job = MapJob(nodes, request);

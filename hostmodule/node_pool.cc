@@ -66,7 +66,7 @@ Result<std::vector<uint32_t>> FindEmpty(const std::vector<MapNode>& nodes,
   return found;
 }
 
-// Nodes that one entry means.
+// Returns the nodes that one entry names.
 Result<std::vector<uint32_t>> Find(const std::vector<MapNode>& nodes,
                                    const MapHost& host, NodeId local_agent) {
   const std::string& name = host.name;
@@ -100,7 +100,7 @@ Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
     }
     return picked;
   }
-  std::vector<uint32_t> times(nodes.size());  // named without a count
+  std::vector<uint32_t> times(nodes.size());  // mentions without a count
   for (const MapHost& host : hosts) {
     Result<std::vector<uint32_t>> found = Find(nodes, host, local_agent);
     if (!found.ok()) return found.status();

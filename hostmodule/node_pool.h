@@ -1,4 +1,4 @@
-// Which nodes an application may use, and how much room each of them has.
+// Selects the nodes that an application may use, and the room on each of them.
 #ifndef CANOPY_HOSTMODULE_NODE_POOL_H_
 #define CANOPY_HOSTMODULE_NODE_POOL_H_
 
@@ -14,23 +14,23 @@ namespace canopy::host {
 // A node picked for a job or an application.
 struct PickedNode {
   uint32_t node = 0;   // index in the nodes of the pool
-  uint32_t slots = 0;  // that it gives
-  // The user said how many: neither other jobs nor other applications of the
-  // same job take from them.
+  uint32_t slots = 0;  // slots that it provides
+  // The user gave the number of slots; neither other jobs nor other
+  // applications of the same job reduce it.
   bool slots_given = false;
 };
 
-// `nodes` in the order of the overlay; `hosts` as the user gave them, empty for
-// all. The result is in the user's order and has each node once: a node named
-// k > 1 times without a count gives k slots, one named with counts their sum,
-// one named once what it has free. kErrNotFound names an unknown host and says
-// which there are.
+// `nodes` are in the order of the overlay; `hosts` are the user's entries,
+// empty for all. The result is in the user's order and contains each node once.
+// A node that is named k > 1 times without a count provides k slots, a node
+// named with counts their sum, and a node named once its free slots. Returns
+// kErrNotFound for an unknown host and lists the known ones.
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
                                           const std::vector<MapHost>& hosts,
                                           NodeId local_agent);
 
-// The same for --map-by seq: one entry for each process, so a node may come
-// more than once (as often as its count says).
+// For --map-by seq: returns one entry for each process, so a node may occur
+// several times (as often as its count).
 Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
                                            const std::vector<MapHost>& hosts,
                                            NodeId local_agent);

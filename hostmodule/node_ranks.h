@@ -1,5 +1,5 @@
-// Numbers that a process gets among all jobs of its node (the Standard's
-// reserved keys PMIX_NODE_RANK and PMIX_NODE_SIZE).
+// Numbers of a process among the processes of all jobs on its node (the
+// Standard's reserved keys PMIX_NODE_RANK and PMIX_NODE_SIZE).
 #ifndef CANOPY_HOSTMODULE_NODE_RANKS_H_
 #define CANOPY_HOSTMODULE_NODE_RANKS_H_
 
@@ -10,8 +10,8 @@
 namespace canopy::host {
 
 // Sets JobNode::first_node_rank and other_procs of a mapped job. On each node
-// its ranks get the lowest run of numbers that no process of `running` has
-// there; null pointers are not allowed. Any thread.
+// the job's ranks get the lowest consecutive numbers that no process of
+// `running` has there. Null pointers are not allowed. Thread-safe.
 void NumberOnNodes(const std::vector<const JobSpec*>& running, JobSpec* job);
 
 }  // namespace canopy::host

@@ -8,14 +8,14 @@
 namespace canopy::host {
 namespace {
 
-// More processes than this in one job are a mistake.
+// A job with more processes is treated as an error.
 constexpr uint32_t kMaxProcs = 1u << 20;
 
 std::string Count(uint64_t n, const char* one, const char* many) {
   return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
-// CPUs of a node that pe=N counts.
+// Returns the number of CPUs of a node, as pe=N counts them.
 uint32_t CpusOn(const MapNode& node, const MapPolicy& policy) {
   if (!node.topology) return 0;
   return node.topology->Count(policy.hwthread_cpus ? TopologyLevel::kHwthread
@@ -34,7 +34,7 @@ Placer::Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
 
 uint32_t Placer::RoomOn(const PickedNode& picked) const {
   uint32_t room = picked.slots;
-  // Counts that the user gave are the application's own.
+  // Slots that the user gave belong to the application alone.
   if (!picked.slots_given) room -= std::min(room, used_[picked.node]);
   if (cpus_limit_ && policy_.pe > 1 && pool_[picked.node].topology) {
     const uint32_t fits = CpusOn(pool_[picked.node], policy_) / policy_.pe;
@@ -105,7 +105,7 @@ void Placer::FillNodes(uint32_t app, uint32_t num_procs,
   for (Use& use : *uses) {
     for (; left > 0 && use.placed < use.room; --left) Put(app, &use);
   }
-  // What is too many is spread evenly.
+  // The excess is spread evenly.
   const auto nodes = static_cast<uint32_t>(uses->size());
   const uint32_t share = left / nodes;
   const uint32_t rest = left % nodes;
@@ -118,8 +118,9 @@ void Placer::FillNodes(uint32_t app, uint32_t num_procs,
 
 void Placer::RoundRobin(uint32_t app, uint32_t num_procs,
                         std::vector<Use>* uses) {
-  // By node: one on each node in turn. By object with span: one on each object
-  // of all nodes in turn. A full node is left out until all are full.
+  // By node, this places one process on each node in turn. By object with span,
+  // it places one on each object of all nodes in turn. Full nodes are skipped
+  // until all nodes are full.
   uint32_t left = num_procs;
   bool full = false;
   while (left > 0) {
@@ -221,7 +222,7 @@ Result<std::vector<Placed>> Placer::PlaceSequence(
 
 namespace {
 
-// Index of the object at `level` that a process is confined to.
+// Returns the index of the object at `level` that a process is confined to.
 std::optional<uint32_t> ObjectOf(const MapNode& node, const Placed& p,
                                  TopologyLevel level) {
   if (!node.topology) return std::nullopt;
@@ -234,13 +235,14 @@ std::optional<uint32_t> ObjectOf(const MapNode& node, const Placed& p,
   return std::nullopt;
 }
 
-// Sorts by turn, so that the first of every group come first, then the second
-// of every group, and so on. group[i] and place[i] describe placed[i]: groups
-// with the same `place` stay together.
+// Sorts by turn: the first of every group come first, then the second of every
+// group, and so on. group[i] and place[i] describe placed[i]; groups with the
+// same `place` stay together.
 std::vector<Placed> TakeTurns(std::vector<Placed> placed,
                               const std::vector<uint64_t>& group,
                               const std::vector<uint32_t>& place) {
-  std::vector<std::pair<uint64_t, uint32_t>> seen;  // group, how many
+  // group, number of its members so far.
+  std::vector<std::pair<uint64_t, uint32_t>> seen;
   std::vector<uint32_t> turn(placed.size());
   for (size_t i = 0; i < placed.size(); ++i) {
     auto it = std::ranges::lower_bound(seen, group[i], {},
@@ -260,7 +262,8 @@ std::vector<Placed> TakeTurns(std::vector<Placed> placed,
   return out;
 }
 
-// By node: the order in which nodes got their first process.
+// Returns by node its position in the order in which nodes got their first
+// process.
 std::vector<uint32_t> PositionsOf(size_t num_nodes,
                                   const std::vector<Placed>& placed) {
   std::vector<uint32_t> position(num_nodes, UINT32_MAX);
@@ -302,7 +305,7 @@ Result<std::vector<Placed>> OrderByRank(const std::vector<MapNode>& pool,
     group[i] = uint64_t{position[p.node]} << 32;
     if (policy.kind == Kind::kNode) continue;
     const bool span = policy.kind == Kind::kSpan;
-    if (span && !map.level) continue;  // objects are whole nodes then
+    if (span && !map.level) continue;  // the objects are whole nodes
     const TopologyLevel level = span ? *map.level : policy.level;
     const std::optional<uint32_t> object = ObjectOf(pool[p.node], p, level);
     if (!object) return NoObjects(level);

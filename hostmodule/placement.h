@@ -1,4 +1,4 @@
-// Mapping: which node, and which part of it, each process goes to.
+// Mapping: assigns each process to a node and to a part of it.
 #ifndef CANOPY_HOSTMODULE_PLACEMENT_H_
 #define CANOPY_HOSTMODULE_PLACEMENT_H_
 
@@ -18,36 +18,36 @@ namespace canopy::host {
 struct Placed {
   uint32_t node = 0;  // index in the pool
   uint32_t app = 0;
-  // The object it was mapped to; no value: the node as a whole.
+  // The level of the object that it was mapped to; no value: the whole node.
   std::optional<TopologyLevel> level;
   uint32_t object = 0;  // index at that level
-  CpuSet cpus;          // bound to; empty: not bound
+  CpuSet cpus;          // CPUs that it is bound to; empty: not bound
 };
 
 // Places the applications of one job, one after the other, on one pool of
 // nodes. A value object; one thread.
 class Placer {
  public:
-  // `pool` outlives the placer. `cpus_limit`: with pe > 1 a node takes no more
-  // processes than its CPUs allow.
+  // `pool` must outlive the placer. `cpus_limit`: with pe > 1 the CPUs of a
+  // node limit its processes.
   Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
          bool oversubscribe, bool cpus_limit);
 
-  // `num_procs` == 0: as many as there is room for. `nodes` as picked for this
-  // application. The result is in mapping order.
+  // Places `num_procs` processes (0: as many as there is room for) on `nodes`,
+  // which were picked for this application. The result is in mapping order.
   Result<std::vector<Placed>> Place(uint32_t app, uint32_t num_procs,
                                     const std::vector<PickedNode>& nodes);
-  // --map-by seq: one process for each entry.
+  // For --map-by seq: places one process for each entry.
   Result<std::vector<Placed>> PlaceSequence(uint32_t app, uint32_t num_procs,
                                             const std::vector<uint32_t>& nodes);
 
  private:
-  // A node that the application at hand may use.
+  // A node that the current application may use.
   struct Use {
     uint32_t node = 0;
     uint32_t room = 0;
-    uint32_t objects = 1;  // at the level mapped by; 1 for the node
-    uint32_t placed = 0;   // of this application
+    uint32_t objects = 1;  // at the mapping level; 1 for a whole node
+    uint32_t placed = 0;   // by this application
   };
 
   Result<std::vector<Use>> Uses(const std::vector<PickedNode>& nodes) const;
@@ -62,13 +62,13 @@ class Placer {
   const MapPolicy policy_;
   const bool oversubscribe_;
   const bool cpus_limit_;
-  std::vector<uint32_t> used_;  // slots taken, by node of the pool
-  std::vector<Placed> placed_;  // of the application at hand
+  std::vector<uint32_t> used_;  // slots in use, by node of the pool
+  std::vector<Placed> placed_;  // by the current application
 };
 
-// The order of ranks: `placed` (of one application, bound already) sorted as
-// the policy says. kErrBadParam when an object level is asked for that a
-// process is not confined to.
+// Sorts `placed` (one application, bound already) into the order of ranks by
+// the policy. Returns kErrBadParam for an object level that a process is not
+// confined to.
 Result<std::vector<Placed>> OrderByRank(const std::vector<MapNode>& pool,
                                         const MapPolicy& map,
                                         const RankPolicy& policy,

@@ -34,7 +34,7 @@ void DescribeSession(const std::vector<MapNode>& nodes,
                      const std::vector<const JobSpec*>& running, JobSpec* job) {
   uint64_t slots = 0;
   for (const MapNode& node : nodes) slots += node.slots;
-  // A job may have been given more of a node than the node has by itself.
+  // The user may have given the job more slots of a node than the node has.
   slots = std::clamp<uint64_t>(slots, job->max_procs, kRankValid);
   job->universe_size = static_cast<uint32_t>(slots);
   job->others = Describe(running);

@@ -1,5 +1,5 @@
-// What a job is told of its session: how much room all nodes have, and which
-// other jobs run there (the Standard's session realm).
+// Information in a job map about its session: the room of all nodes, and the
+// other jobs that run there (the Standard's session realm).
 #ifndef CANOPY_HOSTMODULE_SESSION_JOBS_H_
 #define CANOPY_HOSTMODULE_SESSION_JOBS_H_
 
@@ -11,13 +11,14 @@
 
 namespace canopy::host {
 
-// A job map names other jobs of the session as long as their ranks take no more
-// than so many runs (SessionJob::Run) in all. Above that it names none, so that
-// a launch does not grow with what runs already.
+// A job map names other jobs of the session if their ranks form at most this
+// many runs (SessionJob::Run) in total. Above this limit it names none, so that
+// the size of a launch does not grow with the running jobs.
 inline constexpr size_t kMaxSessionRuns = 16384;
 
-// Sets JobSpec::universe_size and others of a mapped job. `nodes`: all that the
-// session has now; `running`: its other jobs, no null pointers. Any thread.
+// Sets JobSpec::universe_size and others of a mapped job. `nodes` are all
+// current nodes of the session; `running` are its other jobs, without null
+// pointers. Thread-safe.
 void DescribeSession(const std::vector<MapNode>& nodes,
                      const std::vector<const JobSpec*>& running, JobSpec* job);
 

@@ -14,16 +14,16 @@
 namespace canopy::local {
 namespace {
 
-// The first protocol versions whose clients use the barrier, may change over to
-// another agent, make their directory themselves, use commit mailboxes, never
-// use a tag twice.
+// The first protocol versions whose clients use the barrier, may reattach to
+// another agent, create their directory themselves, use commit mailboxes, and
+// never reuse a tag.
 constexpr uint64_t kBarrierVersion = 2;
 constexpr uint64_t kSuccessorVersion = 3;
 constexpr uint64_t kOwnDirectoryVersion = 4;
 constexpr uint64_t kMailboxVersion = 5;
 constexpr uint64_t kUniqueTagsVersion = 6;
 
-// Not 0.
+// Returns a random number other than 0.
 uint64_t MakeEpoch() {
   uint64_t epoch = 0;
   if (getrandom(&epoch, sizeof epoch, 0) != sizeof epoch) {
@@ -116,7 +116,7 @@ Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
   return Status();
 }
 
-// Whether the connection is the rank's that it claims to be.
+// Checks that the connection belongs to the rank that it claims to be.
 Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
                                                 const Hello& hello) const {
   if (hello.version < kOldestVersion) {

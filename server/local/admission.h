@@ -1,4 +1,4 @@
-// Decides who a connection is, by its first frame.
+// Determines the identity of a connection from its first frame.
 #ifndef CANOPY_SERVER_LOCAL_ADMISSION_H_
 #define CANOPY_SERVER_LOCAL_ADMISSION_H_
 
@@ -17,30 +17,30 @@
 
 namespace canopy::local {
 
-// Loop thread only. `options` and `jobs` outlive it.
+// Loop thread only. `options` and `jobs` must outlive it.
 class Admission {
  public:
   Admission(const LocalOptions* options, LocalJobs* jobs);
 
-  // Handles the Hello of a connection that is not identified. When it succeeds
-  // the connection is a rank's, and the answer is queued in it; what the rank
-  // may use of the job's shared memory goes with that answer.
+  // Handles the Hello of an unidentified connection. On success the connection
+  // belongs to the rank, and the answer is in its queue, with the descriptors
+  // of the shared memory that the rank may use.
   Status Identify(Connection& c, const FrameHeader& header,
                   std::string_view payload);
 
-  // The same for the first frame of a tool, which is nobody's rank: it is one
-  // of the agent's own user, or of one that is served too. `name`: for one that
-  // brings none; with an empty namespace it gets another that is unique.
+  // Handles the first frame of a tool, which must run as the agent's user or
+  // another user who is served. `name` is for a tool without a name; with an
+  // empty namespace the tool gets a unique one.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
                       std::string_view payload, const ProcId& name);
-  // Who it is by that frame, without a welcome: the same checks. From now on a
-  // rank's connection counts as one of its rank's.
+  // Makes the same checks for that frame and returns the identity, without a
+  // welcome. A rank's connection counts for its rank from now on.
   Result<endpoint::Newcomer> Recognise(Connection& c, bool is_tool,
                                        std::string_view payload);
-  // A connection is closed.
+  // Records that a connection is closed.
   void OnClosed(const Connection& c);
 
-  // From now on clients learn that they may try so long to reattach.
+  // Sets the time for which clients are told to try to reattach.
   void set_reattach_ms(uint32_t ms) { reattach_ms_ = ms; }
 
  private:
@@ -59,7 +59,8 @@ class Admission {
   const LocalOptions* const options_;
   LocalJobs* const jobs_;
   const std::shared_ptr<endpoint::ToolRegistry> tools_;
-  const uint64_t epoch_;  // of this agent; a client sees by it that it changed
+  // Identifies this agent, so that a client detects a successor.
+  const uint64_t epoch_;
   uint32_t reattach_ms_;
 };
 

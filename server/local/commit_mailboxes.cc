@@ -13,7 +13,8 @@ namespace {
 using Found = shm::CommitReader::Found;
 using shm::CommitLength;
 
-// The predecessor's when they match these ranks; else new ones.
+// Opens the predecessor's mailboxes if they match these ranks, and creates new
+// ones otherwise.
 Result<std::unique_ptr<shm::CommitReader>> OpenOrCreate(
     UniqueFd former, uint32_t num_mailboxes) {
   if (former) {
@@ -61,8 +62,8 @@ CommitMailboxes::CommitMailboxes(std::shared_ptr<shm::CommitReader> reader,
       on_corrupted_(std::move(on_corrupted)),
       messages_(ranks_.size()) {}
 
-// A rank uses its mailbox only when all its messages were read, so its count
-// cannot be that far ahead.
+// A rank uses its mailbox only when all its messages have been read. No rank's
+// count can be this far ahead, so a closed mailbox is never used.
 void CommitMailboxes::PublishMessageCount(uint32_t index) {
   constexpr uint32_t kNever = 1u << 31;
   reader_->SetMessages(index, messages_[index] + (closed_ ? kNever : 0));
@@ -94,15 +95,15 @@ void CommitMailboxes::TakeAt(uint32_t index) {
   const Found found = reader_->Take(index, &bytes);
   if (found == Found::kNothing) return;
   const bool good = found == Found::kCommits && Deliver(ranks_[index], bytes);
-  // After the input, whose actions persist the commits.
+  // Released after the input, whose actions persist the commits.
   ReleaseLater();
   if (good) return;
   reader_->MarkCorrupted(index);
   on_corrupted_(ranks_[index]);
 }
 
-// One input for all, as a mailbox holds thousands of small commits, and later
-// ones replace earlier ones anyway.
+// Combines all commits into one input, because a mailbox can contain thousands
+// of small commits, and later ones replace earlier ones anyway.
 bool CommitMailboxes::Deliver(Rank rank, std::string_view bytes) {
   core::CommitTaken taken{{nspace_, rank}, {}};
   if (!NextCommit(&bytes, &taken.data)) return false;
@@ -142,7 +143,7 @@ void CommitMailboxes::ReleaseLater() {
   if (std::exchange(*release_scheduled_, true)) return;
   defer_([sink = sink_, reader = reader_, scheduled = release_scheduled_] {
     *scheduled = false;
-    // Work of this round may have taken more since.
+    // Work of this round may have read more commits.
     sink->Drain();
     reader->Release();
   });

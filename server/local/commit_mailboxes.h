@@ -1,6 +1,6 @@
-// One job's commit mailboxes (common/shm/commit_layout.h), agent's side:
+// The agent's side of one job's commit mailboxes (common/shm/commit_layout.h):
 // commits that local ranks leave there become inputs of the core before any
-// request may depend on them.
+// request that may depend on them.
 #ifndef CANOPY_SERVER_LOCAL_COMMIT_MAILBOXES_H_
 #define CANOPY_SERVER_LOCAL_COMMIT_MAILBOXES_H_
 
@@ -20,21 +20,21 @@
 
 namespace canopy::local {
 
-// Takes the first commit off the content of a mailbox. False when it is
-// malformed.
+// Removes the first commit from the content of a mailbox. Returns false if it
+// is malformed.
 bool NextCommit(std::string_view* bytes, std::vector<core::ScopedData>* data);
 
 // Loop thread only.
 class CommitMailboxes {
  public:
-  // Runs work when the current round of the loop is over; the core's actions
-  // have been executed by then.
+  // Runs `work` at the end of the loop's current round, when the core's actions
+  // have been executed.
   using Defer = std::function<void(std::function<void()> work)>;
-  // A rank's mailbox is corrupted and is not read any more.
+  // A rank's mailbox is corrupted and is no longer read.
   using OnCorrupted = std::function<void(Rank rank)>;
 
-  // `ranks`: the job's ranks on this node, ascending, at least one. The
-  // descriptor is the predecessor's, or none.
+  // `ranks` are the job's ranks on this node, ascending, at least one. `former`
+  // is the predecessor's descriptor, or empty.
   static Result<std::unique_ptr<CommitMailboxes>> Make(
       const std::string& nspace, std::vector<Rank> ranks, UniqueFd former,
       InputSink* sink, Defer defer, OnCorrupted on_corrupted);
@@ -46,33 +46,36 @@ class CommitMailboxes {
   std::shared_ptr<const void> owner() const { return reader_; }
   uint64_t size() const { return reader_->size(); }
 
-  // Ranks send commits as messages from now on, except those being written.
+  // Makes ranks send commits as messages from now on, except those being
+  // written.
   void Close();
   // Opens the mailbox of the rank with that index for a connection.
   void Admit(uint32_t index);
-  // A commit of that connection arrived as a message and was handled.
+  // Counts a commit of that connection that arrived as a message and was
+  // handled.
   void OnMessage(uint32_t index);
 
-  // Reports the commits of the rank with that index, of a rank (none when it is
-  // not local), or of all ranks.
+  // These report the commits of the rank with that index, of a rank (if it is
+  // local), or of all ranks.
   void TakeAt(uint32_t index);
   void Take(Rank rank);
   void TakeAll();
 
-  // Reports the commits, and makes the rank (kRankUndef: all, until the first
-  // does) signal its next commit by a frame.
+  // Reports the commits, and requests that the rank signals its next commit by
+  // a frame (kRankUndef: all ranks, until the first commit).
   void Await(Rank rank);
 
  private:
   CommitMailboxes(std::shared_ptr<shm::CommitReader> reader, std::string nspace,
                   std::vector<Rank> ranks, InputSink* sink, Defer defer,
                   OnCorrupted on_corrupted);
-  // What comes before a malformed commit is delivered; false then.
+  // Delivers the commits. Returns false at a malformed one; those before it are
+  // delivered.
   bool Deliver(Rank rank, std::string_view bytes);
   void AwaitAt(uint32_t index);
   void PublishMessageCount(uint32_t index);
   void ReleaseLater();
-  // The number of ranks when it is not local.
+  // Returns the number of ranks if the rank is not local.
   uint32_t IndexOf(Rank rank) const;
 
   const std::shared_ptr<shm::CommitReader> reader_;

@@ -1,5 +1,5 @@
-// Fuzz target: commit mailboxes that a rank fills as it likes. The first bytes
-// are the two positions of its mailbox, the rest is what is in it.
+// Fuzz target: commit mailboxes with arbitrary content from a rank. The first
+// bytes are the two positions of its mailbox, the rest is its content.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -84,7 +84,7 @@ UniqueFd MakeFile(std::string_view input) {
   return fd;
 }
 
-// What comes out is no more than a mailbox holds, and comes once.
+// Commits are delivered once, and are not larger than a mailbox.
 void TakeFrom(std::string_view input) {
   CountingSink sink;
   auto mailboxes = CommitMailboxes::Make(

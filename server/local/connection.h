@@ -17,31 +17,32 @@ namespace canopy::local {
 
 struct PendingGet {
   ProcId target;
-  bool stored = true;  // a segment may hold the value
+  bool stored = true;  // a segment may contain the value
 };
 
 struct Connection : endpoint::Connection {
-  net::Source source;       // who has made it, by the kernel
+  net::Source source;       // the peer, as the kernel reports it
   bool identified = false;  // ClientConnected was sent to the core
-  bool asked = false;       // whether to welcome it: LocalOptions::ask
+  bool asked = false;       // LocalOptions::ask is deciding about its welcome
   bool is_tool = false;
   bool relayed = false;        // from another machine
   uint32_t uid = 0;            // of a tool
-  uint32_t gid = 0;            // the same
+  uint32_t gid = 0;            // of a tool
   bool may_hand_over = false;  // to the next agent
-  ProcId proc;                 // valid when identified or counted
-  bool counted = false;        // is one of its rank's
-  bool unique_tags = false;    // no two requests of its rank have the same
+  ProcId proc;                 // valid if identified or counted
+  bool counted = false;        // it counts for its rank
+  bool unique_tags = false;    // the requests of its rank have different tags
   int mailbox =
       -1;  // index of the commit mailbox that it may write to; -1: none
-  // Pending fences over the whole job, by tag.
+  // Tags of pending fences over the whole job.
   std::vector<uint64_t> fences;
   std::unordered_map<uint64_t, PendingGet> gets;  // by tag
-  std::unordered_set<uint64_t> spawns;            // pending, by tag
-  // Other jobs that are being connected with, by tag.
+  std::unordered_set<uint64_t> spawns;            // tags of pending spawns
+  // Other jobs of pending connects, by tag.
   std::unordered_map<uint64_t, std::set<std::string>> connects;
   std::set<std::string> segments;  // namespaces whose segment it was sent
-  std::set<std::string> copies;    // the same of one that is relayed
+  // Namespaces whose copy it was sent, if relayed.
+  std::set<std::string> copies;
 
   bool serving() const { return identified && !ending; }
 };

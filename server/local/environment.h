@@ -17,20 +17,21 @@ struct EnvironmentOptions {
   std::string runtime_dir;  // PMIX_SERVER_TMPDIR
   std::string system_tmpdir = "/tmp";
   std::string pmix_version = "4.2.2";  // PMIX_VERSION
-  uint32_t reattach_ms = 0;            // 0: no successor is awaited
+  uint32_t reattach_ms = 0;            // 0: no successor is expected
 };
 
-// NAME=VALUE that every rank of the job on this node gets, Open MPI's included.
+// Returns the NAME=VALUE entries of every rank of the job on this node,
+// including Open MPI's.
 std::vector<std::string> JobEnvironment(const core::PrepareLocal& job,
                                         const EnvironmentOptions& options);
 
-// NAME=VALUE of one rank on top of that.
+// Returns the additional NAME=VALUE entries of one rank.
 std::vector<std::string> RankEnvironment(const core::PrepareLocal& job,
                                          Rank rank, const std::string& token);
 
-// Variables that a process must not inherit from whatever started the agent or
-// the launcher, because they would lead it to another job's server. A name that
-// ends in '*' stands for all that begin so.
+// Returns the variables that a process must not inherit from the environment of
+// the agent or the launcher, because they would lead it to another job's
+// server. A name that ends in '*' stands for all names with this prefix.
 const std::vector<std::string>& UnsetNames();
 
 }  // namespace canopy::local

@@ -9,15 +9,15 @@
 
 namespace canopy::local {
 
-// An event goes to many processes in turn, and its frame is the same for each:
-// it is made once, and shared by the queues that it waits in. Not synchronised.
+// An event is sent to many processes with the same frame, which is encoded once
+// and shared by their queues. Not thread-safe.
 class EventFrames {
  public:
   Bytes Of(const std::shared_ptr<const core::ClientEvent>& event);
 
  private:
   std::shared_ptr<const core::ClientEvent> last_;
-  Bytes frame_;  // of the last
+  Bytes frame_;  // of last_
 };
 
 }  // namespace canopy::local

@@ -69,7 +69,7 @@ void FenceBarrier::OnGone(Rank rank, core::ClientId client) {
   server_->Wake();
   PassToCore();
   --num_held_;
-  // What was not read by now is lost.
+  // Commits that have not been read by now are lost.
   if (place->behind) CaughtUp(place);
   place->holder = 0;
   // The core does not reply to a client that is gone.
@@ -141,7 +141,7 @@ void FenceBarrier::Take(bool to_core) {
   }
 }
 
-// All commits of an arrived rank have been read.
+// Called when all commits of an arrived rank have been read.
 void FenceBarrier::CaughtUp(Place* place) {
   place->behind = false;
   --num_behind_;
@@ -174,8 +174,9 @@ void FenceBarrier::Leave(Place* place) {
   Release(answered_ ? worst_ : kErrLostConnection);
 }
 
-// What the participants have committed is published by inputs of this round,
-// which are queued before this: nobody may go on to read what is older.
+// The commits of the participants are published by inputs of this round, which
+// are queued before this work. A participant must not continue and read older
+// data.
 void FenceBarrier::ReleaseLater() {
   defer_([self = self_] {
     if (*self != nullptr) (*self)->Release(kSuccess);
@@ -185,15 +186,16 @@ void FenceBarrier::ReleaseLater() {
 void FenceBarrier::Release(int status) {
   for (Place& place : places_) place.waiting = false;
   num_waiting_ = 0;
-  // A failure status persists in the barrier, as successful fences write none.
+  // A failure status stays in the barrier, because successful fences do not
+  // write it.
   failed_ |= status != kSuccess;
   server_->Release(status);
   MaybeOpen();
   defer_([server = server_] { server->Wake(); });
 }
 
-// When the core has counted more fences of one rank than of another, the next
-// arrivals are of different fences.
+// If the core has counted more fences of one rank than of another, the next
+// arrivals belong to different fences, so the barrier stays closed.
 void FenceBarrier::MaybeOpen() {
   if (failed_ || server_->open() || num_held_ < places_.size() ||
       num_waiting_ > 0 || num_messages_ > 0 ||

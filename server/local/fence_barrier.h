@@ -1,7 +1,29 @@
-// One job's shared-memory barrier (common/shm/barrier_layout.h), server side:
-// local ranks arrive at fences over their whole job in shared memory. Their
-// arrivals become inputs of the core when it must take part: other nodes
-// participate, a rank arrives by message, leaves or is late.
+// One job's shared-memory barrier (common/shm/barrier_layout.h), agent's side.
+//
+// Local ranks arrive at fences over their whole job in shared memory. While the
+// barrier is open, the agent is not involved in an arrival. It closes the
+// barrier when the fence needs the agent, and the ranks that have arrived by
+// then wait:
+// - All ranks have arrived and the job has ranks on other nodes, or a
+//   participant signals that all have arrived (OnFull).
+// - A rank arrives by message, leaves, or reattaches, so the core must count
+//   the fences of each rank (PassToCore).
+// - A rank is late (Watch).
+//
+// States, and the transitions between them:
+//   open      ranks arrive                     -> closed: Take
+//   closed    `num_waiting_` ranks wait        -> released: Release
+//   released  no rank waits                    -> open: MaybeOpen, if possible
+//   failed    for good; fences are messages from now on
+//
+// A closed fence is completed in one of two ways. With `to_core_` each waiting
+// rank becomes a CollectiveArrived of the core, and the core's replies release
+// them. Otherwise the job is local, and the barrier itself releases them.
+//
+// Invariants: An arrival counts only when the commits that preceded it have
+// been read (`behind`, `num_behind_`). The barrier opens only if every place is
+// held, no fence over the job is pending in the core, and the core has counted
+// the same number of fences for every rank (`arrivals`).
 #ifndef CANOPY_SERVER_LOCAL_FENCE_BARRIER_H_
 #define CANOPY_SERVER_LOCAL_FENCE_BARRIER_H_
 
@@ -19,31 +41,32 @@
 
 namespace canopy::local {
 
-// Request number of arrivals at the barrier; reserved, so that no client may
+// Request number of arrivals at the barrier. It is reserved, so clients cannot
 // use it.
 inline constexpr core::RequestId kBarrierRequest = UINT64_MAX;
 
-// Whether participants, as a client names them, are the whole of its job.
+// Returns true if the participants, as a client names them, are its whole job.
 bool IsWholeJob(const std::string& own_nspace,
                 const std::vector<ProcId>& participants);
 
 // Loop thread only. The barrier is open while every local rank holds a place in
-// it and no fence over the job is pending in the core; after a failed fence it
+// it and no fence over the job is pending in the core. After a failed fence it
 // stays closed.
 class FenceBarrier {
  public:
-  // Runs work when the current round of the loop is over.
+  // Runs `work` at the end of the loop's current round.
   using Defer = std::function<void(std::function<void()> work)>;
   // Reports to the core the commits that a rank has left in shared memory.
   using TakeCommits = std::function<void(Rank rank)>;
 
-  // `ranks`: the job's ranks on this node, ascending, at least one.
-  // `local_only`: the job has no others. `defer`: participants are woken
-  // there, once all replies of the round are processed and the barrier is open.
+  // `ranks` are the job's ranks on this node, ascending, at least one.
+  // `local_only`: the job has no other ranks. `defer` is used to wake
+  // participants after all replies of the round have been processed and the
+  // barrier is open again.
   static Result<std::unique_ptr<FenceBarrier>> Create(
       const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
       Defer defer, TakeCommits take_commits);
-  // Participants that still wait get the status that the agent is gone.
+  // Participants that are waiting get the status that the agent is gone.
   ~FenceBarrier();
   FenceBarrier(const FenceBarrier&) = delete;
   FenceBarrier& operator=(const FenceBarrier&) = delete;
@@ -53,31 +76,31 @@ class FenceBarrier {
   std::shared_ptr<const void> owner() const { return server_; }
   uint64_t size() const { return server_->size(); }
 
-  // Gives the rank's place to a connection, which may use the barrier from now
-  // on. Returns its index; -1 when another connection holds the place.
+  // Gives the rank's place to a connection, which may then use the barrier.
+  // Returns its index, or -1 if another connection holds the place.
   int Admit(Rank rank, core::ClientId client);
-  // The connection ends; to be called before the core is notified. A rank that
-  // still waits in the barrier (another of its threads has finalized) gets the
-  // fence's status, or that the connection is lost.
+  // The connection ends; call this before the core is notified. A rank that is
+  // still waiting in the barrier (because another of its threads has finalized)
+  // gets the fence's status, or the status that the connection is lost.
   void OnGone(Rank rank, core::ClientId client);
 
-  // The connection reattached; so many fences over the job have ended for it
-  // under a predecessor.
+  // The connection reattached. `fences` is the number of fences over the job
+  // that have ended for it under a predecessor.
   void OnReattached(Rank rank, core::ClientId client, uint64_t fences);
 
   // A fence over the whole job arrives by message from a connection of `rank`;
-  // to be called before the core is notified. OnMessageDone follows its end.
+  // call this before the core is notified. OnMessageDone follows at its end.
   void OnMessage(Rank rank);
   void OnMessageDone(int status);
 
-  // A commit of that connection was reported to the core. An arrival does not
-  // count before the commits that preceded it.
+  // A commit of that connection was reported to the core. An arrival counts
+  // only after the commits that preceded it.
   void OnCommit(Rank rank, core::ClientId client);
   // A participant signals that all have arrived.
   void OnFull();
   // The core replies to an arrival at the barrier.
   void OnReply(Rank rank, int status);
-  // Periodically: passes a fence without progress to the core.
+  // Called periodically: passes a fence without progress to the core.
   void Watch();
 
  private:
@@ -85,22 +108,23 @@ class FenceBarrier {
     Rank rank = 0;
     core::ClientId holder = 0;  // 0: none
     bool waiting = false;       // has arrived, and the barrier is closed
-    bool behind = false;        // waits, with commits still to be read
-    uint32_t commits = 0;       // of the holder, read
-    uint32_t commits_due = 0;   // to read while `behind`
-    uint64_t arrivals = 0;      // reported to the core
+    bool behind = false;   // is waiting, with commits that have not been read
+    uint32_t commits = 0;  // number of the holder's commits that were read
+    uint32_t commits_due = 0;  // number to be read while `behind`
+    uint64_t arrivals = 0;     // number reported to the core
   };
 
   FenceBarrier(std::unique_ptr<shm::BarrierServer> server,
                const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
                Defer defer, TakeCommits take_commits);
-  // Fewer commits were read than were due when it arrived; both may wrap.
+  // Fewer commits were read than were due at its arrival. Both counters may
+  // wrap.
   static bool IsBehind(const Place& place) {
     return static_cast<int32_t>(place.commits_due - place.commits) > 0;
   }
   Place* Find(Rank rank);
   void PassToCore();
-  // Closes the barrier for those that have arrived. `to_core`: the core
+  // Closes the barrier for the ranks that have arrived. `to_core`: the core
   // completes the fence.
   void Take(bool to_core);
   void CaughtUp(Place* place);
@@ -119,14 +143,14 @@ class FenceBarrier {
   std::vector<Place> places_;
   size_t num_held_ = 0;
   bool to_core_ = false;     // as of the last Take
-  bool collect_ = false;     // the same
-  size_t num_waiting_ = 0;   // places that wait
-  size_t num_behind_ = 0;    // of them
-  size_t num_messages_ = 0;  // fences by message without an answer
-  int worst_ = 0;            // status so far for those that wait
-  bool answered_ = false;    // the core has replied to one of them
-  bool failed_ = false;      // for good
-  // Of this object, null after its end.
+  bool collect_ = false;     // as of the last Take
+  size_t num_waiting_ = 0;   // number of places that wait
+  size_t num_behind_ = 0;    // number of those that are `behind`
+  size_t num_messages_ = 0;  // unanswered fences by message
+  int worst_ = 0;            // status of the current fence so far
+  bool answered_ = false;    // the core has replied to one of the waiting ranks
+  bool failed_ = false;      // permanently
+  // Points to this object, and to null after its end.
   const std::shared_ptr<FenceBarrier*> self_ =
       std::make_shared<FenceBarrier*>(this);
 };

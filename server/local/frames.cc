@@ -13,9 +13,9 @@ namespace canopy::local {
 namespace {
 
 constexpr size_t kMaxText = 64 << 10;
-// A Proc takes at least a length and a rank.
+// The smallest encoding of a Proc: a length and a rank.
 constexpr size_t kMinProc = 2;
-// In memory a name is many times larger than on the wire.
+// A name needs many times more memory than bytes in the frame.
 constexpr size_t kMaxProcs = 1 << 20;
 constexpr size_t kMaxCodes = 1 << 16;
 constexpr size_t kMaxKeys = 1 << 16;
@@ -55,8 +55,7 @@ int ReadInt(WireReader& r) {
   return static_cast<int>(v);
 }
 
-// What is stored here goes to other nodes unread, so it is checked where it
-// comes in.
+// This data is forwarded to other nodes unread, so it is validated on arrival.
 bool AreKvals(std::string_view bytes) {
   Decoder decoder(bytes);
   KvalView kval;
@@ -232,8 +231,8 @@ std::vector<std::string> ReadKeys(WireReader& r) {
   return keys;
 }
 
-// These four are recognised by their tag when they are resent, so that they
-// must have one.
+// These four requests are identified by their tags when they are resent, so a
+// tag is required.
 
 Result<core::Input> ParsePublish(core::ClientId client, uint64_t tag,
                                  WireReader& r) {

@@ -1,5 +1,5 @@
-// Codec of the payloads of common/local_protocol.h, agent's side. Pure: no
-// socket, no state.
+// Codec of the payloads of common/local_protocol.h, agent's side. Pure: it uses
+// no sockets and has no state.
 #ifndef CANOPY_SERVER_LOCAL_FRAMES_H_
 #define CANOPY_SERVER_LOCAL_FRAMES_H_
 
@@ -24,35 +24,36 @@ struct Hello {
   std::string library;
 };
 
-// kErrUnpackFailure when it is malformed.
+// Returns kErrUnpackFailure if it is malformed.
 Result<Hello> ParseHello(std::string_view payload);
 
 struct ToolHello {
   uint64_t version = 0;
-  ProcId claimed;  // without a namespace: the agent is to name it
+  ProcId claimed;  // without a namespace: the agent chooses a name
 };
 
-// kErrUnpackFailure when it is malformed.
+// Returns kErrUnpackFailure if it is malformed.
 Result<ToolHello> ParseToolHello(std::string_view payload);
 
-// The core's input for one frame of a client that said Hello. `self` is the
-// client's identity. kErrNotSupported: an unknown type; kErrUnpackFailure:
-// malformed. Bytes are copied out of `payload`.
+// Returns the core's input for one frame of an identified client, whose
+// identity is `self`. Returns kErrNotSupported for an unknown type and
+// kErrUnpackFailure for a malformed frame. Bytes are copied out of `payload`.
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
                                  std::string_view payload);
 
-// The data of a commit frame's payload. kErrUnpackFailure when it is malformed.
+// Returns the data of a commit frame's payload, or kErrUnpackFailure if it is
+// malformed.
 Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload);
 
-// Whole frames, header included. The barrier in the answer to a Hello; size 0:
-// there is none.
+// The Make functions return whole frames with their headers. This is the
+// barrier in the answer to a Hello; size 0: there is none.
 struct BarrierOffer {
   uint64_t size = 0;
   uint32_t index = 0;
 };
-// For clients of version 3 and later: how to reattach to this agent's
-// successor.
+// For clients of version 3 and later: parameters for reattaching to this
+// agent's successor.
 struct ReattachOffer {
   uint32_t reattach_ms = 0;
   uint64_t epoch = 0;  // 0: the client is older
@@ -68,14 +69,14 @@ std::string MakeHelloReply(uint64_t tag, const ProcId& self,
                            const ReattachOffer& reattach = {},
                            const MailboxOffer& mailboxes = {});
 std::string MakeReply(uint64_t tag, int status, std::string_view payload);
-// The same without the last `payload_size` bytes, which the caller sends
-// right behind it.
+// Like MakeReply, without the last `payload_size` bytes, which the caller sends
+// directly after it.
 std::string MakeReplyHead(uint64_t tag, int status, uint64_t payload_size);
 std::string MakeEvent(const core::ClientEvent& event);
 std::string MakeHandover(uint32_t reattach_ms);
 std::string MakeSegment(const std::string& nspace, uint64_t segment_size);
-// For who can not be given a descriptor: with what is in the file, in the form
-// that local_protocol.h tells.
+// For a client that cannot receive descriptors: contains the file's content, in
+// the form that local_protocol.h describes.
 std::string MakeSegmentCopy(const std::string& nspace, uint64_t segment_size,
                             std::string_view content);
 

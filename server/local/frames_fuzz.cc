@@ -1,5 +1,5 @@
-// Fuzz target: a frame's payload as the agent reads it from a client. The first
-// byte is the type of the frame.
+// Fuzz target: the agent's parsing of a client's frame. The first byte is the
+// type of the frame.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -142,7 +142,7 @@ std::string HostCallFrame() {
   return Frame(FrameType::kHostCall, std::move(w));
 }
 
-// The payload of a publish or a spawn, which the agent passes on unread.
+// The payload of a publish or a spawn, which the agent forwards unread.
 std::string OpaqueFrame(FrameType type) {
   WireWriter w;
   w.String(Infos());

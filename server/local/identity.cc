@@ -14,10 +14,10 @@
 namespace canopy::local {
 namespace {
 
-// A process tree deeper than this is not searched.
+// Limits the search for an ancestor.
 constexpr int kMaxAncestors = 64;
 
-// 0 when there is no such process.
+// Returns 0 if there is no such process.
 int ParentOf(int pid) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -27,7 +27,7 @@ int ParentOf(int pid) {
   const ssize_t n = read(fd.get(), text, sizeof text - 1);
   if (n <= 0) return 0;
   text[n] = '\0';
-  // The program's name, in parentheses, may hold anything.
+  // The program's name, in parentheses, may contain any character.
   const char* end_of_name = std::strrchr(text, ')');
   int parent = 0;
   if (end_of_name == nullptr ||
@@ -45,7 +45,7 @@ bool IsDescendant(int pid, int ancestor) {
   return false;
 }
 
-// Takes the same time wherever the two differ.
+// Takes constant time, independent of the position of a difference.
 bool SameToken(std::string_view a, std::string_view b) {
   if (a.empty() || a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -66,8 +66,8 @@ Status HostIdentityPolicy::Check(const PeerCredentials& peer,
                                        std::to_string(process.uid));
   }
   if (SameToken(token, process.token)) return Status();
-  // The number may belong to another process by now, unless the one that
-  // connected still lives.
+  // The pid may have been reused, unless the process that connected is still
+  // alive.
   if (process.pid > 0 && peer.pid > 0 && IsDescendant(peer.pid, process.pid) &&
       IsAlive(peer.pidfd)) {
     return Status();

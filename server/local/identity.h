@@ -11,26 +11,26 @@
 
 namespace canopy::local {
 
-// What is known of the rank that a connection claims to be.
+// The registered properties of the rank that a connection claims to be.
 struct RegisteredProcess {
   uint32_t uid = 0;   // of the job
-  std::string token;  // given to the rank's process alone
-  int pid = 0;        // of its process; 0: not started yet, or not by us
+  std::string token;  // known only to the rank's process
+  int pid = 0;  // of its process; 0: not started, or not started by this agent
 };
 
-// Decides about a connection from its kernel-provided credentials. Of the
-// peer's own claims only the knowledge of the token counts.
+// Decides about a connection by the credentials that the kernel provides. Of
+// the peer's own claims only the knowledge of the token is considered.
 class IdentityPolicy {
  public:
   virtual ~IdentityPolicy() = default;
-  // Success, or kErrInvalidCred with the reason for the log.
+  // Returns success, or kErrInvalidCred with the reason for the log.
   virtual Status Check(const PeerCredentials& peer,
                        const RegisteredProcess& process,
                        std::string_view token) = 0;
 };
 
-// For processes in the agent's own user and pid namespaces: the uid must be
-// the job's, and the peer must know the token or be the rank's process or a
+// For processes in the agent's own user and pid namespaces: the uid must be the
+// job's, and the peer must know the token or be the rank's process or a
 // descendant of it.
 class HostIdentityPolicy : public IdentityPolicy {
  public:
@@ -38,8 +38,8 @@ class HostIdentityPolicy : public IdentityPolicy {
                std::string_view token) override;
 };
 
-// 32 hexadecimal digits from the system's random source; empty when it gives
-// none.
+// Returns 32 hexadecimal digits from the system's random source, or an empty
+// string if it fails.
 std::string MakeToken();
 
 }  // namespace canopy::local

@@ -92,7 +92,7 @@ Status LocalEndpoint::Start() {
   return Status();
 }
 
-// A restarted agent may have put its own socket there.
+// A restarted agent may have created its own socket there.
 bool LocalEndpoint::IsOwnSocket() const {
   struct stat info;
   return stat(options_.environment.socket_path.c_str(), &info) == 0 &&
@@ -120,7 +120,7 @@ endpoint::Gate::Parts LocalEndpoint::GateParts() {
   return gate;
 }
 
-// A refusal precedes any hello, which has this tag.
+// The refusal is sent before any hello, which would have this tag.
 void LocalEndpoint::OnConnection(UniqueFd fd) {
   constexpr uint64_t kHelloTag = 1;
   const Result<uid_t> user = GetPeerUser(fd.get());
@@ -157,9 +157,9 @@ void LocalEndpoint::LogEnd(const endpoint::Connection& connection,
                            const std::string& reason) {
   const auto& c = static_cast<const Connection&>(connection);
   gate_.Warn(c.source, "closing local connection " +
-                         (c.identified ? "of " + ToString(c.proc)
-                                       : std::string("of unknown rank")) +
-                         ": " + reason);
+                           (c.identified ? "of " + ToString(c.proc)
+                                         : std::string("of unknown rank")) +
+                           ": " + reason);
 }
 
 void LocalEndpoint::OnClosed(endpoint::Connection& connection) {
@@ -199,7 +199,7 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
   return sizeof header + header.length;
 }
 
-// A process that has begun to say who it is says the rest at once.
+// A process that has begun its hello must complete it in time.
 size_t LocalEndpoint::AwaitRest(Connection& c) {
   if (!c.identified && !connections_.HasDeadline(c)) {
     connections_.SetDeadline(c, options_.silence.timeout_ns,

@@ -1,4 +1,4 @@
-// The agent's Unix socket: clients that load our libpmix.
+// The agent's Unix socket for clients that use Canopy's libpmix.
 #ifndef CANOPY_SERVER_LOCAL_LOCAL_ENDPOINT_H_
 #define CANOPY_SERVER_LOCAL_LOCAL_ENDPOINT_H_
 
@@ -36,7 +36,7 @@
 
 namespace canopy::local {
 
-// Loop thread only. The loop and the sink outlive it.
+// Loop thread only. The loop and the sink must outlive it.
 class LocalEndpoint : public ClientPort,
                       public ProcessEnvironment,
                       private endpoint::ConnectionHandler {
@@ -47,11 +47,11 @@ class LocalEndpoint : public ClientPort,
   LocalEndpoint(const LocalEndpoint&) = delete;
   LocalEndpoint& operator=(const LocalEndpoint&) = delete;
 
-  // Makes the socket. Its directory exists, is private and stays.
+  // Creates the socket. Its directory must exist, be private and remain.
   Status Start();
-  // The end of a socket pair of this process, whose other end is carried to a
-  // tool on another machine: who has proved to be this process's user. It is
-  // nobody but a tool, and gets no descriptors.
+  // Adds one end of a socket pair of this process, whose other end is forwarded
+  // to a tool on another machine that has proved to belong to this process's
+  // user. The peer can only be a tool, and gets no descriptors.
   void Adopt(UniqueFd fd);
 
   void AddJob(const core::RegisterJob& job) override;
@@ -70,19 +70,20 @@ class LocalEndpoint : public ClientPort,
 
   // The name of a job's commit mailboxes in LocalOptions::fd_store.
   static constexpr const char* kMailboxesName = LocalJobs::kMailboxesName;
-  // The mailboxes that a predecessor persisted, before AddJob of that job,
-  // which takes their content; an invalid descriptor: none.
+  // Provides the mailboxes that a predecessor persisted, before AddJob of that
+  // job, which reads their content. An invalid descriptor means none.
   void RecoverMailboxes(const std::string& nspace, UniqueFd mailboxes);
 
-  // Ranks of this job send commits as messages from now on, which are answered.
+  // Makes ranks of this job send commits as messages, which are answered.
   void CloseMailboxes(const std::string& nspace);
 
-  // A handover is due: announces to clients how long to try to reattach.
+  // Announces a handover to clients, with the time for which to try to
+  // reattach.
   void PrepareHandover(uint32_t ms);
-  // Reads what clients have sent so far, and no more after that. The process
-  // must end afterwards.
+  // Reads what clients have sent so far, and nothing afterwards. The process
+  // must end then.
   void Quiesce();
-  // Sends queued replies as far as the sockets take them.
+  // Sends queued replies as far as the sockets accept them.
   void FlushAll();
 
   size_t num_connections() const { return connections_.size(); }

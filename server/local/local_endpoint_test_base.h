@@ -1,4 +1,4 @@
-// An endpoint with one job, and clients that speak its protocol by hand.
+// An endpoint with one job, and clients that speak its protocol directly.
 #ifndef CANOPY_SERVER_LOCAL_LOCAL_ENDPOINT_TEST_BASE_H_
 #define CANOPY_SERVER_LOCAL_LOCAL_ENDPOINT_TEST_BASE_H_
 
@@ -27,7 +27,7 @@ struct ReceivedFrame {
   std::string payload;
 };
 
-// A client that speaks the protocol by hand.
+// A client that sends and receives frames of the protocol.
 class TestClient {
  public:
   explicit TestClient(const std::string& path) {
@@ -35,7 +35,7 @@ class TestClient {
     EXPECT_TRUE(fd.ok());
     if (fd.ok()) fd_ = std::move(*fd);
   }
-  // Of a connection that the endpoint has adopted.
+  // Uses a connection that the endpoint has adopted.
   explicit TestClient(UniqueFd fd) : fd_(std::move(fd)) {}
 
   void SendRaw(std::string_view bytes) {
@@ -72,7 +72,7 @@ class TestClient {
     Send(FrameType::kToolHello, 1, w.str());
   }
 
-  // Takes what is there; false at the end of the stream.
+  // Reads what is available. Returns false at the end of the stream.
   bool Pump() {
     std::string data(1 << 20, '\0');
     for (;;) {
@@ -145,7 +145,7 @@ class LocalEndpointTest : public ::testing::Test {
   virtual void Tune(LocalOptions*) {}
   void Make() {
     LocalOptions options;
-    // Turns do not depend on how slow the machine is.
+    // A constant time makes turns independent of the machine's speed.
     options.budget.now = [] { return int64_t{1}; };
     options.environment.socket_path = path();
     options.environment.self = 0;
@@ -180,7 +180,7 @@ class LocalEndpointTest : public ::testing::Test {
     }
     return "none";
   }
-  // Lets the endpoint take everything that was sent.
+  // Lets the endpoint read everything that was sent.
   void Settle() {
     for (int i = 0; i < 8; ++i) loop_.RunOnce(0);
   }

@@ -1,6 +1,6 @@
-// What a fence costs on one node: every client's request and answer through
-// the endpoint, with a core that only counts. Clients and agent share one
-// thread, so the time is the CPU that both ends need together.
+// Measures a fence on one node: every client's request and answer through the
+// endpoint, with a core that only counts. Clients and agent share one thread,
+// so the time is the CPU time of both ends together.
 #include <benchmark/benchmark.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -32,7 +32,7 @@ struct LocalRank {
 struct LocalJob {
   // Created for the first client that may use it. Null: fences are messages.
   std::unique_ptr<FenceBarrier> barrier;
-  // The same for commits.
+  // Created like the barrier. Null: commits are messages.
   std::unique_ptr<CommitMailboxes> mailboxes;
   bool mailboxes_closed = false;
 };
@@ -45,11 +45,11 @@ struct LocalJobsOptions {
   std::function<std::string(const ProcId& proc)> token;
   // As in LocalOptions; may be null.
   FdStorePort* fd_store = nullptr;
-  // A rank's mailbox is corrupted.
+  // Called when a rank's mailbox is corrupted.
   std::function<void(const ProcId& proc)> on_corrupted;
 };
 
-// Loop thread only. The loop and the sink outlive it.
+// Loop thread only. The loop and the sink must outlive it.
 class LocalJobs {
  public:
   using Processes = endpoint::LocalProcesses<LocalJob, LocalRank>;
@@ -61,13 +61,14 @@ class LocalJobs {
   LocalJobs(const LocalJobs&) = delete;
   LocalJobs& operator=(const LocalJobs&) = delete;
 
-  // Takes the mailboxes that were recovered for this job.
+  // Adds a job, with the mailboxes that were recovered for it.
   void Add(const core::RegisterJob& registration);
   void Drop(const std::string& nspace) { processes_.Drop(nspace); }
-  // The predecessor's mailboxes, before Add; an invalid descriptor: none.
+  // Provides the predecessor's mailboxes, before Add; an invalid descriptor
+  // means none.
   void RecoverMailboxes(const std::string& nspace, UniqueFd mailboxes);
 
-  // Null: there is none. Valid until the job is dropped.
+  // Returns null if there is none. The job is valid until it is dropped.
   Job* Find(const std::string& nspace) { return processes_.Find(nspace); }
   Processes::Process* FindRank(const ProcId& proc) {
     return processes_.FindRank(proc);
@@ -77,17 +78,18 @@ class LocalJobs {
   FenceBarrier* FindBarrier(const std::string& nspace);
   CommitMailboxes* FindMailboxes(const std::string& nspace);
 
-  // The barrier and the rank's place in it. Size 0: fences are messages.
+  // Returns the barrier and the rank's place in it. Size 0: fences are
+  // messages.
   BarrierOffer OfferBarrier(const ProcId& proc, core::ClientId client);
-  // Size in bytes of the mailboxes' memory, once `index` may write to its own.
-  // 0: commits are messages.
+  // Opens the mailbox of `index` and returns the size of the mailboxes' memory
+  // in bytes. 0: commits are messages.
   uint64_t OfferMailboxes(const std::string& nspace, uint32_t index);
 
-  // Ranks send commits as messages from now on.
+  // Makes ranks send commits as messages from now on.
   void CloseMailboxes(const std::string& nspace);
 
-  // Reports to the core what the rank, or with a wildcard every local rank, has
-  // committed.
+  // Reports to the core the commits of the rank, or with a wildcard of every
+  // local rank.
   void TakeCommits(const ProcId& proc);
 
  private:

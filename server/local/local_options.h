@@ -1,4 +1,4 @@
-// How the endpoint for clients of our libpmix is set up.
+// Configuration of the endpoint for clients of Canopy's libpmix.
 #ifndef CANOPY_SERVER_LOCAL_LOCAL_OPTIONS_H_
 #define CANOPY_SERVER_LOCAL_LOCAL_OPTIONS_H_
 
@@ -32,49 +32,50 @@ struct SegmentRef {
 };
 
 struct LocalOptions {
-  EnvironmentOptions environment;  // socket_path is the socket's place
+  EnvironmentOptions environment;  // socket_path is the path of the socket
   mode_t socket_mode = 0600;       // who may connect
-  ProcId server;                   // this agent, as PMIx names it
-  // A namespace's segment; nothing when the agent has none.
+  ProcId server;                   // this agent's PMIx name
+  // Returns a namespace's segment; no value if the agent has none.
   std::function<std::optional<SegmentRef>(const std::string& nspace)> segment;
-  // Whether everything that is visible of a rank is in its namespace's
-  // segment; what is not travels in answers to gets. Empty: it always is.
+  // Returns true if all visible data of a rank is in its namespace's segment;
+  // other data is sent in answers to gets. Empty: it always is.
   std::function<bool(const ProcId& proc)> holds;
   // Called when a rank's process exists. May be empty.
   std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
   // Called when a rank connects whose library expects its directory to exist.
   // May be empty.
   std::function<void(const ProcId& proc)> make_directory;
-  // Gets each job's commit mailboxes before a process can write to them. Null:
-  // there is no successor.
+  // Stores each job's commit mailboxes before a process can write to them.
+  // Null: there is no successor.
   FdStorePort* fd_store = nullptr;
-  // The token by which a rank proves its identity; a successor must derive the
-  // same. Empty: random.
+  // Returns the token by which a rank proves its identity; a successor must
+  // derive the same token. Empty: random.
   std::function<std::string(const ProcId& proc)> token;
   std::function<void(const core::LogLine&)> log;
-  // Null: one of this endpoint's own.
+  // Null: the endpoint has its own.
   std::shared_ptr<endpoint::ToolRegistry> tools;
-  // Null: whoever has proved who it is gets a welcome.
+  // Decides whether a peer that has proved its identity is welcomed. Null: it
+  // always is.
   endpoint::AskAboutNewcomer ask;
-  // Tools of users who have a job here are served too, as far as the jobs of
-  // their own user go; else those of this process's user alone.
+  // Also serve tools of users who have a job here, for the jobs of their own
+  // user only. Otherwise only tools of this process's user are served.
   bool serves_job_owners = false;
   // Null: the endpoint accepts its connections itself.
   endpoint::AcceptElsewhere accept;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
-  // Fences over a job whose ranks are all here are inputs of the core too,
-  // because a host has a say in them.
+  // Fences over a job whose ranks are all local are inputs of the core too,
+  // because a host takes part in them.
   bool host_decides_fences = false;
   // How long clients try to reattach to a successor when this agent is gone.
   uint32_t reattach_ms = 0;
-  // Of connections that do not say who they are.
+  // Limits for connections that do not identify themselves.
   net::SilenceLimits silence;
-  // Several connections of one rank are legal (a forked child is one).
+  // A rank may have several connections, e.g. of a forked child.
   uint32_t max_connections_per_rank = 64;
   // Polling interval for barriers without progress: half the time after which a
-  // fence with a late rank is passed to the core. Also for commits without a
-  // request, because clients may look for them in the segment.
+  // fence with a late rank is passed to the core. Also used for commits without
+  // a request, because clients may look for them in the segment.
   int64_t watch_barriers_ns = int64_t{250} * 1000 * 1000;
   // Flow control of a client that does not read its replies: above the first
   // number of queued bytes its requests are not read, above the second it is

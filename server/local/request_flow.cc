@@ -20,15 +20,15 @@ constexpr size_t kMaxPendingGets = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
 constexpr size_t kMaxPendingConnects = 1 << 6;
 constexpr size_t kMaxConnectedJobs = 1 << 8;
-// Of a job's data for a tool on another machine.
+// Limit of a job's data for a tool on another machine, in bytes.
 constexpr uint64_t kMaxCopy = uint64_t{32} << 20;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {
   return header.type == static_cast<uint16_t>(type);
 }
 
-// What is in a sparse file: its size, and offset and bytes of each part.
-// Nothing: too much, or not to be read.
+// Returns the content of a sparse file: its size, and the offset and bytes of
+// each part. Returns no value if it is too large or cannot be read.
 std::optional<std::string> ContentOf(int fd) {
   struct stat info = {};
   if (fstat(fd, &info) != 0) return std::nullopt;
@@ -73,7 +73,7 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
   }
   Result<core::Input> input = ParseRequest(c.id, c.proc, header, payload);
   if (input.code() == kErrNotSupported) {
-    // Nobody waits for an answer to what has no tag.
+    // A request without a tag gets no answer.
     if (header.tag != 0) {
       c.out.Append(MakeReply(header.tag, kErrNotSupported, {}));
     }
@@ -147,7 +147,7 @@ void RequestFlow::NoteRequest(Connection& c, const FrameHeader& header,
   c.fences.push_back(header.tag);
 }
 
-// What goes beyond the limits has to be asked for.
+// Data of jobs beyond the limits must be requested.
 void RequestFlow::NoteConnect(Connection& c, uint64_t tag,
                               const core::CollectiveArrived& connect) {
   if (connect.op != core::CollectiveOp::kConnect ||
@@ -195,11 +195,11 @@ void RequestFlow::Reply(Connection& c, const core::ReplyClient& reply) {
   }
   NoteReply(c, reply);
   Bytes payload = reply.payload;
-  // Whoever spawned a job is likely to ask for its data.
+  // The spawner of a job is likely to request its data.
   if (c.spawns.erase(reply.request) > 0 && reply.status == kSuccess) {
     OfferSegment(c, std::string(payload.view()));
   }
-  // It may look for data of the connected jobs without asking.
+  // The client may look for data of the connected jobs without a request.
   if (const auto connect = c.connects.extract(reply.request);
       !connect.empty() && reply.status == kSuccess) {
     for (const std::string& nspace : connect.mapped()) OfferSegment(c, nspace);
@@ -227,8 +227,8 @@ void RequestFlow::NoteReply(Connection& c, const core::ReplyClient& reply) {
   }
 }
 
-// Whether the client finds the data of that rank in a segment that it has. Of a
-// wildcard it cannot know where to look.
+// Returns true if the client finds the data of that rank in a segment that it
+// has. For a wildcard it cannot know where to look.
 bool RequestFlow::IsInSegment(const Connection& c, const ProcId& target) const {
   return target.rank <= kRankValid && c.segments.contains(target.nspace) &&
          (!options_->holds || options_->holds(target));
@@ -244,8 +244,8 @@ void RequestFlow::OfferSegment(Connection& c, const std::string& nspace) {
                       {{segment->fd, std::move(segment->owner)}});
 }
 
-// Once: what is committed later is in answers. The agent itself writes to the
-// file, in this thread, so the copy is whole.
+// Sends the copy once; data that is committed later is sent in answers. The
+// agent writes to the file on this thread, so the copy is consistent.
 void RequestFlow::OfferCopy(Connection& c, const std::string& nspace) {
   const std::optional<SegmentRef> segment = options_->segment(nspace);
   if (!segment || c.copies.contains(nspace)) return;

@@ -1,5 +1,5 @@
-// Requests of identified clients on their way to the core, and its answers on
-// their way back.
+// Forwards the requests of identified clients to the core, and its answers to
+// them.
 #ifndef CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
 #define CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
 
@@ -17,25 +17,25 @@
 
 namespace canopy::local {
 
-// What is sent is left in the connection's queue. Loop thread only. `options`,
-// `jobs` and `sink` outlive it.
+// Leaves what it sends in the connection's queue. Loop thread only. `options`,
+// `jobs` and `sink` must outlive it.
 class RequestFlow {
  public:
   RequestFlow(const LocalOptions* options, LocalJobs* jobs, InputSink* sink);
 
-  // A frame of an identified client. Its commits so far are reported first. An
-  // error: the client broke the protocol.
+  // Handles a frame of an identified client, after reporting its commits. Fails
+  // if the client broke the protocol.
   Status Handle(Connection& c, const FrameHeader& header,
                 std::string_view payload);
-  // The core's answer to one of its requests.
+  // Sends the core's answer to a request.
   void Reply(Connection& c, const core::ReplyClient& reply);
-  // Reports what the connection's rank has committed so far.
+  // Reports the commits of the connection's rank.
   void TakeCommits(const Connection& c);
-  // The connection is closed; before the core is notified.
+  // The connection is closed; call this before the core is notified.
   void OnClosed(Connection& c);
 
  private:
-  // False: refused, and answered.
+  // Returns false if the request was rejected and answered.
   bool NotePending(Connection& c, uint64_t tag, core::Input* input);
   bool NoteGet(Connection& c, uint64_t tag, core::GetArrived* get);
   bool NoteSpawn(Connection& c, uint64_t tag);

@@ -157,9 +157,9 @@ void LocalEndpoint::LogEnd(const endpoint::Connection& connection,
                            const std::string& reason) {
   const auto& c = static_cast<const Connection&>(connection);
   gate_.Warn(c.source, "closing local connection " +
-                           (c.identified ? "of " + ToString(c.proc)
-                                         : std::string("of unknown rank")) +
-                           ": " + reason);
+                         (c.identified ? "of " + ToString(c.proc)
+                                       : std::string("of unknown rank")) +
+                         ": " + reason);
 }
 
 void LocalEndpoint::OnClosed(endpoint::Connection& connection) {

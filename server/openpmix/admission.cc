@@ -8,8 +8,8 @@
 namespace canopy::openpmix {
 namespace {
 
-// The kernel's information is authoritative. A peer that claims otherwise is
-// refused, and a munge credential adds nothing to it.
+// The kernel's information is authoritative. A peer whose claim differs is
+// rejected, and a munge credential adds no information.
 Status CheckCredential(const ConnectMessage& message, const Connection& c) {
   if (message.security == "none" || message.security == "munge") {
     return Status();

@@ -1,4 +1,4 @@
-// Decides who a connection is, by its greeting.
+// Determines the identity of a connection from its greeting.
 #ifndef CANOPY_SERVER_OPENPMIX_ADMISSION_H_
 #define CANOPY_SERVER_OPENPMIX_ADMISSION_H_
 
@@ -15,23 +15,23 @@
 
 namespace canopy::openpmix {
 
-// Who has proved its identity is kProved, and kServing once it is admitted,
-// with its welcome queued; a rank whose process is not known yet is kWaiting.
-// The caller closes what is refused. Loop thread only; `options` and `jobs`
-// outlive it.
+// A connection that has proved its identity is kProved; when it is admitted, it
+// is kServing and its welcome is queued. A rank whose process is not known yet
+// is kWaiting. The caller closes rejected connections. Loop thread only;
+// `options` and `jobs` must outlive it.
 class Admission {
  public:
   Admission(const OpenPmixOptions* options, Jobs* jobs);
 
-  // The greeting of a connection that is kNew.
+  // Handles the greeting of a connection that is kNew.
   Status Greet(Connection& c, std::string_view payload);
-  // Of a connection that claims to be a rank: once more when the rank's process
-  // has become known.
+  // Checks a connection that claims to be a rank; called again when the rank's
+  // process becomes known.
   Status Identify(Connection& c);
-  // One that is kProved is served from now on. `name`: for a tool that wants
-  // an identity; with an empty namespace it gets one that is unique.
+  // Admits a connection that is kProved. `name` is for a tool that requests an
+  // identity; with an empty namespace the tool gets a unique one.
   Status Admit(Connection& c, const ProcId& name);
-  // One is closed.
+  // Records that a connection is closed.
   void OnClosed(const Connection& c);
 
  private:

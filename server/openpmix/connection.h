@@ -36,32 +36,33 @@ struct Connection : endpoint::Connection {
   enum class State : uint8_t {
     kNew,      // not identified
     kWaiting,  // claims to be a rank whose process is not known yet
-    kProved,   // is whom it claims to be, and has no welcome yet
-    kServing,  // is a rank's or a tool's
+    kProved,   // has proved its identity, and has no welcome yet
+    kServing,  // belongs to a rank or a tool
   };
 
   State state = State::kNew;
   SocketOwner owner;
   PeerKind kind = PeerKind::kClient;
   bool identified = false;  // the core knows it
-  bool is_tool = false;     // belongs to no job here
-  bool nameless = false;    // of a tool: it wants an identity
+  bool is_tool = false;     // it belongs to no local job
+  bool nameless = false;    // a tool that requests an identity
   bool relayed = false;     // from another machine
-  ProcId proc;              // as claimed, proved from kServing on
-  std::string credential;   // of a tool, until somebody is asked about it
+  ProcId proc;              // as claimed; proved from kServing on
+  // Of a tool, until the decision about it is requested.
+  std::string credential;
   PeerTraits traits;
   std::unordered_map<uint32_t, PendingRequest> pending;
   Readahead readahead;
   PeerScopes scopes;
 
-  // The write-ahead log for a successor; null: the connection cannot be
+  // The write-ahead log for a successor. Null: the connection cannot be
   // recovered.
   std::shared_ptr<ConnectionLog> connection_log;
   Opening opening;
   std::vector<std::string> held_by;  // jobs whose shims hold the socket
-  size_t greeting = 0;        // its length while it is still in the input
+  size_t greeting = 0;  // length of the greeting while it is still in the input
   uint64_t received = 0;      // bytes, from the beginning
-  uint64_t queued = 0;        // bytes, those in `out` included
+  uint64_t queued = 0;        // bytes, including those in `out`
   std::deque<uint64_t> ends;  // ends of the messages in `out`
   uint64_t logged = 0;        // end of the bytes that are logged as unsent
   uint32_t ends_collective =

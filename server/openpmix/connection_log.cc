@@ -16,7 +16,8 @@ constexpr uint32_t kVersion = 1;
 constexpr uint64_t kHeaderBytes = 4096;
 constexpr uint64_t kFirstCapacity = 256 << 10;
 constexpr uint64_t kMaxCapacity = uint64_t{1} << 30;
-// A read has at least this much room, and each record in the same round too.
+// A read has at least this much room, in bytes, and so has each record in the
+// same round.
 constexpr uint64_t kReadRoom = 64 << 10;
 
 uint64_t Padded(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
@@ -25,8 +26,7 @@ uint64_t SizeOf(std::string_view bytes) {
   return sizeof(Record) + Padded(bytes.size());
 }
 
-// Reads records from the front; what is left, or nothing when they are
-// malformed.
+// Applies all records. Returns false if they are malformed.
 bool ApplyAll(std::string_view records, ConnectionLogState* state) {
   while (!records.empty()) {
     Record record;
@@ -50,8 +50,8 @@ struct ConnectionLog::Header {
   std::atomic<uint32_t> magic;  // 0: invalid, a record could not be written
   uint32_t version;
   uint64_t capacity;
-  std::atomic<uint32_t> area;     // the one that counts, 0 or 1
-  std::atomic<uint64_t> used[2];  // what is beyond is not there
+  std::atomic<uint32_t> area;     // the active area, 0 or 1
+  std::atomic<uint64_t> used[2];  // bytes of each area with valid records
 };
 
 ConnectionLog::~ConnectionLog() {
@@ -105,7 +105,7 @@ uint64_t ConnectionLog::used() const {
   return header()->used[area].load(std::memory_order_relaxed);
 }
 
-// The area counts once it is whole.
+// The area becomes active when it is complete.
 void ConnectionLog::WriteState(const ConnectionLogState& state, uint32_t area) {
   char* const begin = base_ + kHeaderBytes + area * capacity_;
   uint64_t at = 0;
@@ -132,8 +132,9 @@ void ConnectionLog::Reserve(uint64_t size) {
   Rewrite(size);
 }
 
-// Into the other area, or into a larger file: of that one too when this round
-// has changed areas already, for what it reads may be in the other one.
+// Compacts into the other area, or into a larger file. If this round has
+// changed areas before, a new file of the same size is used, because data that
+// the round has read may still be in the other area.
 void ConnectionLog::Rewrite(uint64_t size) {
   ConnectionLogState state;
   if (!ApplyAll({area(), used()}, &state)) return Fail();
@@ -159,7 +160,7 @@ void ConnectionLog::Append(Record record, std::string_view bytes) {
   record.size = static_cast<uint32_t>(bytes.size());
   std::memcpy(place, &record, sizeof record);
   char* const content = place + sizeof record;
-  // What was read is there already.
+  // Data of a read is already at its place.
   if (!bytes.empty() && bytes.data() != content) {
     std::memcpy(content, bytes.data(), bytes.size());
   }

@@ -1,5 +1,21 @@
 // The write-ahead log of a job's OpenPMIx connections, in a memory file that
 // the job's shim holds open, from which a successor recovers them.
+//
+// The file has a header and two areas of equal capacity. One area is active and
+// contains the records, one after the other. A record becomes valid when the
+// header's count of used bytes includes it. When the active area is full, the
+// log is compacted: the records are replayed into a ConnectionLogState, which
+// is written into the other area or into a larger file, and then that area
+// becomes active.
+//
+// Bytes from a socket are read directly into the free part of the active area,
+// behind a kReceived record that is written before the read (BeginRead). If the
+// process dies after the read and before EndRead, the successor finds the bytes
+// there, because the kernel reports how many were read (AddUnrecorded).
+//
+// Invariants: The records up to the count of used bytes are always complete. If
+// a record cannot be written, the log is marked invalid, and nothing is
+// recovered from it.
 #ifndef CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_H_
 #define CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_H_
 
@@ -17,38 +33,38 @@
 
 namespace canopy::openpmix {
 
-// Records are durable across the death of this process. Bytes are read from
-// sockets directly into the file, so none are lost between the kernel and a
-// record. One thread.
+// Records survive the death of this process. Bytes are read from sockets
+// directly into the file, so none are lost between the kernel and a record. One
+// thread.
 class ConnectionLog {
  public:
   struct Hooks {
-    // How many bytes of a connection's answers the kernel has taken.
+    // Returns how many bytes of a connection's answers the kernel has accepted.
     std::function<uint64_t(uint64_t connection)> sent;
     // The log moved to another file, which must be held open.
     std::function<void(int fd)> moved;
   };
 
-  // Calls `hooks.moved` with the new file before it returns. `state` is the
-  // initial content.
+  // Creates a log with the content `state`. Calls `hooks.moved` with the new
+  // file before it returns.
   static Result<std::unique_ptr<ConnectionLog>> Create(
       Hooks hooks, const ConnectionLogState& state);
   ~ConnectionLog();
   ConnectionLog(const ConnectionLog&) = delete;
   ConnectionLog& operator=(const ConnectionLog&) = delete;
 
-  // False once a record could not be written: the log is marked invalid, and
-  // nothing is recovered from it.
+  // False once a record could not be written: the log is then marked invalid,
+  // and nothing is recovered from it.
   bool ok() const { return ok_; }
 
-  // A reservation to read into, for a connection whose next byte has that
-  // position. Reservations made before are invalid.
+  // Reserves space to read into, for a connection whose next byte has that
+  // position. Earlier reservations become invalid.
   struct Reservation {
     char* data = nullptr;
     size_t size = 0;
   };
   Reservation BeginRead(uint64_t connection, uint64_t position);
-  // So many bytes were read.
+  // Records that `size` bytes were read.
   void EndRead(size_t size);
 
   void Add(Record record, std::string_view bytes);
@@ -62,7 +78,7 @@ class ConnectionLog {
   char* area() const;
   uint64_t used() const;
   Status Map(uint64_t capacity);
-  // Makes room for so many bytes by compacting the log.
+  // Makes room for `size` bytes by compacting the log.
   void Reserve(uint64_t size);
   void Rewrite(uint64_t size);
   void WriteState(const ConnectionLogState& state, uint32_t area);
@@ -79,18 +95,19 @@ class ConnectionLog {
   std::vector<std::pair<char*, uint64_t>> retired_files_;
 };
 
-// Reads the log of a dead process, which is not trusted to be well-formed.
+// Reads the log of a dead process, which may be malformed.
 class ConnectionLogReader {
  public:
-  // kErrUnpackFailure, or kErrNotFound when the log is marked invalid.
+  // Returns kErrUnpackFailure if the log is malformed, and kErrNotFound if it
+  // is marked invalid.
   static Result<std::unique_ptr<ConnectionLogReader>> Open(UniqueFd fd);
   ~ConnectionLogReader();
   ConnectionLogReader(const ConnectionLogReader&) = delete;
   ConnectionLogReader& operator=(const ConnectionLogReader&) = delete;
 
   ConnectionLogState& state() { return state_; }
-  // Adds bytes that were read from a connection but not recorded. False when
-  // they are not in the file.
+  // Adds bytes that were read from a connection but not recorded. Returns false
+  // if they are not in the file.
   bool AddUnrecorded(uint64_t connection, uint64_t size);
 
  private:
@@ -100,7 +117,7 @@ class ConnectionLogReader {
   UniqueFd fd_;
   char* base_ = nullptr;
   uint64_t size_ = 0;
-  std::string_view tail_;  // of the area, behind the records
+  std::string_view tail_;  // the rest of the area, after the records
   ConnectionLogState state_;
 };
 

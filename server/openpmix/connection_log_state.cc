@@ -11,7 +11,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// Longer messages end a connection before they are read.
+// A longer message ends its connection before it is read.
 constexpr uint32_t kMaxPayload = uint32_t{256} << 20;
 
 std::optional<Opening> DecodeOpening(std::string_view bytes) {
@@ -37,8 +37,8 @@ std::optional<ConnectionLogState::Collective> DecodeSeries(
   return out;
 }
 
-// Takes the whole messages off `bytes`; what is left, or nothing when they are
-// none.
+// Adds the complete messages in `bytes` to the requests. Returns the rest, or
+// no value if a header is invalid.
 std::optional<std::string_view> TakeMessages(
     std::string_view bytes, ConnectionLogState::Connection* c) {
   while (bytes.size() >= kHeaderSize) {
@@ -229,8 +229,8 @@ void ConnectionLogState::WriteRecords(const Write& write) const {
                                      uint64_t number, std::string_view bytes) {
       write({0, kind, 0, a, b, id, number}, bytes);
     };
-    // Requests and the input as if they had just been read, then what of them
-    // is answered.
+    // Writes the requests and the input as if they had just been read, and then
+    // the answers.
     std::string input;
     const auto add = [&](uint32_t tag, std::string_view payload) {
       input += MakeHeader(tag, static_cast<uint32_t>(payload.size()));

@@ -1,5 +1,23 @@
 // State of a job's OpenPMIx connections as replayed from the records of their
-// log. Pure: no memory file, no socket.
+// log. Pure: it uses no memory file and no socket.
+//
+// Positions count the bytes of a connection from its beginning, for each
+// direction separately. For the peer's requests:
+//   received  bytes that were read; `input` is the incomplete message at their
+//   end
+// For the answers, in the order of the stream:
+//   sent      bytes that the kernel has accepted; only the socket tells
+//   queued    end of the last answer that was logged
+//
+// A request is in `requests` until its answer is logged, and then in `answers`
+// until the answer is known to be sent. An answer is logged with its bytes, or
+// without them if it can be regenerated from the request (`payload`). If only a
+// part of an answer without bytes was sent, the rest of it is in `unsent`,
+// because a regenerated answer may differ.
+//
+// Invariants: Records of a connection follow its kOpened. kReceived records
+// have no gap. Every answer to a request follows the request. WriteRecords and
+// Apply are inverse: replaying the written records gives the same state.
 #ifndef CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_STATE_H_
 #define CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_STATE_H_
 
@@ -19,26 +37,27 @@
 
 namespace canopy::openpmix {
 
-// `a`, `b`, `number` and what follows a record:
+// The meaning of `a`, `b`, `number` and the bytes after the record:
 enum class RecordKind : uint16_t {
   kOpened = 1,    // rank; -; bytes read so far; EncodeOpening
   kClosed = 2,    // -
   kReceived = 3,  // -; -; position of the first; the bytes
-  kAnswered = 4,  // tag; series or 0; size of the message, 0: no answer is due;
-                  // the message, or nothing when it can be regenerated
-  kUnsent = 5,    // -; -; position of the first; bytes to the answer's end
-  kEvents = 6,    // 1: all; -; -; the codes, 4 bytes each
+  // tag; series or 0; size of the message, 0: no answer is due; the message, or
+  // nothing if it can be regenerated.
+  kAnswered = 4,
+  kUnsent = 5,     // -; -; position of the first; bytes to the answer's end
+  kEvents = 6,     // 1: all; -; -; the codes, 4 bytes each
   kFinalized = 7,  // -
   kSeries = 8,     // -; number; -; EncodeSeries
-  kEnded = 9,      // rank; series; how many collectives have ended for it
+  kEnded = 9,      // rank; series; number of collectives that have ended for it
   kQueued = 10,    // -; -; position of the next answer
-  kBroken = 11,    // - (the peer does not keep to the protocol)
+  kBroken = 11,    // - (the peer violated the protocol)
   kNotified = 12,  // -; -; number; EncodeRaiser: an event that it was sent
 };
 
-// Positions count the bytes of a connection from its beginning on.
+// Positions count the bytes of a connection from its beginning.
 struct Record {
-  uint32_t size = 0;  // of what follows
+  uint32_t size = 0;  // of the bytes that follow
   RecordKind kind = RecordKind::kClosed;
   uint16_t zero = 0;
   uint32_t a = 0;
@@ -91,19 +110,21 @@ struct ConnectionLogState {
     std::set<int> codes;
     RecentEvents notified{kRecentOfProcess};
   };
-  // Its sequence is not used.
+  // Its sequence is unused.
   using Collective = core::CollectiveId;
-  // How many collectives have ended for each process, pending answers included.
+  // Number of collectives that have ended for each process, including pending
+  // answers.
   using Counts = std::map<Rank, std::map<Collective, uint64_t>>;
 
   std::map<uint64_t, Connection> connections;
   std::map<uint32_t, Collective> series;
   std::map<std::pair<Rank, uint32_t>, uint64_t> ended;
-  std::deque<std::string> assembled;  // from several records
+  std::deque<std::string> assembled;  // messages from several records
 
-  // Applies a record. False when it is invalid, and with it the whole log.
+  // Applies a record. Returns false if it is invalid, which invalidates the
+  // log.
   bool Apply(const Record& record, std::string_view bytes);
-  // The peer has received all answers up to that position.
+  // Records that the peer has received all answers up to that position.
   void Sent(Connection* connection, uint64_t position);
   // Writes records from which this state can be replayed.
   using Write = std::function<void(Record record, std::string_view bytes)>;

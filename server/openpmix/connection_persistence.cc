@@ -15,7 +15,7 @@ namespace {
 // Longer answers are regenerated instead of being logged.
 constexpr size_t kMaxLoggedAnswer = 512;
 constexpr size_t kMaxCodes = 1 << 16;
-// Jobs of one user to which an unidentified connection may belong.
+// Limit of the jobs of one user to which an unidentified connection is offered.
 constexpr size_t kMaxOffers = 8;
 
 }  // namespace
@@ -63,7 +63,7 @@ void ConnectionPersistence::Offer(Connection& c) {
   }
 }
 
-// Connections of tools end with the agent.
+// Connections of tools end with the agent, so they are released at once.
 void ConnectionPersistence::Release(Connection& c, const std::string& except) {
   const auto when = c.is_tool ? FdStorePort::Release::kAtOnce
                               : FdStorePort::Release::kBatched;
@@ -118,7 +118,7 @@ void ConnectionPersistence::AddRequest(Connection& c, uint32_t tag,
   if (pending == nullptr) Add(c, RecordKind::kAnswered, tag, 0, 0, "");
 }
 
-// What the connection wants from now on.
+// Logs the event codes that the connection is registered for now.
 void ConnectionPersistence::AddEvents(Connection& c, const core::Input& input) {
   if (const auto* wanted = std::get_if<core::EventsWanted>(&input)) {
     c.all_events |= wanted->all;
@@ -137,8 +137,8 @@ void ConnectionPersistence::AddNotified(Connection& c, const EventId& event) {
   Add(c, RecordKind::kNotified, 0, 0, event.number, EncodeRaiser(event.raiser));
 }
 
-// Groups of that name were made of others meanwhile: a higher number tells that
-// this one is the last.
+// Groups of that name with other members were constructed meanwhile. A higher
+// number is needed to identify this construction as the last one.
 bool ConnectionPersistence::MakesAgain(
     const Jobs::Job& job, const ConnectionLogState::Collective& made,
     uint32_t number) {
@@ -182,7 +182,7 @@ void ConnectionPersistence::AddUnsent(Connection& c) {
   Add(c, RecordKind::kUnsent, 0, 0, sent, c.out.Front(c.logged - sent));
 }
 
-// The shim holds the connection too, so close() alone does not end it.
+// The shim holds the connection too, so close() would not end it.
 void ConnectionPersistence::End(Connection& c) {
   if (c.connection_log != nullptr) Add(c, RecordKind::kClosed, 0, 0, 0, "");
   if (c.held_by.empty()) return;

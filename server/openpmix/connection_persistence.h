@@ -19,42 +19,45 @@
 
 namespace canopy::openpmix {
 
-// The names of what is in OpenPmixOptions::fd_store, which agents of other
-// releases know too: of everything, of a job's connection log, of a connection.
+// Names in OpenPmixOptions::fd_store, which agents of other releases use too:
+// the common prefix, a job's connection log, and a connection.
 inline constexpr std::string_view kPersistedPrefix = "stock.";
 inline constexpr char kConnectionLogName[] = "stock.ledger";
 std::string PersistedName(core::ClientId id);
 
-// The sockets of a job's connections are held by its shim, and what is read,
-// served and answered is recorded in the job's connection log. Loop thread
-// only. `options` and `jobs` outlive it.
+// The job's shim holds the sockets of its connections, and the job's connection
+// log records what is read, served and answered. Loop thread only. `options`
+// and `jobs` must outlive it.
 class ConnectionPersistence {
  public:
-  // `find`: the connection of that number, or null.
+  // `find` returns the connection of that number, or null.
   ConnectionPersistence(const OpenPmixOptions* options, Jobs* jobs,
                         std::function<Connection*(core::ClientId)> find);
 
-  // A log with that initial content. Null: it cannot be made; logged.
+  // Creates a log with that initial content. If it cannot be created, logs the
+  // reason and returns null.
   std::shared_ptr<ConnectionLog> MakeLog(const std::string& nspace,
                                          const ConnectionLogState& state);
-  // A connection whose job is not known yet: whichever shim may get it holds
-  // its socket, because the agent may end at any moment.
+  // Stores the socket of a connection whose job is not known yet in the shim of
+  // every job that it may belong to, because the agent may end at any moment.
   void Offer(Connection& c);
-  // The connection was accepted; its log begins. `unread`: what arrived behind
-  // its greeting.
+  // The connection was accepted: starts its log. `unread` is the data that
+  // arrived after its greeting.
   void Begin(Connection& c, std::string_view unread);
-  // A request, before the core gets it. `pending`: null when it has no answer.
+  // Records a request before it is passed to the core. `pending` is null if it
+  // has no answer.
   void AddRequest(Connection& c, uint32_t tag, const core::Input& input,
                   PendingRequest* pending);
-  // A message of `size` bytes that is put into `c.out`. `message`: its bytes,
-  // or nothing when they can be made again from the request.
+  // Records a message of `size` bytes that is put into `c.out`. `message`
+  // contains its bytes, or nothing if they can be regenerated from the request.
   void AddAnswer(Connection& c, uint32_t tag, size_t size,
                  std::string_view message);
-  // The message that carries the event precedes it.
+  // The message that carries the event must precede it.
   void AddNotified(Connection& c, const EventId& event);
-  // After a flush: what was sent in part cannot be made again.
+  // Called after a flush: records the rest of a partly sent answer, because it
+  // must not be regenerated.
   void AddUnsent(Connection& c);
-  // The connection ends, for its peer too.
+  // Ends the connection, for its peer too.
   void End(Connection& c);
 
  private:

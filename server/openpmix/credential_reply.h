@@ -1,4 +1,4 @@
-// The answer to PMIx_Get_credential, as peers read it.
+// Encodes the answer to PMIx_Get_credential for peers.
 #ifndef CANOPY_SERVER_OPENPMIX_CREDENTIAL_REPLY_H_
 #define CANOPY_SERVER_OPENPMIX_CREDENTIAL_REPLY_H_
 
@@ -9,10 +9,10 @@
 
 namespace canopy::openpmix {
 
-// What follows the status: a BYTE_OBJECT, then the other results. `results` are
-// in our form, SIZE and INFOs, with the credential as PMIX_CREDENTIAL among
-// them. False when they are malformed, or have none (what was written is of no
-// use).
+// Writes what follows the status: a BYTE_OBJECT, then the other results.
+// `results` are in Canopy's form, SIZE and INFOs, with the credential as
+// PMIX_CREDENTIAL among them. Returns false, and leaves useless output, if they
+// are malformed or have no credential.
 bool PackCredential(const PeerTraits& peer, std::string_view results,
                     Encoder* out);
 

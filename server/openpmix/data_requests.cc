@@ -27,7 +27,7 @@ bool ReadScope(Decoder& in, core::ScopedData* data) {
   if (!in.UnpackByte(PMIX_SCOPE, &scope) || !in.UnpackBuffer(&payload, &form)) {
     return false;
   }
-  // The deletion of keys is told by scopes above these.
+  // Larger values encode the deletion of keys.
   if (scope < PMIX_LOCAL || scope > PMIX_GLOBAL) {
     return in.Fail(kErrNotSupported);
   }
@@ -40,7 +40,7 @@ bool ReadScope(Decoder& in, core::ScopedData* data) {
   return true;
 }
 
-// Plain, as many peers cannot read a compressed string.
+// Decompresses strings, because many peers cannot read compressed ones.
 bool Inflate(Decoder& in, InfoList* infos) {
   for (size_t i = 0; i < infos->size(); ++i) {
     pmix_value_t& value = infos->mutable_data()[i].value;
@@ -54,7 +54,7 @@ bool Inflate(Decoder& in, InfoList* infos) {
   return true;
 }
 
-// The user that a peer claims to be says nothing.
+// The user that a peer claims to be is ignored.
 void SkipUser(Decoder& in) {
   uint32_t user = 0;
   size_t count = 0;
@@ -70,7 +70,7 @@ void ReadKeys(Decoder& in, std::vector<std::string>* keys) {
   }
 }
 
-// PMIx_Lookup and PMIx_Unpublish.
+// For PMIx_Lookup and PMIx_Unpublish.
 template <typename Input>
 Request ReadOfKeys(Reading& r, AnswerForm answer) {
   Input input;

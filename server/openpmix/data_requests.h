@@ -1,5 +1,4 @@
-// Requests for data: what processes commit, get, publish, look up and query,
-// and what they log.
+// Requests about data: commit, get, publish, lookup, query and log.
 #ifndef CANOPY_SERVER_OPENPMIX_DATA_REQUESTS_H_
 #define CANOPY_SERVER_OPENPMIX_DATA_REQUESTS_H_
 
@@ -8,7 +7,7 @@
 
 namespace canopy::openpmix {
 
-// Readers of commands (reading.h), which `kCommands` in requests.cc names.
+// Readers of commands (reading.h); `kCommands` in requests.cc lists them.
 Request ReadJobInfo(Reading& r);
 Request ReadCommit(Reading& r);
 Request ReadGet(Reading& r);

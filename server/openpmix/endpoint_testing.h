@@ -42,7 +42,7 @@ struct FakeProof : PeerProof {
   std::set<int> holders = {kPid};
 };
 
-// A greeting of rank `rank` of `nspace`, version and codec as given.
+// Returns a greeting of rank `rank` of `nspace` with this version and codec.
 inline std::string Greeting(const std::string& nspace, Rank rank,
                             const std::string& version = "4.2.2",
                             const std::string& codec = "v41",
@@ -110,7 +110,7 @@ class OpenPmixEndpointTest : public ::testing::Test {
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address),
                       sizeof address),
               0);
-    // Small pieces must not wait for each other.
+    // Small messages must not wait for each other.
     const int one = 1;
     setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     RunRounds();
@@ -124,7 +124,7 @@ class OpenPmixEndpointTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
     RunRounds();
   }
-  // Everything that is there, or "closed".
+  // Returns everything that has arrived, or "closed".
   std::string Receive(const UniqueFd& fd) {
     RunRounds();
     std::string all;
@@ -139,7 +139,7 @@ class OpenPmixEndpointTest : public ::testing::Test {
       return all.empty() && closed ? "closed" : all;
     }
   }
-  // Greets and expects nothing but the end.
+  // Sends a greeting and expects only the end of the connection.
   void ExpectRefusal(const std::string& greeting, const std::string& reason) {
     log_.clear();
     const size_t inputs = sink_.inputs.size();
@@ -162,7 +162,7 @@ class OpenPmixEndpointTest : public ::testing::Test {
   void Answer(uint32_t tag, int status, std::string payload = "") {
     endpoint_->Reply({client_, tag, status, Bytes(std::move(payload))});
   }
-  // What comes back for a request, without its header, which is checked.
+  // Returns the answer to a request, without its header, which is checked.
   std::string Ask(const UniqueFd& fd, uint32_t tag, const std::string& hex) {
     Send(fd, Message(tag, hex));
     return Body(Receive(fd), tag);

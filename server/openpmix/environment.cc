@@ -12,19 +12,19 @@ std::vector<std::string> ServerEnvironment(const ProcId& server,
                                            const std::string& address) {
   const std::string uri = ServerUri(server, address);
   return {
-      // One for each codec that a library may want; 41 serves 4.1 and newer.
+      // One for each codec that a library may request; 41 is for 4.1 and newer.
       "PMIX_SERVER_URI41=" + uri,
       "PMIX_SERVER_URI4=" + uri,
       "PMIX_SERVER_URI3=" + uri,
       "PMIX_SECURITY_MODE=native,none",
       "PMIX_BFROP_BUFFER_TYPE=PMIX_BFROP_BUFFER_NON_DESC",
-      // Every other store is private to one version.
+      // All other stores depend on one version.
       "PMIX_GDS_MODULE=hash",
   };
 }
 
 const std::vector<std::string>& UnsetNames() {
-  // What an outer launcher chose for its own server.
+  // Settings that an outer launcher chose for its own server.
   static const auto* names = new std::vector<std::string>{
       "PMIX_MCA_bfrops*",
       "PMIX_MCA_gds*",

@@ -10,18 +10,18 @@
 
 namespace canopy::openpmix {
 
-// NAME=VALUE, the same for every rank; beside PMIX_NAMESPACE, PMIX_RANK and
-// PMIX_HOSTNAME, which all kinds of clients read. `address` is "a.b.c.d:port"
-// or "[addr]:port".
+// Returns the NAME=VALUE entries that all ranks share, in addition to
+// PMIX_NAMESPACE, PMIX_RANK and PMIX_HOSTNAME, which all kinds of clients read.
+// `address` is "a.b.c.d:port" or "[addr]:port".
 std::vector<std::string> ServerEnvironment(const ProcId& server,
                                            const std::string& address);
 
-// "nspace.rank;tcp4://address": what a tool takes with --uri.
+// Returns "nspace.rank;tcp4://address", the value for a tool's --uri.
 std::string ServerUri(const ProcId& server, const std::string& address);
 
-// Variables of another server that a process must not inherit, beside those
-// that all kinds of clients read. A name that ends in '*' stands for all that
-// begin so.
+// Returns the variables of another server that a process must not inherit, in
+// addition to those that all kinds of clients read. A name that ends in '*'
+// stands for all names with this prefix.
 const std::vector<std::string>& UnsetNames();
 
 }  // namespace canopy::openpmix

@@ -1,6 +1,6 @@
-// Bytes that were written down by hand from the protocol's description, for
-// tests and as a beginning for fuzz targets. Lines of the files are
-// NAME | FORM | BYTES in hexadecimal; blanks between digits mean nothing.
+// Bytes that were written by hand from the protocol's description, for tests
+// and as seeds for fuzz targets. Lines of the files are NAME | FORM | BYTES in
+// hexadecimal; blanks between digits are ignored.
 #ifndef CANOPY_SERVER_OPENPMIX_GOLDEN_H_
 #define CANOPY_SERVER_OPENPMIX_GOLDEN_H_
 
@@ -18,8 +18,9 @@ struct Golden {
   std::string bytes;
 };
 
-// All lines of server/openpmix/golden/`file`, in order; none when it cannot be
-// read. Run from the workspace's root, as Bazel does.
+// Returns all lines of server/openpmix/golden/`file`, in order, or none if the
+// file cannot be read. The working directory must be the workspace's root, as
+// in Bazel.
 inline std::vector<Golden> ReadGolden(const std::string& file) {
   std::vector<Golden> all;
   std::ifstream in("server/openpmix/golden/" + file);
@@ -34,7 +35,7 @@ inline std::vector<Golden> ReadGolden(const std::string& file) {
   return all;
 }
 
-// The bytes of one line; empty when there is none like it.
+// Returns the bytes of one line, or an empty string if there is no such line.
 inline std::string GoldenBytes(const std::string& file, const std::string& name,
                                const std::string& form) {
   for (const Golden& golden : ReadGolden(file)) {

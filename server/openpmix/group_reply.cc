@@ -29,7 +29,7 @@ std::vector<ProcId> MembersIn(const InfoList& results) {
   return members;
 }
 
-// What members share that newer peers take, an array of INFO each.
+// Returns the data that members share for newer peers, each an array of INFO.
 std::vector<const pmix_info_t*> SharedIn(const InfoList& results) {
   std::vector<const pmix_info_t*> shared;
   for (const pmix_info_t& info : results) {

@@ -1,4 +1,4 @@
-// The answer to the construction of a group, as each version of peers reads it.
+// Encodes the answer to the construction of a group for each version of peers.
 #ifndef CANOPY_SERVER_OPENPMIX_GROUP_REPLY_H_
 #define CANOPY_SERVER_OPENPMIX_GROUP_REPLY_H_
 
@@ -9,10 +9,10 @@
 
 namespace canopy::openpmix {
 
-// What follows the status. `results` are in our form, SIZE and INFOs: the
-// members, a context id if one was asked for, and what members share, which
-// older peers have no place for. False when they are malformed (what was
-// written is of no use).
+// Writes what follows the status. `results` are in Canopy's form, SIZE and
+// INFOs: the members, a context id if it was requested, and the data that
+// members share, which older peers cannot receive. Returns false, and leaves
+// useless output, if they are malformed.
 bool PackGroup(const PeerTraits& peer, std::string_view results, Encoder* out);
 
 }  // namespace canopy::openpmix

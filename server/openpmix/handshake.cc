@@ -34,8 +34,8 @@ void PutIdentity(const ProcId& proc, std::string* out) {
   PutU32(proc.rank, out);
 }
 
-// Fixed-width fields and terminated texts, in order. After the first failure
-// everything is empty.
+// Reads fixed-width fields and terminated texts, in order. After the first
+// failure all results are empty.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : left_(bytes) {}

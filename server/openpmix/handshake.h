@@ -1,4 +1,5 @@
-// How a connection of OpenPMIx's protocol begins. Pure: no socket, no state.
+// The beginning of a connection in OpenPMIx's protocol. Pure: it uses no
+// sockets and has no state.
 #ifndef CANOPY_SERVER_OPENPMIX_HANDSHAKE_H_
 #define CANOPY_SERVER_OPENPMIX_HANDSHAKE_H_
 
@@ -12,17 +13,17 @@
 
 namespace canopy::openpmix {
 
-// Header of every message: 16 bytes, network order, but in the peer's own
-// order for its first message.
+// Header of every message: 16 bytes in network byte order, except that a peer's
+// first message uses the peer's own order.
 inline constexpr size_t kHeaderSize = 16;
-// Largest first message.
+// Largest first message, in bytes.
 inline constexpr uint32_t kMaxConnectPayload = 128 << 10;
 
 // Tags of messages that belong to no request.
 inline constexpr uint32_t kEventTag = 0;
 inline constexpr uint32_t kHeartbeatTag = 1;
 inline constexpr uint32_t kOutputTag = 2;
-// Requests are numbered from here on, by the client.
+// The client numbers its requests from here on.
 inline constexpr uint32_t kFirstRequestTag = 100;
 
 struct MessageHeader {
@@ -30,18 +31,18 @@ struct MessageHeader {
   uint32_t length = 0;  // of the payload
 };
 
-// `bytes` are at least kHeaderSize.
+// `bytes` has at least kHeaderSize bytes.
 MessageHeader ParseHeader(std::string_view bytes);
 std::string MakeHeader(uint32_t tag, uint32_t length);
 
-// Payload length that the header of a first message announces; nothing when
-// it is no such header.
+// Returns the payload length in the header of a first message; no value if it
+// is not such a header.
 std::optional<uint32_t> ParseConnectHeader(std::string_view bytes);
 
 enum class PeerKind : uint8_t {
   kClient = 0,
-  kNamelessTool = 3,  // wants an identity
-  kTool = 4,          // brings its own
+  kNamelessTool = 3,  // requests an identity
+  kTool = 4,          // brings its own identity
   kStartedTool = 5,   // was started by a server, as a rank of a job
   kNamelessLauncher = 6,
   kLauncher = 7,
@@ -55,8 +56,8 @@ struct ConnectMessage {
   std::string_view security;  // "native", "munge" or "none"
   std::string_view credential;
   PeerKind kind = PeerKind::kClient;
-  std::optional<uint32_t> uid;  // as claimed; of all but plain clients
-  // As claimed; absent when the peer wants one.
+  std::optional<uint32_t> uid;  // as claimed; absent for plain clients
+  // As claimed; absent if the peer requests one.
   std::optional<ProcId> identity;
   std::string_view version;
   std::string_view codec;
@@ -64,20 +65,20 @@ struct ConnectMessage {
   std::string_view store;
 };
 
-// kErrUnpackFailure: malformed; kErrNotSupported: a kind that does not exist
-// any more. What follows the fields above is not read.
+// Returns kErrUnpackFailure for a malformed message, and kErrNotSupported for a
+// kind that no longer exists. Data after the fields above is ignored.
 Result<ConnectMessage> ParseConnect(std::string_view payload);
 
-// The uid in a "native" credential; nothing when it is none.
+// Returns the uid in a "native" credential; no value if it is of another kind.
 std::optional<uint32_t> CredentialUid(std::string_view credential);
 
-// True when the peer expects the answer for tools.
+// Returns true if the peer expects the answer for tools.
 bool IsTool(PeerKind kind);
 
-// Answers that accept. There is no refusal but to close: several versions wait
-// for ever after an error.
+// Answers that accept a peer. A peer is rejected only by closing: several
+// versions wait forever after an error.
 std::string MakeClientWelcome(uint32_t index);
-// `assigned`: for those that want an identity.
+// `assigned` is for peers that request an identity.
 std::string MakeToolWelcome(const ProcId* assigned, const ProcId& server);
 
 }  // namespace canopy::openpmix

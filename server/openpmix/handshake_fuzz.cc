@@ -1,4 +1,4 @@
-// Fuzz target: what a peer says first, and the headers after it.
+// Fuzz target: a peer's first message, and the headers after it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMaxApps = 1 << 10;
 constexpr size_t kMaxUnits = 1 << 12;
 
-// Applications as C has them, freed with it.
+// Owns applications in their C form.
 class CApps {
  public:
   explicit CApps(size_t count)
@@ -40,7 +40,8 @@ class CApps {
   void* const apps_;
 };
 
-// SIZE n and one call of n applications, in our form behind what `out` has.
+// Reads SIZE n and one call of n applications, and appends them to `out` in
+// Canopy's form.
 bool ReadApps(Decoder& in, Encoder* out) {
   size_t n = 0;
   size_t count = 0;
@@ -56,8 +57,8 @@ bool ReadApps(Decoder& in, Encoder* out) {
   return true;
 }
 
-// A tag is unique in its connection only, and a process that initializes again
-// has another one.
+// A tag is unique only in its connection, and a process that initializes again
+// has another connection.
 core::RequestId RequestOf(core::ClientId client, uint32_t tag) {
   return (client << 32) | tag;
 }
@@ -70,7 +71,7 @@ core::HostCallArrived HostCall(const Reading& r, HostOp op) {
   return input;
 }
 
-// SIZE n and n INFO, in our form behind what `out` has.
+// Reads SIZE n and n INFO, and appends them to `out` in Canopy's form.
 bool ReadInfos(Decoder& in, WireWriter* out) {
   InfoList infos;
   Bytes ours;
@@ -81,7 +82,7 @@ bool ReadInfos(Decoder& in, WireWriter* out) {
   return true;
 }
 
-// SIZE n and n units, behind what `out` has.
+// Reads SIZE n and n units, and appends them to `out`.
 bool ReadUnits(Decoder& in, WireWriter* out) {
   size_t n = 0;
   size_t count = 0;
@@ -227,7 +228,7 @@ Request ReadFabricRegister(Reading& r) {
                      AnswerForm::kInfos};
 }
 
-// The index is all that the library tells of a fabric.
+// The library identifies a fabric only by its index.
 Request ReadFabricUpdate(Reading& r) {
   uint64_t index = 0;
   ReadHandle(r.in, &index);
@@ -247,7 +248,7 @@ Request ReadPull(Reading& r) {
   return request;
 }
 
-// Without bytes and without an end it is refused.
+// A push without data and without an end is rejected.
 Request ReadPush(Reading& r) {
   core::HostCallArrived input = HostCall(r, HostOp::kPushInput);
   InfoList infos;

@@ -1,4 +1,5 @@
-// Requests that the host decides on, spawns, and output and input of others.
+// Requests that the host decides, spawns, and access to the output and input of
+// other processes.
 #ifndef CANOPY_SERVER_OPENPMIX_HOST_REQUESTS_H_
 #define CANOPY_SERVER_OPENPMIX_HOST_REQUESTS_H_
 
@@ -7,7 +8,7 @@
 
 namespace canopy::openpmix {
 
-// Readers of commands (reading.h), which `kCommands` in requests.cc names.
+// Readers of commands (reading.h); `kCommands` in requests.cc lists them.
 Request ReadSpawn(Reading& r);
 Request ReadGetCredential(Reading& r);
 Request ReadValidateCredential(Reading& r);

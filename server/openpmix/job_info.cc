@@ -13,46 +13,47 @@
 namespace canopy::openpmix {
 namespace {
 
-// The session's, which peers from 4.2 on look for there and nowhere else.
+// Keys of the session, which peers since 4.2 look for only there.
 constexpr std::array<std::string_view, 8> kSessionKeys = {
     PMIX_SESSION_ID, PMIX_UNIV_SIZE, PMIX_CLUSTER_ID,   PMIX_RM_NAME,
     PMIX_RM_VERSION, PMIX_TMPDIR,    PMIX_TDIR_RMCLEAN, PMIX_HOSTNAME_KEEP_FQDN,
 };
 
-// What peers look for locally, whichever rank it is of.
+// Keys that peers look up locally for any rank.
 constexpr std::array<std::string_view, 2> kNeededKeys = {
     PMIX_HOSTNAME,
     PMIX_NODEID,
 };
 
-// What follows from a rank's place, beside those.
+// Further keys that follow from a rank's place.
 constexpr std::array<std::string_view, 9> kPlaceKeys = {
     PMIX_APPNUM,     PMIX_APP_RANK,        PMIX_GLOBAL_RANK,
     PMIX_LOCAL_RANK, PMIX_NODE_RANK,       PMIX_PACKAGE_RANK,
     PMIX_CPUSET,     PMIX_LOCALITY_STRING, PMIX_REINCARNATION,
 };
 
-// Of those that can not ask for it.
+// For peers that cannot request it.
 constexpr std::array<std::string_view, 1> kUnaskedKeys = {PMIX_PROCDIR};
 
-// What programs ask of others on their node without wanting an answer from
-// elsewhere.
+// Keys that programs read of other ranks on their node without a request to
+// another node.
 constexpr std::array<std::string_view, 3> kNeighbourKeys = {
     PMIX_LOCAL_RANK,
     PMIX_CPUSET,
     PMIX_LOCALITY_STRING,
 };
 
-// Above this many ranks, others come with what is needed alone; peers ask for
-// the rest when a program wants it. Every peer has to read all of it before its
-// PMIx_Init returns: 3 us more for a complete rank.
+// With more ranks, the job info contains only the necessary keys of other
+// ranks, and peers request the rest when a program needs it. Every peer reads
+// the whole job info before its PMIx_Init returns; a complete rank costs 3 us
+// more.
 constexpr uint32_t kMaxCompleteRanks = 32;
 
 bool Has(const auto& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
-// A data array of infos, made of VALUEs of ours.
+// Builds a data array of infos from VALUEs in Canopy's form.
 class InfoArray {
  public:
   explicit InfoArray(const PeerTraits& peer) : peer_(peer), infos_(peer.form) {}
@@ -66,7 +67,7 @@ class InfoArray {
     ++count_;
   }
 
-  // The VALUE, in the peer's form.
+  // Returns the VALUE in the peer's form.
   std::string Take() {
     Encoder array(peer_.form);
     array.PutUint16(PMIX_DATA_ARRAY);
@@ -124,7 +125,7 @@ class Packer {
   }
 
  private:
-  // The identifier has to come first.
+  // The identifier must come first.
   void PackSession() {
     InfoArray session(peer_);
     if (const auto id = job_.FindSession(PMIX_SESSION_ID)) {
@@ -138,7 +139,7 @@ class Packer {
 
   void PackJob() {
     job_.ForEachJobKey([&](std::string_view key, std::string_view value) {
-      if (key == PMIX_DEBUG_STOP_IN_INIT) return;  // PackStop
+      if (key == PMIX_DEBUG_STOP_IN_INIT) return;  // PackStop sends it
       if (peer_.finds_session_keys() && Has(kSessionKeys, key)) return;
       PackKval(peer_, key, value, &out_);
     });
@@ -205,7 +206,8 @@ std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
   return Packer(job, peer).PackOne(rank);
 }
 
-// Peers look for it in the job's data, and understand one rank or all.
+// Peers look for it in the job's data, and understand only one rank or all
+// ranks.
 std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
                      Rank rank) {
   const auto encoded = job.FindJob(PMIX_DEBUG_STOP_IN_INIT);

@@ -1,5 +1,5 @@
-// Job info as a peer stores it: the answer to its first request, and the data
-// of namespaces that it connects to.
+// Job info in the form that a peer stores: the answer to its first request, and
+// the data of namespaces that it connects to.
 #ifndef CANOPY_SERVER_OPENPMIX_JOB_INFO_H_
 #define CANOPY_SERVER_OPENPMIX_JOB_INFO_H_
 
@@ -12,21 +12,22 @@
 
 namespace canopy::openpmix {
 
-// KVAL calls: session, job, nodes, applications, ranks. The same for every
-// peer of that form on this node. Ranks without what changes while they run,
-// and without the name of their directory for a peer that asks for it.
+// Returns KVAL calls: session, job, nodes, applications, ranks. The result is
+// the same for all peers of this form on this node. Data of ranks that changes
+// while they run is omitted, and so is the name of their directory for a peer
+// that requests it separately.
 std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
 
-// What comes after that for the rank that asks: a KVAL call with all of its own
-// place where the job info has only a part of it, or nothing.
+// Returns the calls that follow for the requesting rank: a KVAL call with its
+// complete place if the job info contains only a part of it, or nothing.
 std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
                         Rank rank);
 
-// The same: that this rank is to stop in PMIx_Init, or nothing.
+// Returns the KVAL call that makes this rank stop in PMIx_Init, or nothing.
 std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
                      Rank rank);
 
-// The job info of a tool, which is a namespace of its own with one process.
+// Returns the job info of a tool, which is a namespace with one process.
 std::string PackToolInfo(const std::string& nspace, const std::string& host,
                          const PeerTraits& peer);
 

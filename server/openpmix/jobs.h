@@ -16,12 +16,13 @@
 
 namespace canopy::openpmix {
 
-// What the encoding of job info depends on, beside the job.
+// The properties of a peer that affect the encoding of job info.
 using InfoForm = std::tuple<IntegerForm, bool, pmix_data_type_t, bool, bool>;
 
 struct JobState {
   std::map<InfoForm, Bytes> infos;
-  std::shared_ptr<ConnectionLog> connection_log;  // with the first connection
+  // Made with the first connection.
+  std::shared_ptr<ConnectionLog> connection_log;
   std::map<ConnectionLogState::Collective, uint32_t> series;
   uint32_t last_series = 0;  // the highest number
 };

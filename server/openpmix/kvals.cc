@@ -15,8 +15,8 @@
 namespace canopy::openpmix {
 namespace {
 
-// Values that may hold others: peers disagree on how empty arrays inside them
-// are written, so they are written again in our way.
+// Returns true for values that may contain others. Versions differ in the
+// encoding of empty arrays inside values, so these are encoded anew.
 bool MayHoldArrays(pmix_data_type_t type) {
   switch (type) {
     case PMIX_VALUE:
@@ -36,7 +36,7 @@ bool IsStatistics(pmix_data_type_t type) {
 }
 
 // Peers send all qualified values under one key; each is stored under a name of
-// its own. A malformed value stays under the key of the peers.
+// its own. A malformed value keeps the key of the peers.
 int AppendQualified(std::string_view value, std::string* out) {
   const Result<Value> array = DecodeValue(value);
   if (!array.ok()) return array.code();
@@ -121,7 +121,7 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
 bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out) {
   InfoList list;
   if (!DecodeInfos(infos, &list)) return false;
-  // Those that the peer can not read are left out one by one.
+  // Infos that the peer cannot read are omitted individually.
   InfoList readable;
   for (const pmix_info_t& info : list) {
     Encoder probe(peer.form);
@@ -137,7 +137,7 @@ bool PackFound(const PeerTraits& peer, std::string_view found, Encoder* out) {
   Decoder in(found);
   size_t count = 0;
   if (!in.GetSize(&count)) return false;
-  std::vector<Value> values;  // own what the others show
+  std::vector<Value> values;  // own the data of the elements
   std::vector<pmix_pdata_t> readable;
   for (size_t i = 0; i < count; ++i) {
     ProcId proc;

@@ -1,7 +1,7 @@
-// Keys with their values between a peer's form and ours. Ours are KVAL
-// elements of the modern form, back to back; a peer's are pack calls of one
-// KVAL each, in the form that it speaks. Where the two agree, bytes are passed
-// on as they came.
+// Converts keys with values between a peer's form and Canopy's. Canopy's are
+// KVAL elements of the modern form, concatenated; a peer's are pack calls of
+// one KVAL each, in the peer's form. Where both forms agree, bytes are
+// forwarded unchanged.
 #ifndef CANOPY_SERVER_OPENPMIX_KVALS_H_
 #define CANOPY_SERVER_OPENPMIX_KVALS_H_
 
@@ -15,26 +15,27 @@
 
 namespace canopy::openpmix {
 
-// Reads KVAL calls up to the end of `in` and appends them in our form.
-// Compressed strings become plain ones, since many peers can not read those.
-// Returns a PMIx status: kErrUnpackFailure and its like when malformed,
-// kErrUnknownDataType for a value that can not be stored.
+// Reads KVAL calls up to the end of `in` and appends them in Canopy's form.
+// Compressed strings are decompressed, because many peers cannot read them.
+// Returns a PMIx status: kErrUnpackFailure or a similar error if malformed, and
+// kErrUnknownDataType for a value that cannot be stored.
 int ReadKvals(Decoder* in, std::string* out);
 
-// One VALUE of ours, type first, for the peer; empty when the peer cannot read
-// it.
+// Converts one VALUE of Canopy's form, type first. Returns an empty string if
+// the peer cannot read it.
 std::string ValueFor(const PeerTraits& peer, std::string_view value);
 
-// Appends calls for the KVALs that the peer can read; others are left out.
+// Appends calls for the KVALs that the peer can read and omits the others.
 void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out);
 void PackKval(const PeerTraits& peer, std::string_view key,
               std::string_view value, Encoder* out);
 
-// A SIZE and, unless it is 0, one call of so many INFOs. `infos` are in our
-// form, SIZE and elements; false when they are malformed (nothing is written).
+// Writes a SIZE and, unless it is 0, one call with that many INFOs. `infos` are
+// in Canopy's form, SIZE and elements. Returns false, and writes nothing, if
+// they are malformed.
 bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out);
 
-// The same for PDATAs: what was published.
+// Like PackInfos, for PDATAs: the result of a lookup.
 bool PackFound(const PeerTraits& peer, std::string_view found, Encoder* out);
 
 }  // namespace canopy::openpmix

@@ -19,7 +19,7 @@ bool SkipTexts(Decoder& in) {
   return true;
 }
 
-// SIZE n and, unless it is 0, one call of n elements.
+// Skips SIZE n and, unless it is 0, one call of n elements.
 bool SkipCounted(Decoder& in, pmix_data_type_t type) {
   size_t n = 0;
   size_t count = 0;

@@ -1,5 +1,5 @@
-// The parts of messages whose content is not needed: they are parsed for
-// validity and skipped.
+// Parts of messages whose content is not needed: they are validated and
+// skipped.
 #ifndef CANOPY_SERVER_OPENPMIX_MESSAGE_PARTS_H_
 #define CANOPY_SERVER_OPENPMIX_MESSAGE_PARTS_H_
 
@@ -25,11 +25,11 @@ enum class Part : uint8_t {
   kDestructProcs,  // PROCs, if the peer's version has them
 };
 
-// In their order; unused ones are kNone.
+// In their order; unused entries are kNone.
 using Parts = std::array<Part, 5>;
 
-// Reads over the parts of a message of that peer. False when one of them is
-// malformed; the decoder has failed then.
+// Skips the parts of a peer's message. Returns false if a part is malformed;
+// the decoder has then failed.
 bool SkipParts(Decoder& in, const PeerTraits& peer, const Parts& parts);
 
 }  // namespace canopy::openpmix

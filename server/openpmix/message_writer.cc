@@ -40,7 +40,7 @@ bool MessageWriter::SendEvent(Connection& c, int status, const ProcId& source,
   return true;
 }
 
-// The peer would drop what is too large for it, and wait for ever.
+// A peer would drop a message that is too large for it, and wait forever.
 void MessageWriter::SendPayload(Connection& c, uint32_t tag,
                                 const std::string& head, const Bytes& shared,
                                 std::string tail) {

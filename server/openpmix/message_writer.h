@@ -13,23 +13,26 @@
 
 namespace canopy::openpmix {
 
-// Puts them into the connection's queue and log. Loop thread only. The
-// arguments of the constructor outlive it.
+// Puts messages into the connection's queue and log. Loop thread only. The
+// arguments of the constructor must outlive it.
 class MessageWriter {
  public:
-  // `max_payload`: bytes of a message, beside what a peer can take.
+  // `max_payload` limits the bytes of a message, in addition to the peer's own
+  // limit.
   MessageWriter(Connections* connections, ConnectionPersistence* persistence,
                 uint32_t max_payload);
 
-  // The answer to request `tag`: a PMIx status alone.
+  // Sends an answer to request `tag` that is only a PMIx status.
   void SendStatus(Connection& c, uint32_t tag, int status);
-  // What is too large for the peer becomes a status, unless it is an event.
+  // Sends a payload. If it is too large for the peer, and is not an event, a
+  // status is sent instead.
   void SendPayload(Connection& c, uint32_t tag, const std::string& payload);
-  // An event; `infos` in our form, SIZE and elements. False: they are
-  // malformed, and nothing is sent.
+  // Sends an event. `infos` are in Canopy's form, SIZE and elements. Returns
+  // false, and sends nothing, if they are malformed.
   bool SendEvent(Connection& c, int status, const ProcId& source,
                  std::string_view infos);
-  // The payload in three parts, of which others share the middle one.
+  // Sends a payload in three parts, of which other messages share the middle
+  // one.
   void SendPayload(Connection& c, uint32_t tag, const std::string& head,
                    const Bytes& shared, std::string tail);
 

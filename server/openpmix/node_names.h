@@ -10,11 +10,11 @@
 
 namespace canopy::openpmix {
 
-// True when the node has that name or alias.
+// Returns true if the node has that name or alias.
 bool IsNamed(const JobNode& node, std::string_view name);
 
-// The names of the nodes of these jobs, each once and where it comes first,
-// joined by commas. Linear in the number of nodes.
+// Returns the names of the nodes of these jobs, joined by commas, each at its
+// first occurrence. Linear in the number of nodes.
 std::string NodeNames(const std::vector<const JobSpec*>& jobs);
 
 }  // namespace canopy::openpmix

@@ -23,12 +23,12 @@ constexpr size_t kBufferSize = 256 << 10;
 
 bool IsOfOtherUser(const Connection& c) { return c.owner.uid != geteuid(); }
 
-// The kernel tells the user of a TCP connection alone.
+// For a TCP connection the kernel reports only the user.
 uint32_t GroupOf(const Connection& c) {
   return IsOfOtherUser(c) ? core::kUnknownGroup : getegid();
 }
 
-// Above the number of every connection that was closed under a former agent.
+// More than the connections that can have been closed under a former agent.
 constexpr uint64_t kClosedSince = 1 << 16;
 
 bool IsListening(int fd) {
@@ -120,8 +120,8 @@ void OpenPmixEndpoint::Listen(UniqueFd listener) {
       options_.accept);
 }
 
-// Any process of the machine can reach the port, so nothing is buffered for an
-// unidentified peer.
+// Any process of the machine can connect to the port, so nothing is buffered
+// for an unidentified peer.
 void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   const Result<SocketOwner> owner = options_.proof->OwnerOf(fd.get());
   if (!owner.ok()) return;
@@ -132,7 +132,7 @@ void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   persistence_.Offer(Add(std::move(fd), number, *owner, source));
 }
 
-// It ends with this process, as the stream does that carries it.
+// The connection ends with this process, as does the stream that carries it.
 void OpenPmixEndpoint::Adopt(UniqueFd fd) {
   const net::Source source = endpoint::Gate::Relayed();
   if (!gate_.Admits(fd.get(), source)) return;
@@ -144,7 +144,7 @@ endpoint::Gate::Parts OpenPmixEndpoint::GateParts() {
   gate.limits = options_.silence;
   gate.has_job = [this](uint32_t uid) { return jobs_.HasJobOf(uid); };
   gate.has_unread = [this](core::ClientId id) {
-    // What was read once may be left in the socket.
+    // Data that was peeked at may still be in the socket.
     const Connection* c = connections_.Find(id);
     return c->state == Connection::State::kNew && net::HasUnread(c->fd.get());
   };
@@ -207,12 +207,12 @@ void OpenPmixEndpoint::Close(core::ClientId client, const std::string& reason) {
 
 // ---------------------------------------------------------------- reading ---
 
-// Into the connection's log when it has one, so that nothing is lost between
-// the kernel and a record.
+// Reads into the connection's log if it has one, so that nothing is lost
+// between the kernel and a record.
 std::string_view OpenPmixEndpoint::Read(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
   if (c.greeting != 0) {
-    // Nothing is watched for then but the end.
+    // In this state only the end of the connection is watched.
     connections_.End(c, "");
     return {};
   }
@@ -230,8 +230,8 @@ std::string_view OpenPmixEndpoint::Read(endpoint::Connection& connection) {
   return {room.data, size};
 }
 
-// Leaves it where it is until the peer is accepted, so that another agent can
-// begin anew with it.
+// Leaves the greeting in the socket until the peer is accepted, so that another
+// agent can start anew with it.
 std::string_view OpenPmixEndpoint::ReadGreeting(Connection& c) {
   const ssize_t n =
       recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);
@@ -252,7 +252,8 @@ std::string_view OpenPmixEndpoint::ReadGreeting(Connection& c) {
     connections_.SetReading(c, false);
     return {};
   }
-  // In pieces, which would wake the loop for ever.
+  // The greeting arrives in pieces. Left in the socket, they would wake the
+  // loop continuously.
   recv(c.fd.get(), buffer_.data(), data.size(), MSG_DONTWAIT);
   c.received += data.size();
   return data;
@@ -298,7 +299,7 @@ size_t OpenPmixEndpoint::HandleConnect(Connection& c, std::string_view data) {
   return kHeaderSize + *length;
 }
 
-// A process that has begun its greeting sends the rest at once.
+// A process that has begun its greeting must complete it in time.
 size_t OpenPmixEndpoint::AwaitRest(Connection& c) {
   if (!connections_.HasDeadline(c)) {
     connections_.SetDeadline(c, options_.silence.timeout_ns,
@@ -315,7 +316,7 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   }
   if (!options_.ask) return Admit(c, {});
   connections_.CancelDeadline(c);
-  // While it waits for the host, it is not silent.
+  // A connection that waits for the host's decision is not silent.
   SetIdentified(c);
   options_.ask(
       {c.proc, c.is_tool, c.owner.uid, GroupOf(c), c.relayed,
@@ -329,7 +330,8 @@ void OpenPmixEndpoint::AdmitLater(core::ClientId id,
   if (c == nullptr || c->ending) return;
   Admit(*c, verdict);
   if (!c->serving()) return;
-  // Ranks of an agent do not wait for its host, and begin where they are read.
+  // The ranks of an agent do not wait for its host; their log begins when the
+  // greeting is read.
   if (c->greeting != 0) {
     TakeGreeting(*c);
   } else if (c->is_tool) {
@@ -362,7 +364,8 @@ size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {
     return 0;
   }
   if (data.size() - kHeaderSize < header.length) return 0;
-  // What later versions may send unasked wants no answer.
+  // Unknown messages without a request, which later versions may send, need no
+  // answer.
   if (header.tag >= kFirstRequestTag) {
     requests_.Handle(c, header.tag, data.substr(kHeaderSize, header.length));
   } else if (header.tag == kHeartbeatTag && options_.on_heartbeat) {
@@ -421,7 +424,7 @@ ProcessEnvironment::InheritedFd OpenPmixEndpoint::FdForRank(
 void OpenPmixEndpoint::OnProcess(const std::string& nspace, Rank rank,
                                  int pid) {
   if (!jobs_.SetPid({nspace, rank}, pid)) return;
-  // Another process is to come, and is to read how many there were.
+  // Another process of the rank follows, and must read the new incarnation.
   if (pid == 0) jobs_.Find(nspace)->infos.clear();
   std::vector<core::ClientId> waiting;
   for (const core::ClientId id : unidentified_) {

@@ -1,5 +1,5 @@
-// The agent's TCP endpoint for programs that carry an OpenPMIx library of
-// their own, 3.2 to 7, and for the tools of that project.
+// The agent's TCP endpoint for programs that have an OpenPMIx library of their
+// own, 3.2 to 7, and for the tools of that project.
 #ifndef CANOPY_SERVER_OPENPMIX_OPENPMIX_ENDPOINT_H_
 #define CANOPY_SERVER_OPENPMIX_OPENPMIX_ENDPOINT_H_
 
@@ -40,10 +40,10 @@
 
 namespace canopy::openpmix {
 
-// A connection is served when, according to the kernel, it was made by the user
-// of a local job and, for ranks, is held by the rank's process or a descendant
-// of it. Anything else is refused by closing, which every version of the
-// library understands. Loop thread only. The loop and the sink outlive it.
+// A connection is served if, according to the kernel, the user of a local job
+// made it and, for ranks, the rank's process or a descendant of it holds it.
+// Any other connection is rejected by closing it, which every version of the
+// library understands. Loop thread only. The loop and the sink must outlive it.
 class OpenPmixEndpoint : public ClientPort,
                          public ProcessEnvironment,
                          private endpoint::ConnectionHandler {
@@ -53,16 +53,16 @@ class OpenPmixEndpoint : public ClientPort,
   OpenPmixEndpoint(const OpenPmixEndpoint&) = delete;
   OpenPmixEndpoint& operator=(const OpenPmixEndpoint&) = delete;
 
-  // On `listener`, the predecessor's, when it is valid; else on the address and
-  // port of the options, or any port when that is taken.
+  // Listens on `listener`, the predecessor's, if it is valid; else on the
+  // address and port of the options, or on any port if that one is in use.
   Status Start(UniqueFd listener = UniqueFd());
-  // The end of a socket pair of this process, whose other end is carried to a
-  // tool on another machine: who has proved to be this process's user. It is
-  // nobody but a tool.
+  // Adds one end of a socket pair of this process, whose other end is forwarded
+  // to a tool on another machine that has proved to belong to this process's
+  // user. The peer can only be a tool.
   void Adopt(UniqueFd fd);
   int listener() const { return listener_ ? listener_->fd() : -1; }
   uint16_t port() const;
-  // Where it listens, as in PMIX_SERVER_URI41. After Start.
+  // The address it listens on, as in PMIX_SERVER_URI41. Valid after Start.
   const std::string& uri() const { return uri_; }
 
   void AddJob(const core::RegisterJob& job) override;
@@ -81,28 +81,28 @@ class OpenPmixEndpoint : public ClientPort,
   // job must have been added and its processes reported. Connections whose
   // position cannot be verified are closed.
   void Recover(const std::string& nspace, std::vector<NamedFd> persisted);
-  // After the last Recover, before the loop runs: connections that had not been
-  // accepted start anew.
+  // Called after the last Recover, before the loop runs: connections that had
+  // not been accepted start anew.
   void FinishRecovery();
-  // True for the names of descriptors in OpenPmixOptions::fd_store.
+  // Returns true for the names of descriptors in OpenPmixOptions::fd_store.
   static bool IsPersistedName(std::string_view name);
   static constexpr char kListenerName[] = "stock.listener";
 
-  // A handover is due: connections made from now on are left to the successor.
-  // AllIdentified: no connection is left unidentified.
+  // Announces a handover: new connections are left to the successor.
+  // AllIdentified returns true when no connection is unidentified.
   void PrepareHandover();
   bool AllIdentified() const { return unidentified_.empty(); }
   // Flushes pending output; nothing is served after that.
   void Quiesce() { connections_.FlushDirty(); }
 
   size_t num_connections() const { return connections_.size(); }
-  // How many forms of a namespace's job info were made; all clients of one
-  // form share its bytes.
+  // Returns the number of encoded forms of a namespace's job info; all clients
+  // of one form share its bytes.
   size_t num_job_infos(const std::string& nspace) const;
 
  private:
   void Log(core::LogLine::Level level, std::string text);
-  // With that number, or a new one for 0.
+  // Uses that number, or a new one for 0.
   void AddConnection(UniqueFd fd, core::ClientId number);
   Connection& Add(UniqueFd fd, core::ClientId number, const SocketOwner& owner,
                   const net::Source& source);
@@ -118,12 +118,12 @@ class OpenPmixEndpoint : public ClientPort,
   void OnClosed(endpoint::Connection& connection) override;
   std::string_view ReadGreeting(Connection& c);
   void TakeGreeting(Connection& c);
-  // Each handles the first message of `data` and returns its length; 0 while it
-  // is incomplete.
+  // These handle the first message of `data` and return its length, or 0 while
+  // it is incomplete.
   size_t HandleConnect(Connection& c, std::string_view data);
   size_t HandleMessage(Connection& c, std::string_view data);
   size_t AwaitRest(Connection& c);
-  // It was greeted or identified with this result.
+  // Called with the result of greeting or identifying the connection.
   void OnAdmission(Connection& c, const Status& status);
   void Admit(Connection& c, const endpoint::Verdict& verdict);
   void AdmitLater(core::ClientId id, const endpoint::Verdict& verdict);

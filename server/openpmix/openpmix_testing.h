@@ -1,4 +1,4 @@
-// A job to test with: two nodes, three ranks, the segment of the first node.
+// A job for tests: two nodes, three ranks, and the segment of the first node.
 #ifndef CANOPY_SERVER_OPENPMIX_OPENPMIX_TESTING_H_
 #define CANOPY_SERVER_OPENPMIX_OPENPMIX_TESTING_H_
 
@@ -82,10 +82,10 @@ class TestSegment {
     if (reader.ok()) reader_ = std::move(*reader);
   }
 
-  // Null when the segment could not be made.
+  // Null if the segment could not be created.
   const shm::SegmentReader* reader() const { return reader_.get(); }
 
-  // What rank `rank` has committed: one key.
+  // Publishes one key as committed by rank `rank`.
   void Publish(Rank rank, const std::string& key, const Value& value) {
     const std::string encoded = EncodeValue(value.raw());
     (void)writer_->Publish(rank, {{key, encoded}});

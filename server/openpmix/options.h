@@ -1,4 +1,4 @@
-// How the endpoint for programs with their own OpenPMIx library is set up.
+// Configuration of the endpoint for programs with their own OpenPMIx library.
 #ifndef CANOPY_SERVER_OPENPMIX_OPTIONS_H_
 #define CANOPY_SERVER_OPENPMIX_OPTIONS_H_
 
@@ -26,46 +26,47 @@ namespace canopy::openpmix {
 
 struct OpenPmixOptions {
   NodeId self = 0;
-  ProcId server;     // this agent, as PMIx names it
+  ProcId server;     // this agent's PMIx name
   std::string host;  // this node's name
-  // Numeric address to listen on, and a port or 0. Peers must be on this
-  // machine whatever it is, because nobody can prove who a remote peer is.
+  // Numeric address to listen on, and a port or 0. With any address, peers must
+  // be on this machine, because the identity of a remote peer cannot be proved.
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   // Where tools look for a server; empty: they need an explicit address.
   ToolFilePlaces tool_files;
-  // The agent's Unix socket, for tools that load libpmix of Canopy.
+  // The agent's Unix socket, for tools that load Canopy's libpmix.
   std::string tool_socket;
-  // The data of a namespace that is registered here, or null. Good until the
-  // namespace is dropped.
+  // Returns the data of a namespace that is registered here, or null. It is
+  // valid until the namespace is dropped.
   std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
-  // Called before the name of a local rank's directory (PMIX_PROCDIR) is given
-  // out; the directory must exist then. May be null.
+  // Called before the name of a local rank's directory (PMIX_PROCDIR) is sent;
+  // the directory must exist afterwards. May be null.
   std::function<void(const ProcId& proc)> make_directory;
   std::function<void(const core::LogLine&)> log;
-  // What ranks log is the host's affair, as a call of HostOp::kLog.
+  // True if the host logs the texts of ranks, by a call of HostOp::kLog.
   bool host_logs = false;
-  // Else: where texts go that ranks log to their standard streams; null:
-  // nowhere.
+  // Otherwise this receives the texts that ranks log to their standard streams.
+  // Null: they are dropped.
   PutText put_text;
-  // The syslog of this node; null: there is none.
+  // The syslog of this node. Null: there is none.
   log::PutSyslog put_syslog;
-  // A rank has sent a heartbeat. May be null.
+  // Called when a rank has sent a heartbeat. May be null.
   std::function<void(const ProcId& proc)> on_heartbeat;
   // Null: MakeHostPeerProof.
   std::unique_ptr<PeerProof> proof;
-  // Of connections that do not say who they are.
+  // Limits for connections that do not identify themselves.
   net::SilenceLimits silence;
-  // How long the process of a rank that connects may take to become known.
+  // Longest time until the process of a connecting rank becomes known.
   int64_t process_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
-  // Several connections of one rank are legal (a forked child is one).
+  // A rank may have several connections, e.g. of a forked child.
   uint32_t max_connections_per_rank = 64;
-  // Null: one of this endpoint's own.
+  // Null: the endpoint has its own.
   std::shared_ptr<endpoint::ToolRegistry> tools;
-  // Null: whoever has proved who it is gets a welcome.
+  // Decides whether a peer that has proved its identity is welcomed. Null: it
+  // always is.
   endpoint::AskAboutNewcomer ask;
-  // Tools of users who have a job here are served too, as far as the jobs of
-  // their own user go; else those of this process's user alone.
+  // Also serve tools of users who have a job here, for the jobs of their own
+  // user only. Otherwise only tools of this process's user are served.
   bool serves_job_owners = false;
   // Null: the endpoint accepts its connections itself.
   endpoint::AcceptElsewhere accept;
@@ -76,7 +77,7 @@ struct OpenPmixOptions {
   // closed.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
-  // Gets the connections of each job and their log. Null: there is no
+  // Stores the connections of each job and their log. Null: there is no
   // successor.
   FdStorePort* fd_store = nullptr;
   endpoint::Budget budget;

@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kMaxPullers = 64;
 
-// What a peer may ask for; nothing else of it is known here.
+// Returns the read request for the attributes that a peer may set; all others
+// are ignored.
 OutputRead ReadOf(const PullRequest& request) {
   OutputRead read;
   read.channels =
@@ -138,8 +139,8 @@ void OutputPullers::OnRead(Connection& c, Client& client, FlowId id,
   if (!flow.waits) Read(c, client, id, false);
 }
 
-// Nothing follows that could be read. Their library knows no end of all
-// channels, so this is all that the tool hears of it.
+// No further output can be read. The peers' library has no notion of an end of
+// all channels, so this event is the only report to the tool.
 void OutputPullers::Fail(Connection& c, const Puller& puller, const Flow& flow,
                          int status) {
   const InfoList infos =
@@ -149,7 +150,7 @@ void OutputPullers::Fail(Connection& c, const Puller& puller, const Flow& flow,
   (void)writer_->SendEvent(c, kErrIofFailure, server_, bytes);
 }
 
-// Without bytes: the channel is closed.
+// An empty piece means that the channel is closed.
 void OutputPullers::Send(Connection& c, const Puller& puller,
                          const std::string& nspace, const OutputPiece& piece) {
   Encoder out(c.traits.form);
@@ -182,7 +183,7 @@ void OutputPullers::Serve(Connection& c, uint32_t tag,
   writer_->SendStatus(c, tag, there ? kSuccess : kErrNotFound);
 }
 
-// Nobody waits for the answers.
+// The answers to these reads are ignored.
 void OutputPullers::EndAll(Connection& c, Client& client, uint64_t number) {
   const size_t flows = client.pullers.at(number).flows.size();
   for (size_t i = 0; i < flows; ++i) Read(c, client, {number, i}, true);

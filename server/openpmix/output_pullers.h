@@ -1,5 +1,5 @@
-// PMIx_IOF_pull of OpenPMIx clients: the agent reads for them and sends what it
-// gets, as their library knows no reads.
+// PMIx_IOF_pull of OpenPMIx clients. Their library has no read requests, so the
+// agent reads the output for them and sends it.
 #ifndef CANOPY_SERVER_OPENPMIX_OUTPUT_PULLERS_H_
 #define CANOPY_SERVER_OPENPMIX_OUTPUT_PULLERS_H_
 
@@ -21,27 +21,28 @@
 
 namespace canopy::openpmix {
 
-// The next read follows when the peer has taken most of what it was sent, so a
-// peer that does not read holds up nobody. Loop thread only. What the
-// constructor gets outlives it.
+// The next read follows when the peer has received most of what it was sent, so
+// a peer that does not read delays no other. Loop thread only. The arguments of
+// the constructor must outlive it.
 class OutputPullers {
  public:
   // Numbers of its reads among the requests of a connection: above the tags of
   // peers, which count from 100.
   static constexpr uint32_t kFirstRead = 0x80000000;
-  // Bytes queued for a peer above which no more is read for it.
+  // With more bytes queued for a peer, no further output is read for it.
   static constexpr size_t kMaxQueued = size_t{512} << 10;
 
-  // `server`: this agent, as PMIx names it.
+  // `server` is this agent's PMIx name.
   OutputPullers(ProcId server, MessageWriter* writer, InputSink* sink)
       : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
-  // Answered, at once or later, with a status and the number of the puller.
+  // Each is answered, at once or later, with a status and the number of the
+  // puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
   void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
-  // False: it is no answer to a read of these.
+  // Returns false if it is not an answer to a read of this object.
   bool OnReply(Connection& c, const core::ReplyClient& reply);
-  // The socket took what it had room for.
+  // The socket has accepted as much output as it had room for.
   void OnFlushed(Connection& c);
   void OnClosed(const Connection& c) { clients_.erase(c.id); }
 
@@ -54,11 +55,11 @@ class OutputPullers {
     bool waits = false;  // for the peer
   };
   struct Puller {
-    uint64_t handle = 0;      // of the peer
+    uint64_t handle = 0;      // chosen by the peer
     uint32_t tag = 0;         // of its request
     OutputRead read;          // without a cursor
-    size_t unregistered = 0;  // flows without an answer to their first read
-    int status = 0;           // the first error of these
+    size_t unregistered = 0;  // flows whose first read is unanswered
+    int status = 0;           // the first error of these reads
     std::vector<Flow> flows;
   };
   using FlowId = std::pair<uint64_t, size_t>;  // puller and flow

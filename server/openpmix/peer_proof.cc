@@ -19,12 +19,12 @@
 namespace canopy::openpmix {
 namespace {
 
-// A rank's process tree beyond this is not searched.
+// A rank's process tree is not searched beyond this size.
 constexpr size_t kMaxTree = 1024;
 
 // ------------------------------------------------------------- processes ---
 
-// The number in `text` up to the end, or 0.
+// Returns the number in `text` up to its end, or 0.
 int ToPid(const char* text) {
   char* end = nullptr;
   const long pid = std::strtol(text, &end, 10);
@@ -53,10 +53,10 @@ void AddNumbers(const std::string& text, std::vector<int>* numbers) {
   }
 }
 
-// 0 when there is no such process.
+// Returns 0 if there is no such process.
 int ParentOf(int pid) {
   const std::string stat = ReadAll("/proc/" + std::to_string(pid) + "/stat");
-  // The program's name, in parentheses, may hold anything.
+  // The program's name, in parentheses, may contain any character.
   const size_t end_of_name = stat.rfind(')');
   int parent = 0;
   if (end_of_name == std::string::npos ||
@@ -66,9 +66,9 @@ int ParentOf(int pid) {
   return parent;
 }
 
-// The search of one process tree for a socket. The tree is made by whoever
-// wants to be known, and is searched in the agent's loop: so the search is
-// bounded as a whole.
+// Searches one process tree for a socket. The peer that is to be identified
+// controls the tree, and the search runs in the agent's loop, so the whole
+// search is bounded.
 class TreeSearch {
  public:
   TreeSearch(uint64_t inode, bool lists_children, int max_lookups)
@@ -90,8 +90,8 @@ class TreeSearch {
   }
 
  private:
-  // The next entry, each of which costs a call of the kernel. Null: there is
-  // none, or enough were looked at.
+  // Returns the next entry; each costs a system call. Returns null at the end,
+  // and when the limit is reached.
   const dirent* Next(DIR* directory) {
     if (left_ <= 0) return nullptr;
     --left_;

@@ -19,7 +19,7 @@ struct Kval {
 };
 using Kvals = std::vector<Kval>;
 
-// Appends those of one scope. False when they are malformed.
+// Appends the keys of one scope. Returns false if they are malformed.
 bool Split(std::string_view bytes, Kvals* out) {
   Decoder in(bytes);
   KvalView kval;
@@ -37,7 +37,7 @@ void AppendScopeName(std::string_view key, bool alone, std::string* out) {
   out->append(encoder.Take());
 }
 
-// What was put for one side alone.
+// Returns the data that was put for one scope only.
 std::string Alone(const Kvals& kvals,
                   const std::unordered_set<std::string_view>& shared,
                   std::set<std::string>* keys) {
@@ -51,7 +51,8 @@ std::string Alone(const Kvals& kvals,
   return out;
 }
 
-// Keys that were put for one side alone, and are put for both now.
+// Appends names for keys that were put for one scope only before, and are put
+// for both now.
 void AppendShared(const Kvals& kvals,
                   const std::unordered_set<std::string_view>& shared,
                   std::set<std::string>* keys, std::string* out) {

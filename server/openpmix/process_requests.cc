@@ -57,7 +57,7 @@ Request ReadFence(Reading& r) {
   return ReadCollective(r, core::CollectiveOp::kFence, AnswerForm::kStatus);
 }
 
-// Newer peers add data of theirs, which the agents have already.
+// Newer peers append their own data, which the agents already have.
 Request ReadConnect(Reading& r) {
   return ReadCollective(r, core::CollectiveOp::kConnect, AnswerForm::kConnect);
 }
@@ -67,7 +67,8 @@ Request ReadDisconnect(Reading& r) {
                         AnswerForm::kStatus);
 }
 
-// Newer peers add their committed data to the infos, which the agents have.
+// Newer peers append their committed data to the infos; the agents already have
+// it.
 Request ReadGroupConstruct(Reading& r) {
   core::CollectiveArrived input;
   ReadText(r.in, kMaxNspaceLen, &input.name);
@@ -78,8 +79,8 @@ Request ReadGroupConstruct(Reading& r) {
   return request;
 }
 
-// Of whom a group was made, its construction says: some peers name its members
-// here, others nobody.
+// The members of a group are known from its construction. Some versions repeat
+// them here, others do not.
 Request ReadGroupDestruct(Reading& r) {
   core::CollectiveArrived input;
   input.client = r.requester.client;
@@ -115,7 +116,8 @@ Request ReadNotify(Reading& r) {
   core::EventRaised input;
   input.client = r.requester.client;
   input.request = r.tag;
-  // As a recovered connection keeps its number, and no later one has the same.
+  // This id is unique, because a recovered connection keeps its number and no
+  // later connection gets it.
   input.id = r.requester.client << 32 | r.tag;
   input.source = r.requester.proc;
   InfoList infos;
@@ -143,7 +145,7 @@ Request ReadEventsWanted(Reading& r) {
     int32_t code = 0;
     if (r.in.GetInt32(&code)) input.codes.push_back(code);
   }
-  // The peer's own library applies what the infos ask for.
+  // The peer's own library applies the infos.
   InfoList infos;
   r.in.UnpackCountedInfos(&infos);
   return CoreRequest{std::move(input)};

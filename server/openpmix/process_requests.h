@@ -1,4 +1,4 @@
-// Requests of processes among themselves: collectives, groups, events, aborts.
+// Requests between processes: collectives, groups, events, aborts.
 #ifndef CANOPY_SERVER_OPENPMIX_PROCESS_REQUESTS_H_
 #define CANOPY_SERVER_OPENPMIX_PROCESS_REQUESTS_H_
 
@@ -7,7 +7,7 @@
 
 namespace canopy::openpmix {
 
-// Readers of commands (reading.h), which `kCommands` in requests.cc names.
+// Readers of commands (reading.h); `kCommands` in requests.cc lists them.
 Request ReadAbort(Reading& r);
 Request ReadFence(Reading& r);
 Request ReadConnect(Reading& r);

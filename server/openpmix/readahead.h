@@ -1,6 +1,6 @@
-// Which ranks' data to send along with the answer to a get. OpenPMIx's library
-// keeps what it gets, and MPI asks for rank after rank at its start: one round
-// trip each, unless those that follow come along.
+// Selects ranks whose data is sent along with the answer to a get. OpenPMIx's
+// library caches the data, and at its start MPI requests rank after rank, which
+// would cost one round trip for each.
 #ifndef CANOPY_SERVER_OPENPMIX_READAHEAD_H_
 #define CANOPY_SERVER_OPENPMIX_READAHEAD_H_
 
@@ -10,23 +10,23 @@
 
 namespace canopy::openpmix {
 
-// One client's gets within its own namespace. A client that goes through the
-// ranks from the lowest on gets more and more at a time; one that jumps about
-// gets what it asks for.
+// The gets of one client within its own namespace. A client that requests the
+// ranks in ascending order gets more and more of them at a time; a client that
+// requests them in any other order gets only the requested ones.
 class Readahead {
  public:
   static constexpr uint32_t kFirstWindow = 4;
   static constexpr uint32_t kLargestWindow = 64;
 
-  // Rank `self` asks for `asked`: how many of the ranks after that one, itself
-  // not counted, should come along.
+  // Rank `self` requests `asked`. Returns the number of ranks after `asked`,
+  // `self` not counted, that should be sent along.
   uint32_t OnGet(Rank self, Rank asked);
 
-  // Not all of them were available: `next` was the first that was left out.
+  // Not all of them were available: `next` was the first that was omitted.
   void StopBefore(Rank next) { next_ = next; }
 
-  // Resets the prediction: values may have been replaced at the fence, and the
-  // client would cache stale ones.
+  // Resets the prediction, because values may have been replaced at the fence,
+  // and the client would cache stale ones.
   void OnFence() { *this = Readahead(); }
 
  private:

@@ -11,7 +11,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// In memory these are many times larger than on the wire.
+// A name needs many times more memory than bytes in the message.
 constexpr size_t kMaxProcs = 1 << 20;
 constexpr uint64_t kMaxTimeoutSeconds = UINT32_MAX / 1000;
 

@@ -1,5 +1,5 @@
-// One message of a peer while it is read, and what the readers of all commands
-// share.
+// One message of a peer while it is read, and functions that the readers of all
+// commands share.
 #ifndef CANOPY_SERVER_OPENPMIX_READING_H_
 #define CANOPY_SERVER_OPENPMIX_READING_H_
 
@@ -18,32 +18,32 @@
 
 namespace canopy::openpmix {
 
-// Of a text that is no name and no key.
+// Limit for a text other than a name or a key, in bytes.
 inline constexpr size_t kMaxText = 64 << 10;
 
-// The requester outlives it. A reader of a command takes from `in` what the
-// command consists of; what is malformed or too much is a failure of `in`, and
-// what the reader returns then is not used.
+// The requester must outlive it. A reader of a command consumes the parts of
+// the command from `in`. If they are malformed or exceed a limit, `in` fails,
+// and the reader's result is not used.
 struct Reading {
   const Requester& requester;
   uint32_t tag;
   Decoder in;
 };
 
-// Each returns whether `in` is still ok.
+// Each returns true if `in` has not failed.
 
-// SIZE n and n PROC.
+// Reads SIZE n and n PROC.
 bool ReadProcs(Decoder& in, std::vector<ProcId>* procs);
-// A STRING of at most `limit` bytes.
+// Reads a STRING of at most `limit` bytes.
 bool ReadText(Decoder& in, size_t limit, std::string* text);
-// One BYTE_OBJECT; the view is into the message.
+// Reads one BYTE_OBJECT; the view points into the message.
 bool ReadBytes(Decoder& in, std::string_view* bytes);
-// The infos in our form, for the core.
+// Converts the infos to Canopy's form, for the core.
 bool OurForm(Decoder& in, const InfoList& infos, Bytes* out);
 
-// PMIX_TIMEOUT; 0: none.
+// Returns PMIX_TIMEOUT in milliseconds; 0: none.
 uint32_t TimeoutMs(const InfoList& infos);
-// Whether the key is there and true.
+// Returns true if the key is present and true.
 bool FlagIn(const InfoList& infos, const char* key);
 
 }  // namespace canopy::openpmix

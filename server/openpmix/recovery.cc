@@ -31,7 +31,7 @@ constexpr uint64_t NumberOf(core::ClientId id) {
   return id & ((uint64_t{1} << 56) - 1);
 }
 
-// The canonical form of a series.
+// Returns the canonical form of a series.
 ConnectionLogState::Collective Canonical(
     ConnectionLogState::Collective one_series, const std::string& own_nspace) {
   std::vector<ProcId>& procs = one_series.participants;
@@ -46,7 +46,7 @@ ConnectionLogState::Collective Canonical(
 
 using Counts = ConnectionLogState::Counts;
 
-// Pending answers count, as they will be sent.
+// Counts pending answers too, because they will be sent.
 Counts CountsIn(const ConnectionLogState& state, const std::string& nspace) {
   Counts counts;
   const auto add = [&](Rank rank, uint32_t number, uint64_t count) {
@@ -65,9 +65,10 @@ Counts CountsIn(const ConnectionLogState& state, const std::string& nspace) {
   return counts;
 }
 
-// Answers of which nothing was sent are regenerated unless their bytes are
-// logged; those of one that was sent in part must be logged. False when they
-// are not.
+// Divides the answers into those with known bytes and those to be regenerated.
+// An answer of which nothing was sent is regenerated unless its bytes are
+// logged; an answer that was partly sent must be logged. Returns false if it is
+// not.
 bool SortAnswers(ConnectionLogState::Connection* c, uint64_t written) {
   std::vector<ConnectionLogState::Answer> known;
   std::vector<ConnectionLogState::Request> again;
@@ -100,14 +101,14 @@ bool SortAnswers(ConnectionLogState::Connection* c, uint64_t written) {
   return true;
 }
 
-// Nothing was read from it or written to it.
+// Returns true if nothing was read from the connection or written to it.
 bool IsUntouched(int fd) {
   const Result<StreamPosition> position = PositionOf(fd);
   return position.ok() && position->read == 0 && position->written == 0;
 }
 
-// Advances the logged state to the position of the connection. False when that
-// cannot be verified.
+// Advances the logged state to the position of the connection. Returns false if
+// the position cannot be verified.
 bool BringUpToDate(int fd, core::ClientId id, ConnectionLogReader* reader) {
   ConnectionLogState& state = reader->state();
   ConnectionLogState::Connection& c = state.connections.at(id);
@@ -158,7 +159,7 @@ Recovery::Sockets Recovery::TakeSockets(std::vector<NamedFd> persisted,
   return sockets;
 }
 
-// Leaves the connections whose position could be verified.
+// Moves the connections whose position cannot be verified out of `sockets`.
 void Recovery::SeparateUnverified(const std::string& nspace,
                                   ConnectionLogReader* reader,
                                   Sockets* sockets) {
@@ -179,8 +180,8 @@ void Recovery::SeparateUnverified(const std::string& nspace,
   std::erase_if(*sockets, [](const auto& entry) { return !entry.second; });
 }
 
-// All connections are recovered before the first request is replayed, which may
-// affect others.
+// All connections are recovered before the first request is replayed, because a
+// request may affect other connections.
 void Recovery::RecoverConnections(const std::string& nspace,
                                   ConnectionLogState* state, Sockets sockets) {
   const Counts counts = CountsIn(*state, nspace);
@@ -225,7 +226,7 @@ void Recovery::ReplayRequests(Connection& c,
   if (persisted.finalized) parts_.sink->OnInput(core::FinalizeArrived{c.id, 0});
 }
 
-// A connection may have been offered to several jobs. Of one that is in no log,
+// A connection may have been offered to several jobs. If no log contains it,
 // data may have been read and lost.
 Recovery::Sockets Recovery::Finish() {
   Sockets untouched;
@@ -248,7 +249,7 @@ void Recovery::Close(core::ClientId id, const UniqueFd& fd) {
   }
 }
 
-// Null when the peer cannot be a process of this node.
+// Returns null if the peer cannot be a process of this node.
 Connection* Recovery::RecoverConnection(
     const std::string& nspace, core::ClientId id, UniqueFd fd,
     ConnectionLogState::Connection* persisted) {

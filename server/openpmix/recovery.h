@@ -1,4 +1,25 @@
 // Recovers the connections that a former agent persisted.
+//
+// The shim of a job holds the sockets of its connections and the connection
+// log. For each socket, the log tells how far the former agent got, and the
+// kernel tells how many bytes it read and wrote (stream_position.h). Recovery
+// continues a connection only if both agree:
+// - Bytes that were read after the last record are in the free part of the log
+//   (AddUnrecorded).
+// - Bytes that were written end within the logged answers. A partly sent answer
+//   is completed from its logged bytes; later answers are regenerated unless
+//   their bytes are logged (SortAnswers).
+//
+// Steps for each job, in Recover:
+//   1  TakeSockets           the descriptors by connection, and the log
+//   2  SeparateUnverified    connections that cannot be verified are set aside
+//   3  MakeLog               a new log with the recovered state
+//   4  RecoverConnections    all connections of the job, then
+//      ReportReattached      the ended collectives and registered events
+//      ReplayRequests        the requests without an answer
+// A socket that no log contains may still wait for its greeting. Finish returns
+// those that were never read or written, and closes the others, because data
+// may have been lost.
 #ifndef CANOPY_SERVER_OPENPMIX_RECOVERY_H_
 #define CANOPY_SERVER_OPENPMIX_RECOVERY_H_
 
@@ -22,7 +43,7 @@
 
 namespace canopy::openpmix {
 
-// Loop thread only. What the constructor gets outlives it.
+// Loop thread only. The arguments of the constructor must outlive it.
 class Recovery {
  public:
   using Sockets = std::map<core::ClientId, UniqueFd>;
@@ -37,13 +58,13 @@ class Recovery {
   };
   explicit Recovery(Parts parts) : parts_(parts) {}
 
-  // Recovers the connections of a job, whose processes were reported, and
-  // replays the requests that have no answer.
+  // Recovers the connections of a job, whose processes have been reported, and
+  // replays the requests without an answer.
   void Recover(const std::string& nspace, std::vector<NamedFd> persisted);
-  // After the last Recover: the connections with which nobody has begun. Those
-  // whose position is not known are closed.
+  // Called after the last Recover. Returns the connections that were never read
+  // or written, and closes those whose position is unknown.
   Sockets Finish();
-  // Connections with numbers below it may be a former agent's.
+  // Connections with lower numbers may belong to a former agent.
   uint64_t next_number() const { return next_number_; }
 
  private:
@@ -63,7 +84,7 @@ class Recovery {
 
   const Parts parts_;
   uint64_t next_number_ = 1;
-  // Connections that are in no log.
+  // Connections that no log contains.
   Sockets unverified_;
 };
 

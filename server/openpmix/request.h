@@ -1,4 +1,4 @@
-// What peers ask for, as plain values.
+// Requests of peers, as plain values.
 #ifndef CANOPY_SERVER_OPENPMIX_REQUEST_H_
 #define CANOPY_SERVER_OPENPMIX_REQUEST_H_
 
@@ -17,22 +17,23 @@
 
 namespace canopy::openpmix {
 
-// How the answer to a request is written once the core has given its status.
+// The form of the answer to a request, after the core has returned its status.
 enum class AnswerForm : uint8_t {
   kNone,  // there is no answer
   kStatus,
-  kGet,         // then the data of the target
-  kRefresh,     // then the target's KVALs
-  kInfos,       // then the results
-  kConnect,     // then job info of the other namespaces
-  kSpawn,       // then the new namespace and its job info
-  kQuery,       // then the answers, with a partial success too
-  kFound,       // then what was looked up, with a partial success too
-  kGroup,       // then the results of a group's construction, the same
+  kGet,      // then the data of the target
+  kRefresh,  // then the target's KVALs
+  kInfos,    // then the results
+  kConnect,  // then job info of the other namespaces
+  kSpawn,    // then the new namespace and its job info
+  kQuery,    // then the answers, for a partial success too
+  kFound,    // then the values that were found, for a partial success too
+  // Then the results of a group's construction, for a partial success too.
+  kGroup,
   kCredential,  // then the credential among the results, and the others
 };
 
-// For the core to decide; a reply with that form follows.
+// A request to the core; a reply with that form follows.
 struct CoreRequest {
   core::Input input;
   AnswerForm answer = AnswerForm::kStatus;
@@ -42,12 +43,12 @@ struct CoreRequest {
 struct JobInfoRequest {};
 
 struct LogRequest {
-  time_t stamp = 0;  // 0: none was taken
+  time_t stamp = 0;  // 0: no time stamp was taken
   InfoList data;
   InfoList directives;
 };
 
-// Empty texts: any node, the peer's own namespace.
+// Empty texts stand for any node and for the peer's own namespace.
 struct ResolvePeersRequest {
   std::string node;
   std::string nspace;
@@ -56,20 +57,20 @@ struct ResolveNodesRequest {
   std::string nspace;
 };
 
-// Output of these processes is wanted, under the peer's number; 0: the peer has
-// none, as its library writes the output itself.
+// Requests the output of these processes. `handle` is the peer's number; 0 if
+// the peer has none because its library writes the output itself.
 struct PullRequest {
   std::vector<ProcId> procs;
   InfoList infos;
   uint16_t channels = 0;
   uint64_t handle = 0;
 };
-// The number is ours.
+// `handle` is the number that Canopy assigned.
 struct StopPullRequest {
   uint64_t handle = 0;
 };
 
-// Understood as far as needed, and answered with this status alone.
+// Parsed as far as necessary, and answered with only this status.
 struct RefusedRequest {
   int status = kErrNotSupported;
 };

@@ -30,7 +30,7 @@ namespace {
 
 bool IsReserved(std::string_view key) { return key.starts_with("pmix"); }
 
-// What others have committed and may be seen here.
+// Returns the committed data of a rank that is visible here.
 std::string CommittedBy(const shm::SegmentReader& job, Rank rank) {
   std::string kvals;
   const auto read = [&] {
@@ -52,7 +52,7 @@ std::string OneKval(std::string_view key, std::string_view value) {
   return out.Take();
 }
 
-// What makes sense for one who is in no job.
+// Returns true for the requests that a process without a job may make.
 bool IsForTools(const core::Input& input) {
   const auto* call = std::get_if<core::HostCallArrived>(&input);
   if (call != nullptr) {
@@ -71,7 +71,7 @@ bool IsForTools(const core::Input& input) {
          std::holds_alternative<core::FinalizeArrived>(input);
 }
 
-// The KVAL of a key among others; empty when it is not there.
+// Returns the KVAL of one key, or an empty string if it is absent.
 std::string Extract(std::string_view kvals, std::string_view key) {
   Decoder decoder(kvals);
   KvalView kval;
@@ -151,8 +151,9 @@ void RequestServer::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
   parts_.sink->OnInput(std::move(request.input));
 }
 
-// As in the last construction of that group in which the process took part: a
-// successor counts by them. The core finds the group without them too.
+// Uses the participants of the last construction of that group in which the
+// process took part, because a successor counts by them. The core finds the
+// group without them.
 void RequestServer::NameParticipants(const Connection& c,
                                      core::CollectiveArrived* arrived) {
   const Jobs::Job* job = parts_.jobs->Find(c.proc.nspace);
@@ -174,7 +175,7 @@ void RequestServer::NameParticipants(const Connection& c,
   }
 }
 
-// About the jobs of others the core decides.
+// The core decides about the jobs of other users.
 bool RequestServer::MaySee(const Connection& c,
                            const std::string& nspace) const {
   if (nspace == c.proc.nspace || (c.is_tool && c.owner.uid == geteuid())) {
@@ -206,7 +207,7 @@ bool RequestServer::ServeFromJobData(Connection& c, uint32_t tag,
   return true;
 }
 
-// All that is known of a local rank: its place, and what it has committed. Its
+// Returns all data of a local rank: its place, and what it has committed. Its
 // directory is created only when its name is requested, which is rare.
 std::string RequestServer::ProcData(const shm::SegmentReader& job,
                                     const ProcId& proc,
@@ -240,7 +241,8 @@ void RequestServer::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
     own = PackOwnInfo(*data, c.traits, c.proc.rank) +
           PackStop(*data, c.traits, c.proc.rank);
   }
-  // There is no way to refuse: a peer takes anything for job info.
+  // Rejecting the request is impossible, because a peer treats every answer as
+  // job info.
   const size_t size = head.size() + info.size() + own.size();
   if (size > c.traits.max_reply_bytes) {
     return parts_.connections->End(
@@ -393,7 +395,7 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
   SendPayload(c, tag, out.Take());
 }
 
-// Of another namespace, the peer has to learn the whole job info first.
+// For another namespace, the peer must first receive the whole job info.
 void RequestServer::AnswerGet(Connection& c, uint32_t tag,
                               const PendingRequest& request,
                               std::string_view kvals) {
@@ -447,7 +449,8 @@ void RequestServer::AnswerConnect(Connection& c, uint32_t tag,
   SendPayload(c, tag, out.Take());
 }
 
-// With the job info, the spawner can ask its own library about the new job.
+// With the job info, the spawner's own library can answer questions about the
+// new job.
 void RequestServer::AnswerSpawn(Connection& c, uint32_t tag,
                                 const std::string& nspace) {
   Encoder out(c.traits.form);

@@ -1,4 +1,4 @@
-// Serves what OpenPMIx clients ask for, alone or by the core.
+// Serves the requests of OpenPMIx clients, directly or through the core.
 #ifndef CANOPY_SERVER_OPENPMIX_REQUEST_SERVER_H_
 #define CANOPY_SERVER_OPENPMIX_REQUEST_SERVER_H_
 
@@ -26,7 +26,7 @@
 
 namespace canopy::openpmix {
 
-// Loop thread only. What the constructor gets outlives it.
+// Loop thread only. The arguments of the constructor must outlive it.
 class RequestServer {
  public:
   struct Parts {
@@ -41,9 +41,10 @@ class RequestServer {
   };
   explicit RequestServer(Parts parts) : parts_(parts) {}
 
-  // A request of a connection that is served. Ends it when it is malformed.
+  // Handles a request of a connection that is served. Ends the connection if
+  // the request is malformed.
   void Handle(Connection& c, uint32_t tag, std::string_view payload);
-  // The core's answer to one.
+  // Sends the core's answer to a request.
   void Reply(Connection& c, const core::ReplyClient& reply);
   void Notify(Connection& c, const core::ClientEvent& event);
 
@@ -60,8 +61,10 @@ class RequestServer {
     parts_.pullers->Serve(c, tag, request);
   }
   void Serve(Connection& c, uint32_t tag, RefusedRequest& request);
-  // True when a get is answered from job data alone.
+  // Returns true if the connection may see the data of the namespace.
   bool MaySee(const Connection& c, const std::string& nspace) const;
+  // Answers a get from job data alone, if that is possible. Returns false
+  // otherwise.
   bool ServeFromJobData(Connection& c, uint32_t tag,
                         const core::GetArrived& get);
   std::string ProcData(const shm::SegmentReader& job, const ProcId& proc,

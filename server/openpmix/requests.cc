@@ -19,7 +19,7 @@ constexpr size_t kDecodedBytes = size_t{256} << 20;
 struct CommandRow {
   std::string_view name;  // empty: there is no such command
   Request (*read)(Reading&) = nullptr;
-  Parts parts = {};  // of those without `read`
+  Parts parts = {};  // of commands without `read`
 };
 
 using enum Part;
@@ -58,7 +58,7 @@ constexpr CommandRow kCommands[] = {
     {"stop output", ReadStopPull},
     {"fabric register", ReadFabricRegister},
     {"fabric update", ReadFabricUpdate},
-    // Carries a topology, which is the peer's own memory layout.
+    // Contains a topology in the peer's own memory layout.
     {"device distances", nullptr},
     {"refresh cache", ReadRefresh},
     {"resource block", ReadResourceBlock},
@@ -66,8 +66,8 @@ constexpr CommandRow kCommands[] = {
     {"system info", nullptr},
     {"resolve peers", ReadResolvePeers},
     {"resolve nodes", ReadResolveNodes},
-    // Asks for job info in the form that every peer can read, which is the
-    // only one there is here.
+    // Requests job info in the form that every peer can read, which is the only
+    // form here.
     {"store fallback", ReadJobInfo},
 };
 
@@ -77,7 +77,7 @@ Request ReadRow(Reading& r, const CommandRow& row) {
   return RefusedRequest{kErrNotSupported};
 }
 
-// Failures that are not protocol violations.
+// Returns true for failures that are not protocol violations.
 bool IsOurLimit(int code) {
   return code == kErrNotSupported || code == kErrUnknownDataType ||
          code == kErrOutOfResource || code == kErrNomem;

@@ -1,5 +1,5 @@
-// What peers ask for: every command of OpenPMIx's protocol, read into plain
-// values. Pure: no socket, no state.
+// Parses every command of OpenPMIx's protocol into plain values. Pure: it uses
+// no sockets and has no state.
 #ifndef CANOPY_SERVER_OPENPMIX_REQUESTS_H_
 #define CANOPY_SERVER_OPENPMIX_REQUESTS_H_
 
@@ -11,13 +11,13 @@
 
 namespace canopy::openpmix {
 
-// The request in one message. `tag` becomes the core's request number. Fails
-// only for what is malformed; then the connection should end. A command or
-// data type that is not known is a RefusedRequest.
+// Parses the request in one message. `tag` becomes the core's request number.
+// Fails only for a malformed message; the connection should then end. An
+// unknown command or data type gives a RefusedRequest.
 Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
                              std::string_view payload);
 
-// Name of a command, for logs and messages; "?" when there is none.
+// Returns the name of a command for logs and messages; "?" if there is none.
 std::string_view CommandName(uint8_t command);
 
 }  // namespace canopy::openpmix

@@ -1,4 +1,4 @@
-// Fuzz target: every command in every form. The first byte chooses the form of
+// Fuzz target: every command in every form. The first byte selects the form of
 // the rest.
 #include <cstddef>
 #include <cstdint>

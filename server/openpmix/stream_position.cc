@@ -11,11 +11,12 @@
 namespace canopy::openpmix {
 namespace {
 
-// States of a connection, from the protocol's standard; Linux numbers them so.
+// States of a connection in the TCP standard, with Linux's numbers.
 constexpr uint8_t kEstablished = 1;
 constexpr uint8_t kCloseWait = 8;
 
-// Bytes may come and be acknowledged between one question and the next.
+// Bytes may arrive and be acknowledged between two queries, which are then
+// repeated.
 constexpr int kAttempts = 1000;
 
 bool Ask(int fd, tcp_info* info) {
@@ -46,7 +47,7 @@ Result<StreamPosition> PositionOf(int fd) {
         before.tcpi_bytes_acked != after.tcpi_bytes_acked) {
       continue;
     }
-    // The peer's end of the stream counts as one byte received.
+    // The end of the peer's stream counts as one received byte.
     const uint64_t end = after.tcpi_state == kCloseWait ? 1 : 0;
     const uint64_t received = after.tcpi_bytes_received;
     if (received < static_cast<uint64_t>(unread) + end) break;

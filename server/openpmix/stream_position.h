@@ -10,11 +10,12 @@ namespace canopy::openpmix {
 
 struct StreamPosition {
   uint64_t read = 0;     // bytes that were read from this end
-  uint64_t written = 0;  // bytes that this end's kernel has taken
+  uint64_t written = 0;  // bytes that this end's kernel has accepted
 };
 
-// No other process may read or write meanwhile. kErrNotSupported when the
-// kernel does not count, kErrLostConnection when the connection was reset.
+// No other process may read or write during the call. Returns kErrNotSupported
+// if the kernel does not count, and kErrLostConnection if the connection was
+// reset.
 Result<StreamPosition> PositionOf(int fd);
 
 }  // namespace canopy::openpmix

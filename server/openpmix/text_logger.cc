@@ -10,7 +10,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// Of directives that are not honoured: peers choose their names.
+// Limits the remembered names of ignored directives, because peers choose them.
 constexpr size_t kMaxIgnored = 64;
 
 }  // namespace

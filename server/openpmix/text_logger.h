@@ -16,7 +16,7 @@
 
 namespace canopy::openpmix {
 
-// Loop thread only. The arguments of the constructor outlive it.
+// Loop thread only. The arguments of the constructor must outlive it.
 class TextLogger {
  public:
   TextLogger(const OpenPmixOptions* options, const Connections* connections,
@@ -26,8 +26,8 @@ class TextLogger {
   TextLogger& operator=(const TextLogger&) = delete;
 
   void Serve(Connection& c, uint32_t tag, LogRequest& request);
-  // From now on requests are ones that a former agent may have served, without
-  // an answer.
+  // While true, a former agent may have served the requests without sending an
+  // answer.
   void set_replaying(bool replaying) { replaying_ = replaying; }
 
  private:
@@ -38,8 +38,10 @@ class TextLogger {
   const Connections* const connections_;
   MessageWriter* const writer_;
   bool replaying_ = false;
-  std::set<std::string> ignored_directives_;  // that the agent's log has
-  std::shared_ptr<TextLogger*> self_;         // cleared when this goes
+  // Directives that the agent's log has mentioned.
+  std::set<std::string> ignored_directives_;
+  // Set to null when this object is destroyed.
+  std::shared_ptr<TextLogger*> self_;
 };
 
 }  // namespace canopy::openpmix

@@ -22,10 +22,10 @@
 namespace canopy::openpmix {
 namespace {
 
-// The release whose protocol is spoken, as its own files say it.
+// The release whose protocol is spoken, as its own files contain it.
 constexpr char kVersionLine[] = "v4.2.2";
 constexpr size_t kMaxFile = 4096;
-constexpr int kPidLine = 2;  // from 0
+constexpr int kPidLine = 2;  // counted from 0
 constexpr int kAttempts = 3;
 
 std::string Now() {
@@ -52,20 +52,22 @@ Status CannotWrite(const std::string& path) {
   return Status(code, "cannot write " + path + ": " + std::strerror(errno));
 }
 
-// An agent of release 0.1 has a system server's in its own directory.
+// An agent of release 0.1 stores the system server's file in its own directory.
 bool IsToolFile(const std::string& name) {
   return name.starts_with("pmix.sys.") ||
          (name.starts_with("pmix.") &&
           (name.ends_with(".tool") || name.find(".tool.") < name.size()));
 }
 
-// One that is no part of a path to elsewhere: a peer has told it.
+// Rejects names with '/': the name came from a peer and must not lead out of
+// the directory.
 bool IsHostName(const std::string& name) {
   return !name.empty() && name.size() <= HOST_NAME_MAX &&
          name.find('/') == std::string::npos;
 }
 
-// The process that a system server's file names; 0: it is none.
+// Returns the process that a system server's file names; 0: the file is
+// invalid.
 int PidIn(int directory, const std::string& name) {
   const UniqueFd fd(openat(directory, name.c_str(),
                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -83,8 +85,9 @@ int PidIn(int directory, const std::string& name) {
   return pid;
 }
 
-// What is in the way of a system server: nothing that is alive, and nothing of
-// another user's but for root. `path` is for messages.
+// Returns an error if the place of the system server's file is in use: by a
+// live server, or, unless this process is root, by another user's file. `path`
+// is for messages.
 Status CheckFormer(int directory, const std::string& name,
                    const std::string& path) {
   struct stat info = {};
@@ -134,7 +137,7 @@ Status ToolFile::Add(const DirectoryRef& directory, const std::string& name,
   return Status();
 }
 
-// Complete from the first moment: it is linked into its place.
+// The file is linked into its place when it is complete.
 Status ToolFile::Install(const DirectoryRef& directory, const std::string& name,
                          const std::string& content) {
   const int at = directory->fd();

@@ -14,51 +14,53 @@
 
 namespace canopy::openpmix {
 
-// What tools are told, and where. Tools search for "pmix.HOST.tool" and what
-// begins with that in all that is below their TMPDIR; for a process or a
-// namespace, for the name that ends with it. HOST is what this machine calls
-// itself. Whose user asks for the system's server takes "pmix.sys.HOST" of a
-// directory, and nothing else.
+// The content of the files. Tools search everything below their TMPDIR for
+// "pmix.HOST.tool" and names that begin with it; for a process or a namespace,
+// they search for the name that ends with it. HOST is this machine's own name.
+// A tool that requests the system server uses only "pmix.sys.HOST" in one
+// directory.
 struct ToolContact {
   std::string nspace;  // of the server, as in `uri`
   std::string uri;
-  // The path of an agent's Unix socket, for tools that load libpmix of Canopy,
-  // in a line that others do not read; empty: they cannot connect.
+  // The path of an agent's Unix socket, for tools that load Canopy's libpmix,
+  // in a line that others do not read. Empty: such tools cannot connect.
   std::string socket;
 };
 
 struct ToolFilePlaces {
-  // This server's alone, in which nothing is kept that it finds there; empty:
+  // The directory of this server; other tool files there are removed. Empty:
   // none.
   std::string own_directory;
-  // Of the file of a server that is the system's, which others may share;
-  // empty: this one is not.
+  // The directory of the system server's file, which other servers may share.
+  // Empty: this is not the system server.
   std::string system_directory;
-  // One more file for who has started this server, which must not be there;
-  // empty: none.
+  // A further file for the program that has started this server; it must not
+  // exist. Empty: none.
   std::string launcher_file;
-  // What another machine calls itself, whose server this stands in for: the own
-  // directory has a file of that name too. Empty: none.
+  // The own name of the machine whose server this one represents: the server's
+  // directory gets a file of that name too. Empty: none.
   std::string other_host;
-  // Its files are readable for all users that this process's umask lets read
-  // them, as it serves tools of several; else for its own user alone.
+  // True if the files are readable for all users that this process's umask
+  // permits, because it serves tools of several users; otherwise only for its
+  // own user.
   bool for_all_users = false;
-  // Another directory that gets the files of `own_directory`, in a place where
-  // a user keeps the server's own from being; empty: none.
+  // Another directory that gets the files of `own_directory`, at a place where
+  // users keep the server from having its own directory. Empty: none.
   std::string users_directory = {};
 };
 
-// The files of one server. They are removed with this object, unless somebody
-// has put others in their places. A root server writes and removes files in a
+// The files of one server. They are removed with this object, unless they have
+// been replaced. A server that runs as root writes and removes files in a
 // directory that a user controls with that user's rights (OpenDirectory).
 class ToolFile {
  public:
-  // kErrExists: the machine has another system server that is alive, or there
-  // is the launcher's file; kErrNoPermissions: another user's file is in the
-  // way; kErrJobSysOpFailed: a file cannot be written.
+  // Returns kErrExists if the machine has another system server that is alive
+  // or the launcher's file exists, kErrNoPermissions if another user's file is
+  // at that place, and kErrJobSysOpFailed if a file cannot be written.
   static Result<ToolFile> Write(const ToolFilePlaces& places,
                                 const ToolContact& contact);
-  // Those of any server in its own directory, for one that left them behind.
+  // Removes the files of any server in its directory, for a server that left
+  // them.
   static void RemoveAll(const std::string& directory);
   ToolFile() = default;
   ToolFile(ToolFile&& other) noexcept;
@@ -91,7 +93,7 @@ class ToolFile {
                 const std::string& nspace, const std::string& content);
   Status AddLaunchers(const std::string& path, const std::string& content);
   Status AddSystem(const std::string& directory, const std::string& content);
-  // These two with the rights of the directory's user.
+  // These two use the rights of the directory's user.
   Status Add(const DirectoryRef& directory, const std::string& name, int flags,
              const std::string& content);
   Status Install(const DirectoryRef& directory, const std::string& name,

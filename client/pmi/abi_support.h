@@ -1,5 +1,5 @@
-// What the C functions of PMI-1 and PMI-2 share. Both have the same codes,
-// which the compiler checks here; PMI-1's names are used for both.
+// Helpers that the C functions of PMI-1 and PMI-2 share. Both have the same
+// error codes, which the compiler checks here; PMI-1's names are used for both.
 #ifndef CANOPY_CLIENT_PMI_ABI_SUPPORT_H_
 #define CANOPY_CLIENT_PMI_ABI_SUPPORT_H_
 
@@ -21,7 +21,7 @@ static_assert(PMI2_SUCCESS == PMI_SUCCESS && PMI2_FAIL == PMI_FAIL &&
               PMI2_ERR_INVALID_KEY == PMI_ERR_INVALID_KEY &&
               PMI2_ERR_INVALID_LENGTH == PMI_ERR_INVALID_LENGTH);
 
-// Asked for by MPI libraries of every job; PMIx has it under a name of its own.
+// MPI libraries request this key of every job; PMIx has it under another name.
 inline constexpr std::string_view kProcessMapping = "PMI_process_mapping";
 
 inline int CodeOf(pmix_status_t status) {
@@ -38,7 +38,7 @@ inline int CodeOf(pmix_status_t status) {
   }
 }
 
-// Runs `body` with the process, once it has been initialised.
+// Calls `body` with the process if it has been initialized.
 template <typename Body>
 int WithProcess(Body body) {
   const std::optional<Process> process = CurrentProcess();
@@ -60,8 +60,8 @@ inline int ReturnLength(int* out, size_t length) {
   return PMI_SUCCESS;
 }
 
-// Into `length` characters, the terminating NUL included; `too_long` is the
-// code when it does not fit.
+// Copies into `length` characters, including the terminating NUL. Returns
+// `too_long` if the text does not fit.
 inline int CopyText(std::string_view text, char* out, int length,
                     int too_long) {
   if (length < 0 || text.size() >= static_cast<size_t>(length)) return too_long;

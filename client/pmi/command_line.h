@@ -10,11 +10,12 @@ namespace canopy::pmi {
 inline constexpr char kOptionsText[] =
     "--pmi-KEY=VALUE  a hint for spawned processes, such as host or wdir";
 
-// The options at the beginning of the arguments, up to the first other one.
+// Returns the options at the beginning of the arguments, up to the first other
+// argument.
 KeyValues LeadingOptions(int argc, const char* const* argv);
 
-// All options; what is not one moves to the front, and `*argc` becomes its
-// number. What is left behind it is not touched.
+// Removes and returns all options. Other arguments move to the front, and
+// `*argc` becomes their number; the elements after them are unchanged.
 KeyValues ExtractOptions(int* argc, char** argv);
 
 }  // namespace canopy::pmi

@@ -4,8 +4,8 @@ namespace canopy::pmi {
 
 namespace {
 
-// In front of every key that is none of the job's own space. Nobody puts a key
-// that begins with it into that space.
+// Prefix of every key outside the job's own space. No key in that space begins
+// with it.
 constexpr char kMark = '|';
 constexpr std::string_view kCreated = "|kvs";
 constexpr std::string_view kReserved = "pmix";
@@ -29,7 +29,7 @@ bool IsSpaceOf(std::string_view job, std::string_view space) {
 std::string PmixKey(std::string_view job, std::string_view space,
                     std::string_view key) {
   if (space == job) return std::string(key);
-  // The job's own name is the same for all spaces and costs room.
+  // The job's own name is common to all spaces and would waste room.
   std::string out(space.substr(job.size()));
   out += kMark;
   out += key;

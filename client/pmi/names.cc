@@ -10,7 +10,7 @@ namespace canopy::pmi {
 namespace {
 
 constexpr std::string_view kReserved = "pmix";
-// Nobody publishes it.
+// A name that is never published.
 constexpr char kUnknownService[] = "|no service";
 
 pmix_status_t LookUp(const char* service, std::optional<std::string>* port) {
@@ -31,8 +31,8 @@ bool IsServiceName(const char* name) {
          !std::string_view(name).starts_with(kReserved);
 }
 
-// A service stays known after the end of the process that published it, as
-// with the process managers that PMI was made for.
+// A service remains known after the end of the process that published it, as in
+// the process managers that PMI was made for.
 pmix_status_t PublishName(const char* service, const char* port) {
   pmix_persistence_t persistence = PMIX_PERSIST_SESSION;
   pmix_info_t infos[2];

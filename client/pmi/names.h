@@ -9,20 +9,21 @@
 
 namespace canopy::pmi {
 
-// MPI_MAX_PORT_NAME of the programs that have PMI: callers of PMI_Lookup_name
-// have room for as much, and no way to say how much.
+// MPI_MAX_PORT_NAME of the programs that use PMI. Callers of PMI_Lookup_name
+// provide this size and cannot specify another.
 inline constexpr size_t kMaxPort = 256;
 
-// Whether a service may have that name: not empty, no longer than a key, and
-// not one of PMIx's own, which would be taken for a directive. False for null.
+// Returns true if a service may have this name: it is not empty, not longer
+// than a key, and not a key of PMIx itself, which would be a directive. Returns
+// false for null.
 bool IsServiceName(const char* name);
 
-// Services have such names in what follows.
+// The functions below require such a service name.
 pmix_status_t PublishName(const char* service, const char* port);
 pmix_status_t UnpublishName(const char* service);
-// Nothing when nobody has published it.
+// Returns no value if the name is not published.
 std::optional<std::string> LookUpName(const char* service);
-// Whether the PMIx library and its server look names up at all.
+// Returns true if the PMIx library and its server support lookups.
 bool HasNameService();
 
 }  // namespace canopy::pmi

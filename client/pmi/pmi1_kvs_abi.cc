@@ -21,8 +21,8 @@ namespace canopy::pmi {
 
 namespace {
 
-// The spaces that this process has created and removed, and its walk through
-// one.
+// The spaces that this process has created and destroyed, and its current
+// iteration over one.
 struct Spaces {
   Mutex mutex;
   uint32_t created CANOPY_GUARDED_BY(mutex) = 0;
@@ -116,8 +116,8 @@ PMIX_EXPORT int PMI_KVS_Create(char kvsname[], int length) {
   });
 }
 
-// PMIx takes nothing back that was committed: the name is refused from now on,
-// by this process.
+// PMIx cannot withdraw committed data, so this process rejects the name from
+// now on.
 PMIX_EXPORT int PMI_KVS_Destroy(const char kvsname[]) {
   if (kvsname == nullptr) return PMI_ERR_INVALID_ARG;
   return WithProcess([&](const Process& process) {

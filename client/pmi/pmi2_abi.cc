@@ -25,7 +25,7 @@ std::optional<std::string> Find(const Process& process, const char* jobid,
   pmix_proc_t proc;
   PMIX_LOAD_PROCID(&proc, own ? process.self.nspace : jobid, PMIX_RANK_UNDEF);
   std::optional<std::string> value;
-  // Who put it is a hint, and may be wrong.
+  // The source rank is a hint and may be wrong.
   if (source >= 0) {
     pmix_proc_t hint = proc;
     hint.rank = static_cast<pmix_rank_t>(source);
@@ -36,7 +36,7 @@ std::optional<std::string> Find(const Process& process, const char* jobid,
   return value;
 }
 
-// With the length, which is negative when the text was cut.
+// Sets the length, which is negative if the text was truncated.
 int CopyValue(std::string_view text, char* out, int room, int* length) {
   const bool fits = text.size() < static_cast<size_t>(room);
   const std::string_view part =
@@ -102,8 +102,8 @@ PMIX_EXPORT int PMI2_Info_GetSize(int* size) {
   return ReturnNumber(size, [](const Process& p) { return p.size; });
 }
 
-// The functions of `conn` would carry data between the jobs; PMIx servers have
-// ways of their own.
+// The functions of `conn` would transfer data between the jobs, which PMIx
+// servers do themselves.
 PMIX_EXPORT int PMI2_Job_Connect(const char jobid[], PMI2_Connect_comm_t*) {
   return ConnectWith(jobid, PMIx_Connect);
 }

@@ -17,8 +17,8 @@ namespace canopy::pmi {
 
 namespace {
 
-// In front of what processes of a node set for each other, and of what they
-// give to their neighbours; no key of the job's space begins so.
+// Prefixes of keys that processes of a node set for each other, and of values
+// for neighbours in a ring. No key of the job's space begins with them.
 constexpr std::string_view kNodePrefix = "|node|";
 constexpr std::string_view kRingPrefix = "|ring";
 
@@ -68,8 +68,8 @@ int ReturnNumbers(const std::optional<std::vector<uint32_t>>& numbers,
   return PMI2_SUCCESS;
 }
 
-// A ring ends for nobody before all have begun it, so that two keys suffice. As
-// server/pmi/key_values.cc has it.
+// A ring ends only after all ranks have begun it, so two alternating keys
+// suffice. The same as in server/pmi/key_values.cc.
 std::string RingKey(uint32_t call, uint32_t rank) {
   return std::string(kRingPrefix) + std::to_string(call % 2) + "-" +
          std::to_string(rank);
@@ -131,7 +131,7 @@ PMIX_EXPORT int PMI2_Info_GetJobAttr(const char name[], char value[],
   });
 }
 
-// None is known that is an array.
+// No array attribute exists.
 PMIX_EXPORT int PMI2_Info_GetJobAttrIntArray(const char name[], int array[],
                                              int arraylen, int* outlen,
                                              int* found) {
@@ -151,7 +151,7 @@ PMIX_EXPORT int PMIX_Ring(const char value[], int* rank, int* ranks,
     return PMI2_ERR_INVALID_ARG;
   }
   return WithProcess([&](const Process& process) {
-    // All processes call it equally often.
+    // All processes call it the same number of times.
     static std::atomic<uint32_t> calls = 0;
     const uint32_t call = calls++;
     pmix_status_t status =

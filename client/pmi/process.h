@@ -1,5 +1,5 @@
-// The calling process as PMI-1 and PMI-2 know it: a member of one job, through
-// whatever PMIx library the program has loaded.
+// The calling process from the view of PMI-1 and PMI-2: a member of one job,
+// through the PMIx library that the program has loaded.
 #ifndef CANOPY_CLIENT_PMI_PROCESS_H_
 #define CANOPY_CLIENT_PMI_PROCESS_H_
 
@@ -18,39 +18,41 @@ struct Process {
   bool spawned = false;
 };
 
-// PMIx_Init, and what the job's information has of the process. Further calls
-// return at once. Any thread; so do the others.
+// Calls PMIx_Init and reads the job's information about the process. Further
+// calls return at once. All functions here are thread-safe.
 pmix_status_t StartProcess();
-// PMIx_Finalize, if the process was started.
+// Calls PMIx_Finalize if the process was started.
 pmix_status_t EndProcess();
-// A copy of what StartProcess found; nothing before it and after EndProcess.
+// Returns a copy of what StartProcess found; no value before it and after
+// EndProcess.
 std::optional<Process> CurrentProcess();
 
-// All of the process's job: for its information, and for collectives.
+// Returns the id of the whole job, for its information and for collectives.
 pmix_proc_t WholeJob(const Process& process);
 pmix_proc_t MemberOf(const Process& process, uint32_t rank);
 
-// Whether a value may still be on its way.
+// Defines whether a get of a missing value fails or waits for it.
 enum class Missing { kFails, kIsAwaited };
 
-// The value of a key as a number or as text; nothing where there is none of
-// that kind. `proc` may be the whole job, or of undefined rank: whoever has the
-// key.
+// Return the value of a key as a number or as text; no value if there is none
+// of that kind. `proc` may be the whole job, or have an undefined rank, which
+// stands for any rank with the key.
 std::optional<uint32_t> NumberOf(const pmix_proc_t& proc, const char* key);
 std::optional<std::string> TextOf(const pmix_proc_t& proc, const char* key,
                                   Missing missing = Missing::kFails);
-// The same, of the value alone.
+// Returns the text in the value itself.
 std::optional<std::string> TextIn(const pmix_value_t& value);
 
-// Ranks of the job on this node, ascending; at least the process's own.
+// Returns the ranks of the job on this node, ascending; at least the process's
+// own.
 std::vector<uint32_t> LocalRanks(const Process& process);
 
-// Makes a key known to all members that come to the next barrier, or with
-// PMIX_LOCAL to those on this node. It is visible after a commit.
+// Makes a key known to all members that participate in the next barrier, or
+// with PMIX_LOCAL to those on this node. It is visible after a commit.
 pmix_status_t PutText(pmix_scope_t scope, const std::string& key,
                       const std::string& value);
 
-// Waits for all members; each has then what the others have committed.
+// Waits for all members; each can then read what the others have committed.
 pmix_status_t Barrier();
 
 }  // namespace canopy::pmi

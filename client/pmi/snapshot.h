@@ -1,4 +1,4 @@
-// All pairs of a key-value space, for those who walk through it.
+// All pairs of a key-value space, for iteration.
 #ifndef CANOPY_CLIENT_PMI_SNAPSHOT_H_
 #define CANOPY_CLIENT_PMI_SNAPSHOT_H_
 
@@ -9,9 +9,9 @@
 
 namespace canopy::pmi {
 
-// What the members of the job have committed to the space as text and this
-// process can see; one request for each rank of another node that no barrier
-// has brought. Ranks without data have none in it.
+// Returns the text values that members of the job have committed to the space
+// and this process can see. Needs one request for each rank of another node
+// whose data no barrier has brought. Ranks without data contribute nothing.
 KeyValues SnapshotOf(const Process& process, std::string_view space);
 
 }  // namespace canopy::pmi

@@ -8,8 +8,9 @@ namespace canopy::pmi {
 
 namespace {
 
-// Spawned processes inherit it, with the number of the pair behind: whatever
-// library or wire protocol they speak, their side finds the pairs there.
+// Spawned processes inherit these variables, whose names end with the number of
+// the pair. Any library or wire protocol of the processes finds the pairs
+// there.
 constexpr char kPreput[] = "PMI_PREPUT_";
 
 struct Hint {

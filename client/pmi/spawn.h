@@ -1,4 +1,4 @@
-// Spawning as PMI-1 and PMI-2 ask for it, through PMIx_Spawn.
+// Implements the spawn functions of PMI-1 and PMI-2 by PMIx_Spawn.
 #ifndef CANOPY_CLIENT_PMI_SPAWN_H_
 #define CANOPY_CLIENT_PMI_SPAWN_H_
 
@@ -15,16 +15,17 @@ struct Command {
   std::string program;
   std::vector<std::string> arguments;  // without the program itself
   int count = 1;
-  // Hints of MPI_Comm_spawn. Unknown ones have no effect, as MPI demands.
+  // Hints of MPI_Comm_spawn. Unknown ones are ignored, as MPI requires.
   KeyValues hints;
 };
 
-// Starts all commands as one job whose key-value space holds `preput` before
-// its first process runs. Returns when all run, or none does.
+// Starts all commands as one job whose key-value space contains `preput` before
+// its first process runs. Returns when all processes run, or none does.
 pmix_status_t Spawn(const std::vector<Command>& commands,
                     const KeyValues& preput, std::string* job);
 
-// What whoever spawned this process has put into its job's key-value space.
+// Returns a value that the spawner of this process has put into its job's
+// key-value space.
 std::optional<std::string> PreputValue(const std::string& key);
 
 }  // namespace canopy::pmi

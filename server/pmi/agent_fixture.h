@@ -1,5 +1,5 @@
-// An agent's PMI endpoint with one client, for tests; the agent may be
-// restarted.
+// An agent's PMI endpoint with one client, for tests that may restart the
+// agent.
 #ifndef CANOPY_SERVER_PMI_AGENT_FIXTURE_H_
 #define CANOPY_SERVER_PMI_AGENT_FIXTURE_H_
 
@@ -61,7 +61,7 @@ struct Agent {
   PmiEndpoint endpoint;
 };
 
-// A client of rank 1, and its agents one after the other.
+// A client of rank 1, and its successive agents.
 class AgentTest : public testing::Test {
  protected:
   AgentTest() {
@@ -114,7 +114,8 @@ class AgentTest : public testing::Test {
     agent_->endpoint.Recover("job", std::move(persisted));
     agent_->Settle();
   }
-  // What the core was told of collectives that have ended for the client.
+  // Returns the counts of collectives that have ended for the client, as
+  // reported to the core.
   std::vector<core::CollectiveCount> Counts() const {
     const auto reattached = agent_->sink.All<core::ClientReattached>();
     EXPECT_EQ(reattached.size(), 1u);
@@ -127,7 +128,8 @@ class AgentTest : public testing::Test {
     EXPECT_TRUE(counts[0].participants.empty());
     return counts[0].ended;
   }
-  // As if the former agent had been killed before it took back the command.
+  // Persists a state as if the former agent had been killed before it removed
+  // the command from the socket.
   void PutStates(const RankState& state) {
     const auto states = RankStates::Create(2);
     ASSERT_TRUE(states.ok());
@@ -135,7 +137,7 @@ class AgentTest : public testing::Test {
     fd_store_.files["pmi1.states"].Reset(dup((*states)->fd()));
   }
 
-  // Values that are found: NSPACE/KEY of ranks, KEY of the job.
+  // Values that exist: NSPACE/KEY of ranks, KEY of the job.
   std::map<std::string, std::string> keys_;
   FakeFdStore fd_store_;
   std::vector<std::string> log_;

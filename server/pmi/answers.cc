@@ -27,7 +27,8 @@ void Done(Connection& c) {
   c.request = {};
 }
 
-// The kernel has room for many answers, and a client asks for one at a time.
+// The kernel has room for many answers, and a client sends one request at a
+// time, so this send does not block.
 void Answer(Connections* connections, Connection& c, const Reply& reply) {
   const bool is_line = !c.state.pmi2 || c.request.operation == Operation::kInit;
   const std::string text =

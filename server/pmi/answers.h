@@ -1,4 +1,4 @@
-// How a command of a PMI client comes to its end.
+// Ends the command of a PMI client.
 #ifndef CANOPY_SERVER_PMI_ANSWERS_H_
 #define CANOPY_SERVER_PMI_ANSWERS_H_
 
@@ -10,16 +10,16 @@
 
 namespace canopy::pmi {
 
-// Removes bytes from the socket that were only looked at.
+// Removes bytes from the socket that were only peeked at.
 void TakeFrom(int fd, size_t size);
 
-// Ends the command that is handled: takes it from its socket.
+// Ends the current command and removes it from its socket.
 void Done(Connection& c);
 
-// Ends it with an answer, in the form of the client's protocol. A client that
-// does not read is disconnected.
+// Ends the current command with an answer in the client's protocol. A client
+// that does not read is disconnected.
 void Answer(Connections* connections, Connection& c, const Reply& reply);
-// The same with an error.
+// Ends the current command with an error.
 void Refuse(Connections* connections, Connection& c, int code,
             const std::string& problem);
 

@@ -18,7 +18,7 @@
 namespace canopy::pmi {
 namespace {
 
-// Below it are the numbers of requests that end with the connection.
+// Lower numbers belong to requests that end with the connection.
 constexpr core::RequestId kFirstChange = 16;
 
 bool IsChange(Operation operation) { return operation >= Operation::kPublish; }
@@ -28,7 +28,7 @@ bool IsConnect(Operation operation) {
          operation == Operation::kDisconnect;
 }
 
-// Before the line leaves the socket.
+// Persists a line before it is removed from the socket.
 void PersistLine(const Connection& c, std::string_view line) {
   if (!c.spawn_file) return;
   const std::string text = std::string(line) + '\n';
@@ -37,8 +37,7 @@ void PersistLine(const Connection& c, std::string_view line) {
                 static_cast<off_t>(before));
 }
 
-// Without the end of a line that was not persisted wholly: that line is still
-// in the socket.
+// Ignores an incomplete last line, because it is still in the socket.
 std::unique_ptr<SpawnText> ReadLines(int fd) {
   std::string bytes(kMaxSpawnBytes, 0);
   const ssize_t size = pread(fd, bytes.data(), bytes.size(), 0);
@@ -53,7 +52,7 @@ std::unique_ptr<SpawnText> ReadLines(int fd) {
   return spawn;
 }
 
-// It becomes a PMIx key, of which those of the standard are directives.
+// The name becomes a PMIx key; reserved keys are directives.
 bool IsServiceName(const std::string& name) {
   return !name.empty() && name.size() < kKeyMax && !name.starts_with("pmix") &&
          name.find('\0') == name.npos;
@@ -80,8 +79,8 @@ core::RequestId RequestOf(const Connection& c) {
   return kFirstChange + c.changes.ended;
 }
 
-// What a successor could not find out by asking again: which job was spawned,
-// and in which collectives the client took part.
+// Returns the facts that a successor could not obtain by repeating the request:
+// the job that was spawned, and the collectives in which the client took part.
 std::optional<Outcome> OutcomeOf(const Connection& c, int status,
                                  const Bytes& payload) {
   if (c.outcomes == nullptr) return std::nullopt;
@@ -94,7 +93,7 @@ std::optional<Outcome> OutcomeOf(const Connection& c, int status,
   return std::nullopt;
 }
 
-// The job that the last request spawned, by what a predecessor has left.
+// Returns the job that the last request spawned, from a predecessor's log.
 std::optional<std::string> SpawnedJob(const Connection& c) {
   if (c.change != Operation::kSpawn || c.outcomes == nullptr ||
       c.outcomes->all().empty()) {
@@ -103,13 +102,13 @@ std::optional<std::string> SpawnedJob(const Connection& c) {
   return c.outcomes->all().back().job;
 }
 
-// A spawn of PMI-1 is more than its first line.
+// A PMI-1 spawn consists of more than its first line.
 bool IsWholeChange(const Connection& c) {
   return IsChange(c.request.operation) &&
          (c.state.pmi2 || c.request.operation != Operation::kSpawn);
 }
 
-// PMI, unlike PMIx, fails to withdraw a name that is not there.
+// Unlike PMIx, PMI fails to unpublish an unknown name.
 int StatusOf(Operation change, const core::ReplyClient& reply) {
   const bool none = change == Operation::kUnpublish &&
                     reply.status == kSuccess && reply.payload.view() == "0";
@@ -205,7 +204,7 @@ void ChangeServer::HandleSpawnLine(Connection& c, std::string_view line) {
                                     : "sent what belongs to no spawn command");
   }
   PersistLine(c, line);
-  // The last line stays in the socket until the answer is there.
+  // The last line stays in the socket until the answer is available.
   if (c.spawn->complete()) return StartLines(c);
   Done(c);
 }
@@ -237,7 +236,7 @@ bool ChangeServer::Reply(Connection& c, const core::ReplyClient& reply) {
     return false;
   if (const auto outcome = OutcomeOf(c, reply.status, reply.payload))
     c.outcomes->Add(*outcome);
-  // What was looked up is looked up again, should this process die now.
+  // A lookup is repeated if this process dies now.
   c.changes.answering = c.change != Operation::kLookup;
   c.changes.status = static_cast<int16_t>(StatusOf(c.change, reply));
   ++c.changes.ended;
@@ -265,7 +264,7 @@ void ChangeServer::RecoverSpawn(Connection& c, UniqueFd file) {
   c.spawn_file = std::move(file);
 }
 
-// An outcome precedes the state that its request has ended.
+// An outcome is logged before the state records the end of its request.
 void ChangeServer::RecoverOutcomes(Connection& c, UniqueFd file) {
   c.outcomes = OutcomeLog::Open(std::move(file));
   if (c.outcomes->all().empty()) return;
@@ -295,7 +294,7 @@ void ChangeServer::Forget(Connection& c) {
   EndSpawn(c);
 }
 
-// The first line may have been persisted and then not been taken.
+// The first line may have been persisted without being removed.
 bool ChangeServer::FinishLines(Connection& c, std::string_view line) {
   if (!line.empty() && line == c.spawn->last_line()) Done(c);
   c.command_size = 0;
@@ -314,7 +313,7 @@ bool ChangeServer::FinishRecovered(Connection& c, std::string_view line) {
     AnswerChange(c, SpawnedJob(c));
     return true;
   }
-  // A spawn of PMI-1 whose lines are not in the socket any more.
+  // The lines of this PMI-1 spawn are no longer in the socket.
   if (c.spawn != nullptr && c.change == Operation::kSpawn) return true;
   Forget(c);
   return false;

@@ -1,4 +1,4 @@
-// Serves what PMI clients ask for beyond their own job: names, spawning, and
+// Serves the requests of PMI clients beyond their own job: names, spawning, and
 // connections with other jobs.
 #ifndef CANOPY_SERVER_PMI_CHANGE_SERVER_H_
 #define CANOPY_SERVER_PMI_CHANGE_SERVER_H_
@@ -20,33 +20,35 @@
 
 namespace canopy::pmi {
 
-// Requests are numbered for each process, over restarts of its agent: one that
-// is put again has its number, so that it is done once. Loop thread only. The
-// arguments of the constructor outlive it.
+// Requests are numbered for each process, across restarts of its agent. A
+// request that is repeated keeps its number, so that it is executed once. Loop
+// thread only. The arguments of the constructor must outlive it.
 class ChangeServer {
  public:
   ChangeServer(Connections* connections, SocketPersistence* persistence,
                InputSink* sink);
 
-  // `c.request`; false when it is none of these.
+  // Handles `c.request`. Returns false if it is none of these requests.
   bool Handle(Connection& c);
-  // A line of a spawn of PMI-1: the client is within one, or begins one.
+  // Handles a line of a PMI-1 spawn: the client is within one, or begins one.
   void HandleSpawnLine(Connection& c, std::string_view line);
-  // The core's answer; false when it is for something else.
+  // Handles the core's answer. Returns false if it belongs to another request.
   bool Reply(Connection& c, const core::ReplyClient& reply);
 
-  // What a predecessor had persisted: the lines of a spawn, a log of outcomes.
+  // Restore what a predecessor persisted: the lines of a spawn, and a log of
+  // outcomes.
   void RecoverSpawn(Connection& c, UniqueFd file);
   void RecoverOutcomes(Connection& c, UniqueFd file);
-  // Collectives with other jobs that have ended for the client.
+  // Returns the collectives with other jobs that have ended for the client.
   static std::vector<core::CollectiveCount> Connects(const Connection& c);
-  // The first command in the socket of a recovered connection was not answered:
-  // true when that is done here now. `c.request` is it, `c.command_size` its
-  // size, `line` its text.
+  // Called if the first command in the socket of a recovered connection was not
+  // answered. Returns true if this object has handled it. `c.request` is the
+  // command, `c.command_size` its size, and `line` its text.
   bool FinishRecovered(Connection& c, std::string_view line);
-  // It was answered.
+  // Drops the state of a command that was answered.
   void Forget(Connection& c);
-  // Puts again what waits for its answer, once the core knows the client.
+  // Repeats a request that waits for its answer, when the core knows the
+  // client.
   void Resume(Connection& c);
 
  private:

@@ -16,8 +16,8 @@
 namespace canopy::pmi {
 namespace {
 
-// Numbers of the requests to the core that want an answer; a client has at
-// most one of each under way.
+// Numbers of the requests to the core that need an answer; a client has at most
+// one pending request of each.
 constexpr core::RequestId kFenceRequest = 1;
 constexpr core::RequestId kFinalizeRequest = 2;
 constexpr core::RequestId kPutRequest = 3;
@@ -33,10 +33,10 @@ bool IsOwnJob(const Connection& c) {
 
 // The first command in the socket.
 struct Waiting {
-  std::string text;  // without what delimits it
+  std::string text;  // without its delimiters
   Request request;
   size_t size = 0;  // 0: there is none
-  // Something was sent after it, which waits for its answer.
+  // The client has sent more after it, so it has received the answer.
   bool passed = false;
 };
 
@@ -48,14 +48,14 @@ Waiting LookAt(const Connection& c) {
   const std::string_view data(buffer.data(), static_cast<size_t>(n));
   const Message message = FirstMessage(c.state.pmi2, data);
   if (message.size == 0) return {};
-  // Those lines of a spawn that follow belong to it, and threads do not wait
-  // for each other.
+  // Further lines of a spawn belong to it, and threads do not wait for each
+  // other's answers.
   const bool alone = !data.starts_with("mcmd=") && !c.state.threaded;
   return {std::string(message.text), RequestIn(message), message.size,
           alone && message.size < data.size()};
 }
 
-// Whether the client has been sent something that it has not read.
+// Returns true if the client has not read everything that it was sent.
 bool HasUnread(int fd) {
   int bytes = 0;
   return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
@@ -154,7 +154,8 @@ void CommandServer::HandleInit(Connection& c) {
   Answer(connections_, c, reply);
 }
 
-// What the client says of itself is not needed: the socket is its own.
+// The identity that the client sends is ignored, because the socket determines
+// it.
 void CommandServer::HandleFullInit(Connection& c) {
   c.state.threaded = c.request.is_threaded;
   c.PersistState();
@@ -180,7 +181,7 @@ void CommandServer::HandlePut(Connection& c, core::Scope scope,
   Commit(c, kPutRequest, scope, pmix_key);
 }
 
-// It has two parts, of which the second begins when the first has ended.
+// A ring has two parts: a put, and a fence after the put has ended.
 void CommandServer::HandleRing(Connection& c) {
   Commit(c, kRingPutRequest, core::Scope::kGlobal,
          RingKey(c.state.odd_ring, c.proc.rank));
@@ -207,7 +208,7 @@ void CommandServer::HandleGet(Connection& c) {
   if (!c.state.pmi2) return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
   if (!IsJobName(c.request.job))
     return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
-  // Only the rank that has put it knows it for certain.
+  // Only the rank that has put a value certainly has it.
   if (!c.request.source || !IsKey(c.request.key)) return AnswerGet(c, kSuccess);
   Ask(c, c.request.key, {c.request.job, *c.request.source}, false);
 }
@@ -280,7 +281,7 @@ void CommandServer::Reply(Connection& c, const core::ReplyClient& reply) {
     default:
       changes_.Reply(c, reply);
   }
-  // The client may have sent more already.
+  // The client may have sent another command.
   connections_->Continue(c);
 }
 
@@ -326,7 +327,7 @@ void CommandServer::AnswerFence(Connection& c) {
   c.PersistState();
 }
 
-// Of the ring that has just ended.
+// Answers the ring that has just ended.
 void CommandServer::AnswerRing(Connection& c) {
   const Rank rank = c.proc.rank;
   const Rank size = static_cast<Rank>(c.job->procs.size());
@@ -342,9 +343,9 @@ void CommandServer::AnswerRing(Connection& c) {
 
 // --------------------------------------------------------------- recovery ---
 
-// A command that was answered and is still in the socket: the predecessor died
-// between the two. A client has its answer when that is unread in the socket or
-// when it has sent its next command.
+// Handles a command that was answered and is still in the socket because the
+// predecessor died in between. The client has its answer if the answer is
+// unread in the socket, or if the client has sent its next command.
 void CommandServer::FinishRecovered(Connection& c) {
   Waiting waiting = LookAt(c);
   c.command_size = waiting.size;

@@ -1,4 +1,4 @@
-// Serves the commands of PMI clients, one at a time for each.
+// Serves the commands of PMI clients, one at a time for each client.
 #ifndef CANOPY_SERVER_PMI_COMMAND_SERVER_H_
 #define CANOPY_SERVER_PMI_COMMAND_SERVER_H_
 
@@ -20,21 +20,22 @@
 
 namespace canopy::pmi {
 
-// A command leaves its socket when it has been answered. What a client asks for
-// wrongly is answered with an error code; who breaks the protocol is closed.
-// Loop thread only. The arguments of the constructor outlive it.
+// A command is removed from its socket when it has been answered. An invalid
+// request is answered with an error code; a client that violates the protocol
+// is disconnected. Loop thread only. The arguments of the constructor must
+// outlive it.
 class CommandServer {
  public:
   CommandServer(const PmiOptions* options, const Jobs* jobs,
                 Connections* connections, SocketPersistence* persistence,
                 InputSink* sink);
 
-  // A whole message; Connection::command_size has been set.
+  // Handles a complete message; Connection::command_size has been set.
   void Handle(Connection& c, const Message& message);
-  // The core's answer.
+  // Handles the core's answer.
   void Reply(Connection& c, const core::ReplyClient& reply);
-  // The first command in the socket of a connection that was recovered may have
-  // been answered: answers it, removes it, or leaves it.
+  // Handles the first command in the socket of a recovered connection, which
+  // may have been answered: answers it, removes it, or leaves it.
   void FinishRecovered(Connection& c);
   ChangeServer& changes() { return changes_; }
 
@@ -52,7 +53,7 @@ class CommandServer {
   void HandleFence(Connection& c);
   void HandleFinalize(Connection& c);
   void HandleAbort(Connection& c);
-  // A get that the core decides: of a rank, or kRankUndef.
+  // Passes a get to the core, for a rank or kRankUndef.
   void Ask(const Connection& c, const std::string& key, ProcId target,
            bool waits);
   void AnswerGet(Connection& c, int status);

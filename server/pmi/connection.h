@@ -1,4 +1,4 @@
-// State of one PMI connection, and of the jobs that have them.
+// State of one PMI connection, and of the jobs that have such connections.
 #ifndef CANOPY_SERVER_PMI_CONNECTION_H_
 #define CANOPY_SERVER_PMI_CONNECTION_H_
 
@@ -21,9 +21,9 @@
 namespace canopy::pmi {
 
 struct JobState {
-  // Created with the first rank whose socket is persisted.
+  // Created for the first rank whose socket is persisted.
   std::shared_ptr<RankStates> states;
-  std::vector<Rank> to_persist;  // with the others of this round
+  std::vector<Rank> to_persist;  // all ranks of this round
 };
 struct RankClient {
   core::ClientId client = 0;  // 0: none
@@ -35,27 +35,27 @@ struct Connection : endpoint::Connection {
   std::shared_ptr<const JobSpec> job;
   bool persisted = false;
   std::shared_ptr<RankStates> states;  // null: there is no successor
-  size_t index = 0;                    // in them
+  size_t index = 0;                    // index in `states`
   RankState state;
-  // Of the command that is handled now: its bytes in the socket. 0: none is.
+  // Size of the current command in the socket. 0: there is none.
   size_t command_size = 0;
-  Request request;    // that command
-  size_t wanted = 0;  // bytes of which the next one consists; 0: not known
+  Request request;    // the current command
+  size_t wanted = 0;  // size of the next message in bytes; 0: unknown
   size_t num_puts = 0;
-  // A request that changes what lives longer than the connection, and whose
-  // answer is awaited. kUnknown: none is.
+  // The pending request that changes something that outlives the connection.
+  // kUnknown: there is none.
   Operation change = Operation::kUnknown;
   ChangeState changes;
-  // PMI-1: within a spawn, answer included, and what is persisted of it.
+  // PMI-1: set during a spawn, including its answer, with its persisted copy.
   std::unique_ptr<SpawnText> spawn;
   UniqueFd spawn_file;
-  std::unique_ptr<OutcomeLog> outcomes;  // PMI-2: since the first of them
+  std::unique_ptr<OutcomeLog> outcomes;  // PMI-2: since the first outcome
 
   // Makes `state` durable.
   void PersistState() {
     if (states != nullptr) states->Set(index, state);
   }
-  // The same of `changes`.
+  // Makes `changes` durable.
   void PersistChanges() {
     if (states != nullptr) states->SetChange(index, changes);
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNodePrefix = "|node|";
 constexpr std::string_view kRingPrefix = "|ring";
-// With which no key of a job's key-value space begins.
+// No key of a job's key-value space begins with this.
 constexpr char kMark = '|';
 
 constexpr char kProcessMapping[] = "PMI_process_mapping";
@@ -27,7 +27,7 @@ std::optional<std::string> TextOf(const std::optional<std::string>& encoded) {
   return std::string(*text);
 }
 
-// Of a pair that whoever spawned the job wants to be there.
+// Returns the value of a pair that the job's spawner put in advance.
 std::optional<std::string> PreputValue(const Connection& c,
                                        const std::string& key) {
   if (c.job->parent.nspace.empty()) return std::nullopt;

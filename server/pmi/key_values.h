@@ -1,4 +1,4 @@
-// What this agent knows of the keys and attributes that PMI clients ask for.
+// The keys and attributes that this agent knows and PMI clients request.
 #ifndef CANOPY_SERVER_PMI_KEY_VALUES_H_
 #define CANOPY_SERVER_PMI_KEY_VALUES_H_
 
@@ -12,33 +12,36 @@
 
 namespace canopy::pmi {
 
-// Whether a client may put something under that key: the others belong to PMIx
-// or to us.
+// Returns true if a client may put a value under this key: all other keys
+// belong to PMIx or to Canopy.
 bool IsKey(const std::string& key);
 
-// The PMIx key of an attribute of the node, which is committed with scope
-// local. As client/pmi/pmi2_attributes_abi.cc has it, so that processes of one
-// node may speak through our library or the wire protocol.
+// Returns the PMIx key of an attribute of the node, which is committed with
+// local scope. It is the same as in client/pmi/pmi2_attributes_abi.cc, so that
+// processes of one node may use the library or the wire protocol.
 std::string NodeKey(const std::string& name);
 
-// The PMIx key of what a rank gives to its neighbours in a ring, which ends for
-// nobody before all have begun it: two suffice. As the same file has it.
+// Returns the PMIx key of the value that a rank gives to its neighbours in a
+// ring. A ring ends only after all ranks have begun it, so two alternating keys
+// suffice. It is the same as in that file.
 std::string RingKey(bool is_odd, Rank rank);
 
-// Texts that fit into what clients have room for; nothing for any other value.
-// Loop thread only. The arguments of the constructor outlive it.
+// These functions return texts that fit into the clients' buffers, and no value
+// for any other value. Loop thread only. The arguments of the constructor must
+// outlive it.
 class KeyValues {
  public:
   KeyValues(const PmiOptions* options, const Jobs* jobs)
       : options_(options), jobs_(jobs) {}
 
-  // Of the client's own job.
+  // Finds a key of the client's own job.
   std::optional<std::string> Find(const Connection& c,
                                   const std::string& key) const;
-  // Of another one, as far as its data has come here.
+  // Finds a key of another job, as far as its data has arrived here.
   std::optional<std::string> FindOf(const std::string& job,
                                     const std::string& key) const;
-  // What that rank gave in a ring that has ended; empty when it gave nothing.
+  // Returns the value that the rank gave in a ring that has ended; empty if
+  // there is none.
   std::string RingValue(const Connection& c, bool is_odd, Rank rank) const;
   std::optional<std::string> NodeAttribute(const Connection& c,
                                            const std::string& name) const;

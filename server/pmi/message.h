@@ -1,4 +1,4 @@
-// What a PMI client has sent, cut into messages.
+// Divides the data of a PMI client into messages.
 #ifndef CANOPY_SERVER_PMI_MESSAGE_H_
 #define CANOPY_SERVER_PMI_MESSAGE_H_
 
@@ -11,23 +11,24 @@
 
 namespace canopy::pmi {
 
-// So many bytes of a socket hold a whole message, or more than one may have.
+// With this many bytes in its socket, a client has sent a complete message or
+// exceeded the limit.
 inline constexpr size_t kMaxInSocket = kMaxMessage + kHeaderSize;
 static_assert(kMaxInSocket > kMaxLine);
 
 struct Message {
   std::string_view text;  // without the end of its line, or its header
   bool is_line = true;
-  size_t size = 0;                // in the socket; 0: it has not come wholly
-  size_t wanted = 0;              // bytes of it; 0: not known
-  const char* problem = nullptr;  // it ends the connection
+  size_t size = 0;                // in the socket; 0: it is incomplete
+  size_t wanted = 0;              // its size in bytes; 0: unknown
+  const char* problem = nullptr;  // reason to end the connection
 };
 
-// The first of `data`, which a client of that version sent. One of version 2
-// says that in a line of version 1, so it may send lines as well.
+// Returns the first message in `data`. A client selects version 2 by a line of
+// version 1, so it may send lines too.
 Message FirstMessage(bool is_pmi2, std::string_view data);
 
-// What the message asks for.
+// Returns the request in a message.
 Request RequestIn(const Message& message);
 
 }  // namespace canopy::pmi

@@ -8,13 +8,13 @@
 
 namespace canopy::pmi {
 
-// For PMIx_Publish: codec form, SIZE n, n INFO. A service stays known after the
-// end of the process that published it, as with the process managers that PMI
-// was made for, and as client/pmi/names.cc publishes it.
+// Returns the infos for PMIx_Publish: codec form, SIZE n, n INFO. A service
+// remains known after the end of the process that published it, as in the
+// process managers that PMI was made for and in client/pmi/names.cc.
 std::string InfosOfName(const std::string& service, const std::string& port);
 
-// The port in what was looked up: codec form, SIZE n, n PDATA. Nothing when
-// there is none, or one that no PMI client can be told.
+// Returns the port in the result of a lookup: codec form, SIZE n, n PDATA.
+// Returns no value if there is none, or if a PMI client cannot receive it.
 std::optional<std::string> PortIn(std::string_view found);
 
 }  // namespace canopy::pmi

@@ -1,4 +1,4 @@
-// How the endpoint for PMI clients is set up.
+// Configuration of the endpoint for PMI clients.
 #ifndef CANOPY_SERVER_PMI_OPTIONS_H_
 #define CANOPY_SERVER_PMI_OPTIONS_H_
 
@@ -16,16 +16,17 @@ namespace canopy::pmi {
 
 struct PmiOptions {
   NodeId self = 0;
-  // VALUE (codec form) of a key that some rank of the namespace committed.
+  // Returns the VALUE (codec form) of a key that any rank of the namespace
+  // committed.
   std::function<std::optional<std::string>(const std::string& nspace,
                                            std::string_view key)>
       find_key;
-  // VALUE of a job-level key.
+  // Returns the VALUE of a job-level key.
   std::function<std::optional<std::string>(const std::string& nspace,
                                            std::string_view key)>
       find_job_key;
   std::function<void(const core::LogLine&)> log;
-  // Gets the file of each job's rank states, and the ranks' sockets. Null:
+  // Stores the file of each job's rank states, and the ranks' sockets. Null:
   // there is no successor.
   FdStorePort* fd_store = nullptr;
   endpoint::Budget budget;

@@ -14,7 +14,7 @@ namespace canopy::pmi {
 namespace {
 
 constexpr size_t kMaxBytes = 256 << 10;
-// One with the longest name of a job.
+// Size of an outcome with the longest name of a job.
 constexpr size_t kMaxOutcome = 512;
 
 struct Letter {
@@ -22,7 +22,7 @@ struct Letter {
   Operation operation;
 };
 
-// Agents of other releases know them too.
+// Agents of other releases use these letters too.
 constexpr Letter kLetters[] = {{'s', Operation::kSpawn},
                                {'c', Operation::kConnect},
                                {'d', Operation::kDisconnect}};
@@ -34,7 +34,7 @@ std::string LineOf(const Outcome& outcome) {
          ' ' + std::to_string(outcome.status) + ' ' + outcome.job + '\n';
 }
 
-// Takes a number and the blank behind it.
+// Removes a number and the blank after it.
 template <typename Number>
 bool TakeNumber(std::string_view* line, Number* number) {
   const size_t end = line->find(' ');

@@ -1,6 +1,6 @@
-// What a PMI-2 client's successor agent must know of the client's requests that
-// have ended: in how many connections with other jobs it took part, and what
-// the last answer said.
+// Records what a PMI-2 client's successor agent must know of the client's
+// requests that have ended: the number of connections with other jobs in which
+// it took part, and the content of the last answer.
 #ifndef CANOPY_SERVER_PMI_OUTCOME_LOG_H_
 #define CANOPY_SERVER_PMI_OUTCOME_LOG_H_
 
@@ -27,20 +27,20 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// A memory file to which outcomes are appended. One is durable across the death
-// of this process once Add has returned. One thread.
+// A memory file to which outcomes are appended. An outcome survives the death
+// of this process when Add has returned. One thread.
 class OutcomeLog {
  public:
-  // kErrOutOfResource: no memory file.
+  // Returns kErrOutOfResource if no memory file can be created.
   static Result<std::unique_ptr<OutcomeLog>> Create();
-  // Of what another process has left; what it was about to append counts not.
+  // Opens a predecessor's log; an incomplete last record is ignored.
   static std::unique_ptr<OutcomeLog> Open(UniqueFd fd);
   OutcomeLog(const OutcomeLog&) = delete;
   OutcomeLog& operator=(const OutcomeLog&) = delete;
 
-  // For one more.
+  // Returns true if there is room for one more outcome.
   bool has_room() const;
-  // The name of its job has no line ends.
+  // Appends an outcome. The name of its job must not contain line ends.
   void Add(const Outcome& outcome);
   // From the first to the last.
   const std::vector<Outcome>& all() const { return all_; }

@@ -12,7 +12,7 @@ struct Form {
   Operation operation;
   std::string_view command;
   const char* answer;
-  const char* value;  // the name under which the answer has it; null: nowhere
+  const char* value;  // name of the value in the answer; null: none
 };
 
 constexpr Form kForms[] = {
@@ -70,7 +70,7 @@ Fields FieldsOf(std::string_view line) {
   return fields;
 }
 
-// Takes it out of `fields`.
+// Removes the value from `fields`.
 std::string Take(Fields& fields, std::string_view name) {
   const auto it = fields.find(name);
   return it == fields.end() ? std::string() : std::move(it->second);
@@ -96,12 +96,12 @@ std::string NotFound(const Request& request) {
   return "key_" + request.key.substr(0, kKeyMax) + "_not_found";
 }
 
-// Who put a value by another protocol may have put lines into it.
+// A value that was put by another protocol may contain line ends.
 bool HasValue(const Reply& reply) {
   return reply.value && reply.value->find('\n') == std::string::npos;
 }
 
-// Clients look at rc; older ones of names and spawning at info.
+// Clients read rc; older ones read info for names and spawning.
 std::string Verdict(const Request& request, const Reply& reply) {
   const bool lost = request.operation == Operation::kGet && reply.code == 0 &&
                     !HasValue(reply);

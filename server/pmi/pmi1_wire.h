@@ -1,4 +1,5 @@
-// The text lines of the PMI-1 wire protocol, as requests and from replies.
+// The text lines of the PMI-1 wire protocol: parses requests and formats
+// replies.
 #ifndef CANOPY_SERVER_PMI_PMI1_WIRE_H_
 #define CANOPY_SERVER_PMI_PMI1_WIRE_H_
 
@@ -13,13 +14,13 @@ namespace canopy::pmi {
 // A longer line ends the connection.
 inline constexpr size_t kMaxLine = 16 << 10;
 
-// `line` without its end: "cmd=NAME key=value ...". A value ends at the next
-// blank, but the one named "value" goes to the end of the line. Without "cmd="
-// the request has no name.
+// Parses `line`, without its end: "cmd=NAME key=value ...". A value ends at the
+// next blank, except that the value named "value" extends to the end of the
+// line. Without "cmd=" the request has no name.
 Request ParseLine(std::string_view line);
 
-// The answer with its end. That to init is a line for clients of either version
-// of the protocol: `value` is the version that they get.
+// Returns the answer with its line end. The answer to init is a line for
+// clients of either protocol version; `value` is the version that they get.
 std::string AnswerLine(const Request& request, const Reply& reply);
 
 }  // namespace canopy::pmi

@@ -13,8 +13,8 @@ namespace {
 
 using Pair = std::pair<std::string, std::string>;
 
-// Reads the pairs from the first to the last. What is said of counts is held
-// against what came.
+// Reads the pairs from the first to the last, and checks the counts against
+// them.
 class Reader {
  public:
   void Take(const Pair& pair) {
@@ -44,7 +44,7 @@ class Reader {
   }
 
  private:
-  // A number that is none counts nothing that may be there.
+  // An invalid number counts as one that no list can have.
   static size_t NumberIn(std::string_view text) {
     size_t number = 0;
     const char* const end = text.data() + text.size();
@@ -68,7 +68,8 @@ class Reader {
     }
   }
 
-  // Of a key and its value, one after the other. Others are none of ours.
+  // Reads the pairs of a list, in which a key and its value alternate. Unknown
+  // keys are ignored.
   void TakeOfList(const std::string& key, std::string_view first,
                   std::string_view second, const std::string& value) {
     if (key.starts_with(first)) {
@@ -91,7 +92,7 @@ class Reader {
     }
   }
 
-  // What precedes the first command is ended like one.
+  // Also called for the part before the first command.
   void EndCommand() {
     good_ = good_ && !has_key_ && num_listed_ == num_expected_;
     if (in_commands_) {
@@ -102,14 +103,14 @@ class Reader {
   }
 
   SpawnRequest request_;
-  std::string key_;  // whose value comes next
+  std::string key_;  // its value follows
   bool has_key_ = false;
   bool in_commands_ = false;
   bool good_ = true;
-  size_t num_commands_ = 0;   // as the client says
-  size_t num_expected_ = 0;   // pairs of the list, as the client says
-  size_t num_arguments_ = 0;  // of the command, as the client says
-  size_t num_listed_ = 0;     // pairs that have come
+  size_t num_commands_ = 0;   // as stated by the client
+  size_t num_expected_ = 0;   // pairs of the list, as stated by the client
+  size_t num_arguments_ = 0;  // of the command, as stated by the client
+  size_t num_listed_ = 0;     // pairs that were read
 };
 
 }  // namespace

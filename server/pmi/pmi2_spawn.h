@@ -1,4 +1,4 @@
-// What a PMI-2 client says of processes to be spawned.
+// Converts the spawn command of a PMI-2 client.
 #ifndef CANOPY_SERVER_PMI_PMI2_SPAWN_H_
 #define CANOPY_SERVER_PMI_PMI2_SPAWN_H_
 
@@ -10,10 +10,10 @@
 
 namespace canopy::pmi {
 
-// What PMIx_Spawn gets (see spawn_request.h) for the pairs of a spawn command,
-// in their order: ncmds, preputcount, ppkeyN and ppvalN; then for each command
-// subcmd, maxprocs, argc, argvN, infokeycount, infokeyN and infovalN.
-// kErrBadParam when what is counted is not there.
+// Returns the call of PMIx_Spawn (see spawn_request.h) for the pairs of a spawn
+// command, in their order: ncmds, preputcount, ppkeyN and ppvalN; then for each
+// command subcmd, maxprocs, argc, argvN, infokeycount, infokeyN and infovalN.
+// Returns kErrBadParam if a count does not match the pairs.
 Result<std::string> SpawnCallOfPairs(
     const std::vector<std::pair<std::string, std::string>>& pairs);
 

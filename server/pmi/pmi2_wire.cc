@@ -10,7 +10,7 @@ namespace canopy::pmi {
 namespace {
 
 constexpr size_t kMaxKey = 64;
-// Of what is repeated in an answer.
+// Limit of the text that an answer repeats.
 constexpr size_t kMaxThread = 256;
 
 struct Form {
@@ -48,7 +48,8 @@ bool IsKey(std::string_view text) {
          std::ranges::all_of(text, IsKeyCharacter);
 }
 
-// Takes a value and the semicolon behind it. Nothing: there is none.
+// Removes a value and the semicolon after it. Returns no value if there is
+// none.
 std::optional<std::string> TakeValue(std::string_view* text) {
   std::string value;
   for (;;) {
@@ -72,7 +73,7 @@ std::optional<Number> NumberIn(std::string_view text) {
   return number;
 }
 
-// The first of that name; empty when there is none.
+// Returns the first value of that name, or an empty string.
 const std::string& FieldOf(const Pairs& pairs, std::string_view key) {
   static const std::string none;
   const auto it = std::ranges::find(pairs, key, &Pairs::value_type::first);
@@ -92,7 +93,7 @@ void ReadAbort(const Pairs& pairs, Request* request) {
   request->value = text.empty() ? FieldOf(pairs, "message") : text;
 }
 
-// Clients give the same to both neighbours, and count for one.
+// Clients send the same value to both neighbours, and a count of one.
 void ReadRing(const Pairs& pairs, Request* request) {
   request->value = FieldOf(pairs, "ring-left");
   request->malformed = FieldOf(pairs, "ring-right") != request->value ||
@@ -141,14 +142,14 @@ void AddResult(std::string* message, Operation operation, const Reply& reply) {
     case Operation::kGetJobAttribute:
       return AddFound(message, reply);
     case Operation::kLookup:
-      // One kind of clients reads the value, the other the port.
+      // Some clients read the value, others the port.
       AddFound(message, reply);
       return Add(message, "port", reply.value.value_or(""));
     case Operation::kJobName:
     case Operation::kSpawn:
       return Add(message, "jobid", reply.value.value_or(""));
     case Operation::kConnect:
-      // Nothing is to be copied from one job to the other.
+      // No data is to be copied from one job to the other.
       return Add(message, "kvscopy", "FALSE");
     default:
       return;

@@ -1,4 +1,4 @@
-// The messages of the PMI-2 wire protocol, as requests and from replies.
+// The messages of the PMI-2 wire protocol: parses requests and formats replies.
 #ifndef CANOPY_SERVER_PMI_PMI2_WIRE_H_
 #define CANOPY_SERVER_PMI_PMI2_WIRE_H_
 
@@ -13,30 +13,30 @@
 
 namespace canopy::pmi {
 
-// In front of each message: its length in bytes, in decimal digits with blanks
-// on either side.
+// Size of the header before each message: its length in bytes, in decimal
+// digits surrounded by blanks.
 inline constexpr size_t kHeaderSize = 6;
-// A longer message ends the connection. Clients make none.
+// A longer message ends the connection. Clients send none.
 inline constexpr size_t kMaxMessage = 64 << 10;
 
-// The length that a header of kHeaderSize bytes says; nothing when that is no
+// Returns the length in a header of kHeaderSize bytes; no value if it is not a
 // number from 1 to kMaxMessage.
 std::optional<size_t> LengthIn(std::string_view header);
 
-// In the order in which the message has them; a key may be there several times.
+// In the order of the message; a key may occur several times.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// "key=value;" one after the other, with each semicolon of a value doubled. A
-// key has 1 to 64 letters, digits, '-' and '_'. Nothing for what is no such
-// message.
+// Parses concatenated "key=value;" pairs, in which each semicolon of a value is
+// doubled. A key has 1 to 64 letters, digits, '-' and '_'. Returns no value if
+// the message is malformed.
 std::optional<Pairs> PairsIn(std::string_view message);
 
-// `message` without its header. One that does not begin with "cmd=" and the
-// name of a command gives a request without a name; one that continues with
-// other than pairs, a malformed request.
+// Parses `message`, without its header. A message that does not begin with
+// "cmd=" and the name of a command gives a request without a name; a message
+// with malformed pairs gives a malformed request.
 Request ParseMessage(std::string_view message);
 
-// The answer with its header.
+// Returns the answer with its header.
 std::string AnswerMessage(const Request& request, const Reply& reply);
 
 }  // namespace canopy::pmi

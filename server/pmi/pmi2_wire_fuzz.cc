@@ -1,5 +1,5 @@
-// Fuzz target: messages of PMI-2 clients. What has been read is written again
-// and read as the same.
+// Fuzz target: messages of PMI-2 clients. A message that was read survives
+// writing and reading unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

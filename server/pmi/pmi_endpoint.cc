@@ -17,11 +17,12 @@
 namespace canopy::pmi {
 namespace {
 
-// Of most messages. A longer one of PMI-2 says how long it is.
+// Sufficient for most messages. A longer PMI-2 message has its length in its
+// header.
 constexpr size_t kReadSize = kMaxLine + 1;
 constexpr size_t kMaxUnread = 1 << 20;
 
-// The bytes in the socket.
+// Returns the number of bytes in the socket.
 size_t NumWaiting(int fd) {
   int bytes = 0;
   return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0
@@ -36,8 +37,8 @@ std::string Entry(const char* name, size_t value) {
 endpoint::ConnectionTableOptions TableOptions(const PmiOptions& options) {
   endpoint::ConnectionTableOptions table;
   table.budget = options.budget;
-  // Commands wait in the socket, where they would wake a loop for ever that
-  // watches for what is there instead of for what comes.
+  // Commands wait in the socket, so a level-triggered loop would wake
+  // continuously.
   table.edge_events = EPOLLIN | EPOLLRDHUP | EPOLLET;
   return table;
 }
@@ -100,7 +101,8 @@ ProcessEnvironment::InheritedFd PmiEndpoint::FdForRank(
   return {fds[1], "PMI_FD"};
 }
 
-// What is persisted of the rank's last process is at the places of the next.
+// The persisted state of the rank's last process is at the place of the next
+// one.
 void PmiEndpoint::EndFormer(const ProcId& proc) {
   const auto* rank = jobs_.FindRank(proc);
   if (rank != nullptr && rank->client != 0) connections_.Destroy(rank->client);
@@ -140,7 +142,7 @@ void PmiEndpoint::LogEnd(const endpoint::Connection& connection,
 
 void PmiEndpoint::OnClosed(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
-  // With something unread in it, its end would be an error to the client.
+  // With unread data in the socket, its end would be an error for the client.
   TakeFrom(c.fd.get(), kMaxUnread);
   persistence_.End(c);
   auto* rank = jobs_.FindRank(c.proc);
@@ -148,15 +150,15 @@ void PmiEndpoint::OnClosed(endpoint::Connection& connection) {
   if (c.state.initialized) sink_->OnInput(core::ClientGone{c.id});
 }
 
-// Whatever was sent is only looked at: a command leaves the socket when it has
-// its answer, so that a successor finds those without one.
+// Only peeks at the data: a command is removed from the socket when it is
+// answered, so that a successor finds the unanswered ones.
 std::string_view PmiEndpoint::Read(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
   if (c.command_size != 0) {
     if (c.hung_up) connections_.End(c, "");
     return {};
   }
-  // A message that comes byte by byte is not looked at each time.
+  // Avoids reading a message at each of its bytes when it arrives slowly.
   if (c.wanted > 0 && !c.hung_up && NumWaiting(c.fd.get()) < c.wanted)
     return {};
   const ssize_t n =
@@ -186,14 +188,14 @@ size_t PmiEndpoint::Handle(endpoint::Connection& connection,
   return message.size;
 }
 
-// The rest of a message of which so many bytes are wanted; 0: not known.
+// Waits for the rest of a message of `wanted` bytes; 0: unknown.
 void PmiEndpoint::Await(Connection& c, size_t wanted) {
   const bool was_known = std::exchange(c.wanted, wanted) == wanted;
   if (c.hung_up) return connections_.End(c, "");
   if (wanted == 0 || NumWaiting(c.fd.get()) < wanted) return;
-  // It is longer than most and has come already: no event will say so. But all
-  // of it was asked for when its length was known: a descriptor that comes
-  // along hides what is behind it.
+  // The message is longer than most and has already arrived, so no event
+  // follows. If its length was known before, all of it was requested: then a
+  // descriptor in the stream hides the bytes after it.
   if (was_known) return connections_.End(c, "sent a descriptor in a message");
   connections_.Continue(c);
 }

@@ -1,5 +1,5 @@
-// PMI over an inherited socket: how an unmodified MPICH program finds the other
-// ranks of its job.
+// PMI over an inherited socket, by which an unmodified MPICH program finds the
+// other ranks of its job.
 #ifndef CANOPY_SERVER_PMI_PMI_ENDPOINT_H_
 #define CANOPY_SERVER_PMI_PMI_ENDPOINT_H_
 
@@ -31,16 +31,17 @@
 namespace canopy::pmi {
 
 // A rank's process inherits one end of a socket pair, so no other process can
-// speak for it. It says which version of PMI it speaks. What it puts is
-// committed at once, and its barrier or fence is a fence over its namespace
-// that collects data. Names are published data, a spawn is PMIx_Spawn, and a
-// connection with another job PMIx_Connect of both whole jobs.
+// act as this rank. Its first command selects the version of PMI. Each put is
+// committed at once, and a barrier or fence is a fence over the namespace that
+// collects data. Names are published data, a spawn is PMIx_Spawn, and a
+// connection with another job is PMIx_Connect of both whole jobs.
 //
-// A command stays in its socket until it is answered: a client that waits for
+// A command stays in its socket until it is answered. A client that waits for
 // an answer gets it from the agent that has the socket, which may be a
-// successor. Lines of a spawn are persisted before they leave it.
+// successor. Lines of a spawn are persisted before they are removed from the
+// socket.
 //
-// Loop thread only; loop and sink outlive it.
+// Loop thread only; loop and sink must outlive it.
 class PmiEndpoint : public ClientPort,
                     public ProcessEnvironment,
                     private endpoint::ConnectionHandler {
@@ -53,21 +54,21 @@ class PmiEndpoint : public ClientPort,
   void AddJob(const core::RegisterJob& job) override;
   void DropJob(const std::string& nspace) override;
   void Reply(const core::ReplyClient& reply) override;
-  // PMI knows no events.
+  // PMI has no events.
   void Notify(const core::NotifyClient&) override {}
   void Close(core::ClientId client, const std::string& reason) override;
 
   std::vector<std::string> ForJob(const core::PrepareLocal& job) override;
   std::vector<std::string> ForRank(const core::PrepareLocal& job,
                                    Rank rank) override;
-  // {-1} when no socket pair can be made; logged.
+  // Returns {-1} and logs an error if no socket pair can be created.
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string&, Rank, int) override {}
 
   // Recovers the connections that a predecessor persisted, after AddJob of that
   // job.
   void Recover(const std::string& nspace, std::vector<NamedFd> persisted);
-  // True for the names of descriptors in PmiOptions::fd_store.
+  // Returns true for the names of descriptors in PmiOptions::fd_store.
   static bool IsPersistedName(std::string_view name);
 
   size_t num_connections() const { return connections_.size(); }
@@ -90,8 +91,8 @@ class PmiEndpoint : public ClientPort,
   // What a predecessor has persisted of one connection.
   struct PersistedConnection {
     UniqueFd socket;
-    UniqueFd spawn;     // lines of one that was not answered
-    UniqueFd outcomes;  // the log of them
+    UniqueFd spawn;     // lines of an unanswered spawn
+    UniqueFd outcomes;  // the log of outcomes
   };
   void RecoverConnection(const std::string& nspace, Jobs::Job* job, Rank rank,
                          PersistedConnection persisted);

@@ -1,5 +1,5 @@
-// Fuzz target: what a rank's process writes to its PMI socket. A zero byte ends
-// what arrives at once.
+// Fuzz target: the data that a rank's process writes to its PMI socket. A zero
+// byte separates the parts that arrive together.
 #include <sys/socket.h>
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace canopy::pmi {
 namespace {
 
-// Answers at once, so that a client can go on.
+// Answers at once, so that a client can continue.
 class AnsweringSink : public InputSink {
  public:
   void OnInput(core::Input input) override {

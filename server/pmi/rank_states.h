@@ -1,5 +1,5 @@
-// How far the PMI connections of a job's ranks on this node have come, in
-// memory files that outlive the agent.
+// The progress of the PMI connections of a job's ranks on this node, in memory
+// files that outlive the agent.
 #ifndef CANOPY_SERVER_PMI_RANK_STATES_H_
 #define CANOPY_SERVER_PMI_RANK_STATES_H_
 
@@ -16,21 +16,22 @@ namespace canopy::pmi {
 struct RankState {
   bool initialized = false;  // the core knows the connection
   bool finalized = false;
-  bool pmi2 = false;      // it speaks PMI-2 since; agents of release 0.1 do not
-  bool threaded = false;  // may send a command before the last is answered
-  bool odd_ring = false;  // an odd number of rings have ended
-  // The last of `barriers` is answered in this moment, with that status.
+  // It speaks PMI-2 from now on; unknown to agents of release 0.1.
+  bool pmi2 = false;
+  bool threaded = false;  // may send a command before the last one is answered
+  bool odd_ring = false;  // the number of rings that have ended is odd
+  // The last of `barriers` is being answered with `status`.
   bool answering = false;
   int16_t status = 0;
-  uint64_t barriers = 0;  // that have ended; below 2^40
+  uint64_t barriers = 0;  // number of barriers that have ended; below 2^40
 
   bool operator==(const RankState&) const = default;
 };
 
-// Requests that change what lives longer than the connection: a request that is
-// put again by a successor has the same number, any other has not.
+// Requests that change something that outlives the connection. A request that a
+// successor repeats has the same number, and all others have different numbers.
 struct ChangeState {
-  // The last of `ended` is answered in this moment, with that status.
+  // The last of `ended` is being answered with `status`.
   bool answering = false;
   int16_t status = 0;
   uint64_t ended = 0;  // below 2^40
@@ -38,25 +39,24 @@ struct ChangeState {
   bool operator==(const ChangeState&) const = default;
 };
 
-// A state is durable across the death of this process once Set has returned.
-// One thread.
+// A state survives the death of this process when Set has returned. One thread.
 class RankStates {
  public:
-  // Of new files of so many ranks.
+  // Creates new files for `ranks` ranks.
   static Result<std::unique_ptr<RankStates>> Create(size_t ranks);
-  // Of a file that another process made, with those changes that AdoptChanges
-  // brings. kErrBadParam: it is not of so many ranks.
+  // Opens a file that another process created; AdoptChanges adds its changes.
+  // Returns kErrBadParam if it is not for `ranks` ranks.
   static Result<std::unique_ptr<RankStates>> Open(UniqueFd fd, size_t ranks);
-  // Agents of release 0.1 make no such file.
+  // Agents of release 0.1 create no such file.
   Status AdoptChanges(UniqueFd fd);
   Status CreateChanges();
   RankStates(const RankStates&) = delete;
   RankStates& operator=(const RankStates&) = delete;
 
-  // `index` is below the number of ranks.
+  // `index` must be below the number of ranks.
   RankState Get(size_t index) const;
   void Set(size_t index, const RankState& state);
-  // Nothing has changed before there is a file.
+  // Without a file, no request has ended.
   ChangeState GetChange(size_t index) const;
   void SetChange(size_t index, const ChangeState& state);
 

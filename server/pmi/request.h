@@ -1,5 +1,4 @@
-// What PMI clients ask for and what they are told, whichever wire protocol they
-// speak.
+// Requests of PMI clients and their replies, independent of the wire protocol.
 #ifndef CANOPY_SERVER_PMI_REQUEST_H_
 #define CANOPY_SERVER_PMI_REQUEST_H_
 
@@ -15,13 +14,14 @@
 
 namespace canopy::pmi {
 
-// What PMI-1 clients are promised in answer to get_maxes, and PMI-2 clients are
-// held to as well; terminators included.
+// Limits that PMI-1 clients get in the answer to get_maxes, and that apply to
+// PMI-2 clients too; terminators included.
 inline constexpr size_t kKvsNameMax = 256;
 inline constexpr size_t kKeyMax = 256;
 inline constexpr size_t kValueMax = 1024;
 
-// That of some job, for all that is known: what is none is asked of nobody.
+// Returns true if this may be the name of a job; any other name is never
+// requested.
 bool IsJobName(std::string_view name);
 
 enum class Operation : uint8_t {
@@ -41,7 +41,7 @@ enum class Operation : uint8_t {
   kPutNodeAttribute,
   kGetNodeAttribute,
   kGetJobAttribute,
-  // These change what lives longer than the connection.
+  // These change something that outlives the connection.
   kPublish,
   kUnpublish,
   kLookup,
@@ -50,35 +50,36 @@ enum class Operation : uint8_t {
   kDisconnect,
 };
 
-// As the client sent it: nothing of it has been checked but what a wire
-// protocol demands of its form.
+// A request as the client sent it. Nothing has been checked except the form
+// that the wire protocol requires.
 struct Request {
   Operation operation = Operation::kUnknown;
-  std::string name;    // of the command; empty: this is none
-  std::string thread;  // of the client, for the answer; empty: not named
+  std::string name;  // of the command; empty: this is not a command
+  // Of the client, repeated in the answer; empty: not named.
+  std::string thread;
   bool malformed = false;
 
-  // A key-value space, the job to connect with. PMI-2 clients leave their own
-  // out.
+  // A key-value space, or the job to connect with. PMI-2 clients omit their
+  // own.
   std::string job;
   std::string key;    // or service
   std::string value;  // or port, text of an abort, version of the protocol
-  std::optional<Rank> source;  // whose key that may be
+  std::optional<Rank> source;  // rank that may have put the key
   int exit_code = 0;
   bool is_threaded = false;   // kFullInit
   bool waits = false;         // kGetNodeAttribute
   bool aborts_alone = false;  // only the caller is to be ended
-  std::string spawn;  // PMI-2: for PMIx_Spawn, codec form; empty: unclear
+  std::string spawn;  // PMI-2: call of PMIx_Spawn, codec form; empty: invalid
 };
 
 struct Reply {
-  // As PMI-2 numbers errors (PMI2_ERR_OTHER and the like), with the reason in
+  // An error number of PMI-2 (PMI2_ERR_OTHER and others), with the reason in
   // one word.
   int code = 0;
   std::string problem;
-  // What was asked for. Of a get: nothing when it is not there.
+  // The requested value; no value if a get finds none.
   std::optional<std::string> value;
-  // kFullInit, kRing: under the names of PMI-2.
+  // kFullInit, kRing: with the names of PMI-2.
   std::vector<std::pair<const char*, std::string>> facts;
 
   static Reply Error(int code, std::string problem) {

@@ -16,18 +16,18 @@
 
 namespace canopy::pmi {
 
-// The names of what is in PmiOptions::fd_store, which agents of other releases
-// know too: of everything, of a job's rank states.
+// Names in PmiOptions::fd_store, which agents of other releases use too: the
+// common prefix, a job's rank states, and its changes.
 inline constexpr std::string_view kPersistedPrefix = "pmi1.";
 inline constexpr char kStatesName[] = "pmi1.states";
 inline constexpr char kChangesName[] = "pmi1.changes";
-// The rank whose socket has that name, whose lines of a spawn, and whose log of
-// outcomes.
+// Return the rank in the name of a socket, of the lines of a spawn, and of a
+// log of outcomes.
 std::optional<Rank> RankIn(std::string_view name);
 std::optional<Rank> SpawnerIn(std::string_view name);
 std::optional<Rank> LoggedIn(std::string_view name);
 
-// Loop thread only. The arguments of the constructor outlive it.
+// Loop thread only. The arguments of the constructor must outlive it.
 class SocketPersistence {
  public:
   SocketPersistence(EventLoop* loop, const PmiOptions* options, Jobs* jobs,
@@ -36,18 +36,18 @@ class SocketPersistence {
   SocketPersistence(const SocketPersistence&) = delete;
   SocketPersistence& operator=(const SocketPersistence&) = delete;
 
-  // Before the process starts. All ranks of a job start together, so their
-  // sockets are persisted together, at the end of the round.
+  // Call this before the process starts. All ranks of a job start together, so
+  // their sockets are persisted together at the end of the round.
   void PersistSoon(const ProcId& proc);
-  // A job whose states an agent of another release has made gets what that one
-  // does not know.
+  // Adds the file that is missing in a job whose states an agent of another
+  // release created.
   void CompleteStates(const std::string& nspace, RankStates* states);
-  // Before the first line of a spawn, and after its answer.
+  // Call these before the first line of a spawn, and after its answer.
   void HoldSpawn(Connection& c);
   void ReleaseSpawn(Connection& c);
-  // Makes `c.outcomes` if there is none yet and it would serve a successor.
+  // Creates `c.outcomes` if it does not exist and a successor could use it.
   void HoldOutcomes(Connection& c);
-  // The connection is closed, for its peer too.
+  // Ends the connection, for its peer too.
   void End(Connection& c);
 
  private:
@@ -60,7 +60,8 @@ class SocketPersistence {
   const PmiOptions* const options_;
   Jobs* const jobs_;
   const Connections* const connections_;
-  std::shared_ptr<SocketPersistence*> self_;  // cleared when this goes
+  // Set to null when this object is destroyed.
+  std::shared_ptr<SocketPersistence*> self_;
 };
 
 }  // namespace canopy::pmi

@@ -8,7 +8,7 @@
 namespace canopy::pmi {
 namespace {
 
-// The pointers are good for as long as the texts are unchanged.
+// The pointers are valid as long as the texts are unchanged.
 std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   std::vector<char*> out;
   out.reserve(texts.size() + 1);
@@ -17,8 +17,8 @@ std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   return out;
 }
 
-// As the core takes no longer ones. Each command has all pairs, so that a short
-// request could make a long call.
+// The core's limit. Each command contains all pairs, so that a short request
+// could produce a long call.
 constexpr size_t kMaxCall = 4 << 20;
 
 bool IsValid(const SpawnCommand& command) {

@@ -1,4 +1,4 @@
-// The processes that a PMI client asks for.
+// The processes that a PMI client requests.
 #ifndef CANOPY_SERVER_PMI_SPAWN_REQUEST_H_
 #define CANOPY_SERVER_PMI_SPAWN_REQUEST_H_
 
@@ -16,8 +16,8 @@ struct SpawnCommand {
   int maxprocs = 0;
   InfoList hints;
 
-  // A hint of MPI_Comm_spawn; without effect when none of PMIx_Spawn's
-  // attributes means the same.
+  // Adds a hint of MPI_Comm_spawn. It is ignored if PMIx_Spawn has no
+  // corresponding attribute.
   void AddHint(std::string_view name, std::string_view value);
 };
 
@@ -25,13 +25,13 @@ struct SpawnRequest {
   std::vector<SpawnCommand> commands;
   std::vector<std::string> env;  // of every process
 
-  // A pair that is to be in the job's key-value space from its beginning.
+  // Adds a pair that the job's key-value space contains from its beginning.
   void AddPreput(std::string_view key, std::string_view value);
 };
 
-// What PMIx_Spawn gets: codec form, SIZE n, n INFO, SIZE m, m APP.
-// kErrBadParam: a command without a program or a number of processes.
-// kErrOutOfResource: it would be longer than any call may be.
+// Returns the call of PMIx_Spawn: codec form, SIZE n, n INFO, SIZE m, m APP.
+// Returns kErrBadParam if a command has no program or no number of processes,
+// and kErrOutOfResource if the call would exceed the size limit.
 Result<std::string> SpawnCallOf(SpawnRequest request);
 
 }  // namespace canopy::pmi

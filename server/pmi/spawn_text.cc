@@ -28,7 +28,7 @@ std::string_view FieldOf(const Fields& fields, const std::string& name) {
   return it == fields.end() ? std::string_view() : std::string_view(it->second);
 }
 
-// Nothing: it is not there, or is no number.
+// Returns no value if the field is missing or not a number.
 std::optional<int> NumberOf(const Fields& fields, const std::string& name) {
   const std::string_view text = FieldOf(fields, name);
   int number = 0;
@@ -39,7 +39,7 @@ std::optional<int> NumberOf(const Fields& fields, const std::string& name) {
   return number;
 }
 
-// As many as NAME_num says, but no more than there are.
+// Reads the number of pairs in NAME_num, but not more than exist.
 template <typename Use>
 void ForPairs(const Fields& fields, const std::string& name, Use use) {
   const int count = NumberOf(fields, name + "_num").value_or(0);

@@ -1,4 +1,4 @@
-// The lines with which a PMI-1 client asks for processes, and what they mean.
+// The lines by which a PMI-1 client requests processes.
 #ifndef CANOPY_SERVER_PMI_SPAWN_TEXT_H_
 #define CANOPY_SERVER_PMI_SPAWN_TEXT_H_
 
@@ -9,33 +9,33 @@
 
 namespace canopy::pmi {
 
-// All lines of one request, of at most this many bytes: arguments and hints of
+// Limit of the bytes of one request. A request contains arguments and hints of
 // one command between "mcmd=spawn" and "endcmd", then the next command.
 inline constexpr size_t kMaxSpawnBytes = 1 << 20;
 
-// The lines as they come. Not synchronised.
+// Collects the lines in the order of arrival. Not thread-safe.
 class SpawnText {
  public:
-  // The next line, without its end. kErrOutOfResource: that is more than
-  // kMaxSpawnBytes. kErrBadParam: no line of a spawn was expected, or none but
-  // "mcmd=spawn".
+  // Adds the next line, without its end. Returns kErrOutOfResource if there are
+  // more than kMaxSpawnBytes, and kErrBadParam if no line of a spawn was
+  // expected, or only "mcmd=spawn".
   [[nodiscard]] int Add(std::string_view line);
-  // The last of the commands has come.
+  // Returns true if the last command is complete.
   bool complete() const { return !in_command_ && last_; }
-  // Every line with its end.
+  // All lines with their ends.
   const std::string& text() const { return text_; }
-  // Without its end; empty when there is none.
+  // Without its end; empty if there is none.
   std::string_view last_line() const;
 
  private:
   std::string text_;
-  std::string total_;  // commands, as the client says
+  std::string total_;  // number of commands, as the client states it
   bool in_command_ = false;
   bool last_ = false;  // of `total_` commands
 };
 
-// What PMIx_Spawn gets for the lines of a complete text (see spawn_request.h).
-// kErrBadParam with the reason for what cannot be meant.
+// Returns the call of PMIx_Spawn for the lines of a complete text (see
+// spawn_request.h). Returns kErrBadParam with the reason if they are invalid.
 Result<std::string> SpawnCallOfLines(std::string_view text);
 
 }  // namespace canopy::pmi

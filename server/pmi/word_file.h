@@ -12,20 +12,21 @@
 
 namespace canopy::pmi {
 
-// A number is durable across the death of this process once Set has returned.
-// One thread.
+// A number survives the death of this process when Set has returned. One
+// thread.
 class WordFile {
  public:
-  // A new file of `count` zeros, which people see by that name.
+  // Creates a file of `count` zeros, which users see under that name.
   static Result<std::unique_ptr<WordFile>> Create(const char* name,
                                                   size_t count);
-  // A file that another process made. kErrBadParam: it has not `count` numbers.
+  // Opens a file that another process created. Returns kErrBadParam if it does
+  // not have `count` numbers.
   static Result<std::unique_ptr<WordFile>> Open(UniqueFd fd, size_t count);
   ~WordFile();
   WordFile(const WordFile&) = delete;
   WordFile& operator=(const WordFile&) = delete;
 
-  // `index` is below the count.
+  // `index` must be below the count.
   uint64_t Get(size_t index) const {
     return words_[index].load(std::memory_order_relaxed);
   }

@@ -10,8 +10,8 @@
 namespace canopy::scheduler {
 namespace {
 
-// A channel has the threads from its first call on. This one is made for
-// nobody, and its call is over when it begins.
+// A channel uses the threads from its first call on. This channel leads
+// nowhere, and its call is over when it begins.
 struct Keeper {
   Keeper()
       : stub(grpc::CreateChannel("unix:/dev/null",

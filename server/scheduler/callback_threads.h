@@ -1,13 +1,13 @@
-// gRPC's threads that run callbacks, kept.
+// Keeps gRPC's threads for callbacks alive.
 #ifndef CANOPY_SERVER_SCHEDULER_CALLBACK_THREADS_H_
 #define CANOPY_SERVER_SCHEDULER_CALLBACK_THREADS_H_
 
 namespace canopy::scheduler {
 
-// All channels and servers of a process share those threads, which end with the
-// last that has used them. When one of them is the one that drops it, gRPC 1.51
-// frees what it still stands on. Keeps them until the process ends; any thread,
-// any number of times.
+// All channels and servers of a process share these threads, which end with
+// their last user. If one of the threads drops this last user, gRPC 1.51 frees
+// memory that the thread still uses. This function keeps the threads until the
+// process ends. Thread-safe; may be called any number of times.
 void KeepCallbackThreads();
 
 }  // namespace canopy::scheduler

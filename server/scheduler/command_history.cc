@@ -38,7 +38,7 @@ const CommandHistory::Known* CommandHistory::Find(const std::string& id,
   return is_there ? &it->second : nullptr;
 }
 
-// It is the newest, or where it was.
+// Adds the command as the newest one, or keeps its place.
 CommandHistory::Known* CommandHistory::Add(const std::string& id) {
   const auto [it, is_new] = known_.try_emplace(id);
   if (!is_new) return &it->second;

@@ -1,4 +1,5 @@
-// Which commands of the scheduler were executed, so that none is twice.
+// Records the commands of the scheduler that were executed, so that none is
+// executed twice.
 #ifndef CANOPY_SERVER_SCHEDULER_COMMAND_HISTORY_H_
 #define CANOPY_SERVER_SCHEDULER_COMMAND_HISTORY_H_
 
@@ -18,18 +19,18 @@ namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// The results of the newest kMaxCommands, for kMaxAgeMs. Those that are kept
-// outlive this process. Times are milliseconds since 1970, `now`. Loop thread
-// only.
+// Keeps the results of the newest kMaxCommands for kMaxAgeMs. Stored results
+// outlive this process. Times, also `now`, are milliseconds since 1970. Loop
+// thread only.
 class CommandHistory {
  public:
   static constexpr size_t kMaxCommands = 1024;
   static constexpr int64_t kMaxAgeMs = int64_t{24} * 3600 * 1000;
 
   struct Known {
-    bool done = false;         // else it is under way
-    std::string request;       // of the job that it launches; or empty
-    v1::CommandResult result;  // when it is done
+    bool done = false;         // false: it is being executed
+    std::string request;       // of the job that it launches, or empty
+    v1::CommandResult result;  // valid when it is done
     int64_t at_ms = 0;
   };
   using Warn = std::function<void(const std::string& text)>;
@@ -38,20 +39,22 @@ class CommandHistory {
   CommandHistory(const CommandHistory&) = delete;
   CommandHistory& operator=(const CommandHistory&) = delete;
 
-  // What a predecessor has left comes first; what follows is stored. Returns
-  // the names of those that it had begun and not ended.
+  // Adds a predecessor's entries before the present ones, and stores changes
+  // from now on. Returns the names of the commands that the predecessor had
+  // begun and not ended.
   std::vector<std::string> SetStore(ReportStore* store,
                                     const std::vector<std::string>& stored,
                                     int64_t now);
 
-  // Null: not known, or forgotten. Valid until the next call.
+  // Returns null if the command is unknown or forgotten. Valid until the next
+  // call.
   const Known* Find(const std::string& id, int64_t now) const;
-  // Before it is executed, where it matters that it is not done again.
-  // `request`: of the job that it launches.
+  // Records that the command begins; called before commands that must not be
+  // repeated. `request` belongs to the job that it launches.
   void Begin(const std::string& id, const std::string& request, int64_t now);
-  // It was not executed.
+  // Removes a command that was not executed.
   void Forget(const std::string& id);
-  // `keep`: for a successor too.
+  // Records the result. `keep`: store it for a successor too.
   void End(v1::CommandResult result, bool keep, int64_t now);
 
  private:
@@ -63,7 +66,7 @@ class CommandHistory {
   ReportStore* store_ = nullptr;
   bool warned_ = false;
   std::map<std::string, Known> known_;
-  std::deque<std::string> order_;  // in which they came
+  std::deque<std::string> order_;  // in the order of their arrival
 };
 
 }  // namespace canopy::scheduler

@@ -1,4 +1,4 @@
-// A scheduler's service that a test plays.
+// A fake of a scheduler's service, controlled by a test.
 #ifndef CANOPY_SERVER_SCHEDULER_FAKE_SERVICE_CLIENT_H_
 #define CANOPY_SERVER_SCHEDULER_FAKE_SERVICE_CLIENT_H_
 
@@ -24,7 +24,7 @@ class FakeCall : public AttachCall {
   std::vector<v1::AgentMessage> written;
 };
 
-// Keeps what it is asked; the test calls back.
+// Stores the calls; the test calls back.
 class FakeServiceClient : public ServiceClient {
  public:
   template <typename Request, typename Reply>
@@ -106,7 +106,7 @@ class FakeServiceClient : public ServiceClient {
     return streams.back().call;
   }
 
-  // Answers the newest question for capabilities.
+  // Answers the newest request for capabilities.
   void Up(std::vector<v1::Slot> slots) {
     v1::GetCapabilitiesReply reply;
     reply.set_name("fake");

@@ -13,8 +13,8 @@ namespace {
 namespace v1 = hostmodule::v1;
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
-// In one list, and in all: an info takes half a KiB, and a few bytes on the
-// wire.
+// Limits for one list, and in total: an info takes half a KiB in memory, and a
+// few bytes in a message.
 constexpr int kMaxInfos = 512;
 constexpr int kMaxInfosInAll = 4096;
 constexpr int kMaxDepth = 8;
@@ -59,7 +59,7 @@ void PutValue(const pmix_value_t& value, v1::Value* out) {
 
 bool GetInfos(const Infos& infos, int depth, int* left, InfoList* out);
 
-// Of the type that the message names, or that its kind has.
+// Uses the type in the message, or else the type of its kind.
 Value Number(const v1::Value& value, pmix_data_type_t otherwise,
              uint64_t bits) {
   const auto type = static_cast<pmix_data_type_t>(value.type());

@@ -1,4 +1,4 @@
-// Infos and values of PMIx as messages of the scheduler's service.
+// Converts infos and values of PMIx to messages of the scheduler's service.
 #ifndef CANOPY_SERVER_SCHEDULER_INFOS_H_
 #define CANOPY_SERVER_SCHEDULER_INFOS_H_
 
@@ -12,14 +12,15 @@
 
 namespace canopy::scheduler {
 
-// Pure functions. What has no kind of its own travels encoded, so nothing is
-// lost on the way there and back.
+// Pure functions. A value without a kind of its own is sent encoded, so nothing
+// is lost in either direction.
 void PutInfo(const pmix_info_t& info, hostmodule::v1::Info* out);
 void PutInfos(std::span<const pmix_info_t> infos,
               google::protobuf::RepeatedPtrField<hostmodule::v1::Info>* out);
 
-// kErrUnpackFailure: a key that is too long, a value that its type cannot hold,
-// or more than the bounds: 512 infos in one array, arrays in arrays 8 deep.
+// Returns kErrUnpackFailure for a key that is too long, for a value that its
+// type cannot hold, and if a limit is exceeded: 512 infos in one array, 4096 in
+// total, and 8 levels of nested arrays.
 Result<InfoList> GetInfos(
     const google::protobuf::RepeatedPtrField<hostmodule::v1::Info>& infos);
 

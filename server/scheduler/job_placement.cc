@@ -12,13 +12,14 @@
 namespace canopy::scheduler {
 namespace {
 
-// A call that is open so long is made again, with the same identity.
+// A call that is open for this time is repeated with the same identity.
 constexpr int64_t kPlaceMs = int64_t{3600} * 1000;
 constexpr int64_t kNoteMs = 10'000;
-// A scheduler that is away for long hears from the snapshot what it missed.
+// A scheduler that is unreachable for long gets the missed events from the
+// snapshot.
 constexpr size_t kMaxNotes = 10'000;
 
-// It has directives that somebody has to heed.
+// Returns true if the request has required directives.
 bool NeedsScheduler(const PlacementRequest& request) {
   const v1::PlaceJobRequest message = ToMessage(request, 0, 0);
   return std::ranges::any_of(message.directives(), &v1::Info::required);
@@ -63,7 +64,7 @@ void JobPlacement::SayDown(const Waiting& waiting) {
 void JobPlacement::Ask(Waiting* waiting) {
   const PlacementId id = waiting->request.id;
   if (!link_->Has(v1::SLOT_PLACE_JOB)) return Unsupported(id);
-  // It could come to free what is granted now: it is told first.
+  // A pending release could free the new grant, so it is sent first.
   if (IsToBeReleased(id)) return;
   v1::PlaceJobRequest request =
       ToMessage(waiting->request, EventLoop::Now(), options_.wall_clock_ms());
@@ -141,7 +142,7 @@ void JobPlacement::Refuse(const PlacementId& id, const Status& why) {
   listener_->OnRefused(id, why);
 }
 
-// Without an answer: it is asked again where that can help.
+// The call ended without an answer; it is repeated if that can help.
 void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
                          const CallEnd& end) {
   Waiting* const waiting = Find(id, number);
@@ -158,7 +159,7 @@ void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
   SayDown(*waiting);
 }
 
-// Whether a grant is on its way, only the scheduler knows.
+// Only the scheduler knows whether a grant is on its way.
 void JobPlacement::Cancel(const PlacementId& id) {
   const auto it = waiting_.find(id.request);
   if (it == waiting_.end() || it->second.request.id != id) return;
@@ -178,7 +179,7 @@ void JobPlacement::Launched(const PlacedJob& job, bool recovered) {
   running.job = job;
   if (recovered) running.state = v1::JOB_STATE_RUNNING;
   options_.listener->OnJob(ReportOf(job, running.state, running.procs_ended));
-  if (recovered) return;  // its predecessor has told it, or the snapshot does
+  if (recovered) return;  // the predecessor or the snapshot reports it
   v1::JobLaunchedRequest request;
   *request.mutable_overlay() = link_->overlay();
   PutPlacement(job.id, request.mutable_placement());
@@ -209,8 +210,8 @@ void JobPlacement::Changed(const std::string& nspace, core::JobPhase phase,
   options_.listener->OnJob(ReportOf(running.job, state, procs_ended));
 }
 
-// That it is to be told is noted first: an agent that is killed before it has
-// noted the record sees the job end once more.
+// The release is recorded first. If the agent is killed before it records the
+// end of the job, its successor sees the job end again.
 void JobPlacement::Released(const PlacedJob& job, const PlacedEnd& end) {
   running_.erase(job.nspace);
   const v1::JobReleasedRequest release = ReleaseOf(job, end);

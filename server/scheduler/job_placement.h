@@ -1,4 +1,4 @@
-// The scheduler says where and when jobs run.
+// Lets the scheduler decide where and when jobs run.
 #ifndef CANOPY_SERVER_SCHEDULER_JOB_PLACEMENT_H_
 #define CANOPY_SERVER_SCHEDULER_JOB_PLACEMENT_H_
 
@@ -20,26 +20,28 @@
 
 namespace canopy::scheduler {
 
-// What happens to jobs, for the reports.
+// Receives events of jobs, for the reports.
 class JobListener {
  public:
   virtual ~JobListener() = default;
   virtual void OnJob(const v1::JobReport& report) = 0;
   virtual void OnRecord(const v1::JobRecord& record) = 0;
-  // What was granted to a job is free. It is to be told, whatever becomes of
-  // this agent; then it was told, or need not be.
+  // The resources that were granted to a job are free. The first call precedes
+  // the message to the scheduler and makes it durable; the second one follows
+  // when the scheduler has received it, or it is no longer needed.
   virtual void OnReleasing(const v1::JobReleasedRequest& release) = 0;
   virtual void OnReleased(const v1::JobReleasedRequest& release) = 0;
 };
 
-// Jobs wait here while the scheduler is not there, and are asked again when it
-// is. Loop thread only.
+// Jobs wait while the scheduler is unreachable, and are requested again when it
+// is back. Loop thread only.
 class JobPlacement : public PlacementPort {
  public:
   struct Options {
-    Link* link = nullptr;  // outlives it, as the listener does
+    Link* link = nullptr;  // must outlive it, like the listener
     JobListener* listener = nullptr;
-    // Where it does not place jobs, they run at once where there is room.
+    // If the scheduler does not place jobs, they run at once where there is
+    // room.
     bool fallback = false;
     std::function<int64_t()> wall_clock_ms;
   };
@@ -58,31 +60,31 @@ class JobPlacement : public PlacementPort {
                uint32_t procs_ended) override;
   void Released(const PlacedJob& job, const PlacedEnd& end) override;
 
-  // A predecessor may not have told it; nothing is told while jobs use what was
-  // granted.
+  // Repeats a release that a predecessor may not have sent. Nothing is sent
+  // while jobs use the granted resources.
   void ReleaseAgain(const v1::JobReleasedRequest& release);
 
-  // Those that wait and those that run, as they are now.
+  // Returns the current state of waiting and running jobs.
   std::vector<v1::JobReport> Jobs() const;
 
  private:
   struct Waiting {
     PlacementRequest request;
-    CallPtr call;         // null: it has to be asked (again)
+    CallPtr call;         // null: it must be requested (again)
     uint64_t number = 0;  // of the call
-    bool asked = false;   // ever
+    bool asked = false;   // whether it was ever requested
   };
   struct Running {
     PlacedJob job;
     v1::JobState state = v1::JOB_STATE_PREPARING;
     uint32_t procs_ended = 0;
   };
-  // A call that is to be answered: the scheduler is told in order.
+  // A call that needs an answer; the scheduler gets these calls in order.
   struct Note {
     PlacementId id;
     std::function<void(std::function<void(const CallEnd&)>)> send;
     bool releases = false;
-    // Of which the listener is to hear that it was told.
+    // The release that the listener is notified of afterwards.
     std::optional<v1::JobReleasedRequest> release = std::nullopt;
   };
 
@@ -95,7 +97,7 @@ class JobPlacement : public PlacementPort {
   void Refuse(const PlacementId& id, const Status& why);
   void SayDown(const Waiting& waiting);
   void Unsupported(const PlacementId& id);
-  // Null: no such call is under way.
+  // Returns null if no such call is pending.
   Waiting* Find(const PlacementId& id, uint64_t number);
 
   v1::JobReleasedRequest ReleaseOf(const PlacedJob& job,

@@ -5,7 +5,7 @@
 namespace canopy::scheduler {
 namespace {
 
-// Of UTF-8, where one character ends and another begins.
+// Returns the last boundary between UTF-8 characters up to `end`.
 size_t CutBefore(const std::string& text, size_t end) {
   constexpr size_t kLongest = 4;
   size_t at = end;

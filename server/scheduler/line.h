@@ -1,4 +1,4 @@
-// What a scheduler says for people.
+// Text of a scheduler for people.
 #ifndef CANOPY_SERVER_SCHEDULER_LINE_H_
 #define CANOPY_SERVER_SCHEDULER_LINE_H_
 
@@ -7,8 +7,8 @@
 
 namespace canopy::scheduler {
 
-// One printable line of it: what is beyond kMaxLine bytes is left out. Such
-// texts are kept, persisted and sent to launchers.
+// Returns one printable line of the text, truncated to kMaxLine bytes. Such
+// lines are stored, persisted and sent to launchers.
 inline constexpr size_t kMaxLine = 1024;
 std::string LineOf(const std::string& text);
 

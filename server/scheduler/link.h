@@ -1,4 +1,4 @@
-// Whether the scheduler is there, and what it can.
+// Tracks whether the scheduler is reachable, and its capabilities.
 #ifndef CANOPY_SERVER_SCHEDULER_LINK_H_
 #define CANOPY_SERVER_SCHEDULER_LINK_H_
 
@@ -14,36 +14,35 @@
 
 namespace canopy::scheduler {
 
-// Asks for the capabilities until there is an answer, with pauses that grow up
+// Requests the capabilities until there is an answer, with pauses that grow up
 // to twenty times the first, and again whenever a user of the service finds it
-// gone.
-// Loop thread only.
+// unreachable. Loop thread only.
 class Link {
  public:
   using Log = std::function<void(const core::LogLine&)>;
 
   static constexpr int64_t kFirstPauseNs = 100'000'000;
 
-  // `loop` and `client` outlive it. `address`: for messages.
+  // `loop` and `client` must outlive it. `address` is for messages.
   Link(EventLoop* loop, ServiceClient* client, v1::Overlay overlay,
        std::string address, Log log, int64_t first_pause_ns = kFirstPauseNs);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // `up` runs whenever the service is there (again), in the order of these
-  // calls.
+  // Registers `up`, which runs whenever the service becomes reachable, in the
+  // order of registration.
   void OnUp(std::function<void()> up) { ups_.push_back(std::move(up)); }
   void Start() { Ask(); }
-  // Nothing is asked any more.
+  // Stops all requests.
   void Stop();
 
   bool up() const { return up_; }
-  // While it is up. What it had before it went away says nothing.
+  // Returns true if the service has the slot. Valid only while it is up.
   bool Has(v1::Slot slot) const;
-  // Why it is not up, in one line.
+  // Returns the reason why it is not up, in one line.
   std::string WhyDown() const;
-  // A call has found it gone.
+  // Reports that a call has found it unreachable.
   void Lost(const std::string& why);
 
   ServiceClient* client() { return client_; }
@@ -65,9 +64,9 @@ class Link {
   v1::GetCapabilitiesReply capabilities_;
   bool up_ = false;
   bool stopped_ = false;
-  std::string why_;       // it is not up; empty: not known yet
-  bool said_ = false;     // that it is not up
-  int64_t pause_ns_ = 0;  // before it is asked again
+  std::string why_;       // reason why it is not up; empty: unknown yet
+  bool said_ = false;     // it was logged that it is not up
+  int64_t pause_ns_ = 0;  // before the next request
   EventLoop::TimerId timer_ = 0;
 };
 

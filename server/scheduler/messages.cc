@@ -18,7 +18,7 @@ namespace v1 = hostmodule::v1;
 
 constexpr size_t kMaxHostJob = 255;
 constexpr size_t kMaxRequest = 255;
-// What of a spawn is the scheduler's: PMIX_ALLOC_*.
+// Attributes of a spawn that are passed to the scheduler: PMIX_ALLOC_*.
 constexpr char kAllocation[] = "pmix.alloc.";
 constexpr size_t kMaxCommand = 4096;
 constexpr uint32_t kMaxSlots = 1 << 20;
@@ -55,7 +55,7 @@ bool IsVariable(const std::string& entry) {
   return equals != 0 && equals != std::string::npos && IsText(entry);
 }
 
-// Those of the job, which come first in a call to spawn.
+// Adds the directives of the job, which come first in a spawn call.
 void PutDirectives(const Bytes& call, v1::PlaceJobRequest* out) {
   if (call.empty()) return;
   Decoder in(call.view());

@@ -1,4 +1,4 @@
-// What the agent's parts say of jobs and calls, as messages of the service.
+// Converts the agent's data about jobs and calls to messages of the service.
 #ifndef CANOPY_SERVER_SCHEDULER_MESSAGES_H_
 #define CANOPY_SERVER_SCHEDULER_MESSAGES_H_
 
@@ -12,14 +12,15 @@
 
 namespace canopy::scheduler {
 
-// Pure functions. Texts that people or programs choose are made fit for
-// `string` fields, which take UTF-8 alone.
+// Pure functions. Texts from users or programs are converted for `string`
+// fields, which allow only UTF-8.
 void PutPlacement(const PlacementId& id, hostmodule::v1::Placement* out);
 void PutCaller(const PlacementCaller& caller, hostmodule::v1::Caller* out);
-// `now`: EventLoop::Now() of `now_ms`, since 1970.
+// `now` is EventLoop::Now() at the time `now_ms`, in milliseconds since 1970.
 hostmodule::v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
                                           int64_t now, int64_t now_ms);
-// kErrUnpackFailure, in one line: what is wrong with it.
+// Return kErrUnpackFailure for an invalid message, with one line of
+// explanation.
 Result<PlacementGrant> FromMessage(const hostmodule::v1::Granted& granted);
 Status FromMessage(const hostmodule::v1::Refused& refused);
 Result<HostLaunch> FromMessage(const hostmodule::v1::LaunchJob& launch);

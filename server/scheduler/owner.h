@@ -1,6 +1,5 @@
-// Whose a scheduler's address is, where nothing but this machine's users can
-// reach it: whoever serves it says where jobs run, and what is in their
-// environment.
+// Checks the owner of a scheduler's address that only users of this machine can
+// reach: its server decides where jobs run and what their environment contains.
 #ifndef CANOPY_SERVER_SCHEDULER_OWNER_H_
 #define CANOPY_SERVER_SCHEDULER_OWNER_H_
 
@@ -15,13 +14,14 @@
 
 namespace canopy::scheduler {
 
-// `address`: unix:PATH, or HOST:PORT with a host of the loopback interface.
-// kErrNoPermissions: another user than `uid` and root serves it. kErrUnreach:
-// nobody does. Asked before each connection, for an address can change hands.
+// `address` is unix:PATH, or HOST:PORT with a host of the loopback interface.
+// Returns kErrNoPermissions if a user other than `uid` and root serves it, and
+// kErrUnreach if it is not served. Called before each connection, because the
+// owner of an address can change.
 Status CheckOwner(const std::string& address, uid_t uid);
 
-// The users of the sockets that listen on that port, of a table as in
-// /proc/net/tcp.
+// Returns the users of the sockets that listen on that port, from a table in
+// the format of /proc/net/tcp.
 std::vector<uid_t> ListenersOf(std::string_view table, uint16_t port);
 
 }  // namespace canopy::scheduler

@@ -1,4 +1,4 @@
-// What is free again, as long as the scheduler has not been told.
+// Releases that the scheduler has not received yet.
 #ifndef CANOPY_SERVER_SCHEDULER_PENDING_RELEASES_H_
 #define CANOPY_SERVER_SCHEDULER_PENDING_RELEASES_H_
 
@@ -17,8 +17,8 @@ namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// By the placement, which is released once. They outlive this process. Loop
-// thread only.
+// Identified by the placement, which is released once. They outlive this
+// process. Loop thread only.
 class PendingReleases {
  public:
   using Warn = std::function<void(const std::string& text)>;
@@ -27,12 +27,13 @@ class PendingReleases {
   PendingReleases(const PendingReleases&) = delete;
   PendingReleases& operator=(const PendingReleases&) = delete;
 
-  // From now on they are stored. Returns what a predecessor has left.
+  // Stores releases from now on. Returns those that a predecessor has left.
   std::vector<v1::JobReleasedRequest> SetStore(
       ReportStore* store,
       const std::vector<std::pair<uint64_t, std::string>>& stored);
   void Add(const v1::JobReleasedRequest& release);
-  // It was told, or need not be. Ignored when there is none.
+  // Removes a release that was sent or is no longer needed. Ignored if there is
+  // none.
   void Remove(const v1::JobReleasedRequest& release);
 
  private:
@@ -45,7 +46,7 @@ class PendingReleases {
   ReportStore* store_ = nullptr;
   bool warned_ = false;
   uint64_t last_ = 0;
-  std::map<Key, uint64_t> numbers_;  // of those that are stored
+  std::map<Key, uint64_t> numbers_;  // numbers of stored releases
 };
 
 }  // namespace canopy::scheduler

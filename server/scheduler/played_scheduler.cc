@@ -15,7 +15,7 @@ namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// Whoever takes it from the scheduler finishes it, once.
+// The caller that takes it from the scheduler must finish it once.
 class HeldCall : public grpc::ServerUnaryReactor {
  public:
   HeldCall(PlayedScheduler* owner, size_t number, v1::HostReply* reply)
@@ -48,7 +48,7 @@ class HeldPlace : public grpc::ServerWriteReactor<v1::PlacementUpdate> {
     }
     WriteNext();
   }
-  // The last call.
+  // Must be the last call.
   void End(const grpc::Status& status) {
     {
       const MutexLock lock(mutex_);
@@ -154,7 +154,7 @@ void PlayedScheduler::Fail(size_t number) {
   if (call != nullptr) call->Finish({grpc::StatusCode::INTERNAL, "exception"});
 }
 
-// Nobody can finish it meanwhile.
+// The lock prevents that it is finished meanwhile.
 void PlayedScheduler::Update(size_t number, const v1::PlacementUpdate& update) {
   const MutexLock lock(mutex_);
   HeldPlace* const place = places_.at(number).held;

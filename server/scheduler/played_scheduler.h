@@ -1,4 +1,4 @@
-// A scheduler that a test plays: a gRPC service in this process.
+// A scheduler that a test controls: a gRPC service in this process.
 #ifndef CANOPY_SERVER_SCHEDULER_PLAYED_SCHEDULER_H_
 #define CANOPY_SERVER_SCHEDULER_PLAYED_SCHEDULER_H_
 
@@ -18,11 +18,11 @@ namespace canopy::scheduler {
 class HeldCall;
 class HeldPlace;
 
-// Keeps the calls that come until the test answers them, well or badly, or
-// stops it. Its functions may be called by any thread.
+// Holds calls until the test answers them, with success or failure, or stops
+// the service. Thread-safe.
 class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
  public:
-  // A call of processes: all of these are alike but for their requests.
+  // A request of a process; these calls differ only in their requests.
   struct Call {
     hostmodule::v1::Slot slot = hostmodule::v1::SLOT_UNSPECIFIED;
     hostmodule::v1::HostCall call;
@@ -32,16 +32,16 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
   struct Place {
     hostmodule::v1::PlaceJobRequest request;
     bool cancelled = false;
-    HeldPlace* held = nullptr;  // the same
+    HeldPlace* held = nullptr;  // as in Call
   };
 
-  // Serves in a folder of its own, which goes with it.
+  // Serves in a directory of its own, which is removed with it.
   PlayedScheduler();
   ~PlayedScheduler() override;
   std::string address() const { return "unix:" + folder_ + "/socket"; }
 
   void Start(const std::vector<hostmodule::v1::Slot>& slots);
-  // All calls end with the connections. What it has heard stays.
+  // All calls end with the connections. The recorded calls are kept.
   void Stop();
 
   std::vector<Call> calls() const;
@@ -49,10 +49,10 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
   std::vector<hostmodule::v1::Placement> launched() const;
   std::vector<hostmodule::v1::Placement> released() const;
 
-  // Of calls()[number]; no effect on one that is over.
+  // These answer calls()[number], and have no effect on a call that is over.
   void Reply(size_t number, const hostmodule::v1::HostReply& reply);
   void Fail(size_t number);
-  // Of places()[number]; it stays open.
+  // Sends an update for places()[number], which stays open.
   void Update(size_t number, const hostmodule::v1::PlacementUpdate& update);
   void EndPlace(size_t number, bool fails);
 
@@ -102,7 +102,7 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
 
   Unary* Hold(hostmodule::v1::Slot slot, const hostmodule::v1::HostCall& call,
               hostmodule::v1::HostReply* reply);
-  // Null: it is over.
+  // These return null if the call is over.
   HeldCall* TakeCall(size_t number);
   HeldPlace* TakePlace(size_t number);
   void OnCallCancelled(size_t number);

@@ -6,7 +6,7 @@
 namespace canopy::scheduler {
 namespace {
 
-// A job has one record; so has each that shares its placement.
+// Each job has one record, including jobs that share a placement.
 std::string NameOf(const v1::JobRecord& record) {
   return record.placement().request_id() + " " +
          std::to_string(record.placement().attempt()) + " " + record.nspace();
@@ -26,7 +26,7 @@ void ReportQueue::SetStore(ReportStore* store, const StoredReports& stored) {
   }
 }
 
-// What this agent has reported before follows, under new numbers.
+// The reports that this agent made before follow with new numbers.
 void ReportQueue::Take(const StoredReports& stored) {
   series_ = stored.series;
   last_ = reserved_ = stored.reserved;

@@ -17,27 +17,28 @@ namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// Numbers reports, and keeps at most kMaxReports and kMaxBytes of them: the
-// oldest of states go first, then the oldest records, which are counted.
-// Records outlive this process, with the series in which they are numbered: a
-// number is never given twice in it. Loop thread only.
+// Numbers reports, and keeps at most kMaxReports and kMaxBytes of them. Above
+// that, the oldest reports of states are dropped first, then the oldest
+// records, which are counted. Records outlive this process, with the series in
+// which they are numbered: a number is never used twice in it. Loop thread
+// only.
 class ReportQueue {
  public:
   static constexpr size_t kMaxReports = 10'000;
   static constexpr size_t kMaxBytes = 16u << 20;
-  // For so many reports one is stored.
+  // The store reserves numbers in groups of this size.
   static constexpr uint64_t kReserve = 1024;
 
   using Warn = std::function<void(const std::string& text)>;
 
-  // `series`: if no predecessor has begun one.
+  // `series` is used if no predecessor has begun one.
   ReportQueue(uint64_t series, Warn warn)
       : series_(series), warn_(std::move(warn)) {}
   ReportQueue(const ReportQueue&) = delete;
   ReportQueue& operator=(const ReportQueue&) = delete;
 
-  // What a predecessor has left comes first; from now on it is stored. Once,
-  // and before anything is told of the series.
+  // Puts a predecessor's reports before the present ones, and stores records
+  // from now on. Call it once, and before the series is sent to the scheduler.
   void SetStore(ReportStore* store, const StoredReports& stored);
 
   uint64_t series() const { return series_; }
@@ -50,10 +51,10 @@ class ReportQueue {
   uint64_t lost() const { return lost_; }
   bool has_records() const { return states_ < reports_.size(); }
 
-  // The report as it is to be sent; null: a predecessor has told that record.
-  // Valid until the next call.
+  // Returns the report in the form to be sent, or null if a predecessor has
+  // already reported this record. Valid until the next call.
   const v1::Report* Add(v1::Report report);
-  // Those up to this one were taken.
+  // Removes the reports up to this number, which the scheduler has received.
   void Acknowledge(uint64_t sequence);
 
  private:
@@ -70,11 +71,11 @@ class ReportQueue {
   ReportStore* store_ = nullptr;
   std::deque<v1::Report> reports_;
   size_t bytes_ = 0;
-  size_t states_ = 0;  // of them, those that are no records
+  size_t states_ = 0;  // number of reports that are not records
   uint64_t last_ = 0;  // number of the newest report
   uint64_t reserved_ = 0;
   uint64_t lost_ = 0;
-  bool warned_ = false;            // that something is not stored
+  bool warned_ = false;            // about a failure to store
   std::set<std::string> earlier_;  // jobs whose records a predecessor made
 };
 

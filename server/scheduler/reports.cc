@@ -14,12 +14,13 @@ namespace {
 constexpr size_t kMaxCommandId = 255;
 constexpr int kLastSignal = 64;
 
-// Twice is wrong: what an agent had begun when it was killed is not done again.
+// Commands that must not be repeated: if an agent was killed during one, it is
+// not executed again.
 bool IsOnce(const v1::Command& command) {
   return command.has_signal() || command.has_requeue();
 }
 
-// What it does lasts no longer than this process.
+// The effect of these commands ends with this process.
 bool IsOfThisProcess(const v1::Command& command) {
   return command.has_drain_node() || command.has_resume_node();
 }
@@ -28,7 +29,8 @@ v1::CommandResult ResultOf(const std::string& command, const Status& status) {
   v1::CommandResult result;
   result.set_command_id(command);
   result.set_status(status.code());
-  // Cut between characters, or what is left of one is shown as bytes.
+  // Truncated between characters; an incomplete character would be shown as
+  // bytes.
   result.set_message(LineOf(status.message()));
   return result;
 }
@@ -75,8 +77,9 @@ void Reports::TakeStore() {
   }
 }
 
-// A predecessor had begun it. A job that it has launched is here, as nobody has
-// heard yet of its end; one that is not was not launched, and may be.
+// A predecessor had begun the command. A job that it launched is known here,
+// because its end has not been reported; if there is none, the job was not
+// launched, and may be launched now.
 void Reports::OnLeft(const std::string& command) {
   const std::string request =
       history_.Find(command, options_.wall_clock_ms())->request;
@@ -119,8 +122,8 @@ void Reports::OnEnd(uint64_t number, const CallEnd& end) {
   call_.reset();
   greeted_ = false;
   if (!root_) return;
-  // What ends well is asked for again like what breaks: by the link, so that
-  // it takes its pauses.
+  // A stream that ends normally is also opened again through the link, because
+  // the link has pauses.
   options_.link->Lost(end.ok() ? "it has ended the stream of reports"
                                : end.message);
 }
@@ -139,7 +142,7 @@ void Reports::OnMessage(uint64_t number, const v1::HostMessage& message) {
     case v1::HostMessage::kCommand:
       return OnCommand(message.command());
     case v1::HostMessage::KIND_NOT_SET:
-      return;  // of a later version
+      return;  // from a later version
   }
 }
 
@@ -202,7 +205,7 @@ void Reports::OnCommand(const v1::Command& command) {
   const int64_t now = options_.wall_clock_ms();
   const CommandHistory::Known* const known = history_.Find(id, now);
   if (known != nullptr) {
-    if (known->done) Answer(known->result);  // else the answer comes
+    if (known->done) Answer(known->result);  // otherwise the answer follows
     return;
   }
   if (command.has_launch()) return Launch(command);
@@ -269,9 +272,9 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       status = to->RequeueHostJob(command.requeue().job().host_job_id(),
                                   LineOf(command.requeue().reason()));
       break;
-    case v1::Command::kLaunch:  // is not answered at once
+    case v1::Command::kLaunch:  // is answered later
     case v1::Command::KIND_NOT_SET:
-      break;  // of a later version
+      break;  // from a later version
   }
   return ResultOf(command.command_id(), status);
 }

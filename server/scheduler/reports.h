@@ -1,4 +1,4 @@
-// What the root agent reports to the scheduler, and the commands that it gets.
+// The reports of the root agent to the scheduler, and the scheduler's commands.
 #ifndef CANOPY_SERVER_SCHEDULER_REPORTS_H_
 #define CANOPY_SERVER_SCHEDULER_REPORTS_H_
 
@@ -25,17 +25,17 @@ namespace canopy::scheduler {
 class Reports : public JobListener {
  public:
   struct Options {
-    EventLoop* loop = nullptr;  // all of these outlive it
+    EventLoop* loop = nullptr;  // all of these must outlive it
     Link* link = nullptr;
     JobCommandsPort* commands = nullptr;
-    // ns since 1970 at the start of this agent: names its reports, unless a
-    // predecessor has left some.
+    // Start of this agent in ns since 1970: names its series of reports, unless
+    // a predecessor has left some.
     uint64_t incarnation = 0;
     ReportStore* store = nullptr;  // null: this agent has no successor
     uint32_t settle_ms = 0;        // as in v1::Snapshot
     std::function<std::vector<v1::NodeReport>()> nodes;
     std::function<std::vector<v1::JobReport>()> jobs;
-    // A predecessor may not have told it.
+    // Repeats a release that a predecessor may not have sent.
     std::function<void(const v1::JobReleasedRequest& release)> release_again;
     std::function<int64_t()> wall_clock_ms;
   };
@@ -45,10 +45,10 @@ class Reports : public JobListener {
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
 
-  // Whether this agent is the root: it alone attaches.
+  // Sets whether this agent is the root; only the root attaches.
   void SetRoot(bool root);
 
-  // The scheduler listens, and has not acknowledged all records.
+  // True if the scheduler is connected and has not acknowledged all records.
   bool AwaitsRecords() const { return greeted_ && queue_.has_records(); }
 
   void OnJob(const v1::JobReport& report) override;
@@ -85,7 +85,7 @@ class Reports : public JobListener {
   PendingReleases releases_;
   CommandHistory history_;
   bool stores_ = false;
-  // Of what is called back when it may be gone.
+  // False when this object is destroyed; shared with callbacks.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -26,7 +26,7 @@ constexpr uint64_t kMaxUnits = 512;
 
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
-// In the number of what is asked about a tool: the core's do not come so far.
+// Marks the numbers of requests about tools; the core's numbers are lower.
 constexpr uint64_t kOfTool = uint64_t{1} << 62;
 constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
 
@@ -64,8 +64,8 @@ bool PutInfos(std::string_view bytes, Infos* out) {
   return true;
 }
 
-// The forms of the calls are those of common/local_protocol.h. False:
-// malformed.
+// The calls have the forms of common/local_protocol.h. Returns false for a
+// malformed call.
 bool Fill(WireReader* in, v1::AllocateRequest* out) {
   out->set_directive(in->Uint32());
   return PutInfos(in->String(), out->mutable_infos());
@@ -121,19 +121,20 @@ bool FillCall(const Bytes& call, Request* out) {
   return Fill(&in, out) && in.done();
 }
 
-// That has no more than its infos.
+// This call contains only infos.
 bool FillCall(const Bytes& call, v1::GetCredentialRequest* out) {
   return PutInfos(call.view(), out->mutable_infos());
 }
 
-// Agents ask what it serves, and no process.
+// Agents send this query themselves to learn what the scheduler serves.
 bool AsksWhatItServes(const core::AskHost& request) {
   if (request.op != HostOp::kQuery) return false;
   WireReader in(request.call.view());
   return in.Count() == 1 && in.String() == PMIX_QUERY_SUPPORTED_KEYS;
 }
 
-// PMIX_TIMEOUT among the infos of a call, which comes last in each.
+// Returns PMIX_TIMEOUT from the infos of a call, which are the last part of
+// each call.
 int64_t TimeLimitMs(const core::AskHost& request) {
   const int64_t standard = request.op == HostOp::kQuery
                                ? SchedulerHost::kQueryMs
@@ -166,11 +167,11 @@ int64_t TimeLimitMs(const core::AskHost& request) {
   const auto limit =
       static_cast<int64_t>(std::min(seconds, kMaxTimeoutSeconds) * 1000);
   if (limit == 0) return standard;
-  // Nobody waits for the answer to a query for longer.
+  // The requester of a query does not wait longer.
   return request.op == HostOp::kQuery ? std::min(limit, standard) : limit;
 }
 
-// A status that is none refuses, too.
+// An invalid status rejects the tool too.
 Status VerdictOf(const Status& status) {
   if (status.code() == kOperationSucceeded) return Status();
   return status.code() > 0 ? Status(kErrServerFailedRequest,
@@ -197,7 +198,8 @@ void SchedulerHost::Ask(const core::AskHost& request) {
   Begin({request}, TimeLimitMs(request));
 }
 
-// One that does not decide about tools does not when it is away, either.
+// A scheduler that does not decide about tools does not do so while unreachable
+// either.
 void SchedulerHost::AskAboutTool(const ArrivingTool& tool,
                                  std::function<void(const Status&)> done) {
   if (!options_.link->up() && decides_tools_ == false) return done(Status());
@@ -317,8 +319,8 @@ v1::HostCall SchedulerHost::CallOf(const core::AskHost& request) const {
   if (!request.source.nspace.empty()) caller.process = request.source;
   caller.host_job = request.host_job;
   PutCaller(caller, out.mutable_caller());
-  // The process asks a successor of this agent again. Queries, which have no
-  // number of their own, may be answered anew.
+  // A process repeats its call to a successor of this agent with the same
+  // number. Queries have no such number, and may be answered again.
   const bool numbered = request.request != 0;
   out.set_call_id(numbered ? Printable(request.source.nspace) + "." +
                                  std::to_string(request.source.rank) + "." +
@@ -386,7 +388,7 @@ void SchedulerHost::Answer(uint64_t request, const Status& status,
   pending.tool->done(VerdictOf(status));
 }
 
-// Where it has no say in it, tools are served.
+// Tools are served if the scheduler does not decide about them.
 void SchedulerHost::Unsupported(uint64_t request) {
   const core::AskHost ask = pending_.at(request).request;
   if (pending_.at(request).tool) return Answer(request, Status(), {});
@@ -398,7 +400,7 @@ void SchedulerHost::Unsupported(uint64_t request) {
   options_.embedded->Ask(ask);
 }
 
-// Nobody is there for the answers.
+// The receivers of the answers are gone.
 void SchedulerHost::DropJob(const std::string& nspace) {
   for (auto it = pending_.begin(); it != pending_.end();) {
     Pending& pending = it->second;

@@ -1,4 +1,4 @@
-// The scheduler decides what processes ask of the host.
+// A host whose scheduler decides the requests of processes.
 #ifndef CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_
 #define CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_
 
@@ -21,27 +21,27 @@
 
 namespace canopy::scheduler {
 
-// What the scheduler does not implement is kErrNotSupported, or the agent's own
-// host decides it. Calls are asked again when the scheduler has come back,
-// until their time is over: PMIX_TIMEOUT, else kDefaultMs, or kQueryMs of
-// queries. Loop thread only.
+// Requests that the scheduler does not implement get kErrNotSupported, or the
+// agent's own host decides them. Calls are repeated when the scheduler is
+// reachable again, until their time limit: PMIX_TIMEOUT, else kDefaultMs, or
+// kQueryMs for queries. Loop thread only.
 class SchedulerHost : public HostPort {
  public:
   struct Options {
     EventLoop* loop = nullptr;
-    Link* link = nullptr;  // all of these outlive it
+    Link* link = nullptr;  // all of these must outlive it
     InputSink* sink = nullptr;
     HostPort* embedded = nullptr;
-    bool fallback = false;  // to the embedded one
-    // This agent's, which is that of tools.
+    bool fallback = false;  // to the embedded host
+    // Of this agent; used for tools.
     uint32_t uid = 0;
     uint32_t gid = 0;
-    uint64_t incarnation = 0;  // so that names of calls come but once
-    int64_t tool_ms = 10'000;  // how long a tool waits
+    uint64_t incarnation = 0;  // makes the names of calls unique
+    int64_t tool_ms = 10'000;  // time limit for the decision about a tool
   };
   static constexpr int64_t kDefaultMs = 60'000;
   static constexpr int64_t kQueryMs = 10'000;
-  // That are asked about at a time; more are refused (kErrResourceBusy).
+  // Limit of undecided tools; further tools are rejected (kErrResourceBusy).
   static constexpr size_t kMaxTools = 256;
 
   explicit SchedulerHost(Options options);
@@ -50,8 +50,8 @@ class SchedulerHost : public HostPort {
   SchedulerHost& operator=(const SchedulerHost&) = delete;
 
   void Ask(const core::AskHost& request) override;
-  // Refused with kErrTimeout after Options::tool_ms, or with kErrUnreach when
-  // it is away.
+  // Rejects the tool with kErrTimeout after Options::tool_ms, or with
+  // kErrUnreach if the scheduler is unreachable.
   void AskAboutTool(const ArrivingTool& tool,
                     std::function<void(const Status&)> done) override;
   void DropJob(const std::string& nspace) override;
@@ -62,11 +62,11 @@ class SchedulerHost : public HostPort {
     std::function<void(const Status&)> done;
   };
   struct Pending {
-    core::AskHost request;          // of a tool: who, and a number of its own
-    std::optional<Tool> tool = {};  // that it is about
+    core::AskHost request;  // for a tool: its identity, and its own number
+    std::optional<Tool> tool = {};  // the tool to decide about
     int64_t deadline = 0;           // EventLoop::Now()
     EventLoop::TimerId timer = 0;
-    CallPtr call = {};    // null: it has to be asked (again)
+    CallPtr call = {};    // null: it must be requested (again)
     uint64_t number = 0;  // of the call
   };
   using Sent = Result<CallPtr>;
@@ -76,7 +76,7 @@ class SchedulerHost : public HostPort {
   void OnUp();
   static v1::Slot SlotOf(const Pending& pending);
   void Send(Pending* pending);
-  // kErrUnpackFailure: the process's call is malformed.
+  // Returns kErrUnpackFailure if the process's call is malformed.
   Sent SendCall(const Pending& pending);
   v1::HostCall CallOf(const core::AskHost& request) const;
   ServiceClient::Done<v1::HostReply> Done(uint64_t request, uint64_t call);
@@ -90,8 +90,9 @@ class SchedulerHost : public HostPort {
   std::map<uint64_t, Pending> pending_;  // by the request's number
   uint64_t next_call_ = 1;
   uint64_t next_tool_ = 0;
-  size_t num_tools_ = 0;  // of those pending
-  // Whether it decides about tools; nothing: it has never been there.
+  size_t num_tools_ = 0;  // among the pending requests
+  // True if the scheduler decides about tools; no value before it was ever
+  // reachable.
   std::optional<bool> decides_tools_;
 };
 

@@ -23,11 +23,11 @@ namespace {
 
 constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 constexpr int kStepMs = 10;
-// Messages of one stream that wait to be written.
+// Limit of the queued messages of one stream.
 constexpr size_t kMaxQueued = 20'000;
 
-// The way from gRPC's threads to the loop, which is closed when the client
-// goes. Thread-safe.
+// Passes work from gRPC's threads to the loop until the client is destroyed.
+// Thread-safe.
 class Gate {
  public:
   explicit Gate(EventLoop* loop) : loop_(loop) {}
@@ -46,10 +46,10 @@ class Gate {
   EventLoop* loop_ CANOPY_GUARDED_BY(mutex_);
 };
 
-// The calls of a client that have not ended. Loop thread only.
-// Their objects go with the loop's references to them, never with one of gRPC's
-// threads: with the last call its channel may go, and with the last channel
-// gRPC ends and awaits these threads.
+// The calls of a client that have not ended. Loop thread only. The call objects
+// are destroyed with the loop's references, never on one of gRPC's threads: the
+// last call may destroy its channel, and with the last channel gRPC ends and
+// joins these threads.
 class Calls {
  public:
   explicit Calls(EventLoop* loop) : gate(std::make_shared<Gate>(loop)) {}
@@ -70,7 +70,7 @@ void SetDeadline(int64_t deadline_ms, grpc::ClientContext* context) {
                         std::chrono::milliseconds(deadline_ms));
 }
 
-// One that fails before it is made.
+// A call that failed before it was made.
 class NoCall : public Call {
  public:
   void Cancel() override {}
@@ -86,7 +86,7 @@ class UnaryCall : public Call {
   Reply reply;
 };
 
-// Reads one message after the other, each when the one before was handled.
+// Reads one message after the other, each when the previous one was handled.
 class PlaceCall : public Call,
                   public grpc::ClientReadReactor<v1::PlacementUpdate>,
                   public std::enable_shared_from_this<PlaceCall> {
@@ -104,7 +104,8 @@ class PlaceCall : public Call,
   }
   void Cancel() override { context_.TryCancel(); }
 
-  // Of what follows the decision one is handed on, and may be said to be late.
+  // One message after the decision is passed on, so that it can be reported as
+  // late.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
     calls_->gate->Post([this, self = shared_from_this()] {
@@ -152,11 +153,12 @@ class AttachStream
   void Cancel() override { context_.TryCancel(); }
   void Write(v1::AgentMessage message) override {
     if (ended_) return;
-    if (queue_.size() >= kMaxQueued) return Cancel();  // nobody reads it
+    // The server does not read.
+    if (queue_.size() >= kMaxQueued) return Cancel();
     queue_.push_back(std::move(message));
     if (queue_.size() > 1) return;
-    // What the loop does in this round comes first: reports of a launch would
-    // hold it up.
+    // The loop's work of this round comes first, because the reports of a
+    // launch would delay it.
     calls_->gate->Post([this, self = shared_from_this()] {
       if (!ended_) StartWrite(&queue_.front());
     });
@@ -198,7 +200,7 @@ class AttachStream
   std::shared_ptr<AttachStream> self_;  // until it is done
 };
 
-// A server that does not take the agent's certificate just hangs up.
+// A server that rejects the agent's certificate only disconnects.
 std::string HowCalled(security::SecurityMode mode) {
   switch (mode) {
     case security::SecurityMode::kDerived:
@@ -217,8 +219,9 @@ class GrpcClient : public ServiceClient {
  public:
   using MakeChannel = std::function<std::shared_ptr<grpc::Channel>()>;
 
-  // `local`: the address, where this machine's users alone can reach it. `how`
-  // it is called otherwise, which may be why it is not there; or empty.
+  // `local` is the address if only users of this machine can reach it. `how`
+  // describes the security otherwise, as a possible reason for a failure; may
+  // be empty.
   GrpcClient(EventLoop* loop, std::string local, std::string how,
              MakeChannel make_channel)
       : loop_(loop),
@@ -244,7 +247,8 @@ class GrpcClient : public ServiceClient {
     if (!owner.ok()) {
       return Fail(std::move(done), owner);
     }
-    // A channel connects once more after a pause of its own: the link has one.
+    // A channel retries after pauses of its own, but the link has pauses
+    // already.
     stub_ = v1::HostModule::NewStub(make_channel_());
     return Unary<v1::GetCapabilitiesRequest, v1::GetCapabilitiesReply>(
         &Async::GetCapabilities, request, deadline_ms,
@@ -253,7 +257,7 @@ class GrpcClient : public ServiceClient {
           done(end, reply);
         });
   }
-  // After what the loop does in this round, which is the launch itself.
+  // Sent after the loop's work of this round, which is the launch itself.
   CallPtr Send(const v1::JobLaunchedRequest& request, int64_t deadline_ms,
                Done<v1::JobLaunchedReply> done) override {
     const auto call =
@@ -390,7 +394,7 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
     const security::SecurityConfig& security) {
   KeepCallbackThreads();
   grpc::ChannelArguments arguments;
-  // Each channel has a connection of its own.
+  // Each channel has its own connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   const bool local = security::IsLocalAddress(address);

@@ -1,4 +1,5 @@
-// Calls of a scheduler's HostModule service: the one place that knows gRPC.
+// Calls of a scheduler's HostModule service. Only this library uses gRPC for
+// it.
 #ifndef CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
 #define CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
 
@@ -16,53 +17,55 @@ namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// How a call has ended: a gRPC status.
+// The result of a call: a gRPC status.
 struct CallEnd {
   int code = 0;
   std::string message;
 
   bool ok() const { return code == 0; }
-  // The service does not have such a call.
+  // The service does not implement the call.
   bool unimplemented() const { return code == 12; }
   bool out_of_time() const { return code == 4; }
-  // The service is not there, or went away: the call may be made again.
+  // The service is unreachable, or went away: the call may be repeated.
   bool gone() const { return code == 14 || code == 1; }
 };
 
-// A call under way. Dropping it leaves the call as it is.
+// A pending call. Dropping the reference does not end the call.
 class Call {
  public:
   virtual ~Call() = default;
-  // Its end is still told, maybe with what the service has answered already.
+  // The end is still reported, possibly with an answer that has already
+  // arrived.
   virtual void Cancel() = 0;
 };
 using CallPtr = std::shared_ptr<Call>;
 
 class AttachCall : public Call {
  public:
-  // Queued; lost when the stream ends first.
+  // Queues a message, which is lost if the stream ends first.
   virtual void Write(v1::AgentMessage message) = 0;
 };
 
-// Loop thread only, where everything is called back, each end once, and never
-// from within a call of this class. Deadlines are in ms from now.
+// Loop thread only. All callbacks run there, each end is reported once, and
+// never from within a call of this class. Deadlines are in milliseconds from
+// now.
 class ServiceClient {
  public:
   template <typename Reply>
   using Done = std::function<void(const CallEnd& end, const Reply& reply)>;
 
-  // `address`: unix:PATH or HOST:PORT. Plain where only this machine can reach
-  // it, else by `security`, whose status says why it cannot be used. Connects
-  // when it is called.
+  // `address` is unix:PATH or HOST:PORT. Connections are plain if only this
+  // machine can reach the address; otherwise they use `security`, and the error
+  // describes why it cannot be used. Connects at the first call.
   static Result<std::unique_ptr<ServiceClient>> Make(
       EventLoop* loop, const std::string& address,
       const security::SecurityConfig& security);
-  // Cancels everything, and waits up to two seconds for it to end, running the
-  // loop. Nothing is called back later.
+  // Cancels all calls, and waits up to two seconds for their ends while running
+  // the loop. No callback runs later.
   virtual ~ServiceClient() = default;
 
-  // The first call after each loss of the connection: fails where another user
-  // than this one or root serves the address on this machine.
+  // The first call after each loss of the connection. It fails if a user other
+  // than this process's user or root serves the address on this machine.
   virtual CallPtr Send(const v1::GetCapabilitiesRequest& request,
                        int64_t deadline_ms,
                        Done<v1::GetCapabilitiesReply> done) = 0;

@@ -16,10 +16,10 @@ using local::FrameType;
 
 namespace {
 
-// Agents recognise a request that was resent by its process and its tag. The
-// process may have had other channels, and so may other programs that ran as
-// the same rank: no two must count from near the same number. Not 0, and far
-// from the end, where numbers are reserved.
+// Agents identify a resent request by its process and its tag. The process may
+// have had other channels, and other programs may have run as the same rank, so
+// no two may count from similar numbers. The number is not 0, and far below the
+// end, where numbers are reserved.
 uint64_t FirstTag() {
   uint64_t tag = 0;
   if (getrandom(&tag, sizeof(tag), GRND_NONBLOCK) != sizeof(tag)) {
@@ -78,7 +78,7 @@ int Channel::SendOrForget(FrameSocket& socket, FrameType type, uint64_t tag,
   if (rc == kSuccess || rc == kErrLostConnection) return kSuccess;
   const MutexLock lock(mu_);
   const auto it = pending_.find(tag);
-  // The end of the connection may have completed it already.
+  // The end of the connection may have completed the request already.
   if (it == pending_.end()) return kSuccess;
   if (it->second.waiter == nullptr) --async_pending_;
   pending_.erase(it);
@@ -117,10 +117,10 @@ int Channel::CallAsync(FrameType type, std::string_view payload, Done done) {
 int Channel::Post(FrameType type, std::string_view payload) {
   if (lost()) return kErrLostConnection;
   const int rc = socket()->Send(type, 0, payload);
-  // No request is pending whose reader would detect that the agent is gone.
+  // Without a pending request, no reader would detect that the agent is gone.
   if (rc != kErrLostConnection) return rc;
   const MutexLock lock(mu_);
-  // Once it has ended, this object may be gone before the task runs.
+  // After its end, this object may be destroyed before the task runs.
   if (ended_) return rc;
   progress_->Post([this] {
     if (ReadLast()) OnReadable();
@@ -254,7 +254,7 @@ void Channel::Dispatch(const Frame& frame) {
       sink_->OnHandover(frame.payload);
       return;
     default:
-      // Frames of a later version that this one does not know.
+      // Unknown frames of a later version are ignored.
       return;
   }
 }
@@ -276,7 +276,7 @@ void Channel::DispatchReply(const Frame& frame) {
   Pending pending = std::move(it->second);
   pending_.erase(it);
   mu_.Unlock();
-  // Its caller still waits, so that the request is there.
+  // The caller is still waiting, so the request's payload is valid.
   sink_->OnAnswered(pending.type, pending.payload, reply.status);
   mu_.Lock();
   Complete(std::move(pending), std::move(reply));
@@ -336,7 +336,7 @@ void Channel::Close(int status) {
     const MutexLock lock(mu_);
     EndLocked(status);
   }
-  // A reader that waits in the kernel comes back with the end of the stream.
+  // A reader that blocks in the kernel returns with the end of the stream.
   socket()->Shutdown();
 }
 

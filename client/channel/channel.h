@@ -1,7 +1,8 @@
-// The connection to the node's agent: requests and their answers, and what the
-// agent sends by itself. A blocking call waits in its caller's thread: one
-// caller at a time reads the socket and hands the others their answers. The
-// progress thread reads only while callbacks are expected and no caller waits.
+// The connection to the node's agent: requests and their answers, and messages
+// that the agent sends by itself. A blocking call waits in its caller's thread:
+// one caller at a time reads the socket and passes the others their answers.
+// The progress thread reads only while callbacks are expected and no caller
+// waits.
 #ifndef CANOPY_CLIENT_CHANNEL_CHANNEL_H_
 #define CANOPY_CLIENT_CHANNEL_CHANNEL_H_
 
@@ -22,34 +23,33 @@
 
 namespace canopy::client {
 
-// When the agent is gone and the sink reattaches to a successor, pending
-// requests are resent to it, with the tags that they had.
-//
 // The answer to a request. `status` is a PMIx status: the agent's, or
-// kErrLostConnection when the agent went away first.
+// kErrLostConnection if the agent went away first. When the agent is gone and
+// the sink reattaches to a successor, pending requests are resent to it with
+// the same tags.
 struct Reply {
   int status = 0;
   std::string payload;
 };
 
-// What the agent sends without being asked. Called by whichever thread reads,
-// one call at a time, in order of arrival and before the answers that arrive
-// later; must not block or call back into the channel.
+// Receives messages that the agent sends by itself. Called by the thread that
+// reads, one call at a time, in order of arrival and before the answers that
+// arrive later. Must not block or call back into the channel.
 class ChannelSink {
  public:
   virtual ~ChannelSink() = default;
   virtual void OnEvent(std::string_view payload) = 0;
   virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
-  // Once, when the agent is gone and Close was not called.
+  // Called once, when the agent is gone and Close was not called.
   virtual void OnLost() = 0;
   // The agent announced a handover.
   virtual void OnHandover(std::string_view) {}
-  // A request was answered; before its caller gets the answer.
+  // A request was answered. Called before its caller gets the answer.
   virtual void OnAnswered(local::FrameType /*type*/,
                           std::string_view /*request*/, int /*status*/) {}
-  // The agent is gone: reattaches to a successor and restores this process's
-  // state there. Blocks until the time limit for a successor. Null: there is
-  // none.
+  // Called when the agent is gone. Reattaches to a successor, restores this
+  // process's state there, and blocks until the time limit for a successor.
+  // Returns null if there is none.
   virtual std::unique_ptr<FrameSocket> Reattach() { return nullptr; }
 };
 
@@ -57,41 +57,40 @@ class Channel {
  public:
   using Done = std::function<void(Reply)>;
 
-  // `sink` and `progress` outlive the channel, and `progress` is stopped before
-  // the channel goes. Frames that `socket` has read already are dispatched
-  // here.
+  // `sink` and `progress` must outlive the channel, and `progress` must be
+  // stopped before the channel is destroyed. Frames that `socket` has already
+  // read are dispatched here.
   Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
           Progress* progress);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Sends a request and waits for its answer. Any thread, callbacks included.
+  // Sends a request and waits for its answer. Any thread, including callbacks.
   Reply Call(local::FrameType type, std::string_view payload);
 
-  // Sends a request; `done` runs later as a task of `progress`. When the
-  // result is an error, `done` never runs.
+  // Sends a request; `done` runs later as a task of `progress`. If the result
+  // is an error, `done` never runs.
   int CallAsync(local::FrameType type, std::string_view payload, Done done);
 
-  // Sends a request that has no answer. When the agent turns out to be gone,
-  // the channel reattaches, and the request is not resent.
+  // Sends a request that has no answer. If the agent is found to be gone, the
+  // channel reattaches, and the request is not resent.
   int Post(local::FrameType type, std::string_view payload);
 
-  // Whether the agent may send events that somebody wants to see at once.
+  // Sets whether events of the agent must be delivered at once.
   void ExpectEvents(bool on);
 
-  // True when the agent has closed the connection, whether that was read or
-  // not.
+  // Returns true if the agent has closed the connection, even if that has not
+  // been read.
   bool PeerIsGone() const;
-  // Reads what the agent has sent before it went. False while another thread
-  // does.
+  // Reads what the agent has sent before it went. Returns false while another
+  // thread does so.
   bool ReadLast();
 
-  // Waits until the agent closes the connection, or `timeout_ms` passed.
+  // Waits until the agent closes the connection, or for `timeout_ms`.
   void WaitForEnd(int timeout_ms);
 
-  // Ends the connection: what waits for an answer, and what is asked later,
-  // gets `status`.
+  // Ends the connection. Pending and later requests get `status`.
   void Close(int status = kErrLostConnection);
 
   bool lost() const;
@@ -104,10 +103,11 @@ class Channel {
     CondVar wake;
   };
   struct Pending {
-    Waiter* waiter = nullptr;  // null: `done` is to run
+    Waiter* waiter = nullptr;  // null: `done` is to be called
     Done done;
     local::FrameType type{};
-    std::string_view payload;  // the waiting caller's, or of `copy`
+    // Points to the waiting caller's data or to `copy`.
+    std::string_view payload;
     std::unique_ptr<std::string> copy;
   };
   using SocketRef = std::shared_ptr<FrameSocket>;
@@ -119,20 +119,21 @@ class Channel {
   SocketRef socket() const;
   void WaitFor(Waiter* waiter) CANOPY_REQUIRES(mu_);
   void Lead(Waiter* waiter) CANOPY_REQUIRES(mu_);
-  // The reading thread leaves: passes the role on when anything is expected.
+  // Called when the reading thread stops reading: passes the role on if data is
+  // expected.
   void PassOn() CANOPY_REQUIRES(mu_);
   bool ReadAndDispatch(bool wait);
   void Dispatch(const Frame& frame);
   void DispatchReply(const Frame& frame);
   void Complete(Pending pending, Reply reply) CANOPY_REQUIRES(mu_);
   void OnReadable();
-  // For the thread that reads: it alone replaces the socket, so it needs no
-  // lock to find it.
+  // For the thread that reads: only this thread replaces the socket, so it
+  // needs no lock.
   FrameSocket& read_socket() const CANOPY_NO_THREAD_SAFETY_ANALYSIS {
     return *socket_;
   }
   void WatchLocked() CANOPY_REQUIRES(mu_);
-  // The agent is gone: reattaches to a successor, or ends.
+  // The agent is gone: reattaches to a successor, or ends the connection.
   void ReattachOrEnd() CANOPY_REQUIRES(mu_);
   void EndLocked(int status) CANOPY_REQUIRES(mu_);
 
@@ -142,11 +143,11 @@ class Channel {
   mutable Mutex mu_;
   // Replaced by the thread that reads.
   SocketRef socket_ CANOPY_GUARDED_BY(mu_);
-  Progress::WatchId watch_ CANOPY_GUARDED_BY(mu_) = 0;  // of it
+  Progress::WatchId watch_ CANOPY_GUARDED_BY(mu_) = 0;  // of the socket
   bool reading_ CANOPY_GUARDED_BY(mu_) = false;
   bool ended_ CANOPY_GUARDED_BY(mu_) = false;
   int end_status_ CANOPY_GUARDED_BY(mu_) = kErrLostConnection;
-  // The agent is gone, and that was read.
+  // The end of the connection to the agent was read.
   bool down_ CANOPY_GUARDED_BY(mu_) = false;
   bool expect_events_ CANOPY_GUARDED_BY(mu_) = false;
   uint64_t next_tag_ CANOPY_GUARDED_BY(mu_);

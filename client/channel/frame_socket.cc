@@ -15,9 +15,9 @@ namespace canopy::client {
 namespace {
 
 constexpr size_t kInitialCapacity = 16 * 1024;
-// More descriptors than this in one message are refused by closing them.
+// Further descriptors in one message are closed.
 constexpr int kMaxFdsPerRead = 16;
-// Descriptors that have not been taken yet.
+// Limit of descriptors that have not been taken.
 constexpr size_t kMaxHeldFds = 64;
 
 }  // namespace
@@ -78,7 +78,7 @@ bool FrameSocket::MakeRoom() {
     need = std::max(need, sizeof(header) + header.length);
   }
   const size_t held = end_ - begin_;
-  // A large frame's buffer is given back as soon as it was handed out.
+  // The buffer of a large frame is freed as soon as the frame was returned.
   if (capacity_ < need || (held == 0 && capacity_ > kInitialCapacity)) {
     std::unique_ptr<char[]> larger(new (std::nothrow) char[need]);
     if (larger == nullptr) return false;

@@ -15,7 +15,7 @@
 namespace canopy::client {
 namespace {
 
-// Others are the names of watched descriptors.
+// All other tags identify watched descriptors.
 constexpr uint32_t kWakeTag = 0;
 // Few programs have more than one server.
 constexpr int kEventsAtOnce = 2;
@@ -65,7 +65,7 @@ void Progress::WakeLocked() {
 
 void Progress::EnsureThreadLocked() {
   if (external_ || stopping_ || running_) return;
-  // The program's signals are not ours to handle.
+  // The program's signals must not be handled on this thread.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -74,7 +74,7 @@ void Progress::EnsureThreadLocked() {
     static_cast<Progress*>(self)->ThreadMain();
     return nullptr;
   };
-  // Without a thread now, the next task tries again.
+  // If no thread can be created now, the next task tries again.
   running_ = pthread_create(&thread_, nullptr, entry, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (running_) pthread_setname_np(thread_, kThreadName);
@@ -112,7 +112,7 @@ void Progress::Arm(WatchId id, bool on) {
   if (it == watched_.end() || it->second.armed == on) return;
   Watched& watched = it->second;
   watched.armed = on;
-  // Masking costs less than removing, and callers do it again and again.
+  // Masking costs less than removing, and callers do it frequently.
   Control(epoll_.get(), watched.added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
           watched.fd, id, on ? static_cast<uint32_t>(EPOLLIN) : 0);
   watched.added = true;
@@ -140,7 +140,7 @@ Progress::Task Progress::OnReadyLocked(WatchId id) {
   if (it == watched_.end()) return nullptr;
   Watched& watched = it->second;
   if (watched.armed) return watched.readable;
-  // A masked descriptor still reports its end, again and again.
+  // A masked descriptor still reports its end continuously.
   if (watched.added) Control(epoll_.get(), EPOLL_CTL_DEL, watched.fd, id, 0);
   watched.added = false;
   return nullptr;
@@ -185,7 +185,7 @@ void Progress::ThreadMain() {
 void Progress::RunPending() {
   if (!external_ || InTask()) return;
   std::thread::id nobody;
-  // One runner at a time; the other caller's work is being done for it.
+  // Only one thread runs tasks; the other caller's work is done by it.
   if (!runner_.compare_exchange_strong(nobody, std::this_thread::get_id())) {
     return;
   }
@@ -208,7 +208,7 @@ void Progress::Stop() {
   runner_ = std::this_thread::get_id();
   RunTasks();
   runner_ = std::thread::id();
-  // What tasks hold may call this object when it goes.
+  // Destroying the tasks may call this object, so it happens without the lock.
   std::deque<Queued> dropped;
   const MutexLock lock(mu_);
   stopped_ = true;

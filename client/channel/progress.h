@@ -1,6 +1,6 @@
-// Where callbacks run: a thread that is started when the first callback needs
-// one, or PMIx_Progress when the program drives progress itself. It also
-// watches descriptors, one for each server, so that answers and events are seen
+// Runs callbacks: on a thread that is started when the first callback needs it,
+// or in PMIx_Progress if the program drives progress itself. Also watches
+// descriptors, one for each server, so that answers and events are received
 // while no caller is waiting.
 #ifndef CANOPY_CLIENT_CHANNEL_PROGRESS_H_
 #define CANOPY_CLIENT_CHANNEL_PROGRESS_H_
@@ -20,15 +20,15 @@
 
 namespace canopy::client {
 
-// Thread-safe, except that Watch comes before Arm, and Stop comes last.
+// Thread-safe, except that Watch must precede Arm, and Stop must come last.
 class Progress {
  public:
   using Task = std::function<void()>;
 
   static constexpr char kThreadName[] = "pmix-progress";
 
-  // A non-blocking call in progress: what is posted meanwhile, by whatever
-  // thread, runs after its end, so that its callback never runs before it has
+  // A non-blocking call in progress. Tasks that any thread posts during the
+  // call run after its end, so that its callback never runs before the call has
   // returned. Calls that begin after a task was posted do not delay it.
   class Call {
    public:
@@ -42,7 +42,7 @@ class Progress {
     uint64_t number_ = 0;
   };
 
-  // `external`: there is no thread; RunPending runs everything.
+  // `external`: there is no thread; RunPending runs all tasks.
   explicit Progress(bool external);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -50,29 +50,29 @@ class Progress {
 
   bool external() const { return external_; }
 
-  // Runs `task` later, in order, never inside this call and never under a
-  // lock. After Stop it is dropped.
+  // Runs `task` later, in order, never inside this call and never under a lock.
+  // After Stop tasks are dropped.
   void Post(Task task);
 
-  // Names a watched descriptor; 0 names none, and no name is used twice.
+  // Identifies a watched descriptor; 0 is none, and no number is used twice.
   using WatchId = uint32_t;
-  // `readable` runs when `fd` is readable or closed while armed. The
-  // descriptor stays the caller's and must outlive the watch.
+  // `readable` runs when `fd` is readable or closed while armed. The caller
+  // keeps ownership of the descriptor, which must outlive the watch.
   WatchId Watch(int fd, Task readable);
-  // A task that is running, or about to run, runs to its end.
+  // A task that is running, or about to run, is completed.
   void Unwatch(WatchId id);
-  // Cheap: at most one system call, and none when nothing changes.
+  // Makes at most one system call, and none if nothing changes.
   void Arm(WatchId id, bool on);
 
-  // Runs what is due now, without waiting. Does nothing unless external, or
-  // when called from inside a task.
+  // Runs what is due now, without waiting. Does nothing unless external, or if
+  // called from inside a task.
   void RunPending();
 
-  // True on the thread that is running a task.
+  // Returns true on the thread that is running a task.
   bool InTask() const;
 
-  // Runs the tasks that are queued and ends the thread. Never call it from
-  // inside a task.
+  // Runs the queued tasks and ends the thread. Must not be called from inside a
+  // task.
   void Stop();
 
  private:
@@ -92,7 +92,7 @@ class Progress {
   void EnsureThreadLocked() CANOPY_REQUIRES(mu_);
   void ThreadMain();
   void PollOnce(int timeout_ms);
-  // What is to run because the descriptor `id` has something to read, or was
+  // Returns the task to run because the descriptor `id` is readable or was
   // closed.
   Task OnReadyLocked(WatchId id) CANOPY_REQUIRES(mu_);
   // Runs tasks until none is due.
@@ -111,7 +111,7 @@ class Progress {
   bool sleeping_ CANOPY_GUARDED_BY(mu_) = false;
   bool stopping_ CANOPY_GUARDED_BY(mu_) = false;
   bool stopped_ CANOPY_GUARDED_BY(mu_) = false;
-  // thread_ is to be joined.
+  // True if thread_ must be joined.
   bool running_ CANOPY_GUARDED_BY(mu_) = false;
   pthread_t thread_{};
   std::atomic<std::thread::id> runner_{};

@@ -1,4 +1,4 @@
-// What hwloc says of one device of the operating system.
+// Properties of one device of the operating system, from hwloc.
 #ifndef CANOPY_CLIENT_TOPOLOGY_DEVICE_H_
 #define CANOPY_CLIENT_TOPOLOGY_DEVICE_H_
 
@@ -11,21 +11,21 @@
 
 namespace canopy::client {
 
-// PMIX_DEVTYPE_UNKNOWN for a kind that has no name in PMIx.
+// Returns PMIX_DEVTYPE_UNKNOWN for a kind without a name in PMIx.
 pmix_device_type_t DeviceType(hwloc_obj_t device);
 
-// Unique in the system: an address where the device has one, else its name on
-// this host.
+// Returns an identifier that is unique in the system: the device's address if
+// it has one, else its name on this host.
 std::string DeviceId(hwloc_obj_t device);
 
-// The value of the first info of that name; empty when there is none.
+// Returns the value of the first info of that name; empty if there is none.
 std::string InfoOf(hwloc_obj_t object, std::string_view name);
 
-// The smallest object with processors that the device hangs below; null
-// without one.
+// Returns the smallest object with processors that contains the device; null if
+// there is none.
 hwloc_obj_t PlaceOf(hwloc_obj_t device);
 
-// The PCI device that it is a function of; null for one of another bus.
+// Returns the PCI device that the device is a function of; null on another bus.
 hwloc_obj_t PciDeviceOf(hwloc_obj_t device);
 
 }  // namespace canopy::client

@@ -45,7 +45,7 @@ class Measure {
   Measure(const Machine& machine, hwloc_topology_t topology, CpuSet cpus)
       : machine_(machine), topology_(topology), cpus_(std::move(cpus)) {}
 
-  // Fills in min and max. False when no processor of the set is there.
+  // Sets min and max. Returns false if no processor of the set exists.
   bool From(hwloc_obj_t place, DeviceDistance* out) const {
     const HwlocLibrary& library = machine_.library();
     const int depth = library.get_type_depth(topology_, HWLOC_OBJ_PU);
@@ -82,7 +82,7 @@ class Measure {
   const CpuSet cpus_;
 };
 
-// The processors meant by `cpuset`.
+// Returns the processors that `cpuset` stands for.
 int CpusOf(const Machine& machine, const pmix_cpuset_t* cpuset, CpuSet* cpus) {
   if (cpuset != nullptr && cpuset->bitmap != nullptr) {
     if (!IsHwloc(cpuset->source)) return PMIX_ERR_NOT_SUPPORTED;

@@ -17,7 +17,7 @@ constexpr char kOpenFabrics[] = "openfabrics";
 constexpr char kNetwork[] = "network";
 constexpr char kUnknown[] = "unknown";
 constexpr char kSystemFiles[] = "/sys";
-// Of an address of Ethernet as text.
+// Length of an Ethernet address as text.
 constexpr size_t kEthernetAddress = 17;
 
 std::string Hex16(unsigned number) {
@@ -26,7 +26,7 @@ std::string Hex16(unsigned number) {
   return text.data();
 }
 
-// hwloc knows names where a list of them is installed.
+// hwloc knows names if a list of vendors is installed.
 std::string VendorOf(hwloc_obj_t pci) {
   if (pci == nullptr) return kUnknown;
   const std::string name = InfoOf(pci, "PCIVendor");

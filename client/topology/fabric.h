@@ -1,4 +1,5 @@
-// The fabrics that this node is part of, by the devices that hwloc finds.
+// The fabrics that this node is part of, according to the devices that hwloc
+// finds.
 #ifndef CANOPY_CLIENT_TOPOLOGY_FABRIC_H_
 #define CANOPY_CLIENT_TOPOLOGY_FABRIC_H_
 
@@ -10,33 +11,34 @@
 
 namespace canopy::client {
 
-// What tells one fabric from another. Of the devices of one kind, those of one
-// vendor in one plane are a fabric.
+// Identifies a fabric. The devices of one kind, one vendor and one plane form a
+// fabric.
 struct FabricName {
   std::string identifier;  // "openfabrics" or "network"
-  std::string vendor;      // of the devices; "unknown" when nobody says
-  std::string plane;       // subnet prefix; empty when there is none to tell
+  std::string vendor;      // of the devices; "unknown" if it is not known
+  std::string plane;       // subnet prefix; empty if it is not known
 
   bool operator==(const FabricName&) const = default;
 };
 
 struct Fabric {
   FabricName name;
-  // What is known of each device: PMIX_DEVICE_ID first, then PMIX_HOSTNAME and
+  // Infos of each device: PMIX_DEVICE_ID first, then PMIX_HOSTNAME and
   // PMIX_FABRIC_DEVICE_*.
   std::vector<InfoList> devices;
 };
 
-// All of them: those of OpenFabrics come first, else as hwloc orders their
-// devices. Reads the state of the links from the kernel, unless the topology
-// was loaded from a file.
+// Returns all fabrics: those of OpenFabrics first, otherwise in hwloc's order
+// of their devices. Reads the state of the links from the kernel, unless the
+// topology was loaded from a file.
 std::vector<Fabric> FindFabrics(const Machine& machine);
 
-// The content of pmix_fabric_t::info. `index` is the fabric's place among all.
+// Returns the content of pmix_fabric_t::info. `index` is the fabric's position
+// among all fabrics.
 InfoList DescribeFabric(const Fabric& fabric, size_t index);
 
-// The value of PMIX_FABRIC_DEVICES: all devices of this node. Empty without
-// one.
+// Returns the value of PMIX_FABRIC_DEVICES: all devices of this node. Empty if
+// there is none.
 InfoList DescribeDevices(const std::vector<Fabric>& fabrics);
 
 }  // namespace canopy::client

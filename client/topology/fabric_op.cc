@@ -19,13 +19,13 @@ namespace canopy::client {
 namespace {
 
 struct Registration {
-  FabricName name;  // of one that this node has shown
+  FabricName name;  // of a fabric with data of this node
   InfoList infos;
   bool of_host = false;
 };
 
-// What pmix_fabric_t::module points to is looked for here before it is used:
-// the structure is the user's, and may be another's or not initialised.
+// pmix_fabric_t::module is looked up here before it is used, because the user's
+// structure may belong to another library or be uninitialized.
 class Registrations {
  public:
   static Registrations& Get() {
@@ -40,7 +40,7 @@ class Registrations {
     live_.emplace(registration, std::move(owned));
     return registration;
   }
-  // Null when it is none.
+  // Returns null if it is not registered.
   Registration* Find(void* module) CANOPY_EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     const auto it = live_.find(module);
@@ -56,7 +56,7 @@ class Registrations {
   std::map<void*, std::unique_ptr<Registration>> live_ CANOPY_GUARDED_BY(mu_);
 };
 
-// Empty: any.
+// Empty fields match any fabric.
 struct Selection {
   std::string identifier;
   std::string vendor;
@@ -100,7 +100,7 @@ void Show(size_t index, Registration* registration, pmix_fabric_t* fabric) {
   fabric->module = registration;
 }
 
-// The first fabric that `wanted` has, as the machine is now.
+// Finds the first fabric that `wanted` matches in the current hardware.
 template <typename Wanted>
 int Look(const Wanted& wanted, Registration* found, size_t* index) {
   const std::unique_ptr<const Machine> machine = Machine::Look();

@@ -1,5 +1,6 @@
-// Fabrics that are registered, and what this node shows of them. Whose data are
-// a host's is decided by client/session/host_fabric.h.
+// Registered fabrics, and the data of this node about them.
+// client/session/host_fabric.h decides whether the data comes from a host
+// instead.
 #ifndef CANOPY_CLIENT_TOPOLOGY_FABRIC_OP_H_
 #define CANOPY_CLIENT_TOPOLOGY_FABRIC_OP_H_
 
@@ -10,34 +11,36 @@
 
 namespace canopy::client {
 
-// Fills in all but the name, which is the user's. The data belong to the
-// library until the fabric is deregistered. The first fabric that has what
-// `directives` ask for (PMIX_FABRIC_PLANE, PMIX_FABRIC_IDENTIFIER,
-// PMIX_FABRIC_VENDOR); without any, the first of all. Returns a PMIX status:
-// PMIX_ERR_NOT_FOUND when this node has no device of such a fabric,
-// PMIX_ERR_BAD_PARAM also for what is registered already,
-// PMIX_ERR_NOT_SUPPORTED without hwloc.
+// Sets all fields except the name, which belongs to the user. The library owns
+// the data until the fabric is deregistered. Chooses the first fabric that
+// matches `directives` (PMIX_FABRIC_PLANE, PMIX_FABRIC_IDENTIFIER,
+// PMIX_FABRIC_VENDOR); without directives, the first of all. Returns a PMIX
+// status: PMIX_ERR_NOT_FOUND if this node has no device of such a fabric,
+// PMIX_ERR_BAD_PARAM also if it is registered already, PMIX_ERR_NOT_SUPPORTED
+// without hwloc.
 int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
                    size_t ndirs);
 
-// Looks at the machine anew. PMIX_ERR_BAD_PARAM for what is not registered;
-// PMIX_ERR_NOT_FOUND when the fabric's devices are gone: its data stay then.
+// Reads the machine again. Returns PMIX_ERR_BAD_PARAM if the fabric is not
+// registered, and PMIX_ERR_NOT_FOUND if its devices are gone; its data is then
+// unchanged.
 int UpdateFabric(pmix_fabric_t* fabric);
 
-// PMIX_ERR_BAD_PARAM for none, and for what is registered already.
+// Returns PMIX_ERR_BAD_PARAM for null, and if the fabric is registered already.
 int MayRegisterFabric(const pmix_fabric_t* fabric);
 
-// The same of a fabric whose data a host has told, `told`, with its
-// PMIX_FABRIC_INDEX if there is one: as RegisterFabric and UpdateFabric.
+// Like RegisterFabric and UpdateFabric, for a fabric whose data `told` comes
+// from a host, with its PMIX_FABRIC_INDEX if there is one.
 int RegisterHostsFabric(pmix_fabric_t* fabric, InfoList told);
 int UpdateHostsFabric(pmix_fabric_t* fabric, InfoList told);
 
-// By what the host knows it: PMIX_FABRIC_INDEX, and of the identifier, the
-// vendor and the plane what it has told. PMIX_ERR_BAD_PARAM for what is not
-// registered; PMIX_ERR_NOT_SUPPORTED when this node has shown it.
+// Returns the infos by which the host identifies the fabric: PMIX_FABRIC_INDEX,
+// and the identifier, vendor and plane as far as the host has given them.
+// Returns PMIX_ERR_BAD_PARAM if the fabric is not registered, and
+// PMIX_ERR_NOT_SUPPORTED if its data comes from this node.
 int NameHostsFabric(const pmix_fabric_t* fabric, InfoList* name);
 
-// PMIX_ERR_BAD_PARAM for what is not registered.
+// Returns PMIX_ERR_BAD_PARAM if the fabric is not registered.
 int DeregisterFabric(pmix_fabric_t* fabric);
 
 }  // namespace canopy::client

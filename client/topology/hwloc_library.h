@@ -1,5 +1,5 @@
-// The functions of libhwloc that are used, found at run time: programs that
-// never ask about the hardware never load it.
+// The functions of libhwloc that are used, loaded at run time: programs that
+// make no requests about the hardware never load it.
 #ifndef CANOPY_CLIENT_TOPOLOGY_HWLOC_LIBRARY_H_
 #define CANOPY_CLIENT_TOPOLOGY_HWLOC_LIBRARY_H_
 
@@ -27,8 +27,8 @@ struct HwlocLibrary {
   decltype(&::hwloc_bitmap_next) bitmap_next;
   decltype(&::hwloc_bitmap_isset) bitmap_isset;
 
-  // Loads libhwloc.so.15 once and keeps it; any thread. Null when it is not
-  // installed, or of another major version.
+  // Loads libhwloc.so.15 once and keeps it. Thread-safe. Returns null if it is
+  // not installed, or has another major version.
   static const HwlocLibrary* Get();
 };
 

@@ -17,7 +17,7 @@
 namespace canopy::client {
 namespace {
 
-// Empty when hwloc cannot write it.
+// Returns an empty string if hwloc cannot write it.
 std::string XmlOf(const Machine& machine) {
   char* text = nullptr;
   int size = 0;

@@ -1,4 +1,4 @@
-// What PMIx_server_collect_inventory tells of this node.
+// The inventory of this node for PMIx_server_collect_inventory.
 #ifndef CANOPY_CLIENT_TOPOLOGY_INVENTORY_H_
 #define CANOPY_CLIENT_TOPOLOGY_INVENTORY_H_
 
@@ -6,11 +6,11 @@
 
 namespace canopy::client {
 
-// One PMIX_NODE_INFO_ARRAY: PMIX_HOSTNAME first, then PMIX_AVAIL_PHYS_MEMORY in
-// bytes, PMIX_TOPOLOGY_SIGNATURE, PMIX_TOPOLOGY_XML as hwloc exports it, and
-// PMIX_FABRIC_DEVICES when there are any. Looks at the machine anew (some
-// milliseconds). *inventory is overwritten. Returns a PMIX status:
-// PMIX_ERR_NOT_SUPPORTED without hwloc.
+// Returns one PMIX_NODE_INFO_ARRAY: PMIX_HOSTNAME first, then
+// PMIX_AVAIL_PHYS_MEMORY in bytes, PMIX_TOPOLOGY_SIGNATURE, PMIX_TOPOLOGY_XML
+// as hwloc exports it, and PMIX_FABRIC_DEVICES if there are any. Reads the
+// machine again, which takes some milliseconds. Overwrites *inventory. Returns
+// a PMIX status: PMIX_ERR_NOT_SUPPORTED without hwloc.
 int CollectInventory(InfoList* inventory);
 
 }  // namespace canopy::client

@@ -15,7 +15,7 @@ namespace {
 constexpr double kMega = 1e6;
 constexpr double kGiga = 1e9;
 
-// The first line; empty when there is none.
+// Returns the first line; empty if there is none.
 std::string LineOf(const std::string& path) {
   FILE* file = fopen(path.c_str(), "re");
   if (file == nullptr) return {};
@@ -40,7 +40,7 @@ void AddText(const char* key, const std::string& text, InfoList* device) {
   if (!text.empty()) device->Add(key, Value::String(text));
 }
 
-// What is not a positive number is not known.
+// A value that is not a positive number is unknown.
 void AddNumber(const char* key, const std::string& text, double unit,
                InfoList* device) {
   const double number = strtod(text.c_str(), nullptr);
@@ -74,7 +74,7 @@ void AddOpenFabrics(const std::string& root, const std::string& name,
           device);
   AddText(PMIX_FABRIC_DEVICE_FIRMWARE, LineOf(at + "/fw_ver"), device);
   AddText(PMIX_FABRIC_DEVICE_TYPE, LineOf(port + "/link_layer"), device);
-  // "100 Gb/sec (4X EDR)", and "4: ACTIVE".
+  // The files contain "100 Gb/sec (4X EDR)", and "4: ACTIVE".
   AddNumber(PMIX_FABRIC_DEVICE_SPEED, LineOf(port + "/rate"), kGiga, device);
   const std::string state = LineOf(port + "/state");
   AddState(!state.empty(), state.starts_with("4:"), device);

@@ -56,7 +56,8 @@ void Machine::AddLevel(TopologyLevel level, hwloc_obj_type_t type) {
   for (unsigned i = 0; i < count; ++i) {
     const hwloc_obj_t object = library_.get_obj_by_depth(topology_, depth, i);
     CpuSet set = ToCpuSet(object->cpuset) & processors_.cpus;
-    // Memory may hang where other memory hangs; processors count once.
+    // Several memory objects may have the same processors, which must count
+    // once.
     bool taken = set.empty();
     for (const CpuSet& other : objects) taken |= other.Intersects(set);
     if (!taken) objects.push_back(std::move(set));

@@ -1,4 +1,4 @@
-// The hardware of this node, as hwloc sees it.
+// The hardware of this node, according to hwloc.
 #ifndef CANOPY_CLIENT_TOPOLOGY_MACHINE_H_
 #define CANOPY_CLIENT_TOPOLOGY_MACHINE_H_
 
@@ -12,13 +12,13 @@
 
 namespace canopy::client {
 
-// Immutable; any thread.
+// Immutable and thread-safe.
 class Machine {
  public:
-  // Looked at once per process (some milliseconds) and kept. Null without
-  // hwloc.
+  // Reads the hardware once per process (some milliseconds) and keeps the
+  // result. Returns null without hwloc.
   static const Machine* Get();
-  // As it is now, for callers that must see what has changed.
+  // Reads the current hardware, for callers that must see changes.
   static std::unique_ptr<const Machine> Look();
   ~Machine();
   Machine(const Machine&) = delete;
@@ -26,9 +26,10 @@ class Machine {
 
   const HwlocLibrary& library() const { return library_; }
   hwloc_topology_t topology() const { return topology_; }
-  // False when the environment has hwloc read another machine's description.
+  // Returns false if the environment makes hwloc read another machine's
+  // description.
   bool is_this_system() const { return library_.is_thissystem(topology_) != 0; }
-  // Its processors, counted as hwloc counts them.
+  // Its processors, with hwloc's numbers.
   const Topology& processors() const { return processors_; }
 
   CpuSet ToCpuSet(hwloc_const_bitmap_t bitmap) const;

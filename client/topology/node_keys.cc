@@ -54,7 +54,7 @@ std::optional<Value> FindDistances() {
   return DistanceArray(found);
 }
 
-// The receiver's own, as from PMIx_Load_topology.
+// Returns a topology that the receiver owns, as from PMIx_Load_topology.
 std::optional<Value> FindTopology() {
   auto* topology =
       static_cast<pmix_topology_t*>(AllocateZeroed(1, sizeof(pmix_topology_t)));

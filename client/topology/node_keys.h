@@ -9,20 +9,20 @@
 
 namespace canopy::client {
 
-// Which node and device is meant; empty: this one, any.
+// Selects the node and device; empty: this node, any device.
 struct DeviceQualifiers {
   std::string_view hostname;
   std::string_view id;    // PMIX_DEVICE_ID: of PMIx, or of the system
   std::string_view name;  // PMIX_FABRIC_DEVICE_NAME
 };
 
-// Whether FindNodeKey knows the key.
+// Returns true if FindNodeKey knows the key.
 bool IsNodeKey(std::string_view key);
 
-// PMIX_FABRIC_DEVICES, PMIX_FABRIC_DEVICE, PMIX_TOPOLOGY2, and
-// PMIX_DEVICE_DISTANCES of this process. None for another node, for a device
-// that is not there, and without hwloc. PMIX_FABRIC_DEVICE needs a qualifier
-// that names a device.
+// Finds PMIX_FABRIC_DEVICES, PMIX_FABRIC_DEVICE, PMIX_TOPOLOGY2, and
+// PMIX_DEVICE_DISTANCES of this process. Returns no value for another node, for
+// an unknown device, and without hwloc. PMIX_FABRIC_DEVICE needs a qualifier
+// that selects a device.
 std::optional<Value> FindNodeKey(std::string_view key,
                                  const DeviceQualifiers& which);
 

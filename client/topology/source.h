@@ -1,4 +1,4 @@
-// Topologies, cpusets and their texts name the library that they are of.
+// Topologies, cpusets and their texts name the library that created them.
 #ifndef CANOPY_CLIENT_TOPOLOGY_SOURCE_H_
 #define CANOPY_CLIENT_TOPOLOGY_SOURCE_H_
 
@@ -8,7 +8,7 @@
 
 namespace canopy::client {
 
-// "hwloc", or that with a version ("hwloc:2.9.0"). Null means hwloc too.
+// Accepts "hwloc", also with a version ("hwloc:2.9.0"). Null means hwloc too.
 inline bool IsHwloc(std::string_view source) {
   constexpr std::string_view kName = "hwloc";
   if (source.size() < kName.size()) return false;

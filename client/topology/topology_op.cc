@@ -22,9 +22,9 @@ std::string SourceText(const Machine& machine) {
          std::to_string(version & 0xff);
 }
 
-// The part of a locality string after its source. False when the source is
-// another library's. A string may do without a source: then its first part is
-// a level, two letters and a number.
+// Returns the part of a locality string after its source. Returns false if the
+// source is another library. A string may have no source: its first part is
+// then a level, two letters and a number.
 bool StripSource(std::string_view text, std::string_view* locality) {
   *locality = text;
   const std::string_view first = text.substr(0, text.find(':'));
@@ -99,7 +99,7 @@ int ParseCpusetText(const char* text, pmix_cpuset_t* cpuset) {
   if (text == nullptr || cpuset == nullptr) return PMIX_ERR_BAD_PARAM;
   const std::string_view all = text;
   const size_t colon = all.find(':');
-  // PMIX_CPUSET names no source, as Open MPI 4 reads and writes it.
+  // PMIX_CPUSET has no source, in the form that Open MPI 4 reads and writes.
   if (colon == std::string_view::npos) return ParseCpuset(cpuset, text);
   if (!IsHwloc(all.substr(0, colon))) return PMIX_ERR_NOT_SUPPORTED;
   return ParseCpuset(cpuset, text + colon + 1);

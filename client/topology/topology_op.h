@@ -1,5 +1,5 @@
-// The topology functions of the C interface, without their arguments' checks
-// for a session. Results are PMIX statuses; without hwloc on the machine
+// The topology functions of the C interface, without the checks of their
+// arguments for a session. Results are PMIX statuses; without hwloc
 // PMIX_ERR_NOT_SUPPORTED.
 #ifndef CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_
 #define CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_
@@ -10,16 +10,17 @@
 
 namespace canopy::client {
 
-// Gives the caller a topology of its own, which goes with
-// PMIx_Topology_destruct or, at the latest, with the library.
-// `topology->source` may name hwloc, and stays the caller's then.
+// Gives the caller a topology of its own, which PMIx_Topology_destruct or, at
+// the latest, the end of the library releases. `topology->source` may name
+// hwloc and then remains the caller's.
 int LoadTopology(pmix_topology_t* topology);
-// Frees what the callers have not freed. At the end of the library.
+// Frees the topologies that callers have not freed. Called at the end of the
+// library.
 void ReleaseTopologies();
 
-// `cpuset` is overwritten.
+// Overwrites `cpuset`.
 int CurrentCpuset(pmix_cpuset_t* cpuset, pmix_bind_envelope_t envelope);
-// "hwloc:0-3,8".
+// Parses "hwloc:0-3,8", for example.
 int ParseCpusetText(const char* text, pmix_cpuset_t* cpuset);
 int GenerateCpusetText(const pmix_cpuset_t* cpuset, std::string* text);
 

@@ -16,12 +16,12 @@
 namespace canopy::datastore {
 namespace {
 
-// The loop waits while a job's directory is removed.
+// Bounds the time for which the loop waits while a job's directory is removed.
 constexpr uint64_t kMaxFilesRemoved = 20000;
-// Directories that another attempt is made for.
+// Limit of directories whose removal is retried.
 constexpr size_t kMaxLeft = 1024;
 
-// False when the bytes are not KVALs from end to end.
+// Returns false if the bytes are not a sequence of KVALs.
 bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
   Decoder decoder(bytes);
   while (!decoder.AtEnd() && decoder.ok()) {
@@ -38,15 +38,15 @@ Status Failed(const std::string& what) {
   return Status(kErrNoPermissions, what + ": " + std::strerror(errno));
 }
 
-// A predecessor has made it for this user.
+// Returns true if a predecessor has created the directory for this user.
 bool IsLeftFor(const FileUser& user, int directory) {
   struct stat info;
   return fstat(directory, &info) == 0 && (info.st_mode & 0777) == 0700 &&
          (info.st_uid == geteuid() || info.st_uid == user.uid);
 }
 
-// The new directory `name` of `parent`, which no other user can change, belongs
-// to `user` from now on, or is gone.
+// Gives the new directory `name` of `parent`, which no other user can change,
+// to `user`, or removes it.
 Status GiveTo(const FileUser& user, int parent, const std::string& name) {
   const UniqueFd made(openat(parent, name.c_str(), kOpenDirectory));
   if (made &&
@@ -58,7 +58,7 @@ Status GiveTo(const FileUser& user, int parent, const std::string& name) {
   return failed;
 }
 
-// Only root makes a directory for another user.
+// Only root creates a directory for another user.
 FileUser UserOf(const JobSpec& spec) {
   if (IsPrivileged()) return {spec.uid, spec.gid};
   return {geteuid(), getegid()};
@@ -152,7 +152,8 @@ UniqueFd Datastore::Open(const JobPlace& place) const {
   return fd;
 }
 
-// The job that has copied them lives until this one is prepared everywhere.
+// The job that has copied the files exists until this one is prepared on all
+// nodes.
 void Datastore::AdoptPreloaded(const std::string& nspace,
                                const JobPlace& place) {
   const UniqueFd from =
@@ -173,8 +174,8 @@ void Datastore::AdoptPreloaded(const std::string& nspace,
   }
 }
 
-// With the user's rights, as what is in a job's directory is the user's. What
-// is there already is left as it is.
+// Uses the user's rights, because the content of a job's directory belongs to
+// the user. An existing entry is left unchanged.
 void Datastore::MakeRankDirectory(const ProcId& proc) {
   Job* job = FindJob(proc.nspace);
   if (job == nullptr || job->place.name.empty() ||
@@ -227,7 +228,7 @@ Status Datastore::Remove(const JobPlace& place) const {
   return run.ok() ? removed : run;
 }
 
-// What could not be removed for want of a descriptor can be now.
+// A removal that failed for lack of a descriptor may succeed now.
 void Datastore::RemoveLeft() {
   std::erase_if(left_,
                 [this](const JobPlace& place) { return Remove(place).ok(); });

@@ -1,5 +1,5 @@
-// The jobs' shared memory on this node: what the core publishes, local
-// processes read.
+// The jobs' shared memory on this node: the core publishes data, and local
+// processes read it.
 #ifndef CANOPY_SERVER_DATASTORE_DATASTORE_H_
 #define CANOPY_SERVER_DATASTORE_DATASTORE_H_
 
@@ -31,19 +31,19 @@ namespace canopy::datastore {
 
 struct DatastoreOptions {
   NodeFacts facts;
-  // The directory at facts.tmpdir, in which those of jobs are made. If it holds
-  // none, the datastore opens that path, which then leads to a directory that
-  // no other user can change.
+  // The directory at facts.tmpdir, in which the directories of jobs are
+  // created. If it is empty, the datastore opens that path, which must lead to
+  // a directory that no other user can change.
   UniqueFd directory;
-  // A user can change that directory. Directories of jobs are then made and
-  // removed with the rights of the job's user.
+  // True if a user can change that directory. Directories of jobs are then
+  // created and removed with the rights of the job's user.
   bool directory_is_users = false;
   shm::SegmentLimits limits;  // of one job
-  // Adds what is known of a job beyond its map to what follows from it, before
-  // the segment is made. May be empty.
+  // Adds information about a job that does not follow from its map, before the
+  // segment is created. May be empty.
   std::function<void(const std::string& nspace, shm::SegmentContents* contents)>
       amend;
-  // Called once for a job, when so much of its memory is used that a commit may
+  // Called once for a job when so much of its memory is used that a commit may
   // not fit, so that commits become messages with an answer. May be empty.
   std::function<void(const std::string& nspace)> on_scarce;
   std::function<void(const core::LogLine&)> log;
@@ -57,82 +57,84 @@ class Datastore final : public DatastorePort {
   Datastore(const Datastore&) = delete;
   Datastore& operator=(const Datastore&) = delete;
 
-  // NodeFacts::nodes of jobs that are added from now on.
+  // Sets NodeFacts::nodes for jobs that are added from now on.
   void SetNodes(std::vector<SessionNode> nodes) {
     options_.facts.nodes = std::move(nodes);
   }
 
-  // kErrExists for a namespace that is there; kErrOutOfResource over the
-  // memory budget. Makes the job's directory.
+  // Returns kErrExists if the namespace exists, and kErrOutOfResource if the
+  // memory budget is exceeded. Creates the job's directory.
   Status AddJob(const core::RegisterJob& job) override;
-  // What does not fit, or is malformed, is logged. What does not fit is tried
-  // again with what the rank commits next; until then Holds is false.
+  // Logs data that does not fit or is malformed. Data that does not fit is
+  // retried with the rank's next commit; until then Holds returns false.
   Status Publish(const core::PublishRank& data) override;
   void SetIncarnation(const ProcId& proc, uint32_t incarnation) override;
-  // From now on, a directory of a job's user, or of this one, that is where the
-  // job's is to be is a predecessor's, and is taken over.
+  // From now on, an existing directory at a job's place that belongs to the
+  // job's user or to this process is taken over, because a predecessor created
+  // it.
   void TakeOverDirectories() { takes_over_ = true; }
-  // The directory that a predecessor has left of a job which is not there. Its
-  // processes may be ending still.
+  // Removes the directory that a predecessor has left of a job that no longer
+  // exists. Its processes may still be ending.
   void RemoveForgotten(const std::string& nspace);
-  // The job's directory goes too, with what its processes left there, when
-  // AddJob made it.
+  // Removes the job's directory too, with what its processes left there, if
+  // AddJob created it.
   void DropJob(const std::string& nspace) override;
 
-  // What a client needs to map a job's segment. `owner` keeps `fd` open after
-  // the job is dropped.
+  // The data that a client needs to map a job's segment. `owner` keeps `fd`
+  // open after the job is dropped.
   struct Segment {
     int fd = -1;
     uint64_t size = 0;
     std::shared_ptr<const void> owner;
   };
   std::optional<Segment> Find(const std::string& nspace) const;
-  // False when the namespace is not here, or the rank's data did not fit.
+  // Returns false if the namespace is unknown, or if the rank's data did not
+  // fit.
   bool Holds(const ProcId& proc) const;
-  // Makes the rank's directory below the job's, unless it is there or the job
-  // has none. Called for ranks that have learnt its name: libpmix makes it by
-  // itself when the name is asked for.
+  // Creates the rank's directory below the job's, unless it exists or the job
+  // has none. Called for ranks that have received its name; libpmix creates it
+  // itself when the name is requested.
   void MakeRankDirectory(const ProcId& proc);
-  // PMIX_PROC_PID of a rank that was started.
+  // Sets PMIX_PROC_PID of a rank that was started.
   void SetPid(const std::string& nspace, Rank rank, int pid);
 
-  // All data of a namespace, as its processes see it; null when it is not
-  // here. Good until the namespace is dropped.
+  // Returns all data of a namespace, as its processes see it; null if it is
+  // unknown. Valid until the namespace is dropped.
   const shm::SegmentReader* FindReader(const std::string& nspace);
 
-  // The VALUE of a job-level key.
+  // Returns the VALUE of a job-level key.
   std::optional<std::string> FindJobKey(const std::string& nspace,
                                         std::string_view key);
-  // The VALUE of a key that some rank of the namespace committed and this node
-  // sees, whoever it was: how PMI-1 asks. The first question makes an index.
+  // Returns the VALUE of a key that any rank of the namespace committed and
+  // this node sees, for PMI-1. The first call creates an index.
   std::optional<std::string> FindKey(const std::string& nspace,
                                      std::string_view key);
 
  private:
-  // What is not in the segment for want of room, to be put there with what
-  // comes next.
+  // Data that did not fit into the segment and is written with the next commit.
   struct Waiting {
     struct Item {
       std::string value;
       uint32_t flags = 0;
     };
-    bool whole = false;  // in the place of what is there
+    bool whole = false;  // replaces the present data
     std::map<std::string, Item, std::less<>> items;
   };
-  // A directory of a job in that of all jobs. Without a name there is none.
+  // The directory of a job below the directory of all jobs. Without a name
+  // there is none.
   struct JobPlace {
     std::string name;
-    FileUser user;  // who owns it
+    FileUser user;  // its owner
   };
   struct Job {
     std::shared_ptr<shm::SegmentWriter> writer;
-    std::unique_ptr<shm::SegmentReader> reader;  // made when asked
+    std::unique_ptr<shm::SegmentReader> reader;  // created when needed
     JobPlace place;
     std::set<Rank> directories;  // of ranks, below the job's
-    bool scarce = false;         // that was told
+    bool scarce = false;         // on_scarce was called
     bool indexed = false;
-    std::unordered_map<std::string, Rank> owners;  // when indexed
-    std::map<Rank, Waiting> waiting;               // what did not fit
+    std::unordered_map<std::string, Rank> owners;  // valid when indexed
+    std::map<Rank, Waiting> waiting;               // data that did not fit
   };
 
   Job* FindJob(const std::string& nspace);
@@ -142,12 +144,13 @@ class Datastore final : public DatastorePort {
   std::string PathOf(const std::string& name) const {
     return options_.facts.tmpdir + "/" + name;
   }
-  // Who makes and removes a job's directory: its user where a user can change
-  // the directory that it is in, else this process.
+  // Returns the user that creates and removes a job's directory: the job's user
+  // if a user can change the parent directory, else this process.
   FileUser MakerOf(const JobPlace& place) const;
-  // Makes it, or takes over a predecessor's, and gives it to its user.
+  // Creates the directory, or takes over a predecessor's, and gives it to its
+  // user.
   Status MakeDirectory(const JobPlace& place) const;
-  // Holds none when it is not there.
+  // Returns an empty descriptor if the directory does not exist.
   UniqueFd Open(const JobPlace& place) const;
   void MakeJobDirectory(const core::RegisterJob& registration, Job* job);
   void AdoptPreloaded(const std::string& nspace, const JobPlace& place);
@@ -155,7 +158,8 @@ class Datastore final : public DatastorePort {
   void RemoveDirectory(const std::string& nspace, const JobPlace& place);
   Status Remove(const JobPlace& place) const;
   void RemoveLeft();
-  // Says that something does not fit, where all did, or may not soon.
+  // Reports that data does not fit although all data fitted before, or that it
+  // may soon not fit.
   void TellOfRoom(const ProcId& proc, bool all_fitted, const Status& status,
                   Job* job);
   void LogError(std::string text);

@@ -18,12 +18,12 @@
 namespace canopy::datastore {
 namespace {
 
-// Variables by which a batch system tells a job's programs the number that it
-// has given the allocation.
+// Variables in which batch systems pass a job's programs the number of the
+// allocation.
 constexpr std::string_view kSchedulerIds[] = {
     "SLURM_JOB_ID=", "PBS_JOBID=", "LSB_JOBID="};
 
-// PMIX_JOBID: what the batch system calls it, or else the namespace.
+// Returns PMIX_JOBID: the batch system's number, or else the namespace.
 std::string JobId(const JobSpec& job) {
   for (const std::string_view name : kSchedulerIds) {
     for (const std::string& entry : job.env) {
@@ -39,7 +39,7 @@ std::string EncodedText(const std::string& text) {
   return text.empty() ? "" : EncodeValue(Value::String(text).raw());
 }
 
-// All, one, or a list, as a debugger gives it.
+// Adds all ranks, one rank, or a list, in the form that a debugger would use.
 void AddStop(const char* key, const std::string& nspace, const StopRanks& ranks,
              Keys* keys) {
   if (!ranks) return;
@@ -61,7 +61,7 @@ void AddDebugKeys(const JobSpec& job, Keys* keys) {
   keys->Add(PMIX_DEBUG_TARGET, Value::Proc(debug.target));
 }
 
-// One job and everything that several levels need of it.
+// One job, and the data that several levels need.
 class Builder {
  public:
   Builder(const JobSpec& job, const JobLayout& layout, const NodeFacts& facts)
@@ -197,7 +197,7 @@ void Builder::AddLocalKeys(uint32_t node, Keys* keys) const {
   if (bound) keys->Add(PMIX_LOCAL_CPUSETS, Value::StringArray(cpusets));
 }
 
-// Those of the job, then those of other jobs.
+// Adds the processes of the job, then those of other jobs.
 void Builder::AddLocalProcs(uint32_t node, Keys* keys) const {
   std::vector<ProcId> procs;
   for (const Rank rank : ranks_[node]) procs.push_back({job_.nspace, rank});

@@ -1,6 +1,6 @@
-// What a job's segment says before anybody has committed anything: every
-// session-, job-, application-, node- and process-level key that follows from
-// the job's map and from this node.
+// The initial content of a job's segment: every session-, job-, application-,
+// node- and process-level key that follows from the job's map and from this
+// node.
 #ifndef CANOPY_SERVER_DATASTORE_JOB_CONTENTS_H_
 #define CANOPY_SERVER_DATASTORE_JOB_CONTENTS_H_
 
@@ -13,9 +13,10 @@
 
 namespace canopy::datastore {
 
-// The name of a job's directory in tmpdir: one name, whatever the namespace is.
+// Returns the name of a job's directory in tmpdir: a single path component for
+// any namespace.
 std::string JobDirectoryName(const std::string& nspace);
-// PMIX_NSDIR and PMIX_PROCDIR; empty when there is no tmpdir.
+// Return PMIX_NSDIR and PMIX_PROCDIR; empty if there is no tmpdir.
 std::string JobDirectory(const NodeFacts& facts, const std::string& nspace);
 std::string ProcDirectory(const NodeFacts& facts, const std::string& nspace,
                           Rank rank);

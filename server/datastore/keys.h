@@ -21,11 +21,11 @@ class Keys {
     std::string encoded = EncodeValue(value.raw());
     if (!encoded.empty()) keys_.emplace_back(key, std::move(encoded));
   }
-  // An empty text is no key.
+  // Adds no key for an empty text.
   void Text(const char* key, const std::string& text) {
     if (!text.empty()) Add(key, Value::String(text));
   }
-  // As a UINT32.
+  // Adds a UINT32.
   void Number(const char* key, size_t number) {
     Add(key, Value::Uint32(static_cast<uint32_t>(number)));
   }
@@ -35,10 +35,11 @@ class Keys {
   shm::KeyValues keys_;
 };
 
-// The nodes that a level may use: how many, and their names. None: no keys.
+// Adds the number and the names of the nodes that a level may use. Without
+// nodes it adds no keys.
 void AddAllocation(const std::vector<std::string>& nodes, Keys* keys);
 
-// The nodes that processes of a level are on, and `ranks` on each of them.
+// Adds the nodes that processes of a level are on, and `ranks` on each of them.
 void AddMaps(const std::vector<std::string>& nodes,
              const std::vector<std::vector<Rank>>& ranks, Keys* keys);
 

@@ -10,7 +10,7 @@ void AppendRange(std::string* out, uint64_t first, uint64_t last) {
   if (last != first) *out += "-" + std::to_string(last);
 }
 
-// So many consecutive ranks on one node.
+// Consecutive ranks on one node.
 struct Block {
   uint32_t node;
   uint32_t ranks;
@@ -38,8 +38,8 @@ bool Repeats(const std::vector<Block>& blocks, size_t period) {
   return true;
 }
 
-// Readers start again at the first group when ranks are left, so a pattern
-// that goes round the nodes needs to be written only once.
+// Readers start again at the first group while ranks are left, so a round-robin
+// pattern is written only once.
 size_t Period(const std::vector<Block>& blocks) {
   for (size_t i = 1; i < blocks.size(); ++i) {
     if (blocks[i].node == blocks[0].node) {

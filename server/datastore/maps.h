@@ -1,4 +1,4 @@
-// Text forms of node lists and process maps, as PMIx keys carry them.
+// Text forms of node lists and process maps, as PMIx keys contain them.
 #ifndef CANOPY_SERVER_DATASTORE_MAPS_H_
 #define CANOPY_SERVER_DATASTORE_MAPS_H_
 
@@ -10,19 +10,19 @@
 
 namespace canopy::datastore {
 
-// "0,1,2".
+// Returns "0,1,2", for example.
 std::string RankList(const std::vector<Rank>& ranks);
-// "a,b,c".
+// Returns "a,b,c", for example.
 std::string Join(const std::vector<std::string>& texts, char separator);
 
-// PMIX_PROC_MAP_RAW: ranks of each node, nodes separated by semicolons.
+// Returns PMIX_PROC_MAP_RAW: ranks of each node, nodes separated by semicolons.
 std::string ProcMapRaw(const std::vector<std::vector<Rank>>& ranks);
-// PMIX_PROC_MAP: the same with ranges, "pmix[0-3;4-7]".
+// Returns PMIX_PROC_MAP: the same with ranges, "pmix[0-3;4-7]".
 std::string ProcMapRegex(const std::vector<std::vector<Rank>>& ranks);
 
-// PMIX_ANL_MAP and PMI-1's PMI_process_mapping: "(vector,(N,C,P),...)", each
-// group standing for C nodes from number N with P ranks each, in the order of
-// the ranks; the whole list repeats when ranks go round the nodes.
+// Returns PMIX_ANL_MAP and PMI-1's PMI_process_mapping: "(vector,(N,C,P),...)".
+// Each group stands for C nodes from number N with P ranks each, in the order
+// of the ranks; the whole list repeats if ranks are mapped round-robin.
 // `node_of_rank[r]` is the node of rank r.
 std::string ProcessMapping(const std::vector<uint32_t>& node_of_rank);
 

@@ -1,5 +1,5 @@
-// What the agent knows of itself, its node and the session's other nodes,
-// beside the maps of jobs.
+// The agent's information about itself, its node and the session's other nodes,
+// in addition to the maps of jobs.
 #ifndef CANOPY_SERVER_DATASTORE_NODE_FACTS_H_
 #define CANOPY_SERVER_DATASTORE_NODE_FACTS_H_
 
@@ -17,14 +17,13 @@ namespace canopy::datastore {
 // One node of the session: a member of the overlay, up or not.
 struct SessionNode {
   std::string name;
-  uint64_t memory_bytes = 0;       // 0: not known
-  std::string topology_signature;  // empty: not known
-  // The CPUs of each package. Nodes that are alike may share one. Null: not
-  // known.
+  uint64_t memory_bytes = 0;       // 0: unknown
+  std::string topology_signature;  // empty: unknown
+  // The CPUs of each package. Equal nodes may share this. Null: unknown.
   std::shared_ptr<const std::vector<CpuSet>> packages;
 };
 
-// Anything may be empty: then the keys that need it are not there.
+// Any field may be empty; the keys that need it are then omitted.
 struct NodeFacts {
   NodeId self = 0;  // this agent
   ProcId server;    // PMIX_SERVER_NSPACE, PMIX_SERVER_RANK
@@ -34,15 +33,15 @@ struct NodeFacts {
   std::string cluster_id;
   std::string rm_name = "canopy";
   std::string rm_version;
-  // PMIX_TMPDIR; each job gets a directory below it, each local rank one below
-  // that.
+  // PMIX_TMPDIR; each job gets a directory below it, and each local rank one
+  // below that.
   std::string tmpdir;
   std::vector<SessionNode> nodes;  // index: the agent, which is PMIX_NODEID
-  // PMIX_LOCALITY_STRING of a process of this node bound to a cpuset (hwloc
-  // list format; empty: not bound).
+  // Returns PMIX_LOCALITY_STRING of a process of this node bound to a cpuset
+  // (hwloc list format; empty: not bound).
   std::function<std::string(const std::string& cpuset)> locality;
 
-  // Null when nothing is known of that agent's node.
+  // Returns null if nothing is known about that agent's node.
   const SessionNode* NodeOf(NodeId agent) const {
     return agent < nodes.size() ? &nodes[agent] : nullptr;
   }

@@ -13,7 +13,7 @@ std::string EncodedText(const std::string& text) {
   return text.empty() ? "" : EncodeValue(Value::String(text).raw());
 }
 
-// A PROC_CPUSET is its list on the wire.
+// A PROC_CPUSET is encoded as its list.
 std::string EncodedBitmap(const std::string& cpuset) {
   if (cpuset.empty()) return "";
   Encoder encoder;
@@ -22,7 +22,7 @@ std::string EncodedBitmap(const std::string& cpuset) {
   return encoder.Take();
 }
 
-// Nothing when the CPUs are of several packages.
+// Returns no value if the CPUs belong to several packages.
 std::optional<uint32_t> IndexOf(const std::vector<CpuSet>& packages,
                                 const std::string& cpuset) {
   const Result<CpuSet> cpus = CpuSet::Parse(cpuset);

@@ -1,4 +1,4 @@
-// What follows from the CPUs that a rank is bound to.
+// Properties that follow from the CPUs that a rank is bound to.
 #ifndef CANOPY_SERVER_DATASTORE_PROC_PLACES_H_
 #define CANOPY_SERVER_DATASTORE_PROC_PLACES_H_
 
@@ -17,19 +17,19 @@
 
 namespace canopy::datastore {
 
-// Of the ranks of one job. Job and facts outlive it.
+// For the ranks of one job. `job` and `facts` must outlive it.
 class ProcPlaces {
  public:
   ProcPlaces(const JobSpec& job, const NodeFacts& facts)
       : job_(job), facts_(facts) {}
 
-  // Sets the CPU sets, the locality where `proc` is on this node, and the
-  // package rank where the packages of its node are known. `proc->node` is set;
-  // ranks come in ascending order.
+  // Sets the CPU sets, the locality if `proc` is on this node, and the package
+  // rank if the packages of its node are known. `proc->node` must be set, and
+  // ranks must come in ascending order.
   void Fill(const std::string& cpuset, shm::ProcContents* proc);
 
  private:
-  // Most ranks share theirs with one of another node.
+  // Cached, because most ranks have the same place as a rank of another node.
   struct Place {
     std::string cpuset;
     std::string bitmap;
@@ -46,7 +46,7 @@ class ProcPlaces {
   std::unordered_map<std::string, Place> places_;
   std::map<std::pair<const Packages*, std::string>, std::optional<uint32_t>>
       packages_;
-  // Ranks so far on (node, package).
+  // Number of ranks so far on (node, package).
   std::map<std::pair<uint32_t, uint32_t>, uint16_t> package_ranks_;
 };
 

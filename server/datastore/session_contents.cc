@@ -39,8 +39,8 @@ std::string NameOf(const JobSpec& job, const NodeFacts& facts, NodeId agent) {
   return own == job.nodes.end() ? "" : own->name;
 }
 
-// The vector notation numbers ranks from 0 without a gap, which a session has
-// where a job has ended: then there is none.
+// The vector notation numbers ranks from 0 without gaps. A session has gaps
+// after a job has ended; then the result is empty.
 std::string AnlMap(const std::vector<std::vector<Rank>>& ranks) {
   size_t count = 0;
   for (const std::vector<Rank>& there : ranks) count += there.size();
@@ -84,7 +84,7 @@ void AddSessionKeys(const JobSpec& job, const NodeFacts& facts, Keys* keys) {
   keys->Add(PMIX_HOSTNAME_KEEP_FQDN, Value::Bool(true));
   keys->Text(PMIX_SERVER_HOSTNAME, NameOf(job, facts, facts.self));
   keys->Text(PMIX_TMPDIR, facts.tmpdir);
-  // A job's directory goes with all that is in it; see Datastore::DropJob.
+  // A job's directory is removed with its content; see Datastore::DropJob.
   if (!facts.tmpdir.empty()) {
     keys->Add(PMIX_TDIR_RMCLEAN, Value::Bool(true));
   }

@@ -1,6 +1,6 @@
-// The session of a job: what its processes find in the Standard's session
-// realm. The session is the overlay; its node array is the overlay's members,
-// and its ranks are the global ranks of all jobs.
+// The session of a job: the content of the Standard's session realm. The
+// session is the overlay; its node array is the overlay's members, and its
+// ranks are the global ranks of all jobs.
 #ifndef CANOPY_SERVER_DATASTORE_SESSION_CONTENTS_H_
 #define CANOPY_SERVER_DATASTORE_SESSION_CONTENTS_H_
 
@@ -15,14 +15,14 @@
 
 namespace canopy::datastore {
 
-// Keys of the session that are looked for among the job's as well.
+// Adds the keys of the session that programs also look for among the job's.
 void AddSessionKeys(const JobSpec& job, const NodeFacts& facts, Keys* keys);
 
-// All keys of the session. Which nodes have processes is as it was when the job
-// was mapped: its own and those of JobSpec::others.
+// Returns all keys of the session. The nodes with processes are those when the
+// job was mapped: its own and those of JobSpec::others.
 shm::KeyValues SessionContents(const JobSpec& job, const NodeFacts& facts);
 
-// Processes of the session's other jobs, by agent.
+// Returns processes of the session's other jobs, by agent.
 std::map<NodeId, std::vector<ProcId>> OtherProcs(const JobSpec& job);
 
 }  // namespace canopy::datastore

@@ -23,16 +23,17 @@ FileState StateOf(const std::string& path) {
   return {true, info.st_size, NsOf(info.st_atim), NsOf(info.st_mtim)};
 }
 
-// One that waits for a file system holds no lock.
+// The thread holds no lock while it waits for a file system.
 struct FileProber::Shared {
   Mutex mu;
   CondVar changed;
   std::deque<Probe> probes CANOPY_GUARDED_BY(mu);
-  EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;  // null: the prober is gone
-  bool is_running = false;                          // loop thread
-  Answer answer;                                    // loop thread
+  // null: the prober was destroyed.
+  EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
+  bool is_running = false;  // loop thread
+  Answer answer;            // loop thread
 
-  // Waits for the next; false: there will be none.
+  // Waits for the next probe. Returns false if there will be none.
   bool Take(Probe* probe) {
     const MutexLock lock(mu);
     while (loop != nullptr && probes.empty()) changed.Wait(mu);
@@ -57,7 +58,7 @@ FileProber::~FileProber() {
   shared_->changed.NotifyOne();
 }
 
-// A prober that goes meanwhile waits until the answer is on its way.
+// The lock makes a destructor wait until the answer has been posted.
 void FileProber::Serve(const std::shared_ptr<Shared>& shared) {
   Probe next;
   while (shared->Take(&next)) {

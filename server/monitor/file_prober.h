@@ -1,4 +1,5 @@
-// Looks at files in a thread of its own, as a file system may not answer.
+// Reads the state of files in a thread of its own, because a file system may
+// not answer.
 #ifndef CANOPY_SERVER_MONITOR_FILE_PROBER_H_
 #define CANOPY_SERVER_MONITOR_FILE_PROBER_H_
 
@@ -10,14 +11,14 @@
 
 namespace canopy::monitor {
 
-// Loop thread only. The thread begins with the first file and, when a file
-// system does not answer, outlives this object, but not the process.
+// Loop thread only. The thread starts with the first file. If a file system
+// does not answer, the thread outlives this object, but not the process.
 class FileProber {
  public:
   using Answer = std::function<void(uint64_t monitor, const FileState& state)>;
 
-  // `answer` is called in the loop, which outlives this, unless this goes
-  // before. With the rights of this process.
+  // `answer` is called in the loop while this object exists; the loop must
+  // outlive it. Files are read with the rights of this process.
   FileProber(EventLoop* loop, Answer answer);
   ~FileProber();
   FileProber(const FileProber&) = delete;
@@ -33,7 +34,7 @@ class FileProber {
   const std::shared_ptr<Shared> shared_;
 };
 
-// What lies behind a path, links followed.
+// Returns the state of the file at a path, following links.
 FileState StateOf(const std::string& path);
 
 }  // namespace canopy::monitor

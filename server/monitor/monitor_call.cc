@@ -13,7 +13,7 @@
 namespace canopy::monitor {
 namespace {
 
-// One call as it came.
+// One call as it was received.
 struct Parts {
   InfoList what;  // one info
   int error = 0;
@@ -49,7 +49,7 @@ bool Flag(const InfoList& infos, const char* key) {
   return infos.FindBool(key).value_or(false);
 }
 
-// What both kinds of monitors have.
+// Reads the parts that both kinds of monitors have.
 Status TakeCommon(const Parts& parts, const char* time, const char* drops,
                   int alert, MonitorCall* call) {
   call->alert = parts.error == 0 ? alert : parts.error;
@@ -117,8 +117,8 @@ Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,
 }
 
 host::Directives MonitorDirectives(host::Directives::Log log) {
-  // Whoever is alerted decides what follows, with PMIX_MONITOR_APP_CONTROL or
-  // without it; the user is the one whom the agent knows.
+  // PMIX_MONITOR_APP_CONTROL has no effect, because the receiver of the alert
+  // always decides what follows; the user is the one that the agent knows.
   return {"PMIx_Process_monitor",
           {PMIX_MONITOR_ID, PMIX_MONITOR_APP_CONTROL,
            PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,

@@ -1,4 +1,4 @@
-// What a call of PMIx_Process_monitor asks for.
+// Parses a call of PMIx_Process_monitor.
 #ifndef CANOPY_SERVER_MONITOR_MONITOR_CALL_H_
 #define CANOPY_SERVER_MONITOR_MONITOR_CALL_H_
 
@@ -20,26 +20,26 @@ enum class Kind : uint8_t { kBeat, kCancel, kHeartbeat, kFile };
 
 struct MonitorCall {
   Kind kind = Kind::kBeat;
-  // Of the monitor that begins, or of what is to be cancelled; empty: it has
-  // none, all of the caller.
+  // Identifier of the new monitor, or of the one to cancel. Empty: the monitor
+  // has none, or all of the caller's are cancelled.
   std::string id;
-  // Of one that begins.
+  // The following fields are for a new monitor.
   int alert = 0;         // code of the event
-  uint32_t seconds = 0;  // between two looks, at least 1
-  uint32_t drops = 0;    // looks in vain that are tolerated
-  std::string path;      // of kFile, absolute
-  bool size = false;     // of kFile: what has to change
+  uint32_t seconds = 0;  // between two checks, at least 1
+  uint32_t drops = 0;  // number of consecutive failed checks that are tolerated
+  std::string path;    // of kFile, absolute
+  bool size = false;   // of kFile: the properties that have to change
   bool accessed = false;
   bool modified = false;
 };
 
-// `call` is the form of common/local_protocol.h. kErrBadParam for what makes no
-// sense, kErrNotSupported for what is not monitored here and for required
-// directives that are not among `directives`.
+// `call` has the form of common/local_protocol.h. Returns kErrBadParam for an
+// invalid call, and kErrNotSupported for a monitor that is not implemented and
+// for required directives that are not among `directives`.
 Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,
                                     host::Directives* directives);
 
-// With the keys that are honoured.
+// Returns the keys that are supported.
 host::Directives MonitorDirectives(host::Directives::Log log);
 
 }  // namespace canopy::monitor

@@ -20,14 +20,15 @@
 
 namespace canopy::monitor {
 
-// Loop thread only. A monitor ends with the process that asked for it, that of
-// a tool with its connection, and with this agent.
+// Loop thread only. A monitor ends with the process that requested it (for a
+// tool, with its connection), and with this agent.
 class MonitorService : public InputObserver {
  public:
   struct Options {
-    EventLoop* loop = nullptr;  // outlives it
-    InputSink* sink = nullptr;  // outlives it
-    // Whose rights this process has: files of others' jobs are not looked at.
+    EventLoop* loop = nullptr;  // must outlive it
+    InputSink* sink = nullptr;  // must outlive it
+    // The user whose rights this process has. Files are not monitored for jobs
+    // of other users.
     uint32_t uid = 0;
     std::function<int64_t()> now_ns;
     std::function<void(const core::LogLine&)> log;

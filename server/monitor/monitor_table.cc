@@ -32,14 +32,14 @@ Status MonitorTable::Start(int64_t now, const ProcId& proc,
   Monitor& monitor = monitors_[number];
   monitor.proc = proc;
   monitor.call = call;
-  // The first look at a file is what later ones are compared with.
+  // Later checks of a file are compared with a first one.
   of_procs_[proc].insert(number);
   Queue(call.kind == Kind::kFile ? now : now + PeriodNs(call), number,
         &monitor);
   return Status();
 }
 
-// In place of when it was due before.
+// Replaces the time when it was due before.
 void MonitorTable::Queue(int64_t due, uint64_t number, Monitor* monitor) {
   queue_.erase({monitor->due, number});
   monitor->due = due;
@@ -88,7 +88,7 @@ std::optional<Alert> MonitorTable::Note(Monitor* monitor, bool in_vain) {
     monitor->in_vain = 0;
     return std::nullopt;
   }
-  // Stays above what is tolerated, so that it alerts once.
+  // Stays above the tolerated number, so that it alerts once.
   const uint64_t tolerated = monitor->call.drops;
   if (monitor->in_vain > tolerated) return std::nullopt;
   if (monitor->in_vain++ < tolerated) return std::nullopt;
@@ -114,7 +114,7 @@ void MonitorTable::Look(uint64_t number, Monitor* monitor, Due* due) {
     alert = Note(monitor, !monitor->beaten);
     monitor->beaten = false;
   } else if (monitor->probing) {
-    // A file system that does not answer shows no change.
+    // A file system that does not answer counts as no change.
     alert = Note(monitor, true);
   } else {
     monitor->probing = true;
@@ -129,7 +129,7 @@ Due MonitorTable::TakeDue(int64_t now) {
     const uint64_t number = queue_.begin()->second;
     Monitor& monitor = monitors_.at(number);
     if (!held_.contains(monitor.proc.nspace)) Look(number, &monitor, &due);
-    // An agent that was late does not count what it has not looked at.
+    // An agent that was late does not count checks that it missed.
     Queue(now + PeriodNs(monitor.call), number, &monitor);
   }
   return due;

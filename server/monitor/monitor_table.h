@@ -1,4 +1,5 @@
-// Monitors of local processes: when they are looked at, and when they alert.
+// Monitors of local processes: schedules their checks and decides when they
+// alert.
 #ifndef CANOPY_SERVER_MONITOR_MONITOR_TABLE_H_
 #define CANOPY_SERVER_MONITOR_MONITOR_TABLE_H_
 
@@ -17,10 +18,10 @@
 
 namespace canopy::monitor {
 
-// That one process may have; more are refused (kErrOutOfResource).
+// Limit for one process; more are rejected (kErrOutOfResource).
 inline constexpr size_t kMaxMonitors = 16;
 
-// Of a file, when it was looked at.
+// The state of a file at one check.
 struct FileState {
   bool exists = false;
   int64_t size = 0;
@@ -35,35 +36,37 @@ struct Alert {
   std::string id;  // of the monitor
 };
 
-// A file to be looked at.
+// A file to be checked.
 struct Probe {
   uint64_t monitor = 0;
   std::string path;
 };
 
-// What came due.
+// What is due.
 struct Due {
   std::vector<Alert> alerts;
   std::vector<Probe> probes;
 };
 
-// Pure: the time is an argument, in nanoseconds of a clock that only advances.
-// A monitor alerts once, when more looks in a row than it tolerates were in
-// vain, and again only after one that was not. Not synchronised.
+// Pure: the time is an argument, in nanoseconds of a monotonic clock. A check
+// fails if there was no heartbeat or no change of the file. A monitor alerts
+// once when more consecutive checks have failed than it tolerates, and can
+// alert again after a check that succeeded. Not thread-safe.
 class MonitorTable {
  public:
   // Replaces a monitor of the same process and id.
   Status Start(int64_t now, const ProcId& proc, const MonitorCall& call);
-  // `id` empty: all of the process. kErrNotFound when there is none of that id.
+  // Cancels a monitor; an empty `id` stands for all of the process. Returns
+  // kErrNotFound if there is none with that id.
   Status Cancel(const ProcId& proc, const std::string& id);
   void Beat(const ProcId& proc);
-  // A file was looked at; an answer that comes too late changes nothing.
+  // Handles the state of a file. An answer that comes too late has no effect.
   std::optional<Alert> OnProbed(uint64_t monitor, const FileState& state);
   Due TakeDue(int64_t now);
-  // When something comes due next; nothing: never.
+  // Returns the time when the next check is due; no value: never.
   std::optional<int64_t> NextDue() const;
-  // Nothing is looked at while debuggers hold processes of the job; then each
-  // of its monitors has a whole period until its next look.
+  // While debuggers hold processes of the job, nothing is checked. Afterwards
+  // each of its monitors waits for a whole period until its next check.
   void OnHeld(int64_t now, const std::string& nspace, bool held);
   void DropProc(const ProcId& proc);
   void DropJob(const std::string& nspace);
@@ -74,8 +77,8 @@ class MonitorTable {
     ProcId proc;
     MonitorCall call;
     int64_t due = 0;
-    uint32_t in_vain = 0;  // looks in a row
-    bool beaten = false;   // kHeartbeat: since the last look
+    uint32_t in_vain = 0;  // number of consecutive failed checks
+    bool beaten = false;   // kHeartbeat: since the last check
     bool probing = false;  // kFile: not answered yet
     std::optional<FileState> last;
   };

@@ -102,7 +102,8 @@ bool Assigner::TakeFromMaps() {
   return true;
 }
 
-// As many as there are numbers, and PMIX_JOB_NUM_APPS.
+// Determines the number of applications from their numbers and
+// PMIX_JOB_NUM_APPS.
 bool Assigner::Count() {
   uint32_t count = 1;
   const auto own = Number(draft_.job, PMIX_APPNUM, kMaxApps - 1);
@@ -131,7 +132,7 @@ bool Assigner::TakeFromLeaders() {
     const auto size = Number(level, PMIX_APP_SIZE);
     if (!problem_.ok()) return false;
     if (!leader || !size || out_.count == 1) continue;
-    // Ranks of an application need not follow each other where more is said.
+    // If more is known, the ranks of an application need not be consecutive.
     const bool said =
         *leader < out_.app_of.size() && out_.app_of[*leader] != kNoApp;
     if (said) continue;

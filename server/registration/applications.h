@@ -1,4 +1,4 @@
-// Which application each process of a registration is of.
+// Assigns each process of a registration to an application.
 #ifndef CANOPY_SERVER_REGISTRATION_APPLICATIONS_H_
 #define CANOPY_SERVER_REGISTRATION_APPLICATIONS_H_
 
@@ -15,10 +15,10 @@ struct Applications {
   std::vector<uint32_t> app_of;  // index: rank
 };
 
-// Told by PMIX_APPNUM of a process, by the application's own PMIX_PROC_MAP, or
-// by PMIX_APPLDR with PMIX_APP_SIZE; else applications follow each other by
-// their sizes. A job of one application needs none of them. False with a
-// *problem.
+// Determined by PMIX_APPNUM of a process, by the application's own
+// PMIX_PROC_MAP, or by PMIX_APPLDR with PMIX_APP_SIZE; otherwise applications
+// follow each other by their sizes. A job of one application needs none of
+// these. Returns false with a *problem.
 bool Assign(const Draft& draft, uint32_t num_ranks, Applications* applications,
             Problem* problem);
 

@@ -17,7 +17,7 @@ namespace {
 using Infos = std::span<const pmix_info_t>;
 using Names = std::vector<std::string>;
 
-// What an entry is about.
+// The subject of an entry.
 struct Scope {
   Level* level;
   std::optional<uint32_t> app = {};
@@ -62,7 +62,7 @@ class Collector {
   Problem& problem_;
 };
 
-// The last entry of that key that has a value.
+// Returns the last entry of that key that has a value.
 const pmix_info_t* FindIn(Infos infos, std::string_view key) {
   const pmix_info_t* found = nullptr;
   for (const pmix_info_t& info : infos) {
@@ -122,7 +122,7 @@ bool Collector::AddSession(const pmix_info_t& array, Infos infos,
   return Add(infos, {.level = &draft_.session, .depth = scope.depth});
 }
 
-// A session has other jobs, too, which have registrations of their own.
+// A session has other jobs too, which are registered separately.
 bool Collector::AddJob(const pmix_info_t& array, Infos infos,
                        const Scope& scope) {
   const auto nspace = ReadText(FindIn(infos, PMIX_NSPACE), &problem_);
@@ -149,8 +149,8 @@ bool Collector::AddApp(const pmix_info_t& array, Infos infos,
              {.level = &draft_.apps[*app], .app = app, .depth = scope.depth});
 }
 
-// Within an application's it is about the application's processes alone, and
-// stays there as it is.
+// Within an application's array it describes only the application's processes,
+// and is kept unchanged.
 bool Collector::AddNode(const pmix_info_t& array, Infos infos,
                         const Scope& scope) {
   if (scope.app) {
@@ -170,7 +170,8 @@ bool Collector::AddNode(const pmix_info_t& array, Infos infos,
   if (node.name.empty() && !node.id) {
     return Missing(array, "PMIX_HOSTNAME or PMIX_NODEID");
   }
-  // Arrays inside find their node by its index: the vector moves.
+  // Arrays inside find their node by its index, because the vector may be
+  // reallocated.
   const size_t index = draft_.nodes.size();
   draft_.nodes.push_back(std::move(node));
   Level level;
@@ -230,7 +231,7 @@ std::optional<std::string_view> Collector::Blob(const pmix_info_t& info) {
   return bytes;
 }
 
-// For each node a KVAL of its name and its ranks.
+// Contains for each node a KVAL of its name and its ranks.
 bool Collector::AddMapBlob(const pmix_info_t& info) {
   const auto bytes = Blob(info);
   if (!bytes) return false;
@@ -255,7 +256,7 @@ bool Collector::AddMapBlob(const pmix_info_t& info) {
   return in.done() || Malformed(info);
 }
 
-// A rank, and KVALs to the end.
+// Contains a rank, and KVALs up to the end.
 bool Collector::AddProcBlob(const pmix_info_t& info, const Scope& scope) {
   const auto bytes = Blob(info);
   if (!bytes) return false;

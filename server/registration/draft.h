@@ -1,5 +1,5 @@
-// The entries of a registration, sorted by what they are about, before they are
-// made to agree.
+// The entries of a registration, sorted by their subject, before contradictions
+// are resolved.
 #ifndef CANOPY_SERVER_REGISTRATION_DRAFT_H_
 #define CANOPY_SERVER_REGISTRATION_DRAFT_H_
 
@@ -19,9 +19,9 @@
 
 namespace canopy::registration {
 
-// What one PMIX_NODE_INFO_ARRAY says; several may be of one node.
+// The content of one PMIX_NODE_INFO_ARRAY; several may describe one node.
 struct DraftNode {
-  std::string name;  // empty: known by its number alone
+  std::string name;  // empty: only its number is known
   std::vector<std::string> aliases;
   std::optional<uint32_t> id;
   std::optional<std::vector<Rank>> peers;  // PMIX_LOCAL_PEERS
@@ -29,14 +29,14 @@ struct DraftNode {
 };
 
 struct DraftProc {
-  std::optional<uint32_t> app;  // of the application's array that it stands in
-  std::optional<size_t> node;   // the same, in Draft::nodes
+  std::optional<uint32_t> app;  // application whose array contains the process
+  std::optional<size_t> node;   // node whose array contains it, in Draft::nodes
   Level level;
 };
 
 struct Draft {
   Level session;
-  Level job;  // what stands outside of all arrays, too
+  Level job;  // includes the entries outside all arrays
   std::map<uint32_t, Level> apps;
   std::vector<DraftNode> nodes;
   std::map<Rank, DraftProc> procs;
@@ -44,7 +44,7 @@ struct Draft {
   std::deque<InfoList> unpacked;
 };
 
-// Levels point to `infos`, which have to outlive the draft. False with a
+// Levels point to `infos`, which must outlive the draft. Returns false with a
 // *problem.
 bool MakeDraft(const std::string& nspace, std::span<const pmix_info_t> infos,
                Draft* draft, Problem* problem);

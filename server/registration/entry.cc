@@ -20,7 +20,7 @@ pmix_data_type_t TypeOfKey(std::string_view key) {
   return entry == nullptr ? PMIX_UNDEF : entry->data_type;
 }
 
-// A number of digits alone.
+// Accepts a number that consists of digits only.
 std::optional<uint64_t> ParseDigits(std::string_view text) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -29,7 +29,8 @@ std::optional<uint64_t> ParseDigits(std::string_view text) {
   return number;
 }
 
-// The same number as one of `type`; nothing when it is none or does not fit.
+// Returns the same number as a value of `type`; no value if it is not a number
+// or does not fit.
 std::optional<Value> Converted(const pmix_value_t& value,
                                pmix_data_type_t type) {
   pmix_value_t from = value;
@@ -46,7 +47,7 @@ std::optional<Value> Converted(const pmix_value_t& value,
   return Value::Adopt(&to);
 }
 
-// A flag, or a number that can be one.
+// Accepts a flag, or the numbers 0 and 1.
 std::optional<bool> FlagOf(const pmix_value_t& value) {
   if (const auto flag = BoolOf(value)) return flag;
   const auto number = Uint64Of(value);
@@ -54,7 +55,7 @@ std::optional<bool> FlagOf(const pmix_value_t& value) {
   return *number == 1;
 }
 
-// As a value of `type`; nothing when it is not one and cannot become one.
+// Returns the value converted to `type`; no value if that is impossible.
 std::optional<Value> As(pmix_data_type_t type, const pmix_value_t& value) {
   if (type == PMIX_BOOL) {
     const auto flag = FlagOf(value);
@@ -141,7 +142,7 @@ std::optional<bool> ReadFlag(const pmix_info_t* info, Problem* problem) {
 }
 
 std::string EncodeEntry(const pmix_info_t& info) {
-  // An address is one of this process alone.
+  // An address is valid only in this process.
   if (info.value.type == PMIX_POINTER) return "";
   const pmix_data_type_t type = TypeOfKey(KeyOf(info));
   if (type != PMIX_UNDEF && type != info.value.type) {

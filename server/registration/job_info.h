@@ -1,4 +1,4 @@
-// A registered namespace as infos again: what PMIx_server_collect_job_info
+// Converts a registered namespace to infos, which PMIx_server_collect_job_info
 // packs for the server of another node.
 #ifndef CANOPY_SERVER_REGISTRATION_JOB_INFO_H_
 #define CANOPY_SERVER_REGISTRATION_JOB_INFO_H_
@@ -8,10 +8,10 @@
 
 namespace canopy::registration {
 
-// One PMIX_JOB_INFO_ARRAY, PMIX_NSPACE first, with the arrays of applications,
-// nodes and processes in it: what a host may hand to
-// PMIx_server_register_nspace elsewhere. What is of this node alone is in that
-// node's array. Of a namespace without data, its name.
+// Returns one PMIX_JOB_INFO_ARRAY, PMIX_NSPACE first, with the arrays of
+// applications, nodes and processes in it, which a host may pass to
+// PMIx_server_register_nspace on another node. Data of this node only is in
+// that node's array. For a namespace without data it contains only the name.
 InfoList DescribeJob(const Registration& told);
 
 }  // namespace canopy::registration

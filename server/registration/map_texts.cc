@@ -21,10 +21,10 @@ namespace {
 constexpr std::string_view kBlob = "blob";
 constexpr std::string_view kZlib = "component=zlib:";
 constexpr std::string_view kSize = "size=";
-// Of the longest map that is within the limits.
+// Size of the longest map within the limits.
 constexpr size_t kMaxMapBytes = size_t{64} << 20;
 
-// Up to the next NUL, which is taken away with it.
+// Removes and returns the text up to the next NUL, which is removed too.
 std::string_view TakeWord(std::string_view* bytes) {
   const size_t end = std::min(bytes->find('\0'), bytes->size());
   const std::string_view word = bytes->substr(0, end);
@@ -36,8 +36,8 @@ void SkipChar(char c, std::string_view* bytes) {
   if (bytes->starts_with(c)) bytes->remove_prefix(1);
 }
 
-// "blob:" NUL "component=zlib:" NUL "size=123:" NUL and so many bytes; releases
-// differ in the colons and in "size=".
+// Parses "blob:" NUL "component=zlib:" NUL "size=123:" NUL and that many bytes;
+// releases differ in the colons and in "size=".
 std::optional<std::string> ReadBlob(std::string_view bytes,
                                     const std::string& name, Problem* problem) {
   (void)TakeWord(&bytes);
@@ -72,7 +72,7 @@ std::optional<std::string_view> CharactersOf(const pmix_value_t& value) {
   return BytesOf(value);
 }
 
-// What the map says, still with "pmix[" or "raw:" before it.
+// Returns the text of the map, still with "pmix[" or "raw:" before it.
 std::optional<std::string> MapText(const pmix_info_t& info, Problem* problem) {
   const std::string name = NameOf(KeyOf(info));
   if (info.value.type == PMIX_COMPRESSED_STRING) {
@@ -92,7 +92,7 @@ std::optional<std::string> MapText(const pmix_info_t& info, Problem* problem) {
   return std::string(characters->substr(0, characters->find('\0')));
 }
 
-// Without the mark of the form.
+// Removes the prefix that marks the form.
 std::string_view Unmarked(std::string_view text) {
   for (const std::string_view mark : {"raw:", "pmix:"}) {
     if (text.starts_with(mark)) return text.substr(mark.size());
@@ -101,7 +101,8 @@ std::string_view Unmarked(std::string_view text) {
   return text.substr(5, text.size() - 6);
 }
 
-// Appends the ranks of "0,2-4". `room`: how many more there may be.
+// Appends the ranks of "0,2-4". `room` is the number of further ranks that are
+// allowed.
 bool AppendRanks(std::string_view list, size_t* room, std::vector<Rank>* out) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
@@ -133,7 +134,7 @@ struct VectorGroup {
   uint32_t ranks = 0;
 };
 
-// False when it is none, or of nodes that are not there.
+// Returns false if the group is malformed, or its nodes do not exist.
 bool TakeGroup(std::string_view* text, uint32_t num_nodes, VectorGroup* group) {
   const size_t end = text->find(')');
   if (!text->starts_with(",(") || end == std::string_view::npos) return false;
@@ -143,7 +144,7 @@ bool TakeGroup(std::string_view* text, uint32_t num_nodes, VectorGroup* group) {
   const auto node = ParseNumber(Trim(parts[0]), num_nodes);
   const auto nodes = ParseNumber(Trim(parts[1]), num_nodes);
   const auto ranks = ParseNumber(Trim(parts[2]), kMaxProcs);
-  // One without ranks would be gone over without end.
+  // A group without ranks would be repeated endlessly.
   if (!node || !nodes || ranks.value_or(0) == 0) return false;
   if (*nodes > num_nodes - *node) return false;
   *group = {*node, *nodes, *ranks};
@@ -164,7 +165,7 @@ std::optional<std::vector<VectorGroup>> ParseVector(std::string_view text,
   return groups;
 }
 
-// Puts ranks from *next on in their places, one round of the groups.
+// Places ranks from *next on, for one round of the groups.
 void DealRound(const std::vector<VectorGroup>& groups, uint32_t num_ranks,
                Rank* next, std::vector<std::vector<Rank>>* ranks) {
   for (const VectorGroup& group : groups) {

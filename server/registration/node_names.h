@@ -1,4 +1,4 @@
-// Nodes by the names that hosts use for them.
+// Finds nodes by the names that hosts use for them.
 #ifndef CANOPY_SERVER_REGISTRATION_NODE_NAMES_H_
 #define CANOPY_SERVER_REGISTRATION_NODE_NAMES_H_
 
@@ -11,14 +11,14 @@
 
 namespace canopy::registration {
 
-// Hosts write a node's name with its domain in one place and without it in
-// another. So a name that is not known as it is counts as the node whose name
-// has the same first part, if there is one such node; addresses count whole.
+// Hosts write a node's name with or without its domain. A name that is not
+// known exactly therefore stands for the node whose name has the same first
+// part, if that node is unique. Addresses must match completely.
 class NodeNames {
  public:
-  // The first node of a name keeps it.
+  // If a name is added twice, the first node keeps it.
   void Add(std::string_view name, uint32_t node);
-  // kNoNode when there is none.
+  // Returns kNoNode if there is none.
   uint32_t Find(std::string_view name) const;
 
  private:

@@ -30,7 +30,7 @@ class Numberer {
   bool TakeIndices();
   bool SortInDrafts();
 
-  // False when another node has it.
+  // Returns false if another node has the number.
   bool Give(uint32_t node, uint32_t id) {
     if (!owners_.emplace(id, node).second) return false;
     out_.nodes[node].id = id;
@@ -38,7 +38,7 @@ class Numberer {
     return true;
   }
   bool TakeFromArray(uint32_t node, uint32_t id);
-  // What processes say, each number once for each node.
+  // Returns the numbers that processes state, without duplicates for each node.
   std::vector<std::set<uint32_t>> Said();
 
   const Draft& draft_;
@@ -78,7 +78,8 @@ std::vector<std::set<uint32_t>> Numberer::Said() {
   return said;
 }
 
-// A number that several nodes have is the server's own, if it is any node's.
+// A number that several nodes have is the server's own, if it belongs to a
+// node.
 bool Numberer::TakeFromProcs() {
   const std::vector<std::set<uint32_t>> said = Said();
   std::unordered_map<uint32_t, size_t> claims;

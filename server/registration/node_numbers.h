@@ -16,25 +16,25 @@ namespace canopy::registration {
 
 struct PlacedNode {
   std::string name;
-  uint32_t id = 0;             // PMIX_NODEID; differs from every other's
-  std::vector<size_t> drafts;  // what is said of it: indices of Draft::nodes
+  uint32_t id = 0;             // PMIX_NODEID, unique
+  std::vector<size_t> drafts;  // its descriptions: indices of Draft::nodes
 };
 
 struct Placement {
   std::vector<PlacedNode> nodes;
   std::vector<uint32_t> node_of;  // index: rank
   uint32_t self = kNoNode;
-  // What the server and its host call this node; never empty.
+  // The names of this node for the server and its host; never empty.
   std::vector<std::string> self_names;
   std::optional<uint32_t> self_id;
   std::vector<size_t> unused;  // drafts of nodes without processes
 };
 
-// Gives each node its number, when all else is placed, and sorts in the drafts
-// that name a node by number alone. A node's array is believed, then what the
-// server knows of itself, then what a node's processes say when that is of no
-// other node; what is left counts by index. False with a *problem: two arrays
-// contradict each other.
+// Gives each node its number after all else has been placed, and assigns the
+// drafts that contain only a number. The sources, in order of precedence: the
+// node's array, the server's own number, and the numbers of the node's
+// processes if no other node has them; remaining nodes are numbered by index.
+// Returns false with a *problem if two arrays contradict each other.
 bool NumberNodes(const Draft& draft, Placement* placement, Problem* problem);
 
 }  // namespace canopy::registration

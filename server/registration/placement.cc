@@ -18,7 +18,7 @@
 namespace canopy::registration {
 namespace {
 
-// The first of these keys that is there.
+// Returns the first of these keys that is present.
 const pmix_info_t* FirstOf(const Level& level,
                            std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
@@ -75,7 +75,7 @@ class Placer {
   Placement& out_;
   Problem& problem_;
   NodeNames names_;
-  std::vector<Rank> local_peers_;  // as the host lists them
+  std::vector<Rank> local_peers_;  // in the host's order
   std::optional<std::vector<std::vector<Rank>>> map_;
   std::string map_key_;
   bool complete_ = false;  // all nodes are known
@@ -141,7 +141,7 @@ bool Placer::ReadRanks() {
   return true;
 }
 
-// Where it is all that says how many processes are on which node.
+// Used if it is the only description of the number of processes on each node.
 bool Placer::ReadVector() {
   const pmix_info_t* map = draft_.job.Find(PMIX_ANL_MAP);
   const auto size =
@@ -156,7 +156,7 @@ bool Placer::ReadVector() {
   return map_.has_value();
 }
 
-// One more than the highest rank that is named anywhere.
+// Returns the highest rank that is mentioned anywhere, plus one.
 uint32_t Placer::RanksNamed() const {
   uint32_t count = 0;
   const auto add = [&count](const std::vector<Rank>& ranks) {
@@ -175,7 +175,8 @@ uint32_t Placer::RanksNamed() const {
   return count;
 }
 
-// By PMIX_JOB_SIZE, or else as many as are named somewhere.
+// The number is PMIX_JOB_SIZE, or else follows from the ranks that are
+// mentioned.
 bool Placer::CountRanks() {
   const uint32_t named = RanksNamed();
   const auto told =
@@ -213,7 +214,8 @@ bool Placer::Put(Rank rank, uint32_t node, const std::string& said_by) {
   return true;
 }
 
-// The node of that name; a new one, unless all are known. Else kNoNode.
+// Returns the node of that name, which is added unless all nodes are known.
+// Otherwise returns kNoNode.
 uint32_t Placer::NodeCalled(std::string_view name) {
   uint32_t node = names_.Find(name);
   if (node != kNoNode || complete_) return node;
@@ -267,7 +269,8 @@ bool Placer::PlaceByPeers() {
     if (!draft.peers || draft.peers->empty()) continue;
     const std::string name =
         draft.name.empty() ? NameOfId(*draft.id) : draft.name;
-    // Of a node whose number alone is known, when more is: NumberDrafts.
+    // NumberDrafts handles a node that has only a number while others have
+    // names.
     if (name.empty() && complete_) continue;
     if (name.empty()) {
       return problem_.Say(
@@ -287,7 +290,7 @@ bool Placer::PlaceByPeers() {
   return true;
 }
 
-// Empty when nobody has told.
+// Returns an empty string if the name is unknown.
 std::string Placer::NameOfId(uint32_t id) const {
   for (const DraftNode& node : draft_.nodes) {
     if (node.id == id && !node.name.empty()) return node.name;
@@ -295,7 +298,7 @@ std::string Placer::NameOfId(uint32_t id) const {
   return out_.self_id == id ? SelfName() : "";
 }
 
-// Only where nothing else says it.
+// Used only if no other entry determines the node.
 bool Placer::PlaceByNumbers() {
   if (std::ranges::find(out_.node_of, kNoNode) == out_.node_of.end()) {
     return true;
@@ -329,7 +332,7 @@ uint32_t Placer::NodeOfSelf() const {
   return kNoNode;
 }
 
-// What the host lists as its own.
+// Places the processes that the host lists as its own.
 bool Placer::PlaceHere() {
   for (const Rank rank : local_peers_) {
     if (out_.node_of[rank] != kNoNode) continue;
@@ -340,7 +343,8 @@ bool Placer::PlaceHere() {
   return problem_.ok();
 }
 
-// A job that is here alone, or on the only node that there is, needs no more.
+// A job whose processes are all local, or on the only node, needs no further
+// entries.
 bool Placer::PlaceTheRest() {
   const auto lost = std::ranges::find(out_.node_of, kNoNode);
   if (lost == out_.node_of.end()) return true;
@@ -360,7 +364,8 @@ bool Placer::PlaceTheRest() {
   return true;
 }
 
-// Where the host says that processes of this node are, by rank or by number.
+// Returns the node of processes that the host describes as local, by rank or by
+// number.
 uint32_t Placer::NodeSaidToBeSelf() {
   if (NumLocal() == 0) return kNoNode;
   const auto leader =
@@ -374,7 +379,8 @@ uint32_t Placer::NodeSaidToBeSelf() {
   return out_.nodes.size() == 1 ? 0 : kNoNode;
 }
 
-// The host's own list tells it best: several servers may share a machine.
+// The host's own list has precedence, because several servers may share a
+// machine.
 bool Placer::FindSelf() {
   if (!local_peers_.empty()) {
     out_.self = out_.node_of[local_peers_.front()];

@@ -1,4 +1,4 @@
-// Where the processes of a registration run.
+// Determines where the processes of a registration run.
 #ifndef CANOPY_SERVER_REGISTRATION_PLACEMENT_H_
 #define CANOPY_SERVER_REGISTRATION_PLACEMENT_H_
 
@@ -9,7 +9,8 @@
 
 namespace canopy::registration {
 
-// False with a *problem. See ReadRegistration for who is believed.
+// Returns false with a *problem. ReadRegistration describes the precedence of
+// the entries.
 bool Place(const Call& call, const Draft& draft, Placement* placement,
            Problem* problem);
 

@@ -1,4 +1,4 @@
-// What is wrong with a registration: the first thing that was found.
+// The first error that was found in a registration.
 #ifndef CANOPY_SERVER_REGISTRATION_PROBLEM_H_
 #define CANOPY_SERVER_REGISTRATION_PROBLEM_H_
 
@@ -11,7 +11,8 @@ namespace canopy::registration {
 
 class Problem {
  public:
-  // False, for callers that end with it.
+  // Records the error if it is the first one. Returns false, for the caller to
+  // return.
   bool Say(int code, std::string text) {
     if (status_.ok()) status_ = Status(code, std::move(text));
     return false;

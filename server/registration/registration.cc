@@ -25,14 +25,15 @@
 namespace canopy::registration {
 namespace {
 
-// What Proc has members for, and what its place in the job says.
+// Keys that Proc has members for, and keys that follow from its place in the
+// job.
 constexpr std::array kProcMembers = std::to_array<std::string_view>(
     {PMIX_RANK, PMIX_PROCID, PMIX_APPNUM, PMIX_HOSTNAME, PMIX_NODEID,
      PMIX_APP_RANK, PMIX_GLOBAL_RANK, PMIX_LOCAL_RANK, PMIX_NODE_RANK,
      PMIX_PACKAGE_RANK, PMIX_REINCARNATION, PMIX_CPUSET, PMIX_CPUSET_BITMAP,
      PMIX_LOCALITY_STRING, PMIX_PROCDIR});
 
-// Several levels as one: what comes later counts.
+// Merges several levels; later entries override earlier ones.
 class Merger {
  public:
   explicit Merger(Problem* problem) : problem_(*problem) {}
@@ -59,7 +60,7 @@ class Merger {
   std::vector<const pmix_info_t*> infos_;
 };
 
-// An array inside another level's is not one of several with its key.
+// An array inside another level's may occur only once for each key.
 bool IsArray(std::string_view key) {
   return key == PMIX_NODE_INFO_ARRAY || key == PMIX_JOB_INFO_ARRAY;
 }
@@ -113,7 +114,7 @@ class Builder {
                                  uint32_t max = UINT32_MAX) {
     return ReadNumber(level.Find(key), max, &problem_);
   }
-  // Of the first of these levels that has it.
+  // Returns the number from the first of these levels that has it.
   std::optional<uint32_t> Number(std::string_view key, const Level& level,
                                  const Level& other) {
     const auto number = Number(level, key);
@@ -135,7 +136,7 @@ class Builder {
   Applications apps_;
 };
 
-// All that is said of a node: what the host says of its own first.
+// Returns all entries about a node; those of the host about its own node first.
 Level Builder::LevelOf(uint32_t index) const {
   Level level;
   if (index == placement_.self) {
@@ -263,7 +264,8 @@ void Builder::DescribeProc(Rank rank, const DraftProc& draft) {
   proc.keys = keys.Take();
 }
 
-// Numbers of ranks that follow from the map, for those that are not told.
+// Sets numbers of ranks that follow from the map, for ranks without explicit
+// ones.
 void Builder::AddNumbers() {
   const JobLayout layout(out_.job);
   for (Rank rank = 0; rank < out_.procs.size(); ++rank) {
@@ -278,7 +280,7 @@ void Builder::AddProcs() {
     out_.job.procs.push_back(
         {placement_.node_of[rank], apps_.app_of[rank], std::string()});
   }
-  // The first process of a node has the node rank that all count from.
+  // The first process of a node has the lowest node rank of the job.
   for (const auto& [rank, draft] : draft_.procs) {
     const auto local = Number(draft.level, PMIX_LOCAL_RANK, UINT16_MAX);
     const auto node = Number(draft.level, PMIX_NODE_RANK, UINT16_MAX);

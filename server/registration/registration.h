@@ -1,7 +1,7 @@
-// What a resource manager tells of a namespace with
-// PMIx_server_register_nspace, as a job that the rest of the server knows and
-// as the keys that the host has given for each realm (PMIx Standard, chapters
-// "Server-Specific Interfaces" and "Reserved Keys").
+// Converts the description of a namespace that a resource manager passes to
+// PMIx_server_register_nspace into a job for the rest of the server, and into
+// the host's keys of each realm (PMIx Standard, chapters "Server-Specific
+// Interfaces" and "Reserved Keys").
 #ifndef CANOPY_SERVER_REGISTRATION_REGISTRATION_H_
 #define CANOPY_SERVER_REGISTRATION_REGISTRATION_H_
 
@@ -20,26 +20,26 @@
 
 namespace canopy::registration {
 
-// What is larger is refused, before anything of that size is allocated.
+// Larger registrations are rejected before memory of that size is allocated.
 inline constexpr uint32_t kMaxProcs = 1 << 20;
 inline constexpr uint32_t kMaxNodes = 1 << 18;
 inline constexpr uint32_t kMaxApps = 1 << 16;
-// Arrays in arrays.
+// Limit of nested arrays.
 inline constexpr int kMaxDepth = 16;
 
-// Keys of one level with their VALUEs in codec form, each once, in the order of
-// the call: the last value given for a key is the one that counts. The same
-// type as a segment's.
+// Keys of one level with their VALUEs in codec form, without duplicates, in the
+// order of the call: the last value of a key is used. The same type as a
+// segment's.
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
-// The arguments of the call and what the server knows of itself. Everything
-// stays the caller's and is read during the call only.
+// The arguments of the call and the server's information about itself. The
+// caller keeps ownership, and everything is read only during the call.
 struct Call {
   std::string nspace;
   int num_local_procs = 0;  // negative: only the data is wanted
   std::span<const pmix_info_t> infos;
-  // What this node is called: its host name first. The host's PMIX_HOSTNAME
-  // outside of all arrays is one more.
+  // The names of this node, its host name first. The host's PMIX_HOSTNAME
+  // outside all arrays is a further name.
   std::vector<std::string> node_names;
   // PMIX_NODEID of PMIx_server_init, if the host gave one.
   std::optional<uint32_t> node_id;
@@ -51,17 +51,16 @@ struct Proc {
   Rank global_rank = 0;                  // PMIX_GLOBAL_RANK
   std::optional<uint16_t> package_rank;  // PMIX_PACKAGE_RANK
   uint32_t reincarnation = 0;
-  // VALUEs; empty where the host gives none.
+  // VALUEs; empty if the host gives none.
   std::string cpuset;         // PMIX_CPUSET
   std::string cpuset_bitmap;  // PMIX_CPUSET_BITMAP
   std::string locality;       // PMIX_LOCALITY_STRING
   std::string procdir;        // PMIX_PROCDIR
-  // All that the host gives besides, and besides the process's node and
-  // application.
+  // The host's other keys of the process, except its node and application.
   Keys keys;
 };
 
-// A node that the host describes and on which the job has no processes.
+// A node that the host describes, without processes of the job.
 struct OtherNode {
   std::string name;  // PMIX_HOSTNAME; may be empty
   std::vector<std::string> aliases;
@@ -69,21 +68,21 @@ struct OtherNode {
   Keys keys;
 };
 
-// A registered namespace. Vectors have the indices of JobSpec's: a node's, an
-// application's number, a rank.
+// A registered namespace. The vectors are indexed like those of JobSpec: by
+// node, application and rank.
 struct Registration {
-  // PMIX_REGISTER_NODATA: the namespace takes part in operations, and there is
-  // no data of it. Everything else is empty but for `job.nspace`.
+  // PMIX_REGISTER_NODATA: the namespace takes part in operations without data.
+  // All fields except `job.nspace` are empty.
   bool no_data = false;
-  // As much of it as a host tells: nothing of environments or limits. Each
-  // node's `agent` is its PMIX_NODEID: what the host gives, where that tells
-  // the nodes apart, and their indices otherwise.
+  // The job as far as a host describes it, without environments or limits. Each
+  // node's `agent` is its PMIX_NODEID: the host's if these are unique, and its
+  // index otherwise.
   JobSpec job;
-  // The node of this server; kNoNode when no process of the job is here.
+  // The node of this server; kNoNode if no process of the job is here.
   uint32_t self_node = kNoNode;
-  // What the host gives, as it gives it. These win over what is derived from
-  // `job`. Keys of sessions and of this node that stand outside of all arrays,
-  // or in the job's, are in `job_keys` as well.
+  // The host's keys, unchanged. They override what is derived from `job`. Keys
+  // of sessions and of this node that stand outside all arrays, or in the
+  // job's, are in `job_keys` as well.
   Keys session;
   Keys job_keys;
   std::vector<Keys> apps;
@@ -92,21 +91,21 @@ struct Registration {
   std::vector<OtherNode> other_nodes;
 };
 
-// Reads the arrays of the Standard (PMIX_SESSION_INFO_ARRAY and so on, nested
-// in one another as hosts do), the flat forms that came before them, and both
-// forms of maps. An entry without a value (a null text, a null array) is
-// absent; numbers of another type than the Standard's count when they fit.
+// Reads the arrays of the Standard (PMIX_SESSION_INFO_ARRAY and others, nested
+// as hosts nest them), the older flat forms, and both forms of maps. An entry
+// without a value (a null text, a null array) counts as absent; numbers of
+// another type than the Standard's are accepted if they fit.
 //
-// Where a process runs is told, in this order, by PMIX_NODE_MAP with
-// PMIX_PROC_MAP (or else PMIX_ANL_MAP), by PMIX_HOSTNAME of the process, by
-// PMIX_LOCAL_PEERS of a node, by PMIX_NODEID of the process; a job of local
-// processes alone needs none of them. PMIX_NODEID that contradicts the others
-// is not believed: hosts give their own for every process.
+// The node of a process follows, in this order, from PMIX_NODE_MAP with
+// PMIX_PROC_MAP (or else PMIX_ANL_MAP), from PMIX_HOSTNAME of the process, from
+// PMIX_LOCAL_PEERS of a node, and from PMIX_NODEID of the process; a job with
+// only local processes needs none of these. A PMIX_NODEID that contradicts the
+// others is ignored, because some hosts give their own for every process.
 //
-// Errors, in one line that names the entry: kErrBadParam (missing,
+// Errors have one line that names the entry: kErrBadParam (missing,
 // contradictory or malformed), kErrTypeMismatch (a value of another kind),
-// kErrOutOfResource (beyond the limits), kErrNotSupported (a map in a form that
-// is not known, or compressed and without zlib). Any thread.
+// kErrOutOfResource (beyond the limits), kErrNotSupported (a map in an unknown
+// form, or compressed and without zlib). Thread-safe.
 Result<Registration> ReadRegistration(const Call& call);
 
 }  // namespace canopy::registration

@@ -1,4 +1,4 @@
-// Fuzz target: what hosts register of namespaces.
+// Fuzz target: registrations of namespaces by hosts.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -80,7 +80,7 @@ std::string BlobSeed() {
   return Encoded(infos);
 }
 
-// Whoever uses a registration counts on it.
+// Users of a registration rely on these properties.
 bool IsConsistent(const Registration& r) {
   if (r.no_data) return r.job.procs.empty();
   const size_t apps = r.job.apps.size();

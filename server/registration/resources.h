@@ -1,5 +1,5 @@
-// What a host says of its resources, of no job in particular: with
-// PMIx_server_register_resources, and of other nodes with
+// A host's descriptions of its resources that belong to no single job: from
+// PMIx_server_register_resources, and about other nodes from
 // PMIx_server_deliver_inventory (PMIx Standard, chapter "Server-Specific
 // Interfaces").
 #ifndef CANOPY_SERVER_REGISTRATION_RESOURCES_H_
@@ -19,26 +19,27 @@
 
 namespace canopy::registration {
 
-// Data of all jobs that are registered from then on: what a job's processes
-// find does not change under them. Not synchronised.
+// The data applies to all jobs that are registered later; the data of existing
+// jobs does not change. Not thread-safe.
 class Resources {
  public:
-  // PMIX_SESSION_INFO_ARRAY, PMIX_NODE_INFO_ARRAY, also one in the other, and
-  // entries outside of them, which are each job's own. What was said of a key
-  // before is replaced. kErrBadParam: an array of jobs, applications or
-  // processes, or one that does not say of which session or node it is;
-  // kErrTypeMismatch; kErrOutOfResource; kErrNotSupported: a required value
+  // Registers PMIX_SESSION_INFO_ARRAY, PMIX_NODE_INFO_ARRAY, nested in either
+  // way, and entries outside them, which apply to each job. Earlier values of a
+  // key are replaced. Returns kErrBadParam for an array of jobs, applications
+  // or processes, or one that does not identify its session or node;
+  // kErrTypeMismatch; kErrOutOfResource; kErrNotSupported for a required value
   // that no process can get. After an error nothing is registered.
   Status Register(std::span<const pmix_info_t> infos);
-  // The same of what PMIx_server_collect_inventory gives, but for the whole
-  // description of the hardware, which jobs do not carry.
+  // Like Register, for the data of PMIx_server_collect_inventory, without the
+  // complete description of the hardware, which jobs do not contain.
   Status Deliver(std::span<const pmix_info_t> infos);
-  // The keys alone count, and in arrays what names the session or the node. An
-  // array that has nothing else means all of it. What is not there is no
-  // error; others as of Register.
+  // Removes keys. Only the keys of entries matter, and in arrays the
+  // identification of the session or node. An array with no other keys stands
+  // for all of them. Unknown keys are no error; other errors are those of
+  // Register.
   Status Deregister(std::span<const pmix_info_t> infos);
 
-  // What the host says of the job itself stays.
+  // Adds the data. The host's data about the job itself has precedence.
   void AddTo(Registration* registration) const;
 
  private:
@@ -48,11 +49,13 @@ class Resources {
     std::vector<std::string> aliases;
     Keys keys;
   };
-  // What one array of a call is about; neither: what all jobs have.
+  // The subject of one array of a call: a session, a node, or neither for data
+  // of all jobs.
   struct Part {
     std::optional<uint32_t> session;
     std::optional<Node> node;
-    std::vector<const pmix_info_t*> infos;  // without what names it
+    // Without the entries that identify it.
+    std::vector<const pmix_info_t*> infos;
   };
   class Reader;
 

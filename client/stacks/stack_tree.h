@@ -1,4 +1,5 @@
-// The stacks of many ranks as one tree: equal ones once, with who has them.
+// Merges the stacks of many ranks into one tree: equal stacks appear once, with
+// their ranks.
 #ifndef CANOPY_CLIENT_STACKS_STACK_TREE_H_
 #define CANOPY_CLIENT_STACKS_STACK_TREE_H_
 
@@ -11,18 +12,20 @@
 
 namespace canopy::tools {
 
-// "0-2,5"; of none, "".
+// Returns ranges such as "0-2,5"; empty without ranks.
 std::string RanksText(const std::set<uint32_t>& ranks);
 
-// Frames are in the order of calls. Children are in that of their lowest rank.
+// Frames are in the order of calls. Children are in the order of their lowest
+// ranks.
 class StackTree {
  public:
-  // From the outermost frame. A second stack of a rank counts as its too.
+  // Adds a stack, from the outermost frame. A rank may have several stacks.
   void Add(uint32_t rank, const std::vector<std::string>& frames);
   bool empty() const { return root_.children.empty(); }
 
-  // A line for each frame: how many ranks and which where they part, the frame
-  // below that; deeper by two blanks there alone.
+  // Returns a line for each frame. Where stacks differ, a line with the number
+  // and list of the ranks precedes the frame, and only there the indentation
+  // grows by two blanks.
   std::string Text() const;
 
  private:
@@ -39,14 +42,14 @@ class StackTree {
   Node root_;
 };
 
-// What `canopy-stacks` prints, tag or not in front of each line.
+// The parsed output of `canopy-stacks`, with or without a tag before each line.
 struct StackReport {
   StackTree tree;
-  std::set<uint32_t> ranks;         // that have a stack
-  std::vector<std::string> errors;  // a line each
+  std::set<uint32_t> ranks;         // with a stack
+  std::vector<std::string> errors;  // one line each
 };
 
-// `only`: these ranks; empty: all.
+// `only` selects ranks; empty: all.
 StackReport ReadStacks(std::string_view output, const std::set<uint32_t>& only);
 
 }  // namespace canopy::tools

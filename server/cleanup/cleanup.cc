@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMaxDepth = 128;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// Of a path, beside its text.
+// Memory of a path in addition to its text, in bytes.
 constexpr size_t kPathCost = 64;
 
 Status TooMany() {
@@ -48,8 +48,8 @@ Status AddPaths(std::string_view list, const AddPath& add, size_t* cost) {
   return Status();
 }
 
-// Carries out one order. What a name means is settled once, by a descriptor of
-// the directory that it is in.
+// Executes one order. The meaning of a name is fixed by a descriptor of its
+// directory.
 class Remover {
  public:
   Remover(const CleanupOrder& order, const FileUser& user)
@@ -77,8 +77,8 @@ class Remover {
  private:
   using InDirectory = std::function<void(int parent, const char* name)>;
 
-  // Root's own paths lead through what users control, if they do, with these
-  // users' rights.
+  // Root's own paths may lead through directories that users control; there
+  // these users' rights are used.
   void InItsDirectory(const std::string& path, const InDirectory& call) const {
     const auto [directory, name] = SplitLast(path);
     if (user_.uid != 0) {
@@ -102,12 +102,12 @@ class Remover {
     return info.st_mode;
   }
 
-  // Takes what it may out of the directory `fd`.
+  // Removes the removable content of the directory `fd`.
   void Content(int fd, const std::string& path, int depth) {
     UniqueFd copy = DuplicateFd(fd);
     DIR* dir = fdopendir(copy.get());
     if (dir == nullptr) return;
-    (void)copy.Release();  // the stream closes it
+    (void)copy.Release();  // closedir closes it
     while (const dirent* entry = readdir(dir)) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
@@ -135,14 +135,15 @@ class Remover {
   const FileUser user_;
 };
 
-// What the kernel says of the process, or what the host has registered.
+// Returns the user that the kernel reports for the process, or that the host
+// has registered.
 FileUser UserOf(const core::AskHost& request) {
   if (request.uid == core::kAgentsUser) return {geteuid(), getegid()};
   return {request.uid,
           request.gid == core::kAgentsUser ? kNoGroup : request.gid};
 }
 
-// How a path for this key is added; empty for another key.
+// Returns a function that adds a path for this key; empty for other keys.
 AddPath AdderFor(std::string_view key, CleanupOrder* order) {
   if (key == PMIX_REGISTER_CLEANUP) {
     return
@@ -218,7 +219,7 @@ Status CleanupRegistry::Control(const core::AskHost& request) {
   }
   Result<CleanupOrder> order = ParseCleanup(info);
   if (!order.ok()) return order.status();
-  // A process decides about its own end only.
+  // A process can register cleanup only for its own end.
   for (const ProcId& target : request.targets) {
     const bool is_all_of_job =
         target.nspace == request.source.nspace && target.rank == kRankWildcard;
@@ -250,7 +251,7 @@ void CleanupRegistry::OnLocalExits(const core::LocalExits& exits) {
   }
 }
 
-// What others have registered too is left to them.
+// Paths that other processes have registered too are kept for them.
 void CleanupRegistry::End(Process* process, Job* job) {
   for (const CleanupOrder& order : process->orders) {
     for (const std::string& path : order.files) Unregister(path, job);

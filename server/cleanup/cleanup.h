@@ -1,5 +1,5 @@
-// Files and directories that processes want removed when they end
-// (PMIx_Job_control with PMIX_REGISTER_CLEANUP and its kin).
+// Removes files and directories for processes when they end (PMIx_Job_control
+// with PMIX_REGISTER_CLEANUP and related keys).
 #ifndef CANOPY_SERVER_CLEANUP_CLEANUP_H_
 #define CANOPY_SERVER_CLEANUP_CLEANUP_H_
 
@@ -20,43 +20,44 @@
 
 namespace canopy::cleanup {
 
-// Paths registered together, with the directives that go with them.
+// Paths that were registered together, with their directives.
 struct CleanupOrder {
   std::vector<std::string> files;
   std::vector<std::string> directories;
-  std::set<std::string> ignore;  // stay, with what is below them
+  std::set<std::string> ignore;  // kept, with everything below them
   bool recursive = false;
-  bool only_empty = false;  // of directories
+  bool only_empty = false;  // for directories
   bool leave_topdir = false;
-  size_t cost = 0;  // of the paths, in bytes of memory
+  size_t cost = 0;  // memory of the paths, in bytes
 };
 
-// All that one process may have registered; paths are walked and compared in
-// the agent's loop.
+// Limit of the registrations of one process, because paths are walked and
+// compared in the agent's loop.
 inline constexpr size_t kMaxCost = size_t{1} << 20;
 
-// Directives of job control that are none of cleanup are left out: the core has
-// judged them. kErrBadParam without a path, and for one that is not absolute,
-// kErrConflictingCleanupDirectives as the Standard says, kErrOutOfResource over
-// kMaxCost.
+// Directives of job control other than cleanup are ignored, because the core
+// has checked them. Returns kErrBadParam if there is no path or a path is not
+// absolute, kErrConflictingCleanupDirectives as the Standard defines, and
+// kErrOutOfResource above kMaxCost.
 Result<CleanupOrder> ParseCleanup(const InfoList& info);
 
-// Removes what the orders name, with the rights of `user` and no others:
-// nothing that `user` could not remove goes, wherever links and directories
-// that are exchanged meanwhile lead. Beyond that, no symbolic link at the end
-// of a path or below it is followed, and what belongs to another user than
-// `user` stays. For root, what lies in a directory that another user controls
-// is removed with that user's rights (OpenDirectory). Without supplementary
-// groups: what only such a group of the user's lets it remove stays.
+// Removes the paths of the orders with the rights of `user` and no others:
+// nothing is removed that `user` could not remove, even if links lead elsewhere
+// or directories are exchanged during the removal. Beyond that, no symbolic
+// link at the end of a path or below it is followed, and files of other users
+// are kept. For root, the content of a directory that another user controls is
+// removed with that user's rights (OpenDirectory). Supplementary groups are not
+// used: files that `user` could remove only through such a group are kept.
 void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
 
-// Loop thread only. Orders are carried out when the process that registered
-// them ends, also abnormally, and those left when its job is dropped. A path
-// that several processes of a job have registered goes with the last of them.
+// Loop thread only. Orders are executed when the process that registered them
+// ends, normally or abnormally; the remaining ones when its job is dropped. A
+// path that several processes of a job have registered is removed with the last
+// of them.
 class CleanupRegistry : public InputObserver {
  public:
-  // What PMIx_Job_control asks. The request's user is the one whose rights
-  // count later.
+  // Handles a request of PMIx_Job_control. The paths will be removed with the
+  // rights of the request's user.
   Status Control(const core::AskHost& request);
   void OnLocalExits(const core::LocalExits& exits) override;
   void DropJob(const std::string& nspace);
@@ -65,11 +66,12 @@ class CleanupRegistry : public InputObserver {
   struct Process {
     FileUser user;
     std::vector<CleanupOrder> orders;
-    size_t cost = 0;  // of them
+    size_t cost = 0;  // cost of its orders
   };
   struct Job {
     std::map<Rank, Process> processes;
-    std::map<std::string, size_t> registered;  // how often, by path
+    // Number of registrations, by path.
+    std::map<std::string, size_t> registered;
   };
 
   static void End(Process* process, Job* job);

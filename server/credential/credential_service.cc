@@ -17,7 +17,7 @@ std::optional<CredentialKey> KeyOf(const CredentialOptions& options) {
   return CredentialKey(*options.cluster_key, options.overlay);
 }
 
-// Whether a list of types has ours.
+// Returns true if a list of types contains kCredentialType.
 bool NamesOurs(std::string_view types) {
   while (true) {
     const size_t comma = types.find(',');
@@ -44,7 +44,8 @@ Status Malformed() {
 CredentialService::CredentialService(CredentialOptions options)
     : options_(std::move(options)),
       key_(KeyOf(options_)),
-      // Nothing takes time here; the user is the one whom the agent knows.
+      // A timeout has no effect, because nothing blocks; the user is the one
+      // that the agent knows.
       of_issue_("PMIx_Get_credential",
                 {PMIX_CRED_TYPE, PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID},
                 options_.log),

@@ -19,16 +19,15 @@
 
 namespace canopy::credential {
 
-// The type of these credentials, as PMIX_CRED_TYPE names it.
+// The type of these credentials in PMIX_CRED_TYPE.
 inline constexpr char kCredentialType[] = "canopy";
 
 struct CredentialOptions {
-  // Without one, and so without a secret, nothing is issued or validated:
-  // kErrNotSupported.
+  // Without a key there is no secret: every request gets kErrNotSupported.
   std::optional<security::ClusterKey> cluster_key;
-  std::string overlay;  // its id
+  std::string overlay;  // overlay id
   NodeId self = 0;
-  // Seconds since the epoch; none: the system's clock.
+  // Returns seconds since the epoch; empty: the system's clock.
   std::function<int64_t()> now_s;
   std::function<void(const core::LogLine&)> log;
 };
@@ -38,13 +37,13 @@ class CredentialService {
  public:
   explicit CredentialService(CredentialOptions options);
 
-  // For who calls, as its connection has proved. The results are
-  // PMIX_CREDENTIAL, the bytes, then PMIX_CRED_TYPE. kErrNotSupported when
-  // PMIX_CRED_TYPE asks for other types only.
+  // Issues a credential for the caller, as its connection has proved. The
+  // results are PMIX_CREDENTIAL, the bytes, then PMIX_CRED_TYPE. Returns
+  // kErrNotSupported if PMIX_CRED_TYPE contains only other types.
   Status Issue(const core::AskHost& request, Bytes* results);
-  // kErrInvalidCred for whatever was not issued in this overlay, or too long
-  // ago. The results tell of the holder: PMIX_USERID, PMIX_GRPID, PMIX_PROCID;
-  // and PMIX_CRED_TYPE.
+  // Returns kErrInvalidCred if the credential was not issued in this overlay,
+  // or has expired. The results describe the holder: PMIX_USERID, PMIX_GRPID,
+  // PMIX_PROCID; and PMIX_CRED_TYPE.
   Status Validate(const core::AskHost& request, Bytes* results);
 
  private:

@@ -6,14 +6,14 @@
 namespace canopy::credential {
 namespace {
 
-// Version of the form, which the authentication covers.
+// Version of the form; the authentication covers it.
 constexpr uint64_t kForm = 1;
 
 security::ClusterKey KeyFor(const security::ClusterKey& key,
                             std::string_view overlay) {
   const std::string purpose =
       "canopy process credential v1 " + std::string(overlay);
-  // 64 digits are always a key.
+  // 64 digits are always a valid key.
   return *security::ClusterKey::FromHex(
       ToHex(key.Derive(purpose, security::kDigestBytes)));
 }
@@ -43,7 +43,7 @@ std::optional<Holder> ReadStatement(std::string_view bytes) {
 }
 
 bool IsValidAt(const Holder& holder, int64_t now_s) {
-  // Nobody but an agent has chosen the time, so that it cannot overflow.
+  // The time was chosen by an agent, so this does not overflow.
   const int64_t age = now_s - holder.issued_s;
   return age >= -kClockSkewS && age <= kLifetimeS + kClockSkewS;
 }
@@ -67,7 +67,7 @@ std::optional<Holder> CredentialKey::Check(std::string_view credential,
   }
   const size_t size = credential.size() - security::kDigestBytes;
   const std::string_view statement = credential.substr(0, size);
-  // Nothing is read before it is known to be an agent's.
+  // The statement is parsed only after its origin has been verified.
   if (!security::EqualInConstantTime(key_.Hmac(statement),
                                      credential.substr(size))) {
     return std::nullopt;

@@ -1,5 +1,5 @@
-// Credentials of processes: who a process is, in bytes that any agent of the
-// same overlay can check and nobody else can make.
+// Credentials of processes: the identity of a process in bytes that any agent
+// of the same overlay can check and only such an agent can create.
 #ifndef CANOPY_SERVER_CREDENTIAL_PROCESS_CREDENTIAL_H_
 #define CANOPY_SERVER_CREDENTIAL_PROCESS_CREDENTIAL_H_
 
@@ -14,7 +14,7 @@
 
 namespace canopy::credential {
 
-// What a credential says of its owner.
+// The content of a credential about its owner.
 struct Holder {
   ProcId proc;
   uint32_t uid = 0;
@@ -25,7 +25,7 @@ struct Holder {
   bool operator==(const Holder&) const = default;
 };
 
-// A credential is valid for this long. Clocks of nodes may differ by as much as
+// Validity of a credential in seconds. Clocks of nodes may differ by up to
 // kClockSkewS.
 inline constexpr int64_t kLifetimeS = 300;
 inline constexpr int64_t kClockSkewS = 60;
@@ -34,14 +34,14 @@ inline constexpr size_t kMaxCredentialBytes = 512;
 // Value type; thread-safe.
 class CredentialKey {
  public:
-  // Derived from the cluster key for this purpose and this overlay: overlays
-  // may have the same cluster key.
+  // Derived from the cluster key for this purpose and this overlay, because
+  // several overlays may have the same cluster key.
   CredentialKey(const security::ClusterKey& key, std::string_view overlay);
 
-  // At most kMaxCredentialBytes.
+  // Returns at most kMaxCredentialBytes.
   std::string Issue(const Holder& holder) const;
-  // Nothing for what no agent of the overlay has issued, and for what is not
-  // valid at `now_s`.
+  // Returns no value if no agent of the overlay has issued the credential, or
+  // it is not valid at `now_s`.
   std::optional<Holder> Check(std::string_view credential, int64_t now_s) const;
 
  private:

@@ -1,4 +1,4 @@
-// Reads what queries ask for: job data, the agent's address, memory.
+// Reads the data for queries: job data, the agent's address, memory usage.
 #ifndef CANOPY_SERVER_FACTS_FACTS_READER_H_
 #define CANOPY_SERVER_FACTS_FACTS_READER_H_
 
@@ -18,21 +18,21 @@
 namespace canopy::facts {
 
 struct FactsOptions {
-  ProcId server;     // this agent, as PMIx names it
+  ProcId server;     // this agent's PMIx name
   std::string host;  // this node's name
-  // Where tools connect; empty: nowhere (yet).
+  // Returns the address for tools; empty if there is none (yet).
   std::function<std::string()> uri;
-  // The data of a namespace that is registered here, or null.
+  // Returns the data of a namespace that is registered here, or null.
   std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
-  // Called before the name of a local rank's directory (PMIX_PROCDIR) is given
-  // out. May be null.
+  // Called before the name of a local rank's directory (PMIX_PROCDIR) is
+  // returned. May be null.
   std::function<void(const ProcId& proc)> make_directory;
 };
 
-// Processes that are measured in one round of the loop.
+// Number of processes that are measured in one round of the loop.
 inline constexpr size_t kMeasuredAtOnce = 64;
 
-// Loop thread only. Loop and sink outlive it.
+// Loop thread only. Loop and sink must outlive it.
 class FactsReader final : public FactsPort {
  public:
   FactsReader(EventLoop* loop, InputSink* sink, FactsOptions options)
@@ -41,9 +41,9 @@ class FactsReader final : public FactsPort {
   FactsReader(const FactsReader&) = delete;
   FactsReader& operator=(const FactsReader&) = delete;
 
-  // One request after the other: in a round of the loop one is begun at most,
-  // so that what was read for others is answered first, and so many processes
-  // are measured.
+  // Serves one request after the other. In a round of the loop it begins at
+  // most one request and measures at most kMeasuredAtOnce processes, so that
+  // earlier results are delivered first.
   void Read(const core::ReadFacts& request) override;
 
  private:
@@ -57,7 +57,7 @@ class FactsReader final : public FactsPort {
   InputSink* const sink_;
   const FactsOptions options_;
   std::deque<core::ReadFacts> waiting_;  // the first is being served
-  core::FactsRead read_;                 // of the first, as far as it got
+  core::FactsRead read_;                 // results so far for the first request
   bool begun_ = false;
   uint64_t served_round_ = UINT64_MAX;
   EventLoop::TimerId timer_ = 0;

@@ -1,4 +1,4 @@
-// A key of a job's data, as a query qualifies it.
+// Finds a key of a job's data with the qualifiers of a query.
 #ifndef CANOPY_SERVER_FACTS_JOB_DATA_H_
 #define CANOPY_SERVER_FACTS_JOB_DATA_H_
 
@@ -9,10 +9,11 @@
 
 namespace canopy::facts {
 
-// The VALUE in codec form; empty when there is none, or the key names a part
-// that the job does not have. Of the key's own realm, the first that has it:
-// the application or node that is named; the process; the job; the session; the
-// process's application; its node, or this one for no process.
+// Returns the VALUE in codec form; empty if there is none, or if the qualifiers
+// select a part that the job does not have. The value comes from the first of
+// these that has the key: the application or node that is named; the process;
+// the job; the session; the process's application; its node, or this node if no
+// process is named.
 std::string FindJobData(const shm::SegmentReader& job,
                         const core::DataKey& key);
 

@@ -1,4 +1,4 @@
-// Memory that processes use.
+// Memory usage of processes.
 #ifndef CANOPY_SERVER_FACTS_PROCESS_MEMORY_H_
 #define CANOPY_SERVER_FACTS_PROCESS_MEMORY_H_
 
@@ -6,9 +6,9 @@
 
 namespace canopy::facts {
 
-// Bytes of a process that are in memory, those that it shares with others
-// included; 0: there is no such process, or it may not be known. A few
-// microseconds. Any thread.
+// Returns the resident bytes of a process, including shared memory. Returns 0
+// if there is no such process, or if access is denied. Takes a few
+// microseconds. Thread-safe.
 uint64_t ResidentBytes(int pid);
 
 }  // namespace canopy::facts

@@ -14,7 +14,7 @@ Status NoLibrary() {
   return {kErrNotFound, "libhwloc.so.15 is not installed; install libhwloc15"};
 }
 
-// A topology of the library, destroyed with its owner.
+// Owns a topology of the library.
 class Handle {
  public:
   explicit Handle(const HwlocApi* api) : api_(api) {
@@ -58,7 +58,8 @@ std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
   for (unsigned i = 0; i < count; ++i) {
     const hwloc_obj_t object = api.get_obj_by_depth(handle.get(), depth, i);
     CpuSet set = FromBitmap(api, object->cpuset) & cpus;
-    // Memory may hang where other memory hangs; processors count once.
+    // Several memory objects may have the same processors, which must count
+    // once.
     bool taken = set.empty();
     for (const CpuSet& other : objects) taken |= other.Intersects(set);
     if (!taken) objects.push_back(std::move(set));
@@ -66,7 +67,7 @@ std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
   return objects;
 }
 
-// Cut down to `limit` unless that is empty.
+// Restricted to `limit` unless that is empty.
 Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
   const HwlocApi& api = handle.api();
   if (api.load(handle.get()) != 0) {
@@ -145,7 +146,7 @@ Result<std::string> ThisMachineAsXml() {
       api->export_xmlbuffer(handle.get(), &text, &length, 0) != 0) {
     return Status(kErrServerFailedRequest, "hwloc can not describe this node");
   }
-  // The length counts the terminator.
+  // The length includes the terminator.
   std::string xml(text, length > 0 ? static_cast<size_t>(length) - 1 : 0);
   api->free_xmlbuffer(handle.get(), text);
   return xml;

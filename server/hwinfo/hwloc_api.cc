@@ -31,7 +31,7 @@ std::optional<HwlocApi> Load() {
       Find(lib, "hwloc_bitmap_next", &api.bitmap_next) &&
       Find(lib, "hwloc_topology_export_xmlbuffer", &api.export_xmlbuffer) &&
       Find(lib, "hwloc_free_xmlbuffer", &api.free_xmlbuffer);
-  // The layout of objects is fixed within one major version.
+  // The layout of objects is the same within one major version.
   if (!all || api.get_api_version() >> 16 != HWLOC_API_VERSION >> 16) {
     return std::nullopt;
   }

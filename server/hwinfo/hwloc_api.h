@@ -1,5 +1,5 @@
-// The few functions of libhwloc that are used, found at run time: an agent runs
-// without the library, and then knows no topology.
+// The functions of libhwloc that are used, loaded at run time. Without the
+// library an agent works, but knows no topology.
 #ifndef CANOPY_SERVER_HWINFO_HWLOC_API_H_
 #define CANOPY_SERVER_HWINFO_HWLOC_API_H_
 
@@ -24,8 +24,8 @@ struct HwlocApi {
   decltype(&::hwloc_topology_export_xmlbuffer) export_xmlbuffer;
   decltype(&::hwloc_free_xmlbuffer) free_xmlbuffer;
 
-  // Loads libhwloc.so.15 (release 2) once; any thread. Null when it is not
-  // installed or too different; the library is never unloaded.
+  // Loads libhwloc.so.15 (release 2) once; thread-safe. Returns null if it is
+  // not installed or incompatible. The library is never unloaded.
   static const HwlocApi* Get();
 };
 

@@ -17,14 +17,14 @@
 namespace canopy::log {
 namespace {
 
-// What directives have asked for so far.
+// The directives that were read so far.
 struct Style {
   bool once = false;
   bool tag = false;
   bool print_time = false;
   time_t time = 0;
   int priority = LOG_ERR;
-  // As OpenPMIx has it: who gives a key and a value wants it.
+  // As in OpenPMIx, a request with a key and a value is aggregated by default.
   bool gather = true;
   std::string key;
   std::string value;
@@ -43,7 +43,7 @@ bool TakeKind(const pmix_info_t& info, std::string* out) {
   return true;
 }
 
-// Each says whether the directive is honoured.
+// Each returns true if the directive is supported.
 bool TakeOnce(const pmix_info_t& info, const ProcId&, Style* style) {
   style->once = Flag(info);
   return true;
@@ -61,7 +61,7 @@ bool TakeTime(const pmix_info_t& info, const ProcId&, Style* style) {
   style->time = info.value.data.time;
   return true;
 }
-// A facility beside the severity would be another program's.
+// A facility in addition to the severity would belong to another program.
 bool TakePriority(const pmix_info_t& info, const ProcId&, Style* style) {
   const auto priority = Int64Of(info.value);
   if (!priority || *priority < LOG_EMERG || *priority > LOG_DEBUG) return false;
@@ -78,11 +78,11 @@ bool TakeKey(const pmix_info_t& info, const ProcId&, Style* style) {
 bool TakeValue(const pmix_info_t& info, const ProcId&, Style* style) {
   return TakeKind(info, &style->value);
 }
-// Texts are among the caller's output, whoever else it names.
+// Texts appear in the caller's output, so no other source is supported.
 bool TakeSource(const pmix_info_t& info, const ProcId& caller, Style*) {
   return ProcOf(info.value) == caller;
 }
-// The library takes the time itself, and sends it along.
+// The library sends the time stamp itself.
 bool TakeAsDone(const pmix_info_t&, const ProcId&, Style*) { return true; }
 bool TakeUnlessTrue(const pmix_info_t& info, const ProcId&, Style*) {
   return !Flag(info);
@@ -114,7 +114,7 @@ const Directive* FindDirective(std::string_view key) {
   return it == std::end(kDirectives) ? nullptr : it;
 }
 
-// False when it is required and not honoured.
+// Returns false if the directive is required and not supported.
 bool Apply(const pmix_info_t& info, const ProcId& caller, Style* style,
            LogPlan* plan) {
   const Directive* directive = FindDirective(KeyOf(info));
@@ -157,7 +157,7 @@ struct ServedChannel {
   std::string_view name;
 };
 
-// PMIX_LOG_SYSLOG is for whichever syslog there is.
+// PMIX_LOG_SYSLOG stands for any available syslog.
 constexpr ServedChannel kChannels[] = {
     {PMIX_LOG_STDOUT, Channel::kStdout, "stdout"},
     {PMIX_LOG_STDERR, Channel::kStderr, "stderr"},
@@ -165,7 +165,7 @@ constexpr ServedChannel kChannels[] = {
     {PMIX_LOG_LOCAL_SYSLOG, Channel::kSyslog, "syslog"},
 };
 
-// Nothing for a channel that is not served.
+// Returns no value for a channel that is not supported.
 std::optional<Entry> EntryOf(const pmix_info_t& info, const Style& style) {
   const auto* channel =
       std::ranges::find(kChannels, KeyOf(info), &ServedChannel::key);

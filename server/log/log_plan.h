@@ -1,4 +1,4 @@
-// What a process asks to have logged: which text goes where.
+// Converts a log request into texts with their destinations.
 #ifndef CANOPY_SERVER_LOG_LOG_PLAN_H_
 #define CANOPY_SERVER_LOG_LOG_PLAN_H_
 
@@ -21,24 +21,25 @@ struct Entry {
 };
 
 struct LogPlan {
-  // Of the request once the entries are logged, and at once when there are
-  // none. kErrNotSupported: nothing of it, or not what is required, can be
-  // done; then there are no entries. kErrPartialSuccess: some text is for a
-  // place that is not served.
+  // The status of the request after the entries have been logged, or
+  // immediately if there are none. kErrNotSupported: nothing, or not everything
+  // that is required, can be logged; there are no entries. kErrPartialSuccess:
+  // some texts are for a destination that is not supported.
   int status = 0;
   std::vector<Entry> entries;
-  bool once = false;  // only the first that is taken
+  bool once = false;  // use only the first destination that accepts the text
   time_t time = 0;    // of the request
-  // Both or none: texts for standard output and error are gathered by these.
+  // Both are set or none: texts for standard output and error are aggregated by
+  // them.
   std::string key;
   std::string value;
-  // Keys of directives that are not honoured and were not required.
+  // Keys of directives that are not supported and were not required.
   std::vector<std::string> ignored;
 };
 
-// Standard output, standard error and the syslog of this node are served;
-// directives that came among the data count as such. `now` is the request's
-// time when no time stamp came along (`stamp`, 0: none).
+// Supports standard output, standard error and the syslog of this node.
+// Directives among the data are treated as directives. `stamp` is the time
+// stamp in the request (0: none); without one, `now` is the request's time.
 LogPlan PlanLog(const InfoList& data, const InfoList& directives, time_t stamp,
                 const ProcId& caller, time_t now);
 

@@ -8,7 +8,7 @@
 namespace canopy::log {
 namespace {
 
-// A request that is to be done once, while it looks for a place.
+// A `once` request that is searching for a destination.
 struct Search {
   LogPlaces places;
   LogRequestId id;
@@ -57,10 +57,10 @@ void TryFrom(const std::shared_ptr<Search>& search, size_t at, int status) {
   ToOutput(search->places, std::move(text), next);
 }
 
-// What became of a request for several places.
+// The result of a request with several destinations.
 struct Outcome {
   bool any = false;
-  int failure = kSuccess;  // the first
+  int failure = kSuccess;  // the first failure
   void Add(int status) {
     any = any || status == kSuccess;
     if (failure == kSuccess) failure = status;

@@ -1,4 +1,4 @@
-// Carries out what was planned to be logged.
+// Executes a log plan.
 #ifndef CANOPY_SERVER_LOG_LOG_RUN_H_
 #define CANOPY_SERVER_LOG_LOG_RUN_H_
 
@@ -12,13 +12,13 @@
 
 namespace canopy::log {
 
-// Where texts go. A place may be missing.
+// The destinations of texts. Either may be null.
 struct LogPlaces {
   PutText put_text;
   PutSyslog put_syslog;
 };
 
-// Of whom the request is, and which: see ProcessText.
+// Identifies a request and its process: see ProcessText.
 struct LogRequestId {
   ProcId proc;
   core::ClientId client = 0;
@@ -26,10 +26,10 @@ struct LogRequestId {
   bool again = false;
 };
 
-// Calls `done` once with the status of the request, perhaps at once; as PutText
-// says. Of a plan that is to be done once the first place that takes its text
-// is the only one. Else kErrPartialSuccess when some place took its texts and
-// another one did not.
+// Calls `done` once with the status of the request, possibly within the call;
+// see PutText. If the plan is `once`, only the first destination that accepts
+// its text is used. Otherwise the status is kErrPartialSuccess if some
+// destination accepted its texts and another did not.
 void RunLog(const LogPlaces& places, const LogRequestId& id, LogPlan plan,
             TextDone done);
 

@@ -13,12 +13,13 @@
 namespace canopy::log {
 namespace {
 
-// Of directives that are not honoured: processes choose their names.
+// Limits the remembered names of ignored directives, because processes choose
+// them.
 constexpr size_t kMaxIgnored = 64;
 
-// The number is the caller's own. Shims know requests by a client and a number
-// of 32 bits; no connection of our own endpoint asks them, so that these can be
-// the rank and the number.
+// The caller chooses the number. Shims identify requests by a client and a
+// 32-bit number. The local endpoint sends no texts to shims itself, so these
+// can be the rank and the number.
 LogRequestId IdOf(const core::AskHost& request, InfoList* directives) {
   LogRequestId id;
   id.proc = request.source;

@@ -1,4 +1,4 @@
-// PMIx_Log of processes with our library.
+// PMIx_Log of processes that use Canopy's library.
 #ifndef CANOPY_SERVER_LOG_LOG_SERVICE_H_
 #define CANOPY_SERVER_LOG_LOG_SERVICE_H_
 
@@ -19,7 +19,7 @@ namespace canopy::log {
 
 struct LogServiceOptions {
   LogPlaces places;
-  std::function<time_t()> now;  // none: the system's clock
+  std::function<time_t()> now;  // empty: the system's clock
   std::function<void(const core::LogLine&)> log;
 };
 
@@ -29,8 +29,8 @@ class LogService {
   explicit LogService(LogServiceOptions options)
       : options_(std::move(options)) {}
 
-  // A text that is resent to a successor of this agent is not printed twice
-  // when the caller has numbered it (kLogNumber).
+  // Logs the texts of a request. A text that is resent to a successor of this
+  // agent is not printed twice if the caller has numbered it (kLogNumber).
   void Log(const core::AskHost& request,
            const host::EmbeddedHost::Answer& done);
 
@@ -38,7 +38,7 @@ class LogService {
   void LogIgnored(const ProcId& caller, const std::vector<std::string>& keys);
 
   const LogServiceOptions options_;
-  std::set<std::string> ignored_;  // that the agent's log has
+  std::set<std::string> ignored_;  // keys that the agent's log has mentioned
 };
 
 }  // namespace canopy::log

@@ -15,18 +15,19 @@
 namespace canopy::log {
 
 struct SyslogText {
-  ProcId proc;       // whose it is
+  ProcId proc;       // that logs the text
   int priority = 0;  // 0 to 7
   time_t time = 0;
   std::string text;
 };
 
-// Returns a PMIx status, at once.
+// Returns a PMIx status without blocking.
 using PutSyslog = std::function<int(const SyslogText&)>;
 
-// Longer texts are refused: daemons cut lines at about this length.
+// Longer texts are rejected, because daemons truncate lines at about this
+// length (bytes).
 inline constexpr size_t kMaxSyslogText = size_t{8} << 10;
-// Lines that one process may have logged at once, and then in a second.
+// Lines that one process may log at once, and then per second.
 inline constexpr int64_t kSyslogBurst = 100;
 inline constexpr int64_t kSyslogRate = 10;
 
@@ -35,16 +36,17 @@ class Syslog {
  public:
   struct Options {
     std::string path = "/dev/log";
-    // Tells the user that a job runs as.
+    // Returns the user that a job runs as.
     std::function<uint32_t(const std::string& nspace)> uid_of;
-    // A clock that only advances.
+    // A monotonic clock.
     std::function<int64_t()> now_ns;
   };
   explicit Syslog(Options options);
 
-  // One line of the facility "user", in which control characters are escaped
-  // and the process and its user are named. kErrNotSupported: there is no
-  // daemon; kErrOutOfResource: it has no room, or the process logs too much.
+  // Sends one line with the facility "user", in which control characters are
+  // escaped and the process and its user are named. Returns kErrNotSupported if
+  // there is no daemon, and kErrOutOfResource if it has no room or the process
+  // logs too much.
   int Put(const SyslogText& text);
   void DropJob(const std::string& nspace);
 

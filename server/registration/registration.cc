@@ -60,7 +60,8 @@ class Merger {
   std::vector<const pmix_info_t*> infos_;
 };
 
-// An array inside another level's may occur only once for each key.
+// Arrays with the same key are all kept, because each has its own subject. Of
+// other keys only the last entry is kept.
 bool IsArray(std::string_view key) {
   return key == PMIX_NODE_INFO_ARRAY || key == PMIX_JOB_INFO_ARRAY;
 }

@@ -145,8 +145,8 @@ std::string ClusterKey::Hmac(std::string_view text) const {
 }
 
 std::string ClusterKey::Derive(std::string_view purpose, size_t length) const {
-  // RFC 5869 with an empty salt; spelled out because OpenSSL's own needs a
-  // provider look-up of its own for three lines of work.
+  // RFC 5869 with an empty salt. Implemented here because OpenSSL's version
+  // needs a provider lookup for three lines of work.
   const std::string zero(kDigestBytes, '\0');
   std::array<unsigned char, kDigestBytes> prk;
   unsigned int n = 0;

@@ -1,4 +1,5 @@
-// The secret that all agents of a cluster share. Knowing it is membership.
+// The secret that all agents of a cluster share. Its possession proves
+// membership.
 #ifndef CANOPY_SERVER_SECURITY_CLUSTER_KEY_H_
 #define CANOPY_SERVER_SECURITY_CLUSTER_KEY_H_
 
@@ -11,29 +12,30 @@
 
 namespace canopy::security {
 
-// SHA-256 digests, keys and nonces.
+// Size of SHA-256 digests, keys and nonces.
 inline constexpr size_t kDigestBytes = 32;
 
-// 32 random bytes. Value type; thread-safe once made. Its bytes never appear
-// in a log, an error message or ToString of anything.
+// 32 random bytes. Value type; thread-safe after construction. Its bytes never
+// appear in a log, an error message or the result of a ToString.
 class ClusterKey {
  public:
-  // A new key from the system's random source.
+  // Returns a new key from the system's random source.
   static Result<ClusterKey> Generate();
-  // 64 hexadecimal digits; white space around them is ignored.
+  // Parses 64 hexadecimal digits; surrounding white space is ignored.
   static Result<ClusterKey> FromHex(std::string_view hex);
-  // A file that holds the hexadecimal form. Refused unless it is a regular
-  // file of this user (or root) that group and others can not touch.
+  // Loads a file with the hexadecimal form. The file must be a regular file of
+  // this user or root, without access for group and others.
   static Result<ClusterKey> Load(const std::string& path);
 
-  // Makes `path`, mode 0600, with the hexadecimal form; an existing file is
-  // left alone and is an error (kErrExists).
+  // Creates `path`, mode 0600, with the hexadecimal form. Returns kErrExists,
+  // and changes nothing, if the file exists.
   Status Save(const std::string& path) const;
   std::string ToHex() const;
 
-  // HMAC-SHA256 of `text` under this key: kDigestBytes bytes.
+  // Returns the HMAC-SHA256 of `text` under this key: kDigestBytes bytes.
   std::string Hmac(std::string_view text) const;
-  // HKDF-SHA256 (RFC 5869) output for a purpose. length <= 255 * 32.
+  // Returns the HKDF-SHA256 (RFC 5869) output for a purpose. `length` is at
+  // most 255 * 32.
   std::string Derive(std::string_view purpose, size_t length) const;
 
  private:
@@ -43,10 +45,10 @@ class ClusterKey {
   std::array<uint8_t, kDigestBytes> bytes_;
 };
 
-// In time that depends on the lengths only.
+// Compares in a time that depends only on the lengths.
 bool EqualInConstantTime(std::string_view a, std::string_view b);
 
-// n bytes of the system's random source; empty when that fails.
+// Returns n bytes from the system's random source; empty if that fails.
 std::string RandomBytes(size_t n);
 
 }  // namespace canopy::security

@@ -68,7 +68,7 @@ bool IsLocalAddress(const std::string& address) {
   if (address.starts_with("unix:")) return true;
   const std::string host = HostOfAddress(address);
   if (host == "localhost" || address.starts_with("[::1]:")) return true;
-  // A name such as 127.example.org must not pass for a loopback address.
+  // A name such as 127.example.org must not count as a loopback address.
   in_addr ip;
   return inet_pton(AF_INET, host.c_str(), &ip) == 1 &&
          (ntohl(ip.s_addr) >> 24) == IN_LOOPBACKNET;

@@ -32,12 +32,12 @@ using Pkey = Owned<EVP_PKEY, EVP_PKEY_free>;
 using Certificate = Owned<X509, X509_free>;
 
 constexpr char kCurve[] = "P-256";
-// The widest span that every TLS library accepts.
+// The longest validity that every TLS library accepts.
 constexpr char kNotBefore[] = "20000101000000Z";
 constexpr char kNotAfter[] = "99991231235959Z";
 
-// A private key of the curve: 1 + (384 bits mod (order - 1)), so that the bias
-// is negligible.
+// Returns a private key of the curve: 1 + (384 bits mod (order - 1)), so that
+// the bias is negligible.
 Bignum PrivateScalar(const EC_GROUP* group, const ClusterKey& key) {
   const std::string seed = key.Derive("canopy overlay authority v1", 48);
   Owned<BN_CTX, BN_CTX_free> ctx(BN_CTX_new());
@@ -160,7 +160,7 @@ std::string PrivateKeyPem(EVP_PKEY* key) {
   });
 }
 
-// Whom a certificate is for.
+// The subject of a certificate.
 struct Subject {
   std::string name;
   std::string usage;  // extended key usage

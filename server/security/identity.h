@@ -1,4 +1,4 @@
-// A TLS identity made from the cluster key, so that a cluster without a
+// A TLS identity derived from the cluster key, so that a cluster without a
 // certificate authority still has mutual TLS.
 #ifndef CANOPY_SERVER_SECURITY_IDENTITY_H_
 #define CANOPY_SERVER_SECURITY_IDENTITY_H_
@@ -10,25 +10,26 @@
 
 namespace canopy::security {
 
-// Host name that derived certificates carry; the dialling side asks for it.
+// Host name in derived certificates; the dialling side requires it.
 inline constexpr char kDerivedServerName[] = "agent.canopy.internal";
 
-// The same of a scheduler, which agents dial.
+// Host name in the certificate of a scheduler, which agents dial.
 inline constexpr char kSchedulerServerName[] = "scheduler.canopy.internal";
 
 struct TlsIdentity {
-  std::string root_pem;         // the only authority to trust
-  std::string certificate_pem;  // own certificate, signed by it
-  std::string private_key_pem;  // of own certificate
+  std::string root_pem;         // the only trusted authority
+  std::string certificate_pem;  // own certificate, signed by the authority
+  std::string private_key_pem;  // of the own certificate
 };
 
-// Derives the cluster's authority (a P-256 key pair that HKDF makes from the
-// key, the same in every agent) and lets it sign a fresh key pair for this
-// process. Who does not know the key can neither sign nor be believed.
+// Derives the cluster's authority (a P-256 key pair that HKDF derives from the
+// key, the same in every agent), which signs a fresh key pair for this process.
+// Without the key it is impossible to sign a certificate that agents accept.
 Result<TlsIdentity> DeriveIdentity(const ClusterKey& key);
 
-// The same for a scheduler, which does not know the key: it may serve under
-// kSchedulerServerName and dial nobody, so it passes for no agent.
+// Derives an identity for a scheduler that does not know the key. It can only
+// serve under kSchedulerServerName and cannot dial, so it cannot act as an
+// agent.
 Result<TlsIdentity> DeriveSchedulerIdentity(const ClusterKey& key);
 
 }  // namespace canopy::security

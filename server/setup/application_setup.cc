@@ -16,10 +16,10 @@
 namespace canopy::setup {
 namespace {
 
-// Variables that begin so are read by programs of that model.
+// Programs of the model read variables with this prefix.
 struct Prefix {
   std::string_view text;
-  std::string_view model;  // empty: of what all of them are made from
+  std::string_view model;  // empty: common to all models
 };
 
 constexpr Prefix kPrefixes[] = {
@@ -48,7 +48,8 @@ constexpr Prefix kPrefixes[] = {
     {"SMA_", "openshmem"},
 };
 
-// What a launcher tells the processes of a job, of which this may be one.
+// Variables that a launcher sets for the processes of a job, which this process
+// may belong to.
 constexpr std::string_view kOfThisJob[] = {
     "OMPI_COMM_WORLD_",       "OMPI_UNIVERSE_SIZE=", "OMPI_FIRST_RANKS=",
     "OMPI_NUM_APP_CTX=",      "OMPI_APP_CTX_",       "OMPI_FILE_LOCATION=",
@@ -62,7 +63,7 @@ constexpr std::string_view kFabricRequests[] = {
     PMIX_ALLOC_FABRIC_ENDPTS, PMIX_ALLOC_FABRIC_ENDPTS_NODE,
     PMIX_ALLOC_BANDWIDTH};
 
-// Of these nothing depends on here: where the processes run, and which
+// Directives without effect here: where the processes run, and which
 // implementation of their model they use.
 constexpr std::string_view kAccepted[] = {PMIX_NODE_MAP,
                                           PMIX_PROC_MAP,
@@ -81,7 +82,7 @@ bool SameText(std::string_view a, std::string_view b) {
 
 class Harvest {
  public:
-  // kSuccess, or why the directive cannot be followed.
+  // Returns kSuccess, or the reason why the directive cannot be followed.
   int Take(const pmix_info_t& directive);
   InfoList Of(const char* const* environment) const;
 
@@ -102,7 +103,7 @@ int Harvest::TakeFlag(const pmix_info_t& directive, bool* flag) {
   return value ? kSuccess : kErrTypeMismatch;
 }
 
-// A model that nobody here knows is not a reason to leave out its variables.
+// An unknown model is ignored, because its variables should not be omitted.
 int Harvest::TakeModel(const pmix_info_t& directive) {
   const auto text = StringOf(directive.value);
   if (!text) return kErrTypeMismatch;

@@ -1,5 +1,5 @@
-// What PMIx_server_setup_application collects where a job is started (PMIx
-// Standard, chapter "Server-Specific Interfaces").
+// The data that PMIx_server_setup_application collects where a job is started
+// (PMIx Standard, chapter "Server-Specific Interfaces").
 #ifndef CANOPY_SERVER_SETUP_APPLICATION_SETUP_H_
 #define CANOPY_SERVER_SETUP_APPLICATION_SETUP_H_
 
@@ -11,16 +11,17 @@
 
 namespace canopy::setup {
 
-// PMIX_SETUP_APP_ENVARS or PMIX_SETUP_APP_ALL: each variable of `environment`
-// (NAME=VALUE, ended by a null pointer) that programming models and their
-// transports read, as a PMIX_SET_ENVAR; of PMIX_PROGRAMMING_MODEL, where that
-// is a known one, those of that model. Variables of the job that this process
-// may be part of are left out, and so are all after PMIX_ENVARS_HARVESTED.
-// PMIX_SETUP_APP_NONENVARS: there is nothing else to be told of a job.
+// With PMIX_SETUP_APP_ENVARS or PMIX_SETUP_APP_ALL, returns each variable of
+// `environment` (NAME=VALUE, terminated by a null pointer) that programming
+// models and their transports read, as a PMIX_SET_ENVAR. A known
+// PMIX_PROGRAMMING_MODEL restricts them to that model. Variables of a job that
+// this process may be part of are omitted; with PMIX_ENVARS_HARVESTED all are.
+// PMIX_SETUP_APP_NONENVARS adds nothing.
 //
-// kErrTypeMismatch: a directive of another type; kErrNotSupported: resources of
-// fabrics (PMIX_ALLOC_FABRIC and its kind), which nobody here hands out, and
-// directives that are required and not known.
+// Returns kErrTypeMismatch for a directive of another type, and
+// kErrNotSupported for resources of fabrics (PMIX_ALLOC_FABRIC and related
+// keys), which are not managed here, and for unknown directives that are
+// required.
 Result<InfoList> SetUpApplication(std::span<const pmix_info_t> directives,
                                   const char* const* environment);
 

@@ -1,5 +1,5 @@
-// What PMIx_server_setup_local_support prepares on a node for the processes of
-// a job: the environment that they are to have.
+// The preparations of PMIx_server_setup_local_support on a node for the
+// processes of a job: changes of their environment.
 #ifndef CANOPY_SERVER_SETUP_LOCAL_SUPPORT_H_
 #define CANOPY_SERVER_SETUP_LOCAL_SUPPORT_H_
 
@@ -14,17 +14,19 @@
 
 namespace canopy::setup {
 
-// Changes of the environment of one job, at most; what is more is refused.
+// Limit of the environment changes of one job; more are rejected.
 inline constexpr size_t kMaxEdits = 65536;
 
-// Not synchronised.
+// Not thread-safe.
 class LocalSupport {
  public:
-  // PMIX_SET_ENVAR and its like, in order, after what was added before.
-  // kErrTypeMismatch for one without a variable, kErrNotSupported for what is
-  // required and not known; then nothing is added. kErrOutOfResource.
+  // Adds PMIX_SET_ENVAR and similar infos, in order, after earlier ones.
+  // Returns kErrTypeMismatch for an info without a variable, kErrNotSupported
+  // for an unknown info that is required, and kErrOutOfResource; in each case
+  // nothing is added.
   Status Add(const std::string& nspace, std::span<const pmix_info_t> infos);
-  // Into the environment of a process of the job, before its own variables.
+  // Changes the environment of a process of the job, before its own variables
+  // are applied.
   void Apply(const std::string& nspace, spawn::Environment* environment) const;
   void Remove(const std::string& nspace) { edits_.erase(nspace); }
 

@@ -13,8 +13,8 @@
 namespace canopy::host {
 namespace {
 
-// Whatever is asked for: every process has one rank and one place, slots and
-// CPUs are never exceeded unless that was allowed, and the map survives its
+// For every request: every process has one rank and one place, slots and CPUs
+// are never exceeded unless that was allowed, and the map survives its
 // encoding.
 TEST(Mapper, PropertiesOfRandomRequests) {
   const char* const machines[] = {"core:2 pu:1", kTwoPackages,
@@ -88,7 +88,7 @@ TEST(Mapper, PropertiesOfRandomRequests) {
     }
     EXPECT_TRUE(DecodeJobSpec(EncodeJobSpec(*job)).ok()) << what;
   }
-  EXPECT_GT(mapped, 800);  // most of it must not be errors
+  EXPECT_GT(mapped, 800);  // most requests must succeed
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST(Mapper, Bindings) {
 TEST(Mapper, RanksByObject) {
   const std::vector<MapNode> nodes = Nodes(2, 4, "pack:2 core:2 pu:1");
   MapRequest request = Request(8);
-  // Mapped to cores in order, ranked by taking packages in turn.
+  // Processes are mapped to cores in order, and ranked round-robin by package.
   request.map_by = "core";
   request.rank_by = "package";
   request.bind_to = "core";
@@ -305,7 +305,7 @@ TEST(Mapper, SeveralPrograms) {
   EXPECT_EQ(job->apps[0].num_procs, 3u);
   EXPECT_EQ(job->apps[1].num_procs, 2u);
   EXPECT_EQ(job->procs[3].app, 1u);
-  // Each on its own host, whatever the other has taken.
+  // Each application is on its own host, independent of the other's slots.
   request.apps[0].hosts = {{"n1", 0, false}};
   request.apps[1].hosts = {{"n1", 2, true}};
   EXPECT_EQ(Map(Nodes(2, 4, ""), request), "n1:0,1,2,3,4");
@@ -357,7 +357,7 @@ TEST(Mapper, WhatTheJobSays) {
   EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->inject, Inject::kAlways);
   request.stdin_target = "none";
   EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->stdin_target, StdinTarget::kNone);
-  // It must survive the way to the agents.
+  // The map must survive its encoding for the agents.
   Result<JobSpec> copy = DecodeJobSpec(EncodeJobSpec(*job));
   ASSERT_TRUE(copy.ok());
   EXPECT_EQ(MapText(*copy), MapText(*job));

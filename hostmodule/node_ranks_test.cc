@@ -5,7 +5,7 @@
 namespace canopy::host {
 namespace {
 
-// Agents 0, 1, ... with as many processes each.
+// Agents 0, 1, ... with these numbers of processes.
 JobSpec Job(const std::vector<uint32_t>& procs_on) {
   JobSpec job;
   job.apps.emplace_back();
@@ -36,7 +36,7 @@ TEST(NodeRanks, NobodyElsesNumberIsTaken) {
   EXPECT_EQ(second.nodes[1].other_procs, 3u);
   EXPECT_EQ(JobLayout(second).numbers(3).local_rank, 3);
   EXPECT_EQ(JobLayout(second).numbers(3).node_rank, 5);
-  // The first is over; its numbers are free, but for a larger job too few.
+  // The first job is over; its numbers are free, but too few for a larger job.
   JobSpec small = Job({2});
   NumberOnNodes({&second}, &small);
   EXPECT_EQ(small.nodes[0].first_node_rank, 0u);

@@ -32,7 +32,7 @@ Ends Connect() {
           std::make_unique<FrameSocket>(UniqueFd(fds[1]))};
 }
 
-// Reconnects to what Offer gives, and waits for it.
+// Waits for a connection of Offer and reconnects to it.
 class ReconnectingSink : public ChannelSink {
  public:
   void OnEvent(std::string_view) override {}
@@ -119,7 +119,7 @@ class ChannelReconnectTest : public testing::Test {
       return channel_->Call(FrameType::kGet, payload);
     });
   }
-  // The agent goes; the channel finds another one, which is `agent_` now.
+  // The agent ends; the channel finds another one, which becomes `agent_`.
   void Replace() {
     Ends ends = Connect();
     sink_.Offer(std::move(ends.first));
@@ -230,7 +230,7 @@ TEST_F(ChannelReconnectTest, CloseEndsTheSearch) {
   Ends ends = Connect();
   sink_.Offer(std::move(ends.first));
   EXPECT_EQ(reply.get().status, kErrLostConnection);
-  // Nobody speaks to the agent that was found too late.
+  // The channel does not use the agent that was found too late.
   EXPECT_EQ(ends.second->Read(true), FrameSocket::ReadState::kClosed);
 }
 

@@ -36,7 +36,7 @@ class RecordingSink : public ChannelSink {
   std::promise<void> lost;
 };
 
-// A channel and, as its agent, the other end of its socket.
+// A channel, and the other end of its socket as its agent.
 class ChannelTest : public testing::Test {
  protected:
   ChannelTest() {
@@ -81,7 +81,7 @@ class ChannelTest : public testing::Test {
   std::unique_ptr<Channel> channel_;
 };
 
-// A channel of its own, which sends one request; the request's tag.
+// Creates a channel, sends one request, and returns the request's tag.
 uint64_t TagOfANewChannel() {
   int fds[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
@@ -129,7 +129,7 @@ TEST_F(ChannelTest, AnswersMayComeInAnyOrder) {
   const Received three = Receive();
   Answer(three.tag, kSuccess, "c");
   EXPECT_EQ(third.get().payload, "c");
-  // The thread that reads leaves first; another one has to take over.
+  // The reading thread finishes first, so another one must take over.
   Answer(one.tag, kSuccess, "a");
   EXPECT_EQ(first.get().payload, "a");
   Answer(two.tag, kSuccess, "b");
@@ -259,7 +259,8 @@ TEST_F(ChannelTest, CloseIsNoLoss) {
             std::future_status::timeout);
 }
 
-// Callers, callbacks and events at once: every question gets its own answer.
+// Callers, callbacks and events run concurrently; every request gets its own
+// answer.
 TEST_F(ChannelTest, ManyAtOnce) {
   constexpr int kThreads = 4;
   constexpr int kCalls = 200;

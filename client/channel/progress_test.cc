@@ -13,7 +13,8 @@
 namespace canopy::client {
 namespace {
 
-// What tasks use is declared before the Progress, whose end runs those left.
+// Data that tasks use is declared before the Progress, whose destructor runs
+// the remaining tasks.
 
 TEST(Progress, TasksRunInOrderOnAThreadOfTheirOwn) {
   std::vector<int> order;
@@ -95,7 +96,7 @@ TEST(Progress, ExternalRunsOnlyWhenDriven) {
   Progress progress(/*external=*/true);
   progress.Post([&] {
     ++ran;
-    progress.RunPending();  // nothing, since it is running
+    progress.RunPending();  // no effect, because a task is running
     progress.Post([&] { ++ran; });
   });
   EXPECT_EQ(ran, 0);

@@ -28,7 +28,7 @@ class NamesTest : public client::ClientTest {
       agent.Reply(request, status, payload);
     });
   }
-  // A lookup finds this, whatever was asked for.
+  // Every lookup returns this value.
   void Find(const char* service, const Value& port) {
     pmix_pdata_t one = {};
     std::strcpy(one.key, service);
@@ -59,7 +59,7 @@ TEST_F(NamesTest, LookUp) {
   Find("service", Value::String("port 7"));
   EXPECT_EQ(LookUpName("service"), "port 7");
   EXPECT_EQ(KeysOf(FrameType::kLookup), std::vector<std::string>{"service"});
-  // Published by somebody who meant something else.
+  // A value of another type was published under the name.
   Find("service", Value::Uint32(7));
   EXPECT_EQ(LookUpName("service"), std::nullopt);
   Answer(FrameType::kLookup, PMIX_ERR_NOT_FOUND);

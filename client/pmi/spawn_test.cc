@@ -31,7 +31,7 @@ class SpawnTest : public client::ClientTest {
   ~SpawnTest() override {
     for (pmix_app_t& app : apps_) PMIX_APP_DESTRUCT(&app);
   }
-  // The applications of the first spawn.
+  // Returns the applications of the first spawn.
   const std::vector<pmix_app_t>& Apps() {
     const Request request = agent_->Await(FrameType::kSpawn);
     Decoder decoder(WireReader(request.payload).String());

@@ -54,7 +54,7 @@ TEST_F(LinkFilesTest, OpenFabrics) {
   EXPECT_EQ(link.FindUint(PMIX_FABRIC_DEVICE_STATE), PMIX_LINK_DOWN);
 }
 
-// A link that is down has no speed: the kernel says -1.
+// A link that is down has no speed: the kernel reports -1.
 TEST_F(LinkFilesTest, WhatIsNotKnownIsLeftOut) {
   Write("net/eno2/speed", "-1");
   Write("net/eno2/operstate", "unknown");

@@ -182,8 +182,8 @@ TEST_F(CleanupTest, AProcessIsOfOneUser) {
   EXPECT_TRUE(Register(1, info).ok());
 }
 
-// A server that is root, and processes of a user, in whose directory they
-// register paths.
+// A server that runs as root, and processes of a user that register paths in
+// the user's directory.
 class CleanupAsRootTest : public CleanupTest {
  protected:
   static constexpr uid_t kUid = 12345;
@@ -201,7 +201,7 @@ class CleanupAsRootTest : public CleanupTest {
     if (geteuid() == 0) CleanupTest::TearDown();
   }
 
-  // Also files, whose names do not end with a slash.
+  // Also creates files; their names do not end with a slash.
   std::string MakeUsers(const std::string& name) {
     const fs::path path = root_ / name;
     if (name.ends_with('/')) {

@@ -39,7 +39,7 @@ class CredentialServiceTest : public testing::Test {
     return *service_;
   }
 
-  // The results, with what was returned in status_.
+  // Returns the results, and stores the status in status_.
   InfoList Issue(const InfoList& infos = {}) {
     core::AskHost request;
     request.source = {"job", 5};
@@ -89,7 +89,7 @@ TEST_F(CredentialServiceTest, Sec05TheResultsTellOfTheHolder) {
   EXPECT_EQ(holder.FindString(PMIX_CRED_TYPE), kCredentialType);
 }
 
-// What the caller says of itself is not what the credential says.
+// The caller's own claims do not affect the credential.
 TEST_F(CredentialServiceTest, Sec06TheUserIsTheOneThatTheAgentKnows) {
   const InfoList issued =
       Issue({{PMIX_USERID, Value::Uint32(0)}, {PMIX_TIMEOUT, Value::Int(3)}});

@@ -28,7 +28,7 @@ core::RegisterJob Registration(const JobSpec& spec) {
   return job;
 }
 
-// Four ranks of two programs on two nodes; this agent is the second node's.
+// Four ranks of two programs on two nodes; this agent is on the second node.
 JobSpec TwoNodes() {
   JobSpec job;
   job.nspace = "job-7";
@@ -57,7 +57,7 @@ DatastoreOptions Options() {
   options.facts.server = {"canopy.server", 5};
   options.facts.uri = [] { return "canopy.server.5;tcp4://127.0.0.1:7"; };
   options.facts.rm_version = "1.0";
-  // Two packages a node, of one CPU and of many.
+  // Two packages on each node: one with a single CPU, one with many.
   const auto packages = std::make_shared<std::vector<CpuSet>>(2);
   packages->at(0).Add(0);
   packages->at(1).AddRange(1, 7);
@@ -475,7 +475,7 @@ TEST_F(DatastoreDirectoriesTest, BelongToTheJobsUser) {
     EXPECT_EQ(info.st_uid, 12345u) << path;
     EXPECT_EQ(info.st_gid, 12345u) << path;
   }
-  // What comes after is root's again.
+  // Later operations use root's rights again.
   ASSERT_EQ(mkdir((job_ + "/1/of-root").c_str(), 0700), 0);
   struct stat info;
   ASSERT_EQ(stat((job_ + "/1/of-root").c_str(), &info), 0);
@@ -497,7 +497,7 @@ TEST_F(DatastoreDirectoriesTest, AreWhereItsOwnIsWhateverThePathLeadsTo) {
   ASSERT_EQ(rename(former.c_str(), top_.c_str()), 0);
 }
 
-// What Slurm gives to its plug-in.
+// Like the directory that Slurm gives to its plugin.
 TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
   if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
   constexpr uid_t kUid = 12345;
@@ -507,7 +507,7 @@ TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
   Datastore store(std::move(options));
   JobSpec spec = TwoNodes();
   spec.uid = spec.gid = kUid;
-  // One that the user may not write: root's rights do not count.
+  // The user may not write this directory, and root's rights are not used.
   ASSERT_TRUE(store.AddJob(Registration(spec)).ok());
   EXPECT_FALSE(Exists(job_));
   EXPECT_EQ(log_.size(), 1u);
@@ -521,7 +521,7 @@ TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
     EXPECT_EQ(info.st_uid, kUid) << path;
     EXPECT_EQ(info.st_mode & 0777, 0700u) << path;
   }
-  // What the user puts in its place is not taken for it.
+  // A replacement by the user is not treated as the job's directory.
   ASSERT_EQ(rename(job_.c_str(), (top_ + "/aside").c_str()), 0);
   const std::string target = top_ + "/target";
   ASSERT_EQ(mkdir(target.c_str(), 0700), 0);

@@ -8,7 +8,7 @@ namespace canopy::datastore {
 namespace {
 
 // Nodes of agents 0 (this one) and 1 with packages of the CPUs 0-3 and 4-7;
-// of agent 2 nothing is known.
+// nothing is known about the node of agent 2.
 class ProcPlacesTest : public testing::Test {
  protected:
   ProcPlacesTest() {

@@ -46,7 +46,7 @@ TEST(Hwinfo, ThisMachineIsCutDownToWhatMayBeUsed) {
   EXPECT_EQ(t.Count(Level::kHwthread), t.cpus.Count());
   EXPECT_GE(t.Count(Level::kCore), 1u);
   EXPECT_GT(t.memory_bytes, uint64_t{1} << 20);
-  EXPECT_EQ(&ThisMachine(), &t);  // taken once
+  EXPECT_EQ(&ThisMachine(), &t);  // read once
   for (const std::vector<CpuSet>& objects : t.levels) {
     for (const CpuSet& o : objects) EXPECT_TRUE(t.cpus.Contains(o));
   }

@@ -43,10 +43,10 @@ class FakeSink : public InputSink {
   }
   void Drain() override { drained = taken.size(); }
   std::vector<core::CommitTaken> taken;
-  size_t drained = 0;  // of those taken
+  size_t drained = 0;  // number of those in `taken`
 };
 
-// Ranks 4, 6 and 9 live here.
+// Ranks 4, 6 and 9 are local.
 class CommitMailboxesTest : public ::testing::Test {
  protected:
   CommitMailboxesTest() { Make(UniqueFd()); }
@@ -71,7 +71,7 @@ class CommitMailboxesTest : public ::testing::Test {
     for (const auto& work : std::exchange(deferred_, {})) work();
   }
   UniqueFd Held() { return DuplicateFd(mailboxes_->fd()); }
-  // Each as "rank:kvals".
+  // Returns the commits as "rank:kvals".
   std::vector<std::string> Taken() {
     std::vector<std::string> out;
     for (const core::CommitTaken& taken : std::exchange(sink_.taken, {})) {
@@ -100,7 +100,7 @@ TEST_F(CommitMailboxesTest, OnlyDrainedCommitsAreReleased) {
   auto second = Writer(1);
   first->Write(Commit("a"));
   mailboxes_->Take(4);
-  // By other work of the same round.
+  // Taken by other work of the same round.
   second->Write(Commit("b"));
   mailboxes_->Take(6);
   EXPECT_EQ(sink_.drained, 0u);
@@ -157,7 +157,7 @@ TEST_F(CommitMailboxesTest, CommitsByMessageComeFirst) {
   EXPECT_EQ(writer->Write(Commit("a")), Outcome::kWritten);
 }
 
-// The core may only have queued what it was given.
+// The core may only have queued its input.
 TEST_F(CommitMailboxesTest, AnotherAgentFindsWhatWasTakenInAnUnfinishedRound) {
   auto writer = Writer(0);
   writer->Write(Commit("a"));

@@ -16,7 +16,7 @@ namespace {
 
 using Arrival = shm::BarrierParticipant::Arrival;
 
-// Keeps what the core would be told.
+// Stores the inputs of the core.
 class FakeSink : public InputSink {
  public:
   void OnInput(core::Input input) override {
@@ -34,7 +34,7 @@ class FakeSink : public InputSink {
   std::function<void()> on_arrival;
 };
 
-// Ranks 4, 6 and 9 live here; the client of rank R is 100 + R.
+// Ranks 4, 6 and 9 are local; the client of rank R is 100 + R.
 class FenceBarrierTest : public ::testing::Test {
  protected:
   void Make(bool local_only) {
@@ -62,13 +62,13 @@ class FenceBarrierTest : public ::testing::Test {
   Arrival Arrive(Rank rank, uint64_t wants = 0) {
     return members_[rank]->Arrive(wants, &tickets_[rank]);
   }
-  // 99: not yet.
+  // Returns 99 while the fence has not ended.
   int EndFor(Rank rank) {
     int status = 99;
     members_[rank]->Wait(tickets_[rank], 0, &status);
     return status;
   }
-  // A fence by message of that rank.
+  // Starts a fence by message of that rank.
   void ByMessage(Rank rank) {
     barrier_->OnMessage(rank);
     core::CollectiveArrived arrival;
@@ -76,7 +76,7 @@ class FenceBarrierTest : public ::testing::Test {
     arrival.request = 7;
     sink_.OnInput(arrival);
   }
-  // The core has seen everybody arrive.
+  // The core replies to all arrivals.
   void Answer(int status) {
     const auto arrivals = std::exchange(sink_.arrivals, {});
     for (const auto& a : arrivals) {
@@ -95,7 +95,7 @@ class FenceBarrierTest : public ::testing::Test {
 
   FakeSink sink_;
   std::vector<std::function<void()>> deferred_;
-  std::vector<Rank> looked_for_;  // their commits
+  std::vector<Rank> looked_for_;  // ranks whose commits were requested
   std::unique_ptr<FenceBarrier> barrier_;
   std::unique_ptr<shm::BarrierParticipant> members_[10];
   shm::BarrierParticipant::Ticket tickets_[10];
@@ -140,7 +140,8 @@ TEST_F(FenceBarrierTest, NobodyLooksForCommitsInVain) {
   EXPECT_TRUE(looked_for_.empty());
 }
 
-// Or who wakes sends a message the next time, and all the others have to.
+// Otherwise a woken rank would send its next fence as a message, and all others
+// would have to do so too.
 TEST_F(FenceBarrierTest, WhoIsWokenFindsTheBarrierOpen) {
   MakeFull(false);
   Arrive(4);

@@ -235,7 +235,8 @@ TEST(FramesTest, Groups) {
   EXPECT_TRUE(call.accepts);
 }
 
-// Behind the counts of the others, and from a process that had some.
+// Encoded after the counts of the other collectives, for a process that had
+// some.
 TEST(FramesTest, CountsOfGroups) {
   WireWriter w;
   w.Uint(0);

@@ -14,7 +14,7 @@
 namespace canopy::local {
 namespace {
 
-// Ranks 0 and 1 are here, rank 2 is elsewhere.
+// Ranks 0 and 1 are local, rank 2 is remote.
 class GatedTest : public LocalEndpointTest {
  protected:
   struct Member {
@@ -35,7 +35,7 @@ class GatedTest : public LocalEndpointTest {
     r.Uint();
     const uint64_t size = r.Uint();
     const uint32_t index = r.Uint32();
-    EXPECT_EQ(r.Uint32(), 0u);  // no other agent is to be looked for
+    EXPECT_EQ(r.Uint32(), 0u);  // there is no other agent to look for
     EXPECT_NE(r.Uint(), 0u);
     const uint64_t mailboxes_size = r.Uint();
     EXPECT_TRUE(r.done());
@@ -67,7 +67,7 @@ class GatedTest : public LocalEndpointTest {
     w.String("");
     return w.Take();
   }
-  // Answers what arrived at the barrier.
+  // Replies to an arrival at the barrier.
   void AnswerBarrier(size_t client, int status) {
     Reply(client, kBarrierRequest, status);
   }
@@ -144,7 +144,7 @@ class MailboxTest : public GatedTest {
     options->fd_store = &fd_store_;
     options->watch_barriers_ns = watch_ns_;
   }
-  // Ranks whose commits the core was told of.
+  // Returns the ranks whose commits were reported to the core.
   std::vector<Rank> Taken() const {
     std::vector<Rank> ranks;
     for (const auto& taken : sink_.All<core::CommitTaken>()) {
@@ -152,7 +152,7 @@ class MailboxTest : public GatedTest {
     }
     return ranks;
   }
-  // The kinds of what the core was told, without connections.
+  // Returns true if the first input, except connections, is a commit.
   bool CommitCameFirst() const {
     for (const core::Input& input : sink_.inputs) {
       if (std::holds_alternative<core::ClientConnected>(input)) continue;
@@ -194,7 +194,8 @@ TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
   EXPECT_EQ(r.Uint(), 0u);
   EXPECT_TRUE(r.done());
   EXPECT_EQ(second.fds.size(), 1u);
-  // What that one sends has no part in the order of the first.
+  // Requests of the second connection are not ordered with the first one's
+  // commits.
   a.mailbox->Write(Commit());
   second.Send(FrameType::kFinalize, 2, "");
   Settle();
@@ -304,17 +305,17 @@ TEST_F(MailboxTest, AnotherAgentFindsWhatIsThere) {
   endpoint_.reset();
   sink_.inputs.clear();
   Make();
-  // The job came first.
+  // The job was added first.
   endpoint_->DropJob("job");
   endpoint_->RecoverMailboxes("job",
                               std::move(fd_store_.files["commit-boxes"]));
   AddJob("job");
   EXPECT_EQ(Taken(), Ranks{0});
-  // A process that does not know of it yet goes on.
+  // A process that has not noticed the restart continues.
   a.mailbox->Write(Commit());
   endpoint_->TakeCommits({"job", 0});
   EXPECT_EQ(Taken(), (Ranks{0, 0}));
-  // And has the same mailbox when it does.
+  // After reattaching, it has the same mailbox.
   Member again = Join(0);
   a.mailbox->Write(Commit());
   again.mailbox->Write(Commit());
@@ -328,7 +329,7 @@ class WatchedMailboxTest : public MailboxTest {
   WatchedMailboxTest() { watch_ns_ = 1; }
 };
 
-// Others may look for it in the segment alone.
+// Other processes may look for the commit only in the segment.
 TEST_F(WatchedMailboxTest, WhatNobodyAsksForIsTakenInTime) {
   Member a = Join(0);
   a.mailbox->Write(Commit());

@@ -19,10 +19,10 @@ TEST_F(LocalEndpointTest, LiesAboutIdentity) {
     std::string token;
   } lies[] = {
       {{"job", 0}, Token(1)},       // another rank's token
-      {{"job", 0}, ""},             // none
+      {{"job", 0}, ""},             // no token
       {{"job", 2}, Token(0)},       // runs on another node
       {{"job", 99}, Token(0)},      // there is no such rank
-      {{"other-job", 0}, Token(0)}  // nor such a job
+      {{"other-job", 0}, Token(0)}  // there is no such job
   };
   size_t logged = 0;
   for (const auto& lie : lies) {
@@ -71,14 +71,15 @@ TEST_F(LocalFloodTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
   }
   flood->SendRaw(gets);
   loop_.RunOnce(0);
-  // Two turns of half a millisecond: with the event and at the round's end.
+  // Two turns of half a millisecond: one with the event and one at the round's
+  // end.
   EXPECT_GT(GetsOf(IdOf(0)), 0u);
   EXPECT_LE(GetsOf(IdOf(0)), 12u);
   other->Send(FrameType::kGet, 1, GetOf({"job", 2}));
   for (int round = 0; round < 2; ++round) loop_.RunOnce(0);
   EXPECT_EQ(GetsOf(IdOf(1)), 1u);
   EXPECT_LE(GetsOf(IdOf(0)), 36u);
-  // Nothing is lost of what had to wait, and it needs no event to continue.
+  // Waiting requests are not lost, and need no event to continue.
   for (int round = 0; round < 1000 && GetsOf(IdOf(0)) < kGets; ++round) {
     loop_.RunOnce(-1);
   }
@@ -222,7 +223,7 @@ class CrowdedEndpointTest : public LocalEndpointTest {
   void Tune(LocalOptions* options) override {
     options->silence.per_trusted = 3;
   }
-  // Connections that say nothing, all of which the endpoint has.
+  // Returns silent connections, all of which the endpoint has accepted.
   std::vector<std::unique_ptr<TestClient>> Silent(int count) {
     std::vector<std::unique_ptr<TestClient>> all;
     for (int i = 0; i < count; ++i) {
@@ -241,7 +242,7 @@ TEST_F(CrowdedEndpointTest, TheOldestSilentConnectionMakesRoom) {
   EXPECT_TRUE(held[3]->Pump());
 }
 
-// Its loop has many others to serve.
+// The endpoint's loop has many others to serve.
 TEST_F(CrowdedEndpointTest, ARankWhoseHelloWaitsIsNotClosed) {
   TestClient first(path());
   first.Hello({"job", 0}, Token(0));
@@ -271,7 +272,7 @@ class OthersEndpointTest : public LocalEndpointTest {
   void TearDown() override {
     if (endpoint_) LocalEndpointTest::TearDown();
   }
-  // A client that another user has made.
+  // Returns a client of another user.
   std::unique_ptr<TestClient> Foreign() {
     EXPECT_EQ(seteuid(kStranger), 0);
     auto client = std::make_unique<TestClient>(path());

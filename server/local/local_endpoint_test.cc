@@ -123,7 +123,7 @@ class AdoptingEndpointTest : public LocalEndpointTest {
   UniqueFd data_;
 };
 
-// It gets by messages what others find in memory.
+// The tool gets by messages what local clients find in memory.
 TEST_F(AdoptingEndpointTest, AToolIsServedWithoutDescriptors) {
   TestClient client(Adopted());
   client.ToolHello({"far", 1});
@@ -164,7 +164,7 @@ TEST_F(AdoptingEndpointTest, AToolIsServedWithoutDescriptors) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-// Whatever it knows.
+// A valid token does not help.
 TEST_F(AdoptingEndpointTest, NobodyElsewhereIsARank) {
   TestClient client(Adopted());
   client.Hello({"job", 0}, Token(0));
@@ -346,7 +346,7 @@ TEST_F(LocalEndpointTest, JobsThatAreConnectedComeWithTheirSegments) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
-// A process may spawn for as long as it likes.
+// A process may spawn any number of jobs.
 TEST_F(LocalEndpointTest, NothingIsKeptOfAJobThatIsOver) {
   auto client = Connected(0);
   WireWriter call;
@@ -368,7 +368,7 @@ TEST_F(LocalEndpointTest, SpawnsThatArePendingAreBounded) {
   auto client = Connected(0);
   WireWriter call;
   call.String("call");
-  // Not more at once than the socket takes.
+  // Not more at once than the socket accepts.
   for (uint64_t tag = 1; tag <= kMost + 1; ++tag) {
     client->Send(FrameType::kSpawn, tag, call.str());
     if (tag % 32 == 0) Settle();
@@ -494,7 +494,7 @@ TEST(LocalEndpointStartTest, PathTooLong) {
   EXPECT_EQ(endpoint.Start().code(), kErrBadParam);
 }
 
-// Whoever runs the server has a say, at once or later.
+// The host of the server decides, at once or later.
 class AskingEndpointTest : public LocalEndpointTest {
  protected:
   void Tune(LocalOptions* options) override {

@@ -15,7 +15,7 @@
 namespace canopy::local {
 namespace {
 
-// Ranks 0 and 1 are here, rank 2 is elsewhere.
+// Ranks 0 and 1 are local, rank 2 is remote.
 core::RegisterJob Registration(const std::string& nspace) {
   JobSpec job;
   job.nspace = nspace;

@@ -73,7 +73,7 @@ TEST(LogPlan, OtherPlacesBesideThese) {
   EXPECT_EQ(Texts(Plan(data)), "");
 }
 
-// Which of them takes it is not known yet.
+// Which destination accepts the text is not known yet.
 TEST(LogPlan, Job23OnceNamesThemInTheirOrder) {
   const InfoList data = {{PMIX_LOG_EMAIL, Value::String("a")},
                          {PMIX_LOG_STDOUT, Value::String("b")},

@@ -15,7 +15,7 @@ namespace {
 
 const ProcId kProc = {"job", 3};
 
-// A daemon that is asked for its lines.
+// A daemon whose lines the test reads.
 class SyslogTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -26,7 +26,7 @@ std::string Encoded(const InfoList& infos) {
 
 class MonitorCallTest : public testing::Test {
  protected:
-  // The status is in status_.
+  // Stores the status in status_.
   MonitorCall Read(const InfoList& what, const InfoList& with, int error = 0) {
     WireWriter out;
     out.String(Encoded(what));

@@ -26,7 +26,7 @@ std::string Encoded(const InfoList& infos) {
   return out;
 }
 
-// A clock that is much faster than that of the loop's timers.
+// The clock is much faster than that of the loop's timers.
 class MonitorServiceTest : public testing::Test {
  protected:
   MonitorServiceTest() {
@@ -50,14 +50,14 @@ class MonitorServiceTest : public testing::Test {
     request.call = Bytes(out.Take());
     return service_->Call(request).code();
   }
-  // Time passes until there are so many events.
+  // Advances the time until there are `count` events.
   std::vector<core::EventRaised> Events(size_t count) {
     const int64_t end = EventLoop::Now() + int64_t{20} * 1000 * 1000 * 1000;
     while (EventLoop::Now() < end) {
       const auto events = sink_.All<core::EventRaised>();
       if (events.size() >= count) return events;
       now_ns_ += int64_t{5} * 1000 * 1000 * 1000;
-      // Any change of the table sets the timer by the new time.
+      // Any change of the table sets the timer for the new time.
       Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
            {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1u << 31)},
             {PMIX_MONITOR_ID, Value::String("never")}});

@@ -33,7 +33,7 @@ MonitorCall File(bool size, bool accessed, bool modified) {
 
 class MonitorTableTest : public testing::Test {
  protected:
-  // Alerts at each second up to `to`.
+  // Returns the alerts of each second up to `to`.
   size_t Until(int64_t to) {
     size_t alerts = 0;
     for (; now_ < to; ++now_) {
@@ -41,7 +41,7 @@ class MonitorTableTest : public testing::Test {
     }
     return alerts;
   }
-  // The one file is looked at, and is like that.
+  // The only file is checked, and has this state.
   bool Probed(const FileState& state) {
     const Due due = table_.TakeDue(++now_ * kSecond);
     EXPECT_EQ(due.probes.size(), 1u);

@@ -146,7 +146,8 @@ TEST_F(LedgerTest, MuchThatIsNotOverIsKeptAndWhatWasReadStays) {
   Add(RecordKind::kNotified, 0, 0, 7, EncodeRaiser({"job", 3}));
   const std::string part(50000, 'p');
   Receive(Request(101, std::string(3000000, 'q')).substr(0, 60000));
-  // Within one round, without another read: what was read must stay readable.
+  // Within one round, without another read: data that was read must stay
+  // readable.
   const ConnectionLog::Reservation room =
       connection_log_->BeginRead(kClient, received_);
   std::memcpy(room.data, part.data(), part.size());
@@ -199,7 +200,7 @@ TEST_F(LedgerTest, AnythingElseIsRefused) {
   EXPECT_EQ(ConnectionLogReader::Open(UniqueFd(dup(empty.get()))).code(),
             kErrNotFound)
       << "as of a writer that gave up";
-  // A record of a connection that nobody has opened.
+  // A record of a connection without kOpened.
   connection_log_->Add({0, RecordKind::kFinalized, 0, 0, 0, 99, 0}, "");
   EXPECT_EQ(ConnectionLogReader::Open(UniqueFd(dup(fd_.get()))).code(),
             kErrUnpackFailure);

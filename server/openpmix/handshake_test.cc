@@ -16,7 +16,7 @@ const std::string kTool = GoldenBytes("handshake.txt", "greeting", "tool");
 TEST(Handshake, GreetingOfAClient) {
   const std::string header = kHeader;
   const std::string payload = kPlain;
-  // This version leaves a zero behind.
+  // This version sends an additional zero.
   EXPECT_EQ(ParseConnectHeader(header), payload.size() + 1);
   const Result<ConnectMessage> message = ParseConnect(payload);
   ASSERT_TRUE(message.ok());
@@ -30,7 +30,7 @@ TEST(Handshake, GreetingOfAClient) {
   EXPECT_EQ(message->store, "hash");
 }
 
-// Some versions leave a byte behind, newer ones infos.
+// Some versions append a byte, newer ones infos.
 TEST(Handshake, WhatFollowsAGreetingIsIgnored) {
   EXPECT_TRUE(ParseConnect(kPlain + std::string(1, '\0')).ok());
   EXPECT_TRUE(ParseConnect(kPlain + "anything").ok());
@@ -73,7 +73,7 @@ TEST(Handshake, WrongGreetingsAreRefused) {
   EXPECT_FALSE(ParseConnectHeader("GET / HTTP/1.1\r\n"));
   EXPECT_FALSE(ParseConnectHeader(Unhex("ffffffff ffffffff")));
   std::string kind = kPlain;
-  kind[19] = 2;  // a kind of long ago
+  kind[19] = 2;  // a kind of old versions
   EXPECT_EQ(ParseConnect(kind).code(), kErrNotSupported);
   kind[19] = 11;
   EXPECT_EQ(ParseConnect(kind).code(), kErrNotSupported);

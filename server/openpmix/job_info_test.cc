@@ -37,7 +37,7 @@ std::vector<std::string> Keys(const std::vector<Kval>& kvals) {
   return keys;
 }
 
-// What a blob says of the rank that it is of.
+// Returns the content of a rank's blob.
 std::map<std::string, Value> Blob(const Value& value, const CodecForm& form,
                                   Rank* rank) {
   std::map<std::string, Value> out;
@@ -67,7 +67,7 @@ TEST_P(JobInfoTest, LevelsInOrder) {
                 PMIX_SESSION_INFO_ARRAY, PMIX_JOB_SIZE, PMIX_NODE_INFO_ARRAY,
                 PMIX_NODE_INFO_ARRAY, PMIX_APP_INFO_ARRAY, PMIX_PROC_BLOB,
                 PMIX_PROC_BLOB, PMIX_PROC_BLOB}));
-  // The session's identifier comes first, whatever the order here.
+  // The session's identifier comes first, independent of the order here.
   const auto session = kvals[0].value.AsInfos().value();
   ASSERT_EQ(session.size(), 2u);
   EXPECT_EQ(KeyOf(session[0]), PMIX_SESSION_ID);
@@ -93,7 +93,7 @@ TEST_P(JobInfoTest, EveryRankHasItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, JobInfoTest, ::testing::Values("v41", "v3"));
 
-// Before 4.2 a get for rank wildcard reads the job's data alone.
+// Before 4.2 a get for rank wildcard reads only the job's data.
 TEST(JobInfo, OlderPeersFindTheSessionsKeysInTheJob) {
   const TestSegment segment(*MakeTestJob());
   for (const auto& [version, codec] :
@@ -115,7 +115,7 @@ TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   const auto brief = Unpack(PackJobInfo(*segment.reader(), asks), asks.form);
   const auto full =
       Unpack(PackJobInfo(*segment.reader(), never_asks), never_asks.form);
-  // With the session's key among the job's.
+  // The session's key is among the job's.
   ASSERT_EQ(brief.size() + 1, full.size());
   const size_t first = 5;
   const size_t last = brief.size() - 1;
@@ -128,7 +128,7 @@ TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   EXPECT_EQ(rank, 0u);
   EXPECT_TRUE(near.contains(PMIX_LOCAL_RANK));
   EXPECT_FALSE(near.contains(PMIX_GLOBAL_RANK));
-  // Each rank learns all of its own.
+  // Each rank gets all of its own data.
   EXPECT_EQ(PackOwnInfo(*segment.reader(), never_asks, 0), "");
   const auto own = Unpack(PackOwnInfo(*segment.reader(), asks, 0), asks.form);
   ASSERT_EQ(own.size(), 1u);

@@ -62,8 +62,8 @@ TEST(Kvals, CutsAreRefused) {
             kSuccess);
 }
 
-// An array without a type has a size before 6.1 and none after it. It goes out
-// as an empty array of infos, which everybody can read.
+// An array without a type has a size before 6.1 and none since then. It is sent
+// as an empty array of infos, which all peers can read.
 TEST(Kvals, ArraysWithoutATypeBecomeArraysOfInfos) {
   std::string from_old;
   std::string from_new;
@@ -87,14 +87,14 @@ TEST(Kvals, CompressedStringsAreInflated) {
 }
 
 TEST(Kvals, WhatIsNoCompressedStringStaysAsItIs) {
-  // Type 42 with three bytes that no decompressor takes.
+  // Type 42 with three bytes that no decompressor accepts.
   std::string out;
   EXPECT_EQ(Read(Modern(), Unhex("02 04 6100 2a 03 010203"), &out), kSuccess);
   EXPECT_EQ(ToHex(out), ToHex(Unhex("04 6100 2a 03 010203")));
 }
 
 TEST(Kvals, PeersGetOnlyWhatTheyCanRead) {
-  // A data type (70) that came with v51, and statistics (61).
+  // A data type (70) introduced with v51, and statistics (61).
   const std::string device = Unhex("04 6100 46 00 00 00");
   EXPECT_EQ(Packed(Modern(), device), "");
   EXPECT_NE(Packed(TraitsOf("6.1.0", "v61", false).value(), device), "");
@@ -127,7 +127,7 @@ std::string NameKval(const std::string& name, const std::string& value) {
   return out.Take();
 }
 
-// Two values of "k", told apart by a qualifier, and one of "j" without any.
+// Two values of "k" that a qualifier distinguishes, and one of "j" without any.
 TEST(Kvals, QualifiedValuesHaveNamesOfTheirOwn) {
   const std::string key = "02 1c 706d69782e7175616c2e76616c00";
   const std::string one = "27 18 02 04 6b00 00 0e 01 04 7100 08 0e 07";

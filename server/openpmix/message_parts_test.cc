@@ -15,7 +15,7 @@ PeerTraits Peer(const char* version) {
   return TraitsOf(version, "v41", false).value();
 }
 
-// Whether the bytes, in the modern form, are these parts and nothing more.
+// Returns true if the bytes, in the modern form, are exactly these parts.
 bool AreParts(const char* hex, const Parts& parts,
               const char* version = "4.2.2") {
   const std::string bytes = Unhex(hex);
@@ -38,7 +38,7 @@ TEST(MessageParts, OneElement) {
 TEST(MessageParts, CountedElements) {
   EXPECT_TRUE(AreParts("02 02 04 04 6100 01 04 6200 02", {kProcs}));
   EXPECT_TRUE(AreParts("02 00", {kProcs}));
-  // Another number than was said.
+  // The count differs from the number of elements.
   EXPECT_FALSE(AreParts("02 01 04 04 6100 01 04 6200 02", {kProcs}));
 }
 

@@ -1,4 +1,4 @@
-// Connections: how they begin and end, and the bytes between.
+// The beginning and end of connections, and their messages.
 #include "server/openpmix/openpmix_endpoint.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST_F(OpenPmixEndpointTest, WhoDoesNotReadIsNotReadFrom) {
   options.pause_reading_bytes = 1000;
   Make(std::move(options));
   const UniqueFd fd = Join();
-  // More than the kernel takes.
+  // More than the kernel accepts.
   Encoder infos;
   infos.PutSize(1);
   infos.PutString("k");
@@ -114,14 +114,14 @@ TEST_F(OpenPmixEndpointTest, WhoDoesNotReadIsNotReadFrom) {
 }
 
 TEST_F(OpenPmixEndpointTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
-  int64_t now = 0;  // as if each message cost 100 us
+  int64_t now = 0;  // each message costs 100 us
   OpenPmixOptions options;
   options.budget.now = [&now] { return now += 100'000; };
   Make(std::move(options));
   const UniqueFd flood = Join();
   const core::ClientId flooder = client_;
   const UniqueFd other = Join();
-  // Fences, of which the core has the answer to give.
+  // Fences, which the core has to answer.
   std::string fences;
   constexpr uint32_t kFences = 2000;
   for (uint32_t tag = 0; tag < kFences; ++tag) {
@@ -138,13 +138,14 @@ TEST_F(OpenPmixEndpointTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
   ASSERT_EQ(send(flood.get(), fences.data(), fences.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(fences.size()));
   loop_->RunOnce(1000);
-  // Two turns of half a millisecond: with the event and at the round's end.
+  // Two turns of half a millisecond: one with the event and one at the round's
+  // end.
   EXPECT_GT(fences_of(flooder), 0u);
   EXPECT_LE(fences_of(flooder), 12u);
   Send(other, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));
   EXPECT_EQ(fences_of(client_), 1u);
   EXPECT_LE(fences_of(flooder), 60u);
-  // Nothing is lost of what had to wait, and it needs no event to continue.
+  // Waiting requests are not lost, and need no event to continue.
   for (int round = 0; round < 1000 && fences_of(flooder) < kFences; ++round) {
     loop_->RunOnce(-1);
   }

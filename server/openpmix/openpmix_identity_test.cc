@@ -1,4 +1,4 @@
-// Who may connect, and as whom.
+// The identity of connections.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ TEST_F(OpenPmixEndpointTest, AClientOfThisJobIsServed) {
   EXPECT_EQ(KindOf(connected[0].client), ClientKind::kOpenPmix);
   EXPECT_EQ(endpoint_->num_connections(), 1u);
   EXPECT_EQ(Receive(fd), "");
-  // Whoever vouches for it, the kernel knows better.
+  // A munge credential does not override the kernel's information.
   std::string vouched = Greeting(kTestJob, 0);
   vouched.replace(kHeaderSize, 7, std::string("munge\0\0", 7));
   vouched.erase(kHeaderSize + 6, 1);
@@ -60,14 +60,14 @@ TEST_F(OpenPmixEndpointTest, ConnectionsOfStrangersAreNotKept) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-// The agent's own user may connect, but is not the job's.
+// The agent's own user may connect, but is not the job's user.
 TEST_F(OpenPmixEndpointTest, TheAgentsUserIsNotEverybody) {
   proof_->owner.uid = geteuid();
   ExpectRefusal(Greeting(kTestJob, 0, "4.2.2", "v41", geteuid()),
                 "job is uid 1000's");
 }
 
-// What the kernel says of a process of another user, with nothing faked.
+// Uses the kernel's real information about a process of another user.
 TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   constexpr uid_t kOther = 65534;
@@ -80,7 +80,7 @@ TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
                                                  std::move(options));
   ASSERT_TRUE(endpoint_->Start().ok());
   job_ = MakeTestJob(kTestJob, geteuid());
-  // A job of that user too, so that it may connect at all.
+  // That user has a job too, so that it may connect.
   const auto other = MakeTestJob("other", kOther);
   AddJob();
   endpoint_->AddJob({other, std::make_shared<JobLayout>(*other)});
@@ -108,7 +108,7 @@ TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
     char end;
     _exit(read(fd.get(), &end, 1) == 0 ? 0 : 3);
   }
-  // Until the child has been refused.
+  // Runs until the child has been rejected.
   int status = -1;
   while (waitpid(child, &status, WNOHANG) == 0) loop_->RunOnce(10);
   EXPECT_EQ(status, 0);

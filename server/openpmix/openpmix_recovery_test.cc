@@ -13,7 +13,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// In the modern form.
+// Requests in the modern form.
 constexpr char kFence[] = "02 03 02 01 02 08 6e737800 feffffff0f 02 00";
 constexpr char kFinalize[] = "02 05";
 constexpr char kJobInfo[] = "02 00";
@@ -25,7 +25,7 @@ class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
 
   ~OpenPmixRecoveryTest() override { graves_.clear(); }
 
-  // The agent is gone between two instructions, and another one follows.
+  // The agent ends between two instructions, and another one follows.
   void Restart() {
     graves_.push_back({std::move(loop_), std::move(endpoint_)});
     loop_ = std::make_unique<EventLoop>();
@@ -132,7 +132,7 @@ TEST_F(OpenPmixRecoveryTest, ALoggedTextWithoutAnAnswerIsPutAgain) {
   EXPECT_TRUE(texts_[2].again);
   EXPECT_EQ(texts_[2].client, texts_[1].client);
   EXPECT_EQ(texts_[2].request, 102u);
-  done_[1](kSuccess);  // of the agent that is gone
+  done_[1](kSuccess);  // belongs to the former agent
   EXPECT_EQ(Receive(fd), "");
   done_[2](kSuccess);
   EXPECT_EQ(Body(Receive(fd), 102), "0200");
@@ -140,7 +140,7 @@ TEST_F(OpenPmixRecoveryTest, ALoggedTextWithoutAnAnswerIsPutAgain) {
   EXPECT_FALSE(texts_[3].again);
 }
 
-// The process is not known yet, or the greeting not even looked at.
+// The process is not known yet, or the greeting has not been read.
 TEST_F(OpenPmixRecoveryTest, WhoWasNotAcceptedBeginsAnew) {
   endpoint_->OnProcess(kTestJob, 0, 0);
   const UniqueFd waiting = Connect();
@@ -175,7 +175,7 @@ TEST_F(OpenPmixRecoveryTest, EndedFencesAreCounted) {
   const UniqueFd fd = Join();
   for (uint32_t tag = 101; tag < 108; ++tag) {
     Send(fd, Message(tag, kFence));
-    // A refused one is none.
+    // A rejected fence does not count.
     Answer(tag, tag == 103 ? kErrResourceBusy : kSuccess);
     EXPECT_NE(Receive(fd), "");
   }
@@ -191,8 +191,8 @@ TEST_F(OpenPmixRecoveryTest, EndedFencesAreCounted) {
   }
 }
 
-// A group is made by all, by one and by all again, and ended, also under a
-// successor.
+// A group is constructed by all, by one and by all again, and destructed, also
+// under a successor.
 TEST_F(OpenPmixRecoveryTest, TheLastGroupOfANameIsEnded) {
   const std::string construct = "02 18 02 04 6b00 02 01 02 08 6e737800 ";
   const std::string all = "feffffff0f 02 00";
@@ -219,7 +219,7 @@ TEST_F(OpenPmixRecoveryTest, TheLastGroupOfANameIsEnded) {
   }
 }
 
-// The answer was made and the agent ends before it is sent.
+// The answer was created, and the agent ends before it is sent.
 TEST_F(OpenPmixRecoveryTest, AnAnswerThatWasNotSentIsSentOnce) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, kFence));
@@ -258,7 +258,7 @@ TEST_F(OpenPmixRecoveryTest, HalfAMessageIsCompleted) {
 
 TEST_F(OpenPmixRecoveryTest, LongAnswersGoOnWhereTheyWere) {
   const UniqueFd fd = Join();
-  // Job info that nobody reads, until the kernel takes no more.
+  // Requests job info without reading it, until the kernel accepts no more.
   uint32_t tag = 101;
   while (tag < 4000) {
     const std::string message = Message(tag++, kJobInfo);
@@ -334,7 +334,7 @@ TEST_F(OpenPmixRecoveryTest, WhoLeftMeanwhileIsNoticed) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-// Somebody read what nobody has noted: the stream can not be gone on with.
+// Bytes were read without a record, so the stream cannot be continued.
 TEST_F(OpenPmixRecoveryTest, WhatCanNotBeProvedIsEnded) {
   const UniqueFd fd = Join();
   const std::string message = Message(101, kFence);

@@ -1,4 +1,4 @@
-// What connected peers ask for, and how they are answered.
+// Requests of connected peers, and their answers.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -66,7 +66,7 @@ TEST_F(OpenPmixEndpointTest, JobInfoIsMadeOnceForEachForm) {
   EXPECT_EQ(endpoint_->num_job_infos(kTestJob), 2u);
 }
 
-// Gets. Rank 1 of "nsx" is on this node; its data goes in one object.
+// Gets. Rank 1 of "nsx" is on this node; its data is sent in one object.
 TEST_F(OpenPmixEndpointTest, GetOfCommittedData) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 04 02 08 6e737800 02 01 02 00 02 04 6b00"));
@@ -122,7 +122,7 @@ TEST_F(OpenPmixEndpointTest, ReservedKeysComeFromJobData) {
   EXPECT_TRUE(sink_.All<core::GetArrived>().empty());
   EXPECT_TRUE(answer.ends_with("021c706d69782e6a6f622e73697a65000e03"))
       << answer;
-  // One that is not there is for the core to refuse.
+  // The core rejects a key that does not exist.
   Send(fd, Message(102,
                    "02 04 02 08 6e737800 02 feffffff0f 02 00"
                    "02 0e 706d69782e7800"));
@@ -150,7 +150,7 @@ TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeForThoseWhoLearnTheirNames) {
       Ask(fd, 102, "02 04 02 08 6e737800 02 01 02 00 02 14" + name + "00");
   EXPECT_NE(answer.find(ToHex("/run/1")), std::string::npos) << answer;
   EXPECT_EQ(made, (std::vector<ProcId>{{kTestJob, 1}}));
-  // Those that would not ask are told.
+  // Peers that would not request it get it with the job info.
   const UniqueFd old = Join("4.1.2");
   EXPECT_NE(Ask(old, 100, "02 00").find(name), std::string::npos);
   EXPECT_EQ(made.back(), (ProcId{kTestJob, 0}));
@@ -194,7 +194,7 @@ TEST_F(OpenPmixEndpointTest, ResultsOfJobControl) {
   EXPECT_EQ(Body(Receive(fd), 101), "02000200");
 }
 
-// The bytes "cd" come before the other results.
+// The bytes "cd" precede the other results.
 TEST_F(OpenPmixEndpointTest, ACredential) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 14 02 00"));
@@ -249,7 +249,7 @@ TEST_F(OpenPmixEndpointTest, DataAfterARefresh) {
 
 TEST_F(OpenPmixEndpointTest, ConnectTellsOfTheOthers) {
   const UniqueFd fd = Join();
-  // Own namespace and one that is not known here any more.
+  // Its own namespace, and one that is not known here any more.
   Send(fd, Message(101,
                    "02 0a 02 02 04 08 6e737800 feffffff0f"
                    "06 6f6f00 feffffff0f 02 00"));

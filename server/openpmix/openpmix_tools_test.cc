@@ -39,7 +39,7 @@ TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
   ASSERT_EQ(connected.size(), 1u);
   EXPECT_TRUE(connected[0].is_tool);
   EXPECT_TRUE(Ask(fd, 101, "02 00").starts_with("022a"));
-  // A fence is nothing for a tool.
+  // A tool cannot take part in a fence.
   EXPECT_EQ(Ask(fd, 103, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"),
             "025d");
   EXPECT_EQ(sink_.inputs.size(), 1u);
@@ -48,25 +48,25 @@ TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
                 "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
                 "03 04 7800 02 00"),
             "025d");
-  // Queries are: pmix.qry.ns.
+  // Queries are served: pmix.qry.ns.
   client_ = connected[0].client;
   Send(fd, Message(104, "02 0f 02 01 02 02 18 706d69782e7172792e6e7300 00"));
   ASSERT_EQ(sink_.All<core::QueryArrived>().size(), 1u);
   Answer(104, kErrNotFound);
   EXPECT_EQ(Body(Receive(fd), 104), "025b");
-  // So are events.
+  // Events are served too.
   Send(fd, Message(105, "02 0d 02 00 02 00"));
   EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
   Answer(105, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 105), "0200");
-  // And publishing; here a lookup.
+  // Publishing is served too; this is a lookup.
   Send(fd, Message(107, "02 07 02 e807 02 01 02 04 6b00 02 00"));
   EXPECT_EQ(sink_.All<core::LookupArrived>().size(), 1u);
   Answer(107, kErrNotFound);
   EXPECT_EQ(Body(Receive(fd), 107), "025b");
 }
 
-// The agent reads in the place of the library, which knows no reads.
+// The agent reads on behalf of the library, which has no read requests.
 TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
@@ -99,7 +99,7 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
   ASSERT_TRUE(DecodeOutputRead(
       sink_.All<core::HostCallArrived>()[2].call.view(), &read));
   EXPECT_EQ(read.cursor, "cursor");
-  // It stops: the agent's number is 1.
+  // The puller stops; the agent's number is 1.
   EXPECT_EQ(Ask(fd, 102, "02 1d 02 00 02 01"), "0200");
   ASSERT_TRUE(DecodeOutputRead(
       sink_.All<core::HostCallArrived>().at(3).call.view(), &read));
@@ -107,7 +107,7 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
   EXPECT_EQ(Ask(fd, 103, "02 1d 02 00 02 01"), "025b");
 }
 
-// The event: status -172, the agent, and of what; then nothing more is read.
+// The event: status -172, the agent, and the subject; nothing more is read.
 TEST_F(OpenPmixToolTest, OutputThatCanNotBeReadAnyMoreIsAnEvent) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
@@ -144,7 +144,7 @@ TEST_F(OpenPmixToolTest, OutputThatMayNotBePulledIsRefused) {
                     kErrNotSupported,
                     {}});
   EXPECT_EQ(Body(Receive(fd), 101), "025d");
-  // Standard input alone is no output.
+  // Standard input alone is not output.
   EXPECT_EQ(Ask(fd, 102, "02 16 02 01 02 08 6e737800 01 02 00 02 01 02 07"),
             "025d");
 }
@@ -179,7 +179,7 @@ TEST_F(OpenPmixToolTest, ToolsOfUsersWithAJobHereMayBeServedAsSuch) {
   EXPECT_TRUE(connected[0].of_other_user);
   EXPECT_EQ(connected[0].uid, kUid);
   EXPECT_EQ(connected[0].gid, core::kUnknownGroup);
-  // pmix.job.size of its own user's job.
+  // pmix.job.size of a job of its own user.
   const std::string get =
       "02 04 02 08 6e737800 02 feffffff0f 02 00"
       "02 1c 706d69782e6a6f622e73697a6500";
@@ -187,7 +187,7 @@ TEST_F(OpenPmixToolTest, ToolsOfUsersWithAJobHereMayBeServedAsSuch) {
   EXPECT_TRUE(sink_.All<core::GetArrived>().empty());
 }
 
-// About a job of another user the core decides.
+// The core decides about a job of another user.
 TEST_F(OpenPmixToolTest, AToolOfAnotherUserDoesNotReadJobData) {
   OpenPmixOptions options;
   options.serves_job_owners = true;
@@ -205,7 +205,7 @@ TEST_F(OpenPmixToolTest, AToolOfAnotherUserDoesNotReadJobData) {
                    "02 1c 706d69782e6a6f622e73697a6500"));
   EXPECT_EQ(sink_.All<core::GetArrived>().size(), 1u);
   EXPECT_EQ(Receive(fd), "");
-  // Nor is it told where that job's processes are.
+  // Nor does it learn where that job's processes are.
   EXPECT_EQ(Ask(fd, 102, "02 25 02 02 00 02 08 6e737800"), "025b");
   EXPECT_EQ(Ask(fd, 103, "02 26 02 08 6e737800"), "025b");
 }
@@ -225,7 +225,7 @@ TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeIt) {
 
 class OpenPmixAdoptedTest : public OpenPmixToolTest {
  protected:
-  // Nobody on this machine made the connection.
+  // No process on this machine made the connection.
   OpenPmixAdoptedTest() { proof_->gone = true; }
   UniqueFd Adopted() {
     int ends[2];
@@ -237,7 +237,7 @@ class OpenPmixAdoptedTest : public OpenPmixToolTest {
   }
 };
 
-// Its user has another number there.
+// Its user has another number on the other machine.
 TEST_F(OpenPmixAdoptedTest, AToolIsServed) {
   const UniqueFd fd = Adopted();
   Send(fd, Greeting("my.tool", 4, "4.2.2", "v41", geteuid() + 1, 4));
@@ -308,7 +308,7 @@ TEST_F(OpenPmixAskingTest, ARankWaitsForItsWelcome) {
   EXPECT_EQ(Receive(fd), "");
   EXPECT_TRUE(sink_.inputs.empty());
   done_({});
-  // With the answer to what it has asked meanwhile.
+  // The answer to the request that it has sent meanwhile follows.
   EXPECT_GT(Receive(fd).size(), 8u);
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
@@ -374,7 +374,7 @@ TEST_F(OpenPmixAskingTest, AToolWhoseConnectionIsHeldIsReadOnce) {
   EXPECT_EQ(Receive(fd).size(), 4u + 260 + 260 + 4);
   EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
   EXPECT_EQ(fd_store.released.size(), 1u) << "tools end with their agent";
-  endpoint_.reset();  // before what it refers to
+  endpoint_.reset();  // destroyed before the objects that it refers to
 }
 
 }  // namespace

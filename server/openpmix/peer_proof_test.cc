@@ -45,7 +45,7 @@ class PeerProofTest : public ::testing::TestWithParam<int> {
     return UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   }
 
-  // A child that runs `body` and lives until this object goes.
+  // A child that runs `body` and lives as long as this object.
   class Child {
    public:
     explicit Child(const std::function<void()>& body) {
@@ -114,7 +114,8 @@ TEST_P(PeerProofTest, ProcessesAndTheirDescendants) {
 
 TEST_P(PeerProofTest, ASearchIsBoundedAsAWhole) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
-  // Each of few descriptors, and all of them together of more than are allowed.
+  // Each process has few descriptors, and together they have more than the
+  // limit.
   const Child child([this] {
     if (fork() != 0) return;
     for (int depth = 1; depth < 8; ++depth) {

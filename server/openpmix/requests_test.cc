@@ -1,5 +1,5 @@
 // Every command in both forms, as bytes written by hand from the protocol's
-// description (golden/commands.txt), and every cut of them.
+// description (golden/commands.txt), and every truncation of them.
 #include "server/openpmix/requests.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Requester Of(const char* version, const char* codec, bool described = false) {
 Requester Modern() { return Of("4.2.2", "v41"); }
 Requester Old() { return Of("3.2.3", "v3"); }
 
-// Pieces of messages. In the modern form a call of one element begins with 02,
+// Parts of messages. In the modern form a call of one element begins with 02,
 // lengths are doubled, and so are positive signed numbers. In the old form a
 // call begins with its count in four bytes, and a SIZE with its type, 15.
 #define M_NS "08 6e737800"                    // text "nsx"
@@ -92,7 +92,7 @@ Result<Request> Parse(const Requester& requester, const char* hex) {
   return ParseRequest(requester, 101, Unhex(hex));
 }
 
-// The request in both forms, which must be the same kind of request.
+// Returns the request in both forms, which must be the same kind of request.
 template <typename T>
 std::vector<T> InBothForms(const char* name) {
   std::vector<T> out;
@@ -124,7 +124,7 @@ std::vector<Input> CoreInputs(const char* name, AnswerForm answer) {
 }
 
 const ProcId kAll = {"nsx", kRankWildcard};
-// Our form: SIZE 1, then the info.
+// Canopy's form: SIZE 1, then the info.
 const std::string kOurInfos = Unhex("01" M_KEY "00 0e 05");
 
 TEST(Requests, WhatIsNotServedIsReadAndRefused) {
@@ -163,7 +163,7 @@ TEST(Requests, PushesOfInput) {
   }
 }
 
-// Of an update the library tells the index alone.
+// In an update the library sends only the index.
 TEST(Requests, Fabrics) {
   const std::pair<const char*, pmix_fabric_operation_t> rows[] = {
       {"fabric register", PMIX_FABRIC_REQUEST_INFO},
@@ -222,7 +222,7 @@ TEST(Requests, EveryCutEndsTheConnection) {
   }
 }
 
-// Every command that the table has is in the file, and nothing else.
+// The file contains exactly the commands of the table.
 TEST(Requests, GoldenBytesOfEveryCommand) {
   std::set<std::string_view> known;
   for (int command = 0; command < 256; ++command) {
@@ -286,7 +286,7 @@ TEST(Requests, Commit) {
   }
 }
 
-// Both scopes, the second payload described.
+// Both scopes; the second payload is described.
 TEST(Requests, CommitOfTwoScopes) {
   const Result<Request> request =
       Parse(Modern(),
@@ -370,7 +370,7 @@ TEST(Requests, Get) {
     EXPECT_FALSE(in.immediate);
     EXPECT_FALSE(in.refresh);
   }
-  // Without a key everything is meant.
+  // Without a key the get is for all data.
   const Result<Request> all = Parse(Modern(), "02 04 02" M_NS "02 03" M_NONE);
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(std::get<core::GetArrived>(std::get<CoreRequest>(*all).input).key,
@@ -551,7 +551,7 @@ TEST(Requests, DescribedForm) {
 }
 
 TEST(Requests, VersionsDiffer) {
-  // From 4.2.4 on a group is destructed with its members.
+  // Since 4.2.4 a group is destructed with its members.
   const char* with_procs = "02 1c 02" M_KEY M_PROCS M_INFOS;
   EXPECT_TRUE(Parse(Of("4.2.4", "v41"), with_procs).ok());
   EXPECT_FALSE(Parse(Of("4.2.4", "v41"), "02 1c 02" M_KEY).ok());
@@ -581,7 +581,7 @@ TEST(Requests, HugeCountsAreRefusedWithoutAllocating) {
   }
 }
 
-// A nest of 10,000 arrays in an info.
+// 10,000 nested arrays in an info.
 TEST(Requests, DeepNestsAreRefused) {
   std::string message = Unhex("02 03" M_PROCS "02 01 02" M_KEY "00 27");
   for (int i = 0; i < 10000; ++i) message += Unhex("27 01");

@@ -54,7 +54,8 @@ class ToolFileTest : public testing::Test {
   char directory_[32] = "/tmp/canopy-tool-XXXXXX";
 };
 
-// Of a server on another machine, for tools that name that.
+// A server that represents one on another machine, for tools that name that
+// host.
 TEST_F(ToolFileTest, AnotherHostsNameLeadsToTheSame) {
   ToolFilePlaces places;
   places.own_directory = directory_;
@@ -145,12 +146,12 @@ TEST_F(ToolFileTest, AMachineHasOneSystemServer) {
       << refused.status().message();
   kill(other, SIGKILL);
   waitpid(other, nullptr, 0);
-  // One that is gone has left it.
+  // A server that is gone has left it.
   const Result<ToolFile> written = WriteSystem();
   ASSERT_TRUE(written.ok()) << written.status().message();
   EXPECT_TRUE(ContentOf(SystemFile()).starts_with("the-uri\n"));
   EXPECT_EQ(written->paths(), std::vector<std::string>{SystemFile()});
-  // So has this process before a handover.
+  // This process may have left it before a handover.
   EXPECT_TRUE(WriteSystem().ok());
 }
 
@@ -182,7 +183,7 @@ TEST_F(ToolFileTest, AnotherUsersFileIsInTheWay) {
   ASSERT_EQ(chmod(directory_, 01777), 0);
   Put(SystemFile(), OfProcess(1));
   ASSERT_EQ(chown(SystemFile().c_str(), 65534, 65534), 0);
-  // Nobody keeps root from its place by naming a process.
+  // A file that names a process does not keep root from this place.
   EXPECT_TRUE(WriteSystem().ok());
   Put(SystemFile(), OfProcess(1));
   const pid_t other = fork();
@@ -195,8 +196,8 @@ TEST_F(ToolFileTest, AnotherUsersFileIsInTheWay) {
   EXPECT_EQ(status, 0);
 }
 
-// A server that is root, whose own directory cannot be the one that the host
-// has named, as that is a user's.
+// A server that runs as root cannot use the directory that the host has named
+// as its own, because it belongs to a user.
 TEST_F(ToolFileTest, InAUsersDirectoryTheyAreThatUsers) {
   if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
   constexpr uid_t kUid = 12345;
@@ -222,11 +223,11 @@ TEST_F(ToolFileTest, InAUsersDirectoryTheyAreThatUsers) {
       EXPECT_EQ(info.st_uid, path.starts_with(At("own")) ? 0 : kUid) << path;
       EXPECT_TRUE(ContentOf(path).starts_with("the-uri\n")) << path;
     }
-    // They are found again wherever the directory is moved to.
+    // The files are found wherever the directory is moved to.
     ASSERT_EQ(rename(At("users").c_str(), At("former").c_str()), 0);
     ASSERT_EQ(symlink(target.c_str(), At("users").c_str()), 0);
     ASSERT_EQ(lchown(At("users").c_str(), kUid, kUid), 0);
-    // A link of the user's leads to nothing that is root's alone.
+    // A link of the user's leads to nothing that belongs to root only.
     EXPECT_EQ(ToolFile::Write(places, kContact).code(), kErrNoPermissions);
   }
   for (const char* name : {"own", "former", "target"}) {

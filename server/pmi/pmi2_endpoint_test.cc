@@ -1,4 +1,4 @@
-// Clients of PMI-2 at the endpoint, and after a restart of its agent.
+// PMI-2 clients at the endpoint, and after a restart of its agent.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -29,7 +29,7 @@ constexpr core::RequestId kPut = 3;
 constexpr core::RequestId kGet = 4;
 constexpr core::RequestId kRingPut = 5;
 
-// As clients write them.
+// Returns a message with its header.
 std::string Framed(const std::string& text) {
   std::string length = std::to_string(text.size());
   length.resize(kHeaderSize, ' ');
@@ -42,7 +42,7 @@ class Pmi2EndpointTest : public AgentTest {
     Send(kInit);
     EXPECT_EQ(Receive(), kInitAnswer);
   }
-  // The next answer, without its header.
+  // Returns the next answer, without its header.
   std::string ReceiveMessage() {
     const std::string answer = Receive();
     if (answer.size() < kHeaderSize) return answer;
@@ -55,7 +55,7 @@ class Pmi2EndpointTest : public AgentTest {
     Send(Framed(text));
     return ReceiveMessage();
   }
-  // The core's, to this client.
+  // Sends the core's reply to this client.
   void Reply(core::RequestId request) {
     agent_->endpoint.Reply(
         {MakeClientId(ClientKind::kPmi, 1), request, kSuccess, {}});
@@ -153,7 +153,7 @@ TEST_F(Pmi2EndpointTest, GetsOfAnotherJob) {
   EXPECT_EQ(ReceiveMessage(), "cmd=kvs-get-response;rc=0;found=FALSE;");
 }
 
-// Another agent would take what asks for it as no message.
+// Another agent would reject a request for such a name as malformed.
 TEST_F(Pmi2EndpointTest, GetsOfWhatIsNoJob) {
   Init();
   const std::string most(255, 'j');
@@ -490,7 +490,8 @@ TEST_F(Pmi2EndpointTest, ASpawnThatWaitsIsPutAgainUnderItsNumber) {
   EXPECT_EQ(Receive(), "");
 }
 
-// As if the former agent had been killed between its two records of the end.
+// Persists a state as if the former agent had been killed between its two
+// records of the end.
 TEST_F(Pmi2EndpointTest, ASpawnThatWasToBeAnsweredIsToldItsJob) {
   Init();
   Send(Framed(kSpawn));
@@ -530,7 +531,7 @@ TEST_F(Pmi2EndpointTest, ConnectionsThatHaveEndedAreCounted) {
   complete("cmd=job-connect;jobid=b;", kSuccess);
   complete("cmd=job-disconnect;jobid=b;", kSuccess);
   complete("cmd=job-connect;jobid=b;", kErrProcAborted);
-  complete("cmd=job-connect;jobid=c;", kErrNotFound);  // refused
+  complete("cmd=job-connect;jobid=c;", kErrNotFound);  // rejected
   Send(Framed("cmd=job-connect;jobid=c;"));
   Kill();
   Restart();

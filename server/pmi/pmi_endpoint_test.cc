@@ -338,7 +338,7 @@ TEST_F(PmiEndpointTest, EndlessLineCloses) {
   EXPECT_EQ(log_.size(), 1u);
 }
 
-// Time passes with each look at the clock, as if each line cost 100 us.
+// Each reading of the clock advances it, as if each line cost 100 us.
 class PmiFloodTest : public ::testing::Test {
  protected:
   PmiFloodTest() {
@@ -368,7 +368,7 @@ class PmiFloodTest : public ::testing::Test {
     if (n == 0) return "closed";
     return n < 0 ? "" : std::string(buffer, static_cast<size_t>(n));
   }
-  // As much as the socket takes.
+  // Sends as much as the socket accepts.
   void Flood(const std::string& line) {
     while (send(flood_.get(), line.data(), line.size(),
                 MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
@@ -391,7 +391,8 @@ TEST_F(PmiFloodTest, OthersAreServedWhileOneSendsLineAfterLine) {
   Init(other_);
   Flood("cmd=get kvsname=job-1 key=k\n");
   loop_.RunOnce(0);
-  // Two turns of half a millisecond: with the event and at the round's end.
+  // Two turns of half a millisecond: one with the event and one at the round's
+  // end.
   EXPECT_GT(lines_, 0);
   EXPECT_LE(lines_, 12);
   Send(other_, "cmd=get_appnum\n");

@@ -195,7 +195,7 @@ TEST_F(PmiRecoveryTest, ASpawnThatWaitsIsPutAgainUnderItsNumber) {
   EXPECT_EQ(after[0].call.view(), before[0].call.view());
   agent_->Reply(after[0].request);
   EXPECT_EQ(Receive(), kSpawned);
-  // The next one is another.
+  // The next spawn is a different request.
   Kill();
   Restart();
   EXPECT_TRUE(agent_->sink.All<core::SpawnArrived>().empty());

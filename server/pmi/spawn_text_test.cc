@@ -18,7 +18,7 @@ constexpr char kOne[] =
     "preput_val_0=tag#0$host\ninfo_num=2\ninfo_key_0=wdir\ninfo_val_0=/tmp\n"
     "info_key_1=soft\ninfo_val_1=1:2\nendcmd\n";
 
-// The codes of the lines, one after the other.
+// Returns the codes of the lines, in order.
 std::vector<int> AddAll(SpawnText* spawn, std::string_view text) {
   std::vector<int> codes;
   while (!text.empty()) {

@@ -13,7 +13,7 @@ namespace {
 
 class ChildReaperTest : public testing::Test {
  protected:
-  // A child that ends when it is killed.
+  // Starts a child that ends when it is killed.
   static int Fork() {
     const int pid = fork();
     if (pid == 0) {
@@ -65,7 +65,7 @@ TEST_F(ChildReaperTest, AChildThatEndsLaterIsPendingUntilThen) {
 
 TEST_F(ChildReaperTest, WithoutDescriptorsChildrenAreReapedAllTheSame) {
   const int pid = Fork();
-  // Sanitizers open descriptors to look at an object with virtual functions.
+  // Sanitizers open descriptors to inspect an object with virtual functions.
   ChildReaper& reaper = reaper_;
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);

@@ -20,7 +20,7 @@ bool HasEnvironment(int pid) {
   return environ.peek() != std::ifstream::traits_type::eof();
 }
 
-// A program without an end, in a group of its own.
+// A program that does not end, in its own process group.
 class Program {
  public:
   explicit Program(std::string entry, short flags = POSIX_SPAWN_SETPGROUP) {
@@ -40,7 +40,7 @@ class Program {
   }
 
   int pid() const { return pid_; }
-  // The signal that it has ended by, or else the one that ends it now.
+  // Returns the signal that has ended it, or else ends it with `signal`.
   int EndedBy(int signal) {
     kill(pid_, signal);
     int status = 0;

@@ -1,4 +1,4 @@
-// How processes end, by themselves and when they are told to.
+// The ends of processes, by themselves and on request.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@ class EndTest : public ProcessTest {
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   }
 
-  // Pids that a script printed, one on each line.
+  // Returns the pids that a script printed, one on each line.
   std::vector<int> Pids(Rank rank = 0) {
     std::vector<int> pids;
     const std::string text = Output(rank);
@@ -53,7 +53,7 @@ TEST_F(EndTest, ExitCodesAreKept) {
   }
 }
 
-// The memory is a child's, which the rank has waited for.
+// The memory belongs to a child that the rank has waited for.
 TEST_F(EndTest, WhatARankHasUsedIsMeasured) {
   ASSERT_TRUE(Run(Shell("dd if=/dev/zero of=/dev/null bs=64M count=8")));
   const std::optional<core::Usage> used = Recorded().exits[0].used;
@@ -64,7 +64,8 @@ TEST_F(EndTest, WhatARankHasUsedIsMeasured) {
   EXPECT_LT(used->cpu_us, 60'000'000u);
 }
 
-// An agent that ends now leaves no zombie to an init process that reaps nobody.
+// An agent that ends now leaves no zombie to an init process that does not
+// reap.
 TEST_F(EndTest, AShimHasEndedWhenItIsReaped) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Run(Shell("exit 0")));

@@ -36,7 +36,8 @@ class IoTest : public ProcessTest {
     return answer.value_or(kError);
   }
   void StopCredit() { sink_.on_output = nullptr; }
-  // What has come when `least` bytes have, and then nothing for a while.
+  // Returns the amount of output when at least `least` bytes have arrived and
+  // no more follow for a while.
   uint64_t Settle(uint64_t least) {
     EXPECT_TRUE(RunUntil([&] { return Recorded().output_bytes >= least; }));
     uint64_t seen = 0;
@@ -111,7 +112,8 @@ TEST_F(IoTest, OutputHeldBackDelaysTheExit) {
   const auto job = MakeJob({ProbePath(), "pattern", "1100000"});
   ASSERT_TRUE(Launch(job));
   EXPECT_EQ(Settle(kWindow), kWindow);
-  // The process has ended long since: what is left fits the pipe.
+  // The process has ended long ago, because the rest of its output fits into
+  // the pipe.
   EXPECT_FALSE(RunUntilFor(1500, [&] { return !Recorded().exits.empty(); }));
   adapter_->Credit({"job", kWindow});
   ASSERT_TRUE(WaitForExits(*job));
@@ -146,7 +148,7 @@ TEST_F(IoTest, TextsAreOutputOfTheirRank) {
   EXPECT_EQ(Recorded().output_bytes, 17u);
 }
 
-// Their streams end with them alone, and what is killed has said it.
+// Their streams end only with the processes; their texts precede the end.
 TEST_F(IoTest, TextsOfThoseWithoutPipesComeBeforeTheirEnd) {
   const auto job = Shell("exec >&- 2>&-; exec sleep 100", 2);
   ASSERT_TRUE(Launch(job));

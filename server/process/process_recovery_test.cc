@@ -33,7 +33,7 @@ class RecoveryTest : public ProcessTest {
     return MakeJob({"sh", "-c", script}, n);
   }
 
-  // A new agent instead of the old one; nothing is known any more.
+  // Replaces the agent by a new one without any state.
   void RestartAgent() {
     sink_.jobs.clear();
     environment_.pids.clear();
@@ -48,7 +48,7 @@ class RecoveryTest : public ProcessTest {
       found = std::move(jobs);
     });
     EXPECT_TRUE(RunUntil([&] { return called; }));
-    // So that the fixture forgets them.
+    // The fixture must know the jobs to forget them.
     for (const RecoveredJob& job : found) sink_.jobs[job.job->nspace];
     return found;
   }
@@ -98,12 +98,12 @@ TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
   RestartAgent();
   ASSERT_EQ(Recover().size(), 1u);
   adapter_->ResumeReports("job");
-  // Asks for what comes after that.
+  // The adapter requests the input after this position.
   ASSERT_TRUE(RunUntil([&] { return Recorded().input_asked == 4u; }));
   const auto feed = [&](const std::string& text, uint64_t end) {
     adapter_->Feed({"job", {0}, Bytes(text), end});
   };
-  feed("three", 13);  // does not follow
+  feed("three", 13);  // there is a gap before it
   feed("one ", 4);
   feed("e two ", 8);
   feed("two ", 8);
@@ -116,7 +116,7 @@ TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
 }
 
 TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
-  // Without credit all of it is reported again.
+  // Without credit all output is reported again.
   sink_.on_output = nullptr;
   const auto job = Shell("sleep 100");
   ASSERT_TRUE(Launch(job));
@@ -142,7 +142,7 @@ TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
   EXPECT_EQ(Output(0, 4), "text");
 }
 
-// One that a former version of the agent has started.
+// A shim that a former version of the agent has started.
 TEST_F(RecoveryTest, AnOlderShimTakesNoTexts) {
   const Result<UniqueFd> directory = OpenDirectory(runtime_dir_);
   ASSERT_TRUE(directory.ok());
@@ -297,14 +297,15 @@ TEST_F(RecoveryTest, AConnectionIsKeptAtOnce) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(adapter_->HoldConnection("job", {"1", UniqueFd(dup(0))}));
-  // Without a round of the loop in between.
+  // The loop does not run in between.
   RestartAgent();
   const std::vector<RecoveredJob> found = Recover();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].held.size(), 1u);
 }
 
-// More than fit into one frame; and those that ended are let go in the end.
+// More connections than fit into one frame; those that have ended are released
+// at the end.
 TEST_F(RecoveryTest, ConnectionsComeBack) {
   constexpr int kConnections = 450;
   constexpr int kEnded = 200;
@@ -321,7 +322,7 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   EXPECT_FALSE(
       adapter_->HoldConnection("other", {"0", UniqueFd(dup(write_end.get()))}));
   EXPECT_FALSE(adapter_->HoldConnection("job", {"bad", UniqueFd()}));
-  // The shim has taken all that came before it.
+  // The shim has received everything that was sent before.
   adapter_->Feed({"job", {0}, Bytes(std::string("this\n"))});
   ASSERT_TRUE(WaitForOutput(0, "got this"));
   write_end.Reset();
@@ -342,12 +343,12 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   RestartAgent();
   found = Recover();
   ASSERT_EQ(found.size(), 1u);
-  // The last few may not have been told yet.
+  // The last few releases may not have been sent yet.
   EXPECT_LT(found[0].held.size(), kConnections - kEnded + 64u);
   EXPECT_GE(found[0].held.size(), static_cast<size_t>(kConnections - kEnded));
 }
 
-// A rank's next process has connections of the same name as its last.
+// A rank's next process has connections with the same names as its last.
 TEST_F(RecoveryTest, AReleasedNameMayBeUsedAgain) {
   ASSERT_TRUE(Launch(Shell("echo ready; sleep 100")));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
@@ -371,7 +372,7 @@ TEST_F(RecoveryTest, ANewerAgentTakesOver) {
   std::unique_ptr<ProcessAdapter> old = std::move(adapter_);
   MakeAdapter();
   ASSERT_EQ(Recover().size(), 1u);
-  // The old one does not harm what is not its own any more.
+  // The old adapter has no effect on the job that it has lost.
   EXPECT_FALSE(RunUntilFor(20, [&] { return !Recorded().exits.empty(); }));
   old->Kill({"job", {}, 0});
   old->Forget("job");
@@ -493,7 +494,7 @@ TEST_F(RecoveryTest, TheSocketOfADeadShimIsRemoved) {
     ASSERT_TRUE(ListenAt(directory->get(), ShimSocketName("job")).ok());
   }
   ASSERT_EQ(FilesLeft().size(), 1u);
-  // In the way of a new job, too.
+  // The leftover socket does not obstruct a new job either.
   EXPECT_TRUE(Run(MakeJob({"true"})));
   EXPECT_TRUE(Forget("job"));
   EXPECT_TRUE(FilesLeft().empty());
@@ -544,7 +545,7 @@ TEST_F(RecoveryTest, StrangersAreNotServed) {
   ASSERT_EQ(write(socket->get(), garbage.data(), garbage.size()), 1000);
   char c;
   EXPECT_TRUE(RunUntil([&] { return recv(socket->get(), &c, 1, 0) == 0; }));
-  // The agent is still the agent.
+  // The agent is still served.
   adapter_->Kill({"job", {}, 0});
   EXPECT_TRUE(RunUntil([&] { return !Recorded().exits.empty(); }));
 }

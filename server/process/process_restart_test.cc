@@ -1,4 +1,4 @@
-// Other processes in the place of those that have ended.
+// Restarts of ranks whose processes have ended.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ class RestartTest : public ProcessTest {
   bool WaitForExit() {
     return RunUntil([&] { return Recorded().exits.contains(0); });
   }
-  // What is known of the last process is of no interest.
+  // Discards the records about the last process.
   void Restart(uint32_t incarnation) {
     Recorded().exits.clear();
     Recorded().closed.clear();
@@ -87,7 +87,7 @@ TEST_F(RestartTest, DescriptorsAreInheritedAnew) {
   }
 }
 
-// Whoever is left of its group would write among the output of the next one.
+// A remaining process of its group would write into the output of the next one.
 TEST_F(RestartTest, WhatItLeftBehindIsKilled) {
   ASSERT_TRUE(Launch(Shell("sleep 1000 & echo $!; exit 3")));
   ASSERT_TRUE(WaitForExit());

@@ -1,4 +1,4 @@
-// What a process finds when it starts, and what happens when it can not.
+// The environment of a process at its start, and failures to start.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ namespace {
 
 class StartTest : public ProcessTest {
  protected:
-  // Prepares a job that must be refused, and gives the answer.
+  // Prepares a job that must be rejected, and returns the answer.
   core::LocalPrepared Refusal(const std::shared_ptr<const JobSpec>& job) {
     adapter_->Prepare(Local(job));
     EXPECT_TRUE(RunUntil([&] { return !Recorded().prepared.empty(); }));
@@ -36,7 +36,7 @@ class StartTest : public ProcessTest {
     return lines;
   }
 
-  // Value of a field of /proc/self/status of a `cat` that was run.
+  // Returns the value of a field of /proc/self/status from the output of `cat`.
   std::string StatusField(const std::string& name) {
     for (const std::string& line : Lines()) {
       if (line.starts_with(name + ":")) return line.substr(name.size() + 2);
@@ -93,7 +93,7 @@ TEST_F(StartTest, ArgumentZeroIsTheCallers) {
   EXPECT_EQ(Output(), "another name\n");
 }
 
-// A library that no program of this machine can load.
+// No program of this machine can load the library.
 TEST_F(StartTest, ProgramThatCanNotUseOurLibraryGetsItsOwn) {
   const std::string directory = runtime_dir_ + "/library";
   std::filesystem::create_directory(directory);
@@ -106,7 +106,8 @@ TEST_F(StartTest, ProgramThatCanNotUseOurLibraryGetsItsOwn) {
   auto job = MakeJob({"env"});
   job->env = {"PATH=/usr/bin:/bin", "LD_LIBRARY_PATH=/mine"};
   job->inject = Inject::kAlways;
-  for (int round = 0; round < 2; ++round) {  // found, and known
+  // Once searched and once from the cache.
+  for (int round = 0; round < 2; ++round) {
     ASSERT_TRUE(Run(job));
     EXPECT_EQ(Recorded().prepared.at(0).notes.size(), 0u);
     const std::vector<std::string> lines = Lines();

@@ -1,4 +1,4 @@
-// Output in quantity: nothing is lost, and nothing grows.
+// Large amounts of output: nothing is lost, and memory does not grow.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@ constexpr uint64_t kAllowedKib = 1u << 20;
 constexpr uint64_t kAllowedKib = 16u << 10;
 #endif
 
-// A field of /proc/PID/status that is a number.
+// Returns a numeric field of /proc/PID/status.
 uint64_t StatusNumber(int pid, const std::string& name) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(in, line);) {
@@ -26,7 +26,7 @@ uint64_t StatusNumber(int pid, const std::string& name) {
   return 0;
 }
 
-// Byte of the probe's pattern.
+// Returns a byte of the probe's pattern.
 char Pattern(uint64_t position) {
   return static_cast<char>('a' + position % 23);
 }

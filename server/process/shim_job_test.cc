@@ -35,7 +35,7 @@ std::shared_ptr<const JobSpec> MakeSpec() {
   return job;
 }
 
-// A job, and this test in the place of its shim.
+// A job, with this test as its shim.
 class JobUnderTest {
  public:
   JobUnderTest() {
@@ -62,7 +62,8 @@ class JobUnderTest {
   void Reach(ShimState state);
   void Apply(ShimEvent event);
   void Forget() { job_->Forget(); }
-  // What the agent has sent is at the shim, although neither has done more.
+  // Returns true if the agent's frame has arrived at the shim, although neither
+  // has run since.
   bool HasReceived(FrameType wanted) {
     return shim_->HasWaiting(
         [=](FrameType type, std::string_view) { return type == wanted; });
@@ -111,7 +112,7 @@ class JobUnderTest {
     welcome.ranks = {{0, RankPhase::kWaiting, 0, 0}};
     Send(FrameType::kWelcome, Encode(welcome));
   }
-  // What is on its way arrives, and so does the answer.
+  // Delivers pending frames and their answers.
   void Settle() {
     for (int i = 0; i < 4; ++i) loop_.RunOnce(0);
   }
@@ -197,8 +198,8 @@ void JobUnderTest::Apply(ShimEvent event) {
   }
 }
 
-// What a frame amounts to is the frame itself in other states, and of the
-// frames that amount to something each has its row.
+// Some events are results of frames and have rows of their own; in other states
+// the frame's own row applies.
 bool CanOccur(ShimState state, ShimEvent event) {
   switch (event) {
     case ShimEvent::kWelcome:
@@ -216,7 +217,7 @@ bool CanOccur(ShimState state, ShimEvent event) {
   }
 }
 
-// Before there is a shim there are no frames.
+// Without a shim there are no frames.
 bool IsFrame(ShimEvent event) { return event <= ShimEvent::kUnknownFrame; }
 
 TEST(ShimJobTest, EachCellOfTheTableIsWhatHappens) {
@@ -236,7 +237,7 @@ TEST(ShimJobTest, EachCellOfTheTableIsWhatHappens) {
       job.Apply(event);
       const bool refused = cell.verdict == Verdict::kRefuse;
       EXPECT_EQ(job.closed(), refused);
-      // A shim that breaks the protocol is as good as lost.
+      // A shim that breaks the protocol counts as lost.
       const ShimState next =
           refused ? StepOf(state, ShimEvent::kLost).next : cell.next;
       EXPECT_EQ(NameOf(job.state()), NameOf(next));
@@ -244,7 +245,7 @@ TEST(ShimJobTest, EachCellOfTheTableIsWhatHappens) {
   }
 }
 
-// An agent that dies right then leaves no shim that nobody finds any more.
+// If the agent dies at this moment, the shim must not remain without a socket.
 TEST(ShimJobTest, ToldToForgetTheShimKnowsAtOnce) {
   JobUnderTest job;
   job.Reach(ShimState::kStarted);

@@ -43,7 +43,7 @@ Result<Registration> Read(const InfoList& infos, int num_local_procs = 2,
                            .node_id = {}});
 }
 
-// "0 0 1": the node of each rank.
+// Returns "0 0 1", for example: the node of each rank.
 std::string NodesOf(const Registration& registration) {
   std::string text;
   for (const ProcPlacement& proc : registration.job.procs) {
@@ -60,7 +60,7 @@ std::string AppsOf(const Registration& registration) {
   return text;
 }
 
-// The value of a key; empty when it is not there.
+// Returns the value of a key; empty if it is absent.
 Value ValueOf(const Keys& keys, std::string_view key) {
   for (const auto& [name, encoded] : keys) {
     if (name == key) return *DecodeValue(encoded);
@@ -109,7 +109,7 @@ InfoList SlurmInfos() {
       proc.Add(PMIX_NODE_RANK, Value::Uint16(rank / 2));
     }
     proc.Add(PMIX_HOSTNAME, Value::String(rank % 2 == 0 ? "n1" : "n2"));
-    // Its own, whoever's node it is.
+    // Slurm gives its own number for the processes of all nodes.
     proc.Add(PMIX_NODEID, Value::Uint32(1));
     infos.Add(PMIX_PROC_DATA, Value::InfoArray(proc));
   }
@@ -169,13 +169,13 @@ TEST(RegistrationTest, AServerKnowsItselfByItsLeaderOrItsNumber) {
   InfoList number = map;
   number.Add(PMIX_NODEID, Value::Uint32(1));
   EXPECT_EQ(Read(number)->self_node, 1u);
-  // It has one process, and not two.
+  // The node has one process instead of two.
   number.Set(PMIX_NODEID, Value::Uint32(0));
   EXPECT_EQ(Read(number).code(), kErrBadParam);
 }
 
-// What orted registers of a job of two applications, beyond the number of nodes
-// up to which it names them.
+// What orted registers for a job of two applications, with more nodes than it
+// names.
 InfoList OrtedInfos() {
   InfoList infos{Text(PMIX_JOBID, "[1,1]"),
                  Number(PMIX_NPROC_OFFSET, 5),
@@ -208,7 +208,7 @@ InfoList OrtedInfos() {
                  {PMIX_NODE_RANK, Value::Uint16(rank == 1 ? 2 : 1)},
                  Number(PMIX_NODEID, rank == 2 ? 4 : 3)});
     infos.Add(PMIX_PROC_DATA, Value::InfoArray(proc));
-    // Of the process's application, and outside of its array.
+    // The size of the process's application, outside its array.
     infos.Add(PMIX_APP_SIZE, Value::Uint32(app + 1));
   }
   return infos;
@@ -231,7 +231,7 @@ TEST(RegistrationTest, ReadsWhatOrtedRegisters) {
   EXPECT_EQ(read->procs[0].locality, "");
 }
 
-// The Standard's own form, one array in another.
+// The Standard's own form, with nested arrays.
 InfoList StandardInfos() {
   const InfoList apps[] = {
       {Number(PMIX_APPNUM, 0),
@@ -508,7 +508,7 @@ TEST(RegistrationTest, ApplicationsFollowEachOtherByTheirSizes) {
 
 // ------------------------------------------------------------- refusals ---
 
-// With the zeros in it, but for the last.
+// Includes the zeros, except the last one.
 template <size_t kSize>
 std::string Bytes(const char (&text)[kSize]) {
   return std::string(text, kSize - 1);

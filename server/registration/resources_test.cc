@@ -28,7 +28,7 @@ std::string TextOf(const Keys& keys, std::string_view key) {
   return "";
 }
 
-// A job on nodes a, which is this one, and b, of session 7.
+// A job of session 7 on the nodes a, which is this one, and b.
 Registration Job(const Resources& resources, const InfoList& more = {}) {
   InfoList infos{Text(PMIX_NODE_MAP, "a,b"),
                  Text(PMIX_PROC_MAP, "0;1"),

@@ -21,7 +21,7 @@ class CommandHistoryTest : public testing::Test {
     history_ = std::make_unique<CommandHistory>(
         [this](const std::string& text) { said_.push_back(text); });
   }
-  // Returns what a predecessor had not ended.
+  // Returns the commands that a predecessor had not ended.
   std::vector<std::string> Restart(int64_t now = kNow) {
     Begin();
     return history_->SetStore(&store_, store_.commands, now);
@@ -33,7 +33,7 @@ class CommandHistoryTest : public testing::Test {
     result.set_status(status);
     history_->End(result, keep, now);
   }
-  // Its status; 1: it is not known, 2: it is under way.
+  // Returns the command's status; 1: it is unknown, 2: it is being executed.
   int Status(const std::string& id, int64_t now = kNow) const {
     const CommandHistory::Known* known = history_->Find(id, now);
     if (known == nullptr) return 1;

@@ -1,5 +1,5 @@
-// The ports of a scheduler over gRPC keep the contracts of their suites: real
-// calls to a service that the test plays.
+// Checks that the ports of a scheduler over gRPC keep the contracts of their
+// suites, with real calls to a service that the test controls.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -40,7 +40,7 @@ const std::map<HostOp, v1::Slot> kSlots = {
     {HostOp::kValidateCredential, v1::SLOT_VALIDATE_CREDENTIAL},
 };
 
-// A scheduler that is there, and the agent's connection to it.
+// A scheduler, and the agent's connection to it.
 class Connection {
  public:
   Connection() {
@@ -51,7 +51,7 @@ class Connection {
                                    "there", [](const core::LogLine&) {});
   }
 
-  // Until the agent knows what it implements.
+  // Runs until the agent knows what the scheduler implements.
   void Start(std::vector<v1::Slot> slots) {
     slots_ = std::move(slots);
     scheduler_.Start(slots_);
@@ -59,7 +59,8 @@ class Connection {
     RunUntil([&] { return link_->up(); });
     ASSERT_TRUE(link_->up());
   }
-  // In the order of an agent that ends; `ports`: to destroy them.
+  // Destroys the objects in the order of an agent that ends; `ports` destroys
+  // the ports.
   void Destroy(const std::function<void()>& ports) {
     link_->Stop();
     client_.reset();
@@ -86,8 +87,8 @@ class Connection {
 
 // ------------------------------------------------------------- host calls ---
 
-// The calls of one kind: either the scheduler hears them all, or the agent's
-// own host does.
+// The calls of one kind: the scheduler gets all of them, or the agent's own
+// host does.
 class GrpcHost : public RemotePlayedHost {
  public:
   GrpcHost(InputSink* sink, const std::set<HostOp>& implemented)

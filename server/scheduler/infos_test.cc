@@ -96,7 +96,7 @@ TEST(InfosTest, WhatIsMalformedIsRefused) {
   }));
 }
 
-// A few bytes of a message must not become half a KiB without end.
+// A few bytes of a message must not use an unbounded number of half KiBs.
 TEST(InfosTest, AreBoundedInAll) {
   const auto nested = [](int lists, int infos) {
     Infos all;

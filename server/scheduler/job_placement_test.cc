@@ -86,7 +86,7 @@ class JobPlacementTest : public testing::Test {
     link_->Start();
   }
   void Up() { client_.Up({v1::SLOT_PLACE_JOB}); }
-  // Until it has asked for the capabilities once more.
+  // Runs until it has requested the capabilities again.
   void Reconnect() {
     const size_t before = client_.capabilities.size();
     for (int i = 0; i < 300 && client_.capabilities.size() == before; ++i) {
@@ -289,7 +289,7 @@ TEST_F(JobPlacementTest, WhatAPredecessorMayNotHaveReleasedIsReleased) {
   EXPECT_EQ(heard_.released.size(), 2u);
 }
 
-// Or it would come after the new grant, and free it.
+// Otherwise the release would arrive after the new grant, and free it.
 TEST_F(JobPlacementTest, WhatIsToBeReleasedIsAskedForAfterThat) {
   Up();
   v1::JobReleasedRequest release;
@@ -306,7 +306,7 @@ TEST_F(JobPlacementTest, WhatIsToBeReleasedIsAskedForAfterThat) {
   EXPECT_EQ(client_.places[1].request.placement().attempt(), 1u);
 }
 
-// Whether something was granted, only the scheduler knows: its snapshot says.
+// Only the scheduler knows whether something was granted; its snapshot tells.
 TEST_F(JobPlacementTest, WhatWasCancelledIsNotKeptForASuccessor) {
   Up();
   placement_->Place(Request());

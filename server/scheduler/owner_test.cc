@@ -44,14 +44,14 @@ TEST(OwnerTest, APortIsItsListeners) {
   EXPECT_EQ(CheckOwner(name, geteuid()).code(), kErrUnreach);
   ASSERT_EQ(listen(fd, 1), 0);
   EXPECT_TRUE(CheckOwner(name, geteuid()).ok());
-  // Root's may serve everybody.
+  // Root may serve every user.
   EXPECT_EQ(CheckOwner(name, geteuid() + 1).code(),
             geteuid() == 0 ? kSuccess : kErrNoPermissions);
   close(fd);
 }
 
 TEST(OwnerTest, ASocketIsItsFiles) {
-  // A socket's path is short.
+  // A socket's path must be short.
   char directory[] = "/tmp/owner-test-XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);
   const std::string path = std::string(directory) + "/s";

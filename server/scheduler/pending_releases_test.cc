@@ -19,7 +19,7 @@ class PendingReleasesTest : public testing::Test {
     releases_ = std::make_unique<PendingReleases>(
         [this](const std::string& text) { said_.push_back(text); });
   }
-  // Names of what a predecessor has left.
+  // Returns the names of the releases that a predecessor has left.
   std::vector<std::string> Restart() {
     Begin();
     std::vector<std::string> names;

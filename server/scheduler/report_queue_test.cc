@@ -16,7 +16,7 @@ class ReportQueueTest : public testing::Test {
  protected:
   ReportQueueTest() { Begin(5); }
 
-  // The agent's, and that of one that follows.
+  // Creates the queue of the agent, or of a successor.
   void Begin(uint64_t series) {
     queue_ = std::make_unique<ReportQueue>(
         series, [this](const std::string& text) { said_.push_back(text); });
@@ -82,7 +82,7 @@ TEST_F(ReportQueueTest, ASuccessorHasTheRecordsThatWereNotTaken) {
   EXPECT_EQ(Names(), std::vector<std::string>{"c"});
 }
 
-// The scheduler may have taken states whose numbers were not stored.
+// The scheduler may have received states whose numbers were not stored.
 TEST_F(ReportQueueTest, NoNumberIsGivenTwice) {
   queue_->SetStore(&store_, store_.Load());
   uint64_t last = 0;
@@ -112,7 +112,7 @@ TEST_F(ReportQueueTest, WhatWasReportedBeforeItIsStoredIsKept) {
   EXPECT_EQ(Names(), (std::vector<std::string>{"earlier", "own"}));
 }
 
-// It was killed before it had noted that the job was over.
+// The agent was killed before it had recorded that the job was over.
 TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
   queue_->SetStore(&store_, store_.Load());
   Record("a");

@@ -58,7 +58,7 @@ class Commands : public JobCommandsPort {
   std::vector<std::string> said;
   bool keeps = false;  // launches are not answered at once
   std::vector<Launched> launching;
-  std::string there;  // request of a job that runs
+  std::string there;  // request of a running job
 };
 
 class ReportsTest : public testing::Test {
@@ -181,7 +181,7 @@ TEST_F(ReportsTest, WhatAnotherRunWasToldSaysNothing) {
   EXPECT_EQ(Written().back().report().record().nspace(), "a");
 }
 
-// Of a predecessor that was killed.
+// Reports of a predecessor that was killed.
 class LeftReports : public FakeReportStore {
  public:
   LeftReports() {
@@ -256,7 +256,7 @@ TEST_F(SuccessorTest, ExecutesNoCommandThatItsPredecessorHas) {
   EXPECT_EQ(commands_.said, std::vector<std::string>{"launch batch 2 program"});
 }
 
-// What lasts no longer than the agent is done again.
+// Commands whose effect ends with the agent are executed again.
 TEST_F(SuccessorTest, DrainsAgain) {
   Attach();
   Greet();

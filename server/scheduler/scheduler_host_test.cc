@@ -17,7 +17,7 @@
 namespace canopy::scheduler {
 namespace {
 
-// Keeps what it is asked.
+// Stores the requests.
 class Embedded : public HostPort {
  public:
   void Ask(const core::AskHost& request) override { asked.push_back(request); }
@@ -99,7 +99,7 @@ class SchedulerHostTest : public testing::Test {
   void Connect(const ArrivingTool& tool = {{"tool", 3}, 77, 78, false}) {
     host_->AskAboutTool(tool, [this](const Status& s) { told_.push_back(s); });
   }
-  // The link finds the scheduler gone.
+  // The link finds the scheduler unreachable.
   void GoAway() {
     link_->Lost("gone");
     ASSERT_FALSE(link_->up());
@@ -180,7 +180,7 @@ TEST_F(SchedulerHostTest, AQueryIsNotWaitedForLongerThanItsCaller) {
   RunUntil([this] { return !Answers().empty(); });
   EXPECT_EQ(Answers().at(0).status, kErrTimeout);
   EXPECT_TRUE(client_.queries[0].call->cancelled);
-  // An answer that comes late is for nobody.
+  // A late answer is ignored.
   client_.queries[0].done({}, v1::HostReply());
   EXPECT_EQ(Answers().size(), 1u);
 }
@@ -283,7 +283,7 @@ TEST_F(SchedulerHostTest, CallsOfAJobEndWithIt) {
   EXPECT_TRUE(Answers().empty());
 }
 
-// The scheduler's own keys are its agents' to know.
+// Agents query the scheduler's supported keys for themselves.
 TEST_F(SchedulerHostTest, AgentsAskWhatItServes) {
   WireWriter out;
   out.Uint(1);
@@ -342,7 +342,7 @@ TEST_F(SchedulerHostTest, ARefusalIsTheSchedulers) {
   EXPECT_EQ(told_.at(0).code(), kErrNoPermissions);
   EXPECT_EQ(told_[0].message(), "not in the group");
   Connect();
-  reply.set_status(5);  // is no status
+  reply.set_status(5);  // an invalid status
   client_.tools[1].done({}, reply);
   EXPECT_EQ(told_.at(1).code(), kErrServerFailedRequest);
   Connect();

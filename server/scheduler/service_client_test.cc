@@ -33,7 +33,7 @@ class Service : public v1::HostModule::Service {
   }
 };
 
-// A server that listens on all addresses, which is none of this machine alone.
+// A server that listens on all addresses, so its address is not local.
 class ServiceClientTest : public testing::Test {
  protected:
   static constexpr char kAnywhere[] = "0.0.0.0:";
@@ -64,7 +64,8 @@ class ServiceClientTest : public testing::Test {
   }
   std::string Address() const { return kAnywhere + std::to_string(port_); }
 
-  // With what 'canopy host-module certificate' makes of the key.
+  // Serves with the files that 'canopy host-module certificate' makes for the
+  // key.
   void ServeAsScheduler(char digit) {
     const auto identity =
         security::DeriveSchedulerIdentity(*WithKey(digit).key);
@@ -76,7 +77,7 @@ class ServiceClientTest : public testing::Test {
         {identity->private_key_pem, identity->certificate_pem});
     Serve(grpc::SslServerCredentials(options));
   }
-  // What a client of the server hears.
+  // Returns the result of a client's call to the server.
   CallEnd Ask(const security::SecurityConfig& config) {
     auto client = ServiceClient::Make(&loop_, Address(), config);
     EXPECT_TRUE(client.ok());
@@ -122,7 +123,7 @@ TEST_F(ServiceClientTest, OneWithAnotherKeyIsNot) {
   IsRefused(end, "the overlay's cluster key");
 }
 
-// It would like to be called in clear.
+// The server expects calls without TLS.
 TEST_F(ServiceClientTest, OneWithoutAnIdentityIsNot) {
   Serve(grpc::InsecureServerCredentials());
   IsRefused(Ask(WithKey('1')), "it is called by TLS");
@@ -149,7 +150,8 @@ TEST_F(ServiceClientTest, CertificatesThatAreNotThereAreSaid) {
   EXPECT_NE(refused.status().message().find("/no/such/ca"), std::string::npos);
 }
 
-// Whoever listens there sees the beginning of TLS, and nothing of the call.
+// A listener without TLS sees the beginning of the handshake, and nothing of
+// the call.
 TEST_F(ServiceClientTest, NothingIsSaidInClear) {
   const UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};

@@ -22,7 +22,7 @@ constexpr const char* kEnvironment[] = {"HOME=/root",
                                         "OMPI_NOTHING",
                                         nullptr};
 
-// "UCX_TLS=tcp ...", or the status.
+// Returns "UCX_TLS=tcp ...", or the status.
 std::string Collected(const InfoList& directives) {
   const auto infos = SetUpApplication(directives.span(), kEnvironment);
   if (!infos.ok()) return std::to_string(infos.code());

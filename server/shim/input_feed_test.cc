@@ -25,7 +25,7 @@ class InputFeedTest : public testing::Test {
     return UniqueFd(fds[0]);
   }
 
-  // Up to `size` bytes, with the loop running in between.
+  // Reads up to `size` bytes while running the loop.
   std::string Read(const UniqueFd& fd, size_t size) {
     std::string text;
     while (text.size() < size) {

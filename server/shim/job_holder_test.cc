@@ -48,7 +48,7 @@ class ShimUnderTest {
   HolderState state() const { return holder_->state(); }
   void Reach(HolderState state) {
     if (state == HolderState::kEmpty) return;
-    // The time to force the end comes at once, or not in this test.
+    // The grace time ends at once, or not within this test.
     grace_ms_ = state == HolderState::kForcing ? 0 : kNever;
     Apply(HolderEvent::kPrepare);
     if (state == HolderState::kDescribed) return;
@@ -62,12 +62,12 @@ class ShimUnderTest {
   }
 
   void Apply(HolderEvent event);
-  // Both arrive at once. `ranks`: empty for all.
+  // Sends both frames at once. `ranks`: empty for all.
   void StartAndKill(const std::vector<Rank>& ranks) {
     agent_->Send(FrameType::kStart, "");
     Send(FrameType::kKill, Encode(KillRanks{kNever, ranks}));
   }
-  // A later agent, which speaks that version.
+  // Connects a later agent that uses this version.
   void Reconnect(const std::string& directory, uint32_t version) {
     Result<UniqueFd> dir = OpenDirectory(directory);
     Result<UniqueFd> socket = ConnectAt(dir->get(), "s");
@@ -76,7 +76,7 @@ class ShimUnderTest {
     Send(FrameType::kHello, Encode(Hello{version}));
     Send(FrameType::kResume, "");
   }
-  // Every rank has ended, and that is known.
+  // Ends every rank, and waits until that is reported.
   void Kill() {
     Send(FrameType::kKill, Encode(KillRanks{0, {}}));
     for (int i = 0; i < 1000 && exits_.empty(); ++i) {
@@ -89,8 +89,8 @@ class ShimUnderTest {
   // Pieces and ends of streams.
   size_t outputs() const { return outputs_; }
 
-  // A process has the shim's descriptors for a moment yet after its start, so
-  // that a connection may take as long to end.
+  // A new process has the shim's descriptors for a moment, so a connection may
+  // take as long to end.
   void RunUntil(HolderState state, bool closed) {
     const int64_t deadline = EventLoop::Now() + 60'000'000'000;
     while ((holder_->state() != state || closed_ != closed) &&
@@ -124,7 +124,7 @@ class ShimUnderTest {
     agent_->Flush();
     Settle();
   }
-  // What is on its way arrives, and so does the answer.
+  // Delivers pending frames and their answers.
   void Settle() {
     for (int i = 0; i < 4; ++i) loop_.RunOnce(0);
   }
@@ -169,7 +169,7 @@ void ShimUnderTest::Apply(HolderEvent event) {
     case HolderEvent::kRanks:
       return Send(FrameType::kRanks, Encode(std::vector{NextRank(0)}));
     case HolderEvent::kCheck:
-      // One that fails: there is no such application.
+      // A check that fails: there is no such application.
       Send(FrameType::kRanks, Encode(std::vector{NextRank(7)}));
       return Send(FrameType::kCheck, "");
     case HolderEvent::kCheckPassed:
@@ -215,7 +215,7 @@ void ShimUnderTest::Apply(HolderEvent event) {
       holder_->OnTerminate();
       return Settle();
     case HolderEvent::kGraceOver:
-      return Settle();  // a timer's, see Reach
+      return Settle();  // caused by a timer, see Reach
   }
 }
 
@@ -230,8 +230,8 @@ class JobHolderTest : public testing::Test {
   std::string directory_;
 };
 
-// Events that a state's cell leaves to another row: a check that passes is not
-// one that fails, and the time to force the end passes in one state alone.
+// Some events have no effect of their own in a state: a check that passes is
+// not one that fails, and the grace time ends in only one state.
 bool CanOccur(HolderState state, HolderEvent event) {
   switch (event) {
     case HolderEvent::kCheckPassed:
@@ -259,7 +259,7 @@ TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
       if (event == HolderEvent::kCheckPassed) shim.Apply(HolderEvent::kRanks);
       const Cell<HolderState> cell = StepOf(state, event);
       shim.Apply(event);
-      // Without a job there is no grace.
+      // Without a job there is no grace time.
       const bool at_once =
           state == HolderState::kEmpty && cell.next == HolderState::kEnding;
       shim.RunUntil(at_once ? HolderState::kForcing : cell.next,
@@ -268,7 +268,7 @@ TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
   }
 }
 
-// One that was started by an agent of release 0.1, which is replaced.
+// An agent of release 0.1 started the shim and is replaced.
 TEST_F(JobHolderTest, AnAgentGetsWhatItsVersionHas) {
   for (const uint32_t version : {kShimProtocolVersion, 4u}) {
     ShimUnderTest shim(directory_);

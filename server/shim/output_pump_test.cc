@@ -53,7 +53,7 @@ class OutputPumpTest : public testing::Test {
   EventLoop loop_;
   std::unique_ptr<OutputPump> pump_;
   std::string log_;
-  std::string last_words_;  // at the end of some stream
+  std::string last_words_;  // put at the end of a stream
 };
 
 TEST_F(OutputPumpTest, EmitsOnlyWhileItFlows) {
@@ -177,7 +177,7 @@ TEST_F(OutputPumpTest, StreamsEndNotBeforeTheirProcess) {
   EXPECT_EQ(Log(), "0/2:text ");
   pump_->ProcessEnded(0);
   EXPECT_EQ(Log(), "0/2:END ended0 ");
-  // From something that the process left behind.
+  // From a process that the rank's process left behind.
   Put(0, 2, "late");
   EXPECT_EQ(Log(), "0/2:late ");
 }

@@ -166,11 +166,11 @@ TEST_F(ProcessTextsTest, WhatComesAgainIsPrintedOnce) {
   texts_->OnNewAgent();
   EXPECT_EQ(texts_->Take(request), kSuccess);
   EXPECT_EQ(Log(), "");
-  // One that is new, with the numbers of one that was.
+  // A new request with the numbers of an earlier one.
   request.again = false;
   EXPECT_EQ(texts_->Take(request), kSuccess);
   EXPECT_EQ(Log(), "0/4:text\n");
-  // One that came to no agent since.
+  // An answer is forgotten after two new agents.
   texts_->OnNewAgent();
   texts_->OnNewAgent();
   request.again = true;

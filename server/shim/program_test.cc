@@ -15,7 +15,8 @@ namespace {
 class ProgramTest : public testing::Test {
  protected:
   ProgramTest() {
-    // Not below the test's own directory, which other users may not reach.
+    // Not below the test's own directory, because other users may have no
+    // access to it.
     std::string pattern = "/tmp/programXXXXXX";
     root_ = mkdtemp(pattern.data());
     for (const char* name : {"/a", "/b", "/a/folder"}) {
@@ -44,7 +45,7 @@ class ProgramTest : public testing::Test {
 
 TEST_F(ProgramTest, SearchesPathInOrder) {
   EXPECT_EQ(*FindProgram("tool", "", Path().c_str()), root_ + "/b/tool");
-  // What can not be executed is passed over.
+  // A file that cannot be executed is skipped.
   EXPECT_EQ(*FindProgram("plain", "", Path().c_str()), root_ + "/b/plain");
   EXPECT_EQ(FindProgram("folder", "", Path().c_str()).code(),
             kErrJobExeNotFound);
@@ -114,8 +115,7 @@ TEST_F(ProgramTest, FindsOutWhetherOurLibraryFits) {
   EXPECT_EQ((*found)[0].finding->fit, loader::LibraryFit::kNotLinked);
 }
 
-// What is known is not looked for again while the files are the same, whoever
-// looks.
+// A known finding is used while the files are the same, for any user.
 TEST_F(ProgramTest, KnownFindingIsUsedWhileItHolds) {
   const std::string path = Path();
   ProgramQuery query = Query("tool", path.c_str());
@@ -133,7 +133,8 @@ TEST_F(ProgramTest, KnownFindingIsUsedWhileItHolds) {
     ASSERT_TRUE(found.ok()) << found.status().message();
     EXPECT_EQ((*found)[0].finding->reason, "from memory");
   }
-  // Another file of that name, and another name for such a file.
+  // The finding applies neither to another program nor to a new file of that
+  // name.
   ProgramQuery other = query;
   other.program = root_ + "/b/plain";
   EXPECT_EQ((*FindPrograms({other}))[0].finding->reason, "");

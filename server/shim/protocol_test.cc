@@ -5,7 +5,8 @@
 namespace canopy::process {
 namespace {
 
-// Decodes what was encoded to the same bytes, and no proper prefix of it.
+// Checks that an encoded message decodes to the same bytes, and that no proper
+// prefix of it decodes.
 template <typename T>
 void ExpectRoundTrip(const T& message) {
   const std::string bytes = Encode(message);

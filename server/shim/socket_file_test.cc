@@ -13,7 +13,7 @@ namespace {
 class SocketFileTest : public testing::Test {
  protected:
   SocketFileTest() {
-    // Deeper than a socket's address could name.
+    // Too long for a socket's address.
     root_ = testing::TempDir() + "/" + std::string(100, 'd') + "XXXXXX";
     EXPECT_NE(mkdtemp(root_.data()), nullptr);
     directory_ = std::move(*OpenDirectory(root_));

@@ -27,7 +27,7 @@ class SpawnTest : public testing::Test {
   }
   ~SpawnTest() override { close(null_); }
 
-  // Exit code of `sh -c script`.
+  // Returns the exit code of `sh -c script`.
   int Run(const char* script) {
     argv_[2] = const_cast<char*>(script);
     const SpawnResult result = Spawn(request_);
@@ -93,7 +93,7 @@ TEST_F(SpawnTest, FailuresNameTheirStep) {
   ExpectFailure(SpawnStep::kDescriptors, EBADF);
 }
 
-// "T": stopped by a signal.
+// Returns the state of a process; 'T' means stopped by a signal.
 char StateOf(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/stat";
   char text[256] = {};
@@ -114,7 +114,7 @@ TEST_F(SpawnTest, StopsBeforeTheFirstInstruction) {
             0);
   EXPECT_EQ(info.si_code, CLD_STOPPED);
   EXPECT_EQ(StateOf(pid), 'T');
-  // It is free for a debugger, which leaves it running.
+  // A debugger can attach to the process and leave it running.
   ASSERT_EQ(ptrace(PTRACE_SEIZE, pid, nullptr, nullptr), 0);
   ASSERT_EQ(ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr), 0);
   ASSERT_EQ(waitpid(pid, nullptr, 0), pid);

@@ -34,7 +34,8 @@ class StageTest : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  // In a process of its own, whose streams are files "in", "out" and "err".
+  // Runs the program in a process of its own, with the files "in", "out" and
+  // "err" as streams.
   int Run(std::vector<std::string> args) const {
     args.insert(args.begin(), preload::kStageProgram);
     std::vector<char*> argv;

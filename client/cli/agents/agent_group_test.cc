@@ -30,7 +30,7 @@ std::vector<AgentPlan> Plans(const std::vector<std::string>& roles) {
 class AgentGroupTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { signal(SIGPIPE, SIG_IGN); }
-  // Nothing that a test started is left.
+  // Checks that no process of the test remains.
   void TearDown() override {
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);

@@ -23,7 +23,7 @@ class AgentLeftoversTest : public testing::Test {
   }
   ~AgentLeftoversTest() override { std::filesystem::remove_all(base_); }
 
-  // What an agent leaves that is killed while it has a job.
+  // Creates what an agent leaves when it is killed during a job.
   std::string Make(const std::string& user) const {
     std::string path = base_;
     for (const std::string& next : {user, std::string("a1b2"), Node()}) {

@@ -22,7 +22,7 @@ class AllocationTest : public testing::Test {
       return it == variables_.end() ? nullptr : it->second.data();
     });
   }
-  // Fails the test where there is none.
+  // Fails the test if there is no allocation.
   Allocation MustFind() {
     Result<std::optional<Allocation>> found = Find();
     EXPECT_TRUE(found.ok()) << found.status().message();

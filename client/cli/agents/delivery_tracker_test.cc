@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-// Of seven members, two below each, all are up.
+// Seven members, each with up to two children; all are up.
 control::v1::StatusReply SevenUp() {
   control::v1::StatusReply status;
   for (int i = 0; i < 7; ++i) {

@@ -50,7 +50,7 @@ class RunContextsTest : public testing::Test {
     return context;
   }
 
-  // What is left of a run whose launcher was killed.
+  // Creates what remains of a run whose launcher was killed.
   std::string Stale(const std::string& name) const {
     const std::string path = parent_ + "/" + name;
     for (const std::string& each : {parent_, path, path + "/0"}) {

@@ -56,7 +56,7 @@ TEST_F(RunDirectoryTest, IsRemovedWithAllThatIsInIt) {
   EXPECT_TRUE(fs::is_empty(base_));
 }
 
-// As in another PID namespace, where another process has the number.
+// As in another PID namespace, where another process has the same number.
 TEST_F(RunDirectoryTest, ANameThatIsTakenIsLeftToTheOther) {
   const Result<RunDirectory> first = RunDirectory::Make(parent_);
   std::optional<RunDirectory> second(*RunDirectory::Make(parent_));
@@ -68,7 +68,7 @@ TEST_F(RunDirectoryTest, ANameThatIsTakenIsLeftToTheOther) {
 TEST_F(RunDirectoryTest, AnotherRunOfTheSameNameIsNotRemoved) {
   std::optional<RunDirectory> first(*RunDirectory::Make(parent_));
   const std::string path = first->path();
-  // Its agents have removed it, and another run has come.
+  // Its agents have removed it, and another run uses the name.
   fs::remove_all(path);
   const Result<RunDirectory> second = RunDirectory::Make(parent_);
   ASSERT_EQ(second->path(), path);

@@ -6,7 +6,7 @@
 namespace canopy::cli {
 namespace {
 
-// What is up is found in the integration tests.
+// The integration tests cover running overlays.
 TEST(JobTargetTest, AnOverlayThatIsNotUp) {
   ASSERT_EQ(setenv("HOME", testing::TempDir().c_str(), 1), 0);
   for (const char* name : {"XDG_STATE_HOME", "CANOPY_CONTEXT"}) unsetenv(name);

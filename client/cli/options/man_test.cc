@@ -1,4 +1,4 @@
-// The manual names every option that the help texts show.
+// Checks that the manual contains every option of the help texts.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 std::string Manual() {
   std::ifstream in("docs/man/canopy.1");
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  // "\-" is how troff is told of a plain dash.
+  // "\-" is troff's plain dash.
   for (size_t at = 0; (at = text.find("\\-", at)) != std::string::npos;) {
     text.erase(at, 1);
   }

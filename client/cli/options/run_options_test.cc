@@ -33,7 +33,7 @@ std::string TestFile(const std::string& name, const std::string& content) {
   return path;
 }
 
-// Each spelling, and how to see that it was understood.
+// A spelling, and a check that it was understood.
 struct Spelling {
   const char* options;
   bool (*seen)(const RunOptions& options);
@@ -264,7 +264,7 @@ TEST(RunOptionsTest, AVariableInOneWordIsNameAndValue) {
             (std::vector<std::string>{"A=1", "B=2=3", "C=", "D=4=5"}));
   EXPECT_EQ(options.env, (std::vector<std::string>{"E=6", "F=7"}));
   EXPECT_EQ(options.apps[0].argv, (std::vector<std::string>{"app", "x=y"}));
-  // Parameters of libraries have no such form.
+  // Library parameters do not have this form.
   EXPECT_EQ(MustParse("-mca a=b c app").apps[0].env,
             std::vector<std::string>{"OMPI_MCA_a=b=c"});
 }
@@ -323,7 +323,7 @@ TEST(RunOptionsTest, AToolsLauncherNeedsNoProgram) {
 
 struct Refusal {
   const char* line;
-  const char* text;  // in the message
+  const char* text;  // part of the message
 };
 
 class RefusalTest : public testing::TestWithParam<Refusal> {};

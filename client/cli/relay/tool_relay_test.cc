@@ -1,4 +1,5 @@
-// A relay, a real server of gRPC, and tools and an endpoint that are sockets.
+// Tests a relay with a real gRPC server, and with sockets as tools and
+// endpoint.
 #include "client/cli/relay/tool_relay.h"
 
 #include <arpa/inet.h>
@@ -29,7 +30,7 @@ namespace canopy::cli {
 namespace {
 
 constexpr int64_t kSecond = int64_t{1000} * 1000 * 1000;
-// More than what all buffers between the two ends hold.
+// More than all buffers between the two ends can hold.
 constexpr size_t kMuch = size_t{64} << 20;
 
 class ToolRelayTest : public ::testing::Test {
@@ -57,7 +58,7 @@ class ToolRelayTest : public ::testing::Test {
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
   }
-  // As when its process ends.
+  // Stops the agent as if its process ended.
   void StopAgent() {
     libpmix_.clear();
     openpmix_.clear();
@@ -129,7 +130,7 @@ class ToolRelayTest : public ::testing::Test {
     ASSERT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  // Waits until so many bytes are there, or the end.
+  // Waits for `size` bytes, or the end.
   std::string Receive(const UniqueFd& fd, size_t size) {
     std::string bytes;
     bool ended = false;
@@ -146,7 +147,8 @@ class ToolRelayTest : public ::testing::Test {
     if (ended) bytes += "|end";
     return bytes;
   }
-  // What can be sent before the other end would have to read.
+  // Returns the number of bytes that can be sent before the other end has to
+  // read.
   size_t SendUntilFull(const UniqueFd& fd) {
     const std::string bytes(64 << 10, 'x');
     size_t sent = 0;
@@ -166,8 +168,8 @@ class ToolRelayTest : public ::testing::Test {
   std::optional<relay::RelayService> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<ToolRelay> relay_;
-  std::vector<UniqueFd> libpmix_;   // what the endpoints have adopted
-  std::vector<UniqueFd> openpmix_;  // likewise
+  std::vector<UniqueFd> libpmix_;   // sockets that the endpoints have adopted
+  std::vector<UniqueFd> openpmix_;  // sockets that the endpoints have adopted
   std::vector<std::string> reports_;
 };
 
@@ -196,7 +198,7 @@ TEST_F(ToolRelayTest, EachKindOfToolComesToItsEndpoint) {
   EXPECT_EQ(Receive(openpmix_[0], 8), "greeting");
   Send(libpmix_[0], "welcome");
   EXPECT_EQ(Receive(ours, 7), "welcome");
-  // As the kernel tells, the connection is the agent's own user's.
+  // The kernel reports the agent's own user for the connection.
   const Result<PeerCredentials> peer = GetPeerCredentials(libpmix_[0].get());
   ASSERT_TRUE(peer.ok());
   EXPECT_EQ(peer->uid, geteuid());
@@ -247,7 +249,7 @@ TEST_F(ToolRelayTest, AHalfCloseLetsTheAnswerPass) {
   EXPECT_EQ(Receive(tool, 20), "answer|end");
 }
 
-// Whoever does not read stops the other, at less than some megabytes.
+// An end that does not read stops the other one after at most some megabytes.
 TEST_F(ToolRelayTest, AFloodIsHeldBackInBothDirections) {
   StartAgent();
   StartRelay();
@@ -255,7 +257,7 @@ TEST_F(ToolRelayTest, AFloodIsHeldBackInBothDirections) {
   Until([this] { return libpmix_.size() == 1; });
   EXPECT_LT(SendUntilFull(tool), size_t{8} << 20);
   EXPECT_LT(SendUntilFull(libpmix_[0]), size_t{8} << 20);
-  // And others are served meanwhile.
+  // Other connections are served meanwhile.
   const UniqueFd other = Local();
   Until([this] { return libpmix_.size() == 2; });
   Send(other, "hello");
@@ -278,7 +280,7 @@ TEST_F(ToolRelayTest, TheAgentTakesNoMoreThanItsLimit) {
   first.Reset();
   libpmix_[0].Reset();
   Until([this] { return relay_->num_connections() == 0; });
-  // The agent may hear of the end a little later than the relay.
+  // The agent may notice the end a little later than the relay.
   UniqueFd third;
   Until([&] {
     if (third) return !openpmix_.empty();
@@ -335,7 +337,7 @@ TEST_F(ToolRelayTest, AnAgentThatSaysNothingIsGivenUp) {
   Until([this] { return relay_->num_connections() == 0; });
 }
 
-// What a caller with credentials may do wrong.
+// Errors that a caller with valid credentials can make.
 TEST_F(ToolRelayTest, APieceThatIsTooLongEndsItsConnection) {
   StartAgent();
   auto stub = relay::v1::ToolRelay::NewStub(

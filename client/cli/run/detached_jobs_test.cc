@@ -45,7 +45,7 @@ TEST_F(DetachedJobsTest, NamesStayInTheDirectory) {
   EXPECT_EQ(jobs_.OutputPath("../x").find("/../"), std::string::npos);
 }
 
-// The launcher of the test says a name, or none.
+// The launcher of the test reports a name, or none.
 int LaunchAndAwait(const DetachedJobs& jobs, const std::string& name,
                    int code) {
   Result<Detachment> both = Detach(jobs);

@@ -127,8 +127,8 @@ TEST_F(JobOutputTest, ManyProcessesWaitForTheirLineEndsButNotForEver) {
 }
 
 TEST_F(JobOutputTest, ASlowReaderMakesNobodySilent) {
-  // Every look at the clock finds it `step` later than the one before, and so
-  // does the one after a write.
+  // Each reading of the clock is `step` later than the previous one, including
+  // the one after a write.
   int64_t now = 5000;
   int64_t step = 0;
   options_.now_ms = [&] { return now += step; };

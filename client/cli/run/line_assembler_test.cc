@@ -50,7 +50,7 @@ TEST(LineAssemblerTest, PartsGoOutForTheirAge) {
   EXPECT_EQ(out, "");
   lines.FlushOlder(100, &out);
   EXPECT_EQ(out, "prompt: ");
-  // The same stream goes on in its line, another starts a new one.
+  // The same stream continues its line, another one starts a new line.
   lines.Add(kA, "answer\n", 200, &out);
   EXPECT_EQ(out, "prompt: answer\n");
   lines.Add(kA, "dots..", 300, &out);
@@ -94,7 +94,8 @@ TEST(LineAssemblerTest, HoldsNoMoreThanItMay) {
   EXPECT_FALSE(out.empty());
 }
 
-// Whatever the pieces, the lines of each stream come out whole and in order.
+// With any division into pieces, the lines of each stream are complete and in
+// order.
 TEST(LineAssemblerTest, NoLineIsTornAtRandom) {
   std::mt19937 random(7);
   LineAssembler lines({});

@@ -1,4 +1,4 @@
-// Runs jobs against a control service that a test plays.
+// Runs jobs against a control service that a test controls.
 #include "client/cli/run/run_client.h"
 
 #include <grpcpp/grpcpp.h>
@@ -82,7 +82,7 @@ void SendOutput(Stream* stream, const std::string& data) {
 
 class RunClientTest : public testing::Test {
  protected:
-  // Before gRPC makes threads, which inherit what it blocks.
+  // Called before gRPC creates threads, which inherit the blocked signals.
   static void SetUpTestSuite() { signals_ = new SignalSource; }
 
   void SetUp() override {
@@ -125,7 +125,7 @@ class RunClientTest : public testing::Test {
   ControlTarget target_;
   FakeControl control_;
   std::unique_ptr<grpc::Server> server_;
-  bool redials_ = false;  // another agent may come
+  bool redials_ = false;  // another agent may take over
   std::shared_ptr<Observer> observer_ = std::make_shared<Observer>();
 };
 
@@ -238,7 +238,7 @@ TEST_F(RunClientTest, InputGoesAheadNoFurtherThanItsWindow) {
       got += n;
       in_flight += n;
       most = std::max(most, in_flight);
-      // Credit comes late and in lumps.
+      // Credit arrives late and in large amounts.
       if (in_flight < (200u << 10) && !ended) continue;
       v1c::RunEvent event;
       event.set_input_consumed(std::exchange(in_flight, 0));
@@ -323,7 +323,7 @@ TEST_F(RunClientTest, AConnectionThatBreaksIsToldOf) {
   EXPECT_NE(outcome.status().message().find("going down"), std::string::npos);
 }
 
-// What the agent that is gone said of the job.
+// Sends the events of the agent that is lost later.
 void SendMapped(Stream* stream, uint32_t grace_ms) {
   v1c::RunEvent event;
   v1c::JobMapped* const mapped = event.mutable_mapped();
@@ -416,7 +416,7 @@ TEST_F(RunClientTest, AnAgentThatMakesWayIsFollowedByOneOnly) {
   EXPECT_EQ(calls, 2);
 }
 
-// What the client sends until it has sent the end of its input.
+// Returns what the client sends up to the end of its input.
 std::string ReadInput(Stream* stream, uint64_t* position) {
   std::string text;
   v1c::RunRequest request;

@@ -26,7 +26,7 @@ class RunReportTest : public testing::Test {
     mapped.set_parent(parent);
     return mapped;
   }
-  // What the end of the spawned job "child" puts on standard error.
+  // Returns what the end of the spawned job "child" prints on standard error.
   std::string TextOf(int status, const std::string& text) {
     report_.OnMapped(Mapped("child", "first"));
     v1::SpawnedEnd ended;

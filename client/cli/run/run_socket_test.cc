@@ -1,4 +1,4 @@
-// Runs jobs against an agent's run socket that a test plays.
+// Runs jobs against an agent's run socket that a test controls.
 #include "client/cli/run/run_socket.h"
 
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ class RunSocketTest : public testing::Test {
   }
   std::string control() const { return directory_ + "/control.sock"; }
 
-  // One job, while `play` is the agent; the connection ends with it.
+  // Runs one job with `play` as the agent; the connection ends with it.
   Result<RunOutcome> Run(const std::function<void(Agent*)>& play) {
     std::thread agent([&] {
       Agent end(server_.get());
@@ -136,7 +136,7 @@ TEST_F(RunSocketTest, TheGreetingTellsThatTheAgentIsThere) {
   v1c::RunEvent event;
   EXPECT_TRUE(socket_->Read(&event));
   EXPECT_EQ(event.end().exit_code(), 3);
-  // The connection is open, but this was all.
+  // The connection is open, but there are no further events.
   EXPECT_FALSE(socket_->Read(&event));
 }
 

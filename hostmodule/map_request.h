@@ -21,7 +21,7 @@ struct MapNode {
   std::vector<std::string> aliases;
   NodeId agent = kNoNode;
   uint32_t slots = 0;         // processes it may get without oversubscription
-  uint32_t slots_in_use = 0;  // by other jobs
+  uint32_t slots_in_use = 0;  // slots in use by other jobs
   // Null if the agent could not determine it; nothing is bound there then.
   std::shared_ptr<const Topology> topology;
   // Nodes with the same text (not empty) are emulated on one machine and share
@@ -71,7 +71,7 @@ struct MapRequest {
   bool merge_stderr = false;
   std::string stdin_target;         // "none", "all" or a rank; empty: rank 0
   uint32_t kill_grace_seconds = 0;  // 0: the default
-  ProcId parent;                    // of a spawned job
+  ProcId parent;                    // parent of a spawned job
   std::string inject;               // "auto", "always", "never"; empty: "auto"
   std::string cpu_list;             // CPUs that may be used; empty: all
   // As in JobSpec.

@@ -163,7 +163,7 @@ class JobMapper {
   std::vector<MapNode> pool_;
   std::vector<uint32_t> given_;  // slots given by applications, by node
   std::vector<std::vector<Placed>> by_app_;
-  std::vector<JobApp> pools_;  // of applications with their own hosts
+  std::vector<JobApp> pools_;  // pools of applications with their own hosts
   std::vector<Placed> ranked_;
   BindPolicy bound_;  // the binding that was applied
   size_t num_procs_ = 0;

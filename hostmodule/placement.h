@@ -46,8 +46,8 @@ class Placer {
   struct Use {
     uint32_t node = 0;
     uint32_t room = 0;
-    uint32_t objects = 1;  // at the mapping level; 1 for a whole node
-    uint32_t placed = 0;   // by this application
+    uint32_t objects = 1;  // number at the mapping level; 1 for a whole node
+    uint32_t placed = 0;   // processes of this application
   };
 
   Result<std::vector<Use>> Uses(const std::vector<PickedNode>& nodes) const;
@@ -63,7 +63,7 @@ class Placer {
   const bool oversubscribe_;
   const bool cpus_limit_;
   std::vector<uint32_t> used_;  // slots in use, by node of the pool
-  std::vector<Placed> placed_;  // by the current application
+  std::vector<Placed> placed_;  // processes of the current application
 };
 
 // Sorts `placed` (one application, bound already) into the order of ranks by

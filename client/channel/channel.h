@@ -143,7 +143,7 @@ class Channel {
   mutable Mutex mu_;
   // Replaced by the thread that reads.
   SocketRef socket_ CANOPY_GUARDED_BY(mu_);
-  Progress::WatchId watch_ CANOPY_GUARDED_BY(mu_) = 0;  // of the socket
+  Progress::WatchId watch_ CANOPY_GUARDED_BY(mu_) = 0;  // watches the socket
   bool reading_ CANOPY_GUARDED_BY(mu_) = false;
   bool ended_ CANOPY_GUARDED_BY(mu_) = false;
   int end_status_ CANOPY_GUARDED_BY(mu_) = kErrLostConnection;

@@ -85,7 +85,7 @@ class Progress {
     int fd = -1;
     Task readable;
     bool armed = false;
-    bool added = false;  // to epoll_, armed or masked
+    bool added = false;  // it is in epoll_, armed or masked
   };
 
   bool IsDueLocked() const CANOPY_REQUIRES(mu_);
@@ -105,7 +105,7 @@ class Progress {
   Mutex mu_;
   std::deque<Queued> tasks_ CANOPY_GUARDED_BY(mu_);
   uint64_t last_call_ CANOPY_GUARDED_BY(mu_) = 0;
-  std::set<uint64_t> calls_ CANOPY_GUARDED_BY(mu_);  // in progress
+  std::set<uint64_t> calls_ CANOPY_GUARDED_BY(mu_);  // calls in progress
   std::map<WatchId, Watched> watched_ CANOPY_GUARDED_BY(mu_);
   WatchId last_watch_ CANOPY_GUARDED_BY(mu_) = 0;
   bool sleeping_ CANOPY_GUARDED_BY(mu_) = false;

@@ -45,7 +45,7 @@ class StackTree {
 // The parsed output of `canopy-stacks`, with or without a tag before each line.
 struct StackReport {
   StackTree tree;
-  std::set<uint32_t> ranks;         // with a stack
+  std::set<uint32_t> ranks;         // ranks with a stack
   std::vector<std::string> errors;  // one line each
 };
 

@@ -15,8 +15,8 @@ namespace canopy::client {
 // fabric.
 struct FabricName {
   std::string identifier;  // "openfabrics" or "network"
-  std::string vendor;      // of the devices; "unknown" if it is not known
-  std::string plane;       // subnet prefix; empty if it is not known
+  std::string vendor;  // vendor of the devices; "unknown" if it is not known
+  std::string plane;   // subnet prefix; empty if it is not known
 
   bool operator==(const FabricName&) const = default;
 };

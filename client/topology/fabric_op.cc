@@ -19,7 +19,7 @@ namespace canopy::client {
 namespace {
 
 struct Registration {
-  FabricName name;  // of a fabric with data of this node
+  FabricName name;  // set for a fabric with data of this node
   InfoList infos;
   bool of_host = false;
 };

@@ -38,7 +38,7 @@ struct DatastoreOptions {
   // True if a user can change that directory. Directories of jobs are then
   // created and removed with the rights of the job's user.
   bool directory_is_users = false;
-  shm::SegmentLimits limits;  // of one job
+  shm::SegmentLimits limits;  // limits of one job
   // Adds information about a job that does not follow from its map, before the
   // segment is created. May be empty.
   std::function<void(const std::string& nspace, shm::SegmentContents* contents)>
@@ -130,7 +130,7 @@ class Datastore final : public DatastorePort {
     std::shared_ptr<shm::SegmentWriter> writer;
     std::unique_ptr<shm::SegmentReader> reader;  // created when needed
     JobPlace place;
-    std::set<Rank> directories;  // of ranks, below the job's
+    std::set<Rank> directories;  // ranks with a directory below the job's
     bool scarce = false;         // on_scarce was called
     bool indexed = false;
     std::unordered_map<std::string, Rank> owners;  // valid when indexed
@@ -167,7 +167,7 @@ class Datastore final : public DatastorePort {
   DatastoreOptions options_;
   bool takes_over_ = false;
   std::unordered_map<std::string, Job> jobs_;
-  std::vector<JobPlace> left_;  // of jobs that are gone
+  std::vector<JobPlace> left_;  // directories of ended jobs
 };
 
 }  // namespace canopy::datastore

@@ -98,7 +98,7 @@ class Builder {
   const NodeFacts& facts_;
   const uint32_t self_;
   std::vector<std::string> names_;
-  std::vector<std::vector<Rank>> ranks_;  // by node
+  std::vector<std::vector<Rank>> ranks_;  // index: node
   const std::map<NodeId, std::vector<ProcId>> other_procs_;
   ProcPlaces places_;
 };

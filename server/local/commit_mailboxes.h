@@ -85,7 +85,7 @@ class CommitMailboxes {
   const Defer defer_;
   const OnCorrupted on_corrupted_;
   bool closed_ = false;
-  std::vector<uint32_t> messages_;  // by index
+  std::vector<uint32_t> messages_;  // index: rank's index
   std::shared_ptr<bool> release_scheduled_ = std::make_shared<bool>(false);
 };
 

@@ -17,7 +17,7 @@ class EventFrames {
 
  private:
   std::shared_ptr<const core::ClientEvent> last_;
-  Bytes frame_;  // of last_
+  Bytes frame_;  // frame of last_
 };
 
 }  // namespace canopy::local

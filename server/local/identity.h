@@ -13,9 +13,10 @@ namespace canopy::local {
 
 // The registered properties of the rank that a connection claims to be.
 struct RegisteredProcess {
-  uint32_t uid = 0;   // of the job
+  uint32_t uid = 0;   // uid of the job
   std::string token;  // known only to the rank's process
-  int pid = 0;  // of its process; 0: not started, or not started by this agent
+  // Pid of its process; 0: not started, or not started by this agent.
+  int pid = 0;
 };
 
 // Decides about a connection by the credentials that the kernel provides. Of

@@ -17,7 +17,7 @@ enum class Channel : uint8_t { kStdout, kStderr, kSyslog };
 struct Entry {
   Channel channel = Channel::kStdout;
   std::string text;
-  int priority = 0;  // of kSyslog: 0 (emergency) to 7 (debug)
+  int priority = 0;  // kSyslog: 0 (emergency) to 7 (debug)
 };
 
 struct LogPlan {
@@ -28,7 +28,7 @@ struct LogPlan {
   int status = 0;
   std::vector<Entry> entries;
   bool once = false;  // use only the first destination that accepts the text
-  time_t time = 0;    // of the request
+  time_t time = 0;    // time of the request
   // Both are set or none: texts for standard output and error are aggregated by
   // them.
   std::string key;

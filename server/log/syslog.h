@@ -15,7 +15,7 @@
 namespace canopy::log {
 
 struct SyslogText {
-  ProcId proc;       // that logs the text
+  ProcId proc;       // process that logs the text
   int priority = 0;  // 0 to 7
   time_t time = 0;
   std::string text;

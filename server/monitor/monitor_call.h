@@ -25,10 +25,10 @@ struct MonitorCall {
   std::string id;
   // The following fields are for a new monitor.
   int alert = 0;         // code of the event
-  uint32_t seconds = 0;  // between two checks, at least 1
+  uint32_t seconds = 0;  // time between two checks, at least 1
   uint32_t drops = 0;  // number of consecutive failed checks that are tolerated
-  std::string path;    // of kFile, absolute
-  bool size = false;   // of kFile: the properties that have to change
+  std::string path;    // kFile: absolute path
+  bool size = false;   // kFile: the properties that have to change
   bool accessed = false;
   bool modified = false;
 };

@@ -33,7 +33,7 @@ struct FileState {
 struct Alert {
   ProcId proc;
   int code = 0;
-  std::string id;  // of the monitor
+  std::string id;  // id of the monitor
 };
 
 // A file to be checked.
@@ -42,7 +42,7 @@ struct Probe {
   std::string path;
 };
 
-// What is due.
+// The alerts and checks that are due.
 struct Due {
   std::vector<Alert> alerts;
   std::vector<Probe> probes;

@@ -26,10 +26,10 @@ namespace canopy::openpmix {
 // A request pending in the core, by its tag.
 struct PendingRequest {
   AnswerForm answer = AnswerForm::kStatus;
-  ProcId target;                     // of gets
-  std::string key;                   // of gets
-  std::vector<std::string> nspaces;  // of connects: other namespaces
-  uint32_t one_series = 0;  // of collectives: number of the series in the log
+  ProcId target;                     // target of a get
+  std::string key;                   // key of a get
+  std::vector<std::string> nspaces;  // other namespaces of a connect
+  uint32_t one_series = 0;  // number of a collective's series in the log
 };
 
 struct Connection : endpoint::Connection {
@@ -46,9 +46,9 @@ struct Connection : endpoint::Connection {
   bool identified = false;  // the core knows it
   bool is_tool = false;     // it belongs to no local job
   bool nameless = false;    // a tool that requests an identity
-  bool relayed = false;     // from another machine
+  bool relayed = false;     // it comes from another machine
   ProcId proc;              // as claimed; proved from kServing on
-  // Of a tool, until the decision about it is requested.
+  // Credential of a tool, until the decision about it is requested.
   std::string credential;
   PeerTraits traits;
   std::unordered_map<uint32_t, PendingRequest> pending;

@@ -88,7 +88,7 @@ class ConnectionLog {
   const Hooks hooks_;
   UniqueFd fd_;
   char* base_ = nullptr;
-  uint64_t capacity_ = 0;  // of each of the two areas
+  uint64_t capacity_ = 0;  // capacity of each of the two areas
   bool ok_ = true;
   bool rewritten_ = false;  // since the last BeginRead
   // Files replaced since then: what was read may still be referenced.

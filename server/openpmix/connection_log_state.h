@@ -57,7 +57,7 @@ enum class RecordKind : uint16_t {
 
 // Positions count the bytes of a connection from its beginning.
 struct Record {
-  uint32_t size = 0;  // of the bytes that follow
+  uint32_t size = 0;  // size of the bytes that follow
   RecordKind kind = RecordKind::kClosed;
   uint16_t zero = 0;
   uint32_t a = 0;
@@ -92,7 +92,7 @@ struct ConnectionLogState {
     uint64_t begin = 0;
     uint64_t size = 0;
     std::string_view bytes;    // empty: regenerated from the payload
-    std::string_view payload;  // of the request
+    std::string_view payload;  // payload of the request
   };
   struct Connection {
     Rank rank = 0;

@@ -28,7 +28,7 @@ inline constexpr uint32_t kFirstRequestTag = 100;
 
 struct MessageHeader {
   uint32_t tag = 0;
-  uint32_t length = 0;  // of the payload
+  uint32_t length = 0;  // length of the payload
 };
 
 // `bytes` has at least kHeaderSize bytes.

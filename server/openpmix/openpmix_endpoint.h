@@ -132,7 +132,7 @@ class OpenPmixEndpoint : public ClientPort,
   EventLoop* loop_;
   OpenPmixOptions options_;
   InputSink* const sink_;
-  std::string address_;  // with the port
+  std::string address_;  // includes the port
   std::string uri_;
   ToolFile tool_file_;
   uint64_t next_number_ = 1;

@@ -52,11 +52,11 @@ class OutputPullers {
     std::string nspace;
     std::vector<ProcId> targets;
     std::string cursor;
-    bool waits = false;  // for the peer
+    bool waits = false;  // it waits for the peer
   };
   struct Puller {
     uint64_t handle = 0;      // chosen by the peer
-    uint32_t tag = 0;         // of its request
+    uint32_t tag = 0;         // tag of its request
     OutputRead read;          // without a cursor
     size_t unregistered = 0;  // flows whose first read is unanswered
     int status = 0;           // the first error of these reads

@@ -20,7 +20,7 @@ struct PeerTraits {
   size_t max_reply_bytes = SIZE_MAX;
   bool iof_pull_has_handle = true;       // since 4.1
   bool group_destruct_has_procs = true;  // since 4.2.4
-  // What follows the status in the answer to the construction of a group.
+  // The content of the answer to the construction of a group after the status.
   enum class GroupReply : uint8_t {
     kContextId,   // the context id, if there is one (up to 4.2.3)
     kMembers,     // the members first

@@ -19,7 +19,7 @@ constexpr size_t kDecodedBytes = size_t{256} << 20;
 struct CommandRow {
   std::string_view name;  // empty: there is no such command
   Request (*read)(Reading&) = nullptr;
-  Parts parts = {};  // of commands without `read`
+  Parts parts = {};  // parts of commands without `read`
 };
 
 using enum Part;

@@ -42,7 +42,7 @@ Requester Old() { return Of("3.2.3", "v3"); }
 constexpr char kFile[] = "commands.txt";
 
 struct Sample {
-  const char* name;  // of the command
+  const char* name;  // name of the command
   bool refused;
   size_t tail = 0;            // bytes of the modern form that may be missing
   bool may_be_empty = false;  // the command alone is a request

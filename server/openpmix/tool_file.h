@@ -20,7 +20,7 @@ namespace canopy::openpmix {
 // A tool that requests the system server uses only "pmix.sys.HOST" in one
 // directory.
 struct ToolContact {
-  std::string nspace;  // of the server, as in `uri`
+  std::string nspace;  // namespace of the server, as in `uri`
   std::string uri;
   // The path of an agent's Unix socket, for tools that load Canopy's libpmix,
   // in a line that others do not read. Empty: such tools cannot connect.

@@ -20,9 +20,9 @@ namespace canopy::pmi {
 
 struct Outcome {
   Operation operation = Operation::kSpawn;  // or kConnect, kDisconnect
-  uint64_t number = 0;                      // of the request
+  uint64_t number = 0;                      // number of the request
   int status = 0;
-  std::string job;  // that was spawned, or connected with
+  std::string job;  // job that was spawned, or connected with
 
   bool operator==(const Outcome&) const = default;
 };

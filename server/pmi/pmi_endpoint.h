@@ -88,7 +88,7 @@ class PmiEndpoint : public ClientPort,
                             std::shared_ptr<const JobSpec> job, UniqueFd fd);
   void RecoverStates(const std::string& nspace, Jobs::Job* job, size_t ranks,
                      std::vector<NamedFd>& persisted);
-  // What a predecessor has persisted of one connection.
+  // The data that a predecessor has persisted of one connection.
   struct PersistedConnection {
     UniqueFd socket;
     UniqueFd spawn;     // lines of an unanswered spawn

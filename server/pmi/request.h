@@ -54,8 +54,8 @@ enum class Operation : uint8_t {
 // that the wire protocol requires.
 struct Request {
   Operation operation = Operation::kUnknown;
-  std::string name;  // of the command; empty: this is not a command
-  // Of the client, repeated in the answer; empty: not named.
+  std::string name;  // name of the command; empty: this is not a command
+  // The client's thread, repeated in the answer; empty: not named.
   std::string thread;
   bool malformed = false;
 

@@ -23,7 +23,7 @@ struct SpawnCommand {
 
 struct SpawnRequest {
   std::vector<SpawnCommand> commands;
-  std::vector<std::string> env;  // of every process
+  std::vector<std::string> env;  // environment of every process
 
   // Adds a pair that the job's key-value space contains from its beginning.
   void AddPreput(std::string_view key, std::string_view value);

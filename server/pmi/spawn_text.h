@@ -31,7 +31,7 @@ class SpawnText {
   std::string text_;
   std::string total_;  // number of commands, as the client states it
   bool in_command_ = false;
-  bool last_ = false;  // of `total_` commands
+  bool last_ = false;  // the current command is the last of `total_`
 };
 
 // Returns the call of PMIx_Spawn for the lines of a complete text (see

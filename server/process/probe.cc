@@ -1,9 +1,9 @@
-// What tests start as a rank. Arguments:
+// The program that tests start as a rank. Arguments:
 //   argv ARGS...     prints every argument, each followed by a NUL
 //   descriptors      prints the numbers of its open descriptors
 //   pattern BYTES    writes that many bytes, byte i being 'a' + i % 23
 //   abort            ends with SIGABRT
-//   stubborn         ignores SIGTERM, says "ready" and sleeps
+//   stubborn         ignores SIGTERM, prints "ready" and sleeps
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>

@@ -33,7 +33,7 @@ class RecordingSink : public InputSink {
     std::map<std::pair<Rank, int>, int> closed;
     uint64_t output_bytes = 0;
     uint64_t input_done = 0;
-    uint64_t input_total = 0;  // of the last report
+    uint64_t input_total = 0;  // total in the last report
     // Position from which it is to be resent.
     std::optional<uint64_t> input_asked;
     // Reports in the order of their arrival: "out", "close", "exit" and the

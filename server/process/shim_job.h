@@ -67,7 +67,7 @@ class ShimJob {
   // Inserts a text into the output of a rank. `done` gets kErrNotSupported if
   // the shim is too old or lost.
   void PutText(ProcessText text, TextDone done);
-  // As in ShimFds. Without a shim these have no effect and return false.
+  // See ShimFds. Without a shim these have no effect and return false.
   void Hold(const std::string& name, UniqueFd fd);
   bool HoldConnections(std::vector<NamedFd> connections);
   void ReleaseConnection(const std::string& name, bool at_once);
@@ -77,7 +77,7 @@ class ShimJob {
   // For a recovered shim, valid from OnFound on.
   const std::string& nspace() const { return job_.job->nspace; }
   const core::PrepareLocal& job() const { return job_; }
-  // As reported by the recovered shim.
+  // Returns the ranks that the recovered shim has reported.
   const std::vector<RankState>& ranks() const { return ranks_; }
   ShimState state() const { return state_; }
   bool started() const { return state_ == ShimState::kStarted; }
@@ -126,8 +126,8 @@ class ShimJob {
   SocketFile file_;
   ShimProcess process_;
   uint32_t version_ = kShimProtocolVersion;
-  std::vector<std::string> finding_keys_;  // by application
-  std::vector<RankState> ranks_;           // of a recovered shim
+  std::vector<std::string> finding_keys_;  // index: application
+  std::vector<RankState> ranks_;           // ranks of a recovered shim
   RankReports reports_;
   ShimFds fds_;
   ReservedPort port_;

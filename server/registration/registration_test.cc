@@ -91,7 +91,7 @@ TEST(RegistrationTest, LocalProcessesNeedNoMap) {
   EXPECT_TRUE(Read({}, -1)->job.procs.empty());
 }
 
-// What Slurm's plugin registers on the second of two nodes.
+// The infos that Slurm's plugin registers on the second of two nodes.
 InfoList SlurmInfos() {
   InfoList infos{{PMIX_SPAWNED, Value::Bool(false)},
                  Text(PMIX_TMPDIR, "/tmp/spool"),
@@ -174,8 +174,8 @@ TEST(RegistrationTest, AServerKnowsItselfByItsLeaderOrItsNumber) {
   EXPECT_EQ(Read(number).code(), kErrBadParam);
 }
 
-// What orted registers for a job of two applications, with more nodes than it
-// names.
+// The infos that orted registers for a job of two applications, with more nodes
+// than it names.
 InfoList OrtedInfos() {
   InfoList infos{Text(PMIX_JOBID, "[1,1]"),
                  Number(PMIX_NPROC_OFFSET, 5),

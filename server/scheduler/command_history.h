@@ -29,7 +29,7 @@ class CommandHistory {
 
   struct Known {
     bool done = false;         // false: it is being executed
-    std::string request;       // of the job that it launches, or empty
+    std::string request;       // request of the job that it launches, or empty
     v1::CommandResult result;  // valid when it is done
     int64_t at_ms = 0;
   };

@@ -71,7 +71,7 @@ class JobPlacement : public PlacementPort {
   struct Waiting {
     PlacementRequest request;
     CallPtr call;         // null: it must be requested (again)
-    uint64_t number = 0;  // of the call
+    uint64_t number = 0;  // number of the call
     bool asked = false;   // whether it was ever requested
   };
   struct Running {
@@ -114,8 +114,8 @@ class JobPlacement : public PlacementPort {
   const Options options_;
   Link* const link_;
   PlacementListener* listener_ = nullptr;
-  std::map<std::string, Waiting> waiting_;  // by the request's name
-  std::map<std::string, Running> running_;  // by namespace
+  std::map<std::string, Waiting> waiting_;  // key: the request's name
+  std::map<std::string, Running> running_;  // key: the namespace
   uint64_t next_call_ = 1;
   std::deque<Note> notes_;
   bool telling_ = false;

@@ -26,13 +26,13 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
   struct Call {
     hostmodule::v1::Slot slot = hostmodule::v1::SLOT_UNSPECIFIED;
     hostmodule::v1::HostCall call;
-    bool cancelled = false;    // by the agent, or with the connection
-    HeldCall* held = nullptr;  // until it is answered or cancelled
+    bool cancelled = false;  // the agent cancelled it, or its connection ended
+    HeldCall* held = nullptr;  // set until it is answered or cancelled
   };
   struct Place {
     hostmodule::v1::PlaceJobRequest request;
     bool cancelled = false;
-    HeldPlace* held = nullptr;  // as in Call
+    HeldPlace* held = nullptr;  // see Call
   };
 
   // Serves in a directory of its own, which is removed with it.

@@ -13,12 +13,12 @@
 
 namespace canopy::scheduler {
 
-// What a predecessor has left.
+// The data that a predecessor has left.
 struct StoredReports {
-  // As in v1::AgentHello::incarnation; 0: nothing is stored.
+  // v1::AgentHello::incarnation; 0: nothing is stored
   uint64_t series = 0;
   uint64_t reserved = 0;  // no report has a higher number
-  uint64_t lost = 0;      // as in v1::Report::records_lost
+  uint64_t lost = 0;      // v1::Report::records_lost
   // Unacknowledged records with their numbers, ascending.
   std::vector<std::pair<uint64_t, std::string>> records;
   // Releases that were not sent, with their numbers, ascending.

@@ -142,7 +142,7 @@ void Reports::OnMessage(uint64_t number, const v1::HostMessage& message) {
     case v1::HostMessage::kCommand:
       return OnCommand(message.command());
     case v1::HostMessage::KIND_NOT_SET:
-      return;  // from a later version
+      return;  // a message of a later version
   }
 }
 
@@ -274,7 +274,7 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       break;
     case v1::Command::kLaunch:  // is answered later
     case v1::Command::KIND_NOT_SET:
-      break;  // from a later version
+      break;  // a command of a later version
   }
   return ResultOf(command.command_id(), status);
 }

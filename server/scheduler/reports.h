@@ -79,7 +79,7 @@ class Reports : public JobListener {
   const Options options_;
   bool root_ = false;
   std::shared_ptr<AttachCall> call_;  // null: none
-  uint64_t number_ = 0;               // of the call
+  uint64_t number_ = 0;               // number of the call
   bool greeted_ = false;              // the host has answered
   ReportQueue queue_;
   PendingReleases releases_;

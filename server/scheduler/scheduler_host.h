@@ -32,8 +32,9 @@ class SchedulerHost : public HostPort {
     Link* link = nullptr;  // all of these must outlive it
     InputSink* sink = nullptr;
     HostPort* embedded = nullptr;
-    bool fallback = false;  // to the embedded host
-    // Of this agent; used for tools.
+    // The embedded host decides what the scheduler does not implement.
+    bool fallback = false;
+    // Ids of this agent, which tools get.
     uint32_t uid = 0;
     uint32_t gid = 0;
     uint64_t incarnation = 0;  // makes the names of calls unique
@@ -67,7 +68,7 @@ class SchedulerHost : public HostPort {
     int64_t deadline = 0;           // EventLoop::Now()
     EventLoop::TimerId timer = 0;
     CallPtr call = {};    // null: it must be requested (again)
-    uint64_t number = 0;  // of the call
+    uint64_t number = 0;  // number of the call
   };
   using Sent = Result<CallPtr>;
 
@@ -87,7 +88,7 @@ class SchedulerHost : public HostPort {
   void Unsupported(uint64_t request);
 
   const Options options_;
-  std::map<uint64_t, Pending> pending_;  // by the request's number
+  std::map<uint64_t, Pending> pending_;  // key: the request's number
   uint64_t next_call_ = 1;
   uint64_t next_tool_ = 0;
   size_t num_tools_ = 0;  // among the pending requests

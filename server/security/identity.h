@@ -19,7 +19,7 @@ inline constexpr char kSchedulerServerName[] = "scheduler.canopy.internal";
 struct TlsIdentity {
   std::string root_pem;         // the only trusted authority
   std::string certificate_pem;  // own certificate, signed by the authority
-  std::string private_key_pem;  // of the own certificate
+  std::string private_key_pem;  // key of the own certificate
 };
 
 // Derives the cluster's authority (a P-256 key pair that HKDF derives from the

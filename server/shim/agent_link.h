@@ -40,7 +40,7 @@ class AgentLink {
   // Has no effect while there is no agent.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
-  // As FrameChannel::HasWaiting, for the agent's channel.
+  // See FrameChannel::HasWaiting; false while there is no agent.
   bool HasWaiting(const FrameChannel::Wanted& wanted) const {
     return connected() && agent_.channel->HasWaiting(wanted);
   }

@@ -49,7 +49,7 @@ class InputFeed {
     UniqueFd fd;
     std::deque<Bytes> queue;
     bool end_wanted = false;
-    bool waiting = false;  // for the pipe to accept more
+    bool waiting = false;  // waiting for the pipe to accept more
   };
 
   // Returns data that counts as pending until its last copy is destroyed, and

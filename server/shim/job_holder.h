@@ -96,7 +96,7 @@ class JobHolder {
   ProcessTable processes_;
   EventLoop::TimerId orphan_timer_ = 0;
   uint64_t orphan_ms_ = 0;
-  std::vector<std::string> variables_;  // of Start
+  std::vector<std::string> variables_;  // variables of Start
   // Set from kDescribed on. The members that move data are released in kEnding.
   std::unique_ptr<ProcessStarter> starter_;
   std::unique_ptr<OutputPump> pump_;

@@ -84,7 +84,7 @@ class OutputPump {
     Rank rank;
     uint16_t channel;
     UniqueFd pipe;
-    bool ready = false;  // in ready_
+    bool ready = false;  // it is in ready_
     uint64_t read = 0;   // bytes of the pipe
     std::deque<Text> texts;
     bool ended = false;

@@ -177,7 +177,7 @@ TEST_F(OutputPumpTest, StreamsEndNotBeforeTheirProcess) {
   EXPECT_EQ(Log(), "0/2:text ");
   pump_->ProcessEnded(0);
   EXPECT_EQ(Log(), "0/2:END ended0 ");
-  // From a process that the rank's process left behind.
+  // A process that the rank's process left behind may cause this.
   Put(0, 2, "late");
   EXPECT_EQ(Log(), "0/2:late ");
 }

@@ -31,7 +31,7 @@ struct LocalProcess {
   int wait_status = 0;
   bool reportable = false;   // it has ended and its exit may be reported
   uint32_t incarnation = 0;  // number of earlier processes of the rank
-  RankUsage used;            // by the processes of the rank that have ended
+  RankUsage used;            // usage of the rank's processes that have ended
 };
 
 // Loop thread only.

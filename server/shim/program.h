@@ -33,7 +33,7 @@ struct ProgramQuery {
   std::string library;
   loader::LoaderEnvironment injected;
   loader::LoaderEnvironment own;
-  std::string known_finding;  // of an earlier search; may save this one
+  std::string known_finding;  // finding of an earlier search; may save this one
 };
 
 struct FoundProgram {

@@ -141,7 +141,7 @@ enum class FrameType : uint8_t {
 };
 
 struct FrameHeader {
-  uint32_t length = 0;  // of the payload
+  uint32_t length = 0;  // length of the payload
   uint8_t type = 0;
   uint8_t fds = 0;  // number of descriptors that come with this frame
   uint16_t zero = 0;
@@ -256,7 +256,7 @@ struct RankState {
   Rank rank = 0;
   RankPhase phase = RankPhase::kWaiting;
   int pid = 0;
-  int wait_status = 0;  // when ended
+  int wait_status = 0;  // set when ended
   uint32_t incarnation = 0;
 };
 
@@ -270,7 +270,7 @@ struct Welcome {
   std::vector<std::string> held;  // names; the descriptors come with the frame
   // Since version 3. Later InputDone frames continue from here.
   uint64_t input_taken = 0;  // bytes received in Input frames
-  uint64_t input_done = 0;   // of these, bytes that need not be sent again
+  uint64_t input_done = 0;   // part of these that need not be sent again
 };
 
 // `status` is a PMIx status, `text` one line for the user.

@@ -80,7 +80,7 @@ struct RunOptions {
 
   uint32_t nodes = 0;  // number of emulated nodes; 0: not requested
   std::string context;
-  AgentOptions agents;  // of the agents that are started for the job
+  AgentOptions agents;  // options of the agents that are started for the job
 
   bool help = false;
   bool version = false;

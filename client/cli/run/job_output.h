@@ -20,7 +20,7 @@ namespace canopy::cli {
 struct JobOutputOptions {
   bool tag = false;
   bool timestamp = false;
-  std::string directory;  // of the files; empty: none
+  std::string directory;  // directory of the files; empty: none
   bool only_to_files = false;
   bool job_below_directory = true;
   int stdout_fd = 1;
@@ -34,7 +34,7 @@ struct JobOutputOptions {
 struct SpawnedOutputOptions {
   bool tag = false;
   bool timestamp = false;
-  std::string directory;  // of the files; empty: the directory of all
+  std::string directory;  // directory of the files; empty: the directory of all
   // Also writes files FILE.NAMESPACE.RANK.stdout and .stderr; empty: none.
   std::string file;
 };
@@ -81,8 +81,8 @@ class JobOutput {
  private:
   struct Destination;
   struct Job {
-    std::string name;       // in tags
-    std::string directory;  // of the files; empty: none
+    std::string name;       // name in tags
+    std::string directory;  // directory of the files; empty: none
     bool tag = false;
     bool timestamp = false;
     std::string file;  // start of the names of further files; empty: none

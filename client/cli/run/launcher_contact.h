@@ -53,7 +53,7 @@ class LauncherContact {
   const std::string path_;
   const std::string pipe_;
   const std::string orders_;
-  std::string directory_;  // of the agent that the file names
+  std::string directory_;  // directory of the agent that the file names
   int fd_ = -1;            // descriptor that is watched
   bool written_ = false;
   dev_t device_ = 0;

@@ -19,7 +19,7 @@ namespace canopy::cli {
 // The result of writing a piece of output.
 enum class OutputFate {
   kWritten,
-  kHeld,     // in part; OnTick returns when the rest is due
+  kHeld,     // written in part; OnTick returns when the rest is due
   kNoReader  // the job is ended
 };
 

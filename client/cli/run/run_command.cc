@@ -107,7 +107,7 @@ int Conclude(const RunOptions& options, const RunOutcome& outcome,
 // The launcher's contacts other than agents.
 struct Surroundings {
   SignalSource signals;
-  LauncherContact contact;  // with the tool that has started it
+  LauncherContact contact;  // contact with the tool that has started it
   int end_signal = 0;       // the end signal that was received
 
   bool TakeEndSignal() {

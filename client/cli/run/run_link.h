@@ -51,8 +51,8 @@ class RunLink {
 
  private:
   struct Received {
-    std::vector<uint32_t> node_of;  // by rank
-    std::vector<uint64_t> bytes;    // of output, by node
+    std::vector<uint32_t> node_of;  // index: rank
+    std::vector<uint64_t> bytes;    // bytes of output; index: node
   };
   using Clock = std::chrono::steady_clock;
 
@@ -77,7 +77,7 @@ class RunLink {
   std::vector<control::v1::RunRequest> pending_ CANOPY_GUARDED_BY(mutex_);
   std::optional<control::v1::Kill> kill_ CANOPY_GUARDED_BY(mutex_);
 
-  control::v1::RunRequest launch_;  // with a token if there is `dial`
+  control::v1::RunRequest launch_;  // has a token if there is `dial`
   // The following members belong to the reading thread.
   bool mapped_ = false;
   bool ended_ = false;

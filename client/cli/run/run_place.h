@@ -73,8 +73,8 @@ class RunPlace {
   RemoteAgents* const remote_;
   v1::Context overlay_;
   bool persistent_ = false;
-  std::vector<AgentSite> sites_;  // when not persistent
-  // To the first member, if it is on this machine.
+  std::vector<AgentSite> sites_;  // set when not persistent
+  // Connection to the first member, if it is on this machine.
   std::unique_ptr<RunSocket> socket_;
   int member_ = 0;  // member of the current connection
   bool by_socket_ = false;

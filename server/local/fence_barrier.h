@@ -4,8 +4,9 @@
 // barrier is open, the agent is not involved in an arrival. It closes the
 // barrier when the fence needs the agent, and the ranks that have arrived by
 // then wait:
-// - All ranks have arrived and the job has ranks on other nodes, or a
-//   participant signals that all have arrived (OnFull).
+// - The last rank to arrive signals the agent (OnFull), because the job has
+//   ranks on other nodes or commits that the agent must read first. Otherwise
+//   the last rank releases the others itself.
 // - A rank arrives by message, leaves, or reattaches, so the core must count
 //   the fences of each rank (PassToCore).
 // - A rank is late (Watch).

@@ -71,7 +71,7 @@ void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
   if (series->IsBlank()) table_.Erase(*series);
 }
 
-// It needs no map: the other jobs may be over.
+// This needs no map of the other jobs, which may be over.
 bool Collectives::AnswerRecovered(StepContext& step, Series& series,
                                   const ProcId& proc,
                                   const CollectiveArrived& in) const {
@@ -104,7 +104,8 @@ void Collectives::Arrive(StepContext& step, Series& series,
   const int index = series.members->LocalIndex(*proc);
   if (index >= 0 && !series.arrivals_known[index]) {
     // A rank that was not connected to the predecessor starts after the
-    // recovered collectives; for one that was, none has ended if it names none.
+    // recovered collectives. For a rank that was connected, but has reported no
+    // count, no collective has ended.
     series.arrivals_known[index] = true;
     if (!reattached_.contains(*proc)) {
       series.arrivals[index] =
@@ -161,8 +162,8 @@ void Collectives::Accept(StepContext& step, Series& series,
 
 void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
   std::vector<DeferredCollective> all = deferrals_.Take(series);
-  // With all maps, a group's participants may be named otherwise: the arrivals
-  // are of another series.
+  // Once all maps are known, a group's participants may be named differently.
+  // Then the arrivals belong to another series.
   std::vector<ProcId> named = series.id.participants;
   if (IsGroupOp(series.id.op)) NameWholeJobs(jobs_, &named);
   const bool renamed = named != series.id.participants;
@@ -188,7 +189,7 @@ void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
 
 // --------------------------------------------------------------- groups ---
 
-// They were checked before.
+// The directives were checked by Accepts.
 void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
                                  const ProcId& proc, Instance* instance) {
   GroupDirectives directives;
@@ -234,7 +235,8 @@ bool Collectives::OnLeft(TimeNs now, const ProcId& proc,
   return group_ends_.OnLeft(step, proc, group, made);
 }
 
-// Each agent of a waiting member does so itself: the others may not be reached.
+// Each agent with a waiting member fails the operation itself, because the
+// other agents may not be reachable.
 void Collectives::RefuseThroughOldNodes(StepContext& step) {
   for (auto& [id, series] : table_.all()) {
     if (!IsGroupOp(id.op) || !series.members || series.active.empty() ||
@@ -289,7 +291,8 @@ void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
-    // An arrival that was of another series has resolved it before.
+    // An arrival that belongs to another series may have resolved this one
+    // before.
     const bool waits = !series.members || !series.deferred.empty();
     if (waits && series.Names(nspace) && lookup_.Resolve(step, series)) {
       TakeUpDeferred(step, series);
@@ -316,8 +319,9 @@ void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
   }
 }
 
-// A process asked the predecessor, and has not reattached since it ended here,
-// or under the predecessor: only then is there a result without the members.
+// Returns whether a process may repeat a request that it sent to the
+// predecessor: it has not reattached since the collective ended, here or under
+// the predecessor. A result without members exists only in that case.
 bool Collectives::MayBeAskedAgain(const Series& series) const {
   if (series.completed.empty()) return false;
   if (!series.members) return true;
@@ -330,8 +334,8 @@ bool Collectives::MayBeAskedAgain(const Series& series) const {
   return false;
 }
 
-// Erases the series, but for what local processes may still ask for: one of its
-// jobs is over, or has yet to be recovered.
+// One of the series' jobs is over, or has yet to be recovered. Erases the
+// series except for results that local processes may still request.
 SeriesTable::Map::iterator Collectives::KeepRecovered(
     SeriesTable::Map::iterator it) {
   Series& series = it->second;
@@ -473,7 +477,8 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     series.completed.try_emplace(
         record.sequence,
         CompletedCollective{record.status, {}, {}, {}, kNoNode});
-    // Who has taken part in a group's end has had the answers to those before.
+    // A process that has taken part in the end of a group has had the replies
+    // to the earlier collectives.
     for (const ProcId& proc : record.left) {
       uint64_t& ended = series.reattached[proc];
       ended = std::max(ended, record.sequence);
@@ -493,7 +498,8 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
   StepContext step{now, *actions};
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;
-  // It has not counted what ended for the processes before it.
+  // A restarted process has not counted the collectives of the processes before
+  // it.
   const Job* job = jobs_.Find(proc->nspace);
   if (job != nullptr && job->ranks[proc->rank].incarnation > 0) return;
   reattached_.insert(*proc);
@@ -524,7 +530,7 @@ void Collectives::OnTick(TimeNs now, Actions* actions) {
   }
 }
 
-// Nobody can arrive whom a debugger holds.
+// A process that a debugger holds cannot arrive, so the deadline is moved.
 bool Collectives::PutOff(TimeNs now, const SeriesTable::Expired& expired) {
   if (jobs_.holds().empty()) return false;
   Series& series = *expired.series;

@@ -1,17 +1,18 @@
-// The one engine behind fence, connect, disconnect, and the construction and
+// The engine of fence, connect, disconnect, and the construction and
 // destruction of process groups.
 //
 // An agent whose local participants have all arrived contributes once.
 // Contributions are aggregated up the collective's tree: each agent forwards
-// those of its subtree once they are complete, and the top, which then has all
-// of them, releases. Participants and nodes are tracked by identity, so a
-// duplicate message has no effect, and after a loss everything is resent to the
-// new parent.
+// the contributions of its subtree once they are complete. The top, which then
+// has all contributions, releases the collective. Participants and nodes are
+// tracked by identity, so a duplicate message has no effect, and after a loss
+// everything is resent to the new parent.
 //
-// This class brings arrivals, messages and changes to the series that they
-// concern. Whether an arrival is accepted is ArrivalCheck's, the members of a
-// series MemberLookup's, what waits for them in Deferrals, the ends of groups
-// that somebody has left GroupEnds'. CollectiveProgress is the state machine of
+// This class hands arrivals, messages and changes to the series that they
+// concern. ArrivalCheck decides whether an arrival is accepted, MemberLookup
+// finds the members of a series, Deferrals keeps what waits for them, and
+// GroupEnds handles the end of groups that a member has left.
+// CollectiveProgress is the state machine of each collective.
 // each collective.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
@@ -45,8 +46,8 @@
 
 namespace canopy::core {
 
-// Not synchronised. Tree, table and store outlive the engine and have been
-// updated before it is notified of a change in them.
+// Not synchronised. Tree, table and store outlive the engine. The caller
+// updates them before it notifies the engine of a change.
 class Collectives {
  public:
   Collectives(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
@@ -55,23 +56,24 @@ class Collectives {
   void OnUp(TimeNs now, NodeId src, const CollectiveUp& up, Actions* actions);
   void OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
               Actions* actions);
-  // The connection ended, so replies to it are dropped. Its arrivals stay
-  // valid.
+  // The connection has ended, so replies to it are dropped. The arrivals of its
+  // process stay valid.
   void OnClientGone(ClientId client);
-  // A job map became known or was reported unknown, whether TakeWanted named it
-  // or not.
+  // A job's map became known or was reported unknown, whether or not TakeWanted
+  // has named it.
   void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobRemoved(const std::string& nspace, Actions* actions);
-  // A rank, here or elsewhere, ended or lost its connection.
+  // A rank on any node has ended or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
-  // A rank has another process, which takes part in what has not ended yet.
+  // A rank has a new process, which takes part in the collectives that have not
+  // ended yet.
   void OnRankRestarted(const ProcId& proc);
   void OnTreeChanged(TimeNs now, Actions* actions);
   // A node's successor agent has none of the messages that its predecessor
   // received.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // Groups whose messages would pass it are refused.
+  // Fails groups whose messages would pass a node that is too old for groups.
   void OnNodeIsOld(TimeNs now, NodeId node, bool old, Actions* actions);
   // See GroupEnds.
   bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
@@ -79,76 +81,78 @@ class Collectives {
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
     return group_ends_.TakeLeftBefore(proc, group);
   }
-  // Whether to emit PersistRecord for what a successor needs.
+  // Makes the engine emit PersistRecord for what a successor needs.
   void set_persists(bool on) { progress_.set_persists(on); }
   // The job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { progress_.OnRecovered(nspace); }
-  // A predecessor's record: collectives of a series that have ended. Oldest
-  // first.
+  // Restores a predecessor's record of ended collectives of a series. Records
+  // are passed oldest first.
   void Recover(const PersistedRecord& record);
-  // Comes before the process arrives at anything.
+  // Must be called before the process arrives at a collective.
   void OnReattached(TimeNs now, const ClientReattached& in, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
-  // When OnTick wants to be called; kNever when it does not.
+  // Returns when OnTick must be called next, or kNever.
   TimeNs NextDeadline() const { return table_.NextDeadline(); }
 
-  // Participant lists over several namespaces in which the process is
-  // connected: its end is an event to their members.
+  // Returns the participant lists over several namespaces in which the process
+  // is connected. Its end is an event to their members.
   std::vector<std::vector<ProcId>> ConnectionsOf(const ProcId& proc) const {
     return connections_.Of(proc);
   }
 
-  // Those with members on this node.
+  // The groups with members on this node.
   const Groups& groups() const { return groups_; }
 
   size_t num_series() const { return table_.size(); }
   size_t num_connections() const { return connections_.size(); }
   size_t num_deadlines() const { return table_.num_deadlines(); }
-  // Groups that were constructed here without some of their participants, since
-  // the last call.
+  // Returns the groups constructed here without some of their participants
+  // since the last call.
   std::vector<Groups::Key> TakeIncomplete() {
     return progress_.TakeIncomplete();
   }
-  // Constructs that failed for want of participants and have a leader here,
-  // since the last call.
+  // Returns the constructs with a leader here that have failed for lack of
+  // participants since the last call.
   std::vector<FailedConstruct> TakeFailed() { return progress_.TakeFailed(); }
-  // Members of groups constructed here whose processes were followed by others,
-  // or left, before that, since the last call.
+  // Returns members of groups constructed here whose process was replaced, or
+  // which left, before the construct completed, since the last call.
   std::vector<std::pair<Groups::Key, ProcId>> TakeFollowed() {
     return progress_.TakeFollowed();
   }
-  // Namespaces whose maps are needed, since the last call.
+  // Returns the namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted() { return lookup_.TakeWanted(); }
-  // Whether one of the calls above has something to give.
+  // Returns whether one of the calls above has something to return.
   bool has_news() const { return progress_.has_news() || lookup_.has_wanted(); }
-  // Adds pending operations; an empty namespace means all.
+  // Appends the pending operations. An empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 
  private:
   void RefuseThroughOldNodes(StepContext& step);
   void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);
-  // The deadline has passed; true: it has a later one.
+  // Handles a deadline that has passed. Returns true if it was moved, because a
+  // debugger holds a participant.
   bool PutOff(TimeNs now, const SeriesTable::Expired& expired);
-  // A process has another in its place: its arrival is taken back while nobody
-  // knows of it.
+  // Takes back the arrival of a process that was replaced, as long as no other
+  // agent knows of it.
   void TakeBackArrival(Series& series, int index) const;
-  // An arrival, new or taken up again.
+  // Handles an arrival that is new, or that was deferred.
   void Admit(StepContext& step, const CollectiveArrived& in, TimeNs deadline);
-  // Answers whoever waits for what a predecessor has completed, while it is not
-  // known who takes part.
+  // Replies to a process that repeats its request after a recovery, if the
+  // collective completed under the predecessor and the members are not known
+  // yet.
   bool AnswerRecovered(StepContext& step, Series& series, const ProcId& proc,
                        const CollectiveArrived& in) const;
   void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
               TimeNs deadline);
-  // What a member of a group asks for, when it arrives.
+  // Records the directives that a member of a group gives with its arrival.
   void TakeDirectives(StepContext& step, const CollectiveArrived& in,
                       const ProcId& proc, Instance* instance);
   void Accept(StepContext& step, Series& series, const CollectiveArrived& in,
               uint64_t sequence, int index, TimeNs deadline);
-  // What has waited for the members of the series, which it has now.
+  // Handles what was deferred until the members of the series are known.
   void TakeUpDeferred(StepContext& step, Series& series);
-  // A local rank is alive but has lost its connection: only its own agent can
+  // A local rank is alive but has lost its connection. Only its own agent can
   // fail the collectives that wait for it, now or later.
   void ReportLost(StepContext& step, const ProcId& proc);
 
@@ -165,10 +169,10 @@ class Collectives {
   Deferrals deferrals_;
   CollectiveProgress progress_;
   GroupEnds group_ends_;
-  // Processes that were connected to the predecessor, and whose counts are
-  // those of their ranks: no other process preceded them.
+  // Processes that were connected to the predecessor and whose counts are those
+  // of their ranks, because no other process preceded them.
   std::set<ProcId> reattached_;
-  // Directives that were ignored, of which the log has a line.
+  // Ignored directives for which the log already has a line.
   std::set<std::string> ignored_;
 };
 

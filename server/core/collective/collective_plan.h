@@ -1,4 +1,5 @@
-// Who takes part in a collective, where, and which part of the tree it uses.
+// Computes the members of a collective, their nodes, and the part of the tree
+// that it uses.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_PLAN_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_PLAN_H_
 
@@ -14,71 +15,74 @@
 
 namespace canopy::core {
 
-// One of them names a process that its job, which is known, does not have. An
-// empty namespace is `own_nspace`. Linear in their number.
+// Returns whether a participant names a process that its job does not have;
+// unknown jobs are not checked. An empty namespace stands for `own_nspace`.
+// Takes linear time.
 bool NamesNobody(const std::vector<ProcId>& participants,
                  const std::string& own_nspace, const JobTable& jobs);
 
-// Brings participants into the form that identifies a collective: sorted,
-// without duplicates; none at all means the whole of `own_nspace`, and so does
-// an empty namespace in one of them. kErrBadParam for a rank that names
-// neither a process nor all of them.
+// Brings participants into the canonical form that identifies a collective:
+// sorted, without duplicates. An empty list stands for the whole of
+// `own_nspace`, and so does an empty namespace. Returns kErrBadParam for a rank
+// that is neither a process nor the wildcard.
 Status Canonicalise(const std::string& own_nspace,
                     std::vector<ProcId>* participants);
 
-// Names each job that takes part as a whole by a wildcard alone, where its map
-// is known: lists and wildcards may be mixed in the calls of one group.
-// Participants are canonical, before and after.
+// Replaces the participants of a job that takes part as a whole by one
+// wildcard, if the job's map is known. This is needed because calls of one
+// group may mix lists and wildcards. Participants are canonical before and
+// after.
 void NameWholeJobs(const JobTable& jobs, std::vector<ProcId>* participants);
 
-// The members of a collective. It depends on the job maps only, so it is made
-// once per set of participants.
+// The members of a collective. They depend on the job maps only, so they are
+// computed once per list of participants.
 struct CollectiveMembers {
   std::vector<NodeId> nodes;  // agents that host participants, ascending
   std::vector<ProcId> local;  // participants on this node, ascending
 
-  // Index in `local`, or -1.
+  // Returns the index in `local`, or -1.
   int LocalIndex(const ProcId& proc) const;
   bool HasNode(NodeId node) const;
 };
 
-// The namespaces of canonical participants, each once.
+// Returns the namespaces of canonical participants, without duplicates.
 std::vector<std::string> NspacesOf(const std::vector<ProcId>& participants);
 
-// The first `limit` namespaces of canonical participants that the table does
-// not know.
+// Returns the first `limit` namespaces of canonical participants that are not
+// in the table.
 std::vector<std::string> UnknownNspaces(const std::vector<ProcId>& participants,
                                         const JobTable& jobs, size_t limit);
 
-// All namespaces must be known. kErrBadParam for a rank that its job does not
-// have.
+// Requires that all namespaces are known. Returns kErrBadParam for a rank that
+// its job does not have.
 Result<CollectiveMembers> FindMembers(const std::vector<ProcId>& participants,
                                       const JobTable& jobs, NodeId self);
 
-// Participants for which `wanted(node, state)` holds, ascending; all their
-// namespaces must be known, those that are not are left out.
+// Returns the participants for which `wanted(node, state)` holds, ascending.
+// Participants of unknown namespaces are left out.
 std::vector<ProcId> MembersWhere(
     const std::vector<ProcId>& participants, const JobTable& jobs,
     const std::function<bool(NodeId node, const RankState& state)>& wanted);
 
-// Whether a participant on that node is not known to be gone. Takes as long as
-// the node has ranks, not participants, but for jobs.
+// Returns whether some participant on the node is not known to be gone. The
+// time depends on the node's ranks and the number of jobs, not on the number of
+// participants.
 bool HasLivingOn(const std::vector<ProcId>& participants, const JobTable& jobs,
                  NodeId node);
 
-// How many processes they are, at most; those of jobs that are not known are
-// left out.
+// Returns an upper bound of the number of processes. Participants of unknown
+// jobs are left out.
 size_t CountMembers(const std::vector<ProcId>& participants,
                     const JobTable& jobs);
 
-// No participant's job has a rank that is known to be gone.
+// Returns whether no rank of the participants' jobs is known to be gone.
 bool NobodyIsGone(const std::vector<ProcId>& participants,
                   const JobTable& jobs);
 
 // This agent's place in the tree of a collective, which is the overlay's tree
 // cut at the lowest common ancestor of the living member nodes.
 struct CollectiveTree {
-  bool member = false;  // on the way between the top and some member node
+  bool member = false;  // on the route between the top and a member node
   bool top = false;
   NodeId parent = kNoNode;       // next hop towards the top; none at the top
   std::vector<NodeId> children;  // next hops towards member nodes below

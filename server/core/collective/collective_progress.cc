@@ -14,7 +14,8 @@
 namespace canopy::core {
 namespace {
 
-// The first bringer of a node's contribution counts: any other has the same.
+// The first contribution received for a node counts; duplicates are equal to
+// it.
 void AddContributions(const Series& series, NodeId src,
                       const std::vector<NodeContribution>& contributions,
                       Instance* instance) {
@@ -32,7 +33,7 @@ void AddContributions(const Series& series, NodeId src,
   }
 }
 
-// Local participants that have not arrived, and are awaited.
+// Returns whether a local participant that is needed has not arrived.
 bool AwaitsLocals(const Series& series, const Instance& instance,
                   const JobTable& jobs) {
   if (instance.num_arrived == instance.arrived.size()) return false;
@@ -46,7 +47,7 @@ bool AwaitsLocals(const Series& series, const Instance& instance,
   return false;
 }
 
-// Whether this agent waits for a contribution of that node.
+// Returns whether this agent waits for a contribution of the node.
 bool Awaits(const Series& series, const Instance& instance, NodeId node) {
   if (instance.contributions.contains(node)) return false;
   const auto& nodes =
@@ -67,7 +68,8 @@ Instance& CollectiveProgress::FindOrBegin(TimeNs now, Series& series,
   if (group == nullptr) return instance;
   instance.group.flags = group->record.flags;
   instance.group.made = group->record.made;
-  // Whoever is no member any more has taken part in its end.
+  // A process that is no longer a member has already taken part in the group's
+  // end.
   for (size_t i = 0; i < instance.arrived.size(); ++i) {
     if (group->Has(series.members->local[i])) continue;
     instance.arrived[i] = true;
@@ -87,7 +89,8 @@ void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
   instance.contributors.insert(src);
   if (!up.result.empty()) instance.result = up.result;
   if (up.status != kSuccess && up.status != kAlreadyReleased) {
-    // Who only asks for it waits for the decision.
+    // For group operations and connects, `src` only requests the failure and
+    // waits for the decision; for a fence, it has failed there already.
     const NodeId knows = series.id.op == CollectiveOp::kFence ? src : kNoNode;
     return FailOrAsk(step, series, sequence, up.status, up.missing, knows);
   }
@@ -98,9 +101,10 @@ void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
   Advance(step, series, sequence);
 }
 
-// A contribution arrived for a collective that has completed here: the sender
-// has lost its parent since, unless it was already notified by this agent. So
-// has whoever asks for a failure: of a fence, it has failed there.
+// A contribution arrived for a collective that has completed here. Unless this
+// agent has already notified the sender, the sender has lost its parent since,
+// and needs the result. A sender that reports the failure of a fence knows the
+// outcome, because the fence has failed there.
 void CollectiveProgress::AnswerLate(StepContext& step, Series& series,
                                     NodeId src, const CollectiveUp& up) {
   const bool knows =
@@ -115,8 +119,7 @@ void CollectiveProgress::AnswerLate(StepContext& step, Series& series,
   SendDown(step, series, up.id.sequence, it->second, src);
 }
 
-// Another node lacks the result of a collective that the predecessor has
-// completed.
+// Another node lacks the result of a collective that the predecessor completed.
 void CollectiveProgress::AnswerRecovered(StepContext& step, Series& series,
                                          uint64_t sequence, NodeId to) {
   if (sequence >= series.recovered) return;
@@ -152,8 +155,8 @@ void CollectiveProgress::SendDown(StepContext& step, const Series& series,
 void CollectiveProgress::AddOwnContribution(const Series& series,
                                             uint64_t sequence,
                                             Instance& instance) const {
-  // In order: a contribution implies that the previous collective was released
-  // here.
+  // Contributions are made in order: each implies that the previous collective
+  // was released here.
   if (sequence != series.next || instance.arrived.empty() ||
       AwaitsLocals(series, instance, p_.jobs) ||
       instance.contributions.contains(p_.self)) {
@@ -168,7 +171,8 @@ void CollectiveProgress::AddOwnContribution(const Series& series,
   instance.contributions.emplace(p_.self, std::move(contribution));
 }
 
-// Each end in a tolerant group leads here, so it begins where it failed before.
+// Every end of a process in a tolerant group leads here, so the search begins
+// at the node that was missing before.
 bool CollectiveProgress::IsComplete(const Series& series,
                                     Instance* instance) const {
   const auto& needed =
@@ -211,8 +215,9 @@ void CollectiveProgress::Advance(StepContext& step, Series& series,
 
 // ------------------------------------------------------------------ ends ---
 
-// Below first, then this node's shared memory, local clients last: the deepest
-// nodes wait for nobody's local work, and whoever returns finds the data.
+// Neighbours below are notified first, so that the deepest nodes do not wait
+// for local work elsewhere. Local clients are last, so that they find the data
+// when their call returns.
 void CollectiveProgress::Release(StepContext& step, Series& series,
                                  uint64_t sequence, int status,
                                  std::vector<ProcId> missing, NodeId except) {
@@ -258,7 +263,7 @@ void CollectiveProgress::NotifyBelow(StepContext& step, const Series& series,
   if (except != kNoNode) notified.insert(except);
 }
 
-// What this node does with the result before its processes hear of it.
+// Applies the result to this node's state before its processes get it.
 void CollectiveProgress::TakeResult(StepContext& step, Series& series,
                                     uint64_t sequence,
                                     CompletedCollective& completed,
@@ -282,8 +287,8 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
       series.acknowledged = std::move(instance->sent_versions);
     }
   }
-  // A later disconnect may fail first: the processes are connected until the
-  // one before it is over.
+  // A later disconnect may fail first: the processes stay connected until the
+  // earlier one is over.
   if (status == kSuccess || sequence <= series.next) {
     p_.connections.OnCompleted(series.id.op, series.id.participants, status);
     if (IsGroupOp(series.id.op)) {
@@ -291,7 +296,7 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
     }
   }
   NoteFailed(series, completed, instance->group.leader);
-  // Without waiters the failure is of no interest here.
+  // A failure is not logged on a node without waiters.
   if (status != kSuccess && !instance->waiters.empty()) {
     step.out.push_back(LogLine{LogLine::Level::kWarning,
                                FailureText(series.id, sequence, completed)});
@@ -299,15 +304,15 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
   Persist(step, series, sequence, completed, instance->collect);
 }
 
-// The participants are connected; or there is such a group.
+// Returns whether the participants are connected, or the group exists.
 bool CollectiveProgress::IsInEffect(const CollectiveId& id) const {
   return IsGroupOp(id.op) ? p_.groups.Find(id.name, id.participants) != nullptr
                           : p_.connections.Contains(id.participants);
 }
 
-// Written ahead of the replies: should not all waiters get them, a successor
-// must know the result. In the journal of each job, as any of them may be over
-// then.
+// The record is written before the replies: if some waiters do not get theirs,
+// a successor must know the result. It goes to the journal of each local job,
+// because any of these jobs may be over by then.
 void CollectiveProgress::Persist(StepContext& step, const Series& series,
                                  uint64_t sequence,
                                  const CompletedCollective& completed,
@@ -343,8 +348,8 @@ void CollectiveProgress::Fail(StepContext& step, Series& series,
   Release(step, series, sequence, status, std::move(missing), except);
 }
 
-// It has no part in the decision any more: the top has, or will have, all
-// contributions of this subtree, and may have released the collective.
+// Returns whether this agent can no longer decide: the top has, or will have,
+// all contributions of this subtree, and may have released the collective.
 bool CollectiveProgress::IsDecidedAbove(const Series& series, uint64_t sequence,
                                         const Instance& instance) const {
   return series.id.op != CollectiveOp::kFence &&
@@ -352,7 +357,8 @@ bool CollectiveProgress::IsDecidedAbove(const Series& series, uint64_t sequence,
          (instance.sent || MayBePredecessors(series, sequence));
 }
 
-// What connects processes must not succeed for some and fail for others.
+// An operation that connects processes must not succeed for some and fail for
+// others.
 void CollectiveProgress::FailOrAsk(StepContext& step, Series& series,
                                    uint64_t sequence, int status,
                                    std::vector<ProcId> missing, NodeId except) {
@@ -416,8 +422,7 @@ void CollectiveProgress::Expire(StepContext& step, Series& series,
   FailOrAsk(step, series, sequence, kErrTimeout, std::move(missing), kNoNode);
 }
 
-// -------------------------------------------------------- changes of agents
-// ---
+// ------------------------------------------------------ changes of agents ---
 
 void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
@@ -430,7 +435,7 @@ void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
   for (const uint64_t sequence : series.ActiveSequences()) {
     const auto it = series.active.find(sequence);
     if (it == series.active.end()) continue;
-    // Nobody is left to be asked.
+    // No parent is left that could decide.
     if (Instance& one = it->second;
         one.asked != kSuccess && !IsDecidedAbove(series, sequence, one)) {
       Fail(step, series, sequence, one.asked, std::move(one.asked_missing),
@@ -446,8 +451,9 @@ void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
 void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
   const NodeId parent = series.place.parent;
   for (auto& [sequence, completed] : series.completed) {
-    // A node that was to pass a release on may have been lost with it: whoever
-    // lacks that contributes once more, and is to be answered.
+    // A node that had to forward a release may have been lost with it. A
+    // neighbour that lacks the release contributes again and must get an
+    // answer.
     completed.notified.clear();
     if (completed.parent == parent) continue;
     completed.parent = parent;
@@ -459,7 +465,7 @@ void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
     }
     Contributions mine;
     for (const NodeId node : series.place.below) {
-      // Those of a group have become its result.
+      // The contributions to a group operation are contained in its result.
       if (IsGroupOp(series.id.op)) mine.try_emplace(node);
       const auto it = completed.contributions.find(node);
       if (it != completed.contributions.end()) mine.insert(*it);
@@ -476,7 +482,7 @@ void CollectiveProgress::OnNodeRestarted(StepContext& step, Series& series,
     if (*known == node) *known = kNoNode;
   };
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
-  // It has lost the delta base.
+  // The restarted agent has lost the delta base.
   series.acknowledged.clear();
   for (auto& [sequence, completed] : series.completed) {
     completed.notified.erase(node);

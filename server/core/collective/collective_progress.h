@@ -1,6 +1,22 @@
-// The state machine of a collective at one agent: what its contributions, its
-// release, a failure or a change of the tree does to it.
-// docs/design/collectives.md has the table of states.
+// The state machine of a collective at one agent: the effect of contributions,
+// a release, a failure or a change of the tree.
+//
+// An active collective gathers contributions. This agent adds its own when its
+// local participants have arrived and all earlier collectives have completed
+// here. Once the contributions of all nodes below are here, they are sent to
+// the parent, once to each parent; the top releases the collective instead. A
+// release travels down: neighbours below first, then this node's shared memory
+// and the record for a successor, local clients last.
+//
+// A failure completes a collective in the same way. A fence may fail at one
+// agent and succeed at another. Operations that connect processes or change a
+// group must not, so after an agent has contributed to one, only the top may
+// decide: the agent requests the failure (Instance::asked) and waits for the
+// decision.
+//
+// After a change of the tree, reports and results go to the new parent again;
+// they are idempotent because contributions are stored by node.
+// docs/design/collectives.md has the table of states and transitions.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_PROGRESS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_PROGRESS_H_
 
@@ -23,19 +39,20 @@
 
 namespace canopy::core {
 
-// A construct that failed for want of some participants, of a leader on this
-// node.
+// A construct with a leader on this node that has failed because participants
+// are missing.
 struct FailedConstruct {
   std::string name;
   ProcId leader;
   std::vector<ProcId> missing;
 };
 
-// The members of a group share more than it may have.
+// Returns whether the members of a group share more data than is allowed.
 bool SharesTooMuch(const Instance& instance);
 
-// Every series that is passed in has its members. A call for one sequence may
-// complete it and take later ones of the series further. One thread.
+// The members of every series passed in must be known. A call for one sequence
+// may complete it and advance later sequences of the series. Used by one
+// thread.
 class CollectiveProgress {
  public:
   struct Parts {
@@ -47,10 +64,10 @@ class CollectiveProgress {
     Connections& connections;
     Groups& groups;
   };
-  // The parts outlive it.
+  // The parts outlive this object.
   explicit CollectiveProgress(const Parts& parts) : p_(parts) {}
 
-  // Whether to emit PersistRecord for what a successor needs.
+  // Makes it emit PersistRecord for what a successor needs.
   void set_persists(bool on) { persists_ = on; }
   // The job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
@@ -59,20 +76,20 @@ class CollectiveProgress {
     return recovered_.contains(nspace);
   }
 
-  // The collective, which begins with it here unless it is active.
+  // Returns the collective, which begins here if it is not active yet.
   Instance& FindOrBegin(TimeNs now, Series& series, uint64_t sequence) const;
   void ApplyUp(StepContext& step, Series& series, NodeId src,
                const CollectiveUp& up);
   void ApplyDown(StepContext& step, Series& series, NodeId src,
                  const CollectiveDown& down);
-  // Contributes for this node, passes contributions on, or releases, whichever
-  // is due. No effect when the sequence is not active.
+  // Does what is due: contributes for this node, forwards contributions, or
+  // releases the collective. Has no effect if the sequence is not active.
   void Advance(StepContext& step, Series& series, uint64_t sequence);
-  // Fails the active collective when a participant that it needs is gone; true
-  // if so. A group may go on without it.
+  // Fails the active collective if a participant that it needs is gone, and
+  // returns whether it has completed. A tolerant group goes on without the
+  // participant.
   bool EndIfGone(StepContext& step, Series& series, uint64_t sequence);
-  // The collective cannot succeed any more: notifies parent and children, but
-  // for `except`.
+  // Fails the collective, and notifies parent and children except for `except`.
   void Fail(StepContext& step, Series& series, uint64_t sequence, int status,
             std::vector<ProcId> missing, NodeId except);
   // The deadline of an active collective has passed.
@@ -94,9 +111,10 @@ class CollectiveProgress {
   bool has_news() const {
     return !incomplete_.empty() || !failed_.empty() || !followed_.empty();
   }
-  // A member has left the group: a successor is to know.
+  // Persists that a member has left the group.
   void PersistLeft(StepContext& step, const Group& group) const;
-  // Answers those who wait for what a predecessor has completed.
+  // Replies to local processes that wait for collectives that a predecessor
+  // completed.
   void ReleaseRecovered(StepContext& step, Series& series);
 
  private:
@@ -104,12 +122,14 @@ class CollectiveProgress {
                 NodeId node, Instance* instance) const;
   void AddOwnContribution(const Series& series, uint64_t sequence,
                           Instance& instance) const;
-  // Contributions that this agent must have before it passes them on.
+  // Returns whether all contributions are here that this agent must have before
+  // it forwards them.
   bool IsComplete(const Series& series, Instance* instance) const;
   bool IsOverFor(const Series& series, NodeId node) const;
-  // At the top, of a group's operation.
+  // Makes the result of a group operation; called only at the top.
   void MakeResult(TimeNs now, const Series& series, Instance* instance);
-  // The end: `except` is the neighbour that reported it, or kNoNode.
+  // Completes the collective. `except` is the neighbour that reported the end,
+  // or kNoNode.
   void Release(StepContext& step, Series& series, uint64_t sequence, int status,
                std::vector<ProcId> missing, NodeId except);
   void NotifyBelow(StepContext& step, const Series& series, uint64_t sequence,
@@ -117,8 +137,8 @@ class CollectiveProgress {
                    CompletedCollective* completed);
   void TakeResult(StepContext& step, Series& series, uint64_t sequence,
                   CompletedCollective& completed, Instance* instance);
-  // There is such a group now, or not any more. `made`: the one that a destruct
-  // ends, if it is known (GroupRecord).
+  // Adds or removes the group. `made` is the number of the group that a
+  // destruct ends, if known (GroupRecord).
   void TakeGroup(StepContext& step, Series& series, uint64_t sequence,
                  CompletedCollective& completed, uint64_t made);
   static std::vector<ProcId> SkipEndsBefore(const Group& group,
@@ -130,13 +150,13 @@ class CollectiveProgress {
   bool IsInEffect(const CollectiveId& id) const;
   void Persist(StepContext& step, const Series& series, uint64_t sequence,
                const CompletedCollective& completed, bool collect) const;
-  // A predecessor may have contributed already, in which case the other agents
-  // use that contribution.
+  // Returns whether a predecessor may have contributed already. In that case
+  // the other agents use its contribution.
   bool MayBePredecessors(const Series& series, uint64_t sequence) const;
 
   bool IsDecidedAbove(const Series& series, uint64_t sequence,
                       const Instance& instance) const;
-  // Fails it, or asks the top to.
+  // Fails the collective, or requests its failure from the top.
   void FailOrAsk(StepContext& step, Series& series, uint64_t sequence,
                  int status, std::vector<ProcId> missing, NodeId except);
   void AnswerLate(StepContext& step, Series& series, NodeId src,

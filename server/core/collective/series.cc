@@ -11,7 +11,8 @@ bool Series::IsBlank() const {
          std::ranges::all_of(arrivals, none);
 }
 
-// `next` may be any number that a client has claimed: nobody counts up to it.
+// `next` may be any number that a client has claimed, so it must not be reached
+// by counting.
 void Series::SkipOver(uint64_t* arrivals) const {
   *arrivals = std::max(*arrivals, next);
   while (completed.contains(*arrivals)) ++*arrivals;

@@ -1,6 +1,23 @@
-// A series: all collectives of one operation on one list of participants and,
-// of groups, with one name, as this agent knows them.
-// docs/design/collectives.md has the table of states.
+// A series: the state that this agent has of all collectives of one operation
+// on one list of participants (and, for groups, one name).
+//
+// The n-th call of a participant on such a list belongs to collective n, its
+// sequence number. Each local participant has its own count (`arrivals`), so a
+// series is kept as long as a participant may refer to it. A collective is in
+// one of these states:
+//
+//   not begun    not below `next`, and in neither map
+//   active       an Instance: arrivals and contributions are gathered, then
+//                reported to the parent
+//   completed    below `next`, or in `completed`; a CompletedCollective keeps
+//                the result while another agent or a local process may need it
+//
+// Invariants: all sequences below `next` have completed here. All sequences
+// below `recovered` completed under a predecessor; `recovered <= next`. This
+// agent contributes to a collective only if it is number `next`, so a
+// contribution tells that its sender has the results of all earlier
+// collectives. The delta base `acknowledged` depends on that.
+// docs/design/collectives.md has the table of transitions.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_SERIES_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_SERIES_H_
 
@@ -28,21 +45,21 @@
 
 namespace canopy::core {
 
-// A local process that has arrived and is to be answered.
+// A local process that has arrived and waits for the reply.
 struct CollectiveWaiter {
   ClientId client = 0;
   RequestId request = 0;
   ProcId proc;
 };
 
-// What one node brings, and the neighbour that brought it here.
+// The contribution of one node, and the neighbour that brought it here.
 struct Contribution {
   Bytes data;
   NodeId via = kNoNode;
 };
 using Contributions = std::map<NodeId, Contribution>;
 
-// When something expires; the number makes it unique.
+// The time at which something expires; the number makes the key unique.
 using DeadlineKey = std::pair<TimeNs, uint64_t>;
 
 // A collective in progress.
@@ -50,41 +67,44 @@ struct Instance {
   TimeNs started = 0;
   bool collect = false;
   std::vector<bool> arrived;  // by local index
-  size_t num_arrived = 0;     // how many of them are true
+  size_t num_arrived = 0;     // number of true values in `arrived`
   std::vector<CollectiveWaiter> waiters;
   Contributions contributions;
-  std::set<NodeId> contributors;  // neighbours that contributed
+  std::set<NodeId> contributors;  // neighbours that have contributed
   NodeId sent_to = kNoNode;       // parent that received our contribution
-  // Some parent has received it: the top may have released the collective.
+  // Set when any parent has received it: the top may have released the
+  // collective.
   bool sent = false;
-  // Why it should fail, which the top has been asked for; kSuccess: not asked.
+  // The failure status requested from the top; kSuccess: no request was made.
   int asked = 0;
   std::vector<ProcId> asked_missing;
-  // Where the search for a node that is awaited begins: those before it were
-  // not awaited when it was last looked for.
+  // Index at which the search for an awaited node begins: when last searched,
+  // the nodes before it were not awaited.
   size_t first_awaited = 0;
-  // By local index: the version of the data in our contribution.
+  // By local index: the version of the data in this agent's contribution.
   std::vector<uint64_t> sent_versions;
   std::vector<DeadlineKey> deadlines;
-  // Of a group's operation: what its local members ask for and share, with the
-  // flags of all whose contributions are here.
+  // For group operations: the requests and shared data of the local members,
+  // and the flags of every contribution received.
   GroupRecord group;
-  // Agents that have been asked for their part in a group's end.
+  // Agents that were sent a request to take part in the end of a group.
   std::set<NodeId> asked_to_end;
-  size_t shared_below = 0;  // bytes that members of other nodes share
-  Bytes result;  // that another agent has released, or this one as the top
+  size_t shared_below = 0;  // bytes that members on other nodes share
+  // the result of a group operation, once it was made or received
+  Bytes result;
 };
 
-// One that has completed here, retained while a participant, or a neighbour
-// whose parent is lost, may still need its result.
+// A collective that has completed here. It is retained while a participant, or
+// a neighbour whose parent is lost, may still need its result.
 struct CompletedCollective {
   int status = 0;
   std::vector<ProcId> missing;
   Contributions contributions;
-  std::set<NodeId> notified;  // neighbours that know
-  NodeId parent = kNoNode;    // the one at that time
-  Bytes result = {};          // of a group's operation, as in CollectiveDown
-  std::vector<ProcId> members = {};  // of the group that it has ended, here
+  std::set<NodeId> notified;  // neighbours that have the result
+  NodeId parent = kNoNode;    // the parent at that time
+  Bytes result = {};          // of a group operation, as in CollectiveDown
+  // local members of the group that it has ended
+  std::vector<ProcId> members = {};
 };
 
 // A message, and the neighbour that sent it.
@@ -98,76 +118,82 @@ struct DeferredCollective {
 };
 
 struct Series {
-  CollectiveId id;                           // sequence unused
-  std::string charged_to;                    // job whose limits it counts in
-  std::optional<CollectiveMembers> members;  // once all maps are here
+  CollectiveId id;         // the sequence is unused
+  std::string charged_to;  // the job whose limits the series counts in
+  std::optional<CollectiveMembers> members;  // set once all maps are here
   CollectiveTree place;
   uint64_t place_version = UINT64_MAX;
-  // Members that may be gone, or whose node may be lost: a superset, so that
-  // nobody looks at each member for each collective.
+  // Members that may be gone, or whose node may be lost. This is a superset of
+  // the members that are gone, so that a collective does not have to check
+  // every member.
   std::vector<ProcId> suspects;
-  // By local index: number of arrivals, and whether it is known. After the
-  // agent was replaced it is only when the process has reattached or arrives.
+  // By local index: the number of arrivals, and whether it is known. After a
+  // recovery, it becomes known when the process reattaches or arrives.
   std::vector<uint64_t> arrivals;
   std::vector<bool> arrivals_known;
-  uint64_t next = 0;           // all before it have completed here
-  uint64_t recovered = 0;      // all before it completed under a predecessor
-  bool recovered_data = true;  // the last of them carried data
-  Bytes recovered_result;      // of the last of them
-  std::map<ProcId, uint64_t> reattached;  // counts, until members are known
-  // By local index: the version of the data that all members' nodes have
-  // acknowledged (the delta base), as whoever arrives at the next collective
-  // has completed the last.
+  uint64_t next = 0;  // all sequences before it have completed here
+  // all sequences before it completed under a predecessor
+  uint64_t recovered = 0;
+  // whether the last recovered collective carried data
+  bool recovered_data = true;
+  Bytes recovered_result;  // result of the last recovered collective
+  // counts of reattached processes, until members are known
+  std::map<ProcId, uint64_t> reattached;
+  // By local index: the version of the data that the nodes of all members have
+  // acknowledged (the delta base). A node that contributes to the next
+  // collective has completed the last one.
   std::vector<uint64_t> acknowledged;
   std::map<uint64_t, Instance> active;
   std::map<uint64_t, CompletedCollective> completed;
   std::vector<DeferredCollective> deferred;
-  // Of collectives that fail when the members are known: one of their messages
-  // was not deferred, for want of room.
+  // Sequences of collectives that fail when the members become known, because
+  // one of their messages could not be deferred for lack of room.
   std::set<uint64_t> refused;
 
-  // Has completed here, or under a predecessor.
+  // Returns whether the collective has completed here or under a predecessor.
   bool IsOver(uint64_t sequence) const {
     return sequence < next || completed.contains(sequence);
   }
-  // Takes a number of arrivals past what is over.
+  // Advances a number of arrivals past the completed collectives.
   void SkipOver(uint64_t* arrivals) const;
-  // Nothing has happened in it that anybody may refer to: without it, a later
-  // arrival finds the same.
+  // Returns whether the series can be erased: nothing has happened that anyone
+  // may refer to, and a later arrival would find the same state.
   bool IsBlank() const;
-  // Of a collective that completed under a predecessor; empty where it is not
-  // the last of them.
+  // Returns the result of a collective that completed under a predecessor;
+  // empty unless it is the last of these.
   Bytes RecoveredResult(uint64_t sequence) const {
     return sequence + 1 == recovered ? recovered_result : Bytes();
   }
-  // A participant is of that namespace, or is this process.
+  // These return whether a participant is of the namespace, or is the process.
   bool Names(std::string_view nspace) const;
   bool Includes(const ProcId& proc) const;
   std::vector<uint64_t> ActiveSequences() const;
 
-  // The maps of all jobs are here: looks up the members. False when the
-  // participants name a process that does not exist; there is no member then.
+  // Looks up the members; the maps of all jobs must be here. Returns false,
+  // with no member, if the participants name a process that does not exist.
   bool SetMembers(const JobTable& jobs, const Tree& tree, NodeId self);
-  // Brings `place` up to date with the tree; suspects are looked for again when
-  // it has changed.
+  // Updates `place` to the tree. If it has changed, the suspects are determined
+  // again.
   void UpdatePlace(const JobTable& jobs, const Tree& tree, NodeId self);
   Instance& FindOrAddInstance(TimeNs now, uint64_t sequence);
-  // `next` passes what has completed out of order.
+  // Advances `next` past collectives that have completed out of order.
   void AdvanceNext();
-  // A success implies that the earlier ones have completed at every node that
-  // contributed, even those that did not pass this agent.
+  // Marks earlier collectives as completed, because a success implies that they
+  // have completed at every node that contributed, even if their release did
+  // not pass this agent.
   void SkipEarlier(uint64_t sequence);
-  // Drops results that cannot be requested any more: a later success implies
-  // that every node has completed the earlier ones; a failed one is retained
-  // for local participants that have yet to arrive at it.
+  // Drops results that cannot be requested any more. A later success implies
+  // that every node has completed the earlier collectives. A failure is
+  // retained for local participants that have yet to arrive at it.
   void PruneCompleted(const JobTable& jobs);
-  // Of a group's construction: its end shows that everybody has the results up
-  // to that of `sequence`.
+  // Drops the results of a group's constructs up to `sequence`: the end of the
+  // group shows that every member has them.
   void Forget(uint64_t sequence);
-  // What has ended for a process that has reattached has completed.
+  // Marks collectives as completed that have ended for a process that has
+  // reattached.
   void ApplyReattached();
-  // One of its jobs is over. Leaves only what a predecessor has completed, for
-  // which local processes may still ask.
+  // One of the series' jobs is over. Keeps only the collectives that a
+  // predecessor completed, whose results local processes may still request.
   void KeepRecovered();
 
  private:

@@ -1,5 +1,4 @@
-// The series that an agent holds, their deadlines, and what a job may have of
-// them.
+// The series that an agent holds, their deadlines, and the limits of each job.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_SERIES_TABLE_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_SERIES_TABLE_H_
 
@@ -18,8 +17,9 @@
 
 namespace canopy::core {
 
-// What one job's processes may make an agent hold, so that no job takes the
-// place of another: series, and participants named in all of them together.
+// Limits of what one job's processes may make an agent hold, so that no job
+// exhausts the memory of others: the number of series, and the number of
+// participants named in all of them together.
 inline constexpr size_t kMaxSeriesOfJob = 65536;
 inline constexpr size_t kMaxParticipantsOfJob = size_t{1} << 22;
 
@@ -30,11 +30,11 @@ struct SameSeries {
   }
 };
 
-// References to a series stay valid until it is erased. One thread.
+// References to a series stay valid until it is erased. Used by one thread.
 class SeriesTable {
  public:
   using Map = std::map<CollectiveId, Series, SameSeries>;
-  // In place of a sequence: the deadline of a deferred arrival.
+  // Used in place of a sequence for the deadline of a deferred arrival.
   static constexpr uint64_t kDeferred = UINT64_MAX;
 
   // A deadline that has passed.
@@ -49,24 +49,27 @@ class SeriesTable {
   const Map& all() const { return series_; }
   size_t size() const { return series_.size(); }
 
-  // The sequence of `id` does not matter. What other agents and the
-  // predecessor report is bounded where it began.
+  // Ignores the sequence of `id`. Series reported by other agents or a
+  // predecessor are not limited here, because they were limited where they
+  // began.
   Series& FindOrAdd(const CollectiveId& id);
-  // Null when there is none.
+  // Returns null if there is no such series.
   Series* Find(const CollectiveId& id);
-  // For a process of job `nspace`; null when that would exceed its limits.
+  // As FindOrAdd, for a process of job `nspace`. Returns null if a new series
+  // would exceed the job's limits.
   Series* FindOrAddFor(const std::string& nspace, const CollectiveId& id);
-  // With its deadlines; the next one.
+  // Erases the series with its deadlines; returns the next one.
   Map::iterator Erase(Map::iterator it);
   void Erase(const Series& series);
 
-  // Of a limit that counts from `since`. Appends the key to *keys.
+  // Adds a deadline at `when`, for a limit that counts from `since`. Appends
+  // its key to *keys.
   void AddDeadline(Series& series, uint64_t sequence, TimeNs since, TimeNs when,
                    std::vector<DeadlineKey>* keys);
   void Cancel(const std::vector<DeadlineKey>& keys);
   TimeNs NextDeadline() const;
-  // Takes off the first one that is not after `now`. The sequence need not be
-  // active any more.
+  // Removes and returns the first deadline that is not after `now`. Its
+  // sequence need not be active any more.
   std::optional<Expired> TakeExpired(TimeNs now);
   size_t num_deadlines() const { return deadlines_.size(); }
 

@@ -18,8 +18,8 @@ JobEngine::JobEngine(NodeId self, std::vector<std::string> node_names,
       jobs_(self, std::move(node_names), tree, table, resync_),
       messages_(jobs_, resync_) {}
 
-// What is taken may end a part, which releases what was deferred for the next
-// part of that job.
+// A released message may end another part, which releases the messages deferred
+// for that job's next part. Hence the loop.
 void JobEngine::TakeDeferred(const JobStep& step) {
   for (;;) {
     const std::vector<PeerMessage> released = jobs_.TakeReleased();
@@ -92,8 +92,8 @@ void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
   const JobStep step = StepAt(now, actions);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr || !job->part.has_local()) return;
-  // Nothing runs that could report an exit, and the job is over only when each
-  // rank has one.
+  // No process runs that could report an exit, but the job is over only when
+  // each rank has one.
   if (in.status != kSuccess && in.procs == 0) {
     for (const Rank rank :
          job->part.layout()->ranks_on(job->part.local_node())) {
@@ -114,8 +114,8 @@ void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
   const Job* known = table_.Find(in.nspace);
   for (ProcExit exit : in.exits) {
     if (known == nullptr || !known->is_local(exit.rank)) continue;
-    // How a process ended its parent knows; what it did before, its connection
-    // has told the table.
+    // The shim reports how a process ended. What the process did before is
+    // known from its connection, through the table.
     const RankState& rank = known->ranks[exit.rank];
     exit.called_init |= rank.called_init;
     exit.finalized |= rank.finalized;
@@ -124,7 +124,7 @@ void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
     }
   }
   jobs_.Advance(step, *job);
-  // The first restarts are due at once.
+  // A rank's first restart is due at once.
   if (JobEntry* left = jobs_.Find(in.nspace)) jobs_.RestartDue(step, *left);
   TakeDeferred(step);
 }
@@ -232,7 +232,7 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
   const JobStep step = StepAt(now, actions);
   resync_.OnNodeLost(node);
   jobs_.ForEach([&](JobEntry& job) {
-    // Collectives ask the table, also about a job that is being released.
+    // Collectives query the table even for a job that is being released.
     job.part.MarkNodeEnded(node);
     if (job.releasing()) return;
     if (node == job.part.place().controller()) {
@@ -245,7 +245,7 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
   resync_.Release(step);
 }
 
-// The node may route between other agents.
+// The returned node may route messages between other agents.
 void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
   const JobStep step = StepAt(now, actions);
   resync_.OnNodeReturned(now);

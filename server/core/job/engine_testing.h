@@ -26,8 +26,8 @@ inline constexpr TimeNs kSecond = 1'000'000'000;
 
 inline int Exited(int code) { return code << 8; }
 
-// A cluster of engines, an in-order network and local sides that answer at
-// once unless a test takes them over.
+// A cluster of engines with an in-order network and local sides that answer at
+// once, unless a test takes them over.
 class Cluster {
  public:
   Cluster(uint32_t size, uint32_t radix) : nodes_(size) {
@@ -54,19 +54,19 @@ class Cluster {
     std::string prepare_text;
     std::shared_ptr<const JobSpec> job;
     bool started = false;
-    Bytes control;  // kept last
+    Bytes control;  // the last control state persisted
     std::map<std::string, Bytes> journal;
     std::vector<Rank> local;
     std::set<Rank> alive;
-    std::map<Rank, uint32_t> incarnations;  // of those that were restarted
+    std::map<Rank, uint32_t> incarnations;  // incarnations of restarted ranks
     Actions seen;
   };
 
   JobEngine& engine(NodeId n) { return *nodes_[n].engine; }
   Node& node(NodeId n) { return nodes_[n]; }
 
-  // Lets one node act and executes what it asks for; what that leads to on
-  // this node follows as inputs of their own.
+  // Runs `call` on one node and executes the actions that it returns. Inputs
+  // that these cause on the node follow as inputs of their own.
   void Do(NodeId n, std::function<void(JobEngine&, Actions*)> call) {
     inputs_.emplace_back(n, std::move(call));
     if (std::exchange(busy_, true)) return;
@@ -83,7 +83,7 @@ class Cluster {
     busy_ = false;
   }
 
-  // Until nothing is under way.
+  // Delivers messages until none is in flight.
   void Run() {
     while (!network_.empty()) {
       PeerMessage m = std::move(network_.front());
@@ -110,13 +110,14 @@ class Cluster {
     }
   }
 
-  // Everyone hears of it at once.
+  // Every node learns of the loss at once.
   void LoseNode(NodeId lost) {
     nodes_[lost].dead = true;
     for (NodeId n = 0; n < nodes_.size(); ++n) Hear(n, lost);
   }
 
-  // A new agent takes the node's place; with ranks there it finds them.
+  // A new agent takes the node's place. If the node has ranks, the agent
+  // recovers their job.
   void Restart(NodeId n) {
     Node& node = nodes_[n];
     std::erase_if(network_, [n](const PeerMessage& m) {
@@ -142,7 +143,7 @@ class Cluster {
                                   node.incarnations.end()};
         e.OnRecovered(now, recovered, a);
       });
-      // The shim tells of all ends again.
+      // The shim reports all ends again.
       std::vector<ProcExit> ended;
       for (const Rank rank : node.local) {
         if (!node.alive.contains(rank)) {
@@ -179,14 +180,14 @@ class Cluster {
     return out;
   }
 
-  // The last report at the controller.
+  // Returns the last report of the controller.
   JobChanged Last() const {
     const std::vector<JobChanged> all = Seen<JobChanged>(0);
     EXPECT_FALSE(all.empty());
     return all.empty() ? JobChanged{} : all.back();
   }
 
-  // Nothing of any job is left on a living node.
+  // Expects that nothing of any job is left on a living node.
   void ExpectClean() {
     for (NodeId n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].dead) continue;
@@ -194,7 +195,7 @@ class Cluster {
       EXPECT_EQ(Seen<RegisterJob>(n).size(), Seen<DropJob>(n).size()) << n;
       EXPECT_EQ(Seen<PrepareLocal>(n).size(), Seen<ForgetLocal>(n).size());
       EXPECT_FALSE(nodes_[n].engine->TakesPart("job")) << "node " << n;
-      // What is only left stays until JobMaps knows that it is over.
+      // A map that is only left stays until JobMaps knows that the job is over.
       for (const LeftJob& job : nodes_[n].table->TakeChanges().left) {
         nodes_[n].table->Remove(job.nspace);
       }
@@ -274,7 +275,7 @@ class Cluster {
   bool busy_ = false;
 };
 
-// `per_node` ranks on each of the agents, in their order.
+// Returns a job with `per_node` ranks on each of the agents, in their order.
 inline std::shared_ptr<JobSpec> MakeJob(const std::vector<NodeId>& agents,
                                         uint32_t per_node) {
   auto job = std::make_shared<JobSpec>();

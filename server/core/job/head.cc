@@ -1,4 +1,4 @@
-// When a job runs, when it must end and why, and when it is over.
+// Decides when a job runs, when and why it must end, and when it is over.
 #include "server/core/job/head.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kSecond = 1'000'000'000;
-// How long the end of a job that ran out of time waits for the reason.
+// How long a job that ran out of time waits for the launcher's report before it
+// is ended.
 constexpr TimeNs kTimeoutReport = 30 * kSecond;
 constexpr int kSigKill = 9;
 
@@ -136,8 +137,8 @@ bool JobHead::Finish(const JobStep& step) {
 
 // ---------------------------------------------------------------- ending ---
 
-// Persisted before the kill: a successor must not take the ends that it causes
-// for failures of their own.
+// The state is persisted before the kill is sent: a successor must not mistake
+// the ends that the kill causes for failures of the ranks.
 void JobHead::End(const JobStep& step, JobFailure failure) {
   changed_ = true;
   const JobKill kill{part_.nspace(), {}, failure.status, failure.text};
@@ -148,7 +149,7 @@ void JobHead::End(const JobStep& step, JobFailure failure) {
   if (std::exchange(ending_, true)) return;
   warn_at_ = kNever;
   Persist(step);
-  // Nothing runs: the job is over as soon as it advances.
+  // No process runs, so the job is over as soon as it advances.
   if (part_.state() == JobPartState::kPreparing || progress_.all_ended()) {
     return;
   }
@@ -171,7 +172,7 @@ void JobHead::OnExit(const JobStep& step, const ProcExit& exit) {
   changed_ = true;
   ends_.push_back(exit);
   if (exit.restarted) return;
-  // No process, so nobody else ends its streams.
+  // The rank never had a process that could close its streams.
   if (exit.wait_status == kNeverStarted) streams_.CloseAll(exit.rank);
   if (auto failure = progress_.OnExit(exit)) {
     OnRankFailed(step, std::move(*failure));
@@ -187,7 +188,7 @@ void JobHead::OnRankFailed(const JobStep& step, JobFailure failure) {
 }
 
 // Output that a node had not delivered when it was lost is a failure as well,
-// even if all of its processes had ended well.
+// even if all of its processes ended well.
 void JobHead::OnNodeLost(const JobStep& step, NodeId node,
                          const std::string& reason) {
   const JobLayout& layout = *part_.layout();
@@ -226,8 +227,9 @@ void JobHead::OnSignalRequested(const JobStep& step,
   part_.Signal(step, JobSignal{in.nspace, in.signal, in.ranks});
 }
 
-// The second request does not wait for the grace period any more. A launcher
-// that has reattached repeats one that may have been lost: that is no second.
+// The second request ends the grace period. A launcher that has reattached
+// repeats a request that may have been lost (`in.again`), which does not count
+// as the second one.
 bool JobHead::OnKillRequested(const JobStep& step, const KillRequested& in) {
   if (in.again && kill_requests_ > 0) return false;
   const bool first = ++kill_requests_ == 1;
@@ -289,7 +291,8 @@ void JobHead::EndTargets(const JobStep& step, JobFailure failure,
                          const std::vector<Rank>& ranks) {
   if (ranks.empty()) return End(step, std::move(failure));
   const JobKill kill{part_.nspace(), ranks, failure.status, failure.text};
-  // Or their ends would be failures, and end the rest of the job.
+  // Otherwise the ends of these ranks would count as failures and end the rest
+  // of the job.
   for (const Rank rank : ranks) progress_.ExpectEnd(rank);
   progress_.Fail(std::move(failure));
   changed_ = true;
@@ -335,8 +338,8 @@ void JobHead::OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in) {
   Persist(step);
 }
 
-// It is persisted afterwards that they are warned: the event has an identity,
-// so twice does no harm.
+// The state is persisted after the warning was reported. If a successor repeats
+// the warning, no harm is done, because the event has an identity.
 void JobHead::Warn(const JobStep& step) {
   warn_at_ = kNever;
   const TimeNs left = std::max<TimeNs>(timeout_ - step.now, 0);
@@ -366,7 +369,7 @@ bool JobHead::OnTick(const JobStep& step) {
   return streams_.OnDrainTimeout(step) && Finish(step);
 }
 
-// The launcher gets the chance to collect what the job waits for.
+// The launcher gets time to collect a report of what the job waits for.
 bool JobHead::OnTimeLimit(const JobStep& step) {
   const bool asked = std::exchange(out_of_time_, true);
   if (part_.state() == JobPartState::kRunning && !asked && !ending_) {

@@ -1,4 +1,4 @@
-// The job head: what the agent that controls a job decides.
+// The job head: the decisions of the agent that controls a job.
 #ifndef CANOPY_SERVER_CORE_JOB_HEAD_H_
 #define CANOPY_SERVER_CORE_JOB_HEAD_H_
 
@@ -21,58 +21,62 @@
 
 namespace canopy::core {
 
-// Policy: the first abnormal end (exit code, signal, or no finalize after init)
-// ends the job; its exit code is that rank's. A recoverable job goes on, and
-// has only failed when no rank has ended well. The head acts through the
-// controller's own part, and reports to the launcher (JobChanged). Its states
-// are those of JobPhase: docs/design/job_states.md.
+// The policy: the first abnormal end of a rank (nonzero exit code, signal, or
+// no finalize after init) ends the job, and that rank gives the exit code. A
+// recoverable job goes on and fails only if no rank ends well.
 //
-// Functions that return bool return true when the job is over: its end is
-// reported, and the part is to be released. Not synchronised.
+// The head acts through the controller's own JobPart and reports to the
+// launcher with JobChanged. Its states are those of JobPhase;
+// docs/design/job_states.md has the transitions. Invariants: once `ending_` is
+// set it stays set; the state that an effect depends on is persisted before
+// that effect.
+//
+// Functions that return bool return true when the job is over: its end has been
+// reported, and the caller must release the part. Not synchronised.
 class JobHead {
  public:
-  // `part`, the controller's, and `node_names`, by NodeId, outlive it.
+  // `part` (the controller's) and `node_names` (by NodeId) outlive the head.
   JobHead(JobPart& part, const std::vector<std::string>& node_names,
           bool persists);
   JobHead(const JobHead&) = delete;
   JobHead& operator=(const JobHead&) = delete;
 
-  // Before the part's Prepare.
+  // Must be called before the part's Prepare.
   void Launch(const JobStep& step, const LaunchRequested& in);
-  // Restores a predecessor's state. The launcher has yet to reattach.
+  // Restores the state of a predecessor. The launcher has yet to reattach.
   void Recover(const JobStep& step, const HeadRecord& record);
 
-  // Takes the job as far as the answers and ends known to the part allow.
+  // Advances the job as far as the answers and ends known to the part allow.
   [[nodiscard]] bool Advance(const JobStep& step);
 
-  // An answer of a launch phase has come to the part.
+  // Records that the part has received an answer of a launch phase.
   void OnAnswer() { changed_ = true; }
-  // An end that is news to the part.
+  // Records an end that the part did not know before.
   void OnExit(const JobStep& step, const ProcExit& exit);
-  // `reason` is for people, or empty.
+  // `reason` is text for the log and may be empty.
   void OnNodeLost(const JobStep& step, NodeId node, const std::string& reason);
   [[nodiscard]] bool OnLauncherReattached(const JobStep& step,
                                           const LauncherReattached& in);
   void OnSignalRequested(const JobStep& step, const SignalRequested& in) const;
-  // A second request means SIGKILL at once.
+  // A second request sends SIGKILL at once.
   [[nodiscard]] bool OnKillRequested(const JobStep& step,
                                      const KillRequested& in);
-  // Without effect on a job that is being ended, or whose time is over.
+  // Has no effect if the job is being ended or its time is over.
   void OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in);
-  // Its time stands still while debuggers hold its processes (DebugHolds):
-  // takes into account what has been held so far, and persists it.
+  // Time limits stand still while debuggers hold the job's processes
+  // (DebugHolds). Moves the limits by the time held so far, and persists them.
   void OnHoldEnded(const JobStep& step);
-  // `ranks` are the job's; empty: all.
+  // `ranks` are ranks of the job; empty means all.
   [[nodiscard]] bool Abort(const JobStep& step, const AbortMessage& abort,
                            const std::vector<Rank>& ranks);
-  // The same, for another reason (one line) and without an exit code of
-  // theirs. `immediately`: SIGKILL, without time to end.
+  // As Abort, for another reason (one line) and without an exit code of the
+  // ranks' own. With `immediately`, they get SIGKILL without a grace period.
   [[nodiscard]] bool EndRanks(const JobStep& step, const std::string& reason,
                               const std::vector<Rank>& ranks, bool immediately);
-  // Time limit and silent streams.
+  // Handles the time limit and silent streams.
   [[nodiscard]] bool OnTick(const JobStep& step);
   TimeNs NextDeadline() const;
-  // When its time limit ends it; kNever: it has none.
+  // Returns when the time limit ends the job; kNever if it has none.
   TimeNs ends_at() const { return timeout_; }
 
   [[nodiscard]] bool OnOutput(const JobStep& step, const OutputData& output);
@@ -82,10 +86,11 @@ class JobHead {
                                     const InputOffered& in);
   JobStreams& streams() { return streams_; }
 
-  // A PMIx status: why it has failed; kLaunching while it is launched; else
-  // kSuccess.
+  // Returns a PMIx status: the failure's if the job has failed, kLaunching
+  // during the launch, else kSuccess.
   int status() const;
-  // What the job waits for; false: for nothing but its processes.
+  // Describes what the job waits for. Returns false if it waits only for its
+  // processes to end.
   bool Describe(TimeNs now, Waiting* waiting) const;
 
  private:
@@ -111,24 +116,25 @@ class JobHead {
   JobProgress progress_;
   JobStreams streams_;
   HeadPersistence persistence_;
-  uint16_t port_ = 0;                      // as in JobPrepared
-  bool ending_ = false;                    // the rest is being ended
-  uint32_t kill_requests_ = 0;             // by the user
-  bool changed_ = true;                    // a report is due
-  JobPhase phase_ = JobPhase::kPreparing;  // as last reported
-  TimeNs since_ = 0;                       // when that phase began
-  TimeNs timeout_ = kNever;                // of the job as a whole
+  uint16_t port_ = 0;           // the port that JobPrepared reported
+  bool ending_ = false;         // the remaining processes are being ended
+  uint32_t kill_requests_ = 0;  // kill requests by the user
+  bool changed_ = true;         // a report is due
+  JobPhase phase_ = JobPhase::kPreparing;  // the phase last reported
+  TimeNs since_ = 0;                       // when `phase_` began
+  TimeNs timeout_ = kNever;  // when the time limit of the whole job expires
   // The time limit has expired; `timeout_` is when to end the job.
   bool out_of_time_ = false;
-  uint32_t limits_ = 0;      // that were set after the launch
-  TimeNs warn_at_ = kNever;  // of the last of them
-  // What was held before is part of these times. After a recovery: all that was
-  // held when the predecessor ended, but no hold that had ended.
+  uint32_t limits_ = 0;      // number of time limits set after the launch
+  TimeNs warn_at_ = kNever;  // when to warn of the last of these limits
+  // Holds before this time are already part of `timeout_` and `warn_at_`. After
+  // a recovery, these include the holds in effect when the predecessor ended,
+  // but no hold that had ended before.
   TimeNs counted_from_ = 0;
-  std::optional<TimeWarning> warning_;  // not reported yet
-  bool check_only_ = false;             // nothing is started
-  std::vector<ProgramNote> notes_;      // not reported yet
-  std::vector<ProcExit> ends_;          // the same
+  std::optional<TimeWarning> warning_;  // a warning that is yet to be reported
+  bool check_only_ = false;  // the job is checked, and nothing is started
+  std::vector<ProgramNote> notes_;  // notes that are yet to be reported
+  std::vector<ProcExit> ends_;      // ends that are yet to be reported
 };
 
 }  // namespace canopy::core

@@ -1,4 +1,5 @@
-// The head's record, the head in a successor, and what it waits for.
+// The head's record, its recovery in a successor, and the description of what
+// it waits for.
 #include <utility>
 
 #include "server/core/job/head.h"
@@ -69,7 +70,7 @@ bool JobHead::Describe(TimeNs now, Waiting* waiting) const {
   return true;
 }
 
-// Of a node that has not answered, one rank stands for all.
+// One rank represents each node that has not answered.
 std::vector<Rank> JobHead::Awaited(std::string* operation) const {
   const JobPartState state = part_.state();
   if (state == JobPartState::kPreparing || state == JobPartState::kStarting) {

@@ -41,7 +41,8 @@ std::vector<InputLog::Piece> InputLog::From(uint64_t position) const {
 }
 
 void InputLog::Release(uint64_t position) {
-  // The end is resent even if all data before it was taken.
+  // The end of the input stays, because it is resent even if all data before it
+  // was taken.
   while (!sent_.empty() && !sent_.front().data.empty() &&
          sent_.front().end <= position) {
     sent_.pop_front();

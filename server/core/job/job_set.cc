@@ -59,9 +59,9 @@ Status JobSet::MayLaunch(const JobSpec& spec) const {
   return Status();
 }
 
-// The map may be in the table already, because a local client refers to the
-// job. Nodes that are lost, or whose processes are gone, do not start them
-// again.
+// The map may already be in the table, because a local client refers to the
+// job. Nodes that are lost, or whose processes are gone, are recorded as lost,
+// so that the processes are not started again.
 JobEntry& JobSet::Add(const JobStep& step,
                       const std::shared_ptr<const JobSpec>& spec,
                       const JobPrepare& m) {
@@ -118,7 +118,7 @@ void JobSet::Recover(const JobStep& step, const JobRecovered& in) {
   JobPrepare prepare{Bytes(EncodeJobSpec(*in.job)), role.controller, {}};
   if (role.head) {
     prepare.lost = role.head->lost;
-    // Its processes here are gone.
+    // The job had started, and its processes on this node are gone.
     if (!in.has_shim && role.head->started) prepare.lost.push_back(self_);
   }
   JobEntry& job = Add(step, in.job, prepare);
@@ -152,7 +152,7 @@ void JobSet::Advance(const JobStep& step, JobEntry& job) {
   }
   job.part.Advance();
   job.part.ReportUp(step);
-  // Every node of the job below this one is lost.
+  // Every node of the job below this agent is lost.
   if (job.part.IsIdle()) Leave(job);
 }
 
@@ -192,7 +192,7 @@ bool JobSet::OnLocalExit(const JobStep& step, JobEntry& job,
   return true;
 }
 
-// Meanwhile the job may be told to end, and then these are the last ones.
+// A job may have been ordered to end during the wait. Then the exits are final.
 void JobSet::RestartDue(const JobStep& step, JobEntry& job) {
   bool changed = false;
   for (ProcExit& exit : job.restarts.TakeDue(step.now)) {
@@ -250,7 +250,8 @@ void JobSet::Drop(const JobStep& step, JobEntry& job) {
   const std::string nspace = job.part.nspace();
   job.part.Drop(step);
   if (job.part.has_local()) without_processes_.Add(nspace);
-  // Whoever was lost meanwhile is not waited for: its loss is known here.
+  // Messages of senders that were lost meanwhile are dropped; this agent knows
+  // of the loss.
   for (auto& [src, body] : job.deferred) {
     if (tree_.alive(src)) released_.push_back({src, self_, std::move(body)});
   }

@@ -1,5 +1,5 @@
-// The jobs in which an agent takes part: each one's part, and its head where
-// this agent controls it.
+// The jobs in which an agent takes part. Each has the agent's part, and its
+// head if this agent controls the job.
 #ifndef CANOPY_SERVER_CORE_JOB_JOB_SET_H_
 #define CANOPY_SERVER_CORE_JOB_JOB_SET_H_
 
@@ -25,39 +25,40 @@
 namespace canopy::core {
 
 struct JobEntry {
-  // As for JobPart.
+  // The arguments are those of JobPart.
   JobEntry(JobTable& table, const Job& entry, JobPlace place,
            const JobPrepare& prepare, bool persists)
       : part(table, entry, std::move(place), prepare, persists),
         restarts(part.spec()->max_restarts) {}
 
   JobPart part;
-  Restarts restarts;              // of its ranks here
-  std::unique_ptr<JobHead> head;  // only at the agent that controls the job
-  // Messages for the part that this agent takes when the present one, which is
-  // being released, has ended.
+  Restarts restarts;              // restarts of the local ranks
+  std::unique_ptr<JobHead> head;  // null unless this agent controls the job
+  // Messages for the next part of this agent in the job. They are handled when
+  // the present part, which is being released, has ended.
   std::vector<std::pair<NodeId, MessageBody>> deferred;
 
   bool releasing() const { return part.state() == JobPartState::kReleasing; }
 };
 
-// A job ends in one of the ways of the table "How a job ends" in
-// docs/design/job_states.md; each is one function here. Not synchronised.
+// Each function of the section "ending" is one way of the table "How a job
+// ends" in docs/design/job_states.md. Not synchronised.
 class JobSet {
  public:
-  // All references outlive the set. It adds jobs to the table, marks there who
-  // ended, and removes them.
+  // All references outlive the set. The set adds jobs to the table, marks the
+  // ranks there that have ended, and removes jobs.
   JobSet(NodeId self, std::vector<std::string> node_names, const Tree& tree,
          JobTable& table, JobResync& resync);
 
   void set_persists(bool persists) { persists_ = persists; }
 
-  // Pointers are valid until the job is dropped; null: not here, or not
-  // controlled by this agent.
+  // Return null if the job is not here, or not controlled by this agent. The
+  // pointer is valid until the job is dropped.
   JobEntry* Find(const std::string& nspace);
   JobEntry* FindControlled(const std::string& nspace);
   const JobEntry* Find(const std::string& nspace) const;
-  // Calls `visit` for each job that is there at its turn.
+  // Calls `visit` for each job. `visit` may drop jobs; a dropped job is
+  // skipped.
   void ForEach(const std::function<void(JobEntry&)>& visit);
   const std::map<std::string, std::unique_ptr<JobEntry>>& entries() const {
     return entries_;
@@ -65,49 +66,51 @@ class JobSet {
 
   // ------------------------------------------------------------ beginning ---
 
-  // Refuses a job that cannot be launched here, with the reason.
+  // Returns an error with the reason if the job cannot be launched here.
   Status MayLaunch(const JobSpec& spec) const;
   void Launch(const JobStep& step, const LaunchRequested& in);
-  // The parent assigns a part in a new job.
+  // Creates the part that the parent has assigned in a new job.
   void TakePart(const JobStep& step, const std::shared_ptr<const JobSpec>& spec,
                 const JobPrepare& m);
-  // A job of a predecessor.
+  // Restores a job of the predecessor.
   void Recover(const JobStep& step, const JobRecovered& in);
 
   // ------------------------------------------------------------- meantime ---
 
-  // Takes the job as far as its inputs allow. The job may be gone afterwards.
+  // Advances the job as far as its inputs allow. The job may be dropped.
   void Advance(const JobStep& step, JobEntry& job);
   void RecordExit(const JobStep& step, JobEntry& job, const ProcExit& exit);
-  // Another process is to follow that of a local rank.
+  // Returns whether another process follows the failed one of a local rank.
   static bool MayRestart(const JobEntry& job, const ProcExit& exit) {
     return job.restarts.Allows(exit) && job.part.MayRestart(exit.rank);
   }
-  // Of a local rank. `final`: no process can follow. False: the job is gone.
+  // Handles the exit of a local rank. With `final`, no process can follow.
+  // Returns false if the job was dropped.
   [[nodiscard]] bool OnLocalExit(const JobStep& step, JobEntry& job,
                                  const ProcExit& exit, bool final);
-  // The same.
+  // Handles output of a local rank. Returns false if the job was dropped.
   bool OnLocalOutput(const JobStep& step, JobEntry& job, const LocalOutput& in);
-  // Starts processes whose time has come. The job may be gone afterwards.
+  // Starts the processes whose restart is due. The job may be dropped.
   void RestartDue(const JobStep& step, JobEntry& job);
   void OnNodeLost(const JobStep& step, JobEntry& job, NodeId node,
                   const std::string& reason);
-  // The map of a job is in the table, perhaps once more: this agent may have
-  // had a part of it, and refer to the job again after that is over. No rank of
-  // it lives here then.
+  // The map of a job has been added to the table, perhaps again: after this
+  // agent's part has ended, a local client may refer to the job. In that case
+  // no rank of the job lives here, and the local ranks are marked as ended.
   void OnMap(const std::string& nspace);
 
   // --------------------------------------------------------------- ending ---
 
-  // Its head has reported the end.
+  // The job's head has reported the end.
   void Finish(const JobStep& step, JobEntry& job);
-  // Its controller, or one on the way to it, has released it.
+  // The controller, or an agent on the route to it, has released the job.
   void Release(const JobStep& step, JobEntry& job);
-  // The agent that controls it is lost, or has no record of it.
+  // The controller is lost, or has no record of the job.
   void OnControllerLost(const JobStep& step, JobEntry& job,
                         const std::string& reason);
 
-  // Messages deferred for parts that ended since the last call, in order.
+  // Returns the messages deferred for parts that have ended since the last
+  // call, in order.
   std::vector<PeerMessage> TakeReleased();
   size_t size() const { return entries_.size(); }
 
@@ -116,7 +119,8 @@ class JobSet {
                 const JobPrepare& m);
   bool TakeOutput(const JobStep& step, JobEntry& job, const LocalOutput& in);
   void Drop(const JobStep& step, JobEntry& job);
-  // It is not over, but the part has no purpose any more: the map stays.
+  // Drops the part, which has no purpose any more. The map stays, because the
+  // job is not over.
   void Leave(const JobEntry& job);
   void DropRecovered(const JobStep& step, const JobRecovered& in);
 
@@ -126,9 +130,9 @@ class JobSet {
   JobTable& table_;
   JobResync& resync_;
   bool persists_ = false;
-  // Ordered, so that what happens does not depend on a hash.
+  // Ordered, so that the order of effects does not depend on a hash.
   std::map<std::string, std::unique_ptr<JobEntry>> entries_;
-  RecentJobs without_processes_;  // jobs whose processes here are gone
+  RecentJobs without_processes_;  // jobs whose local processes are gone
   std::vector<PeerMessage> released_;
 };
 

@@ -15,11 +15,11 @@
 
 namespace canopy::core {
 
-// Asked are the children of `place`, as they are now, and this agent if it has
-// ranks. Not synchronised.
+// Answers are expected from the current children of `place`, and from this
+// agent if it has ranks. Not synchronised.
 class LaunchAnswers {
  public:
-  // Both outlive it.
+  // Both references outlive this object.
   LaunchAnswers(const JobPlace& place, const LocalRanks& local)
       : place_(place), local_(local) {}
 
@@ -29,23 +29,23 @@ class LaunchAnswers {
   void AnswerStart(NodeId from, PhaseAnswer answer) {
     start_.Answer(from, std::move(answer));
   }
-  // The node takes no part any more.
+  // Drops the node's answers, because it takes no part any more.
   void Drop(NodeId node);
 
   bool AllPrepared() const { return prepare_.Complete(Asked()); }
-  // An error is an answer for all: it ends the job, and must be reported before
-  // the exits that it causes.
+  // Returns whether all have answered or one has reported an error. An error
+  // ends the job, and must be reported before the exits that it causes.
   bool StartIsAnswered() const;
-  // The answers so far, as one.
+  // Both return the sum of the answers so far.
   PhaseAnswer Prepared() const { return prepare_.Sum(Asked()); }
   PhaseAnswer Started() const { return start_.Sum(Asked()); }
-  // Nodes with ranks, job-relative, whose answer to the present phase is
-  // missing. `started`: that is the second.
+  // Returns the job-relative nodes with ranks whose answer is missing: to the
+  // second phase if `started`, else to the first.
   std::vector<uint32_t> Unanswered(bool started) const;
 
-  // Sends the parent what it does not have. `started` as above.
+  // Sends the parent the answers that it does not have. `started` is as above.
   void ReportUp(const JobStep& step, bool started);
-  // The parent may have none of it.
+  // The parent may have lost the answers: the next ReportUp sends them again.
   void Resend() { prepare_.sent_up = start_.sent_up = false; }
 
  private:

@@ -11,7 +11,7 @@ bool LaunchPhase::Complete(const std::vector<NodeId>& asked) const {
 
 namespace {
 
-// Joins a note with an equal one, if there is one.
+// Merges the note into an equal one, if there is one.
 void AddNote(const ProgramNote& note, std::vector<ProgramNote>* notes) {
   const auto equal = std::ranges::find_if(*notes, [&](const ProgramNote& n) {
     return n.reason == note.reason && n.detail == note.detail;
@@ -31,7 +31,8 @@ void AddNote(const ProgramNote& note, std::vector<ProgramNote>* notes) {
 PhaseAnswer LaunchPhase::Sum(const std::vector<NodeId>& asked) const {
   PhaseAnswer sum;
   for (const auto& [from, answer] : answers_) {
-    // The answer of a node asked earlier is included in another's.
+    // The answer of a node that is no longer in `asked` is included in
+    // another's.
     if (std::ranges::count(asked, from) == 0) continue;
     sum.count += answer.count;
     if (answer.port != 0) sum.port = answer.port;

@@ -1,4 +1,5 @@
-// One phase of a launch at one agent: who has answered, and the sum.
+// One phase of a launch at one agent: who has answered, and the sum of the
+// answers.
 #ifndef CANOPY_SERVER_CORE_JOB_LAUNCH_PHASE_H_
 #define CANOPY_SERVER_CORE_JOB_LAUNCH_PHASE_H_
 
@@ -13,13 +14,13 @@
 
 namespace canopy::core {
 
-// Errors that one answer carries at most; more are dropped, because the user
+// Maximum number of errors in one answer. More are dropped, because the user
 // reads the first.
 inline constexpr size_t kMaxNodeErrors = 64;
-// Different notes on the programs that one answer carries at most.
+// Maximum number of different program notes in one answer.
 inline constexpr size_t kMaxProgramNotes = 16;
 
-// One answer of a launch phase: a subtree's, or this agent's own.
+// One answer to a launch phase: a subtree's, or this agent's own.
 struct PhaseAnswer {
   uint32_t count = 0;  // nodes ready, or processes started
   std::vector<NodeError> errors;
@@ -27,22 +28,24 @@ struct PhaseAnswer {
   uint16_t port = 0;  // as in JobPrepared
 };
 
-// Answers are filed by agent, because the tree may change while they come in:
-// that of an agent which is not asked any more is included in another's. The
-// agent's own answer is filed under its own NodeId.
+// Answers are stored by agent, because the tree may change while they come in.
+// The answer of an agent from which none is expected any more is included in
+// another agent's answer. This agent's own answer is stored under its own
+// NodeId.
 class LaunchPhase {
  public:
   void Answer(NodeId from, PhaseAnswer answer) {
     answers_[from] = std::move(answer);
   }
   bool Answered(NodeId from) const { return answers_.contains(from); }
-  // Drops the answer of a node that does not take part any more.
+  // Drops the answer of a node that no longer takes part.
   void Drop(NodeId from) { answers_.erase(from); }
   bool Complete(const std::vector<NodeId>& asked) const;
-  // The answers so far of those who are asked as one.
+  // Returns the sum of the answers so far of the agents in `asked`.
   PhaseAnswer Sum(const std::vector<NodeId>& asked) const;
 
-  // Whether the parent has the answer. Cleared when it may be lost.
+  // Set when the parent has the answer; cleared when the parent may have lost
+  // it.
   bool sent_up = false;
 
  private:

@@ -1,4 +1,4 @@
-// The ranks of a job that one node of it runs.
+// The ranks of a job that run on one node.
 #ifndef CANOPY_SERVER_CORE_JOB_LOCAL_RANKS_H_
 #define CANOPY_SERVER_CORE_JOB_LOCAL_RANKS_H_
 
@@ -12,10 +12,10 @@
 
 namespace canopy::core {
 
-// Does not change. Any thread.
+// Immutable; may be used from any thread.
 class LocalRanks {
  public:
-  // `node`: job-relative index; kNoNode: it runs none.
+  // `node` is the job-relative index; kNoNode if the node runs no rank.
   LocalRanks(std::shared_ptr<const JobSpec> spec,
              std::shared_ptr<const JobLayout> layout, uint32_t node)
       : spec_(std::move(spec)), layout_(std::move(layout)), node_(node) {}
@@ -24,14 +24,15 @@ class LocalRanks {
   const JobLayout& layout() const { return *layout_; }
   uint32_t node() const { return node_; }
   bool any() const { return node_ != kNoNode; }
-  // Also false for a rank that the job does not have.
+  // Returns false also for a rank that the job does not have.
   bool Has(Rank rank) const {
     return any() && rank < spec_->procs.size() &&
            spec_->procs[rank].node == node_;
   }
-  // Ascending. Where there are any.
+  // Returns the local ranks, ascending. Requires any().
   const std::vector<Rank>& all() const { return layout_->ranks_on(node_); }
-  // Those of `ranks` that run here; without any, all. Where there are any.
+  // Returns those of `ranks` that run here, or all local ranks if `ranks` is
+  // empty. Requires any().
   std::vector<Rank> Of(const std::vector<Rank>& ranks) const;
 
  private:

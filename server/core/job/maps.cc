@@ -9,7 +9,7 @@
 namespace canopy::core {
 namespace {
 
-// After this long without an answer the job counts as unknown.
+// A job counts as unknown after this long without an answer.
 constexpr TimeNs kPatience = 10'000'000'000;
 
 }  // namespace
@@ -68,8 +68,8 @@ void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
   MarkLost(nspace, reply.lost);
 }
 
-// The agents that are there now have none of its ranks; this may be one of
-// them.
+// The present agents of these nodes have none of the job's ranks. This agent
+// may be one of them.
 void JobMaps::MarkLost(const std::string& nspace,
                        const std::vector<NodeId>& lost) {
   const Job* job = jobs_.Find(nspace);
@@ -82,7 +82,7 @@ void JobMaps::MarkLost(const std::string& nspace,
   }
 }
 
-// False: that is not the job's map.
+// Returns false if the bytes are not the job's map.
 bool JobMaps::Borrow(NodeId src, const std::string& nspace,
                      const Bytes& bytes) {
   Result<JobSpec> spec = DecodeJobSpec(bytes.view());
@@ -116,7 +116,8 @@ void JobMaps::Keep(const std::string& nspace, NodeId lender, Actions* actions) {
   OnTreeChanged(actions);
 }
 
-// Its answer shows whether the job is over; else the lender tells when it is.
+// The answer shows whether the job is over. If it is not, the lender will
+// report its end.
 void JobMaps::Check(const std::string& nspace, Loan* loan, Actions* actions) {
   loan->check = next_request_++;
   const JobMapRequest check{loan->check, nspace, true};
@@ -133,7 +134,8 @@ void JobMaps::OnForget(NodeId src, const std::string& nspace) {
 }
 
 void JobMaps::Forget(const std::string& nspace) {
-  // The job's end may have overtaken its map, which would never be released.
+  // The job's end may have overtaken its map, which would then never be
+  // released.
   if (asked_.erase(nspace) > 0) unknown_.push_back(nspace);
   if (borrowed_.erase(nspace) > 0) jobs_.Remove(nspace);
 }
@@ -142,7 +144,7 @@ void JobMaps::OnPrepare(const Bytes& bytes) {
   if (borrowed_.empty()) return;
   const Result<JobSpec> spec = DecodeJobSpec(bytes.view());
   if (!spec.ok() || borrowed_.erase(spec->nspace) == 0) return;
-  // What its collectives and connections have come to stays.
+  // The records of the job's collectives and connections stay in the table.
   jobs_.Unregister(spec->nspace);
 }
 
@@ -161,8 +163,8 @@ void JobMaps::OnNodeLost(Actions* actions) {
 }
 
 void JobMaps::OnTreeChanged(Actions* actions) {
-  // The job's end would not be reported: drop the map, which is requested again
-  // when needed.
+  // A lost lender cannot report the job's end: drop the map, which is requested
+  // again when needed.
   std::vector<std::string> unsure;
   for (const auto& [nspace, loan] : borrowed_) {
     if (!tree_.alive(loan.lender)) unsure.push_back(nspace);
@@ -172,13 +174,13 @@ void JobMaps::OnTreeChanged(Actions* actions) {
     for (const auto& [nspace, ask] : asked_) unknown_.push_back(nspace);
     asked_.clear();
   }
-  // Also of the same root: the question, or the end of the job that follows the
-  // answer, may be lost with an agent between. An answer to the earlier
-  // question is not taken.
+  // The request is repeated even to the same root: the request, or the job's
+  // end that follows the answer, may be lost with an agent on the way. An
+  // answer to the earlier request is not accepted.
   for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
 }
 
-// The question or its answer may have been lost with it.
+// The request or its answer may have been lost with the agent.
 void JobMaps::OnNodeRestarted(NodeId node, Actions* actions) {
   OnNodeLost(actions);
   if (!tree_.InSubtree(node, self_)) return;

@@ -1,6 +1,7 @@
-// Maps of jobs in which this agent takes no part: those that local clients
-// refer to, requested from the root, and those of jobs in which it took part
-// while that led to others. They are released when the job is over.
+// Maps of jobs in which this agent takes no part: maps that local clients refer
+// to, which are requested from the root, and maps of jobs in which this agent
+// took part while it connected other agents. They are released when the job is
+// over.
 #ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
 #define CANOPY_SERVER_CORE_JOB_MAPS_H_
 
@@ -20,40 +21,43 @@
 namespace canopy::core {
 
 // Both sides of JobMapRequest: the agent that borrows a map, and the root that
-// supplies it. Not synchronised.
+// supplies it. Invariant: a borrowed map has a living lender, which reports the
+// end of the job; when the lender is lost, the map is dropped. Not
+// synchronised.
 class JobMaps {
  public:
   JobMaps(NodeId self, const Tree& tree, JobTable& jobs);
 
-  // Requests the job's map: it is added to the table (JobChanges::added), or
-  // TakeUnknown names it.
+  // Requests the job's map. Either the map is added to the table
+  // (JobChanges::added), or TakeUnknown names the job.
   void Want(TimeNs now, const std::string& nspace, Actions* actions);
-  // `lost`: agents of that job that were lost with their ranks.
+  // `lost` has the job's agents that were lost with their ranks.
   void OnRequest(NodeId src, const JobMapRequest& request,
                  std::vector<NodeId> lost, Actions* actions);
   void OnReply(NodeId src, const JobMapReply& reply);
-  // `src` has sent the map unasked, and will report the job's end.
+  // `src` has sent the map unrequested, and will report the job's end.
   void OnLent(NodeId src, const std::string& nspace, const Bytes& spec);
-  // The map, which is in the table, is borrowed from now on: the lender is to
-  // tell when the job is over, or says that it is.
+  // The map, which is in the table, is borrowed from now on. The lender either
+  // reports the end of the job later, or replies that the job is over already.
   void Keep(const std::string& nspace, NodeId lender, Actions* actions);
-  // `src` reports that the job is over; accepted only from the agent that
-  // supplied the map or is being asked for it.
+  // `src` reports that the job is over. Accepted only from the agent that
+  // supplied the map or was sent the request for it.
   void OnForget(NodeId src, const std::string& nspace);
-  // A job that this agent is about to take part in is not borrowed.
+  // This agent is about to take part in the job, which is then not borrowed.
   void OnPrepare(const Bytes& spec);
   // Notifies the agents that borrowed the map.
   void OnJobRemoved(const RemovedJob& job, Actions* actions) const;
   void OnTreeChanged(Actions* actions);
   // `node` has a successor agent, which has none of its predecessor's messages.
   void OnNodeRestarted(NodeId node, Actions* actions);
-  // Besides OnTreeChanged: messages in flight through it are lost.
+  // Called after OnTreeChanged: messages in flight through the lost node are
+  // lost.
   void OnNodeLost(Actions* actions);
   void OnTick(TimeNs now);
   TimeNs NextDeadline() const;
 
   size_t num_requests() const { return asked_.size(); }
-  // Namespaces unknown everywhere, since the last call.
+  // Returns the namespaces found to be unknown everywhere since the last call.
   std::vector<std::string> TakeUnknown();
   bool has_unknown() const { return !unknown_.empty(); }
 
@@ -65,10 +69,10 @@ class JobMaps {
   };
   struct Loan {
     NodeId lender = kNoNode;
-    uint64_t check = 0;  // the last JobMapRequest::exists_only; 0: none
+    uint64_t check = 0;  // number of the last exists_only request; 0: none
   };
 
-  // Another agent than this one knows all jobs.
+  // Returns whether another agent is the root, which knows all jobs.
   bool HasOtherRoot() const;
   void Send(const std::string& nspace, Ask* ask, Actions* actions);
   void Check(const std::string& nspace, Loan* loan, Actions* actions);

@@ -14,7 +14,7 @@
 namespace canopy::core {
 namespace {
 
-// Messages deferred for the next part in one job.
+// Maximum number of messages deferred for the next part in one job.
 constexpr size_t kMaxDeferred = 65536;
 
 }  // namespace
@@ -33,8 +33,8 @@ bool JobMessages::Take(const JobStep& step, const PeerMessage& message) {
       message.body);
 }
 
-// Defers messages for a part that this agent will take: until its previous part
-// has ended, or until its view of the tree matches the sender's.
+// Defers a message for a part that this agent will have: until its previous
+// part has ended, or until its view of the tree matches the sender's.
 bool JobMessages::Defer(const PeerMessage& message) {
   const std::string* nspace = DeferrableNspace(message.body);
   if (nspace == nullptr) return false;
@@ -50,7 +50,7 @@ JobEntry* JobMessages::FindReported(const JobStep& step, NodeId src,
                                     const std::string& nspace) {
   JobEntry* job = jobs_.Find(nspace);
   if (job != nullptr && !job->releasing()) return job;
-  // A job that ended before its node could report it.
+  // The job may have ended before its node could report it.
   resync_.OnUnknown(step, src, nspace);
   return nullptr;
 }
@@ -79,7 +79,8 @@ void JobMessages::On(const JobStep& step, NodeId src, const JobPrepare& m) {
   jobs_.TakePart(step, std::make_shared<const JobSpec>(std::move(*spec)), m);
 }
 
-// By a parent that is new, or has none of the answers.
+// Handles a JobPrepare of a parent that is new, or that has none of the
+// answers.
 void JobMessages::PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,
                                const JobPrepare& m) {
   if (job.releasing()) {
@@ -164,7 +165,7 @@ void JobMessages::OnOver(const JobStep& step, NodeId src,
   if (job == nullptr || job->head) return;
   const JobPlace& place = job->part.place();
   if (!place.MayEnd(src)) {
-    // The parent is authoritative for it.
+    // The parent is authoritative for the job; `src` is not.
     if (place.parent() != kNoNode) {
       step.Send(place.parent(), JobQuery{m.nspace});
     }
@@ -174,7 +175,7 @@ void JobMessages::OnOver(const JobStep& step, NodeId src,
   jobs_.Release(step, *job);
 }
 
-// Whoever queries becomes a provisional child, which is sent the job's end.
+// The sender becomes a provisional child, which is sent the job's end.
 void JobMessages::On(const JobStep& step, NodeId src, const JobQuery& m) {
   JobEntry* job = FindReported(step, src, m.nspace);
   if (job == nullptr) return;

@@ -1,4 +1,4 @@
-// Messages of other agents about jobs, each to the job that it concerns.
+// Hands each message of another agent about a job to that job.
 #ifndef CANOPY_SERVER_CORE_JOB_MESSAGES_H_
 #define CANOPY_SERVER_CORE_JOB_MESSAGES_H_
 
@@ -10,22 +10,23 @@
 
 namespace canopy::core {
 
-// What comes about a job that is not here is ignored, deferred until the part
-// is here, or answered by JobResync. Not synchronised.
+// A message about a job that is not here is ignored, deferred until the part is
+// here, or answered by JobResync. Not synchronised.
 class JobMessages {
  public:
-  // Both outlive it.
+  // Both references outlive this object.
   JobMessages(JobSet& jobs, JobResync& resync) : jobs_(jobs), resync_(resync) {}
 
-  // False: the message is not about the life of jobs.
+  // Returns false if the message is not about the life of jobs.
   bool Take(const JobStep& step, const PeerMessage& message);
-  // Ends the targets, which are of one job.
+  // Ends the targets in jobs that this agent controls; without targets, the
+  // whole job of the source.
   void Abort(const JobStep& step, const AbortMessage& m);
 
  private:
   bool Defer(const PeerMessage& message);
-  // The part in a job that `src` reports about. Null: it is not here, and `src`
-  // gets an answer to that.
+  // Returns the part in the job that `src` reports about. Returns null if it is
+  // not here; then `src` gets an answer from JobResync.
   JobEntry* FindReported(const JobStep& step, NodeId src,
                          const std::string& nspace);
   void PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,

@@ -1,4 +1,5 @@
-// Who else gets a job's output and gives its input, beside its launcher.
+// The interface through which others than the launcher receive a job's output
+// and give its input.
 #ifndef CANOPY_SERVER_CORE_JOB_OUTPUT_TAP_H_
 #define CANOPY_SERVER_CORE_JOB_OUTPUT_TAP_H_
 
@@ -12,13 +13,13 @@
 
 namespace canopy::core {
 
-// Output as it arrives at the agent that controls the job: without gaps or
+// Output as it arrives at the agent that controls the job, without gaps or
 // repetitions.
 struct TappedOutput {
   const std::string& nspace;
-  uint32_t node = 0;  // job-relative, that it comes from
-  // How much output the job has had on the node, this included; 0 with data:
-  // not known.
+  uint32_t node = 0;  // job-relative node that wrote the output
+  // How much output the job has written on the node, including this; 0 with
+  // data: unknown.
   uint64_t end = 0;
   Rank rank = 0;
   uint16_t channel = 0;
@@ -28,10 +29,10 @@ struct TappedOutput {
 class OutputTap {
  public:
   virtual ~OutputTap() = default;
-  // True: somebody has it instead of the launcher.
+  // Returns true if another reader has the output instead of the launcher.
   virtual bool OnOutput(TimeNs now, const TappedOutput& output,
                         Actions* actions) = 0;
-  // Of a job whose input is pushed: all who take it have taken so much more.
+  // The ranks of a job with pushed input have all taken `bytes` more.
   virtual void OnInputTaken(const std::string& nspace, uint64_t bytes,
                             Actions* actions) = 0;
 };

@@ -8,8 +8,8 @@
 
 namespace canopy::core {
 
-// An agent that has returned since the launch has lost its ranks: it has no
-// node of the job, and passes messages on.
+// An agent that has returned since the launch has lost its ranks: it counts as
+// an agent without a node of the job, and only forwards messages.
 JobPart::JobPart(JobTable& table, const Job& entry, JobPlace place,
                  const JobPrepare& prepare, bool persists)
     : table_(table),
@@ -56,7 +56,8 @@ void JobPart::Prepare(const JobStep& step) {
   PersistController(step);
 }
 
-// From a new parent, or one that was restarted: it has none of the answers.
+// Called for a new parent, or for a parent that was restarted and has lost the
+// answers.
 void JobPart::OnPreparedAgain(const JobStep& step, NodeId controller) {
   if (controller != place_.controller()) {
     place_.SetController(controller);
@@ -87,11 +88,12 @@ void JobPart::OnLocalStarted(const JobStep& step, const LocalStarted& in) {
     answer.errors.push_back({step.self, in.status, in.text});
   }
   answers_.AnswerStart(step.self, std::move(answer));
-  // Killed while processes were being created: repeated for the late ones.
+  // The job was killed while processes were being created; the kill is repeated
+  // for those created since.
   if (kill_ && local_left_ > 0) KillLocalRanks(step, {});
 }
 
-// Its processes may run from now on.
+// The local processes may run from now on.
 void JobPart::EnterStarting() {
   state_ = JobPartState::kStarting;
   streams_.Start();
@@ -107,8 +109,8 @@ void JobPart::Start(const JobStep& step, uint16_t port) {
   if (has_local()) StartLocalRanks(step);
 }
 
-// An agent on the way to this one may have been restarted, and have lost the
-// port: without it the ranks would wait for each other.
+// An agent between the controller and this one may have been restarted and have
+// lost the port. Without it the ranks would wait for each other forever.
 void JobPart::StartLocalRanks(const JobStep& step) {
   if (spec_->rendezvous_host.empty() || port_ != 0) {
     return step.out.push_back(StartLocal{nspace(), port_});
@@ -173,7 +175,7 @@ void JobPart::OnRankRestarted(const JobStep& step, NodeId src,
   step.out.push_back(SetIncarnation{{nspace(), m.rank}, now});
 }
 
-// To an agent that was started again, and has the job's processes.
+// Reports local restarts to a restarted agent that has ranks of the job.
 void JobPart::SendRestarts(const JobStep& step, NodeId node) const {
   if (!has_local() || spec_->max_restarts == 0 ||
       layout_->node_of_agent(node) == kNoNode) {
@@ -194,7 +196,7 @@ void JobPart::Signal(const JobStep& step, const JobSignal& signal) const {
   if (!RunsHere()) return;
   std::vector<Rank> ranks = local_.Of(signal.ranks);
   if (ranks.empty()) return;
-  // All, which the process adapter need not be told one by one.
+  // An empty list means all ranks to the process adapter.
   if (signal.ranks.empty()) ranks.clear();
   step.out.push_back(SignalLocal{nspace(), signal.signal, std::move(ranks)});
 }
@@ -219,8 +221,8 @@ void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   KillLocalRanks(step, std::move(ranks));
 }
 
-// Before they are: a successor must not give other processes to them, and is to
-// say of their ends that they were told to.
+// Recorded before the processes are killed: a successor must not restart them,
+// and must report that their ends were ordered.
 void JobPart::MarkKilled(const JobStep& step, const std::vector<Rank>& ranks) {
   const size_t before = killed_.size();
   killed_.insert(ranks.begin(), ranks.end());
@@ -241,8 +243,8 @@ void JobPart::SendForget(const JobStep& step) const {
   }
 }
 
-// A controller may release a job of which it does not know that something still
-// runs here.
+// A controller may release a job without knowing that something still runs
+// here.
 bool JobPart::Release(const JobStep& step) {
   if (!RunsHere()) return true;
   if (std::exchange(state_, JobPartState::kReleasing) !=
@@ -275,8 +277,8 @@ void JobPart::MarkNodeEnded(NodeId node) {
   }
 }
 
-// The controller may see the new incarnations of lost nodes, alive and without
-// the job, so that their loss has to be reported to it.
+// The controller may see lost nodes as alive again, as new incarnations without
+// the job. Their loss must be reported to it.
 void JobPart::RecordLost() {
   for (const NodeId node : place_.LostBelow()) {
     const uint32_t index = layout_->node_of_agent(node);
@@ -291,10 +293,10 @@ void JobPart::OnTreeChanged(const JobStep& step) {
   const JobPlace::Change change = place_.Update();
   for (const NodeId child : change.new_children) SyncChild(step, child);
   if (place_.controls()) return;
-  // The old parent may have died with our answers in its hands.
+  // The old parent may have died before it forwarded the answers.
   if (change.parent) ResendAnswers();
   RecordLost();
-  // And any on the way with output that it had not passed on yet.
+  // An agent on the old route may have died before it forwarded output.
   if (!change.route || !has_local()) return;
   step.out.push_back(ResendOutput{nspace()});
   streams_.RequestInput(step);
@@ -305,7 +307,8 @@ void JobPart::OnNodeRestarted(const JobStep& step, NodeId node) {
   if (place_.IsChild(node)) SyncChild(step, node);
   if (place_.controls() || !place_.OnRoute(node)) return;
   if (node == place_.parent()) ResendAnswers();
-  // A recovered controller requests it once its launcher has reattached.
+  // A recovered controller requests the output once its launcher has
+  // reattached.
   if (has_local() && node != place_.controller()) {
     step.out.push_back(ResendOutput{nspace()});
   }

@@ -1,7 +1,7 @@
 // One agent's part in a job: its launch in two phases, the ends of its ranks,
-// and the messages that it passes on between its parent and its children. What
-// has been answered to a phase is LaunchAnswers', output and input are
-// PartStreams'.
+// and the messages that it forwards between its parent and its children.
+// LaunchAnswers holds the answers to a launch phase; PartStreams handles output
+// and input.
 #ifndef CANOPY_SERVER_CORE_JOB_PART_H_
 #define CANOPY_SERVER_CORE_JOB_PART_H_
 
@@ -28,23 +28,32 @@
 
 namespace canopy::core {
 
-// docs/design/job_states.md has the table of transitions.
+// The table of transitions is in docs/design/job_states.md.
 enum class JobPartState : uint8_t {
   kPreparing,
   kStarting,
   kRunning,
-  kReleasing,  // the job is over; waits for the ends of what runs here
+  // the job is over; the part waits for the ends of local processes
+  kReleasing,
 };
 
-// Every agent with a rank of the job, and every one between these and the
-// controller, has a part. It does the same everywhere; what the controller
-// decides is JobHead's. Not synchronised; the step's tree is the one of
-// `place`.
+// Every agent with a rank of the job has a part, and so has every agent between
+// these and the controller. A part does the same on every agent; decisions are
+// made by the controller's JobHead.
+//
+// A part goes from kPreparing (the processes are being prepared) over kStarting
+// (they may run) to kRunning once every child and the local process adapter
+// have answered, or one has reported an error. kReleasing is entered only if
+// the job is over while local processes still run. Answers and ends are
+// reported to the parent once; they are sent again when the parent changes or
+// is restarted, because it may have lost them.
+//
+// Not synchronised. The step's tree is the tree of `place`.
 class JobPart {
  public:
-  // `entry`, of the table, outlives the part. With `persists`, a successor is
-  // left the records that it needs. A part whose own agent is among the lost
-  // ones only passes messages on.
+  // `entry` belongs to the table and outlives the part. With `persists`, the
+  // part persists the records that a successor needs. A part whose own agent is
+  // among the lost ones only forwards messages.
   JobPart(JobTable& table, const Job& entry, JobPlace place,
           const JobPrepare& prepare, bool persists);
   JobPart(const JobPart&) = delete;
@@ -58,58 +67,61 @@ class JobPart {
   JobPartState state() const { return state_; }
   LaunchAnswers& answers() { return answers_; }
   PartStreams& streams() { return streams_; }
-  // Job-relative index of this node; kNoNode: no rank here.
+  // Returns the job-relative index of this node; kNoNode if it runs no rank.
   uint32_t local_node() const { return local_.node(); }
   bool has_local() const { return local_.any(); }
-  // Some process of the job may be alive here.
+  // Returns whether a process of the job may be alive here.
   bool RunsHere() const;
-  // Neither a rank nor a child: the part has no purpose any more.
+  // Returns whether the part has neither a rank nor a child, and so no purpose.
   bool IsIdle() const { return !has_local() && place_.children().empty(); }
 
   // ---------------------------------------------------------- the launch ---
 
-  // The part is in the table: registers the local ranks, and records the nodes
-  // that are lost already.
+  // Registers the local ranks, and records the nodes that are lost already.
+  // Call this once the part is in the table.
   void Begin(const JobStep& step);
-  // First phase: asks the children and the local process adapter.
+  // First phase: sends JobPrepare to the children and PrepareLocal to the local
+  // process adapter.
   void Prepare(const JobStep& step);
-  // The parent has sent JobPrepare again: it may be another one, and have none
-  // of the answers.
+  // The parent has sent JobPrepare again. It may be a new parent, and may have
+  // none of the answers.
   void OnPreparedAgain(const JobStep& step, NodeId controller);
   void OnLocalPrepared(const JobStep& step, const LocalPrepared& in);
   void OnLocalStarted(const JobStep& step, const LocalStarted& in);
-  // Second phase, with the port of rank 0's node (JobStart). No effect after
-  // the first call.
+  // Second phase: starts the ranks. `port` was reserved on the node of rank 0
+  // (JobStart). Only the first call has an effect.
   void Start(const JobStep& step, uint16_t port);
-  // The state follows the answers: running when all have started, or some
-  // cannot.
+  // Derives the state from the answers: kRunning when every answer to the start
+  // is here, or one of them is an error.
   void Advance();
   // Sends the parent the answers and ends that it does not have.
   void ReportUp(const JobStep& step);
 
   // ------------------------------------------------------------ its ends ---
 
-  // False: the end is known already.
+  // Returns false if the end is already known.
   bool AddEnd(const RankEnd& end);
-  // A local rank whose process has failed may have another one: nobody wants it
-  // to end.
+  // Returns whether another process may follow a failed one of the local rank:
+  // the start had no error, and neither the rank nor the job was ordered to
+  // end.
   bool MayRestart(Rank rank) const;
-  // The local rank was told to end, alone or with the job.
+  // Returns whether the local rank was ordered to end, alone or with the job.
   bool ToldToEnd(Rank rank) const { return kill_ || killed_.contains(rank); }
-  // How many processes the rank had before the present one.
+  // Returns how many processes the rank had before the present one.
   uint32_t IncarnationOf(Rank rank) const;
-  // The rank of that exit gets another process.
+  // Starts another process of the local rank of `exit`.
   void Restart(const JobStep& step, ProcExit exit);
-  // The same of a rank of the node that tells it.
+  // Records the restart of a remote rank, as reported by its node's agent.
   void OnRankRestarted(const JobStep& step, NodeId src, const RankRestarted& m);
   void Signal(const JobStep& step, const JobSignal& signal) const;
   void Kill(const JobStep& step, const JobKill& kill);
-  // Sends the job's end to all below.
+  // Sends the job's end to all agents below.
   void SendForget(const JobStep& step) const;
-  // The job is over. True: nothing runs here. Otherwise it is killed, and the
-  // part waits for its end.
+  // Handles the job's end. Returns true if nothing runs here; otherwise the
+  // local processes are killed, and the part waits for their ends.
   bool Release(const JobStep& step);
-  // Releases what the adapters have of it; the part is destroyed next.
+  // Releases the adapters' resources for the job. The caller destroys the part
+  // next.
   void Drop(const JobStep& step) const;
 
   // ----------------------------------------------------- changes of tree ---
@@ -117,7 +129,7 @@ class JobPart {
   // The node takes no part in the job any more, whichever agent detected its
   // loss.
   void OnNodeLost(const JobStep& step, NodeId node);
-  // Its ranks count as ended for the other engines.
+  // Marks the node's ranks as ended, for the other engines.
   void MarkNodeEnded(NodeId node);
   void OnTreeChanged(const JobStep& step);
   // Messages in flight to or through the node's agent are lost.
@@ -125,12 +137,12 @@ class JobPart {
 
   // ------------------------------------------------------------ recovery ---
 
-  // The controller's state: the start, with that port, and the kill may have
-  // been sent.
+  // Restores the state of the controller. If `started`, the start with `port`
+  // may have been sent; so may the kill.
   void Recover(bool started, uint16_t port, std::optional<JobKill> kill);
-  // What the job's shim has.
+  // Restores what the job's shim reports.
   void RecoverLocal(const JobStep& step, const JobRecovered& in);
-  // Gives each child the job's state.
+  // Sends each child the job's state.
   void SyncChildren(const JobStep& step) const;
 
  private:
@@ -151,18 +163,18 @@ class JobPart {
   const std::shared_ptr<const JobSpec> spec_;
   const std::shared_ptr<const JobLayout> layout_;
   const Bytes encoded_;  // the spec, for agents that join later
-  const bool explain_;   // what is found out about the programs, at length
+  const bool explain_;   // the notes on programs are to be detailed
   const bool persists_;
   JobPlace place_;
   const LocalRanks local_;
   JobPartState state_ = JobPartState::kPreparing;
   LaunchAnswers answers_;
   PartStreams streams_;
-  uint16_t port_ = 0;            // of the start
-  RankEnds ends_;                // of this subtree
+  uint16_t port_ = 0;            // the port of the start
+  RankEnds ends_;                // ends of ranks in this subtree
   uint32_t local_left_ = 0;      // local ranks that have not ended
-  std::optional<JobKill> kill_;  // of the whole job
-  std::set<Rank> killed_;        // ranks here that were told to end
+  std::optional<JobKill> kill_;  // set once the whole job is killed
+  std::set<Rank> killed_;        // local ranks that were ordered to end
 };
 
 }  // namespace canopy::core

@@ -12,8 +12,8 @@ void PartStreams::SendOutput(const JobStep& step, const LocalOutput& in) const {
     step.Send(place_.controller(),
               OutputData{in.nspace, in.rank, in.channel, in.data, in.end});
   } else if (!in.data.empty()) {
-    // The output has no reader any more: credit it, so that the process can
-    // end.
+    // The controller is lost, so the output has no reader. It is credited, so
+    // that the process is not blocked and can end.
     step.out.push_back(CreditOutput{in.nspace, in.data.size()});
   }
 }
@@ -25,8 +25,8 @@ void PartStreams::OnOutputCredit(const JobStep& step,
   if (m.resend) step.out.push_back(ResendOutput{m.nspace});
 }
 
-// Input for all ranks is forwarded down the tree; input for some was sent to
-// their node directly.
+// Input for all ranks is forwarded down the tree. Input for some ranks was sent
+// to their node directly.
 void PartStreams::OnInput(const JobStep& step, const InputData& m) {
   if (m.ranks.empty()) {
     for (const NodeId child : place_.children()) step.Send(child, m);
@@ -51,7 +51,8 @@ void PartStreams::OnInputTaken(const JobStep& step, const LocalInputDone& in) {
   step.Send(place_.controller(), CreditOf(in));
 }
 
-// Of a later run, bytes alone may be of the one before.
+// In a later run, a count of bytes without a total may belong to the run
+// before, and is not reported.
 InputCredit PartStreams::CreditOf(const LocalInputDone& in) const {
   const uint64_t run = input_.run().id;
   const bool counts = run == 0 || in.total == 0;

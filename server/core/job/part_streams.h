@@ -1,5 +1,5 @@
-// The streams of a job's ranks at one agent: their output to the agent that
-// controls the job, and its input to them.
+// The streams of a job's ranks at one agent: forwards their output to the agent
+// that controls the job, and its input to them.
 #ifndef CANOPY_SERVER_CORE_JOB_PART_STREAMS_H_
 #define CANOPY_SERVER_CORE_JOB_PART_STREAMS_H_
 
@@ -16,28 +16,29 @@
 
 namespace canopy::core {
 
-// What the controller decides about streams is JobStreams'. Not synchronised.
+// JobStreams makes the decisions of the controller about streams. Not
+// synchronised.
 class PartStreams {
  public:
-  // Both outlive it. With `persists`, a successor is left the records that it
-  // needs.
+  // `place` and `local` outlive this object. With `persists`, it persists the
+  // records that a successor needs.
   PartStreams(const JobPlace& place, const LocalRanks& local, bool persists)
       : place_(place), local_(local), persists_(persists) {}
 
-  // Not at the controller: its own goes to JobHead.
+  // Not called at the controller, whose own output goes to JobHead.
   void SendOutput(const JobStep& step, const LocalOutput& in) const;
   void OnOutputCredit(const JobStep& step, const OutputCredit& m) const;
   void OnInput(const JobStep& step, const InputData& m);
   void OnInputTaken(const JobStep& step, const LocalInputDone& in);
-  // The same as the agent that controls the job counts it.
+  // Converts what the local ranks have taken into the controller's count.
   InputCredit CreditOf(const LocalInputDone& in) const;
 
   // Processes may run: input is requested from now on.
   void Start() { started_ = true; }
   // Input in flight to this node may be lost.
   void RequestInput(const JobStep& step) const;
-  // What a predecessor has recorded. How much its ranks have is not known until
-  // the shim reports it.
+  // Restores what a predecessor recorded. How much input its ranks have taken
+  // is unknown until the shim reports it.
   void Recover(const std::vector<PersistedRecord>& records);
 
  private:

@@ -12,59 +12,61 @@
 
 namespace canopy::core {
 
-// Next hop from `self` towards the controller; kNoNode there.
+// Returns the next hop from `self` towards the controller; kNoNode there.
 NodeId JobParent(const Tree& tree, NodeId self, NodeId controller);
-// Whether the route from one agent to another passes `via`.
+// Returns whether the route from one agent to another passes `via`.
 bool LeadsOver(const Tree& tree, NodeId from, NodeId to, NodeId via);
 
-// The tree of a job is the overlay's, seen from the agent that controls the
-// job: the root when it was launched, which need not be the root any more. The
-// place is up to date with the overlay's tree after Update.
+// The tree of a job is the overlay's tree, seen from the agent that controls
+// the job. That agent was the root at the launch but need not be the root
+// later. The place is up to date with the overlay's tree after Update.
 class JobPlace {
  public:
-  // `lost`: agents lost with their ranks since the launch. Their new
-  // incarnations take no part, so they are no target of any message.
+  // `lost` has the agents that were lost with their ranks since the launch.
+  // Their new incarnations take no part, so no message is sent to them.
   JobPlace(NodeId self, const Tree& tree, std::shared_ptr<const JobSpec> spec,
            NodeId controller, std::set<NodeId> lost);
 
   NodeId self() const { return self_; }
   NodeId controller() const { return controller_; }
   bool controls() const { return controller_ == self_; }
-  // kNoNode at the controller.
+  // Returns kNoNode at the controller.
   NodeId parent() const { return parent_; }
-  // All hops from the parent to the controller.
+  // Returns all hops from the parent to the controller.
   const std::vector<NodeId>& route() const { return route_; }
   bool OnRoute(NodeId node) const;
-  // Next hops towards the job's other living nodes, ascending.
+  // Returns the next hops towards the job's other living nodes, ascending.
   const std::vector<NodeId>& children() const { return children_; }
   bool IsChild(NodeId node) const;
   const std::set<NodeId>& lost() const { return lost_; }
 
-  // The agent that is asked about another one's part: the next hop to it.
+  // Returns the neighbour through which `agent` answers: the next hop to it, or
+  // this agent itself.
   NodeId HopTo(NodeId agent) const;
 
-  // Whether `src` may end the job here: the agents on the route to its
-  // controller, and the root, which knows every remaining job.
+  // Returns whether `src` may end the job here. The agents on the route to the
+  // controller may, and so may the root, which knows every remaining job.
   bool MayEnd(NodeId src) const;
-  // `src` reports about the job. When it is no child, it becomes a provisional
-  // one: an agent that learned of its parent's loss before this one did.
-  // Returns whether it is a child.
+  // Records that `src` reports about the job. If it is not a child, it becomes
+  // a provisional one: it has learned of its parent's loss before this agent
+  // did. Returns whether it is a child.
   bool AddReporter(NodeId src);
   void AddProvisional(NodeId node) { provisional_children_.insert(node); }
-  // The living children and provisional children.
+  // Returns the living children and provisional children.
   std::vector<NodeId> Below() const;
-  // Those of the children through which some of `ranks` (empty: all) are
+  // Returns the children through which some of `ranks` (empty: all) are
   // reached.
   std::vector<NodeId> ChildrenTowards(const std::vector<Rank>& ranks) const;
-  // Nodes of the job that were lost, and not on the parent's side of the tree.
+  // Returns the lost nodes of the job that are not on the parent's side of the
+  // tree.
   std::vector<NodeId> LostBelow() const;
 
   void SetController(NodeId controller);
-  // The parent has asked anew.
+  // The parent has sent a new request; recomputes it from the tree.
   void UpdateParent();
-  // Call Update after it.
+  // The caller must call Update afterwards.
   void MarkLost(NodeId node);
-  // What changed with the overlay's tree.
+  // The differences that Update has found.
   struct Change {
     std::vector<NodeId> new_children;
     bool parent = false;

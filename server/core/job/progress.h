@@ -1,5 +1,5 @@
 // Progress of one job at the agent that controls it: which ranks have ended,
-// and the failure that determines the job's exit code. Book-keeping only.
+// and the failure that gives the job's exit code. Book-keeping only.
 #ifndef CANOPY_SERVER_CORE_JOB_PROGRESS_H_
 #define CANOPY_SERVER_CORE_JOB_PROGRESS_H_
 
@@ -20,11 +20,11 @@ namespace canopy::core {
 struct JobFailure {
   int exit_code = 0;
   int status = 0;
-  Rank rank = kRankInvalid;  // whose fault; kRankInvalid: no rank's
+  Rank rank = kRankInvalid;  // the rank that failed; kRankInvalid: none
   std::string text;
 };
 
-// Exit codes of a job when no rank's exit status determines them.
+// Exit codes of a job if no rank's exit status determines them.
 inline constexpr int kExitLaunchFailed = 1;
 inline constexpr int kExitLostWithoutFinalize = 1;
 inline constexpr int kExitNodeLost = 1;
@@ -35,34 +35,35 @@ class JobProgress {
  public:
   explicit JobProgress(std::shared_ptr<const JobSpec> job);
 
-  // The first failure stays; later ones are its consequences. True when this
-  // one is the first.
+  // Records a failure. Only the first one counts; later ones are its
+  // consequences. Returns true if this is the first.
   bool Fail(JobFailure failure);
-  // The same of a job that goes on with what is left of it.
+  // Records a failure that a recoverable job survives.
   void Tolerate(JobFailure failure);
-  // The first failure; that is the first tolerated one as well, once all ranks
-  // have ended and none of them well.
+  // Returns the first failure. Once all ranks have ended and none ended well,
+  // that may be the first tolerated failure.
   const std::optional<JobFailure>& failure() const {
     const bool none_well = all_ended() && num_well_ == 0;
     return failure_ || !none_well ? failure_ : tolerated_;
   }
 
-  // Notes that a rank ended. Returns the failure that its end means, if it is
+  // Records that a rank ended. Returns the failure that the end means, if it is
   // abnormal and neither expected nor reported before.
   std::optional<JobFailure> OnExit(const ProcExit& exit);
-  // The rank's end has been requested and is no failure.
+  // Records that the rank's end was requested, so that it is no failure.
   void ExpectEnd(Rank rank) { expected_[rank] = true; }
   std::vector<Rank> Expected() const;
-  // The rank is unreachable: counts as ended.
+  // Records that the rank is unreachable; it counts as ended.
   void OnLost(Rank rank);
   bool ended(Rank rank) const { return ended_[rank]; }
   uint32_t num_ended() const { return num_ended_; }
   bool all_ended() const { return num_ended_ == ended_.size(); }
-  // Ranks that have not ended, ascending.
+  // Returns the ranks that have not ended, ascending.
   std::vector<Rank> Remaining() const;
-  // What ranks that have ended have used, as far as it is known.
+  // Returns the resources used by the ranks that have ended, as far as known.
   const JobUsage& used() const { return used_; }
-  // Nodes that take standard input (job-relative); ended ranks take none.
+  // Returns the job-relative nodes that take standard input; ended ranks take
+  // none.
   std::vector<uint32_t> InputNodes() const;
 
  private:
@@ -76,7 +77,7 @@ class JobProgress {
   std::vector<bool> expected_;
   std::vector<uint32_t> left_on_node_;  // ranks that have not ended
   uint32_t num_ended_ = 0;
-  uint32_t num_well_ = 0;  // of them, those that ended well
+  uint32_t num_well_ = 0;  // ranks that ended well
   JobUsage used_;
 };
 

@@ -1,5 +1,5 @@
-// How the ranks of a job ended, and processes of theirs before, as far as this
-// agent reports it upwards.
+// How the ranks of a job have ended, and earlier processes of restarted ranks,
+// as far as this agent reports them upwards.
 #ifndef CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
 #define CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
 
@@ -19,20 +19,21 @@ struct RankEnd {
   bool lost_with_node = false;
 };
 
-// In order of arrival, because the controller takes the first failure for the
-// cause of the others.
+// Ends are kept in order of arrival, because the controller takes the first
+// failure for the cause of the others.
 class RankEnds {
  public:
   explicit RankEnds(size_t num_ranks) : known_(num_ranks) {}
 
-  // False: there is no such rank, or its end is known. One that was restarted
-  // has not ended: of each rank the last process that another one followed is
-  // kept.
+  // Returns false if there is no such rank, or its end is known. The exit of a
+  // process that was restarted is not the end of its rank; the last such exit
+  // of each rank is kept.
   bool Add(const RankEnd& end);
-  // JobExits and NodeLost with what was added since the last call; restarts
-  // first.
+  // Returns JobExits and NodeLost messages with what was added since the last
+  // call; restarts first.
   std::vector<MessageBody> TakeUnsent(const std::string& nspace);
-  // All of it is to be sent again, to a parent that may not have it.
+  // Makes TakeUnsent return everything again, for a parent that may not have
+  // it.
   void Resend();
 
  private:

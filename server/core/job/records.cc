@@ -24,7 +24,7 @@ NodeId RecoveredController(const std::vector<PersistedRecord>& records) {
 std::optional<HeadRecord> RecordOf(TimeNs now, const JobRecovered& in) {
   if (!in.control) return std::nullopt;
   if (!in.control->empty()) return DecodeHeadRecord(in.control->view());
-  // The launch had not begun.
+  // The record is empty because the launch had not begun.
   HeadRecord record;
   record.since = now;
   if (in.job->timeout_seconds > 0) {

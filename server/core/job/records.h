@@ -1,5 +1,5 @@
-// What an agent persists of a job for a successor. The other agents resend the
-// rest during resynchronisation.
+// The records that an agent persists of a job for a successor. The other agents
+// resend the rest during resynchronisation.
 #ifndef CANOPY_SERVER_CORE_JOB_RECORDS_H_
 #define CANOPY_SERVER_CORE_JOB_RECORDS_H_
 
@@ -22,27 +22,27 @@ namespace canopy::core {
 // State of the job head.
 struct HeadRecord {
   bool started = false;  // the start may have been sent
-  bool ending = false;   // and the kill
+  bool ending = false;   // the kill may have been sent
   uint32_t kill_requests = 0;
   TimeNs since = 0;  // as in JobHead
   TimeNs timeout = kNever;
   bool out_of_time = false;
   std::optional<JobFailure> failure;
-  std::vector<Rank> expected;  // whose end was requested
-  std::vector<NodeId> lost;    // with their ranks
+  std::vector<Rank> expected;  // ranks whose end was requested
+  std::vector<NodeId> lost;    // agents lost with their ranks
   uint16_t port = 0;           // as in JobPrepared, once all are prepared
   uint32_t limits = 0;         // time limits that were set after the launch
-  TimeNs warn_at = kNever;     // of the last of them
+  TimeNs warn_at = kNever;     // when to warn of the last of these limits
 };
 
 std::string EncodeHeadRecord(const HeadRecord& record);
-// Nothing for what EncodeHeadRecord does not write.
+// Returns nothing if EncodeHeadRecord did not write the bytes.
 std::optional<HeadRecord> DecodeHeadRecord(std::string_view bytes);
 
 // Persists the head's state before the effects that depend on it.
 class HeadPersistence {
  public:
-  // Without `enabled`, Persist has no effect.
+  // Persist has no effect unless `enabled`.
   explicit HeadPersistence(bool enabled) : enabled_(enabled) {}
 
   bool enabled() const { return enabled_; }
@@ -55,29 +55,33 @@ class HeadPersistence {
   std::string last_;
 };
 
-// The record of who controls a job, beside those of its ranks.
+// Returns the record of the job's controller, which is stored beside the
+// records of the job's ranks.
 PersistRecord ControllerRecord(const std::string& nspace, NodeId controller);
 
-// The record of local ranks that were told to end: a process that follows is
-// not to be.
+// Returns the record of local ranks that were ordered to end and must not be
+// restarted.
 PersistRecord KilledRecord(const std::string& nspace,
                            const std::set<Rank>& killed);
 std::set<Rank> RecoverKilled(const std::vector<PersistedRecord>& records);
 
-// The record of where the input of a run begins at the ranks of a node.
+// Returns the record of the position at which a run of input begins at a node's
+// ranks.
 PersistRecord InputRunRecord(const std::string& nspace,
                              const InputOrder::Run& run);
 InputOrder::Run RecoverInputRun(const std::vector<PersistedRecord>& records);
 
-// Who this agent is to a job that it recovers.
+// The role of this agent in a job that it recovers.
 struct RecoveredRole {
   NodeId controller = kNoNode;
-  std::optional<HeadRecord> head;  // this agent's, if it can be read
-  // False: this agent controlled the job, and its record cannot be read.
+  std::optional<HeadRecord> head;  // this agent's record, if it can be read
+  // Returns false if this agent controlled the job and its record cannot be
+  // read.
   bool Usable(NodeId self) const { return controller != self || head; }
 };
-// `in` is not over. `self` is the successor's node, `root` and `num_nodes` are
-// of its tree: the root controls a job whose records do not name another.
+// `in` is not over. `self` is the successor's node; `root` and `num_nodes` come
+// from its tree. The root controls a job whose records name no other
+// controller.
 RecoveredRole ReadRole(TimeNs now, const JobRecovered& in, NodeId self,
                        NodeId root, uint32_t num_nodes);
 

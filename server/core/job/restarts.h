@@ -1,4 +1,5 @@
-// Local ranks of a job whose processes fail and get others in their place.
+// Restarts of a job's local ranks: another process takes the place of a failed
+// one.
 #ifndef CANOPY_SERVER_CORE_JOB_RESTARTS_H_
 #define CANOPY_SERVER_CORE_JOB_RESTARTS_H_
 
@@ -14,33 +15,34 @@
 
 namespace canopy::core {
 
-// From the second restart of a rank on, its processes start so far apart, so
-// that one that fails at once does not keep the node busy.
+// Minimum interval between the starts of a rank's processes from the second
+// restart on, so that a rank that fails at once does not keep the node busy.
 inline constexpr TimeNs kRestartInterval = 1'000'000'000;
 
-// How many processes a rank has had is told by their exits, so a successor
-// needs no record: what had not been started by then is reported to it again.
-// Book-keeping only; not synchronised.
+// A successor needs no record: the exits tell how many processes a rank has
+// had, and exits whose restart had not begun are reported to the successor
+// again. Book-keeping only. Not synchronised.
 class Restarts {
  public:
-  // `limit`: JobSpec::max_restarts.
+  // `limit` is JobSpec::max_restarts.
   explicit Restarts(uint32_t limit) : limit_(limit) {}
 
-  // The process has failed, and its rank may have another one.
+  // Returns whether the process has failed and its rank may have another one.
   bool Allows(const ProcExit& exit) const;
-  // Another one is to follow, at once or when its time comes.
+  // Schedules another process, to start at once or when its time comes.
   void Add(TimeNs now, const ProcExit& exit);
-  // The exits whose successors are to start now.
+  // Removes and returns the exits whose next process is to start now.
   std::vector<ProcExit> TakeDue(TimeNs now);
-  // When TakeDue has something; kNever: nothing waits.
+  // Returns when TakeDue will have something; kNever if nothing is scheduled.
   TimeNs NextDeadline() const;
 
-  // The end of a stream is no end of the rank's output as long as another
-  // process may follow. False: it is, and is not held.
+  // The end of a stream is not the end of the rank's output while another
+  // process may follow. Returns true if the end is held back; false if it
+  // counts now.
   bool HoldEnd(const LocalOutput& end);
-  // Another process follows: what was held is of no interest.
+  // Drops the held ends, because another process follows.
   void DropEnds(Rank rank) { ends_.erase(rank); }
-  // None follows: the ends that were held.
+  // Returns the held ends, because no process follows.
   std::vector<LocalOutput> TakeEnds(Rank rank);
 
  private:
@@ -51,7 +53,7 @@ class Restarts {
 
   const uint32_t limit_;
   std::map<Rank, Waiting> waiting_;
-  std::map<Rank, TimeNs> started_;  // the last restart of each
+  std::map<Rank, TimeNs> started_;  // the last restart of each rank
   std::map<Rank, std::vector<LocalOutput>> ends_;
   std::set<Rank> over_;  // ranks whose ends are not held
 };

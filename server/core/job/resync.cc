@@ -10,11 +10,11 @@ namespace canopy::core {
 namespace {
 
 constexpr size_t kMaxRecent = 1024;
-// Messages deferred for one job.
+// Maximum number of messages deferred for one job.
 constexpr size_t kMaxDeferred = 65536;
-// Jobs with a deferred JobPrepare, at a time.
+// Maximum number of jobs with a deferred JobPrepare.
 constexpr size_t kMaxDeferredJobs = 65536;
-// Jobs unknown here about which other agents inquire, at a time.
+// Maximum number of unknown jobs about which other agents inquire.
 constexpr size_t kMaxInquiries = 4096;
 
 template <typename T, typename... Ts>
@@ -59,7 +59,7 @@ bool JobResync::IsAuthoritative() const {
   return unconfirmed_members_.empty() || *unconfirmed_members_.begin() > self_;
 }
 
-// True when it was the last one awaited.
+// Returns true if this agent was waiting for the node, and for no other.
 bool JobResync::MarkSynced(NodeId node) {
   if (unsynced_members_.erase(node) == 0 || !unsynced_members_.empty()) {
     return false;
@@ -114,7 +114,7 @@ TimeNs JobResync::NextDeadline() const {
 
 // ------------------------------------------------------ jobs unknown here ---
 
-// Only the controller knows that a job has ended; another agent may not have
+// Only the controller knows that a job has ended. Another agent may not have
 // learned of the job yet.
 void JobResync::OnUnknown(const JobStep& step, NodeId src,
                           const std::string& nspace) {
@@ -159,8 +159,8 @@ bool JobResync::DefersPrepare(NodeId src, NodeId controller) const {
   return JobParent(tree_, self_, controller) != src;
 }
 
-// The query subscribes to the job's end, even if the sender never becomes the
-// parent.
+// The query also subscribes to the job's end, which matters if the sender never
+// becomes the parent.
 void JobResync::DeferPrepare(const JobStep& step, NodeId src,
                              const std::string& nspace, const JobPrepare& m) {
   if (deferred_.size() >= kMaxDeferredJobs && !deferred_.contains(nspace)) {

@@ -1,6 +1,6 @@
-// Divergent views and resynchronisation: which jobs are over that this agent
-// does not know, and messages that come before this agent sees their sender as
-// its parent.
+// Divergent views and resynchronisation: decides whether a job unknown to this
+// agent is over, and defers messages that arrive before this agent sees their
+// sender as its parent.
 #ifndef CANOPY_SERVER_CORE_JOB_RESYNC_H_
 #define CANOPY_SERVER_CORE_JOB_RESYNC_H_
 
@@ -20,13 +20,13 @@
 
 namespace canopy::core {
 
-// Resynchronisation timeout: how long an agent that rejoined or was recovered
-// waits for the other agents' state before it is authoritative. Agents that
-// send SyncComplete end the wait earlier.
+// Resynchronisation timeout: how long an agent that has rejoined or was
+// recovered waits for the other agents' state before it is authoritative. It
+// stops waiting for an agent that has sent SyncComplete.
 inline constexpr TimeNs kResyncTimeout = 10'000'000'000;
 
-// Namespaces of jobs that are over here, the last thousand: a late message does
-// not start them again.
+// The namespaces of the last 1024 jobs that are over here, so that a late
+// message does not start a job again.
 class RecentJobs {
  public:
   void Add(const std::string& nspace);
@@ -37,73 +37,85 @@ class RecentJobs {
   std::deque<std::string> names_;
 };
 
-// The namespace of a message that is deferred when the part that it is for is
-// not here yet; null for all others.
+// Returns the namespace of a message that is deferred if the part that it
+// addresses is not here yet; null for all other messages.
 const std::string* DeferrableNspace(const MessageBody& body);
 
-// Not synchronised. The caller has updated the tree before it reports changes.
+// Idea: only the controller knows that a job has ended. An agent that gets a
+// message about an unknown job therefore cannot tell whether the job is over or
+// still to come. It sends the root a JobQuery and keeps the sender as an
+// inquirer. The root answers "no record" only while it is authoritative: all
+// members have completed their resynchronisation with it, and none with a lower
+// id may have been alive unseen. A JobPrepare from an agent that is not (yet)
+// the parent is deferred together with the messages that follow it, until the
+// views of the tree converge.
+//
+// Not synchronised. The caller updates the tree before it reports a change.
 class JobResync {
  public:
   JobResync(NodeId self, const Tree& tree) : self_(self), tree_(tree) {}
 
   // ------------------------------------------------- who knows which jobs ---
 
-  // This agent was started at that time while other agents may know of jobs.
+  // Begins the resynchronisation of an agent that was started at `when`, while
+  // other agents may know of jobs.
   void Begin(TimeNs when);
-  // Whether a job unknown here is unknown everywhere: this agent is the
-  // confirmed root and resynchronised.
+  // Returns whether a job unknown here is unknown everywhere: this agent is the
+  // confirmed root and has completed its resynchronisation.
   bool IsAuthoritative() const;
-  // Not seen since this agent was partitioned from all others, so that it may
-  // have been alive all the time.
+  // Returns whether the node has not been seen since this agent was partitioned
+  // from all others. Such a node may have been alive all the time.
   bool IsUnconfirmed(NodeId node) const {
     return unconfirmed_members_.contains(node);
   }
-  // Before the jobs deal with the loss; Release follows.
+  // Must be called before the jobs handle the loss; Release follows.
   void OnNodeLost(NodeId node);
   void OnNodeReturned(TimeNs now);
   void OnSyncComplete(const JobStep& step, NodeId src);
-  // To a root that rejoined or was restarted: it has been sent all jobs that
-  // concern it. Other agents are not authoritative and need no word.
+  // Reports to a root that rejoined or was restarted that this agent has sent
+  // it all jobs that concern it. Other agents are never authoritative and get
+  // no message.
   void SendSyncComplete(NodeId node, Actions* actions) const;
   void OnTick(const JobStep& step);
-  // When OnTick wants to be called next; kNever when it does not.
+  // Returns when OnTick must be called next, or kNever.
   TimeNs NextDeadline() const;
 
   // ---------------------------------------------------- jobs unknown here ---
 
-  // The job has ended everywhere.
+  // Records that the job has ended everywhere.
   void MarkEnded(const std::string& nspace) { ended_.Add(nspace); }
   bool HasEnded(const std::string& nspace) const {
     return ended_.Contains(nspace);
   }
-  // `src` addresses this agent about a job that it does not know: it is
-  // answered, now or when the root has answered this agent.
+  // `src` has sent a message about a job that is unknown here. It gets an
+  // answer now, or when the root has answered this agent.
   void OnUnknown(const JobStep& step, NodeId src, const std::string& nspace);
-  // The job is over: answers those who inquired.
+  // Forwards the reply about a job to its inquirers.
   void AnswerInquirers(const JobStep& step, const JobQueryReply& reply);
-  // The job is known from here on: those who inquired about it.
+  // Removes and returns the job's inquirers. Called when the job becomes known.
   std::set<NodeId> TakeInquirers(const std::string& nspace);
-  // Queries are repeated to a successor that has none of them.
+  // Repeats queries to a restarted agent, which has lost them.
   void OnNodeRestarted(const JobStep& step, NodeId node) const;
 
   // ---------------------------------------------------- deferred messages ---
 
-  // A part in a job is assigned by the parent. When the sender is not the
-  // parent in this agent's view, the views have not converged yet.
+  // Returns whether a JobPrepare from `src` must be deferred: parts are
+  // assigned by the parent, and `src` is not the parent in this agent's view.
   bool DefersPrepare(NodeId src, NodeId controller) const;
   void DeferPrepare(const JobStep& step, NodeId src, const std::string& nspace,
                     const JobPrepare& m);
-  // Whether the message follows a deferred JobPrepare: it is deferred, too.
+  // Returns whether the message was deferred, because it follows a deferred
+  // JobPrepare.
   bool Defer(const PeerMessage& message);
-  // The part is here.
+  // Drops what is deferred for the job, because the part is here.
   void Undefer(const std::string& nspace) { deferred_.erase(nspace); }
-  // The views may have converged: queries are repeated, and deferred messages
-  // released.
+  // The views may have converged: repeats the queries and releases the deferred
+  // messages.
   void Release(const JobStep& step);
-  // Messages released since the last call, in order.
+  // Returns the messages released since the last call, in order.
   std::vector<PeerMessage> TakeReleased();
 
-  // Jobs of which it holds something.
+  // Number of jobs for which something is held.
   size_t size() const {
     return deferred_.size() + inquirers_.size() + released_.size();
   }
@@ -113,18 +125,19 @@ class JobResync {
 
   const NodeId self_;
   const Tree& tree_;
-  // Agents that addressed this one about jobs unknown here, by job.
+  // By job, the agents that sent messages about a job unknown here.
   std::map<std::string, std::set<NodeId>> inquirers_;
   std::set<NodeId> unconfirmed_members_;
-  // When the remaining ones count as lost.
+  // When the remaining unconfirmed members count as lost.
   TimeNs confirm_deadline_ = kNever;
-  // Agents that have not completed their resynchronisation with this new agent:
-  // jobs may run for which it only forwards messages.
+  // Members that have not completed their resynchronisation with this new
+  // agent. Jobs may run for which this agent only forwards messages.
   std::set<NodeId> unsynced_members_;
-  // When the remaining ones count as resynchronised.
+  // When the remaining members count as resynchronised.
   TimeNs resync_deadline_ = kNever;
   RecentJobs ended_;
-  // By job: the JobPrepare first, then what followed from the same agent.
+  // By job: a JobPrepare first, then the messages that followed it from the
+  // same agent.
   std::map<std::string, std::vector<std::pair<NodeId, MessageBody>>> deferred_;
   std::vector<PeerMessage> released_;
 };

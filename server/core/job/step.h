@@ -15,13 +15,13 @@
 
 namespace canopy::core {
 
-// Valid for one step. `out` takes what the agent is to do, in order.
+// Valid for one step. `out` collects the actions of the agent, in order.
 struct JobStep {
   TimeNs now;
   NodeId self;
   const Tree& tree;
   Actions& out;
-  OutputTap* tap = nullptr;           // null: nobody
+  OutputTap* tap = nullptr;           // null: no tap
   const DebugHolds* holds = nullptr;  // null: no job is held
 
   void Send(NodeId to, MessageBody body) const {

@@ -103,8 +103,8 @@ void InputOrder::Forget() {
   requested_ = missed_ = false;
 }
 
-// What these ranks were given may not be known yet: it is reported, and all of
-// the run is sent again then.
+// If it is unknown what the ranks were given, the input is dropped. Once the
+// shim has reported it, the whole run is requested and sent again.
 InputOrder::Verdict InputOrder::OnPiece(uint64_t size, uint64_t end,
                                         uint64_t run) {
   const bool begins = run > run_.id;

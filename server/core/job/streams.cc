@@ -10,8 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// Silence after which a stream that outlives its process is taken for held
-// open by something that the process left behind.
+// A stream that outlives its process and is silent for this long is taken to be
+// held open by a process that the rank left behind.
 constexpr TimeNs kDrainIdle = 3'000'000'000;
 
 }  // namespace
@@ -26,8 +26,8 @@ NodeId JobStreams::AgentOf(uint32_t node) const {
   return part_.spec()->nodes[node].agent;
 }
 
-// What the predecessor had of the input is lost with it; the launcher retains
-// what the ranks have not taken, and what was pushed is pushed again.
+// The predecessor's copy of the input is lost with it. The launcher retains the
+// input that the ranks have not taken, and pushed input is pushed again.
 void JobStreams::AwaitLauncher(TimeNs now) {
   acknowledges_ = detached_ = true;
   if (part_.spec()->forwarding.input) {
@@ -67,16 +67,16 @@ void JobStreams::OnNodeRestarted(const JobStep& step, NodeId node) {
 
 bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   const JobSpec& spec = *part_.spec();
-  // A launcher that reattaches asks for it again.
+  // A launcher that reattaches requests the output again.
   if (output.rank >= spec.procs.size() || detached_) return false;
   const uint32_t node = spec.procs[output.rank].node;
   const uint64_t size = output.data.size();
-  // Nobody wants what came before: it is not waited for.
+  // Earlier output has no reader and is not awaited.
   if (discards_ && output.end > size) output_.SkipTo(node, output.end - size);
   if (drain_ != kNever) drain_ = step.now + kDrainIdle;
   const auto known = output_.OnDelivered(node, size, output.end);
-  // What is missing before it was lost on the way and comes again, and this
-  // with it.
+  // Output before this was lost on the way. It will be resent, and this output
+  // after it.
   if (!known) return false;
   if (size > 0) {
     if (*known == size) {
@@ -128,7 +128,7 @@ bool JobStreams::OnConsumed(const JobStep& step, const OutputConsumed& in) {
   return asked_;
 }
 
-// Credit may have been lost with an agent that was to pass it on.
+// Credit may have been lost with an agent that was to forward it.
 void JobStreams::ResendCredit(const JobStep& step, uint32_t node) const {
   const NodeId agent = AgentOf(node);
   const uint64_t total = output_.consumed(node);
@@ -154,11 +154,11 @@ bool JobStreams::AllDelivered(const JobStep& step) {
 
 bool JobStreams::OnDrainTimeout(const JobStep& step) {
   if (output_.unconsumed() > 0) {
-    // The launcher is slow, so the writers may well be waiting for it.
+    // The launcher is slow, so the processes may be waiting for it.
     drain_ = step.now + kDrainIdle;
     return false;
   }
-  // The job's release ends what it left behind.
+  // The release of the job will end the processes left behind.
   step.Log(LogLine::Level::kWarning,
            "job " + part_.nspace() + ": processes that " +
                DescribeRanks(OpenRanks()) +
@@ -201,7 +201,7 @@ void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {
 
 void JobStreams::OnInputTaken(const JobStep& step, uint32_t node,
                               const InputCredit& in) {
-  // Its ranks have had nothing of this run.
+  // The node's ranks have received nothing of this run.
   if (in.run != run_) {
     if (in.resend) ResendInput(step, node, 0);
     return;
@@ -215,7 +215,7 @@ void JobStreams::OnInputTaken(const JobStep& step, uint32_t node,
   if (in.resend) ResendInput(step, node, in.total);
 }
 
-// Input for all ranks of the job is resent to those of one node alone.
+// Input for all ranks is resent only to the ranks of this node.
 void JobStreams::ResendInput(const JobStep& step, uint32_t node,
                              uint64_t from) const {
   if (std::ranges::count(progress_.InputNodes(), node) == 0) return;

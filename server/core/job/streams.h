@@ -1,5 +1,5 @@
-// Output and input of a job, at the agent that controls it: handed out once and
-// in order, with credit to the nodes that it comes from.
+// The output and input of a job at the agent that controls it. Bytes are passed
+// on once and in order, and the nodes that they come from get credit.
 #ifndef CANOPY_SERVER_CORE_JOB_STREAMS_H_
 #define CANOPY_SERVER_CORE_JOB_STREAMS_H_
 
@@ -21,39 +21,45 @@ namespace canopy::core {
 
 class JobStreams {
  public:
-  // `part`, the controller's, and `progress` outlive it.
+  // `part` (the controller's) and `progress` outlive this object.
   JobStreams(JobPart& part, const JobProgress& progress);
 
-  // The launcher acknowledges output: AllDelivered waits for that.
+  // If the launcher acknowledges output, AllDelivered waits for its
+  // acknowledgement.
   void set_acknowledges(bool acknowledges) { acknowledges_ = acknowledges; }
-  // In a successor: output is held back until the launcher has reattached, and
-  // what it has had of the input is unknown. Input that is pushed begins a run.
+  // Called in a successor: output is held back until the launcher has
+  // reattached, and the position of the input is unknown. Pushed input begins a
+  // new run.
   void AwaitLauncher(TimeNs now);
   void OnLauncherReattached(const JobStep& step, const LauncherReattached& in);
   // Credit in flight to the node, or through it, may be lost.
   void OnNodeRestarted(const JobStep& step, NodeId node);
 
-  // Output, from whichever node. True: a stream was closed.
+  // Handles output of any node. Returns true if a stream was closed.
   bool OnOutput(const JobStep& step, const OutputData& output);
-  // Gives the rank's node its credit. True: it may have been the last output.
+  // Gives credit to the rank's node. Returns true if no more output may be
+  // outstanding.
   bool OnConsumed(const JobStep& step, const OutputConsumed& in);
-  // No output comes from the rank any more. False: none was awaited.
+  // Records that no more output comes from the rank. Returns false if none was
+  // awaited.
   bool CloseAll(Rank rank) { return output_.CloseAll(rank); }
-  // After the ends of all ranks: whether their output is delivered, too.
+  // Returns whether the output of all ranks is delivered. Call this after all
+  // ranks have ended.
   bool AllDelivered(const JobStep& step);
   std::vector<Rank> OpenRanks() const { return output_.OpenRanks(); }
-  // When a silent stream counts as held open by something that a process left
-  // behind; kNever: not yet.
+  // Returns when a silent stream counts as held open by a process left behind
+  // by a rank; kNever if no stream is being waited for.
   TimeNs drain_deadline() const { return drain_; }
-  // That time has come. True: no more output is waited for.
+  // The drain deadline has passed. Returns true if no more output is awaited.
   bool OnDrainTimeout(const JobStep& step);
 
   void OfferInput(const InputOffered& in) {
     input_log_.Add(in.position, in.data);
   }
-  // Sends the ranks what was offered, and reports what all have taken.
+  // Sends offered input to the ranks, and reports how much all ranks have
+  // taken.
   void SendInput(const JobStep& step);
-  // Of the ranks of a node (job-relative).
+  // `node` (job-relative) reports what its ranks have taken.
   void OnInputTaken(const JobStep& step, uint32_t node, const InputCredit& in);
 
  private:
@@ -72,9 +78,9 @@ class JobStreams {
   uint64_t run_ = 0;  // as in InputData
   TimeNs drain_ = kNever;
   bool acknowledges_ = false;
-  bool asked_ = false;     // for an acknowledgement
+  bool asked_ = false;     // the launcher's acknowledgement was requested
   bool detached_ = false;  // the launcher is not attached (yet)
-  bool discards_ = false;  // and will not reattach
+  bool discards_ = false;  // the launcher will not reattach
 };
 
 }  // namespace canopy::core

@@ -16,7 +16,8 @@ struct SignalName {
   std::string_view name;
 };
 
-// Our own table: strsignal depends on the locale and is not thread-safe.
+// A table of our own, because strsignal depends on the locale and is not
+// thread-safe.
 constexpr SignalName kSignals[] = {
     {SIGHUP, "Hangup"},
     {SIGINT, "Interrupt"},

@@ -18,8 +18,8 @@ bool IsSupported(CollectiveOp op) {
          op == CollectiveOp::kDisconnect || IsGroupOp(op);
 }
 
-// Fences of one process may follow each other without waiting; a second process
-// of the same rank, or a second connect, arrives twice at one.
+// Fences of one process may follow each other without waiting. A second process
+// of the same rank, or a second connect, would arrive twice at one collective.
 bool ArrivesTwice(const Series& series, ClientId client, int index) {
   const uint64_t arrivals = series.arrivals[index];
   if (arrivals == 0) return false;
@@ -42,7 +42,7 @@ int ArrivalCheck::Identify(const CollectiveArrived& in, const ProcId& proc,
     return status;
   }
   *id = {in.op, in.participants, 0};
-  // Before they are sorted, so that a list of nonsense costs little.
+  // Checked before the list is sorted, so that an invalid list costs little.
   if (!p_.groups.ReplaceNames(proc, p_.jobs, &id->participants) ||
       NamesNobody(id->participants, proc.nspace, p_.jobs)) {
     return kErrBadParam;
@@ -81,7 +81,7 @@ int ArrivalCheck::Accepts(const Series& series, const CollectiveArrived& in,
   if (index < 0) return kErrBadParam;
   const uint64_t arrivals = series.arrivals[index];
   if (series.id.op == CollectiveOp::kDisconnect &&
-      // An arrival at a completed one is a repetition.
+      // An arrival at a completed disconnect is a repetition.
       arrivals >= series.next &&
       !p_.connections.Contains(series.id.participants)) {
     return kErrInvalidOperation;
@@ -98,7 +98,7 @@ int ArrivalCheck::Accepts(const Series& series, const CollectiveArrived& in,
 int ArrivalCheck::AcceptsGroup(const Series& series,
                                const CollectiveArrived& in, int index) const {
   const bool ends = series.id.op == CollectiveOp::kGroupDestruct;
-  // An arrival at a completed one is a repetition.
+  // An arrival at a completed destruct is a repetition.
   if (ends && series.arrivals[index] >= series.next) {
     const Group* group = p_.groups.Find(series.id.name, series.id.participants);
     if (group == nullptr || !group->Has(series.members->local[index])) {
@@ -130,7 +130,7 @@ void ArrivalCheck::NoteOld(NodeId node, bool old) {
   }
 }
 
-// Also those that only pass them on, on the way to the top.
+// Agents that only forward the messages on the way to the top count as well.
 bool ArrivalCheck::PassesOldNode(const Series& series) const {
   if (old_nodes_.empty()) return false;
   std::vector<NodeId> living = series.members->nodes;

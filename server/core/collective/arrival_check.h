@@ -1,4 +1,4 @@
-// Which collective an arrival is at, and whether it is accepted.
+// Decides which collective an arrival belongs to, and whether it is accepted.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_ARRIVAL_CHECK_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_ARRIVAL_CHECK_H_
 
@@ -16,12 +16,13 @@
 
 namespace canopy::core {
 
-// Collectives of one series that one process may have pending; more are
-// refused. Limits for each job are in series_table.h.
+// Maximum number of collectives of one series that one process may have
+// pending; further arrivals are refused. The limits of each job are in
+// series_table.h.
 inline constexpr uint64_t kMaxPipelined = 1024;
 
-// Statuses are PMIx's: kSuccess, or what the arrival is answered with. The
-// parts outlive it. One thread.
+// Functions return a PMIx status: kSuccess, or the status of the reply to the
+// refused arrival. The parts outlive this object. Used by one thread.
 class ArrivalCheck {
  public:
   struct Parts {
@@ -33,20 +34,24 @@ class ArrivalCheck {
   };
   explicit ArrivalCheck(const Parts& parts) : p_(parts) {}
 
-  // Sets *id, but for the sequence, from what the process names.
+  // Sets *id, except for the sequence, from what the process names.
   int Identify(const CollectiveArrived& in, const ProcId& proc,
                CollectiveId* id) const;
-  // At the next collective of that series, which has its members. `index`: of
-  // the process among the local ones; -1: it is none of them.
+  // Checks an arrival at the next collective of the series, whose members are
+  // known. `index` is the process's index among the local members; -1 if it is
+  // not a member.
   int Accepts(const Series& series, const CollectiveArrived& in,
               int index) const;
-  // Of an arrival that has been entered: the operation fails for all.
+  // Checks an arrival that has been recorded. After an error, the operation
+  // fails for all participants.
   int RefusalOf(const CollectiveId& id, const Instance& instance,
                 const ProcId& proc) const;
 
-  // The node's agent drops messages of groups, or does not any more.
+  // Records whether the node's agent is too old for groups and drops their
+  // messages.
   void NoteOld(NodeId node, bool old);
-  // Messages of the series, which has its members, would be dropped.
+  // Returns whether messages of the series, whose members are known, would be
+  // dropped.
   bool PassesOldNode(const Series& series) const;
 
  private:

@@ -13,7 +13,6 @@
 // finds the members of a series, Deferrals keeps what waits for them, and
 // GroupEnds handles the end of groups that a member has left.
 // CollectiveProgress is the state machine of each collective.
-// each collective.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 

@@ -12,19 +12,19 @@
 
 namespace canopy::core {
 
-// What this node brings: for each local member what has changed since the
-// acknowledged version. Notes the versions in the instance.
+// Returns this node's contribution: the changes of each local member's data
+// since the acknowledged version. Records the versions in the instance.
 Bytes OwnData(const Series& series, const ModexStore& modex,
               Instance* instance);
 
-// Stores and publishes what other nodes brought. A node may only supply data of
-// its own ranks; anything else is ignored, and malformed data is logged.
+// Stores and publishes the contributions of other nodes. A node may only supply
+// data of its own ranks; other data is ignored, and malformed data is logged.
 void PublishData(StepContext& step, NodeId self,
                  const Contributions& contributions, const JobTable& jobs,
                  ModexStore* modex);
 
-// The data of a collective, regenerated from what is known of each participant.
-// Receivers may have newer data already, by other routes.
+// Returns the data of a collective, regenerated from what is known of each
+// participant. Receivers may already have newer data from other sources.
 std::vector<NodeContribution> DataKnown(const Series& series, NodeId self,
                                         const JobTable& jobs,
                                         const ModexStore& modex);

@@ -13,8 +13,8 @@
 namespace canopy::core {
 namespace {
 
-// Directives that every collective honours, parsed by the adapters. Job data
-// needs no collection, as every agent derives it from one map.
+// Directives that every collective honours; the adapters parse them. Job data
+// needs no collection, because every agent derives it from the same map.
 constexpr std::array<std::string_view, 4> kHonoured = {
     "pmix.collect", "pmix.timeout", "pmix.collect.gen", "pmix.loc.col.st"};
 

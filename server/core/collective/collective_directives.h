@@ -1,4 +1,4 @@
-// The directives of a collective call (pmix_info_t) that the core looks at.
+// The directives of a collective call (pmix_info_t) that the core checks.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_DIRECTIVES_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_DIRECTIVES_H_
 
@@ -6,8 +6,9 @@
 
 namespace canopy::core {
 
-// `info` is SIZE n and n INFO in codec form, or empty. kErrNotSupported for a
-// required directive that is not honoured, kErrBadParam for malformed ones.
+// `info` is SIZE n and n INFO in codec form, or empty. Returns kErrNotSupported
+// for a required directive that is not honoured, and kErrBadParam for malformed
+// ones.
 int CheckDirectives(const Bytes& info);
 
 }  // namespace canopy::core

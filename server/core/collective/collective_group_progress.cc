@@ -1,4 +1,4 @@
-// The state machine of a collective: what process groups alone have of it.
+// The part of the state machine of a collective that only process groups have.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ CollectiveId ConstructOf(const std::string& name,
   return {CollectiveOp::kGroupConstruct, participants, 0, name};
 }
 
-// Of the processes of this node, who may have had no answer.
+// Returns the members of this node that have left and may not have had a reply.
 std::vector<ProcId> WhoHasLeft(const Group& group, const JobTable& jobs) {
   std::vector<ProcId> left = group.left;
   std::erase_if(left, [&](const ProcId& proc) {
@@ -36,9 +36,9 @@ bool IsHere(const Job& job, Rank rank) {
   return rank == kRankWildcard ? job.local_node != kNoNode : job.is_local(rank);
 }
 
-// Jobs that have participants on this node, in whose journals all records are:
-// one that was in another's journal would be out of date there. Participants
-// are sorted by namespace.
+// Calls `what` for each job with participants on this node. Every such job's
+// journal has the record; a record in only one journal would get out of date in
+// the others. Participants are sorted by namespace.
 void ForEachLocalJob(const std::vector<ProcId>& participants,
                      const JobTable& jobs,
                      const std::function<void(const std::string&)>& what) {
@@ -59,19 +59,20 @@ bool SharesTooMuch(const Instance& instance) {
          kMaxSharedOfGroup;
 }
 
-// Nobody there can take part any more.
+// Returns whether no process of the node can take part any more.
 bool CollectiveProgress::IsOverFor(const Series& series, NodeId node) const {
   if (series.suspects.empty() || node == p_.self) return false;
   return !p_.tree.alive(node) ||
          !HasLivingOn(series.id.participants, p_.jobs, node);
 }
 
-// The number is unique as long as the overlay lives, at whichever agent it is
-// made: the node is in it, and those of an agent's earlier lives are lower.
+// The number is unique during the life of the overlay, whichever agent makes
+// it: it contains the node's number, and an agent's earlier incarnations made
+// lower numbers.
 void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
                                     Instance* instance) {
   constexpr int kNodeBits = 16;  // at most 65536 nodes
-  constexpr int kTickBits = 16;  // of some 65 us
+  constexpr int kTickBits = 16;  // a tick is 65 us
   if (series.id.op == CollectiveOp::kGroupDestruct) {
     GroupRecord ended;
     ended.made = instance->group.made;
@@ -88,9 +89,9 @@ void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
   instance->result = EncodeGroupRecord(result);
 }
 
-// Whoever is a member has had the answers to all ends before, by whichever
-// agent. A successor is to know that: the counts with which they come to it
-// lack the ends of groups that they have left.
+// A member has had the replies to all earlier ends, from this agent or a
+// predecessor. This must be recorded for a successor: the counts that processes
+// report to it lack the ends of groups that they have left.
 std::vector<ProcId> CollectiveProgress::SkipEndsBefore(const Group& group,
                                                        uint64_t sequence,
                                                        Series& series) {
@@ -110,7 +111,8 @@ void CollectiveProgress::TakeGroup(StepContext& step, Series& series,
                                    uint64_t made) {
   CollectiveId id = series.id;
   id.sequence = sequence;
-  // Who has left may be in the next one before the end of the last is here.
+  // A process that has left may be in the next group before the end of the last
+  // one is known here.
   const Group* now = p_.groups.Find(id.name, id.participants);
   if (id.op == CollectiveOp::kGroupDestruct && now != nullptr && made != 0 &&
       now->record.made != made) {
@@ -150,8 +152,8 @@ void CollectiveProgress::NoteFailed(const Series& series,
   failed_.push_back({series.id.name, leader, completed.missing});
 }
 
-// Whoever takes part in the end of a group has had the answer to its
-// construction. Agents without members do not know which one that was.
+// A process that takes part in the end of a group has had the reply to its
+// construct. Agents without members do not know which construct that was.
 void CollectiveProgress::ForgetConstruct(StepContext& step,
                                          const Series& destruct,
                                          const Group* group) {
@@ -181,8 +183,9 @@ void CollectiveProgress::PersistLeft(StepContext& step,
   });
 }
 
-// Whether who is gone had left the group before, only its own agent is sure to
-// know: it contributes to the end, or fails it.
+// Only the agent of a process that is gone knows for certain whether the
+// process had left the group before. That agent contributes to the end, or
+// fails it.
 void CollectiveProgress::AskToEnd(StepContext& step, const Series& series,
                                   uint64_t sequence, NodeId node,
                                   Instance* instance) const {

@@ -1,4 +1,4 @@
-// Process groups at one agent, for tests.
+// A fixture for process groups at one agent.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_GROUP_TESTING_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_GROUP_TESTING_H_
 
@@ -24,7 +24,7 @@ using Procs = std::vector<ProcId>;
 inline constexpr int kNone = -1000;
 inline constexpr TimeNs kNow = TimeNs{1} << 40;
 
-// In codec form: each of these keys is true.
+// Returns infos in codec form in which each of the keys is true.
 inline Bytes Flags(const std::vector<std::string>& keys) {
   Encoder out;
   out.PutSize(keys.size());
@@ -37,9 +37,9 @@ inline Bytes Flags(const std::vector<std::string>& keys) {
   return Bytes(out.Take());
 }
 
-// The engine of agent 1 in a binary tree of 7: its parent is 0, its children
-// are 3 and 4. Job "job": ranks 0 and 1 here, rank 2 on agent 3. Job "top":
-// rank 0 here, rank 1 on agent 0.
+// The engine of agent 1 in a binary tree of 7 agents: its parent is 0, its
+// children are 3 and 4. Job "job" has ranks 0 and 1 here and rank 2 on agent 3.
+// Job "top" has rank 0 here and rank 1 on agent 0.
 class CollectiveGroupTest : public testing::Test {
  protected:
   CollectiveGroupTest() : tree_(7, 2), jobs_(1) {
@@ -87,7 +87,7 @@ class CollectiveGroupTest : public testing::Test {
                    {}},
                   &actions_);
   }
-  // Agent 0, the top, releases it.
+  // Agent 0, the top, releases the collective.
   void Down(CollectiveOp op, const Procs& procs, int status,
             const GroupRecord& result = {}, uint64_t sequence = 0) {
     CollectiveDown down{Id(op, procs, sequence), status, {}, {}};
@@ -103,7 +103,7 @@ class CollectiveGroupTest : public testing::Test {
     const ReplyClient* reply = ReplyTo(request);
     return reply == nullptr ? kNone : reply->status;
   }
-  // The members that a reply names, first of its results.
+  // Returns the members that the first result of a reply names.
   Procs Members(RequestId request) {
     const ReplyClient* reply = ReplyTo(request);
     if (reply == nullptr) return {};
@@ -120,7 +120,7 @@ class CollectiveGroupTest : public testing::Test {
     for (ProcId& proc : out) EXPECT_TRUE(in.GetProc(&proc));
     return out;
   }
-  // The key of the first of a reply's results.
+  // Returns the key of the first result of a reply.
   std::string FirstKey(RequestId request) {
     const ReplyClient* reply = ReplyTo(request);
     if (reply == nullptr) return "no reply";
@@ -131,7 +131,7 @@ class CollectiveGroupTest : public testing::Test {
     return std::string(key);
   }
   const Group* Found() { return engine_->groups().FindOf("g", {"job", 0}); }
-  // The group of all of "job" exists.
+  // Makes a group of all ranks of "job".
   void MakeGroup(const Bytes& info = {}) {
     Construct(10, kWhole, info);
     Construct(11, kWhole);
@@ -140,7 +140,7 @@ class CollectiveGroupTest : public testing::Test {
     actions_.clear();
   }
 
-  // A successor has what the engine has persisted for "job".
+  // Replaces the engine by a successor with the records persisted for "job".
   void Succeed() {
     const auto records = All<PersistRecord>(actions_);
     engine_.emplace(1, tree_, jobs_, modex_);
@@ -150,8 +150,8 @@ class CollectiveGroupTest : public testing::Test {
     }
     actions_.clear();
   }
-  // Rank 0 leaves a group of that list, which ends, and is in the next of its
-  // name. Agent 0 is the top.
+  // Rank 0 leaves a group of that list, which then ends, and joins the next
+  // group of its name. Agent 0 is the top.
   void LeaveOneForTheNext(const Procs& procs) {
     GroupRecord result;
     result.made = 5;

@@ -1,4 +1,5 @@
-// What agents send each other about a collective, and clients get.
+// Makes the messages about a collective between agents, and the replies to
+// clients.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_MESSAGES_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_MESSAGES_H_
 
@@ -14,20 +15,22 @@
 
 namespace canopy::core {
 
-// To the parent: these contributions, with kSuccess or kAlreadyReleased.
+// Returns a message to the parent with these contributions. `status` is
+// kSuccess or kAlreadyReleased.
 CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
                              int status, const Contributions& contributions);
-// To the parent: it cannot succeed any more.
+// Returns a message to the parent that the collective cannot succeed any more.
 CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
                        std::vector<ProcId> missing);
-// The release, to a neighbour: of a success with all data that it did not bring
-// itself.
+// Returns the release for neighbour `to`. The release of a success has all data
+// that the neighbour did not bring itself.
 CollectiveDown Down(const Series& series, uint64_t sequence,
                     const CompletedCollective& completed, NodeId to);
 
 void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body);
 void Reply(StepContext& step, ClientId client, RequestId request, int status);
-// Who is no member of the group gets PMIX_ERR_UNREACH.
+// Replies to the waiter. A process that is not a member of the group gets
+// PMIX_ERR_UNREACH.
 void ReplyTo(StepContext& step, const CollectiveWaiter& waiter,
              const CollectiveAnswer& answer);
 

@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-// Most callers name processes in order.
+// Most callers name processes in order, so sorting is often skipped.
 template <typename T>
 void SortUnique(std::vector<T>* v) {
   if (!std::is_sorted(v->begin(), v->end())) std::sort(v->begin(), v->end());
@@ -60,7 +60,7 @@ void NameWholeJobs(const JobTable& jobs, std::vector<ProcId>* participants) {
     const auto end = std::find_if(
         it, participants->end(),
         [&](const ProcId& proc) { return proc.nspace != it->nspace; });
-    // A wildcard comes after all ranks.
+    // A wildcard sorts after all ranks.
     const Job* job = jobs.Find(it->nspace);
     const bool whole =
         std::prev(end)->rank == kRankWildcard ||

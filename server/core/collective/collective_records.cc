@@ -21,7 +21,7 @@ std::vector<ProcId> TakeProcs(WireReader* in) {
   return procs;
 }
 
-// Identifies the series, which is decoded from it on recovery.
+// The key identifies the series, which is decoded from it on recovery.
 std::string KeyOf(const CollectiveId& series, const CollectiveRecord& record) {
   const bool failed = record.status != kSuccess;
   WireWriter out = BeginKey(JournalRecordType::kCollective);
@@ -76,7 +76,7 @@ std::optional<std::pair<CollectiveId, CollectiveRecord>> DecodeCollective(
   out.sequence = value.Uint();
   out.status = static_cast<int>(value.Int());
   out.connected = value.Bool();
-  // Older agents omit the flag and regenerated the data in any case.
+  // Older agents omit the flag, and regenerated the data in any case.
   out.collect = value.rest().empty() || value.Bool();
   if (IsGroupOp(id.op)) {
     out.result = Bytes(std::string(value.String()));

@@ -15,26 +15,28 @@
 
 namespace canopy::core {
 
-// One collective of a series that has completed here. The last record of a list
-// of participants, of any kind, has the valid `connected`.
+// A collective of a series that has completed here. The last record of a list
+// of participants, whatever its operation, has the valid `connected`.
 struct CollectiveRecord {
   uint64_t sequence = 0;
   int status = 0;
-  bool connected = false;  // its participants, afterwards; or the group exists
-  bool collect = true;     // it carried data
-  Bytes result = {};       // of a group's operation, as in CollectiveDown
-  // Of a group's construction: members that have left since, ascending. Once
-  // the group has ended, those of this node. Of its end: its members here.
+  // the participants are connected, or the group exists
+  bool connected = false;
+  bool collect = true;  // the collective carried data
+  Bytes result = {};    // of a group operation, as in CollectiveDown
+  // For a group's construct: the members that have left since, ascending; after
+  // the group's end, only those of this node. For a destruct: the group's
+  // members on this node.
   std::vector<ProcId> left = {};
 };
 
-// The latest success of a series replaces the one before; failures have records
-// of their own. Of `series`, which has participants, the sequence does not
-// matter. `nspace` is the job whose journal holds the record.
+// Encodes a record. The latest success of a series replaces the one before;
+// failures have separate records. `series` must have participants; its sequence
+// is ignored. `nspace` is the job whose journal holds the record.
 PersistRecord EncodeCollective(const std::string& nspace,
                                const CollectiveId& series,
                                const CollectiveRecord& record);
-// Nothing when it is another kind of record, or malformed.
+// Returns nothing if the record is of another kind or malformed.
 std::optional<std::pair<CollectiveId, CollectiveRecord>> DecodeCollective(
     const PersistedRecord& record);
 

@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-constexpr size_t kMaxNamed = 8;  // processes in a text
+constexpr size_t kMaxNamed = 8;  // maximum number of processes named in a text
 constexpr uint64_t kNsPerMs = 1'000'000;
 
 std::string Names(const std::vector<ProcId>& procs) {
@@ -22,7 +22,7 @@ std::string Names(const std::vector<ProcId>& procs) {
   return out;
 }
 
-// "fence", "group construct \"g\"".
+// Returns, for example, "fence" or "group construct \"g\"".
 std::string Operation(const CollectiveId& id) {
   std::string text = NameOf(id.op);
   if (!id.name.empty()) text += " \"" + id.name + "\"";

@@ -1,4 +1,4 @@
-// Collectives in words: log lines, and the reports of those that are blocked.
+// Texts about collectives: log lines, and reports of blocked collectives.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_TEXT_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_TEXT_H_
 
@@ -15,20 +15,21 @@
 
 namespace canopy::core {
 
-// "fence", "connect", ...
+// Returns "fence", "connect", and so on.
 const char* NameOf(CollectiveOp op);
 
-// Names the failure and the first of those who were missing.
+// Names the failure and the first missing processes.
 std::string FailureText(const CollectiveId& id, uint64_t sequence,
                         const CompletedCollective& completed);
 
-// Whom agent `self` still waits for: its own ranks, and those of nodes below
-// (at the top: of all nodes) that have not contributed.
+// Returns the processes that agent `self` still waits for: its own ranks, and
+// the ranks of nodes below it (at the top: of all nodes) that have not
+// contributed.
 std::vector<MissingProc> MissingIn(const Series& series,
                                    const Instance& instance,
                                    const JobTable& jobs, NodeId self);
 
-// Appends what is pending in the series.
+// Appends the pending collectives of the series.
 void Describe(TimeNs now, const Series& series, const JobTable& jobs,
               NodeId self, std::vector<Waiting>* out);
 

@@ -1,4 +1,4 @@
-// Which lists of participants are connected: after PMIx_Connect, before
+// The lists of participants that are connected: after PMIx_Connect and before
 // PMIx_Disconnect.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_CONNECTIONS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_CONNECTIONS_H_
@@ -13,21 +13,21 @@
 
 namespace canopy::core {
 
-// Lists are canonical (collective_plan.h). One thread.
+// Lists are canonical (collective_plan.h). Used by one thread.
 class Connections {
  public:
-  // A collective of the operation has completed; only connects and disconnects
-  // have an effect.
+  // Records that a collective of the operation has completed. Only connects and
+  // disconnects have an effect.
   void OnCompleted(CollectiveOp op, const std::vector<ProcId>& participants,
                    int status);
-  // What a predecessor knew.
+  // Restores a predecessor's record.
   void Recover(const std::vector<ProcId>& participants, bool connected);
   void DropJob(const std::string& nspace);
 
   bool Contains(const std::vector<ProcId>& participants) const {
     return lists_.contains(participants);
   }
-  // Lists over several namespaces with the process in them.
+  // Returns the lists over several namespaces that contain the process.
   std::vector<std::vector<ProcId>> Of(const ProcId& proc) const;
   size_t size() const { return lists_.size(); }
 

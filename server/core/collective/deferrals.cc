@@ -9,7 +9,7 @@
 namespace canopy::core {
 namespace {
 
-// Its collective fails as soon as it is known who takes part.
+// The collective fails as soon as its participants are known.
 void Refuse(StepContext& step, Series& series, const DeferredCollective& one) {
   step.out.push_back(LogLine{
       LogLine::Level::kError,

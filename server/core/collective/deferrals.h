@@ -1,4 +1,4 @@
-// Arrivals and messages that wait, in their series, for the map of a job.
+// Arrivals and messages of a series that wait for the map of a job.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_DEFERRALS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_DEFERRALS_H_
 
@@ -12,29 +12,30 @@
 
 namespace canopy::core {
 
-// Messages that may wait for a job map to arrive; the collectives of more fail.
+// Maximum number of messages that may wait for a job map. A collective with a
+// further message fails.
 inline constexpr size_t kMaxDeferred = 4096;
 
-// The table, in which their deadlines are, outlives it. One thread.
+// The table has the deadlines, and outlives this object. Used by one thread.
 class Deferrals {
  public:
   explicit Deferrals(SeriesTable& table) : table_(table) {}
 
-  // A message for which there is no room is dropped, and recorded in
-  // Series::refused. What clients may have is limited by their jobs.
+  // Defers `one`. A message for which there is no room is dropped and recorded
+  // in Series::refused. The arrivals of clients are limited by their jobs.
   void Add(StepContext& step, Series& series, DeferredCollective one);
-  // The maps are here.
+  // Removes and returns what was deferred, because the maps are here.
   std::vector<DeferredCollective> Take(Series& series);
-  // The maps will not come: arrivals are answered with `status`.
+  // Replies to arrivals with `status`, because the maps will not come.
   void Fail(StepContext& step, Series& series, int status);
-  // Answers arrivals whose deadline has passed.
+  // Replies to arrivals whose deadline has passed.
   void Expire(StepContext& step, Series& series);
-  // The connection ended.
+  // Drops the arrivals of a client whose connection has ended.
   void Drop(Series& series, ClientId client);
 
  private:
   SeriesTable& table_;
-  size_t held_ = 0;  // of all series
+  size_t held_ = 0;  // number of messages deferred in all series
 };
 
 }  // namespace canopy::core

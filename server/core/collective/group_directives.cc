@@ -42,7 +42,8 @@ constexpr Row kRows[] = {
     {"pmix.timeout", Meaning::kElsewhere},
     // The caller's own name of the group.
     {"pmix.grp.id", Meaning::kElsewhere},
-    // Members' data are there by direct modex, and their jobs' by the maps.
+    // Members' data is available by direct modex, and the data of their jobs in
+    // the maps.
     {"pmix.collect", Meaning::kElsewhere},
     {"pmix.collect.gen", Meaning::kElsewhere},
     {"pmix.grp.btstrp", Meaning::kImpossible},
@@ -61,7 +62,7 @@ std::string_view Until(std::string_view begin, std::string_view rest) {
   return begin.substr(0, begin.size() - rest.size());
 }
 
-// As a flag without a value it means yes.
+// A flag without a value is true.
 bool ReadFlag(Decoder* in, bool* value) {
   uint16_t type = 0;
   *value = true;
@@ -76,7 +77,7 @@ int Share(std::string info, GroupRecord* record) {
   return record->shared.size() > kMaxSharedBytes ? kErrOutOfResource : kSuccess;
 }
 
-// One INFO. Returns a PMIx status.
+// Reads one INFO. Returns a PMIx status.
 int ReadOne(Decoder* in, const ProcId& member, GroupDirectives* out) {
   const std::string_view begin = in->rest();
   std::string_view key;

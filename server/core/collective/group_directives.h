@@ -12,25 +12,27 @@
 
 namespace canopy::core {
 
-// What one member may share with the others of a group; more is refused.
+// Maximum number of bytes that one member may share with its group; more is
+// refused.
 inline constexpr size_t kMaxSharedBytes = 1 << 20;
-// And all of them together: every agent of a member gets it, and keeps it as
-// long as an agent may lack it. Of a group with more, the construction fails
-// with kErrOutOfResource.
+// Maximum number of bytes shared by all members together: the agent of every
+// member receives them, and keeps them while another agent may need them. A
+// construct with more fails with kErrOutOfResource.
 inline constexpr size_t kMaxSharedOfGroup = 16 << 20;
 
 struct GroupDirectives {
-  GroupRecord record;  // but for the leader
+  GroupRecord record;  // without the leader
   bool leads = false;  // PMIX_GROUP_LEADER
   bool local_only = false;
-  std::vector<std::string> ignored;  // optional ones that are not honoured
+  // optional directives that are not honoured
+  std::vector<std::string> ignored;
 };
 
-// Reads the directives of `member`: SIZE n and n INFO in codec form, or nothing.
-// What the member shares is marked with its name (group_shared.h). Returns
-// kErrNotSupported for a directive that is not honoured but is required, or that
-// changes the meaning of the call; kErrOutOfResource for more shared data than
-// kMaxSharedBytes; kErrBadParam for malformed directives.
+// Reads the directives of `member`: SIZE n and n INFO in codec form, or
+// nothing. Shared data is marked with the name of the member (group_shared.h).
+// Returns kErrNotSupported for a directive that is not honoured although it is
+// required or changes the meaning of the call; kErrOutOfResource for more
+// shared data than kMaxSharedBytes; kErrBadParam for malformed directives.
 int ParseGroupDirectives(const Bytes& info, const ProcId& member,
                          GroupDirectives* out);
 

@@ -41,8 +41,8 @@ bool GroupEnds::HasLeftBefore(const ProcId& proc,
          left->second.groups.contains(end.participants);
 }
 
-// Who is a member has had the answers to all before, by whichever agent; and
-// who has left has none to get.
+// A member has had the replies to all earlier ends, from this agent or a
+// predecessor. A process that has left does not expect any reply.
 void GroupEnds::SkipLeft(Series& series, int index) const {
   if (series.id.op != CollectiveOp::kGroupDestruct) return;
   const ProcId& proc = series.members->local[index];
@@ -66,7 +66,7 @@ std::map<ProcId, uint64_t> GroupEnds::EndsBefore(const Series& series) const {
 
 void GroupEnds::Recover(const CollectiveId& construct,
                         const std::vector<ProcId>& left) {
-  // Of an earlier group of the series nothing counts any more.
+  // The records of an earlier group of the series no longer count.
   for (auto& [key, before] : left_before_) {
     if (key.second == construct.name) {
       before.groups.erase(construct.participants);
@@ -81,7 +81,8 @@ void GroupEnds::Recover(const CollectiveId& construct,
   }
 }
 
-// The ends of the job's groups that some participant is no member of.
+// Returns the ends of the job's groups of which some participant is not a
+// member.
 std::vector<CollectiveId> GroupEnds::EndsWithoutSome(
     const std::string& nspace) const {
   std::vector<CollectiveId> ends;

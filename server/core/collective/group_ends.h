@@ -1,4 +1,4 @@
-// How groups end for those who have left them, and without those who left.
+// The end of groups that members have left.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_ENDS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_ENDS_H_
 
@@ -21,9 +21,10 @@
 
 namespace canopy::core {
 
-// A process that has left a group takes part in its end no more: its agent
-// arrives there for it. A successor agent knows from records who has left, but
-// not which of them were told so. One thread.
+// A process that has left a group no longer takes part in the group's end: its
+// agent arrives there in its place. A successor agent knows from records which
+// processes have left, but not which of them have received the reply. Used by
+// one thread.
 class GroupEnds {
  public:
   struct Parts {
@@ -33,37 +34,40 @@ class GroupEnds {
     MemberLookup& lookup;
     CollectiveProgress& progress;
   };
-  // The parts outlive it.
+  // The parts outlive this object.
   explicit GroupEnds(const Parts& parts) : p_(parts) {}
 
-  // The process leaves the group. False when it is no member. `made`: of that
-  // group alone, which may be yet to come here (GroupRecord); 0: whichever
-  // there is.
+  // The process leaves the group. Returns false if it is not a member. A
+  // nonzero `made` names one group (GroupRecord), which may not exist here yet;
+  // 0 stands for any group of that name.
   bool OnLeft(StepContext& step, const ProcId& proc, const std::string& group,
               uint64_t made);
-  // The process has left such a group under a predecessor, and asks again, as
-  // it does not know: true once.
+  // Returns true, once, if the process has left such a group under a
+  // predecessor. The process repeats its request, because it may not have
+  // received the reply.
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
     const auto left = left_before_.find({proc, group});
     return left != left_before_.end() &&
            !std::exchange(left->second.answered, true);
   }
-  // It has left the last group of this series under a predecessor.
+  // Returns whether the process has left the last group of this series under a
+  // predecessor.
   bool HasLeftBefore(const ProcId& proc, const CollectiveId& end) const;
-  // A process does not count the end of a group that it has left.
+  // Advances the process's count past the end of a group that it has left,
+  // because the process does not count that end.
   void SkipLeft(Series& series, int index) const;
-  // Local members of a group that is forgotten with one of its jobs, and how
-  // many ends of such groups they need not ask for.
+  // Returns the local members of a group that is dropped with one of its jobs,
+  // with the number of ends of such groups whose result they need not request.
   std::map<ProcId, uint64_t> EndsBefore(const Series& series) const;
-  // A local process takes part in the construction of another of that name.
+  // A local process takes part in the construct of another group of that name.
   void OnConstructing(const ProcId& proc, const std::string& group) {
     left_before_.erase({proc, group});
   }
 
-  // Of the record of a construct, also if the group has ended since.
+  // Restores the record of a construct, even if the group has ended since.
   void Recover(const CollectiveId& construct, const std::vector<ProcId>& left);
-  // The map of that job is here: its members may have left groups whose ends a
-  // predecessor told nobody of.
+  // The map of the job is here. Its members may have left groups whose end the
+  // predecessor has not reported to other agents.
   void Resume(StepContext& step, const std::string& nspace);
   void DropJob(const std::string& nspace);
 
@@ -71,7 +75,7 @@ class GroupEnds {
   // The last groups of one name that a process has left, by participants.
   struct LeftBefore {
     std::set<std::vector<ProcId>> groups;
-    bool answered = false;  // it has asked again
+    bool answered = false;  // the process has repeated its request
   };
 
   void EndFor(StepContext& step, Series& series, int index);

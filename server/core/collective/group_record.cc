@@ -48,7 +48,7 @@ std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes) {
     proc = in.Proc();
     number = in.Uint32();
   }
-  // An INFO takes more than a byte.
+  // The count is bounded, because each INFO takes at least a byte.
   if (!in.ok() || record.num_shared > record.shared.size()) return std::nullopt;
   return record;
 }

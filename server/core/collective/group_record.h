@@ -1,6 +1,6 @@
-// What agents tell each other about a process group: a node's contribution to
-// its construction or end, and the result, which the top of the collective's
-// tree makes of all contributions.
+// The information that agents exchange about a process group: a node's
+// contribution to the group's construct or destruct, and the result, which the
+// top of the collective's tree computes from all contributions.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RECORD_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RECORD_H_
 
@@ -16,8 +16,8 @@
 
 namespace canopy::core {
 
-// What a member asked for by its directives. They hold for the group as soon as
-// one member has asked. The numbers are part of the overlay's protocol.
+// What a member requests by its directives. A flag holds for the group as soon
+// as one member has set it. The numbers are part of the overlay's protocol.
 enum GroupFlag : uint32_t {
   kGroupAssignsContextId = 1,  // PMIX_GROUP_ASSIGN_CONTEXT_ID
   kGroupIsOptional = 2,        // PMIX_GROUP_OPTIONAL
@@ -27,31 +27,33 @@ enum GroupFlag : uint32_t {
 
 struct GroupRecord {
   uint32_t flags = 0;  // of GroupFlag
-  // Tells the group from any other, also of the same name: of the result of its
-  // construct, and of contributions to its end and the result of that.
+  // Number that distinguishes the group from any other group, also of the same
+  // name. Set in the result of its construct, in contributions to its end, and
+  // in the result of its end.
   uint64_t made = 0;
-  uint64_t context_id = 0;  // of results; 0: none was asked for
+  uint64_t context_id = 0;  // set in results; 0: not requested
   ProcId leader;            // an empty namespace: none
-  // Participants that are no members: they ended before they took part.
+  // Participants that are not members, because they ended before they took
+  // part.
   std::vector<ProcId> missing;
-  // Members that are not the first processes of their ranks, and how many came
-  // before each.
+  // Members whose rank was restarted, and how many processes of the rank came
+  // before them.
   std::vector<std::pair<ProcId, uint32_t>> restarted;
-  // What members share (PMIX_GROUP_INFO, PMIX_GROUP_ENDPT_DATA): so many INFO
-  // in codec form, back to back.
+  // What members share (PMIX_GROUP_INFO, PMIX_GROUP_ENDPT_DATA): `num_shared`
+  // INFO in codec form, back to back.
   size_t num_shared = 0;
   std::string shared;
 
-  // Goes on without participants that have ended.
+  // Returns whether the group goes on without participants that have ended.
   bool tolerant() const {
     return (flags & (kGroupIsOptional | kGroupAdapts | kGroupNotifies)) != 0;
   }
-  // Adds what another node, or another member, brings.
+  // Adds the contribution of another node or member.
   void Merge(const GroupRecord& other);
 };
 
 Bytes EncodeGroupRecord(const GroupRecord& record);
-// Nothing when it is malformed.
+// Returns nothing if the bytes are malformed.
 std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes);
 
 }  // namespace canopy::core

@@ -36,7 +36,7 @@ uint32_t IncarnationOf(const ProcId& proc, const JobTable& jobs) {
              : job->ranks[proc.rank].incarnation;
 }
 
-// Those of jobs that are over here are named as their callers named them.
+// Participants of jobs that are over here are named as in the call.
 std::vector<ProcId> MembersOf(const CollectiveId& id, const GroupRecord& record,
                               const JobTable& jobs) {
   std::vector<ProcId> missing = record.missing;
@@ -75,7 +75,7 @@ GroupRecord SumOf(const Series& series, const Instance& instance,
   for (const auto& [node, contribution] : instance.contributions) {
     std::optional<GroupRecord> one = DecodeGroupRecord(contribution.data);
     if (!one) continue;
-    // A node speaks for its own ranks alone.
+    // A node may only report about its own ranks.
     std::erase_if(one->missing, [&, from = node](const ProcId& proc) {
       return !series.Includes(proc) || !IsOn(from, proc, jobs);
     });
@@ -126,8 +126,8 @@ CollectiveAnswer AnswerOf(const CollectiveId& id, int status,
   const bool has_context = record->context_id != 0;
   Encoder out;
   out.PutSize(2u + (has_context ? 1 : 0) + record->num_shared);
-  // First, because programs that were written with OpenPMIx 4.2 take the first
-  // result for the context id that they have asked for.
+  // The context id comes first, because programs written for OpenPMIx 4.2 take
+  // the first result for the context id that they have requested.
   if (has_context) {
     PutHead(kContextId, &out);
     out.PutUint16(PMIX_SIZE);

@@ -1,5 +1,5 @@
-// The results of a group's construction: how they are made of what the nodes
-// bring, and how a client gets them.
+// The results of a group's construct: computes them from the contributions of
+// the nodes, and encodes them for clients.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RESULT_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RESULT_H_
 
@@ -14,22 +14,23 @@
 
 namespace canopy::core {
 
-// What this node brings: what its members asked for, and who of them is gone.
+// Returns this node's contribution: the requests of its members, and which of
+// them are gone.
 Bytes GroupContribution(const Series& series, const Instance& instance,
                         const JobTable& jobs);
 
-// At the top: of all contributions, the sum. Participants whose node has not
-// contributed are missing. Without the context id.
+// Returns the sum of all contributions, without the context id; called at the
+// top. Participants whose node has not contributed are missing.
 GroupRecord SumOf(const Series& series, const Instance& instance,
                   const JobTable& jobs);
 
-// Of a group's end: which group it ends (GroupRecord::made), as its result
-// says: an agent that was restarted may have the next one of that name already.
-// 0: not known.
+// Returns the number (GroupRecord::made) of the group that a destruct ends, as
+// its result gives it; 0 if unknown. An agent that was restarted may already
+// have the next group of that name.
 uint64_t MadeOf(const Instance& instance);
 
-// Members of this node whose processes took part and ended, and were followed
-// by others, which are in no group.
+// Returns the members of this node whose process took part and ended, and was
+// replaced by another process, which is in no group.
 std::vector<ProcId> FollowedByOthers(const Series& series,
                                      const GroupRecord& result,
                                      const JobTable& jobs);
@@ -37,13 +38,13 @@ std::vector<ProcId> FollowedByOthers(const Series& series,
 struct CollectiveAnswer {
   int status = 0;
   Bytes payload;  // codec form: SIZE n, n INFO; or empty
-  // Of a group's construction: who is no member of it, ascending. Nodes that
-  // were held for lost may have such participants that wait.
+  // For a group's construct: participants that are not members, ascending. Such
+  // participants may be waiting on a node that was taken for lost.
   std::vector<ProcId> missing = {};
 };
 
-// To those who wait for a collective that ended with `status` and, of a group's
-// operation, `result`.
+// Returns the reply to processes that wait for a collective that ended with
+// `status` and, for a group operation, with `result`.
 CollectiveAnswer AnswerOf(const CollectiveId& id, int status,
                           const Bytes& result, const JobTable& jobs);
 

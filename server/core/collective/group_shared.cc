@@ -25,15 +25,15 @@ bool ReadHead(Decoder* in, std::string_view* key) {
   return in->GetString(key) && in->GetUint32(&flags);
 }
 
-// The array of an info of PMIX_GROUP_INFO.
+// The array in an info with the key PMIX_GROUP_INFO.
 struct Array {
-  size_t count = 0;        // infos, without the name in front
-  std::string_view infos;  // those and what follows
+  size_t count = 0;  // number of infos after the name
+  std::string_view infos;  // these infos and what follows them
   std::optional<ProcId> member;
 };
 
-// `in` is behind the key and the flags of the info. Returns nothing for an info
-// with another key and for a malformed one.
+// `in` is positioned after the key and the flags of the info. Returns nothing
+// for an info with another key or a malformed one.
 std::optional<Array> ReadArray(std::string_view key, Decoder* in) {
   uint16_t type = 0;
   uint16_t element = 0;

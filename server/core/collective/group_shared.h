@@ -1,6 +1,6 @@
-// What the members of a group share under PMIX_GROUP_INFO: arrays of INFO. Each
-// array begins with PMIX_PROCID, which names the member that shares the other
-// elements (PMIx Standard, chapter "Process Sets and Groups").
+// The data that the members of a group share under PMIX_GROUP_INFO: arrays of
+// INFO. Each array begins with PMIX_PROCID, which names the member that shares
+// the other elements (PMIx Standard, chapter "Process Sets and Groups").
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_SHARED_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_SHARED_H_
 
@@ -16,24 +16,24 @@
 
 namespace canopy::core {
 
-// Returns an INFO that `member` shares, in codec form, as its agent passes it on.
-// An array of INFO under PMIX_GROUP_INFO begins with the member's name then,
-// which replaces any name that the member has written there. Other infos stay
+// Returns an INFO that `member` shares, in codec form, as its agent passes it
+// on. In an array of INFO under PMIX_GROUP_INFO, the member's name is put first
+// and replaces any name that the member has written there. Other infos stay
 // unchanged.
 std::string SharedBy(const ProcId& member, std::string_view info);
-// The same for one key and its VALUE, which are put into such an array.
+// As above, for one key and its VALUE, which are put into such an array.
 std::string SharedBy(const ProcId& member, std::string_view key,
                      std::string_view value);
 
-// Removes the arrays whose member `may_share` refuses.
+// Removes the arrays of members for which `may_share` returns false.
 void KeepShared(const std::function<bool(const ProcId&)>& may_share,
                 GroupRecord* record);
 
-// Stores on this node what the members share, as their own data with the
-// qualifier PMIX_GROUP_CONTEXT_ID. Other nodes can fetch those of local ranks.
-// Does nothing for a group without a context id, because the values of several
-// groups could not be told apart. With `persists`, the data of local ranks are
-// recorded for a successor of this agent.
+// Stores the shared data on this node, as data of the members with the
+// qualifier PMIX_GROUP_CONTEXT_ID. Other nodes can fetch the data of local
+// ranks. Does nothing for a group without a context id, because the values of
+// several groups could not be distinguished. With `persists`, the data of local
+// ranks is recorded for a successor of this agent.
 void PublishShared(StepContext& step, const GroupRecord& result,
                    const JobTable& jobs, bool persists, ModexStore* modex);
 

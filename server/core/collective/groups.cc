@@ -40,12 +40,13 @@ void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result,
     groups_.erase(key);
     return;
   }
-  // After the end of one there may be the next of that name.
+  // The record of a destruct may state that the group exists: then it is the
+  // next group of that name, which the record of its construct restores.
   if (id.op != CollectiveOp::kGroupConstruct) return;
   std::optional<GroupRecord> record = DecodeGroupRecord(result);
   if (!record) return;
   std::ranges::sort(record->missing);
-  // What members shared was told to them.
+  // The shared data was already given to the members.
   record->shared.clear();
   record->num_shared = 0;
   groups_[key] =

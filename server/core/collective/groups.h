@@ -1,5 +1,5 @@
-// The process groups that have members on this node: from the end of their
-// construction to that of their destruction.
+// The process groups that have members on this node, from the end of their
+// construct to the end of their destruct.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUPS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUPS_H_
 
@@ -21,53 +21,58 @@ namespace canopy::core {
 
 struct Group {
   std::string name;
-  // As in the identity of its construction, which that of its end repeats,
-  // whoever has left.
+  // The participants in the identity of the construct. The identity of the
+  // destruct is the same, even if members have left.
   std::vector<ProcId> participants;
-  uint64_t sequence = 0;  // of its construction
-  // The result of the construction, and as it came: a successor answers with
-  // it whoever has not had it.
+  uint64_t sequence = 0;  // of its construct
+  // The result of the construct, decoded and as received. A successor sends it
+  // to members that have not had it.
   GroupRecord record;
   Bytes result;
   std::vector<ProcId> left;  // members that have left since, ascending
 
-  // It is a member: a participant that took part and has not left.
+  // Returns whether the process is a member: a participant that took part and
+  // has not left.
   bool Has(const ProcId& proc) const;
-  // All members, ascending; those of jobs that are not known are left out.
+  // Returns all members, ascending. Members of unknown jobs are left out.
   std::vector<ProcId> Members(const JobTable& jobs) const;
 };
 
-// Who has left groups that are not known here: the latest alone are kept.
+// Maximum number of records of processes that left a group unknown here; the
+// latest ones are kept.
 inline constexpr size_t kMaxLeftEarly = 1024;
 
-// Several groups may have one name where no process is in two of them. Pointers
-// stay valid until the group ends. One thread.
+// Several groups may have one name if no process is in two of them. Pointers
+// stay valid until the group ends. Used by one thread.
 class Groups {
  public:
-  // A construct or destruct has ended here; `result` is a GroupRecord.
+  // Records that a construct or destruct has ended here. `result` is a
+  // GroupRecord.
   void OnCompleted(const CollectiveId& id, int status, const Bytes& result);
-  // What a predecessor knew; `left` as in Group.
+  // Restores a predecessor's record. `left` is as in Group.
   void Recover(const CollectiveId& id, bool exists, const Bytes& result,
                std::vector<ProcId> left);
   void DropJob(const std::string& nspace);
 
-  // Null when there is none.
+  // Returns null if there is no such group.
   const Group* Find(const std::string& name,
                     const std::vector<ProcId>& participants) const;
-  // The one of that name in which the process is a member.
+  // Returns the group of that name of which the process is a member; null if
+  // none.
   const Group* FindOf(const std::string& name, const ProcId& proc) const;
-  // Replaces names of groups among `procs`, in which `proc` must be a member,
-  // by their members: all of them for the wildcard, otherwise the one at that
-  // place of Members. False if a group has no such place.
+  // Replaces names of groups among `procs`, of which `proc` must be a member,
+  // by their members: the wildcard by all members, a rank by the member at that
+  // index of Members. Returns false if the index is out of range.
   bool ReplaceNames(const ProcId& proc, const JobTable& jobs,
                     std::vector<ProcId>* procs) const;
-  // All in which the process is a member.
+  // Returns all groups of which the process is a member.
   std::vector<const Group*> Of(const ProcId& proc) const;
-  // The process is a member no more. Null when it was none, else its group.
-  // `made`: of that one alone (GroupRecord); 0: whichever there is.
+  // Removes the process from the group and returns the group; null if it was
+  // not a member. A nonzero `made` names one group (GroupRecord); 0 stands for
+  // any group of that name.
   const Group* Leave(const std::string& name, const ProcId& proc,
                      uint64_t made = 0);
-  // A process has left a group that may yet be to come here.
+  // Records that a process has left a group that may not exist here yet.
   void NoteLeft(uint64_t made, const ProcId& proc);
   std::vector<ProcId> TakeLeftEarly(uint64_t made);
 

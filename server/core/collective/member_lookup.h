@@ -1,4 +1,4 @@
-// Looks up the members of series, for which the maps of their jobs are needed.
+// Looks up the members of a series, which requires the maps of its jobs.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_MEMBER_LOOKUP_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_MEMBER_LOOKUP_H_
 
@@ -15,21 +15,22 @@
 
 namespace canopy::core {
 
-// Maps that one collective asks for at a time, so that names that nobody knows
-// cost a bounded number of requests.
+// Maximum number of maps that one collective requests at a time, so that
+// unknown names cost a bounded number of requests.
 inline constexpr size_t kMaxMapsAtOnce = 64;
 
-// Tree and table outlive it. One thread.
+// Tree and table outlive this object. Used by one thread.
 class MemberLookup {
  public:
   MemberLookup(NodeId self, const Tree& tree, const JobTable& jobs)
       : self_(self), tree_(tree), jobs_(jobs) {}
 
-  // True: the series has its members. Otherwise maps are missing, and wanted.
-  // What processes have counted of it before is applied with its members.
+  // Returns true if the series has its members. Otherwise the missing maps are
+  // added to TakeWanted. The counts that processes have reported for the series
+  // are applied when the members become known.
   bool Resolve(StepContext& step, Series& series);
 
-  // Namespaces whose maps are needed, since the last call.
+  // Returns the namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted() { return std::exchange(wanted_, {}); }
   bool has_wanted() const { return !wanted_.empty(); }
 

@@ -1,5 +1,5 @@
-// What processes that reattach have counted of collectives that have ended for
-// them: it is kept in Series::reattached until the members are known.
+// The counts of ended collectives that processes report when they reattach.
+// They are kept in Series::reattached until the members are known.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_REATTACHED_COUNTS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_REATTACHED_COUNTS_H_
 
@@ -16,14 +16,15 @@
 
 namespace canopy::core {
 
-// By collective, as the process's own. It may have named the participants of
-// one group in several ways; what names nobody, or no group, is left out.
+// Returns the counts of `proc` by collective. The process may have named the
+// participants of one group in several ways. Counts that name no process or no
+// group are left out.
 std::map<CollectiveId, uint64_t> CountsOf(
     const std::vector<CollectiveCount>& counts, const ProcId& proc,
     const JobTable& jobs);
 
-// The map of that job is here: where it takes part as a whole, a group's series
-// has another name, and gets the counts.
+// The map of the job is here. If the job takes part in a group as a whole, the
+// group's series gets another identity, and the counts move to it.
 void RenameCounts(const std::string& nspace, const JobTable& jobs,
                   SeriesTable* table);
 

@@ -8,13 +8,13 @@
 namespace canopy::core {
 namespace {
 
-// Calls of one agent and targets at one controller; the oldest call makes room
-// if it is not answered.
+// Maximum numbers of calls of one agent and of targets at one controller. The
+// oldest call is dropped for a new one if it needs no reply.
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxWaiting = 4096;
 
-// All targets of a message are of one job, but for those of agents of version
-// 5, which await no answer.
+// All targets of a message are in one job, except in messages of agents of
+// version 5, which expect no answer.
 bool NamesSeveralJobs(const AbortMessage& message) {
   return std::ranges::any_of(message.targets, [&](const ProcId& target) {
     return target.nspace != message.targets.front().nspace;
@@ -94,7 +94,8 @@ int Aborts::Check(const ProcId& source, std::vector<ProcId>* targets) const {
   return kSuccess;
 }
 
-// Greater than those of a predecessor, whose answers may still come.
+// Returns a number greater than those of a predecessor, whose answers may still
+// arrive.
 uint64_t Aborts::NewNumber(TimeNs now) {
   last_call_ = std::max(last_call_ + 1, static_cast<uint64_t>(now));
   return last_call_;
@@ -117,7 +118,7 @@ int Aborts::OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
   return kSuccess;
 }
 
-// A target of its own abort is not answered: its end is the answer.
+// A caller that is a target of its own abort gets no reply, because it ends.
 void Aborts::AskForAnswers(const AbortArrived& in, uint64_t number,
                            Call* call) const {
   for (const auto& [nspace, message] : call->open) {
@@ -137,7 +138,8 @@ void Aborts::DropOldest() {
   if (oldest->second.request == 0) calls_.erase(oldest);
 }
 
-// An answer may come at once, and end the call.
+// SendAll copies the messages, because an answer may come at once and end the
+// call.
 void Aborts::SendAll(TimeNs now, uint64_t number, Actions* actions) {
   const auto call = calls_.find(number);
   if (call == calls_.end()) return;
@@ -151,8 +153,8 @@ void Aborts::Send(TimeNs now, const AbortMessage& message, Actions* actions) {
   actions->push_back(SendPeer{PeerMessage{self_, to, message}});
 }
 
-// Without the job, it may come from an agent to which the root has passed the
-// message on.
+// If the job is unknown here, the answer may come from an agent to which the
+// root has forwarded the message.
 void Aborts::OnReply(NodeId src, const AbortReply& reply, Actions* actions) {
   const bool known = jobs_.Find(reply.nspace) != nullptr;
   if (known && src != engine_.ControllerOf(reply.nspace)) return;
@@ -160,7 +162,7 @@ void Aborts::OnReply(NodeId src, const AbortReply& reply, Actions* actions) {
   if (it == calls_.end() || it->second.source != reply.source) return;
   Call& call = it->second;
   if (call.open.erase(reply.nspace) == 0) return;
-  // A job that another agent has controlled is ended with that agent.
+  // A job ends together with the agent that controlled it.
   const bool gone = reply.status == kErrNotFound && call.repeated;
   if (call.status == kSuccess && !gone) call.status = reply.status;
   if (!call.open.empty()) return;

@@ -1,5 +1,6 @@
-// PMIx_Abort: from the caller's agent to those that control the targets' jobs,
-// and back when the targets are gone (chapter "Process management").
+// PMIx_Abort: from the caller's agent to the agents that control the targets'
+// jobs, and back when the targets are gone (PMIx Standard, chapter "Process
+// management").
 #ifndef CANOPY_SERVER_CORE_ABORT_ABORTS_H_
 #define CANOPY_SERVER_CORE_ABORT_ABORTS_H_
 
@@ -23,30 +24,33 @@
 
 namespace canopy::core {
 
-// How long a caller waits for the end of its targets: longer than a job may
-// take to end its processes, unless its launcher gave it more time for that.
+// How long a caller waits for the end of its targets. It is longer than a job
+// may take to end its processes, unless its launcher has set a longer grace
+// period.
 inline constexpr TimeNs kAbortTimeout = 60'000'000'000;
 
 // At the caller's agent, an abort is one message for each job of the targets.
 // It is sent again when the agents or their tree have changed, until it is
-// answered; what is not answered, because the caller is a target itself, until
-// the caller's job is over. To execute one twice does no harm.
+// answered. If the caller is a target itself, there is no answer, and the
+// message is repeated until the caller's job is over. A repetition does no
+// harm.
 //
-// At the agent that controls a job, the targets are ended by the job engine,
-// and answered for when the last of them has ended. Not synchronised.
+// At the agent that controls a job, the job engine ends the targets, and the
+// abort is answered when the last of them has ended. Not synchronised.
 class Aborts {
  public:
-  // Table and engine outlive it.
+  // Table and engine outlive this object.
   Aborts(NodeId self, const JobTable& jobs, JobEngine& engine);
 
-  // The status of a refusal, or kSuccess: then the answer comes when the
-  // targets are gone, if the caller is none of them. kErrNoPermissions of a
-  // source without a job, kErrParamValueNotSupported when one target is another
-  // user's, kErrBadParam when one is no rank of its job. Nobody is ended then.
+  // Returns the status of a refusal, which ends no process, or kSuccess. After
+  // kSuccess the reply comes when the targets are gone, unless the caller is
+  // one of them. Refusals: kErrNoPermissions for a source without a job,
+  // kErrParamValueNotSupported if a target belongs to another user,
+  // kErrBadParam if a target is no rank of its job.
   int OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
                 Actions* actions);
   void OnMessage(TimeNs now, const AbortMessage& message, Actions* actions);
-  // Ignored from an agent that does not control the job, if that is known here.
+  // Ignored if this agent knows that `src` does not control the job.
   void OnReply(NodeId src, const AbortReply& reply, Actions* actions);
 
   // The connection of a caller has ended.
@@ -54,11 +58,11 @@ class Aborts {
   // The rank may have ended.
   void OnRankGone(const ProcId& proc, Actions* actions);
   void OnJobRemoved(const std::string& nspace, Actions* actions);
-  // Messages may be lost, and jobs be controlled by others.
+  // Messages may have been lost, and jobs may have another controller.
   void OnTreeChanged(TimeNs now, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
-  // Adds the aborts that wait for the end of their targets.
+  // Appends the aborts that wait for the end of their targets.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
   size_t size() const { return calls_.size() + waiting_.size(); }
@@ -67,18 +71,18 @@ class Aborts {
   // One call of a process of this node.
   struct Call {
     ClientId client = 0;
-    RequestId request = 0;  // 0: not answered
+    RequestId request = 0;  // 0: no reply is needed
     ProcId source;
     TimeNs since = 0;
-    bool repeated = false;                     // it was sent more than once
-    int status = 0;                            // the first error
+    bool repeated = false;  // whether it was sent more than once
+    int status = 0;         // the first error
     std::map<std::string, AbortMessage> open;  // by job; not answered yet
   };
   // Targets in a job that is controlled here.
   struct Targets {
     AbortMessage message;
     TimeNs since = 0;
-    std::set<Rank> ranks;  // that have not ended
+    std::set<Rank> ranks;  // ranks that have not ended
   };
 
   int Check(const ProcId& source, std::vector<ProcId>* targets) const;
@@ -87,8 +91,8 @@ class Aborts {
   void DropOldest();
   void Send(TimeNs now, const AbortMessage& message, Actions* actions);
   void SendAll(TimeNs now, uint64_t number, Actions* actions);
-  // The part of the agent that controls the targets' job: the answer, unless it
-  // comes later.
+  // Executes the abort at the agent that controls the targets' job. Returns the
+  // answer, or nothing if it comes later.
   std::optional<int> Execute(TimeNs now, const AbortMessage& message,
                              Actions* actions);
   std::optional<int> Await(TimeNs now, const AbortMessage& message);

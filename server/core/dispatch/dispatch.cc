@@ -131,7 +131,7 @@ void On(Engines& e, const HostCallArrived& in) {
   if (e.Forwards(in.op)) return e.forwarding.OnArrived(e.now, in, &e.out);
   Actions actions;
   e.host.OnArrived(e.now, in, &actions);
-  // What is persisted comes before its answer.
+  // Records to be persisted must come before the reply.
   RaiseForAll(e, e.host.TakeDefined());
   e.out.insert(e.out.end(), std::make_move_iterator(actions.begin()),
                std::make_move_iterator(actions.end()));
@@ -170,7 +170,7 @@ void On(Engines& e, const ShutdownRequested& in) { ShutDown(e, {in.reason}); }
 
 // --------------------------------------------------------- recovery ---
 
-// State that a predecessor persisted.
+// Restores the state that a predecessor persisted.
 void On(Engines& e, const JobRecovered& in) {
   e.engine.OnRecovered(e.now, in, &e.out);
   const std::string& nspace = in.job->nspace;

@@ -1,4 +1,4 @@
-// Which engines an input goes to.
+// Hands each input to the engines that it concerns.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_DISPATCH_H_
 #define CANOPY_SERVER_CORE_DISPATCH_DISPATCH_H_
 
@@ -7,8 +7,8 @@
 
 namespace canopy::core {
 
-// To be followed by PropagateChanges: what engines have changed is not known to
-// the others yet.
+// The caller must call PropagateChanges afterwards: the engines do not know
+// each other's changes yet.
 void Dispatch(Engines& e, const Input& input);
 
 }  // namespace canopy::core

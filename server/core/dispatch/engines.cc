@@ -27,7 +27,7 @@ void SetPersists(bool persists, Engines& e) {
   e.publishing.set_persists(persists);
 }
 
-// What a predecessor has numbered is not numbered so again.
+// Request numbers start at this time, so that they differ from a predecessor's.
 void SetBegan(TimeNs when, Engines& e) {
   e.engine.set_began(when);
   e.gets.set_began(when);

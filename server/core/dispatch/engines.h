@@ -1,6 +1,6 @@
-// The engines of an agent's core and what they share, wired. Which input goes
-// to which of them is in dispatch.h; how they learn of each other's changes in
-// propagation.h.
+// The engines of an agent's core and their shared state. dispatch.h decides
+// which engines get an input; propagation.h notifies engines of each other's
+// changes.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_ENGINES_H_
 #define CANOPY_SERVER_CORE_DISPATCH_ENGINES_H_
 
@@ -36,23 +36,27 @@
 
 namespace canopy::core {
 
-// Parts without a rule that holds among them: whoever has this calls any of
-// them, with `now` and `out`. An engine knows those that its constructor is
-// given. Not synchronised.
+// The struct enforces no rule among its parts: code that has it may call any of
+// them, with `now` and `out`. An engine has references only to the parts that
+// are passed to its constructor. Not synchronised.
 struct Engines {
   explicit Engines(CoreConfig config);
   Engines(const Engines&) = delete;
   Engines& operator=(const Engines&) = delete;
 
-  // The earliest time at which one of them wants a Tick; kNever: none.
+  // Returns the earliest time at which an engine needs a Tick; kNever if none
+  // does.
   TimeNs NextDeadline() const;
-  // What they hold.
+  // Returns how much the engines hold, by kind.
   ResourceCounts Count() const;
-  // What is known here of that job, or of all when it is empty; with `what`
-  // "why" also who waits for what (why.h). `t`: the time, for ages.
+  // Returns what is known here of the job, or of all jobs if `nspace` is empty.
+  // If `what` is "why", also the waiting operations (why.h). `t` is the current
+  // time, for ages.
   StateAnswer Describe(TimeNs t, const std::string& what,
                        const std::string& nspace) const;
-  // A host in whose process this is forwards what its own processes write.
+  // Returns whether this operation is handled by the core's Forwarding and not
+  // by the host. A host that contains the root forwards the output and input of
+  // its own processes itself.
   bool Forwards(HostOp op) const {
     return (op == HostOp::kReadOutput || op == HostOp::kPushInput) &&
            !config.host_is_root;
@@ -60,7 +64,7 @@ struct Engines {
 
   const CoreConfig config;
   const NodeId self;
-  // What several engines read.
+  // State that several engines read.
   Tree tree;
   JobTable jobs;
   ModexStore modex;
@@ -83,7 +87,7 @@ struct Engines {
   HostCalls host;
   Forwarding forwarding;
 
-  // Of the step that runs.
+  // The time and the actions of the step in progress.
   TimeNs now = 0;
   Actions out;
 };

@@ -14,7 +14,7 @@ void Log(Engines& e, LogLine::Level level, std::string text) {
   e.out.push_back(LogLine{level, std::move(text)});
 }
 
-// The clients of other agents hear of it from theirs.
+// Notifies local clients only; other agents notify theirs.
 void TellNodeLost(Engines& e, const NodeStateChanged& in) {
   if (in.life == 0) return;
   const ProcId agent{e.config.server_nspace, in.node};
@@ -25,7 +25,8 @@ void TellNodeLost(Engines& e, const NodeStateChanged& in) {
 }
 
 void OnReturned(Engines& e) {
-  // What has ended here comes before who has left since, as after a restart.
+  // Collectives that have completed are reported before processes that have
+  // left since, as after a restart.
   e.collectives.OnTreeChanged(e.now, &e.out);
   e.engine.OnNodeReturned(e.now, &e.out);
   e.stops.local().OnPeerIsNew(e.now);
@@ -40,7 +41,8 @@ void OnLost(Engines& e, const NodeStateChanged& in) {
   TellNodeLost(e, in);
   e.engine.OnNodeLost(e.now, in.node, in.reason, &e.out);
   TakeReleased(e);
-  // Jobs may be removed with it: the other engines must not look them up.
+  // Jobs may be removed together with the node. The other engines must not look
+  // them up afterwards.
   PropagateChanges(e);
   e.gets.OnNodeLost(e.now, in.node, &e.out);
   e.publishing.OnNodeLost(e.now, in.node, &e.out);
@@ -80,8 +82,9 @@ void OnNodeRestarted(Engines& e, const NodeRestarted& in) {
   if (in.node == e.self || !e.tree.alive(in.node)) return;
   Log(e, LogLine::Level::kInfo,
       "the agent of node " + e.config.node_names[in.node] + " was restarted");
-  // What has ended here comes before who has left since: else it would look
-  // as if they had left in the middle of it.
+  // Collectives that have completed are reported before processes that have
+  // left since. In the other order it would seem as if the processes had left
+  // before the completion.
   e.collectives.OnNodeRestarted(e.now, in.node, &e.out);
   e.engine.OnNodeRestarted(e.now, in.node, &e.out);
   e.gets.OnNodeRestarted(e.now, in.node, &e.out);

@@ -1,5 +1,5 @@
-// What becomes of the engines' work when another agent is lost, returns, or is
-// another than before.
+// Notifies the engines that another agent was lost, has returned, or was
+// replaced by a successor.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_NODE_DISPATCH_H_
 #define CANOPY_SERVER_CORE_DISPATCH_NODE_DISPATCH_H_
 
@@ -8,7 +8,8 @@
 
 namespace canopy::core {
 
-// What is known already, and what concerns this agent itself, changes nothing.
+// These have no effect if the state is known already, or if the agent is this
+// one.
 void OnNodeStateChanged(Engines& e, const NodeStateChanged& in);
 void OnNodeRestarted(Engines& e, const NodeRestarted& in);
 

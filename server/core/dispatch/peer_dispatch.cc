@@ -9,7 +9,7 @@
 namespace canopy::core {
 namespace {
 
-// Everything about the life of jobs.
+// Handles all messages about the life of jobs.
 template <typename T>
 void OnBody(Engines& e, const PeerMessage& message, const T&) {
   e.engine.OnPeer(e.now, message, &e.out);
@@ -94,7 +94,7 @@ void OnBody(Engines& e, const PeerMessage& message, const EventMessage& body) {
   if (!e.events.OnMessage(message.src, body, &e.out)) return;
   const std::optional<LeftGroup> group = GroupLeft(body);
   const Job* job = e.jobs.Find(body.source.nspace);
-  // What a local process leaves is known from itself.
+  // The group that a local process leaves is known from its own call.
   if (!group || job == nullptr || job->is_local(body.source.rank)) return;
   e.collectives.OnLeft(e.now, body.source, group->name, group->made, &e.out);
 }

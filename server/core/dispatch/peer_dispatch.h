@@ -1,4 +1,4 @@
-// Which engine a message of another agent goes to.
+// Hands a message of another agent to its engine.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_PEER_DISPATCH_H_
 #define CANOPY_SERVER_CORE_DISPATCH_PEER_DISPATCH_H_
 
@@ -7,14 +7,14 @@
 
 namespace canopy::core {
 
-// One that is for another agent is dropped.
+// A message that is addressed to another agent is dropped.
 void OnPeerMessage(Engines& e, const PeerMessage& message);
 
-// The same with messages that were deferred until the views of the tree
-// converge, and now have.
+// Handles the messages that were deferred until the views of the tree
+// converged, and have been released since.
 void TakeReleased(Engines& e);
 
-// The agents below are told, then this one ends.
+// Sends the order to the agents below, then ends this one.
 void ShutDown(Engines& e, const OverlayShutdown& order);
 
 }  // namespace canopy::core

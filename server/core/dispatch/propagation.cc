@@ -1,3 +1,18 @@
+// An engine notifies others by keeping news, which this file moves on.
+// PropagateChanges first drops process sets whose jobs are over. Then it
+// repeats the following round until no engine has news:
+//
+//   1. groups that were constructed without a member, or not at all
+//   2. events of invitations and of debugger stops, and holds by debuggers
+//   3. output and input that is due to readers of other jobs
+//   4. maps that engines need, and maps that no agent has
+//   5. changes of the job table: removed jobs, then added jobs, jobs of which
+//      only the map is left, restarted ranks, and ranks that are gone
+//   6. changes of committed data
+//
+// The changes of steps 5 and 6 are taken from their owners before step 4. News
+// that a round causes is handled in the next round. Invariant: every engine has
+// dropped a removed job before a job of the same name is added.
 #include "server/core/dispatch/propagation.h"
 
 #include <algorithm>
@@ -11,7 +26,7 @@
 namespace canopy::core {
 namespace {
 
-// Most steps change nothing that another engine has to learn.
+// Most steps change nothing that another engine has to know.
 bool HasChanges(const Engines& e) {
   return e.collectives.has_news() || e.jobs.has_changes() ||
          e.modex.has_changed() || e.gets.has_wanted() ||
@@ -20,7 +35,8 @@ bool HasChanges(const Engines& e) {
          e.forwarding.has_due() || e.jobs.holds().has_changes();
 }
 
-// Their jobs are over: neither are they to be told of any more.
+// The jobs of these sets are over. Subscriptions for events of these jobs are
+// dropped as well.
 void DropSets(Engines& e) {
   const std::vector<EventRaised> late = e.sets.TakeLate();
   if (e.tree.root() == e.self) RaiseForAll(e, late);
@@ -31,8 +47,8 @@ void DropSets(Engines& e) {
   }
 }
 
-// Groups that were formed without some, that were not, and those whose members
-// leave with a result.
+// Handles groups that were constructed without some participants, constructs
+// that failed, and members whose process was replaced.
 void FollowGroups(Engines& e) {
   for (const Groups::Key& key : e.collectives.TakeIncomplete()) {
     const Group* group = e.collectives.groups().Find(key.first, key.second);
@@ -47,7 +63,7 @@ void FollowGroups(Engines& e) {
   }
 }
 
-// What is held here is persisted before the others hear of it.
+// Local holds are persisted before other agents are notified.
 void FollowLocalHolds(Engines& e) {
   for (PersistRecord& record : e.stops.local().TakeRecords()) {
     if (e.config.persists) e.out.push_back(std::move(record));
@@ -55,7 +71,7 @@ void FollowLocalHolds(Engines& e) {
   RaiseForAll(e, e.stops.local().TakeDue());
 }
 
-// Limits of a job that is held again are looked at when they are due.
+// The limits of a job that is held again are checked when they are due.
 void FollowHolds(Engines& e) {
   for (DebugHolds::Change& change : e.jobs.holds().TakeChanges()) {
     if (!change.held) e.engine.OnHoldEnded(e.now, change.nspace, &e.out);
@@ -63,7 +79,7 @@ void FollowHolds(Engines& e) {
   }
 }
 
-// What is raised may be the last that something else has waited for.
+// A raised event may be the last one that another hold has waited for.
 void FollowStops(Engines& e) {
   for (SignalLocal& released : e.stops.TakeReleased()) {
     e.out.push_back(std::move(released));
@@ -74,7 +90,7 @@ void FollowStops(Engines& e) {
   }
 }
 
-// The maps that engines want, and those that nobody has.
+// Requests the maps that engines need, and reports maps that no agent has.
 void RequestMaps(Engines& e) {
   std::vector<std::string> wanted = e.collectives.TakeWanted();
   for (std::string& nspace : e.gets.TakeWanted()) {
@@ -120,8 +136,8 @@ void OnRemoved(Engines& e, const RemovedJob& job) {
   if (job.registered) DropOnce(e, job.nspace);
 }
 
-// Its processes may ask for job data of the job that spawned it, also when
-// that is over.
+// Requests the map of the job's parent. Local processes may get job data of
+// their parent, even after the parent is over.
 void WantParentOf(Engines& e, const std::string& nspace) {
   const Job* job = e.jobs.Find(nspace);
   if (job == nullptr || job->local_node == kNoNode) return;
@@ -140,13 +156,13 @@ void OnAdded(Engines& e, const std::string& nspace) {
   e.queries.OnJobAdded(e.now, nspace, &e.out);
 }
 
-// It may have come to a part in it again in the same step.
+// This agent may have taken a part in the job again in the same step.
 void OnLeft(Engines& e, const LeftJob& job) {
   if (e.engine.TakesPart(job.nspace)) return;
   e.maps.Keep(job.nspace, job.controller, &e.out);
 }
 
-// The rank has another process, which is in none of its groups.
+// The rank's new process is in none of the rank's groups.
 void LeaveGroups(Engines& e, const ProcId& proc) {
   std::vector<Groups::Key> keys;
   for (const Group* group : e.collectives.groups().Of(proc)) {
@@ -168,7 +184,8 @@ void OnGone(Engines& e, const ProcId& proc) {
 }
 
 void Apply(Engines& e, const JobChanges& changes) {
-  // A job that is removed may come again, as one to be passed on only.
+  // Removed jobs come first: the same job may be added again, as one whose
+  // messages this agent only forwards.
   for (const RemovedJob& job : changes.removed) OnRemoved(e, job);
   for (const std::string& nspace : changes.released) {
     e.out.push_back(DropJob{nspace});
@@ -210,9 +227,11 @@ void RaiseForAll(Engines& e, const std::vector<EventRaised>& raised) {
   }
 }
 
-// The event is persisted first: whoever reads that it has left raises it.
+// The event is persisted first: a successor that reads the record of the leave
+// raises the event.
 void Leave(Engines& e, const Group& group, const ProcId& proc) {
-  const std::string name = group.name;  // of a single member, it ends
+  // kept, because a group of a single member ends here
+  const std::string name = group.name;
   const uint64_t made = group.record.made;
   const Job* job = e.jobs.Find(proc.nspace);
   if (job != nullptr && job->is_local(proc.rank)) {

@@ -1,5 +1,6 @@
-// How the engines of a core learn of each other's changes: none calls another
-// while it changes itself, so each keeps what it has to tell until it is asked.
+// Notifies the engines of a core of each other's changes. An engine never calls
+// another one in the middle of a change of its own. Instead it keeps its news
+// until PropagateChanges takes it.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_PROPAGATION_H_
 #define CANOPY_SERVER_CORE_DISPATCH_PROPAGATION_H_
 
@@ -12,16 +13,17 @@
 
 namespace canopy::core {
 
-// Notifies the engines of each other's changes, until nothing changes any more.
-// To be called after each input, and within one where an engine must not look
-// up what another has removed.
+// Notifies the engines of each other's changes, until there are no more. Must
+// be called after each input, and within an input if an engine must not look up
+// what another has removed.
 void PropagateChanges(Engines& e);
 
-// This agent raises them for all.
+// Raises the events for the clients of all agents.
 void RaiseForAll(Engines& e, const std::vector<EventRaised>& raised);
 
-// The process leaves the group, which may end with it: `group` is not to be
-// used any more. The others are told when the process is of this node.
+// Handles that the process leaves the group. The group may end with that, so
+// `group` must not be used afterwards. If the process is local, the other
+// members are notified.
 void Leave(Engines& e, const Group& group, const ProcId& proc);
 
 }  // namespace canopy::core

@@ -1,5 +1,5 @@
-// Which signals of job control the processes of this node have had, so that a
-// request that comes again is not executed again.
+// Records which signals of job control the processes of this node have
+// received, so that a repeated request is not executed twice.
 #ifndef CANOPY_SERVER_CORE_HOST_CONTROL_RECORDS_H_
 #define CANOPY_SERVER_CORE_HOST_CONTROL_RECORDS_H_
 
@@ -15,7 +15,7 @@
 
 namespace canopy::core {
 
-// A request: who asks, and its own number.
+// Identity of a request: the process that makes it, and the process's number.
 struct ControlId {
   ProcId proc;
   uint64_t request = 0;
@@ -23,25 +23,26 @@ struct ControlId {
   auto operator<=>(const ControlId&) const = default;
 };
 
-// So many requests of a job are kept: the latest.
+// Number of requests kept for each job: the latest ones.
 inline constexpr size_t kControlsKept = 1024;
 
 // Not synchronised.
 class ControlRecords {
  public:
   bool Contains(const std::string& nspace, const ControlId& id) const;
-  // A new one: what a successor is to have, before it is executed.
+  // Adds a request that is not contained. Returns the record, which must be
+  // persisted before the request is executed.
   PersistRecord Add(const std::string& nspace, const ControlId& id);
-  // A record of a predecessor's journal; of another kind or malformed: no
-  // effect.
+  // Restores a record of a predecessor's journal. A record of another kind or a
+  // malformed one has no effect.
   void Recover(const std::string& nspace, const PersistedRecord& record);
   void OnJobRemoved(const std::string& nspace) { jobs_.erase(nspace); }
 
  private:
   struct Ring {
-    uint64_t count = 0;  // of all so far
+    uint64_t count = 0;  // of all requests so far
     std::vector<ControlId>
-        executed;  // the place of the n-th: n % kControlsKept
+        executed;  // the n-th request is at n % kControlsKept
   };
   static void Put(uint64_t number, const ControlId& id, Ring* ring);
 

@@ -8,7 +8,7 @@
 namespace canopy::core {
 namespace {
 
-// Requests under way at one controller.
+// Maximum number of pending requests at one controller.
 constexpr size_t kMaxExecutions = 4096;
 
 bool IsEveryone(const std::vector<ProcId>& targets) {
@@ -16,7 +16,7 @@ bool IsEveryone(const std::vector<ProcId>& targets) {
          std::ranges::count(targets, kRankWildcard, &ProcId::rank) > 0;
 }
 
-// Ascending.
+// Returns the ranks in ascending order.
 std::vector<Rank> RanksOf(const Job& job, const std::vector<ProcId>& targets) {
   std::set<Rank> ranks;
   if (IsEveryone(targets)) {
@@ -53,7 +53,7 @@ void ControlTargets::OnRequest(TimeNs now, NodeId src,
   if (controller == src) {
     return Leave(src, request, SignalHere(request, actions));
   }
-  // A job that another agent has controlled is ended with that agent.
+  // A job ends together with the agent that controlled it.
   Refuse(now, src, request, kErrNotFound);
 }
 
@@ -101,7 +101,7 @@ int ControlTargets::Check(const Job& job, const HostRequest& request) const {
   return executions_.size() < kMaxExecutions ? kSuccess : kErrOutOfResource;
 }
 
-// Signals before the start would be lost.
+// Signals that arrive before the processes run would be lost.
 void ControlTargets::Execute(TimeNs now, const Key& key, Actions* actions) {
   Execution& execution = executions_.at(key);
   if (execution.ends()) {
@@ -132,7 +132,8 @@ void ControlTargets::End(TimeNs now, Execution* execution, Actions* actions) {
   }
 }
 
-// Also where the targets have ended: it may have been done before.
+// The request is sent even if the targets have ended, because it may already
+// have been executed.
 void ControlTargets::Signal(Execution* execution, Actions* actions) {
   const Job& job = *jobs_.Find(execution->request.nspace);
   for (const Rank rank : RanksOf(job, execution->request.targets)) {
@@ -234,7 +235,7 @@ std::vector<ControlTargets::Key> ControlTargets::KeysOf(
 
 void ControlTargets::OnLaunched(TimeNs now, const std::string& nspace,
                                 Actions* actions) {
-  // It may have failed at that, and is removed then.
+  // The launch may have failed; the job is removed in that case.
   if (jobs_.Find(nspace) == nullptr) return;
   for (const Key& key : KeysOf(nspace)) {
     if (executions_.at(key).waits_for_launch) Execute(now, key, actions);

@@ -1,5 +1,5 @@
-// Job control at the agent that controls the targets' job, and at those where
-// the targets run.
+// Job control at the agent that controls the targets' job, and at the agents
+// where the targets run.
 #ifndef CANOPY_SERVER_CORE_HOST_CONTROL_TARGETS_H_
 #define CANOPY_SERVER_CORE_HOST_CONTROL_TARGETS_H_
 
@@ -29,10 +29,11 @@ namespace canopy::core {
 // How long targets may take to end, or their agents to answer.
 inline constexpr TimeNs kControlTimeout = 60'000'000'000;
 
-// The controller asks each agent that has targets to signal them, until it is
-// answered; each of these does so once for each request, and writes down that
-// it has, so that it need not be known who has asked before. Targets are ended
-// by the job engine, where doing so twice does no harm. Not synchronised.
+// The controller sends each agent that has targets a request to signal them,
+// and repeats it until it is answered. Each agent executes a request once and
+// records it, so a controller need not know what its predecessor has already
+// requested. Targets are ended by the job engine, where a repetition does no
+// harm. Not synchronised.
 class ControlTargets {
  public:
   struct Answer {
@@ -40,24 +41,25 @@ class ControlTargets {
     HostReply reply;
   };
 
-  // All outlive it.
+  // All references outlive this object.
   ControlTargets(NodeId self, const Tree& tree, const JobTable& jobs,
                  JobEngine& engine);
 
-  // From the agent of who asks, or of who controls the job. Answers are left
-  // for TakeAnswers.
+  // Handles a request from the caller's agent or from the job's controller.
+  // TakeAnswers returns the replies.
   void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                  Actions* actions);
-  // From an agent with targets, about a job that is controlled here.
+  // Handles a reply from an agent with targets, about a job that is controlled
+  // here.
   void OnReply(NodeId src, const HostReply& reply);
   std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
 
-  // All its processes may have been started.
+  // The job's processes may all have been started.
   void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
   // The rank may have ended.
   void OnRankGone(const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
-  // Messages may be lost, and nodes with them.
+  // Messages, and nodes, may have been lost.
   void OnTreeChanged(TimeNs now, Actions* actions);
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     records_.Recover(nspace, record);
@@ -69,17 +71,18 @@ class ControlTargets {
   size_t size() const { return executions_.size(); }
 
  private:
-  using Key = std::pair<std::string, ControlId>;  // of a target's job
+  // the target job's namespace first
+  using Key = std::pair<std::string, ControlId>;
   struct Execution {
     HostRequest request;
     JobControl control;
     NodeId origin = kNoNode;
     TimeNs since = 0;
     bool waits_for_launch = false;
-    std::set<NodeId> nodes;  // that have not answered
-    std::set<Rank> ranks;    // that have not ended
-    bool done = false;       // to one target at least
-    int error = 0;           // the first, but for "not found"
+    std::set<NodeId> nodes;  // agents that have not answered
+    std::set<Rank> ranks;    // ranks that have not ended
+    bool done = false;       // executed for at least one target
+    int error = 0;           // the first error other than "not found"
 
     bool ends() const { return control.action != ControlAction::kSignal; }
     bool open() const { return !nodes.empty() || !ranks.empty(); }
@@ -98,7 +101,7 @@ class ControlTargets {
   static int StatusOf(const Execution& execution);
   void FinishIfDone(const Key& key);
   void Finish(const Key& key, int status);
-  // Of one that is not begun.
+  // Rejects a request that was not begun.
   void Refuse(TimeNs now, NodeId src, const HostRequest& request, int status);
   void Leave(NodeId to, const HostRequest& request, int status);
   std::vector<Key> KeysOf(const std::string& nspace) const;

@@ -10,7 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// Refused directives that the log has named; callers choose their names.
+// Maximum number of refused directives named in the log. It is bounded because
+// callers choose the names.
 constexpr size_t kMaxLogged = 64;
 
 bool IsThere(const Job& job, Rank rank) {
@@ -80,7 +81,7 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
   int status = ParseJobControl(in.call, &control);
   LogRefused(control, actions);
   if (status == kSuccess && control.cleanup) {
-    // Files are removed with the job of who has registered them.
+    // The files are removed at the end of the caller's job.
     if (jobs_.Find(caller.nspace) != nullptr) {
       return AskLocalHost(now, caller, in, actions);
     }
@@ -99,14 +100,14 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
 
 int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
                          const std::string& name) {
-  // A set goes with the job of who has defined it.
+  // A set ends with the job of the process that defines it.
   if (jobs_.Find(caller.nspace) == nullptr) return kErrNotSupported;
   std::vector<ProcId> members = in.targets;
   int status = ResolveTargets(caller, &members);
   if (status != kSuccess) return status;
   if (members.empty()) members.push_back({caller.nspace, kRankWildcard});
   const uint64_t id = RequestNumber(jobs_, caller, in.request);
-  // A successor is asked again.
+  // The process may repeat its request after a recovery.
   if (sets_.IsDefined(caller, id, name)) return kSuccess;
   status = sets_.Check(name, members);
   if (status == kSuccess) {
@@ -127,7 +128,7 @@ void HostCalls::LogRefused(const JobControl& control, Actions* actions) {
 int HostCalls::ResolveTargets(const ProcId& caller,
                               std::vector<ProcId>* targets) const {
   const Owner from = *jobs_.OwnerOf(caller);
-  // A tool is in no job that it could mean without naming it.
+  // A tool is in no job that could be its default target.
   const bool is_tool = jobs_.Find(caller.nspace) == nullptr;
   if (is_tool && targets->empty()) return kErrBadParam;
   for (ProcId& target : *targets) {
@@ -199,7 +200,7 @@ void HostCalls::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
   if (it == controls_.end()) return;
   Control& control = it->second;
   if (control.open.erase(reply.nspace) == 0) return;
-  // A job that another agent has controlled is ended with that agent.
+  // A job ends together with the agent that controlled it.
   const bool gone =
       reply.status == kErrNotFound && control.repeated && control.ends;
   if (control.status == kSuccess && !gone) control.status = reply.status;

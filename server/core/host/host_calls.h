@@ -1,4 +1,4 @@
-// What local processes ask of the host (HostOp) while it decides, and job
+// Calls of local processes to the host (HostOp) while the host decides, and job
 // control on its way to the agents that control the targets' jobs
 // (docs/design/host_calls.md).
 #ifndef CANOPY_SERVER_CORE_HOST_HOST_CALLS_H_
@@ -32,51 +32,52 @@
 
 namespace canopy::core {
 
-// Calls under way of one process; more are refused (kErrOutOfResource).
+// Maximum number of pending calls of one process; more are refused
+// (kErrOutOfResource).
 inline constexpr size_t kMaxHostCalls = 64;
 
-// Bytes of the directives that travel to other agents.
+// Maximum number of bytes of directives that are sent to other agents.
 inline constexpr size_t kMaxControlCall = size_t{64} << 10;
 
-// Signals, kills and the like are one HostRequest for each job of the targets,
-// to the agent that controls it. It is sent again when the agents or their tree
-// have changed, until it is answered. All else the host of this node decides.
-// Not synchronised.
+// Job control that signals or ends processes is sent as one HostRequest for
+// each job of the targets, to the agent that controls that job. It is sent
+// again whenever the agents or their tree have changed, until it is answered.
+// All other calls are decided by the host of this node. Not synchronised.
 class HostCalls {
  public:
-  // All outlive it.
+  // All references outlive this object.
   HostCalls(NodeId self, const Tree& tree, const JobTable& jobs,
             JobEngine& engine, const ProcessSets& sets);
-  // Numbers start at this time, so that late answers to a predecessor match
-  // none of them.
+  // Request numbers start at this time, so that late answers to a predecessor
+  // match none of them.
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
-  // Sets that calls define: events that the caller raises before the actions
-  // of OnArrived.
+  // Returns the events of the process sets that calls have defined. The caller
+  // raises them before it executes the actions of OnArrived.
   std::vector<EventRaised> TakeDefined() { return std::exchange(defined_, {}); }
   void OnAnswered(const HostAnswered& in, Actions* actions);
   void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                  Actions* actions);
-  // Ignored but from the agent that was asked.
+  // Ignored unless it comes from the agent to which the request was sent.
   void OnReply(NodeId src, const HostReply& reply, Actions* actions);
 
   void OnClientGone(ClientId client);
-  // Processes of the job were started: perhaps all of them.
+  // Processes of the job were started, perhaps all of them.
   void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
   // The rank may have ended.
   void OnRankGone(const ProcId& proc, Actions* actions);
   void OnJobRemoved(const std::string& nspace, Actions* actions);
-  // Messages may be lost, and jobs be controlled by others.
+  // Messages may have been lost, and jobs may have another controller.
   void OnTreeChanged(TimeNs now, Actions* actions);
-  // A record of a predecessor's journal.
+  // Restores a record of a predecessor's journal.
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     targets_.Recover(nspace, record);
   }
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
-  // Adds the calls that wait for the host, for other agents or for the ends of
-  // targets.
+  // Appends the calls that wait for the host, for other agents or for the ends
+  // of targets.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
   size_t size() const {
@@ -87,16 +88,16 @@ class HostCalls {
   struct Call {
     ClientId client = 0;
     RequestId request = 0;
-    std::string nspace;  // of who asks
+    std::string nspace;  // of the caller
     TimeNs since = 0;
   };
-  // Job control under way.
+  // A pending job control.
   struct Control {
     ClientId client = 0;
     RequestId request = 0;
     TimeNs since = 0;
-    bool ends = false;      // the targets
-    bool repeated = false;  // it was sent more than once
+    bool ends = false;      // whether it ends the targets
+    bool repeated = false;  // whether it was sent more than once
     int status = 0;         // the first error
     Bytes results;
     std::map<std::string, HostRequest> open;  // by job; not answered yet
@@ -122,9 +123,9 @@ class HostCalls {
   const ProcessSets& sets_;
   ControlTargets targets_;
   std::vector<EventRaised> defined_;
-  std::map<uint64_t, Call> calls_;  // by the number of the AskHost
+  std::map<uint64_t, Call> calls_;  // by number of the AskHost
   std::map<ControlId, Control> controls_;
-  std::set<std::string> logged_;  // directives that were refused
+  std::set<std::string> logged_;  // refused directives that the log has named
   uint64_t next_ = 1;
 };
 

@@ -27,7 +27,7 @@ enum class Meaning : uint8_t {
   kId,
   kPset,
   kCleanup,
-  kElsewhere,  // the agent knows it better than the caller
+  kElsewhere,  // the agent knows the value better than the caller
 };
 
 struct Row {
@@ -60,7 +60,7 @@ const Row* Find(std::string_view key) {
   return nullptr;
 }
 
-// As a flag without a value it means yes.
+// A flag without a value is true.
 bool ReadFlag(Decoder* in, bool* value) {
   uint16_t type = 0;
   *value = true;
@@ -99,7 +99,7 @@ class Reader {
  public:
   explicit Reader(JobControl* out) : out_(out) {}
 
-  // One INFO. Returns a PMIx status.
+  // Reads one INFO. Returns a PMIx status.
   int ReadOne(Decoder* in) {
     std::string_view key;
     uint32_t flags = 0;

@@ -1,4 +1,4 @@
-// What a call of PMIx_Job_control asks for.
+// Parses the directives of PMIx_Job_control.
 #ifndef CANOPY_SERVER_CORE_HOST_JOB_CONTROL_H_
 #define CANOPY_SERVER_CORE_HOST_JOB_CONTROL_H_
 
@@ -15,32 +15,35 @@ namespace canopy::core {
 enum class ControlAction : uint8_t {
   kNone,
   kSignal,     // also pause and resume
-  kTerminate,  // with time to end
+  kTerminate,  // with a grace period
   kKill,
 };
 
 struct JobControl {
   ControlAction action = ControlAction::kNone;
-  int signal = 0;                    // of kSignal
+  int signal = 0;                    // for kSignal
   bool cleanup = false;              // registers what is to be removed
   std::optional<std::string> pset;   // PMIX_JOB_CTRL_DEFINE_PSET
   std::string id;                    // PMIX_JOB_CTRL_ID
-  std::vector<std::string> refused;  // directives that nobody honours
+  std::vector<std::string> refused;  // directives that are not honoured
 };
 
-// Directives of one call; more are refused (kErrOutOfResource).
+// Maximum number of directives of one call; more are refused
+// (kErrOutOfResource).
 inline constexpr size_t kMaxDirectives = 1024;
 
-// `infos` is SIZE n and n INFO in codec form. kErrBadParam for malformed ones,
-// for two that exclude each other, and for a call that asks for nothing;
-// kErrNotSupported when one is refused that is required, or nothing is left.
+// `infos` is SIZE n and n INFO in codec form. Returns kErrBadParam for
+// malformed directives, for two that exclude each other, and for a call without
+// an action. Returns kErrNotSupported if a required directive is refused, or if
+// all are.
 int ParseJobControl(const Bytes& infos, JobControl* out);
 
-// Why each refused directive is, and the call's own identifier, as the results
-// of the call: SIZE n and n INFO, or empty.
+// Returns the results of the call: the reason why each refused directive is
+// refused, and the call's own identifier. The form is SIZE n and n INFO, or
+// empty.
 Bytes ControlResults(const JobControl& control);
 
-// What it is called in messages: "signal 10", "kill", ...
+// Returns the action's name in messages: "signal 10", "kill", and so on.
 std::string ActionName(const JobControl& control);
 
 }  // namespace canopy::core

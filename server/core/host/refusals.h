@@ -1,6 +1,7 @@
-// Requests that an agent has refused. A request may come twice: its sender asks
-// again while the answer is on its way. The second is not to be done, although
-// it could be by then, since the process has been told that it is not.
+// Requests that an agent has refused. A request may arrive twice, because its
+// sender repeats it while the answer is on its way. The second one must not be
+// executed, even if it could be by then, because the process has received the
+// refusal.
 #ifndef CANOPY_SERVER_CORE_HOST_REFUSALS_H_
 #define CANOPY_SERVER_CORE_HOST_REFUSALS_H_
 
@@ -17,8 +18,9 @@
 
 namespace canopy::core {
 
-// So many are known, the latest, and for so long: longer than a message is on
-// its way, which is lost with a link that does not come back.
+// Number of refusals kept (the latest), and how long they are kept: longer than
+// a message can be on its way, because a link that does not come back loses its
+// messages.
 inline constexpr size_t kRefusalsKept = 1024;
 inline constexpr TimeNs kRefusalKept = 60'000'000'000;
 
@@ -26,7 +28,7 @@ inline constexpr TimeNs kRefusalKept = 60'000'000'000;
 class Refusals {
  public:
   void Add(TimeNs now, const HostRequest& request, int status);
-  // With what it was refused; kSuccess: it was not, as far as is known.
+  // Returns the status of the refusal; kSuccess if no refusal is known.
   int StatusOf(TimeNs now, const HostRequest& request) const;
 
  private:

@@ -1,4 +1,4 @@
-// Messages between agents about collectives. Plain values, see
+// Messages between agents about collectives. They are plain values; see
 // server/core/messages.h.
 #ifndef CANOPY_SERVER_CORE_MESSAGE_COLLECTIVES_H_
 #define CANOPY_SERVER_CORE_MESSAGE_COLLECTIVES_H_
@@ -20,7 +20,7 @@ enum class CollectiveOp : uint8_t {
   kGroupDestruct = 5,
 };
 
-// Operations on process groups, which have names.
+// Returns whether the operation is on process groups, which have names.
 constexpr bool IsGroupOp(CollectiveOp op) {
   return op == CollectiveOp::kGroupConstruct ||
          op == CollectiveOp::kGroupDestruct;
@@ -28,52 +28,52 @@ constexpr bool IsGroupOp(CollectiveOp op) {
 
 // Identity of one collective: the operation, the participants as the callers
 // named them (sorted, without duplicates; a wildcard stays a wildcard), the
-// group's name, and how many such collectives came before. Every agent computes
-// the same identity without asking anyone. In the identity of a group's
-// operations a job that takes part as a whole is a wildcard, however the
-// callers named it.
+// group's name, and the number of earlier collectives with the same operation,
+// participants and name. Every agent computes the same identity without
+// communication. For group operations, a job that takes part as a whole is
+// always a wildcard, however the callers named it.
 struct CollectiveId {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;
   uint64_t sequence = 0;
-  std::string name = {};  // of the group; else empty
+  std::string name = {};  // the group's name; else empty
 
   auto operator<=>(const CollectiveId&) const = default;
 };
 
-// What one node's participants bring to a collective. `data` is a codec-form
-// sequence that only the final receivers parse: see server/core/modex/modex.h.
-// Of a group's operations it is a GroupRecord (collective/group_record.h).
+// The contribution of one node's participants to a collective. `data` is a
+// codec-form sequence that only the final receivers parse; see
+// server/core/modex/modex.h. For group operations it is a GroupRecord
+// (collective/group_record.h).
 struct NodeContribution {
   NodeId node = kNoNode;
   Bytes data;  // empty without PMIX_COLLECT_DATA
 };
 
-// CollectiveUp::status of contributions to a collective that the sender has
-// seen released: resent after a loss, for those that may still wait
-// (PMIX_OPERATION_SUCCEEDED).
+// CollectiveUp::status of contributions to a collective whose release the
+// sender has received. They are resent after a loss, for agents that may still
+// wait (PMIX_OPERATION_SUCCEEDED).
 inline constexpr int kAlreadyReleased = -157;
 
-// A subtree's contributions, from an agent to its parent in the collective's
-// tree. `missing` names participants that can not arrive any more.
+// A subtree's contributions, sent by an agent to its parent in the collective's
+// tree. `missing` has the participants that cannot arrive any more.
 struct CollectiveUp {
   CollectiveId id;
   int status = 0;
   std::vector<NodeContribution> contributions;
   std::vector<ProcId> missing;
-  // With kAlreadyReleased: the result that the sender has, as in
-  // CollectiveDown.
+  // Set with kAlreadyReleased: the sender's result, as in CollectiveDown.
   Bytes result = {};
 };
 
-// The release, from the top of the collective's tree downwards.
+// The release, sent from the top of the collective's tree downwards.
 struct CollectiveDown {
   CollectiveId id;
   int status = 0;
   std::vector<NodeContribution> contributions;
   std::vector<ProcId> missing;
-  // Of a group's operation that succeeded, in place of the contributions: the
-  // GroupRecord that the top made of them.
+  // For a successful group operation: the GroupRecord that the top computed
+  // from the contributions, which are left out.
   Bytes result = {};
 };
 

@@ -1,4 +1,4 @@
-// Messages between agents about events. Plain values, see
+// Messages between agents about events. They are plain values; see
 // server/core/messages.h.
 #ifndef CANOPY_SERVER_CORE_MESSAGE_EVENTS_H_
 #define CANOPY_SERVER_CORE_MESSAGE_EVENTS_H_
@@ -14,15 +14,16 @@ namespace canopy::core {
 // An event on its way to the agents that may have receivers.
 struct EventMessage {
   NodeId origin = kNoNode;
-  uint64_t number = 0;  // of the origin's
-  // By which the source's next attempt to raise the same is recognised; 0: it
-  // makes none. See IdOf in server/core/event/events.h.
+  uint64_t number = 0;  // numbered by the origin
+  // Identifies the event if the source raises it again; 0: the source does not.
+  // See IdOf in server/core/event/events.h.
   uint64_t request = 0;
   int status = 0;
   ProcId source;
-  uint8_t range = 0;            // pmix_data_range_t
-  std::vector<ProcId> targets;  // with PMIX_RANGE_CUSTOM, or affected procs
-  Bytes info;                   // codec form: SIZE n, then n INFO
+  uint8_t range = 0;  // pmix_data_range_t
+  // with PMIX_RANGE_CUSTOM, or the affected processes
+  std::vector<ProcId> targets;
+  Bytes info;  // codec form: SIZE n, then n INFO
 };
 
 }  // namespace canopy::core

@@ -1,5 +1,5 @@
-// Messages between agents about what processes ask of the host. Plain values,
-// see server/core/messages.h.
+// Messages between agents about requests of processes to the host. They are
+// plain values; see server/core/messages.h.
 #ifndef CANOPY_SERVER_CORE_MESSAGE_HOST_H_
 #define CANOPY_SERVER_CORE_MESSAGE_HOST_H_
 
@@ -13,18 +13,18 @@
 
 namespace canopy::core {
 
-// From the agent of who asks to the one that decides, which executes it once
-// however often it comes: the process and the number of its request are its
-// identity. Answered by HostReply.
+// Sent by the agent of the requesting process to the agent that decides. The
+// process and the number of its request identify the request, so that it is
+// executed once even if it arrives several times. It is answered by HostReply.
 struct HostRequest {
-  ProcId proc;           // who asks
-  uint64_t request = 0;  // its own number
+  ProcId proc;           // the requesting process
+  uint64_t request = 0;  // the process's own number
   HostOp op = HostOp::kJobControl;
-  uint32_t uid = 0;  // of its job
+  uint32_t uid = 0;  // user of the process's job
   uint32_t gid = 0;
-  std::string nspace;           // of the job that is meant; empty: none
-  std::vector<ProcId> targets;  // of that job; empty: all its processes
-  Bytes call;                   // what it asks, as in HostCallArrived
+  std::string nspace;           // the target job; empty: none
+  std::vector<ProcId> targets;  // ranks of that job; empty: all its processes
+  Bytes call;                   // as in HostCallArrived
 };
 
 struct HostReply {

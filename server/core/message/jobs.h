@@ -1,4 +1,4 @@
-// Messages between agents about the life of jobs. Plain values, see
+// Messages between agents about the life of jobs. They are plain values; see
 // server/core/messages.h.
 #ifndef CANOPY_SERVER_CORE_MESSAGE_JOBS_H_
 #define CANOPY_SERVER_CORE_MESSAGE_JOBS_H_
@@ -14,20 +14,23 @@
 
 namespace canopy::core {
 
-// PMIx_Abort, from the caller's agent to those that control the targets' jobs.
+// PMIx_Abort, sent by the caller's agent to the agents that control the
+// targets' jobs.
 struct AbortMessage {
   ProcId source;
   int status = 0;
   std::string text;
-  // Of one job; empty: the source's whole namespace.
+  // Targets of one job; empty: the source's whole namespace.
   std::vector<ProcId> targets;
-  // The number by which the source's agent knows the answer; 0: no answer.
+  // Number by which the source's agent identifies the answer; 0: no answer is
+  // needed.
   uint64_t request = 0;
   NodeId origin = kNoNode;  // the source's agent
-  uint32_t uid = 0;         // of the source's job; only with a request
+  uint32_t uid = 0;         // user of the source's job; set only with a request
 };
 
-// The targets of one job are gone, or nothing was done to them.
+// The targets of one job are gone; or, with an error, the abort had no effect
+// on them.
 struct AbortReply {
   ProcId source;         // as in AbortMessage
   uint64_t request = 0;  // as in AbortMessage
@@ -35,17 +38,18 @@ struct AbortReply {
   int status = 0;
 };
 
-// Two-phase launch. Prepare and Start go down the tree to every agent with a
-// rank of the job and those between; the answers are aggregated on the way up.
+// The two-phase launch. JobPrepare and JobStart go down the tree to every agent
+// with a rank of the job and every agent between; the answers are aggregated on
+// the way up.
 struct JobPrepare {
   Bytes spec;  // EncodeJobSpec
-  // The agent that controls the job: always named, and refused if it is no
-  // member.
+  // The agent that controls the job. It is always set, and the message is
+  // rejected if the agent is not a member.
   NodeId controller = kNoNode;
-  // Agents of the job that were lost since its launch. One that returns only
-  // forwards messages of the job.
+  // Agents of the job that were lost since its launch. If one of them returns,
+  // it only forwards messages of the job.
   std::vector<NodeId> lost;
-  // All that is found out about the programs is to be answered.
+  // Whether the notes on the programs are to be detailed.
   bool explain = false;
 };
 
@@ -55,12 +59,14 @@ struct NodeError {
   std::string text;
 };
 
-// What nodes found out about the job's programs that its owner is to know.
-// Equal ones of several nodes are one.
+// What nodes have found out about the job's programs and the job's owner should
+// know. Equal notes of several nodes are merged.
 struct ProgramNote {
-  std::string reason;  // why one does not use our library; a line, or empty
-  std::string detail;  // all that was found, when it was asked for; lines
-  // The lowest of the nodes, at most kMaxNamedNodes; and how many there are.
+  // why a program does not use our library; one line, or empty
+  std::string reason;
+  std::string detail;  // details, if requested; lines
+  // The lowest of the nodes, at most kMaxNamedNodes, and the number of all
+  // nodes.
   std::vector<NodeId> nodes;
   uint32_t count = 0;
 };
@@ -71,7 +77,8 @@ struct JobPrepared {
   uint32_t nodes_ready = 0;
   std::vector<NodeError> errors;
   std::vector<ProgramNote> notes = {};
-  // Reserved on rank 0's node, of a job with JobSpec::rendezvous_host; 0: none.
+  // Port reserved on rank 0's node, for a job with JobSpec::rendezvous_host; 0:
+  // none.
   uint16_t port = 0;
 };
 
@@ -86,22 +93,24 @@ struct JobStarted {
   std::vector<NodeError> errors;
 };
 
-// What processes have used, as the kernel counts it.
+// Resources that processes have used, as counted by the kernel.
 struct Usage {
-  uint64_t cpu_us = 0;      // user and system
-  uint64_t peak_bytes = 0;  // resident, of the largest process
+  uint64_t cpu_us = 0;      // user and system time
+  uint64_t peak_bytes = 0;  // resident memory of the largest process
 };
 
-// How processes ended, towards the root.
+// The end of a process; sent towards the root.
 struct ProcExit {
   Rank rank = 0;
-  int wait_status = 0;  // as waitpid gives it
+  int wait_status = 0;  // as returned by waitpid
   bool core_dumped = false;
-  bool called_init = false;  // connected to its agent at least once
-  bool finalized = false;    // and left it in order
-  uint32_t incarnation = 0;  // how many processes the rank had before it
-  bool restarted = false;    // another follows: the rank has not ended
-  // By the rank's processes, this one and those before it; none: not measured.
+  // the process was connected to its agent at least once
+  bool called_init = false;
+  bool finalized = false;    // the process disconnected in an orderly way
+  uint32_t incarnation = 0;  // how many processes the rank had before this one
+  bool restarted = false;  // another process follows, so the rank has not ended
+  // Usage of this process and the rank's earlier ones together. Nothing: not
+  // measured.
   std::optional<Usage> used = {};
 };
 
@@ -110,70 +119,73 @@ struct JobExits {
   std::vector<ProcExit> exits;  // never empty
 };
 
-// Deliver a signal to ranks of a job (empty: all), downwards.
+// Delivers a signal to ranks of a job (empty: all); sent downwards.
 struct JobSignal {
   std::string nspace;
   int signal = 0;
   std::vector<Rank> ranks;
 };
 
-// End what is left of the ranks (empty: all): SIGTERM, SIGCONT, then SIGKILL
-// after the job's grace period. Downwards.
+// Ends the ranks (empty: all) that still run: SIGTERM and SIGCONT, then SIGKILL
+// after the job's grace period. Sent downwards.
 struct JobKill {
   std::string nspace;
   std::vector<Rank> ranks;
-  int status = 0;      // why, a PMIx status
+  int status = 0;      // the cause, a PMIx status
   std::string reason;  // one line
 };
 
-// Every process has ended and was reported: release the job. Downwards.
+// Every process has ended and was reported: the receiver releases the job. Sent
+// downwards.
 struct JobForget {
   std::string nspace;
 };
 
-// Every agent is to end; downwards.
+// Every agent must end. Sent downwards.
 struct OverlayShutdown {
   std::string reason;
 };
 
-// Is this job over? From an agent that other agents address about a job of
-// which it has no record, to the root or to whoever assigned it a part. The
-// answer comes when the job is over, at once or later. The query of the agent
-// that controls the job means that the job is lost: its record is gone.
+// Asks whether a job is over. Sent by an agent without a record of the job, to
+// which other agents have sent messages about it, to the root or to the agent
+// that has assigned it a part. The answer comes when the job is over, at once
+// or later. If the query comes from the agent that controls the job, the job is
+// lost, because its record is gone.
 struct JobQuery {
   std::string nspace;
 };
 
 enum class JobVerdict : uint8_t {
-  kEnded = 1,     // its end was reported
+  kEnded = 1,     // authoritative: unknown to a root that knows all jobs
   kNoRecord = 2,  // unknown to a root that knows all jobs: authoritative
 };
 
-// The job is over: the receiver releases what it has of it.
+// The job is over: the receiver releases its resources.
 struct JobQueryReply {
   std::string nspace;
   JobVerdict verdict = JobVerdict::kEnded;
 };
 
-// The sender has sent the receiver, a root that rejoined or was restarted, all
-// jobs that concern it.
+// The sender has sent all jobs that concern the receiver, a root that has
+// rejoined or was restarted.
 struct SyncComplete {};
 
-// Nodes of a job were lost with their ranks, towards the root: from an agent
-// between them and the controller, which may learn of the loss later, or may
-// have done so before the launch.
+// Nodes of a job were lost with their ranks. Sent towards the root by an agent
+// between these nodes and the controller. The controller may learn of the loss
+// later, or may have learned of it before the launch.
 struct NodeLost {
   std::string nspace;
-  std::vector<Rank> ranks;  // of the lost nodes, at least one of each
+  std::vector<Rank> ranks;  // at least one rank of each lost node
 };
 
-// The map of a job without local ranks that local clients refer to, requested
-// from the root. The receiver records the sender as a reader, and reports the
+// Requests the map of a job that local clients refer to and that has no local
+// ranks. Sent to the root, which records the sender as a reader and reports the
 // job's end to it with JobForget.
 struct JobMapRequest {
   uint64_t request = 0;  // the requester's own number
   std::string nspace;
-  bool exists_only = false;  // the requester has the map: no need to send it
+  // the requester has the map and needs only the status
+  bool exists_only = false;
 };
 
 struct JobMapReply {
@@ -185,23 +197,24 @@ struct JobMapReply {
   std::vector<NodeId> lost = {};
 };
 
-// PMIx_Spawn, from the spawner's agent to the agent that controls the spawner's
-// job, which executes it once however often it comes: the process and the
-// number of its request are its identity.
+// PMIx_Spawn, sent by the spawner's agent to the agent that controls the
+// spawner's job. The process and the number of its request identify the spawn,
+// so that it is executed once even if the message arrives several times.
 struct SpawnRequest {
   ProcId proc;
   uint64_t request = 0;  // the spawner's own number
   Bytes call;            // codec form: SIZE n, n INFO, SIZE m, m APP
 };
 
-// The answer: every process has started, or nothing of the job is left.
+// The answer: every process of the new job has started, or, with an error, none
+// is left.
 struct SpawnReply {
   ProcId proc;
   uint64_t request = 0;
   int status = 0;
   std::string nspace;  // of the new job; empty with an error
   // EncodeJobSpec of the new job, whose end will be reported with JobForget.
-  // Empty with an error, and when the job is over.
+  // Empty with an error, or if the job is over.
   Bytes spec;
 };
 

@@ -1,5 +1,5 @@
-// Messages between agents about what processes have committed. Plain values,
-// see server/core/messages.h.
+// Messages between agents about committed data. They are plain values; see
+// server/core/messages.h.
 #ifndef CANOPY_SERVER_CORE_MESSAGE_MODEX_H_
 #define CANOPY_SERVER_CORE_MESSAGE_MODEX_H_
 
@@ -11,11 +11,11 @@
 
 namespace canopy::core {
 
-// Direct modex: ask the owner's agent for what a process has committed.
+// Direct modex: requests the data that a process has committed from its agent.
 struct DmodexRequest {
   uint64_t request = 0;  // the requester's own number
   ProcId target;
-  std::string key;          // waits until this key is there; may be empty
+  std::string key;          // the answer waits for this key; empty: no wait
   uint32_t timeout_ms = 0;  // 0: as long as the target lives
   uint64_t known = 0;       // version of the data that the requester has
 };
@@ -26,15 +26,15 @@ struct DmodexReply {
   ProcId target;
   Bytes data;            // committed with scope REMOTE or GLOBAL
   uint64_t version = 0;  // of the data, see ModexStore
-  uint64_t base = 0;     // what changed since this version; 0: all there is
+  uint64_t base = 0;  // `data` has the changes since this version; 0: all data
 };
 
-// A rank of the sender's node has another process: to the other agents of its
-// job, whose processes may ask for its incarnation.
+// A rank of the sender's node was restarted. Sent to the other agents of its
+// job, whose processes may get its incarnation.
 struct RankRestarted {
   std::string nspace;
   Rank rank = 0;
-  uint32_t incarnation = 0;  // how many processes it had before
+  uint32_t incarnation = 0;  // how many processes the rank had before
 };
 
 }  // namespace canopy::core

@@ -1,4 +1,4 @@
-// Messages between agents about published data. Plain values, see
+// Messages between agents about published data. They are plain values; see
 // server/core/messages.h.
 #ifndef CANOPY_SERVER_CORE_MESSAGE_PUBLISHING_H_
 #define CANOPY_SERVER_CORE_MESSAGE_PUBLISHING_H_
@@ -12,17 +12,17 @@
 
 namespace canopy::core {
 
-// Data of PMIx_Publish: a key on a range. Number and publisher identify it; the
-// steward, an agent, decides how long it lives.
+// Identity of the data of PMIx_Publish: a key published on a range. The steward
+// of a publication is the agent that decides when it ends.
 struct PublicationId {
   ProcId publisher;
-  uint64_t number = 0;  // of the agent where it was published
+  uint64_t number = 0;  // numbered by the agent where it was published
 
   auto operator<=>(const PublicationId&) const = default;
 };
 
-// The call that a publication is handed out to, where that ends it. A
-// repetition of the call is the same reader.
+// The call that receives a publication which ends when it is read. A repetition
+// of the call counts as the same reader.
 struct PublicationReader {
   ProcId proc;            // empty nspace: none
   uint64_t request = 0;   // the process's own number
@@ -31,64 +31,70 @@ struct PublicationReader {
 
 struct Publication {
   PublicationId id;
-  NodeId home = kNoNode;     // where it was published
-  NodeId steward = kNoNode;  // the home, or who has taken over
-  uint64_t version = 0;      // more is newer
-  // The publisher's number of the call; 0: it can not be repeated any more.
+  NodeId home = kNoNode;     // agent where it was published
+  NodeId steward = kNoNode;  // the home, or the agent that has taken over
+  uint64_t version = 0;      // a larger version is newer
+  // The publisher's number of the call; 0: the call cannot be repeated any
+  // more.
   uint64_t request = 0;
   std::string key;
-  uint8_t range = 0;            // pmix_data_range_t
-  uint8_t persistence = 0;      // pmix_persistence_t
-  std::vector<ProcId> members;  // with PMIX_RANGE_CUSTOM: who may see it
-  uint32_t uid = 0;             // the publisher's
+  uint8_t range = 0;        // pmix_data_range_t
+  uint8_t persistence = 0;  // pmix_persistence_t
+  // with PMIX_RANGE_CUSTOM: the processes that may see it
+  std::vector<ProcId> members;
+  uint32_t uid = 0;  // user of the publisher
   uint32_t gid = 0;
-  // Who else may read it; with neither: the publisher's user.
+  // Further users and groups that may read it. If both are empty, only the
+  // publisher's user may.
   std::vector<uint32_t> uids;
   std::vector<uint32_t> gids;
   Bytes value;  // codec form: a VALUE
   PublicationReader reader;
 };
 
-// Keep this publication, from its steward; or, to its steward, which was
-// restarted: this is what the sender has of it. Answered by DirectoryAnswer.
+// Requests that the owner store this publication; sent by its steward. Also
+// sent to a steward that was restarted, with the sender's copy. It is answered
+// by DirectoryAnswer.
 struct DirectoryStore {
   uint64_t request = 0;  // the requester's own number
   Publication publication;
-  // It is refused when the key is taken on its range.
+  // Set for a new publication, which is rejected if the key exists on its
+  // range.
   bool is_new = false;
 };
 
-// From the steward. Answered by DirectoryAnswer.
+// Requests that the owner remove the publication; sent by its steward. It is
+// answered by DirectoryAnswer.
 struct DirectoryRemove {
   uint64_t request = 0;
   PublicationId id;
 };
 
-// Store what the sender is the owner of. Answered by DirectoryAnswer, once that
-// is done.
+// Requests that the receiver send a DirectoryStore for every publication that
+// the sender owns. It is answered by DirectoryAnswer once that is done.
 struct DirectoryPull {
   uint64_t request = 0;
 };
 
-// A key of a lookup; in the answer, why it has no value.
+// A key of a lookup. In the answer, `status` tells why the key has no value.
 struct LookupKey {
   std::string key;
   int status = 0;
 };
 
-// Who looks something up.
+// The process that makes a lookup.
 struct Searcher {
   ProcId proc;
   uint64_t request = 0;  // the process's own number
   uint32_t uid = 0;
   uint32_t gid = 0;
-  uint8_t range = 0;            // where: pmix_data_range_t
+  uint8_t range = 0;            // range to search: pmix_data_range_t
   std::vector<ProcId> members;  // with PMIX_RANGE_CUSTOM
 };
 
-// PMIx_Lookup, from the caller's agent to the owner of the keys; replaces an
-// earlier one of that number. Answered by DirectoryFound: at once, or as soon
-// as a key is there when the caller waits.
+// PMIx_Lookup, sent by the caller's agent to the owner of the keys. It replaces
+// an earlier lookup of the same number. It is answered by DirectoryFound, at
+// once or, if the caller waits, as soon as a key exists.
 struct DirectoryLookup {
   uint64_t request = 0;
   Searcher searcher;
@@ -96,7 +102,7 @@ struct DirectoryLookup {
   bool waits = false;
 };
 
-// The caller waits no longer. Answered by DirectoryAnswer.
+// The caller no longer waits. It is answered by DirectoryAnswer.
 struct DirectoryLookupEnd {
   uint64_t request = 0;
   uint64_t lookup = 0;  // DirectoryLookup::request
@@ -105,17 +111,17 @@ struct DirectoryLookupEnd {
 struct DirectoryFound {
   uint64_t request = 0;  // of the DirectoryLookup
   std::vector<Publication> found;
-  std::vector<LookupKey> missing;  // never of a caller that waits
+  std::vector<LookupKey> missing;  // empty if the caller waits
 };
 
 enum class ClaimKind : uint8_t {
-  kTake = 1,    // for this reader alone
-  kFinish = 2,  // it has it: remove the publication
-  kReturn = 3,  // it does not want it any more
+  kTake = 1,    // reserves the publication for this reader
+  kFinish = 2,  // the reader has it: the publication is removed
+  kReturn = 3,  // the reader no longer wants it
 };
 
-// About a publication that ends when it is read, from the reader's agent to the
-// steward. Answered by DirectoryAnswer.
+// Sent by the reader's agent to the steward of a publication that ends when it
+// is read. It is answered by DirectoryAnswer.
 struct DirectoryClaim {
   uint64_t request = 0;
   PublicationId id;

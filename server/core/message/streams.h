@@ -1,5 +1,5 @@
-// Messages between agents about the input and output of jobs' processes. Plain
-// values, see server/core/messages.h.
+// Messages between agents about the input and output of jobs' processes. They
+// are plain values; see server/core/messages.h.
 #ifndef CANOPY_SERVER_CORE_MESSAGE_STREAMS_H_
 #define CANOPY_SERVER_CORE_MESSAGE_STREAMS_H_
 
@@ -12,43 +12,43 @@
 
 namespace canopy::core {
 
-// Output of a process, towards the root; credit for it on the way back.
+// Output of a process, sent towards the root. Credit for it is sent back.
 struct OutputData {
   std::string nspace;
   Rank rank = 0;
   uint16_t channel = 0;  // pmix_iof_channel_t bit
   Bytes data;            // empty: the stream is closed
-  // How much output the job has had on its node, this included. 0 with data:
-  // not known.
+  // Total output of the job on its node, including this data. 0 with data:
+  // unknown.
   uint64_t end = 0;
 };
 
 struct OutputCredit {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;   // of all credit to the node so far; 0: not known
-  bool resend = false;  // what has no credit is to be sent again
+  uint64_t total = 0;   // of all credit to the node so far; 0: unknown
+  bool resend = false;  // output without credit must be sent again
 };
 
-// Input for processes, downwards; credit for it on the way back.
+// Input for processes, sent downwards. Credit for it is sent back.
 struct InputData {
   std::string nspace;
   std::vector<Rank> ranks;
   Bytes data;  // empty: end of file
-  // How much input the job has had in this run, this included. 0 with data: not
-  // known.
+  // Total input of the job in this run, including this data. 0 with data:
+  // unknown.
   uint64_t end = 0;
-  // Input that is pushed begins a run with each successor of the agent that
-  // controls the job: later ones are greater.
+  // Number of the run. Pushed input begins a run with each successor of the
+  // agent that controls the job; later runs have greater numbers.
   uint64_t run = 0;
 };
 
 struct InputCredit {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;   // taken by the node's ranks so far; 0: not known
-  bool resend = false;  // what comes after `total` is to be sent again
-  uint64_t run = 0;     // whose input is counted, as in InputData
+  uint64_t total = 0;   // taken by the node's ranks so far; 0: unknown
+  bool resend = false;  // input after `total` must be sent again
+  uint64_t run = 0;     // run whose input is counted, as in InputData
 };
 
 }  // namespace canopy::core

@@ -27,7 +27,7 @@ std::optional<std::string> NameIn(const Bytes& info) {
   return read ? std::optional<std::string>(name) : std::nullopt;
 }
 
-// Its number tells it from those of other sets of the job.
+// The number distinguishes the event from the ends of other sets of the job.
 EventRaised EndOf(const std::string& nspace, const std::string& name) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : name) {
@@ -144,7 +144,8 @@ void ProcessSets::OnJobRemoved(const std::string& nspace) {
                 [&](const auto& set) { return set.second.owner == nspace; });
 }
 
-// What processes notify of by themselves has no number of an agent.
+// An event that a process raises by itself has no agent's number, and is
+// ignored.
 bool ProcessSets::OnEvent(const EventMessage& event) {
   if (event.status != kSetDefine && event.status != kSetDelete) return false;
   if ((event.request & kAgentsEvent) == 0) return false;
@@ -153,7 +154,7 @@ bool ProcessSets::OnEvent(const EventMessage& event) {
   const auto known = sets_.find(*name);
   const std::string& owner = event.source.nspace;
   if (event.status == kSetDelete) {
-    // The host's are not of a job, and end one by one.
+    // The host's sets belong to no job, and end one by one.
     const bool job_is_over = event.source.rank == kRankWildcard;
     if (job_is_over && !over_.Contains(owner)) over_.Add(owner);
     const bool own = known != sets_.end() && known->second.owner == owner;

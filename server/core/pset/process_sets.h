@@ -1,6 +1,6 @@
-// Process sets: names for lists of processes, of applications or defined by
-// processes, known to every agent until the job that they are of is over
-// (docs/design/host_calls.md).
+// Process sets: names for lists of processes. They are defined for applications
+// or by processes, and known to every agent until the job that owns them is
+// over (docs/design/host_calls.md).
 #ifndef CANOPY_SERVER_CORE_PSET_PROCESS_SETS_H_
 #define CANOPY_SERVER_CORE_PSET_PROCESS_SETS_H_
 
@@ -18,62 +18,61 @@
 
 namespace canopy::core {
 
-// Sets that an agent knows, members of one, and bytes of a name; what is more
-// is refused (kErrOutOfResource), and what other agents say of more is not
-// heeded.
+// Maximum number of sets that an agent knows, of members of a set, and of bytes
+// of a name. Definitions beyond that are refused (kErrOutOfResource); such
+// definitions by other agents are ignored.
 inline constexpr size_t kMaxProcessSets = 4096;
 inline constexpr size_t kMaxSetMembers = 65536;
 inline constexpr size_t kMaxSetName = 255;
 
-// A set is made known by the event PMIX_PROCESS_SET_DEFINE of an agent, and
-// ends with PMIX_PROCESS_SET_DELETE: the agents' caches of events and the
-// journal of the job that it is of bring it to their successors. Not
-// synchronised.
+// A set is announced by an agent's event PMIX_PROCESS_SET_DEFINE, and ends with
+// PMIX_PROCESS_SET_DELETE. Successors learn of it from the agents' caches of
+// events and from the journal of the owning job. Not synchronised.
 class ProcessSets {
  public:
   struct Set {
-    std::string owner;           // the job that it is of
-    ProcId definer;              // who has defined it
+    std::string owner;           // the job that owns the set
+    ProcId definer;              // the process that has defined it
     uint64_t event = 0;          // the number of its event
-    NodeId raised_at = kNoNode;  // the agent that has raised that
+    NodeId raised_at = kNoNode;  // the agent that has raised the event
     std::vector<ProcId> members;
   };
 
-  // The table outlives it.
+  // The table outlives this object.
   explicit ProcessSets(const JobTable& jobs) : jobs_(jobs) {}
 
-  // kErrBadParam for a name that is a job's, of whichever agents, or could
-  // become one, for one that is empty or too long, and for ranks
-  // that are not there; kErrExists for one that is another set's; kErrNotFound
-  // for members of jobs that this agent does not know.
+  // Returns kErrBadParam for a name that is empty, too long, or a possible job
+  // name of any overlay, and for ranks that do not exist; kErrExists for the
+  // name of another set; kErrNotFound for members of jobs unknown to this
+  // agent; kErrOutOfResource beyond the limits.
   int Check(const std::string& name, const std::vector<ProcId>& members) const;
 
-  // Whether the process has defined it with that `id`.
+  // Returns whether the process has defined the set with that `id`.
   bool IsDefined(const ProcId& definer, uint64_t id,
                  const std::string& name) const;
 
-  // The event that makes a set known. `id` tells this set from all others that
-  // the process defines. Wildcards are resolved.
+  // Returns the event that announces the set. `id` distinguishes the set from
+  // the other sets that the process defines. Wildcards are resolved.
   EventRaised Define(const ProcId& definer, uint64_t id,
                      const std::string& name,
                      const std::vector<ProcId>& members) const;
-  // Those of the applications of a job, which all agents know by the same
-  // identity.
+  // Returns the events for the sets of a job's applications. Every agent makes
+  // the same identity for them.
   std::vector<EventRaised> OfApplications(const Job& job) const;
-  // Those that the end of the job ends.
+  // Returns the events for the sets that end with the job.
   std::vector<EventRaised> DeletionsOf(const std::string& nspace) const;
 
   void OnJobRemoved(const std::string& nspace);
-  // It was over when its sets became known here.
+  // The job was over when its sets became known here.
   void EndLate(const std::string& nspace);
-  // The ends of such sets since the last call: for the root to raise.
+  // Returns the ends of such sets since the last call; the root raises them.
   std::vector<EventRaised> TakeLate();
 
-  // An event that this agent has not had before, its own or another's. True: a
-  // set has become known by it.
+  // Handles an event that is new to this agent, its own or another agent's.
+  // Returns true if it announces a new set.
   bool OnEvent(const EventMessage& event);
 
-  // By name, ascending.
+  // Sets by name, ascending.
   const std::map<std::string, Set>& sets() const { return sets_; }
 
  private:
@@ -81,8 +80,8 @@ class ProcessSets {
 
   const JobTable& jobs_;
   std::map<std::string, Set> sets_;
-  // Jobs of which sets have ended, by events that may have overtaken those of
-  // other sets.
+  // Jobs whose sets have ended by events that may have overtaken the
+  // definitions of other sets.
   RecentJobs over_;
   std::vector<EventRaised> late_;
 };

@@ -1,5 +1,5 @@
-// The events by which whoever defines a process set makes it known, and ends it
-// (PMIx Standard, chapter "Process Sets and Groups").
+// The events that announce the definition and the end of a process set (PMIx
+// Standard, chapter "Process Sets and Groups").
 #ifndef CANOPY_SERVER_CORE_PSET_SET_EVENTS_H_
 #define CANOPY_SERVER_CORE_PSET_SET_EVENTS_H_
 
@@ -12,25 +12,26 @@
 
 namespace canopy::core {
 
-// Who defines it, and a number that tells this set, or its deletion, from all
-// others of that one; the set and its deletion have numbers of their own.
+// The definer of a set, and a number that distinguishes the set, or its
+// deletion, from the definer's others. A set and its deletion are numbered
+// separately.
 struct SetEventSource {
   ProcId definer;
   uint64_t number = 0;
 };
 
-// EventRaised::id of a definition.
+// Returns the EventRaised::id of a definition.
 uint64_t DefinitionId(uint64_t number);
 
-// PMIX_PROCESS_SET_DEFINE. Members are processes, without wildcards.
+// Returns PMIX_PROCESS_SET_DEFINE. Members are processes, without wildcards.
 EventRaised SetDefined(const SetEventSource& source, const std::string& name,
                        const std::vector<ProcId>& members);
-// The same of an application of a job, whose launcher defines it.
+// As above, for an application of a job; its launcher is the definer.
 EventRaised SetOfApplication(const SetEventSource& source,
                              const std::string& name,
                              const std::vector<ProcId>& members);
 
-// PMIX_PROCESS_SET_DELETE, by the namespace of who has defined it.
+// Returns PMIX_PROCESS_SET_DELETE, with the definer's namespace as its source.
 EventRaised SetDeleted(const SetEventSource& source, const std::string& name);
 
 }  // namespace canopy::core

@@ -1,4 +1,4 @@
-// How events of process sets look.
+// Codes and keys of the events of process sets.
 #ifndef CANOPY_SERVER_CORE_PSET_SET_KEYS_H_
 #define CANOPY_SERVER_CORE_PSET_SET_KEYS_H_
 

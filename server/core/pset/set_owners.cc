@@ -27,7 +27,7 @@ std::set<std::string> SetOwners::Unknown() const {
   return unknown;
 }
 
-// Who has made it known has a part of the job, or had it.
+// The agent that has announced the set has, or had, a part in the job.
 NodeId SetOwners::WhoKnows(const std::string& nspace) const {
   for (const auto& [name, set] : sets_.sets()) {
     const bool there = set.owner == nspace && set.raised_at != self_ &&
@@ -59,7 +59,7 @@ void SetOwners::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   }
 }
 
-// The ends of processes may overtake what they have defined.
+// The end of a job may overtake the definitions of its sets.
 void SetOwners::OnDefined(TimeNs now, const std::string& nspace,
                           Actions* actions) {
   if (jobs_.Find(nspace) != nullptr) return;

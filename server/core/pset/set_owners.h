@@ -1,5 +1,5 @@
-// The end of jobs that process sets are of, at agents that do not know these
-// jobs.
+// Detects the end of jobs that own process sets, at agents that do not know
+// these jobs.
 #ifndef CANOPY_SERVER_CORE_PSET_SET_OWNERS_H_
 #define CANOPY_SERVER_CORE_PSET_SET_OWNERS_H_
 
@@ -18,43 +18,45 @@
 
 namespace canopy::core {
 
-// An agent without the job is told of the end of its sets by an event. When
-// that may have been lost, or sets come from a neighbour's cache after it, the
-// agent asks whether the job is over (JobQuery): the agent that has made the
-// set known, else the root; and the answer comes when it is. Not synchronised.
+// An agent without the job learns of the end of its sets from an event. That
+// event may be lost, or sets may arrive from a neighbour's cache after it. In
+// that case the agent sends a JobQuery, to the agent that has announced the set
+// if it lives, else to the root. The answer comes when the job is over. Not
+// synchronised.
 class SetOwners {
  public:
   using HasEnded = std::function<bool(const std::string& nspace)>;
 
-  // All outlive it. `has_ended`: this agent knows that the job is over.
+  // All references outlive this object. `has_ended` returns whether this agent
+  // knows that the job is over.
   SetOwners(NodeId self, const Tree& tree, const JobTable& jobs,
             HasEnded has_ended, ProcessSets& sets);
 
-  // This agent was started at that time, and others may have sets.
+  // This agent was started at `when`, while other agents may have sets.
   void set_began(TimeNs when);
-  // The tree has changed, as the caller has noted there: what was on its way
-  // may be lost.
+  // The caller has updated the tree. Messages in flight may be lost.
   void OnTreeChanged(TimeNs now, Actions* actions);
-  // The same of what was on its way to or through that agent.
+  // Messages in flight to or through that agent may be lost.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // A set of that job has become known.
+  // A set of the job has become known.
   void OnDefined(TimeNs now, const std::string& nspace, Actions* actions);
-  // An agent says that the job is over; heeded if it is the one that was asked.
+  // An agent reports that the job is over; ignored unless the query was sent to
+  // it.
   void OnOver(NodeId src, const std::string& nspace);
   void OnJobRemoved(const std::string& nspace) { asked_.erase(nspace); }
-  // What this agent does not know does not exist: it is the root, and has heard
-  // from all.
+  // This agent is the root and resynchronised: jobs that it does not know do
+  // not exist.
   void OnAuthoritative();
 
-  // Jobs whose sets were dropped since the last call.
+  // Returns the jobs whose sets were dropped since the last call.
   std::vector<std::string> TakeDropped();
-  // Neither OnAuthoritative nor TakeDropped has anything to do.
+  // Returns whether OnAuthoritative and TakeDropped have nothing to do.
   bool is_idle() const { return asked_.empty() && dropped_.empty(); }
 
  private:
-  // Those of sets that this agent does not know.
+  // Returns the owners of sets that this agent does not know.
   std::set<std::string> Unknown() const;
-  // kNoNode: nobody.
+  // Returns the agent to query; kNoNode if there is none.
   NodeId WhoKnows(const std::string& nspace) const;
   void Ask(const std::string& nspace, Actions* actions);
   void Drop(const std::string& nspace);
@@ -64,8 +66,8 @@ class SetOwners {
   const JobTable& jobs_;
   const HasEnded has_ended_;
   ProcessSets& sets_;
-  std::map<std::string, NodeId> asked_;  // by job; kNoNode: nobody
-  TimeNs settled_ = 0;  // until then sets may come that have ended
+  std::map<std::string, NodeId> asked_;  // by job; kNoNode: no agent
+  TimeNs settled_ = 0;  // until then, sets that have ended may still arrive
   std::vector<std::string> dropped_;
 };
 

@@ -60,7 +60,7 @@ void Spawns::Send(const Id& id, const Held& held, Actions* actions) {
 
 void Spawns::SendAgain(Actions* actions) {
   for (const auto& [id, held] : held_) {
-    // What is executed here is not lost, and its answer changes `held_`.
+    // A request executed here is not lost, and its answer would change `held_`.
     if (engine_.ControllerOf(id.proc.nspace) != self_) {
       Send(id, held, actions);
     }
@@ -75,14 +75,14 @@ bool Spawns::Awaits(NodeId src, const SpawnReply& reply) const {
 void Spawns::OnReply(const SpawnReply& reply, Actions* actions) {
   const auto held = held_.extract({reply.proc, reply.request});
   if (held.empty()) return;
-  // The spawner will ask about the job: what there is to know is here.
+  // The spawner will query the job, so what is known of it must be available.
   if (reply.status == kSuccess) jobs_.Register(reply.nspace, actions);
   actions->push_back(ReplyClient{held.mapped().client, held.mapped().request,
                                  reply.status, Bytes(reply.nspace)});
 }
 
-// What a tool has spawned ends with it. This agent may be the successor of one
-// that knew of its spawns.
+// A tool's spawns end with the tool. This agent may be the successor of the
+// agent that knew of them.
 void Spawns::OnClientGone(ClientId client, Actions* actions) {
   std::erase_if(held_, [client](const auto& entry) {
     return entry.second.client == client;
@@ -114,8 +114,8 @@ void Spawns::OnRequest(NodeId src, const SpawnRequest& request,
                        Actions* actions) {
   if (IsOfTool(request.request)) return OnToolRequest(src, request, actions);
   const Job* job = jobs_.Find(request.proc.nspace);
-  // Without the job its processes are being ended, and an agent speaks for its
-  // own processes alone.
+  // If the job is unknown, its processes are being ended. An agent may only
+  // send requests of its own processes.
   if (job == nullptr || request.proc.rank >= job->num_ranks() ||
       job->agent_of(request.proc.rank) != src) {
     return;
@@ -123,7 +123,8 @@ void Spawns::OnRequest(NodeId src, const SpawnRequest& request,
   Execute(request, actions);
 }
 
-// Tools have no job that another agent could control: the root executes them.
+// A tool has no job that another agent could control, so the root executes its
+// spawns.
 void Spawns::OnToolRequest(NodeId src, const SpawnRequest& request,
                            Actions* actions) {
   const auto known = tools_.find(request.proc);
@@ -154,7 +155,7 @@ void Spawns::OnNodeLost(NodeId node, Actions* actions) {
   for (const ProcId& tool : gone) OnToolGone(node, tool, actions);
 }
 
-// Once.
+// Executes a request once.
 void Spawns::Execute(const SpawnRequest& request, Actions* actions) {
   const Id id{request.proc, request.request};
   if (executing_.contains(id)) return;
@@ -173,8 +174,8 @@ const SpawnDone* Spawns::FindAnswer(const Id& id) const {
 }
 
 void Spawns::OnDone(const SpawnDone& in, Actions* actions) {
-  // Its job is over: nobody asks any more. A successor may hear of the answer
-  // before it knows the job.
+  // The result is dropped if the spawner's job is over. A successor may receive
+  // the result of a spawn that it was executing before it knows the job.
   const bool awaited = executing_.erase({in.proc, in.request}) > 0;
   if (!awaited && jobs_.Find(in.proc.nspace) == nullptr) return;
   std::deque<SpawnDone>& answers = answers_[in.proc];
@@ -195,7 +196,7 @@ void Spawns::Answer(const SpawnDone& done, Actions* actions) {
   actions->push_back(SendPeer{PeerMessage{self_, agent, std::move(reply)}});
 }
 
-// Of a spawner; kNoNode: it is not known any more.
+// Returns the agent of a spawner; kNoNode if it is no longer known.
 NodeId Spawns::AgentOf(const ProcId& proc) const {
   const auto tool = tools_.find(proc);
   if (tool != tools_.end()) return tool->second;

@@ -1,6 +1,5 @@
-// PMIx_Spawn, as agents pass it on: the spawner's agent holds a request until
-// it is answered, and the agent that controls the spawner's job has it
-// executed, once.
+// PMIx_Spawn between agents: the spawner's agent holds a request until it is
+// answered, and the agent that controls the spawner's job has it executed once.
 #ifndef CANOPY_SERVER_CORE_SPAWN_SPAWNS_H_
 #define CANOPY_SERVER_CORE_SPAWN_SPAWNS_H_
 
@@ -26,19 +25,19 @@
 
 namespace canopy::core {
 
-// A request is (process, its number); processes of one rank, one after the
-// other, count in ranges of their own. It may come again: from a client that
-// has reattached, or from an agent that does not know whether a message of its
-// own was lost with another. The agent that controls the spawner's job
-// therefore keeps the answers. When that agent is lost, the spawner's job ends,
-// and with it the request. A process has at most kMaxHeld requests at a time,
-// so its last kMaxHeld answers are all that can be asked for again.
+// A request is identified by the process and its number; successive processes
+// of one rank use separate ranges of numbers. A request may arrive again: from
+// a client that has reattached, or from an agent that does not know whether its
+// message was lost with another agent. The agent that controls the spawner's
+// job therefore keeps the answers. When that agent is lost, the spawner's job
+// ends, and the request with it. A process has at most kMaxHeld requests at a
+// time, so only its last kMaxHeld answers can be requested again.
 //
-// What a tool spawns the root executes, and ends when the tool or its node is
-// gone; with the root it ends anyway, and is executed anew by the next one
-// where it was not answered.
+// Spawns of tools are executed by the root, which ends them when the tool or
+// its node is gone. If the root is lost, they end with it; the next root
+// executes those again that were not answered.
 //
-// Not synchronised. Table and engine outlive it.
+// Not synchronised. Table and engine outlive this object.
 class Spawns {
  public:
   static constexpr size_t kMaxHeld = kMaxSpawnsOfProcess;  // of one process
@@ -46,34 +45,36 @@ class Spawns {
 
   Spawns(NodeId self, JobTable& jobs, const JobEngine& engine);
 
-  // At the spawner's agent. kErrOutOfResource: too many at a time, or a call
-  // that is too large.
+  // Called at the spawner's agent. The reply is kErrOutOfResource if the
+  // process has too many pending requests or the call is too large.
   void OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions);
-  // Whether the answer is to a request that is held here, and by whom it must
-  // come. The caller then adds the job's map to the table before OnReply.
+  // Returns whether the answer belongs to a request held here and comes from
+  // the right agent. In that case the caller adds the job's map to the table
+  // before it calls OnReply.
   bool Awaits(NodeId src, const SpawnReply& reply) const;
   void OnReply(const SpawnReply& reply, Actions* actions);
-  // While it is known whose client it was.
+  // Must be called while the process of the client is still known.
   void OnClientGone(ClientId client, Actions* actions);
-  // Messages may have been lost: the requests are sent again.
+  // Sends the requests again, because messages may have been lost.
   void SendAgain(Actions* actions);
 
-  // At the agent that controls the spawner's job.
+  // The following functions are called at the agent that controls the spawner's
+  // job.
   void OnRequest(NodeId src, const SpawnRequest& request, Actions* actions);
   void OnDone(const SpawnDone& in, Actions* actions);
-  // Its tools are gone.
+  // The tools of the node are gone.
   void OnNodeLost(NodeId node, Actions* actions);
-  // What a predecessor was executing.
+  // A predecessor was executing this spawn.
   void OnRecovered(const SpawnRecovered& in);
 
-  // Nobody of the job can be answered any more.
+  // The job is over, so its processes get no more answers.
   void OnJobRemoved(const std::string& nspace);
-  // Adds the requests held here. An empty namespace means all.
+  // Appends the requests held here. An empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
-  // Requests that are held or executed here.
+  // Number of requests that are held or executed here.
   size_t num_pending() const { return held_.size() + executing_.size(); }
-  // Processes whose requests were answered here.
+  // Number of processes whose requests were answered here.
   size_t num_answered() const { return answers_.size(); }
 
  private:
@@ -85,7 +86,7 @@ class Spawns {
   };
   struct Held {
     ClientId client = 0;
-    RequestId request = 0;  // as the client numbers it
+    RequestId request = 0;  // the client's own number
     Bytes call;
     TimeNs since = 0;
   };
@@ -106,7 +107,8 @@ class Spawns {
   std::map<Id, Held> held_;
   std::set<Id> executing_;
   std::map<ProcId, std::deque<SpawnDone>> answers_;  // newest last
-  std::map<ProcId, NodeId> tools_;  // whose spawns are executed here
+  // the agents of tools whose spawns are executed here
+  std::map<ProcId, NodeId> tools_;
 };
 
 }  // namespace canopy::core

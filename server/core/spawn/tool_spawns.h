@@ -1,4 +1,4 @@
-// How spawns of tools are told from those of processes of jobs.
+// Distinguishes spawns of tools from spawns of processes of jobs.
 #ifndef CANOPY_SERVER_CORE_SPAWN_TOOL_SPAWNS_H_
 #define CANOPY_SERVER_CORE_SPAWN_TOOL_SPAWNS_H_
 
@@ -6,8 +6,9 @@
 
 namespace canopy::core {
 
-// Requests of tools have numbers from here on: a process of a job does not have
-// so many. The first of them, without a call, says that the tool is gone.
+// Requests of tools have numbers from here on, which no process of a job
+// reaches. A request with the first of these numbers and without a call reports
+// that the tool is gone.
 inline constexpr RequestId kSpawnsOfTools = RequestId{1} << 63;
 
 inline bool IsOfTool(RequestId request) { return request >= kSpawnsOfTools; }

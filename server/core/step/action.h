@@ -1,4 +1,4 @@
-// Everything that the core can ask for; see agent_core.h.
+// Everything that the core can request of its shell; see agent_core.h.
 #ifndef CANOPY_SERVER_CORE_STEP_ACTION_H_
 #define CANOPY_SERVER_CORE_STEP_ACTION_H_
 
@@ -19,17 +19,19 @@
 
 namespace canopy::core {
 
-// Send through the overlay; dst is never this agent itself.
+// Requests that the message be sent through the overlay. Its dst is never this
+// agent.
 struct SendPeer {
   PeerMessage message;
 };
 
-// Call Step with a Tick at this time (replaces the earlier one).
+// Requests that Step be called with a Tick at this time. It replaces the
+// earlier deadline.
 struct SetDeadline {
   TimeNs when = kNever;
 };
 
-// End this agent after flushing what was sent before.
+// Requests that this agent end after flushing what was sent before.
 struct EndAgent {
   std::string reason;
 };
@@ -42,7 +44,7 @@ using Action = std::variant<
     SetDeadline, HostSpawn, JobChanged, DeliverOutput, OutputDelivered,
     InputConsumed, StateCollected, ReadFacts, EndAgent, LogLine>;
 
-// In the order in which they must be executed.
+// Actions in the order in which they must be executed.
 using Actions = std::vector<Action>;
 
 }  // namespace canopy::core

@@ -1,4 +1,5 @@
-// Actions of the core for local processes, executed by their endpoint.
+// Actions of the core for local processes. The endpoint of a process executes
+// them.
 #ifndef CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_
 
@@ -14,8 +15,8 @@
 
 namespace canopy::core {
 
-// Answer to a client's request. For a get that succeeded, the data is already
-// published (PublishRank comes earlier in the same step) and `payload` holds
+// The reply to a client's request. For a successful get, the data is already
+// published (PublishRank comes earlier in the same step), and `payload` holds
 // the target's visible KVALs for adapters without shared memory.
 struct ReplyClient {
   ClientId client = 0;
@@ -24,9 +25,10 @@ struct ReplyClient {
   Bytes payload;
 };
 
-// An event as its receivers get it.
+// An event in the form in which it is delivered.
 struct ClientEvent {
-  EventId id;  // an event that the process has got already is not for it
+  // a process that has already received this event does not get it again
+  EventId id;
   int status = 0;
   ProcId source;
   uint8_t range = 0;
@@ -35,7 +37,7 @@ struct ClientEvent {
 
 struct NotifyClient {
   ClientId client = 0;
-  std::shared_ptr<const ClientEvent> event;  // the same for all receivers
+  std::shared_ptr<const ClientEvent> event;  // shared by all receivers
 };
 
 struct CloseClient {
@@ -43,8 +45,8 @@ struct CloseClient {
   std::string reason;
 };
 
-// The last connection of a tool has ended: what it asked adapters to do for it
-// ends, as it would with a job.
+// The last connection of a tool has ended. Adapters release what they do for
+// the tool, as they do at the end of a job.
 struct ToolGone {
   ProcId proc;
 };

@@ -1,4 +1,4 @@
-// How the core names local processes that are connected, and their requests.
+// How the core identifies connected local processes and their requests.
 #ifndef CANOPY_SERVER_CORE_STEP_CLIENT_ID_H_
 #define CANOPY_SERVER_CORE_STEP_CLIENT_ID_H_
 
@@ -6,10 +6,11 @@
 
 namespace canopy::core {
 
-// One connection of a local process, numbered by the adapter that holds it:
-// the top 8 bits name the adapter (see server/ports/client_port.h).
+// One connection of a local process. The adapter that holds the connection
+// makes the number; its top 8 bits identify the adapter (see
+// server/ports/client_port.h).
 using ClientId = uint64_t;
-// A client's own number for a request that wants an answer.
+// The client's own number for a request that needs a reply.
 using RequestId = uint64_t;
 
 }  // namespace canopy::core

@@ -15,18 +15,18 @@ namespace canopy::core {
 
 inline constexpr uint32_t kUnknownGroup = UINT32_MAX;
 
-// A process proved its identity and asked for its job's data. A tool is in no
-// job: its namespace is its own.
+// A process has proved its identity and requested its job's data. A tool is in
+// no job: its namespace is its own.
 struct ClientConnected {
   ClientId client = 0;
   ProcId proc;
   bool is_tool = false;
-  uint32_t uid = 0;            // of a tool, as its rights are
-  uint32_t gid = 0;            // likewise; kUnknownGroup: nobody knows
-  bool of_other_user = false;  // a tool: not of the agent's
+  uint32_t uid = 0;            // of a tool, which has the rights of this user
+  uint32_t gid = 0;            // of a tool; kUnknownGroup: unknown
+  bool of_other_user = false;  // a tool whose user is not the agent's
 };
 
-// The connection ended.
+// The connection has ended.
 struct ClientGone {
   ClientId client = 0;
 };
@@ -42,11 +42,11 @@ struct ScopedData {
 
 struct Committed {
   ClientId client = 0;
-  RequestId request = 0;  // 0: no answer wanted
+  RequestId request = 0;  // 0: no reply is needed
   std::vector<ScopedData> data;
 };
 
-// What a local rank has committed, connected or not, without a message.
+// A local rank, connected or not, has committed data without a message.
 struct CommitTaken {
   ProcId proc;
   std::vector<ScopedData> data;
@@ -56,17 +56,19 @@ struct CollectiveArrived {
   ClientId client = 0;
   RequestId request = 0;
   CollectiveOp op = CollectiveOp::kFence;
-  std::vector<ProcId> participants;  // as named; empty: own namespace
+  // as named in the call; empty: own namespace
+  std::vector<ProcId> participants;
   bool collect_data = false;
-  uint32_t timeout_ms = 0;  // 0: none
+  uint32_t timeout_ms = 0;  // 0: no limit
   Bytes info;               // the caller's directives, codec form
-  // Of the group. The participants of a destruct may be left out. The reply's
-  // payload: codec form, SIZE n, then n INFO, the results of a construct.
+  // The name of the group. The participants of a destruct may be left out. The
+  // reply's payload has the results of a construct in codec form: SIZE n, then
+  // n INFO.
   std::string name = {};
 };
 
 // PMIx_Group_invite, PMIx_Group_join and PMIx_Group_leave. The reply's payload
-// as that of a construct.
+// has the same form as that of a construct.
 struct GroupCallArrived {
   enum class Call : uint8_t { kInvite = 1, kJoin = 2, kLeave = 3 };
 
@@ -74,32 +76,33 @@ struct GroupCallArrived {
   RequestId request = 0;
   Call call = Call::kLeave;
   std::string name;
-  std::vector<ProcId> procs;  // whom it invites; or who has invited it
-  bool accepts = false;       // of joins
-  uint32_t timeout_ms = 0;    // 0: none
-  Bytes info;                 // the caller's directives, codec form
+  // the invited processes, or the process that invited the caller
+  std::vector<ProcId> procs;
+  bool accepts = false;     // for joins
+  uint32_t timeout_ms = 0;  // 0: no limit
+  Bytes info;               // the caller's directives, codec form
 };
 
 struct GetArrived {
   ClientId client = 0;
   RequestId request = 0;
   ProcId target;    // rank may be kRankUndef or kRankWildcard
-  std::string key;  // empty: everything of the target
+  std::string key;  // empty: all keys of the target
   bool immediate = false;
   bool refresh = false;
   uint32_t timeout_ms = 0;
 };
 
-// PMIx_Publish: `info` holds the data and the directives as the caller gave
-// them (codec form: SIZE n, then n INFO).
+// PMIx_Publish: `info` has the data and the directives as the caller gave them
+// (codec form: SIZE n, then n INFO).
 struct PublishArrived {
   ClientId client = 0;
   RequestId request = 0;
   Bytes info;
 };
 
-// PMIx_Lookup. The reply's payload: codec form, SIZE n, then n PDATA, those
-// found.
+// PMIx_Lookup. The reply's payload has the PDATA found, in codec form: SIZE n,
+// then n PDATA.
 struct LookupArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -107,8 +110,8 @@ struct LookupArrived {
   Bytes info;
 };
 
-// PMIx_Unpublish; no keys: all of the caller's. The reply's payload: how many
-// publications are withdrawn, in decimal digits.
+// PMIx_Unpublish. No keys means all keys of the caller. The reply's payload is
+// the number of publications withdrawn, in decimal digits.
 struct UnpublishArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -124,16 +127,16 @@ struct AbortArrived {
   std::vector<ProcId> targets;
 };
 
-// PMIx_Spawn: `call` is codec form: SIZE n, n INFO (job level), SIZE m, m APP.
-// The reply's payload is the new namespace (text).
+// PMIx_Spawn. `call` is in codec form: SIZE n, n INFO (job level), SIZE m, m
+// APP. The reply's payload is the new namespace (text).
 struct SpawnArrived {
   ClientId client = 0;
   RequestId request = 0;
   Bytes call;
 };
 
-// PMIx_Query_info: `queries` is codec form: SIZE n, n QUERY. The reply's
-// payload, also of a partial success: codec form, SIZE n, n INFO.
+// PMIx_Query_info. `queries` is in codec form: SIZE n, n QUERY. The reply's
+// payload, also after a partial success, is in codec form: SIZE n, n INFO.
 struct QueryArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -145,7 +148,8 @@ struct FinalizeArrived {
   RequestId request = 0;
 };
 
-// Which event codes a client wants from now on. `all` is the default handler.
+// The event codes that a client subscribes to from now on. `all` stands for the
+// default handler.
 struct EventsWanted {
   ClientId client = 0;
   RequestId request = 0;
@@ -162,8 +166,8 @@ struct EventsUnwanted {
 struct EventRaised {
   ClientId client = 0;  // 0: raised by the agent itself
   RequestId request = 0;
-  // Tells this from all other events of the source, and is the same when it is
-  // raised again under a successor; 0: it has no such number.
+  // Distinguishes the event from all other events of the source. It is the same
+  // if the event is raised again under a successor. 0: the event has no number.
   uint64_t id = 0;
   int status = 0;
   ProcId source;
@@ -172,9 +176,9 @@ struct EventRaised {
   Bytes info;
 };
 
-// A process reattached that had been connected to a predecessor: how many
-// collectives of each series have ended for it. Precedes the requests that it
-// resends.
+// The number of collectives of one series that have ended for a process,
+// reported by a process that was connected to a predecessor and has reattached.
+// It precedes the requests that the process resends.
 struct CollectiveCount {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;  // as in CollectiveArrived

@@ -6,7 +6,7 @@
 
 namespace canopy::core {
 
-// Nanoseconds of a monotonic clock; the core never reads one itself.
+// Nanoseconds of a monotonic clock. The core never reads a clock itself.
 using TimeNs = int64_t;
 inline constexpr TimeNs kNever = INT64_MAX;
 

@@ -15,25 +15,27 @@
 
 namespace canopy::core {
 
-// Reports for the launcher of a job, at the agent that controls it.
+// Phases of a job, as reported to its launcher by the agent that controls the
+// job.
 enum class JobPhase : uint8_t {
   kPreparing,
   kStarting,
   kRunning,
-  kEnding,  // some process failed or is being ended
+  kEnding,  // a process has failed or is being ended
   kEnded,
 };
 
-// The time limit of a job that was set, the number-th, is near.
+// The expiry of a time limit is near. `number` counts the limits set for the
+// job.
 struct TimeWarning {
   uint32_t number = 0;
   uint32_t seconds_left = 0;
 };
 
-// What a job has used.
+// The resources used by a job.
 struct JobUsage {
-  Usage sum;           // of CPU time; the most memory of one rank
-  uint32_t ranks = 0;  // of which it is known
+  Usage sum;  // the sum of CPU times, and the largest memory of one rank
+  uint32_t ranks = 0;  // number of ranks whose usage is known
 };
 
 struct JobChanged {
@@ -42,30 +44,32 @@ struct JobChanged {
   uint32_t nodes_ready = 0;
   uint32_t procs_started = 0;
   uint32_t procs_ended = 0;
-  // With kEnded: 0, the first failing rank's exit code, or 128 + signal.
+  // Set with kEnded: 0, the first failing rank's exit code, or 128 + signal.
   int exit_code = 0;
   int status = 0;  // PMIx status of the job
   Rank first_failed = kRankInvalid;
-  std::string text;  // one line for a person; empty when all is well
-  // The job's time limit has expired. The control service may collect what the
-  // job waits for and has 2 s to answer with a KillRequested of kErrTimeout.
+  std::string text;  // one line for a person; empty if there is no failure
+  // The job's time limit has expired. The control service may collect a report
+  // of what the job waits for, and sends it with a KillRequested of
+  // kErrTimeout. Without that the core ends the job after 30 s.
   bool out_of_time = false;
-  // What the nodes found out about the programs; once, when all are prepared.
+  // Notes of the nodes about the programs; reported once, when all are
+  // prepared.
   std::vector<ProgramNote> notes = {};
-  // Processes that have ended since the last report; of a successor also those
-  // that its predecessor has reported.
+  // The processes that have ended since the last report. A successor also
+  // reports ends that its predecessor has reported.
   std::vector<ProcExit> ends = {};
-  // Its processes are to be warned. Of a successor maybe again.
+  // The job's processes must be warned. A successor may report a warning again.
   std::optional<TimeWarning> warning = std::nullopt;
-  JobUsage used = {};  // by ranks that have ended
+  JobUsage used = {};  // of the ranks that have ended
 };
 
-// How many spawns one process may have under way, and how many of its last
-// ones it may ask for again.
+// Maximum number of spawns that one process may have in progress, and number of
+// its last spawns whose result it may request again.
 inline constexpr size_t kMaxSpawnsOfProcess = 32;
 
-// Execute this spawn, for a process of a job controlled here; answered by
-// SpawnDone.
+// Requests the execution of a spawn for a process of a job controlled here. It
+// is answered by SpawnDone.
 struct HostSpawn {
   ProcId proc;
   RequestId request = 0;
@@ -77,12 +81,12 @@ struct DeliverOutput {
   Rank rank = 0;
   uint16_t channel = 0;
   Bytes data;
-  // Bytes that went to others instead, to be counted and not shown: then there
-  // is no data.
+  // Number of bytes that went to another reader instead of the launcher. The
+  // launcher's connection counts them; `data` is empty then.
   uint64_t redirected = 0;
 };
 
-// All of the job's output was delivered; OutputConsumed acknowledges its
+// All of the job's output has been delivered. OutputConsumed acknowledges its
 // arrival.
 struct OutputDelivered {
   std::string nspace;

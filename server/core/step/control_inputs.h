@@ -1,5 +1,5 @@
-// Inputs of the core from the control service; all but StateRequested only at
-// the agent that controls the job (the root).
+// Inputs of the core from the control service. All but StateRequested are
+// accepted only at the agent that controls the job (the root).
 #ifndef CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 
@@ -18,33 +18,36 @@ namespace canopy::core {
 
 struct LaunchRequested {
   std::shared_ptr<const JobSpec> job;
-  // Answers OutputDelivered; the job is not over before.
+  // The launcher acknowledges OutputDelivered; the job is not over before.
   bool acknowledges = false;
-  // Nothing is started: the job ends when every node is prepared, and what was
-  // found out about its programs is reported at length.
+  // No process is started: the job ends when every node is prepared, with
+  // detailed notes about its programs.
   bool check_only = false;
 };
 
-// A job's launcher reattached to the agent that controls the job, with how much
-// it has received of each node's output (none: the launcher is gone and the
-// output is discarded). Until then a recovered job's output is held back.
+// A job's launcher has reattached to the agent that controls the job.
+// `received` is how much of each node's output the launcher has; nothing means
+// that the launcher is gone and the output is discarded. A recovered job's
+// output is held back until then.
 struct LauncherReattached {
   std::string nspace;
   std::optional<std::vector<uint64_t>> received = std::nullopt;
-  // It resends the job's input from this position; none: it does not.
+  // The launcher resends the job's input from this position. Nothing: it
+  // resends no input.
   std::optional<uint64_t> input_begin = std::nullopt;
 };
 
-// The end of a HostSpawn: every process of the job has started, or with an
-// error nothing of it runs any more.
+// A HostSpawn has ended: every process of the job has started, or, with an
+// error, no process of the job runs any more.
 struct SpawnDone {
   ProcId proc;
   RequestId request = 0;
   int status = 0;
-  std::string nspace;  // of the job; empty with an error
+  std::string nspace;  // the new job; empty with an error
 };
 
-// A predecessor was executing this HostSpawn, which goes on: SpawnDone follows.
+// A predecessor was executing this HostSpawn. It goes on, and SpawnDone
+// follows.
 struct SpawnRecovered {
   ProcId proc;
   RequestId request = 0;
@@ -58,43 +61,47 @@ struct SignalRequested {
 
 struct KillRequested {
   std::string nspace;
-  int status = 0;  // kErrTimeout: `reason` is what it waited for, or empty
+  // for kErrTimeout, `reason` is what the job waited for, or empty
+  int status = 0;
   std::string reason;
-  bool immediately = false;  // SIGKILL, without time to end
-  bool again = false;        // may be a repetition, and counts once
+  bool immediately = false;  // SIGKILL without a grace period
+  // may be a repetition, which does not count as another request
+  bool again = false;
 };
 
-// In place of the limit that the job has. It is counted: the first that is set
-// is 1.
+// Replaces the time limit of the job. The limits set are counted from 1.
 struct TimeLimitSet {
   std::string nspace;
-  uint32_t seconds = 0;       // from now; 0: no limit
-  uint32_t warn_seconds = 0;  // before its end, by JobChanged::warning; 0: not
+  uint32_t seconds = 0;  // from now; 0: no limit
+  // how long before the limit JobChanged::warning is due; 0: no warning
+  uint32_t warn_seconds = 0;
 };
 
 struct OutputConsumed {
   std::string nspace;
-  Rank rank = 0;  // whose output, so that its node gets the credit
+  // the rank whose output was consumed; its node gets the credit
+  Rank rank = 0;
   uint64_t bytes = 0;
 };
 
 struct InputOffered {
   std::string nspace;
   Bytes data;  // empty: end of file
-  // Position of the data in the job's input; none: after what was offered
+  // Position of the data in the job's input. Nothing: after the data offered
   // before.
   std::optional<uint64_t> position = std::nullopt;
 };
 
-// Ask all agents for their state; answered by StateCollected actions, one per
-// agent, then one with done == true.
+// Requests the state of all agents. It is answered by StateCollected actions,
+// one for each agent, then one with done == true.
 struct StateRequested {
   uint64_t request = 0;
   std::string what;
   std::string nspace;
 };
 
-// Every agent of the overlay is to end; at the root, when no job runs.
+// Requests the end of every agent of the overlay; issued at the root when no
+// job runs.
 struct ShutdownRequested {
   std::string reason;
 };

@@ -1,6 +1,6 @@
-// Which commits an input depends on. Adapters may hold commits of local ranks
-// that the core does not have yet (commit mailboxes): those that precede an
-// input are drawn before it enters the core.
+// Determines which commits an input depends on. Adapters may hold commits of
+// local ranks that the core does not have yet (commit mailboxes). Commits that
+// precede an input are read before the input enters the core.
 #ifndef CANOPY_SERVER_CORE_STEP_EARLIER_COMMITS_H_
 #define CANOPY_SERVER_CORE_STEP_EARLIER_COMMITS_H_
 
@@ -12,11 +12,11 @@
 namespace canopy::core {
 
 // Calls draw(proc) for each process whose earlier commits must be in the core
-// before `input`: the target of a get, of a client or another agent, and ranks
-// that have ended. A process without mailbox, or of another node, has none. A
-// rank of kRankUndef or kRankWildcard stands for all of its namespace. What a
-// client itself has committed precedes its own requests: its adapter sees to
-// that, which knows its order.
+// before `input`: the target of a get by a client or another agent, and ranks
+// that have ended. `draw` must ignore a process of another node or without a
+// mailbox. A rank of kRankUndef or kRankWildcard stands for all ranks of its
+// namespace. The adapter of a client already puts the client's own commits
+// before its requests.
 void ForEachEarlierCommitter(
     const Input& input, const std::function<void(const ProcId& proc)>& draw);
 

@@ -1,5 +1,5 @@
-// Facts that the core does not keep: job data as the processes of a job see
-// it, and how much memory is used. Read when a query asks for them.
+// Facts that the core does not store: job data as the processes of a job see
+// it, and the amount of memory used. They are read when a query requests them.
 #ifndef CANOPY_SERVER_CORE_STEP_FACTS_H_
 #define CANOPY_SERVER_CORE_STEP_FACTS_H_
 
@@ -13,9 +13,9 @@
 
 namespace canopy::core {
 
-// Of which part of a job a key is.
+// The part of a job that a key belongs to.
 enum class DataRealm : uint8_t {
-  kAny,  // the key's own
+  kAny,  // the key's default realm
   kSession,
   kJob,
   kApp,
@@ -25,34 +25,37 @@ enum class DataRealm : uint8_t {
 
 // One key of the data of a job.
 struct DataKey {
-  ProcId proc;  // the rank may be kRankWildcard: of no process
+  ProcId proc;  // kRankWildcard: data of no single process
   std::string key;
   DataRealm realm = DataRealm::kAny;
-  // Which application or node; none: the process's, or this node.
+  // The application or node. Nothing: the application of the process, or this
+  // node.
   std::optional<uint32_t> appnum = std::nullopt;
   std::optional<uint32_t> nodeid = std::nullopt;
   std::string hostname = {};
   std::optional<uint32_t> session_id = std::nullopt;
 };
 
-// Bytes of all values that one ReadFacts reads.
+// Maximum number of bytes of all values of one ReadFacts.
 inline constexpr size_t kMaxFacts = size_t{16} << 20;
 
-// Action: read these; answered by FactsRead.
+// Action: requests that these facts be read. It is answered by FactsRead.
 struct ReadFacts {
   uint64_t number = 0;
   std::vector<DataKey> keys;
-  std::vector<int> pids;  // of processes here, whose memory is wanted
-  bool agent = false;     // and that of this agent
+  std::vector<int> pids;  // local processes whose memory is requested
+  bool agent = false;     // whether this agent's memory is requested
 };
 
-// Input.
+// Input: the answer to ReadFacts.
 struct FactsRead {
-  uint64_t number = 0;         // of the ReadFacts
-  std::vector<Bytes> values;   // VALUEs in codec form, as `keys`; empty: none
-  std::vector<uint64_t> pids;  // resident bytes, as `pids`; 0: it has ended
-  uint64_t agent = 0;          // resident bytes
-  bool too_much = false;       // the values would be larger than kMaxFacts
+  uint64_t number = 0;  // of the ReadFacts
+  // VALUEs in codec form, in the order of `keys`; empty: none
+  std::vector<Bytes> values;
+  // resident bytes, in the order of `pids`; 0: the process has ended
+  std::vector<uint64_t> pids;
+  uint64_t agent = 0;     // resident bytes
+  bool too_much = false;  // the values exceed kMaxFacts
 };
 
 }  // namespace canopy::core

@@ -1,5 +1,5 @@
-// What processes ask of the host, on its way to the part of the agent that
-// decides, and the answer.
+// Requests of processes to the host: their way to the part of the agent that
+// decides, and the replies.
 #ifndef CANOPY_SERVER_CORE_STEP_HOST_H_
 #define CANOPY_SERVER_CORE_STEP_HOST_H_
 
@@ -14,39 +14,41 @@
 
 namespace canopy::core {
 
-// Input: PMIx_Job_control and the other calls of HostOp. The reply's payload:
-// codec form, SIZE n, then n INFO, the results; or empty.
+// Input: PMIx_Job_control and the other calls of HostOp. The reply's payload
+// has the results in codec form (SIZE n, then n INFO), or is empty.
 struct HostCallArrived {
   ClientId client = 0;
   RequestId request = 0;
   HostOp op = HostOp::kJobControl;
   std::vector<ProcId> targets;  // empty: the caller's namespace
-  // kJobControl: codec form, SIZE n, then n INFO. What it is of the others,
-  // common/local_protocol.h says.
+  // For kJobControl: codec form, SIZE n, then n INFO. For other operations: see
+  // common/local_protocol.h.
   Bytes call;
 };
 
-// AskHost::uid and gid of a tool: it is of the agent's own user.
+// AskHost::uid and gid of a tool of the agent's own user.
 inline constexpr uint32_t kAgentsUser = UINT32_MAX;
 
-// Action: the host is to decide; answered by HostAnswered.
+// Action: requests a decision of the host. It is answered by HostAnswered.
 struct AskHost {
-  uint64_t number = 0;  // of this action; a successor has others
+  // identifies this action; a successor uses other numbers
+  uint64_t number = 0;
   HostOp op = HostOp::kJobControl;
-  ProcId source;         // who asks
-  uint64_t request = 0;  // its own number: the same when it asks again
-  uint32_t uid = 0;      // of its job
+  ProcId source;  // the process that makes the request
+  // the process's own number, which is the same if it repeats the request
+  uint64_t request = 0;
+  uint32_t uid = 0;  // user of the process's job
   uint32_t gid = 0;
   std::vector<ProcId> targets;  // as in HostCallArrived
-  // As in HostCallArrived. Of kQuery WireWriter's: the number of keys, the
-  // keys, and the qualifiers in codec form (SIZE n, n INFO).
+  // As in HostCallArrived. For kQuery, in the form of WireWriter: the number of
+  // keys, the keys, and the qualifiers in codec form (SIZE n, n INFO).
   Bytes call;
-  std::string host_job = {};  // JobSpec::host_job of its job
+  std::string host_job = {};  // JobSpec::host_job of the process's job
 };
 
-// Input.
+// Input: the answer to AskHost.
 struct HostAnswered {
-  uint64_t number = 0;  // of AskHost
+  uint64_t number = 0;  // of the AskHost
   int status = 0;
   Bytes results;  // codec form: SIZE n, then n INFO; or empty
 };

@@ -14,7 +14,7 @@
 
 namespace canopy::core {
 
-// Time passed; sent when a deadline asked for by SetDeadline is due.
+// Time has passed. Sent when the deadline of a SetDeadline is due.
 struct Tick {};
 
 using Input = std::variant<

@@ -1,5 +1,5 @@
-// The life of a job on this node: registration and the data that its processes
-// may see.
+// The life of a job on this node: its registration, and the data that its
+// processes may see.
 #ifndef CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
 
@@ -14,47 +14,51 @@
 
 namespace canopy::core {
 
-// The job exists from here on: make its segment, register its local ranks
-// with the local endpoints. Comes before PrepareLocal.
+// The job exists from now on: requests that its segment be created and its
+// local ranks be registered with the local endpoints. Precedes PrepareLocal.
 struct RegisterJob {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
 };
 
-// Releases its segment and registrations.
+// Releases the job's segment and registrations.
 struct DropJob {
   std::string nspace;
 };
 
-// What local processes may see of a rank from here on: all KVALs visible on
-// this node, and the names of those that exist outside this node's scope; or
-// only the changes since the last publication.
+// Publishes the data of a rank to local processes: all KVALs visible on this
+// node, and the names of those that exist outside this node's scope; or only
+// the changes since the last publication.
 struct PublishRank {
   ProcId proc;
-  Bytes visible;                     // codec-form KVALs, keys unique
-  std::vector<std::string> outside;  // keys that answer EXISTS_OUTSIDE_SCOPE
+  Bytes visible;  // codec-form KVALs, keys unique
+  // keys whose get returns EXISTS_OUTSIDE_SCOPE
+  std::vector<std::string> outside;
   bool only_changes = false;
-  // The committing client, which the executor answers. 0: no answer wanted.
+  // The committing client, to which the executor replies. 0: no reply is
+  // needed.
   ClientId client = 0;
   RequestId request = 0;
 };
 
-// A process of the rank had so many others before it: PMIX_REINCARNATION.
+// Sets how many processes the rank had before the present one
+// (PMIX_REINCARNATION).
 struct SetIncarnation {
   ProcId proc;
   uint32_t incarnation = 0;
 };
 
-// A debugger holds processes of the job, on any node, or none any more: limits
-// that were set for it stand still meanwhile. The job need not be known here.
+// A debugger holds processes of the job, on any node, or does not hold any
+// more. The job's time limits stand still meanwhile. The job need not be known
+// here.
 struct JobHeld {
   std::string nspace;
   bool held = false;
 };
 
-// A request waits for a commit of a local rank (kRankUndef: any of the
-// namespace here): report what has been committed, and the next commit as soon
-// as it happens.
+// A request waits for a commit of a local rank (kRankUndef: of any local rank
+// of the namespace). The adapter must report what has been committed so far,
+// and the next commit as soon as it happens.
 struct AwaitCommit {
   ProcId proc;
 };

@@ -14,25 +14,26 @@ struct PeerArrived {
   PeerMessage message;
 };
 
-// An agent was lost, or a new incarnation of it has joined.
+// An agent was lost, or a new incarnation of an agent has joined.
 struct NodeStateChanged {
   NodeId node = kNoNode;
   bool up = false;
   std::string reason;
-  // Of a loss: by which those of one node differ; 0: it is none of the node,
-  // but this agent was cut off.
+  // Distinguishes the losses of one node. 0: the node was not lost, but this
+  // agent was cut off.
   uint64_t life = 0;
-  bool left = false;  // in order
+  bool left = false;  // the agent left in an orderly way
 };
 
-// The agent of a node was replaced by a successor that recovered its processes:
-// lost are only its volatile state and messages in flight to it or through it.
+// The agent of a node was replaced by a successor that recovered the node's
+// processes. Only the agent's volatile state is lost, and messages in flight to
+// it or through it.
 struct NodeRestarted {
   NodeId node = kNoNode;
 };
 
-// Whether the agent of a node that is up is of an older release, which knows no
-// process groups. Not sent as long as none is.
+// Whether the agent of a node that is up is of an older release without process
+// groups. Not sent unless some agent is.
 struct NodeIsOld {
   NodeId node = kNoNode;
   bool old = false;

@@ -16,16 +16,16 @@
 
 namespace canopy::core {
 
-// Persist for a successor until the job is released; a later value of a key
-// replaces the earlier one.
+// Requests that the record be persisted for a successor until the job is
+// released. A later value of a key replaces the earlier one.
 struct PersistRecord {
   std::string nspace;
   std::string key;
   Bytes value;
 };
 
-// The same at the agent that controls a job, with or without a process of it;
-// replaces the earlier value.
+// Requests that the state be persisted by the agent that controls a job, even
+// if no process of the job is here. It replaces the earlier value.
 struct PersistControlState {
   std::string nspace;
   Bytes state;
@@ -38,19 +38,22 @@ struct PersistedRecord {
 };
 
 // What a predecessor knew of a job, recovered from the job's shim or, for a
-// controlled job, from its file. Precedes any other input about it.
+// controlled job, from its file. Precedes any other input about the job.
 struct JobRecovered {
   std::shared_ptr<const JobSpec> job;
-  bool started = false;                  // here; else it was prepared only
+  // whether the local ranks were started; else they were only prepared
+  bool started = false;
   std::vector<PersistedRecord> records;  // oldest first
-  // What had been published of ranks of other nodes.
+  // The published data of ranks of other nodes.
   std::vector<PublishRank> published;
-  bool has_shim = true;  // else no process of it is here
-  // The state of PersistControlState: this agent controls the job. Empty: it
-  // was about to be launched.
+  bool has_shim = true;  // else no process of the job is here
+  // The state of PersistControlState, if this agent controls the job. Empty:
+  // the job was about to be launched.
   std::optional<Bytes> control = std::nullopt;
-  bool over = false;  // its end was reported: release what is left of it
-  // Of local ranks that had processes before the present one, how many.
+  // the job's end was reported; its resources must be released
+  bool over = false;
+  // The local ranks that were restarted, with how many processes each had
+  // before the present one.
   std::vector<std::pair<Rank, uint32_t>> incarnations = {};
 };
 

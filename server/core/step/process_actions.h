@@ -13,23 +13,24 @@
 
 namespace canopy::core {
 
-// Check programs and directories, get ready to start this node's ranks;
-// answered by LocalPrepared.
+// Requests that programs and directories be checked and this node's ranks be
+// made ready to start. It is answered by LocalPrepared.
 struct PrepareLocal {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
-  bool explain = false;  // answer all that is found out about the programs
+  bool explain = false;  // whether the notes on the programs are to be detailed
 };
 
-// Answered by LocalStarted, then LocalExits.
+// Requests the start of the local ranks. It is answered by LocalStarted, then
+// LocalExits.
 struct StartLocal {
   std::string nspace;
-  // On rank 0's node, of a job with JobSpec::rendezvous_host.
+  // Set on rank 0's node for a job with JobSpec::rendezvous_host.
   uint16_t port = 0;
 };
 
-// Another process for a local rank, whose last one has ended. Its end is
-// reported like any other (LocalExits).
+// Requests another process for a local rank whose last one has ended. Its end
+// is reported like any other (LocalExits).
 struct RestartLocal {
   std::string nspace;
   Rank rank = 0;
@@ -39,10 +40,11 @@ struct RestartLocal {
 struct SignalLocal {
   std::string nspace;
   int signal = 0;
-  std::vector<Rank> ranks;  // empty: all local
+  std::vector<Rank> ranks;  // empty: all local ranks
 };
 
-// SIGTERM and SIGCONT now, SIGKILL after grace_ms to those that remain.
+// Sends SIGTERM and SIGCONT now, and SIGKILL after grace_ms to the processes
+// that remain.
 struct KillLocal {
   std::string nspace;
   std::vector<Rank> ranks;
@@ -56,15 +58,17 @@ struct ForgetLocal {
 struct CreditOutput {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;  // of all credit so far; 0: not known, add `bytes`
+  uint64_t total = 0;  // of all credit so far; 0: unknown, add `bytes`
 };
 
-// Report all uncredited output again, as some may be lost.
+// Requests that all uncredited output be reported again, because some may be
+// lost.
 struct ResendOutput {
   std::string nspace;
 };
 
-// Duplicate data is left out, and so is data after a gap.
+// Requests that input be written to the ranks. The adapter drops duplicate data
+// and data after a gap.
 struct FeedInput {
   std::string nspace;
   std::vector<Rank> ranks;

@@ -16,8 +16,9 @@ struct LocalPrepared {
   std::string nspace;
   int status = 0;
   std::string text;
-  std::vector<ProgramNote> notes = {};  // `nodes` is left to the engine
-  // Reserved for a job with JobSpec::rendezvous_host whose rank 0 is here.
+  std::vector<ProgramNote> notes = {};  // `nodes` is set by the engine
+  // Reserved port, for a job with JobSpec::rendezvous_host whose rank 0 is
+  // here.
   uint16_t port = 0;
 };
 
@@ -28,11 +29,12 @@ struct LocalStarted {
   std::string text;
 };
 
-// Processes that were started here, or that a predecessor had started.
+// Processes that were started here, by this agent or a predecessor.
 struct LocalProcesses {
   struct Process {
     Rank rank = 0;
-    int pid = 0;  // 0: it is being started, and may connect before it is known
+    // 0: the process is being started, and may connect before its PID is known
+    int pid = 0;
   };
   std::string nspace;
   std::vector<Process> processes;
@@ -41,7 +43,7 @@ struct LocalProcesses {
 struct LocalExits {
   std::string nspace;
   std::vector<ProcExit> exits;
-  // No other process can be started in the place of these.
+  // Set if no other process can be started in the place of these.
   bool final = false;
 };
 
@@ -49,17 +51,18 @@ struct LocalOutput {
   std::string nspace;
   Rank rank = 0;
   uint16_t channel = 0;
-  Bytes data;  // empty: closed
-  // How much output the job has had on this node, this included.
+  Bytes data;  // empty: the stream is closed
+  // Total output of the job on this node, including this data.
   uint64_t end = 0;
 };
 
 struct LocalInputDone {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;   // of all input so far; 0: not known
-  bool resend = false;  // data after that may be lost
-  uint64_t given = 0;   // to the shim, read or not; with `resend`
+  uint64_t total = 0;   // of all input so far; 0: unknown
+  bool resend = false;  // input after `total` may be lost
+  // bytes given to the shim, read or not; set with `resend`
+  uint64_t given = 0;
 };
 
 }  // namespace canopy::core

@@ -7,7 +7,7 @@
 
 namespace canopy::core {
 
-// Lives as long as one call of an engine. Actions are executed in the order in
+// Valid during one call of an engine. Actions are executed in the order in
 // which they were appended.
 struct StepContext {
   TimeNs now;

@@ -12,7 +12,7 @@ namespace {
 
 const ProcId kCaller = {"mine", 0};
 
-// Agent 1 of three, whose root, 0, controls jobs; or the root itself.
+// Agent 1 of three, whose root, agent 0, controls jobs; or the root itself.
 struct Agent {
   explicit Agent(NodeId self)
       : tree(3, 2),
@@ -120,7 +120,7 @@ TEST(AbortsTest, ItIsSentAgainUntilItIsAnswered) {
   const auto sent = Sent<AbortMessage>(agent.out);
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].second.request, sent[1].second.request);
-  // The new root knows nothing of a job that ended with the old one.
+  // The new root has no record of a job that ended with the old root.
   agent.aborts.OnReply(0, ReplyTo(sent[1].second, kErrNotFound), &agent.out);
   EXPECT_EQ(agent.Replies(), std::vector<int>{kSuccess});
   agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
@@ -197,7 +197,7 @@ TEST(AbortsTest, TheAnswerComesWhenTheTargetsAreGone) {
   EXPECT_EQ(replies[0].second.status, kSuccess);
   EXPECT_EQ(replies[0].second.nspace, "job");
   EXPECT_EQ(root.aborts.size(), 0u);
-  // Once more: they are gone.
+  // The abort is repeated; the targets are gone.
   root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 2u);
 }
@@ -256,7 +256,8 @@ TEST(AbortsTest, AnOlderAgentAsksForNoAnswer) {
   EXPECT_EQ(root.aborts.size(), 0u);
 }
 
-// In the order of its targets, one that is unknown must not keep the others.
+// A target in an unknown job must not prevent the abort of the targets after
+// it.
 TEST(AbortsTest, AnOlderAgentsTargetsAreOfSeveralJobs) {
   Agent root(0);
   root.Launch("job", {1, 2});

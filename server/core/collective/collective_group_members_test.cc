@@ -1,4 +1,4 @@
-// Members of process groups who leave, end or are followed by others, before
+// Tests of members of process groups that leave, end or are restarted, before
 // and after a restart of their agent.
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// That it had left may come after its end: its agent is asked, and asked again
-// when it is another one.
+// The report that a member had left may arrive after its end. Its agent gets a
+// request, which is repeated to its successor.
 TEST_F(CollectiveGroupTest, TheAgentOfWhoIsGoneDecides) {
   MakeGroup();
   const RequestId a = Destruct(10);
@@ -66,7 +66,7 @@ TEST_F(CollectiveGroupTest, TheAgentOfWhoIsGoneDecides) {
   EXPECT_EQ(Status(a), kErrProcTermWoSync);
 }
 
-// As the agent that is asked.
+// This agent gets the request.
 TEST_F(CollectiveGroupTest, WhoIsGoneHereHadLeftOrNot) {
   for (const bool left : {true, false}) {
     SCOPED_TRACE(left);
@@ -106,7 +106,7 @@ TEST_F(CollectiveGroupTest, TheLastToLeaveANodeEndsItThere) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// What a successor has of it.
+// The state of a group that a successor has.
 TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
   engine_->set_persists(true);
   Construct(10, kWhole, Flags({"pmix.grp.actxid"}));
@@ -123,7 +123,7 @@ TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
   ASSERT_NE(Found(), nullptr);
   EXPECT_EQ(Found()->record.context_id, context);
   EXPECT_EQ(engine_->groups().FindOf("g", {"job", 1}), nullptr);
-  // Rank 0 has not had its answer, and asks again.
+  // Rank 0 has not had its reply, and repeats its request.
   engine_->OnRecovered("job");
   actions_.clear();
   engine_->OnReattached(kNow, {10, {}}, &actions_);
@@ -146,13 +146,13 @@ TEST_F(CollectiveGroupTest, ItIsInTheJournalsOfLocalMembersJobs) {
   for (const PersistRecord& record : records) EXPECT_EQ(record.nspace, "job");
 }
 
-// It has counted the ends of groups that it has ended, and not that of the one
-// that it has left.
+// The process has counted the ends of groups in which it took part, and not the
+// end of the group that it has left.
 TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);  // refused: it is a member
-  Construct(11, kWhole);  // likewise
+  Construct(11, kWhole);  // refused: it is a member
   engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
   Destruct(11);
   Up(CollectiveOp::kGroupDestruct);
@@ -166,7 +166,8 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
   EXPECT_EQ(Status(Destruct(10)), kNone);
 }
 
-// The end of the next has failed before it has found the successor.
+// The end of the next group has failed before the process has reattached to the
+// successor.
 TEST_F(CollectiveGroupTest, NorIsItToldThatTheEndOfTheNextHasSucceeded) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
@@ -202,7 +203,7 @@ TEST_F(CollectiveGroupTest, AlsoWhenOneOfTheJobsIsOver) {
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
-// Its end was another one's.
+// The other member has ended the group.
 TEST_F(CollectiveGroupTest, WhoHasLeftTheLastHasNoEndToAskFor) {
   engine_->set_persists(true);
   MakeGroup();
@@ -221,7 +222,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftTheLastHasNoEndToAskFor) {
   EXPECT_EQ(Status(Destruct(11, kWhole)), kSuccess) << "its answer was lost";
 }
 
-// The others have ended the group before the agent of who has left was
+// The others have ended the group before the agent of the process that left was
 // replaced.
 TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {
   engine_->set_persists(true);
@@ -240,7 +241,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {
   EXPECT_TRUE(engine_->TakeLeftBefore({"job", 0}, "g"));
 }
 
-// The release of the next construct may overtake that of the end.
+// The release of the next construct may overtake that of the destruct.
 TEST_F(CollectiveGroupTest, TheEndOfTheLastIsNotThatOfTheNext) {
   const Procs all = {{"top", kRankWildcard}};
   GroupRecord result;
@@ -255,7 +256,7 @@ TEST_F(CollectiveGroupTest, TheEndOfTheLastIsNotThatOfTheNext) {
   EXPECT_NE(engine_->groups().FindOf("g", {"top", 0}), nullptr);
 }
 
-// A successor is told of both at once, and knows neither.
+// A successor receives both at once, and has no record of either.
 TEST_F(CollectiveGroupTest, NorIsItForASuccessorThatLearnsOfTheNextFirst) {
   const Procs all = {{"top", kRankWildcard}};
   engine_->set_persists(true);
@@ -275,7 +276,7 @@ TEST_F(CollectiveGroupTest, NorIsItForASuccessorThatLearnsOfTheNextFirst) {
   EXPECT_EQ(Status(Construct(20, all)), kSuccess);
 }
 
-// The same where it is not known yet who takes part.
+// The same before the members of the series are known.
 TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
@@ -288,8 +289,8 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
   EXPECT_EQ(Status(Destruct(10, all)), kNone);
 }
 
-// With the job the group goes, and who its members were: before they reattach,
-// or later.
+// The end of a job removes the group and the knowledge of its members, before
+// they reattach or later.
 TEST_F(CollectiveGroupTest, WhoHasLeftOneIsNotToldThatTheNextHasEnded) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
@@ -317,7 +318,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneIsNotToldThatTheNextHasEnded) {
   }
 }
 
-// Of two members here, one has left before the other has its answer from the
+// One of two local members has left before the other gets its reply from the
 // successor.
 TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheResultAsItWas) {
   engine_->set_persists(true);
@@ -339,7 +340,7 @@ TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheResultAsItWas) {
   EXPECT_EQ(engine_->groups().FindOf("g", {"job", 1}), nullptr);
 }
 
-// Its part in their end may have been lost with the predecessor.
+// The contribution to the group's end may have been lost with the predecessor.
 TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
   const Procs all = {{"top", kRankWildcard}};
   engine_->set_persists(true);
@@ -358,7 +359,7 @@ TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
   ASSERT_EQ(up.size(), 1u);
   EXPECT_EQ(up[0].first, 0u);
   EXPECT_EQ(up[0].second.id.op, CollectiveOp::kGroupDestruct);
-  // It asks again, as it had no answer.
+  // The process repeats its request, because it had no reply.
   EXPECT_TRUE(engine_->TakeLeftBefore({"top", 0}, "g"));
   EXPECT_FALSE(engine_->TakeLeftBefore({"top", 0}, "g"));
 }

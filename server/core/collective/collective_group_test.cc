@@ -1,4 +1,4 @@
-// Construction and destruction of process groups, at one agent.
+// Tests of constructs and destructs of process groups, at one agent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -147,7 +147,7 @@ TEST_F(CollectiveGroupTest, Destruct) {
   EXPECT_EQ(Status(b), kSuccess);
   EXPECT_EQ(engine_->groups().size(), 0u);
   EXPECT_EQ(Status(Destruct(10)), kErrNotFound);
-  // The name is free.
+  // The name can be used again.
   const RequestId again = Construct(10, kWhole);
   Construct(11, kWhole);
   Up(CollectiveOp::kGroupConstruct, {}, 1);
@@ -171,7 +171,7 @@ TEST_F(CollectiveGroupTest, TheLeaderIsToLearnWhoFailedIt) {
   EXPECT_EQ(failed[0].name, "g");
   EXPECT_EQ(failed[0].leader, (ProcId{"job", 0}));
   EXPECT_EQ(failed[0].missing, (Procs{{"job", 2}}));
-  // Without a leader, the status says it all.
+  // Without a leader there is no failed construct to report.
   Construct(11, {{"job", 1}, {"job", 2}});
   EXPECT_TRUE(engine_->TakeFailed().empty());
 }
@@ -208,7 +208,7 @@ TEST_F(CollectiveGroupTest, ANodeMayBeLost) {
   EXPECT_EQ(Members(a), (Procs{{"job", 0}, {"job", 1}}));
 }
 
-// The others held its node for lost.
+// The other agents took this node for lost.
 TEST_F(CollectiveGroupTest, WhoIsLeftOutHasNoGroup) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all);
@@ -241,8 +241,8 @@ TEST_F(CollectiveGroupTest, OfAnUnknownJobItWaitsForTheMap) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// Others name a whole job by a wildcard when they know it, so what they bring
-// waits in another series than the caller.
+// Agents that know a job name all of it by a wildcard, so their contributions
+// wait in another series than the caller.
 TEST_F(CollectiveGroupTest, WhatOthersBringWaitsForTheMapToo) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};
@@ -297,8 +297,8 @@ TEST_F(CollectiveGroupTest, GoesWithItsJob) {
   EXPECT_EQ(engine_->num_series(), 0u);
 }
 
-// Agent 3 is told again of what it may lack: of an ended group, of its end
-// alone.
+// Agent 3 gets again what it may lack. For an ended group that is only the
+// group's end.
 TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
   engine_->set_persists(true);
   MakeGroup();
@@ -310,7 +310,7 @@ TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
   Destruct(11);
   actions_.clear();
   Up(CollectiveOp::kGroupDestruct);
-  // What a successor has of the construct is small too.
+  // The record of the construct for a successor is small as well.
   const auto records = All<PersistRecord>(actions_);
   ASSERT_EQ(records.size(), 2u);
   for (const PersistRecord& record : records) {
@@ -321,12 +321,12 @@ TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
   down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
   EXPECT_EQ(down[0].second.id.op, CollectiveOp::kGroupDestruct);
-  // Which group it was.
+  // The result tells which group has ended.
   EXPECT_NE(DecodeGroupRecord(down[0].second.result)->made, 0u);
   EXPECT_LT(down[0].second.result.size(), 32u);
 }
 
-// Agent 3 had another parent for a while, through which the release went.
+// Agent 3 had another parent for a while, which had the release to forward.
 TEST_F(CollectiveGroupTest, WhoLacksAReleaseAfterALossIsAnsweredAgain) {
   MakeGroup();
   Up(CollectiveOp::kGroupConstruct);
@@ -338,7 +338,7 @@ TEST_F(CollectiveGroupTest, WhoLacksAReleaseAfterALossIsAnsweredAgain) {
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }
 
-// Job "far" is on 1 and 5, below 2.
+// Job "far" is on agents 1 and 5; 5 is below 2.
 TEST_F(CollectiveGroupTest, AnOldAgentOnTheWayRefusesIt) {
   const Procs all = {{"far", kRankWildcard}};
   jobs_.Add(JobOn("far", {1, 5}));
@@ -353,7 +353,7 @@ TEST_F(CollectiveGroupTest, AnOldAgentOnTheWayRefusesIt) {
   EXPECT_EQ(Status(Construct(40, all)), kNone);
 }
 
-// The top may have released it: it decides.
+// The top may have released the collective, so the top decides.
 TEST_F(CollectiveGroupTest, ATimeoutAsksTheTopOnceItHasTheContribution) {
   const Procs all = {{"top", kRankWildcard}};
   for (const int decision : {kSuccess, kErrTimeout}) {
@@ -364,7 +364,7 @@ TEST_F(CollectiveGroupTest, ATimeoutAsksTheTopOnceItHasTheContribution) {
     const auto up = Sent<CollectiveUp>(actions_);
     ASSERT_EQ(up.size(), 1u);
     EXPECT_EQ(up[0].second.status, kErrTimeout);
-    // A successor of the top learns of both.
+    // A successor of the top gets both messages.
     actions_.clear();
     engine_->OnNodeRestarted(kNow, 0, &actions_);
     EXPECT_TRUE(std::ranges::any_of(
@@ -396,7 +396,7 @@ TEST_F(CollectiveGroupTest, ATimeoutBeforeThatIsTheEnd) {
   EXPECT_EQ(Status(a), kErrTimeout);
 }
 
-// A failure from below goes up in the same way.
+// A failure from below is forwarded in the same way.
 TEST_F(CollectiveGroupTest, AFailureFromBelowAsksTheTopToo) {
   const Procs all = {{"deep", kRankWildcard}};
   jobs_.Add(JobOn("deep", {1, 0, 3}));
@@ -464,7 +464,7 @@ TEST_F(CollectiveGroupTest, WhatIsIgnoredIsLoggedOnce) {
             1);
 }
 
-// Each end of a member is looked at once, not all members for each.
+// Each end of a member is checked once, and not all members for each end.
 TEST(CollectiveGroupGrowth, TheEndsOfManyCostWhatTheyCostAlone) {
   constexpr size_t kNodes = 400;
   std::map<size_t, std::shared_ptr<const JobSpec>> specs;

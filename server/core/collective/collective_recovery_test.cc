@@ -1,4 +1,5 @@
-// What a predecessor has completed is answered, whoever is over meanwhile.
+// Tests that collectives completed under a predecessor are answered, whichever
+// job is over meanwhile.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -51,7 +52,7 @@ class CollectiveRecoveryTest : public testing::Test {
     jobs_.Add(JobOn("other", {1}));
     collectives_.OnJobAdded(0, "other", &actions);
   }
-  // Its rank gets another process.
+  // The rank's process is replaced.
   void Follow() {
     jobs_.MarkRestarted("mine", 0, 1);
     collectives_.OnRankRestarted({"mine", 0});
@@ -86,7 +87,8 @@ TEST_F(CollectiveRecoveryTest, TheOthersMayBeOver) {
   EXPECT_EQ(collectives_.num_series(), 0u);
 }
 
-// A root recovers one job after the other, and knows of no others meanwhile.
+// A root recovers one job after the other, and does not know the later ones
+// meanwhile.
 TEST_F(CollectiveRecoveryTest, TheOthersMayBeRecoveredLater) {
   Actions actions;
   collectives_.OnJobUnknown(0, "other", &actions);
@@ -105,7 +107,7 @@ TEST_F(CollectiveRecoveryTest, AFailureIsNoSuccessToWhoAsksAgain) {
   collectives_.OnJobUnknown(0, "other", &actions);
   jobs_.Add(JobOn("other", {1}));
   collectives_.OnJobAdded(0, "other", &actions);
-  // Its process has had the answer; the other node has not.
+  // The local process has had the reply; the other node has not.
   collectives_.OnReattached(
       0, {kClient, {{CollectiveOp::kDisconnect, list_, 1, {}}}}, &actions);
   collectives_.OnUp(0, 1, CollectiveUp{disconnect, kSuccess, {{1, {}}}, {}},
@@ -115,8 +117,8 @@ TEST_F(CollectiveRecoveryTest, AFailureIsNoSuccessToWhoAsksAgain) {
   EXPECT_EQ(downs[0].second.status, kErrProcAborted);
 }
 
-// It asked the predecessor, the others get their answer, and one of their jobs
-// ends before it has found this agent.
+// The process sent its request to the predecessor. The others get their
+// replies, and one of their jobs ends before the process has reattached.
 TEST_F(CollectiveRecoveryTest, WhatEndsBeforeItReattachesIsAnsweredToo) {
   jobs_.Add(JobOn("other", {1}));
   Actions actions;
@@ -131,8 +133,8 @@ TEST_F(CollectiveRecoveryTest, WhatEndsBeforeItReattachesIsAnsweredToo) {
   EXPECT_EQ(collectives_.num_series(), 0u);
 }
 
-// A process that has left the first one already, and fails in the next, does
-// not part those who are still to come to the first.
+// A process that has completed the first disconnect and fails in the next one
+// does not disconnect the processes that have yet to arrive at the first.
 TEST_F(CollectiveRecoveryTest, ALaterDisconnectThatFailsPartsNobody) {
   AddOther();
   Reattach();
@@ -177,7 +179,8 @@ TEST_F(CollectiveRecoveryTest, WhoWasNotConnectedComesToTheNextOne) {
   EXPECT_TRUE(Arrive(1).empty());
 }
 
-// It has not counted what its rank's first process took part in.
+// A restarted process has not counted the collectives of its rank's first
+// process.
 TEST_F(CollectiveRecoveryTest, ASecondProcessComesToTheNextOne) {
   jobs_.RecoverIncarnation("mine", 0, 1);
   Reattach();

@@ -12,8 +12,8 @@ namespace {
 
 using Procs = std::vector<ProcId>;
 
-// The engine of agent 1 in a binary tree of 7: its parent is 0, its children
-// are 3 and 4. Job "job": ranks 0 and 1 here, rank 2 on agent 3.
+// The engine of agent 1 in a binary tree of 7 agents: its parent is 0, its
+// children are 3 and 4. Job "job" has ranks 0 and 1 here and rank 2 on agent 3.
 class CollectiveTest : public testing::Test {
  protected:
   CollectiveTest() : tree_(7, 2), jobs_(1), engine_(1, tree_, jobs_, modex_) {
@@ -43,7 +43,7 @@ class CollectiveTest : public testing::Test {
     engine_.OnUp(now_, src, {Id(sequence), status, std::move(parts), {}},
                  &actions_);
   }
-  // Status of a reply; -1000 for none, -2000 for several.
+  // Returns the status of the reply; -1000 for no reply, -2000 for several.
   int Status(RequestId request) {
     int status = -1000;
     for (const ReplyClient& reply : All<ReplyClient>(actions_)) {
@@ -190,7 +190,7 @@ TEST_F(CollectiveTest, WaitsForAJobThatIsNotKnownYet) {
   jobs_.Add(JobOn("new", {3}));
   engine_.OnJobAdded(now_, "new", &actions_);
   EXPECT_EQ(Status(a), kSuccess);
-  // Its data can be read from now on.
+  // The job's data can be read from now on.
   EXPECT_EQ(All<RegisterJob>(actions_).size(), 1u);
 }
 
@@ -265,7 +265,7 @@ TEST_F(CollectiveTest, ADeadClientGetsNoReply) {
   engine_.OnClientGone(10);
   Arrive(Fence(11));
   Up(3, 0, {{3, {}}});
-  // Its arrival counts all the same.
+  // Its arrival counts nevertheless.
   EXPECT_EQ(Status(a), kNone);
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }
@@ -291,7 +291,7 @@ TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
   ASSERT_EQ(actions_.size(), 4u);
   const auto down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
-  // What came from there is not sent back.
+  // A contribution is not sent back to the neighbour that brought it.
   ASSERT_EQ(down[0].second.contributions.size(), 1u);
   EXPECT_EQ(down[0].second.contributions[0].node, 1u);
   const auto* published = std::get_if<PublishRank>(&actions_[1]);
@@ -300,8 +300,8 @@ TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
   EXPECT_EQ(published->visible.view(), Kval("theirs"));
 }
 
-// What agent 1 sends of rank 0 in the collecting fence of that number, to
-// whom it releases; nothing when the rank is left out.
+// Returns what agent 1 sends of rank 0 with the release of a collecting fence;
+// nothing if the rank is left out.
 std::optional<RankUpdate> SentOfRank0(const Actions& actions) {
   const auto down = Sent<CollectiveDown>(actions);
   EXPECT_EQ(down.size(), 1u);
@@ -337,7 +337,7 @@ TEST_F(CollectiveTest, OnlyWhatChangedIsSentAgain) {
   commit(6, "b");
   fence(2, kErrTimeout);
   commit(7, "c");
-  // The one that failed may have reached nobody.
+  // The data of the failed fence may have reached no node.
   fence(3, kSuccess);
   const std::optional<RankUpdate> update = SentOfRank0(actions_);
   ASSERT_TRUE(update);
@@ -371,7 +371,8 @@ TEST_F(CollectiveTest, FailureBelowEndsItAtOnce) {
   const RequestId a = Arrive(Fence(10));
   engine_.OnUp(now_, 3, {Id(0), kErrProcAborted, {}, {{"job", 2}}}, &actions_);
   EXPECT_EQ(Status(a), kErrProcAborted);
-  // The one that reported knows; the late local one is told when it comes.
+  // The agent that reported the failure knows of it. The late local participant
+  // gets the status when it arrives.
   EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
   EXPECT_EQ(Status(Arrive(Fence(11))), kErrProcAborted);
   ASSERT_EQ(All<LogLine>(actions_).size(), 1u);
@@ -386,7 +387,7 @@ TEST_F(CollectiveTest, ReleaseIsRepeatedForAChildOfALostParent) {
   actions_.clear();
   tree_.SetAlive(3, false);
   engine_.OnTreeChanged(now_, &actions_);
-  // Node 7's stand-in: 4 asks as if it had lost its parent.
+  // Agent 4 contributes like an agent that has lost its parent.
   Up(4, 0, {{3, {}}});
   ASSERT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
   EXPECT_EQ(Sent<CollectiveDown>(actions_)[0].first, 4u);
@@ -409,7 +410,7 @@ TEST_F(CollectiveTest, DescribesWhatIsMissing) {
   EXPECT_TRUE(waiting.empty());
 }
 
-// What is refused leaves nothing behind, whatever it named.
+// A refused list leaves nothing behind, whatever it names.
 TEST_F(CollectiveTest, ARefusedListIsForgotten) {
   Procs strangers;
   for (Rank rank = 0; rank < 1000; ++rank) {
@@ -470,8 +471,8 @@ TEST_F(CollectiveTest, AllJobsAreAskedForInTheEnd) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// Once some node was lost, a fence of the others looks at those who may be
-// gone, not at all ranks.
+// After the loss of a node, a fence of other ranks only checks those that may
+// be gone, not all ranks.
 TEST(CollectiveGrowth, ALostNodeDoesNotMakeEachFenceLookAtAllRanks) {
   const double growth = GrowthOf(500, [](size_t ranks) {
     Tree tree(3, 2);
@@ -497,8 +498,8 @@ TEST(CollectiveGrowth, ALostNodeDoesNotMakeEachFenceLookAtAllRanks) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
-// A child that was restarted does not fail by itself what its predecessor may
-// have contributed to, and has lost the answer to that.
+// A restarted child requests a failure from its parent, because its predecessor
+// may have contributed, and has lost the answer.
 TEST_F(CollectiveTest, WhoAsksForAFailureThatHasBeenIsAnswered) {
   for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
     CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};

@@ -16,7 +16,7 @@ TEST(Connections, LastFromConnectToDisconnect) {
   EXPECT_FALSE(connections.Contains(kBoth));
   connections.OnCompleted(CollectiveOp::kConnect, kBoth, kSuccess);
   EXPECT_TRUE(connections.Contains(kBoth));
-  // Whoever tried to disconnect does not count on the others any more.
+  // A process that tried to disconnect no longer depends on the others.
   connections.OnCompleted(CollectiveOp::kDisconnect, kBoth, kErrTimeout);
   EXPECT_EQ(connections.size(), 0u);
 }

@@ -61,7 +61,7 @@ TEST(GroupDirectives, WhatMembersShareIsKeptAsItCame) {
   EXPECT_EQ(out.record.shared, both.view().substr(none.size()));
 }
 
-// As PMIX_GROUP_INFO would have it.
+// The directive is shared as if it were in PMIX_GROUP_INFO.
 TEST(GroupDirectives, ALocalContextIdIsShared) {
   GroupDirectives out;
   ASSERT_EQ(Parse(Infos({{"pmix.grp.lclid", true, 1}}), &out), kSuccess);

@@ -58,7 +58,7 @@ TEST(GroupRecord, TheFirstLeaderIsTheGroups) {
   EXPECT_EQ(all.missing.size(), 4u);
   EXPECT_EQ(all.num_shared, 4u);
   EXPECT_EQ(all.restarted.size(), 2u);
-  // Contexts are assigned to the result.
+  // Context ids are assigned to the result, not merged.
   EXPECT_EQ(all.context_id, 0u);
 }
 

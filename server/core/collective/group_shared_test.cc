@@ -29,7 +29,7 @@ void PutHead(const char* key, Encoder* out) {
   out->PutUint32(0);
 }
 
-// PMIX_GROUP_INFO with a value of kLocalCid, as a process gives it.
+// Returns PMIX_GROUP_INFO with a value of kLocalCid, as a process gives it.
 std::string Info(size_t number, const ProcId* member = nullptr) {
   Encoder out;
   PutHead("pmix.grp.info", &out);
@@ -83,7 +83,7 @@ TEST(GroupSharedInfo, OneSharesInNoOtherName) {
   EXPECT_EQ(record.shared, Info(2, &two) + Info(3));
 }
 
-// A job of two ranks, of which this node has the first.
+// A job of two ranks; this node has the first.
 class GroupShared : public testing::Test {
  protected:
   GroupShared() {
@@ -93,7 +93,7 @@ class GroupShared : public testing::Test {
     StepContext step{10, actions_};
     PublishShared(step, result, jobs_, /*persists=*/true, &modex_);
   }
-  // What PMIx_Get with the context id finds of a rank here.
+  // Returns what PMIx_Get with the context id finds for a rank on this node.
   std::string Find(Rank rank, size_t context) {
     const std::string name =
         QualifiedNameOf(kLocalCid, kContextId, Size(context));
@@ -124,7 +124,7 @@ TEST_F(GroupShared, ValuesAreDataOfTheirMembers) {
   EXPECT_EQ(Find(1, 6), Size(4));
   EXPECT_EQ(Find(0, 7), "");
   EXPECT_EQ(All<PublishRank>(actions_).size(), 4u);
-  // Other nodes get it of the own rank alone, and so does a successor.
+  // Only the data of the local rank goes to other nodes and to a successor.
   EXPECT_NE(modex_.UpdateSince(own, 0).version, 0u);
   EXPECT_EQ(All<PersistRecord>(actions_).size(), 2u);
 }

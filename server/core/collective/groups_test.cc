@@ -83,7 +83,7 @@ TEST_F(GroupsTest, ItsNameStandsForItsMembers) {
   procs = {{"g", 0}};
   EXPECT_TRUE(groups_.ReplaceNames(member, jobs, &procs));
   EXPECT_EQ(procs, (std::vector<ProcId>{{"a", 1}}));
-  // Those who are no members know no group of that name.
+  // For a process that is not a member, the name is not that of a group.
   procs = {{"g", kRankWildcard}};
   EXPECT_TRUE(groups_.ReplaceNames({"a", 0}, jobs, &procs));
   EXPECT_EQ(procs, (std::vector<ProcId>{{"g", kRankWildcard}}));

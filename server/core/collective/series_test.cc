@@ -8,7 +8,7 @@
 namespace canopy::core {
 namespace {
 
-// Agent 0 of two; ranks 0 and 1 of the job are here, rank 2 on agent 1.
+// Agent 0 of two. Ranks 0 and 1 of the job are here, rank 2 is on agent 1.
 class SeriesTest : public testing::Test {
  protected:
   SeriesTest() : tree_(2, 2), jobs_(0) {
@@ -59,7 +59,8 @@ TEST_F(SeriesTest, WhatIsOver) {
   Complete(0, kSuccess);
   EXPECT_TRUE(series_.IsOver(0));
   EXPECT_FALSE(series_.IsOver(1));
-  // Out of order, as a failure may come before the one in front of it.
+  // Collectives complete out of order, because a failure may come before an
+  // earlier one.
   Complete(2, kErrTimeout);
   EXPECT_EQ(series_.next, 1u);
   EXPECT_TRUE(series_.IsOver(2));
@@ -85,7 +86,7 @@ TEST_F(SeriesTest, ResultsAreRetainedForThoseWhoHaveYetToArrive) {
   series_.PruneCompleted(jobs_);
   EXPECT_FALSE(series_.completed.contains(0));
   EXPECT_TRUE(series_.completed.contains(1));
-  // Whoever has ended arrives at nothing.
+  // A process that has ended arrives at no collective.
   jobs_.MarkEnded("job", 1);
   series_.PruneCompleted(jobs_);
   EXPECT_FALSE(series_.completed.contains(1));

@@ -47,7 +47,7 @@ TEST_F(DispatchTest, ACommitIsPersistedBeforeItIsPublished) {
   ASSERT_EQ(actions.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<PersistRecord>(actions[0]));
   EXPECT_EQ(std::get<PublishRank>(actions[1]).request, 7u);
-  // Not yet known to the others.
+  // The other engines do not know of it yet.
   EXPECT_TRUE(e_.modex.has_changed());
 }
 

@@ -79,7 +79,7 @@ TEST(EnginesTest, AHostForwardsWhatItsOwnProcessesWrite) {
   EXPECT_FALSE(Engines(config).Forwards(HostOp::kReadOutput));
 }
 
-// Events are what process sets become known by.
+// Process sets become known by events.
 TEST(EnginesTest, EventsAreSeenByThoseWhoFollowThem) {
   Engines e(ConfigOfTwo());
   e.jobs.Add(JobOn("job", {0, 0}));

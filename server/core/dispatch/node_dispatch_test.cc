@@ -36,7 +36,7 @@ class NodeDispatchTest : public testing::Test {
     OnNodeRestarted(e_, {node});
     return std::exchange(e_.out, {});
   }
-  // From the node of rank 1.
+  // Requests a key of rank 1 from its node.
   Actions Get() {
     GetArrived get;
     get.client = 1;
@@ -84,7 +84,7 @@ TEST_F(NodeDispatchTest, AnotherAgentIsAskedAgain) {
   EXPECT_TRUE(Restarted(2).empty());
 }
 
-// Agent 3 is assigned its part by agent 0, and still sees agent 1 between them.
+// Agent 3 gets its part from agent 0, while it still sees agent 1 between them.
 TEST(DeferredMessages, AreTakenWhenTheViewsConverge) {
   CoreConfig config;
   config.self = 3;

@@ -11,7 +11,7 @@
 namespace canopy::core {
 namespace {
 
-// Agent 1 of four in a tree of radix 2: agent 3 is below it.
+// Agent 1 of four in a tree of radix 2; agent 3 is below it.
 class PeerDispatchTest : public testing::Test {
  protected:
   PeerDispatchTest() : e_(Config()) {}

@@ -63,7 +63,7 @@ TEST_F(PropagationTest, MapsThatEnginesWantAreRequested) {
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_EQ(requests[0].first, 0u);
   EXPECT_EQ(requests[0].second.nspace, "strange");
-  // Nobody has it.
+  // No agent has the map.
   e_.maps.OnReply(0, {requests[0].second.request, kErrNotFound, "strange", {}});
   const auto replies = All<ReplyClient>(Propagate());
   ASSERT_EQ(replies.size(), 1u);
@@ -76,13 +76,13 @@ TEST_F(PropagationTest, AJobThatIsRemovedTakesAllWithIt) {
   Propagate();
   EXPECT_EQ(e_.Count().modex_jobs, 1u);
   e_.jobs.Remove("job");
-  // Another has dropped it in this step.
+  // Another engine has dropped the job in this step.
   e_.out.push_back(DropJob{"job"});
   EXPECT_EQ(All<DropJob>(Propagate()).size(), 1u);
   EXPECT_EQ(e_.Count(), ResourceCounts());
 }
 
-// It has only passed messages on: the job goes on elsewhere.
+// The agent has only forwarded messages of the job, which goes on elsewhere.
 TEST_F(PropagationTest, AJobThatIsLeftIsNotOver) {
   e_.jobs.Add(JobOn("relayed", {0}));
   Propagate();

@@ -20,7 +20,7 @@ TEST(ControlRecords, ASuccessorKnowsThem) {
   EXPECT_TRUE(after.Contains("target", {kProc, 7}));
   EXPECT_FALSE(after.Contains("target", {kProc, 8}));
   EXPECT_FALSE(after.Contains("other", {kProc, 7}));
-  // It goes on where its predecessor was.
+  // Its records go on where those of the predecessor ended.
   EXPECT_NE(after.Add("target", {kProc, 8}).key, record.key);
   after.OnJobRemoved("target");
   EXPECT_FALSE(after.Contains("target", {kProc, 7}));

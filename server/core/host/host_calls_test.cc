@@ -134,7 +134,7 @@ Bytes Directive(const std::string& key, int signal = 0) {
 
 const Bytes kSignal10 = Directive("pmix.jctrl.sig", 10);
 
-// One of three agents, whose root, 0, controls jobs.
+// One of three agents, whose root, agent 0, controls jobs.
 struct Agent {
   explicit Agent(NodeId self)
       : tree(3, 2),
@@ -154,7 +154,7 @@ struct Agent {
     table.Add(Spec("mine", agents));
     table.Connect(5, {"mine", 0});
   }
-  // A job that has been launched by this agent.
+  // Launches a job at this agent.
   void Control(const std::vector<NodeId>& agents, uint32_t uid = 7) {
     engine.OnLaunchRequested(now, {Spec("job", agents, uid)}, &out);
     for (const NodeId node : std::set<NodeId>(agents.begin(), agents.end())) {
@@ -202,7 +202,7 @@ TEST(JobControlCalls, OneRequestForEachJobAndOneAnswer) {
   EXPECT_EQ(sent[1].second.targets.size(), 2u);
   EXPECT_EQ(sent[1].second.uid, 7u);
   agent.calls.OnReply(0, {{"mine", 0}, 9, "mine", kSuccess, {}}, &agent.out);
-  // Not from one that was not asked.
+  // A reply from an agent without a request is ignored.
   agent.calls.OnReply(2, {{"mine", 0}, 9, "other", kSuccess, {}}, &agent.out);
   EXPECT_TRUE(agent.Replies().empty());
   agent.calls.OnTreeChanged(agent.now, &agent.out);
@@ -268,7 +268,7 @@ TEST(JobControlCalls, AProcessSetIsDefinedOnce) {
   ASSERT_TRUE(agent.sets.sets().contains("ocean"));
   EXPECT_EQ(agent.sets.sets().at("ocean").members,
             (std::vector<ProcId>{{"mine", 1}}));
-  // The same call again, and another one with its name.
+  // The same call is repeated, and another call uses the name of a job.
   agent.Call({{"", 1}}, DefineSet("ocean"));
   agent.calls.OnArrived(agent.now,
                         {5, 10, HostOp::kJobControl, {}, DefineSet("ocean")},
@@ -290,7 +290,7 @@ TEST(JobControlTargets, TheControllerAsksWhereTheTargetsAre) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 1u);
   EXPECT_EQ(sent[0].second.targets.size(), 2u);
-  // It comes again while it is under way.
+  // The request arrives again while it is pending.
   agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}, {"job", 2}}),
                         &agent.out);
   EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 1u);
@@ -324,7 +324,7 @@ TEST(JobControlTargets, TheControllerRefuses) {
   EXPECT_TRUE(Sent<HostRequest>(agent.out).empty());
 }
 
-// Its process was told that it is not done.
+// The process has received the refusal.
 TEST(JobControlTargets, WhatWasRefusedStaysRefusedWhenItComesAgain) {
   Agent agent(0);
   agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);

@@ -1,4 +1,4 @@
-// Jobs whose agents are lost, come back or are replaced.
+// Tests of jobs whose agents are lost, return or are replaced.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST(JobEngine, NodeLostInEveryPhaseEndsTheJob) {
   }
 }
 
-// Agent 1 has no rank: its death must not be noticed, whatever it was doing.
+// Agent 1 has no rank: the job must not be affected by its loss, at any step.
 TEST(JobEngine, LostAgentBetweenIsInvisible) {
   for (int when = 0; when < 60; ++when) {
     Cluster c(5, 2);
@@ -67,16 +67,16 @@ TEST(JobEngine, LostAgentBetweenIsInvisible) {
     }
     lose();
     run();
-    // Credit for the routed output that died with agent 1 is the overlay's.
+    // The overlay resends credit for routed output that was lost with agent 1.
     EXPECT_EQ(c.Last().phase, JobPhase::kEnded) << when;
     EXPECT_EQ(c.Last().exit_code, 0) << when << c.Last().text;
     c.ExpectClean();
   }
 }
 
-// Node 3 was cut off and is back, which its parent 1 does not know when the job
-// comes: it takes 3 for lost only then. The controller, for which 3 never was
-// away, must hear of it.
+// Node 3 was cut off and has returned. Its parent, agent 1, does not know that
+// when the job arrives, and takes 3 for lost only then. The controller, which
+// never lost 3, must learn of it.
 TEST(JobEngine, ALossThatOnlyAnAgentBetweenSeesEndsTheJob) {
   Cluster c(7, 2);
   c.node(1).auto_prepare = false;
@@ -91,8 +91,8 @@ TEST(JobEngine, ALossThatOnlyAnAgentBetweenSeesEndsTheJob) {
   EXPECT_NE(c.Last().text.find("rank 3"), std::string::npos);
 }
 
-// 3 was cut off and has ended its ranks; then an order comes that its parent
-// gave in between.
+// Agent 3 was cut off and has ended its ranks. Then an order arrives that its
+// parent sent in between.
 TEST(JobEngine, ALateOrderStartsNothingAgain) {
   Cluster c(7, 2);
   const auto job = MakeJob({3}, 1);
@@ -113,7 +113,7 @@ TEST(JobEngine, ALateOrderStartsNothingAgain) {
   c.network_.clear();
   order();
   EXPECT_EQ(c.Seen<StartLocal>(3).size(), 1u);
-  // Whoever ordered it learns that the rank is gone.
+  // The sender of the order learns that the rank is gone.
   const bool told = std::ranges::any_of(c.network_, [](const PeerMessage& m) {
     const auto* lost = std::get_if<NodeLost>(&m.body);
     return m.dst == 1 && lost != nullptr && lost->ranks.size() == 1;
@@ -122,7 +122,7 @@ TEST(JobEngine, ALateOrderStartsNothingAgain) {
   EXPECT_EQ(c.engine(3).num_jobs(), 0u);
 }
 
-// 2 gets a part from 1, which it does not see above itself.
+// Agent 2 gets a part from agent 1, which is not its parent in its view.
 TEST(JobEngine, APartFromElsewhereIsKeptUntilItsSenderSaysThatTheJobIsOver) {
   Cluster c(7, 2);
   const auto job = MakeJob({5}, 1);
@@ -135,7 +135,8 @@ TEST(JobEngine, APartFromElsewhereIsKeptUntilItsSenderSaysThatTheJobIsOver) {
   ASSERT_EQ(c.network_.size(), 1u);
   EXPECT_EQ(c.network_[0].dst, 1u);
   EXPECT_TRUE(std::holds_alternative<JobQuery>(c.network_[0].body));
-  // 1 does not know it and asks the root, which does not either.
+  // Agent 1 does not know the job and queries the root, which does not know it
+  // either.
   c.Run();
   EXPECT_EQ(c.engine(2).num_jobs(), 0u);
   EXPECT_EQ(c.engine(1).num_jobs(), 0u);
@@ -159,9 +160,9 @@ TEST(JobEngine, APartThatWasKeptIsLookedAtAgainWhenTheTreeChanges) {
   EXPECT_TRUE(engine.TakeReleased().empty());
 }
 
-// Messages of different links overtake each other, nodes die and are noticed at
-// different times, ranks end in every way: the job always ends, and nothing of
-// it is left anywhere.
+// Messages of different links overtake each other, nodes die and are detected
+// at different times, and ranks end in every way. The job must always end, and
+// leave nothing behind on any node.
 TEST(JobEngine, RandomHistoriesEnd) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
@@ -176,7 +177,8 @@ TEST(JobEngine, RandomHistoriesEnd) {
     }
     if (agents.empty()) agents.push_back(size - 1);
     const uint32_t per_node = 1 + below(3);
-    std::vector<std::pair<NodeId, NodeId>> unheard;  // who, of whom
+    // the agent that has yet to learn of a loss, and the lost agent
+    std::vector<std::pair<NodeId, NodeId>> unheard;
     const bool failures = below(2) == 0;
     c.Launch(MakeJob(agents, per_node));
     const auto procs = static_cast<uint32_t>(agents.size() * per_node);
@@ -244,7 +246,7 @@ TEST(JobEngine, RestartedAgentsGoOn) {
       c.Restart(restarted);
       c.Run();
       EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
-      // Ends that happen while the news of them is lost.
+      // These ranks end while the messages about it are lost.
       c.Exit(0, 0, true, true);
       c.Exit(13, 0, true, true);
       c.Restart(restarted);
@@ -264,7 +266,7 @@ TEST(JobEngine, RestartedAgentBetweenLearnsOfTheJob) {
   Cluster c(7, 2);
   c.Launch(MakeJob({3, 4, 6}, 1));
   c.Run();
-  // An end on its way through the agent that is restarted.
+  // The restarted agent has an end to forward.
   c.Exit(0, 0, true, true);
   c.Restart(1);
   c.Run();
@@ -277,7 +279,7 @@ TEST(JobEngine, RestartedAgentBetweenLearnsOfTheJob) {
 
 TEST(JobEngine, OnlyTheControllerSaysThatAJobIsOver) {
   Cluster c(7, 2);
-  // Agent 1 has never heard of it; agent 0 would know.
+  // Agent 1 does not know the job; agent 0 would.
   c.Do(1, [&](JobEngine& e, Actions* a) {
     e.OnPeer(c.now, {3, 1, JobPrepared{"job", 1, {}}}, a);
   });

@@ -1,4 +1,4 @@
-// Output and input of jobs, over a tree and over losses.
+// Tests of the output and input of jobs, over a tree and after losses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +68,8 @@ TEST(JobEngine, OutputCreditGoesToTheRanksNode) {
   EXPECT_EQ(c.Seen<CreditOutput>(2)[0].bytes, 102u);
 }
 
-// A stream that something holds open after its process is not waited for.
+// The engine does not wait for a stream that is held open after the end of its
+// process.
 TEST(JobEngine, StuckOutputDoesNotKeepTheJob) {
   Cluster c(2, 2);
   c.Launch(MakeJob({1}, 1));
@@ -84,7 +85,8 @@ TEST(JobEngine, StuckOutputDoesNotKeepTheJob) {
     c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(c.now, a); });
     c.Run();
   };
-  // Unread output: as long as the reader is slow, nothing is taken for stuck.
+  // While there is unread output, the reader is slow, and no stream counts as
+  // held open.
   c.Do(1, [&](JobEngine& e, Actions* a) {
     e.OnLocalOutput(c.now, {"job", 0, 2, Bytes("x")}, a);
   });
@@ -147,7 +149,7 @@ TEST(JobEngine, OutputThatComesAgainIsCreditedAgain) {
   c.Do(0, [&](JobEngine& e, Actions* a) {
     e.OnOutputConsumed(c.now, {"job", 0, 3}, a);
   });
-  // The credit was lost, or the agent would not say it again.
+  // The credit was lost; otherwise the agent would not resend the output.
   comes();
   const auto credit = Sent<OutputCredit>(c.node(0).seen);
   ASSERT_EQ(credit.size(), 2u);

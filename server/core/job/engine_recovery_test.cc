@@ -1,4 +1,5 @@
-// The agent that controls a job is restarted, at every step of the job's life.
+// Tests that restart the agent that controls a job, at every step of the job's
+// life.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,8 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
     for (NodeId n = 0; n < kNodes; ++n) c->engine(n).set_persists(true);
     return c;
   }
-  // The launcher is back: it has no output yet, and input from there on.
+  // The launcher reattaches. It has no output yet, and offers input from
+  // `input_begin` on.
   static void BringCaller(Cluster& c,
                           std::optional<uint64_t> input_begin = {}) {
     c.Do(0, [&](JobEngine& e, Actions* a) {
@@ -29,7 +31,7 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
   static void Attach(Cluster& c) {
     BringCaller(c);
     c.Run();
-    // Shims say again which streams have ended.
+    // Shims report again which streams have ended.
     for (NodeId n = 0; n < kNodes; ++n) {
       for (const Rank rank : c.node(n).local) {
         if (!c.node(n).started || c.node(n).alive.contains(rank)) continue;
@@ -42,7 +44,7 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
     }
     c.Run();
   }
-  // Lets so many messages arrive.
+  // Delivers up to `steps` messages.
   static bool Steps(Cluster& c, size_t steps) {
     std::deque<PeerMessage> rest;
     for (size_t i = 0; i < steps; ++i) {
@@ -128,7 +130,7 @@ TEST_P(ControllerRestart, NobodyAbortsTheJobMeanwhile) {
     EXPECT_EQ(c->node(n).alive.size(), 2u) << n;
     EXPECT_TRUE(c->Seen<KillLocal>(n).empty()) << n;
   }
-  // The controller is back, and is lost after all.
+  // The controller is back, and is then lost.
   c->LoseNode(0);
   c->Run();
   for (NodeId n = 1; n < kNodes; ++n) {
@@ -140,7 +142,7 @@ bool IsSyncComplete(const PeerMessage& message) {
   return std::holds_alternative<SyncComplete>(message.body);
 }
 
-// The root is restarted and asked of a job that it does not know.
+// The root is restarted and gets a query about a job that it does not know.
 class UnknownJob : public ControllerRestart {
  protected:
   std::unique_ptr<Cluster> Ask() const {
@@ -192,7 +194,7 @@ TEST_P(UnknownJob, IsOverWhenOneThatHasNotToldIsLost) {
   EXPECT_TRUE(IsOver(*c));
 }
 
-// A node that comes back tells for nobody else.
+// The return of a node says nothing about the jobs of other nodes.
 TEST_P(UnknownJob, IsNotOverBecauseANodeReturns) {
   const auto c = Ask();
   c->Do(0, [&](JobEngine& e, Actions* a) { e.OnNodeReturned(c->now, a); });
@@ -224,7 +226,7 @@ TEST_P(ControllerRestart, OutputWaitsForWhoLaunchedTheJob) {
                            {"job", std::vector<uint64_t>{3, 2, 0, 0, 0}}, a);
   });
   c->Run();
-  // Node 0 and 1 send again what was not received.
+  // Nodes 0 and 1 resend the output that was not received.
   EXPECT_EQ(c->Seen<CreditOutput>(0).at(0).total, 3u);
   EXPECT_EQ(c->Seen<CreditOutput>(1).at(0).total, 2u);
   EXPECT_EQ(c->Seen<ResendOutput>(0).size(), 1u);
@@ -276,7 +278,7 @@ TEST_P(ControllerRestart, TheJobIsNotOverBeforeItsOutputHasArrived) {
   ExpectOver(*c, 0);
 }
 
-// What was fed to a node that had so much, put together.
+// Returns the input fed to the node after position `end`, joined.
 std::string Fed(const Cluster& c, NodeId n, uint64_t end = 0) {
   std::string text;
   for (const FeedInput& input : c.Seen<FeedInput>(n)) {
@@ -296,7 +298,7 @@ void Offer(Cluster& c, uint64_t position, const std::string& text) {
   });
 }
 
-// The node's shim says what its ranks have had.
+// The node's shim reports what its ranks have taken.
 void TellInput(Cluster& c, NodeId n, uint64_t bytes, uint64_t total,
                bool again) {
   c.Do(n, [=, &c](JobEngine& e, Actions* a) {
@@ -344,7 +346,7 @@ TEST_P(Input, OnItsWayThroughAnAgentThatIsRestartedIsSentAgain) {
   c->Run();
   Offer(*c, 0, "one ");
   Steps(*c, 1);
-  // It had it and did not pass it on.
+  // Agent 1 had the input and did not forward it.
   c->network_.clear();
   c->Restart(1);
   TellInput(*c, 1, 0, 0, true);
@@ -368,7 +370,7 @@ TEST_P(Input, GoesOnAfterTheControllersRestart) {
   c->Run();
   c->node(0).seen.clear();
   BringCaller(*c, 2);
-  // What does not follow is not believed.
+  // Input that leaves a gap is not accepted.
   Offer(*c, 8, "three");
   Offer(*c, 0, "one ");
   Offer(*c, 4, "two ");
@@ -382,8 +384,8 @@ TEST_P(Input, GoesOnAfterTheControllersRestart) {
   EXPECT_EQ(consumed, 13u);
 }
 
-// The launcher sends again what it knows of as not taken. Nobody says once more
-// that it has been.
+// The launcher resends input that it does not know to be taken. The ranks do
+// not report again that they have taken it.
 TEST_P(Input, TakenBeforeTheLauncherIsBackCounts) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kAll));
@@ -401,7 +403,7 @@ TEST_P(Input, TakenBeforeTheLauncherIsBackCounts) {
   EXPECT_EQ(c->Seen<InputConsumed>(0)[0].bytes, 3u);
 }
 
-// It does not say where in the input it is.
+// An older launcher does not give the position of its input.
 TEST_P(Input, OfAnOlderLauncherGoesOnAfterTheControllersRestart) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kRank));

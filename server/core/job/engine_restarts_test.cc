@@ -1,5 +1,5 @@
-// Processes that fail in jobs that live on: others take their place, or the
-// rest goes on without them.
+// Tests of failed processes in jobs that live on: they are restarted, or the
+// other ranks go on without them.
 #include <gtest/gtest.h>
 
 #include "common/status.h"
@@ -39,7 +39,8 @@ TEST(EngineRestarts, AFailedProcessIsFollowedByAnother) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].proc, (ProcId{"job", 4}));
   EXPECT_EQ(told[0].incarnation, 1u);
-  // So that whoever asks elsewhere gets the same.
+  // All agents have the incarnation, so that processes elsewhere get the same
+  // value.
   for (const NodeId other : {0u, 1u}) {
     ASSERT_EQ(c.Seen<SetIncarnation>(other).size(), 1u) << other;
     EXPECT_EQ(c.Seen<SetIncarnation>(other)[0].incarnation, 1u);
@@ -86,7 +87,7 @@ TEST(EngineRestarts, WhoIsToldToEndIsNotFollowedByAnother) {
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnding);
-  // The rank that waited for another process has none.
+  // The rank that waited for another process gets none.
   c.now += kRestartInterval;
   Tick(c, 1);
   EXPECT_EQ(c.Seen<RestartLocal>(1).size(), 1u);
@@ -114,7 +115,8 @@ TEST(EngineRestarts, AnAbortOfSomeIsFinalForThem) {
   c.ExpectClean();
 }
 
-// The agent is killed before its ranks, of which a successor tells again.
+// The agent is killed before its ranks, whose ends are reported to a successor
+// again.
 TEST(EngineRestarts, ASuccessorKnowsWhoIsToEnd) {
   for (const bool all : {false, true}) {
     Cluster c(2, 2);
@@ -137,7 +139,8 @@ TEST(EngineRestarts, ASuccessorKnowsWhoIsToEnd) {
   }
 }
 
-// They may take another way when the tree has changed.
+// Messages may take another route when the tree has changed, and arrive out of
+// order.
 TEST(EngineRestarts, AnEarlierRestartIsNoNews) {
   Cluster c(2, 2);
   c.Launch(Restartable(2, 9));
@@ -159,7 +162,7 @@ TEST(EngineRestarts, ASuccessorKnowsHowOftenARankWasRestarted) {
   c.Restart(1);
   c.Run();
   EXPECT_EQ(c.node(1).table->Find("job")->ranks[3].incarnation, 1u);
-  // An agent that is started again is told by the others.
+  // A restarted agent gets the incarnations from the others.
   c.Restart(2);
   c.Run();
   EXPECT_EQ(c.node(2).table->Find("job")->ranks[3].incarnation, 1u);

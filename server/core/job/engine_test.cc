@@ -43,7 +43,7 @@ TEST(JobEngine, RunsOverATree) {
 
 TEST(JobEngine, GoesOnlyToAgentsOnTheWay) {
   Cluster c(7, 2);
-  c.Launch(MakeJob({5}, 1));  // path 0 - 2 - 5
+  c.Launch(MakeJob({5}, 1));  // the path is 0 - 2 - 5
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   for (const NodeId other : {1u, 3u, 4u, 6u}) {
@@ -112,7 +112,7 @@ TEST(JobEngine, StartErrorKillsWhatRuns) {
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kStarting);
-  // One of two processes came up there.
+  // Only one of the node's two processes has started.
   c.node(2).alive = {4};
   c.Do(2, [&](JobEngine& e, Actions* a) {
     e.OnLocalStarted(c.now, {"job", 1, kErrProcFailedToStart, "no memory"}, a);
@@ -127,7 +127,7 @@ TEST(JobEngine, StartErrorKillsWhatRuns) {
   c.ExpectClean();
 }
 
-// The cause must arrive before its consequence, however slow another node is.
+// The cause must arrive before its consequence, even if another node is slow.
 TEST(JobEngine, StartErrorDoesNotWaitForOthers) {
   Cluster c(7, 2);
   c.node(2).auto_start = false;
@@ -237,7 +237,7 @@ TEST(JobEngine, TimeLimit) {
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_FALSE(c.Last().out_of_time);
   c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 10 * kSecond, a); });
-  // Whoever could tell what the job waits for does not.
+  // No report of what the job waits for arrives.
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_TRUE(c.Last().out_of_time);
   EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 40 * kSecond);
@@ -330,7 +330,7 @@ TEST(JobEngine, KillRequestWhilePreparing) {
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().status, kErrJobCanceled);
   c.ExpectClean();
-  // The late answer meets nothing.
+  // The late answer has no effect.
   c.Do(2, [&](JobEngine& e, Actions* a) {
     e.OnLocalPrepared(c.now, {"job", 0, ""}, a);
   });

@@ -8,8 +8,8 @@
 namespace canopy::core {
 namespace {
 
-// Of a job with rank 0 at the controller, agent 0, and ranks 1 and 2 at
-// agent 1.
+// The head of a job with rank 0 at the controller, agent 0, and ranks 1 and 2
+// at agent 1.
 class HeadTest : public testing::Test {
  protected:
   HeadTest() : tree_(3, 2), table_(0) {
@@ -30,7 +30,7 @@ class HeadTest : public testing::Test {
   void Launch(bool check_only = false) {
     head_->Launch(Step(), {spec_, false, check_only});
   }
-  // True: the job is over.
+  // Returns true if the job is over.
   bool Prepare(int status = 0) {
     part_->OnLocalPrepared(Step(), {"job", status, "why"});
     part_->answers().AnswerPrepare(1, {1, {}});
@@ -44,7 +44,7 @@ class HeadTest : public testing::Test {
     part_->answers().AnswerStart(1, {2, {}});
     EXPECT_FALSE(head_->Advance(Step()));
   }
-  // True: the job is over.
+  // Returns true if the job is over.
   bool Exit(Rank rank, int wait_status = 0) {
     const ProcExit exit{rank, wait_status, false, false, false};
     part_->AddEnd({exit, false});
@@ -188,7 +188,7 @@ TEST_F(HeadTest, ALimitThatIsSetReplacesTheOldOneAndWarns) {
   EXPECT_EQ(Last().warning->seconds_left, 10u);
   EXPECT_EQ(Last().phase, JobPhase::kRunning);
   EXPECT_EQ(Persisted().warn_at, kNever);
-  // What is late is said at once, and as another warning.
+  // A warning that is late is reported at once, as a new warning.
   head_->OnTimeLimitSet(Step(), {"job", 5, 60});
   EXPECT_EQ(Last().warning->number, 2u);
   EXPECT_EQ(Last().warning->seconds_left, 5u);

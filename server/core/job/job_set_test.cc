@@ -8,7 +8,7 @@
 namespace canopy::core {
 namespace {
 
-// The jobs of agent 1, below the root and above 3 and 4.
+// The jobs of agent 1, which is below the root and above 3 and 4.
 class JobSetTest : public testing::Test {
  protected:
   JobSetTest()
@@ -58,7 +58,7 @@ TEST_F(JobSetTest, APartIsTaken) {
   EXPECT_EQ(jobs_.FindControlled("job"), nullptr);
   EXPECT_NE(table_.Find("job"), nullptr);
   EXPECT_EQ(Sent<JobPrepare>(out_).size(), 1u);
-  // Whoever inquired about it is sent its end.
+  // The inquirer is a provisional child, so it is sent the job's end.
   EXPECT_EQ(job.part.place().Below(), (std::vector<NodeId>{3, 6}));
 }
 
@@ -80,13 +80,14 @@ TEST_F(JobSetTest, ElseWhenItsProcessesHaveEnded) {
   jobs_.RecordExit(Step(), job, {0, 15});
   jobs_.Advance(Step(), job);
   EXPECT_EQ(jobs_.size(), 0u);
-  // What came for the next part is due.
+  // The message for the next part is due.
   const auto released = jobs_.TakeReleased();
   ASSERT_EQ(released.size(), 1u);
   EXPECT_EQ(released[0].src, 0u);
 }
 
-// A query to its sender would have no answer, and no later loss repeats it.
+// A query to the lost sender would have no answer, and no later loss would
+// repeat it.
 TEST_F(JobSetTest, UnlessItsSenderIsLostMeanwhile) {
   JobEntry& job = Run();
   jobs_.Release(Step(), job);
@@ -107,20 +108,20 @@ TEST_F(JobSetTest, ProcessesThatAreGoneAreNotStartedAgain) {
   EXPECT_EQ(again.part.place().lost(), std::set<NodeId>{1});
 }
 
-// Another job refers to it, so its map is borrowed.
+// Another job refers to this one, so its map is borrowed.
 TEST_F(JobSetTest, NorDoTheyLiveInAMapThatComesAgain) {
   jobs_.Release(Step(), Take());
   table_.Add(spec_);
   jobs_.OnMap("job");
   EXPECT_TRUE(table_.Find("job")->ranks[0].ended);
   EXPECT_FALSE(table_.Find("job")->ranks[1].ended) << "of another agent";
-  // One that has yet to come here is another matter.
+  // A job whose part has yet to arrive is not affected.
   table_.Add(JobOn("later", {1}));
   jobs_.OnMap("later");
   EXPECT_FALSE(table_.Find("later")->ranks[0].ended);
 }
 
-// The job is not over, and is not to look so to the other engines.
+// The job is not over, and must not look so to the other engines.
 TEST_F(JobSetTest, APartWithoutPurposeLeavesTheMap) {
   spec_ = JobOn("job", {3});
   JobEntry& job = Take();

@@ -9,8 +9,8 @@
 namespace canopy::core {
 namespace {
 
-// Agent 1, with ranks 0 and 1, in a job that 0 controls; ranks 2 and 3 are on
-// agents 3 and 4 below it.
+// Agent 1 has ranks 0 and 1 of a job that agent 0 controls. Ranks 2 and 3 are
+// on agents 3 and 4 below it.
 class LaunchAnswersTest : public testing::Test {
  protected:
   void AllPrepare() {

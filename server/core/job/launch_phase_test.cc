@@ -21,7 +21,8 @@ TEST(LaunchPhaseTest, SumsOnlyThoseWhoAreAsked) {
   LaunchPhase phase;
   phase.Answer(3, {2, {{3, -1, "a"}}});
   phase.Answer(5, {1, {{5, -2, "b"}}});
-  // The answer of 7 counts in that of whoever is asked in its place.
+  // The answer of 7 is contained in that of the agent from which an answer is
+  // expected in its place.
   phase.Answer(7, {4, {}});
   const PhaseAnswer sum = phase.Sum({3, 5});
   EXPECT_EQ(sum.count, 3u);

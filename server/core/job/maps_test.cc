@@ -34,7 +34,7 @@ TEST_F(JobMapsTest, AsksTheRootOnce) {
   ASSERT_NE(request, 0u);
   EXPECT_EQ(Sent<JobMapRequest>(actions_)[0].first, 0u);
   EXPECT_EQ(Ask("x"), 0u);
-  // Answers of others, or to something else, are not taken.
+  // Answers of other agents, or to other requests, are not accepted.
   maps_.OnReply(3, Reply(request, "x"));
   maps_.OnReply(0, Reply(request + 1, "x"));
   EXPECT_EQ(jobs_.Find("x"), nullptr);
@@ -43,7 +43,7 @@ TEST_F(JobMapsTest, AsksTheRootOnce) {
   EXPECT_EQ(jobs_.Find("x")->agent_of(1), 3u);
 }
 
-// A later agent of a node that was lost, this one perhaps, has none of them.
+// The later agent of a lost node, perhaps this one, has none of the ranks.
 TEST_F(JobMapsTest, RanksOfLostNodesHaveEnded) {
   JobMapReply reply = Reply(Ask("x"), "x");
   reply.lost = {3, 6};
@@ -127,12 +127,12 @@ TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   maps_.OnForget(0, "other");
   EXPECT_NE(jobs_.Find("x"), nullptr);
-  // Only the lender's word counts.
+  // Only a message of the lender counts.
   maps_.OnForget(3, "x");
   EXPECT_NE(jobs_.Find("x"), nullptr);
   maps_.OnForget(0, "x");
   EXPECT_EQ(jobs_.Find("x"), nullptr);
-  // It may be known again, so the root is asked.
+  // The job may be known again, so the root gets a request.
   maps_.OnReply(0, JobMapReply{Ask("x"), kErrNotFound, "x", {}});
   EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
 }
@@ -157,7 +157,7 @@ TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
     EXPECT_EQ(sent[0].first, 0u);
     EXPECT_TRUE(sent[0].second.exists_only);
     const JobMapReply reply{sent[0].second.request, status, "x", {}};
-    // Only the lender's answer counts, and only the one to the last request.
+    // Only the lender's answer to the last request counts.
     maps_.OnReply(3, reply);
     maps_.OnReply(0, {reply.request - 1, kErrNotFound, "x", {}});
     EXPECT_NE(jobs_.Find("x"), nullptr);
@@ -212,7 +212,7 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   maps_.OnForget(0, "x");
   EXPECT_NE(jobs_.Find("x"), nullptr);
   jobs_.Remove("x");
-  // What local processes were given is given anew.
+  // The data given to local processes is given again.
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   jobs_.MarkRegistered("x");
   (void)jobs_.TakeChanges();
@@ -233,7 +233,7 @@ TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
   EXPECT_EQ(DecodeJobSpec(replies[0].second.spec.view())->nspace, "mine");
   EXPECT_EQ(replies[0].second.lost, std::vector<NodeId>{6});
   actions_.clear();
-  // Whoever has it asks only whether it is known.
+  // An agent that has the map only asks whether the job is known.
   const JobMapRequest check{7, "mine", true};
   maps_.OnRequest(2, check, {6}, &actions_);
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.spec.empty());

@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-// Agent 1, below the root and above 3 and 4.
+// Agent 1, which is below the root and above 3 and 4.
 class JobMessagesTest : public testing::Test {
  protected:
   JobMessagesTest()
@@ -45,7 +45,7 @@ TEST_F(JobMessagesTest, APartOfTheParentIsTaken) {
   EXPECT_TRUE(Take(0, Prepare()));
   EXPECT_TRUE(Knows());
   EXPECT_EQ(Sent<JobPrepare>(out_).size(), 1u);
-  // Asked again, it does not begin again.
+  // A repeated JobPrepare does not start the launch again.
   Take(0, Prepare());
   EXPECT_TRUE(Sent<JobPrepare>(out_).empty());
 }
@@ -102,7 +102,7 @@ TEST_F(JobMessagesTest, TheEndIsTakenFromThoseWhoKnowIt) {
   Take(0, JobQueryReply{"job", JobVerdict::kEnded});
   EXPECT_FALSE(Knows());
   EXPECT_TRUE(resync_.HasEnded("job"));
-  // It is not started again.
+  // The job is not started again.
   Take(0, Prepare());
   EXPECT_FALSE(Knows());
 }

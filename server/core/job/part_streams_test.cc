@@ -9,8 +9,8 @@
 namespace canopy::core {
 namespace {
 
-// Those of agent 1, with ranks 0 and 1, in a job that 0 controls; ranks 2 and 3
-// are on agents 3 and 4 below it.
+// The streams of agent 1, with ranks 0 and 1 of a job that agent 0 controls.
+// Ranks 2 and 3 are on agents 3 and 4 below it.
 class PartStreamsTest : public testing::Test {
  protected:
   PartStreamsTest()
@@ -77,7 +77,7 @@ TEST_F(PartStreamsTest, OnlyWhoTakesInputRequestsIt) {
   EXPECT_TRUE(out_.empty());
 }
 
-// Of a successor of the agent that controls the job, which counts its own.
+// A successor of the controller counts the input of its own run.
 TEST_F(PartStreamsTest, InputOfARunFollowsWhatWasGiven) {
   spec_->stdin_target = StdinTarget::kAll;
   streams_->OnInput(Step(), {"job", {}, Bytes("in"), 2});
@@ -93,7 +93,7 @@ TEST_F(PartStreamsTest, InputOfARunFollowsWhatWasGiven) {
   EXPECT_EQ(credit[0].second.bytes, 0u);
   EXPECT_EQ(credit[0].second.total, 2u);
   EXPECT_EQ(credit[0].second.run, 7u);
-  // Its own successor knows where it began.
+  // A successor of this agent knows where the run began.
   Make(0);
   streams_->Recover({{record.key, record.value}});
   out_.clear();

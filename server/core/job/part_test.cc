@@ -8,8 +8,8 @@
 namespace canopy::core {
 namespace {
 
-// The part of agent 1, with ranks 0 and 1, in a job that 0 controls; ranks 2
-// and 3 are on agents 3 and 4 below it.
+// The part of agent 1, with ranks 0 and 1 of a job that agent 0 controls. Ranks
+// 2 and 3 are on agents 3 and 4 below it.
 class PartTest : public testing::Test {
  protected:
   PartTest() : tree_(7, 2), table_(1) { Make({}); }
@@ -70,7 +70,7 @@ TEST_F(PartTest, AnswersOnceWhenAllHaveAnswered) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.nodes_ready, 2u);
   EXPECT_EQ(sent[0].second.errors[0].text, "no program");
-  // A new parent has none of it.
+  // A new parent has none of the answers.
   part_->OnPreparedAgain(Step(), 0);
   part_->ReportUp(Step());
   EXPECT_EQ(Sent<JobPrepared>(out_).size(), 2u);
@@ -85,7 +85,7 @@ TEST_F(PartTest, StartsOnce) {
   part_->answers().AnswerStart(3, {1, {}});
   part_->Advance();
   EXPECT_EQ(part_->state(), JobPartState::kStarting);
-  // One error is an answer for all.
+  // One error is an answer for all agents.
   part_->OnLocalStarted(Step(), {"job", 1, kErrNotFound, "no"});
   part_->Advance();
   EXPECT_EQ(part_->state(), JobPartState::kRunning);

@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-// Seven agents, radix 2: 0 above 1 and 2, 1 above 3 and 4, 2 above 5 and 6.
+// Seven agents, radix 2: 0 is above 1 and 2, 1 above 3 and 4, 2 above 5 and 6.
 class PlaceTest : public testing::Test {
  protected:
   PlaceTest() : tree_(7, 2), spec_(JobOn("job", {3, 4, 5})) {}
@@ -29,7 +29,7 @@ TEST_F(PlaceTest, IsTheOverlaysTreeSeenFromTheController) {
   EXPECT_EQ(At(1).parent(), 0u);
   EXPECT_EQ(At(1).children(), (Nodes{3, 4}));
   EXPECT_EQ(At(3).route(), (Nodes{1, 0}));
-  // Under another controller the same edges point elsewhere.
+  // Under another controller the same edges have other directions.
   EXPECT_EQ(At(0, 5).parent(), 2u);
   EXPECT_EQ(At(0, 5).children(), Nodes{1});
   EXPECT_EQ(At(5, 5).children(), Nodes{2});

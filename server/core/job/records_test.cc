@@ -97,7 +97,7 @@ class RoleTest : public testing::Test {
 TEST_F(RoleTest, TheRootControlsWhatNamesNobody) {
   EXPECT_EQ(Read().controller, 0u);
   EXPECT_TRUE(Read().Usable(kSelf));
-  Name(77);  // no member
+  Name(77);  // not a member
   EXPECT_EQ(Read().controller, 0u);
 }
 

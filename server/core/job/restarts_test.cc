@@ -27,7 +27,8 @@ TEST(RestartsTest, AFailureIsFollowedByAnotherProcessUpToTheLimit) {
   EXPECT_FALSE(Restarts(0).Allows(Failure(1)));
   ProcExit well;
   EXPECT_FALSE(restarts.Allows(well));
-  // It left without a word to those that it was connected with.
+  // The process left without finalizing, so processes connected with it must
+  // notice.
   well.called_init = true;
   EXPECT_TRUE(restarts.Allows(well));
   well.finalized = true;
@@ -43,7 +44,7 @@ TEST(RestartsTest, TheFirstFollowsAtOnceAndTheNextInTime) {
   EXPECT_TRUE(restarts.TakeDue(100).empty());
   restarts.Add(200, Failure(1, 1));
   restarts.Add(200, Failure(2));
-  // Each rank has a time of its own.
+  // Each rank has an interval of its own.
   EXPECT_EQ(restarts.TakeDue(200).front().rank, 2u);
   EXPECT_EQ(restarts.NextDeadline(), 100 + kRestartInterval);
   EXPECT_TRUE(restarts.TakeDue(99 + kRestartInterval).empty());

@@ -11,7 +11,7 @@ class ResyncTest : public testing::Test {
  protected:
   ResyncTest() : tree_(7, 2), root_(0, tree_), inner_(1, tree_) {}
   JobStep Step(NodeId self) { return {now_, self, tree_, out_}; }
-  // What the agents that inquired are answered, in order.
+  // Returns the agents that got an answer to their query, in order.
   std::vector<NodeId> Answered() {
     std::vector<NodeId> out;
     for (const auto& [to, reply] : Sent<JobQueryReply>(out_)) out.push_back(to);
@@ -71,7 +71,7 @@ TEST_F(ResyncTest, AfterAPartitionTheMembersBeforeItAreConfirmed) {
     tree_.SetAlive(n, false);
     inner_.OnNodeLost(n);
   }
-  // What ended on this side may run on the other.
+  // Jobs that ended on this side may run on the other.
   EXPECT_FALSE(inner_.HasEnded("job"));
   EXPECT_TRUE(inner_.IsUnconfirmed(0));
   EXPECT_FALSE(inner_.IsAuthoritative());
@@ -124,7 +124,7 @@ TEST_F(ResyncTest, APrepareOfAnotherThanTheParentIsDeferred) {
   EXPECT_TRUE(leaf.DefersPrepare(2, kNoNode));
   leaf.DeferPrepare(Step(5), 0, "job", Prepare());
   EXPECT_EQ(Sent<JobQuery>(out_)[0].first, 0u);
-  // What follows from the same agent is deferred with it.
+  // Later messages of the same agent are deferred as well.
   EXPECT_TRUE(leaf.Defer({0, 5, JobStart{"job"}}));
   EXPECT_FALSE(leaf.Defer({1, 5, JobStart{"job"}}));
   EXPECT_FALSE(leaf.Defer({0, 5, JobStart{"other"}}));

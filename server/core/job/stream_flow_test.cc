@@ -15,7 +15,7 @@ TEST(OutputFlowTest, StandardOutputAndErrorAreAwaited) {
   EXPECT_TRUE(flow.IsOpen(0, kOut));
   flow.OnClosed(0, kOut);
   flow.OnClosed(0, kOut);
-  flow.OnClosed(0, 8);  // diagnostics are not
+  flow.OnClosed(0, 8);  // diagnostics are not waited for
   EXPECT_FALSE(flow.IsOpen(0, kOut));
   EXPECT_EQ(flow.OpenRanks(), (std::vector<Rank>{0, 1}));
   EXPECT_TRUE(flow.CloseAll(0));
@@ -39,7 +39,7 @@ TEST(OutputFlowTest, PositionsShowDuplicatesAndGaps) {
   EXPECT_EQ(flow.OnDelivered(1, 10, 15), 10u);
   EXPECT_FALSE(flow.OnDelivered(1, 10, 30).has_value());
   EXPECT_FALSE(flow.OnDelivered(1, 10, 5).has_value());
-  // Without a position it is new.
+  // Data without a position counts as new.
   EXPECT_EQ(flow.OnDelivered(1, 3, 0), 0u);
   EXPECT_EQ(flow.unconsumed(), 18u);
   EXPECT_EQ(flow.OnConsumed(1, 18), 18u);
@@ -64,7 +64,7 @@ TEST(InputFlowTest, TheSlowestCounts) {
   EXPECT_EQ(flow.OnTaken(0, 10, 0, {0, 1}), 0u);
   EXPECT_EQ(flow.OnTaken(1, 4, 0, {0, 1}), 4u);
   EXPECT_EQ(flow.OnTaken(1, 0, 6, {0, 1}), 2u);
-  // Never more than was sent.
+  // The result is never more than was sent.
   EXPECT_EQ(flow.OnTaken(1, 1000, 0, {0, 1}), 4u);
   EXPECT_EQ(flow.done(), 10u);
 }
@@ -98,7 +98,7 @@ TEST(InputOrderTest, APieceThatComesTooEarlyIsRequestedAgain) {
   EXPECT_TRUE(order.OnPiece(4, 12).passes);
 }
 
-// The second one may have been sent after the answer to the request.
+// The second piece may have been sent after the answer to the request.
 TEST(InputOrderTest, TwoPiecesThatComeTooEarlyAreTwoRequests) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 8).requests);
@@ -134,7 +134,7 @@ TEST(InputOrderTest, ARunBeginsBehindWhatWasGiven) {
   EXPECT_FALSE(order.OnPiece(4, 8).passes) << "of who does not control it";
 }
 
-// What is with the shim and not taken is in the way as well.
+// Input that the shim has and the ranks have not taken also precedes the run.
 TEST(InputOrderTest, ARunWaitsUntilItIsKnownWhereItBegins) {
   InputOrder order;
   order.Forget();

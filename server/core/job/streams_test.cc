@@ -13,7 +13,8 @@ namespace {
 constexpr uint16_t kOut = 2;
 constexpr uint16_t kErr = 4;
 
-// Of a job with rank 0 at the controller, agent 0, and rank 1 at agent 1.
+// The streams of a job with rank 0 at the controller, agent 0, and rank 1 at
+// agent 1.
 class StreamsTest : public testing::Test {
  protected:
   StreamsTest() : tree_(3, 2), table_(0) {
@@ -72,7 +73,7 @@ TEST_F(StreamsTest, CreditGoesToTheNode) {
   EXPECT_EQ(Sent<OutputCredit>(out_).size(), 1u);
 }
 
-// Takes the output of rank 1 away.
+// A tap that takes over the output of rank 1.
 class Tap : public OutputTap {
  public:
   bool OnOutput(TimeNs, const TappedOutput& output, Actions*) override {
@@ -171,8 +172,8 @@ TEST_F(StreamsTest, InputIsSentOnceAndReleasedWhenAllHaveIt) {
   EXPECT_EQ(sent[1].second.ranks, std::vector<Rank>{1});
 }
 
-// The totals of ranks that have had nothing of the run are of what another
-// agent had sent.
+// Totals of ranks that have had nothing of the run count input sent by another
+// agent, and are ignored.
 TEST_F(StreamsTest, PushedInputBeginsARunInASuccessor) {
   spec_->forwarding.input = true;
   Tap tap;

@@ -11,7 +11,7 @@
 namespace canopy::core {
 namespace {
 
-// As it arrives at an agent.
+// Returns the event in the form in which it arrives at an agent.
 EventMessage Message(const EventRaised& raised) {
   EventMessage event;
   event.status = raised.status;
@@ -63,14 +63,14 @@ TEST_F(ProcessSetsTest, ItEndsWithItsJob) {
   EXPECT_TRUE(sets_.sets().empty());
 }
 
-// Other agents hear of the end first.
+// Other agents may learn of the end first.
 TEST_F(ProcessSetsTest, WhatIsDefinedByAJobThatIsOverIsNone) {
   Define("ocean", {{"job", 0}});
   sets_.OnEvent(Message(sets_.DeletionsOf("job")[0]));
   EXPECT_FALSE(
       sets_.OnEvent(Message(sets_.Define({"job", 1}, 8, "sea", {{"job", 1}}))));
   EXPECT_TRUE(sets_.sets().empty());
-  // Where it has come before that.
+  // The end is raised again for agents where the set came before the end.
   const auto late = sets_.TakeLate();
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].source, (ProcId{"job", kRankWildcard}));
@@ -91,7 +91,8 @@ TEST_F(ProcessSetsTest, WhatIsRefused) {
   EXPECT_EQ(sets_.Check("sea", {{"job", 0}}), kSuccess);
   EXPECT_EQ(sets_.Check("ocean", {{"job", 0}}), kErrExists);
   EXPECT_EQ(sets_.Check("job", {{"job", 0}}), kErrBadParam);
-  // Of jobs that this agent does not know, or that are still to come.
+  // Names of jobs that this agent does not know, or that may exist later, are
+  // refused.
   EXPECT_EQ(sets_.Check(JobName(9, 1), {{"job", 0}}), kErrBadParam);
   EXPECT_EQ(sets_.Check("", {{"job", 0}}), kErrBadParam);
   EXPECT_EQ(sets_.Check(std::string(256, 'x'), {}), kErrBadParam);
@@ -104,7 +105,7 @@ TEST_F(ProcessSetsTest, ProcessesDefineNoneByNotifying) {
   event.request &= ~(uint64_t{1} << 63);
   sets_.OnEvent(event);
   EXPECT_TRUE(sets_.sets().empty());
-  // Nor is what is malformed heeded.
+  // A malformed event is ignored as well.
   EventMessage cut = Message(sets_.Define({"job", 0}, 7, "o", {{"job", 0}}));
   for (size_t size = 0; size < cut.info.size(); ++size) {
     EventMessage part = cut;

@@ -11,8 +11,8 @@
 namespace canopy::core {
 namespace {
 
-// Agent 5 of a binary tree of 7, below 2, knows no job; the sets are made known
-// by agent 3 unless stated otherwise.
+// Agent 5 of a binary tree of 7, below 2, knows no job. Agent 3 announces the
+// sets unless stated otherwise.
 class SetOwnersTest : public testing::Test {
  protected:
   explicit SetOwnersTest(NodeId self = 5)
@@ -34,7 +34,7 @@ class SetOwnersTest : public testing::Test {
     ASSERT_TRUE(sets_.OnEvent(event));
     owners_.OnDefined(now_, job, &actions_);
   }
-  // Whom it asks about which job, since the last call.
+  // Returns the queries sent since the last call, by job and agent.
   std::vector<std::string> Asked() {
     std::vector<std::string> out;
     for (const auto& [node, query] : Sent<JobQuery>(actions_)) {
@@ -57,7 +57,7 @@ class SetOwnersTest : public testing::Test {
 TEST_F(SetOwnersTest, NobodyIsAskedWhereNothingCanBeLost) {
   Define("ocean", "job");
   EXPECT_EQ(Asked(), Texts{});
-  // Neither to nor from this agent does anything go through 4.
+  // No message to or from this agent passes agent 4.
   owners_.OnNodeRestarted(now_, 4, &actions_);
   EXPECT_EQ(Asked(), Texts{});
 }
@@ -93,7 +93,7 @@ TEST_F(SetOwnersTest, WhenThatIsLostTheRootIs) {
   EXPECT_EQ(sets_.sets().size(), 0u);
 }
 
-// They may be from the cache of a neighbour that does not know of the end
+// The sets may come from the cache of a neighbour that does not know of the end
 // either.
 TEST_F(SetOwnersTest, ThoseThatComeAfterAChangeAreAskedAboutOnce) {
   owners_.set_began(now_);
@@ -121,7 +121,7 @@ class SetOwnersOfRootTest : public SetOwnersTest {
   SetOwnersOfRootTest() : SetOwnersTest(0) {}
 };
 
-// Others may have the set, and know nothing of the job.
+// Other agents may have the set without knowing the job.
 TEST_F(SetOwnersOfRootTest, WhatIsDefinedAfterTheEndEndsForAll) {
   ended_ = "over";
   Define("ocean", "over");
@@ -130,7 +130,7 @@ TEST_F(SetOwnersOfRootTest, WhatIsDefinedAfterTheEndEndsForAll) {
   EXPECT_EQ(owners_.TakeDropped(), Texts{"over"});
 }
 
-// Not even its own agent before it was restarted.
+// Not even this agent knew the job before it was restarted.
 TEST_F(SetOwnersOfRootTest, WhatNobodyKnowsIsOver) {
   owners_.set_began(now_);
   Define("ocean", "job", 0);

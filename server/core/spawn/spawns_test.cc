@@ -16,7 +16,7 @@ namespace {
 constexpr ClientId kClient = 7;
 constexpr NodeId kController = 0;
 
-// One agent of two. Rank r of "job" runs on agent r, which agent 0 controls.
+// One agent of two. Rank r of "job" runs on agent r; agent 0 controls the job.
 struct Agent {
   explicit Agent(NodeId self)
       : tree(2, 32),
@@ -141,7 +141,7 @@ TEST(SpawnsTest, WhatAPredecessorExecutedIsNotExecutedAgain) {
             1u);
 }
 
-// A successor hears of the answer before it has the spawner's job.
+// A successor receives the result before it knows the spawner's job.
 TEST(SpawnsTest, WhatAPredecessorHasAnsweredIsAnsweredAgain) {
   Agent agent(0);
   const ProcId spawner{"later", 1};

@@ -1,4 +1,4 @@
-// The way from the stand-ins of a node to its agent.
+// Delivers inputs from the stand-ins of a node to its agent.
 #ifndef CANOPY_TESTS_SIM_AGENT_INPUTS_H_
 #define CANOPY_TESTS_SIM_AGENT_INPUTS_H_
 
@@ -13,10 +13,11 @@
 
 namespace canopy::sim {
 
-// What is posted is for the agent that runs now: a successor does not get it.
+// An input is delivered only to the agent that runs when it is posted, not to a
+// successor.
 class AgentInputs {
  public:
-  // Both must outlive it.
+  // Both must outlive this object.
   AgentInputs(EventQueue& queue, const Membership& members)
       : queue_(queue), members_(members) {}
 
@@ -26,7 +27,7 @@ class AgentInputs {
   void PostAt(TimeNs when, NodeId node, core::Input input) {
     queue_.Post(when, LocalInput{node, members_.start(node), std::move(input)});
   }
-  // Has it done by the way from the node, unless its agent is another one then.
+  // Calls `what` after that time, unless the node has another agent by then.
   void PostCallback(TimeNs after, NodeId node, std::function<void()> what) {
     const auto callback = [this, node, start = members_.start(node),
                            what = std::move(what)] {

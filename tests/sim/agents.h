@@ -1,4 +1,4 @@
-// The simulated agents: a core each, and what is done with its actions.
+// The simulated agents: runs a core for each and executes its actions.
 #ifndef CANOPY_TESTS_SIM_AGENTS_H_
 #define CANOPY_TESTS_SIM_AGENTS_H_
 
@@ -30,30 +30,31 @@
 
 namespace canopy::sim {
 
-// What executes the actions of a core: each has `On(NodeId, Action&)` for its
-// own. An action that several have is executed in this order.
+// The classes that execute the actions of a core. Each has `On(NodeId,
+// Action&)` for its actions. An action that several classes handle is executed
+// in this order.
 using StandIns =
     std::tuple<Segments&, Shims&, Launchers&, SpawnHost&, HostStandIn&,
                Clients&, StandardInput&, Observations&>;
 
-// Gives events to the cores and executes what they ask for, step by step, as
-// the agent's runtime does.
+// Hands events to the cores and executes the resulting actions, step by step,
+// as the agent's runtime does.
 class Agents {
  public:
-  // All must outlive it.
+  // All references must outlive this object.
   Agents(uint32_t radix, const Settings& settings, EventQueue& queue,
          Membership& members, Network& network, Oracle& oracle, Errors& errors,
          StandIns stand_ins);
 
-  // A new core without state, in the place of any other.
+  // Starts a new core without state, which replaces any other.
   void Start(NodeId node);
   void Stop(NodeId node);
-  // Of an agent that runs.
+  // The agent must be running.
   core::ResourceCounts Count(NodeId node) const {
     return cores_[node]->Count();
   }
 
-  // What the event is for receives it, unless it is gone.
+  // Delivers the event to its receiver, unless the receiver is gone.
   void Deliver(Event event);
   void Step(NodeId node, core::Input input);
 
@@ -78,7 +79,7 @@ class Agents {
   Errors& errors_;
   const StandIns stand_ins_;
   std::vector<std::unique_ptr<core::AgentCore>>
-      cores_;  // null: it does not run
+      cores_;  // null: the agent does not run
 };
 
 }  // namespace canopy::sim

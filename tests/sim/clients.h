@@ -26,7 +26,7 @@
 
 namespace canopy::sim {
 
-// Status of a request that was not answered.
+// The status of a request that was not answered.
 inline constexpr int kUnanswered = -1000;
 
 struct Answer {
@@ -40,65 +40,70 @@ struct Notice {
   ProcId source;
 };
 
-// Requests of processes and their answers, which the oracle compares. When
-// agents persist, each process keeps what its library would send again after it
-// has reattached: commits, pending requests and how many collectives have ended
-// for it. A new operation of clients belongs here.
+// Makes the requests of processes and compares their answers through the
+// oracle. If agents persist, each process keeps what its library would send
+// again after it has reattached: commits, pending requests and the numbers of
+// collectives that have ended for it. A new operation of clients belongs here.
 class Clients {
  public:
-  // All must outlive it.
+  // All references must outlive this object.
   Clients(const Settings& settings, const JobCatalog& jobs, AgentInputs& inputs,
           Oracle& oracle, Errors& errors);
 
-  // Once for each process, and again after each Disconnect.
+  // Called once for each process, and again after each Disconnect.
   ClientId Connect(const ProcId& proc);
   void Disconnect(const ProcId& proc);
-  // Of the process's last connection.
+  // Returns the id of the process's last connection.
   ClientId IdOf(const ProcId& proc) const { return ids_.at(proc); }
   // The process has ended, connected or not.
   void OnExit(const ProcId& proc);
 
   void Commit(const ProcId& proc, core::Scope scope, const std::string& key,
               const std::string& value);
-  // No participants: the process's job. A timeout of 0: none.
+  // No participants stand for the process's whole job. A timeout of 0 means no
+  // limit.
   RequestId Fence(const ProcId& proc, std::vector<ProcId> participants = {},
                   bool collect = false, uint32_t timeout_ms = 0);
   RequestId Collective(core::CollectiveOp op, const ProcId& proc,
                        std::vector<ProcId> participants,
                        uint32_t timeout_ms = 0);
-  // The construction or the end of a process group; `info` in codec form. Who
-  // plays it compares the answers: the oracle does not.
+  // Calls the construct or destruct of a process group; `info` is in codec
+  // form. The caller of this function compares the answers; the oracle does
+  // not.
   RequestId Group(core::CollectiveOp op, const ProcId& proc,
                   const std::string& name, std::vector<ProcId> participants,
                   Bytes info = {});
   RequestId LeaveGroup(const ProcId& proc, const std::string& name);
   RequestId Get(const ProcId& proc, core::GetArrived get);
-  // One key whose value is the key; FIRST_READ with `once`, else APP.
+  // Publishes one key whose value is the key. The persistence is FIRST_READ
+  // with `once`, else APP.
   RequestId Publish(const ProcId& proc, const std::string& key, bool once);
-  // A timeout of 0: without waiting.
+  // A timeout of 0 means a lookup without waiting.
   RequestId Lookup(const ProcId& proc, std::vector<std::string> keys,
                    uint32_t timeout_seconds = 0);
   RequestId Unpublish(const ProcId& proc, const std::string& key);
-  // No targets: its whole job.
+  // No targets stand for the process's whole job.
   RequestId Abort(const ProcId& proc, int status, const std::string& text,
                   std::vector<ProcId> targets = {});
-  // `call`: as the stand-in that executes it understands it.
+  // `call` has the form that the executing stand-in expects.
   RequestId Spawn(const ProcId& proc, Bytes call);
-  // No targets: its whole job; `call` as in HostCallArrived.
+  // No targets stand for the process's whole job. `call` is as in
+  // HostCallArrived.
   RequestId ControlJob(const ProcId& proc, std::vector<ProcId> targets,
                        Bytes call);
-  // Of the host or the agents; of the host, `call` is what no other call is.
+  // Calls the host or the agents. The `call` of a call to the host must be
+  // unique.
   RequestId CallHost(const ProcId& proc, HostOp op, Bytes call,
                      std::vector<ProcId> targets = {});
-  // No codes: all.
+  // No codes stand for all codes.
   RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
-  // `info` in codec form.
+  // `info` is in codec form.
   RequestId Raise(const ProcId& proc, int status, uint8_t range,
                   std::vector<ProcId> targets = {}, Bytes info = {});
-  // `queries` as in QueryArrived.
+  // `queries` is as in QueryArrived.
   RequestId Query(const ProcId& proc, Bytes queries);
   void Finalize(const ProcId& proc);
-  // The next request's number, for inputs made by hand.
+  // Returns the next request's number, for inputs made by the test.
   RequestId NewRequest() { return ++last_request_; }
 
   void On(NodeId node, core::ReplyClient& a);
@@ -106,22 +111,23 @@ class Clients {
   void On(NodeId node, core::CloseClient& a);
   void On(NodeId node, core::PublishRank& a);
 
-  // Null when not answered. Every request may be answered at most once.
+  // Returns null if there is no answer. A request may be answered at most once.
   const Answer* AnswerTo(RequestId request) const;
-  // kUnanswered when not answered.
+  // Returns kUnanswered if there is no answer.
   int StatusOf(RequestId request) const;
   const std::vector<Notice>& notices() const { return notices_; }
   // Connections that agents have closed, in order.
   const std::vector<ClientId>& closed() const { return closed_; }
 
-  // The agent of these processes is gone: those of them that were connected
-  // send nothing until they reattach to its successor.
+  // The agent of these processes is gone. Those that were connected send
+  // nothing until they reattach to its successor.
   void LoseAgent(const std::vector<ProcId>& procs);
   bool IsAway(const ProcId& proc) const { return away_.contains(proc); }
   void Reattach(const ProcId& proc);
 
  private:
-  // Of one operation on one list of participants; the sequence is not used.
+  // Identifies an operation on one list of participants; the sequence is
+  // unused.
   using Series = core::CollectiveId;
 
   void Send(const ProcId& proc, core::Input input);
@@ -143,21 +149,21 @@ class Clients {
   ClientId last_client_ = 0;
   RequestId last_request_ = 0;
   std::map<RequestId, Answer> answers_;
-  std::map<RequestId, ProcId> gets_;            // their targets
-  std::map<RequestId, ProcId> lookups_;         // who makes them
-  std::map<RequestId, ClientId> on_their_way_;  // answers: to whom
+  std::map<RequestId, ProcId> gets_;            // by get: its target
+  std::map<RequestId, ProcId> lookups_;         // by lookup: its caller
+  std::map<RequestId, ClientId> on_their_way_;  // answers in transit: to whom
   std::vector<Notice> notices_;
-  // As a process's library notes them, over all its agents.
+  // Events that each process's library has recorded, under all its agents.
   std::map<ProcId, RecentEvents> notified_;
   std::map<ProcId, core::EventsWanted> wanted_;
   std::vector<ClientId> closed_;
   std::set<ProcId> away_;
-  // For what is sent after a reattach.
+  // What is sent again after a reattach.
   std::map<RequestId, std::pair<ProcId, core::Input>> pending_;
   std::map<ProcId, std::vector<core::ScopedData>> commits_;
   std::map<ProcId, std::map<Series, uint64_t>> ended_;
-  // Ends of the groups that were made, by name, and of those that it has left
-  // since.
+  // By process: the destructs of the groups that it is in, by name; and those
+  // of the groups that it has left since.
   std::map<ProcId, std::map<std::string, Series>> groups_;
   std::map<ProcId, std::set<Series>> left_;
 };

@@ -1,18 +1,19 @@
-// A cluster of agents' cores in one process: simulated time, a network whose
-// delays a seed chooses, and stand-ins for all that surrounds an agent.
+// A cluster of agents' cores in one process, with simulated time, a network
+// whose delays depend on a seed, and stand-ins for everything around an agent.
 //
-// Where something new belongs:
-// - an operation of clients: Clients (clients.h), and as an Op of
-//   soak_plan.h for the soak; what must hold for it: oracle.h;
-// - an action of the core: `On` of the stand-in that executes it; one that no
-//   simulation needs: IsSimulated in agents.cc, which does not compile before
-//   either is done; its name and that of an input: trace.cc;
+// Where an addition belongs:
+// - an operation of clients: Clients (clients.h), and an Op of soak_plan.h for
+//   the soak; the rules that must hold for it: oracle.h;
+// - an action of the core: `On` of the stand-in that executes it, or
+//   IsSimulated in agents.cc if no simulation needs it (agents.cc does not
+//   compile without one of them); its name, and that of an input: trace.cc;
 // - a stand-in: a class like these with `On` for its actions, a member of
-//   Cluster and of StandIns (agents.h); AgentInputs is its way to the core;
+//   Cluster and of StandIns (agents.h); AgentInputs takes its inputs to the
+//   core;
 // - a message: its name in trace.cc, its order in KindOf of network.cc;
-// - a fault of links: Network; of agents: Membership for how others come to
-//   know of it, and cluster_faults.cc for what becomes of the node; both as a
-//   kind of soak_faults.cc for the soak;
+// - a fault of links: Network; a fault of agents: Membership for how others
+//   detect it, and cluster_faults.cc for its effect on the node; both as a kind
+//   of fault in soak_faults.cc for the soak;
 // - an option of a test: Options (settings.h).
 #ifndef CANOPY_TESTS_SIM_CLUSTER_H_
 #define CANOPY_TESTS_SIM_CLUSTER_H_
@@ -52,8 +53,8 @@
 
 namespace canopy::sim {
 
-// One thread. Deterministic: the same calls with the same seed are the same
-// run. Nothing happens outside of the calls that run it.
+// Used by one thread. Deterministic: the same calls with the same seed give the
+// same run. Nothing happens outside of the calls that run the cluster.
 class Cluster {
  public:
   Cluster(uint32_t nodes, uint32_t radix, uint64_t seed,
@@ -63,7 +64,7 @@ class Cluster {
   Hooks& hooks() { return settings_.hooks; }
   std::mt19937_64& rng() { return random_.engine(); }
 
-  // What surrounds the agents.
+  // The stand-ins around the agents.
   Clients& clients() { return clients_; }
   Shims& shims() { return shims_; }
   StandardInput& input() { return input_; }
@@ -76,60 +77,61 @@ class Cluster {
   const Membership& members() const { return members_; }
   const Observations& observed() const { return observed_; }
   const Oracle& oracle() const { return oracle_; }
-  // The agent of a process of a job that was launched.
+  // Returns the agent of a process of a launched job.
   NodeId NodeOf(const ProcId& proc) const { return jobs_.NodeOf(proc); }
 
   // Requests a launch at the root.
   void BeginLaunch(const JobSpec& job);
-  // The same, and runs until nothing is under way.
+  // As BeginLaunch, and runs until no event is left.
   void Launch(const JobSpec& job);
-  // Launches, and connects every rank.
+  // Launches the job and connects every rank.
   void LaunchConnected(const JobSpec& job);
   // The process calls finalize, then ends with exit code 0.
   void Leave(const ProcId& proc);
-  // An input made by hand, now.
+  // Posts an input made by the test, at the present time.
   void Input(NodeId node, core::Input input) {
     inputs_.Post(node, std::move(input));
   }
 
-  // The agent and its machine are gone at once; others detect it later.
+  // The agent and its machine are gone at once; the others detect it later.
   void KillNode(NodeId node);
-  // A new agent without state joins in the place of one that was killed.
+  // A new agent without state joins in the place of a killed one.
   void ReviveNode(NodeId node);
-  // The agent is killed and its successor recovers at once; its clients and
-  // launchers reattach, each after a time. Only with Persistence::kOn.
+  // The agent is killed, and its successor recovers at once. The clients and
+  // launchers reattach, each after a time. Requires Persistence::kOn.
   void RestartNode(NodeId node);
-  // The agent learns that it was declared lost: it sees the loss and return of
+  // The agent learns that it was declared lost. It sees the loss and return of
   // all others, and they see its own. Its processes survive.
   void Rejoin(NodeId node);
-  // Agents on different sides lose contact, and after a time declare each other
-  // lost. `cut_off`: those without the root's side.
+  // Agents on different sides lose contact, and declare each other lost after a
+  // time. `cut_off` has the agents that are not on the root's side.
   void Split(const std::set<NodeId>& cut_off);
-  // Links are back: those that were cut off join again.
+  // The links are back: the agents that were cut off join again.
   void Heal();
 
-  // Runs until nothing is under way; deadlines are not waited for.
+  // Runs until no event is left; deadlines do not count.
   void Run();
-  // One event; false when there is none.
+  // Runs one event. Returns false if there is none.
   bool RunOne();
-  // The next event or deadline up to `end`; false when there is none.
+  // Runs the next event or deadline up to `end`. Returns false if there is
+  // none.
   bool RunNext(TimeNs end);
   // Runs for that long, with deadlines.
   void RunFor(TimeNs duration);
-  // Has it done at that time.
+  // Calls `what` at that time.
   void At(TimeNs when, std::function<void()> what) {
     queue_.Post(when, std::move(what));
   }
   TimeNs now() const { return queue_.now(); }
-  // Events under way.
+  // Number of events that have not happened yet.
   size_t pending() const { return queue_.size(); }
 
-  // Of an agent that is alive.
+  // The agent must be alive.
   core::ResourceCounts Count(NodeId node) const { return agents_.Count(node); }
-  // Jobs of which something is left on a living node: processes, shared
-  // memory, or anything that its core holds. One line each.
+  // Returns the jobs of which something is left on a living node: processes,
+  // shared memory, or anything that its core holds. Each is one line.
   std::vector<std::string> Leftovers() const;
-  // Anything that must never happen and did; a hook may add to it.
+  // Violations of rules; a hook may append to them.
   Errors& errors() { return errors_; }
   const Errors& errors() const { return errors_; }
 

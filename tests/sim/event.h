@@ -1,4 +1,4 @@
-// What is under way in a simulated cluster.
+// The events of a simulated cluster that have yet to happen.
 #ifndef CANOPY_TESTS_SIM_EVENT_H_
 #define CANOPY_TESTS_SIM_EVENT_H_
 
@@ -15,7 +15,8 @@
 namespace canopy::sim {
 
 // The state of a member of the overlay, as agents forward it to each other. A
-// later incarnation replaces an earlier one; of the same, down is final.
+// later incarnation replaces an earlier one. A member that is down stays down
+// in the same incarnation.
 struct MemberUpdate {
   NodeId subject = kNoNode;
   bool up = false;
@@ -24,21 +25,22 @@ struct MemberUpdate {
   bool recovered = false;  // this incarnation has its predecessor's jobs
 };
 
-// Something from the agent's own node, or from a launcher.
+// An input from the agent's own node, or from a launcher.
 struct LocalInput {
   NodeId node = 0;
-  uint64_t start = 0;  // of the agent; a later one does not receive it
+  uint64_t start = 0;  // of the agent; a later one does not receive the input
   core::Input input;
 };
 
-// A message between two agents. It is lost when either end's links are not
-// those any more over which it was sent.
+// A message between two agents. It is lost if the links over which it was sent
+// have ended at either agent.
 struct InTransit {
   core::PeerMessage message;
   uint64_t receiver_start = 0;
   uint64_t receiver_incarnation = 0;
   uint64_t sender_incarnation = 0;
-  // How many member updates its sender had when it sent it: these precede it.
+  // How many member updates the sender had when it sent the message; these
+  // precede the message.
   size_t updates = 0;
 };
 

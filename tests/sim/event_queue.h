@@ -15,32 +15,33 @@
 
 namespace canopy::sim {
 
-// Events in the order of their times; those of one time in the order in which
-// they were posted. Deadlines are apart: a cluster in which only these are left
-// is quiet.
+// Events in order of their times; events of the same time are in the order in
+// which they were posted. Deadlines are kept separately: a cluster with nothing
+// but deadlines is quiet.
 class EventQueue {
  public:
   TimeNs now() const { return now_; }
-  // Without deadlines.
+  // Does not count deadlines.
   size_t size() const { return events_.size(); }
 
-  // A time that has passed is now.
+  // A time in the past is taken as the present time.
   void Post(TimeNs when, Event event) {
     events_.emplace(std::pair(when, sequence_++), std::move(event));
   }
-  // Replaces the node's earlier one; core::kNever: none.
+  // Replaces the node's earlier deadline; core::kNever removes it.
   void SetDeadline(NodeId node, TimeNs when);
 
-  // The next event, deadlines left out; its time is now. Nothing: none is left.
+  // Removes and returns the next event, and advances the time to it; deadlines
+  // are ignored. Returns nothing if no event is left.
   std::optional<Event> Take();
-  // The next event or deadline up to `end`. A deadline comes after the events
-  // of its time.
+  // Removes and returns the next event or deadline up to `end`. A deadline
+  // comes after the events of its time.
   std::optional<Event> TakeUntil(TimeNs end);
   // Lets time pass in which nothing happens.
   void AdvanceTo(TimeNs when) { now_ = when; }
 
-  // Removes the T events for which remove(const T&) is true, which is called in
-  // the order of time.
+  // Removes the events of type T for which remove(const T&) returns true. It is
+  // called in order of time.
   template <typename T, typename Remove>
   void RemoveIf(Remove&& remove) {
     std::erase_if(events_, [&](const auto& item) {

@@ -1,4 +1,4 @@
-// Which faults have met which phases of operations, over many seeds.
+// Records which faults occurred in which phases of operations, over many seeds.
 #ifndef CANOPY_TESTS_SIM_FAULT_MATRIX_H_
 #define CANOPY_TESTS_SIM_FAULT_MATRIX_H_
 
@@ -18,55 +18,55 @@ enum class Phase : uint8_t {
   kSpawnExecuting,
   kSpawnAnswering,
   kConnectResolving,  // an agent waits for the map of a job
-  kConnectGathering,  // somebody has yet to come
-  kConnectReporting,  // all have come, and the top does not know
-  kConnectReleasing,  // not everybody has been answered
+  kConnectGathering,  // a participant has yet to arrive
+  kConnectReporting,  // all have arrived, and the top does not know
+  kConnectReleasing,  // a participant has not been answered
   kConnected,
   kDisconnectGathering,
   kDisconnectReporting,
   kDisconnectReleasing,
   kPublishOffering,  // on its way to the owner of the key, and back
-  kPublishPulling,   // the owner asks the members what it lacks
+  kPublishPulling,   // the owner requests missing publications from the members
   kPublished,
   kLookupAsking,
   kLookupPulling,
   kLookupWaiting,   // for the key, at its owner
-  kLookupClaiming,  // what ends when it is read
-  kLookupEnding,    // the steward is told, or waiting is ended
+  kLookupClaiming,  // reserves a publication that ends when it is read
+  kLookupEnding,    // the steward is notified, or the wait is ended
   kUnpublishRemoving,
   kAbortRequested,
   kAbortEnding,  // the targets are being ended
   kAbortAnswering,
-  kGroupResolving,  // as of connects
+  kGroupResolving,  // as for connects
   kGroupGathering,
   kGroupReporting,
   kGroupReleasing,
   kGrouped,
-  kGroupLeaving,  // the others are told that a member has left
+  kGroupLeaving,  // the other members are notified of a leave
   kUngroupGathering,
   kUngroupReporting,
   kUngroupReleasing,
   kEventSpreading,  // on its way to all agents
-  kEventKept,       // for those that register later
+  kEventKept,       // for clients that register later
   kControlAsking,   // on its way to the agent that controls the target's job
   kControlActing,   // on its way to the agents of the targets, and back
   kControlAnswering,
-  kQueryAsking,     // no agent that is asked has answered
-  kQueryGathering,  // some have
+  kQueryAsking,     // no agent has answered the query
+  kQueryGathering,  // some agents have answered
 };
 inline constexpr size_t kNumPhases = 39;
 
 enum class Fault : uint8_t {
   kLate,        // a message of the operation is late
-  kDoubled,     // or comes twice
-  kLinkLost,    // or is lost; or an agent that takes part is cut off
+  kDoubled,     // a message comes twice
+  kLinkLost,    // a message is lost, or an agent that takes part is cut off
   kAskedAgain,  // a process that has reattached repeats its request
-  kLie,         // a process or an agent says what is not so
+  kLie,         // a process or an agent sends false information
   kAgentRestarted,
   kAgentLost,
   kRootRestarted,
   kRootLost,
-  kProcDies,  // one that takes part
+  kProcDies,  // a process that takes part dies
 };
 inline constexpr size_t kNumFaults = 10;
 
@@ -78,13 +78,14 @@ struct Cell {
 };
 
 std::string ToString(const Cell& cell);
-// Empty: it can occur.
+// Returns why the cell cannot occur; empty if it can.
 std::string_view WhyNever(const Cell& cell);
-// Agents are restarted in the one kind of seeds and lost in the other.
+// Agents are restarted in some seeds and lost in the others. These return which
+// kind of seeds the fault needs.
 bool NeedsRestarts(Fault fault);
 bool NeedsLosses(Fault fault);
 
-// Of phases and faults.
+// The table of phases and faults.
 SeedTable FaultTable();
 
 }  // namespace canopy::sim

@@ -1,6 +1,6 @@
-// Lives of jobs that ask much of the host, which is late, wrong, silent or away
-// as a seed says, while agents are restarted or lost; then the questions that
-// must have one answer only.
+// Soak test of jobs with many calls to the host. The seed decides whether the
+// host is late, wrong, silent or away, while agents are restarted or lost. At
+// the end, every rule is checked.
 #ifndef CANOPY_TESTS_SIM_HOST_SOAK_H_
 #define CANOPY_TESTS_SIM_HOST_SOAK_H_
 
@@ -14,44 +14,44 @@
 
 namespace canopy::sim {
 
-// What happens while a call waits.
+// The fault that happens while a call waits.
 enum class HostFault : uint8_t {
   kNothing,
-  kAgentRestarted,  // that of who asks
+  kAgentRestarted,  // the caller's agent
   kAgentLost,
   kAgentCutOff,
   kRootRestarted,
   kRootLost,
-  kProcDies,   // that asks
-  kJobKilled,  // of who asks
+  kProcDies,   // the caller
+  kJobKilled,  // the caller's job
 };
 inline constexpr size_t kNumHostFaults = 8;
 
-// What of the host: first its manners with calls, then its manners with spawns,
-// which are some of them.
+// The rows of the table: the manners of the host with calls, then its manners
+// with spawns, which use a subset.
 inline constexpr size_t kNumHostRows = 2 * kNumManners;
 inline size_t HostRow(Manner manner, bool of_spawn) {
   return static_cast<size_t>(manner) + (of_spawn ? kNumManners : 0);
 }
-// Of these rows and what happens.
+// The table of these rows and of faults.
 SeedTable HostTable();
 
 struct HostSoakOptions {
   Sabotage sabotage = Sabotage::kNone;
   bool verbose = false;
-  bool trace = false;  // every step to standard error
+  bool trace = false;  // writes every step to standard error
 };
 
 struct HostSoakResult {
   uint64_t steps = 0;
-  uint64_t calls = 0;  // that were answered
+  uint64_t calls = 0;  // calls that were answered
   uint32_t nodes = 0;
-  std::vector<std::string> faults;  // what was done, in order
-  std::vector<std::string> errors;  // empty: all is well
+  std::vector<std::string> faults;  // the faults, in order
+  std::vector<std::string> errors;  // empty: no rule was violated
   SeedCells cells;
 };
 
-// Deterministic. In every other seed agents are restarted, and no other is
+// Deterministic. In every other seed agents are restarted and no other agent is
 // lost.
 HostSoakResult RunHostSoak(uint64_t seed, const HostSoakOptions& options);
 

@@ -1,4 +1,5 @@
-// Stand-in for the host: whoever decides what processes ask, at its worst.
+// A stand-in for the host, which decides calls of processes, with all faults
+// that a host may have.
 #ifndef CANOPY_TESTS_SIM_HOST_STAND_IN_H_
 #define CANOPY_TESTS_SIM_HOST_STAND_IN_H_
 
@@ -21,61 +22,63 @@
 
 namespace canopy::sim {
 
-// How the host treats a call.
+// How the host handles a call.
 enum class Manner : uint8_t {
   kPrompt,
   kLate,
-  kTwice,      // the second time with another status
+  kTwice,      // the second answer has another status
   kRefuses,    // with a status of its own
-  kMalformed,  // what it says, the port makes an error of
-  kStray,      // before, it answers what nobody has asked
-  kStale,      // late, and so to a successor of the agent that has asked
-  kNever,      // the port gives up when the call's time is over
-  kAway,       // it goes away, and answers nobody until it is back
+  kMalformed,  // the port turns the answer into an error
+  kStray,      // first sends an answer without a call
+  kStale,      // late, and therefore to a successor of the calling agent
+  kNever,      // the port gives up when the call's time has passed
+  kAway,       // the host goes away, and answers no call until it is back
 };
 inline constexpr size_t kNumManners = 9;
 
-// A fault of an agent's own, so that it can be seen whether it is found.
+// A deliberate fault of the agent, to test that it is detected.
 enum class Sabotage : uint8_t {
   kNone,
-  kForgetsIdentity,  // a successor asks under another number of the request
-  kReusesNumbers,    // a successor counts its questions as its predecessor did
+  kForgetsIdentity,  // a successor repeats a request under another number
+  kReusesNumbers,    // a successor numbers its calls from the start again
   kLosesAnswers,
 };
 
 inline constexpr TimeNs kHostPatience = 60'000 * kMs;
 
-// Decides each call once, by what identifies it, and complains when one comes
-// under two identities or two come under one. As the port's contract is, an
-// answer comes to the agent that has asked, once, while the job of who asks is
-// there; but to the core itself some answers come twice, late or unasked. Draws
-// nothing when nobody asks.
+// Decides each call once, by its identity, and reports an error if one call
+// arrives under two identities or two calls under one. By the port's contract,
+// an answer comes once, to the agent that made the call, while the caller's job
+// exists. The core itself, however, gets some answers twice, late or
+// unrequested. Draws no random number without a call.
 class HostStandIn {
  public:
   struct Call {
-    core::AskHost ask;  // as it came first
+    core::AskHost ask;  // as first received
     Manner manner = Manner::kPrompt;
     int status = 0;
     std::string results;
-    uint32_t asked = 0;  // how often
+    uint32_t asked = 0;  // how many times it has arrived
   };
   using Manners = std::function<Manner(const core::AskHost&)>;
 
-  // All must outlive it.
+  // All references must outlive this object.
   HostStandIn(const Settings& settings, EventQueue& queue,
               const Membership& members, AgentInputs& inputs, Random& random,
               Errors& errors);
 
-  // Of calls that come from now on for the first time; else prompt.
+  // Sets how calls are handled that first arrive from now on; the default is
+  // kPrompt.
   void set_manners(Manners manners) { manners_ = std::move(manners); }
   void set_sabotage(Sabotage sabotage) { sabotage_ = sabotage; }
 
   void On(NodeId node, core::AskHost& a);
   void On(NodeId node, core::DropJob& a);
-  // It is lost or restarted: what it has asked is over.
+  // The agent is lost or restarted: its calls are over.
   void LoseAgent(NodeId node);
 
-  // The call with these bytes, which no other has. Null: it has not come.
+  // Returns the call with these bytes, which are unique. Returns null if it has
+  // not arrived.
   const Call* Find(const Bytes& call) const;
   bool is_away() const;
 
@@ -100,8 +103,8 @@ class HostStandIn {
   Sabotage sabotage_ = Sabotage::kNone;
   std::map<Identity, Call> calls_;
   std::map<std::string, Identity> identities_;  // by the bytes of the call
-  std::map<Question, std::string> open_;        // the asking job
-  TimeNs back_ = 0;                             // when it is, if it is away
+  std::map<Question, std::string> open_;        // the caller's job
+  TimeNs back_ = 0;  // when the host is back, if it is away
 };
 
 }  // namespace canopy::sim

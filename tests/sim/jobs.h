@@ -12,20 +12,21 @@
 
 namespace canopy::sim {
 
-// A job with one application; rank r runs on agent `agents[r]`.
+// Returns a job with one application; rank r runs on agent `agents[r]`.
 JobSpec MakeJob(const std::string& nspace, const std::vector<NodeId>& agents);
-// `per_node` ranks on each of the agents 0 .. nodes-1, by slot.
+// Returns a job with `per_node` ranks on each of the agents 0 .. nodes-1, by
+// slot.
 JobSpec MakeJob(const std::string& nspace, uint32_t nodes, uint32_t per_node);
 
 // Every job that was launched, by namespace.
 class JobCatalog {
  public:
   void Add(const JobSpec& job) { jobs_[job.nspace] = job; }
-  // Of a job that was added.
+  // The job must have been added.
   const JobSpec& Find(const std::string& nspace) const {
     return jobs_.at(nspace);
   }
-  // Its agent, of a rank of such a job.
+  // Returns the agent of a rank of a job that was added.
   NodeId NodeOf(const ProcId& proc) const;
 
  private:

@@ -1,4 +1,4 @@
-// Committed data in the codec's form.
+// Committed data in codec form.
 #ifndef CANOPY_TESTS_SIM_KVALS_H_
 #define CANOPY_TESTS_SIM_KVALS_H_
 
@@ -11,16 +11,16 @@
 
 namespace canopy::sim {
 
-// A KVAL with a string value.
+// Returns a KVAL with a string value.
 std::string Kval(const std::string& key, const std::string& value);
-// The string value of a key among KVALs; nothing when absent.
+// Returns the string value of a key among KVALs; nothing if absent.
 std::optional<std::string> ValueOf(std::string_view kvals,
                                    const std::string& key);
 
-// Infos of PMIx_Publish: the key has itself as value. FIRST_READ with `once`,
-// else APP.
+// Returns infos of PMIx_Publish; the value of the key is the key. The
+// persistence is FIRST_READ with `once`, else APP.
 Bytes PublishInfo(const std::string& key, bool once);
-// Infos of PMIx_Lookup; a timeout of 0: without waiting.
+// Returns infos of PMIx_Lookup. A timeout of 0 means no waiting.
 Bytes LookupInfo(uint32_t timeout_seconds);
 
 }  // namespace canopy::sim

@@ -20,11 +20,11 @@
 
 namespace canopy::sim {
 
-// What is above the agents that control jobs: `canopy run` of each job, which
-// acknowledges output as soon as it has it, and the control records.
+// The surroundings of agents that control jobs: the `canopy run` of each job,
+// which acknowledges output as soon as it has it, and the control records.
 class Launchers {
  public:
-  // All must outlive it.
+  // All references must outlive this object.
   Launchers(uint32_t nodes, const Settings& settings, const JobCatalog& jobs,
             AgentInputs& inputs);
 
@@ -37,25 +37,27 @@ class Launchers {
   const std::vector<core::JobChanged>& job_changes() const {
     return job_changes_;
   }
-  // Bytes of a process's output that its launcher has, or that went to others
-  // instead.
+  // Returns how many bytes of a process's output its launcher has, including
+  // those redirected to other readers.
   uint64_t delivered(const ProcId& proc) const;
 
-  // Raises again what it may have told of jobs that are over in vain.
+  // Raises the events of finished jobs again, which may have been lost.
   void AnnounceAgain(NodeId node);
 
   // The machine fails, with the control records on it.
   void Reset(NodeId node);
-  // By namespace, of the jobs that the node's agent controls.
+  // The control records of the jobs that the node's agent controls, by
+  // namespace.
   const std::map<std::string, Bytes>& ControlRecords(NodeId node) const {
     return nodes_[node].control;
   }
-  // Whether the end of a job was reported there.
+  // Returns whether the end of the job was reported at the node.
   bool IsOver(NodeId node, const std::string& nspace) const {
     return nodes_[node].over.contains(nspace);
   }
-  // The job's launcher reattaches to the successor of its controller. Position
-  // from which it offers the job's input again; nothing: it does not.
+  // The job's launcher reattaches to the successor of its controller.
+  // `input_begin` is the position from which it offers the job's input again;
+  // nothing if it does not.
   void Reattach(NodeId controller, const std::string& nspace,
                 std::optional<uint64_t> input_begin);
 

@@ -1,4 +1,4 @@
-// Agents and processes that say what is not so, about an operation of others.
+// False information sent by agents and processes about operations of others.
 #ifndef CANOPY_TESTS_SIM_LIES_H_
 #define CANOPY_TESTS_SIM_LIES_H_
 
@@ -13,22 +13,24 @@
 
 namespace canopy::sim {
 
-// Who lies, and about what.
+// The source of false information, and its subject.
 struct Lie {
   const Operation& about;
-  // No agent of the operation; none: only a process lies.
+  // An agent that does not take part in the operation; nothing: only a process
+  // lies.
   std::optional<NodeId> agent;
-  ProcId process;               // a connected one, in another part
+  ProcId process;               // a connected process that does not take part
   NodeId caller = kNoNode;      // the agent of the operation's caller
-  NodeId controller = kNoNode;  // of the caller's job
-  // Jobs that the caller's agent takes part in, and whose controller it knows.
+  NodeId controller = kNoNode;  // the agent that controls the caller's job
+  // Jobs in which the caller's agent takes part, and whose controller it knows.
   std::set<std::string> known;
   std::set<NodeId> controllers;  // of all jobs
 };
 
-// Has its agents get what must have no effect: answers from those who were not
-// asked, what only a steward may say, calls that name nobody or are malformed.
-// Which is drawn from the cluster's source.
+// Sends the agents of the operation messages that must have no effect: answers
+// to requests that were not sent, messages that only a steward may send, and
+// calls that are malformed or name no process. The cluster's random source
+// chooses among them.
 void Tell(const Lie& lie, Cluster* cluster);
 
 }  // namespace canopy::sim

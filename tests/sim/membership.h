@@ -1,4 +1,4 @@
-// Who is a member of a simulated overlay, and what each member knows of that.
+// The members of a simulated overlay, and what each member knows of the others.
 #ifndef CANOPY_TESTS_SIM_MEMBERSHIP_H_
 #define CANOPY_TESTS_SIM_MEMBERSHIP_H_
 
@@ -19,21 +19,21 @@
 
 namespace canopy::sim {
 
-// The members on the way between two, both included.
+// Returns the members on the route between two members, both included.
 std::vector<NodeId> PathOf(const core::Tree& tree, NodeId from, NodeId to);
 
-// A lost agent whose neighbours have not all detected it.
+// A lost agent whose loss some neighbours have not detected.
 struct UndetectedLoss {
-  core::Tree tree;  // with it
+  core::Tree tree;  // the tree with the lost agent
   NodeId node = kNoNode;
   uint64_t incarnation = 0;
   std::map<NodeId, TimeNs> detected;  // by neighbour: when
-  TimeNs known = 0;                   // to everybody
+  TimeNs known = 0;                   // when all members know
 };
 
 // The members as an observer above the cluster sees them, the views of the
 // members themselves, and the updates that they forward to each other. A new
-// fault of agents belongs here: how the others come to know of it.
+// fault of agents belongs here: how the other members detect it.
 class Membership {
  public:
   // What an observer believes of a subject.
@@ -44,34 +44,35 @@ class Membership {
     bool unconfirmed = false;
   };
 
-  // `queue` and `random` must outlive it.
+  // `queue` and `random` must outlive this object.
   Membership(uint32_t nodes, uint32_t radix, EventQueue& queue, Random& random);
 
   uint32_t size() const { return tree_.size(); }
   const core::Tree& tree() const { return tree_; }
   NodeId root() const { return tree_.root(); }
   bool alive(NodeId node) const { return tree_.alive(node); }
-  // How often the agent was started again: its core is another each time.
+  // How many times the agent was started again, each time with a new core.
   uint64_t start(NodeId node) const { return members_[node].start; }
-  // Of its links.
+  // Incarnation of the node's links.
   uint64_t incarnation(NodeId node) const { return members_[node].incarnation; }
-  // How many member updates a node has had.
+  // Number of member updates that a node has received.
   size_t num_updates(NodeId node) const { return updates_[node].size(); }
   View ViewOf(NodeId observer, NodeId subject) const;
 
-  // The agent is lost: its neighbours detect it, each after a time, and forward
-  // it, each through its part of the tree.
+  // The agent is lost. Each neighbour detects it after a time and forwards it
+  // through its part of the tree.
   UndetectedLoss Lose(NodeId node);
-  // A new agent without state joins: the others come to know it one by one, and
-  // it those that are lost.
+  // A new agent without state joins. The others learn of it one by one, and it
+  // learns which members are lost.
   void Return(NodeId node);
-  // A successor takes the agent's place at once, with its jobs; the others come
-  // to know that one by one.
+  // A successor takes the agent's place at once, with its jobs. The others
+  // learn of it one by one.
   void Restart(NodeId node);
 
-  // A member loses all of its links, and joins again with its state. Returns
-  // when it has links again. Then, for each other member in order, Unlink
-  // (true: the node has to see its loss) and Relink.
+  // A member loses all of its links and joins again with its state. Returns
+  // when it has links again. The caller then calls Unlink (which returns true
+  // if the member has to see the other's loss) and Relink for each other member
+  // in order.
   TimeNs BeginRejoin(NodeId node);
   bool Unlink(NodeId node, NodeId other);
   void Relink(NodeId node, NodeId other, TimeNs linked);
@@ -79,10 +80,10 @@ class Membership {
   // Members on different sides declare each other lost, one by one.
   void Partition(const std::set<NodeId>& cut_off);
 
-  // The updates that precede a message at its receiver, in order.
+  // Returns the updates that precede a message at its receiver, in order.
   std::vector<MemberUpdate> UpdatesAhead(const InTransit& message);
   // Changes the observer's view. Returns the inputs of its core, in order; none
-  // when the update is older than the view.
+  // if the update is older than the view.
   std::vector<core::Input> Apply(NodeId observer, const MemberUpdate& update);
 
  private:
@@ -90,7 +91,7 @@ class Membership {
     uint64_t start = 0;
     uint64_t incarnation = 0;
     bool recovered = false;  // this incarnation has its predecessor's jobs
-    bool amnesic = false;    // it does not know the first members any more
+    bool amnesic = false;  // the agent does not know the first members any more
   };
 
   void Deliver(TimeNs when, NodeId observer, MemberUpdate update);
@@ -105,9 +106,10 @@ class Membership {
   core::Tree tree_;
   std::vector<Member> members_;
   std::map<std::pair<NodeId, NodeId>, View> views_;  // observer, subject
-  // What each member came to know, in order.
+  // The updates that each member received, in order.
   std::vector<std::vector<MemberUpdate>> updates_;
-  // How many of the second's updates the first has had with messages of it.
+  // By receiver and sender: how many of the sender's updates the receiver has
+  // got with the sender's messages.
   std::map<std::pair<NodeId, NodeId>, size_t> forwarded_;
 };
 

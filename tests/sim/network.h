@@ -1,4 +1,4 @@
-// The links between simulated agents, and what goes wrong on them.
+// The links between simulated agents, and their faults.
 #ifndef CANOPY_TESTS_SIM_NETWORK_H_
 #define CANOPY_TESTS_SIM_NETWORK_H_
 
@@ -19,48 +19,48 @@
 
 namespace canopy::sim {
 
-// What becomes of a message, beside its delay.
+// The fate of a message, apart from its normal delay.
 struct Fate {
-  TimeNs late = 0;     // so much later than it would come
-  bool twice = false;  // it comes a second time
-  bool lost = false;   // with an agent on its way
+  TimeNs late = 0;     // additional delay
+  bool twice = false;  // whether it is delivered twice
+  bool lost = false;   // whether it is lost with an agent on its route
 };
 
 // Messages in transit: delays, overtaking, duplicates, stalls, partitions, and
 // losses on the way through a lost agent. A new fault of links belongs here.
 class Network {
  public:
-  // All must outlive it.
+  // All references must outlive this object.
   Network(const Options& options, const Membership& members, EventQueue& queue,
           Random& random);
 
-  // Sees the fate of each message, and returns what it is to be: lost or not
-  // can not be changed. Must not inject faults.
+  // Receives the fate of each message and returns the fate that it shall have.
+  // It cannot change `lost`, and must not inject faults.
   using OnSend = std::function<Fate(const core::PeerMessage&, const Fate&)>;
   void set_on_send(OnSend on_send) { on_send_ = std::move(on_send); }
 
-  // From message.src to message.dst, which are different members.
+  // Sends from message.src to message.dst, which are different members.
   void Send(core::PeerMessage message);
-  // Whether what has come to its end is received there.
+  // Returns whether a message that has arrived is accepted by its receiver.
   bool Delivers(const InTransit& message) const;
 
-  // Nothing crosses the link between a node and its parent for that long; it
-  // comes afterwards, in order.
+  // Stalls the link between a node and its parent. Messages that cross it are
+  // delivered afterwards, in order.
   void Stall(NodeId node, TimeNs duration);
-  // Nothing passes between the two sides.
+  // No message passes between the two sides.
   void Partition(const std::set<NodeId>& cut_off);
-  // Returns those that were cut off, in order.
+  // Returns the nodes that were cut off, in order.
   std::vector<NodeId> Heal();
-  // Nothing that the node sends leaves it, until Relink.
+  // No message leaves the node until Relink.
   void Unlink(NodeId node) { unlinked_ = node; }
   void Relink() { unlinked_ = kNoNode; }
 
-  // What is in transit through the lost agent may be lost, and so is what is
-  // sent through it until that is detected.
+  // Messages in transit through the lost agent may be lost, and so may messages
+  // that are sent through it before its loss is detected.
   void OnLoss(UndetectedLoss loss);
-  // A new agent: it is on the root's side.
+  // A new agent is on the root's side.
   void OnReturn(NodeId node) { cut_off_.erase(node); }
-  // What is in transit from and to the agent is lost, and what is in transit
+  // Messages in transit from and to the agent are lost; messages in transit
   // through it may be.
   void OnRestart(NodeId node);
 
@@ -77,7 +77,7 @@ class Network {
   OnSend on_send_;
   std::vector<UndetectedLoss> losses_;
   NodeId unlinked_ = kNoNode;
-  std::map<NodeId, TimeNs> stalls_;  // of the link to the parent; until when
+  std::map<NodeId, TimeNs> stalls_;  // of the link to the parent: until when
   std::set<NodeId> cut_off_;
   std::map<std::pair<NodeId, NodeId>, TimeNs> last_arrival_;
 };

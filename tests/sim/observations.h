@@ -1,4 +1,4 @@
-// What a simulated cluster did, for tests.
+// Records what happened in a simulated cluster, for tests.
 #ifndef CANOPY_TESTS_SIM_OBSERVATIONS_H_
 #define CANOPY_TESTS_SIM_OBSERVATIONS_H_
 
@@ -19,12 +19,13 @@ class Observations {
  public:
   void On(NodeId, core::StateCollected& a) { states_.push_back(a); }
   void On(NodeId, core::LogLine& a) { log_.push_back(a.text); }
-  // A message has come to a node; `kind`: index in core::MessageBody.
+  // Counts a message received by a node. `kind` is its index in
+  // core::MessageBody.
   void CountMessage(NodeId node, size_t kind) { ++messages_[{kind, node}]; }
 
-  // Messages that a node has got.
+  // Returns the number of messages that a node has received.
   uint64_t received(NodeId node, size_t kind) const;
-  // Messages that all nodes have got.
+  // Returns the number of messages that all nodes have received.
   uint64_t messages(size_t kind) const;
   const std::vector<core::StateCollected>& states() const { return states_; }
   const std::vector<std::string>& log() const { return log_; }

@@ -1,6 +1,6 @@
-// Operations of processes that are under way in a simulated cluster, and in
-// which phase each is, as what agents take and send tells. It knows nothing of
-// the engines but the meaning of their messages.
+// The pending operations of processes in a simulated cluster, and the phase of
+// each, derived from the inputs and messages of agents. This depends on the
+// meaning of messages and on nothing else of the engines.
 #ifndef CANOPY_TESTS_SIM_OPERATIONS_H_
 #define CANOPY_TESTS_SIM_OPERATIONS_H_
 
@@ -25,43 +25,43 @@
 
 namespace canopy::sim {
 
-// Of spawns, connects, disconnects, publishes, lookups, unpublishes, aborts,
-// process groups, events, job control and queries.
+// A pending spawn, connect, disconnect, publish, lookup, unpublish, abort,
+// group operation, event, job control or query.
 struct Operation {
   enum class Kind : uint8_t {
     kSpawn,
     kCollective,
     kNames,
     kAbort,
-    kEvent,  // also that a process has left a group
+    kEvent,  // also a process's leave from a group
     kControl,
     kQuery,
   };
 
   Kind kind = Kind::kSpawn;
-  // As last seen; Operations::PhaseOf tells what it is now.
+  // The phase last seen; Operations::PhaseOf returns the present one.
   Phase phase = Phase::kSpawnRequested;
-  ProcId proc;  // the caller; of a collective, the first
+  ProcId proc;  // the caller; for a collective, the first caller
   RequestId request = 0;
-  std::set<ProcId> procs;  // that take part: callers, targets
-  std::set<NodeId> nodes;  // that have sent or received for it, or are to
-  core::CollectiveId id;   // of a collective
+  std::set<ProcId> procs;  // processes that take part: callers, targets
+  std::set<NodeId> nodes;  // agents that take part
+  core::CollectiveId id;   // for a collective
   std::set<ProcId> arrived;
   std::map<RequestId, ProcId> unanswered;
-  // Of names.
+  // For publishing operations.
   std::string key;
   core::PublicationId publication;
-  std::set<NodeId> owners;  // of the keys, as far as they are asked
-  bool delivered = false;   // an owner has got it
-  bool waits = false;       // a lookup
+  std::set<NodeId> owners;  // owners of the keys to which a request was sent
+  bool delivered = false;   // an owner has received it
+  bool waits = false;       // for a lookup
   bool again = false;       // a caller has repeated its request
-  int status = 0;           // of an event
-  Bytes call = {};          // of job control
-  // Of a lookup or an abort: its number at the caller's agent.
+  int status = 0;           // for an event
+  Bytes call = {};          // for job control
+  // For a lookup or an abort: its number at the caller's agent.
   uint64_t number = 0;
-  // Calls of agents for it that have no answer: the agent, its number.
+  // Requests of agents for it that have no answer, by agent and number.
   std::set<std::pair<NodeId, uint64_t>> calls;
-  // Of an event: agents to which it is on its way, and from which.
+  // For an event: the receivers and senders of its messages in transit.
   std::set<std::pair<NodeId, NodeId>> on_its_way;
 
   bool HaveAllCome() const { return arrived.size() >= id.participants.size(); }
@@ -72,7 +72,7 @@ class Operations {
   using Number = uint64_t;
   using NodeOf = std::function<NodeId(const ProcId&)>;
 
-  // Of the processes that make requests.
+  // `node_of` returns the agent of a process that makes requests.
   explicit Operations(NodeOf node_of) : node_of_(std::move(node_of)) {}
 
   // ---------------------------------------------------- what has happened ---
@@ -84,23 +84,23 @@ class Operations {
   void OnExit(const ProcId& proc);
   void OnInput(NodeId node, const core::Input& input);
   void OnActions(NodeId node, const core::Actions& actions);
-  // The node's agent is another one, or none.
+  // The node has another agent, or none.
   void OnAgentGone(NodeId node);
 
   // ------------------------------------------------------------- questions ---
 
-  // Null when it is over.
+  // Returns null if the operation is over.
   const Operation* Find(Number number) const;
   const Operation* FindRequest(RequestId request) const;
   Phase PhaseOf(const Operation& operation) const;
-  // Null: of none.
+  // Returns null if the message belongs to no operation.
   const Operation* OperationOf(const core::PeerMessage& message) const;
-  // Calls f(const Operation&) for all.
+  // Calls f(const Operation&) for all operations.
   template <typename F>
   void ForEach(const F& f) const {
     for (const auto& [number, operation] : all_) f(operation);
   }
-  // Those that something has happened to since the last call.
+  // Returns the operations that were affected since the last call.
   std::vector<Number> TakeTouched() { return std::exchange(touched_, {}); }
 
  private:
@@ -116,7 +116,8 @@ class Operations {
   void AddControl(const ProcId& proc, RequestId request,
                   const core::HostCallArrived& in);
   void Leave(const ProcId& proc, RequestId request, const std::string& group);
-  // Of groups their names alone: a name has one list of participants.
+  // Identifies a group by its name alone, because a name has one list of
+  // participants.
   static Series SeriesOf(const core::CollectiveId& id);
   void SentCollective(Operation* operation) const;
   void SentControl(const core::PeerMessage& message, const std::string& nspace,
@@ -128,13 +129,14 @@ class Operations {
   Number WaitsForMap(NodeId node, const std::string& nspace) const;
   Number PulledBy(NodeId owner) const;
   Number AbortIn(const std::string& nspace) const;
-  // What a message that is sent, or has come, says about its operation.
+  // Records what a message that is sent, or has arrived, tells about its
+  // operation.
   void Sent(const core::PeerMessage& message, Operation* operation);
   void Came(const core::PeerMessage& message, Operation* operation);
   void OnReply(const core::ReplyClient& reply);
   void OnPulls(NodeId node, const std::set<uint64_t>& pulls);
-  // An agent that takes a request and sends nothing for it is whom it would
-  // ask.
+  // The agent that takes the request in this step would send a message to
+  // itself: it serves the request alone.
   void ServeAlone(NodeId node);
   void EndIfOver(Number number);
   void Erase(Number number);
@@ -145,18 +147,19 @@ class Operations {
   std::map<RequestId, Number> of_request_;
   std::map<std::pair<Series, uint64_t>, Number> of_collective_;
   std::map<std::pair<Series, ProcId>, uint64_t> arrivals_;
-  // Who takes part in the end of a group by leaving it.
+  // Processes that take part in the end of a group by having left it.
   std::map<std::pair<Series, uint64_t>, std::set<ProcId>> left_;
   std::map<ProcId, Number> of_leave_;
   std::map<std::string, NodeId> controllers_;         // by job
-  std::map<std::string, std::set<NodeId>> nodes_of_;  // likewise
+  std::map<std::string, std::set<NodeId>> nodes_of_;  // by job
   std::map<std::string, Number> of_spawned_;          // by the new job
-  std::map<ProcId, Number> of_caller_;                // its last one
-  std::map<Call, Number> of_call_;                    // that have no answer
-  std::map<Call, Number> of_lookup_;                  // by the reader's agent
-  std::map<NodeId, std::set<uint64_t>> pulls_;        // that have no answer
-  std::set<std::pair<NodeId, std::string>> map_requests_;  // the same
-  Number served_ = 0;  // the request that the step in progress takes
+  std::map<ProcId, Number> of_caller_;          // the caller's last operation
+  std::map<Call, Number> of_call_;              // requests without an answer
+  std::map<Call, Number> of_lookup_;            // by the reader's agent
+  std::map<NodeId, std::set<uint64_t>> pulls_;  // pulls without an answer
+  // requests without an answer
+  std::set<std::pair<NodeId, std::string>> map_requests_;
+  Number served_ = 0;  // the request that the step in progress handles
   std::vector<Number> touched_;
 };
 

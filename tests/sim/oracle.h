@@ -1,5 +1,5 @@
-// What must hold after every step of a simulated cluster: no contribution is
-// lost, doubled or invented.
+// The rules that must hold after every step of a simulated cluster: no
+// contribution is lost, doubled or invented.
 #ifndef CANOPY_TESTS_SIM_ORACLE_H_
 #define CANOPY_TESTS_SIM_ORACLE_H_
 
@@ -21,14 +21,14 @@
 
 namespace canopy::sim {
 
-// Standard input from one position to another: what is at a position follows
-// from it, so that any loss, repetition or disorder shows.
+// Returns standard input between two positions. The text depends on the
+// position, so that any loss, repetition or disorder is visible.
 std::string InputText(uint64_t begin, uint64_t end);
 
-// Gets what processes do and everything that agents send, publish and reply,
-// and compares. It knows nothing of how the core works but the meaning of its
-// messages. What a step changes is checked as it changes, so that after each
-// step all of it is checked.
+// Receives the actions of processes and everything that agents send, publish
+// and reply, and compares. It depends on the meaning of the core's messages and
+// on nothing else of the core. Each change is checked when it is made, so that
+// everything is checked after each step.
 class Oracle {
  public:
   using Report = std::function<void(const std::string& error)>;
@@ -49,36 +49,36 @@ class Oracle {
 
   void OnCommit(const ProcId& proc, core::Scope scope, const std::string& key,
                 const std::string& value);
-  // The process comes to a collective; `id` as it names it.
+  // The process arrives at a collective; `id` is as named by the process.
   void OnArrive(const ProcId& proc, core::RequestId request,
                 core::CollectiveOp op, std::vector<ProcId> participants,
                 bool collect);
-  // Answer to any request of a process on `node`.
+  // An agent replies to any request of a process on `node`.
   void OnReply(NodeId node, core::RequestId request, int status);
   void OnGetReply(const ProcId& target, std::string_view kvals);
   void OnPublish(NodeId node, const core::PublishRank& data);
-  // PMIx_Publish of a key whose value is the key, for the publisher's user;
-  // `once`: one reader gets it.
+  // PMIx_Publish of a key whose value is the key, for the publisher's user.
+  // With `once`, one reader gets it.
   void OnPublishCall(const ProcId& proc, core::RequestId request,
                      const std::string& key, bool once);
   void OnLookupReply(const ProcId& proc, core::RequestId request,
                      std::string_view found);
-  // A call of PMIx_Spawn, and what is executed for it.
+  // A call of PMIx_Spawn, and its execution.
   void OnSpawnCall(core::RequestId request, std::string_view call) {
     spawns_[request] = call;
   }
   void OnSpawn(core::RequestId request, std::string_view call);
-  // How many calls have got a key, and how many have published it.
+  // Return how many calls have got a key, and how many have published it.
   size_t NumReaders(const std::string& key) const;
   size_t NumPublishers(const std::string& key) const;
   void OnSend(const core::PeerMessage& message);
 
-  // A job's input is InputText from 0 up to there.
+  // A job's input is InputText from 0 up to `end`.
   void OnInputOffered(const std::string& nspace, uint64_t end) {
     input_[nspace] = end;
   }
   void OnInputRead(const ProcId& proc, std::string_view data);
-  // `closed`: no more was to be offered.
+  // `closed`: no more input was going to be offered.
   void OnInputEnd(const ProcId& proc, bool closed);
 
  private:
@@ -103,15 +103,17 @@ class Oracle {
     std::map<NodeId, std::string> data;  // as first seen
   };
   struct Group {
-    std::vector<ProcId> members;  // every process of it
+    std::vector<ProcId> members;  // every process of the group
     std::map<NodeId, std::vector<ProcId>> by_node;
     std::map<ProcId, uint64_t> arrivals;
-    bool refusals = false;  // then it is not known who came to which
+    // if true, it is unknown which process arrived at which collective
+    bool refusals = false;
     std::map<uint64_t, Collective> sequence;
   };
   using Key = std::pair<core::CollectiveOp, std::vector<ProcId>>;
   struct Shown {
-    std::map<std::string, uint64_t> keys;  // key: commit number that is shown
+    // by key: the number of the published commit
+    std::map<std::string, uint64_t> keys;
   };
 
   Group& GroupOf(const core::CollectiveId& id);
@@ -119,8 +121,8 @@ class Oracle {
       const core::CollectiveId& id,
       const std::vector<core::NodeContribution>& contributions);
   void CheckData(const core::CollectiveId& id, NodeId node, const Bytes& data);
-  // Every key of a KVAL sequence and the commit that wrote it; reports what
-  // was never written for that side, and keys that come twice.
+  // Returns every key of a KVAL sequence and the commit that wrote it. Reports
+  // keys that were never written for that side, and duplicate keys.
   std::map<std::string, uint64_t> CheckKvals(const ProcId& proc,
                                              std::string_view kvals, bool local,
                                              const char* where);

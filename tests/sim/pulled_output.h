@@ -1,4 +1,4 @@
-// What simulated processes write, and what pullers have of it.
+// The output that simulated processes write, and what pullers have read of it.
 #ifndef CANOPY_TESTS_SIM_PULLED_OUTPUT_H_
 #define CANOPY_TESTS_SIM_PULLED_OUTPUT_H_
 
@@ -13,32 +13,32 @@
 
 namespace canopy::sim {
 
-// A process and a channel of it.
+// A process, and one of its channels.
 using OutputStream = std::pair<Rank, uint16_t>;
 
-// The output of one job. What is at a position of a stream follows from both.
+// The output of one job. The text of a stream depends on the position.
 class WrittenOutput {
  public:
-  // The next bytes of a stream.
+  // Returns the next `size` bytes of a stream.
   std::string Write(const OutputStream& stream, uint64_t size);
   uint64_t Size(const OutputStream& stream) const;
   std::string Text(const OutputStream& stream, uint64_t begin,
                    uint64_t end) const;
-  // Bytes of these channels of these ranks; none: of all.
+  // Returns the number of bytes of these channels of these ranks (empty: all).
   uint64_t Total(uint16_t channels, const std::set<Rank>& ranks) const;
 
  private:
   std::map<OutputStream, uint64_t> sizes_;
 };
 
-// What one puller has of it: of each stream some of its bytes, in their order,
-// and none of them twice.
+// What one puller has read: for each stream some of its bytes, in order, and no
+// byte twice.
 class ReadOutput {
  public:
-  // The job's output outlives it.
+  // `written` outlives this object.
   explicit ReadOutput(const WrittenOutput& written) : written_(written) {}
 
-  // What is wrong with it; empty: nothing.
+  // Adds a piece. Returns what is wrong with it; empty if nothing.
   std::string Add(const OutputPiece& piece);
   uint64_t bytes() const { return bytes_; }
   bool IsClosed(const OutputStream& stream) const {
@@ -47,7 +47,7 @@ class ReadOutput {
 
  private:
   const WrittenOutput& written_;
-  std::map<OutputStream, uint64_t> next_;  // position
+  std::map<OutputStream, uint64_t> next_;  // next position
   std::set<OutputStream> closed_;
   uint64_t bytes_ = 0;
 };

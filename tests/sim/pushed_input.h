@@ -1,4 +1,5 @@
-// What is pushed to simulated processes, and what they read of it.
+// The input that is pushed to simulated processes, and what they have read of
+// it.
 #ifndef CANOPY_TESTS_SIM_PUSHED_INPUT_H_
 #define CANOPY_TESTS_SIM_PUSHED_INPUT_H_
 
@@ -15,29 +16,29 @@
 
 namespace canopy::sim {
 
-// The input of one job: whole pushes, each pusher's in its order, and each
-// once.
+// The input of one job. Every push must be read whole and once, and the pushes
+// of each pusher in order.
 class PushedInput {
  public:
-  // A pusher's next one: its bytes, some more than `size` of them.
+  // Returns the pusher's next push, which has at least `size` bytes.
   std::string Push(const ProcId& pusher, uint64_t size);
-  // The pusher was told that what it has pushed up to now was taken.
+  // The pusher was notified that its first `count` pushes were taken.
   void OnTaken(const ProcId& pusher, uint64_t count) {
     uint64_t& taken = taken_[pusher];
     taken = std::max(taken, count);
   }
-  // It was told that one has failed.
+  // The pusher was notified that a push has failed.
   void OnRefused(const ProcId& pusher, uint64_t number) {
     refused_.insert({pusher, number});
   }
-  // How many a pusher has made.
+  // Returns how many pushes a pusher has made.
   uint64_t count(const ProcId& pusher) const;
-  // The agent that controls the job is another one: what was not taken then
-  // may come twice.
+  // The job has another controller: pushes that were not taken by then may be
+  // read twice.
   void MayRepeat() { repeats_ = true; }
 
   void OnRead(Rank rank, std::string_view data) { read_[rank] += data; }
-  // What is wrong with what a rank has read that ends now; `ended`: it has seen
+  // Returns errors in what a rank that ends now has read. `ended`: it has seen
   // the end of its input.
   std::vector<std::string> Check(Rank rank, bool ended) const;
 

@@ -1,4 +1,4 @@
-// The one source of randomness of a simulated cluster.
+// The only source of randomness of a simulated cluster.
 #ifndef CANOPY_TESTS_SIM_RANDOM_H_
 #define CANOPY_TESTS_SIM_RANDOM_H_
 
@@ -9,18 +9,19 @@
 
 namespace canopy::sim {
 
-// A seed replays because everything is drawn from here, in the order of events:
-// a draw that is added, left out or moved makes every seed another run.
+// A seed can be replayed because every random number is drawn here, in the
+// order of events. A draw that is added, removed or moved changes the run of
+// every seed.
 class Random {
  public:
-  // `options` must outlive it.
+  // `options` must outlive this object.
   Random(uint64_t seed, const Options& options)
       : options_(options), engine_(seed) {}
 
-  // Less than n; n > 0.
+  // Returns a number less than n; n > 0.
   uint64_t Below(uint64_t n) { return engine_() % n; }
   bool OneIn(uint64_t n) { return Below(n) == 0; }
-  // How long one message takes, or `times` of them after another at most.
+  // Returns the delay of one message, or of up to `times` messages in a row.
   TimeNs Delay(uint64_t times = 1) {
     return static_cast<TimeNs>(
         Below(times * static_cast<uint64_t>(options_.max_delay)));

@@ -1,5 +1,4 @@
-// Tables of what seeds have had: in the rows what was under way, in the columns
-// what was done to it.
+// Tables of what happened in seeds: rows are states, columns are faults.
 #ifndef CANOPY_TESTS_SIM_SEED_TABLE_H_
 #define CANOPY_TESTS_SIM_SEED_TABLE_H_
 
@@ -15,7 +14,7 @@
 
 namespace canopy::sim {
 
-// The cells of one table that one seed has had.
+// The cells of one table that occurred in one seed.
 class SeedCells {
  public:
   // Row and column are numbers, or enumerators in their order.
@@ -39,17 +38,19 @@ class SeedTable {
   struct Shape {
     std::vector<std::string_view> rows;
     std::vector<std::string_view> columns;
-    // Empty: the cell can occur. Rows of which none can are left out.
+    // Returns why the cell cannot occur; empty if it can. Rows without a
+    // possible cell are left out.
     std::function<std::string_view(size_t row, size_t column)> why_never;
   };
 
   explicit SeedTable(Shape shape) : shape_(std::move(shape)) {}
 
   void Add(const SeedCells& seed);
-  // How many seeds have had each cell; with the reasons below it why some can
-  // not occur.
+  // Returns how many seeds each cell occurred in; with `reasons`, also why some
+  // cells cannot occur.
   std::string Text(bool reasons) const;
-  // Cells that can occur and that fewer seeds have had.
+  // Returns the number of possible cells that occurred in fewer than `seeds`
+  // seeds.
   size_t NumBelow(uint64_t seeds) const;
 
  private:

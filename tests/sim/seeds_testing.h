@@ -1,4 +1,4 @@
-// What the tests of each kind of seeds do.
+// Shared checks of the tests that run seeds.
 #ifndef CANOPY_TESTS_SIM_SEEDS_TESTING_H_
 #define CANOPY_TESTS_SIM_SEEDS_TESTING_H_
 
@@ -10,7 +10,7 @@
 
 namespace canopy::sim {
 
-// Runs the first seeds, which have no errors; `visit` sees each result.
+// Runs the first seeds and expects no errors; `visit` gets each result.
 template <typename Run, typename Visit>
 void ExpectNoErrors(uint64_t seeds, const Run& run, const Visit& visit) {
   for (uint64_t seed = 0; seed < seeds; ++seed) {
@@ -31,7 +31,8 @@ void ExpectItsOwnScript(uint64_t seed, const Run& run) {
   EXPECT_EQ(first.faults, second.faults);
 }
 
-// Some of the first seeds, which play something wrong, say so.
+// Expects that some of the first seeds, which contain a deliberate fault,
+// report the error.
 template <typename Run>
 void ExpectFound(uint64_t seeds, const Run& run, const std::string& error) {
   uint64_t found = 0;

@@ -15,7 +15,7 @@
 
 namespace canopy::sim {
 
-// What processes of each node can read. Reports to the oracle what changes.
+// The data that processes of each node can read. Reports changes to the oracle.
 class Segments {
  public:
   using Published = std::map<ProcId, core::PublishRank>;
@@ -31,9 +31,9 @@ class Segments {
     nodes_[node].incarnations[a.proc] = a.incarnation;
   }
 
-  // The KVALs of a rank; empty when there are none.
+  // Returns the KVALs of a rank; empty if there are none.
   std::string PublishedOf(NodeId node, const ProcId& proc) const;
-  // Keys of a rank that are not for processes of this node.
+  // Returns the keys of a rank that processes of this node may not see.
   std::vector<std::string> OutsideOf(NodeId node, const ProcId& proc) const;
   uint32_t IncarnationOf(NodeId node, const ProcId& proc) const {
     const auto it = nodes_[node].incarnations.find(proc);
@@ -42,7 +42,7 @@ class Segments {
   bool IsRegistered(NodeId node, const std::string& nspace) const {
     return nodes_[node].registered.contains(nspace);
   }
-  // The agent is gone, and its segments with it. Returns what was in them.
+  // The agent is gone, and its segments with it. Returns their contents.
   Published Reset(NodeId node);
   void AddLeftovers(NodeId node, std::vector<std::string>* out) const;
 
@@ -50,7 +50,7 @@ class Segments {
   struct Node {
     std::set<std::string> registered;
     Published published;
-    std::map<ProcId, uint32_t> incarnations;  // of ranks that were restarted
+    std::map<ProcId, uint32_t> incarnations;  // of restarted ranks
   };
 
   std::vector<Node> nodes_;

@@ -1,4 +1,4 @@
-// What a test chooses about a simulated cluster, and what it is called for.
+// The options of a simulated cluster, and the hooks of a test.
 #ifndef CANOPY_TESTS_SIM_SETTINGS_H_
 #define CANOPY_TESTS_SIM_SETTINGS_H_
 
@@ -27,65 +27,68 @@ inline constexpr TimeNs kMs = 1'000'000;
 // restarted.
 enum class Persistence : uint8_t { kOff, kOn };
 
-// May change at any time.
+// Options may change at any time.
 struct Options {
-  // Messages take up to this long each; those of one pair stay in order.
-  // Greater than 0.
+  // The maximum delay of a message; greater than 0. Messages between two agents
+  // stay in order.
   TimeNs max_delay = 1 * kMs;
-  // With a chance of 1 in n, a message of one pair overtakes earlier ones; 0:
-  // none does. Only data: collectives, direct modex, events and state queries,
-  // as with the overlay's priorities.
+  // Messages overtake earlier ones of the same two agents with a probability of
+  // 1 / n; 0: never. Only data does: collectives, direct modex, events and
+  // state queries, as with the overlay's priorities.
   uint32_t overtaking = 0;
-  // With a chance of 1 in n, a message comes twice, the second time up to ten
-  // times as late; 0: none does. Streams do not: links number every packet.
+  // Messages are delivered twice with a probability of 1 / n, the second time
+  // with up to ten times the delay; 0: never. Streams are not, because links
+  // number every packet.
   uint32_t duplicates = 0;
-  // Lines that a process writes at its end, closing its streams; 0: it has
-  // none.
+  // The number of lines that a process writes at its end, when it closes its
+  // streams; 0: it has no streams.
   uint32_t lines = 0;
   // A process that writes no lines closes its streams at its end, too.
   bool closes_streams = false;
-  // Processes that are killed take up to this long to end; 0: no time.
+  // The maximum time that killed processes take to end.
   TimeNs kill_delay = 0;
-  // Processes survive being killed: what is tested is not the policy.
+  // Killed processes survive, for tests that do not test the policy.
   bool ignore_kills = false;
-  // Who controls jobs raises their lifecycle events, as the control service
-  // does.
+  // Agents that control jobs raise the jobs' lifecycle events, as the control
+  // service does.
   bool announces_jobs = false;
-  // No step ends more than one collective: then a release must be forwarded
-  // before the first reply.
+  // Expects that no step completes more than one collective, so that a release
+  // is forwarded before the first reply.
   bool one_release_a_step = false;
-  // An answer takes up to this long from an agent that persists to its client,
-  // and is lost when the agent is restarted meanwhile: the client asks again.
-  // 0: no time.
+  // The maximum time that an answer takes from an agent that persists to its
+  // client. The answer is lost if the agent is restarted meanwhile, and the
+  // client repeats its request.
   TimeNs answer_delay = 0;
-  // Every step goes to standard error.
+  // Writes every step to standard error.
   bool trace = false;
 };
 
-// Each may be empty. Called from inside of the cluster: they may post events,
-// and must not run the cluster or inject faults.
+// Each hook may be empty. Hooks are called from inside of the cluster: they may
+// post events, and must not run the cluster or inject faults.
 struct Hooks {
-  // A process exists, for whoever plays it.
+  // A process was started; the hook's owner simulates it.
   std::function<void(const ProcId&)> on_start;
-  // A process has ended, however.
+  // A process has ended, in whatever way.
   std::function<void(const ProcId&)> on_exit;
-  // A process has read some of its input, which was pushed.
+  // A process has read some of its pushed input.
   std::function<void(const ProcId&, std::string_view)> on_pushed_input;
-  // The end of standard input has come to a process.
+  // The end of standard input has reached a process.
   std::function<void(const ProcId&)> on_input_end;
-  // A process makes a request, or repeats one after it has reattached.
+  // A process makes a request, or repeats one after it has reattached
+  // (`again`).
   std::function<void(const ProcId&, RequestId, const core::Input&, bool again)>
       on_request;
   // A request was answered.
   std::function<void(RequestId)> on_answer;
-  // A process is told of an event that it did not know: its status, source and
+  // A process is notified of an event that is new to it: its status, source and
   // infos.
   std::function<void(const ProcId&, int, const ProcId&, const Bytes&)>
       on_notice;
-  // Before a step, and after it: its actions have not been executed yet.
+  // Called before a step, and after it, when its actions have not been executed
+  // yet.
   std::function<void(NodeId, const core::Input&)> on_input;
   std::function<void(NodeId, const core::Actions&)> on_actions;
-  // After every step of every core.
+  // Called after every step of every core.
   std::function<void()> after_step;
 };
 
@@ -95,7 +98,7 @@ struct Settings {
   Hooks hooks = {};
 };
 
-// What must never happen, and did. Empty: all is well.
+// Violations of rules; empty if there are none.
 using Errors = std::vector<std::string>;
 
 }  // namespace canopy::sim

@@ -26,14 +26,14 @@
 namespace canopy::sim {
 
 // Starts, signals and ends the processes of each node, and reports their output
-// and exits. When agents persist, it keeps for a successor what a shim would:
-// the journal, unacknowledged output, ends of streams and exits.
+// and exits. If agents persist, it keeps for a successor what a shim would
+// keep: the journal, unacknowledged output, ends of streams and exits.
 class Shims {
  public:
   using OnProcess = std::function<void(const ProcId&)>;
 
-  // `on_end` runs when a process has ended, before that is reported. All else
-  // must outlive this object.
+  // `on_end` is called when a process has ended, before the end is reported.
+  // All references must outlive this object.
   Shims(uint32_t nodes, const Settings& settings, const JobCatalog& jobs,
         EventQueue& queue, AgentInputs& inputs, Random& random, Errors& errors,
         OnProcess on_end);
@@ -47,31 +47,31 @@ class Shims {
   void On(NodeId node, core::CreditOutput& a);
   void On(NodeId node, core::ResendOutput& a) { ReportAgain(node, a.nspace); }
   void On(NodeId node, core::PersistRecord& a);
-  // No job data is there to be read, and each process uses as much memory as
-  // its number says.
+  // There is no job data to read, and the memory that a process uses is its
+  // number.
   void On(NodeId node, core::ReadFacts& a);
 
   // A running process writes to one of its streams.
   void Write(const ProcId& proc, uint16_t channel, std::string data);
-  // The process ends by itself; nothing happens when it does not run. A wait
-  // status as from waitpid.
+  // Ends the process by itself; has no effect if it does not run. `wait_status`
+  // is as from waitpid.
   void Exit(const ProcId& proc, int wait_status);
   bool IsRunning(const ProcId& proc) const;
   std::vector<ProcId> RunningOn(NodeId node) const;
-  // How many signals a process has got.
+  // Returns how many signals a process has received.
   uint32_t signals(const ProcId& proc) const;
-  // How many of that number.
+  // Returns how many signals of that number it has received.
   uint32_t signals(const ProcId& proc, int number) const;
 
   // The machine fails, with shims and processes.
   void Reset(NodeId node);
-  // Jobs that have a shim there.
+  // Returns the jobs that have a shim on the node.
   std::vector<std::string> JobsOn(NodeId node) const;
-  // What a job's shim has for a successor agent.
+  // Adds what a job's shim has for a successor agent.
   void AddRecovered(NodeId node, const std::string& nspace,
                     core::JobRecovered* out) const;
-  // As after a reattach: output without credit, ends of streams, then all
-  // exits.
+  // Reports as after a reattach: output without credit, ends of streams, then
+  // all exits.
   void ReportAgain(NodeId node, const std::string& nspace);
   void AddLeftovers(NodeId node, std::vector<std::string>* out) const;
 
@@ -84,7 +84,7 @@ class Shims {
     uint64_t credit = 0;
     std::vector<core::LocalOutput> closed;
     std::vector<core::ProcExit> exits;
-    std::map<Rank, uint32_t> incarnations;  // of those that were restarted
+    std::map<Rank, uint32_t> incarnations;  // of restarted ranks
   };
   struct Node {
     uint64_t boots = 0;

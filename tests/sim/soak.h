@@ -1,6 +1,6 @@
-// Whole lives of jobs on a cluster that a seed makes: launches, programs that
-// commit, fence and get, and faults of every kind at any moment; then the
-// questions that must have one answer only.
+// Soak test: whole lives of jobs on a cluster that the seed defines, with
+// launches, programs that commit, fence and get, and faults of every kind at
+// any time. At the end, every rule is checked.
 #ifndef CANOPY_TESTS_SIM_SOAK_H_
 #define CANOPY_TESTS_SIM_SOAK_H_
 
@@ -20,30 +20,30 @@
 namespace canopy::sim {
 
 struct SoakOptions {
-  // Both ends; the seed chooses.
+  // Inclusive range from which the seed chooses.
   uint32_t min_nodes = 2;
   uint32_t max_nodes = 40;
   uint32_t radix = 0;  // 0: the seed chooses
   uint32_t max_jobs = 3;
   uint32_t max_faults = 4;
-  // Agents that are cut off and join again, one by one or a whole side.
+  // Agents are cut off and join again, one by one or a whole side.
   bool rejoins = true;
   // Agents are restarted with their jobs, and no other agent is lost.
   bool restarts = false;
   bool verbose = false;
-  bool trace = false;  // every step to standard error
+  bool trace = false;  // writes every step to standard error
 };
 
 struct SoakResult {
   uint64_t steps = 0;
   uint32_t nodes = 0;
   uint32_t radix = 0;
-  std::vector<std::string> faults;  // what was done, in order
-  std::vector<std::string> errors;  // empty: all is well
-  SeedCells cells;                  // which faults met which operations
+  std::vector<std::string> faults;  // the faults, in order
+  std::vector<std::string> errors;  // empty: no rule was violated
+  SeedCells cells;                  // which faults occurred in which operations
 };
 
-// Deterministic: a seed that fails is its own script.
+// Deterministic: a failing seed can be replayed.
 SoakResult RunSoak(uint64_t seed, const SoakOptions& options);
 
 }  // namespace canopy::sim

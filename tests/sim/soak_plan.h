@@ -1,4 +1,4 @@
-// What the processes of a simulated job do, one after the other.
+// The scripts of the processes of a simulated job.
 #ifndef CANOPY_TESTS_SIM_SOAK_PLAN_H_
 #define CANOPY_TESTS_SIM_SOAK_PLAN_H_
 
@@ -17,15 +17,15 @@
 
 namespace canopy::sim {
 
-// What every process of a job does next.
+// The next operation of every process of a job.
 struct Op {
-  // kConnect: some connect, also of several jobs, and disconnect again. kNames:
-  // everybody publishes, looks up and unpublishes. kSpawn, kAbort: by the first
-  // ranks. kGroup: some make a process group and end it, or leave it.
-  // kRegister, kEvent: whoever has registered, or does so now, waits for the
-  // events that the first ranks raise. kControl, kQuery: by the first ranks.
-  // kInvite: one invites the others to a group. kSet: the first ranks define
-  // process sets, of which all are told.
+  // kConnect: some processes connect, also of several jobs, and disconnect
+  // again. kNames: all publish, look up and unpublish. kSpawn, kAbort,
+  // kControl, kQuery: operations of the first ranks. kGroup: some construct a
+  // process group and destruct or leave it. kRegister, kEvent: a process that
+  // has registered, or registers now, waits for the events that the first ranks
+  // raise. kInvite: one process invites the others to a group. kSet: the first
+  // ranks define process sets, and all are notified.
   enum class Kind {
     kCommit,
     kFence,
@@ -47,20 +47,20 @@ struct Op {
   };
   Kind kind = Kind::kCommit;
   uint32_t number = 0;
-  // Of kSome, kConnect, kAbort, kGroup, kControl and kInvite.
+  // For kSome, kConnect, kAbort, kGroup, kControl and kInvite.
   std::vector<ProcId> some;
-  // Of kGroup: how often its members have made it before, what they ask for,
-  // and who of them leaves it; an empty namespace: nobody. Of kInvite: what the
-  // leader asks for, and who that is.
+  // For kGroup: how many times its members have made it before, their
+  // directive, and the member that leaves it (an empty namespace: none). For
+  // kInvite: the leader's directive, and the leader.
   uint32_t round = 0;
   std::string directive = {};
   ProcId leaver = {};
 };
 
-// Ranks of a job that spawn, abort, raise events and ask of the host.
+// Number of ranks of a job that spawn, abort, raise events and call the host.
 inline constexpr Rank kActive = 3;
 
-// An event that a process is to raise.
+// An event that a process will raise.
 struct PlannedEvent {
   ProcId source;
   uint8_t range = 0;
@@ -70,7 +70,7 @@ struct PlannedEvent {
   std::map<ProcId, uint32_t> told;
 };
 
-// A process set that is to be defined.
+// A process set that will be defined.
 struct PlayedSet {
   ProcId definer;
   uint32_t number = 0;
@@ -83,48 +83,52 @@ struct PlayedSet {
 struct PlannedJob {
   JobSpec spec;
   std::vector<Op> script;
-  bool strict = false;  // its processes end with an error when they see one
-  std::set<PlannedJob*> partners;  // its processes wait for theirs
+  // its processes end with an error when an operation fails
+  bool strict = false;
+  // jobs whose processes this job's processes wait for
+  std::set<PlannedJob*> partners;
   bool launched = false;
   NodeId controller = kNoNode;
-  // Something happened that may end it other than well.
+  // Set if something happened that may end the job with a failure.
   bool harmed = false;
-  bool stopped = false;  // one of its processes stands still for ever
-  uint32_t signals = 0;  // sent to all of it
-  // Its processes that take input end after the end of it.
+  bool stopped = false;  // one of its processes does nothing any more
+  uint32_t signals = 0;  // sent to all of its ranks
+  // Its processes that take input end after the end of the input.
   bool takes_input = false;
   uint64_t pieces_left = 0;  // of its input
 };
 
-// One to five phases for a job of so many ranks.
+// Returns a script of one to five phases for a job of `ranks` ranks.
 std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
                            Rank ranks);
 // Adds one to three kNames.
 void AddNames(std::mt19937_64& rng, std::vector<Op>* script);
-// Adds three to five kConnect of some of each job, in the same order to all.
+// Adds three to five kConnect of some ranks of each job, in the same order to
+// all jobs.
 void AddMeetings(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
-// The same of four to seven kGroup, and of one to three kEvent, whose events are
-// added by status.
+// In the same way, add four to seven kGroup, and one to three kEvent, whose
+// events are added by status.
 void AddGroups(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddEvents(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs,
                std::map<int, PlannedEvent>* events);
 int StatusOfEvent(size_t job, uint32_t number, Rank source);
-// One to three kControl or kQuery of each job.
+// Add one to three kControl or kQuery to each job.
 void AddControls(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddQueries(std::mt19937_64& rng,
                 const std::vector<std::unique_ptr<PlannedJob>>& jobs);
-// One to three kInvite, and one to three kSet, whose sets are added by name.
+// Add one to three kInvite, and one to three kSet, whose sets are added by
+// name.
 void AddInvitations(std::mt19937_64& rng,
                     const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddSets(std::mt19937_64& rng,
              const std::vector<std::unique_ptr<PlannedJob>>& jobs,
              std::map<std::string, PlayedSet>* sets);
 std::string NameOfSet(const ProcId& definer, uint32_t number);
-// The first of them aborts some of its own or of another one, near its end.
+// The first job aborts some of its own ranks or of another job's, near its end.
 void AddAborts(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 
@@ -143,9 +147,10 @@ enum class Engine : uint8_t {
   kQuery,
 };
 Engine EngineOf(Phase phase);
-// Few operations are in it when an aim is taken.
+// Returns whether the phase is short, so that few operations are in it at a
+// given time.
 bool IsShort(Phase phase);
-// Cells of one engine that a run is to have.
+// Returns cells of one engine that the run should contain.
 std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins);
 
 }  // namespace canopy::sim

@@ -1,6 +1,6 @@
-// One run of the soak: soak.cc plays the processes, soak_faults.cc does things
-// to them and their agents, soak_aims.cc at chosen moments, soak_checks.cc
-// judges.
+// One run of the soak. soak.cc plays the processes, soak_faults.cc injects
+// faults into processes and agents, soak_aims.cc injects them at chosen
+// moments, and soak_checks.cc checks the results.
 #ifndef CANOPY_TESTS_SIM_SOAK_RUN_H_
 #define CANOPY_TESTS_SIM_SOAK_RUN_H_
 
@@ -26,36 +26,36 @@ namespace canopy::sim {
 
 struct Actor {
   PlannedJob* job = nullptr;
-  size_t next = 0;         // in the script
-  RequestId waiting = 0;   // for this answer
-  std::string operation;   // what it waits in
-  uint32_t next_get = 0;   // peer
-  uint32_t next_name = 0;  // step of kNames
-  std::string last_key;    // that the last reader of it looks up
-  // Statuses that what it waits for may have without faults.
+  size_t next = 0;         // position in the script
+  RequestId waiting = 0;   // the request that it waits for
+  std::string operation;   // the operation that it waits in
+  uint32_t next_get = 0;   // the next peer
+  uint32_t next_name = 0;  // the next step of kNames
+  std::string last_key;    // the key that its last reader looks up
+  // Statuses that the answer may have without faults.
   std::set<int> expected;
-  bool disconnects = false;     // it has connected, in this operation
-  bool constructed = false;     // or constructed a group
+  bool disconnects = false;     // it has connected in this operation
+  bool constructed = false;     // it has constructed a group in this operation
   bool registered = false;      // for events
-  std::set<int> awaited;        // events without which it does not go on
-  std::set<int> excused;        // events that it may not be told of
+  std::set<int> awaited;        // events that it waits for
+  std::set<int> excused;        // events that it may miss
   int signal = 0;               // of its job control
   std::vector<ProcId> targets;  // of its abort, foreign get, control or query
   TimeNs started = 0;
-  TimeNs asked = 0;  // its query
-  // Of kInvite and kSet, which take several calls and wait for events between.
+  TimeNs asked = 0;  // when its query was sent
+  // For kInvite and kSet, which make several calls and wait for events between.
   bool goes_on = false;
   uint32_t step = 0;
   TimeNs answers_at = 0;               // an invitation
   bool has_group = false;              // its last construct succeeded
-  std::set<std::string> excused_sets;  // of which it may not be told
+  std::set<std::string> excused_sets;  // sets that it may miss
   bool stopped = false;
   bool connected = false;
   bool input_ended = false;
 };
 
-// An operation that is to be struck after so many events, if it is in the phase
-// then.
+// An operation that gets a fault after `events` events, if it is in the phase
+// by then.
 struct Aimed {
   Operations::Number operation = 0;
   Cell cell;
@@ -63,40 +63,40 @@ struct Aimed {
 };
 
 inline constexpr int kAbortStatus = 7;
-// Operation of an actor that gets of another job.
+// The operation of an actor that gets data of another job.
 inline constexpr char kForeignGet[] = "foreign get";
-// Of BeginName.
+// Number of steps of BeginName.
 inline constexpr uint32_t kNameSteps = 11;
-// What a launcher sends to all of a job.
+// The signal that a launcher sends to all ranks of a job.
 inline constexpr int kSignal = 10;
 
-// A process group, as those who have it see it.
+// A process group, as its members see it.
 struct PlayedGroup {
-  std::set<ProcId> arrived;  // those that have called the construct
-  // What each was told: context id, and members.
+  std::set<ProcId> arrived;  // processes that have called the construct
+  // The context id and members that each process got.
   std::map<ProcId, std::pair<uint64_t, std::set<ProcId>>> told;
   std::set<int> constructed;  // statuses of the answers
   std::set<int> ended;
 };
 
-// An invitation to a group, as those who take part see it.
+// An invitation to a group, as the processes that take part see it.
 struct PlayedInvitation {
   std::string name;
   ProcId leader;
   std::vector<ProcId> invited;
-  bool tolerant = false;  // the leader goes on without some
+  bool tolerant = false;  // the leader goes on without some processes
   bool begun = false;
-  std::set<ProcId> told;          // of the invitation
-  std::map<ProcId, int> answers;  // what they have said, as a status
-  std::set<ProcId> heard;         // of whom the leader knows the answer
-  std::vector<ProcId> accepted;   // of these
-  std::vector<ProcId> members;    // but for the leader
-  std::map<ProcId, int> outcome;  // as each was told first
-  // Receiver, status, source of all events about it.
+  std::set<ProcId> told;          // processes notified of the invitation
+  std::map<ProcId, int> answers;  // their replies, as a status
+  std::set<ProcId> heard;         // processes whose reply the leader knows
+  std::vector<ProcId> accepted;   // processes in `heard` that have accepted
+  std::vector<ProcId> members;    // without the leader
+  std::map<ProcId, int> outcome;  // the first outcome that each was notified of
+  // Receiver, status and source of all events about it.
   std::set<std::tuple<ProcId, int, ProcId>> notices;
 };
 
-// Steps of invitations and sets are below.
+// Invitations and sets have fewer steps than this.
 inline constexpr uint32_t kLastStep = 9;
 
 class Soak {
@@ -129,14 +129,14 @@ class Soak {
   void OnStartOfSpawned(const ProcId& proc);
   RequestId BeginGet(const ProcId& proc, const ProcId& target,
                      const std::string& key, uint32_t timeout_ms);
-  // One step of kNames.
+  // Makes one step of kNames.
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
   void NoteNameAnswer(Actor& actor, int status);
   std::string AwaitedName(const ProcId& proc, Rank ranks,
                           const std::string& number) const;
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
   void BeginGroup(const ProcId& proc, Actor& actor, const Op& op);
-  // `played`: tells the group from others of that name.
+  // `played` distinguishes the group from other groups of that name.
   void BeginConstruct(const ProcId& proc, Actor& actor, const std::string& name,
                       const std::string& played,
                       const std::vector<ProcId>& members,
@@ -145,7 +145,7 @@ class Soak {
                      const std::string& played,
                      const std::vector<ProcId>& members);
   void BeginInvitation(const ProcId& proc, Actor& actor, const Op& op);
-  // False: it is done.
+  // Return false if the process is done.
   bool Lead(const ProcId& proc, Actor& actor, PlayedInvitation& one);
   bool Join(const ProcId& proc, Actor& actor, PlayedInvitation& one);
   void BeginMember(const ProcId& proc, Actor& actor,
@@ -164,7 +164,7 @@ class Soak {
   void NoteSetAnswer(Actor& actor, int status);
   void CheckSet(const ProcId& proc, Actor& actor, const Answer& answer);
   void OnSetNotice(const ProcId& proc, const ProcId& source, const Bytes& info);
-  // As WakeEventWaiters, of kInvite and kSet.
+  // As WakeEventWaiters, for kInvite and kSet.
   bool WakeGoingOn();
   bool Wake(const std::vector<ProcId>& waiting);
   bool EndSet(const ProcId& proc, Actor& actor) const;
@@ -172,21 +172,22 @@ class Soak {
   void BeginControl(const ProcId& proc, Actor& actor, const Op& op);
   void BeginQuery(const ProcId& proc, Actor& actor, const Op& op);
   void Register(const ProcId& proc, Actor& actor);
-  // Its call was answered.
+  // A call of the process was answered.
   void NoteAnswer(const ProcId& proc, Actor& actor, int status);
   void OnNotice(const ProcId& proc, int status, const ProcId& source,
                 const Bytes& info);
   bool MaySee(const ProcId& proc, const PlannedEvent& event) const;
-  // It has to wait for events.
+  // Returns whether the process has to wait for events.
   bool AwaitsEvents(const ProcId& proc, Actor& actor) const;
-  // Those that wait for events go on if they need not, or nothing can be said
-  // about them. False: there are none.
+  // Continues processes that wait for events, if they need not wait or the
+  // events may be missed. Returns false if no process waits.
   bool WakeEventWaiters();
   std::set<int> StatusesOfControl(const Actor& actor) const;
   std::set<int> StatusesOfAbort(const Actor& actor) const;
   std::set<int> StatusesOfForeignGet(const Actor& actor) const;
   void EndClosed();
-  // Something has happened to it, or to one that it waits for.
+  // Returns whether something has happened to the job or to a job that it waits
+  // for.
   static bool IsHarmed(const PlannedJob& job);
 
   // Faults that are aimed at a phase of an operation (soak_aims.cc).
@@ -230,7 +231,8 @@ class Soak {
   void CheckNames(const PlannedJob& job);
   void CheckConstruct(const ProcId& proc, const Actor& actor,
                       const Answer& answer);
-  // Its controller is lost: each agent ends what it has of it.
+  // Returns whether the job's controller is lost, so that each agent ends its
+  // part of the job.
   bool IsDropped(const PlannedJob& job);
   void CheckSameGroup(const ProcId& proc, const std::string& played,
                       const std::set<ProcId>& members, const InfoList& results);
@@ -246,17 +248,17 @@ class Soak {
   void Error(const std::string& text) { result_.errors.push_back(text); }
 
   const SoakOptions options_;
-  // Cells that this run is to have, as far as it has not had them.
+  // Cells that this run should contain and does not yet.
   std::vector<Cell> aims_;
   // Jobs take standard input.
   const bool with_input_;
-  // Jobs spawn others.
+  // Jobs spawn other jobs.
   const bool with_spawns_;
   // Processes publish and look up.
   const bool with_names_;
-  // The engine that they use beside, in a run without aims.
+  // The engine that processes use in addition, in a run without aims.
   const std::optional<Engine> newer_;
-  // Or they invite each other to groups, or define process sets.
+  // Processes invite each other to groups, or define process sets.
   const bool with_invitations_;
   const bool with_sets_;
   SoakResult result_;
@@ -267,7 +269,7 @@ class Soak {
   std::vector<std::unique_ptr<PlannedJob>> jobs_;
   std::map<ProcId, Actor> actors_;
   std::map<RequestId, ProcId> waiting_;
-  std::set<std::string> unread_;  // keys that nobody need have read
+  std::set<std::string> unread_;  // keys that need not have been read
   std::vector<ProcId> ready_;
   std::map<int, PlannedEvent> events_;         // by status
   std::map<std::string, PlayedGroup> groups_;  // by operation
@@ -279,9 +281,9 @@ class Soak {
   size_t closed_seen_ = 0;
   uint32_t faults_left_ = 0;
   bool any_fault_ = false;
-  bool cut_off_ = false;  // some agents held others for lost that were not
+  bool cut_off_ = false;  // some agents took others for lost that were not
   bool split_ = false;
-  TimeNs settled_ = 0;  // when no restart is under way any more
+  TimeNs settled_ = 0;  // from then on, no restart is in progress
   bool duplicates_ = false;
   uint32_t lines_ = 0;
 };

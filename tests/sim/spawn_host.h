@@ -1,4 +1,4 @@
-// Stand-in for the control service where processes spawn jobs.
+// A stand-in for the control service where processes spawn jobs.
 #ifndef CANOPY_TESTS_SIM_SPAWN_HOST_H_
 #define CANOPY_TESTS_SIM_SPAWN_HOST_H_
 
@@ -22,42 +22,43 @@
 
 namespace canopy::sim {
 
-// A call that it understands: a job with a rank on each of these agents, or, of
-// none, one that cannot be mapped.
+// Returns a call for a job with a rank on each of these agents. With no agents,
+// the job cannot be mapped.
 Bytes SpawnCallFor(const std::vector<NodeId>& agents);
 
-// Executes spawns, and complains when one is executed again that runs or has
-// run. Like the control service it keeps in files what its successor needs, but
-// of what waits for its place: that is asked for again.
+// Executes spawns, and reports an error if a spawn is executed that runs or has
+// run. Like the control service, it keeps in files what its successor needs,
+// except for spawns that wait for their placement: these are requested again.
 class SpawnHost {
  public:
-  // When it is executed, or not.
+  // When a spawn is executed, or refused.
   struct Placement {
     TimeNs after = 0;
     int status = 0;
-    bool answered_twice = false;  // the second time with another status
+    bool answered_twice = false;  // the second answer has another status
   };
   using Place = std::function<Placement(const core::HostSpawn&)>;
 
-  // All must outlive it.
+  // All references must outlive this object.
   SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
             StandardInput& standard_input, Launchers& launchers,
             Errors& errors);
 
-  // From now on it decides of each, as often as it is asked; else at once.
+  // Sets a function that decides about each request of a spawn; by default it
+  // is executed at once.
   void set_place(Place place) { place_ = std::move(place); }
 
   void On(NodeId node, core::HostSpawn& a);
   void On(NodeId node, core::JobChanged& a);
 
-  // What the node's successor knows of its predecessor's spawns.
+  // Returns what the node's successor knows of its predecessor's spawns.
   std::vector<core::Input> Recovered(NodeId node);
-  // Its successor does not know what has waited for its place.
+  // The successor does not know the spawns that waited for their placement.
   void LoseAgent(NodeId node);
   // The machine fails, with its files.
   void Reset(NodeId node);
 
-  // Jobs that came of the request, in order.
+  // Returns the jobs made for the request, in order.
   const std::vector<std::string>& JobsOf(const ProcId& proc,
                                          RequestId request) {
     return executed_[{proc, request}];
@@ -69,10 +70,10 @@ class SpawnHost {
     NodeId node = kNoNode;
     Id id;
     size_t num_procs = 0;
-    bool ran = false;  // all of it has started
+    bool ran = false;  // all of its processes have started
     bool over = false;
     bool answered = false;
-    bool twice = false;  // its answer comes
+    bool twice = false;  // its answer comes twice
   };
 
   void CheckNotExecuted(const Id& id);
@@ -86,10 +87,10 @@ class SpawnHost {
   StandardInput& standard_input_;
   Launchers& launchers_;
   Errors& errors_;
-  std::map<std::string, Spawned> spawned_;  // with a record somewhere
+  std::map<std::string, Spawned> spawned_;  // with a record on some node
   std::map<Id, std::vector<std::string>> executed_;
   Place place_;
-  std::map<Id, NodeId> waiting_;  // for their places
+  std::map<Id, NodeId> waiting_;  // spawns that wait for their placement
   uint32_t last_ = 0;
 };
 

@@ -21,20 +21,20 @@
 
 namespace canopy::sim {
 
-// The launcher's end of each job retains what not all processes have read, and
-// offers it again when it has reattached. The shims' end passes each byte on
-// once, by its position, reports what was read, and survives its agent. The
-// oracle compares what processes read with what was offered.
+// The launcher's end of each job retains the input that some process has not
+// read, and offers it again after it has reattached. The shims' end passes each
+// byte on once, by its position, reports what was read, and survives its agent.
+// The oracle compares what processes read with what was offered.
 class StandardInput {
  public:
-  // All must outlive it.
+  // All references must outlive this object.
   StandardInput(uint32_t nodes, const Settings& settings,
                 const JobCatalog& jobs, EventQueue& queue, AgentInputs& inputs,
                 Random& random, Oracle& oracle);
 
   // A job is launched.
   void Open(const std::string& nspace, NodeId controller);
-  // So many bytes more of a job's input are there; no more after Close.
+  // Offers `bytes` more of a job's input; not allowed after Close.
   void Offer(const std::string& nspace, uint64_t bytes);
   void Close(const std::string& nspace);
 
@@ -42,26 +42,26 @@ class StandardInput {
   void On(NodeId node, core::FeedInput& a);
   void On(NodeId node, core::ForgetLocal& a) { sinks_[node].erase(a.nspace); }
 
-  // Bytes that the launcher retains.
+  // Returns the number of bytes that the launcher retains.
   uint64_t retained(const std::string& nspace) const;
 
   // The machine fails, with its shims; the launchers at its agent are detached.
   void Reset(NodeId node);
-  // The same for the agent alone.
+  // The agent fails without its machine.
   void LoseAgent(NodeId node);
   // A shim reports to a successor what its processes have read.
   void ReportAgain(NodeId node, const std::string& nspace);
-  // Position from which the job's launcher can offer its input again; nothing
-  // for a job that takes none.
+  // Returns the position from which the job's launcher can offer its input
+  // again; nothing for a job that takes none.
   std::optional<uint64_t> BeginOf(const std::string& nspace) const;
-  // Offers it from there; after the launcher has reattached.
+  // Offers the input from there; called after the launcher has reattached.
   void OfferAgain(const std::string& nspace);
 
  private:
   struct Source {
     NodeId controller = kNoNode;
     bool attached = true;
-    uint64_t begin = 0;  // of what is retained
+    uint64_t begin = 0;  // of the retained input
     uint64_t end = 0;
     bool closed = false;
   };

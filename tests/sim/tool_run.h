@@ -1,6 +1,6 @@
-// One run of the soak of tools: tool_soak.cc plays jobs and judges,
-// tool_pulls.cc, tool_pushes.cc and tool_stops.cc play the tools,
-// tool_faults.cc does things to all of them.
+// One run of the soak of tools. tool_soak.cc plays jobs and checks the results;
+// tool_pulls.cc, tool_pushes.cc and tool_stops.cc play the tools;
+// tool_faults.cc injects faults into all of them.
 #ifndef CANOPY_TESTS_SIM_TOOL_RUN_H_
 #define CANOPY_TESTS_SIM_TOOL_RUN_H_
 
@@ -26,32 +26,33 @@
 
 namespace canopy::sim {
 
-// A job that tools have to do with.
+// A job that tools use.
 struct ToolTarget {
   JobSpec spec;
   NodeId controller = kNoNode;
   bool launched = false;
-  bool over = false;       // all of its processes have ended
-  bool harmed = false;     // something has happened that may end it badly
-  bool restarted = false;  // since it began, the agent that controls it was,
-  bool any_restarted = false;  // or one of its own
-  bool forgotten = false;      // after its end it was
+  bool over = false;    // all of its processes have ended
+  bool harmed = false;  // something has happened that may end it with a failure
+  bool restarted = false;  // since the launch, its controller was restarted
+  // since the launch, an agent of its ranks was restarted
+  bool any_restarted = false;
+  bool forgotten = false;  // its controller was restarted after its end
   std::set<Rank> running;
-  std::set<Rank> started;  // those, and who has ended since
+  std::set<Rank> started;  // running processes, and those that have ended since
   WrittenOutput written;
   std::map<Rank, uint32_t> writes_left;
   PushedInput pushed;
-  // Of one whose processes stop.
+  // For a job whose processes stop.
   std::set<Rank> stopped;
   std::set<Rank> released;
-  bool is_released = false;  // a debugger has said so
+  bool is_released = false;  // a debugger has released it
   uint32_t debuggers = 0;
-  // Until then its output may go to one that has redirected it.
+  // Until then its output may go to a puller that has redirected it.
   TimeNs redirected_until = 0;
 
   bool stops() const { return spec.debug.stops(); }
   bool IsOnItsWay() const { return launched && !over; }
-  // Of one that was harmed, some may never start.
+  // Some processes of a harmed job may never start.
   bool HasEnded() const {
     return running.empty() && (harmed || started.size() == spec.procs.size());
   }
@@ -71,14 +72,15 @@ struct PlayedPull {
   RequestId request = 0;  // its read
   RequestId end = 0;
   uint64_t dropped = 0;
-  TimeNs pace = 0;          // between its reads
-  uint32_t reads_left = 0;  // until it ends, or stalls
-  TimeNs stall = 0;         // none: it ends
-  TimeNs read_at = 0;       // last
-  bool late = false;        // what was left for it may be gone
-  bool unknown = false;     // to a successor of the agent that it has read from
-  bool expires = false;     // its own agent was restarted since it has read
-  bool resumed = false;     // after that it has come too late
+  TimeNs pace = 0;          // time between its reads
+  uint32_t reads_left = 0;  // number of reads until it ends or stalls
+  TimeNs stall = 0;         // how long it stalls; 0: it ends
+  TimeNs read_at = 0;       // time of the last read
+  bool late = false;        // the output left for it may be gone
+  // unknown to a successor of the agent that it read from
+  bool unknown = false;
+  bool expires = false;  // its own agent was restarted since the last read
+  bool resumed = false;  // it resumed too late after a restart
   uint64_t pieces = 0;
 
   uint64_t Wanted() const { return job.written.Total(read.channels, ranks); }
@@ -92,16 +94,17 @@ struct PlayedTool {
   ToolTarget* target = nullptr;
   bool connected = false;
   std::vector<std::unique_ptr<PlayedPull>> pulls;
-  // Of a pusher: how many it makes, at a time, and which they are.
+  // For a pusher: how many pushes it makes, how many at a time, and the pending
+  // ones.
   uint32_t pushes_left = 0;
   uint32_t depth = 1;
   bool completes = false;
   std::map<RequestId, uint64_t> pushes;
-  // Of a debugger.
-  bool is_blind = false;  // it does not wait until all have stopped
+  // For a debugger.
+  bool is_blind = false;  // it does not wait until all processes have stopped
   RequestId registration = 0;
   RequestId release = 0;
-  bool told = false;  // that all have
+  bool told = false;  // it was notified that all have stopped
 };
 
 class ToolSoak {
@@ -110,7 +113,7 @@ class ToolSoak {
   ToolSoakResult Run();
 
  private:
-  // What a fault may meet.
+  // What a fault may hit.
   struct Op {
     ToolPhase phase;
     ProcId tool;  // no namespace: none
@@ -148,12 +151,12 @@ class ToolSoak {
 
   PlayedTool& AddTool(PlayedTool::Kind kind, ToolTarget& target, TimeNs begins);
   PlayedTool* FindTool(const ProcId& proc);
-  // After a time, if it is still there.
+  // Calls `then` after a time, if the tool still exists.
   void Later(const ProcId& tool, TimeNs after, Then then);
   void OnConnected(PlayedTool& tool);
   void OnToolExit(PlayedTool& tool);
   void LeaveIfDone(PlayedTool& tool);
-  // It waits for nothing that comes without the job.
+  // The job is over: ends what the tool waits for, because it will not come.
   void OnJobOver(PlayedTool& tool);
 
   void PlanPull(PlayedTool& tool);
@@ -212,7 +215,7 @@ class ToolSoak {
   uint32_t to_launch_ = 0;  // tools that have not begun
   bool any_fault_ = false;  // an agent was lost or restarted
   bool root_lost_ = false;
-  TimeNs settled_ = 0;  // when no restart is under way any more
+  TimeNs settled_ = 0;  // from then on, no restart is in progress
 };
 
 }  // namespace canopy::sim

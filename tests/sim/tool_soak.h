@@ -1,6 +1,6 @@
-// Lives of jobs and of tools that pull their output, push their input and hold
-// their processes, while tools stall and die, and agents are restarted or lost;
-// then the questions that must have one answer only.
+// Soak test of jobs and of tools that pull their output, push their input and
+// hold their processes, while tools stall and die and agents are restarted or
+// lost. At the end, every rule is checked.
 #ifndef CANOPY_TESTS_SIM_TOOL_SOAK_H_
 #define CANOPY_TESTS_SIM_TOOL_SOAK_H_
 
@@ -14,30 +14,30 @@
 
 namespace canopy::sim {
 
-// What a tool and a job are in the middle of.
+// The phase of a tool's operation on a job.
 enum class ToolPhase : uint8_t {
-  kPullBegins,    // the first read is under way
+  kPullBegins,    // the first read is in progress
   kPullWaits,     // for output
-  kPullReads,     // there is more than it has read
+  kPullReads,     // there is more output than it has read
   kPullStalls,    // it does not read
-  kPullEnds,      // the end is under way
-  kPullRests,     // of a job that is over
-  kPushWaits,     // until what it has pushed is read
-  kStopGathers,   // not all that are to stop have stopped
-  kStopHolds,     // they have, and nobody has released them
-  kStopReleases,  // somebody has, and not all have gone on
+  kPullEnds,      // the end is in progress
+  kPullRests,     // the job is over
+  kPushWaits,     // until its pushes are read
+  kStopGathers,   // some processes have yet to stop
+  kStopHolds,     // all have stopped, and no debugger has released them
+  kStopReleases,  // a debugger has released them, and some have yet to continue
 };
 inline constexpr size_t kNumToolPhases = 10;
 
 enum class ToolFault : uint8_t {
-  kLate,  // a message of it
+  kLate,  // a message of the operation
   kDoubled,
   kToolAgentRestarted,
   kToolAgentLost,
   kToolAgentCutOff,
-  kJobAgentRestarted,  // of the job, but the root
+  kJobAgentRestarted,  // an agent of the job other than the root
   kJobAgentLost,
-  kRootRestarted,  // which controls the job
+  kRootRestarted,  // the root controls the job
   kRootLost,
   kToolDies,
   kJobKilled,
@@ -51,41 +51,41 @@ struct ToolCell {
   bool operator==(const ToolCell&) const = default;
 };
 
-// Why no such fault comes in such a phase; empty: it does.
+// Returns why the fault cannot occur in the phase; empty if it can.
 std::string_view WhyNever(const ToolCell& cell);
-// Of phases and faults.
+// The table of phases and faults.
 SeedTable ToolTable();
-// In the one kind of seeds agents are restarted, in the other they are lost.
+// Agents are restarted in some seeds and lost in the others.
 bool CanOccur(const ToolCell& cell, bool restarts);
 
-// What a tool does wrong, to see that it is found.
+// A deliberate fault of a tool, to test that it is detected.
 enum class ToolSabotage : uint8_t {
   kNone,
-  kLosesOutput,     // that it has read
-  kRepeatsOutput,   // has it twice
-  kForgetsDropped,  // does not count what was dropped
-  kLosesInput,      // takes for read what it has not pushed
+  kLosesOutput,     // loses output that it has read
+  kRepeatsOutput,   // has output twice
+  kForgetsDropped,  // does not count dropped output
+  kLosesInput,      // expects input that it has not pushed
 };
 
 struct ToolSoakOptions {
   ToolSabotage sabotage = ToolSabotage::kNone;
   bool verbose = false;
-  bool trace = false;  // every step to standard error
+  bool trace = false;  // writes every step to standard error
 };
 
 struct ToolSoakResult {
   uint64_t steps = 0;
   uint64_t read = 0;      // bytes, by pullers
-  uint64_t dropped = 0;   // bytes, that these were told of
-  uint64_t pushes = 0;    // that were taken
-  uint64_t releases = 0;  // jobs that debuggers have let go
+  uint64_t dropped = 0;   // bytes reported to pullers as dropped
+  uint64_t pushes = 0;    // pushes that were taken
+  uint64_t releases = 0;  // jobs released by debuggers
   uint32_t nodes = 0;
-  std::vector<std::string> faults;  // what was done, in order
-  std::vector<std::string> errors;  // empty: all is well
+  std::vector<std::string> faults;  // the faults, in order
+  std::vector<std::string> errors;  // empty: no rule was violated
   SeedCells cells;
 };
 
-// Deterministic. In every other seed agents are restarted, and no other is
+// Deterministic. In every other seed agents are restarted and no other agent is
 // lost.
 ToolSoakResult RunToolSoak(uint64_t seed, const ToolSoakOptions& options);
 

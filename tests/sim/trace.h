@@ -1,4 +1,4 @@
-// A simulated cluster's steps as text, so that a seed that fails can be read.
+// A simulated cluster's steps as text, so that a failing seed can be read.
 #ifndef CANOPY_TESTS_SIM_TRACE_H_
 #define CANOPY_TESTS_SIM_TRACE_H_
 
@@ -11,12 +11,13 @@
 
 namespace canopy::sim {
 
-// One line, without a newline.
+// Returns one line, without a newline.
 std::string Show(const core::Input& input);
-// Empty for actions without an effect on what agents agree on (log lines,
-// deadlines).
+// Returns an empty text for actions without an effect on the state that agents
+// agree on (log lines, deadlines).
 std::string Show(const core::Action& action);
-// To standard error: a node's input as Show gives it, and what it led to.
+// Writes a node's input, as Show returns it, and the resulting actions to
+// standard error.
 void PrintStep(core::TimeNs now, NodeId node, const std::string& input,
                const core::Actions& actions);
 

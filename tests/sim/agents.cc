@@ -15,9 +15,9 @@ namespace {
 template <typename T, typename... Others>
 constexpr bool kIsOneOf = (std::is_same_v<T, Others> || ...);
 
-// Actions without an effect here: processes leave no commits in shared memory,
-// launchers acknowledge output at once, nothing is monitored, and agents do not
-// end.
+// Returns false for actions without an effect here: processes leave no commits
+// in shared memory, launchers acknowledge output at once, nothing is monitored,
+// and agents do not end.
 template <typename Action>
 constexpr bool IsSimulated() {
   return !kIsOneOf<Action, AwaitCommit, JobHeld, ToolGone, OutputDelivered,
@@ -133,8 +133,8 @@ void Agents::CheckOrder(const Actions& actions) {
   }
 }
 
-// By every stand-in that has `On` for it: a rank's data is published in a
-// segment, and its client has an answer.
+// Every stand-in that has `On` for the action executes it: for example, a
+// rank's data is published in a segment, and its client gets a reply.
 template <typename Action>
 void Agents::Execute(NodeId node, Action& action) {
   if constexpr (std::is_same_v<Action, SendPeer>) {

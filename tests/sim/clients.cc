@@ -216,7 +216,7 @@ void Clients::Finalize(const ProcId& proc) {
 // ---------------------------------------------------------------- answers ---
 
 void Clients::On(NodeId node, ReplyClient& a) {
-  if (a.request == 0) return;  // nobody waits for it
+  if (a.request == 0) return;  // no reply is awaited
   CheckAnswer(node, a);
   Answer answer{a.status, std::string(a.payload.view())};
   const TimeNs delay = DelayOf(a.request);
@@ -233,7 +233,7 @@ void Clients::CheckAnswer(NodeId node, const ReplyClient& a) {
   if (owner == node_of_.end() || owner->second != node) {
     errors_.push_back("reply to a client of another node");
   }
-  // A client that has reattached may get what was on its way before again.
+  // A client that has reattached may get an earlier reply again.
   const auto before = on_their_way_.find(a.request);
   if (answers_.contains(a.request) ||
       (before != on_their_way_.end() && before->second == a.client)) {
@@ -248,7 +248,8 @@ void Clients::CheckAnswer(NodeId node, const ReplyClient& a) {
   }
 }
 
-// Whatever agents persist for is asked for again when its answer is lost.
+// Only the answers to requests that agents persist may be delayed, because
+// these are requested again if the answer is lost.
 TimeNs Clients::DelayOf(RequestId request) const {
   const TimeNs limit = settings_.options.answer_delay;
   if (limit == 0 || !pending_.contains(request)) return 0;
@@ -281,7 +282,7 @@ void Clients::On(NodeId, NotifyClient& a) {
 
 void Clients::On(NodeId, CloseClient& a) { closed_.push_back(a.client); }
 
-// A commit that was to be acknowledged once it is published.
+// Replies to a commit whose acknowledgement was due after its publication.
 void Clients::On(NodeId node, PublishRank& a) {
   if (a.request == 0) return;
   ReplyClient reply{a.client, a.request, kSuccess, {}};
@@ -312,7 +313,7 @@ void Clients::CountEnd(RequestId request, int status) {
   pending_.erase(it);
 }
 
-// As client::CollectiveCounts does.
+// Counts in the same way as client::CollectiveCounts.
 void Clients::CountLeave(const ProcId& proc, const Input& input, int status) {
   std::map<std::string, Series>& groups = groups_[proc];
   if (const auto* left = std::get_if<GroupCallArrived>(&input)) {

@@ -1,4 +1,4 @@
-// What becomes of agents that are lost, return, are restarted or cut off.
+// The effects of losing, returning, restarting and cutting off agents.
 #include <memory>
 #include <utility>
 
@@ -67,8 +67,8 @@ void Cluster::RestartNode(NodeId node) {
   ReattachClients(node);
 }
 
-// What its predecessor had not taken yet. What a person asked for is asked
-// again, and returned.
+// Removes the inputs that the predecessor has not taken. Returns those that a
+// person requested, which are repeated.
 std::vector<core::Input> Cluster::LoseInputs(NodeId node) {
   std::vector<core::Input> again;
   queue_.RemoveIf<LocalInput>([&](const LocalInput& event) {
@@ -96,7 +96,7 @@ void Cluster::Recover(NodeId node, const Segments::Published& published) {
   ReattachLaunchers(node);
 }
 
-// Takes what it recovers out of *control.
+// Removes what it recovers from *control.
 void Cluster::RecoverLocal(NodeId node, const std::string& nspace,
                            const Segments::Published& published,
                            std::map<std::string, Bytes>* control) {
@@ -115,7 +115,7 @@ void Cluster::RecoverLocal(NodeId node, const std::string& nspace,
   input_.ReportAgain(node, nspace);
 }
 
-// The agent controls a job that has no process on its node.
+// Recovers a controlled job that has no process on the node.
 void Cluster::RecoverControl(NodeId node, const std::string& nspace,
                              const Bytes& control) {
   JobRecovered in;

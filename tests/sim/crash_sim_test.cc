@@ -1,5 +1,6 @@
-// An agent is lost at every step of a launch, a fence with data and a direct
-// modex: leaf, interior and root of the tree, at both ends of the radix.
+// Tests that lose an agent at every step of a launch, a fence with data and a
+// direct modex: a leaf, an interior agent and the root of the tree, at both
+// ends of the radix.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ struct Shape {
   NodeId victim;
 };
 
-// With radix 32, members 33 and up hang below member 1.
+// With radix 32, members 33 and up are below member 1.
 constexpr Shape kShapes[] = {
     {"Radix2Root", 2, 7, 0},        {"Radix2Interior", 2, 7, 1},
     {"Radix2Leaf", 2, 7, 5},        {"Radix32Root", 32, 36, 0},
@@ -42,7 +43,7 @@ class Crash : public testing::TestWithParam<Shape> {
   bool RootIsLost() const { return GetParam().victim == 0; }
   std::string Name() const { return "n" + std::to_string(GetParam().victim); }
 
-  // Rank = agent.
+  // Each rank runs on the agent of the same number.
   void LaunchAll(Cluster& c) const {
     c.options().ignore_kills = true;
     c.LaunchConnected(MakeJob("a", Agents(true)));
@@ -53,7 +54,8 @@ class Crash : public testing::TestWithParam<Shape> {
     c.Run();
   }
 
-  // Some log names the rank for which the fence failed, or why the job ended.
+  // Expects that some log names the missing rank of the fence, or why the job
+  // ended.
   void ExpectNamed(const Cluster& c) const {
     EXPECT_TRUE(
         std::ranges::any_of(c.observed().log(), [&](const std::string& line) {
@@ -98,8 +100,8 @@ class Crash : public testing::TestWithParam<Shape> {
     EXPECT_TRUE(c.errors().empty()) << c.errors().front();
   }
 
-  // What `begin` starts is cut at each of its steps, the first and the last
-  // included; `check` sees what came of it. Returns how many steps there were.
+  // Interrupts what `begin` starts at each of its steps, including the first
+  // and the last; `check` checks the result. Returns the number of steps.
   size_t AtEveryStep(const std::function<void(Cluster&)>& prepare,
                      const std::function<void(Cluster&)>& begin,
                      const std::function<void(Cluster&, bool)>& check) const {
@@ -140,7 +142,7 @@ TEST_P(Crash, InAFenceWithData) {
         EXPECT_FALSE(over && failed);
         if (failed) ExpectNamed(c);
         if (RootIsLost()) return ExpectLaterJobsWork(c);
-        // The survivors have a fence among themselves.
+        // The survivors make a fence among themselves.
         std::vector<ProcId> left;
         for (const NodeId rank : Agents(false)) left.push_back({"a", rank});
         std::vector<RequestId> again;
@@ -183,8 +185,8 @@ TEST_P(Crash, InADirectModex) {
                 << "rank " << rank;
             continue;
           }
-          // A get of the lost rank fails; no other does, not even where the
-          // node was the job's controller.
+          // A get of the lost rank fails. All others succeed, even if the node
+          // was the job's controller.
           EXPECT_FALSE(over);
           EXPECT_EQ(target(rank), GetParam().victim) << "rank " << rank;
           EXPECT_EQ(status, kErrUnreach) << "rank " << rank;
@@ -200,7 +202,7 @@ TEST_P(Crash, InALaunch) {
       [&](Cluster& c) { c.BeginLaunch(MakeJob("a", Agents(true))); },
       [&](Cluster& c, bool) {
         if (RootIsLost()) {
-          // Before the first JobPrepare no other agent has the job.
+          // Before the first JobPrepare, no other agent has the job.
           const bool begun = c.observed().messages(kPrepare) > 0;
           EXPECT_EQ(begun, std::ranges::any_of(c.observed().log(),
                                                [&](const std::string& line) {
@@ -219,8 +221,7 @@ TEST_P(Crash, InALaunch) {
   EXPECT_GT(steps, GetParam().nodes * 4);
 }
 
-// The lost one has no rank of the job, but the abort may have been in its
-// hands.
+// The lost agent has no rank of the job, but may have had the abort to forward.
 TEST_P(Crash, InAnAbort) {
   if (RootIsLost()) GTEST_SKIP() << "nobody is left to end the job";
   const size_t steps = AtEveryStep(

@@ -1,4 +1,4 @@
-// Events, aborts and questions about what waits, over simulated agents.
+// Tests of events, aborts and queries of what waits, over simulated agents.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class EventSim : public testing::Test {
     cluster_.Run();
     EXPECT_EQ(cluster_.clients().StatusOf(request), kSuccess);
   }
-  // Who has had a notice of a code, ascending.
+  // Returns the processes that were notified of a code, ascending.
   std::vector<ProcId> NotifiedOf(int code) {
     std::vector<ProcId> out;
     for (const Notice& notice : cluster_.clients().notices()) {
@@ -62,7 +62,7 @@ TEST_F(EventSim, NamespaceRange) {
   WantAll(-500);
   Raise({"job", 3}, -500, kNamespace);
   const std::vector<ProcId> notified = NotifiedOf(-500);
-  // Once each, and not the one that raised it.
+  // Each process was notified once, except for the source.
   EXPECT_EQ(notified.size(), 13u);
   EXPECT_EQ(std::ranges::count(notified, ProcId{"job", 3}), 0);
   EXPECT_EQ(std::ranges::count(notified, ProcId{"other", 0}), 0);
@@ -133,8 +133,8 @@ TEST_F(EventSim, EventsSurviveTheLossOfAnAgentOnTheirWay) {
   }
 }
 
-// Every receiver gets each event once, whichever agent is restarted at which
-// step between the call that raises the first and the end.
+// Every receiver gets each event once, whichever agent is restarted, at any
+// step between the call that raises the first event and the end.
 class EventRestartSim : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(EventRestartSim, NoneIsLostOrComesTwice) {
@@ -195,11 +195,11 @@ constexpr int kLifecycle[] = {
     core::kErrProcKilledByCmd,  kErrJobAbortedBySig,
     core::kEventJobEnd};
 
-// A process of another job, at the far end of the tree, hears of everything in
-// the life of a job that is launched, and of which one process fails.
+// A process of another job, at the far end of the tree, is notified of
+// everything in the life of a job that is launched and has a failing process.
 class LifecycleSim {
  public:
-  // The first process of "watch" wants all codes.
+  // The first process of "watch" registers for all codes.
   LifecycleSim(Cluster& cluster, NodeId watcher) : cluster_(cluster) {
     cluster.LaunchConnected(MakeJob("watch", {watcher}));
     cluster.options().announces_jobs = true;
@@ -207,7 +207,7 @@ class LifecycleSim {
         {"watch", 0}, {std::begin(kLifecycle), std::end(kLifecycle)});
     cluster.Run();
   }
-  // Of six processes, rank 3 crashes after a while.
+  // Launches six processes, of which rank 3 crashes after a while.
   void Launch(const std::vector<NodeId>& nodes) {
     cluster_.hooks().on_start = [this](const ProcId& proc) {
       if (proc != ProcId{"job", 3}) return;
@@ -217,7 +217,7 @@ class LifecycleSim {
     };
     cluster_.BeginLaunch(MakeJob("job", nodes));
   }
-  // Up to so many steps; true: there were not so many.
+  // Runs up to `steps` steps. Returns true if there were fewer.
   bool Play(size_t steps) {
     size_t done = 0;
     while (done < steps && cluster_.RunNext(cluster_.now() + 600 * kMs)) ++done;
@@ -262,8 +262,8 @@ TEST_P(EventRestartSim, NoLifecycleEventIsLostOrComesTwice) {
   }
 }
 
-// Agents between those of the job, its controller and who hears of it are
-// lost.
+// Agents are lost between the job's agents, its controller and the registered
+// process.
 TEST_F(EventSim, LifecycleEventsComeOnceWhileTheTreeHeals) {
   for (uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -287,19 +287,20 @@ TEST_P(EventRestartSim, WhoRegistersAfterTheEndIsTold) {
   cluster.Launch(MakeJob("job", {0, 1, 2, 3, 4, 5}));
   for (Rank rank = 0; rank < 6; ++rank) cluster.shims().Exit({"job", rank}, 0);
   cluster.RunFor(10'000 * kMs);
-  // Nobody wants to know: no message.
+  // No process has registered, so no message is sent.
   EXPECT_EQ(cluster.observed().messages(kEvent), before);
   cluster.clients().WantEvents({"watch", 0}, {core::kEventJobEnd});
   cluster.RunFor(1'000 * kMs);
   ASSERT_EQ(cluster.clients().notices().size(), 1u);
   EXPECT_EQ(cluster.clients().notices()[0].source,
             (ProcId{"job", kRankWildcard}));
-  // The way to who asks, and the event on its way from the root.
+  // The registration on its way, and the event on its way from the root.
   EXPECT_LE(cluster.observed().messages(kEvent) - before, 6u + 2u);
 }
 
-// Losses are announced by every agent to its own clients; who registers with a
-// successor is told too, and who was told is not told again.
+// Every agent announces losses to its own clients. A process that registers
+// with a successor is notified as well, and a process that was notified is not
+// notified again.
 TEST_P(EventRestartSim, LossesOutliveARestart) {
   Cluster cluster(7, GetParam(), 1, Persistence::kOn);
   cluster.options().ignore_kills = true;
@@ -378,7 +379,7 @@ TEST_F(EventSim, LossOfANodeIsAnEventForEachOfItsRanks) {
   WantAll(kErrProcAborted);
   cluster_.KillNode(6);
   cluster_.Run();
-  // The root's clients hear of it before the policy ends their jobs.
+  // The root's clients are notified before the policy ends their jobs.
   const std::vector<ProcId> notified = NotifiedOf(kErrProcAborted);
   EXPECT_EQ(std::ranges::count(notified, ProcId{"job", 0}), 2);
   EXPECT_EQ(std::ranges::count(notified, ProcId{"other", 0}), 1);
@@ -423,7 +424,7 @@ TEST_F(EventSim, AbortOfTheWholeJob) {
   const core::AbortArrived in = Abort(cluster_, {"job", 11});
   cluster_.Input(5, in);
   cluster_.RunFor(100'000 * kMs);
-  // The caller is a target: it gets no answer.
+  // The caller is a target, so it gets no reply.
   EXPECT_EQ(cluster_.clients().StatusOf(in.request), kUnanswered);
   const auto last = std::ranges::find_if(
       cluster_.launchers().job_changes(), [](const core::JobChanged& change) {
@@ -479,7 +480,7 @@ std::vector<core::Waiting> Why(Cluster& cluster, NodeId at) {
 TEST(WhySim, NamesExactlyWhoIsMissing) {
   Cluster cluster(15, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 15, 2));
-  // Missing: both ranks of agent 13, one of agent 4.
+  // The missing processes are both ranks of agent 13 and one of agent 4.
   for (Rank r = 0; r < 30; ++r) {
     if (r != 26 && r != 27 && r != 9) cluster.clients().Fence({"job", r});
   }

@@ -1,4 +1,4 @@
-// What collectives do when processes, connections and agents are lost.
+// Tests of collectives when processes, connections and agents are lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool LogSays(const Cluster& cluster, const std::string& text) {
                              });
 }
 
-// Ranks on the leaves of a binary tree of 31 agents.
+// Returns agents for ranks on the leaves of a binary tree of 31 agents.
 std::vector<NodeId> Leaves(uint32_t per_leaf) {
   std::vector<NodeId> agents;
   for (NodeId node = 15; node < 31; ++node) {
@@ -32,7 +32,7 @@ std::vector<NodeId> Leaves(uint32_t per_leaf) {
 
 class Healing : public testing::TestWithParam<uint64_t> {};
 
-// Agents without participants die at any moment: no process notices.
+// Agents without participants die at any time; no process must notice.
 TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
   Cluster cluster(31, 2, GetParam());
   cluster.LaunchConnected(MakeJob("job", Leaves(2)));
@@ -68,11 +68,11 @@ TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
   EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
 }
 
-// The agent at the top of a collective's tree dies while it releases: those
-// who know the end tell those who do not.
+// The top of a collective's tree dies while it releases. Agents that know the
+// result must send it to those that do not.
 TEST_P(Healing, LossOfTheTopIsInvisible) {
   Cluster cluster(31, 2, GetParam());
-  // Below agent 1, on both sides.
+  // Both sides are below agent 1.
   const std::vector<NodeId> agents = {15, 16, 17, 18, 19, 20, 21, 22};
   cluster.LaunchConnected(MakeJob("job", agents));
   const bool collect = cluster.rng()() % 2 == 0;
@@ -81,7 +81,7 @@ TEST_P(Healing, LossOfTheTopIsInvisible) {
     cluster.clients().Commit({"job", r}, core::Scope::kGlobal, "key", "value");
     requests.push_back(cluster.clients().Fence({"job", r}, {}, collect));
   }
-  // Up to where the top has released, and some agents have the release.
+  // Runs until the top has released and some agents have the release.
   while (cluster.observed().received(3, kDown) +
              cluster.observed().received(4, kDown) ==
          0) {
@@ -101,7 +101,7 @@ TEST_P(Healing, LossOfTheTopIsInvisible) {
   }
 }
 
-// An agent without participants is restarted, and knows nothing afterwards.
+// An agent without participants is restarted without its state.
 TEST_P(Healing, RestartOfAnAgentBetweenIsInvisible) {
   Cluster cluster(31, 2, GetParam());
   cluster.LaunchConnected(MakeJob("job", Leaves(1)));
@@ -117,7 +117,7 @@ TEST_P(Healing, RestartOfAnAgentBetweenIsInvisible) {
       for (uint64_t i = cluster.rng()() % 8; i > 0; --i) cluster.RunOne();
       if (r == 7) {
         cluster.KillNode(victim);
-        cluster.RunFor(3 * kMs);  // until all know of it
+        cluster.RunFor(3 * kMs);  // until all agents know it
         cluster.ReviveNode(victim);
       }
     }
@@ -176,7 +176,7 @@ TEST(Fault, DeathBeforeTheCollectiveEndsItToo) {
   }
 }
 
-// A rank that never spoke to its agent, on a node of its own.
+// The rank has never connected to its agent, and is on a node of its own.
 TEST(Fault, DeathOfARankThatNeverConnected) {
   Cluster cluster(7, 2, 1);
   cluster.Launch(MakeJob("job", 7, 1));
@@ -257,7 +257,7 @@ TEST(Fault, TimeoutNamesWhoIsMissing) {
   for (const RequestId r : requests)
     EXPECT_EQ(cluster.clients().StatusOf(r), kErrTimeout);
   EXPECT_TRUE(LogSays(cluster, "missing job:11"));
-  // The late one learns at once; the next fence is not disturbed.
+  // The late participant learns of it at once; the next fence is not affected.
   const RequestId late = cluster.clients().Fence({"job", 11}, {}, false, 500);
   cluster.Run();
   EXPECT_EQ(cluster.clients().StatusOf(late), kErrTimeout);
@@ -280,7 +280,7 @@ TEST(Fault, OneCallersTimeoutEndsItForAll) {
   EXPECT_EQ(cluster.clients().StatusOf(b), kErrTimeout);
 }
 
-// Fences that follow each other without waiting.
+// Fences follow each other without waiting.
 TEST(Fault, PipelinedFencesSurviveLosses) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Cluster cluster(31, 2, seed);
@@ -301,9 +301,10 @@ TEST(Fault, PipelinedFencesSurviveLosses) {
   }
 }
 
-// Random collectives on random sets while ranks and agents die. Whatever
-// happens: no success unless all participants came, no one waits for ever, and
-// all that survive agree unless a deadline or a death was involved.
+// Random collectives on random sets while ranks and agents die. No collective
+// may succeed unless all participants have arrived, no process may wait
+// forever, and all survivors must agree unless a deadline or a death was
+// involved.
 class Chaos : public testing::TestWithParam<uint64_t> {};
 
 struct Call {

@@ -1,4 +1,4 @@
-// Fences over many simulated agents.
+// Tests of fences over many simulated agents.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,9 +21,9 @@ struct Shape {
 
 class FenceSim : public testing::TestWithParam<Shape> {};
 
-// Every rank commits and enters a collecting fence in random order; none may
-// leave before the last has entered; after it each node shows exactly what
-// each rank has committed.
+// Every rank commits and enters a collecting fence in random order. No rank may
+// leave before the last has entered. Afterwards each node must show exactly
+// what each rank has committed.
 TEST_P(FenceSim, NothingLostDoubledOrInvented) {
   const Shape shape = GetParam();
   Cluster cluster(shape.nodes, shape.radix, shape.seed);
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, FenceSim,
                                          Shape{64, 2, 2, 5},
                                          Shape{100, 3, 1, 6}));
 
-// No data, many agents.
+// A fence without data over many agents.
 TEST(FenceSimLarge, ThousandAgents) {
   for (const uint32_t radix : {2u, 32u}) {
     Cluster cluster(1000, radix, radix);
@@ -120,7 +120,7 @@ TEST(FenceSim, LocalFenceSendsNothing) {
 TEST(FenceSim, FenceInASubtreeNeverReachesTheRoot) {
   Cluster cluster(15, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 15, 1));
-  // Agents 7 and 10 are below 1, on both sides.
+  // Agents 7 and 10 are below agent 1, on both sides.
   const std::vector<ProcId> some = {{"job", 7}, {"job", 10}};
   const RequestId a = cluster.clients().Fence(some[0], some);
   cluster.Run();

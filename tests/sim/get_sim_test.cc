@@ -1,4 +1,4 @@
-// Gets over simulated agents: local, remote, held, refused, lost.
+// Tests of gets over simulated agents: local, remote, held, refused, lost.
 #include <gtest/gtest.h>
 
 #include "common/status.h"
@@ -32,7 +32,7 @@ core::GetArrived Refresh(core::GetArrived get) {
   return get;
 }
 
-// Agents 0, 1, 2 with two ranks each.
+// Agents 0, 1 and 2 have two ranks each.
 class GetSim : public testing::Test {
  protected:
   GetSim() : cluster_(3, 2, 7) {
@@ -105,7 +105,7 @@ TEST_F(GetSim, OneRequestServesAllWhoWait) {
   EXPECT_EQ(cluster_.clients().StatusOf(b), kSuccess);
 }
 
-// A key that never comes must not stand in the way of one that is there.
+// A key that is never committed must not block a get of another key.
 TEST_F(GetSim, KeysDoNotBlockEachOther) {
   Commit(4, core::Scope::kGlobal, "there");
   const RequestId a = Get(0, Key({"job", 4}, "never"));
@@ -155,7 +155,7 @@ TEST_F(GetSim, TimeoutEndsTheWaitOnBothSides) {
   cluster_.RunFor(20 * kMs);
   EXPECT_EQ(cluster_.clients().StatusOf(a), kErrTimeout);
   EXPECT_EQ(cluster_.clients().StatusOf(b), kErrTimeout);
-  // The next one asks again.
+  // The next get sends a new request.
   const RequestId c = Get(0, Key({"job", 4}, "k"));
   Commit(4, core::Scope::kGlobal, "k");
   EXPECT_EQ(cluster_.clients().StatusOf(c), kSuccess);
@@ -197,7 +197,7 @@ TEST_F(GetSim, UnknownOwner) {
   Commit(0, core::Scope::kGlobal, "unique");
   EXPECT_EQ(cluster_.clients().StatusOf(r), kSuccess);
   EXPECT_EQ(Payload(r, "unique"), "unique value");
-  // From another node it comes with a fence.
+  // From another node the key is available after a fence.
   const RequestId far = Get(4, Key({"job", kRankUndef}, "unique"));
   EXPECT_EQ(cluster_.clients().StatusOf(far), kUnanswered);
   for (Rank rank = 0; rank < 6; ++rank) {
@@ -216,7 +216,7 @@ TEST_F(GetSim, WhatCanNotBeThere) {
   EXPECT_EQ(
       cluster_.clients().StatusOf(Get(0, Key({"job", kRankInvalid}, "k"))),
       kErrNotFound);
-  // Reserved keys are there from the start or not at all.
+  // Reserved keys exist from the start or not at all.
   EXPECT_EQ(
       cluster_.clients().StatusOf(Get(0, Key({"job", 4}, "pmix.nothing"))),
       kErrNotFound);

@@ -1,7 +1,7 @@
-// Process groups whose agents are restarted or lost at every step of their
-// construction and their end, at both ends of the radix: whoever has a group
-// has the same one, with a context id that no other has, and nobody waits for
-// ever.
+// Tests of process groups whose agents are restarted or lost at every step of
+// their construct and destruct, at both ends of the radix. All members must
+// have the same group, with a unique context id, and no process may wait
+// forever.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Shape {
   NodeId victim;
 };
 
-// With radix 32, members 33 and up hang below member 1.
+// With radix 32, members 33 and up are below member 1.
 constexpr Shape kShapes[] = {
     {"Radix2Root", 2, 7, 0},        {"Radix2Interior", 2, 7, 1},
     {"Radix2Leaf", 2, 7, 5},        {"Radix32Root", 32, 36, 0},
@@ -48,8 +48,8 @@ Bytes Flags(const std::vector<std::string>& keys) {
 
 class GroupSim : public testing::TestWithParam<Shape> {
  protected:
-  // One rank on each node but node 0, which is the controller alone: so that it
-  // can be lost. Rank = node - 1.
+  // There is one rank on each node except node 0, which is only the controller
+  // and can be lost. Rank = node - 1.
   void Launch(Cluster& c) const {
     c.options().ignore_kills = true;
     std::vector<NodeId> agents;
@@ -59,7 +59,7 @@ class GroupSim : public testing::TestWithParam<Shape> {
     c.LaunchConnected(MakeJob("a", agents));
   }
   Rank NumRanks() const { return GetParam().nodes - 1; }
-  // Every second member lists them all, the others mean the job.
+  // Every second member lists all members; the others name the whole job.
   std::vector<ProcId> Named(Rank rank) const {
     if (rank % 2 == 0) return {{"a", kRankWildcard}};
     std::vector<ProcId> all;
@@ -78,8 +78,8 @@ class GroupSim : public testing::TestWithParam<Shape> {
   }
   bool IsLost(Rank rank) const { return rank + 1 == GetParam().victim; }
 
-  // All answers that are successes, which must be equal; `survivors`: not of
-  // the lost node, if it is lost.
+  // Returns the successful answers, which must be equal. If `lost`, answers of
+  // the lost node do not count.
   std::set<std::string> Answers(Cluster& c,
                                 const std::vector<RequestId>& requests,
                                 bool lost) const {
@@ -96,8 +96,8 @@ class GroupSim : public testing::TestWithParam<Shape> {
     return payloads;
   }
 
-  // What `begin` starts is cut by `fault` at each of its steps, the first and
-  // the last included; `check` sees what came of it.
+  // Interrupts what `begin` starts with `fault` at each of its steps, including
+  // the first and the last; `check` checks the result.
   void AtEveryStep(Persistence persistence,
                    const std::function<void(Cluster&)>& begin,
                    const std::function<void(Cluster&)>& fault,
@@ -120,7 +120,7 @@ class GroupSim : public testing::TestWithParam<Shape> {
 };
 
 const Bytes kContext = Flags({"pmix.grp.actxid"});
-// It goes on without a node that is lost.
+// A group with these directives goes on without a lost node.
 const Bytes kTolerant = Flags({"pmix.grp.actxid", "pmix.grp.ftcoll"});
 
 TEST_P(GroupSim, AnAgentIsRestartedInAConstruct) {
@@ -133,7 +133,8 @@ TEST_P(GroupSim, AnAgentIsRestartedInAConstruct) {
       [](Cluster& c) { c.RestartNode(GetParam().victim); },
       [&](Cluster& c) {
         const auto first = Answers(c, requests, false);
-        // The successor makes context ids too, and knows the group's end.
+        // The successor makes context ids as well, and knows the end of the
+        // group.
         const auto second = Answers(
             c,
             [&] {
@@ -174,9 +175,9 @@ TEST_P(GroupSim, AnAgentIsRestartedInADestruct) {
       });
 }
 
-// Whoever was on the victim has left, and the others end the group: its part in
-// that must not be lost with the agent. Restarts before the leave, in it and in
-// the destruct.
+// The member on the victim has left, and the others destruct the group. The
+// victim's contribution must not be lost with its agent. Restarts happen before
+// the leave, during the leave and during the destruct.
 TEST_P(GroupSim, AnAgentIsRestartedWhoseMemberLeaves) {
   if (GetParam().victim == 0) return;  // it has no member
   const Rank leaver = GetParam().victim - 1;
@@ -221,7 +222,7 @@ TEST_P(GroupSim, ANodeIsLostInAConstructThatAdapts) {
       [](Cluster& c) { c.KillNode(GetParam().victim); },
       [&](Cluster& c) {
         Answers(c, requests, true);
-        // Its end goes on without the lost as well.
+        // The group's end goes on without the lost members as well.
         std::vector<RequestId> ends;
         for (Rank rank = 0; rank < NumRanks(); ++rank) {
           ends.push_back(
@@ -234,8 +235,8 @@ TEST_P(GroupSim, ANodeIsLostInAConstructThatAdapts) {
       });
 }
 
-// Without the wish to adapt, all that survive learn the same: all have the
-// group, or it failed.
+// Without a tolerant directive, all survivors must get the same result: either
+// all have the group, or it failed.
 TEST_P(GroupSim, ANodeIsLostInAConstruct) {
   std::vector<RequestId> requests;
   AtEveryStep(

@@ -30,8 +30,8 @@ constexpr TimeNs kSettle = 120 * kMs;
 constexpr TimeNs kPause = 60 * kMs;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
 constexpr int kSegfault = 11;
-// One in so many events is a fault; or, while a call waits that does not for
-// long, of these.
+// One event in `kStrikes` is a fault; one in `kHastyStrikes` while a call is
+// pending that does not wait long.
 constexpr uint64_t kStrikes = 40;
 constexpr uint64_t kHastyStrikes = 6;
 constexpr char kSpawned[] = "spawned";
@@ -39,7 +39,7 @@ constexpr HostOp kOps[] = {
     HostOp::kAllocate,       HostOp::kMonitor,        HostOp::kLog,
     HostOp::kControlSession, HostOp::kBlockResources, HostOp::kGetCredential};
 
-// A call or a spawn that waits for its answer.
+// A pending call or spawn.
 struct OpenCall {
   ProcId proc;
   bool of_spawn = false;
@@ -49,7 +49,7 @@ struct OpenCall {
 
 struct PlayedJob {
   JobSpec spec;
-  // Its processes do nothing but fence: what becomes of others is not theirs.
+  // Its processes only fence. Faults of other jobs must not affect them.
   bool bystander = false;
   uint32_t rounds = 0;
   bool launched = false;
@@ -60,7 +60,7 @@ struct PlayedJob {
 struct PlayedProc {
   PlayedJob* job = nullptr;
   uint32_t round = 0;
-  bool fences = false;  // next
+  bool fences = false;  // whether the next operation is a fence
   bool connected = false;
   bool paused = false;
   std::set<RequestId> open;
@@ -116,7 +116,7 @@ class HostSoak {
   void EndClosed();
   void CheckCall(RequestId request, const OpenCall& call);
   void CheckSpawn(RequestId request, const OpenCall& call);
-  // Nothing: the host has not been asked yet.
+  // Returns nothing if the host has not received the call yet.
   std::optional<Manner> MannerOf(RequestId request, const OpenCall& call);
 
   static bool IsShort(Manner manner);
@@ -141,14 +141,14 @@ class HostSoak {
   std::vector<std::unique_ptr<PlayedJob>> jobs_;
   std::map<ProcId, PlayedProc> procs_;
   std::map<RequestId, OpenCall> calls_;
-  // Of spawns, by who asks and which of its requests.
+  // By spawn, identified by the caller and its request.
   std::map<std::pair<ProcId, RequestId>, std::pair<Manner, int>> placed_;
   std::vector<ProcId> ready_;
   size_t closed_seen_ = 0;
   uint64_t faults_left_ = 0;
   uint64_t last_call_ = 0;
   bool any_loss_ = false;
-  TimeNs settled_ = 0;  // when no restart is under way any more
+  TimeNs settled_ = 0;  // from then on, no restart is in progress
 };
 
 // ------------------------------------------------------------------- plans ---
@@ -258,7 +258,7 @@ void HostSoak::Advance(const ProcId& proc) {
   if (played.open.empty()) ready_.push_back(proc);
 }
 
-// Several at a time.
+// Begins several calls at a time.
 void HostSoak::BeginRound(const ProcId& proc, PlayedProc& played) {
   if (played.job->bystander) return;
   for (uint64_t n = Random(4); n > 0; --n) {
@@ -337,10 +337,9 @@ void HostSoak::EndClosed() {
   }
 }
 
-// ------------------------------------------------------------------ answers
-// ---
+// --------------------------------------------------------------- answers ---
 
-// What the host has decided of this very call.
+// The answer must be the host's decision about this call.
 void HostSoak::CheckCall(RequestId request, const OpenCall& call) {
   const Answer& answer = *cluster_.clients().AnswerTo(request);
   const HostStandIn::Call* const decided = cluster_.host().Find(call.bytes);
@@ -387,8 +386,7 @@ void HostSoak::CheckSpawn(RequestId request, const OpenCall& call) {
   }
 }
 
-// ------------------------------------------------------------------- faults
-// ---
+// ---------------------------------------------------------------- faults ---
 
 void HostSoak::Hit(HostFault fault,
                    const std::function<bool(const ProcId&)>& whom) {
@@ -407,7 +405,7 @@ bool HostSoak::IsShort(Manner manner) {
 
 void HostSoak::MayStrike() {
   if (faults_left_ == 0) return;
-  // There are fewer spawns than calls.
+  // Spawns are preferred, because there are fewer of them than calls.
   const bool spawns = !OneIn(3);
   std::vector<ProcId> hasty;
   std::vector<ProcId> others;
@@ -423,7 +421,7 @@ void HostSoak::MayStrike() {
   }
 }
 
-// One who waits for the host, or what surrounds it.
+// Hits a process that waits for the host, or its surroundings.
 void HostSoak::Strike(const ProcId& proc) {
   const NodeId node = cluster_.NodeOf(proc);
   const NodeId root = cluster_.members().root();
@@ -487,7 +485,7 @@ uint32_t HostSoak::NumAlive() const {
   return count;
 }
 
-// The jobs that its loss may end.
+// Marks the jobs that the loss of the node may end.
 void HostSoak::Harm(NodeId node) {
   for (const auto& job : jobs_) {
     const bool there = std::ranges::any_of(
@@ -512,8 +510,7 @@ void HostSoak::StrikeJob(PlayedJob& job) {
                  KillRequested{job.spec.nspace, 0, ""});
 }
 
-// ---------------------------------------------------------------------- run
-// ---
+// ------------------------------------------------------------------- run ---
 
 void HostSoak::RunToQuiet() {
   const TimeNs end = cluster_.now() + kHorizon;
@@ -530,7 +527,7 @@ void HostSoak::RunToQuiet() {
   }
 }
 
-// Whoever is left waits for ever.
+// Every process that is left waits forever.
 void HostSoak::CheckEnd() {
   for (const auto& [proc, played] : procs_) {
     Error(ToString(proc) + " waits for ever for " +

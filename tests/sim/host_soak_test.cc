@@ -1,5 +1,5 @@
-// A share of the seeds that `soak --matrix` runs by the thousand, and faults of
-// an agent's own that they find.
+// Runs a share of the seeds that `soak --matrix` runs by the thousand, and
+// checks that they detect deliberate faults of an agent.
 #include "tests/sim/host_soak.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(HostSoak, ASeedIsItsOwnScript) { ExpectItsOwnScript(6, RunSeed); }
 
 struct Case {
   Sabotage sabotage;
-  const char* error;  // what is said of it
+  const char* error;  // the error that is reported
 };
 
 class HostSabotage : public testing::TestWithParam<Case> {};

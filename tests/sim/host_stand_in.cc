@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kLateNs = 400 * kMs;
 constexpr uint64_t kAwayNs = 300 * kMs;
 constexpr uint64_t kSecondNs = 50 * kMs;
-// No agent comes to such a number.
+// No agent uses such a number.
 constexpr uint64_t kNobodys = uint64_t{1} << 62;
 
 }  // namespace
@@ -46,8 +46,7 @@ void HostStandIn::LoseAgent(NodeId node) {
                 [&](const auto& entry) { return entry.first.first == node; });
 }
 
-// ---------------------------------------------------------------- decisions
-// ---
+// ------------------------------------------------------------- decisions ---
 
 HostStandIn::Call& HostStandIn::Note(const AskHost& ask) {
   Identity id{ask.source, ask.request};
@@ -96,8 +95,7 @@ void HostStandIn::Decide(Call* call) {
   }
 }
 
-// ------------------------------------------------------------------ answers
-// ---
+// --------------------------------------------------------------- answers ---
 
 void HostStandIn::Treat(NodeId node, uint64_t number, const Call& call) {
   switch (call.manner) {
@@ -130,7 +128,7 @@ void HostStandIn::Treat(NodeId node, uint64_t number, const Call& call) {
 
 bool HostStandIn::is_away() const { return queue_.now() < back_; }
 
-// Who is away answers when it is back.
+// A host that is away answers when it is back.
 void HostStandIn::AnswerIn(TimeNs delay, NodeId node, uint64_t number,
                            const Call& call) {
   inputs_.PostCallback(delay, node, [this, node, number, &call] {
@@ -143,7 +141,7 @@ void HostStandIn::AnswerIn(TimeNs delay, NodeId node, uint64_t number,
   });
 }
 
-// To a successor, if there is one then, which waits for answers of its own.
+// Answers a successor, if there is one by then, which waits for other answers.
 void HostStandIn::AnswerStale(TimeNs delay, NodeId node, uint64_t number) {
   const auto stale = [this, node, number, start = members_.start(node)] {
     if (!members_.alive(node) || members_.start(node) == start) return;

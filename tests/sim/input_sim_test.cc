@@ -1,5 +1,5 @@
-// Standard input of jobs: every byte comes to each process that takes it, once
-// and in order, also when agents are restarted.
+// Tests of the standard input of jobs: every byte must reach each process that
+// takes it, once and in order, even if agents are restarted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ struct Target {
 class InputSim : public testing::TestWithParam<Target> {
  protected:
   JobSpec Job() const { return MakeReader(GetParam().target, GetParam().rank); }
-  // Every reader has all of it; the oracle compares the bytes.
+  // Expects that every reader has all of the input; the oracle compares the
+  // bytes.
   void ExpectRead(const Cluster& cluster, const std::set<ProcId>& ended) const {
     EXPECT_EQ(ended.size(), GetParam().readers);
     EXPECT_EQ(cluster.input().retained("job"), 0u);
@@ -53,7 +54,7 @@ TEST_P(InputSim, ComesOnceAndInOrder) {
   ExpectRead(cluster, ended);
 }
 
-// Of the agent that controls the job, of an interior one and of a leaf.
+// Restarts the controller, an interior agent and a leaf.
 TEST_P(InputSim, SurvivesARestartAtEveryStep) {
   for (const NodeId victim : {0u, 2u, 5u}) {
     for (size_t step = 0;; ++step) {
@@ -77,7 +78,7 @@ TEST_P(InputSim, SurvivesARestartAtEveryStep) {
   }
 }
 
-// Input in transit through a lost agent is sent again, by another route.
+// Input in transit through a lost agent is sent again by another route.
 TEST(InputSimLoss, AnInteriorAgentAtEveryStep) {
   for (const StdinTarget target : {StdinTarget::kRank, StdinTarget::kAll}) {
     for (size_t step = 0;; ++step) {

@@ -1,5 +1,6 @@
-// Job control whose agents are restarted or lost at every step, at both ends of
-// the radix: every target has each signal once, and nobody waits for ever.
+// Tests of job control whose agents are restarted or lost at every step, at
+// both ends of the radix. Every target must get each signal once, and no
+// process may wait forever.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct Shape {
   NodeId victim;
 };
 
-// With radix 32, members 33 and up hang below member 1.
+// With radix 32, members 33 and up are below member 1.
 constexpr Shape kShapes[] = {
     {"Radix2Root", 2, 7, 0},     {"Radix2Interior", 2, 7, 1},
     {"Radix2Leaf", 2, 7, 5},     {"Radix2Caller", 2, 7, 6},
@@ -55,7 +56,8 @@ Bytes Signal(int number) {
 class JobControlSim : public testing::TestWithParam<Shape> {
  protected:
   uint32_t NumRanks() const { return GetParam().nodes - 1; }
-  // The caller's job runs on the last node, the targets' on all but the root.
+  // The caller's job runs on the last node, the targets' job on all nodes
+  // except the root.
   ProcId Caller() const { return {"caller", 0}; }
   void Launch(Cluster& c) const {
     c.LaunchConnected(MakeJob("caller", std::vector<NodeId>{NumRanks()}));
@@ -66,8 +68,8 @@ class JobControlSim : public testing::TestWithParam<Shape> {
     c.LaunchConnected(MakeJob("job", agents));
   }
 
-  // What `begin` starts is cut by a restart at each of its steps, the first and
-  // the last included; `check` sees what came of it.
+  // Interrupts what `begin` starts with a restart at each of its steps,
+  // including the first and the last; `check` checks the result.
   void AtEveryStep(
       const std::function<RequestId(Cluster&)>& begin,
       const std::function<void(Cluster&, RequestId)>& check) const {

@@ -20,7 +20,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 constexpr Rank kNobody = 1 << 20;
-// Of a call that the lying agent has not made.
+// The number of a call that the lying agent has not made.
 constexpr uint64_t kNoCall = uint64_t{1} << 60;
 
 class Liar {
@@ -39,7 +39,8 @@ class Liar {
     }
   }
 
-  // A process that does not belong to it, and lists of nobody.
+  // A process that is no participant, and lists with a process that does not
+  // exist.
   void TellOfCollective() {
     CollectiveArrived in;
     in.op = o_.id.op;
@@ -55,7 +56,7 @@ class Liar {
     Call(std::move(malformed));
   }
 
-  // Names that are too long, and groups that it is no member of.
+  // Names that are too long, and groups of which the process is not a member.
   void TellOfGroup() {
     CollectiveArrived in;
     in.op = o_.id.op;
@@ -78,8 +79,8 @@ class Liar {
     Call(std::move(leave));
   }
 
-  // Under the number of another's, for nobody; without receivers, too large;
-  // and of a range that does not leave a node.
+  // An event with the number of another one and a range that does not leave the
+  // node; one without receivers; and one that is too large.
   void TellOfEvent() {
     EventRaised in;
     in.id = o_.request;
@@ -104,8 +105,8 @@ class Liar {
     Say(lie_.caller, std::move(message));
   }
 
-  // Of processes that do not exist; orders of who does not control the job, and
-  // answers of who was not asked.
+  // Targets that do not exist, orders of an agent that does not control the
+  // job, and answers without a request.
   void TellOfControl() {
     HostCallArrived in;
     in.op = HostOp::kJobControl;
@@ -197,7 +198,7 @@ class Liar {
     Call(SpawnArrived{0, 0, SpawnCallFor({})});
   }
 
-  // Newer than what there is, of another value.
+  // A publication that is newer than the existing one and has another value.
   Publication Forged() const {
     Publication p;
     p.id = o_.publication;

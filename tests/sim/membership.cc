@@ -75,12 +75,12 @@ UndetectedLoss Membership::Lose(NodeId node) {
     loss.detected[neighbor] = detected;
     ForwardLoss(node, neighbor, detected, &loss);
   }
-  // What it sent and nobody has read is lost with its connections.
+  // Data that it sent and that was not read is lost with its connections.
   ++members_[node].incarnation;
   return loss;
 }
 
-// From one neighbour through its part of the tree.
+// Forwards the loss from one neighbour through its part of the tree.
 void Membership::ForwardLoss(NodeId node, NodeId neighbor, TimeNs detected,
                              UndetectedLoss* loss) {
   const MemberUpdate update{node, false, loss->incarnation,
@@ -135,7 +135,7 @@ TimeNs Membership::BeginRejoin(NodeId node) {
   ++members_[node].incarnation;
   members_[node].recovered = false;
   ForgetUpdates(node);
-  // These would have come over the links that it has lost.
+  // These updates would have come over the links that the member has lost.
   queue_.RemoveIf<UpdateDelivery>([&](const UpdateDelivery& delivery) {
     return delivery.observer == node;
   });
@@ -155,7 +155,7 @@ void Membership::Relink(NodeId node, NodeId other, TimeNs linked) {
     return;
   }
   const uint64_t joins = incarnation(node);
-  // It takes no links before its new parent has sent it the members.
+  // The member accepts no links before its new parent has sent it the members.
   const TimeNs when = linked + random_.Delay(6);
   if (random_.OneIn(2)) {
     Deliver(when, other,
@@ -178,8 +178,8 @@ void Membership::Partition(const std::set<NodeId>& cut_off) {
 
 // ------------------------------------------------------------------ views ---
 
-// What `from` has known from the beginning of those whom `node` has not seen
-// since it lost its links.
+// Returns what `from` has known from the beginning of the members that `node`
+// has not seen since it lost its links.
 std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
                                                         NodeId node) const {
   std::map<NodeId, MemberUpdate> out;
@@ -190,11 +190,11 @@ std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
   return out;
 }
 
-// Each link carries updates of members before anything else
-// (TreeOverlay::Flush), and each agent on the way applies them before it
-// forwards a packet (TreeOverlay::OnFrame): so the receiver of a message
-// believes that its sender is up, and has every update that the sender had when
-// it sent it. No later one: that may come by another way, or afterwards.
+// Each link carries member updates before anything else (TreeOverlay::Flush),
+// and each agent on the route applies them before it forwards a packet
+// (TreeOverlay::OnFrame). Therefore the receiver of a message believes that its
+// sender is up, and has every update that the sender had when it sent the
+// message. Later updates may come by another route or afterwards.
 std::vector<MemberUpdate> Membership::UpdatesAhead(const InTransit& message) {
   const NodeId node = message.message.dst;
   const NodeId from = message.message.src;

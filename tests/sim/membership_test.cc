@@ -17,7 +17,7 @@ class MembershipTest : public testing::Test {
  protected:
   MembershipTest() : random_(1, options_), members_(7, 2, queue_, random_) {}
 
-  // Delivers all updates that are under way; returns who got one.
+  // Delivers all updates in transit. Returns the agents that received one.
   std::vector<NodeId> DeliverAll() {
     std::vector<NodeId> observers;
     while (std::optional<Event> event = queue_.Take()) {

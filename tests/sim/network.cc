@@ -16,7 +16,7 @@ bool IsOneOf(const MessageBody& body) {
   return (std::holds_alternative<T>(body) || ...);
 }
 
-// As the overlay's priorities: data may be overtaken by what is small.
+// As with the overlay's priorities, small messages may overtake data.
 Kind KindOf(const MessageBody& body) {
   if (IsOneOf<OutputData, OutputCredit, InputData, InputCredit>(body)) {
     return Kind::kStream;
@@ -42,7 +42,7 @@ void Network::Send(PeerMessage message) {
   const NodeId from = message.src;
   const NodeId to = message.dst;
   if (from == unlinked_) return;
-  // Meant for an incarnation of it that is over.
+  // The sender addresses an earlier incarnation of the receiver.
   const Membership::View view = members_.ViewOf(from, to);
   if (!view.unconfirmed && view.incarnation < members_.incarnation(to)) return;
   if (!members_.alive(to)) return;
@@ -86,12 +86,12 @@ bool Network::Delivers(const InTransit& message) const {
          cut_off_.contains(from) == cut_off_.contains(to);
 }
 
-// Whether a message is lost on its way through an agent that is lost; it may
+// Returns whether a message is lost on its route through a lost agent. It may
 // also be retained there until the loss is detected.
 bool Network::IsLost(NodeId from, NodeId to, TimeNs* when) {
   const TimeNs now = queue_.now();
   for (const UndetectedLoss& loss : losses_) {
-    // Who has detected it takes another route.
+    // A sender that has detected the loss uses another route.
     if (loss.known < now || members_.alive(loss.node) ||
         !members_.ViewOf(from, loss.node).up) {
       continue;

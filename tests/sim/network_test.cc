@@ -18,7 +18,7 @@ class NetworkTest : public testing::Test {
         members_(7, 2, queue_, random_),
         network_(options_, members_, queue_, random_) {}
 
-  // The number tells messages apart.
+  // The number distinguishes messages.
   void Send(NodeId from, NodeId to, uint64_t number, bool stream = false) {
     core::PeerMessage message;
     message.src = from;
@@ -32,7 +32,7 @@ class NetworkTest : public testing::Test {
     }
     network_.Send(std::move(message));
   }
-  // Numbers of the messages that are received, in order.
+  // Returns the numbers of the messages received, in order.
   std::vector<uint64_t> ReceiveAll() {
     std::vector<uint64_t> out;
     while (std::optional<Event> event = queue_.Take()) {

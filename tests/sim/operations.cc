@@ -13,7 +13,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// It ends later than its caller's answer comes.
+// Returns whether the operation goes on after its caller's reply.
 bool Lingers(const Operation& o) {
   return o.phase == Phase::kPublished || o.phase == Phase::kConnected ||
          (o.phase == Phase::kLookupEnding && !o.calls.empty()) ||
@@ -136,7 +136,7 @@ Operations::Series Operations::SeriesOf(const CollectiveId& id) {
   return {id.op, {ProcId{id.name, 0}}};
 }
 
-// It has come to the end of the group.
+// The process has arrived at the end of the group by leaving it.
 void Operations::Leave(const ProcId& proc, RequestId request,
                        const std::string& group) {
   Operation& leave =
@@ -228,7 +228,7 @@ void Operations::OnExit(const ProcId& proc) {
                   [&](const auto& u) { return u.second == proc; });
     const bool its_own =
         o.proc == proc && o.kind != Operation::Kind::kCollective;
-    // The others are answered that it can not come.
+    // The other participants get the reply that the process cannot arrive.
     const bool failed = o.unanswered.empty();
     if (its_own || failed) over.push_back(number);
   }
@@ -247,8 +247,8 @@ void Operations::SentCollective(Operation* o) const {
   o->phase = ReleasingOf(o->id.op);
 }
 
-// From the caller's agent to the one that controls the job, and from there to
-// those of the targets.
+// From the caller's agent to the job's controller, and from there to the agents
+// of the targets.
 void Operations::SentControl(const PeerMessage& message,
                              const std::string& nspace, bool is_answer,
                              Operation* o) const {
@@ -355,7 +355,7 @@ void Operations::OnActions(NodeId node, const Actions& actions) {
   ServeAlone(node);
 }
 
-// Those of an earlier round have no answer any more.
+// Pulls of an earlier round get no answer any more.
 void Operations::OnPulls(NodeId node, const std::set<uint64_t>& pulls) {
   std::set<uint64_t>& all = pulls_[node];
   const bool repeats = std::ranges::includes(all, pulls);
@@ -365,7 +365,7 @@ void Operations::OnPulls(NodeId node, const std::set<uint64_t>& pulls) {
   }
 }
 
-// A query that had to wait for a map asks later.
+// A query that had to wait for a map sends its requests later.
 void Operations::NoteAsk(NodeId node, uint64_t request, Number serving) {
   const Call call{node, request};
   if (of_call_.contains(call)) return;

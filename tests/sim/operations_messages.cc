@@ -1,4 +1,5 @@
-// To which operation a message belongs, and what it says about its phase.
+// Finds the operation that a message belongs to, and the phase that it
+// indicates.
 #include <algorithm>
 #include <type_traits>
 #include <variant>

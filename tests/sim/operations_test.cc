@@ -38,7 +38,7 @@ class OperationsTest : public testing::Test {
     cluster_.LaunchConnected(MakeJob("b", {1, 3}));
   }
 
-  // The phases that the request's operation goes through.
+  // Returns the phases of the request's operation, in order.
   std::vector<Phase> PhasesOf(RequestId request) {
     std::vector<Phase> out;
     do {

@@ -15,7 +15,8 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// Of a large collective only some ranks' data is looked at after each reply.
+// In a large collective, only the data of some ranks is checked after each
+// reply.
 constexpr size_t kMaxLookedAt = 24;
 
 bool Shows(Scope scope, bool local) {
@@ -100,7 +101,8 @@ void Oracle::OnReply(NodeId node, RequestId request, int status) {
   if (status == kSuccess) CheckSuccess(node, it->second);
 }
 
-// Whoever was refused has not come, and comes next to the same collective.
+// A process whose call was refused has not arrived. Its next call belongs to
+// the same collective.
 void Oracle::TakeBack(const Arrival& arrival) {
   Group& group = GroupOf(arrival.id);
   uint64_t& arrivals = group.arrivals[arrival.proc];
@@ -121,7 +123,7 @@ void Oracle::CheckSuccess(NodeId node, const Arrival& arrival) {
             ToString(arrival.proc));
     return;
   }
-  // Agents on the way may have dropped the job that is ended.
+  // Agents on the route may have dropped a job that is being ended.
   const bool ends = killed_.contains({node, arrival.proc.nspace});
   if (!one.all_collect || ends) return;
   const size_t stride = 1 + group.members.size() / kMaxLookedAt;
@@ -132,7 +134,8 @@ void Oracle::CheckSuccess(NodeId node, const Arrival& arrival) {
   }
 }
 
-// What a process committed before it came is shown when the others leave.
+// The data that a process committed before it arrived must be visible when the
+// others leave.
 void Oracle::CheckSeen(NodeId node, const ProcId& proc, uint64_t commits) {
   const Proc& p = procs_[proc];
   const Shown& shown = shown_[{node, proc}];
@@ -188,7 +191,8 @@ std::map<std::string, uint64_t> Oracle::CheckKvals(const ProcId& proc,
 
 void Oracle::OnGetReply(const ProcId& target, std::string_view kvals) {
   if (!procs_.contains(target)) return;
-  // Either side's view is legal here: it was published before.
+  // The view of either side is allowed here; it was checked when it was
+  // published.
   KvalPiece piece;
   while (TakeKval(&kvals, &piece)) {
     if (!procs_[target].keys.contains(std::string(piece.key))) {
@@ -334,7 +338,7 @@ void Oracle::CheckData(const CollectiveId& id, NodeId node, const Bytes& data) {
 }
 
 std::string InputText(uint64_t begin, uint64_t end) {
-  // No two stretches of a few bytes are alike within thousands of them.
+  // Sections of a few bytes do not repeat within thousands of bytes.
   constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
   constexpr int kTopBits = 56;
   std::string out;

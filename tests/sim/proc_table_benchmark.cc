@@ -1,5 +1,5 @@
-// What PMIX_QUERY_PROC_TABLE of a large job costs: the steps of all agents of
-// 4,096 simulated ranks, one after the other, and what they encode.
+// Measures the cost of PMIX_QUERY_PROC_TABLE for a large job: the steps of all
+// agents of 4,096 simulated ranks, one after the other, and the encoding.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kRanks = 4096;
 constexpr uint32_t kRadix = 32;
 
-// By the number of nodes.
+// The argument is the number of nodes.
 void ProcessTable(benchmark::State& state) {
   const auto nodes = static_cast<uint32_t>(state.range(0));
   Cluster cluster(nodes, kRadix, 1, Persistence::kOff);

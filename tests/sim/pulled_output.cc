@@ -7,7 +7,7 @@
 namespace canopy::sim {
 namespace {
 
-// Where the text of a stream begins among all texts.
+// Returns the position of a stream's first byte in the text of all streams.
 uint64_t OriginOf(const OutputStream& stream) {
   constexpr uint64_t kApart = 10'000'019;
   constexpr uint64_t kChannels = 16;

@@ -1,5 +1,5 @@
-// Queries over simulated agents: what each alone knows, and those that are lost
-// or restarted while they are asked.
+// Tests of queries over simulated agents: facts that only one agent has, and
+// agents that are lost or restarted during the query.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,7 +16,7 @@
 namespace canopy::sim {
 namespace {
 
-// Agents 0 to 3 with two ranks each, in a chain; rank 6 is on the last.
+// Agents 0 to 3 in a chain, with two ranks each; rank 6 is on the last.
 class QuerySim : public testing::TestWithParam<uint32_t> {
  protected:
   QuerySim() : cluster_(4, GetParam(), 7, Persistence::kOn) {
@@ -38,7 +38,7 @@ class QuerySim : public testing::TestWithParam<uint32_t> {
     }
     return infos;
   }
-  // By rank.
+  // Returns the states by rank.
   std::vector<int> StatesIn(const InfoList& answers) {
     std::vector<int> states;
     if (answers.empty()) return states;

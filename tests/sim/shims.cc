@@ -52,7 +52,7 @@ void Shims::On(NodeId node, StartLocal& a) {
   }
 }
 
-// A shim does not speak of a process any more that another one follows.
+// A shim no longer reports a process that was replaced by another one.
 void Shims::On(NodeId node, RestartLocal& a) {
   Shim& shim = nodes_[node].shims[a.nspace];
   shim.incarnations[a.rank] = a.incarnation;
@@ -63,7 +63,7 @@ void Shims::On(NodeId node, RestartLocal& a) {
   nodes_[node].running[a.nspace].insert(a.rank);
 }
 
-// Those of these ranks that run; no ranks: all that run.
+// Returns those of `ranks` that run; all running ranks if `ranks` is empty.
 std::vector<Rank> Shims::Selected(NodeId node, const std::string& nspace,
                                   const std::vector<Rank>& ranks) const {
   const auto running = nodes_[node].running.find(nspace);
@@ -183,7 +183,7 @@ void Shims::Write(const ProcId& proc, uint16_t channel, std::string data) {
   inputs_.Post(node, std::move(output));
 }
 
-// A shim sees the end of a process and those of its streams in any order.
+// A shim detects the end of a process and the ends of its streams in any order.
 void Shims::CloseStreams(NodeId node, const ProcId& proc) {
   for (const uint16_t channel : {kOut, kErr}) {
     const TimeNs delay = random_.OneIn(2) ? 0 : random_.Delay();

@@ -13,7 +13,7 @@
 namespace canopy::sim {
 namespace {
 
-// Two ranks on node 0, at an agent that persists.
+// Two ranks on node 0, with an agent that persists.
 class ShimsTest : public testing::Test {
  protected:
   ShimsTest() {
@@ -29,7 +29,7 @@ class ShimsTest : public testing::Test {
     shims_.On(0, start);
     (void)Inputs();
   }
-  // What the agent gets, in order of time.
+  // Returns the inputs of the agent, in order of time.
   std::vector<core::Input> Inputs() {
     std::vector<core::Input> out;
     while (std::optional<Event> event = queue_.Take()) {

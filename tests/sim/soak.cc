@@ -17,32 +17,33 @@ namespace {
 constexpr TimeNs kHorizon = 3600'000 * kMs;
 constexpr uint64_t kMaxSteps = 300'000;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
-// One seed in so many has jobs with standard input; the runs of the others do
-// not depend on it.
+// One seed in `kInputSeeds` has jobs with standard input. The runs of the other
+// seeds do not depend on it.
 constexpr uint64_t kInputSeeds = 5;
 constexpr uint64_t kInputSeed = 3;
-// The same of jobs that spawn others.
+// One seed in `kSpawnSeeds` has jobs that spawn others.
 constexpr uint64_t kSpawnSeeds = 7;
 constexpr uint64_t kSpawnSeed = 2;
 constexpr char kSpawnedNspace[] = "spawned";
-// And one in so many has jobs that publish. An owner asks all members before it
-// says that a key is not there, so that this takes few agents.
+// One seed in `kNameSeeds` has jobs that publish. Such a run has few agents,
+// because an owner sends requests to all members before it reports a key as
+// missing.
 constexpr uint64_t kNameSeeds = 3;
 constexpr uint64_t kNameSeed = 2;
 constexpr uint32_t kMaxNameNodes = 64;
-// The same of the newer engines.
+// One seed in `kNewerSeeds` uses the newer engines.
 constexpr uint64_t kNewerSeeds = 11;
 constexpr Engine kNewer[] = {Engine::kGroup, Engine::kGroup, Engine::kEvent,
                              Engine::kControl, Engine::kQuery};
-// Of the others in kNewerSeeds, which have none of these engines.
+// Of the remaining seeds modulo kNewerSeeds, these have invitations and sets.
 constexpr uint64_t kInvitationSeeds[] = {5, 6};
 constexpr uint64_t kSetSeeds[] = {7, 8};
-// One seed in so many has faults at any moment only; the others have most of
-// theirs at chosen ones.
+// One seed in `kUnaimedSeeds` has only faults at random times. The others have
+// most of their faults at chosen times.
 constexpr uint64_t kUnaimedSeeds = 4;
 constexpr uint32_t kUser = 1000;
 constexpr uint64_t kPause = 8 * kMs;
-// One operation in so many begins while an agent is being restarted.
+// One operation in `kHasty` begins while an agent is being restarted.
 constexpr uint64_t kHasty = 4;
 
 std::vector<Cell> AimsOf(uint64_t seed, const SoakOptions& options) {
@@ -132,7 +133,8 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
 
 void Soak::PlanJobs() {
   uint64_t count = 1 + Random(options_.max_jobs);
-  // One that a loss ends leaves the other; but names take long.
+  // With two jobs, a loss that ends one leaves the other. Names take too long
+  // for that.
   const bool several = !aims_.empty() && !Aims(Engine::kNames);
   if (several && options_.max_jobs > 1) count = std::max<uint64_t>(count, 2);
   for (uint64_t i = 0; i < count; ++i) {
@@ -191,7 +193,7 @@ void Soak::Launch(PlannedJob& job) {
   for (const JobNode& node : job.spec.nodes) {
     if (!cluster_.members().alive(node.agent)) job.harmed = true;
   }
-  // Somebody is on the way down or up: the launch may meet that.
+  // A loss or a return is in progress and may affect the launch.
   if (any_fault_) job.harmed = true;
   cluster_.BeginLaunch(job.spec);
   if (job.takes_input) OfferInput(job);
@@ -208,7 +210,7 @@ void Soak::OfferInput(PlannedJob& job) {
 
 // -------------------------------------------------------------- processes ---
 
-// They live for a while and connect to nobody.
+// Spawned processes live for a while and do not connect.
 void Soak::OnStartOfSpawned(const ProcId& proc) {
   const auto life = static_cast<TimeNs>(Random(20 * kMs));
   cluster_.At(cluster_.now() + life, [this, proc] {
@@ -260,9 +262,10 @@ void Soak::OnAnswer(RequestId request) {
   actor.job->harmed = true;
 }
 
-// A while between two operations is one in which faults may meet what the first
-// has left: what is published, or connected. Most wait until a restart is over:
-// an operation that begins during one can not be struck by the next.
+// In the pause between two operations, faults can hit what the first one has
+// left, such as published keys or connections. Most processes wait until a
+// restart is over: an operation that begins during a restart cannot be hit by
+// the next one.
 void Soak::GoOnLater(const ProcId& proc) {
   if (aims_.empty()) return ready_.push_back(proc);
   const bool waits = !OneIn(kHasty);
@@ -410,7 +413,7 @@ RequestId Soak::BeginSpawn(const ProcId& proc) {
   return cluster_.clients().Spawn(proc, SpawnCallFor(agents));
 }
 
-// The targets' jobs end, but for those of another user.
+// The targets' jobs end, except for jobs of another user.
 void Soak::BeginAbort(const ProcId& proc, Actor& actor, const Op& op) {
   actor.operation = "abort";
   for (const auto& job : jobs_) {

@@ -1,5 +1,5 @@
-// Faults at chosen moments: each run has cells of the matrix that it is to
-// have, and strikes operations of its processes when they come to such a phase.
+// Faults at chosen moments: each run has a list of cells of the matrix, and
+// injects their faults when an operation of a process is in the cell's phase.
 #include <algorithm>
 #include <iterator>
 
@@ -23,7 +23,7 @@ auto OneOf(const Set& set, uint64_t random) {
   return *it;
 }
 
-// Struck as soon as a message is sent.
+// Returns whether the fault is injected when a message is sent.
 bool IsOfMessages(Fault fault) {
   return fault == Fault::kLate || fault == Fault::kDoubled;
 }
@@ -93,7 +93,7 @@ Fate Soak::OnSend(const PeerMessage& message, Fate fate) {
 
 void Soak::TakeAim() {
   const std::vector<Operations::Number> touched = operations_.TakeTouched();
-  // Whatever phases it goes through from then on.
+  // The fault counts for every phase from then on.
   for (const Operations::Number number : touched) {
     const Operation* o = operations_.Find(number);
     if (o != nullptr && o->again) Hit(*o, Fault::kAskedAgain);
@@ -104,7 +104,7 @@ void Soak::TakeAim() {
     const Operation* o = aimed_ ? nullptr : operations_.Find(number);
     if (o == nullptr) continue;
     const Phase phase = operations_.PhaseOf(*o);
-    // What is short may be over soon.
+    // A short phase may be over soon.
     const bool is_short = IsShort(phase);
     if (!is_short && OneIn(3)) continue;
     const auto aim = std::ranges::find_if(aims_, [&](const Cell& cell) {
@@ -122,9 +122,10 @@ void Soak::TakeAim() {
   if (Strike(aimed.cell, *o)) std::erase(aims_, aimed.cell);
 }
 
-// The fault would meet the operation in that phase. A lookup is over before its
-// caller can repeat it, but where the caller's agent is the owner of the key:
-// then the successor asks the members for what it lacks.
+// Returns whether the fault would hit the operation in that phase. A lookup is
+// over before its caller can repeat it, unless the caller's agent is the owner
+// of the key: in that case the successor pulls its publications from the
+// members.
 bool Soak::IsIn(const Operation& o, const Cell& cell) const {
   const Phase phase = operations_.PhaseOf(o);
   if (cell.phase == phase) return true;
@@ -133,7 +134,7 @@ bool Soak::IsIn(const Operation& o, const Cell& cell) const {
          o.owners.contains(cluster_.NodeOf(o.proc));
 }
 
-// False: not possible now.
+// Returns false if the fault is not possible now.
 bool Soak::Strike(const Cell& cell, const Operation& o) {
   switch (cell.fault) {
     case Fault::kProcDies:
@@ -185,7 +186,8 @@ bool Soak::StrikeNode(Fault fault, const Operation& o) {
   return true;
 }
 
-// And about others of its kind: most lies are about what nobody asks for again.
+// Also lies about other operations of the same kind, because most false
+// information concerns a request that is not repeated.
 bool Soak::LieAbout(const Operation& o) {
   std::vector<ProcId> liars;
   for (const auto& [proc, actor] : actors_) {
@@ -201,8 +203,8 @@ bool Soak::LieAbout(const Operation& o) {
   operations_.ForEach([&](const Operation& other) {
     if (&other != &o && other.kind == o.kind && left > 0) tell(other);
   });
-  // Before anything else happens, by which an agent that lies may come to be
-  // one that is asked.
+  // The lies are delivered before anything else happens, because another event
+  // may turn the lying agent into one that has a request to answer.
   while (cluster_.RunNext(cluster_.now())) continue;
   return true;
 }

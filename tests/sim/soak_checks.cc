@@ -1,4 +1,4 @@
-// What must be so when nothing happens any more, and in the end.
+// The checks of a run when it is quiet, and at its end.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -27,7 +27,7 @@ void Soak::CheckWhy(const PlannedJob& job) {
   const std::vector<Waiting> all = MergeWaiting(answers);
   for (const auto& [proc, actor] : actors_) {
     if (actor.job != &job || actor.waiting == 0) continue;
-    // What spans jobs is described under the first of them.
+    // An operation that spans jobs is described under the first of them.
     if (!job.partners.empty()) continue;
     const bool named = std::ranges::any_of(all, [&](const Waiting& waiting) {
       return waiting.nspace == job.spec.nspace && waiting.callers > 0 &&
@@ -41,7 +41,7 @@ void Soak::CheckWhy(const PlannedJob& job) {
   }
 }
 
-// Nothing happens any more: whoever waits does so for one that stands still.
+// The cluster is quiet: every process that waits must wait for a stopped one.
 void Soak::CheckQuiet() {
   for (const auto& [proc, actor] : actors_) {
     const bool waits_for_others =
@@ -66,7 +66,7 @@ void Soak::KillStopped() {
     cluster_.Input(cluster_.members().root(),
                    KillRequested{job->spec.nspace, 0, ""});
   }
-  // Those whose controller is lost were ended without it.
+  // Jobs whose controller is lost were ended without it.
   RunToQuiet();
   for (const auto& [proc, actor] : actors_) {
     Error(ToString(proc) + " is left although its job was to be ended");
@@ -111,24 +111,25 @@ void Soak::CheckEnd() {
   for (const std::string& error : cluster_.errors()) Error(error);
 }
 
-// Everybody has left it.
+// Returns whether no process of the job is left.
 bool Soak::IsOver(const PlannedJob& job) const {
   return job.launched && std::ranges::none_of(actors_, [&](const auto& actor) {
            return actor.second.job == &job;
          });
 }
 
-// Statuses that the answer may have if nothing has happened to the job.
+// Returns the statuses that the answer may have if nothing has happened to the
+// job.
 std::set<int> Soak::ExpectedOf(const Actor& actor) const {
   const std::string& operation = actor.operation;
   if (operation == "abort") return StatusesOfAbort(actor);
   if (operation == kForeignGet) return StatusesOfForeignGet(actor);
   if (operation == "control") return StatusesOfControl(actor);
   std::set<int> out = actor.expected;
-  // A node on which it was to start something may be lost.
+  // A node on which the spawn has to start processes may be lost.
   if (any_fault_ && operation == "spawn") out.insert(kErrJobFailedToLaunch);
   // The others were released and have left, and its agent has dropped their job
-  // before it was told.
+  // before it received the release.
   const bool dissolved =
       (operation.starts_with("disconnect") || operation.starts_with("group")) &&
       std::ranges::any_of(actor.job->partners,
@@ -137,9 +138,9 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
   return out;
 }
 
-// The job may not have begun, be over, or end meanwhile, and its process may
-// leave without that key, or not come to it in time. Of another user's it is
-// told when both have met.
+// The job may not have begun, be over, or end meanwhile. Its process may leave
+// without that key, or not commit it in time. For a job of another user, the
+// error comes once both jobs are known.
 std::set<int> Soak::StatusesOfForeignGet(const Actor& actor) const {
   std::set<int> out = {kErrNotFound, kErrTimeout};
   const PlannedJob& target =
@@ -168,19 +169,19 @@ std::set<int> Soak::StatusesOfAbort(const Actor& actor) const {
     const bool foreign = job->spec.uid != actor.job->spec.uid;
     const bool gone = !job->launched || IsOver(*job);
     if (foreign) out.insert(kErrParamValueNotSupported);
-    // A successor does not know of jobs that were over before.
+    // A successor does not know the jobs that were over before.
     if (!job->launched || (gone && (foreign || options_.restarts))) {
       out.insert(kErrNotFound);
     }
     may_succeed &= job->launched && (!foreign || gone);
-    // What an agent that is lost has controlled is ended and forgotten.
+    // Jobs that were controlled by a lost agent are ended and dropped.
     if (any_fault_ && foreign) out.insert({kSuccess, kErrNotFound});
   }
   if (may_succeed) out.insert(kSuccess);
   return out;
 }
 
-// Of an answer that has just come.
+// Checks an answer that has just arrived.
 void Soak::CheckAnswer(const ProcId& proc, Actor& actor, RequestId request) {
   const Answer& answer = *cluster_.clients().AnswerTo(request);
   if (actor.operation.starts_with("group")) CheckConstruct(proc, actor, answer);
@@ -194,7 +195,7 @@ void Soak::CheckAnswer(const ProcId& proc, Actor& actor, RequestId request) {
       Error("invented: " + answer.payload + " spawned by " + ToString(proc));
     }
   }
-  // What is on the other side of a partition has ended as far as can be known.
+  // After a partition, processes on the other side count as ended.
   if (any_fault_ || !actor.operation.ends_with("abort")) return;
   for (const ProcId& target : actor.targets) {
     if (!cluster_.shims().IsRunning(target)) continue;
@@ -203,7 +204,7 @@ void Soak::CheckAnswer(const ProcId& proc, Actor& actor, RequestId request) {
   }
 }
 
-// No process gets a signal more often than it was sent.
+// No process may receive a signal more often than it was sent.
 void Soak::CheckSignals() {
   for (const auto& job : jobs_) {
     for (Rank r = 0; r < job->spec.procs.size(); ++r) {

@@ -1,5 +1,5 @@
-// Events that processes raise: whoever has registered, before or late, is told
-// once, and waits until it is.
+// Events that processes raise. Every process that has registered, before the
+// event or later, must be notified once, and waits until it is.
 #include <algorithm>
 #include <string>
 
@@ -21,7 +21,8 @@ constexpr uint8_t kCustom = 6;
 
 }  // namespace
 
-// Every second one for all events, the others for those of their job.
+// Every second process registers for all events, the others for those of their
+// job.
 void Soak::Register(const ProcId& proc, Actor& actor) {
   std::vector<int> codes;
   for (const auto& [status, event] : events_) {
@@ -75,7 +76,8 @@ bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {
   }
 }
 
-// Events go with their jobs: who registers afterwards is not told.
+// The events of a job are dropped at its end: a process that registers later is
+// not notified.
 void Soak::NoteAnswer(const ProcId& proc, Actor& actor, int status) {
   NoteGroupAnswer(actor, status);
   NoteSetAnswer(actor, status);
@@ -118,7 +120,7 @@ bool Soak::AwaitsEvents(const ProcId& proc, Actor& actor) const {
   return !actor.awaited.empty();
 }
 
-// What becomes of events of jobs to which something has happened is not known.
+// Nothing can be expected of events of jobs to which something has happened.
 bool Soak::WakeEventWaiters() {
   bool any = false;
   for (auto& [proc, actor] : actors_) {

@@ -1,4 +1,4 @@
-// What the soak does to processes and agents.
+// The faults that the soak injects into processes and agents.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -40,7 +40,7 @@ std::optional<ProcId> Soak::RandomProc() {
   return it->first;
 }
 
-// The jobs that the loss of a node may end.
+// Marks the jobs that the loss of a node may end.
 void Soak::HarmNode(NodeId node) {
   for (const auto& job : jobs_) {
     if (!job->launched) continue;
@@ -60,7 +60,7 @@ void Soak::CutOff() {
     HarmNode(node);
     text += " " + std::to_string(node);
   }
-  // What either side does with those between is its own affair.
+  // The two sides may treat a job that spans them differently.
   for (const auto& job : jobs_) job->harmed |= job->launched;
   result_.faults.push_back(text);
   operations_.ForEach([&](const Operation& o) {
@@ -121,7 +121,7 @@ void Soak::Signal(PlannedJob& job) {
   cluster_.Input(job.controller, SignalRequested{job.spec.nspace, kSignal, {}});
 }
 
-// Not more than one at a time.
+// Restarts one agent at a time.
 void Soak::Restart() {
   if (cluster_.now() < settled_) return;
   const auto node = OneIn(3) ? cluster_.members().root()
@@ -160,7 +160,7 @@ void Soak::RandomFault() {
   if (!FaultOfAgent(kind, node) && proc) FaultOfProcess(kind, *proc);
 }
 
-// False: not possible now, or another kind.
+// Returns false if the fault is not possible now, or is of another kind.
 bool Soak::FaultOfAgent(uint64_t kind, NodeId node) {
   if (kind <= 4 && node != kNoNode && NumAlive() > 1 && !split_) {
     Note("loss of node " + std::to_string(node));

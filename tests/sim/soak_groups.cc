@@ -1,5 +1,5 @@
-// Process groups that processes make, end and leave, and what must be so for
-// whoever has one.
+// Process groups that processes construct, destruct and leave, and the rules
+// that hold for their members.
 #include <algorithm>
 #include <string>
 
@@ -34,7 +34,8 @@ bool IsSuccess(int status) {
   return status == kSuccess || status == kErrPartialSuccess;
 }
 
-// An agent answers it that does not know of the group, or of a job.
+// Returns whether an agent without the group, or without a job, replies with
+// this status.
 bool IsOfTheEnd(int status) {
   return status == kErrJobTerminated || status == kErrNotFound;
 }
@@ -95,8 +96,8 @@ bool Soak::IsDropped(const PlannedJob& job) {
   return job.launched && !cluster_.members().alive(job.controller);
 }
 
-// Whoever has a group has the same one: its members have called, and no other
-// group has its context id.
+// All members must have the same group: the members have called the construct,
+// and no other group has its context id.
 void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
                           const Answer& answer) {
   const std::string played =
@@ -114,9 +115,10 @@ void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
   if (!members.contains(proc)) {
     Error(ToString(proc) + " has " + played + " and is no member of it");
   }
-  // Either side goes on without the other, or drops jobs and begins to count
-  // anew while the other remembers. So do agents that learn at different times
-  // that the controller of one of the jobs is lost, and end the job.
+  // After a partition, either side goes on without the other, or drops jobs and
+  // counts from the beginning while the other keeps its counts. The same holds
+  // for agents that learn at different times that the controller of a job is
+  // lost, and end the job.
   const bool dropped =
       IsDropped(*actor.job) ||
       std::ranges::any_of(actor.job->partners, [&](const PlannedJob* job) {

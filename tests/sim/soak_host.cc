@@ -1,4 +1,4 @@
-// What processes ask of the host and of all agents: signals for other
+// Calls of processes to the host and to all agents: signals for other
 // processes, and tables of processes.
 #include <algorithm>
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 constexpr char kControl[] = "control";
 constexpr char kTable[] = "table";
 constexpr char kNamespaces[] = "namespaces";
-// No other signal is sent that has one of these numbers.
+// No other signal is sent with one of these numbers.
 constexpr int kFirstSignal = 20;
 constexpr int kLastSignal = 63;
 
@@ -87,7 +87,7 @@ std::set<int> Soak::StatusesOfControl(const Actor& actor) const {
   return out;
 }
 
-// Of an answer that has just come: whoever runs has the signal.
+// Checks an answer that has just arrived: every running target has the signal.
 void Soak::CheckControl(const ProcId& proc, const Actor& actor, int status) {
   if (status != kSuccess || any_fault_) return;
   for (const ProcId& target : EachOf(actor.targets)) {
@@ -100,7 +100,8 @@ void Soak::CheckControl(const ProcId& proc, const Actor& actor, int status) {
   }
 }
 
-// Whatever became of the call, nobody has it twice, and no other process.
+// Whatever the reply was, no process has the signal twice, and no process other
+// than the targets has it.
 void Soak::CheckControls() {
   for (const auto& job : jobs_) {
     for (Rank rank = 0; rank < job->spec.procs.size(); ++rank) {
@@ -130,7 +131,7 @@ void Soak::BeginQuery(const ProcId& proc, Actor& actor, const Op& op) {
     const PlannedJob& other = *jobs_[op.number % jobs_.size()];
     query.qualifiers.Add(PMIX_NSPACE, Value::String(other.spec.nspace));
     actor.targets = {{other.spec.nspace, 0}};
-    // It may not have begun, or be over.
+    // The job may not have begun, or be over.
     if (&other != actor.job) actor.expected = {kSuccess, kErrNotFound};
   }
   if (any_fault_) actor.expected.insert({kErrNotFound, kErrPartialSuccess});
@@ -138,9 +139,9 @@ void Soak::BeginQuery(const ProcId& proc, Actor& actor, const Op& op) {
   actor.waiting = cluster_.clients().Query(proc, Encoded({query}));
 }
 
-// All processes of the job, each once; whoever runs has not ended, and is known
-// if it ran when the table was asked for: to an agent that is asked before it
-// has heard of the job, its processes are not known.
+// The table must have all processes of the job, each once. A running process
+// must not be listed as ended. It must be listed as running if it ran when the
+// query was sent, unless its agent got the request before it knew the job.
 void Soak::CheckTable(const Actor& actor, const Answer& answer) {
   if (answer.status != kSuccess) return;
   InfoList results;

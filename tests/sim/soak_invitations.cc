@@ -1,7 +1,7 @@
-// Groups by invitation, as the libraries of processes make them by events: the
-// leader hears of all whom it has invited that they come, do not come, or have
-// ended; and these of the leader that the group is formed, that it is not, or
-// that the leader has ended.
+// Groups by invitation, as the libraries of processes make them by events. The
+// leader is notified of every invited process that accepts, declines or ends.
+// The invited processes are notified of the leader's decision to form the group
+// or not, or of the leader's end.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -46,8 +46,8 @@ Bytes About(const std::string& name) {
 
 }  // namespace
 
-// Steps of who leads: it invites, waits, tells who the members are, makes the
-// group, says that it is made, and ends it.
+// The leader's steps: it invites, waits, announces the members, constructs the
+// group, announces it, and destructs it.
 bool Soak::Lead(const ProcId& proc, Actor& actor, PlayedInvitation& one) {
   const auto tell = [&](int status, const std::vector<ProcId>& whom) {
     actor.operation = "event " + std::to_string(status);
@@ -88,8 +88,8 @@ bool Soak::Lead(const ProcId& proc, Actor& actor, PlayedInvitation& one) {
   }
 }
 
-// Of who is invited: it waits for the invitation, thinks, answers, waits, and
-// takes part in the group.
+// The steps of an invited process: it waits for the invitation, pauses,
+// replies, waits, and takes part in the group.
 bool Soak::Join(const ProcId& proc, Actor& actor, PlayedInvitation& one) {
   switch (actor.step++) {
     case 0: {
@@ -184,7 +184,7 @@ void Soak::OnInvitationNotice(const ProcId& proc, int status,
                            " about " + one.name;
   const bool fails =
       status == PMIX_GROUP_INVITE_FAILED || status == PMIX_GROUP_LEADER_FAILED;
-  // Of a node that is lost each agent tells its own processes.
+  // After the loss of a node, each agent notifies its own processes.
   if (!one.notices.insert({proc, status, source}).second &&
       !(fails && any_fault_)) {
     Error(what + " again");
@@ -214,10 +214,10 @@ void Soak::OnInvitationNotice(const ProcId& proc, int status,
   ready_.push_back(proc);
 }
 
-// Nobody says of who has not heard of the invitation that it has ended, as
-// nobody may know of both; and invitations go with the jobs of their leaders,
-// for who has not heard of them. Then, and after partitions, it is as if those
-// who wait had a time limit.
+// The end of a process that has not received the invitation is not reported,
+// because no agent may know of both. An invitation is dropped with the job of
+// its leader, for processes that have not received it. In these cases, and
+// after partitions, processes that wait continue as if they had a time limit.
 bool Soak::EndInvitation(const ProcId& proc, Actor& actor) {
   const Op& op = actor.job->script[actor.next];
   PlayedInvitation& one = invitations_.at("i" + std::to_string(op.number));
@@ -237,9 +237,9 @@ bool Soak::EndInvitation(const ProcId& proc, Actor& actor) {
   return true;
 }
 
-// What becomes of sets of jobs to which something has happened is not known;
-// nor is who comes back to a successor told of those of jobs that are over. Who
-// leads goes on first: the others may hear of it.
+// Nothing can be expected of sets of jobs to which something has happened, nor
+// is a process that reattaches to a successor notified of sets of finished
+// jobs. Leaders continue first, because the others may be notified by them.
 bool Soak::WakeGoingOn() {
   std::vector<ProcId> leaders;
   std::vector<ProcId> others;

@@ -1,11 +1,12 @@
-// Runs many seeds of the simulation; a seed that fails is printed with what
-// was done to its cluster. With --restarts agents are restarted, and none is
-// lost. With --matrix one seed in three does so, and the end is a table: how
-// many seeds had each fault in each phase of an operation; a cell that too few
-// had is a failure. A seed that failed with --matrix is replayed with --matrix.
-// With --matrix there are seeds of the host (host_soak.h) and of tools
-// (tool_soak.h) too, so many for each other one, with tables of their own; with
-// --host or --tools these alone, and their table with --matrix.
+// Runs many seeds of the simulation. A seed that fails is printed with the
+// faults of its run. With --restarts, agents are restarted and none is lost.
+// With --matrix, one seed in three does so, and a table at the end shows in how
+// many seeds each fault occurred in each phase of an operation; a cell with too
+// few seeds is a failure. A seed that failed with --matrix must be replayed
+// with --matrix. With --matrix there are also seeds of the host (host_soak.h)
+// and of tools (tool_soak.h), a share of the other seeds, with tables of their
+// own. With --host or --tools only these run, and their table is printed with
+// --matrix.
 // Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
 //        [--no-rejoins] [--restarts] [--matrix] [--host] [--tools]
 //        [--verbose] [--trace]
@@ -26,7 +27,7 @@
 namespace canopy::sim {
 namespace {
 
-// What is told of each seed, of whichever kind.
+// The result of a seed of any kind.
 struct Ran {
   uint64_t steps = 0;
   uint32_t nodes = 0;
@@ -41,17 +42,17 @@ Ran ToRan(Result&& result) {
           std::move(result.errors), std::move(result.cells)};
 }
 
-// Seeds that play something of their own, with a table of it.
+// A kind of seeds with its own run and table.
 struct Kind {
-  std::string name;  // its option is this with two hyphens
-  // With --matrix there is one for so many other seeds.
+  std::string name;  // its option is this name after two hyphens
+  // With --matrix, one seed of this kind runs for every `share` other seeds.
   uint64_t share = 1;
-  // Of so many of its seeds, each cell has had one.
+  // Each cell must occur in one seed of every `rarest` seeds of this kind.
   uint64_t rarest = 1;
   std::function<Ran(uint64_t seed, const SoakOptions& options)> run;
   SeedTable table;
   bool chosen = false;
-  uint64_t seeds = 0;  // that are to run
+  uint64_t seeds = 0;  // number of seeds to run
 };
 
 template <typename Options>
@@ -80,11 +81,11 @@ struct Arguments {
   uint64_t first = 0;
   uint64_t seeds = 10'000;
   bool matrix = false;
-  // Only those of a kind.
+  // Only seeds of a special kind run.
   bool special = false;
 };
 
-// Of so many seeds, each cell that can occur has had so many.
+// In kSeedsOfMatrix seeds, each possible cell must occur in kFewest.
 constexpr uint64_t kSeedsOfMatrix = 10'000;
 constexpr uint64_t kFewest = 50;
 
@@ -129,7 +130,7 @@ bool SetNumber(const std::string& name, uint64_t value, Arguments* out) {
   return true;
 }
 
-// Which seeds are to run.
+// Chooses the kind of seeds.
 bool Choose(const std::string& name, Arguments* out, std::vector<Kind>* kinds) {
   const bool is_matrix = name == "--matrix";
   out->matrix |= is_matrix;
@@ -200,7 +201,7 @@ void RunKind(const Arguments& arguments, Kind* kind, Totals* totals) {
   }
 }
 
-// How many cells fewer seeds have had.
+// Returns how many cells occurred in fewer than `fewest` seeds.
 size_t PrintTable(const std::string& name, const SeedTable& table,
                   uint64_t fewest) {
   printf("%s:\n%s", name.c_str(), table.Text(true).c_str());

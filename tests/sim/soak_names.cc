@@ -1,5 +1,4 @@
-// Names that processes publish, look up and unpublish, and what must become of
-// them.
+// Keys that processes publish, look up and unpublish, and the expected results.
 #include <string>
 #include <utility>
 
@@ -25,9 +24,9 @@ std::string NameOf(const ProcId& proc, const std::string& number) {
 
 }  // namespace
 
-// The next rank's; of every second process, where agents are restarted, one
-// that its own agent is the owner of: few lookups are in some of their phases
-// else.
+// Returns the key of the next rank. If agents are restarted, every second
+// process chooses a key that its own agent owns, because few lookups otherwise
+// reach some of their phases.
 std::string Soak::AwaitedName(const ProcId& proc, Rank ranks,
                               const std::string& number) const {
   const Tree tree(result_.nodes, result_.radix);
@@ -42,9 +41,9 @@ std::string Soak::AwaitedName(const ProcId& proc, Rank ranks,
   return name(1);
 }
 
-// What was published is found from then on, by all, and what was unpublished is
-// not; a key that is taken is refused; what ends when it is read has one
-// reader, even if others want it and give it back.
+// A published key must be found by all from then on, and an unpublished key
+// must not. A key that exists is refused. A key that ends when it is read has
+// one reader, even if other calls reserve it and give it back.
 void Soak::BeginName(const ProcId& proc, Actor& actor,
                      const std::string& number) {
   Clients& clients = cluster_.clients();
@@ -91,7 +90,8 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
       actor.waiting = clients.Publish(proc, contest, false);
       return;
     case 9:
-      // Gets the one and waits in vain for the other: the one is given back.
+      // The lookup gets one key and waits in vain for the other, so the first
+      // is given back.
       actor.expected = {proc.rank % 4 == 1 ? kErrTimeout : kSuccess};
       actor.waiting = proc.rank % 4 == 1
                           ? clients.Lookup(proc, {once, "never"}, kGreed)
@@ -104,21 +104,21 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
         actor.waiting = clients.Lookup(proc, {once}, kLastPatience);
         return;
       }
-      // Of a job that may be over, or of another user.
+      // The key's job may be over, or belong to another user.
       actor.expected = {kSuccess, kErrNotFound, kErrNoPermissions};
       actor.waiting =
           clients.Lookup(proc, {jobs_.back()->spec.nspace + ".0." + number});
   }
 }
 
-// Who reads last may do so too early, if the publisher has waited for others.
+// The last reader may come too early, if the publisher has waited for others.
 void Soak::NoteNameAnswer(Actor& actor, int status) {
   const std::string key = std::exchange(actor.last_key, "");
   if (key.empty() || status != kErrTimeout) return;
   if (cluster_.oracle().NumPublishers(key) == 0) unread_.insert(key);
 }
 
-// A key that was published once, and one that has one reader.
+// Checks a key that was published once and a key that has one reader.
 void Soak::CheckNames(const PlannedJob& job) {
   for (const Op& op : job.script) {
     if (op.kind != Op::Kind::kNames) continue;

@@ -56,19 +56,19 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script) {
 namespace {
 
 constexpr size_t kNumAims = 8;
-// Where there are not many more cells: what comes first would be struck in
-// every run, and what comes late hardly.
+// Used where there are few cells in all: with more aims, early phases would be
+// hit in every run, and late phases hardly ever.
 constexpr size_t kFewAims = 4;
 
-// In one run of so many with rare cells and losses, all aims are at one phase:
-// what is lost before often keeps an operation from coming to it.
+// In one run in kFocused with rare cells and losses, all aims are at one phase.
+// Earlier losses would often keep an operation from reaching it.
 constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;
 
-// How much a cell is wanted, of kMostRare, by the three in four seeds that have
-// only rare ones: many operations do not live to see the phase, or are in it
-// for a moment.
+// Returns the weight of a cell, up to kMostRare, in the three of four seeds
+// that have only rare cells. Many operations never reach the phase, or are in
+// it only for a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
   // Many messages of each operation are doubled in any run.
@@ -77,7 +77,7 @@ uint64_t Rarity(const Cell& cell) {
   switch (cell.phase) {
     case Phase::kConnected:
     case Phase::kGrouped:
-      // An agent that is lost comes too late more often than what else is.
+      // The loss of an agent misses the phase more often than other faults.
       return cell.fault == Fault::kLie || cell.fault == Fault::kProcDies ? 7
                                                                          : 8;
     case Phase::kConnectResolving:
@@ -154,7 +154,7 @@ uint64_t Rarity(const Cell& cell) {
   }
 }
 
-// One to three ranks.
+// Adds one to three ranks.
 void AddSome(std::mt19937_64& rng, const JobSpec& spec,
              std::set<ProcId>* procs) {
   for (uint64_t count = 1 + rng() % 3; count > 0; --count) {
@@ -169,8 +169,7 @@ constexpr Phase kFirstPhases[] = {
 
 using Jobs = std::vector<std::unique_ptr<PlannedJob>>;
 
-// Of processes of several jobs: at places of their scripts that are in the same
-// order in all of them.
+// Adds the operations to the scripts of several jobs, in the same order.
 void AddToAll(std::mt19937_64& rng, const Jobs& jobs,
               const std::vector<Op>& ops) {
   for (const auto& job : jobs) {
@@ -399,8 +398,8 @@ struct Share {
   uint64_t with_restarts;
 };
 
-// By how rare the rarest cells of an engine are. Names have most operations and
-// take most time.
+// The shares depend on how rare the rarest cells of an engine are. Names have
+// the most operations and take the most time.
 constexpr Share kShares[] = {
     {Engine::kSpawn, 5, 8},   {Engine::kConnect, 11, 8},
     {Engine::kNames, 7, 11},  {Engine::kAbort, 6, 16},
@@ -425,13 +424,14 @@ bool IsPossible(const Cell& cell, bool restarts, bool rejoins) {
          (rejoins || cell.fault != Fault::kLinkLost);
 }
 
-// One of an engine; of rare ones, the rarest most often.
+// Returns a cell of the engine; among rare cells, the rarest most often.
 Cell MakeAim(std::mt19937_64& rng, Engine engine, bool restarts, bool rejoins,
              bool only_rare) {
   for (;;) {
     const Cell cell{static_cast<Phase>(rng() % kNumPhases),
                     static_cast<Fault>(rng() % kNumFaults)};
-    // What only these seeds can have comes first; and so do short phases.
+    // Cells that only these seeds can have are preferred, and so are short
+    // phases.
     const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 10 == 0;
     const bool wanted = only_rare ? rng() % kMostRare < Rarity(cell)
                                   : IsShort(cell.phase) || rng() % 3 == 0;
@@ -442,7 +442,7 @@ Cell MakeAim(std::mt19937_64& rng, Engine engine, bool restarts, bool rejoins,
   }
 }
 
-// All of one phase, of seeds with losses.
+// Returns all cells of one phase in seeds with losses.
 std::vector<Cell> MakeAimsOf(std::mt19937_64& rng, Phase phase, bool rejoins) {
   std::vector<Cell> aims;
   for (size_t fault = 0; fault < kNumFaults; ++fault) {

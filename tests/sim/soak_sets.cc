@@ -1,5 +1,5 @@
-// Process sets: whoever has registered is told of each once, and finds its
-// members at its own agent then.
+// Process sets. Every process that has registered must be notified of each set
+// once, and must then find its members at its own agent.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -46,7 +46,8 @@ std::vector<ProcId> ProcsIn(const pmix_info_t* info) {
 
 }  // namespace
 
-// It registers, defines its set, waits for those of all, and asks for one.
+// The process registers, defines its set, waits for the sets of all, and
+// queries one.
 void Soak::BeginSet(const ProcId& proc, Actor& actor, const Op& op) {
   actor.goes_on = true;
   while (actor.goes_on && actor.waiting == 0) {
@@ -105,7 +106,7 @@ void Soak::AskForSet(const ProcId& proc, Actor& actor, uint32_t number) {
   }
 }
 
-// Sets go with the jobs of those who have defined them.
+// A set is dropped with the job of its definer.
 bool Soak::MayBeGone(const PlayedSet& set) const {
   const auto job = std::ranges::find_if(jobs_, [&](const auto& one) {
     return one->spec.nspace == set.definer.nspace;
@@ -131,7 +132,7 @@ void Soak::CheckSet(const ProcId& proc, Actor& actor, const Answer& answer) {
     return job->spec.nspace == set.definer.nspace &&
            job->spec.uid != actor.job->spec.uid;
   });
-  // A successor has sets again when its neighbours have told it of them.
+  // A successor has the sets again once its neighbours have sent them.
   const bool settled = cluster_.now() >= settled_;
   if (foreign || MayBeGone(set) || !settled) {
     actor.expected = {kSuccess, kErrNotFound, kErrPartialSuccess};

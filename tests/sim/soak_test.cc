@@ -1,4 +1,4 @@
-// A share of the seeds that `soak` runs by the ten thousand.
+// Runs a share of the seeds that `soak` runs by the ten thousand.
 #include "tests/sim/soak.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,9 @@ TEST(Soak, SeedsWithAgentsThatAreRestarted) {
   SoakOptions options;
   options.restarts = true;
   for (uint64_t seed = 0; seed < 60; ++seed) ExpectPasses(seed, options);
-  // A disconnect ends before those who asked for it have found the next agent;
-  // a fence, while others leave who had its answer; streams end out of turn.
+  // In these seeds a disconnect ends before its callers have reattached to the
+  // next agent, a fence ends while participants that had its reply leave, and
+  // streams end out of order.
   for (const uint64_t seed : {85u, 534u, 1472u, 1642u}) {
     ExpectPasses(seed, options);
   }

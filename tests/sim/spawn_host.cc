@@ -31,7 +31,7 @@ void SpawnHost::On(NodeId node, HostSpawn& a) {
   CheckNotExecuted(id);
   if (!place_) return Execute(node, a, {});
   if (!waiting_.try_emplace(id, node).second)
-    return;  // it is asked for already
+    return;  // it was already requested
   const Placement placement = place_(a);
   inputs_.PostCallback(placement.after, node,
                        [this, node, spawn = a, placement, id] {

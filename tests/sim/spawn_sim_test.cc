@@ -1,5 +1,6 @@
-// PMIx_Spawn: each request becomes one job and is answered once, or is answered
-// with an error and nothing of it runs; whoever is restarted or lost meanwhile.
+// Tests of PMIx_Spawn: each request becomes one job and is answered once, or is
+// answered with an error and no process of it runs, whichever agent is
+// restarted or lost meanwhile.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct Spawning {
     request = cluster.clients().Spawn(spawner, SpawnCallFor({1, 5, 6}));
   }
 
-  // Whatever there is to wait for, with the time limits of whoever waits.
+  // Runs until all waits are over, including those with time limits.
   void Settle() { cluster.RunFor(60'000 * kMs); }
 
   void EndAll() {
@@ -78,7 +79,7 @@ TEST_P(SpawnSim, ASpawnerMayEndMeanwhile) {
   }
 }
 
-// The agent of the spawner, of the controller and of one between them.
+// Restarts the agents of the controller, of the spawner, and one between them.
 TEST_P(SpawnSim, IsExecutedOnceAroundARestartAtEveryStep) {
   for (const NodeId victim : {kController, kInterior, kLeaf}) {
     for (size_t step = 0;; ++step) {

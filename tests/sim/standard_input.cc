@@ -13,8 +13,8 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// A launcher's reads from a pipe: small, so that a few hundred bytes are many
-// messages.
+// Size of a launcher's reads from a pipe. It is small, so that a few hundred
+// bytes take many messages.
 constexpr uint64_t kPiece = 64;
 
 }  // namespace
@@ -69,7 +69,7 @@ void StandardInput::SendEnd(const std::string& nspace) {
 
 void StandardInput::On(NodeId node, InputConsumed& a) {
   Source& source = sources_.at(a.nspace);
-  // Nobody has the report of an agent without the launcher.
+  // Without the launcher, the agent's report has no receiver.
   if (!source.attached || source.controller != node) return;
   source.begin = std::min(source.end, source.begin + a.bytes);
 }
@@ -98,11 +98,11 @@ void StandardInput::OfferAgain(const std::string& nspace) {
 
 // --------------------------------------------------------- the shims' end ---
 
-// What came before is left out, and so is what leaves a gap.
+// Drops data that was received before, and data that leaves a gap.
 void StandardInput::On(NodeId node, FeedInput& a) {
   Sink& sink = sinks_[node][a.nspace];
   const uint64_t size = a.data.size();
-  // Of a position that is not known: it follows.
+  // Without a position, the data follows what was taken.
   if (a.end == 0) a.end = sink.taken + size;
   if (size == 0) {
     if (a.end != sink.taken || sink.closed) return;
@@ -115,8 +115,8 @@ void StandardInput::On(NodeId node, FeedInput& a) {
   PassOn(node, a, fresh);
 }
 
-// The last `bytes` of the data, to processes that read them after a time; none:
-// the end of the input.
+// Passes the last `bytes` of the data on to processes, which read them after a
+// time. If `bytes` is 0, passes the end of the input on.
 void StandardInput::PassOn(NodeId node, const FeedInput& a, uint64_t bytes) {
   const bool pushed = jobs_.Find(a.nspace).forwarding.input;
   const std::string_view fresh = a.data.view().substr(a.data.size() - bytes);

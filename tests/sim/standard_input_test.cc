@@ -15,7 +15,7 @@
 namespace canopy::sim {
 namespace {
 
-// A job of one rank, which takes input.
+// A job of one rank that takes input.
 class StandardInputTest : public testing::Test {
  protected:
   StandardInputTest() {

@@ -1,4 +1,4 @@
-// What the soak of tools does to these, to jobs and to agents.
+// The faults that the soak of tools injects into tools, jobs and agents.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -17,7 +17,7 @@ namespace {
 constexpr TimeNs kSettle = 120 * kMs;
 constexpr TimeNs kLate = 30 * kMs;
 constexpr int kSegfault = 11;
-// One in so many events is a fault while something waits for one.
+// One event in kStrikes is a fault while an operation waits for one.
 constexpr uint64_t kStrikes = 4;
 
 bool IsOfMessages(ToolFault fault) {
@@ -144,13 +144,13 @@ void ToolSoak::MayStrike() {
     std::ranges::copy_if(ops, std::back_inserter(meant),
                          [&](const Op& op) { return op.phase == aim.phase; });
     if (meant.empty() || !Strike(aim, meant[Random(meant.size())])) continue;
-    // What was sent for it may have hit others.
+    // Messages sent meanwhile may have used up other aims.
     aims_.erase(std::ranges::find(aims_, aim));
     return;
   }
 }
 
-// False: not possible now.
+// Returns false if the fault is not possible now.
 bool ToolSoak::Strike(const ToolCell& cell, const Op& op) {
   const NodeId root = cluster_.members().root();
   switch (cell.fault) {
@@ -188,7 +188,7 @@ bool ToolSoak::Strike(const ToolCell& cell, const Op& op) {
   }
 }
 
-// Whatever has to do with the node is hit.
+// Records the fault for every operation that involves the node.
 void ToolSoak::HitNode(NodeId node) {
   const bool is_root = node == cluster_.members().root();
   const auto add = [&](const Op& op, ToolFault again, ToolFault lost) {
@@ -269,7 +269,7 @@ void ToolSoak::LoseNode(NodeId node) {
   for (const ProcId& proc : gone) OnExit(proc);
 }
 
-// The jobs that its loss may end.
+// Marks the jobs that the loss of the node may end.
 void ToolSoak::Harm(NodeId node) {
   for (const auto& job : jobs_) {
     const bool there =

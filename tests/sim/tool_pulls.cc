@@ -1,5 +1,5 @@
-// Tools that pull: what each has read and was told of as dropped is what was
-// written.
+// Tools that pull. What a tool has read, together with the output reported as
+// dropped, must be what was written.
 #include <algorithm>
 #include <iterator>
 
@@ -13,10 +13,10 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// Of what is left of a job that is over (forwarding.cc).
+// How long the output of a finished job is kept (forwarding.cc).
 constexpr TimeNs kLinger = 60'000 * kMs;
 constexpr uint64_t kDefaultCache = uint64_t{1} << 20;
-constexpr uint64_t kSabotaged = 5;  // one piece in so many
+constexpr uint64_t kSabotaged = 5;  // one piece in this many
 
 uint64_t LimitOf(uint64_t cache_size) {
   return cache_size == 0 ? kDefaultCache : cache_size;
@@ -104,7 +104,7 @@ void ToolSoak::OnRead(PlayedTool& tool, PlayedPull& pull,
                           std::to_string(pull.read.handle) + " of " +
                           pull.job.spec.nspace;
   if (answer.status != kSuccess) {
-    // The job may not have begun when it asked first, or have been over.
+    // The job may not have begun at the first read, or have been over.
     const bool begins = pull.state == PlayedPull::State::kBegins;
     const bool excused = pull.job.harmed || begins;
     if (!excused && !pull.job.forgotten) {
@@ -157,7 +157,7 @@ void ToolSoak::Take(PlayedPull& pull, const OutputRun& run,
 void ToolSoak::GoOn(PlayedTool& tool, PlayedPull& pull) {
   TimeNs pause = pull.pace == 0 ? 0 : UpTo(pull.pace);
   if (pull.reads_left-- == 0) {
-    // It ends while nothing is under way, or behind a read.
+    // The pull ends while no read is pending, or after a read.
     if (pull.stall == 0 && OneIn(2)) return EndPull(tool, pull);
     if (pull.stall == 0) {
       Read(tool, pull);
@@ -180,10 +180,10 @@ void ToolSoak::EndPull(PlayedTool& tool, PlayedPull& pull) {
   pull.end = Ask(tool, pull, true);
 }
 
-// Who goes on from its cursor, because it is not known any more, is told of all
-// that was missed on a node as dropped, and not only of what it wanted. Of what
-// was missed while the agent that controls the job was restarted, the number is
-// not exact.
+// A puller that continues from its cursor, because it is no longer known, gets
+// a report of all output missed on a node as dropped, and not only of the
+// output that it selected. The number is not exact if the output was missed
+// while the job's controller was restarted.
 void ToolSoak::CheckComplete(const PlayedPull& pull, const std::string& who) {
   const ToolTarget& job = pull.job;
   if (job.harmed || job.forgotten || pull.late) return;

@@ -1,4 +1,5 @@
-// Tools that push: what was taken was read by all, once and in order.
+// Tools that push. A push that was taken must be read by all, once and in
+// order.
 #include "common/host_op.h"
 #include "common/status.h"
 #include "tests/sim/tool_run.h"
@@ -40,7 +41,7 @@ bool ToolSoak::OnPushAnswer(PlayedTool& tool, RequestId request) {
   } else {
     tool.pushes_left = 0;
     job.pushed.OnRefused(tool.proc, push.mapped());
-    // The job may not have begun when it pushed first.
+    // The job may not have begun at the first push.
     const bool excused = job.harmed || !job.IsOnItsWay() ||
                          job.running.empty() || push.mapped() <= tool.depth;
     if (!excused) {

@@ -186,7 +186,7 @@ void ToolSoak::OnStart(const ProcId& proc) {
   });
 }
 
-// Bursts and pauses.
+// Writes in bursts, with pauses.
 void ToolSoak::Write(const ProcId& proc) {
   if (!cluster_.shims().IsRunning(proc)) return;
   ToolTarget& job = *Find(proc.nspace);
@@ -233,7 +233,7 @@ void ToolSoak::OnNotice(const ProcId& proc, int status, const ProcId& source) {
   if (status == kReadyForDebug) {
     PlayedTool* const tool = FindTool(proc);
     ToolTarget* const job = Find(source.nspace);
-    if (tool == nullptr && job != nullptr) return;  // it has ended
+    if (tool == nullptr && job != nullptr) return;  // the job has ended
     if (job == nullptr || source.rank != kRankWildcard) {
       return Error(ToString(proc) + " is told that " + ToString(source) +
                    " has stopped");
@@ -312,7 +312,7 @@ void ToolSoak::OnConnected(PlayedTool& tool) {
   if (tool.kind == PlayedTool::Kind::kDebugger) {
     tool.registration =
         cluster_.clients().WantEvents(tool.proc, {kReadyForDebug});
-    // Of a job that has failed to start, it is not told.
+    // The tool is not notified of a job that has failed to start.
     Later(tool.proc, kPatience, [this](PlayedTool& there) {
       if (there.target->running.empty()) OnJobOver(there);
     });
@@ -321,8 +321,9 @@ void ToolSoak::OnConnected(PlayedTool& tool) {
 }
 
 void ToolSoak::OnToolExit(PlayedTool& tool) {
-  // Until its agent has told the job's, or that does not wait any more for what
-  // the successor of its agent may not know.
+  // This is the time until the tool's agent has notified the job's controller,
+  // or until the controller stops waiting for a puller that the successor of
+  // the tool's agent may not know.
   const TimeNs heard =
       restarts_ && cluster_.now() < settled_ ? 70'000 * kMs : 3'000 * kMs;
   for (const auto& pull : tool.pulls) {
@@ -357,8 +358,7 @@ void ToolSoak::OnJobOver(PlayedTool& tool) {
   });
 }
 
-// ---------------------------------------------------------------------- run
-// ---
+// ------------------------------------------------------------------- run ---
 
 void ToolSoak::RunToQuiet() {
   const TimeNs end = cluster_.now() + kHorizon;
@@ -380,8 +380,8 @@ ToolSoakResult ToolSoak::Run() {
   return std::move(result_);
 }
 
-// Some were not launched, as their node was lost, or left before the job began,
-// which waits for one.
+// Some debuggers were not launched, because their node was lost, or left before
+// the job began. The job waits for one.
 bool ToolSoak::AddMissingDebugger() {
   const auto held = std::ranges::find_if(jobs_, [](const auto& job) {
     return job->stops() && !job->running.empty();
@@ -401,15 +401,15 @@ bool ToolSoak::AddMissingDebugger() {
   return true;
 }
 
-// Whoever is left waits for ever.
+// Every tool that is left waits forever.
 void ToolSoak::CheckEnd() {
   std::map<std::string, std::vector<JobChanged>> ends;
   for (const JobChanged& change : cluster_.launchers().job_changes()) {
     if (change.phase == JobPhase::kEnded) ends[change.nspace].push_back(change);
   }
   for (const auto& [proc, tool] : tools_) {
-    // Some may not know yet who is the root; some were not launched, as their
-    // node was lost.
+    // Some tools may not know yet which agent is the root. Some were not
+    // launched, because their node was lost.
     const bool began = tool->connected || !ends.contains(proc.nspace);
     if (!began || (root_lost_ && !tool->connected)) continue;
     Error(ToString(proc) + " waits for ever");

@@ -1,5 +1,5 @@
-// A share of the seeds that `soak --matrix` runs by the thousand, and faults of
-// a tool's own that they find.
+// Runs a share of the seeds that `soak --matrix` runs by the thousand, and
+// checks that they detect deliberate faults of a tool.
 #include "tests/sim/tool_soak.h"
 
 #include <gtest/gtest.h>
@@ -31,9 +31,9 @@ TEST(ToolSoak, Seeds) {
 }
 
 TEST(ToolSoak, SeedsThatHaveFoundFaults) {
-  // Reads that come again when all is read; pushes whose input is lost with an
-  // agent after another one that controls the job was; a job that ends before
-  // its pullers have found the successor of that one.
+  // In these seeds, reads are repeated when everything is read; the input of
+  // pushes is lost with an agent after the job's controller was lost; and a job
+  // ends before its pullers have found the controller's successor.
   for (const uint64_t seed : {5736u, 12637u, 16900u, 17710u, 17927u, 6858u,
                               9518u, 17936u, 30102u, 34956u, 41404u}) {
     const ToolSoakResult result = RunSeed(seed);
@@ -47,7 +47,7 @@ TEST(ToolSoak, ASeedIsItsOwnScript) { ExpectItsOwnScript(6, RunSeed); }
 
 struct Case {
   ToolSabotage sabotage;
-  const char* error;  // what is said of it
+  const char* error;  // the error that is reported
 };
 
 class ToolSabotages : public testing::TestWithParam<Case> {};

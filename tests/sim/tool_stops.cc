@@ -1,5 +1,5 @@
-// Jobs whose processes wait for a debugger, and debuggers: nobody goes on
-// before one says so, and everybody does then.
+// Jobs whose processes wait for a debugger, and debuggers. No process may
+// continue before a debugger releases it, and all must continue then.
 #include "common/codec/encoder.h"
 #include "common/status.h"
 #include "pmix_common.h"
@@ -38,7 +38,7 @@ bool ToolSoak::HaveAllStopped(const ToolTarget& job) {
   return true;
 }
 
-// It says so and waits, after a while.
+// The process reports after a while that it has stopped, and waits.
 void ToolSoak::Stop(const ProcId& proc) {
   ToolTarget& job = *Find(proc.nspace);
   if (!Stops(RanksOf(job), proc.rank)) {
@@ -62,7 +62,7 @@ void ToolSoak::OnReleased(ToolTarget& job, Rank rank) {
     Error(ToString(proc) + " goes on and nobody has released it");
   }
   job.released.insert(rank);
-  // One that comes to its stop later does not wait there.
+  // A process that reaches its stop later does not wait there.
   cluster_.At(cluster_.now() + UpTo(150 * kMs), [this, proc] {
     if (cluster_.shims().IsRunning(proc)) cluster_.Leave(ProcId(proc));
   });
@@ -98,7 +98,7 @@ void ToolSoak::Release(PlayedTool& tool) {
 bool ToolSoak::OnDebuggerAnswer(PlayedTool& tool, RequestId request) {
   if (request == 0) return false;
   if (request == tool.registration) {
-    // A blind one knows what it wants.
+    // A blind debugger does not wait for the report.
     const ToolTarget& job = *tool.target;
     const bool all = job.started.size() == job.spec.procs.size();
     if (tool.is_blind && all) Release(tool);

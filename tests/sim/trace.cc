@@ -148,7 +148,7 @@ std::string Nodes(const T& contributions) {
   return out;
 }
 
-// Keys of the journal are bytes.
+// Replaces bytes of journal keys that cannot be printed.
 std::string Printable(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
@@ -167,7 +167,7 @@ std::string Shown(const Publication& p) {
   return Shown(p.id) + " '" + p.key + "' version" + Number(p.version);
 }
 
-// What distinguishes a value from others of its kind.
+// Returns the details that distinguish a value from others of its kind.
 template <typename T>
 std::string Details(const T& v) {
   std::string out;

@@ -153,7 +153,7 @@ class Clients {
   std::map<RequestId, ProcId> lookups_;         // by lookup: its caller
   std::map<RequestId, ClientId> on_their_way_;  // answers in transit: to whom
   std::vector<Notice> notices_;
-  // Events that each process's library has recorded, under all its agents.
+  // Events that each process's library has recorded, across all its agents.
   std::map<ProcId, RecentEvents> notified_;
   std::map<ProcId, core::EventsWanted> wanted_;
   std::vector<ClientId> closed_;

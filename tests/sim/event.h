@@ -21,14 +21,14 @@ struct MemberUpdate {
   NodeId subject = kNoNode;
   bool up = false;
   uint64_t incarnation = 0;
-  std::string reason;      // of a loss
+  std::string reason;      // reason of a loss
   bool recovered = false;  // this incarnation has its predecessor's jobs
 };
 
 // An input from the agent's own node, or from a launcher.
 struct LocalInput {
   NodeId node = 0;
-  uint64_t start = 0;  // of the agent; a later one does not receive the input
+  uint64_t start = 0;  // start of the agent; a later one gets nothing
   core::Input input;
 };
 
@@ -46,7 +46,7 @@ struct InTransit {
 
 struct UpdateDelivery {
   NodeId observer = 0;
-  uint64_t start = 0;  // of the observer's agent
+  uint64_t start = 0;  // start of the observer's agent
   MemberUpdate update;
 };
 

@@ -30,14 +30,14 @@ enum class Phase : uint8_t {
   kPublished,
   kLookupAsking,
   kLookupPulling,
-  kLookupWaiting,   // for the key, at its owner
+  kLookupWaiting,   // the owner waits for the key
   kLookupClaiming,  // reserves a publication that ends when it is read
   kLookupEnding,    // the steward is notified, or the wait is ended
   kUnpublishRemoving,
   kAbortRequested,
   kAbortEnding,  // the targets are being ended
   kAbortAnswering,
-  kGroupResolving,  // as for connects
+  kGroupResolving,  // as kConnectResolving
   kGroupGathering,
   kGroupReporting,
   kGroupReleasing,
@@ -47,7 +47,7 @@ enum class Phase : uint8_t {
   kUngroupReporting,
   kUngroupReleasing,
   kEventSpreading,  // on its way to all agents
-  kEventKept,       // for clients that register later
+  kEventKept,       // kept for clients that register later
   kControlAsking,   // on its way to the agent that controls the target's job
   kControlActing,   // on its way to the agents of the targets, and back
   kControlAnswering,

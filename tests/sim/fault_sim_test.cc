@@ -117,7 +117,7 @@ TEST_P(Healing, RestartOfAnAgentBetweenIsInvisible) {
       for (uint64_t i = cluster.rng()() % 8; i > 0; --i) cluster.RunOne();
       if (r == 7) {
         cluster.KillNode(victim);
-        cluster.RunFor(3 * kMs);  // until all agents know it
+        cluster.RunFor(3 * kMs);  // long enough that all agents know it
         cluster.ReviveNode(victim);
       }
     }

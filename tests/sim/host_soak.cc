@@ -43,7 +43,7 @@ constexpr HostOp kOps[] = {
 struct OpenCall {
   ProcId proc;
   bool of_spawn = false;
-  Bytes bytes;  // of a call
+  Bytes bytes;  // the bytes of a call
   bool struck = false;
 };
 

@@ -27,7 +27,7 @@ enum class Manner : uint8_t {
   kPrompt,
   kLate,
   kTwice,      // the second answer has another status
-  kRefuses,    // with a status of its own
+  kRefuses,    // answers with an error status of its own
   kMalformed,  // the port turns the answer into an error
   kStray,      // first sends an answer without a call
   kStale,      // late, and therefore to a successor of the calling agent
@@ -54,7 +54,7 @@ inline constexpr TimeNs kHostPatience = 60'000 * kMs;
 class HostStandIn {
  public:
   struct Call {
-    core::AskHost ask;  // as first received
+    core::AskHost ask;  // the call as first received
     Manner manner = Manner::kPrompt;
     int status = 0;
     std::string results;

@@ -24,7 +24,7 @@ struct Lie {
   NodeId controller = kNoNode;  // the agent that controls the caller's job
   // Jobs in which the caller's agent takes part, and whose controller it knows.
   std::set<std::string> known;
-  std::set<NodeId> controllers;  // of all jobs
+  std::set<NodeId> controllers;  // controllers of all jobs
 };
 
 // Sends the agents of the operation messages that must have no effect: answers

@@ -77,7 +77,7 @@ class Network {
   OnSend on_send_;
   std::vector<UndetectedLoss> losses_;
   NodeId unlinked_ = kNoNode;
-  std::map<NodeId, TimeNs> stalls_;  // of the link to the parent: until when
+  std::map<NodeId, TimeNs> stalls_;  // until when the link to the parent stalls
   std::set<NodeId> cut_off_;
   std::map<std::pair<NodeId, NodeId>, TimeNs> last_arrival_;
 };

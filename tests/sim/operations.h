@@ -45,7 +45,7 @@ struct Operation {
   RequestId request = 0;
   std::set<ProcId> procs;  // processes that take part: callers, targets
   std::set<NodeId> nodes;  // agents that take part
-  core::CollectiveId id;   // for a collective
+  core::CollectiveId id;   // set for a collective
   std::set<ProcId> arrived;
   std::map<RequestId, ProcId> unanswered;
   // For publishing operations.
@@ -53,10 +53,10 @@ struct Operation {
   core::PublicationId publication;
   std::set<NodeId> owners;  // owners of the keys to which a request was sent
   bool delivered = false;   // an owner has received it
-  bool waits = false;       // for a lookup
+  bool waits = false;       // set for a lookup that waits
   bool again = false;       // a caller has repeated its request
-  int status = 0;           // for an event
-  Bytes call = {};          // for job control
+  int status = 0;           // status of an event
+  Bytes call = {};          // the call of a job control
   // For a lookup or an abort: its number at the caller's agent.
   uint64_t number = 0;
   // Requests of agents for it that have no answer, by agent and number.

@@ -100,7 +100,7 @@ class Oracle {
   struct Collective {
     std::map<ProcId, uint64_t> arrived;  // value: commits before it
     bool all_collect = true;
-    std::map<NodeId, std::string> data;  // as first seen
+    std::map<NodeId, std::string> data;  // data as first seen
   };
   struct Group {
     std::vector<ProcId> members;  // every process of the group

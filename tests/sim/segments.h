@@ -50,7 +50,7 @@ class Segments {
   struct Node {
     std::set<std::string> registered;
     Published published;
-    std::map<ProcId, uint32_t> incarnations;  // of restarted ranks
+    std::map<ProcId, uint32_t> incarnations;  // by restarted rank
   };
 
   std::vector<Node> nodes_;

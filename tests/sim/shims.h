@@ -84,7 +84,7 @@ class Shims {
     uint64_t credit = 0;
     std::vector<core::LocalOutput> closed;
     std::vector<core::ProcExit> exits;
-    std::map<Rank, uint32_t> incarnations;  // of restarted ranks
+    std::map<Rank, uint32_t> incarnations;  // by restarted rank
   };
   struct Node {
     uint64_t boots = 0;
@@ -105,8 +105,9 @@ class Shims {
   Errors& errors_;
   const OnProcess on_end_;
   std::vector<Node> nodes_;
-  std::set<std::tuple<NodeId, uint64_t, std::string>> started_;  // with boots
-  std::map<ProcId, std::map<int, uint32_t>> signals_;            // by number
+  // with the number of boots
+  std::set<std::tuple<NodeId, uint64_t, std::string>> started_;
+  std::map<ProcId, std::map<int, uint32_t>> signals_;  // by number
 };
 
 }  // namespace canopy::sim

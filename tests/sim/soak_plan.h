@@ -95,7 +95,7 @@ struct PlannedJob {
   uint32_t signals = 0;  // sent to all of its ranks
   // Its processes that take input end after the end of the input.
   bool takes_input = false;
-  uint64_t pieces_left = 0;  // of its input
+  uint64_t pieces_left = 0;  // pieces of its input left to offer
 };
 
 // Returns a script of one to five phases for a job of `ranks` ranks.

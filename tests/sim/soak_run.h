@@ -34,13 +34,14 @@ struct Actor {
   std::string last_key;    // the key that its last reader looks up
   // Statuses that the answer may have without faults.
   std::set<int> expected;
-  bool disconnects = false;     // it has connected in this operation
-  bool constructed = false;     // it has constructed a group in this operation
-  bool registered = false;      // for events
-  std::set<int> awaited;        // events that it waits for
-  std::set<int> excused;        // events that it may miss
-  int signal = 0;               // of its job control
-  std::vector<ProcId> targets;  // of its abort, foreign get, control or query
+  bool disconnects = false;  // it has connected in this operation
+  bool constructed = false;  // it has constructed a group in this operation
+  bool registered = false;   // it has registered for events
+  std::set<int> awaited;     // events that it waits for
+  std::set<int> excused;     // events that it may miss
+  int signal = 0;            // signal of its job control
+  // targets of its abort, foreign get, control or query
+  std::vector<ProcId> targets;
   TimeNs started = 0;
   TimeNs asked = 0;  // when its query was sent
   // For kInvite and kSet, which make several calls and wait for events between.

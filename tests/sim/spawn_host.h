@@ -87,7 +87,7 @@ class SpawnHost {
   StandardInput& standard_input_;
   Launchers& launchers_;
   Errors& errors_;
-  std::map<std::string, Spawned> spawned_;  // with a record on some node
+  std::map<std::string, Spawned> spawned_;  // jobs with a record on some node
   std::map<Id, std::vector<std::string>> executed_;
   Place place_;
   std::map<Id, NodeId> waiting_;  // spawns that wait for their placement

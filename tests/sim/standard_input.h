@@ -61,7 +61,7 @@ class StandardInput {
   struct Source {
     NodeId controller = kNoNode;
     bool attached = true;
-    uint64_t begin = 0;  // of the retained input
+    uint64_t begin = 0;  // begin of the retained input
     uint64_t end = 0;
     bool closed = false;
   };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxSteps = 300'000;
 constexpr TimeNs kHorizon = 3600'000 * kMs;
-constexpr TimeNs kPatience = 20'000 * kMs;  // of a process that reads input
+constexpr TimeNs kPatience = 20'000 * kMs;  // how long a reader of input waits
 constexpr uint64_t kMostAims = 6;
 constexpr uint32_t kUser = 1000;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1

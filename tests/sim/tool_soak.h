@@ -17,12 +17,12 @@ namespace canopy::sim {
 // The phase of a tool's operation on a job.
 enum class ToolPhase : uint8_t {
   kPullBegins,    // the first read is in progress
-  kPullWaits,     // for output
+  kPullWaits,     // the tool waits for output
   kPullReads,     // there is more output than it has read
   kPullStalls,    // it does not read
   kPullEnds,      // the end is in progress
   kPullRests,     // the job is over
-  kPushWaits,     // until its pushes are read
+  kPushWaits,     // the tool waits until its pushes are read
   kStopGathers,   // some processes have yet to stop
   kStopHolds,     // all have stopped, and no debugger has released them
   kStopReleases,  // a debugger has released them, and some have yet to continue

@@ -26,7 +26,7 @@ enum GroupFlag : uint32_t {
 };
 
 struct GroupRecord {
-  uint32_t flags = 0;  // of GroupFlag
+  uint32_t flags = 0;  // bits of GroupFlag
   // Number that distinguishes the group from any other group, also of the same
   // name. Set in the result of its construct, in contributions to its end, and
   // in the result of its end.

@@ -24,7 +24,7 @@ struct Group {
   // The participants in the identity of the construct. The identity of the
   // destruct is the same, even if members have left.
   std::vector<ProcId> participants;
-  uint64_t sequence = 0;  // of its construct
+  uint64_t sequence = 0;  // the construct's sequence
   // The result of the construct, decoded and as received. A successor sends it
   // to members that have not had it.
   GroupRecord record;

@@ -114,7 +114,7 @@ using DeferredDown = std::pair<NodeId, CollectiveDown>;
 // An arrival or a message that waits for the map of a job.
 struct DeferredCollective {
   std::variant<CollectiveArrived, DeferredUp, DeferredDown> what;
-  TimeNs deadline = kNever;  // of an arrival
+  TimeNs deadline = kNever;  // deadline of an arrival
 };
 
 struct Series {

@@ -40,7 +40,7 @@ class ControlRecords {
 
  private:
   struct Ring {
-    uint64_t count = 0;  // of all requests so far
+    uint64_t count = 0;  // number of all requests so far
     std::vector<ControlId>
         executed;  // the n-th request is at n % kControlsKept
   };

@@ -88,7 +88,7 @@ class HostCalls {
   struct Call {
     ClientId client = 0;
     RequestId request = 0;
-    std::string nspace;  // of the caller
+    std::string nspace;  // the caller's namespace
     TimeNs since = 0;
   };
   // A pending job control.

@@ -15,13 +15,13 @@ namespace canopy::core {
 enum class ControlAction : uint8_t {
   kNone,
   kSignal,     // also pause and resume
-  kTerminate,  // with a grace period
+  kTerminate,  // ends the targets, with a grace period
   kKill,
 };
 
 struct JobControl {
   ControlAction action = ControlAction::kNone;
-  int signal = 0;                    // for kSignal
+  int signal = 0;                    // signal number of kSignal
   bool cleanup = false;              // registers what is to be removed
   std::optional<std::string> pset;   // PMIX_JOB_CTRL_DEFINE_PSET
   std::string id;                    // PMIX_JOB_CTRL_ID

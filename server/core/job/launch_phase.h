@@ -28,10 +28,9 @@ struct PhaseAnswer {
   uint16_t port = 0;  // as in JobPrepared
 };
 
-// Answers are stored by agent, because the tree may change while they come in.
-// The answer of an agent from which none is expected any more is included in
-// another agent's answer. This agent's own answer is stored under its own
-// NodeId.
+// Answers are stored by agent, because the tree may change while they come in:
+// the answer of an agent that is no longer a child is contained in the answer
+// of another agent. This agent's own answer is stored under its own NodeId.
 class LaunchPhase {
  public:
   void Answer(NodeId from, PhaseAnswer answer) {

@@ -65,19 +65,19 @@ struct JobFacts {
 
 // Bytes of memory of one node.
 struct MemoryFacts {
-  uint64_t agent = 0;    // of the agent
-  uint64_t clients = 0;  // of all processes of jobs on the node
+  uint64_t agent = 0;    // memory of the agent
+  uint64_t clients = 0;  // memory of all processes of jobs
   uint32_t num_clients = 0;
 };
 
 struct FactsReply {
-  uint64_t request = 0;  // of the FactsRequest
+  uint64_t request = 0;  // request of the FactsRequest
   int status = 0;
   MemoryFacts memory;  // set if `node` was requested
   std::vector<ProcessFacts> processes;
   std::vector<JobFacts> jobs;
 };
-inline constexpr size_t kMaxJobFacts = 4096;  // in one answer
+inline constexpr size_t kMaxJobFacts = 4096;  // maximum in one answer
 
 }  // namespace canopy::core
 

@@ -34,7 +34,7 @@ struct AbortMessage {
 struct AbortReply {
   ProcId source;         // as in AbortMessage
   uint64_t request = 0;  // as in AbortMessage
-  std::string nspace;    // of the targets
+  std::string nspace;    // the targets' job
   int status = 0;
 };
 
@@ -212,7 +212,7 @@ struct SpawnReply {
   ProcId proc;
   uint64_t request = 0;
   int status = 0;
-  std::string nspace;  // of the new job; empty with an error
+  std::string nspace;  // the new job; empty with an error
   // EncodeJobSpec of the new job, whose end will be reported with JobForget.
   // Empty with an error, or if the job is over.
   Bytes spec;

@@ -25,7 +25,7 @@ struct DmodexReply {
   int status = 0;
   ProcId target;
   Bytes data;            // committed with scope REMOTE or GLOBAL
-  uint64_t version = 0;  // of the data, see ModexStore
+  uint64_t version = 0;  // version of `data`, see ModexStore
   uint64_t base = 0;  // `data` has the changes since this version; 0: all data
 };
 

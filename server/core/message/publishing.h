@@ -109,7 +109,7 @@ struct DirectoryLookupEnd {
 };
 
 struct DirectoryFound {
-  uint64_t request = 0;  // of the DirectoryLookup
+  uint64_t request = 0;  // request of the DirectoryLookup
   std::vector<Publication> found;
   std::vector<LookupKey> missing;  // empty if the caller waits
 };

@@ -26,7 +26,7 @@ struct OutputData {
 struct OutputCredit {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;   // of all credit to the node so far; 0: unknown
+  uint64_t total = 0;   // all credit to the node so far; 0: unknown
   bool resend = false;  // output without credit must be sent again
 };
 

@@ -40,8 +40,9 @@ namespace canopy::core {
 // Not synchronised. Table and engine outlive this object.
 class Spawns {
  public:
-  static constexpr size_t kMaxHeld = kMaxSpawnsOfProcess;  // of one process
-  static constexpr size_t kMaxCall = 4 << 20;              // bytes
+  // requests of one process
+  static constexpr size_t kMaxHeld = kMaxSpawnsOfProcess;
+  static constexpr size_t kMaxCall = 4 << 20;  // bytes
 
   Spawns(NodeId self, JobTable& jobs, const JobEngine& engine);
 

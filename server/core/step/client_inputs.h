@@ -21,8 +21,8 @@ struct ClientConnected {
   ClientId client = 0;
   ProcId proc;
   bool is_tool = false;
-  uint32_t uid = 0;            // of a tool, which has the rights of this user
-  uint32_t gid = 0;            // of a tool; kUnknownGroup: unknown
+  uint32_t uid = 0;            // a tool's user, whose rights it has
+  uint32_t gid = 0;            // a tool's group; kUnknownGroup: unknown
   bool of_other_user = false;  // a tool whose user is not the agent's
 };
 
@@ -78,7 +78,7 @@ struct GroupCallArrived {
   std::string name;
   // the invited processes, or the process that invited the caller
   std::vector<ProcId> procs;
-  bool accepts = false;     // for joins
+  bool accepts = false;     // whether a join accepts the invitation
   uint32_t timeout_ms = 0;  // 0: no limit
   Bytes info;               // the caller's directives, codec form
 };

@@ -61,7 +61,7 @@ struct JobChanged {
   std::vector<ProcExit> ends = {};
   // The job's processes must be warned. A successor may report a warning again.
   std::optional<TimeWarning> warning = std::nullopt;
-  JobUsage used = {};  // of the ranks that have ended
+  JobUsage used = {};  // usage of the ranks that have ended
 };
 
 // Maximum number of spawns that one process may have in progress, and number of

@@ -49,7 +49,7 @@ struct ReadFacts {
 
 // Input: the answer to ReadFacts.
 struct FactsRead {
-  uint64_t number = 0;  // of the ReadFacts
+  uint64_t number = 0;  // number of the ReadFacts
   // VALUEs in codec form, in the order of `keys`; empty: none
   std::vector<Bytes> values;
   // resident bytes, in the order of `pids`; 0: the process has ended

@@ -48,7 +48,7 @@ struct AskHost {
 
 // Input: the answer to AskHost.
 struct HostAnswered {
-  uint64_t number = 0;  // of the AskHost
+  uint64_t number = 0;  // number of the AskHost
   int status = 0;
   Bytes results;  // codec form: SIZE n, then n INFO; or empty
 };

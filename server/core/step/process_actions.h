@@ -58,7 +58,7 @@ struct ForgetLocal {
 struct CreditOutput {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;  // of all credit so far; 0: unknown, add `bytes`
+  uint64_t total = 0;  // all credit so far; 0: unknown, add `bytes`
 };
 
 // Requests that all uncredited output be reported again, because some may be

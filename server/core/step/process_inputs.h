@@ -59,7 +59,7 @@ struct LocalOutput {
 struct LocalInputDone {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;   // of all input so far; 0: unknown
+  uint64_t total = 0;   // all input taken so far; 0: unknown
   bool resend = false;  // input after `total` may be lost
   // bytes given to the shim, read or not; set with `resend`
   uint64_t given = 0;

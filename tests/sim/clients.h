@@ -60,8 +60,8 @@ class Clients {
 
   void Commit(const ProcId& proc, core::Scope scope, const std::string& key,
               const std::string& value);
-  // No participants stand for the process's whole job. A timeout of 0 means no
-  // limit.
+  // Empty `participants` stand for the process's whole job. A timeout of 0
+  // means no limit.
   RequestId Fence(const ProcId& proc, std::vector<ProcId> participants = {},
                   bool collect = false, uint32_t timeout_ms = 0);
   RequestId Collective(core::CollectiveOp op, const ProcId& proc,
@@ -82,12 +82,12 @@ class Clients {
   RequestId Lookup(const ProcId& proc, std::vector<std::string> keys,
                    uint32_t timeout_seconds = 0);
   RequestId Unpublish(const ProcId& proc, const std::string& key);
-  // No targets stand for the process's whole job.
+  // Empty `targets` stand for the process's whole job.
   RequestId Abort(const ProcId& proc, int status, const std::string& text,
                   std::vector<ProcId> targets = {});
   // `call` has the form that the executing stand-in expects.
   RequestId Spawn(const ProcId& proc, Bytes call);
-  // No targets stand for the process's whole job. `call` is as in
+  // Empty `targets` stand for the process's whole job. `call` is as in
   // HostCallArrived.
   RequestId ControlJob(const ProcId& proc, std::vector<ProcId> targets,
                        Bytes call);
@@ -95,7 +95,7 @@ class Clients {
   // unique.
   RequestId CallHost(const ProcId& proc, HostOp op, Bytes call,
                      std::vector<ProcId> targets = {});
-  // No codes stand for all codes.
+  // Empty `codes` stand for all codes.
   RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
   // `info` is in codec form.
   RequestId Raise(const ProcId& proc, int status, uint8_t range,

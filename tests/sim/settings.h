@@ -52,8 +52,8 @@ struct Options {
   // Agents that control jobs raise the jobs' lifecycle events, as the control
   // service does.
   bool announces_jobs = false;
-  // Expects that no step completes more than one collective, so that a release
-  // is forwarded before the first reply.
+  // For tests in which no step completes more than one collective: checks that
+  // each step forwards a release before the first reply.
   bool one_release_a_step = false;
   // The maximum time that an answer takes from an agent that persists to its
   // client. The answer is lost if the agent is restarted meanwhile, and the

@@ -71,8 +71,8 @@ std::string Begin(const ProcId& member, size_t count) {
   return out.Take();
 }
 
-// Calls visit(info, array) for each info of a record; `array` is set if the info
-// is an array of PMIX_GROUP_INFO.
+// Calls visit(info, array) for each info of a record. `array` is set if the
+// info is an array of PMIX_GROUP_INFO.
 template <typename Visit>
 void ForEach(const GroupRecord& record, Visit&& visit) {
   Decoder in(record.shared);

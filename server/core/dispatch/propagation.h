@@ -21,9 +21,9 @@ void PropagateChanges(Engines& e);
 // Raises the events for the clients of all agents.
 void RaiseForAll(Engines& e, const std::vector<EventRaised>& raised);
 
-// Handles that the process leaves the group. The group may end with that, so
-// `group` must not be used afterwards. If the process is local, the other
-// members are notified.
+// Removes the process from the group. The group may end with that, so `group`
+// must not be used afterwards. If the process is local, the other members are
+// notified.
 void Leave(Engines& e, const Group& group, const ProcId& proc);
 
 }  // namespace canopy::core

@@ -27,8 +27,7 @@ TEST(RestartsTest, AFailureIsFollowedByAnotherProcessUpToTheLimit) {
   EXPECT_FALSE(Restarts(0).Allows(Failure(1)));
   ProcExit well;
   EXPECT_FALSE(restarts.Allows(well));
-  // The process left without finalizing, so processes connected with it must
-  // notice.
+  // The process was connected and ended without finalizing, which is a failure.
   well.called_init = true;
   EXPECT_TRUE(restarts.Allows(well));
   well.finalized = true;

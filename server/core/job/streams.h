@@ -37,8 +37,8 @@ class JobStreams {
 
   // Handles output of any node. Returns true if a stream was closed.
   bool OnOutput(const JobStep& step, const OutputData& output);
-  // Gives credit to the rank's node. Returns true if no more output may be
-  // outstanding.
+  // Gives credit to the rank's node. Returns true if this may have been the
+  // last output.
   bool OnConsumed(const JobStep& step, const OutputConsumed& in);
   // Records that no more output comes from the rank. Returns false if none was
   // awaited.

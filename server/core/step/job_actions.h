@@ -48,9 +48,8 @@ struct SetIncarnation {
   uint32_t incarnation = 0;
 };
 
-// A debugger holds processes of the job, on any node, or does not hold any
-// more. The job's time limits stand still meanwhile. The job need not be known
-// here.
+// A debugger holds processes of the job, on any node, or no longer holds any.
+// The job's time limits stand still meanwhile. The job need not be known here.
 struct JobHeld {
   std::string nspace;
   bool held = false;

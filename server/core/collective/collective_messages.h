@@ -19,7 +19,7 @@ namespace canopy::core {
 // kSuccess or kAlreadyReleased.
 CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
                              int status, const Contributions& contributions);
-// Returns a message to the parent that the collective cannot succeed any more.
+// Returns a report to the parent that the collective can no longer succeed.
 CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
                        std::vector<ProcId> missing);
 // Returns the release for neighbour `to`. The release of a success has all data

@@ -22,7 +22,7 @@ void FormAmongLibraries(Session& session, const std::string& name,
   if (sent.directives.FindBool(PMIX_GROUP_ASSIGN_CONTEXT_ID).value_or(false)) {
     return GiveUp(session, name, std::move(sent), PMIX_ERR_NOT_SUPPORTED);
   }
-  Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, ListOf(sent.accepted),
+  Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, members,
        MembersOf(name, members));
   InfoList results;
   results.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(members));
@@ -39,8 +39,8 @@ void OnFormed(Session& session, const std::string& name,
     InfoList infos = MembersOf(name, members);
     const auto context = results.FindUint(PMIX_GROUP_CONTEXT_ID);
     if (context) infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(*context));
-    Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, ListOf(sent.accepted),
-         std::move(infos));
+    // The leader is a member, too, and may wait for the event.
+    Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, members, std::move(infos));
   } else {
     Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, ListOf(sent.accepted),
          About(name));

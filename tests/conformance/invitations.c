@@ -199,8 +199,9 @@ static void AllAccept(void) {
           party->source.rank);
     OK(Accept("party", &leader));
     EXPECT(PMIX_ERR_EXISTS, Accept("party", &leader));
-    EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&party->complete, 1));
   }
+  // The leader is a member, too.
+  EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&party->complete, 1));
   Barrier();
   EndParty("party");
   // Now with the other form.

@@ -6,7 +6,7 @@
 namespace canopy {
 namespace {
 
-// Without slashes at its end, unless there is nothing else.
+// Returns the last component, ignoring slashes at the end of the path.
 std::string_view LastComponent(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   if (path == "/") return path;

@@ -8,17 +8,17 @@
 namespace canopy {
 
 struct AppCommand {
-  std::string program;  // empty: none is named
-  // Begins with a name of the program, unless none is named.
+  std::string program;  // empty if the request names no program
+  // Begins with the name of the program, unless the request names none.
   std::vector<std::string> argv;
 };
 
-// What pmix_app_t::cmd and pmix_app_t::argv mean together; either may be null.
+// Combines pmix_app_t::cmd and pmix_app_t::argv, either of which may be null.
 //
 // The Standard leaves open whether argv repeats the command, and programs do
-// both: Open MPI begins argv with the command, MPICH hands over the arguments
-// alone. As in every release of OpenPMIx since 4.1, argv repeats the command
-// if the last component of argv[0] is that of the command; otherwise that
+// both: Open MPI begins argv with the command, MPICH passes the arguments
+// alone. As in every release of OpenPMIx since 4.1, argv repeats the command if
+// the last component of argv[0] equals that of the command; otherwise that
 // component is put in front. Without a command, argv[0] is the program.
 AppCommand CommandOf(const char* cmd, char* const* argv);
 

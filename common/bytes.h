@@ -1,5 +1,5 @@
-// Refcounted immutable bytes: how committed data and messages travel through
-// an agent without being copied or re-parsed.
+// Reference-counted immutable bytes. Committed data and messages pass through
+// an agent in this form without being copied or parsed again.
 #ifndef CANOPY_COMMON_BYTES_H_
 #define CANOPY_COMMON_BYTES_H_
 
@@ -19,14 +19,14 @@ class Bytes {
   explicit Bytes(std::string s)
       : owner_(std::make_shared<const std::string>(std::move(s))),
         view_(*static_cast<const std::string*>(owner_.get())) {}
-  // A view that lives as long as `owner`.
+  // Makes a view that keeps `owner` alive.
   Bytes(std::shared_ptr<const void> owner, std::string_view view)
       : owner_(std::move(owner)), view_(view) {}
 
   std::string_view view() const { return view_; }
   size_t size() const { return view_.size(); }
   bool empty() const { return view_.empty(); }
-  // Part of these bytes, sharing the owner. Clipped to the end.
+  // Returns a part of these bytes, clipped to their end, with the same owner.
   Bytes Slice(size_t offset, size_t length) const {
     if (offset > view_.size()) offset = view_.size();
     return Bytes(owner_, view_.substr(offset, length));
@@ -37,7 +37,7 @@ class Bytes {
   std::string_view view_;
 };
 
-// Pieces in order; the content is their concatenation.
+// Pieces in order; their concatenation is the content.
 using Rope = std::vector<Bytes>;
 
 }  // namespace canopy

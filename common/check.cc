@@ -7,13 +7,13 @@
 namespace canopy {
 namespace {
 
-// A check that fails in a loop must not fill a log.
+// Bounds the reports: a check that fails in a loop must not fill a log.
 constexpr int kMaxReports = 20;
 
 }  // namespace
 
-// Weak, so that the choice is made by linking: no initialisation comes too late
-// for it.
+// Weak, so that the linker makes the choice: a choice at run time could come
+// too late for a check in a static initialiser.
 [[gnu::weak]] bool FailedChecksEndProgram() { return true; }
 
 [[gnu::cold]] bool CheckFailed(const char* condition, const char* file,

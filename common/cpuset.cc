@@ -41,7 +41,7 @@ Result<CpuSet> CpuSet::Parse(std::string_view list) {
 
 CpuSet CpuSet::OfThisProcess() {
   CpuSet set;
-  // The kernel refuses a buffer smaller than its own mask.
+  // The kernel rejects a buffer smaller than its own mask.
   for (size_t cpus = 1024; cpus <= kMaxCpus; cpus *= 2) {
     const auto mask =
         std::make_unique<unsigned long[]>(cpus / 8 / sizeof(long));

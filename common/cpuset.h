@@ -1,4 +1,4 @@
-// A set of CPU numbers, as the operating system counts them.
+// A set of CPU numbers, in the numbering of the operating system.
 #ifndef CANOPY_COMMON_CPUSET_H_
 #define CANOPY_COMMON_CPUSET_H_
 
@@ -14,36 +14,38 @@ namespace canopy {
 // A plain value; not thread-safe while it is changed.
 class CpuSet {
  public:
-  // CPUs with higher numbers are refused.
+  // Bound of CPU numbers; Parse rejects higher ones.
   static constexpr uint32_t kMaxCpus = 1u << 16;
 
   CpuSet() = default;
 
-  // The list format "0-3,8" that JobSpec uses and hwloc and the kernel print.
-  // Empty text is the empty set. kErrBadParam when it is malformed.
+  // Parses the list format "0-3,8", which JobSpec uses and hwloc and the kernel
+  // print. Empty text is the empty set. Returns kErrBadParam for malformed
+  // text.
   static Result<CpuSet> Parse(std::string_view list);
-  // The CPUs that this process may use; empty when the system does not say.
+  // Returns the CPUs that this process may use. The set is empty if the system
+  // does not report them.
   static CpuSet OfThisProcess();
 
   std::string ToString() const;
 
-  // cpu < kMaxCpus.
+  // Requires cpu < kMaxCpus.
   void Add(uint32_t cpu);
-  // first <= last < kMaxCpus.
+  // Requires first <= last < kMaxCpus.
   void AddRange(uint32_t first, uint32_t last);
   bool Has(uint32_t cpu) const;
   bool empty() const { return words_.empty(); }
   uint32_t Count() const;
-  // All, ascending.
+  // Returns all numbers in ascending order.
   std::vector<uint32_t> ToVector() const;
-  // Lowest; the set must not be empty.
+  // Returns the lowest number. The set must not be empty.
   uint32_t First() const;
 
   bool Intersects(const CpuSet& other) const;
   bool Contains(const CpuSet& other) const;
   CpuSet& operator|=(const CpuSet& other);
   CpuSet& operator&=(const CpuSet& other);
-  // Without the other's.
+  // Removes the numbers of the other set.
   CpuSet& operator-=(const CpuSet& other);
   friend CpuSet operator&(CpuSet a, const CpuSet& b) { return a &= b; }
   friend CpuSet operator|(CpuSet a, const CpuSet& b) { return a |= b; }

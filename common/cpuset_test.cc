@@ -33,7 +33,7 @@ TEST(CpuSet, Arithmetic) {
   EXPECT_EQ((a | b).ToString(), "0-5,100");
   EXPECT_EQ((a - b).ToString(), "0-1,100");
   EXPECT_EQ((b - a).ToString(), "4-5");
-  EXPECT_EQ(a & Set("2"), Set("2"));  // equal however they came about
+  EXPECT_EQ(a & Set("2"), Set("2"));  // equal, however they were made
   EXPECT_TRUE((a - a).empty());
 }
 

@@ -22,8 +22,8 @@ namespace {
 
 using Work = std::function<void()>;
 
-// Identity of a watch inside epoll data: a descriptor number may be reused
-// within one round, its generation is not.
+// Identifies a watch inside epoll data. A descriptor number may be reused
+// within one round; its generation is not.
 struct Watched {
   uint32_t generation = 0;
   std::shared_ptr<std::function<void(uint32_t)>> callback;
@@ -34,7 +34,7 @@ uint64_t PackKey(int fd, uint32_t generation) {
 }
 
 constexpr int kMaxEvents = 256;
-// Enough for work that leads to output, which is flushed, and to the ends of
+// Enough for work that produces output, then its flush, and for closed
 // connections, of which others are notified.
 constexpr int kDeferDepth = 4;
 
@@ -56,7 +56,7 @@ struct EventLoop::Impl {
   std::vector<Work> posted CANOPY_GUARDED_BY(mutex);
   bool wake_pending CANOPY_GUARDED_BY(mutex) = false;
   std::vector<Work> deferred;
-  std::vector<Work> spare;  // empty: the memory of deferred work that has run
+  std::vector<Work> spare;  // empty; reuses the memory of deferred work
   std::atomic<bool> stop{false};
   std::atomic<std::thread::id> owner{};
 
@@ -66,7 +66,7 @@ struct EventLoop::Impl {
     }
   }
 
-  // Waits, and returns how many events there are.
+  // Waits and returns the number of events.
   int Wait(epoll_event* events, int timeout_ms) const {
     if (waiter != nullptr) {
       if (!waiter->Wait(epoll_fd, timeout_ms)) return 0;
@@ -95,7 +95,7 @@ struct EventLoop::Impl {
     }
   }
 
-  // Work may defer more, and run a round of its own.
+  // Deferred work may defer more work, and run a round of its own.
   void RunDeferred() {
     std::vector<Work> work = std::move(spare);
     for (int depth = 0; depth < kDeferDepth && !deferred.empty(); ++depth) {

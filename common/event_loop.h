@@ -10,14 +10,15 @@
 
 namespace canopy {
 
-// epoll underneath. Everything but Post and Stop is called on the loop's own
-// thread, or by one thread at a time while nobody runs the loop; anything else
-// ends the program (check.h). Callbacks run on the loop thread, may add and
-// remove descriptors and timers (their own too), and must not block.
+// Uses epoll. All functions but Post and Stop are called on the loop's own
+// thread, or by one thread at a time while no thread runs the loop; any other
+// call ends the program (check.h). Callbacks run on the loop thread. They may
+// add and remove descriptors and timers, including their own, and must not
+// block.
 //
-// The loop is also a capability (thread_annotations.h), the role of its thread:
-// an object that belongs to a loop has members that are guarded by it, and its
-// public functions begin with AssertOnThread, as do callbacks.
+// The loop is also a capability (thread_annotations.h), the role of its thread.
+// An object that belongs to a loop has members that the loop guards, and its
+// public functions and callbacks begin with AssertOnThread.
 class CANOPY_CAPABILITY("event loop") EventLoop {
  public:
   using TimerId = uint64_t;
@@ -28,54 +29,60 @@ class CANOPY_CAPABILITY("event loop") EventLoop {
   EventLoop& operator=(const EventLoop&) = delete;
 
   // Watches fd for `events` (EPOLLIN, EPOLLOUT, ...; level-triggered). The
-  // loop does not own fd: Unwatch before closing it.
+  // caller keeps ownership of fd and calls Unwatch before it closes fd.
   void Watch(int fd, uint32_t events,
              std::function<void(uint32_t events)> callback);
-  // Changes what a watched fd is watched for.
+  // Changes the events for which fd is watched.
   void Rewatch(int fd, uint32_t events);
   void Unwatch(int fd);
 
-  // Runs the callback once, not before `delay_ns` from now.
+  // Runs the callback once, at least `delay_ns` from now.
   TimerId AddTimer(int64_t delay_ns, std::function<void()> callback);
-  // No effect for a timer that ran or was cancelled.
+  // Has no effect if the timer has run or was cancelled.
   void CancelTimer(TimerId id);
 
-  // What a loop sleeps in instead of waiting for its descriptors alone.
+  // Replaces the wait for the loop's descriptors, so that the thread can wait
+  // for something else as well.
   class Waiter {
    public:
     virtual ~Waiter() = default;
-    // Loop thread. Returns when `fd` is readable or after timeout_ms (-1: no
-    // limit; 0: at once), or earlier. True: `fd` may be readable.
+    // Called on the loop thread. Returns when `fd` is readable, when timeout_ms
+    // have passed (-1: no limit; 0: at once), or earlier. Returns true if `fd`
+    // may be readable.
     virtual bool Wait(int fd, int timeout_ms) = 0;
   };
-  // Not owned; until another is set, or null for none.
+  // The caller keeps ownership. The waiter is used until another one, or null,
+  // is set.
   void SetWaiter(Waiter* waiter);
 
-  // Runs `work` on the loop thread, in the order posted. Any thread. Work
-  // posted after the loop ended is destroyed with the loop, unrun.
+  // Runs `work` on the loop thread, in the order of the calls. Any thread. Work
+  // posted after the loop ended is destroyed with the loop without having run.
   void Post(std::function<void()> work);
 
   // Runs `work` at the end of the current round, after its callbacks and posted
-  // work: the place to flush what the round has queued. What that work defers
-  // runs in the same round too, but only to a small depth; then the next round
-  // begins, without sleeping, so that work that defers itself starves nobody.
+  // work, which is the place to flush what the round has queued. Work that this
+  // work defers runs in the same round too, up to a small depth. The rest runs
+  // in the next round, which begins without sleeping; so work that defers
+  // itself does not starve the descriptors.
   void Defer(std::function<void()> work);
 
-  // Until Stop.
+  // Runs the loop until Stop.
   void Run();
-  // Any thread, or a signal-free callback.
+  // Ends Run. Any thread; not from a signal handler.
   void Stop();
-  // One round: waits at most timeout_ms (-1: for ever; 0: not at all).
+  // Runs one round, which waits at most timeout_ms (-1: no limit; 0: not at
+  // all).
   void RunOnce(int timeout_ms);
-  // The number of the current round, or of the last one; 0 before the first.
+  // Returns the number of the current round, or of the last one; 0 before the
+  // first.
   uint64_t round() const;
 
-  // CLOCK_MONOTONIC nanoseconds.
+  // Returns CLOCK_MONOTONIC in nanoseconds.
   static int64_t Now();
-  // Whether the caller may use the loop and what belongs to it: it runs it, or
-  // nobody does. Any thread.
+  // Returns whether the caller may use the loop and the objects that belong to
+  // it: the caller runs the loop, or no thread does. Any thread.
   bool OnThread() const;
-  // Ends the program if not. Costs a comparison.
+  // Ends the program if OnThread is false. Costs one comparison.
   void AssertOnThread() const CANOPY_ASSERT_CAPABILITY(this);
 
  private:

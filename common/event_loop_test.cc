@@ -100,8 +100,7 @@ TEST(EventLoop, WorkThatDefersItselfDoesNotStarveDescriptors) {
   bool readable = false;
   const std::function<void()> again = [&] {
     ++runs;
-    // The end of the test for a loop that runs deferred work until none is
-    // left.
+    // Bounds the test if the loop runs deferred work until none is left.
     if (runs < 1000) loop.Defer(again);
   };
   loop.Watch(fds[0], EPOLLIN, [&](uint32_t) { readable = true; });
@@ -129,7 +128,7 @@ TEST(EventLoop, BelongsToTheThreadThatRunsIt) {
     loop.Run();
   });
   runner.join();
-  // Nobody runs it any more.
+  // No thread runs the loop any more.
   EXPECT_TRUE(loop.OnThread());
   loop.RunOnce(0);
   std::thread([&] { EXPECT_FALSE(loop.OnThread()); }).join();

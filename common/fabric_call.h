@@ -1,7 +1,7 @@
-// What PMIx_Fabric_register and PMIx_Fabric_update ask of a host, in bytes. Of
-// the hosts those in C alone can know more than the node shows, and they are
-// asked by the server of the process's own node: so the call is one of the
-// local protocol (kHostCall, HostOp::kFabric), and of no other.
+// The request of PMIx_Fabric_register and PMIx_Fabric_update to a host. Only a
+// host in C can know more about fabrics than the node itself shows, and such a
+// host is called by the server on the process's own node. Therefore the request
+// exists in the local protocol only (kHostCall, HostOp::kFabric).
 #ifndef CANOPY_COMMON_FABRIC_CALL_H_
 #define CANOPY_COMMON_FABRIC_CALL_H_
 
@@ -18,7 +18,7 @@ struct FabricCall {
 
 // W: Uint operation, String infos.
 std::string EncodeFabricCall(const FabricCall& call);
-// False when it is malformed. The infos are not looked at.
+// Returns false if the bytes are malformed. Does not decode the infos.
 bool DecodeFabricCall(std::string_view bytes, FabricCall* call);
 
 }  // namespace canopy

@@ -24,7 +24,7 @@ TEST(FabricCall, WhatIsCutOrTooLongIsMalformed) {
   EXPECT_FALSE(DecodeFabricCall(whole + "x", &call));
 }
 
-// Messages between agents do not have it.
+// Messages between agents do not carry the operation.
 TEST(FabricCall, IsNoCallBetweenAgents) {
   EXPECT_FALSE(IsHostOp(HostOp::kFabric));
 }

@@ -1,6 +1,6 @@
-// For tests of how the cost of something grows with its size: the CPU time of
-// the calling thread at two sizes is compared, so that neither the speed of the
-// machine nor what else runs on it matters.
+// Support for tests of how a cost grows with the size of the input. The tests
+// compare the CPU time of the calling thread at two sizes, so the speed of the
+// machine and its other load do not matter.
 #ifndef CANOPY_COMMON_GROWTH_TESTING_H_
 #define CANOPY_COMMON_GROWTH_TESTING_H_
 
@@ -17,14 +17,15 @@ inline double ThreadCpuSeconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// How much the two sizes of GrowthOf differ.
+// The ratio of the two sizes that GrowthOf compares.
 inline constexpr size_t kGrowthFactor = 8;
-// What GrowthOf gives is below this for work in O(n log n), and about
+// GrowthOf returns less than this for work in O(n log n), and about
 // kGrowthFactor squared, 64, for work in O(n^2).
 inline constexpr double kAlmostLinear = 24;
 
-// How much more work(kGrowthFactor * n) costs than work(n), the best of several
-// runs each. work(n) must take some milliseconds at most when it is cheap.
+// Returns the cost of work(kGrowthFactor * n) divided by that of work(n), each
+// the best of several runs. work(n) should take a few milliseconds at most if
+// it is cheap.
 template <typename F>
 double GrowthOf(size_t n, F work) {
   const auto best_of = [&work](size_t size, int runs) {

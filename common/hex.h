@@ -1,4 +1,4 @@
-// Bytes as hexadecimal digits, two each.
+// Converts bytes to hexadecimal digits, two for each byte.
 #ifndef CANOPY_COMMON_HEX_H_
 #define CANOPY_COMMON_HEX_H_
 
@@ -10,7 +10,7 @@ namespace canopy {
 
 std::string ToHex(std::string_view bytes);  // in lower case
 
-// Digits of either case. Nothing: it is no such text.
+// Accepts digits of either case. Returns nothing if `text` is not hexadecimal.
 std::optional<std::string> FromHex(std::string_view text);
 
 }  // namespace canopy

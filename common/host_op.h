@@ -1,4 +1,4 @@
-// What processes can ask of the host.
+// The operations that processes can request from the host.
 #ifndef CANOPY_COMMON_HOST_OP_H_
 #define CANOPY_COMMON_HOST_OP_H_
 
@@ -6,7 +6,7 @@
 
 namespace canopy {
 
-// Numbers of the local protocol and of the overlay's.
+// The numbers are those of the local protocol and of the overlay's protocol.
 enum class HostOp : uint8_t {
   kJobControl = 1,
   kAllocate = 2,
@@ -16,21 +16,22 @@ enum class HostOp : uint8_t {
   kBlockResources = 6,
   kGetCredential = 7,
   kValidateCredential = 8,
-  // Of a query, by the agent that answers it: in neither protocol.
+  // PMIx_Query_info. The agent that answers the query uses it internally; it is
+  // in neither protocol.
   kQuery = 9,
-  // PMIx_IOF_pull and PMIx_IOF_push, for the agent that controls the job
-  // (common/iof_call.h).
+  // PMIx_IOF_pull and PMIx_IOF_push, which the agent that controls the job
+  // answers (common/iof_call.h).
   kReadOutput = 10,
   kPushInput = 11,
-  // PMIx_Fabric_register and PMIx_Fabric_update (common/fabric_call.h): of the
-  // local protocol alone.
+  // PMIx_Fabric_register and PMIx_Fabric_update (common/fabric_call.h). It is
+  // in the local protocol only.
   kFabric = 12,
 };
 
-// The last that a host decides.
+// The highest operation that a host decides.
 inline constexpr HostOp kLastHostOp = HostOp::kValidateCredential;
 
-// Whether it is of both protocols.
+// Returns true if the operation is in both protocols.
 constexpr bool IsHostOp(HostOp op) {
   return op >= HostOp::kJobControl && op <= HostOp::kPushInput &&
          op != HostOp::kQuery;

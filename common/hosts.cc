@@ -22,8 +22,8 @@ Status NoName(std::string_view entry) {
                 "'" + std::string(entry) + "' does not name a host");
 }
 
-// A name becomes a word of the command that reaches the host, and must not pass
-// for an option of it.
+// A name becomes a word of the command that reaches the host, so it must not
+// look like an option of that command.
 bool IsName(std::string_view text) {
   return !text.empty() && text[0] != '-' &&
          std::ranges::none_of(text, [](char c) {
@@ -31,7 +31,7 @@ bool IsName(std::string_view text) {
          });
 }
 
-// "NAME" or "NAME:N"; an IPv6 address with its own colons goes in brackets.
+// Parses "NAME" or "NAME:N". An IPv6 address with colons must be in brackets.
 Result<Host> ParseEntry(std::string_view text) {
   Host host;
   if (text.starts_with('[')) {
@@ -48,7 +48,7 @@ Result<Host> ParseEntry(std::string_view text) {
     return host;
   }
   size_t colon = text.find(':');
-  // More than one colon: an IPv6 address.
+  // A text with several colons is an IPv6 address.
   if (text.rfind(':') != colon) colon = std::string_view::npos;
   host.name = text.substr(0, colon);
   if (!IsName(host.name)) return NoName(text);
@@ -71,7 +71,7 @@ std::string NormalKey(std::string_view key) {
   return out;
 }
 
-// What the words after the name of a hostfile's line say.
+// The content of the words after the name on a line of a hostfile.
 struct LineWords {
   std::optional<uint32_t> slots;
   std::optional<uint32_t> max_slots;
@@ -103,7 +103,7 @@ Status ParseWord(const std::string& word, Host* host, LineWords* words) {
                                   "slots=N, max_slots=N or aliases=A,B");
 }
 
-// "slots = 4" is the same as "slots=4".
+// Removes blanks around '=': "slots = 4" is the same as "slots=4".
 std::string WithoutBlanksAroundEquals(std::string_view line) {
   std::string out;
   for (const char c : line) {

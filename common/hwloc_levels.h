@@ -1,4 +1,4 @@
-// What hwloc calls our levels of the hardware, largest first.
+// Canopy's levels of the hardware with their hwloc types, largest first.
 #ifndef CANOPY_COMMON_HWLOC_LEVELS_H_
 #define CANOPY_COMMON_HWLOC_LEVELS_H_
 

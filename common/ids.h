@@ -1,4 +1,4 @@
-// Identities that every part of Canopy shares.
+// Identities that all parts of Canopy share.
 #ifndef CANOPY_COMMON_IDS_H_
 #define CANOPY_COMMON_IDS_H_
 
@@ -20,14 +20,14 @@ inline constexpr Rank kRankWildcard = UINT32_MAX - 1;
 inline constexpr Rank kRankLocalNode = UINT32_MAX - 2;
 inline constexpr Rank kRankInvalid = UINT32_MAX - 3;
 inline constexpr Rank kRankLocalPeers = UINT32_MAX - 4;
-// Ranks up to and including this one name a process.
+// The highest rank that names a process.
 inline constexpr Rank kRankValid = UINT32_MAX - 50;
 
-// Longest namespace and key, terminator excluded.
+// The longest namespace and key in bytes, without the terminator.
 inline constexpr size_t kMaxNspaceLen = 255;
 inline constexpr size_t kMaxKeyLen = 511;
 
-// Index of an agent in the overlay's member list; agents are sorted by it.
+// The index of an agent in the overlay's member list; agents are sorted by it.
 using NodeId = uint32_t;
 inline constexpr NodeId kNoNode = UINT32_MAX;
 
@@ -38,10 +38,10 @@ struct ProcId {
   auto operator<=>(const ProcId&) const = default;
 };
 
-// "nspace:rank", for logs and messages.
+// Returns "nspace:rank", for logs and messages.
 std::string ToString(const ProcId& proc);
 
-// A process whose namespace someone else keeps.
+// A process whose namespace has another owner, which must outlive this view.
 struct ProcView {
   std::string_view nspace;
   Rank rank = kRankUndef;

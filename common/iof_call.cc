@@ -6,7 +6,7 @@
 namespace canopy {
 namespace {
 
-// In memory a cursor has eight bytes for each node of a job.
+// A cursor is small: it has eight bytes for each node of a job.
 constexpr size_t kMaxCursor = 1 << 20;
 
 uint16_t ReadChannels(WireReader& in) {

@@ -1,5 +1,5 @@
-// What PMIx_IOF_pull and PMIx_IOF_push ask, in bytes: calls of
-// HostOp::kReadOutput and HostOp::kPushInput, and the answers to the former
+// The requests of PMIx_IOF_pull and PMIx_IOF_push in encoded form: calls of
+// HostOp::kReadOutput and HostOp::kPushInput, and the replies to the former
 // (docs/design/output_forwarding.md).
 #ifndef CANOPY_COMMON_IOF_CALL_H_
 #define CANOPY_COMMON_IOF_CALL_H_
@@ -14,69 +14,70 @@
 
 namespace canopy {
 
-// Channels as in pmix_iof_channel_t.
+// Channels, with the values of pmix_iof_channel_t.
 inline constexpr uint16_t kInputChannel = 1;
 inline constexpr uint16_t kOutputChannel = 2;
 inline constexpr uint16_t kErrorChannel = 4;
 inline constexpr uint16_t kDiagnosticChannel = 8;
 
-// What becomes of output that a puller's cache has no room for.
+// Which output is dropped when a puller's cache is full.
 enum class Overflow : uint8_t {
   kDropNewest = 0,  // PMIX_IOF_DROP_NEWEST, the default of the Standard
   kDropOldest = 1,  // PMIX_IOF_DROP_OLDEST
 };
 
-// One read of a puller: the output that follows what it has had. Each names the
-// puller's properties again, so that an agent that has not heard of it can go
-// on.
+// One read by a puller: it requests the output that follows what the puller has
+// received. Each read repeats the puller's properties, so that an agent that
+// does not know the puller can continue.
 struct OutputRead {
-  uint64_t handle = 0;  // of the puller, among those of its process
+  uint64_t handle = 0;  // of the puller; unique in its process
   uint16_t channels = 0;
   uint64_t cache_size = 0;  // bytes; 0: the default
   Overflow overflow = Overflow::kDropNewest;
-  bool from_now = false;     // without what is cached from before
-  bool only_cached = false;  // nothing else: it is complete with that
-  bool redirects = false;    // the output goes to nobody else who shows it
-  bool ends = false;         // there is no such puller any more
-  std::string cursor;        // of the answer before; empty: the first read
+  bool from_now = false;     // excludes output cached earlier
+  bool only_cached = false;  // ends after the cached output
+  bool redirects = false;    // the output is shown nowhere else
+  bool ends = false;         // the puller is closed
+  std::string cursor;        // from the last reply; empty in the first read
 };
 
 std::string EncodeOutputRead(const OutputRead& read);
-// False when it is malformed.
+// Returns false if the bytes are malformed.
 bool DecodeOutputRead(std::string_view bytes, OutputRead* read);
 
 struct OutputPiece {
   Rank rank = 0;
   uint16_t channel = 0;  // one bit
-  Bytes data;            // empty: the channel is closed
+  Bytes data;            // empty if the channel is closed
 };
 
-// The answer to an OutputRead. The first is empty, and tells that there is a
-// puller.
+// The reply to an OutputRead. The first reply is empty and confirms the puller.
 struct OutputRun {
   std::vector<OutputPiece> pieces;
-  uint64_t dropped = 0;   // bytes, since there is the puller
-  bool complete = false;  // nothing follows
+  uint64_t dropped = 0;   // bytes, since the puller began
+  bool complete = false;  // no output follows
   std::string cursor;
 };
 
 std::string EncodeOutputRun(const OutputRun& run);
-// The pieces share `bytes`. False when it is malformed.
+// The pieces share `bytes`. Returns false if the bytes are malformed.
 bool DecodeOutputRun(const Bytes& bytes, OutputRun* run);
 
 // PMIX_ERR_IOF_COMPLETE: the input that is pushed to has ended.
 inline constexpr int kErrIofComplete = -173;
-// PMIX_ERR_IOF_FAILURE: output can not be read, or input be given, any more.
+// PMIX_ERR_IOF_FAILURE: output can no longer be read, or input no longer be
+// delivered.
 inline constexpr int kErrIofFailure = -172;
 
-// One push: bytes, the end of the input behind them, or both.
+// One push: bytes, the end of the input after them, or both.
 struct InputPush {
   Bytes data;
   bool complete = false;
 };
 
 std::string EncodeInputPush(const InputPush& push);
-// The data shares `bytes`. False when it is malformed, or asks for nothing.
+// The data shares `bytes`. Returns false if the bytes are malformed, or if they
+// hold neither data nor the end.
 bool DecodeInputPush(const Bytes& bytes, InputPush* push);
 
 }  // namespace canopy

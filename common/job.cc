@@ -9,11 +9,11 @@
 namespace canopy {
 namespace {
 
-// Of a job without what came after release 0.1, of one with a place in its
-// session, of one that deals with failures of its own, of one with process
-// sets, of one that a scheduler has placed, of one whose streams may be forwarded,
-// and of one with a debugger: an agent refuses what it does not know, so each job
-// has the oldest format that tells all of it.
+// The formats of a job map, each of which extends the one before. In order: the
+// fields of release 0.1; place in the session; handling of failures; process
+// sets; placement by a scheduler; forwarding of streams; debugging. An agent
+// rejects a format that it does not know, so each job is written in the oldest
+// format that can express it.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
 constexpr uint64_t kFailureFormat = 4;
@@ -21,7 +21,7 @@ constexpr uint64_t kSetsFormat = 5;
 constexpr uint64_t kPlacedFormat = 6;
 constexpr uint64_t kForwardedFormat = 7;
 constexpr uint64_t kDebugFormat = 8;
-// A map larger than this is refused rather than allocated.
+// A map with more ranks is rejected before memory for it is allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
 void PutApps(WireWriter& w, const std::vector<JobApp>& apps) {
@@ -47,7 +47,8 @@ std::vector<JobApp> GetApps(WireReader& r) {
   return apps;
 }
 
-// What an application has of the allocation, which came after release 0.1.
+// Writes an application's part of the allocation, which is newer than release
+// 0.1.
 void PutAppPools(WireWriter& w, const std::vector<JobApp>& apps) {
   for (const JobApp& app : apps) {
     w.Strings(app.allocation);
@@ -75,7 +76,7 @@ void PutOthers(WireWriter& w, const std::vector<SessionJob>& jobs) {
   }
 }
 
-// Readers list every rank, so the sum of all is bounded too.
+// Readers list every rank, so the total number of ranks is bounded too.
 std::vector<SessionJob> GetOthers(WireReader& r) {
   std::vector<SessionJob> jobs(r.Count(3));
   uint64_t procs = 0;
@@ -99,7 +100,8 @@ bool HasPool(const JobApp& app) {
   return !app.allocation.empty() || app.slots != 0;
 }
 
-// It has what agents of release 0.1 do not know.
+// Returns true if the job has properties that agents of release 0.1 do not
+// know.
 bool IsOfSession(const JobSpec& job) {
   return !job.rendezvous_host.empty() || job.nproc_offset != 0 ||
          !job.others.empty() || std::ranges::any_of(job.apps, HasPool);
@@ -130,9 +132,9 @@ std::vector<JobNode> GetNodes(WireReader& r) {
   return nodes;
 }
 
-// CPU sets repeat from node to node, so they go through a dictionary; ranks go
-// as runs in which each rank is `step` nodes after the one before it, which
-// makes mapping by slot and by node one run a node or less.
+// CPU sets repeat from node to node, so they are written in a dictionary. Ranks
+// are written as runs in which each rank is `step` nodes after its predecessor;
+// thus a mapping by slot or by node takes at most one run for each node.
 struct Run {
   uint32_t node;
   uint32_t app;
@@ -307,7 +309,7 @@ JobForwarding GetForwarding(WireReader& r) {
   return forwarding;
 }
 
-// What formats after the first have behind it.
+// Writes the fields that formats after the first append.
 void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
   if (format >= kSessionFormat) {
     w.String(job.rendezvous_host);

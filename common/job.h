@@ -1,6 +1,6 @@
-// What one job is: its programs, its nodes and where each rank runs. Made once
-// by the host that maps the job, sent once down the tree, and expanded by each
-// agent; everything per rank is derived from it.
+// Describes one job: its programs, its nodes and where each rank runs. The host
+// that maps the job makes the description once. It is sent down the tree once
+// and expanded by each agent, which derives everything per rank from it.
 #ifndef CANOPY_COMMON_JOB_H_
 #define CANOPY_COMMON_JOB_H_
 
@@ -20,14 +20,14 @@ namespace canopy {
 struct JobApp {
   std::string cmd;                // program as the user typed it
   std::vector<std::string> argv;  // argv[0] included
-  std::vector<std::string> env;   // NAME=VALUE: set on top of the job's
+  std::vector<std::string> env;   // NAME=VALUE, added to the job's
   std::string cwd;                // working directory; empty: the job's
   uint32_t num_procs = 0;
-  // Of an application with hosts of its own: the nodes that it may use, by
-  // name, and the slots that they give it. Empty: the job's.
+  // For an application with hosts of its own: the names of the nodes that it
+  // may use, and the slots that they provide. Empty: the job's nodes.
   std::vector<std::string> allocation = {};
   uint32_t slots = 0;
-  // PMIX_PSET_NAME: the process set of all its processes; empty: none.
+  // PMIX_PSET_NAME: the process set of all its processes, or empty.
   std::string pset = {};
 };
 
@@ -37,21 +37,22 @@ struct JobNode {
   std::string name;                  // PMIX_HOSTNAME
   std::vector<std::string> aliases;  // other names of the same node
   NodeId agent = kNoNode;            // the agent that hosts it: PMIX_NODEID
-  uint32_t slots = 0;                // of the allocation
+  uint32_t slots = 0;                // in the allocation
   uint32_t first_node_rank = 0;      // PMIX_NODE_RANK of local rank 0
-  uint32_t other_procs = 0;          // of other jobs, when this one was mapped
+  uint32_t other_procs = 0;          // of other jobs, at mapping time
 };
 
-// Where one rank runs. Local, node, application ranks follow from the order of
-// the ranks and are computed by JobLayout.
+// Where one rank runs. Local, node and application ranks follow from the order
+// of the ranks; JobLayout computes them.
 struct ProcPlacement {
   uint32_t node = 0;  // index in JobSpec::nodes
   uint32_t app = 0;   // index in JobSpec::apps
-  // CPUs the rank is bound to, hwloc list format ("0-3,8"); empty: not bound.
+  // CPUs to which the rank is bound, in hwloc's list format ("0-3,8"). Empty:
+  // not bound.
   std::string cpuset;
 };
 
-// Another job of the session: as much of it as session-level data need.
+// Another job of the session, as far as session-level data need it.
 struct SessionJob {
   // Consecutive ranks on one node.
   struct Run {
@@ -65,24 +66,26 @@ struct SessionJob {
 
 enum class StdinTarget : uint8_t { kNone, kRank, kAll };
 
-// Whether our PMIx library is put in front of a program's own.
+// Whether Canopy's PMIx library is loaded instead of a program's own
+// (docs/injection.md).
 enum class Inject : uint8_t {
-  kAuto,    // where the program lets its environment decide
-  kAlways,  // also where it names a place of its own
+  kAuto,    // if the environment decides which library is loaded
+  kAlways,  // even if the program names a path of its own
   kNever,
 };
 
-// Channels of output (pmix_iof_channel_t): standard output, standard error and
+// Output channels (pmix_iof_channel_t): standard output, standard error and
 // diagnostics.
 inline constexpr uint16_t kAllOutput = 2 | 4 | 8;
 
-// What of a job's output and input may be forwarded to and from whoever asks
-// (PMIX_FWD_*), beside its launcher.
+// Which streams of a job may be forwarded to and from other requesters than its
+// launcher (PMIX_FWD_*).
 struct JobForwarding {
   uint16_t channels = 0;      // of output
-  uint32_t cache_size = 0;    // bytes kept for who comes later; 0: the default
-  bool keeps_oldest = false;  // of what exceeds that, the newest is dropped
-  bool input = false;         // its input is pushed, and not its launcher's
+  uint32_t cache_size = 0;    // bytes kept for later pullers; 0: the default
+  bool keeps_oldest = false;  // when the cache is full, drops the newest
+  bool input = false;         // input is pushed instead of coming from the
+                              // launcher
 
   auto operator<=>(const JobForwarding&) const = default;
 };
@@ -98,8 +101,9 @@ struct JobSpec {
   std::vector<std::string> env;         // base environment of every process
   std::string cwd;                      // default working directory
   uint32_t universe_size = 0;           // slots of the session
-  std::vector<std::string> allocation;  // the job's nodes, used by it or not
-  uint32_t max_procs = 0;               // slots of these
+  std::vector<std::string> allocation;  // names of the job's nodes, also unused
+                                        // ones
+  uint32_t max_procs = 0;               // slots of the allocation
   std::string map_by;                   // as applied, e.g. "slot", "ppr:2:node"
   std::string rank_by;
   std::string bind_to;
@@ -109,68 +113,69 @@ struct JobSpec {
   Rank stdin_rank = 0;
   uint32_t timeout_seconds = 0;  // 0: none
   Inject inject = Inject::kAuto;
-  // PMIX_PARENT_ID of a spawned job; empty nspace: launched from outside.
+  // PMIX_PARENT_ID of a spawned job. The namespace is empty for a job of a
+  // launcher.
   ProcId parent;
   // Seconds between SIGTERM and SIGKILL when the job is ended.
   uint32_t kill_grace_seconds = 2;
   // PMIX_NPROC_OFFSET: processes of the session's jobs before this one.
   Rank nproc_offset = 0;
-  // Where processes of any node reach rank 0's: an address or a name. Given
-  // when the ranks are to find each other as programs of torch.distributed do
-  // (docs/torch.md), and then rank 0's node reserves a port for them.
+  // An address or name at which processes of any node reach rank 0's node. It
+  // is set if the ranks are to find each other as programs of torch.distributed
+  // do (docs/torch.md); then rank 0's node reserves a port for them.
   std::string rendezvous_host;
-  // The session's other jobs that ran when this one was mapped.
+  // The session's other jobs that ran when this job was mapped.
   std::vector<SessionJob> others;
-  // How often each rank whose process fails gets another one.
+  // How many times each rank may be restarted after its process fails.
   uint32_t max_restarts = 0;
-  // Processes that fail do not end the job.
+  // True if processes that fail do not end the job.
   bool recoverable = false;
-  // A process's argv[0] is NAME-RANK.
+  // True if a process's argv[0] is NAME-RANK.
   bool index_argv = false;
-  // The scheduler's own name of the job that it has placed; empty: none.
+  // The name that the scheduler gave the job, or empty if it has none.
   std::string host_job;
   JobForwarding forwarding;
   JobDebug debug;
 };
 
-// JobSpec::max_restarts without a limit.
+// The value of JobSpec::max_restarts that means no limit.
 inline constexpr uint32_t kUnlimitedRestarts = UINT32_MAX;
 
-// Compact binary form: runs of ranks with the same placement, one dictionary
-// of CPU sets. Decode bounds every length by the bytes left and refuses an
-// index outside its table with kErrUnpackFailure.
+// Encodes the job in a compact form: runs of ranks with the same placement, one
+// dictionary of CPU sets. DecodeJobSpec bounds every length by the bytes left
+// and rejects an index outside its table with kErrUnpackFailure.
 std::string EncodeJobSpec(const JobSpec& job);
-// The same for an agent of release 0.1: without what that does not know and can
-// do without.
+// Encodes the job for an agent of release 0.1. Leaves out the properties that
+// release does not know and the job can run without.
 std::string EncodeJobSpecForRelease01(const JobSpec& job);
 Result<JobSpec> DecodeJobSpec(std::string_view bytes);
 
 // Numbers that PMIx gives a rank and that follow from the whole map.
 struct RankNumbers {
   uint32_t app_rank = 0;    // PMIX_APP_RANK
-  uint16_t local_rank = 0;  // PMIX_LOCAL_RANK, among the job's on its node
+  uint16_t local_rank = 0;  // PMIX_LOCAL_RANK: in this job, on its node
   uint16_t node_rank = 0;   // PMIX_NODE_RANK
 };
 
-// Look-ups over a JobSpec, built once in O(ranks). Immutable afterwards, so
-// any thread may read it.
+// Look-ups over a JobSpec, built once in O(ranks). Immutable afterwards, so any
+// thread may read it.
 class JobLayout {
  public:
   explicit JobLayout(const JobSpec& job);
 
   const RankNumbers& numbers(Rank rank) const { return numbers_[rank]; }
-  // Ranks on a node (job-relative index), ascending.
+  // Returns the ranks on a node (job-relative index), in ascending order.
   const std::vector<Rank>& ranks_on(uint32_t node) const {
     return node_ranks_[node];
   }
   const std::vector<Rank>& ranks_of_app(uint32_t app) const {
     return app_ranks_[app];
   }
-  // Job-relative index of the node that an agent hosts; kNoNode when none.
+  // Returns the job-relative index of the node that an agent hosts, or kNoNode.
   uint32_t node_of_agent(NodeId agent) const;
-  // Ranks on that node, ascending.
+  // Returns the ranks on the agent's node, in ascending order.
   const std::vector<Rank>& ranks_of_agent(NodeId agent) const;
-  // Lowest rank of an application, kRankInvalid when it has none.
+  // Returns the lowest rank of an application, or kRankInvalid if it has none.
   Rank app_leader(uint32_t app) const;
 
  private:

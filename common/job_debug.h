@@ -1,6 +1,6 @@
-// What a debugger has to do with a job: which of its processes wait for one,
-// and whose debugger daemons its processes are (PMIx Standard, chapter "Tools
-// and Debuggers").
+// The debugging properties of a job: which of its processes wait for a
+// debugger, and which job its processes debug if they are debugger daemons
+// (PMIx Standard, chapter "Tools and Debuggers").
 #ifndef CANOPY_COMMON_JOB_DEBUG_H_
 #define CANOPY_COMMON_JOB_DEBUG_H_
 
@@ -13,7 +13,8 @@
 
 namespace canopy {
 
-// Ranks that stop at one place. No value: none does; empty: all do. Ascending.
+// The ranks that stop at one place, in ascending order. No value: no rank
+// stops. Empty: all ranks stop.
 using StopRanks = std::optional<std::vector<Rank>>;
 
 inline bool Stops(const StopRanks& ranks, Rank rank) {
@@ -22,21 +23,23 @@ inline bool Stops(const StopRanks& ranks, Rank rank) {
 }
 
 struct JobDebug {
-  StopRanks on_exec;  // PMIX_DEBUG_STOP_ON_EXEC: before their first instruction
+  StopRanks on_exec;  // PMIX_DEBUG_STOP_ON_EXEC: before the first instruction
   StopRanks in_init;  // PMIX_DEBUG_STOP_IN_INIT: in PMIx_Init
-  StopRanks in_app;   // PMIX_DEBUG_STOP_IN_APP: where the program wants
-  // PMIX_DEBUG_TARGET of debugger daemons; empty namespace: they are none.
+  StopRanks in_app;   // PMIX_DEBUG_STOP_IN_APP: where the program chooses
+  // PMIX_DEBUG_TARGET of debugger daemons. The namespace is empty if the
+  // processes are none.
   ProcId target;
 
   bool stops() const { return on_exec || in_init || in_app; }
   bool any() const { return stops() || !target.nspace.empty(); }
 };
 
-// Debugger daemons that are to be started beside the processes of a job.
+// A request for debugger daemons beside the processes of a job. If neither
+// number is given, one daemon starts for each target process.
 struct DebugDaemons {
   ProcId target;          // rank kRankWildcard: the whole job
-  uint32_t per_node = 0;  // on each node of the target; 0: not said
-  uint32_t per_proc = 0;  // for each process of it; 0: not said. Neither: 1
+  uint32_t per_node = 0;  // on each node of the target; 0: not given
+  uint32_t per_proc = 0;  // for each target process; 0: not given
 };
 
 }  // namespace canopy

@@ -1,4 +1,4 @@
-// The namespaces of jobs, which nothing else may be named like.
+// The namespaces of jobs. They are reserved: nothing else may have such a name.
 #ifndef CANOPY_COMMON_JOB_NAME_H_
 #define CANOPY_COMMON_JOB_NAME_H_
 
@@ -8,13 +8,12 @@
 
 namespace canopy {
 
-// "canopy-0123abcd-7": of an overlay's n-th job. `instance` tells overlays, and
-// the roots of one overlay, apart.
+// Returns the name of an overlay's job `number`, such as "canopy-0123abcd-7".
+// `instance` distinguishes overlays, and the successive roots of one overlay.
 std::string JobName(uint32_t instance, uint32_t number);
 
-// True for every name that JobName has given or will give anywhere, so that
-// nobody has to know all jobs of the overlay to keep other names apart from
-// them.
+// Returns true for every name that JobName can return. Other names can thus be
+// kept apart from those of jobs without a list of all jobs.
 bool IsJobName(std::string_view name);
 
 }  // namespace canopy

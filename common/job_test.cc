@@ -54,8 +54,8 @@ TEST(JobSpec, WhatADebuggerWants) {
   EXPECT_FALSE(Stops(job.debug.on_exec, 2));
   EXPECT_TRUE(Stops(job.debug.in_init, 2));
   EXPECT_FALSE(Stops(job.debug.in_app, 2));
-  // An agent that does not know of debuggers is not to run it as if they were
-  // not asked for.
+  // An agent that does not know debuggers must reject the job instead of
+  // running it without stops.
   EXPECT_NE(EncodeJobSpecForRelease01(job), without);
 }
 
@@ -91,7 +91,7 @@ TEST(JobSpec, WhatRelease01DoesNotKnowIsOfAnotherFormat) {
   EXPECT_NE(offset[0], without[0]);
   EXPECT_EQ(DecodeJobSpec(offset)->nproc_offset, 70000u);
   EXPECT_EQ(DecodeJobSpec(without)->nproc_offset, 0u);
-  // Its ranks would wait for each other.
+  // Without the rendezvous host, its ranks would wait for each other.
   job.rendezvous_host = "10.0.0.1";
   EXPECT_NE(EncodeJobSpecForRelease01(job)[0], without[0]);
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->rendezvous_host, "10.0.0.1");
@@ -163,9 +163,10 @@ TEST(JobSpec, WhatItSaysOfFailures) {
   EXPECT_EQ(back->max_restarts, 3u);
   EXPECT_TRUE(back->recoverable);
   EXPECT_FALSE(back->index_argv);
-  // Its agents end the job when a process fails.
+  // Agents of release 0.1 end the job when a process fails.
   EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
-  // A process under another name is another program to those that look.
+  // The name of a process is visible to other programs, so release 0.1 must
+  // reject the job.
   job.index_argv = true;
   EXPECT_NE(EncodeJobSpecForRelease01(job)[0], without[0]);
 }

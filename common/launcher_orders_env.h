@@ -1,5 +1,6 @@
-// The variable by which a tool gives its orders to the launcher that it starts,
-// for whichever process of the launcher reads them (client/tool).
+// The environment variable in which a tool passes its directives to the
+// launcher that it starts. The process of the launcher that connects to the
+// tool reads it (client/tool).
 #ifndef CANOPY_COMMON_LAUNCHER_ORDERS_ENV_H_
 #define CANOPY_COMMON_LAUNCHER_ORDERS_ENV_H_
 

@@ -1,6 +1,5 @@
-// Messages on a byte stream: each has its length in front of it, 4 bytes in
-// network order. What a message is made of, protobuf's form as a rule, is not
-// known here.
+// Messages on a byte stream. Each message is preceded by its length, 4 bytes in
+// network order. The content, as a rule in protobuf's form, is opaque here.
 #ifndef CANOPY_COMMON_MESSAGE_STREAM_H_
 #define CANOPY_COMMON_MESSAGE_STREAM_H_
 
@@ -16,8 +15,9 @@ inline constexpr size_t kMessageHead = 4;
 // Writes `length` to the first kMessageHead bytes of `frame`.
 void PutMessageLength(uint32_t length, char* frame);
 
-// A protobuf message, ready to be written. Empty when it cannot be encoded: it
-// lacks a required field, or is longer than protobuf allows (2 GiB).
+// Returns a protobuf message ready to be written. Returns an empty string if it
+// cannot be encoded: it lacks a required field, or is longer than protobuf
+// allows (2 GiB).
 template <typename Message>
 std::string FrameMessage(const Message& message) {
   std::string frame(kMessageHead, '\0');
@@ -27,29 +27,28 @@ std::string FrameMessage(const Message& message) {
   return frame;
 }
 
-// The reading side, between whatever reads the bytes and whatever parses the
-// messages. One thread.
+// Splits received bytes into messages. Used by one thread.
 class MessageReader {
  public:
-  // Longer messages than `max_length` bytes are refused, before there is room
-  // for them.
+  // A message longer than `max_length` bytes is rejected before memory for it
+  // is allocated.
   explicit MessageReader(uint32_t max_length) : max_length_(max_length) {}
 
-  // The next bytes of the stream.
+  // Appends the next bytes of the stream.
   void Append(std::string_view bytes);
 
   enum class Next {
     kMessage,
     kIncomplete,  // more bytes are needed
-    kTooLong,     // and the stream is of no further use
+    kTooLong,     // the stream cannot be used any further
   };
-  // The next message, valid until the next Append.
+  // Stores a view of the next message, valid until the next Append.
   Next Take(std::string_view* message);
 
  private:
   const uint32_t max_length_;
   std::string bytes_;
-  size_t taken_ = 0;  // of them
+  size_t taken_ = 0;  // consumed bytes at the front
 };
 
 }  // namespace canopy

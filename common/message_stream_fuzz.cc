@@ -1,5 +1,5 @@
-// Fuzz target: a stream of messages, read in two ways: at once, and in pieces
-// of as many bytes as the first byte says.
+// Fuzz target: reads a stream of messages in two ways: at once, and in pieces
+// whose size is the first byte of the input.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

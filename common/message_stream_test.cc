@@ -7,7 +7,7 @@
 namespace canopy {
 namespace {
 
-// As much of protobuf's interface as the stream needs.
+// The part of protobuf's interface that the stream needs.
 struct FakeMessage {
   std::string bytes;
   bool complete = true;

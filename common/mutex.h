@@ -1,5 +1,5 @@
-// The mutexes and the condition variable of the C++ library, for the analysis
-// of thread_annotations.h. They cost what those cost.
+// The mutexes and the condition variable of the C++ library, annotated for the
+// analysis of thread_annotations.h. They cost no more than the originals.
 #ifndef CANOPY_COMMON_MUTEX_H_
 #define CANOPY_COMMON_MUTEX_H_
 
@@ -23,7 +23,7 @@ class CANOPY_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-// One writer, or any number of readers.
+// Admits one writer, or any number of readers.
 class CANOPY_CAPABILITY("mutex") SharedMutex {
  public:
   void Lock() CANOPY_ACQUIRE() { mutex_.lock(); }
@@ -35,8 +35,8 @@ class CANOPY_CAPABILITY("mutex") SharedMutex {
   std::shared_mutex mutex_;
 };
 
-// Holds a mutex while it lives. What must run unlocked in between calls the
-// mutex itself, and locks it again.
+// Holds a mutex while it lives. Code that must run unlocked in between unlocks
+// the mutex itself and locks it again.
 class CANOPY_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) CANOPY_ACQUIRE(mutex) : mutex_(mutex) {
@@ -78,7 +78,7 @@ class CANOPY_SCOPED_CAPABILITY ReaderLock {
   SharedMutex& mutex_;
 };
 
-// Waits may end for no reason: callers look at their condition in a loop, in
+// A wait may end spuriously, so callers test their condition in a loop, in
 // which the analysis sees that they hold the mutex.
 class CondVar {
  public:
@@ -87,7 +87,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // False when the time has come.
+  // Returns false if `time` has come.
   bool WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point time)
       CANOPY_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);

@@ -1,4 +1,4 @@
-// A set of numbers that mostly follow each other, as the runs that they make.
+// A set of numbers that are mostly consecutive, stored as runs.
 #ifndef CANOPY_COMMON_NUMBER_RUNS_H_
 #define CANOPY_COMMON_NUMBER_RUNS_H_
 
@@ -7,18 +7,18 @@
 
 namespace canopy {
 
-// Numbers that come and go in ascending order cost the same however many there
-// are; others cost what it takes to move the runs on one side of them. Not
-// synchronised.
+// Insertion and removal in ascending order cost the same for any number of
+// runs. Otherwise they cost what it takes to move the runs on one side of the
+// number. Not synchronised.
 class NumberRuns {
  public:
-  // These and what is between them, none of which is there.
+  // Inserts the numbers from `first` to `last`, none of which may be present.
   void Insert(uint64_t first, uint64_t last);
-  // No effect when it is not there.
+  // Has no effect if the number is absent.
   void Erase(uint64_t number);
   bool Contains(uint64_t number) const;
-  // The lowest one above `number`, which is not there itself; without one, the
-  // highest that a number can be.
+  // Returns the lowest number above `number`, which must be absent itself.
+  // Without one, returns the highest value of the type.
   uint64_t Above(uint64_t number) const;
   bool empty() const { return runs_.empty(); }
 
@@ -29,7 +29,7 @@ class NumberRuns {
   };
   using Runs = std::deque<Run>;
 
-  // The first run that does not end before the number.
+  // Returns the first run that ends at or after the number.
   Runs::const_iterator Find(uint64_t number) const;
 
   Runs runs_;  // ascending, with a gap between any two

@@ -24,8 +24,7 @@ TEST(NumberRuns, BothEnds) {
   EXPECT_TRUE(runs.empty());
 }
 
-// Inserts the number and those after it that are not there either, `count` of
-// them at most.
+// Inserts the number and the absent numbers that follow it, at most `count`.
 void InsertSome(uint64_t number, uint64_t count, NumberRuns* runs,
                 std::set<uint64_t>* expected) {
   if (expected->contains(number)) return;
@@ -35,7 +34,7 @@ void InsertSome(uint64_t number, uint64_t count, NumberRuns* runs,
   while (number <= last) expected->insert(number++);
 }
 
-// Whatever the order in which they come and go.
+// Compares with std::set while numbers come and go in random order.
 TEST(NumberRuns, IsASet) {
   std::mt19937 random(1);
   NumberRuns runs;

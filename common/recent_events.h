@@ -1,5 +1,6 @@
-// Which event is which, and those that came lately, so that none is handled
-// twice on whatever way it comes.
+// The identity of events, and the set of recent ones. An event may arrive
+// several times, by different paths; the set makes sure that it is handled
+// once.
 #ifndef CANOPY_COMMON_RECENT_EVENTS_H_
 #define CANOPY_COMMON_RECENT_EVENTS_H_
 
@@ -15,30 +16,33 @@
 
 namespace canopy {
 
-// The raiser is a process, or has no namespace and an agent's NodeId as rank.
+// The raiser is a process, or has an empty namespace and an agent's NodeId as
+// its rank.
 struct EventId {
   ProcId raiser;
-  uint64_t number = 0;  // of the raiser's events
+  uint64_t number = 0;  // counts the raiser's events
   friend auto operator<=>(const EventId&, const EventId&) = default;
 };
 
-// So many of a process's own are known, by its library or by the endpoint that
-// speaks to another library: more than an agent keeps and may send again.
+// The number of events remembered for one process, by its library or by the
+// endpoint that serves another library. It exceeds the number of events that an
+// agent keeps and may send again.
 inline constexpr size_t kRecentOfProcess = 1024;
 
-// Not synchronised. Not used any more once it was moved from.
+// Not synchronised. A moved-from object must not be used.
 class RecentEvents {
  public:
-  // `limit`: how many are known, above 0; the oldest are forgotten first.
+  // `limit` is the number of events remembered, above 0. The oldest are
+  // forgotten first.
   explicit RecentEvents(size_t limit) : limit_(limit) {}
   RecentEvents(RecentEvents&&) = default;
   RecentEvents& operator=(RecentEvents&&) = default;
 
-  // False when it is known already.
+  // Records an event. Returns false if it is already known.
   bool Note(const EventId& id) { return Note(ViewOf(id.raiser), id.number); }
   bool Note(const ProcView& raiser, uint64_t number);
   bool Knows(const EventId& id) const;
-  // Oldest first.
+  // Visits the events, oldest first.
   template <typename Visit>
   void ForEach(Visit visit) const {
     for (const Noted& noted : order_) noted.ForEach(visit);
@@ -56,7 +60,8 @@ class RecentEvents {
     }
   };
   using Raisers = std::map<ProcId, NumberRuns, Less>;
-  // Came one after another, with these numbers.
+  // Events of one raiser that arrived one after another with these consecutive
+  // numbers.
   struct Noted {
     Raisers::iterator raiser;
     uint64_t first;
@@ -78,10 +83,11 @@ class RecentEvents {
 
   size_t limit_;
   size_t known_ = 0;
-  // They are neither in order_ nor in their raiser's runs yet: the next one of
-  // the raiser, which most events are, is told from all others here.
+  // The run of events that arrived last, which is in neither order_ nor the
+  // raiser's runs yet. Most events extend it, which needs no search.
   std::optional<Noted> latest_;
-  // The next one that the raiser's runs have, or less than that.
+  // A bound for extending latest_: all numbers between latest_ and this one are
+  // absent from the raiser's runs.
   uint64_t latest_end_ = 0;
   Raisers raisers_;
   std::deque<Noted> order_;

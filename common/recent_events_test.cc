@@ -44,8 +44,8 @@ TEST(RecentEvents, OrderIsThatInWhichTheyCame) {
   EXPECT_FALSE(events.Knows(came.front()));
 }
 
-// Against the plain way, whatever comes: few raisers and numbers, so that most
-// come again.
+// Compares with a plain implementation. There are few raisers and numbers, so
+// that most events are repeated.
 TEST(RecentEvents, AreThoseThatCameLast) {
   constexpr size_t kLimit = 16;
   std::mt19937 random(1);

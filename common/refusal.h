@@ -1,4 +1,4 @@
-// Which answers to a collective mean that it was not taken part in.
+// Tells which answers to a collective mean that the process did not take part.
 #ifndef CANOPY_COMMON_REFUSAL_H_
 #define CANOPY_COMMON_REFUSAL_H_
 
@@ -6,8 +6,9 @@
 
 namespace canopy {
 
-// The agent did not let the process take part, so its number of collectives on
-// that set is as before. What a process and a later agent count must agree.
+// Returns true if the agent did not let the process take part, so that the
+// number of its collectives on that set is unchanged. A process and a later
+// agent must agree on this number.
 inline bool IsRefusal(int status) {
   switch (status) {
     case kErrBadParam:

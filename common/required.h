@@ -1,4 +1,4 @@
-// The flags of a directive that say who has to honour it.
+// The flags of a directive that state who must honour it.
 #ifndef CANOPY_COMMON_REQUIRED_H_
 #define CANOPY_COMMON_REQUIRED_H_
 
@@ -10,8 +10,8 @@ inline constexpr uint32_t kInfoRequired = 1;  // PMIX_INFO_REQD
 inline constexpr uint32_t kInfoRequiredProcessed =
     4;  // PMIX_INFO_REQD_PROCESSED
 
-// Whether whoever reads the directive next has to honour it or to refuse the
-// call. One that a layer below has honoured has been marked there.
+// Returns true if the next reader must honour the directive or reject the call.
+// A layer that has honoured the directive marks it as processed.
 constexpr bool MustHonour(uint32_t flags) {
   return (flags & kInfoRequired) != 0 && (flags & kInfoRequiredProcessed) == 0;
 }

@@ -10,7 +10,8 @@ TEST(RequiredTest, Gen12UntilItIsMarked) {
   EXPECT_TRUE(MustHonour(kInfoRequired));
   EXPECT_FALSE(MustHonour(kInfoRequired | kInfoRequiredProcessed));
   EXPECT_FALSE(MustHonour(kInfoRequiredProcessed));
-  EXPECT_TRUE(MustHonour(kInfoRequired | 2));  // the end of an array
+  // flag 2 marks the end of an array
+  EXPECT_TRUE(MustHonour(kInfoRequired | 2));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Frames between `canopy run` and the agent that controls its job, when both
 // are on one machine: the messages of Control.Run without gRPC, whose threads
-// and set-up cost a short job more than all the rest.
+// and set-up would dominate the cost of a short job.
 //
-// The agent listens on a socket beside its control socket. It greets who is
-// allowed to be there with an empty frame; then requests (RunRequest) go one
-// way and events (RunEvent) the other, until the agent closes the connection
-// after `end`, or the launcher does, which ends its job. Frames are messages of
+// The agent listens on a socket beside its control socket. It greets an
+// authorised client with an empty frame. Then requests (RunRequest) go one way
+// and events (RunEvent) the other. The agent closes the connection after `end`;
+// if the launcher closes it earlier, the job ends. Frames are messages of
 // common/message_stream.h, in protobuf's form.
 #ifndef CANOPY_COMMON_RUN_PROTOCOL_H_
 #define CANOPY_COMMON_RUN_PROTOCOL_H_
@@ -16,10 +16,10 @@
 
 namespace canopy {
 
-// Longest message either side accepts.
+// The longest message that either side accepts.
 inline constexpr uint32_t kMaxRunMessage = 256u << 20;
 
-// The socket that belongs to a control socket.
+// Returns the path of the socket that belongs to a control socket.
 inline std::string RunSocketBeside(std::string_view control_socket) {
   const size_t slash = control_socket.rfind('/');
   if (slash == std::string_view::npos) return "run.sock";

@@ -7,7 +7,7 @@ namespace canopy {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr size_t kMaxPath = 107;  // of a Unix socket
+constexpr size_t kMaxPath = 107;  // sun_path without its terminator
 constexpr int kLastPort = 65535;
 
 bool IsHostAndPort(std::string_view address) {

@@ -1,4 +1,4 @@
-// Where a scheduler serves agents, as operators write it.
+// The address at which a scheduler serves agents, as operators write it.
 #ifndef CANOPY_COMMON_SCHEDULER_ADDRESS_H_
 #define CANOPY_COMMON_SCHEDULER_ADDRESS_H_
 
@@ -8,8 +8,8 @@
 
 namespace canopy {
 
-// unix:PATH with an absolute path, or HOST:PORT with a port of 1 to 65535.
-// kErrBadParam says in one line what it is not.
+// Accepts unix:PATH with an absolute path, or HOST:PORT with a port of 1 to
+// 65535. Otherwise returns kErrBadParam with a message of one line.
 Status CheckSchedulerAddress(std::string_view address);
 
 }  // namespace canopy

@@ -1,5 +1,5 @@
-// How a map names programs that are copied to a job's nodes, and what a person
-// is shown in its place.
+// The names of programs that are copied to a job's nodes, in a job map and for
+// people.
 #ifndef CANOPY_COMMON_SHOWN_PROGRAM_H_
 #define CANOPY_COMMON_SHOWN_PROGRAM_H_
 
@@ -8,12 +8,13 @@
 
 namespace canopy {
 
-// Begins JobApp::cmd of a copied program: a name below the job's directory on
-// each node, with the program's own name at its end (common/preload).
+// The prefix of JobApp::cmd of a copied program. The rest is a name below the
+// job's directory on each node, which ends with the program's own name
+// (common/preload).
 inline constexpr std::string_view kCopiedBelow = "/@canopy-job-dir/";
 
-// `cmd` of a JobApp, for people: of a copied program its name, of another what
-// the user has typed.
+// Returns the name of a program for people. `cmd` is that of a JobApp: for a
+// copied program its own name is returned, for another one what the user typed.
 inline std::string ShownProgram(const std::string& cmd) {
   return cmd.starts_with(kCopiedBelow) ? cmd.substr(cmd.rfind('/') + 1) : cmd;
 }

@@ -1,4 +1,5 @@
-// A part of shared bytes, found by a view into them: what readers give.
+// Turns a view into shared bytes, as readers return it, into a part of these
+// bytes.
 #ifndef CANOPY_COMMON_SLICE_H_
 #define CANOPY_COMMON_SLICE_H_
 
@@ -9,8 +10,8 @@
 
 namespace canopy {
 
-// The bytes of `whole` that `part` points to, sharing their owner. Nothing is
-// shared, or pointed to, when `part` is empty.
+// Returns the bytes of `whole` that `part` points to, with the same owner. If
+// `part` is empty, the result is empty and has no owner.
 inline Bytes SliceOf(const Bytes& whole, std::string_view part) {
   if (part.empty()) return Bytes();
   return whole.Slice(static_cast<size_t>(part.data() - whole.view().data()),

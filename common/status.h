@@ -1,7 +1,7 @@
 // Status and Result: how code that libpmix links reports failure. A code is a
-// PMIx status (0 success, negative error); the message is one line that says
-// what to do about it. Beside gRPC and Abseil APIs absl::Status is used and
-// converted at that border.
+// PMIx status (0 success, negative error). The message is one line that states
+// how to correct the error. Code that calls gRPC and Abseil uses absl::Status
+// and converts it at that border.
 #ifndef CANOPY_COMMON_STATUS_H_
 #define CANOPY_COMMON_STATUS_H_
 
@@ -12,7 +12,7 @@
 namespace canopy {
 
 // PMIx status codes that internal code raises, so that it need not include the
-// public headers. Values are those of the Standard.
+// public headers. The values are those of the Standard.
 enum StatusCode : int {
   kSuccess = 0,
   kError = -1,
@@ -89,7 +89,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// A T, or the Status that says why there is none. The status of a Result made
+// A T, or the Status that explains its absence. The status of a Result made
 // from a T is success; a Result must not be made from a successful Status.
 template <typename T>
 class [[nodiscard]] Result {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n\v\f";
 
-// Optimal string alignment distance.
+// Returns the optimal string alignment distance.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1,
                                      std::vector<size_t>(b.size() + 1));
@@ -26,7 +26,7 @@ size_t Distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-// Takes one word off the front of `*line`, which starts with no white space.
+// Takes one word off the front of *line, which must not begin with white space.
 bool TakeWord(std::string_view* line, std::string* word) {
   char quote = 0;
   size_t i = 0;
@@ -95,7 +95,7 @@ std::string_view Nearest(std::string_view word,
   std::string_view best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view candidate : known) {
-    // One-letter names are near to everything short.
+    // One-letter names are near to every short word.
     if (candidate.size() < 2) continue;
     const size_t distance = Distance(word, candidate);
     if (distance < best_distance) {

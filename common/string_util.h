@@ -11,29 +11,31 @@
 
 namespace canopy {
 
-// Parts between `separator`; as many as there are separators and one more.
+// Returns the parts between the separators; there is one part more than
+// separators.
 std::vector<std::string> Split(std::string_view text, char separator);
 std::string Join(std::span<const std::string> parts,
                  std::string_view separator);
-// Without white space at both ends.
+// Returns the text without white space at both ends.
 std::string_view Trim(std::string_view text);
 
-// A whole decimal number up to `max`; anything else gives no value.
+// Parses a decimal number up to `max`. Returns nothing if `text` is anything
+// else.
 std::optional<uint32_t> ParseNumber(std::string_view text,
                                     uint32_t max = UINT32_MAX);
 
-// The one of `known` that is most probably meant by `word`: nearest by edits
-// (insert, remove, replace, swap of neighbours), and near enough for its
-// length. Empty when there is none.
+// Returns the member of `known` that `word` most probably stands for: the
+// nearest by edits (insert, remove, replace, swap of neighbours), if it is near
+// enough for its length. Returns an empty view if there is none.
 std::string_view Nearest(std::string_view word,
                          std::span<const std::string_view> known);
 
-// The text as one word of a POSIX shell, quoted only where it must be.
+// Returns the text as one word of a POSIX shell, quoted only if necessary.
 std::string ShellQuoted(std::string_view text);
 
-// Words of a line as a shell would split it: white space separates, single and
-// double quotes and backslashes protect; nothing is expanded. No value: a
-// quote is not closed.
+// Splits a line into words as a shell does: white space separates, single and
+// double quotes and backslashes protect. Nothing is expanded. Returns nothing
+// if a quote is not closed.
 std::optional<std::vector<std::string>> SplitCommand(std::string_view line);
 
 }  // namespace canopy

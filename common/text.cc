@@ -6,7 +6,7 @@
 namespace canopy {
 namespace {
 
-// Bytes of the well-formed character that `text` begins with; 0: none.
+// Returns the size of the well-formed character at the front of `text`, or 0.
 size_t CharacterSize(std::string_view text) {
   const auto lead = static_cast<uint8_t>(text[0]);
   const size_t size = lead < 0x80             ? 1

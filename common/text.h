@@ -1,4 +1,5 @@
-// Texts that go to people and into messages, made of bytes that anybody chose.
+// Treats text from untrusted sources that is shown to people or put into
+// messages.
 #ifndef CANOPY_COMMON_TEXT_H_
 #define CANOPY_COMMON_TEXT_H_
 
@@ -7,12 +8,12 @@
 
 namespace canopy {
 
-// True for well-formed UTF-8, which is what texts in messages must be.
+// Returns true for well-formed UTF-8, which texts in messages must be.
 bool IsUtf8(std::string_view text);
 
-// The text as one printable line of UTF-8: "\n", "\t", and "\xNN" for other
-// control characters and for bytes that are not UTF-8. Anything else, a
-// backslash too, stays.
+// Returns the text as one printable line of UTF-8. Control characters and bytes
+// that are not UTF-8 become "\n", "\t" or "\xNN"; everything else, including a
+// backslash, is unchanged.
 std::string Printable(std::string_view text);
 
 }  // namespace canopy

@@ -29,7 +29,7 @@ constexpr LevelNames kLevels[] = {
 };
 constexpr uint16_t kShareNode = 0x4000;
 
-// Indices of the objects that a CPU set touches.
+// Returns the indices of the objects that a CPU set touches.
 CpuSet Touched(const std::vector<CpuSet>& objects, const CpuSet& cpus) {
   CpuSet touched;
   for (uint32_t i = 0; i < objects.size(); ++i) {
@@ -38,7 +38,8 @@ CpuSet Touched(const std::vector<CpuSet>& objects, const CpuSet& cpus) {
   return touched;
 }
 
-// The part of a locality string for one level; empty when it has none.
+// Returns the part of a locality string for one level. The set is empty if
+// there is none.
 CpuSet PartOf(std::string_view locality, std::string_view prefix) {
   while (!locality.empty()) {
     const size_t colon = locality.find(':');

@@ -1,5 +1,6 @@
-// What the processors of one machine look like: as much as placing processes
-// and telling their locality needs. Made by server/hwinfo, sent by each agent.
+// The processors of one machine, as far as the placement of processes and their
+// locality need them. server/hwinfo makes the description, and each agent sends
+// it.
 #ifndef CANOPY_COMMON_TOPOLOGY_H_
 #define CANOPY_COMMON_TOPOLOGY_H_
 
@@ -15,7 +16,7 @@
 
 namespace canopy {
 
-// From the coarsest to the finest.
+// Levels from the coarsest to the finest.
 enum class TopologyLevel : uint8_t {
   kPackage,
   kNuma,
@@ -27,17 +28,17 @@ enum class TopologyLevel : uint8_t {
 };
 inline constexpr size_t kNumTopologyLevels = 7;
 
-// "package", "numa", "l3cache", ..., "hwthread".
+// Returns "package", "numa", "l3cache", ..., "hwthread".
 std::string_view ToString(TopologyLevel level);
 
-// A plain value. Objects of a level are disjoint, not empty and in the order in
-// which they are counted ("logical" order); a level that the machine does not
+// A plain value. The objects of a level are disjoint, not empty and in
+// "logical" order, in which they are counted. A level that the machine does not
 // have is empty. There is a hardware thread and a core for every usable CPU.
 struct Topology {
   std::array<std::vector<CpuSet>, kNumTopologyLevels> levels;
-  CpuSet cpus;  // that processes may use
+  CpuSet cpus;  // CPUs that processes may use
   uint64_t memory_bytes = 0;
-  std::string signature;  // same text: same shape
+  std::string signature;  // equal for machines of the same shape
 
   const std::vector<CpuSet>& at(TopologyLevel level) const {
     return levels[static_cast<size_t>(level)];
@@ -50,28 +51,31 @@ struct Topology {
   }
 };
 
-// Every CPU its own core in one package: when nothing more is known.
+// Returns a topology in which every CPU is a core of one package. It is used if
+// nothing more is known.
 Topology FlatTopology(const CpuSet& cpus);
 
-// What is left of it when processes may use these CPUs alone.
+// Returns the part of a topology that remains if processes may use only these
+// CPUs.
 Topology Restrict(const Topology& topology, const CpuSet& cpus);
 
-// "2N:2S:2L3:8L2:8L1:8C:16H" of what the levels hold.
+// Returns a summary of the levels, such as "2N:2S:2L3:8L2:8L1:8C:16H".
 std::string TopologySignature(const Topology& topology);
 
-// Compact binary form. Decode bounds every count by the bytes left;
-// kErrUnpackFailure.
+// Encode in and decode from a compact binary form. DecodeTopology bounds every
+// count by the bytes left; an error is kErrUnpackFailure.
 std::string EncodeTopology(const Topology& topology);
 Result<Topology> DecodeTopology(std::string_view bytes);
 
-// Which objects a CPU set touches, level by level, in the text that MPI
-// libraries take apart: "NM0:SK0:L30:L20-1:L10-1:CR0-1:HT0-3". Empty for an
-// empty set or one outside the topology.
+// Returns the objects that a CPU set touches, level by level, in the text that
+// MPI libraries parse: "NM0:SK0:L30:L20-1:L10-1:CR0-1:HT0-3". The text is empty
+// for an empty set or one outside the topology.
 std::string LocalityString(const Topology& topology, const CpuSet& cpus);
 
-// PMIx locality bits (PMIX_LOCALITY_SHARE_*) of two processes on one node from
-// their locality strings, with or without a "source:" before them. An empty
-// string is a process that is not bound: nothing is known but the node.
+// Returns the PMIx locality bits (PMIX_LOCALITY_SHARE_*) of two processes on
+// one node from their locality strings, with or without a "source:" in front.
+// An empty string stands for a process that is not bound: only the node bit is
+// known.
 uint16_t RelativeLocality(std::string_view a, std::string_view b);
 
 }  // namespace canopy

@@ -7,7 +7,8 @@ namespace {
 
 CpuSet Set(std::string_view list) { return *CpuSet::Parse(list); }
 
-// 2 packages, each a NUMA domain and an L3, of 2 cores with 2 threads.
+// Two packages of two cores with two threads each. Each package is also a NUMA
+// domain and has one L3 cache.
 Topology Sample() {
   Topology t;
   t.cpus = Set("0-7");
@@ -86,11 +87,11 @@ TEST(Locality, RelativeBits) {
     return RelativeLocality(LocalityString(t, Set(a)),
                             LocalityString(t, Set(b)));
   };
-  EXPECT_EQ(relative("0", "0"), 0x407b);    // everything but L1
-  EXPECT_EQ(relative("0", "1"), 0x407a);    // not the thread
-  EXPECT_EQ(relative("0", "2"), 0x4070);    // package, NUMA, L3
-  EXPECT_EQ(relative("0", "4"), 0x4000);    // the node
-  EXPECT_EQ(relative("0-7", "4"), 0x407b);  // touches all
+  EXPECT_EQ(relative("0", "0"), 0x407b);    // all levels but L1
+  EXPECT_EQ(relative("0", "1"), 0x407a);    // not the hardware thread
+  EXPECT_EQ(relative("0", "2"), 0x4070);    // package, NUMA and L3
+  EXPECT_EQ(relative("0", "4"), 0x4000);    // only the node
+  EXPECT_EQ(relative("0-7", "4"), 0x407b);  // touches all levels
   EXPECT_EQ(relative("", "4"), 0x4000);
   EXPECT_EQ(RelativeLocality("hwloc:SK0:HT0", "hwloc:SK0:HT1"), 0x4020);
   EXPECT_EQ(RelativeLocality("SKx:HT0", "SKx:HT0"), 0x4001);

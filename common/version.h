@@ -1,4 +1,4 @@
-// Version of this release, in one place.
+// The version of this release, defined here only.
 #ifndef CANOPY_COMMON_VERSION_H_
 #define CANOPY_COMMON_VERSION_H_
 

@@ -1,6 +1,6 @@
-// The smallest binary form: LEB128 integers and length-prefixed strings. For
-// messages between parts of Canopy that libpmix also links; PMIx values
-// themselves are written by common/codec and travel here as opaque bytes.
+// A compact binary form of LEB128 integers and length-prefixed strings, for
+// messages between parts of Canopy that libpmix also links. PMIx values are
+// written by common/codec and appear here as opaque bytes.
 #ifndef CANOPY_COMMON_WIRE_H_
 #define CANOPY_COMMON_WIRE_H_
 
@@ -23,7 +23,7 @@ class WireWriter {
     }
     out_.push_back(static_cast<char>(v));
   }
-  // Signed, zigzag.
+  // Writes a signed number in zigzag form.
   void Int(int64_t v) {
     Uint((static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63));
   }
@@ -40,7 +40,7 @@ class WireWriter {
     Uint(strings.size());
     for (const std::string& s : strings) String(s);
   }
-  // What was written already, or a part of a String whose length was.
+  // Appends encoded bytes, or a part of a String whose length was written.
   void Raw(std::string_view bytes) { out_.append(bytes); }
   void Reserve(size_t bytes) { out_.reserve(bytes); }
   const std::string& str() const { return out_; }
@@ -50,8 +50,8 @@ class WireWriter {
   std::string out_;
 };
 
-// Reads what WireWriter wrote. After the first malformed or missing field
-// ok() is false and every later read gives zero or empty, so a decoder checks
+// Reads the output of WireWriter. After the first malformed or missing field
+// ok() is false and every later read returns zero or empty, so a decoder checks
 // once at its end. Views point into the input.
 class WireReader {
  public:
@@ -67,19 +67,20 @@ class WireReader {
     const uint64_t u = Uint();
     return static_cast<int64_t>(u >> 1) ^ -static_cast<int64_t>(u & 1);
   }
-  // A Uint that must fit 32 bits.
+  // Reads a Uint that must fit 32 bits.
   uint32_t Uint32();
   bool Bool();
   std::string_view String();
   ProcId Proc();
   ProcView ProcInPlace();
   std::vector<std::string> Strings();
-  // A count of elements that take at least `min_bytes` each (>= 1): false
-  // counts larger than what is left are refused before anything allocates.
+  // Reads a count of elements that take at least `min_bytes` each (>= 1). A
+  // count that exceeds the bytes left is rejected before memory for it is
+  // allocated.
   size_t Count(size_t min_bytes = 1);
 
   bool ok() const { return ok_; }
-  // Everything was read, without an error.
+  // Returns true if everything was read without an error.
   bool done() const { return ok_ && in_.empty(); }
   std::string_view rest() const { return in_; }
   void Fail() {

@@ -1,4 +1,4 @@
-// One event, and what its attributes say about who gets it.
+// One event, and the attributes that decide which processes receive it.
 #ifndef CANOPY_CLIENT_EVENTS_EVENT_H_
 #define CANOPY_CLIENT_EVENTS_EVENT_H_
 
@@ -15,8 +15,8 @@ struct Event {
   pmix_status_t status = 0;
   ProcId source;
   pmix_data_range_t range = PMIX_RANGE_UNDEF;
-  InfoList infos;  // as the handlers get them
-  // Read from the infos.
+  InfoList infos;  // as passed to the handlers
+  // These members are read from the infos:
   bool non_default = false;       // PMIX_EVENT_NON_DEFAULT
   bool cacheable = true;          // no PMIX_EVENT_DO_NOT_CACHE
   std::vector<ProcId> affected;   // PMIX_EVENT_AFFECTED_PROC(S)
@@ -26,12 +26,13 @@ struct Event {
 std::shared_ptr<const Event> MakeEvent(pmix_status_t status, ProcId source,
                                        pmix_data_range_t range, InfoList infos);
 
-// An empty namespace and a wildcard rank match any.
+// Compare with patterns, in which an empty namespace or a wildcard rank matches
+// any process.
 bool Matches(const ProcId& pattern, const ProcId& proc);
 bool MatchesAny(const std::vector<ProcId>& patterns, const ProcId& proc);
 
-// The processes named by an info whose value is one process or an array of
-// them; empty when it is neither.
+// Returns the processes named by an info whose value is one process or an array
+// of processes. The result is empty for any other value.
 std::vector<ProcId> ProcsOfInfo(const pmix_info_t& info);
 
 }  // namespace canopy::client

@@ -20,19 +20,19 @@ struct EventEngine::Handler {
   bool removed = false;
   HandlerSpec spec;
   ChainPosition position;
-  // Arrived before it was active.
+  // Events that arrived between Add and Activate.
   std::vector<std::shared_ptr<const Event>> missed;
 };
 
-// One event on its way through its handlers. Only one task at a time has it.
+// One event on its way through its handlers. Only one task at a time uses it.
 struct EventEngine::Chain {
   std::shared_ptr<State> state;
   std::shared_ptr<const Event> event;
   std::vector<std::shared_ptr<Handler>> handlers;
   size_t next = 0;
   std::shared_ptr<Handler> current;
-  InfoList infos;    // for the current handler
-  InfoList results;  // of the handlers before it
+  InfoList infos;    // passed to the current handler
+  InfoList results;  // of the earlier handlers
 };
 
 class EventEngine::State : public std::enable_shared_from_this<State> {
@@ -50,7 +50,7 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Raise(std::shared_ptr<const Event> event);
   void Observe(WantsCode wants, See see);
 
-  // What a handler calls when it is done; `ticket` names the chain.
+  // The completion function of handlers; `ticket` identifies the chain.
   static void OnHandlerDone(pmix_status_t status, pmix_info_t* results,
                             size_t nresults, pmix_op_cbfunc_t cbfunc,
                             void* cbdata, void* ticket);
@@ -69,22 +69,24 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Advance(const ChainPtr& chain, pmix_status_t status,
                const pmix_info_t* results, size_t nresults);
   bool IsObservedLocked(const Event& event) const CANOPY_REQUIRES(mu_);
-  // `results`: of its handlers, when they are through; else null.
+  // `results` are those of the handlers after all have run, or null before.
   void PostObserveLocked(const std::shared_ptr<const Event>& event,
                          const InfoList* results) CANOPY_REQUIRES(mu_);
   void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);
   static void PlaceNextToNamed(std::vector<HandlerPtr>* handlers);
 
-  // First what each event needs: where many processes get the same event one
-  // after another, each line of memory is a miss.
+  // The members that every event needs are first: when many processes receive
+  // the same event one after another, each cache line is a miss.
   const SourcePlaces* const places_;
   Mutex mu_;
-  // In chain order. What the handlers hold beside their spec is guarded too.
+  // In chain order. The mutex also guards the members of the handlers, except
+  // their specs.
   std::vector<HandlerPtr> handlers_ CANOPY_GUARDED_BY(mu_);
-  Executor executor_ CANOPY_GUARDED_BY(mu_);  // empty once closed
+  // empty after the engine is closed
+  Executor executor_ CANOPY_GUARDED_BY(mu_);
   WantsCode observes_ CANOPY_GUARDED_BY(mu_);
   std::shared_ptr<const See> observer_ CANOPY_GUARDED_BY(mu_);
-  int removers_ CANOPY_GUARDED_BY(mu_) = 0;  // wait for idle_
+  int removers_ CANOPY_GUARDED_BY(mu_) = 0;  // number of waiters for idle_
   CondVar idle_;
   std::function<bool()> in_task_;
   size_t next_reference_ CANOPY_GUARDED_BY(mu_) = 0;
@@ -93,8 +95,9 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
 
 namespace {
 
-// Chains whose current handler has not reported yet, by ticket. Outlives every
-// engine, since a handler may report at any time, and more than once.
+// Chains whose current handler has not completed yet, by ticket. The object
+// outlives every engine, since a handler may complete at any time, and more
+// than once.
 template <typename ChainPtr>
 class Tickets {
  public:
@@ -111,7 +114,7 @@ class Tickets {
     waiting_.erase(it);
     return chain;
   }
-  // Gives up the chains that `belongs` picks.
+  // Abandons the chains that `belongs` selects.
   template <typename Belongs>
   void Drop(Belongs belongs) {
     std::vector<ChainPtr> dropped;
@@ -132,7 +135,8 @@ class Tickets {
   std::unordered_map<uintptr_t, ChainPtr> waiting_ CANOPY_GUARDED_BY(mu_);
 };
 
-// Never destroyed: a thread may still report while the program exits.
+// Never destroyed: a thread may still complete a handler while the program
+// exits.
 template <typename ChainPtr>
 Tickets<ChainPtr>& AllTickets() {
   static auto* tickets = new Tickets<ChainPtr>;
@@ -224,7 +228,8 @@ int EventEngine::State::Remove(size_t reference, HandlerSpec* spec) {
   const HandlerPtr handler = *it;
   RemoveLocked(handler);
   *spec = handler->spec;
-  // A handler may remove itself, or be removed by another one.
+  // A handler may remove itself, or another handler's task may remove it;
+  // waiting here would then deadlock.
   if (in_task_()) return PMIX_SUCCESS;
   ++removers_;
   while (handler->running > 0) idle_.Wait(mu_);
@@ -317,7 +322,7 @@ void EventEngine::State::PostStepLocked(ChainPtr chain) {
   executor_([chain = std::move(chain)] { chain->state->Step(chain); });
 }
 
-// Finds the next handler that is still there and runs it.
+// Finds the next handler that has not been removed and runs it.
 void EventEngine::State::Step(const ChainPtr& chain) {
   {
     const MutexLock lock(mu_);
@@ -338,7 +343,8 @@ void EventEngine::State::Step(const ChainPtr& chain) {
 }
 
 void EventEngine::State::Call(const ChainPtr& chain) {
-  // Once it reports, which may be inside the call, the chain moves on.
+  // The chain continues when the handler completes, which may be during the
+  // call.
   const HandlerPtr handler = chain->current;
   const std::shared_ptr<const Event> event = chain->event;
   chain->infos = event->infos;
@@ -379,7 +385,7 @@ void EventEngine::State::Advance(const ChainPtr& chain, pmix_status_t status,
                                  const pmix_info_t* results, size_t nresults) {
   const MutexLock lock(mu_);
   const bool ends = status == PMIX_EVENT_ACTION_COMPLETE;
-  // Nobody reads the results.
+  // The results have no reader.
   if (ends && !IsObservedLocked(*chain->event)) return;
   chain->results.Add(chain->current->spec.name, Value::Status(status));
   for (size_t i = 0; results != nullptr && i < nresults; ++i) {

@@ -1,5 +1,6 @@
-// Event handlers and the chains that run them. Knows nothing of the agent:
-// events come in through Raise, handlers run as tasks of an executor.
+// Event handlers and the chains that run them (PMIx Standard, chapter "Event
+// Notification"). The engine does not know the agent: Raise delivers the
+// events, and an executor runs the handlers as tasks.
 #ifndef CANOPY_CLIENT_EVENTS_EVENT_ENGINE_H_
 #define CANOPY_CLIENT_EVENTS_EVENT_ENGINE_H_
 
@@ -15,43 +16,44 @@
 
 namespace canopy::client {
 
-// Thread-safe. Handlers run in the executor only and never under a lock; those
-// of one event run one after another, each after the one before it called its
-// completion function.
+// Thread-safe. Handlers run only in the executor and never under a lock. The
+// handlers of one event run one after another: each starts after its
+// predecessor has called its completion function.
 class EventEngine {
  public:
-  // Runs a task later, in order.
+  // Runs a task later; tasks run in order.
   using Executor = std::function<void(std::function<void()>)>;
 
-  // How many events that nobody wanted yet are kept for later handlers.
+  // The number of events kept for later handlers while no handler wants them.
   static constexpr size_t kMaxCached = 512;
 
-  // `places` outlives the engine. `in_task` tells whether the calling thread
+  // `places` outlives the engine. `in_task` returns whether the calling thread
   // is inside a task of `executor`.
   EventEngine(const SourcePlaces* places, Executor executor,
               std::function<bool()> in_task);
-  // Chains that wait for a completion function are given up; calling it later
-  // does nothing.
+  // Abandons the chains that wait for a completion function. Calling the
+  // function later has no effect.
   ~EventEngine();
   EventEngine(const EventEngine&) = delete;
   EventEngine& operator=(const EventEngine&) = delete;
 
-  // Adds a handler that gets nothing before Activate. *reference names it.
-  // PMIX_ERR_EVENT_REGISTRATION when its place is taken.
+  // Adds a handler, which receives no events before Activate. *reference
+  // identifies it. Returns PMIX_ERR_EVENT_REGISTRATION if its place is taken.
   int Add(HandlerSpec spec, size_t* reference);
 
-  // From now on it gets events, first those that it missed since Add and those
-  // that came before and nobody wanted.
+  // Starts delivery to a handler. It first receives the events that it missed
+  // since Add and the earlier events that no handler wanted.
   void Activate(size_t reference);
 
-  // Forgets a handler and gives its spec back, so that its codes can be
-  // unsubscribed. When it is running in another thread, waits for its return.
-  // PMIX_ERR_NOT_FOUND when there is none.
+  // Removes a handler and returns its spec, so that its codes can be
+  // unsubscribed. If the handler is running in another thread, waits for its
+  // return. Returns PMIX_ERR_NOT_FOUND if there is no such handler.
   int Remove(size_t reference, HandlerSpec* spec);
 
-  // What the library itself does with events whose code `wants` accepts: `see`
-  // runs in the executor, without results when the event arrives, and with the
-  // handlers' when they have run, of which there may be none. Once.
+  // Registers the library's own observer of the events whose code `wants`
+  // accepts. `see` runs in the executor twice for each event: when it arrives,
+  // without results, and after its handlers, if any, have run, with their
+  // results. Called once.
   using WantsCode = std::function<bool(pmix_status_t)>;
   using See = std::function<void(const Event&, const InfoList* results)>;
   void Observe(WantsCode wants, See see);

@@ -1,4 +1,5 @@
-// An event handler: what it wants and its place among the others.
+// The specification of an event handler: which events it wants, and its place
+// among the other handlers.
 #ifndef CANOPY_CLIENT_EVENTS_HANDLER_H_
 #define CANOPY_CLIENT_EVENTS_HANDLER_H_
 
@@ -15,7 +16,7 @@
 
 namespace canopy::client {
 
-// In the order in which handlers run.
+// The members of both enumerations are in the order in which handlers run.
 enum class Category : uint8_t { kFirst, kSingle, kMulti, kDefault, kLast };
 enum class Place : uint8_t {
   kFirstInCategory,
@@ -26,29 +27,30 @@ enum class Place : uint8_t {
 };
 
 struct HandlerSpec {
-  std::vector<pmix_status_t> codes;  // empty: a default handler
+  std::vector<pmix_status_t> codes;  // empty for a default handler
   pmix_notification_fn_t function = nullptr;
   void* return_object = nullptr;
   bool has_return_object = false;
   bool one_shot = false;
   Category category = Category::kDefault;
   Place place = Place::kPlain;
-  pmix_data_range_t range = PMIX_RANGE_UNDEF;  // of the event's source
-  std::vector<ProcId> affected;                // empty: any
+  // within which the source must be
+  pmix_data_range_t range = PMIX_RANGE_UNDEF;
+  std::vector<ProcId> affected;  // empty: any process
   std::string name;
-  std::string before;  // run next to the handler of this name
+  std::string before;  // runs directly before this handler
   std::string after;
   std::vector<ProcId> sources;  // with PMIX_RANGE_CUSTOM
 };
 
-// Reads what PMIx_Register_event_handler was given. PMIX_ERR_BAD_PARAM for
-// what contradicts itself, PMIX_ERR_NOT_SUPPORTED for a required directive
-// that is not known.
+// Parses the arguments of PMIx_Register_event_handler. Returns
+// PMIX_ERR_BAD_PARAM for contradictory arguments, and PMIX_ERR_NOT_SUPPORTED
+// for an unknown required directive.
 int ParseHandlerSpec(const pmix_status_t* codes, size_t ncodes,
                      const pmix_info_t* info, size_t ninfo,
                      pmix_notification_fn_t function, HandlerSpec* spec);
 
-// Where this process is, to tell whether a source is in a range.
+// The location of this process, which decides whether a source is in a range.
 class SourcePlaces {
  public:
   virtual ~SourcePlaces() = default;
@@ -57,15 +59,15 @@ class SourcePlaces {
   virtual bool IsServer(const ProcId& proc) const = 0;
 };
 
-// Whether the handler wants this event.
+// Returns whether the handler wants this event.
 bool Wants(const HandlerSpec& spec, const Event& event,
            const SourcePlaces& places);
 
-// Place of a handler in the whole chain. `number` counts registrations.
+// The place of a handler in the whole chain. `number` counts registrations.
 struct ChainPosition {
   Category category = Category::kDefault;
   Place place = Place::kPlain;
-  int64_t number = 0;  // negative among the prepended: the latest comes first
+  int64_t number = 0;  // negative for kPrepended: the latest runs first
 
   auto operator<=>(const ChainPosition&) const = default;
 };

@@ -1,5 +1,5 @@
-// Which events have come lately, over whatever connection: servers that hear of
-// the same event bring it more than once.
+// The events received recently, over all connections. Several servers may
+// report the same event.
 #ifndef CANOPY_CLIENT_EVENTS_SEEN_EVENTS_H_
 #define CANOPY_CLIENT_EVENTS_SEEN_EVENTS_H_
 
@@ -11,7 +11,7 @@ namespace canopy::client {
 // Thread-safe.
 class SeenEvents {
  public:
-  // False when it is known already.
+  // Records an event. Returns false if it is already known.
   bool Note(const ProcView& raiser, uint64_t number) {
     const MutexLock lock(mu_);
     return recent_.Note(raiser, number);

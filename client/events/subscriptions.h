@@ -1,5 +1,5 @@
-// Which event codes the handlers of this process want, so that the agent is
-// told once about each.
+// The event codes that the handlers of this process want. The agent is notified
+// once of each.
 #ifndef CANOPY_CLIENT_EVENTS_SUBSCRIPTIONS_H_
 #define CANOPY_CLIENT_EVENTS_SUBSCRIPTIONS_H_
 
@@ -13,26 +13,27 @@
 
 namespace canopy::client {
 
-// What has to be told to the agent.
+// A change of which the agent must be notified.
 struct SubscriptionChange {
-  bool all = false;  // the default handlers' wish
+  bool all = false;  // all events, for default handlers
   std::vector<pmix_status_t> codes;
 
   bool empty() const { return !all && codes.empty(); }
-  // Payload of kEventsWanted and kEventsUnwanted.
+  // Returns the payload of kEventsWanted and kEventsUnwanted.
   std::string Encode() const;
 };
 
-// Thread-safe. Handlers of events from this very process need no agent.
+// Thread-safe. Handlers of events that this process itself raises need no
+// agent.
 class Subscriptions {
  public:
-  // What is wanted now and was not before.
+  // Returns the codes that were not wanted before.
   SubscriptionChange Add(const HandlerSpec& spec);
-  // What is not wanted any more.
+  // Returns the codes that are no longer wanted.
   SubscriptionChange Remove(const HandlerSpec& spec);
-  // All that is wanted.
+  // Returns all codes that are wanted.
   SubscriptionChange Now() const;
-  // Some handler wants events from elsewhere.
+  // Returns whether some handler wants events of other processes.
   bool any() const;
 
  private:

@@ -1,4 +1,4 @@
-// procs, query, event.
+// The commands procs, query and event.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -84,7 +84,8 @@ int Event(Words words) {
     range = PMIX_RANGE_CUSTOM;
     infos.Add(PMIX_EVENT_CUSTOM_RANGE, &to, PMIX_PROC);
   }
-  // A handler for everything takes what it gets for a failure.
+  // A default handler may treat any event as a failure, so the event is not for
+  // default handlers.
   infos.AddFlag(PMIX_EVENT_NON_DEFAULT);
   if (!words[3].empty()) infos.AddText(PMIX_EVENT_TEXT_MESSAGE, words[3]);
   const pmix_status_t status = PMIx_Notify_event(

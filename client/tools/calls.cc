@@ -79,7 +79,7 @@ std::string NameOf(const char* key) {
 std::string TextOf(const pmix_value_t& value) {
   char* const text = PMIx_Value_string(&value);
   if (text == nullptr) return "?";
-  // Its type comes before it.
+  // The text of the type comes before the value.
   constexpr char kValue[] = "Value: ";
   const char* const start = strstr(text, kValue);
   std::string out = start == nullptr ? text : start + strlen(kValue);
@@ -91,7 +91,7 @@ pmix_status_t Namespaces(std::vector<std::string>* names) {
   Infos none;
   Answers answers;
   const pmix_status_t status = Ask({PMIX_QUERY_NAMESPACES}, &none, &answers);
-  // There are no jobs.
+  // The agent knows no jobs.
   if (status == PMIX_ERR_NOT_FOUND) return PMIX_SUCCESS;
   if (status != PMIX_SUCCESS) return status;
   const pmix_value_t& value = answers.infos[0].value;
@@ -132,7 +132,7 @@ bool ReadEvent(const std::string& text, pmix_status_t* code) {
   for (const std::string& form : {text, "PMIX_" + text}) {
     *code = PMIx_Error_code(form.c_str());
     if (*code != INT32_MIN) return true;
-    // As it is printed.
+    // Event names are printed in this form.
     std::string printed = form.starts_with("PMIX_") ? form.substr(5) : form;
     std::ranges::replace(printed, '_', '-');
     *code = PMIx_Error_code(printed.c_str());

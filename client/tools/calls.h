@@ -1,5 +1,4 @@
-// What the tools share: arrays of PMIx that are freed in the end, queries and
-// how they fail.
+// Helpers that the tools share: owned PMIx arrays, queries and error messages.
 #ifndef CANOPY_CLIENT_TOOLS_CALLS_H_
 #define CANOPY_CLIENT_TOOLS_CALLS_H_
 
@@ -16,10 +15,10 @@ inline constexpr int kExitUsage = 2;
 
 // Prints "canopy: WHAT" on standard error, one line.
 void Complain(const std::string& what);
-// The same with the reason; the exit code.
+// Prints `what` with the reason, and returns the exit code.
 int Fail(const std::string& what, pmix_status_t status);
 
-// Infos that are freed in the end.
+// Owns an array of infos.
 class Infos {
  public:
   Infos() = default;
@@ -27,11 +26,12 @@ class Infos {
   Infos(const Infos&) = delete;
   Infos& operator=(const Infos&) = delete;
 
-  // As PMIX_INFO_LOAD, which copies the value.
+  // Adds an info as PMIX_INFO_LOAD does, which copies the value.
   void Add(const char* key, const void* value, pmix_data_type_t type);
   void AddFlag(const char* key) { Add(key, nullptr, PMIX_BOOL); }
   void AddText(const char* key, const std::string& text);
-  // None is ignored: who does not know one refuses the call.
+  // Marks all infos as required, so that a server which does not know one
+  // rejects the call.
   void RequireAll();
 
   pmix_info_t* data() { return infos_.data(); }
@@ -41,7 +41,7 @@ class Infos {
   std::vector<pmix_info_t> infos_;
 };
 
-// The answers to one query, freed in the end.
+// Owns the results of one query.
 struct Answers {
   Answers() = default;
   ~Answers();
@@ -52,27 +52,28 @@ struct Answers {
   size_t count = 0;
 };
 
-// PMIx_Query_info with one query.
+// Calls PMIx_Query_info with one query.
 pmix_status_t Ask(const std::vector<std::string>& keys, Infos* qualifiers,
                   Answers* answers);
 
-// The key of an attribute by its name or by itself.
+// Returns the key of an attribute, given its name or its key.
 std::string KeyOf(const std::string& name_or_key);
-// The other way: the name, where it has one.
+// Returns the name of an attribute, or the key if it has no name.
 std::string NameOf(const char* key);
-// A value without its type.
+// Returns a value as text, without its type.
 std::string TextOf(const pmix_value_t& value);
 
-// The jobs of the user, as the agent knows them.
+// Returns the jobs of the user that the agent knows.
 pmix_status_t Namespaces(std::vector<std::string>* names);
-// Their processes; nothing for a job that has ended meanwhile.
+// Returns the processes of a job; none if the job has ended meanwhile.
 pmix_status_t ProcessesOf(const std::string& nspace,
                           std::vector<pmix_proc_info_t>* rows, Answers* owner);
 
-// An event by its number, or its name with or without PMIX_. False: there is
-// none.
+// Parses an event from its number, or from its name with or without PMIX_.
+// Returns false if there is no such event.
 bool ReadEvent(const std::string& text, pmix_status_t* code);
-// Of data, events and lookups: "session", "local" and so on, or the number.
+// Parses the range of data, events and lookups: "session", "local" and so on,
+// or the number.
 bool ReadRange(const std::string& text, pmix_data_range_t* range);
 
 }  // namespace canopy::tools

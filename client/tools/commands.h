@@ -1,6 +1,6 @@
-// What commands of `canopy` ask of the agent of this machine: each is called
-// with a connection, gets the words that it is started with, in their places,
-// and returns the exit code.
+// Commands of `canopy` that need the agent of this machine. Each is called with
+// a connection. Its words are arguments by position, and it returns the exit
+// code.
 #ifndef CANOPY_CLIENT_TOOLS_COMMANDS_H_
 #define CANOPY_CLIENT_TOOLS_COMMANDS_H_
 
@@ -14,36 +14,39 @@ using Words = std::span<const std::string>;
 
 // NSPACE...: prints the processes of these jobs.
 int Procs(Words words);
-// NSPACE: the same of one job, in a form to be read: RANK TAB PID TAB HOST TAB
-// PROGRAM, by rank.
+// NSPACE: prints the processes of one job for programs, by rank: RANK TAB PID
+// TAB HOST TAB PROGRAM.
 int Table(Words words);
-// NSPACE RANK KEY...; NSPACE may be empty, RANK too.
+// NSPACE RANK KEY...: queries the keys. NSPACE and RANK may be empty.
 int Query(Words words);
-// NSPACE RANK CODE TEXT; any but CODE may be empty.
+// NSPACE RANK CODE TEXT: raises an event. All words but CODE may be empty.
 int Event(Words words);
-// NSPACE RANKS FLAGS: prints the output of the job, or of those ranks ("0,2-5";
-// empty: all). FLAGS are letters: f follow it, n from now on, t tagged, s with
-// time stamps.
+// NSPACE RANKS FLAGS: prints the output of the job, or of these ranks ("0,2-5";
+// empty: all). FLAGS are letters: f follows the output, n omits earlier output,
+// t tags lines, s adds time stamps.
 int Output(Words words);
-// The same with STDIN KEY behind it: gives the job our input, too, for a rank,
-// "all" or "none" (empty: whoever reads the job's), until KEY, such as
-// "ctrl-]", is typed.
+// NSPACE RANKS FLAGS STDIN KEY: does the same as Output, and forwards standard
+// input to a rank, to "all" or to "none". An empty STDIN means the ranks that
+// read the job's input. Input ends when KEY, such as "ctrl-]", is typed.
 int Attach(Words words);
-// ORDERS MODE: of a launcher whose orders (client/tool/launcher_orders.h) these
-// are, under its name: prints the options of `canopy run` that it is to launch
-// its job with, each with a NUL behind it, once the tool lets it. MODE "serve":
-// it has no job, and tells the tool that it is ready; else "run".
+// ORDERS MODE: connects a launcher to the tool that has started it, whose
+// directives ORDERS holds (client/tool/launcher_orders.h). Prints the options
+// of `canopy run` for the launcher's job, each followed by a NUL, once the tool
+// releases it. MODE "serve": the launcher has no job, and notifies the tool
+// that it is ready. MODE "run": otherwise.
 int Launch(Words words);
-// Before this process is a tool.
+// Sets up the environment for Launch; called before this process connects as a
+// tool.
 void PrepareLaunch(const std::string& orders);
-// RANGE PERSISTENCE (KEY VALUE)...
+// RANGE PERSISTENCE (KEY VALUE)...: publishes the pairs.
 int Publish(Words words);
-// RANGE WAITS TIMEOUT KEY...; WAITS empty: it does not, TIMEOUT empty: none.
+// RANGE WAITS TIMEOUT KEY...: looks the keys up. An empty WAITS does not wait,
+// and an empty TIMEOUT sets none.
 int Lookup(Words words);
-// RANGE KEY...
+// RANGE KEY...: unpublishes the keys.
 int Unpublish(Words words);
 
-// The processes of these jobs as a table.
+// Prints the processes of these jobs as a table.
 int PrintProcesses(Words nspaces);
 
 }  // namespace canopy::tools

@@ -15,8 +15,9 @@ std::string_view TakeLine(std::string_view* text) {
   return line;
 }
 
-// Of "Thread 4.1 (Thread 0x7f04 (LWP 26033) "app"):", also of a process
-// without threads, "Thread 1 (process 17):"; 0: it is no such line.
+// Returns the thread of a line "Thread 4.1 (Thread 0x7f04 (LWP 26033) "app"):",
+// or the process of "Thread 1 (process 17):", which has no threads. Returns 0
+// for any other line.
 int LwpOf(std::string_view line) {
   if (!line.starts_with("Thread ") || !line.ends_with(':')) return 0;
   size_t at = line.find(kLwp);
@@ -37,8 +38,8 @@ std::string_view BaseName(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Where the arguments begin: the parenthesis that is closed last. Names of C++
-// have parentheses of their own.
+// Returns where the arguments begin: at the parenthesis that is closed last.
+// Names of C++ have parentheses of their own.
 size_t ArgumentsOf(std::string_view call) {
   int depth = 0;
   for (size_t i = call.size(); i-- > 0;) {

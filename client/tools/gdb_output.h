@@ -1,4 +1,4 @@
-// What gdb prints of the stacks of many processes ("thread apply all bt").
+// The stacks of many processes as gdb prints them ("thread apply all bt").
 #ifndef CANOPY_CLIENT_TOOLS_GDB_OUTPUT_H_
 #define CANOPY_CLIENT_TOOLS_GDB_OUTPUT_H_
 
@@ -9,19 +9,21 @@
 namespace canopy::tools {
 
 struct ThreadStack {
-  int lwp = 0;  // that of a process's first thread is the process
-  // From the outermost: "main at app.c:12", "poll from libc.so.6", "??".
+  int lwp = 0;  // the thread; for a first thread, the process
+  // Frames from the outermost on: "main at app.c:12", "poll from libc.so.6",
+  // "??".
   std::vector<std::string> frames;
 };
 
-// Every thread, in the order printed. What is not of a stack is passed over.
+// Returns every thread in the order printed, and skips lines of other content.
 std::vector<ThreadStack> ParseStacks(std::string_view text);
 
-// The function and the place of one line "#N ...", without addresses and
-// arguments; empty when it is none.
+// Returns the function and the place of one line "#N ...", without addresses
+// and arguments, or an empty string if the line is no frame.
 std::string ParseFrame(std::string_view line);
 
-// The last lines that say why gdb could not do what it was told: one of each.
+// Returns the lines in which gdb reports that it could not attach, without
+// duplicates.
 std::vector<std::string> Complaints(std::string_view text);
 
 }  // namespace canopy::tools

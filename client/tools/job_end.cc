@@ -6,7 +6,7 @@
 namespace canopy::tools {
 namespace {
 
-// Not destroyed: the handler may be called until the library is finalized.
+// Never destroyed: the handler may be called until the library is finalized.
 struct Watched {
   Mutex mu;
   CondVar changed;
@@ -19,7 +19,7 @@ Watched& TheJob() {
   return *watched;
 }
 
-// One that has ended well has no exit code.
+// The event of a job that has ended well has no exit code.
 void OnEnd(size_t /*id*/, pmix_status_t /*status*/,
            const pmix_proc_t* /*source*/, pmix_info_t infos[], size_t count,
            pmix_info_t* /*results*/, size_t /*num_results*/,

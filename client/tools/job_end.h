@@ -1,4 +1,4 @@
-// How a job ends, as its controller tells it by PMIX_EVENT_JOB_END.
+// The end of a job, as its controller reports it with PMIX_EVENT_JOB_END.
 #ifndef CANOPY_CLIENT_TOOLS_JOB_END_H_
 #define CANOPY_CLIENT_TOOLS_JOB_END_H_
 
@@ -10,12 +10,13 @@
 
 namespace canopy::tools {
 
-// From now on the end of that job is noted, whose namespace it is; of one job
-// in a process, as a handler of events has no argument. PMIX_SUCCESS, or why
-// nobody will tell.
+// Starts to watch for the end of the job `nspace`. One job in a process can be
+// watched, because an event handler has no argument. Returns PMIX_SUCCESS, or
+// the status with which the registration failed.
 pmix_status_t WatchEnd(const std::string& nspace);
 
-// What `canopy run` would have ended with: waits for the end at most so long.
+// Waits for the end, at most `most`. Returns the exit code that `canopy run`
+// would have, or nothing if the job has not ended.
 std::optional<int> AwaitEnd(std::chrono::milliseconds most);
 
 }  // namespace canopy::tools

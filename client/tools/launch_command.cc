@@ -1,5 +1,5 @@
-// launch: the part of `canopy run` that hears what the tool which has started
-// it wants.
+// The command launch: the part of `canopy run` that receives the directives of
+// the tool which has started it.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 namespace canopy::tools {
 namespace {
 
-// A value of this process's own job, freed in the end.
+// Owns a value of this process's own job.
 class OwnValue {
  public:
   explicit OwnValue(const char* key) {
@@ -29,7 +29,7 @@ class OwnValue {
   OwnValue(const OwnValue&) = delete;
   OwnValue& operator=(const OwnValue&) = delete;
 
-  // Null: there is none.
+  // Returns null if there is no value.
   const pmix_value_t* get() const { return value_; }
 
  private:
@@ -57,7 +57,8 @@ pmix_status_t SayReady() {
 
 }  // namespace
 
-// Its end is that of `canopy run`, which may end while this one is stopped.
+// This process must end with `canopy run`, which may end while this process is
+// stopped.
 void PrepareLaunch(const std::string& orders) {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);

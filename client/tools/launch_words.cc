@@ -14,7 +14,7 @@ namespace canopy::tools {
 namespace {
 
 enum class Kind : uint8_t {
-  kAnyway,  // done without being asked for
+  kAnyway,  // the job does this without an option
   kFlag,
   kText,
   kSeconds,
@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
     {PMIX_NOTIFY_COMPLETION, Kind::kAnyway, ""},
 };
 
-// Nothing: it is no flag.
+// Returns nothing if the value is no flag.
 std::optional<bool> FlagOf(const pmix_value_t& value) {
   if (value.type == PMIX_UNDEF) return true;
   if (value.type != PMIX_BOOL) return std::nullopt;
@@ -85,7 +85,8 @@ void AddRanks(const pmix_data_array_t& array, Ranks* ranks) {
   }
 }
 
-// Whom a stop means; empty: all. Nothing: it is no such value.
+// Returns the ranks that a stop directive names; an empty set means all ranks.
+// Returns nothing if the value has another type.
 std::optional<Ranks> RanksOf(const pmix_value_t& value) {
   Ranks ranks;
   if (value.type == PMIX_PROC_RANK) {

@@ -1,5 +1,5 @@
-// The directives of a tool for the job of the launcher that it has started
-// (PMIX_LAUNCH_DIRECTIVES), as options of `canopy run`.
+// Translates a tool's directives for the job of the launcher that it has
+// started (PMIX_LAUNCH_DIRECTIVES) into options of `canopy run`.
 #ifndef CANOPY_CLIENT_TOOLS_LAUNCH_WORDS_H_
 #define CANOPY_CLIENT_TOOLS_LAUNCH_WORDS_H_
 
@@ -12,9 +12,10 @@
 
 namespace canopy::tools {
 
-// What `canopy run` does in any case has no option. kErrNotSupported: it can
-// not do it, or not for these ranks; kErrBadParam: a value of another type. The
-// message names the directive.
+// A directive that `canopy run` always follows gives no option. Returns
+// kErrNotSupported if `canopy run` cannot follow a directive, or not for these
+// ranks, and kErrBadParam for a value of another type. The message names the
+// directive.
 Result<std::vector<std::string>> LaunchWords(
     std::span<const pmix_info_t> directives);
 

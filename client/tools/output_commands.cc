@@ -1,4 +1,5 @@
-// output, attach: what a running job prints, and input for it.
+// The commands output and attach: they print the output of a running job, and
+// attach also sends it input.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,9 +20,9 @@
 namespace canopy::tools {
 namespace {
 
-// What the agent keeps for us while our reader is slow.
+// The agent keeps this much output while the reader of this process is slow.
 constexpr uint32_t kCacheSize = 16 << 20;
-// Directives and an info of Canopy's own (docs/design/output_forwarding.md).
+// Canopy's own directives and infos (docs/design/output_forwarding.md).
 constexpr char kFromNow[] = "canopy.iof.from_now";
 constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 constexpr char kDropped[] = "canopy.iof.dropped";
@@ -29,7 +30,7 @@ constexpr char kStatus[] = "canopy.iof.status";
 
 struct Wanted {
   std::string nspace;
-  std::vector<uint32_t> ranks;  // empty: all
+  std::vector<uint32_t> ranks;  // empty: all ranks
   bool follows = false;
   bool from_now = false;
   bool tags = false;
@@ -51,8 +52,8 @@ bool ReadWanted(Words words, Wanted* out) {
   return true;
 }
 
-// Puts what comes on our own streams, by the library's thread, and tells the
-// main thread when all has come.
+// Writes the output that the library's thread delivers to standard output and
+// standard error, and notifies the main thread when it is complete.
 class Shown {
  public:
   explicit Shown(const Wanted& wanted) : output_(Options(wanted)) {
@@ -79,7 +80,7 @@ class Shown {
     }
   }
 
-  // Nobody wants any more of it.
+  // Stops the output because the user has detached.
   void Detach() {
     const MutexLock lock(mu_);
     detached_ = true;
@@ -90,7 +91,8 @@ class Shown {
     return detached_;
   }
 
-  // Until then; lets go of unfinished lines meanwhile. False: nobody reads us.
+  // Waits for the end of the output. Writes unfinished lines meanwhile. Returns
+  // false if the reader of this process is gone.
   bool Await() {
     const MutexLock lock(mu_);
     while (!over_) {
@@ -105,7 +107,7 @@ class Shown {
     const MutexLock lock(mu_);
     return dropped_;
   }
-  // Why not all has come.
+  // Returns why the output is incomplete.
   pmix_status_t failure() {
     const MutexLock lock(mu_);
     return failure_;
@@ -123,7 +125,7 @@ class Shown {
 
   bool Write(pmix_rank_t rank, pmix_iof_channel_t channel,
              std::string_view data) CANOPY_REQUIRES(mu_) {
-    // No bytes are the end of the stream for it.
+    // Empty data means the end of the stream here.
     const uint32_t to = channel == PMIX_FWD_STDERR_CHANNEL
                             ? cli::kStderrChannel
                             : cli::kStdoutChannel;
@@ -147,8 +149,8 @@ class Shown {
   bool detached_ CANOPY_GUARDED_BY(mu_) = false;
 };
 
-// The callback has no argument of ours. Not destroyed: it may be called until
-// the library is finalized.
+// The callback has no argument for user data. Never destroyed: it may be called
+// until the library is finalized.
 Shown* g_shown = nullptr;
 
 void OnOutput(size_t /*handle*/, pmix_iof_channel_t channel,
@@ -167,7 +169,7 @@ std::vector<pmix_proc_t> Sources(const Wanted& wanted) {
   return out;
 }
 
-// The puller's number, or why there is none.
+// Returns the puller's number, or a negative status.
 pmix_status_t Pull(const Wanted& wanted) {
   Infos directives;
   directives.AddFlag(PMIX_IOF_COPY);
@@ -190,7 +192,7 @@ int PullFailed(const Wanted& wanted, pmix_status_t status) {
   return Fail("output of " + wanted.nspace, status);
 }
 
-// All has been shown; false: nobody has read it.
+// Returns when all output has been shown, or false if the reader is gone.
 bool AwaitOutput() {
   const bool read = g_shown->Await();
   if (const uint64_t dropped = g_shown->dropped(); dropped > 0) {
@@ -209,7 +211,8 @@ int Conclude(const std::string& nspace) {
              : Fail("what follows of the output of " + nspace, status);
 }
 
-// As the job does, which may go on when the ranks that were shown have ended.
+// Returns the job's exit code. The job may continue after the ranks that were
+// shown have ended.
 int ConcludeAsTheJob(const std::string& nspace) {
   if (!AwaitOutput()) return kExitFailure;
   if (g_shown->detached()) return 0;
@@ -227,8 +230,8 @@ int ConcludeAsTheJob(const std::string& nspace) {
 
 // ------------------------------------------------------------------ input ---
 
-// Pushes to one rank or to all. Where it is not said to whom, to whom the job
-// lets us.
+// Pushes input to one rank or to all. Without a target it tries rank 0, then
+// all ranks, and keeps the one that the job allows.
 class Pusher {
  public:
   Pusher(std::string nspace, const std::string& to)
@@ -242,7 +245,7 @@ class Pusher {
     }
   }
 
-  // No bytes: the end.
+  // Empty bytes end the input.
   pmix_status_t Push(std::string bytes) {
     pmix_status_t status = PushTo(ranks_.front(), &bytes);
     while (status == PMIX_ERR_NOT_SUPPORTED && ranks_.size() > 1) {
@@ -265,10 +268,10 @@ class Pusher {
   }
 
   const std::string nspace_;
-  std::vector<pmix_rank_t> ranks_;  // the first, or else the next
+  std::vector<pmix_rank_t> ranks_;  // tried in order until one is accepted
 };
 
-// Of a thread that is left behind in the end.
+// Runs on a thread that is not joined.
 void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
   for (;;) {
     TypedPiece piece = input->Read();
@@ -289,7 +292,7 @@ void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
     }
     if (status != PMIX_SUCCESS || piece.ends) break;
   }
-  // The output goes on, until it ends or the key is typed.
+  // The output continues until it ends or the key is typed.
   if (!input->AwaitKey()) return;
   Complain("detached from " + nspace + ", which goes on");
   g_shown->Detach();
@@ -328,7 +331,8 @@ int Attach(Words words) {
   }
   const int code = ConcludeAsTheJob(wanted.nspace);
   input.Restore();
-  // The thread may be in a read.
+  // The other thread may be blocked in a read, so the process ends without
+  // joining it.
   (void)PMIx_tool_finalize();
   _exit(code);
 }

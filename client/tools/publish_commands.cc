@@ -1,4 +1,4 @@
-// publish, lookup, unpublish.
+// The commands publish, lookup and unpublish.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,7 @@ bool AddRange(const std::string& text, Infos* infos) {
   return true;
 }
 
-// What is looked up, freed in the end.
+// Owns the keys and results of a lookup.
 class Sought {
  public:
   explicit Sought(Words keys) : data_(keys.size()) {

@@ -1,4 +1,4 @@
-// pevent, pctrl, palloc: what has an effect.
+// The tools pevent, pctrl and palloc, which change something.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,7 @@ class Pevent : public ReferenceTool {
     return NoWords(words);
   }
 
-  // Names are known to the library alone.
+  // Only the library knows the names of events.
   int Run(const std::vector<std::string>& /*words*/) override {
     pmix_status_t code = 0;
     if (!ReadEvent(event_, &code)) {

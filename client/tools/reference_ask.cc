@@ -1,4 +1,4 @@
-// pps, pquery, pattrs, plookup: what only asks.
+// The tools pps, pquery, pattrs and plookup, which only request information.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -88,7 +88,7 @@ constexpr LevelRow kLevels[] = {
 };
 constexpr size_t kNumLevels = std::size(kLevels);
 
-// --client FUNCTIONS, --client-fns and the like.
+// The options --client FUNCTIONS, --client-fns and the like.
 class Support {
  public:
   cli::OptionTable Options() {
@@ -166,7 +166,8 @@ class Support {
     qualifiers.AddFlag(level.attributes);
     Answers answers;
     const pmix_status_t status = Ask(keys, &qualifiers, &answers);
-    // Of all, some take none.
+    // In a request for all functions, those without attributes make the result
+    // partial.
     if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) {
       return Fail(title, status);
     }
@@ -216,7 +217,7 @@ class Pattrs : public ReferenceTool {
 
 // ----------------------------------------------------------------- pquery ---
 
-// A qualifier's value by what it is of.
+// Adds a qualifier whose value has the type that its key or its text implies.
 void AddQualifier(const std::string& name, const std::string& text,
                   Infos* qualifiers) {
   const std::string key = KeyOf(name);
@@ -238,7 +239,7 @@ class Pquery : public ReferenceTool {
  public:
   cli::OptionTable Options() override { return support_.Options(); }
 
-  // Without a word: which keys there are.
+  // Without a word, the tool lists the keys.
   Status Check(const std::vector<std::string>& words) override {
     for (const std::string& word : words) {
       auto query = ReadQueryWord(word);

@@ -1,4 +1,5 @@
-// One reference tool, and all of them.
+// One tool of OpenPMIx that Canopy provides under its name; see
+// reference_tools.h.
 #ifndef CANOPY_CLIENT_TOOLS_REFERENCE_TOOL_H_
 #define CANOPY_CLIENT_TOOLS_REFERENCE_TOOL_H_
 
@@ -18,11 +19,12 @@ class ReferenceTool {
   ReferenceTool(const ReferenceTool&) = delete;
   ReferenceTool& operator=(const ReferenceTool&) = delete;
 
-  // Its own, beside those of all.
+  // Returns the options that only this tool has.
   virtual cli::OptionTable Options() = 0;
-  // What is wrong with what was given, before a server is looked for.
+  // Checks the command line before the tool connects to a server.
   virtual Status Check(const std::vector<std::string>& words) = 0;
-  // With a connection, unless --do-not-connect was given; the exit code.
+  // Runs the tool with a connection, unless --do-not-connect was given. Returns
+  // the exit code.
   virtual int Run(const std::vector<std::string>& words) = 0;
 };
 

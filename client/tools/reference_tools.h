@@ -1,5 +1,5 @@
-// The tools that come with OpenPMIx, by their names and with their options, as
-// far as these can be honoured.
+// The tools that come with OpenPMIx, under their names and with those of their
+// options that can be honoured.
 #ifndef CANOPY_CLIENT_TOOLS_REFERENCE_TOOLS_H_
 #define CANOPY_CLIENT_TOOLS_REFERENCE_TOOLS_H_
 
@@ -9,8 +9,8 @@
 
 namespace canopy::tools {
 
-// The tool that a program is whose path this is: "pps" of "/bin/canopy-pps".
-// Empty: none.
+// Returns the name of the reference tool for a program's path: "pps" for
+// "/bin/canopy-pps". Returns an empty string if the program is none.
 std::string ReferenceName(std::string_view path);
 
 // Returns the exit code of the process.

@@ -1,4 +1,4 @@
-// Words of the command lines of the reference tools.
+// Parses words of the command lines of the reference tools.
 #ifndef CANOPY_CLIENT_TOOLS_REFERENCE_WORDS_H_
 #define CANOPY_CLIENT_TOOLS_REFERENCE_WORDS_H_
 
@@ -11,22 +11,24 @@
 
 namespace canopy::tools {
 
-// "KEY[QUALIFIER=VALUE;QUALIFIER]" of pquery; a value may be empty.
+// "KEY[QUALIFIER=VALUE;QUALIFIER]" of pquery. A value may be empty.
 struct QueryWord {
   std::string key;
   std::vector<std::pair<std::string, std::string>> qualifiers;
 };
 std::optional<QueryWord> ReadQueryWord(std::string_view word);
 
-// "months:days:hours:minutes:seconds" or the end of that, in seconds; a month
-// has 30 days. No value: malformed, nothing, or too much.
+// Parses "months:days:hours:minutes:seconds", or the last parts of that, into
+// seconds; a month has 30 days. Returns nothing if the text is malformed or
+// empty, or the number too large.
 std::optional<uint32_t> ReadDuration(std::string_view text);
 
-// "NSPACE:RANK,..."; the rank "*" is all, UINT32_MAX. No value: malformed.
+// Parses "NSPACE:RANK,...". The rank "*" means all, UINT32_MAX. Returns nothing
+// if the text is malformed.
 using Target = std::pair<std::string, uint32_t>;
 std::optional<std::vector<Target>> ReadTargets(std::string_view text);
 
-// The number of a signal: "SIGTERM", "TERM", "15" or "-15".
+// Returns the number of a signal: "SIGTERM", "TERM", "15" or "-15".
 std::optional<int> ReadSignal(std::string_view text);
 
 }  // namespace canopy::tools

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kMaxPid = 1u << 22;
 constexpr uint32_t kMaxWait = 3600;
 
-// A number, or that in a file.
+// Parses a number, or "file:PATH" of a file with the number.
 cli::Option::Apply SetPid(uint32_t* to) {
   return [to](const cli::TypedOption& typed) {
     constexpr std::string_view kFile = "file:";

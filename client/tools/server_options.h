@@ -1,4 +1,4 @@
-// Which server a reference tool connects to: the options that they share.
+// The options, common to the reference tools, that select the server.
 #ifndef CANOPY_CLIENT_TOOLS_SERVER_OPTIONS_H_
 #define CANOPY_CLIENT_TOOLS_SERVER_OPTIONS_H_
 
@@ -13,7 +13,7 @@ namespace canopy::tools {
 struct ServerOptions {
   std::string uri;     // or "file:PATH"
   std::string nspace;  // of the server
-  uint32_t pid = 0;    // likewise; 0: not given
+  uint32_t pid = 0;    // of the server; 0: not given
   std::string directory;
   bool system_first = false;
   bool only_system = false;
@@ -28,8 +28,8 @@ struct ServerOptions {
 // `to` must outlive the result.
 cli::OptionTable ServerOptionTable(ServerOptions* to);
 
-// An option of the reference tool that there is nothing for: it is refused, and
-// not shown.
+// Returns an option of the reference tool that cannot be honoured: it is
+// rejected with `why` and is not in the help text.
 cli::Option Refused(std::string_view names, int num_values, std::string why);
 
 }  // namespace canopy::tools

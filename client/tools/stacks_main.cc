@@ -1,5 +1,6 @@
-// The stacks of those processes of a job that run on this node, by one gdb with
-// all of them as its inferiors: what `canopy stack` starts beside a job.
+// Prints the stacks of those processes of a job that run on this node. One gdb
+// has all of them as its inferiors. `canopy stack` starts this program beside a
+// job.
 //
 // canopy-stacks NAMESPACE [--threads]
 //
@@ -9,8 +10,8 @@
 //
 // canopy-stacks NAMESPACE --report [states] [stacks]
 //
-// Says on standard error, for people, how these processes are and where in
-// their program: what an agent starts beside a job that is out of time.
+// Prints the states and stacks of these processes on standard error, for
+// people. An agent starts this beside a job that has exceeded its time limit.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,7 +37,7 @@ extern char** environ;
 namespace canopy::tools {
 namespace {
 
-// A gdb that takes longer does not come to an end.
+// A gdb that takes longer is assumed to hang.
 constexpr auto kLimit = std::chrono::seconds(60);
 constexpr char kDepth[] = "128";
 
@@ -50,7 +51,7 @@ void Complain(const std::string& text, std::string* out) {
   *out += "error\t" + text + "\n";
 }
 
-// As the job's agents name it.
+// Returns the name of this node that the job's agents use.
 std::string Host() {
   pmix_value_t* value = nullptr;
   if (PMIx_Get(nullptr, PMIX_HOSTNAME, nullptr, 0, &value) != PMIX_SUCCESS) {
@@ -109,7 +110,7 @@ std::vector<std::string> GdbCommand(const std::vector<Process>& processes) {
   return argv;
 }
 
-// What it prints, until it ends or the time is over.
+// Returns the output of gdb up to its end or the time limit.
 std::string ReadAll(int fd) {
   const auto deadline = std::chrono::steady_clock::now() + kLimit;
   std::string out;
@@ -128,7 +129,7 @@ std::string ReadAll(int fd) {
   }
 }
 
-// The output, or nothing and why.
+// Returns the output, or an empty string and the reason in *why.
 std::string RunGdb(const std::vector<std::string>& command, std::string* why) {
   std::vector<char*> argv;
   for (const std::string& word : command) {
@@ -153,7 +154,7 @@ std::string RunGdb(const std::vector<std::string>& command, std::string* why) {
   std::string out;
   if (error == 0) {
     out = ReadAll(fds[0]);
-    // It lets the processes go when it ends, however it does.
+    // The kernel detaches the processes when gdb ends, even by a signal.
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
   } else {
@@ -164,7 +165,7 @@ std::string RunGdb(const std::vector<std::string>& command, std::string* why) {
   return out;
 }
 
-// Why the kernel refuses to let gdb attach, as far as can be told.
+// Returns why the kernel does not let gdb attach, as far as this is known.
 std::string Restriction() {
   FILE* const file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
   int scope = 0;
@@ -182,8 +183,8 @@ void Print(pmix_rank_t rank, int thread, const ThreadStack& stack,
   *out += "\n";
 }
 
-// The threads of a process follow it, the last one first; without `threads`
-// they are left out.
+// gdb prints the threads of a process after it, the last one first. Without
+// `threads` they are left out.
 void PrintStacks(const std::vector<Process>& processes, const std::string& text,
                  bool threads, std::string* out) {
   std::map<pid_t, pmix_rank_t> ranks;
@@ -212,7 +213,7 @@ void PrintStacks(const std::vector<Process>& processes, const std::string& text,
   }
 }
 
-// One gdb for all of them that run.
+// Runs one gdb for all processes that are running.
 void AddStacks(std::vector<Process> processes, bool threads, std::string* out) {
   std::erase_if(processes, [](const Process& process) {
     return process.pid <= 0 || process.state >= PMIX_PROC_STATE_TERMINATED;
@@ -224,7 +225,7 @@ void AddStacks(std::vector<Process> processes, bool threads, std::string* out) {
   PrintStacks(processes, text, threads, out);
 }
 
-// False: they are not known, and that is said.
+// Returns false, after a message, if the processes are not known.
 bool Find(const std::string& nspace, std::vector<Process>* processes,
           std::string* out) {
   const int rc = LocalProcesses(nspace, processes);
@@ -288,7 +289,7 @@ int main(int argc, char** argv) {
     printf("error\tPMIx_Init: %s\n", PMIx_Error_string(rc));
     return 1;
   }
-  // What it could not see is among what it prints.
+  // The exit code is 0: failures are part of what is printed.
   if (said("--report")) {
     fputs(
         canopy::tools::Report(argv[1], said("states"), said("stacks")).c_str(),

@@ -1,9 +1,9 @@
-// What commands ask of the agent of this machine as a tool of PMIx, which
-// `canopy` starts with words in their places (commands.h). Under the names of
-// the tools that come with OpenPMIx, it is these.
+// Runs commands that need the agent of this machine as a PMIx tool. `canopy`
+// starts this program with words by position (commands.h). Under the name of a
+// tool of OpenPMIx, the program is that tool.
 //
-// canopy-tool DIRECTORY COMMAND WORD...
-// DIRECTORY is where the agent's rendezvous files are; empty: it is looked for.
+// canopy-tool DIRECTORY COMMAND WORD... DIRECTORY holds the agent's rendezvous
+// files. If it is empty, the library searches for the agent.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Command {
   std::string_view name;
   size_t min_words;
   int (*run)(Words words);
-  bool publishes = false;  // what stays is its publisher's alone
+  bool publishes = false;  // the data belongs to the publisher's name
 };
 
 constexpr Command kCommands[] = {
@@ -37,8 +37,8 @@ constexpr Command kCommands[] = {
     {"lookup", 4, Lookup}, {"unpublish", 2, Unpublish, true},
 };
 
-// Who publishes has one name, so that it can unpublish another time; whoever
-// does so at the same moment is waited for.
+// All commands that publish use the same tool name, so that a later command can
+// unpublish the data. While another command uses the name, this one waits.
 pmix_status_t Connect(const std::string& directory, bool publishes) {
   constexpr int kAttempts = 100;
   Infos directives;

@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kPiece = size_t{64} << 10;
 constexpr int kEndings[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-// For signals, which have no argument of ours.
-std::atomic<int> g_changed{-1};  // the terminal that is changed
+// A signal handler has no argument for user data.
+std::atomic<int> g_changed{-1};  // the terminal whose settings are changed
 termios g_before;
 
 void RestoreTerminal() {
@@ -26,13 +26,13 @@ void RestoreTerminal() {
 
 void OnEnding(int signal) {
   RestoreTerminal();
-  // The handler was for once.
+  // The handler was reset to the default when it ran.
   raise(signal);
 }
 
 bool InForeground(int fd) { return tcgetpgrp(fd) == getpgrp(); }
 
-// False: it is no terminal of ours.
+// Returns false if `fd` is not a terminal in whose foreground this process is.
 bool LetKeyEndReads(int fd, char key) {
   termios settings;
   if (isatty(fd) != 1 || !InForeground(fd) || tcgetattr(fd, &settings) != 0) {
@@ -63,7 +63,7 @@ char ControlCharacter(std::string_view text) {
     text.remove_prefix(prefix.size());
     const int upper = text.size() == 1 ? toupper(text[0]) : 0;
     const bool is_one = upper > '@' && upper <= '_';
-    // Those of line feed and return end every line.
+    // Line feed and carriage return end every line, so they cannot be the key.
     if (!is_one || upper == 'J' || upper == 'M') return 0;
     return static_cast<char>(upper - '@');
   }
@@ -94,7 +94,7 @@ bool TypedInput::AwaitKey() {
   while (key_ != 0) {
     const TypedPiece piece = Read();
     if (piece.detaches) return true;
-    // A terminal goes on after an end that was typed.
+    // On a terminal, input continues after a typed end of file.
     if (piece.ends && HungUp(fd_)) return false;
   }
   return false;

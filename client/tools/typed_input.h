@@ -1,4 +1,4 @@
-// What is typed, or comes from a pipe, for a job that we are attached to.
+// Input for an attached job, from a terminal or a pipe.
 #ifndef CANOPY_CLIENT_TOOLS_TYPED_INPUT_H_
 #define CANOPY_CLIENT_TOOLS_TYPED_INPUT_H_
 
@@ -9,35 +9,37 @@ namespace canopy::tools {
 
 struct TypedPiece {
   std::string bytes;
-  bool ends = false;      // nothing follows
+  bool ends = false;      // the input has ended
   bool detaches = false;  // the key was typed
 };
 
-// The control character that is meant by "ctrl-X" or "^X"; 0: by none.
+// Returns the control character for "ctrl-X" or "^X", or 0 if there is none.
 char ControlCharacter(std::string_view text);
 
-// A terminal keeps its line editing: the key ends a read as a line feed does.
-// Signals that end us restore it first. One of a process; single-threaded, but
-// for Restore.
+// Reads the input of an attached job. A terminal keeps its line editing: the
+// key ends a read as a line feed does. Signals that end the process restore the
+// terminal first. At most one object exists in a process; it is
+// single-threaded, except for Restore.
 class TypedInput {
  public:
-  // `fd` is not owned. `key` has a meaning on a terminal alone; 0: none.
+  // The caller keeps ownership of `fd`. `key` has an effect on a terminal only;
+  // 0 means no key.
   TypedInput(int fd, char key);
   ~TypedInput() { Restore(); }
   TypedInput(const TypedInput&) = delete;
   TypedInput& operator=(const TypedInput&) = delete;
 
-  // Waits for the next piece, of 64 KiB at most.
+  // Waits for the next piece, of at most 64 KiB.
   TypedPiece Read();
-  // Waits until the key is typed; the rest is thrown away. False: it can not
-  // be, or nothing follows.
+  // Waits until the key is typed and discards other input. Returns false if the
+  // key cannot be typed or the input has ended.
   bool AwaitKey();
-  // The terminal is as it was.
+  // Restores the terminal's settings. Any thread.
   void Restore();
 
  private:
   const int fd_;
-  const char key_;  // 0: no terminal, or none is wanted
+  const char key_;  // 0: no terminal, or no key is wanted
 };
 
 }  // namespace canopy::tools

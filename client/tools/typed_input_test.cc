@@ -44,7 +44,7 @@ TEST(TypedInputTest, APipeHasNoKey) {
   close(fds[0]);
 }
 
-// What has the terminal on the other side of `master`, as its own.
+// The child process, whose controlling terminal is the other side of `master`.
 int OnTerminal(int master) {
   setsid();
   const int fd = open(ptsname(master), O_RDWR);

@@ -1,4 +1,4 @@
-// Cost of writing and reading typical values.
+// Measures the cost of writing and reading typical values.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 Value Number() { return Value::Uint32(123456); }
 Value Text() { return Value::String("node0123.cluster.example"); }
 Value Bytes() { return Value::ByteObject(std::string(1024, 'x')); }
-// What a launcher says about one process.
+// The data that a launcher provides about one process.
 Value ProcRecord() {
   return Value::InfoArray({{"pmix.rank", Value::Rank(17)},
                            {"pmix.lrank", Value::Uint16(1)},
@@ -61,7 +61,7 @@ void Skip(benchmark::State& state, Make make) {
                           static_cast<int64_t>(bytes.size()));
 }
 
-// Finding one key among the pairs that a rank committed.
+// Finds one key among the pairs that a rank committed.
 void FindKey(benchmark::State& state) {
   Encoder encoder;
   for (int i = 0; i < 8; ++i) {

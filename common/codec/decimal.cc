@@ -10,7 +10,7 @@
 namespace canopy {
 namespace {
 
-// The "C" locale, which a program may have replaced for its own output.
+// The "C" locale. The program may have set another one for its own output.
 locale_t PlainLocale() {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   return plain;

@@ -1,4 +1,4 @@
-// Floating point as text, in the same spelling under every locale.
+// Floating point numbers as text, in the same spelling under every locale.
 #ifndef CANOPY_COMMON_CODEC_DECIMAL_H_
 #define CANOPY_COMMON_CODEC_DECIMAL_H_
 
@@ -7,13 +7,14 @@
 
 namespace canopy {
 
-// The shortest text found that reads back as exactly `v`: at least what
-// printf's %f gives peers that expect it when that is exact.
+// Return the shortest text found that reads back as exactly `v`. It is printf's
+// %f if that is exact, because some peers expect it.
 std::string FormatFloat(float v);
 std::string FormatDouble(double v);
 
-// Reads decimal or hexadecimal text, "inf" or "nan"; nothing when `text`
-// (terminated) is not entirely a number. Values out of range become infinite.
+// Read decimal or hexadecimal text, "inf" or "nan". Return nothing if `text`,
+// which must be terminated, is not entirely a number. A value out of range
+// becomes infinite.
 std::optional<float> ParseFloat(const char* text);
 std::optional<double> ParseDouble(const char* text);
 

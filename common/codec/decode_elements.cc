@@ -60,7 +60,7 @@ bool Decoder::GetFields(const TypeInfo& type, void* element) {
     if (field.on_wire && !GetField(field, element)) return false;
   }
   if (&type == FindType(PMIX_INFO)) {
-    // What was decoded is owned, whatever the sender's own memory was.
+    // The decoded content is owned here, even if the sender's was persistent.
     static_cast<pmix_info_t*>(element)->flags &=
         ~static_cast<pmix_info_directives_t>(PMIX_INFO_PERSISTENT);
   }

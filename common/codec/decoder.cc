@@ -8,7 +8,8 @@
 namespace canopy {
 namespace {
 
-// Arrays of addresses carry no bytes per element, so nothing else bounds them.
+// Arrays of addresses take no bytes per element in the input, so this is their
+// only bound.
 constexpr size_t kMaxPointers = 65536;
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Reads PMIx data from bytes that nobody has checked.
+// Reads PMIx data from bytes that are not trusted.
 //
-// Two levels, as in Encoder: Get... reads one element as such, Unpack... reads
-// a pack call. Every length and count is checked against the bytes left before
-// anything is allocated, nesting is limited, and what decoded data may take in
-// memory is limited too.
+// There are two levels, as in Encoder: Get... reads one bare element, and
+// Unpack... reads a pack call. Every length and count is checked against the
+// bytes left before anything is allocated. Nesting is limited, and so is the
+// memory of the decoded data.
 #ifndef CANOPY_COMMON_CODEC_DECODER_H_
 #define CANOPY_COMMON_CODEC_DECODER_H_
 
@@ -23,7 +23,7 @@
 
 namespace canopy {
 
-// A key with its value, not yet decoded. Views point into the input.
+// A key with its encoded value. Views point into the input.
 struct KvalView {
   std::string_view key;
   // A VALUE, type first; see DecodeValue.
@@ -31,17 +31,17 @@ struct KvalView {
   pmix_data_type_t type = PMIX_UNDEF;
 };
 
-// Every read returns false after a failure, and from then on: callers may
-// check once at their end. Failures: kErrUnpackReadPastEnd (the bytes end too
-// early), kErrUnpackFailure (malformed), kErrUnknownDataType (a type this
-// library does not know or cannot build), kErrTypeMismatch (a described call
-// of another type), kErrOutOfResource (memory limit), kErrNomem. The input
-// must outlive the decoder and the views. Not synchronised.
+// After a failure every read returns false, so callers may check once at their
+// end. Failures: kErrUnpackReadPastEnd (the bytes end too early),
+// kErrUnpackFailure (malformed), kErrUnknownDataType (a type that this library
+// does not know or cannot build), kErrTypeMismatch (a described call of another
+// type), kErrOutOfResource (memory limit), kErrNomem. The input must outlive
+// the decoder and the views. Not synchronised.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes, CodecForm form = {})
       : in_(bytes), form_(form) {}
-  // Not over a string that is gone after the statement.
+  // Rejects a temporary string, which would not outlive the statement.
   template <typename S>
   requires std::is_same_v<S, std::string>
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
@@ -51,11 +51,11 @@ class Decoder {
   bool ok() const { return code_ == kSuccess; }
   int code() const { return code_; }
   canopy::Status status() const;
-  // Everything was read, without a failure.
+  // Returns true if everything was read without a failure.
   bool done() const { return ok() && in_.empty(); }
   bool AtEnd() const { return in_.empty(); }
   std::string_view rest() const { return in_; }
-  // At most this many bytes of C memory for decoded elements; 1 GiB at first.
+  // Limits the bytes of C memory for decoded elements. The default is 1 GiB.
   void set_memory_limit(size_t bytes) { memory_left_ = bytes; }
 
   // Elements.
@@ -72,25 +72,25 @@ class Decoder {
   bool GetPid(pid_t* v);
   bool GetFloat(float* v);
   bool GetDouble(double* v);
-  // The text without its terminator, which is checked to be there; a missing
-  // string is empty and, when asked for, told apart by *is_null.
+  // Reads the text without its terminator, which must be present. A missing
+  // string reads as empty; *is_null, if given, tells the two apart.
   bool GetString(std::string_view* v, bool* is_null = nullptr);
   bool GetBytes(std::string_view* v);
   bool GetProc(ProcId* v);
-  // *v is overwritten, not freed; it is empty after a failure.
+  // *v is overwritten without being freed. It is empty after a failure.
   bool GetValue(pmix_value_t* v);
   bool GetValue(Value* v);
   bool GetInfo(pmix_info_t* v);
   bool GetKval(KvalView* v);
   // `element` is any memory of the type's size; all zeros after a failure.
   bool GetElement(pmix_data_type_t type, void* element);
-  // Passes over elements without building them.
+  // Skip elements without building them.
   bool SkipValue();
   bool SkipElements(pmix_data_type_t type, size_t count);
   bool GetRaw(size_t size, std::string_view* v);
 
-  // Pack calls. The plain ones want exactly one element.
-  // Reads a call's head: how many elements of `type` follow.
+  // Pack calls. The plain readers require exactly one element. UnpackCount
+  // reads the head of a call: the number of elements of `type` that follow.
   bool UnpackCount(pmix_data_type_t type, size_t* count);
   bool UnpackByte(pmix_data_type_t type, uint8_t* v);
   bool UnpackCommand(uint8_t* v) { return UnpackByte(PMIX_COMMAND, v); }
@@ -98,17 +98,20 @@ class Decoder {
   bool UnpackStatus(pmix_status_t* v);
   bool UnpackRank(Rank* v);
   bool UnpackString(std::string_view* v, bool* is_null = nullptr);
-  // A SIZE n and, unless n is 0, one call of n elements; appended to *v.
+  // Reads a SIZE n and, unless n is 0, one call of n elements, and appends them
+  // to *v.
   bool UnpackCountedInfos(InfoList* v);
-  // One call of exactly n elements, or no call when n is 0; appended to *v.
+  // Read one call of exactly n elements, or no call if n is 0, and append the
+  // elements to *v.
   bool UnpackProcs(size_t n, std::vector<ProcId>* v);
   bool UnpackInfos(size_t n, InfoList* v);
-  // The content of a nested payload, which is of the form in *form.
+  // Reads the content of a nested payload and stores its form in *form.
   bool UnpackBuffer(std::string_view* payload, CodecForm* form);
   bool UnpackKval(KvalView* v);
-  // A call of at most `room` elements into the array `elements`, whose
-  // content is overwritten; *count tells how many. When more are there,
-  // kErrUnpackInadequateSpace and nothing is stored.
+  // Reads a call of at most `room` elements into the array `elements`, whose
+  // previous content is overwritten, and stores their number in *count. If
+  // there are more elements, the read fails with kErrUnpackInadequateSpace and
+  // stores nothing.
   bool UnpackElements(pmix_data_type_t type, size_t room, void* elements,
                       size_t* count);
 
@@ -122,7 +125,8 @@ class Decoder {
   bool GetSigned(int64_t* v, int width);
   bool GetTag(pmix_data_type_t expected);
   bool GetCount(CountForm form, size_t* count);
-  // True when `count` elements of that type can be in what is left.
+  // Returns true if the rest of the input can hold `count` elements of that
+  // type.
   bool CheckCount(pmix_data_type_t id, const TypeInfo& type, size_t count);
   bool Reserve(size_t count, size_t size);
   bool BeginOne(pmix_data_type_t type);
@@ -156,13 +160,13 @@ class Decoder {
   size_t memory_left_ = size_t{1} << 30;
 };
 
-// Decodes exactly one VALUE, type first, into *value, which is overwritten
-// and empty after a failure. Returns a PMIX status.
+// Decodes exactly one VALUE, which begins with its type, into *value. *value is
+// overwritten and is empty after a failure. Returns a PMIX status.
 int DecodeValue(std::string_view encoded, pmix_value_t* value,
                 CodecForm form = {});
 Result<Value> DecodeValue(std::string_view encoded, CodecForm form = {});
 
-// The data type of an encoded VALUE; nothing when there is none.
+// Returns the data type of an encoded VALUE, or nothing if there is none.
 std::optional<pmix_data_type_t> EncodedType(std::string_view encoded,
                                             CodecForm form = {});
 

@@ -38,7 +38,7 @@ void Encoder::PutElements(pmix_data_type_t id, const void* elements,
   const TypeInfo* type = CarriedType(form_, id);
   if (type == nullptr || type->size == 0) return Fail(kErrUnknownDataType);
   if (id == PMIX_POINTER) {
-    // Addresses mean nothing elsewhere: one byte stands for all of them.
+    // An address has no meaning in another process: one byte stands for all.
     if (count > 0) PutByte(1);
     return;
   }
@@ -63,8 +63,8 @@ void Encoder::PutStrings(CountForm form, char* const* strings) {
 
 void Encoder::PutDataArray(const pmix_data_array_t& array) {
   const size_t count = array.array == nullptr ? 0 : array.size;
-  // Peers disagree on how an array without a type looks, so it goes out as an
-  // empty array of infos.
+  // Peers disagree on the encoding of an array without a type, so it is sent as
+  // an empty array of infos.
   const pmix_data_type_t type = array.type == PMIX_UNDEF
                                     ? static_cast<pmix_data_type_t>(PMIX_INFO)
                                     : array.type;

@@ -1,9 +1,9 @@
 // Writes PMIx data as bytes.
 //
-// Two levels: Put... appends one element as such; Pack... appends what peers
-// call a pack call: a count, in a described form also types, then elements.
-// Payloads exchanged with peers consist of pack calls; elements on their own
-// are for our own frames and for what is nested inside other elements.
+// There are two levels. Put... appends one bare element. Pack... appends a pack
+// call, as OpenPMIx names it: a count, then the elements; the described form
+// adds their types. Payloads exchanged with peers consist of pack calls. Bare
+// elements occur in Canopy's own frames and inside other elements.
 #ifndef CANOPY_COMMON_CODEC_ENCODER_H_
 #define CANOPY_COMMON_CODEC_ENCODER_H_
 
@@ -21,10 +21,10 @@
 
 namespace canopy {
 
-// After the first failure everything is ignored and Take gives nothing.
+// After the first failure all calls are ignored and Take returns nothing.
 // Failures: a type that the form cannot carry (kErrUnknownDataType), nesting
 // deeper than kMaxNesting (kErrPackFailure), an element whose content is
-// missing or of another library (kErrBadParam). Not synchronised.
+// missing or belongs to another library (kErrBadParam). Not synchronised.
 class Encoder {
  public:
   explicit Encoder(CodecForm form = {}) : form_(form) {}
@@ -34,7 +34,7 @@ class Encoder {
   canopy::Status status() const;
   size_t size() const { return out_.size(); }
   void Reserve(size_t bytes) { out_.reserve(bytes); }
-  // The bytes so far; the encoder starts again.
+  // Returns the bytes written so far and resets the encoder.
   std::string Take();
 
   // Elements.
@@ -55,17 +55,17 @@ class Encoder {
   void PutString(std::string_view v);
   void PutNullString() { PutInt32(0); }
   void PutCString(const char* v);
-  // SIZE and bytes: a BYTE_OBJECT.
+  // Appends a BYTE_OBJECT: SIZE and bytes.
   void PutBytes(std::string_view v);
   void PutProc(const pmix_proc_t& v);
   void PutProc(const ProcId& v);
   void PutValue(const pmix_value_t& v);
   void PutInfo(const pmix_info_t& v);
   void PutKval(std::string_view key, const pmix_value_t& v);
-  // `encoded` is a VALUE already in this form, type first.
+  // `encoded` is a VALUE in this form, which begins with its type.
   void PutKvalEncoded(std::string_view key, std::string_view encoded);
   void PutElement(pmix_data_type_t type, const void* element);
-  // Bytes already in this form, as they are.
+  // Appends bytes that are already in this form.
   void PutRaw(std::string_view bytes) { out_.append(bytes); }
 
   // Pack calls.
@@ -77,7 +77,7 @@ class Encoder {
   void PackRank(Rank v);
   void PackString(std::string_view v);
   void PackProc(const ProcId& v);
-  // One call with all procs or infos; nothing at all when there are none.
+  // Append one call with all processes or infos, or nothing if there are none.
   void PackProcs(std::span<const ProcId> v);
   void PackInfos(std::span<const pmix_info_t> v);
   void PackByteObject(std::string_view v);
@@ -115,7 +115,8 @@ class Encoder {
   int depth_ = 0;
 };
 
-// One VALUE, type first. Empty when it cannot be carried.
+// Returns one VALUE, which begins with its type, or an empty string if the form
+// cannot carry it.
 std::string EncodeValue(const pmix_value_t& value, CodecForm form = {});
 
 }  // namespace canopy

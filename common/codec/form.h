@@ -1,5 +1,5 @@
-// The forms in which peers write values. One codec serves them all; the bytes
-// are described in wire_form.md beside this file.
+// The forms in which peers write values. One codec serves them all;
+// wire_form.md beside this file describes the bytes.
 #ifndef CANOPY_COMMON_CODEC_FORM_H_
 #define CANOPY_COMMON_CODEC_FORM_H_
 
@@ -11,7 +11,7 @@
 namespace canopy {
 
 enum class IntegerForm : uint8_t {
-  kVarint,  // OpenPMIx 4.0 and newer, and ourselves
+  kVarint,  // OpenPMIx 4.0 and newer, and Canopy
   kFixed,   // OpenPMIx 3: big-endian, some types tagged with their width
 };
 
@@ -19,19 +19,19 @@ struct CodecForm {
   IntegerForm integers = IntegerForm::kVarint;
   // Each pack call names the types of its count and of its elements.
   bool described = false;
-  // Reading only: a data array of type PMIX_UNDEF has a (zero) size. True of
-  // OpenPMIx before 6.1. We never write such an array.
+  // For reading only: a data array of type PMIX_UNDEF has a size, which is
+  // zero. OpenPMIx before 6.1 writes it. Canopy never writes such an array.
   bool undef_array_has_size = true;
-  // Highest data type the peer knows.
+  // The highest data type that the peer knows.
   pmix_data_type_t max_type = kNumTypes - 1;
 };
 
-// What Canopy itself writes everywhere.
+// The form that Canopy itself writes everywhere.
 inline constexpr CodecForm kModernForm = {};
 inline constexpr CodecForm kV3Form = {IntegerForm::kFixed, false, true,
                                       PMIX_ENVAR};
 
-// The entry of a type that can travel in this form, else null.
+// Returns the table entry of a type that this form can carry, or null.
 inline const TypeInfo* CarriedType(const CodecForm& form, pmix_data_type_t id) {
   if (id > form.max_type || id == PMIX_TOPO) return nullptr;
   return FindType(id);

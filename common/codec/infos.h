@@ -12,11 +12,12 @@
 
 namespace canopy {
 
-// Returns a PMIx status: an info may be of a kind that cannot travel.
+// Replaces *out. Returns a PMIX status: an info may hold a value that cannot be
+// encoded.
 int EncodeInfos(const pmix_info_t* infos, size_t count, std::string* out);
 
-// Appends to *infos. False when `bytes` are not what EncodeInfos writes. No
-// bytes at all are no infos.
+// Appends the infos to *infos. Returns false if `bytes` are not in the form
+// that EncodeInfos writes. Empty bytes stand for no infos.
 bool DecodeInfos(std::string_view bytes, InfoList* infos);
 
 }  // namespace canopy

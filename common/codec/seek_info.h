@@ -1,4 +1,4 @@
-// One info among encoded ones, without decoding the others.
+// Finds one info among encoded ones without decoding the others.
 #ifndef CANOPY_COMMON_CODEC_SEEK_INFO_H_
 #define CANOPY_COMMON_CODEC_SEEK_INFO_H_
 
@@ -8,9 +8,9 @@
 
 namespace canopy {
 
-// `in` stands before infos (SIZE n, then n INFOs). True: it stands before the
-// value of the first one with that key. False when there is none, or what comes
-// before it is malformed.
+// `in` must stand before infos (SIZE n, then n INFOs). If an info has this key,
+// returns true, and `in` stands before the value of the first one. Returns
+// false if there is none or if the bytes before it are malformed.
 bool SeekInfo(std::string_view key, Decoder* in);
 
 }  // namespace canopy

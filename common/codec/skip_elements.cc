@@ -1,4 +1,4 @@
-// The part of Decoder that passes over elements without building them.
+// The part of Decoder that skips elements without building them.
 #include "common/codec/decoder.h"
 
 namespace canopy {
@@ -73,7 +73,7 @@ bool Decoder::SkipField(const Field& field) {
       return skipped;
     }
     default: {
-      // Plain members: read into a place as large as any of them.
+      // Plain members are read into a scratch buffer that fits the largest.
       alignas(16) char scratch[16] = {};
       Field local = field;
       local.offset = 0;

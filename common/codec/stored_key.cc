@@ -11,8 +11,8 @@
 namespace canopy {
 namespace {
 
-// Keys up to this size are a part of the name as they are; of a longer one its
-// beginning and a hash.
+// A key of up to kMaxWhole bytes is part of the name as it is. Of a longer key
+// the name holds the first kKept bytes and a hash.
 constexpr size_t kMaxWhole = 256;
 constexpr size_t kKept = 240;
 

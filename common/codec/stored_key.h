@@ -1,8 +1,8 @@
-// Names under which the stores of agents keep what PMIx_Put has no key of its
-// own for: with which scope a process has put a key, and values that qualifiers
-// tell apart. Such a name begins with a byte that begins no key of a process.
-// Agents and libraries of different releases exchange these names, so they do
-// not change. At most kMaxKeyLen bytes each.
+// Names under which the stores of agents keep data that has no key of its own
+// in PMIx_Put: the scope with which a process has put a key, and values that
+// qualifiers tell apart. Such a name begins with a byte that begins no key of a
+// process, and has at most kMaxKeyLen bytes. Agents and libraries of different
+// releases exchange these names, so they do not change.
 #ifndef CANOPY_COMMON_CODEC_STORED_KEY_H_
 #define CANOPY_COMMON_CODEC_STORED_KEY_H_
 
@@ -14,24 +14,25 @@
 
 namespace canopy {
 
-// True for the names of this file. A process may not put a key like that.
+// Returns true for the names of this file. A process may not put such a key.
 inline bool IsStoredName(std::string_view key) {
   return !key.empty() && key.front() == '\x01';
 }
 
-// A process has put `key` with PMIX_LOCAL, or with PMIX_REMOTE, when the value
-// of this name is the BOOL true among what the processes of its node, or those
-// of other nodes, see of it. Without the name, or with the value false, what
-// they see was put with PMIX_GLOBAL.
+// Returns the name that records a scope other than PMIX_GLOBAL for `key`. A
+// process has put `key` with PMIX_LOCAL if the BOOL true is stored under this
+// name among the data for the processes of its node, and with PMIX_REMOTE if it
+// is among the data for other nodes. If the name is absent or its value is
+// false, the data was put with PMIX_GLOBAL.
 std::string ScopeNameOf(std::string_view key);
 
-// Returns the name for the value of `key` with these qualifiers: the `infos` that
-// are marked with PMIX_INFO_QUALIFIER, in any order. Returns `key` itself if none
-// is marked. What is stored under the name is a value of PMIX_QUALIFIED_VALUE
+// Returns the name for the value of `key` with these qualifiers: the `infos`
+// that are marked with PMIX_INFO_QUALIFIER, in any order. Returns `key` itself
+// if no info is marked. The value under the name is one of PMIX_QUALIFIED_VALUE
 // (qualified_value.h).
 std::string QualifiedNameOf(std::string_view key,
                             std::span<const pmix_info_t> infos);
-// The same for one qualifier, whose value is an encoded VALUE.
+// Does the same for one qualifier, whose value is an encoded VALUE.
 std::string QualifiedNameOf(std::string_view key, std::string_view qualifier,
                             std::string_view value);
 inline bool IsQualifiedName(std::string_view key) {

@@ -22,7 +22,7 @@ TEST(StoredKey, NamesAreNoKeysOfProcesses) {
   EXPECT_FALSE(IsStoredName(""));
 }
 
-// Part of the protocol between agents of different releases.
+// The names are part of the protocol between agents of different releases.
 TEST(StoredKey, ScopeNames) {
   EXPECT_EQ(ScopeNameOf("btl.tcp.4.1"), "\x01sbtl.tcp.4.1");
   const std::string whole(256, 'k');
@@ -69,7 +69,7 @@ TEST(StoredKey, OnlyMarkedInfosAreQualifiers) {
   EXPECT_EQ(QualifiedNameOf("k", infos.span()), Name("k", {kA}));
 }
 
-// Part of the protocol between agents of different releases.
+// The name is part of the protocol between agents of different releases.
 TEST(StoredKey, TheNameOfAContextId) {
   EXPECT_EQ(Name("pmix.grp.lclid", {{"pmix.grp.ctxid", Value::Size(7)}}),
             "\x01q14:pmix.grp.lclid1961077ff54e3a79");
@@ -105,7 +105,7 @@ TEST(StoredKey, NamesAreBounded) {
   }
 }
 
-// Names come from peers, too.
+// Peers may send any name, so a malformed one must do no harm.
 TEST(StoredKey, NamesOfOthers) {
   for (const std::string name :
        {"\x01q", "\x01q:", "\x01q9999999999999999999999:k", "\x01q5:k",

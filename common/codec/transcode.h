@@ -1,5 +1,5 @@
-// Encoded values from one form into another, for endpoints that serve peers of
-// several kinds.
+// Converts encoded values from one form into another, for endpoints that serve
+// peers of several kinds.
 #ifndef CANOPY_COMMON_CODEC_TRANSCODE_H_
 #define CANOPY_COMMON_CODEC_TRANSCODE_H_
 
@@ -12,15 +12,14 @@
 
 namespace canopy {
 
-// The same VALUE, type first, in another form. Fails as DecodeValue and
-// Encoder do.
+// Returns the same VALUE in the form `to`. Fails as DecodeValue and Encoder do.
 Result<std::string> TranscodeValue(std::string_view encoded,
                                    const CodecForm& from, const CodecForm& to);
 
-// Some peers send long strings compressed, and others cannot read those. The
-// VALUE as a plain PMIX_STRING; nothing when `encoded` is not a
-// PMIX_COMPRESSED_STRING, or one that cannot be inflated, which should then be
-// passed on as it is.
+// Returns a PMIX_COMPRESSED_STRING as a VALUE of type PMIX_STRING: some peers
+// send long strings compressed, and others cannot read those. Returns nothing
+// if `encoded` is not a PMIX_COMPRESSED_STRING or cannot be inflated; the
+// caller then passes it on unchanged.
 std::optional<std::string> InflateString(std::string_view encoded,
                                          const CodecForm& form = {});
 

@@ -25,8 +25,8 @@ const T& At(const void* element, size_t offset) {
                                      offset);
 }
 
-// Bytes that a member occupies in its element, for members that are copied as
-// plain memory.
+// Returns the bytes that a member occupies in its element, for members that are
+// copied as plain memory.
 size_t FlatSize(const Field& field) {
   switch (field.shape) {
     case Shape::kBool:
@@ -129,7 +129,7 @@ int CopyBuffer(pmix_data_buffer_t* to, const pmix_data_buffer_t& from) {
   return kSuccess;
 }
 
-// `*elements` stays owned by the caller even when this fails half-way.
+// `*elements` stays owned by the caller even if this fails half-way.
 int CopyElements(const TypeInfo& type, void** elements, const void* from,
                  size_t count, int depth) {
   if (from == nullptr) return kSuccess;

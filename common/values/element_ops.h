@@ -11,14 +11,14 @@
 
 namespace canopy {
 
-// How many values and data arrays together may be nested in one another.
+// Values and data arrays may be nested in one another at most this deep.
 inline constexpr int kMaxNesting = 64;
 
 // Makes `element` (any memory of type.size bytes) empty.
 void ConstructElement(const TypeInfo& type, void* element);
 
-// Frees what `element` owns and makes it all zeros. What a PMIX_INFO marked
-// persistent holds belongs to someone else and stays.
+// Frees what `element` owns and sets it to zeros. The content of a PMIX_INFO
+// that is marked persistent belongs to another owner and is not freed.
 void DestructElement(const TypeInfo& type, void* element);
 
 // Deep copy of `from` into `to`, which may be uninitialised. Returns
@@ -29,22 +29,23 @@ void DestructElement(const TypeInfo& type, void* element);
 int CopyElement(const TypeInfo& type, void* to, const void* from,
                 int depth = 0);
 
-// Order of two elements, member by member in wire order.
+// Compares two elements, member by member in wire order.
 pmix_value_cmp_t CompareElements(const TypeInfo& type, const void* a,
                                  const void* b, int depth = 0);
 
-// Bytes that `element` owns outside itself.
+// Returns the number of bytes that `element` owns outside itself.
 size_t OwnedBytes(const TypeInfo& type, const void* element, int depth = 0);
 
-// `count` empty elements, or null without memory. Free with FreeElements.
+// Returns `count` empty elements, or null if there is no memory. The caller
+// frees them with FreeElements.
 void* NewElements(const TypeInfo& type, size_t count);
 void FreeElements(const TypeInfo& type, void* elements, size_t count);
 
-// How many bytes at the front of `in` are a PMIX_REGEX, its end included; 0
-// when they are none.
+// Returns the number of bytes that a PMIX_REGEX at the front of `in` takes, its
+// terminator included, or 0 if `in` does not begin with one.
 size_t MeasureRegex(std::string_view in);
 
-// The same for a regex that is known to be complete.
+// Does the same for a regex that is known to be complete.
 size_t RegexLength(const char* regex);
 
 }  // namespace canopy

@@ -49,7 +49,8 @@ const Hwloc* TheHwloc() {
   return hwloc;
 }
 
-// Objects of hwloc carry a source that starts so; no source means ours.
+// The source of a hwloc object begins with "hwloc". An object without a source
+// was made by this library.
 bool IsHwlocSource(const char* source) {
   return source == nullptr || strncasecmp(source, "hwloc", 5) == 0;
 }

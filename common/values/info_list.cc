@@ -67,7 +67,8 @@ void InfoList::Append(const pmix_info_t& info) {
 }
 
 void InfoList::Append(const InfoList& other) {
-  // By index and with room made before: `other` may be this list.
+  // The loop uses indexes and reserves room first because `other` may be this
+  // list.
   const size_t count = other.size();
   infos_.reserve(infos_.size() + count);
   for (size_t i = 0; i < count; ++i) Append(other.infos_[i]);

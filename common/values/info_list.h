@@ -28,20 +28,22 @@ class InfoList {
   InfoList& operator=(InfoList&& other) noexcept;
   ~InfoList();
 
-  // Deep copy of `count` infos; null is empty. An info that cannot be copied
-  // keeps its key and has an empty value. The end-of-array mark is dropped.
+  // Makes a deep copy of `count` infos; null gives an empty list. An info that
+  // cannot be copied keeps its key and has an empty value. The end-of-array
+  // mark is dropped.
   static InfoList FromC(const pmix_info_t* infos, size_t count);
 
-  // Keys longer than kMaxKeyLen are cut. `flags` are PMIX_INFO_* directives.
+  // Adds an info. A key longer than kMaxKeyLen is cut. `flags` are PMIX_INFO_*
+  // directives.
   void Add(std::string_view key, Value value, pmix_info_directives_t flags = 0);
-  // Deep copies.
+  // Append deep copies.
   void Append(const pmix_info_t& info);
   void Append(const InfoList& other);
-  // Takes over what *info holds and leaves it empty.
+  // Moves the content of *info into the list and leaves *info empty.
   void Adopt(pmix_info_t* info);
-  // Replaces the value of the first info of that key, or adds it.
+  // Replaces the value of the first info with this key, or adds an info.
   void Set(std::string_view key, Value value);
-  // True when an info of that key was there; all of them go.
+  // Removes all infos with this key. Returns true if there was one.
   bool Remove(std::string_view key);
   void Clear();
 
@@ -54,19 +56,20 @@ class InfoList {
   const pmix_info_t& operator[](size_t i) const { return infos_[i]; }
   std::span<const pmix_info_t> span() const { return {data(), size()}; }
 
-  // The first info of that key, or null.
+  // Returns the first info with this key, or null.
   const pmix_info_t* Find(std::string_view key) const;
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
-  // The value of the first info of that key, when it reads as such.
+  // Return the value of the first info with this key, or nothing if there is
+  // none or its value does not convert to the type.
   std::optional<bool> FindBool(std::string_view key) const;
   std::optional<uint64_t> FindUint(std::string_view key) const;
   std::optional<int64_t> FindInt(std::string_view key) const;
   std::optional<std::string> FindString(std::string_view key) const;
   std::optional<ProcId> FindProc(std::string_view key) const;
 
-  // Moves the infos into a malloc array that the caller owns (free with
-  // FreeInfos); the list becomes empty. Null when it was empty, or without
-  // memory (then *count is 0 too and the infos are gone).
+  // Moves the infos into a malloc array that the caller owns and frees with
+  // FreeInfos; the list becomes empty. Returns null if the list was empty, or
+  // if there is no memory; then *count is 0 and the infos are lost.
   pmix_info_t* Release(size_t* count);
 
   bool operator==(const InfoList& other) const;
@@ -75,10 +78,10 @@ class InfoList {
   std::vector<pmix_info_t> infos_;
 };
 
-// The key of an info as text.
+// Returns the key of an info as text.
 std::string_view KeyOf(const pmix_info_t& info);
 
-// The first info of `key`, or null.
+// Returns the first info with this key, or null.
 const pmix_info_t* FindInfo(std::span<const pmix_info_t> infos,
                             std::string_view key);
 

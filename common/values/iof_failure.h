@@ -1,4 +1,4 @@
-// What the event PMIX_ERR_IOF_FAILURE, or PMIX_ERR_IOF_COMPLETE, says.
+// The content of the events PMIX_ERR_IOF_FAILURE and PMIX_ERR_IOF_COMPLETE.
 #ifndef CANOPY_COMMON_VALUES_IOF_FAILURE_H_
 #define CANOPY_COMMON_VALUES_IOF_FAILURE_H_
 
@@ -10,13 +10,14 @@
 
 namespace canopy {
 
-// The Standard has no keys for the channels (uint16_t, pmix_iof_channel_t) that
-// an event is about, and for why their forwarding has ended (pmix_status_t).
+// The Standard has no keys for the channels of such an event (uint16_t,
+// pmix_iof_channel_t) and for the reason why their forwarding ended
+// (pmix_status_t).
 inline constexpr char kIofChannels[] = "canopy.iof.channels";
 inline constexpr char kIofStatus[] = "canopy.iof.status";
 
-// Of output or input of these processes; `why` is kSuccess where it has ended
-// as it should.
+// Returns the infos of an event about output or input of the processes `procs`.
+// `why` is kSuccess if the forwarding ended regularly.
 InfoList IofEventInfos(std::span<const ProcId> procs, uint16_t channels,
                        int why);
 

@@ -1,4 +1,5 @@
-// Topologies that the library has handed out and frees at its end.
+// Topologies that the library has handed out and frees at its end. All calls
+// may be made on any thread.
 #ifndef CANOPY_COMMON_VALUES_KEPT_TOPOLOGIES_H_
 #define CANOPY_COMMON_VALUES_KEPT_TOPOLOGIES_H_
 
@@ -9,14 +10,15 @@
 
 namespace canopy {
 
-// `topology` belongs to the library from now on. Its source too when it is not
-// null: text by malloc. Any thread.
+// Registers `topology`, which belongs to the library from now on. Its source
+// belongs to the library too, unless it is null: it must be malloc memory.
 void KeepTopology(const pmix_topology_t& topology);
 
-// A caller frees it before that: no effect where it is not kept. Any thread.
+// Removes `topology`, which the caller frees itself. Does nothing if it is not
+// registered.
 void ForgetTopology(const pmix_topology_t& topology);
 
-// All that are kept, for whoever frees them; nothing is kept then. Any thread.
+// Removes all registered topologies and returns them. The caller frees them.
 std::vector<pmix_topology_t> TakeKeptTopologies();
 
 }  // namespace canopy

@@ -1,5 +1,6 @@
-// Memory that crosses the C interface: callers free with free() what we
-// allocate, and we free what they allocated. Nothing here throws.
+// Memory that crosses the C interface. Callers free with free() what this
+// library allocates, and this library frees what they allocated. Nothing here
+// throws.
 #ifndef CANOPY_COMMON_VALUES_MEMORY_H_
 #define CANOPY_COMMON_VALUES_MEMORY_H_
 
@@ -9,13 +10,15 @@
 
 namespace canopy {
 
-// `count` zeroed elements of `size` bytes, or null when there is no memory or
-// the product does not fit. Never null only because count is 0.
+// Returns `count` zeroed elements of `size` bytes, or null if there is no
+// memory or the product does not fit. A count of 0 does not by itself give
+// null.
 inline void* AllocateZeroed(size_t count, size_t size) {
   return calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
 }
 
-// A terminated copy of `text`, or null when there is no memory.
+// Returns a terminated copy of `text`, or null if there is no memory. The
+// caller frees it with free().
 inline char* DuplicateString(std::string_view text) {
   char* copy = static_cast<char*>(malloc(text.size() + 1));
   if (copy == nullptr) return nullptr;
@@ -33,7 +36,8 @@ inline void StoreName(char* name, size_t capacity, std::string_view text) {
   memset(name + length, 0, capacity - length);
 }
 
-// The text of a fixed name of `capacity` bytes, terminated or not.
+// Returns the text of a fixed name of `capacity` bytes, which need not be
+// terminated.
 inline std::string_view LoadName(const char* name, size_t capacity) {
   return {name, strnlen(name, capacity - 1)};
 }

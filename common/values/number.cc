@@ -61,7 +61,7 @@ int StoreWhole(const pmix_value_t& value, void* dest) {
   return code == PMIX_SUCCESS ? StoreInteger<T>(whole, dest) : code;
 }
 
-// True when an integer value survives the way through a double.
+// Returns true if an integer value is unchanged after conversion to a double.
 bool IsExact(const pmix_value_t& value, double real) {
   if (const auto wide = Uint64Of(value)) {
     return real < 0x1p64 && static_cast<uint64_t>(real) == *wide;

@@ -6,11 +6,11 @@
 
 namespace canopy {
 
-// Stores the number that `value` holds as a number of type `type` at `dest`.
-// Returns a PMIX status: PMIX_ERR_BAD_PARAM when the value or the type is not
-// numeric, PMIX_ERR_CHANGE_SIGN when a negative number would lose its sign,
-// PMIX_ERR_LOST_PRECISION when the number would change otherwise; then
-// nothing is stored.
+// Stores the number in `value` as a number of type `type` at `dest`. Returns a
+// PMIX status. After an error nothing is stored: PMIX_ERR_BAD_PARAM if the
+// value or the type is not numeric, PMIX_ERR_CHANGE_SIGN if a negative number
+// would lose its sign, PMIX_ERR_LOST_PRECISION if the number would change in
+// another way.
 int StoreNumber(const pmix_value_t& value, pmix_data_type_t type, void* dest);
 
 }  // namespace canopy

@@ -14,7 +14,8 @@ const T& As(const void* element) {
   return *static_cast<const T*>(element);
 }
 
-// What a type is called in print where that is not its constant's name.
+// Returns the printed name of a type, which for some types is not the name of
+// the constant.
 const char* Label(pmix_data_type_t type) {
   if (type == PMIX_LOCTYPE) return "PMIX_LOCALITY";
   if (type == PMIX_DEVTYPE) return "PMIX_DEVICE_TYPE";

@@ -1,4 +1,4 @@
-// Ranks as values of callers.
+// Ranks that callers pass as values.
 #ifndef CANOPY_COMMON_VALUES_RANK_H_
 #define CANOPY_COMMON_VALUES_RANK_H_
 
@@ -11,9 +11,10 @@
 
 namespace canopy {
 
-// A rank, of any integer type. The special ranks are the largest numbers of 32
-// bits, so that a signed type holds them as small negative ones: PRRTE's
-// debuggers name all ranks by the PMIX_INT32 -2.
+// Reads a rank from a value of any integer type, or returns nothing. The
+// special ranks are the largest numbers of 32 bits. In a signed type they
+// appear as small negative numbers: PRRTE's debuggers name all ranks by the
+// PMIX_INT32 -2.
 inline std::optional<Rank> RankOf(const pmix_value_t& v) {
   constexpr int64_t kBelowSpecial =
       int64_t{kRankValid} - (int64_t{UINT32_MAX} + 1);

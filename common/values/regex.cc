@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kNodesMark = "pmix[";
 constexpr std::string_view kRawMark = "raw:";
-// More digits than this do not fit a 64-bit number for certain.
+// A number of at most this many digits fits 64 bits.
 constexpr size_t kMaxDigits = 18;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -31,7 +31,8 @@ std::optional<uint64_t> ParseNumber(std::string_view digits) {
   return number;
 }
 
-// A node name around its first number; without one, all of it is the prefix.
+// A node name split around its first number. A name without a number is all
+// prefix.
 struct Name {
   std::string_view prefix;
   std::string_view digits;
@@ -43,7 +44,7 @@ Name Analyze(std::string_view text) {
   while (first < text.size() && !IsDigit(text[first])) ++first;
   size_t last = first;
   while (last < text.size() && IsDigit(text[last])) ++last;
-  // Addresses and qualified host names stay whole.
+  // Addresses and qualified host names are not split.
   if (first == last || last - first > kMaxDigits ||
       text.find('.') != std::string_view::npos) {
     return {text, {}, {}};
@@ -52,7 +53,7 @@ Name Analyze(std::string_view text) {
           text.substr(last)};
 }
 
-// Numbers with the same text around them and the same width.
+// Numbers of equal width with the same text around them.
 struct Group {
   Name name;
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
@@ -85,7 +86,7 @@ void AppendGroup(const Group& group, std::string* out) {
   out->append("]").append(group.name.suffix);
 }
 
-// "1", or "1-3".
+// Parses "1" or "1-3".
 std::optional<std::pair<uint64_t, uint64_t>> ParseRange(std::string_view text) {
   const size_t dash = text.find('-');
   const auto first = ParseNumber(text.substr(0, dash));
@@ -98,7 +99,7 @@ std::optional<std::pair<uint64_t, uint64_t>> ParseRange(std::string_view text) {
   return std::pair(*first, *last);
 }
 
-// One entry, such as "node[3:1-3,7]x", into names.
+// Expands one entry, such as "node[3:1-3,7]x", into names.
 bool ExpandGroup(std::string_view entry, std::vector<std::string>* names) {
   const size_t open = entry.find('[');
   if (open == std::string_view::npos) {
@@ -127,7 +128,7 @@ bool ExpandGroup(std::string_view entry, std::vector<std::string>* names) {
   return true;
 }
 
-// Entries are separated by the commas outside brackets.
+// Returns the end of the first entry. Commas outside brackets separate entries.
 size_t EntryEnd(std::string_view text) {
   bool inside = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -159,7 +160,7 @@ std::optional<std::vector<std::string>> PlainNames(std::string_view text) {
 }  // namespace
 
 std::string CompressNodeList(std::string_view names) {
-  // Brackets are the form's own.
+  // A name with brackets cannot be compressed: the form uses them itself.
   if (names.empty() || names.find_first_of("[]") != std::string_view::npos) {
     return std::string(kRawMark).append(names);
   }

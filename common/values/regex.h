@@ -1,5 +1,5 @@
-// The compact texts in which lists of nodes, and of ranks per node, travel to
-// other programs: "pmix[node[3:1-3],gpu01]" and "raw:0,1;2,3".
+// The compact texts that carry lists of nodes, and of ranks per node, to other
+// programs: "pmix[node[3:1-3],gpu01]" and "raw:0,1;2,3".
 #ifndef CANOPY_COMMON_VALUES_REGEX_H_
 #define CANOPY_COMMON_VALUES_REGEX_H_
 
@@ -12,24 +12,26 @@
 
 namespace canopy {
 
-// Expanding gives at most this many names, and one range that many numbers.
+// Bounds of an expansion: the number of names in total, and of numbers in one
+// range.
 inline constexpr size_t kMaxExpandedNames = 1 << 20;
 inline constexpr size_t kMaxRange = 1 << 24;
 
-// A comma-separated list of node names, shortened. Names that differ only in
-// one number and follow each other share an entry; the order is kept.
+// Shortens a comma-separated list of node names. Consecutive names that differ
+// only in one number share an entry; the order is kept.
 std::string CompressNodeList(std::string_view names);
 
-// The names of a list made by CompressNodeList or by other PMIx libraries, in
-// order; a text that has no "pmix[" or "raw:" in front is a plain list.
-// Nothing when it is malformed or too long.
+// Returns the names of a list that CompressNodeList or another PMIx library has
+// made, in order. A text that begins with neither "pmix[" nor "raw:" is a plain
+// list. Returns nothing if the text is malformed or exceeds the bounds above.
 std::optional<std::vector<std::string>> ExpandNodeList(std::string_view regex);
 
-// Ranks per node: nodes separated by semicolons, ranks by commas, ranges such
-// as "0-3" allowed. Written as it is, with a mark in front.
+// Encodes the ranks per node. In `map`, semicolons separate nodes and commas
+// separate ranks; ranges such as "0-3" are allowed. The result is the map
+// behind a mark.
 std::string CompressRankMap(std::string_view map);
 
-// The plain list that CompressNodeList takes.
+// Joins names into the plain list that CompressNodeList takes.
 std::string JoinNames(std::span<const std::string> names);
 
 }  // namespace canopy

@@ -6,8 +6,9 @@
 namespace canopy {
 namespace {
 
-// The length of "blob", its method and a decimal size, each terminated, a
-// colon, and then as many bytes; 0 when `in` is not that.
+// Returns the length of a blob at the front of `in`, or 0 if there is none. A
+// blob consists of "blob", its method and its decimal size, each terminated, a
+// colon, and that number of bytes.
 size_t MeasureBlob(std::string_view in) {
   const size_t method = in.find('\0');
   const size_t digits = in.find('\0', method + 1) + 1;
@@ -36,7 +37,8 @@ size_t MeasureRegex(std::string_view in) {
 size_t RegexLength(const char* regex) {
   if (regex == nullptr) return 0;
   if (strcmp(regex, "blob") != 0) return strlen(regex) + 1;
-  // Its length is what is asked for: the view is read no further than it tells.
+  // The length is what this call finds out. The view has no known end, but
+  // MeasureBlob reads no further than the header requires.
   return MeasureBlob(
       std::string_view(regex, PTRDIFF_MAX));  // NOLINT(bugprone-string*)
 }

@@ -93,8 +93,8 @@ std::string FlagsText(std::span<const Flag> flags, uint64_t bits, char between,
   return text.empty() ? none : text;
 }
 
-// What a type that is one number prints, when the number stands for something.
-// Empty for plain numbers.
+// Returns the text of a type that is one number with named meanings. Empty for
+// plain numbers.
 std::string NamedText(pmix_data_type_t type, const void* e) {
   const auto byte_name = [e](const char* enumeration) {
     return std::string(ConstantText(enumeration, As<uint8_t>(e), "UNKNOWN"));

@@ -1,4 +1,4 @@
-// Elements without structure as text, and what texts of structures are made of.
+// Prints elements without structure, and the parts of texts of structures.
 #ifndef CANOPY_COMMON_VALUES_SIMPLE_TEXT_H_
 #define CANOPY_COMMON_VALUES_SIMPLE_TEXT_H_
 
@@ -10,7 +10,7 @@
 
 namespace canopy {
 
-// As printf prints it.
+// Formats as printf does.
 __attribute__((format(printf, 1, 2))) std::string Format(const char* format,
                                                          ...);
 
@@ -18,19 +18,19 @@ inline const char* OrNull(const char* text) {
   return text == nullptr ? "NULL" : text;
 }
 
-// Seconds and microseconds: "12.000345".
+// Prints seconds and microseconds, such as "12.000345".
 std::string TimevalText(const timeval& time);
 
-// "3", "PMIX_RANK_WILDCARD".
+// Prints a rank: "3" or "PMIX_RANK_WILDCARD".
 std::string RankText(pmix_rank_t rank);
 
-// "namespace:3".
+// Prints a process: "namespace:3".
 std::string ProcText(const pmix_proc_t& proc);
 
-// "REQUIRED:PROCESSED", "OPTIONAL".
+// Prints directives: "REQUIRED:PROCESSED", "OPTIONAL".
 std::string DirectivesText(pmix_info_directives_t directives);
 
-// The text of an element of a known type that has no structure.
+// Prints an element of a known type that has no structure.
 std::string SimpleText(pmix_data_type_t type, const void* element);
 
 }  // namespace canopy

@@ -246,7 +246,7 @@ std::string PrintNodeStats(const Page& page) {
       double{s.la5}, double{s.la15});
 }
 
-// Printers of the types that have structure; the others are one text.
+// Printers of the types that have structure. The other types print one text.
 constexpr std::array<Printer, kNumTypes> kPrinters = [] {
   std::array<Printer, kNumTypes> printers{};
   printers[PMIX_PROC] = PrintProc;

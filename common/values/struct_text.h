@@ -1,4 +1,4 @@
-// Elements with structure as text; part of print.h.
+// Prints elements with structure; part of print.h.
 #ifndef CANOPY_COMMON_VALUES_STRUCT_TEXT_H_
 #define CANOPY_COMMON_VALUES_STRUCT_TEXT_H_
 
@@ -8,19 +8,19 @@
 
 namespace canopy {
 
-// Everything a printer needs.
+// The arguments of a printer.
 struct Page {
   const void* element;
   std::string prefix;
   int depth;
 
-  // The text of something inside.
+  // Prints an inner element.
   std::string Sub(pmix_data_type_t type, const void* inner) const;
 };
 
 using Printer = std::string (*)(const Page&);
 
-// Null for types without structure. The type is known.
+// Returns null for a type without structure. The type must be known.
 Printer PrinterOf(pmix_data_type_t type);
 
 }  // namespace canopy

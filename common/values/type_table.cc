@@ -54,8 +54,8 @@ constexpr Field kDataArray[] = {{Shape::kDataArray}};
 constexpr Field kCpuset[] = {{Shape::kCpuset}};
 constexpr Field kTopology[] = {{Shape::kTopology}};
 
-// Structures, members in wire order; members that peers do not send are
-// marked.
+// Structures, with their members in wire order. Members that peers do not send
+// are marked.
 constexpr Field kProc[] = {
     {Shape::kName, offsetof(pmix_proc_t, nspace), sizeof(pmix_nspace_t)},
     {Shape::kUint32, offsetof(pmix_proc_t, rank)},
@@ -167,8 +167,8 @@ constexpr Field kRegex2[] = {
      PMIX_BYTE},
 };
 
-// Peers neither send the percentage and the peak, nor the 16-bit members
-// without a sign.
+// Peers do not send the percentage and the peak, and send the unsigned 16-bit
+// members as signed numbers.
 constexpr Field kProcStats[] = {
     {Shape::kString, offsetof(pmix_proc_stats_t, node)},
     {Shape::kStruct, offsetof(pmix_proc_stats_t, proc), 0, PMIX_PROC},
@@ -274,9 +274,9 @@ constexpr TypeInfo kTypes[kNumTypes] = {
     Indirect<pmix_app_t>("PMIX_APP", kApp),
     Indirect<pmix_info_t>("PMIX_INFO", kInfo),
     Indirect<pmix_pdata_t>("PMIX_PDATA", kPdata),
-    kNone,  // 26, a nested payload: only the codec sees these
+    kNone,  // 26, a nested payload: only the codec uses it
     Inline<pmix_byte_object_t>("PMIX_BYTE_OBJECT", kBytes),
-    kNone,  // 28, a key with its value: only the codec sees these
+    kNone,  // 28, a key with its value: only the codec uses it
     kNone,
     Inline<pmix_persistence_t>("PMIX_PERSIST", kByte),
     Inline<void*>("PMIX_POINTER", kPointer),

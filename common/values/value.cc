@@ -34,7 +34,7 @@ Wide Widen(const void* element) {
   }
 }
 
-// The value's type when it is one plain number, else null.
+// Returns the field of a type that is one plain number, or null.
 const Field* NumberField(pmix_data_type_t id) {
   const TypeInfo* type = FindType(id);
   if (type == nullptr || type->indirect || type->num_fields != 1 ||
@@ -81,7 +81,7 @@ Value Load(pmix_data_type_t type, const T& element) {
   return value;
 }
 
-// A value holding an array of `count` empty elements, and its array.
+// Makes *value hold an array of `count` empty elements and returns the array.
 template <typename T>
 T* NewArray(Value* value, pmix_data_type_t id, size_t count) {
   pmix_value_t* raw = value->mutable_raw();
@@ -154,7 +154,7 @@ Value Value::String(std::string_view v) {
 }
 
 Value Value::ByteObject(std::string_view v) {
-  // Not a terminated copy: the size says where it ends.
+  // The copy needs no terminator: the size gives its end.
   pmix_byte_object_t bytes = {const_cast<char*>(v.data()), v.size()};
   return Load(PMIX_BYTE_OBJECT, bytes);
 }
@@ -201,7 +201,7 @@ Value Value::Integer(pmix_data_type_t type, uint64_t v) {
   if (info == nullptr || (!WideOf(probe) && type != PMIX_BOOL)) return value;
   value.raw_.type = type;
   if (type == PMIX_BOOL) v = v != 0 ? 1 : 0;
-  // Little-endian: the low bytes come first.
+  // On a little-endian machine the low bytes come first.
   memcpy(&value.raw_.data, &v, info->size);
   return value;
 }

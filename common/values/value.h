@@ -1,5 +1,5 @@
-// A pmix_value_t that owns what it holds: the form in which all our own code
-// keeps and passes values.
+// A pmix_value_t that owns its content. All of Canopy's own code keeps and
+// passes values in this form.
 #ifndef CANOPY_COMMON_VALUES_VALUE_H_
 #define CANOPY_COMMON_VALUES_VALUE_H_
 
@@ -17,9 +17,9 @@ namespace canopy {
 
 class InfoList;
 
-// Movable and copyable; copies are deep. Where there is no memory for a copy,
-// or it cannot be copied (see CopyElement), the result is the empty value.
-// Not synchronised.
+// Movable and copyable; copies are deep. If a value cannot be copied (see
+// CopyElement) or there is no memory, the copy is the empty value. Not
+// synchronised.
 class Value {
  public:
   // The empty value, PMIX_UNDEF.
@@ -50,40 +50,42 @@ class Value {
   static Value Proc(const ProcId& v);
   static Value ByteObject(std::string_view v);
   static Value Nspace(std::string_view v);
-  // A data array holding deep copies.
+  // Return a data array that holds deep copies.
   static Value InfoArray(const InfoList& v);
   static Value ProcArray(std::span<const ProcId> v);
   static Value StringArray(std::span<const std::string> v);
-  // An integer type, a scope, range, state, ...: v is cut to the type's width.
-  // The empty value when `type` is not one of these.
+  // Makes a value of an integer type, or of a scope, range, state and so on.
+  // `v` is cut to the type's width. Returns the empty value if `type` is none
+  // of these.
   static Value Integer(pmix_data_type_t type, uint64_t v);
 
-  // Deep copy of a C value.
+  // Makes a deep copy of a C value.
   static Value FromC(const pmix_value_t& v);
-  // Takes over what *v holds and leaves it empty.
+  // Moves the content of *v into the result and leaves *v empty.
   static Value Adopt(pmix_value_t* v);
 
   pmix_data_type_t type() const { return raw_.type; }
   bool empty() const { return raw_.type == PMIX_UNDEF; }
   const pmix_value_t& raw() const { return raw_; }
-  // To be filled by C interfaces; the result is owned.
+  // Lets a C interface fill the value, which then owns the content.
   pmix_value_t* mutable_raw() { return &raw_; }
-  // Hands the content to the caller and becomes empty.
+  // Moves the content to the caller and leaves this value empty.
   pmix_value_t Release() { return std::exchange(raw_, {}); }
 
-  // Each getter gives nothing when the value is of another kind. Views live
-  // as long as this value is unchanged.
+  // Each getter returns nothing if the value is of another kind. A view is
+  // valid as long as this value is unchanged.
   std::optional<std::string_view> AsString() const;
-  // Any integer type (states, scopes, ranks, times included) that fits.
+  // Read any integer type, including states, scopes, ranks and times, if the
+  // number fits.
   std::optional<uint64_t> AsUint64() const;
   std::optional<int64_t> AsInt64() const;
   std::optional<uint32_t> AsUint32() const;
-  // A flag, or text that reads as one. The empty value reads as true.
+  // Reads a flag, or text that reads as a flag. The empty value reads as true.
   std::optional<bool> AsBool() const;
   std::optional<ProcId> AsProc() const;
-  // Content of a byte object, also of the compressed kinds.
+  // Returns the content of a byte object, also of the compressed kinds.
   std::optional<std::string_view> AsBytes() const;
-  // Elements of a data array of the given kind.
+  // Return the elements of a data array of this kind.
   std::optional<std::span<const pmix_info_t>> AsInfos() const;
   std::optional<std::span<const pmix_proc_t>> AsProcs() const;
 
@@ -93,7 +95,7 @@ class Value {
   pmix_value_t raw_ = {};
 };
 
-// The same getters for a C value that someone else owns.
+// The same getters for a C value, which keeps its owner.
 std::optional<std::string_view> StringOf(const pmix_value_t& v);
 std::optional<uint64_t> Uint64Of(const pmix_value_t& v);
 std::optional<int64_t> Int64Of(const pmix_value_t& v);
@@ -104,7 +106,7 @@ std::optional<std::string_view> BytesOf(const pmix_value_t& v);
 std::optional<std::span<const pmix_info_t>> InfosOf(const pmix_value_t& v);
 std::optional<std::span<const pmix_proc_t>> ProcsOf(const pmix_value_t& v);
 
-// Between our process identity and the C one.
+// Convert between Canopy's process identity and the one of the C interface.
 ProcId FromC(const pmix_proc_t& proc);
 pmix_proc_t ToC(const ProcId& proc);
 

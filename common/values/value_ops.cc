@@ -12,8 +12,8 @@
 namespace canopy {
 namespace {
 
-// The element that `data` given to LoadValue stands for. Characters are passed
-// as such, so what points to them is made here, in *characters.
+// Returns the element that the `data` of LoadValue stands for. Characters are
+// passed directly, so the pointer to them is made here, in *characters.
 const void* LoadedElement(pmix_data_type_t type, const void* data,
                           pmix_byte_object_t* characters) {
   if (type != PMIX_STRING && type != PMIX_REGEX) return data;
@@ -44,8 +44,9 @@ int UnloadCharacters(const char* bytes, size_t length, void** data,
 int UnloadElement(const TypeInfo& type, const void* element, void** data,
                   size_t* size) {
   const bool flat = IsFlat(type);
-  // Open MPI 5 counts process sets into a place that it forgets to name, and
-  // takes the error for none; a number that was allocated it takes for a count.
+  // Open MPI 5 unloads the number of process sets into a null pointer and reads
+  // this error as zero sets; it would take a number that was allocated here for
+  // the count.
   if (flat && *data == nullptr) return kErrBadParam;
   void* copy = flat ? *data : AllocateZeroed(1, type.size);
   if (copy == nullptr) return kErrNomem;

@@ -101,7 +101,7 @@ TEST(ValueTest, HoldsNestedInfoArrays) {
   EXPECT_EQ(StringOf((*nested)[0].value), "x");
 }
 
-// A value of `depth` data arrays inside one another.
+// Returns a value of `depth` data arrays nested in one another.
 Value Nest(int depth) {
   Value value = Value::Uint32(1);
   for (int i = 0; i < depth; ++i) {

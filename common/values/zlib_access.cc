@@ -9,8 +9,8 @@ namespace canopy {
 namespace {
 
 constexpr int kOk = 0;
-// A zlib stream expands at most about this much, so a length beyond it is a
-// lie that need not be allocated.
+// A zlib stream expands by at most about this factor. A larger length is
+// invalid, so it is rejected before it is allocated.
 constexpr size_t kMaxExpansion = 1100;
 
 struct Zlib {

@@ -1,6 +1,6 @@
 // Compression in the form that PMIx peers exchange: the length of the content
-// as a 32-bit number of this machine, then a zlib stream. zlib is opened when
-// first needed.
+// as a 32-bit number in this machine's byte order, then a zlib stream. zlib is
+// opened when it is first needed.
 #ifndef CANOPY_COMMON_VALUES_ZLIB_ACCESS_H_
 #define CANOPY_COMMON_VALUES_ZLIB_ACCESS_H_
 
@@ -11,12 +11,12 @@
 
 namespace canopy {
 
-// Compressed content; nothing when that would not be smaller, when `content`
-// is 4 GiB or more, or where zlib is absent.
+// Returns the compressed content. Returns nothing if that would not be smaller,
+// if `content` has 4 GiB or more, or if zlib is absent.
 std::optional<std::string> Compress(std::string_view content);
 
-// The content again; nothing when `compressed` is malformed, when it would be
-// larger than `limit` bytes, or where zlib is absent.
+// Returns the content. Returns nothing if `compressed` is malformed, if the
+// content would be larger than `limit` bytes, or if zlib is absent.
 std::optional<std::string> Decompress(std::string_view compressed,
                                       size_t limit = size_t{1} << 30);
 

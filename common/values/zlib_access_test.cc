@@ -32,7 +32,7 @@ TEST(ZlibAccessTest, MalformedInputIsRefused) {
   for (size_t size = 0; size < compressed.size(); ++size) {
     EXPECT_FALSE(Decompress(compressed.substr(0, size)).has_value());
   }
-  // A length that is not the content's.
+  // The length does not match the content.
   ++compressed[0];
   EXPECT_FALSE(Decompress(compressed).has_value());
   memset(compressed.data(), 0xff, 4);

@@ -1,4 +1,4 @@
-// The control service on the agent's private Unix socket.
+// Serves the control service on the agent's private Unix socket.
 #ifndef CANOPY_SERVER_CONTROL_CONTROL_SERVER_H_
 #define CANOPY_SERVER_CONTROL_CONTROL_SERVER_H_
 
@@ -17,9 +17,9 @@ class Service;
 
 namespace canopy::control {
 
-// Listens from Start until it is destroyed. Connections are accepted here and
-// not by gRPC, which stops listening for good the first time that there is no
-// descriptor for one. Loop thread.
+// Listens from Start until it is destroyed. The agent accepts the connections
+// itself: gRPC would stop listening for good the first time that no descriptor
+// is free for a connection. Loop thread only.
 class ControlServer {
  public:
   explicit ControlServer(EventLoop* loop);
@@ -27,20 +27,20 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  // `service` outlives the server.
+  // `service` must outlive the server.
   Status Start(const std::string& socket_path, grpc::Service* service);
-  // Before this process becomes another program: takes no more calls, and waits
-  // until what has been answered is on its way, but no longer than half a
-  // second. Calls that this thread has to answer do not end meanwhile.
+  // Called before this process executes another program. Accepts no more calls,
+  // and waits until the finished replies have been sent, at most half a second.
+  // Calls that this thread must answer do not end meanwhile.
   void LetAnswersLeave();
-  // Takes no more calls. The result is there when those under way have ended,
-  // which those do not that wait for this thread. This object is of no further
-  // use.
+  // Accepts no more calls. The future becomes ready when the running calls have
+  // ended; calls that wait for this thread do not end before it handles them.
+  // The object must not be used afterwards.
   std::future<void> Stop();
 
  private:
   TrustedListener listener_;
-  // Shared with whoever shuts it down.
+  // Shared with the thread that shuts it down.
   std::shared_ptr<grpc::Server> server_;
 };
 

@@ -40,7 +40,7 @@ class FakeService : public v1::Control::CallbackService {
     return reactor;
   }
 
-  // Where to leave a call that is not answered.
+  // Receives a call that is left without an answer.
   std::promise<grpc::ServerUnaryReactor*>* held = nullptr;
 };
 
@@ -104,7 +104,8 @@ TEST_F(ControlServerTest, ServesManyAndLeavesNothing) {
   EXPECT_NE(stat(path_.c_str(), &info), 0);
 }
 
-// The first bytes of HTTP/2 and what comes back; 0: turned away.
+// Sends the first bytes of HTTP/2 and returns the size of the reply, or 0 if
+// the connection was rejected.
 ssize_t Greet(int fd) {
   const std::string hello("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0",
                           33);
@@ -118,7 +119,7 @@ ssize_t Greet(int fd) {
 
 TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
   Start();
-  // Callers that wait to be accepted; theirs are the last descriptors.
+  // These clients wait to be accepted and use up the last descriptors.
   std::vector<UniqueFd> clients;
   for (int i = 0; i < 12; ++i) {
     auto client = ConnectUnix(path_);
@@ -140,7 +141,7 @@ TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
   }
   EXPECT_GE(served, 3);
   EXPECT_LT(served, 12);
-  // The loop does other work meanwhile.
+  // The loop continues to do other work.
   std::binary_semaphore other_work(0);
   loop_.Post([&] { other_work.release(); });
   EXPECT_TRUE(other_work.try_acquire_for(std::chrono::seconds(30)));

@@ -36,7 +36,7 @@ const char* PhaseName(core::JobPhase phase) {
 
 using Answers = std::vector<core::StateCollected>;
 
-// Members below one that does not answer are unreachable.
+// A member whose ancestor does not answer is unreachable.
 void MarkAway(const Answers& answers, v1::StatusReply* reply) {
   const auto answered = [&](int64_t node) {
     return std::ranges::any_of(answers,
@@ -187,7 +187,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
  private:
-  // `nspace`: empty for every job.
+  // An empty `nspace` means every job.
   void AddQueued(const std::string& nspace, v1::WhyReply* reply) {
     job_manager_->queued().ForEach([&](const QueuedJob& job) {
       if (!nspace.empty() && job.request.id.request != nspace) return;
@@ -200,7 +200,8 @@ class ControlService::Impl : public v1::Control::CallbackService {
     });
   }
 
-  // It has no processes yet: what would end them takes it out of the queue.
+  // A queued job has no processes yet. A signal that would end them removes it
+  // from the queue.
   absl::Status SignalQueued(const v1::SignalJobRequest& request) {
     const int signal = request.signal();
     if (signal != SIGTERM && signal != SIGKILL && signal != SIGINT) {

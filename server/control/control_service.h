@@ -1,5 +1,5 @@
-// The gRPC service of protos/control.proto. Its calls only move to the loop
-// thread; JobManager and the agent do the work there.
+// The gRPC service of protos/control.proto. It only moves its calls to the loop
+// thread, where JobManager and the agent handle them.
 #ifndef CANOPY_SERVER_CONTROL_CONTROL_SERVICE_H_
 #define CANOPY_SERVER_CONTROL_CONTROL_SERVICE_H_
 
@@ -15,28 +15,29 @@ class Service;
 
 namespace canopy::control {
 
-// What the service needs beyond the jobs. All run on the loop thread.
+// Functions of the agent that the service needs besides the jobs. All run on
+// the loop thread.
 struct AgentView {
   std::function<v1::StatusReply()> status;
-  // Name of a member, for texts.
+  // Returns the name of a member, for texts.
   std::function<std::string(NodeId)> node_name;
-  // Ends the whole overlay after the reply is on its way.
+  // Ends the whole overlay after the reply has been sent.
   std::function<void()> shut_down;
-  // Hands over to another program (empty: its own). `done` gets, before that,
-  // whether it will.
+  // Hands over to another program; an empty path means this agent's own
+  // program. `done` reports before the handover whether it will take place.
   std::function<void(const std::string& program,
                      std::function<void(const Status&)> done)>
       replace;
 };
 
-// Made before the server starts; outlives it. `loop` and `job_manager` outlive
-// the service.
+// Must be created before the server starts, and outlive it. `loop` and
+// `job_manager` must outlive the service.
 class ControlService {
  public:
   ControlService(EventLoop* loop, JobManager* job_manager, AgentView view);
   ~ControlService();
 
-  // To register with the server builder.
+  // Returns the service to register with the server builder.
   grpc::Service* service();
 
  private:

@@ -1,5 +1,5 @@
-// Stand-ins for what surrounds the control service: a launcher's stream, the
-// records for a successor, and jobs and requests to spawn.
+// Fakes of the objects around the control service: a launcher's stream, the
+// records for a successor, jobs, and requests to spawn.
 #ifndef CANOPY_SERVER_CONTROL_CONTROL_TESTING_H_
 #define CANOPY_SERVER_CONTROL_CONTROL_TESTING_H_
 
@@ -76,8 +76,8 @@ class Records : public LaunchPersistence {
   std::map<std::string, PersistedJob> jobs;
 };
 
-// A host that grants at once, on every node, until it is told to keep what it
-// is asked.
+// A host that grants every placement at once, on every node, unless `keeps` is
+// set; then it only records the requests.
 class FakePlacement : public PlacementPort {
  public:
   void set_listener(PlacementListener* to) override { listener = to; }
@@ -99,7 +99,7 @@ class FakePlacement : public PlacementPort {
     ends.push_back(end);
   }
 
-  // Of the newest request: one slot on each node of Job().
+  // Grants the newest request one slot on each node of Job().
   void Grant() {
     PlacementGrant grant;
     grant.host_job = "host job";
@@ -118,7 +118,7 @@ class FakePlacement : public PlacementPort {
   std::vector<PlacedEnd> ends;
 };
 
-// A job of two processes on two nodes.
+// Returns a job of two processes on two nodes.
 inline std::shared_ptr<JobSpec> Job(const std::string& nspace) {
   auto job = std::make_shared<JobSpec>();
   job->nspace = nspace;
@@ -128,9 +128,10 @@ inline std::shared_ptr<JobSpec> Job(const std::string& nspace) {
   return job;
 }
 
-// With so many seconds to start in; the second of two applications may be one
-// that is designated to be cospawned.
-// `required`: key of an attribute of the job that is.
+// Returns an encoded spawn request. `timeout` is the seconds within which the
+// job must start, or 0. With `cospawn` there is a second application, which is
+// designated to be cospawned. `required` is the key of an additional required
+// attribute of the job.
 inline std::string CallBytes(uint32_t timeout = 0, bool cospawn = false,
                              const char* required = nullptr,
                              bool nohup = false) {

@@ -20,7 +20,7 @@ std::future<void> EndCalls(std::shared_ptr<grpc::Server> server) {
     done.set_value();
     return result;
   }
-  // Shutting down waits for all calls, whatever its deadline.
+  // The shutdown waits for all calls, whatever its deadline.
   std::thread([server = std::move(server), done = std::move(done)]() mutable {
     ShutDown(server.get(), kAnswerTime);
     server.reset();

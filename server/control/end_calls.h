@@ -1,4 +1,4 @@
-// Shutdown of a gRPC server whose calls may wait for the thread that shuts it
+// Shuts down a gRPC server whose calls may wait for the thread that shuts it
 // down.
 #ifndef CANOPY_SERVER_CONTROL_END_CALLS_H_
 #define CANOPY_SERVER_CONTROL_END_CALLS_H_
@@ -14,15 +14,15 @@ class Server;
 
 namespace canopy::control {
 
-// How long calls may take before they are cancelled.
+// The time after which calls are cancelled.
 inline constexpr absl::Duration kAnswerTime = absl::Milliseconds(200);
 
-// Calls that are under way end within `time`, cancelled if need be. Blocks for
-// as long.
+// Waits up to `time` for the running calls, and then cancels them. Blocks
+// meanwhile.
 void ShutDown(grpc::Server* server, absl::Duration time);
 
-// Shuts the server down in a thread of its own, which does not depend on the
-// result being awaited. Null: no effect.
+// Shuts the server down on a thread of its own, which runs whether or not the
+// caller waits for the result. Has no effect if the server is null.
 std::future<void> EndCalls(std::shared_ptr<grpc::Server> server);
 
 }  // namespace canopy::control

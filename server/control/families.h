@@ -1,5 +1,24 @@
-// The jobs that this agent controls, the families that they form, and the
-// launchers of these: who belongs to whom.
+// The registry of the jobs that this agent controls, the families that they
+// form, and their launchers.
+//
+// A family is the job that a launcher requested, its first job, with all jobs
+// spawned from it (family.h). Each job has one JobRecord and is in one family;
+// a family has at most one launcher. The registry only stores these relations:
+// JobManager, SpawnExecutor, FamilyRecovery and HostCommands change the states
+// of jobs, and look the objects up by name or number when they need them.
+//
+// A family is in one of these states:
+// - attended: `launcher` names a launcher that is connected;
+// - awaited: `launcher` is 0 and `token` is set. The launcher may reattach with
+//   the token, for example to a successor of the agent;
+// - unattended: the launcher will not return, but jobs with PMIX_NOHUP
+//   continue;
+// - abandoned: the launcher will not return, and the whole family is being
+//   ended.
+//
+// Invariants: a job in jobs() is in the jobs() of its family until it is over,
+// and its family exists. A family is removed only after its last job is over.
+// If its token is set, its jobs are persisted for a successor.
 #ifndef CANOPY_SERVER_CONTROL_FAMILIES_H_
 #define CANOPY_SERVER_CONTROL_FAMILIES_H_
 
@@ -18,53 +37,59 @@
 
 namespace canopy::control {
 
-// Book-keeping, with what is said to a launcher of a job by its name. A family
-// and a record stay at their addresses until they are removed. Loop thread
-// only.
+// Stores the relations, and sends launchers the notices about a job that is
+// known by its name only. A family and a record keep their addresses until they
+// are removed. Loop thread only.
 class Families {
  public:
-  // What jobs leave for a successor; none: nothing. Launchers that may reattach
-  // try for `grace_ms`.
+  // Sets the store that keeps jobs for a successor; null keeps nothing.
+  // Launchers that can reattach try to do so for `grace_ms`.
   void set_persistence(LaunchPersistence* persistence, uint32_t grace_ms);
   LaunchPersistence* persistence() const { return persistence_; }
 
   const JobRecords& jobs() const { return jobs_; }
   JobRecord* FindJob(const std::string& nspace);
-  // Some job is on what was granted to this request.
+  // Returns whether some job uses the grant for this request.
   bool HasJobOn(const PlacementId& id) const;
-  // In a family that is there.
+  // Adds a job to a family, which must exist.
   JobRecord& AddJob(Family* family, std::shared_ptr<const JobSpec> job,
                     const LaunchFacts& facts);
-  // The record of a job that is there. Its family still lists it.
+  // Removes the record of a job, which must exist, and returns it. The family
+  // still lists the job.
   JobRecord RemoveJob(const std::string& nspace);
 
-  // Of one job, which is not added yet.
+  // Adds a family with the name of its first job, whose record is added later.
   Family* AddFamily(const std::string& first);
   void RemoveFamily(uint64_t id) { families_.erase(id); }
   Family* FindFamily(uint64_t id);
   const Family* FindFamily(uint64_t id) const;
-  // Null for a job that is not there.
+  // Returns null if the job does not exist.
   Family* FamilyOf(const std::string& nspace);
-  // Whose launcher may reattach with this, which is not empty.
+  // Returns the family whose launcher may reattach with this token, which must
+  // not be empty.
   Family* FamilyOfToken(const std::string& token);
-  // Its launcher is gone for good. What goes on without one is unattended from
-  // now on, and is persisted as that. A family without such jobs is to end:
-  // without records, what is left of it ends with this agent.
+  // Called when the launcher is gone for good. The jobs with PMIX_NOHUP become
+  // unattended, which is persisted. A family without such jobs becomes
+  // abandoned: its records are dropped, so that it does not continue at a
+  // successor, and the caller ends its jobs.
   void Abandon(Family* family);
-  // Jobs whose launchers cannot reattach, which end with this agent.
+  // Returns the number of jobs whose launchers cannot reattach. These jobs end
+  // with this agent.
   size_t num_bound() const;
 
   std::map<uint64_t, Launcher>& launchers() { return launchers_; }
   Launcher* FindLauncher(uint64_t id);
   const Launcher* FindLauncher(uint64_t id) const;
-  // The launcher that gets the output of a job; null: none is here.
+  // Returns the launcher that receives the output of a job, or null if none is
+  // connected.
   Launcher* LauncherOf(const std::string& nspace);
   void Attach(uint64_t launcher, Family* family);
 
   void SendMapped(Launcher* launcher, v1::RunEvent event) const;
-  // How long launchers look for a successor; 0: not at all.
+  // How long launchers try to reach a successor, in milliseconds; 0: not at
+  // all.
   uint32_t grace_ms() const { return persistence_ == nullptr ? 0 : grace_ms_; }
-  // A line for the user, from the launcher of the job's family.
+  // Sends a line for the user to the launcher of the job's family.
   void Notice(const std::string& nspace, const std::string& text);
 
  private:

@@ -7,7 +7,7 @@
 namespace canopy::control {
 namespace {
 
-// Not only because of another job's failure.
+// Returns whether the job failed by itself, and not because another job failed.
 bool IsFailure(const v1::JobEnd& end) {
   return (end.exit_code() != 0 || end.status() != kSuccess) &&
          end.status() != kErrJobTermWoSync;
@@ -24,7 +24,7 @@ void Family::OnFailing(const std::string& nspace, const v1::JobEnd& end) {
   if (failure_ && !IsOnRequest(*failure_)) return;
   failure_ = end;
   failure_->set_text("job " + nspace + ": " + end.text());
-  // The rank is not one of the job that the launcher knows.
+  // The rank belongs to another job than the one that the launcher knows.
   failure_->clear_first_failed();
 }
 

@@ -1,4 +1,4 @@
-// A job that a launcher asked for, and the jobs that were spawned from it.
+// A family: the job that a launcher requested, and all jobs spawned from it.
 #ifndef CANOPY_SERVER_CONTROL_FAMILY_H_
 #define CANOPY_SERVER_CONTROL_FAMILY_H_
 
@@ -19,55 +19,61 @@
 
 namespace canopy::control {
 
-// PMIX_ERR_JOB_TERM_WO_SYNC: of a job that was ended because of another.
+// PMIX_ERR_JOB_TERM_WO_SYNC: the job was ended because another job failed.
 inline constexpr int kErrJobTermWoSync = -185;
 
-// Has one launcher, which gets the output and the end of all of it. It is over
-// when its last job is. Book-keeping only; one thread.
+// A family has one launcher, which receives the output and the end of all its
+// jobs. It is over when its last job is over. Only stores state; used by one
+// thread.
 class Family {
  public:
   explicit Family(std::string first) : first_(std::move(first)) {
     jobs_.insert(first_);
   }
 
-  // The namespace of the job that the launcher asked for.
+  // The namespace of the job that the launcher requested.
   const std::string& first() const { return first_; }
-  // Those that are not over.
+  // The jobs that are not over.
   const std::set<std::string>& jobs() const { return jobs_; }
   bool over() const { return jobs_.empty(); }
 
   void Add(const std::string& nspace) { jobs_.insert(nspace); }
-  // The job's failure, if it is a failure, from the moment it is known.
-  // Only of one that counts for the family.
+  // Records the end of a job as a failure of the family, if it is one. Called
+  // as soon as the failure is known, and only for jobs whose failures count for
+  // the family.
   void OnFailing(const std::string& nspace, const v1::JobEnd& end);
-  // One that does not count, as if it had ended well.
+  // Records that a job is over. A job whose failure does not count is reported
+  // as if it had ended well.
   void OnEnded(const std::string& nspace, const v1::JobEnd& end);
-  // The end that the launcher is told: that of the first job, or the first
-  // failure of another where the first job ended well or because of it. Another
-  // job that a process had ended is no failure. Only once the family is over.
+  // Returns the end that the launcher reports: the end of the first job if that
+  // is a failure, otherwise the first failure of another job. A job that was
+  // killed by request is not a failure, unless the whole family was killed.
+  // Called only when the family is over.
   v1::JobEnd Conclusion() const;
 
-  // The record of a job that is over stays, because its spawner may ask for it
-  // again. Returns the jobs whose records are not needed any more: those of the
-  // spawner's oldest request.
+  // Keeps the record of a job that is over, because its spawner may repeat the
+  // request. Returns the jobs whose records are not needed any more: those of
+  // the spawner's oldest request.
   std::vector<std::string> KeepRecord(const std::string& nspace,
                                       const ProcId& spawner,
                                       core::RequestId request);
-  // All jobs that are over and whose records are left.
+  // Returns all jobs that are over and whose records are kept.
   std::vector<std::string> kept() const;
 
-  uint64_t id = 0;         // among the families that are here
-  uint64_t launcher = 0;   // 0: none is here
-  std::string token;       // of its launcher; empty: it cannot reattach
-  bool abandoned = false;  // its launcher is gone, so that it is being ended
-  // Its launcher is gone and does not come back, but some of it goes on.
+  uint64_t id = 0;         // identifies the family
+  uint64_t launcher = 0;   // 0: no launcher is connected
+  std::string token;       // of its launcher; empty: cannot reattach
+  bool abandoned = false;  // launcher gone, all jobs being ended
+  // The launcher is gone for good, but some jobs continue.
   bool unattended = false;
-  bool killed = false;  // all of it was told to end
-  // While the launcher is to come back, as it takes their jobs' output.
+  bool killed = false;  // all jobs were requested to end
+  // Requests to spawn that wait until the launcher has reattached, because it
+  // receives their jobs' output.
   std::vector<core::HostSpawn> held_spawns;
-  // It is asked for anew when it is over, unless it is killed first.
+  // Set if the launcher shall request the job again when the family is over,
+  // unless it is killed first.
   std::optional<v1::JobRequeued> requeued;
-  // Input that was consumed; none: known to a predecessor only.
+  // Bytes of input that were consumed. No value: only a predecessor knew.
   std::optional<uint64_t> input_done = 0;
 
  private:
@@ -80,20 +86,21 @@ class Family {
   const std::string first_;
   std::set<std::string> jobs_;
   std::optional<v1::JobEnd> first_end_;
-  std::optional<v1::JobEnd> failure_;  // the first of another job
-  std::deque<Kept> kept_;              // the oldest first
+  std::optional<v1::JobEnd> failure_;  // the first failure of another job
+  std::deque<Kept> kept_;              // oldest first
 };
 
-// Why a job is to end because of another.
+// A job that must end because another job failed.
 struct Consequence {
   std::string nspace;
   std::string reason;  // one line
 };
 
-// Those of `jobs` that end when the job `failed` ends abnormally: what it has
-// spawned, unless that was separated, and, `with_parent`, what has spawned it.
-// What these in turn mean for others follows from their own ends. The end of a
-// job with its launcher is none of those that go on without.
+// Returns those of `jobs` that end when the job `failed` ends abnormally: the
+// jobs that it has spawned, unless they were separated, and, if `with_parent`,
+// the job that has spawned it. Further jobs follow when these end in turn. A
+// job that ends because its launcher is gone does not end jobs that continue
+// without a launcher.
 std::vector<Consequence> ConsequencesOf(const JobSpec& failed,
                                         const LaunchFacts& facts,
                                         bool with_parent,

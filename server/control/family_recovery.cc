@@ -61,8 +61,8 @@ void FamilyRecovery::RecoverJob(const PersistedJob& persisted, Family* family) {
   family->OnEnded(job.nspace, CountsForFamily(facts) ? end : v1::JobEnd());
   family->KeepRecord(job.nspace, job.parent, facts.spawn_request.value_or(0));
   if (end.status() == kSuccess || facts.separate) return;
-  // The predecessor may not have come to end what ends with it. The core has
-  // all jobs once the loop runs.
+  // The predecessor may not have ended the jobs that end with this one. The
+  // core has all jobs once the loop runs.
   loop_->Post([this, ended = persisted.job, facts] {
     KillConsequences(*ended, facts, true, families_->jobs(), sink_);
   });
@@ -115,7 +115,7 @@ void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,
   launcher->Send(std::move(event));
   if (ended.empty()) return;
   const Ended& was = ended.mapped();
-  // One that is to end has no use for it.
+  // A launcher that wants to kill its job does not request it again.
   if (was.requeued && !reattach.has_kill()) {
     return launcher->Requeue(was.jobs, *was.requeued);
   }
@@ -158,7 +158,7 @@ void FamilyRecovery::Welcome(Launcher* launcher, Family* family,
   launcher->Send(std::move(event));
 }
 
-// A spawned job that the launcher does not list, it has not heard of.
+// If the launcher does not list a spawned job, it does not know the job yet.
 void FamilyRecovery::ReattachOutput(Launcher* launcher, const Family& family,
                                     const std::string& nspace,
                                     const v1::Reattach& reattach) {

@@ -1,4 +1,5 @@
-// The families of a predecessor, and launchers that come back to theirs.
+// Restores the families of a predecessor, and accepts launchers that reattach
+// to them.
 #ifndef CANOPY_SERVER_CONTROL_FAMILY_RECOVERY_H_
 #define CANOPY_SERVER_CONTROL_FAMILY_RECOVERY_H_
 
@@ -19,14 +20,15 @@
 
 namespace canopy::control {
 
-// Loop thread only; what it is given outlives it.
+// Loop thread only; the arguments of the constructor outlive it.
 class FamilyRecovery {
  public:
-  // The launcher of the family has come back, or will not: what has waited for
-  // it goes on.
+  // Called when the launcher of the family has reattached, or will not: work
+  // that waited for it continues.
   using Resume = std::function<void(Family* family)>;
 
-  // A job of the predecessor was over; who is to hear of it may not have.
+  // Called for a job of the predecessor that was over: the processes to be
+  // notified of its end may not have been.
   using TellEnd =
       std::function<void(const PersistedJob& job, const v1::JobEnd& end)>;
 
@@ -39,32 +41,34 @@ class FamilyRecovery {
         tell_end_(std::move(tell_end)) {}
 
   void set_sink(InputSink* sink) { sink_ = sink; }
-  // How long launchers are awaited.
+  // Sets how long launchers are awaited, in milliseconds.
   void set_timeout(uint32_t ms) { timeout_ms_ = ms; }
 
-  // Before the core's JobRecovered.
+  // Called before the core's JobRecovered.
   void Recover(const std::vector<PersistedJob>& jobs);
-  // A family is over whose launcher is not here but may come back.
+  // Keeps the result of a family that is over and whose launcher is not
+  // connected but may return.
   void Keep(const Family& family);
-  // Of a launcher that has no family yet.
+  // Called for a launcher that has no family yet.
   void OnReattach(uint64_t id, Launcher* launcher,
                   const v1::Reattach& reattach);
 
  private:
   // A family that has ended, whose launcher may not know it yet.
   struct Ended {
-    std::vector<std::string> jobs;  // whose records are left
+    std::vector<std::string> jobs;  // whose records are kept
     v1::JobEnd end;
-    std::optional<v1::JobRequeued> requeued;  // in place of its end
+    std::optional<v1::JobRequeued> requeued;  // sent instead of `end`
   };
 
   void RecoverFamily(const std::string& token,
                      const std::vector<const PersistedJob*>& jobs);
   void RecoverJob(const PersistedJob& persisted, Family* family);
   void AwaitLauncher(const std::string& token);
-  // The launcher has not reattached in time.
+  // Called when the launcher has not reattached in time.
   void OnTimeout(const std::string& token);
-  // Nor will it: its family ends, but for what needs no launcher.
+  // Gives the launcher up: its family ends, except for the jobs that need no
+  // launcher.
   void GoOnWithout(const std::string& token);
   void Reattach(uint64_t id, Launcher* launcher, Family* family,
                 const v1::Reattach& reattach);

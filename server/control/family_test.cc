@@ -101,7 +101,7 @@ TEST(FamilyTest, BothJobsOfARequestCountOnce) {
             (std::vector<std::string>{"main0", "beside0"}));
 }
 
-// Jobs by name, each with what spawned it.
+// Makes jobs from names, each with the name of its spawner.
 JobRecords Jobs(const std::vector<std::pair<std::string, std::string>>& jobs) {
   JobRecords out;
   for (const auto& [nspace, parent] : jobs) {

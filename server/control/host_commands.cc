@@ -18,7 +18,9 @@ HostCommands::HostCommands(const Parts& parts)
 std::vector<std::string> HostCommands::HostJobs(
     const std::string& host_job) const {
   std::vector<std::string> names;
-  if (host_job.empty()) return names;  // a job that it gave no name has none
+  if (host_job.empty())
+    return names;  // a job without a name belongs to no
+                   // host job
   for (const auto& [nspace, record] : p_.families->jobs()) {
     const PlacementFacts& placed = record.facts.placed;
     if (placed.any() && placed.host_job == host_job) names.push_back(nspace);
@@ -87,7 +89,7 @@ Status HostCommands::RequeueHostJob(const std::string& host_job,
   Family* const family = p_.families->FindFamily(record->family);
   family->requeued = RequeuedOf(record->facts.placed, reason);
   record->facts.requeued = true;
-  // A successor goes on with it.
+  // The fact is persisted so that a successor continues with it.
   if (!family->token.empty()) {
     p_.families->persistence()->PersistFacts(names[0], record->facts);
   }
@@ -99,7 +101,7 @@ Status HostCommands::RequeueHostJob(const std::string& host_job,
   return {};
 }
 
-// Nothing is done to its files where it cannot be mapped.
+// The job is mapped first, so that its files are untouched if that fails.
 void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
   if (p_.families->HasJobOn(in.id) || hosted_.Begins(in.id) ||
       p_.placements->Waiting(in.id.request)) {
@@ -117,7 +119,8 @@ void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
       });
 }
 
-// While its files were opened, nodes may have been lost.
+// The job is mapped again: nodes may have been lost while the files were
+// opened.
 Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
                                                const HostLaunch& in,
                                                const Placed& placed) {

@@ -1,5 +1,5 @@
-// What a scheduler does to the jobs that it has placed, and to nodes, at the
-// root.
+// The operations of a scheduler on the jobs that it has placed, and on nodes.
+// They run at the root.
 #ifndef CANOPY_SERVER_CONTROL_HOST_COMMANDS_H_
 #define CANOPY_SERVER_CONTROL_HOST_COMMANDS_H_
 
@@ -23,7 +23,8 @@ namespace canopy::control {
 // Loop thread only.
 class HostCommands : public JobCommandsPort {
  public:
-  // All outlive it. `launchers`: of the jobs that have none but a file.
+  // All outlive this object. `launchers` serves the jobs that write to files
+  // instead of having a launcher.
   struct Parts {
     EventLoop* loop = nullptr;
     const JobPlanner* planner = nullptr;
@@ -35,7 +36,7 @@ class HostCommands : public JobCommandsPort {
   };
   explicit HostCommands(const Parts& parts);
 
-  // One of the predecessor's that was launched without a launcher.
+  // Recovers a job of the predecessor that the host had launched.
   void Recover(const PersistedJob& job) { hosted_.Recover(job); }
 
   Status KillHostJob(const std::string& host_job, const std::string& reason,

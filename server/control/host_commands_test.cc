@@ -13,7 +13,7 @@
 namespace canopy::control {
 namespace {
 
-// No job has a launcher here.
+// A listener without launchers.
 class NoLaunchers : public LauncherListener {
  public:
   uint64_t NewLauncher() override { return 1; }
@@ -24,7 +24,7 @@ class NoLaunchers : public LauncherListener {
 
 class HostCommandsTest : public testing::Test {
  protected:
-  // A job that the host has placed as `host_job`.
+  // Adds a job that the host has placed as `host_job`.
   void AddJob(const std::string& nspace, const std::string& host_job) {
     auto spec = std::make_shared<JobSpec>();
     spec->nspace = nspace;

@@ -72,7 +72,8 @@ void HostedJobs::Begin(const PlacementId& placement, const std::string& nspace,
 void HostedJobs::OnOpened(const PlacementId& placement, uint64_t id,
                           const Status& status, const Begun& done) {
   opening_.erase(placement);
-  const Begun decided = done;  // it may be the launcher's
+  const Begun decided = done;  // `done` may belong to the launcher, which is
+                               // destroyed here
   const auto launcher = launchers_.find(id);
   if (!status.ok()) {
     launchers_.erase(launcher);
@@ -87,7 +88,7 @@ void HostedJobs::Remove(uint64_t id) {
   launchers_.erase(id);
 }
 
-// The core has all jobs by then.
+// Deferred until the core has all jobs.
 void HostedJobs::Recover(const PersistedJob& job) {
   loop_->Post([this, alive = alive_, job] {
     if (!*alive) return;

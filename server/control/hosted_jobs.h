@@ -1,4 +1,5 @@
-// Jobs that the host has started: who takes the place of their launchers.
+// The jobs that the host has started, each with an object in place of a
+// launcher.
 #ifndef CANOPY_SERVER_CONTROL_HOSTED_JOBS_H_
 #define CANOPY_SERVER_CONTROL_HOSTED_JOBS_H_
 
@@ -18,12 +19,12 @@
 
 namespace canopy::control {
 
-// To the listener they are launchers like others, from Add until OnGone. Loop
-// thread only; what it is given outlives it.
+// The listener handles them as launchers, from Add until OnGone. Loop thread
+// only; the arguments of the constructor outlive it.
 class HostedJobs {
  public:
   using Warn = std::function<void(const std::string& text)>;
-  // Threads that a file system may hold up.
+  // Bounds the threads that a slow file system may block.
   static constexpr long kMaxOpening = 256;  // NOLINT: as std::shared_ptr counts
 
   HostedJobs(EventLoop* loop, Families* families, LauncherListener* listener,
@@ -36,20 +37,22 @@ class HostedJobs {
   HostedJobs(const HostedJobs&) = delete;
   HostedJobs& operator=(const HostedJobs&) = delete;
 
-  // `done` gets the number of a launcher for the job, when its files are made;
-  // within it the job is persisted. kErrTimeout: they are not in half a minute;
-  // kErrResourceBusy: those of kMaxOpening jobs are not.
+  // `done` receives the number of the job's launcher when its files are open;
+  // the job is persisted during that call. Errors are kErrTimeout if the files
+  // are not open after half a minute, and kErrResourceBusy if kMaxOpening jobs
+  // are opening files already.
   using Begun = std::function<void(const Result<uint64_t>& launcher)>;
   void Begin(const PlacementId& id, const std::string& nspace,
              const HostOutput& output, Begun done);
-  // The files of a job of that placement are being made.
+  // Returns whether files are being opened for a job of that placement.
   bool Begins(const PlacementId& id) const { return opening_.contains(id); }
-  // Nothing comes of that launcher.
+  // Removes a launcher whose job is not launched.
   void Remove(uint64_t id);
-  // The predecessor's; they reattach once the loop runs.
+  // Recovers a job of the predecessor. Its launcher reattaches once the loop
+  // runs.
   void Recover(const PersistedJob& job);
 
-  // With which a job's successor is known; no two are the same.
+  // Returns a unique token, by which a successor identifies the job's launcher.
   static std::string NewToken();
 
  private:
@@ -62,9 +65,9 @@ class HostedJobs {
   LauncherListener* const listener_;
   const Warn warn_;
   std::map<uint64_t, std::unique_ptr<HostedLauncher>> launchers_;
-  // Jobs whose files are being opened, and the time that they have for it.
+  // Jobs whose files are being opened, each with the timer that limits it.
   std::map<PlacementId, EventLoop::TimerId> opening_;
-  // Held by each thread that is opening files, also of a job given up.
+  // Held by each thread that opens files, also for jobs that were given up.
   const std::shared_ptr<int> threads_ = std::make_shared<int>();
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -96,7 +96,7 @@ void HostedLauncher::FinishWhenWritten() {
   FinishIfDone();
 }
 
-// Not from within this call, which may come from the writer.
+// Posted, because this call may come from the writer, which `gone` destroys.
 void HostedLauncher::FinishIfDone() {
   if (!finishing_ || !pieces_.empty()) return;
   finishing_ = false;

@@ -1,5 +1,5 @@
-// In the place of a launcher, of a job that the host has started: its output
-// goes to files.
+// Takes the place of the launcher of a job that the host has started, and
+// writes the job's output to files.
 #ifndef CANOPY_SERVER_CONTROL_HOSTED_LAUNCHER_H_
 #define CANOPY_SERVER_CONTROL_HOSTED_LAUNCHER_H_
 
@@ -24,18 +24,20 @@
 
 namespace canopy::control {
 
-// What is written is persisted with how much came of each node, and only then
-// acknowledged: a successor goes on behind it, so that each byte of output is
-// in the file once however this agent ends. Loop thread only.
+// After each write it persists the file positions and the bytes received from
+// each node, and only then acknowledges the output. A successor continues from
+// these positions, so each byte of output is in the file once, however this
+// agent ends. Loop thread only.
 class HostedLauncher : public LauncherStream {
  public:
-  // How the job manager is told, never from within Send.
+  // The connections to the job manager. They are never called during Send.
   struct Events {
     std::function<void(v1::RunRequest request)> request;
     std::function<void()> gone;  // may destroy the launcher
-    // Of the family, whose first job has no name here; null: none.
+    // Returns a job of the family, or null; the empty name means the first job.
     std::function<const JobSpec*(const std::string& nspace)> job;
-    // Its state, for Reattach; then a line for people that something failed.
+    // Persists the state that Reattach needs. `warn` writes a line for people
+    // about a failure to the log.
     std::function<void(const std::string& state)> persist;
     std::function<void(const std::string& text)> warn;
   };
@@ -43,13 +45,14 @@ class HostedLauncher : public LauncherStream {
   HostedLauncher(EventLoop* loop, Events events);
   ~HostedLauncher() override;
 
-  // Of a new job. `opened` gets a status that says which file can not be
-  // opened, and may destroy the launcher; within it the job is persisted.
-  // `held` is kept as long as a thread is opening files.
+  // Starts a new job. `opened` receives a status that names the file which
+  // cannot be opened; it may destroy the launcher, and the job is persisted
+  // during the call. `held` is kept as long as a thread is opening files.
   void Begin(const HostOutput& output, std::shared_ptr<void> held,
              std::function<void(const Status& status)> opened);
-  // In a successor, with what was persisted (empty: nothing yet). Without its
-  // files the output is dropped, and that is said.
+  // Continues in a successor with the persisted state, which is empty if there
+  // is none yet. If the files cannot be opened, the output is dropped with a
+  // warning.
   void Reattach(const HostOutput& output, const std::string& token,
                 std::string_view state);
 
@@ -76,10 +79,10 @@ class HostedLauncher : public LauncherStream {
   EventLoop* const loop_;
   const Events events_;
   std::unique_ptr<OutputWriter> writer_;
-  // Of each job that has had output: how much, by node, is in the files.
+  // For each job that has had output: the bytes in the files, by node.
   std::map<std::string, std::vector<uint64_t>> received_;
-  std::deque<Piece> pieces_;  // that are being written
-  bool finishing_ = false;    // nothing more is sent
+  std::deque<Piece> pieces_;  // being written
+  bool finishing_ = false;    // Send is not called any more
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -25,7 +25,7 @@ class HostedLauncherTest : public testing::Test {
     directory_ = testing::TempDir() + "/hostedXXXXXX";
     EXPECT_NE(mkdtemp(directory_.data()), nullptr);
     output_.output = directory_ + "/out";
-    // Rank 0 on the second of three nodes, and 1 on the first.
+    // Rank 0 is on the second of three nodes, and rank 1 on the first.
     job_.nodes.resize(3);
     job_.procs = {{1, 0, ""}, {0, 0, ""}};
     Make();

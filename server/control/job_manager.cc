@@ -136,7 +136,7 @@ void JobManager::Offer(const std::string& nspace, v1::Input* input) {
   sink_->OnInput(std::move(offered));
 }
 
-// Nothing of a job that waits has come to run.
+// A queued job has no processes: requests either cancel it or wait.
 void JobManager::OnRequestOfQueued(uint64_t id, Launcher* launcher,
                                    v1::RunRequest request) {
   if (!placements_.WaitingFor(id)) return;
@@ -158,7 +158,8 @@ bool JobManager::CancelQueued(const std::string& name,
   return placements_.Cancel(name, Status(kErrJobKilledByCmd, reason));
 }
 
-// A job that was queued at a predecessor keeps its name, and so its place.
+// A job that was queued at a predecessor keeps its name, and so its place in
+// the queue.
 std::string JobManager::NameFor(const v1::Launch& launch) const {
   const std::string& before = launch.queued_as();
   const bool is_free = IsRequestName(before) && !placements_.Waiting(before) &&
@@ -183,7 +184,7 @@ void JobManager::Launch(uint64_t id, Launcher* launcher,
   }
   queued.request.since_ms =
       queued.request.again ? launch.queued_since_ms() : WallClockMs();
-  // What starts nothing needs no place.
+  // A job that is not started needs no placement.
   if (launch.do_not_launch()) {
     return OnPlaced(id, launch, Placed{queued.request.id, {}, 0, 0});
   }
@@ -199,7 +200,8 @@ void JobManager::OnPlaced(uint64_t id, const v1::Launch& launch,
   if (launcher == nullptr) return;
   if (!placed.ok()) return launcher->Refuse(placed.status());
   Placed in = *placed;
-  // Agents may still know of the attempt before.
+  // Agents may still know the job of the earlier attempt, so this one gets a
+  // new name.
   if (in.id.attempt > 1) in.name = planner_.new_name();
   PlannedJob plan = planner_.launch(launch, in);
   if (plan.ok()) return LaunchPlaced(id, launcher, launch, in, *plan);
@@ -266,7 +268,7 @@ void JobManager::OnGone(uint64_t id) {
   launcher.ConsumeAll(sink_);
 }
 
-// It knows the ends that it was sent.
+// Drops the records of ended jobs, whose ends the launcher has received.
 void JobManager::DropEnded(Launcher* launcher) {
   LaunchPersistence* const persistence = families_.persistence();
   if (persistence == nullptr) return;
@@ -299,7 +301,7 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   if (change.phase == core::JobPhase::kEnded) OnEnded(change);
 }
 
-// How a launch proceeds is shown of the first job alone.
+// The launcher shows the progress of the launch for the first job only.
 void JobManager::Report(const core::JobChanged& change,
                         const JobRecord& record) {
   Launcher* const launcher = families_.LauncherOf(change.nspace);
@@ -313,7 +315,7 @@ void JobManager::Report(const core::JobChanged& change,
   launcher->Send(ProgressEvent(job, change));
 }
 
-// Without a call its spawner is gone.
+// An empty call means that the spawner, a tool, is gone.
 void JobManager::OnSpawn(const core::HostSpawn& spawn) {
   if (!spawn.call.empty()) return spawns_.OnSpawn(spawn);
   placements_.CancelOfParent(spawn.proc.nspace,
@@ -323,14 +325,14 @@ void JobManager::OnSpawn(const core::HostSpawn& spawn) {
 
 void JobManager::OnFailing(const core::JobChanged& change,
                            const JobRecord& record) {
-  // That a spawn has failed is for its caller to judge.
+  // The spawner decides what a failed spawn means.
   if (record.facts.spawn_request && !record.connected) return;
   if (CountsForFamily(record.facts)) {
     families_.FindFamily(record.family)
         ->OnFailing(change.nspace, EndOf(change));
   }
-  // A job that a process had ended is no failure, of which its parent would
-  // end.
+  // A job that was killed on request is no failure, so it does not end its
+  // parent.
   const bool with_parent = record.connected && !record.facts.separate &&
                            change.status != kErrJobKilledByCmd;
   KillConsequences(*record.job, record.facts, with_parent, families_.jobs(),
@@ -347,7 +349,7 @@ void JobManager::OnEnded(const core::JobChanged& change) {
                        !families_.HasJobOn(record.facts.placed.id));
   timeouts_.OnEnded(change.nspace);
   const bool spawned = record.facts.spawn_request.has_value();
-  // One that is over before its partner has started.
+  // A job may be over before its partner has started.
   const bool ran = !spawned || record.connected ||
                    (record.told_start && change.status == kSuccess);
   if (!family->token.empty()) PersistEnd(family, record, end, ran);
@@ -365,7 +367,8 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   for (auto& done : std::exchange(when_idle_, {})) done();
 }
 
-// What never ran is not asked for again: a successor may well try it anew.
+// The record of a job that never ran is dropped, so that a successor may
+// execute the request again.
 void JobManager::PersistEnd(Family* family, const JobRecord& record,
                             const v1::JobEnd& end, bool ran) {
   LaunchPersistence* const persistence = families_.persistence();

@@ -1,5 +1,5 @@
-// Manages the jobs of one overlay, at its root: launchers (clients of
-// Control.Run) on one side, the core on the other.
+// Manages the jobs of one overlay, at its root, between launchers (clients of
+// Control.Run) and the core.
 #ifndef CANOPY_SERVER_CONTROL_JOB_MANAGER_H_
 #define CANOPY_SERVER_CONTROL_JOB_MANAGER_H_
 
@@ -40,35 +40,38 @@ class JobManager : public JobObserver, public LauncherListener {
  public:
   JobManager(EventLoop* loop, JobPlanner planner);
 
-  // The core's input; set once before the first call comes in.
+  // Sets the core's input; once, before the first call.
   void set_sink(InputSink* sink);
-  // Who says where and when jobs run; set before anything is asked of it.
+  // Sets the host, which decides where and when jobs run; before the first
+  // request.
   void set_placement(PlacementPort* port) { placements_.set_port(port); }
-  // From now on, launchers may reattach to a successor. They try for `grace_ms`
-  // (0: only after an announced handover), and a successor awaits them for
+  // Lets launchers reattach to a successor from now on. They try for `grace_ms`
+  // (0: only after an announced handover), and a successor waits for them for
   // `reattach_timeout_ms`.
   void set_persistence(LaunchPersistence* persistence, uint32_t grace_ms,
                        uint32_t reattach_timeout_ms);
   // Recovers the predecessor's jobs; before the core's JobRecovered.
   void Recover(const std::vector<PersistedJob>& jobs);
-  // Jobs whose launchers cannot reattach, which end with this agent.
+  // Returns the number of jobs whose launchers cannot reattach. These jobs end
+  // with this agent.
   size_t num_bound() const { return families_.num_bound(); }
   // Announces a handover to the launchers.
   void AnnounceHandover(uint32_t ms);
 
   const JobRecords& jobs() const { return families_.jobs(); }
-  // Jobs that wait for their places.
+  // The jobs that wait for their placement.
   const Placements& queued() const { return placements_; }
-  // False: no such job waits.
+  // Cancels a queued job. Returns false if no job of this name is queued.
   bool CancelQueued(const std::string& name, const std::string& reason);
-  // Ends every job; `done` runs when the last is gone (at once when none is).
+  // Ends every job. `done` runs when the last one is gone, or at once if there
+  // is none.
   void KillAll(const std::string& reason, std::function<void()> done);
   void SignalJob(const std::string& nspace, int signal);
 
-  // What a scheduler does to the jobs that it has placed, and to nodes.
+  // The operations of a scheduler on its jobs and on nodes.
   JobCommandsPort& commands() { return commands_; }
 
-  // Asks every agent for its state; `done` gets the answers by node.
+  // Requests the state of every agent; `done` receives the replies by node.
   void CollectState(const std::string& what, const std::string& nspace,
                     StateCollector::Done done) {
     states_.Collect(what, nspace, std::move(done));
@@ -99,7 +102,7 @@ class JobManager : public JobObserver, public LauncherListener {
                     const std::shared_ptr<const JobSpec>& plan);
   void OnRequestOfQueued(uint64_t id, Launcher* launcher,
                          v1::RunRequest request);
-  // The job ends without having been launched.
+  // Called when the job has ended without having been launched.
   void OnNotLaunched(const std::string& nspace, const Status& status);
   void DropEnded(Launcher* launcher);
   void OnPreloadTaken(const std::string& nspace, uint64_t bytes);

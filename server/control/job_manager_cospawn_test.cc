@@ -1,4 +1,4 @@
-// The two jobs of one request to spawn.
+// Tests the two jobs of one spawn request.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -114,7 +114,7 @@ TEST_F(JobManagerTest, WhatHasStartedEndsWithAPartnerThatDoesNotStart) {
 TEST_F(JobManagerTest, ASuccessorStartsBothJobsOrNone) {
   Launch();
   SpawnTwo();
-  // Over in order before the other has started.
+  // The first job ends successfully before the other has started.
   Change("child1", JobPhase::kEnded, 2);
   Start();
   sink_.inputs.clear();

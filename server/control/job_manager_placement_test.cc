@@ -1,4 +1,4 @@
-// Jobs that wait for the host to say where and when they run.
+// Tests jobs that wait for the host to decide where and when they run.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -293,7 +293,7 @@ class RequeueTest : public PlacementTest {
   v1::JobRequeued Requeued() {
     return stream_.Of(v1::RunEvent::kRequeued).at(0).requeued();
   }
-  // As its launcher does.
+  // Requests the job again as its launcher does.
   void AskAnew(const v1::JobRequeued& requeued, uint64_t launcher = kLauncher) {
     v1::RunRequest request;
     v1::Launch* const launch = request.mutable_launch();
@@ -331,7 +331,7 @@ TEST_F(RequeueTest, AJobIsEndedAndAskedForAnew) {
   EXPECT_TRUE(placement_.asked[1].again);
   EXPECT_EQ(placement_.asked[1].since_ms, placement_.asked[0].since_ms);
   EXPECT_FALSE(records_.jobs.contains("canopy-1-1")) << "no successor's";
-  // What is late is of the attempt before.
+  // A late grant for the earlier attempt has no effect.
   placement_.listener->OnGranted({"canopy-1-1", 1}, {});
   EXPECT_EQ(manager_->queued().size(), 1u);
   placement_.Grant();

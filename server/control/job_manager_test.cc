@@ -265,7 +265,7 @@ TEST_F(JobManagerTest, ASuccessorKnowsTheFamily) {
   EXPECT_EQ(Killed(), (std::set<std::string>{"child1", "child2"}));
 }
 
-// There is nobody yet who takes the output of what it starts.
+// No launcher is connected yet that could receive the output of the new job.
 TEST_F(JobManagerTest, ASpawnWaitsForTheLauncherThatIsToComeBack) {
   Launch();
   Start();

@@ -1,4 +1,4 @@
-// A job manager between a core, launchers and records that are stand-ins.
+// Tests a job manager between fakes of the core, launchers and records.
 #ifndef CANOPY_SERVER_CONTROL_JOB_MANAGER_TESTING_H_
 #define CANOPY_SERVER_CONTROL_JOB_MANAGER_TESTING_H_
 
@@ -21,7 +21,7 @@ class JobManagerTest : public testing::Test {
  protected:
   JobManagerTest() { Start(); }
 
-  // A control service as of a new agent.
+  // Creates the job manager of a new agent.
   void Start() {
     JobPlanner planner;
     planner.new_name = [this] { return new_name_; };
@@ -64,7 +64,7 @@ class JobManagerTest : public testing::Test {
   void Spawn(const std::string& parent, uint64_t request) {
     manager_->OnSpawn({{parent, 1}, request, Bytes(CallBytes())});
   }
-  // "first", and of what it has spawned "child1" with PMIX_NOHUP.
+  // Launches "first", which spawns "child1" with PMIX_NOHUP and "child2".
   void LaunchWithOneToGoOn() {
     Launch();
     manager_->OnSpawn(
@@ -72,11 +72,11 @@ class JobManagerTest : public testing::Test {
     Change("child1", core::JobPhase::kRunning, 2);
     SpawnRunning("first", 6, "child2");
   }
-  // "child1", and "child2" beside it.
+  // Spawns "child1", with "child2" as its cospawned job.
   void SpawnTwo(uint32_t timeout = 0) {
     manager_->OnSpawn({{"first", 1}, 5, Bytes(CallBytes(timeout, true))});
   }
-  // One that runs.
+  // Spawns a job and reports that it runs.
   void SpawnRunning(const std::string& parent, uint64_t request,
                     const std::string& nspace) {
     Spawn(parent, request);

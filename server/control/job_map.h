@@ -1,4 +1,4 @@
-// Where the processes of a job run: part of the answers to `canopy run` and
+// The placement of a job's processes, for the replies to `canopy run` and
 // `canopy ps`.
 #ifndef CANOPY_SERVER_CONTROL_JOB_MAP_H_
 #define CANOPY_SERVER_CONTROL_JOB_MAP_H_
@@ -8,7 +8,7 @@
 
 namespace canopy::control {
 
-// The job's nodes in its own order, each with its slots and its processes.
+// Adds the job's nodes in its own order, each with its slots and processes.
 void FillJobMap(const JobSpec& job,
                 google::protobuf::RepeatedPtrField<v1::MapNode>* nodes);
 

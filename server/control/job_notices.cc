@@ -41,7 +41,7 @@ void JobNotices::OnJobChanged(const core::JobChanged& change,
   }
   for (const core::ProcExit& exit : change.ends) {
     if (exit.rank >= num_procs) continue;
-    // In a job that ends well nobody has ended because of another.
+    // In a job that ends well, every process has ended for its own reasons.
     const bool is_cause = change.phase < core::JobPhase::kEnding ||
                           change.status == kSuccess ||
                           exit.rank == change.first_failed;
@@ -87,7 +87,8 @@ void JobNotices::OnProcEnded(const JobRecord& record,
   const ProcId proc{job.nspace, exit.rank};
   const bool asked = Wants(record, spawn::kNotifyProcs) ||
                      (failed && Wants(record, spawn::kNotifyFailedProcs));
-  // Others hear of it from the agent of the process (end_events.h).
+  // Processes other than the spawner are notified by the agent of the ended
+  // process (end_events.h).
   if (!job.parent.nspace.empty() && exit.wait_status != core::kNeverStarted) {
     Tell(core::IdOfProcEvent(exit.incarnation,
                              core::ProcEvent::kTerminatedAsked),
@@ -101,14 +102,14 @@ void JobNotices::OnProcEnded(const JobRecord& record,
   }
 }
 
-// A process may fail before the last one has started, which is when the jobs
-// are connected.
+// A process may fail before the last one has started. The jobs are connected
+// only then, so its failure is reported late.
 void JobNotices::TellParent(JobRecord* record) const {
   const JobSpec& job = *record->job;
   for (const auto& [rank, exit] : std::exchange(record->failures, {})) {
     if (record->facts.separate) continue;
-    // Open MPI ends in a handler that gets everything; what the job survives is
-    // for those who ask.
+    // Open MPI ends in a default event handler. A failure that the job survives
+    // is therefore only for handlers that name its code.
     const bool survived = exit.restarted || job.recoverable;
     const ProcId proc{job.nspace, rank};
     Tell(core::IdOfProcEvent(exit.incarnation, core::ProcEvent::kToParentJob),
@@ -134,13 +135,13 @@ void JobNotices::OnEnded(const JobRecord& record,
 
 void JobNotices::OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
                                 const core::JobChanged& end) const {
-  // Else it may not have come to a process.
+  // With any other status the job may have ended before its processes ran.
   const bool ran =
       end.status == kSuccess || core::CodeOfJobEnd(end.status) != 0;
   if (ran) TellEnd(job, facts, end);
 }
 
-// Why it has failed, then that it is over.
+// Reports why the job has failed, and then that it is over.
 void JobNotices::TellEnd(const JobSpec& job, const LaunchFacts& facts,
                          const core::JobChanged& end) const {
   const spawn::JobOutcome outcome{end.status, end.first_failed, end.exit_code};
@@ -169,7 +170,7 @@ void JobNotices::TellOfJob(const JobSpec& job, int event, bool asked) const {
   TellAll(job, event, asked, spawn::JobEventInfo(job.nspace, false));
 }
 
-// A spawner that has asked for it gets it once.
+// A spawner that requested the event receives it separately, and only once.
 void JobNotices::TellAll(const JobSpec& job, int event, bool asked,
                          Bytes info) const {
   std::vector<ProcId> except;

@@ -1,6 +1,6 @@
-// What is told of the life of jobs beside the progress that a launcher is
-// shown: events for spawners, for connected jobs and for whoever registers for
-// their codes, and lines for the launcher.
+// Notices about the life of jobs, in addition to the progress that a launcher
+// shows: events for spawners, for connected jobs and for processes registered
+// for their codes, and lines for the launcher.
 #ifndef CANOPY_SERVER_CONTROL_JOB_NOTICES_H_
 #define CANOPY_SERVER_CONTROL_JOB_NOTICES_H_
 
@@ -17,14 +17,15 @@
 
 namespace canopy::control {
 
-// A spawner gets what its call asks for (spawn::Report). The job of a spawner
-// gets the failures of processes of a job that is connected with it, asked for
-// or not. All others of the session get what is for its code alone
-// (docs/design/events.md). A successor tells again what its predecessor may
-// have told, with the same identities. Loop thread only.
+// A spawner receives the events that its call requested (spawn::Report). The
+// job of a spawner receives the failures of processes of a connected job,
+// requested or not. All other processes of the session receive the events for
+// which they have registered by code (docs/design/events.md). A successor
+// repeats events that its predecessor may have sent, with the same identities.
+// Loop thread only.
 class JobNotices {
  public:
-  // One line, about the job, for the launcher of its family.
+  // Prints one line about the job at the launcher of its family.
   using Print =
       std::function<void(const std::string& nspace, const std::string& line)>;
 
@@ -32,11 +33,11 @@ class JobNotices {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // `record` is that of the job, and connected if its spawner has been told of
-  // it.
+  // `record` is that of the job. It is connected if its spawner has been
+  // notified that it runs.
   void OnJobChanged(const core::JobChanged& change, JobRecord* record) const;
-  // The same of a job that was over when its record was recovered, after it had
-  // run.
+  // Does the same for a job that had run and was over when its record was
+  // recovered.
   void OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
                       const core::JobChanged& end) const;
 

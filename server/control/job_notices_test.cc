@@ -33,7 +33,7 @@ class Sink : public InputSink {
 
 constexpr int kKilled = 9;
 
-// Two processes, spawned by rank 1 of "job".
+// Uses a job of two processes, spawned by rank 1 of "job".
 class JobNoticesTest : public testing::Test {
  protected:
   JobNoticesTest() {
@@ -60,7 +60,8 @@ class JobNoticesTest : public testing::Test {
     change.ends = std::move(ends);
     notices_.OnJobChanged(change, &record_);
   }
-  // What was raised for certain processes, but for what none has asked for.
+  // Returns the events raised for certain processes, except those that were not
+  // requested.
   std::vector<core::EventRaised> Events() const {
     std::vector<core::EventRaised> out;
     for (const auto& event : sink_.events) {
@@ -68,12 +69,13 @@ class JobNoticesTest : public testing::Test {
     }
     return out;
   }
-  // What the spawner gets only if it names the code.
+  // Returns true for an event that the spawner receives only if it names the
+  // code.
   static bool IsUnasked(const core::EventRaised& event) {
     return event.status == core::kEventProcTerminated &&
            core::HasFlag(event.info, core::kNonDefaultKey);
   }
-  // Those of them for all handlers, and clears what was raised.
+  // Returns the codes of those for all handlers, and clears the events.
   std::vector<int> Told() {
     std::vector<int> out;
     for (const auto& event : Events()) {
@@ -84,7 +86,8 @@ class JobNoticesTest : public testing::Test {
     sink_.events.clear();
     return out;
   }
-  // What the job of the spawner was told, and clears what was raised.
+  // Returns the codes of the events for the spawner's job, and clears the
+  // events.
   std::vector<int> ToldToParent() {
     std::vector<int> out;
     for (const auto& event : Events()) {
@@ -93,7 +96,7 @@ class JobNoticesTest : public testing::Test {
     sink_.events.clear();
     return out;
   }
-  // What the session was told, and clears what was raised.
+  // Returns the codes of the events for the session, and clears the events.
   std::vector<int> Announced() {
     std::vector<int> out;
     for (const auto& event : sink_.events) {

@@ -1,5 +1,5 @@
-// What the control service knows of each job that this agent controls, and what
-// it leaves for a successor.
+// The control service's records of the jobs that this agent controls, and the
+// records that it keeps for a successor.
 #ifndef CANOPY_SERVER_CONTROL_JOB_RECORD_H_
 #define CANOPY_SERVER_CONTROL_JOB_RECORD_H_
 
@@ -21,18 +21,18 @@
 
 namespace canopy::control {
 
-// What the host has granted, and to which request.
+// The host's grant for a request.
 struct Placed {
   PlacementId id;
   PlacementGrant grant;
-  int64_t queued_ms = 0;  // when it was asked for, since 1970
-  int64_t give_up = 0;    // EventLoop::Now(), by when it is to run; 0: any time
+  int64_t queued_ms = 0;  // time of the request, since 1970
+  int64_t give_up = 0;    // EventLoop::Now(): latest start; 0: none
   std::string name = {};  // of the job; empty: that of the request
 };
 
-// The same of a job that was launched on nodes that were granted by name.
+// The same for a job that runs on nodes that were granted by name.
 struct PlacementFacts {
-  PlacementId id;  // without a name: it was not
+  PlacementId id;  // without a request: nothing was granted
   std::string host_job;
   int64_t queued_ms = 0;   // since 1970
   int64_t started_ms = 0;  // since 1970
@@ -42,36 +42,36 @@ struct PlacementFacts {
 
 // How a job was launched, beyond its map.
 struct LaunchFacts {
-  bool oversubscribe = false;  // it was asked for, also for jobs that it spawns
-  // Of a job that JobSpec::parent has spawned: the number of its request.
+  bool oversubscribe = false;  // requested, also for jobs it spawns
+  // For a job that JobSpec::parent has spawned: the number of the request.
   std::optional<uint64_t> spawn_request;
-  bool separate = false;  // it lives and dies without its parent
-  // So does the job that spawned it, or one before that.
+  bool separate = false;  // lives and dies independently of its parent
+  // True if its spawner, or an earlier ancestor, is separate.
   bool apart = false;
-  uint32_t reports = 0;  // what is told of it: bits of spawn::Report
-  // When it is ended unless it has started, as EventLoop::Now(); 0: never, or
-  // it has.
+  uint32_t reports = 0;  // requested notices: bits of spawn::Report
+  // The time by which it must have started, as EventLoop::Now(). 0: no limit,
+  // or it has started.
   int64_t start_deadline = 0;
-  bool tool = false;  // it takes no slots
-  // Its request made another job too, whose namespace is the answer.
+  bool tool = false;  // takes no slots
+  // The second job of its request; the first one is the result of the spawn.
   bool cospawned = false;
-  // The other job of its request, until both have started; empty: none.
+  // The other job of its request, until both have started; otherwise empty.
   std::string partner;
   PlacementFacts placed;
-  // It was ended so that its launcher asks for it anew.
+  // It was ended so that its launcher requests it again.
   bool requeued = false;
-  // Of one that the host has started, which has no launcher.
+  // Set for a job that the host has started, which has no launcher.
   std::optional<HostOutput> host_output;
-  bool nohup = false;       // it goes on when its launcher is gone
-  bool unattended = false;  // and that is so
+  bool nohup = false;       // continues when its launcher is gone
+  bool unattended = false;  // continues without its launcher now
 };
 
-// Whether the job's failure is one of what its launcher has asked for.
+// Returns whether a failure of the job counts as a failure of its family.
 inline bool CountsForFamily(const LaunchFacts& facts) {
   return !facts.separate && !facts.apart;
 }
 
-// Of one job while it lives.
+// The record of one job while it lives.
 struct JobRecord {
   std::shared_ptr<const JobSpec> job;
   LaunchFacts facts;
@@ -79,16 +79,18 @@ struct JobRecord {
   uint32_t procs_ended = 0;
   int64_t since = 0;  // EventLoop::Now() of the launch
   uint64_t family = 0;
-  bool out_of_time = false;  // and its pending operations were collected
-  // Its spawner has been told of it: what becomes of it concerns the family.
+  bool out_of_time = false;  // its pending operations were collected
+  // Its spawner has been notified that it runs: its end concerns the family.
   bool connected = false;
-  // To those who are told: that the first process has started, and the last.
+  // Whether the start of the first process, and of all processes, was
+  // announced.
   bool told_first = false;
   bool told_start = false;
-  // Of its launcher, which can reattach once the job is persisted.
+  // The token of its launcher, which can reattach once the job is persisted.
   std::string token;
-  // Of processes that the parent's job has not been told of; no consequences of
-  // the job's own end. Of one that failed more than once, the last.
+  // The failures of processes of which the parent's job has not been notified,
+  // except those that follow from the job's own end. For a rank that failed
+  // more than once, the last failure.
   std::map<Rank, core::ProcExit> failures;
 
   const std::string& parent() const { return job->parent.nspace; }
@@ -98,21 +100,21 @@ using JobRecords = std::map<std::string, JobRecord>;
 
 using PlannedJob = Result<std::shared_ptr<const JobSpec>>;
 
-// Turns requests into mapped jobs, or gives the reason in one line.
+// Turns requests into mapped jobs, or returns the reason in one line.
 struct JobPlanner {
-  // As of JobCommandsPort; without a reason, the node takes jobs again.
+  // As in JobCommandsPort. Without a reason, the node takes jobs again.
   std::function<Status(const std::string& name, const std::string& reason)>
       drain;
-  // A line for the agent's log.
+  // Writes a line to the agent's log.
   std::function<void(const std::string& text)> warn;
-  // canopy-stacks, on each node.
+  // The path of canopy-stacks on each node.
   std::string stacks_program;
-  // A name that no job of the overlay has had.
+  // Returns a name that no job of the overlay has had.
   std::function<std::string()> new_name;
-  // The job's name is that of its request.
+  // The job gets the name of its request, unless `placed` has one.
   std::function<PlannedJob(const v1::Launch& launch, const Placed& placed)>
       launch;
-  // `spawner` is a process of a job that is known.
+  // `spawner` is a process of a known job, or a tool.
   std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner,
                            const Placed& placed)>
       spawn;
@@ -122,32 +124,32 @@ struct JobPlanner {
 class LaunchPersistence {
  public:
   virtual ~LaunchPersistence() = default;
-  // `token`: of the launcher of the job or of its family. False: it was not
-  // persisted.
+  // `token` is that of the launcher of the job or of its family. Returns false
+  // if the job was not persisted.
   virtual bool PersistLaunch(const JobSpec& job, const std::string& token,
                              const LaunchFacts& facts) = 0;
-  // In place of those of PersistLaunch, which will have them if it is still to
-  // come.
+  // Replaces the facts of PersistLaunch. If PersistLaunch is called later, it
+  // passes these facts.
   virtual void PersistFacts(const std::string& nspace,
                             const LaunchFacts& facts) = 0;
-  // How much of the output of a job with host_output is in its files, in place
-  // of what was said before.
+  // Persists how much output of a job with host_output is in its files, and
+  // replaces the earlier state.
   virtual void PersistOutput(const std::string& nspace,
                              const std::string& state) = 0;
-  // `end`: a JobEnd as bytes.
+  // `end` is an encoded JobEnd.
   virtual void PersistEnd(const std::string& nspace,
                           const std::string& end) = 0;
   virtual void DropControl(const std::string& nspace) = 0;
 };
 
-// What LaunchPersistence persisted.
+// The job as LaunchPersistence has stored it.
 struct PersistedJob {
   std::shared_ptr<const JobSpec> job;
   std::string token;
   LaunchFacts facts;
   int64_t since = 0;               // EventLoop::Now() of the launch
-  std::optional<std::string> end;  // when it is over
-  std::string output;              // of PersistOutput; empty: nothing yet
+  std::optional<std::string> end;  // set if the job is over
+  std::string output;              // of PersistOutput, or empty
 };
 
 }  // namespace canopy::control

@@ -1,4 +1,4 @@
-// Launches of jobs, once their files are where they are to run.
+// Launches jobs once their files have been copied to their nodes.
 #ifndef CANOPY_SERVER_CONTROL_JOB_STARTER_H_
 #define CANOPY_SERVER_CONTROL_JOB_STARTER_H_
 
@@ -15,11 +15,11 @@
 
 namespace canopy::control {
 
-// Records a job for a successor, where that is possible, and then gives it to
-// the core. Loop thread only; `families` and `staging` outlive it.
+// Records a job for a successor, if possible, and then passes it to the core.
+// Loop thread only; `families` and `staging` outlive it.
 class JobStarter {
  public:
-  // The job has come to its end without having been launched.
+  // Called when the job has ended without having been launched.
   using Failed =
       std::function<void(const std::string& nspace, const Status& status)>;
 
@@ -28,10 +28,11 @@ class JobStarter {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // A job whose files are being copied is not recorded: what has been copied is
-  // no successor's.
+  // Starts a job. It is not recorded while its files are being copied, because
+  // a successor cannot use the copies.
   void Begin(const JobRecord& record, const Preload& preload, bool check_only);
-  // The job's files are there, or it is not launched for this reason.
+  // Called when the job's files are in place, or with the reason why it is not
+  // launched.
   void OnFilesCopied(const std::string& nspace, Status status);
 
  private:

@@ -1,4 +1,4 @@
-// Requests to the core to end several jobs.
+// Requests to the core that end several jobs.
 #ifndef CANOPY_SERVER_CONTROL_KILLS_H_
 #define CANOPY_SERVER_CONTROL_KILLS_H_
 
@@ -13,14 +13,16 @@
 
 namespace canopy::control {
 
-// Asks for `kill` of every job of the family.
+// Requests `kill` for every job of the family.
 void KillFamily(Family* family, core::KillRequested kill, InputSink* sink);
 
-// Ends what ends with the launcher of an abandoned family (Families::Abandon).
+// Ends the jobs of an abandoned family that end with its launcher
+// (Families::Abandon).
 void KillAbandoned(const Families& families, Family* family,
                    const std::string& reason, InputSink* sink);
 
-// Ends those of `jobs` that end with one that has failed (ConsequencesOf).
+// Ends those of `jobs` that end because another job has failed
+// (ConsequencesOf).
 void KillConsequences(const JobSpec& failed, const LaunchFacts& facts,
                       bool with_parent, const JobRecords& jobs,
                       InputSink* sink);

@@ -1,4 +1,4 @@
-// What the request for a job says of it beyond its map.
+// The properties of a job that its request states beyond the map.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace canopy::control {
 
-// Also what its launch allows for those that it will spawn.
+// They include the permissions for jobs that this job will spawn.
 LaunchFacts FactsOf(const v1::Launch& launch, const Placed& placed);
 
 }  // namespace canopy::control

@@ -1,4 +1,4 @@
-// One launcher, as the job manager knows it.
+// One launcher, as the job manager sees it.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCHER_H_
 #define CANOPY_SERVER_CONTROL_LAUNCHER_H_
 
@@ -17,7 +17,7 @@
 
 namespace canopy::control {
 
-// Loop thread only. The stream is valid until it is gone.
+// Loop thread only. The stream is valid until the launcher is gone.
 class Launcher {
  public:
   Launcher() = default;
@@ -25,25 +25,27 @@ class Launcher {
 
   void Send(v1::RunEvent event) { stream_->Send(std::move(event)); }
   void Finish() { stream_->FinishWhenWritten(); }
-  // Its request comes to nothing.
+  // Rejects its request.
   void Refuse(const Status& status);
-  // Its family is over. `jobs`: whose records are left.
+  // Reports that its family is over. `jobs` are those whose records are kept.
   void End(std::vector<std::string> jobs, const v1::JobEnd& end);
 
-  // The same, but it is to ask for its job anew.
+  // Does the same, and lets the launcher request its job again.
   void Requeue(std::vector<std::string> jobs, const v1::JobRequeued& requeued);
 
-  // `nspace`: empty for the first job of the family.
+  // `nspace` is empty for the first job of the family.
   void SendOutput(const core::DeliverOutput& output, const std::string& nspace);
-  // It has written so much out: the nodes whose ranks wrote it get credit.
+  // Records that it has written `bytes` out: the nodes whose ranks wrote them
+  // get credit.
   void Consume(uint64_t bytes, InputSink* sink);
-  // It is gone: nobody waits for what it has not written.
+  // Grants the credit for everything that it has not written, because it is
+  // gone.
   void ConsumeAll(InputSink* sink);
 
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // jobs whose end was sent
-  bool requeues = false;           // it can ask for its job anew
-  // What came while its job waits for its place.
+  bool requeues = false;           // it can request its job again
+  // Requests that arrived while its job waits for its placement.
   std::vector<v1::RunRequest> held;
 
  private:

@@ -13,7 +13,7 @@
 namespace canopy::control {
 namespace {
 
-// Exit code of a launch that never started a process, as shells use them.
+// Returns the exit code of a launch that never started a process, as shells do.
 int ExitCodeOf(int status) {
   switch (status) {
     case kErrJobExeNotFound:

@@ -1,4 +1,4 @@
-// What a launcher is told of a job.
+// Events that a launcher receives about a job.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCHER_EVENTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCHER_EVENTS_H_
 
@@ -14,19 +14,20 @@
 namespace canopy::control {
 
 v1::RunEvent MappedEvent(const JobSpec& job);
-// `grace_ms`: as in JobMapped.
+// `grace_ms` is as in JobMapped.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
-// What a launcher that asks for it anew says; of a job that a scheduler has
-// placed.
+// Returns what the launcher sends when it requests the job again. The job is
+// one that a scheduler has placed.
 v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
                            const std::string& reason);
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
-// Of the notes of the change, which has some.
+// Returns the notes of the change, which must have some.
 v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);
 v1::JobEnd EndOf(const core::JobChanged& change);
-// How the job ended, of what EndOf made.
+// Converts the result of EndOf back.
 core::JobChanged ChangeOf(const v1::JobEnd& end);
-// The end of a launch that never came to a job, for the reason given.
+// Returns the end of a launch that failed, for this reason, before there was a
+// job.
 v1::JobEnd EndOf(const Status& refusal);
 
 }  // namespace canopy::control

@@ -8,13 +8,13 @@
 
 namespace canopy::control {
 
-// Loop thread; valid until OnGone.
+// Loop thread only; valid until OnGone.
 class LauncherStream {
  public:
   virtual ~LauncherStream() = default;
-  // Queues the event; never waits.
+  // Queues the event and never waits.
   virtual void Send(v1::RunEvent event) = 0;
-  // Ends the call once everything sent before is written.
+  // Ends the call after everything sent before has been written.
   virtual void FinishWhenWritten() = 0;
 };
 
@@ -22,11 +22,11 @@ class LauncherStream {
 class LauncherListener {
  public:
   virtual ~LauncherListener() = default;
-  // An unused number for a new launcher. Any thread.
+  // Returns an unused number for a new launcher. Any thread.
   virtual uint64_t NewLauncher() = 0;
   virtual void OnLauncher(uint64_t id, LauncherStream* launcher) = 0;
   virtual void OnRequest(uint64_t id, v1::RunRequest request) = 0;
-  // The launcher is gone or finished; not from within Send.
+  // The launcher is gone or finished. Not called during Send.
   virtual void OnGone(uint64_t id) = 0;
 };
 

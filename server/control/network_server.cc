@@ -18,8 +18,8 @@ namespace {
 
 constexpr absl::Duration kExitTime = absl::Milliseconds(500);
 
-// The library for reflection adds its service to every server as soon as it is
-// linked.
+// Removes the service that the reflection library adds to every server as soon
+// as it is linked.
 class WithoutReflection : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments*) override {}
@@ -38,8 +38,8 @@ struct NetworkServer::Impl {
 
   EventLoop* const loop;
   std::unique_ptr<rpc::NetworkPort> port;
-  // Refuses what is not there. A server with health alone would have nothing
-  // that polls.
+  // Rejects calls of unknown methods. A server with the health service alone
+  // would have no thread that polls.
   grpc::CallbackGenericService refusal;
   // Shared with the thread that shuts it down.
   std::shared_ptr<grpc::Server> server;

@@ -1,5 +1,5 @@
-// What an agent serves to other machines beside the overlay's links: health,
-// reflection, and control.
+// The services of an agent for other machines, besides the overlay's links:
+// health, reflection, and control.
 #ifndef CANOPY_SERVER_CONTROL_NETWORK_SERVER_H_
 #define CANOPY_SERVER_CONTROL_NETWORK_SERVER_H_
 
@@ -20,33 +20,33 @@ class Service;
 namespace canopy::control {
 
 struct NetworkOptions {
-  std::string address;  // HOST:PORT, port 0 picks one
+  std::string address;  // HOST:PORT; port 0 chooses a free one
   security::SecurityConfig security;
-  bool reflection = false;  // its services are listed to who asks
-  // Beside health. Not owned; outlive the server.
+  bool reflection = false;  // lists its services to clients
+  // The services besides health. They are not owned and outlive the server.
   std::vector<grpc::Service*> services;
-  // Lines for the log about who connects, at a limited rate. May be null.
+  // Writes log lines about connecting clients, at a limited rate. May be null.
   std::function<void(const std::string& line)> log;
 };
 
-// Has a port of its own, because its services bring gRPC's own threads: on the
-// links' server those would poll the links too. Loop thread only, which accepts
-// the connections; the loop outlives it.
+// The server has a port of its own, because its services use gRPC's threads,
+// which on the links' server would poll the links too. The loop accepts the
+// connections and outlives the server. Loop thread only.
 class NetworkServer {
  public:
   explicit NetworkServer(EventLoop* loop);
-  // Ends calls under way.
+  // Ends running calls.
   ~NetworkServer();
   NetworkServer(const NetworkServer&) = delete;
   NetworkServer& operator=(const NetworkServer&) = delete;
 
-  // Once. Fails when the address is taken or not this host's, or the security
-  // settings do not fit.
+  // Called once. Fails if the address is in use or not this host's, or if the
+  // security settings do not fit.
   Status Start(const NetworkOptions& options);
-  // As ControlServer's.
+  // As in ControlServer.
   void LetAnswersLeave();
   std::future<void> Stop();
-  // As in the options, with the port in use.
+  // The address of the options, with the port in use.
   const std::string& address() const { return address_; }
 
  private:

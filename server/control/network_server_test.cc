@@ -15,7 +15,7 @@
 namespace canopy::control {
 namespace {
 
-// A server whose loop runs in a thread of its own.
+// A server whose loop runs on a thread of its own.
 class RunningServer {
  public:
   explicit RunningServer(const NetworkOptions& options)
@@ -66,7 +66,7 @@ TEST(NetworkServerTest, HealthIsServed) {
       std::string("\x08\x01"));
 }
 
-// What a call of ServerReflectionInfo{list_services} brings.
+// Returns the result of a call of ServerReflectionInfo{list_services}.
 std::pair<grpc::Status, std::string> ListServices(const std::string& address) {
   grpc::GenericStub stub(
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));

@@ -21,7 +21,7 @@ namespace {
 
 constexpr mode_t kMode = 0666;
 
-// One file, until it can not be written to.
+// One file, which is used until a write fails.
 struct Target {
   std::string path;
   UniqueFd fd;
@@ -33,7 +33,7 @@ Status Failed(const std::string& what, const std::string& path) {
           "cannot " + what + " " + path + ": " + std::strerror(errno)};
 }
 
-// Of a file that others write to as well, only what this job has written.
+// Removes only what this job has written if others write to the file as well.
 Status Position(bool append, const uint64_t* from, Target* target) {
   struct stat info;
   if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);
@@ -49,7 +49,7 @@ Status Position(bool append, const uint64_t* from, Target* target) {
              : Status();
 }
 
-// A pipe without a reader is an error, and no reason to wait.
+// A pipe without a reader is an error; waiting for one would block the thread.
 Status OpenTarget(const std::string& path, bool append, const uint64_t* from,
                   Target* target) {
   target->path = path.empty() ? "/dev/null" : path;
@@ -85,26 +85,27 @@ struct Piece {
 
 }  // namespace
 
-// One that waits for a file system holds no lock.
+// State that the loop and the writer's thread share. No lock is held during
+// file operations.
 struct OutputWriter::Shared {
   Mutex mu;
   CondVar changed;
   std::deque<Piece> pieces CANOPY_GUARDED_BY(mu);
-  // Null: the writer is gone.
+  // Null when the writer is gone.
   EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
   Opened opened;  // loop thread
   Done done;      // loop thread
-  Target output;  // of the writer's thread alone
+  Target output;  // writer's thread
   Target error;   // without a path: the same file
 
-  // Waits for some; false: there will be none.
+  // Waits for pieces. Returns false if there will be none.
   bool Take(std::deque<Piece>* batch) {
     const MutexLock lock(mu);
     while (loop != nullptr && pieces.empty()) changed.Wait(mu);
     *batch = std::exchange(pieces, {});
     return !batch->empty();
   }
-  // False: the writer is gone.
+  // Returns false if the writer is gone.
   bool Post(std::function<void()> call) {
     const MutexLock lock(mu);
     if (loop != nullptr) loop->Post(std::move(call));

@@ -1,5 +1,5 @@
-// Opens files and writes a job's output into them, by a thread of its own: a
-// file system may let it wait.
+// Opens files and writes a job's output into them, on a thread of its own,
+// because a file system may block it.
 #ifndef CANOPY_SERVER_CONTROL_OUTPUT_WRITER_H_
 #define CANOPY_SERVER_CONTROL_OUTPUT_WRITER_H_
 
@@ -17,7 +17,8 @@
 
 namespace canopy::control {
 
-// How much of it is in each file. Where both are one, `error` stays 0.
+// Bytes of output in each file. If both streams go to one file, `error` stays
+// 0.
 struct OutputPositions {
   uint64_t output = 0;
   uint64_t error = 0;
@@ -26,28 +27,31 @@ struct OutputPositions {
 // Loop thread only.
 class OutputWriter {
  public:
-  // So many pieces more were written, or could not be (a status, once for each
-  // file): what follows is dropped. Never from within Write, and after Opened.
+  // Reports that `pieces` more pieces were written. An error status, reported
+  // once for each file, means that the file cannot be written and further
+  // output for it is dropped. Not called during Write, nor before Opened.
   using Done = std::function<void(size_t pieces, const OutputPositions& at,
                                   const Status& status)>;
 
-  // How it went to open the files, once, and where the first piece goes. The
-  // status says which can not be opened, and why: then all is dropped.
+  // Reports once whether the files could be opened, and where the first piece
+  // goes. An error status names the file that cannot be opened and the reason;
+  // then all output is dropped.
   using Opened =
       std::function<void(const Status& status, const OutputPositions& begin)>;
 
-  // Begins to open the files. `from`: none of a new job, whose files are made
-  // or emptied; of one that goes on, what comes after it is removed. `held` is
-  // kept until they are open or can not be, whatever becomes of the writer.
+  // Begins to open the files. Without `from` the job is new and its files are
+  // created or emptied; otherwise the job continues and everything after `from`
+  // is removed. `held` is kept until the files are open or cannot be opened,
+  // even if the writer is destroyed before.
   OutputWriter(EventLoop* loop, HostOutput names,
                std::optional<OutputPositions> from, std::shared_ptr<void> held,
                Opened opened, Done done);
-  // What is not written yet may come to be. Nobody is called any more.
+  // Pieces that are queued may still be written. No callback runs any more.
   ~OutputWriter();
   OutputWriter(const OutputWriter&) = delete;
   OutputWriter& operator=(const OutputWriter&) = delete;
 
-  // May come before the files are open.
+  // May be called before the files are open.
   void Write(bool error, Bytes data);
 
  private:

@@ -123,7 +123,7 @@ TEST_F(OutputWriterTest, WhatWasThereStaysWhereItIsAskedFor) {
   EXPECT_EQ(at_.output, 13u);
 }
 
-// What a predecessor has written and not noted comes again.
+// Output that a predecessor has written but not persisted is written again.
 TEST_F(OutputWriterTest, ASuccessorGoesOnWhereItWasNoted) {
   Fill(In("out"), "noted\nnot noted\n");
   const OutputPositions from = {6, 0};
@@ -156,7 +156,7 @@ TEST_F(OutputWriterTest, WhatCannotBeOpenedIsSaid) {
   EXPECT_FALSE(Open({In("pipe"), "", false}).ok()) << "nobody reads it";
 }
 
-// As of a file system that does not answer.
+// The pipe stands for a file system that does not answer.
 TEST_F(OutputWriterTest, WhatIsWrittenWaitsUntilTheFilesAreOpen) {
   ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
   const int reader = open(In("pipe").c_str(), O_RDONLY | O_NONBLOCK);

@@ -30,7 +30,7 @@ std::vector<PlacementHost> HostsOf(const spawn::Placing& placing) {
   return out;
 }
 
-// 0 as soon as one application wants all that there is.
+// Returns 0 if one application requests all slots.
 uint32_t SlotsOf(const std::vector<PlacementApp>& apps) {
   uint32_t slots = 0;
   for (const PlacementApp& app : apps) {
@@ -46,7 +46,7 @@ void AddApps(const spawn::SpawnCall& call, std::vector<PlacementApp>* apps) {
   }
 }
 
-// One word after the other; " : " between applications.
+// Appends the words, and separates applications by " : ".
 void AddCommand(const std::vector<std::string>& argv, std::string* command) {
   if (!command->empty()) *command += " : ";
   for (const std::string& arg : argv) {
@@ -103,7 +103,7 @@ v1::Launch LaunchOf(const HostLaunch& in) {
   launch.set_cwd(in.cwd.empty() ? "/" : in.cwd);
   launch.set_map_by(in.map_by);
   launch.set_stdin_target("none");
-  launch.set_allow_run_as_root(true);  // as it may run anything
+  launch.set_allow_run_as_root(true);  // the host may run any program anyway
   return launch;
 }
 

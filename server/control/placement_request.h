@@ -1,4 +1,4 @@
-// What the host is told of a job that is to be placed, and of one that was.
+// The messages to the host about a job that is to be placed, or was placed.
 #ifndef CANOPY_SERVER_CONTROL_PLACEMENT_REQUEST_H_
 #define CANOPY_SERVER_CONTROL_PLACEMENT_REQUEST_H_
 
@@ -15,31 +15,33 @@
 
 namespace canopy::control {
 
-// Milliseconds since 1970.
+// Returns milliseconds since 1970.
 int64_t WallClockMs();
 
-// Of the request's identity and time, nothing is set.
+// Leaves the request's identity and time unset.
 PlacementRequest PlacementOf(const v1::Launch& launch);
-// `parent`: of the job whose process spawns.
+// `parent` is the job of the spawning process.
 PlacementRequest PlacementOf(const core::HostSpawn& spawn,
                              const spawn::SpawnCall& call,
                              const JobRecord& parent);
-// Of a job that nobody waits for.
+// Returns the launch of a job that has no launcher.
 v1::Launch LaunchOf(const HostLaunch& launch);
-// The same request always has the same name: also after an agent's restart.
+// Returns the name of a request. The same request always has the same name,
+// also after an agent's restart.
 std::string RequestNameOf(const core::HostSpawn& spawn);
 
-// Whether `name` may be what an agent has called a queued job.
+// Returns whether an agent may have given a queued job this name.
 bool IsRequestName(const std::string& name);
 
-// Of a job that is mapped now; empty when no nodes were granted by name.
+// Describes a job that is mapped now. The result is empty if no nodes were
+// granted by name.
 PlacementFacts PlacementFactsOf(const Placed& placed);
 
-// A job that was mapped, or whose request came to nothing.
+// Describe a job that was mapped, or one whose request has failed.
 PlacedJob PlacedJobOf(const JobRecord& record);
 PlacedJob PlacedJobOf(const Placed& placed, const PlacementRequest& request);
 
-// Programs and arguments, for people.
+// Return the programs and arguments, for people.
 std::string CommandOf(const JobSpec& job);
 std::string CommandOf(const PlacementRequest& request);
 uint32_t NumProcs(const PlacementRequest& request);

@@ -1,4 +1,4 @@
-// Jobs that wait for the host to say where and when they run.
+// The jobs that wait for the host to decide where and when they run.
 #ifndef CANOPY_SERVER_CONTROL_PLACEMENTS_H_
 #define CANOPY_SERVER_CONTROL_PLACEMENTS_H_
 
@@ -20,16 +20,16 @@ namespace canopy::control {
 
 struct QueuedJob {
   PlacementRequest request;
-  uint64_t launcher = 0;  // who asked; 0: a process
+  uint64_t launcher = 0;  // the requesting launcher; 0: a process
   PlacementQueued state;
-  bool told = false;  // the launcher knows that it waits
+  bool told = false;  // the launcher knows that the job waits
 };
 
 // Every wait ends in one call of its `Decided`. Loop thread only.
 class Placements : public PlacementListener {
  public:
   using Decided = std::function<void(const Result<Placed>& placed)>;
-  // A job waits, or the reason has changed.
+  // Called when a job begins to wait, or the reason has changed.
   using Waits = std::function<void(QueuedJob* job)>;
 
   Placements(EventLoop* loop, Waits waits)
@@ -38,27 +38,28 @@ class Placements : public PlacementListener {
   Placements(const Placements&) = delete;
   Placements& operator=(const Placements&) = delete;
 
-  // Before anything is asked, and when nothing waits.
+  // Sets the host; before the first request, or when nothing waits.
   void set_port(PlacementPort* port);
 
   bool HeedsDirectives() const { return port_->HeedsDirectives(); }
-  // The decision may come from within the call. A request that waits already is
-  // not asked again: false, and nothing comes of this one.
+  // Requests a placement. The decision may arrive during the call. Returns
+  // false if a request of this name waits already; then this one is dropped.
   bool Ask(QueuedJob job, Decided decided);
-  // Takes it out of the queue. False: it does not wait.
+  // Removes a job from the queue. Returns false if it does not wait.
   bool Cancel(const std::string& request, const Status& why);
   void CancelOfLauncher(uint64_t launcher, const Status& why);
-  // Those that processes of the job have asked for.
+  // Cancels the requests of the job's processes.
   void CancelOfParent(const std::string& nspace, const Status& why);
   void CancelAll(const Status& why);
 
-  // What the host is told of a job that it has placed; nothing of others.
+  // Notify the host of changes of a job that it has placed. They have no effect
+  // for other jobs.
   void Launched(const JobRecord& record, bool recovered);
   void Changed(const JobRecord& record, const core::JobChanged& change);
-  // `last`: no other job is on what was granted for it.
+  // `last` means that no other job uses the grant.
   void Released(const JobRecord& record, const core::JobChanged& end,
                 bool last);
-  // Nothing came of what was granted.
+  // Notifies the host that its grant is not used.
   void ReleaseUnused(const Placed& placed, const PlacementRequest& request,
                      const Status& why);
 
@@ -67,7 +68,7 @@ class Placements : public PlacementListener {
   }
   bool WaitingFor(uint64_t launcher) const;
   size_t size() const { return waiting_.size(); }
-  // In the order of their names.
+  // Visits the jobs in the order of their names.
   void ForEach(const std::function<void(const QueuedJob&)>& visit) const;
 
   void OnQueued(const PlacementId& id, const PlacementQueued& queued) override;
@@ -84,13 +85,13 @@ class Placements : public PlacementListener {
   Entry* Find(const PlacementId& id);
   void CancelIf(const std::function<bool(const QueuedJob&)>& matches,
                 const Status& why);
-  // The wait is over.
+  // Ends the wait.
   void Decide(const PlacementId& id, const Result<Placed>& placed);
 
   EventLoop* const loop_;
   const Waits waits_;
   PlacementPort* port_ = nullptr;
-  std::map<std::string, Entry> waiting_;  // by the request's name
+  std::map<std::string, Entry> waiting_;  // by the name of the request
 };
 
 }  // namespace canopy::control

@@ -1,4 +1,4 @@
-// Which files of a job are to be copied to its nodes before its launch.
+// The files of a job that are copied to its nodes before its launch.
 #ifndef CANOPY_SERVER_CONTROL_PRELOAD_H_
 #define CANOPY_SERVER_CONTROL_PRELOAD_H_
 
@@ -17,18 +17,18 @@ namespace canopy::control {
 struct Preload {
   bool wanted = false;
   FileSource source;
-  std::vector<uint32_t> programs;  // applications whose program is copied
+  std::vector<uint32_t> programs;  // applications with copied programs
 };
 
-// Of a job that the launcher has the files of.
+// Returns the files of a job if the launcher has them.
 Preload PreloadOf(const v1::Launch& launch);
-// Of a job that the process `spawner` of `parent` spawns: its files are on that
-// process's node. kErrBadParam: two of them have one name, or one is outside of
-// the directory.
+// Returns the files of a job that the process `spawner` of `parent` spawns;
+// they are on that process's node. Returns kErrBadParam if two files have the
+// same name, or one is outside the directory.
 Result<Preload> PreloadOf(const spawn::SpawnCall& call, const JobSpec& job,
                           const JobSpec& parent, Rank spawner);
 
-// The job, whose processes execute the copies.
+// Returns the job with the paths of the copies as its programs.
 JobSpec WithCopies(JobSpec job, const Preload& preload);
 
 }  // namespace canopy::control

@@ -1,5 +1,5 @@
-// Which requests to spawn a predecessor was executing, or had answered, from
-// its records of their jobs.
+// The requests to spawn that a predecessor was executing, or had answered,
+// reconstructed from its records of their jobs.
 #ifndef CANOPY_SERVER_CONTROL_RECOVERED_REQUESTS_H_
 #define CANOPY_SERVER_CONTROL_RECOVERED_REQUESTS_H_
 
@@ -16,20 +16,20 @@ namespace canopy::control {
 struct RecoveredRequest {
   struct Job {
     std::string nspace;
-    bool over = false;  // after it had started
+    bool over = false;  // it had started, and has ended
   };
 
   ProcId proc;
   core::RequestId request = 0;
-  std::vector<Job> jobs;  // the first is the answer
+  std::vector<Job> jobs;  // the first is the result of the spawn
   int64_t deadline = 0;   // as LaunchFacts::start_deadline
-  // False: the predecessor ended before the other job was recorded, or that has
-  // failed. What there is does not start.
+  // False if the predecessor ended before the other job was recorded, or if
+  // that job has failed. Then the request fails.
   bool complete = true;
 };
 
-// Of the jobs of one family. A cospawned job whose request was answered has
-// none: the other job has it.
+// Returns the requests of the jobs of one family. The two jobs of a request
+// with a cospawned job share one entry.
 std::vector<RecoveredRequest> RecoveredRequests(
     const std::vector<const PersistedJob*>& family);
 

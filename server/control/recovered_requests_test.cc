@@ -15,7 +15,7 @@ const ProcId kSpawner{"first", 1};
 
 class RecoveredRequestsTest : public testing::Test {
  protected:
-  // A job of request 5.
+  // Adds a job of request 5.
   PersistedJob& Add(const std::string& nspace, const std::string& partner = "",
                     bool cospawned = false) {
     auto job = std::make_shared<JobSpec>();
@@ -36,7 +36,7 @@ class RecoveredRequestsTest : public testing::Test {
     for (const auto& [nspace, job] : jobs_) family.push_back(&job);
     return RecoveredRequests(family);
   }
-  // "+": complete; then its jobs.
+  // Returns "+" for a complete request or "-", followed by its jobs.
   std::string Only() const {
     const auto all = Requests();
     if (all.size() != 1) return std::to_string(all.size()) + " requests";

@@ -18,8 +18,8 @@ constexpr size_t kReadSize = 64 << 10;
 
 }  // namespace
 
-// Closed, and destroyed, by its server only: from the loop's callbacks, never
-// from within a call of its owner's.
+// Only its server closes and destroys it: from callbacks of the loop, and never
+// during a call of its owner.
 class RunServer::Connection : public LauncherStream {
  public:
   Connection(EventLoop* loop, UniqueFd socket, uint64_t id,
@@ -27,7 +27,7 @@ class RunServer::Connection : public LauncherStream {
       : loop_(loop), socket_(std::move(socket)), id_(id), owner_(owner) {}
   ~Connection() override { loop_->Unwatch(socket_.get()); }
 
-  // `close` destroys this.
+  // `close` destroys this object.
   void Begin(std::function<void()> close) {
     close_ = std::move(close);
     loop_->Watch(socket_.get(), EPOLLIN,
@@ -40,13 +40,14 @@ class RunServer::Connection : public LauncherStream {
     out_.Append(FrameMessage(event));
     FlushLater();
   }
-  // The end goes out before the agent clears up after the job.
+  // The launcher receives the end before the agent cleans up after the job.
   void FinishWhenWritten() override {
     (void)out_.Flush(socket_.get());
     finish_ = true;
     FlushLater();
   }
-  // Writes what the socket takes. False: the connection is over.
+  // Writes as much as the socket takes. Returns false if the connection is
+  // over.
   bool Flush();
 
  private:
@@ -56,12 +57,12 @@ class RunServer::Connection : public LauncherStream {
   }
   void Close() {
     (void)out_.Flush(socket_.get());
-    // A copy, because it ends this object.
+    // Calls a copy, because the call destroys this object.
     const auto close = close_;
     close();
   }
   void FlushLater();
-  // These two give false when the connection is over.
+  // Both return false if the connection is over.
   bool ReadSome();
   bool TakeRequests();
 
@@ -74,7 +75,7 @@ class RunServer::Connection : public LauncherStream {
   OutQueue out_;
   bool finish_ = false;
   bool flush_scheduled_ = false;
-  bool waiting_ = false;  // for room to write
+  bool waiting_ = false;  // until the socket is writable
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,4 +1,4 @@
-// Launchers on this machine, without gRPC: see common/run_protocol.h.
+// Serves launchers on this machine without gRPC; see common/run_protocol.h.
 #ifndef CANOPY_SERVER_CONTROL_RUN_SERVER_H_
 #define CANOPY_SERVER_CONTROL_RUN_SERVER_H_
 
@@ -15,18 +15,18 @@
 
 namespace canopy::control {
 
-// Listens from Start until it is destroyed. Loop thread.
+// Listens from Start until it is destroyed. Loop thread only.
 class RunServer {
  public:
-  // `owner` outlives the server.
+  // `owner` must outlive the server.
   RunServer(EventLoop* loop, LauncherListener* owner);
   ~RunServer();
   RunServer(const RunServer&) = delete;
   RunServer& operator=(const RunServer&) = delete;
 
   Status Start(const std::string& socket_path);
-  // Before this process becomes another program: flushes the queues as far as
-  // the sockets take them.
+  // Called before this process executes another program: writes as much of the
+  // queues as the sockets take.
   void Flush();
 
  private:

@@ -39,13 +39,13 @@ class FakeOwner : public LauncherListener {
   std::map<uint64_t, LauncherStream*> launchers;
   std::vector<v1::RunRequest> requests;
   std::function<void(LauncherStream*)> on_request;
-  bool idle = false;  // those who came are gone
+  bool idle = false;  // all launchers are gone
 
  private:
   uint64_t last_ = 0;
 };
 
-// A launcher that a test plays.
+// A launcher played by the test.
 class TestLauncher {
  public:
   explicit TestLauncher(const std::string& path) {
@@ -64,7 +64,7 @@ class TestLauncher {
     }
   }
   void Send(const v1::RunRequest& request) { SendBytes(FrameMessage(request)); }
-  // The next message; false at the end of the connection.
+  // Receives the next message. Returns false at the end of the connection.
   bool Receive(std::string* message) {
     std::string_view bytes;
     while (reader_.Take(&bytes) != MessageReader::Next::kMessage) {
@@ -97,7 +97,8 @@ class RunServerTest : public testing::Test {
     EXPECT_EQ(rmdir(directory_.c_str()), 0);
   }
 
-  // Runs the loop until every launcher is gone, while `play` has one.
+  // Runs the loop until every launcher is gone, while `play` uses one on
+  // another thread.
   void With(const std::function<void(TestLauncher*)>& play) {
     std::thread thread([&] {
       TestLauncher launcher(path_);
@@ -192,9 +193,9 @@ TEST_F(RunServerTest, RequestsInPiecesAndTogether) {
 
 TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
   for (const std::string& bytes :
-       {std::string("\0\0\0\2\x20", 5) + "\xff",  // a number without its end
+       {std::string("\0\0\0\2\x20", 5) + "\xff",  // an unterminated number
         std::string("PRI * HTTP/2.0"),            // too long
-        std::string("\0\0\0\5\x0a\x03\x2a\x01\xff", 9)}) {  // no UTF-8
+        std::string("\0\0\0\5\x0a\x03\x2a\x01\xff", 9)}) {  // not UTF-8
     With([&](TestLauncher* launcher) {
       launcher->SendBytes(bytes);
       std::string message;

@@ -74,8 +74,8 @@ void RunStream::OnCancel() {
 }
 
 void RunStream::OnDone() {
-  // The owner must not call a deleted stream, so deletion follows its notice
-  // on the thread that it calls from.
+  // The owner must not call a deleted stream. Its notification and the deletion
+  // are therefore on the thread on which it calls.
   loop_->Post([this] {
     owner_->OnGone(id_);
     delete this;

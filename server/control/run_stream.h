@@ -16,16 +16,17 @@
 
 namespace canopy::control {
 
-// Life: made by the service when a call comes in; reads until the launcher is
-// gone or sends an invalid request, which ends the call; writes what Send
-// queues, one at a time; deleted by gRPC's OnDone, after OnGone. Send and
-// Finish may be called from the loop thread until OnGone.
+// The service makes a stream for each call. The stream reads until the launcher
+// is gone or sends an invalid request, which ends the call. It writes the
+// events that Send queues, one at a time. gRPC's OnDone deletes it, after
+// OnGone. Send and FinishWhenWritten may be called on the loop thread until
+// OnGone.
 class RunStream : public LauncherStream,
                   public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
  public:
   RunStream(uint64_t id, EventLoop* loop, LauncherListener* owner);
 
-  // Starts reading; once, after OnLauncher.
+  // Starts reading; called once, after OnLauncher.
   void Begin();
   void Send(v1::RunEvent event) override;
   void FinishWhenWritten() override;

@@ -58,7 +58,8 @@ class RunStreamTest : public testing::Test {
     stub_ = v1::Control::NewStub(server_->InProcessChannel({}));
   }
 
-  // Runs the loop until the stream is gone, while `caller` has its call.
+  // Runs the loop until the stream is gone, while `caller` uses its call on
+  // another thread.
   template <typename Caller>
   void WithCall(Caller caller) {
     std::thread thread([&] {

@@ -31,7 +31,7 @@ LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
   return facts;
 }
 
-// What the spawner asked the launcher to do.
+// Passes the spawner's wishes to the launcher.
 void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
   mapped->set_tag_output(call.policies.tag_output);
   mapped->set_timestamp_output(call.policies.timestamp_output);
@@ -55,12 +55,12 @@ std::string RefusalText(const ProcId& spawner, const Status& status) {
          " cannot spawn: " + status.message();
 }
 
-// The earlier of two deadlines, of which 0 is none.
+// Returns the earlier of two deadlines, where 0 means none.
 int64_t Earlier(int64_t a, int64_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// `facts`: of the job `nspace`, which is to start together with `main`.
+// Links two jobs that start together. `facts` are those of the job `nspace`.
 void MakePartners(JobRecord* main, const std::string& nspace,
                   LaunchFacts* facts) {
   facts->cospawned = true;
@@ -71,7 +71,8 @@ void MakePartners(JobRecord* main, const std::string& nspace,
   main->facts.partner = nspace;
 }
 
-// Debugger daemons that are spawned with the job that they debug.
+// Returns the call with the job `nspace` as the target of its debugger daemons,
+// if it has some.
 spawn::SpawnCall Beside(const spawn::SpawnCall& call,
                         const std::string& nspace) {
   spawn::SpawnCall out = call;
@@ -96,7 +97,7 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
   }
   QueuedJob queued = Queued(spawn, *call);
   const PlacementRequest request = queued.request;
-  // A tool runs beside other jobs, and takes none of their slots.
+  // A tool runs beside other jobs and takes no slots.
   if (call->tool) {
     return OnPlaced(spawn, request,
                     Placed{request.id, {}, request.since_ms, request.give_up});
@@ -140,7 +141,8 @@ void SpawnExecutor::Release(Family* family) {
   }
 }
 
-// That of its job, which is there; a tool has none.
+// Returns the record of the spawner's job, which must exist, or a substitute
+// for a tool.
 JobRecord SpawnExecutor::SpawnerOf(const core::HostSpawn& spawn) const {
   return core::IsOfTool(spawn.request) ? ToolRecord(spawn.proc)
                                        : *families_->FindJob(spawn.proc.nspace);
@@ -190,7 +192,8 @@ Status SpawnExecutor::Spawn(const core::HostSpawn& spawn,
   return Status();
 }
 
-// The next job of the request, planned with those before it in their places.
+// Plans and records the next job of the request. The earlier jobs already
+// occupy their slots.
 Status SpawnExecutor::Add(const core::HostSpawn& spawn,
                           const spawn::SpawnCall& call, const Placed& placed,
                           std::vector<SpawnedJob>* jobs) {
@@ -216,12 +219,12 @@ Status SpawnExecutor::Add(const core::HostSpawn& spawn,
   return Status();
 }
 
-// One that was not begun.
+// Removes a job that was not launched.
 void SpawnExecutor::Forget(const std::string& nspace) {
   const JobRecord record = families_->RemoveJob(nspace);
   Family* const family = families_->FindFamily(record.family);
   family->OnEnded(nspace, v1::JobEnd());
-  // Of a tool.
+  // The family of a tool has no other jobs.
   if (family->over()) families_->RemoveFamily(record.family);
 }
 
@@ -253,8 +256,8 @@ void SpawnExecutor::TellLauncher(const JobSpec& job,
   families_->Notice(job.nspace, IgnoredText(job.nspace, ignored));
 }
 
-// A successor must not hold it against the time that it had to start, nor miss
-// a partner that is over.
+// Persists that the start has succeeded: a successor must not apply the time
+// limit for the start any more, nor wait for a partner that is over.
 void SpawnExecutor::OnStarted(const std::string& nspace) {
   JobRecord* const record = families_->FindJob(nspace);
   if (record == nullptr) return;

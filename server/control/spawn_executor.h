@@ -1,4 +1,22 @@
-// Jobs that are spawned by processes of others.
+// Executes requests of processes to spawn jobs (PMIx_Spawn; PMIx Standard,
+// chapter "Process Management").
+//
+// A request passes through these stages:
+// 1. OnSpawn. If the launcher of the spawner's family is still awaited, the
+//   request is held in the family until Release.
+// 2. The call is parsed, and checked against the state of the spawner's family.
+//   The host then decides where and when it runs (Placements::Ask). A debugger
+//   tool takes no slots and skips this stage.
+// 3. OnPlaced. The grant may come much later, so the call is checked again.
+//   Each job of the request, one or two, is mapped and recorded (Add).
+// 4. SpawnRequests::Begin takes over the answer, and the jobs are launched.
+// 5. OnStarted, for each job, after the spawner was notified that they run.
+//
+// A failure up to stage 3 removes the recorded jobs, releases the grant and
+// rejects the request. Later failures are those of the jobs, and SpawnRequests
+// handles them. Invariants: each request is answered exactly once; the two jobs
+// of a request are in the same family; a job of a tool begins a family of its
+// own, which has no launcher.
 #ifndef CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_
 #define CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_
 
@@ -20,10 +38,10 @@
 
 namespace canopy::control {
 
-// Makes one job or two of a request to spawn and launches them in the spawner's
-// family, or of a tool in one of their own, which has no launcher;
-// SpawnRequests answers. Loop thread only; what it is given outlives
-// it.
+// Makes one or two jobs from a request and launches them in the spawner's
+// family; the jobs of a tool get a family of their own, without a launcher.
+// SpawnRequests sends the answer. Loop thread only; the arguments of the
+// constructor outlive it.
 class SpawnExecutor {
  public:
   using Planner =
@@ -38,16 +56,16 @@ class SpawnExecutor {
         starter_(starter),
         planner_(std::move(planner)) {}
 
-  // While the launcher of the family is still to come back, the request waits
-  // for it; and then until the host has said where and when it is executed.
+  // Holds the request while the launcher of the family is still awaited, and
+  // then until the host has decided where and when it is executed.
   void OnSpawn(const core::HostSpawn& spawn);
-  // The launcher has come back, or will not.
+  // The launcher has reattached, or will not: executes the held requests.
   void Release(Family* family);
-  // The spawner has been told that the job runs.
+  // The spawner has been notified that the job runs.
   void OnStarted(const std::string& nspace);
 
  private:
-  // One of a request, before it is launched.
+  // One job of a request before it is launched.
   struct SpawnedJob {
     std::string nspace;
     Preload preload;

@@ -15,7 +15,7 @@
 namespace canopy::control {
 namespace {
 
-// A family of the job "first", whose launcher can reattach.
+// Uses a family of the job "first", whose launcher can reattach.
 class SpawnExecutorTest : public testing::Test {
  protected:
   SpawnExecutorTest() {

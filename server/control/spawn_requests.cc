@@ -8,10 +8,10 @@
 namespace canopy::control {
 namespace {
 
-// The status for the spawner of a request that no job was made of.
+// Returns the status for the spawner of a request for which no job was made.
 int RefusalStatus(int code) {
   switch (code) {
-    case kErrUnreach:  // a host that is down
+    case kErrUnreach:  // the host is down
       return kErrJobAllocFailed;
     case kErrSysLimitsFiles:
       return kErrJobSysOpFailed;
@@ -20,7 +20,7 @@ int RefusalStatus(int code) {
   }
 }
 
-// The status for the spawner of a job that did not come to run.
+// Returns the status for the spawner of a job that did not start.
 int LaunchStatus(int code) {
   switch (code) {
     case kErrExeNotAccessible:
@@ -47,7 +47,7 @@ int LaunchStatus(int code) {
 
 SpawnRequests::~SpawnRequests() {
   for (const auto& [nspace, pending] : pending_) {
-    // Both jobs of a request have the same one.
+    // Both jobs of a request share one timer.
     if (const auto timer = std::exchange(pending->timer, 0); timer != 0) {
       loop_->CancelTimer(timer);
     }
@@ -101,8 +101,8 @@ void SpawnRequests::Recover(const RecoveredRequest& request) {
   }
   pending->living = pending->starting;
   if (!request.complete) pending->failure = kErrJobFailedToLaunch;
-  // First: the core does not know the spawner's job yet, and keeps no answer
-  // that nobody awaits.
+  // This comes first: the core does not know the spawner's job yet, and would
+  // drop an answer for which no request is recorded.
   sink_->OnInput(core::SpawnRecovered{request.proc, request.request});
   if (pending->living.empty()) return Answer(*pending);
   Await(pending, request.deadline);

@@ -1,5 +1,5 @@
-// The spawns that are being executed: their jobs have been launched, and
-// whoever asked for them is yet to be answered.
+// The spawn requests whose jobs have been launched and whose spawner has not
+// been answered.
 #ifndef CANOPY_SERVER_CONTROL_SPAWN_REQUESTS_H_
 #define CANOPY_SERVER_CONTROL_SPAWN_REQUESTS_H_
 
@@ -21,9 +21,9 @@
 
 namespace canopy::control {
 
-// The jobs of a request, one or two, start together or not at all: when one
-// does not start, or has failed before the other has started, the other is
-// ended. Loop thread only.
+// The jobs of a request, one or two, start together or not at all: if one does
+// not start, or fails before the other has started, the other is ended. Loop
+// thread only.
 class SpawnRequests {
  public:
   explicit SpawnRequests(EventLoop* loop) : loop_(loop) {}
@@ -33,21 +33,23 @@ class SpawnRequests {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // No job was made of it.
+  // Rejects a request for which no job was made.
   void Refuse(const core::HostSpawn& spawn, const Status& status);
-  // Its jobs are being launched, and are ended when they have not started by
-  // then (EventLoop::Now(); 0: never). The first of `jobs` is the answer.
+  // The jobs of the request are being launched. They are ended if they have not
+  // started by `deadline` (EventLoop::Now(); 0: no limit). The first of `jobs`
+  // is the result of the spawn.
   void Begin(const core::HostSpawn& spawn, std::vector<std::string> jobs,
              int64_t deadline);
-  // A predecessor's. The core has its jobs once the loop runs.
+  // Recovers a request of a predecessor. The core has its jobs once the loop
+  // runs.
   void Recover(const RecoveredRequest& request);
-  // Whether the job's spawner is yet to be told of it.
+  // Returns whether the job's spawner is still to be answered.
   bool Awaits(const std::string& nspace) const {
     return pending_.contains(nspace);
   }
-  // Answers the request whose job this is, of so many processes, when the
-  // launch has come to an end. Returns the jobs that its spawner is told now to
-  // run; one may be over.
+  // Answers the request of this job, which has `num_procs` processes, when its
+  // launch has succeeded or failed. Returns the jobs of which the spawner is
+  // now notified that they run; one of them may be over.
   std::vector<std::string> OnJobChanged(const core::JobChanged& change,
                                         size_t num_procs);
 
@@ -56,8 +58,8 @@ class SpawnRequests {
     ProcId proc;
     core::RequestId request = 0;
     std::vector<std::string> jobs;
-    std::set<std::string> starting;  // not all of their processes have started
-    std::set<std::string> living;    // they are not over
+    std::set<std::string> starting;  // not all processes have started
+    std::set<std::string> living;    // not over
     std::optional<int> failure;      // the status for the spawner
     EventLoop::TimerId timer = 0;
   };
@@ -70,7 +72,7 @@ class SpawnRequests {
 
   EventLoop* const loop_;
   InputSink* sink_ = nullptr;
-  // By the namespace of each job that is not over.
+  // Keyed by the namespace of each job that is not over.
   std::map<std::string, std::shared_ptr<Pending>> pending_;
 };
 

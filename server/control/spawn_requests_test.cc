@@ -29,7 +29,7 @@ class SpawnRequestsTest : public testing::Test {
     change.status = status;
     return change;
   }
-  // Whether nobody is told of a job because of it.
+  // Returns true if the change completes no request.
   bool ToldNobody(const core::JobChanged& change) {
     return requests_.OnJobChanged(change, 2).empty();
   }

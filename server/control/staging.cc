@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint16_t kStdout = 2;
 constexpr size_t kMaxError = 1024;
-// As a process of the shim's, before it becomes another: the shim's program,
-// wherever that is on a node.
+// The program of the shim, wherever it is on a node: the path is resolved in a
+// child of the shim, before its exec.
 constexpr char kShim[] = "/proc/self/exe";
 
 JobApp App(std::vector<std::string> args, uint32_t num_procs) {
@@ -105,7 +105,7 @@ void Staging::Begin(std::shared_ptr<const JobSpec> job,
 
 void Staging::Offer(const std::string& nspace, Bytes data) {
   const Copy* const copy = Find(nspace);
-  // Nothing is the end of the input, which waits for the job's launch.
+  // An empty piece is the end of the input, which waits for the job's launch.
   if (copy == nullptr || copy->has_reader || data.empty()) return;
   sink_->OnInput(core::InputOffered{copy->nspace, std::move(data)});
 }
@@ -116,7 +116,7 @@ bool Staging::OnOutput(const core::DeliverOutput& output) {
   if (copy == nullptr) return false;
   const bool reads = copy->has_reader && output.rank == copy->writers;
   if (reads && output.channel == kStdout && !output.data.empty()) {
-    // Acknowledged when the writers have it.
+    // The output is acknowledged when the writers have received it.
     sink_->OnInput(core::InputOffered{copy->nspace, output.data});
     return true;
   }
@@ -145,7 +145,7 @@ bool Staging::OnInputConsumed(const core::InputConsumed& input) {
   return true;
 }
 
-// From here on the core knows the job.
+// The core knows the job from here on.
 void Staging::Launch(const std::string& job, Copy* copy) {
   if (copy->launched || copy->ended_by.code() != kSuccess) return;
   copy->launched = true;
@@ -167,8 +167,8 @@ bool Staging::OnJobChanged(const core::JobChanged& change) {
   return true;
 }
 
-// It has ended with the files while the job was not prepared, or could not copy
-// them: the first is the job's failure as well.
+// The copying job has ended. If it failed before the other job was prepared, or
+// did not copy the files, that is a failure of the other job.
 void Staging::OnEnded(const std::string& job, const core::JobChanged& change) {
   const Copy copy = std::move(copies_.extract(job).mapped());
   const bool failed = change.status != kSuccess;

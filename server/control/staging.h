@@ -1,5 +1,5 @@
-// Copies files to the nodes of jobs before these are launched
-// (PMIX_PRELOAD_BIN, PMIX_PRELOAD_FILES).
+// Copies files to the nodes of jobs before their launch (PMIX_PRELOAD_BIN,
+// PMIX_PRELOAD_FILES).
 #ifndef CANOPY_SERVER_CONTROL_STAGING_H_
 #define CANOPY_SERVER_CONTROL_STAGING_H_
 
@@ -23,35 +23,35 @@
 
 namespace canopy::control {
 
-// Where the files of a job are.
+// The location of a job's files.
 struct FileSource {
-  // On this node of an overlay, as these items; none: whoever launches the job
-  // has them, and sends the archive (Staging::Offer).
+  // The node of the overlay that has the files, as these items. No value: the
+  // launcher has the files, and sends the archive (Staging::Offer).
   std::optional<JobNode> node = std::nullopt;
   std::vector<preload::Item> items = {};
 };
 
-// The job that copies the files of another: a process on each of its nodes,
-// which writes what comes on standard input, and the last one, which reads the
-// files, where they are on a node.
+// Returns the job that copies the files of another job. It has a process on
+// each of that job's nodes, which writes its standard input to files. If a node
+// has the files, the last process is there and reads them.
 JobSpec StagingJob(const JobSpec& job, const FileSource& source);
 
-// The files of a job are copied by a job of the core's, whose streams are
-// connected here: the reader's output is the writers' input, so that both flow
-// controls are one, and the bytes go down the job's tree. That job is nobody
-// else's: it has no launcher, uses no slots, and is not persisted. It lives
-// until the other one is prepared everywhere, as its directories have the
-// files.
+// A job of the core's copies the files of another job. Its streams are
+// connected here: the reader's output is the writers' input, so that one flow
+// control spans both, and the bytes are forwarded down the job's tree. The
+// copying job is known only here: it has no launcher, uses no slots, and is not
+// persisted. It lives until the other job is prepared on all nodes, because its
+// directories hold the files.
 //
-// It is a sink for whoever talks to the core about jobs: what concerns one that
-// is not there yet, because its files are being copied, is handled here. Loop
-// thread only.
+// Staging is also the sink through which the control service sends its inputs
+// to the core. Inputs about a job that the core does not have yet, because its
+// files are being copied, are handled here. Loop thread only.
 class Staging : public InputSink {
  public:
-  // The job may be launched: its files are there. Otherwise it has ended
-  // without having begun.
+  // Called when the job may be launched because its files are in place, or,
+  // with an error, when it has ended without having begun.
   using Done = std::function<void(const std::string& nspace, Status status)>;
-  // Bytes of the archive that were offered have been taken.
+  // Called when bytes of the archive that were offered have been consumed.
   using Taken = std::function<void(const std::string& nspace, uint64_t bytes)>;
 
   Staging(Done done, Taken taken)
@@ -59,14 +59,14 @@ class Staging : public InputSink {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // Calls `done`, once, later.
+  // Starts to copy. Calls `done` once, later.
   void Begin(std::shared_ptr<const JobSpec> job, const FileSource& source);
-  // More of the archive of a job whose launcher has the files. The end is that
-  // of the archive itself.
+  // Passes more of the archive of a job whose launcher has the files. The
+  // archive itself marks its end.
   void Offer(const std::string& nspace, Bytes data);
 
-  // True: it was about a job that copies, and of nobody else's interest. To be
-  // called with all changes.
+  // Return true if the change concerns a copying job, and thus no other object.
+  // Must be called with all changes.
   bool OnJobChanged(const core::JobChanged& change);
   bool OnOutput(const core::DeliverOutput& output);
   bool OnInputConsumed(const core::InputConsumed& input);
@@ -76,14 +76,17 @@ class Staging : public InputSink {
 
  private:
   struct Copy {
-    std::string nspace;  // of the job that copies
+    std::string nspace;  // of the copying job
     uint32_t writers = 0;
     bool has_reader = false;
-    uint32_t written = 0;                  // writers that have everything
-    bool launched = false;                 // the job that the files are for
-    std::string error;                     // what a process of it has said
-    Status ended_by;                       // why it was told to end
-    std::deque<core::InputOffered> input;  // of the job, for later
+    uint32_t written = 0;                  // writers that have received
+                                           // everything
+    bool launched = false;                 // the job that owns the files
+    std::string error;                     // error output of the copying
+                                           // processes
+    Status ended_by;                       // the reason of a request to end it
+    std::deque<core::InputOffered> input;  // input of the job, kept until its
+                                           // launch
   };
 
   Copy* Find(const std::string& nspace);
@@ -95,7 +98,7 @@ class Staging : public InputSink {
   const Done done_;
   const Taken taken_;
   InputSink* sink_ = nullptr;
-  std::map<std::string, Copy> copies_;  // by the job that the files are for
+  std::map<std::string, Copy> copies_;  // by the job that owns the files
 };
 
 }  // namespace canopy::control

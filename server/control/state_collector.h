@@ -1,4 +1,4 @@
-// Questions about the state of every agent, and their answers.
+// Requests the state of every agent, and collects the replies.
 #ifndef CANOPY_SERVER_CONTROL_STATE_COLLECTOR_H_
 #define CANOPY_SERVER_CONTROL_STATE_COLLECTOR_H_
 
@@ -19,7 +19,7 @@ class StateCollector {
   using Done = std::function<void(const std::vector<core::StateCollected>&)>;
 
   void set_sink(InputSink* sink) { sink_ = sink; }
-  // `done` gets the answers by node.
+  // `done` receives the replies by node.
   void Collect(const std::string& what, const std::string& nspace, Done done);
   void OnCollected(const core::StateCollected& state);
 

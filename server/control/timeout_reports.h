@@ -1,6 +1,6 @@
-// What is reported of a job that has run out of time, before it is ended: which
-// operations wait, and where it was asked for how its processes are and where
-// in their program (PMIX_TIMEOUT_REPORT_STATE, PMIX_TIMEOUT_STACKTRACES).
+// Reports about a job that has exceeded its time limit, before it is ended: the
+// operations that wait and, if requested, the states and stacks of its
+// processes (PMIX_TIMEOUT_REPORT_STATE, PMIX_TIMEOUT_STACKTRACES).
 #ifndef CANOPY_SERVER_CONTROL_TIMEOUT_REPORTS_H_
 #define CANOPY_SERVER_CONTROL_TIMEOUT_REPORTS_H_
 
@@ -21,13 +21,13 @@
 
 namespace canopy::control {
 
-// The latter are told by a job of the same family with a process on each node
-// of the job, whose output goes to the launcher: canopy-stacks. It takes no
-// slots, and no successor knows it. Loop thread only; what it is given outlives
-// it.
+// States and stacks come from canopy-stacks, which runs as a job of the same
+// family with a process on each node of the job; its output goes to the
+// launcher. It takes no slots, and a successor does not know it. Loop thread
+// only; the arguments of the constructor outlive it.
 class TimeoutReports {
  public:
-  // That job may take so long.
+  // The time limit of the reporting job.
   static constexpr int64_t kLimitNs = 20'000'000'000;
 
   TimeoutReports(EventLoop* loop, Families* families, JobStarter* starter,
@@ -43,14 +43,14 @@ class TimeoutReports {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // The job is to be ended as soon as all is reported.
+  // Starts the report; the job is ended as soon as it is complete.
   void OnOutOfTime(const std::string& nspace);
-  // Of any job.
+  // Called for every job that ends.
   void OnEnded(const std::string& nspace);
 
  private:
   struct Report {
-    std::string nspace;  // of the job that is out of time
+    std::string nspace;  // of the job that exceeded its limit
     EventLoop::TimerId timer = 0;
   };
 
@@ -63,7 +63,7 @@ class TimeoutReports {
   StateCollector* const states_;
   const JobPlanner& planner_;
   InputSink* sink_ = nullptr;
-  std::map<std::string, Report> reports_;  // by the job that reports
+  std::map<std::string, Report> reports_;  // by the reporting job
 };
 
 }  // namespace canopy::control

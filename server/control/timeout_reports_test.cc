@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// A job "first" that is to be ended.
+// Uses a job "first" that is to be ended.
 class TimeoutReportsTest : public testing::Test {
  protected:
   TimeoutReportsTest() {
@@ -43,7 +43,8 @@ class TimeoutReportsTest : public testing::Test {
     families_.FindJob("first")->facts.reports = wanted;
     reports_.OnOutOfTime("first");
   }
-  // Whether what it waits for is collected, after which it is ended.
+  // Returns whether the pending operations of the job are being collected; the
+  // job is ended afterwards.
   bool Ends() { return !sink_.Take<core::StateRequested>().empty(); }
 
   EventLoop loop_;

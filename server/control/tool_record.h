@@ -1,4 +1,4 @@
-// What stands for a tool where a job that spawns is expected.
+// A substitute for the job record of a spawner that is a tool.
 #ifndef CANOPY_SERVER_CONTROL_TOOL_RECORD_H_
 #define CANOPY_SERVER_CONTROL_TOOL_RECORD_H_
 
@@ -9,13 +9,13 @@
 
 namespace canopy::control {
 
-// A record that is in no family: of a job of this process's user without
-// processes, with this process's environment, but for what is said of a job,
-// and all nodes of the overlay as its allocation.
+// Returns a record that is in no family. Its job belongs to this process's
+// user, has no processes, has this process's environment without the variables
+// that describe a job, and all nodes of the overlay as its allocation.
 JobRecord ToolRecord(const ProcId& tool);
 
-// The tool is gone: the families of the jobs that it has spawned end, but for
-// what goes on without a launcher (PMIX_NOHUP).
+// The tool is gone: ends the families of the jobs that it has spawned, except
+// the jobs that continue without a launcher (PMIX_NOHUP).
 void EndJobsOfTool(const ProcId& tool, Families* families, InputSink* sink);
 
 }  // namespace canopy::control

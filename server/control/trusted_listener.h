@@ -12,12 +12,13 @@
 
 namespace canopy::control {
 
-// Listens from Start until Stop or its end, and removes its socket then. Who
-// connects is who the kernel says. Some descriptors are held in reserve, so
-// that callers are still answered when all others are used up. Loop thread.
+// Listens from Start until Stop or its destruction, and removes its socket
+// then. The kernel identifies the connecting user. Some descriptors are held in
+// reserve, so that clients are still served when all others are used up. Loop
+// thread only.
 class TrustedListener {
  public:
-  // Gets a connected, non-blocking socket.
+  // Receives a connected, non-blocking socket.
   using OnConnection = std::function<void(UniqueFd socket)>;
 
   TrustedListener(EventLoop* loop, OnConnection on_connection);

@@ -1,4 +1,4 @@
-// Reports of blocked operations, merged from the agents' answers.
+// Reports of blocked operations, merged from the agents' replies.
 #ifndef CANOPY_SERVER_CONTROL_WAITING_H_
 #define CANOPY_SERVER_CONTROL_WAITING_H_
 
@@ -14,13 +14,13 @@ namespace canopy::control {
 
 using NodeName = std::function<std::string(NodeId)>;
 
-// Merges the agents' answers to "why"; malformed ones are left out.
+// Merges the agents' replies to "why" and skips malformed ones.
 void FillWaiting(const std::vector<core::StateCollected>& collected,
                  const NodeName& node_name, v1::WhyReply* reply);
 
-// The operations that wait, oldest first, as one line of at most about 400
-// bytes: "fence #1 of job-1 has waited 2.1 s for job-1 rank 1 on node2".
-// Empty when nothing waits.
+// Returns the operations that wait, oldest first, as one line of at most about
+// 400 bytes: "fence #1 of job-1 has waited 2.1 s for job-1 rank 1 on node2".
+// Returns an empty string if nothing waits.
 std::string WaitingLine(const v1::WhyReply& reply);
 
 }  // namespace canopy::control

@@ -62,7 +62,7 @@ bool SharesMachine(const bootstrap::v1::Members& members,
                        }) > 1;
 }
 
-// The overlay is the session, whichever of its agents controls a job.
+// The session is the whole overlay, whichever of its agents controls a job.
 uint32_t SessionId(const std::string& overlay_id) {
   uint32_t id = 0;
   for (const char byte : overlay_id.substr(0, sizeof id)) {
@@ -71,7 +71,8 @@ uint32_t SessionId(const std::string& overlay_id) {
   return id;
 }
 
-// With the entry of this agent, which may be another than its predecessor's.
+// Returns the members with the entry of this agent, which may differ from its
+// predecessor's.
 bootstrap::v1::Members WithOwn(bootstrap::v1::Members members, uint32_t self,
                                const bootstrap::v1::NodeInfo& info) {
   if (self < static_cast<uint32_t>(members.nodes_size())) {
@@ -82,7 +83,7 @@ bootstrap::v1::Members WithOwn(bootstrap::v1::Members members, uint32_t self,
 
 }  // namespace
 
-// The parts of an agent in the order of their construction; each has only
+// The parts of an agent in the order of their construction; each part uses only
 // earlier ones.
 class Agent::Impl {
  public:
@@ -106,11 +107,12 @@ class Agent::Impl {
   void OnReady(BootstrapChannel* channel,
                const std::function<void()>& on_ready);
   void SaveForSuccessor(const bootstrap::v1::Members& members);
-  // Hands over to the program (empty: this one, or what has replaced its file).
+  // Hands over to the program. An empty path means this program, or the file
+  // that has replaced it.
   void Replace(std::string program,
                const std::function<void(const Status&)>& done);
   Status CheckSuccessor(const std::string& path) const;
-  // Ends this agent: running jobs first when it controls them.
+  // Ends this agent. If it controls jobs, they are ended first.
   void End(const std::string& reason);
   void LeaveAndStop();
 
@@ -130,12 +132,12 @@ class Agent::Impl {
   OverlayAdapter overlay_;
   ControlEndpoints control_;
   std::unique_ptr<PersistentState> persistent_state_;  // null when embedded
-  std::unique_ptr<AdapterRecovery> recovery_actions_;  // when restarted
-  std::unique_ptr<RecoveryCoordinator> recovery_;      // when restarted
+  std::unique_ptr<AdapterRecovery> recovery_actions_;  // if restarted
+  std::unique_ptr<RecoveryCoordinator> recovery_;      // if restarted
   std::unique_ptr<AdapterHandover> handover_actions_;
   std::unique_ptr<Handover> handover_;
   std::unique_ptr<ReportLog> report_log_;        // null when embedded
-  std::unique_ptr<SchedulerAdapter> scheduler_;  // null: there is none
+  std::unique_ptr<SchedulerAdapter> scheduler_;  // null without a scheduler
   bootstrap::v1::NodeInfo info_;
   bool ready_ = false;
 };
@@ -306,7 +308,8 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
     OnReady(channel, on_ready);
   };
   overlay_.Join(members, ready);
-  // Others may be lost for good: they are not waited for.
+  // Other members may be lost for good, so a restarted agent does not wait for
+  // them.
   if (restarted_) ready();
 }
 
@@ -351,7 +354,7 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
   if (config_.embedded()) return on_ready();
   termination_.UnwatchLauncher();
   on_ready();
-  // Only now is there the log file, which outlives the bootstrap.
+  // The log file, which outlives the bootstrap, exists only now.
   overlay_.LogDriver();
 }
 
@@ -422,11 +425,12 @@ Status Agent::Impl::CheckSuccessor(const std::string& path) const {
 
 void Agent::Impl::End(const std::string& reason) {
   if (!termination_.Begin(reason)) return;
-  if (!planner_) return loop_.Stop();  // it has not joined
+  if (!planner_) return loop_.Stop();  // not joined yet
   job_manager_.KillAll(reason, [this] { LeaveAndStop(); });
 }
 
-// Embedded agents all end with their launcher: no member needs an announcement.
+// Embedded agents all end with their launcher, so no member needs a
+// notification.
 void Agent::Impl::LeaveAndStop() {
   if (config_.embedded()) return loop_.Stop();
   overlay_.Leave([this] { loop_.Stop(); });

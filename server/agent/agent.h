@@ -1,4 +1,5 @@
-// One node agent: adapters, core and control service put together.
+// One node agent: creates and connects the adapters, the core and the control
+// service.
 #ifndef CANOPY_SERVER_AGENT_AGENT_H_
 #define CANOPY_SERVER_AGENT_AGENT_H_
 
@@ -12,28 +13,28 @@
 
 namespace canopy::agent {
 
-// Life: Prepare makes everything that listens and, before that, recovers what a
-// predecessor has persisted; the launcher then collects the members'
-// descriptions; Join links them; Run serves until Stop, a signal or the end of
-// its input, which a daemon heeds until it is ready. One thread, the one that
-// calls Run.
+// Prepare first recovers the state that a predecessor has persisted, and makes
+// everything that listens. The launcher then collects the members'
+// descriptions. Join links them. Run serves until Stop, a signal or the end of
+// the agent's input, which a daemon observes until it is ready. All functions
+// are called on one thread, the one that calls Run.
 class Agent {
  public:
-  // `restarted`: recover the jobs and the membership of a predecessor on this
+  // `restarted` recovers the jobs and the membership of a predecessor on this
   // node.
   explicit Agent(bootstrap::v1::Config config, bool restarted = false);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Fills in what this node is.
+  // Fills in the description of this node.
   Status Prepare(bootstrap::v1::NodeInfo* info);
-  // `channel` receives the state until the agent is ready; may be null. Then
-  // the agent calls `on_ready`, once; a daemon does not use the channel again.
-  // An agent that was restarted calls `on_ready` at once.
+  // `channel`, which may be null, receives the state until the agent is ready.
+  // Then the agent calls `on_ready` once; a daemon does not use the channel
+  // afterwards. A restarted agent calls `on_ready` at once.
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> on_ready);
-  // Returns when the agent is to end.
+  // Returns when the agent shall end.
   void Run();
 
  private:

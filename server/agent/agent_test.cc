@@ -17,7 +17,8 @@
 namespace canopy::agent {
 namespace {
 
-// Bazel's directory for tests is too long for a socket's name.
+// The directory is in /tmp, because Bazel's test directory is too long for a
+// socket's name.
 class AgentTest : public testing::Test {
  protected:
   AgentTest() {
@@ -47,7 +48,7 @@ bootstrap::v1::Config AgentTest::ConfigOf(const std::string& security) const {
   return config;
 }
 
-// Returns the status that the agent's port gives to a caller of its control
+// Returns the status with which the agent's port answers a call of its control
 // service.
 grpc::StatusCode CallControl(const std::string& address) {
   const auto stub = control::v1::Control::NewStub(
@@ -71,7 +72,7 @@ class Launcher {
     Leave();
     for (const int fd : {in_[0], out_[0], out_[1]}) close(fd);
   }
-  // The agent's Run ends after this. Any thread.
+  // Lets the agent's Run end. Any thread.
   void Leave() {
     if (in_[1] >= 0) close(std::exchange(in_[1], -1));
   }

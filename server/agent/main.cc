@@ -1,4 +1,4 @@
-// canopyd: the node agent.
+// canopyd, the node agent.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,10 +24,12 @@
 namespace canopy::agent {
 namespace {
 
-// An agent lives long: its log is bounded to this file and one older one.
+// An agent may run for a long time, so its log is bounded to the current file
+// and one older file.
 constexpr size_t kMaxLogBytes = 16 << 20;
 constexpr size_t kOldLogs = 1;
-// Less than the time after which an agent closes a silent connection.
+// Less than the time after which an agent closes a connection that sends
+// nothing.
 constexpr int kGoneMs = 3000;
 
 constexpr char kUsage[] =
@@ -41,7 +43,7 @@ constexpr char kUsage[] =
     "version than V to the other agents: for tests, and for upgrades by "
     "steps.\n";
 
-// Termination is read from a descriptor by the loop; threads made later
+// The loop reads termination signals from a descriptor. Threads made later
 // inherit the mask.
 void SetSignals() {
   sigset_t set;
@@ -51,13 +53,13 @@ void SetSignals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
-  // A file that may not grow is an error like a full disk.
+  // A file that may not grow gives an error, like a full disk.
   signal(SIGXFSZ, SIG_IGN);
 }
 
-// Leaves the launcher's session: the parent waits until the agent is up (or
-// gave up) and returns that as its own exit code, so that whatever carried the
-// bootstrap ends with it.
+// Leaves the launcher's session. The parent process waits until the agent is
+// ready or has failed, and returns that as its own exit code, so that the
+// connection which carried the bootstrap ends with it.
 int Detach(int* report_fd) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return -1;
@@ -80,7 +82,7 @@ void CloseStandardStreams() {
   close(null);
 }
 
-// Standard output belongs to the bootstrap.
+// Logs to standard error, because standard output belongs to the bootstrap.
 void SetLogging(const bootstrap::v1::Config& config) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("stderr"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l canopyd[%P] " +
@@ -98,14 +100,15 @@ void LogToFile(const std::string& path) {
   spdlog::set_default_logger(logger);
 }
 
-// Only a log of an agent that was killed has a reader.
+// Removes the log of an agent that ends regularly. Only the log of a killed
+// agent is of use.
 void RemoveLogs(const std::string& directory) {
   for (const char* name : {"/agent.log", "/agent.1.log"}) {
     unlink((directory + name).c_str());
   }
 }
 
-// In the log file, which outlives the bootstrap.
+// Called after the log file was opened, which outlives the bootstrap.
 void LogProtocol(uint32_t overlay_protocol) {
   if (overlay_protocol == 0) return;
   spdlog::warn("speaks version {} of the overlay's protocol and no newer one",
@@ -123,7 +126,7 @@ int Serve(uint32_t overlay_protocol) {
   config.set_overlay_protocol(overlay_protocol);
   int report_fd = -1;
   if (config.embedded()) {
-    // Fails when it leads one already, as a command of sshd does.
+    // Fails if the process leads a session already, as a command of sshd does.
     setsid();
   } else if (Detach(&report_fd) != 0) {
     return 1;
@@ -154,7 +157,7 @@ int Serve(uint32_t overlay_protocol) {
   return 0;
 }
 
-// `in_place`: this process was the predecessor, a daemon.
+// `in_place` means that this process was the predecessor, a daemon.
 int Restart(const std::string& directory, bool in_place,
             uint32_t overlay_protocol) {
   Result<bootstrap::v1::AgentState> state = LoadState(directory);
@@ -194,7 +197,7 @@ int Restart(const std::string& directory, bool in_place,
   return 0;
 }
 
-// 0: no version that this agent can speak.
+// Returns 0 if this agent cannot speak the version.
 uint32_t ParseProtocol(const char* text) {
   const std::string_view word(text);
   uint32_t version = 0;

@@ -1,4 +1,4 @@
-// Why an agent ends: a signal, or the end of its launcher.
+// The reasons for which an agent ends: signals, and the end of its launcher.
 #ifndef CANOPY_SERVER_AGENT_TERMINATION_H_
 #define CANOPY_SERVER_AGENT_TERMINATION_H_
 
@@ -13,21 +13,22 @@ namespace canopy::agent {
 // Loop thread only.
 class Termination {
  public:
-  // `requested` gets the reason of each request, also of later ones. `loop`
-  // outlives it.
+  // `requested` receives the reason of each request, also of later ones. `loop`
+  // outlives this object.
   Termination(EventLoop* loop,
               std::function<void(const std::string& reason)> requested);
   ~Termination();
   Termination(const Termination&) = delete;
   Termination& operator=(const Termination&) = delete;
 
-  // SIGINT and SIGTERM, which are blocked, are requests from now on.
+  // Makes SIGINT and SIGTERM, which must be blocked, requests from now on.
   void WatchSignals();
-  // The end of the input is one, until UnwatchLauncher. `fd` is the caller's.
+  // Makes the end of the input a request, until UnwatchLauncher. The caller
+  // keeps ownership of `fd`.
   void WatchLauncher(int fd);
   void UnwatchLauncher();
 
-  // The agent is ending from now on; false when it was already.
+  // Records that the agent is ending. Returns false if it was ending already.
   bool Begin(const std::string& reason);
   bool begun() const { return begun_; }
 

@@ -6,14 +6,16 @@
 
 namespace canopy::agent {
 
-// Name of this machine, from gethostname.
+// Returns the name of this machine, from gethostname.
 std::string HostName();
 
-// The first address of an interface that is up and not loopback, IPv4 before
-// IPv6, link-local ones left out; "127.0.0.1" when there is none.
+// Returns the first address of an interface that is up and not loopback.
+// Addresses of IPv4 come before those of IPv6; link-local ones are skipped.
+// Returns "127.0.0.1" if there is none.
 std::string OwnAddress();
 
-// A text that is the same for agents on one machine and different otherwise.
+// Returns a text that agents on the same machine share and that differs between
+// machines.
 std::string MachineId();
 
 }  // namespace canopy::agent

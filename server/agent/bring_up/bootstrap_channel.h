@@ -10,14 +10,15 @@
 
 namespace canopy::agent {
 
-// Messages over two descriptors, which it does not own. Blocking; used before
-// and beside the event loop. Messages above 64 MiB are refused.
+// Exchanges messages over two descriptors, which it does not own. Blocking;
+// used before the event loop runs and beside it. Messages above 64 MiB are
+// rejected.
 class BootstrapChannel {
  public:
   BootstrapChannel(int in_fd, int out_fd) : in_fd_(in_fd), out_fd_(out_fd) {}
 
-  // Waits for the next message. kErrLostConnection at the end of input,
-  // kErrUnpackFailure when it is not such a message.
+  // Waits for the next message. Returns kErrLostConnection at the end of input,
+  // and kErrUnpackFailure if the bytes are not such a message.
   Status Read(google::protobuf::MessageLite* message);
   Status Write(const google::protobuf::MessageLite& message);
 
@@ -25,7 +26,6 @@ class BootstrapChannel {
   int out_fd() const { return out_fd_; }
 
  private:
-  // 64 MiB.
   static constexpr uint32_t kMaxMessage = 64u << 20;
 
   int in_fd_;

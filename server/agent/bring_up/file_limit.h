@@ -1,4 +1,5 @@
-// How many files the agent may have open: a connection for each rank and more.
+// The limit of files that the agent may have open. It needs a connection for
+// each rank, and more.
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_FILE_LIMIT_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_FILE_LIMIT_H_
 
@@ -6,8 +7,8 @@
 
 namespace canopy::agent {
 
-// Makes it as many as it may be, while one exists: the soft limit becomes the
-// hard one. Others of this process may open files meanwhile.
+// Raises the soft limit to the hard limit while the object exists. Other
+// threads of the process may open files meanwhile.
 class FileLimit {
  public:
   FileLimit();
@@ -15,10 +16,10 @@ class FileLimit {
   FileLimit(const FileLimit&) = delete;
   FileLimit& operator=(const FileLimit&) = delete;
 
-  // The soft limit that this process came with, which those it starts are to
-  // have; 0 when nothing is known of it.
+  // The soft limit with which this process was started, which its child
+  // processes get. 0 if it is not known.
   rlim_t original() const { return known_ ? before_.rlim_cur : 0; }
-  // For a program that is executed in the place of this one.
+  // Restores the limit for a program that is executed in place of this one.
   void Restore();
 
  private:

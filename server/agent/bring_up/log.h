@@ -1,4 +1,4 @@
-// Lines of the core and of the adapters, to the agent's log.
+// Writes lines of the core and of the adapters to the agent's log.
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_LOG_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_LOG_H_
 

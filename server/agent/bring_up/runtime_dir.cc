@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Room that the longest socket name in the directory needs.
+// The room that the longest socket name in the directory needs.
 constexpr size_t kSocketNameRoom = 40;
 constexpr int kAttempts = 100;
 
@@ -24,8 +24,8 @@ std::string ParentOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// Makes the last `levels` directories of `path`. Another agent that ends may
-// remove a parent between two steps.
+// Makes the last `levels` directories of `path`. It retries, because another
+// agent that ends may remove a parent between two steps.
 Status MakeAll(const std::string& path, int levels) {
   std::vector<std::string> all = {path};
   for (int i = 1; i < levels; ++i) {
@@ -42,8 +42,8 @@ Status MakeAll(const std::string& path, int levels) {
   return status;
 }
 
-// Removes the files of a launcher that was killed from its run directory, once
-// no agent has a directory there.
+// Removes the files of a killed launcher from its run directory, unless an
+// agent still has a directory there.
 void RemoveLauncherFiles(const std::string& run_dir) {
   if (!CheckPrivateDir(run_dir).ok()) return;
   std::error_code error;
@@ -67,7 +67,7 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
   int to_make = 1;
   const std::string own = "/canopy-" + std::to_string(geteuid()) + "/" +
                           overlay_name + "/" + node_name;
-  // A restarted agent gets the path that its predecessor chose.
+  // A restarted agent receives the path that its predecessor chose.
   if (path.ends_with(own)) dir.levels_ = 3;
   if (remove_parent && IsRunDirPath(ParentOf(path))) {
     dir.levels_ = 3;
@@ -95,7 +95,7 @@ RuntimeDir::RuntimeDir(RuntimeDir&& other) noexcept
 
 RuntimeDir::~RuntimeDir() {
   if (path_.empty()) return;
-  // rmdir fails harmlessly for what other agents still use.
+  // rmdir fails harmlessly for directories that other agents still use.
   std::string next = path_;
   for (int i = 0; i < levels_ && rmdir(next.c_str()) == 0; ++i) {
     next = ParentOf(next);

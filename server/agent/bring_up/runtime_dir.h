@@ -1,5 +1,5 @@
-// The agent's private directory: sockets of its clients, of its control
-// service and of its shims.
+// The agent's private directory, with the sockets of its clients, its control
+// service and its shims.
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_RUNTIME_DIR_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_RUNTIME_DIR_H_
 
@@ -9,17 +9,18 @@
 
 namespace canopy::agent {
 
-// Makes a directory of mode 0700, or takes over one that is there already and
-// private, and removes it at its end if it is empty by then. The parents of a
-// path that it chose itself, which agents share, are made and removed with it.
-// Refuses a directory of another user or one that others may enter.
+// Makes a directory of mode 0700, or takes over an existing private one, and
+// removes it on destruction if it is empty. Parents of a path that the agent
+// chose itself are shared by agents, and are made and removed with it. A
+// directory of another user, or one that others may enter, is rejected.
 class RuntimeDir {
  public:
-  // `path` empty: ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/OVERLAY/NODE.
-  // `remove_parent`: the parent of a given path is removed with the last
-  // directory in it. When that parent is a run directory
-  // (common/posix/run_dir.h), the last agent also removes the files that a
-  // launcher has left there, and the user's directory above if it is empty.
+  // If `path` is empty, uses ${XDG_RUNTIME_DIR or
+  // /tmp}/canopy-UID/OVERLAY/NODE. With `remove_parent`, the parent of a given
+  // path is removed with the last directory in it. If that parent is a run
+  // directory (common/posix/run_dir.h), the last agent also removes the files
+  // that a launcher has left there, and the user's directory above if it is
+  // empty.
   static Result<RuntimeDir> Make(const std::string& path,
                                  const std::string& overlay_name,
                                  const std::string& node_name,
@@ -35,7 +36,7 @@ class RuntimeDir {
   RuntimeDir() = default;
 
   std::string path_;
-  int levels_ = 1;  // how many directories of the path to remove
+  int levels_ = 1;  // number of directories to remove
   bool in_run_dir_ = false;
 };
 

@@ -11,19 +11,22 @@
 
 namespace canopy::agent {
 
-// A file beside the agent's own program, or where the variable says.
+// Returns the path of a file beside the agent's own program, or the value of
+// the environment variable if it is set.
 std::string Beside(const char* variable, const std::string& relative);
 
-// Milliseconds of silence after which a node counts as lost.
+// Returns the milliseconds of silence after which a node counts as lost.
 uint32_t LossMs(const bootstrap::v1::Config& config);
 
-// How long other agents wait for a successor on this node, in milliseconds.
+// Returns how long other agents wait for a successor on this node, in
+// milliseconds.
 uint32_t GraceMs(const bootstrap::v1::Config& config);
 
 Result<security::SecurityConfig> MakeSecurity(
     const bootstrap::v1::Config& config);
 
-// HOST:PORT where other agents reach this one; port 0 when any will do.
+// Returns the HOST:PORT at which other agents reach this one. Port 0 means any
+// free port.
 std::string ListenAddress(const bootstrap::v1::Config& config);
 
 }  // namespace canopy::agent

@@ -36,7 +36,7 @@ Status Check(const DebugDaemons& daemons, const control::JobRecords& jobs,
                 "job " + job.nspace + " belongs to another user");
 }
 
-// By node of the target.
+// Returns the number of daemons on each node of the target.
 std::vector<uint32_t> CountsOf(const DebugDaemons& daemons,
                                const JobSpec& job) {
   std::vector<uint32_t> counts(job.nodes.size());

@@ -1,4 +1,4 @@
-// Where debugger daemons run: beside the processes that they debug.
+// Places debugger daemons beside the processes that they debug.
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_DEBUG_DAEMONS_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_DEBUG_DAEMONS_H_
 
@@ -9,11 +9,11 @@
 
 namespace canopy::agent {
 
-// Makes the only program of `request` the daemons of a job among `jobs`: their
-// number, their nodes in the order of the job's, no slots, no binding, and no
-// pause of their own. Errors, in one line: kErrBadParam (several programs; both
-// numbers), kErrNotFound (no such job or rank), kErrNoPermissions (another
-// user's).
+// Makes the only program of `request` the daemons of a job among `jobs`. Sets
+// their number and their nodes, in the order of the job's, and removes slots,
+// binding and stop directives. Errors, with a message of one line: kErrBadParam
+// (several programs; both numbers given), kErrNotFound (no such job or rank),
+// kErrNoPermissions (the job belongs to another user).
 Status PlaceDaemons(const DebugDaemons& daemons,
                     const control::JobRecords& jobs, host::MapRequest* request);
 

@@ -8,7 +8,7 @@
 namespace canopy::agent {
 namespace {
 
-// Ranks 0 and 1 on n0, rank 2 on n1.
+// Ranks 0 and 1 are on n0, rank 2 is on n1.
 control::JobRecords Jobs() {
   JobSpec job;
   job.nspace = "job";
@@ -31,7 +31,7 @@ host::MapRequest OfDebugger() {
   return request;
 }
 
-// "n0*2 n1*1", or the error.
+// Returns "n0*2 n1*1", or the error code.
 std::string Place(const DebugDaemons& daemons) {
   host::MapRequest request = OfDebugger();
   const Status status = PlaceDaemons(daemons, Jobs(), &request);

@@ -1,4 +1,4 @@
-// Membership of the overlay, for status reports.
+// The membership of the overlay, for planning and status reports.
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_MEMBERSHIP_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_MEMBERSHIP_H_
 
@@ -27,18 +27,19 @@ class Membership : public InputObserver {
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 
   bool up(NodeId node) const { return tree_.alive(node); }
-  // Nobody is above it: it controls new jobs.
+  // Returns whether the node is the root, which controls new jobs.
   bool IsRoot(NodeId node) const {
     return tree_.alive(node) && tree_.parent(node) == kNoNode;
   }
   std::string Name(NodeId node) const;
-  // It takes no new jobs for this reason; empty: it does. kErrNotFound.
+  // Stops the node from taking new jobs, for this reason. An empty reason lets
+  // it take jobs again. Returns kErrNotFound if there is no such node.
   Status Drain(const std::string& name, const std::string& reason);
-  // Empty: it takes jobs.
+  // Returns the reason why the node takes no jobs, or an empty string.
   const std::string& WhyDrained(NodeId node) const {
     return entries_[node].drained;
   }
-  // Why the node of that name or alias is lost. Empty for others.
+  // Returns why the node of that name or alias is lost, or an empty string.
   std::string LostNode(const std::string& name) const;
   control::v1::StatusReply Describe(const control::JobRecords& jobs) const;
 
@@ -46,7 +47,7 @@ class Membership : public InputObserver {
   struct Entry {
     bootstrap::v1::NodeInfo info;
     std::string down_reason;
-    std::string drained;  // why
+    std::string drained;  // reason of the drain
   };
 
   core::Tree tree_;

@@ -90,7 +90,8 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   return out;
 }
 
-// Of an overlay of one agent, which has no address, this machine.
+// Returns the host of an address. An overlay of one agent has no address; its
+// host is this machine.
 std::string HostOf(const std::string& address) {
   const std::string host = HostOfAddress(address);
   return host.empty() ? "127.0.0.1" : host;
@@ -126,8 +127,8 @@ bool IsOf(const host::MapNode& node, const std::string& name) {
   return node.name == name || std::ranges::count(node.aliases, name) > 0;
 }
 
-// Of the hosts that a user names, those that were granted, each with the slots
-// that were granted. Relative ones are picked from these anyway.
+// Removes hosts that were not granted from a user's list, and gives the others
+// the granted slots. Relative entries select from the granted nodes anyway.
 void KeepGranted(const std::vector<host::MapNode>& nodes,
                  std::vector<host::MapHost>* hosts) {
   std::vector<host::MapHost> kept;
@@ -151,11 +152,11 @@ void SetVariable(const std::string& entry, std::vector<std::string>* env) {
   env->push_back(entry);
 }
 
-// Of a job whose nodes were granted.
+// Restricts a request to the granted nodes and the granted time limit.
 void KeepToGrant(const PlacementGrant& grant,
                  const std::vector<host::MapNode>& nodes,
                  host::MapRequest* request) {
-  // A sequence names the place of each process.
+  // A sequential mapping names the node of each process, so it is kept.
   if (!request->map_by.starts_with("seq")) {
     KeepGranted(nodes, &request->hosts);
     for (host::MapApp& app : request->apps) KeepGranted(nodes, &app.hosts);
@@ -215,7 +216,7 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
     return Status(kErrJobAllocFailed,
                   "the scheduler has granted node '" + node + "', " + why);
   };
-  // Jobs of the same request share what it was granted.
+  // Jobs of the same request share its grant.
   control::JobRecords partners;
   for (const auto& [nspace, record] : jobs) {
     if (record.facts.placed.id == placed.id) partners.emplace(nspace, record);
@@ -238,8 +239,8 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
   return nodes;
 }
 
-// Ranks above kRankValid mean something else, so the numbers begin anew there.
-// Jobs that a predecessor planned keep theirs.
+// Ranks above kRankValid have special meanings, so the offsets start again at 0
+// there. Jobs that a predecessor planned keep theirs.
 Rank Planner::TakeOffset(size_t procs,
                          const std::vector<const JobSpec*>& running) {
   for (const JobSpec* job : running) {
@@ -250,7 +251,7 @@ Rank Planner::TakeOffset(size_t procs,
   return std::exchange(next_offset_, next_offset_ + static_cast<Rank>(procs));
 }
 
-// The address at which other agents reach that node's.
+// Returns the address at which other agents reach rank 0's node.
 std::string Planner::HostOfRank0(const JobSpec& job) const {
   return hosts_[job.nodes[job.procs[0].node].agent];
 }
@@ -284,7 +285,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
-// A host may have been given more slots for the parent than the node says.
+// The parent's launch may have given a host more slots than the node reports.
 void Planner::GiveSlots(const JobSpec& parent,
                         std::vector<host::MapNode>* nodes) {
   for (host::MapNode& node : *nodes) {
@@ -321,7 +322,8 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   if (placed.grant.nodes.empty()) {
     GiveSlots(*parent.job, &*nodes);
   } else {
-    // Without hosts of its own it would go where the parent's job may.
+    // A request without hosts of its own would be restricted to the parent's
+    // allocation, which the grant replaces.
     if (!NamesHosts(call.placing)) request->hosts.clear();
     nodes = GrantedNodes(placed, jobs, membership);
     if (nodes.ok()) KeepToGrant(placed.grant, *nodes, &*request);
@@ -335,13 +337,14 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
                   "members: " +
                       job.status().message());
   }
-  // A host that is no member: what is named is no process that is not there.
+  // A host is no member. The spawn fails for want of resources, and not because
+  // a process was not found.
   if (job.code() == kErrNotFound) {
     return Status(kErrJobAllocFailed, job.status().message());
   }
   if (!job.ok()) return job.status();
   job->host_job = placed.grant.host_job;
-  // As the parent's ranks find each other, so do the children.
+  // If the parent's ranks have a rendezvous host, the children get one too.
   if (!parent.job->rendezvous_host.empty()) {
     job->rendezvous_host = HostOfRank0(*job);
   }

@@ -1,4 +1,4 @@
-// Turns a launch request into a mapped job.
+// Turns requests to launch into mapped jobs.
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_PLANNER_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_PLANNER_H_
 
@@ -21,23 +21,24 @@ namespace canopy::agent {
 // Loop thread only.
 class Planner {
  public:
-  // `session_id`: PMIX_SESSION_ID, the same at every member of the overlay.
+  // `session_id` is PMIX_SESSION_ID, which is the same at every member of the
+  // overlay.
   Planner(const bootstrap::v1::Members& members, NodeId self,
           uint32_t session_id);
 
-  // A name for a job, which is its namespace.
+  // Returns a new name for a job, which is its namespace.
   std::string NewNspace();
 
-  // A job that has the name of its request, or in one line why there is none.
-  // Lost members take no processes. Where nodes were granted by name, it gets
-  // these and their slots alone; else `jobs` that are no tools use slots of the
-  // nodes they run on.
+  // Maps a job that has the name of its request. Returns the reason in one line
+  // if that fails. Lost members take no processes. If nodes were granted by
+  // name, the job gets these nodes and slots only. Otherwise those `jobs` that
+  // are no tools occupy slots of their nodes.
   Result<std::shared_ptr<const JobSpec>> Plan(const control::v1::Launch& launch,
                                               const control::Placed& placed,
                                               const control::JobRecords& jobs,
                                               const Membership& membership);
-  // The same, with a new name, of a job that `spawner`, of one of `jobs`,
-  // spawns.
+  // Does the same, with a new name, for a job that `spawner`, a process of one
+  // of `jobs` or a tool, spawns.
   Result<std::shared_ptr<const JobSpec>> PlanSpawn(
       const spawn::SpawnCall& call, const ProcId& spawner,
       const control::Placed& placed, const control::JobRecords& jobs,
@@ -46,7 +47,7 @@ class Planner {
  private:
   std::vector<host::MapNode> Nodes(const control::JobRecords& jobs,
                                    const Membership& membership) const;
-  // kErrJobAllocFailed: one of them cannot be used.
+  // Returns kErrJobAllocFailed if one of them cannot be used.
   Result<std::vector<host::MapNode>> GrantedNodes(
       const control::Placed& placed, const control::JobRecords& jobs,
       const Membership& membership) const;
@@ -63,9 +64,9 @@ class Planner {
   std::vector<std::string> hosts_;  // by NodeId
   NodeId self_;
   const uint32_t session_id_;
-  const uint32_t instance_;  // tells its namespaces from a predecessor's
+  const uint32_t instance_;  // differs from the predecessor's, for new names
   uint32_t next_job_ = 1;
-  Rank next_offset_ = 0;  // of the session's processes
+  Rank next_offset_ = 0;  // counts the session's processes
 };
 
 }  // namespace canopy::agent

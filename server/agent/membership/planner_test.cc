@@ -11,7 +11,7 @@
 namespace canopy::agent {
 namespace {
 
-// Three nodes of two slots, of which a scheduler grants.
+// Uses three nodes of two slots, of which a scheduler grants some.
 class PlannerTest : public testing::Test {
  protected:
   PlannerTest() : membership_(Config()), planner_(Members(), 0, 7) {
@@ -46,7 +46,7 @@ class PlannerTest : public testing::Test {
     launch_.set_allow_run_as_root(true);
     return planner_.Plan(launch_, placed_, jobs_, membership_);
   }
-  // Names of the nodes of the ranks.
+  // Returns the names of the ranks' nodes.
   static std::vector<std::string> Places(const JobSpec& job) {
     std::vector<std::string> out;
     for (const ProcPlacement& proc : job.procs) {

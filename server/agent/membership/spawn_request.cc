@@ -21,7 +21,7 @@ namespace canopy::agent {
 namespace {
 
 constexpr off_t kMaxHostfile = 1 << 20;
-// Of all applications together, while they are made.
+// A bound for all applications together while they are made.
 constexpr size_t kMaxEnvironment = size_t{64} << 20;
 
 std::string Below(const std::string& directory, const std::string& path) {
@@ -56,7 +56,8 @@ Result<std::vector<host::MapHost>> HostsOf(const spawn::Placing& placing,
   return hosts;
 }
 
-// The nodes of the parent's allocation, as far as they have room.
+// Returns the nodes of the parent's allocation, which the job may use as far as
+// they have room.
 std::vector<host::MapHost> Allocation(const JobSpec& parent) {
   std::vector<host::MapHost> out;
   for (const std::string& name : parent.allocation) {
@@ -73,7 +74,8 @@ size_t SizeOf(const spawn::Environment& env) {
   return size;
 }
 
-// Edits of one application may concern what all have from the job.
+// Edits of one application may concern variables that all applications get from
+// the job.
 Status SetEnvironments(const spawn::SpawnCall& call, host::MapRequest* out) {
   spawn::Apply(call.placing.edits, &out->env);
   const bool edited = std::ranges::any_of(
@@ -111,13 +113,13 @@ std::string MapBy(const spawn::Policies& policies) {
   return out;
 }
 
-// A failed process is started again as often as it is said, and without a limit
-// where only that is said.
+// Returns how many times a failed process is restarted. PMIX_JOB_CONTINUOUS
+// alone means without a limit.
 uint32_t MaxRestarts(const spawn::SpawnCall& call) {
   return call.max_restarts.value_or(call.continuous ? kUnlimitedRestarts : 0);
 }
 
-// What is said of the application wins over what is said of the job.
+// The value of the application has precedence over that of the job.
 const std::string& Either(const std::string& app, const std::string& job) {
   return app.empty() ? job : app;
 }
@@ -133,7 +135,7 @@ Result<host::MapApp> App(const spawn::SpawnApp& app,
     out.argv[0] = Below(cwd, prefix) + "/" + out.argv[0];
   }
   if (!app.placing.session_cwd && !job.session_cwd) {
-    // Libraries fill in the caller's own directory where it gives none.
+    // Libraries fill in the caller's own directory if the caller gives none.
     out.cwd = Below(cwd, Either(Either(app.placing.cwd, job.cwd), app.cwd));
   }
   out.num_procs = app.num_procs;
@@ -204,7 +206,8 @@ Result<std::string> ReadFile(const std::string& path) {
   if (!found || fstat(found.get(), &info) != 0) return CannotRead(path, errno);
   if (!S_ISREG(info.st_mode)) return CannotRead(path, EINVAL);
   if (info.st_size > kMaxHostfile) return CannotRead(path, EFBIG);
-  // To open a device would be an effect already.
+  // The file was opened as a path only: opening a device could have side
+  // effects.
   const std::string same = "/proc/self/fd/" + std::to_string(found.get());
   const UniqueFd fd(open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return CannotRead(path, errno);

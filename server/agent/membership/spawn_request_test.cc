@@ -167,7 +167,8 @@ TEST(SpawnRequestTest, AHostfileIsARegularFile) {
   unlink(fifo.c_str());
 }
 
-// Who spawns is told what is in a hostfile, as the reason why it is none.
+// The spawner can see the content of a file in error messages about a malformed
+// hostfile, so the file is read with the job user's permissions.
 TEST(SpawnRequestTest, AHostfileIsReadAsTheJobsUser) {
   std::string path = "/tmp/spawn_request_test.XXXXXX";
   const UniqueFd fd(mkstemp(path.data()));

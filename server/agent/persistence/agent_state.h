@@ -9,17 +9,18 @@
 
 namespace canopy::agent {
 
-// Both for a runtime directory, which is private: the file holds the cluster
-// key. Saving replaces the file as a whole.
+// Saves to, or loads from, a runtime directory, which is private because the
+// file holds the cluster key. Saving replaces the whole file.
 Status SaveState(const std::string& directory,
                  const bootstrap::v1::AgentState& state);
-// kErrNotFound when no agent has left one, kErrUnpackFailure when it is
-// damaged, kErrNoPermissions when it is not this user's alone.
+// Returns kErrNotFound if no agent has left a file, kErrUnpackFailure if it is
+// damaged, and kErrNoPermissions if other users have access.
 Result<bootstrap::v1::AgentState> LoadState(const std::string& directory);
 void RemoveState(const std::string& directory);
 
-// True while an agent serves the directory. One that is being killed may accept
-// connections for a moment yet: it is given `timeout_ms` to be gone.
+// Returns true while an agent serves the directory. An agent that is being
+// killed may accept connections for a moment, so the call waits up to
+// `timeout_ms` for its end.
 bool IsServed(const std::string& directory, int timeout_ms);
 
 }  // namespace canopy::agent

@@ -114,7 +114,7 @@ std::map<std::string, ControlRecords::Values> ControlRecords::Load() {
     const std::string nspace =
         name.substr(prefix, name.size() - prefix - (sizeof kSuffix - 1));
     const size_t whole = Parse(*text, &out[nspace]);
-    // What comes next must not follow half a record.
+    // The next record must not follow an incomplete one.
     if (whole == text->size() ||
         ftruncate(fd.get(), static_cast<off_t>(whole)) == 0) {
       known_.insert(nspace);

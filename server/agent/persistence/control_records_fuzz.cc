@@ -28,7 +28,7 @@ std::vector<std::string> canopy::fuzz::Seeds() {
           one + one.substr(0, 9)};
 }
 
-// The whole records at the front are the same without what follows them.
+// Parsing the complete records alone must give the same result.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using canopy::agent::ControlRecords;
   const std::string_view content(reinterpret_cast<const char*>(data), size);

@@ -29,17 +29,17 @@ void CopyBytes(std::string_view from, char* to) {
 struct Journal::Header {
   uint32_t magic;
   uint32_t version;
-  std::atomic<uint64_t> used;  // header included; what is beyond is not there
+  std::atomic<uint64_t> used;  // includes the header; bytes beyond do not count
 };
 
-// The key follows, and then the copies, each on eight bytes: its size, and as
-// many bytes as there is room for.
+// The key follows, and then the copies. Each copy is aligned to eight bytes and
+// consists of its size and `room` bytes.
 struct Journal::Record {
   uint32_t key_size;
   uint32_t copies;  // 1 or 2
-  uint64_t room;    // of each; a multiple of eight
-  // The valid copy, and in the bits above its order: replaced by a single
-  // store.
+  uint64_t room;    // bytes for each copy; a multiple of eight
+  // The lowest bit is the index of the valid copy, and the higher bits are its
+  // order. A single store replaces both.
   std::atomic<uint64_t> state;
 
   static uint64_t SizeFor(uint64_t key, uint64_t value, uint32_t copies) {
@@ -73,7 +73,7 @@ struct Journal::Record {
   }
 };
 
-// Of the first format: key, value, and what fills up eight bytes.
+// A record of the first format: key, value, and padding to eight bytes.
 struct Journal::FirstRecord {
   uint32_t key_size;
   uint32_t value_size;
@@ -216,7 +216,7 @@ Journal::Record* Journal::RecordAt(uint64_t at) const {
   return reinterpret_cast<Record*>(base_ + at);
 }
 
-// Place 0 is the header's.
+// Place 0 is that of the header, so it means that the key is new.
 void Journal::NotePlace(const Record* record, uint64_t at) {
   uint64_t& place = places_[std::string(record->key())];
   if (place != 0) live_ -= RecordAt(place)->size();
@@ -224,7 +224,7 @@ void Journal::NotePlace(const Record* record, uint64_t at) {
   place = at;
 }
 
-// Into a new file, so that there is a whole one at every moment.
+// Writes a new file, so that a complete journal exists at every moment.
 Status Journal::Compact() {
   Result<std::unique_ptr<Journal>> fresh = Create();
   if (!fresh.ok()) return fresh.status();

@@ -1,5 +1,5 @@
-// Records of one job that outlive the agent: a memory file that the job's shim
-// holds open.
+// Records of one job that outlive the agent, in a memory file that the job's
+// shim holds open.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_JOURNAL_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_JOURNAL_H_
 
@@ -17,28 +17,30 @@
 
 namespace canopy::agent {
 
-// A log in which a later record of a key replaces the earlier one. A record is
-// durable against the death of this process once Persist has returned. One
-// thread.
+// A log in which a later record of a key replaces the earlier one. A record
+// survives the death of this process once Persist has returned. One thread.
 //
-// A record that replaces another has room for two values, used alternately: a
-// job that replaces the same ones again and again touches no new memory.
+// A record that replaces another has room for two values, which are used
+// alternately. A job that keeps replacing the same records thus touches no new
+// memory.
 class Journal {
  public:
   static Result<std::unique_ptr<Journal>> Create();
-  // Opens another process's journal, which is not trusted to be well-formed:
-  // kErrUnpackFailure. One of the first format is copied: fd() is another file.
+  // Opens another process's journal, which is not trusted to be well-formed
+  // (kErrUnpackFailure). A journal of the first format is copied; then fd() is
+  // another file.
   static Result<std::unique_ptr<Journal>> Open(UniqueFd fd);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
   int fd() const { return fd_.get(); }
-  // The last of each key, oldest first.
+  // Returns the last record of each key, oldest first.
   std::vector<core::PersistedRecord> Records() const;
 
-  // An unchanged value is not written again. kErrOutOfResource when there is no
-  // room for it. `*moved`: the journal is in another file from now on.
+  // Writes a value unless it is unchanged. Returns kErrOutOfResource if there
+  // is no room for it. Sets *moved if the journal is in another file from now
+  // on.
   Status Persist(std::string_view key, std::string_view value, bool* moved);
 
  private:
@@ -56,7 +58,7 @@ class Journal {
   Status Map(uint64_t capacity);
   Status Reserve(uint64_t size);
   Status Compact();
-  // Finds all records of a file that is mapped. False when it is malformed.
+  // Finds all records of the mapped file. Returns false if it is malformed.
   bool Load();
   static Result<std::unique_ptr<Journal>> Import(const Journal& first);
   void Append(std::string_view key, std::string_view value, uint32_t copies);
@@ -67,7 +69,7 @@ class Journal {
   UniqueFd fd_;
   char* base_ = nullptr;
   uint64_t capacity_ = 0;
-  uint64_t live_ = 0;   // bytes of records that are the last of their key
+  uint64_t live_ = 0;   // bytes of current records
   uint64_t order_ = 0;  // of the last record
   std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> places_;
 };

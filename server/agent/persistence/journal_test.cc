@@ -35,7 +35,7 @@ TEST(JournalTest, TheLastOfEachKeyIsFoundAgain) {
   EXPECT_EQ(Text(Reopen(**journal)->Records()), "b=;a=22;c=3;");
 }
 
-// As libraries commit all they have, again and again.
+// Libraries commit all their data repeatedly.
 TEST(JournalTest, WhatIsThereIsNotWrittenAgain) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
@@ -99,7 +99,7 @@ TEST(JournalTest, MovesWhenItIsMostlyOfThePast) {
   EXPECT_EQ(Reopen(**journal)->Records()[0].value.view(), value);
 }
 
-// Scopes of one key are keys of their own here, and the last one counts.
+// The scopes of a key are separate keys here, and the last value counts.
 TEST(JournalTest, OrderIsThatOfTheLastValues) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
@@ -115,13 +115,13 @@ TEST(JournalTest, OrderIsThatOfTheLastValues) {
     if (i % 3 == 0) expected = "a=" + last_a + ";b=" + last_b + ";";
     EXPECT_EQ(Text(Reopen(**journal)->Records()), expected);
   }
-  // Goes on in that order.
+  // A reopened journal continues in that order.
   auto next = Reopen(**journal);
   ASSERT_TRUE(next->Persist("b", "x", &moved).ok());
   EXPECT_EQ(Text(next->Records()), "a=29;b=x;");
 }
 
-// As agents wrote it whose journals had one value for each record.
+// In the first format, a record had one value.
 TEST(JournalTest, TheFirstFormatIsRead) {
   std::string file("CAPJ\1\0\0\0", 8);
   const auto number = [&](uint64_t value, size_t bytes) {

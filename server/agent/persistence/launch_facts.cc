@@ -7,8 +7,8 @@
 namespace canopy::agent {
 namespace {
 
-// Groups of fields, each of which older agents know or do not know; those at
-// the end that say nothing are left out.
+// Returns the number of groups of fields to write. Older agents know only the
+// first groups, so groups at the end with default values are left out.
 int NumGroups(const control::LaunchFacts& facts) {
   if (facts.nohup) return 8;
   if (facts.host_output) return 7;

@@ -1,4 +1,4 @@
-// The record of how a job was launched.
+// Encodes the record of how a job was launched.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_LAUNCH_FACTS_H_
 
@@ -11,8 +11,8 @@ namespace canopy::agent {
 
 std::string EncodeFacts(const control::LaunchFacts& facts);
 
-// What an older agent's record does not say is as of a job that nothing special
-// was asked for. Of bytes that are no such record, nothing is taken.
+// Decodes a record. Fields that an older agent's record lacks have their
+// defaults, and so have all fields if the bytes are malformed.
 control::LaunchFacts DecodeFacts(std::string_view bytes);
 
 }  // namespace canopy::agent

@@ -72,7 +72,7 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   IsTheSame(facts);
 }
 
-// An older agent takes no record that is longer than it knows.
+// An older agent rejects a record with more groups than it knows.
 TEST(LaunchFactsTest, WhatSaysNothingIsLeftOut) {
   control::LaunchFacts facts = Spawned();
   const size_t plain = EncodeFacts(facts).size();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kSegment[] = "segment";
 constexpr char kJournal[] = "journal";
-// Of jobs that are controlled here.
+// Keys of the records of jobs that are controlled here.
 constexpr char kSpec[] = "spec";
 constexpr char kToken[] = "token";
 constexpr char kSince[] = "since";
@@ -26,7 +26,7 @@ constexpr char kFacts[] = "facts";
 constexpr char kState[] = "state";
 constexpr char kEnd[] = "end";
 
-// What ranks of other nodes have committed, as far as it was here.
+// Returns the committed data of ranks on other nodes that the segment holds.
 std::vector<core::PublishRank> ReadSegment(int fd) {
   std::vector<core::PublishRank> out;
   struct stat info;
@@ -179,7 +179,7 @@ std::vector<ControlledJob> PersistentState::FindControlled() {
     WireReader since(values[kSince]);
     job.persisted.since = since.Int();
     job.persisted.facts = DecodeFacts(values[kFacts]);
-    // It was not launched yet, and not reported to its launcher.
+    // The job was not launched yet, and its launcher knows nothing of it.
     if (!spec.ok() || spec->nspace != nspace || job.persisted.token.empty() ||
         !since.done()) {
       control_.Drop(nspace);
@@ -225,7 +225,7 @@ void PersistentState::OnRecovered(const std::string& nspace) {
   HoldListener(nspace);
   HoldSegment(nspace);
   if (!journals_.contains(nspace)) return AddJob(nspace);
-  // The journal may have moved to another file than the predecessor's.
+  // The journal may be in another file than the predecessor's now.
   HoldJournal(nspace);
 }
 

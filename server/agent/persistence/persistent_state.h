@@ -24,17 +24,18 @@ namespace canopy::agent {
 // A job that the predecessor controlled.
 struct ControlledJob {
   control::PersistedJob persisted;
-  Bytes state;  // of PersistControlState; empty: none yet
+  Bytes state;  // of PersistControlState, or empty
 };
 
-// Loop thread only. The store and the datastore outlive it. The state of a
-// job's processes is in memory files that its shim holds; that of a job
-// controlled here, which may have no process here, in a file in `directory`.
+// The state of a job's processes is in memory files that its shim holds. The
+// state of a job controlled here, which may have no process on this node, is in
+// a file in `directory`. Loop thread only; the store and the datastore outlive
+// this object.
 class PersistentState : public PersistencePort,
                         public control::LaunchPersistence {
  public:
-  // `listener`: the socket on which OpenPMIx clients connect, so that they can
-  // do so at any time.
+  // `listener` returns the socket on which OpenPMIx clients connect. The shims
+  // hold it, so that clients can connect at any time.
   PersistentState(FdStorePort* fd_store, datastore::Datastore* datastore,
                   const std::string& directory, std::function<int()> listener,
                   std::function<void(const core::LogLine&)> log);
@@ -52,15 +53,15 @@ class PersistentState : public PersistencePort,
                      const std::string& state) override;
   void PersistEnd(const std::string& nspace, const std::string& end) override;
   void DropControl(const std::string& nspace) override;
-  // There will be no successor.
+  // Called if there will be no successor.
   void DropAllControl() { control_.DropAll(); }
-  // Jobs that the predecessor controlled.
+  // Returns the jobs that the predecessor controlled.
   std::vector<ControlledJob> FindControlled();
 
-  // The core's input for a recovered job. Takes its descriptors.
+  // Returns the core's input for a recovered job. Takes the job's descriptors.
   core::JobRecovered Read(process::RecoveredJob* job);
-  // The core has registered the job: persists its new segment in place of the
-  // predecessor's.
+  // Called when the core has registered the job: persists its new segment in
+  // place of the predecessor's.
   void OnRecovered(const std::string& nspace);
 
  private:

@@ -1,4 +1,5 @@
-// Files of an agent for its successor, which nobody else may have touched.
+// Files that an agent leaves for its successor, to which other users must have
+// no access.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_PRIVATE_FILE_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_PRIVATE_FILE_H_
 
@@ -11,17 +12,18 @@
 
 namespace canopy::agent {
 
-// More than any such file grows to.
+// A bound on the size of such a file.
 inline constexpr uint64_t kMaxPrivateFile = uint64_t{1} << 30;
 
-// That `path` cannot be written, and why, as errno has it.
+// Returns a status that `path` cannot be written, with the reason from errno.
 Status CannotWrite(const std::string& path);
 
-// At the descriptor's position; false with errno as of write(2).
+// Writes at the descriptor's position. Returns false with errno as of write(2).
 bool WriteAll(int fd, std::string_view text);
 
-// The whole content, wherever the descriptor's position is. Nothing for what is
-// no regular file of this user's alone, is too large, or cannot be read.
+// Returns the whole content, independently of the descriptor's position.
+// Returns nothing if the file is not a regular file of this user, is accessible
+// to others, is too large, or cannot be read.
 std::optional<std::string> ReadPrivate(int fd);
 
 }  // namespace canopy::agent

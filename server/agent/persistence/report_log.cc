@@ -18,10 +18,10 @@ enum class Kind : uint32_t {
   kSeries = 1,
   kReserved = 2,
   kRecord = 3,
-  kRemoved = 4,  // all up to the number
-  kLost = 5,     // one; its bytes are how many have been lost
+  kRemoved = 4,  // all records up to the number
+  kLost = 5,     // one record; `bytes` is the number lost
   kRelease = 6,
-  kReleased = 7,  // one
+  kReleased = 7,  // one release
   kCommand = 8,
 };
 
@@ -44,7 +44,7 @@ std::string LostEntry(uint64_t number, uint64_t lost) {
   return Entry(Kind::kLost, number, {bytes, sizeof bytes});
 }
 
-// What entries say, one after the other.
+// Applies entries in order and collects the result.
 class Reader {
  public:
   void Take(const Head& head, std::string_view bytes) {
@@ -80,7 +80,7 @@ class Reader {
           commands_.pop_front();
         }
         break;
-    }  // of a later version: skipped
+    }  // kinds of a later version are skipped
   }
   scheduler::StoredReports Result() && {
     return {series_,
@@ -126,7 +126,7 @@ scheduler::StoredReports ReportLog::Load() {
   UniqueFd fd(open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   if (!fd) return stored;
   size_ = base_ = Parse(ReadPrivate(fd.get()).value_or(""), &stored);
-  // What comes next must not follow half an entry.
+  // The next entry must not follow an incomplete one.
   if (stored.series == 0 ||
       ftruncate(fd.get(), static_cast<off_t>(size_)) != 0) {
     return {};
@@ -176,7 +176,7 @@ Status ReportLog::Append(const std::string& entry) {
   if (!fd_) return {kErrJobSysOpFailed, path_ + " could not be made"};
   if (!WriteAll(fd_.get(), entry)) {
     Status failed = CannotWrite(path_);
-    // Or what comes next would follow half an entry.
+    // The next entry must not follow an incomplete one.
     if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) fd_.Reset();
     return failed;
   }
@@ -184,7 +184,7 @@ Status ReportLog::Append(const std::string& entry) {
   return size_ > 2 * base_ + kSlack ? Compact() : Status();
 }
 
-// Into a new file, so that there is a whole one at every moment.
+// Writes a new file, so that a complete log exists at every moment.
 Status ReportLog::Compact() {
   scheduler::StoredReports stored;
   Parse(ReadPrivate(fd_.get()).value_or(""), &stored);

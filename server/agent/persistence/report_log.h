@@ -1,5 +1,5 @@
-// What a successor has to know of what a scheduler was told and has commanded,
-// in a file of the agent's directory.
+// The reports to a scheduler and its commands that a successor must know, in a
+// file of the agent's directory.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_REPORT_LOG_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_REPORT_LOG_H_
 
@@ -14,17 +14,17 @@
 
 namespace canopy::agent {
 
-// A log of entries, written anew when it has doubled. As agents do not survive
-// their machine, nothing is synchronised with the disk. One thread.
+// A log of entries, rewritten when it has doubled. Nothing is synchronised with
+// the disk, because agents do not survive their machine. One thread.
 class ReportLog : public scheduler::ReportStore {
  public:
-  // A log that has not grown by that is not written anew.
+  // A log that has grown by less than this is not rewritten.
   static constexpr uint64_t kSlack = 1u << 20;
 
   explicit ReportLog(const std::string& directory);
 
-  // Another process's file is read if it is this user's alone; an entry that
-  // was cut short when its writer died is removed.
+  // Reads another process's file if only this user has access. Removes an entry
+  // that was cut short when its writer died.
   scheduler::StoredReports Load() override;
   Status Begin(uint64_t series) override;
   Status Reserve(uint64_t number) override;
@@ -35,10 +35,11 @@ class ReportLog : public scheduler::ReportStore {
   Status RemoveRelease(uint64_t number) override;
   Status AddCommand(std::string_view command) override;
 
-  // There will be no successor.
+  // Called if there will be no successor.
   void Delete();
 
-  // The entries of a file's content. Returns how much of it is whole entries.
+  // Parses the entries of a file's content. Returns the length of the complete
+  // entries.
   static size_t Parse(std::string_view content,
                       scheduler::StoredReports* stored);
 
@@ -47,9 +48,9 @@ class ReportLog : public scheduler::ReportStore {
   Status Compact();
 
   const std::string path_;
-  UniqueFd fd_;        // of a log that has been begun
+  UniqueFd fd_;        // open after Begin
   uint64_t size_ = 0;  // of the file
-  uint64_t base_ = 0;  // the same when it was written anew
+  uint64_t base_ = 0;  // size after the last rewrite
 };
 
 }  // namespace canopy::agent

@@ -1,4 +1,4 @@
-// Fuzz target: the content of an agent's log of records.
+// Fuzz target: the content of an agent's log of reports.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -34,7 +34,7 @@ std::vector<std::string> canopy::fuzz::Seeds() {
           begin + records.substr(0, 30)};
 }
 
-// The whole entries at the front say the same without what follows them.
+// Parsing the complete entries alone must give the same result.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using canopy::agent::ReportLog;
   const std::string_view content(reinterpret_cast<const char*>(data), size);

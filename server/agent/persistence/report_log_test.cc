@@ -59,7 +59,7 @@ TEST_F(ReportLogTest, WhatIsToBeReleasedAndWasCommandedIsThereToo) {
   ASSERT_TRUE(log.AddRelease(2, "free").ok());
   ASSERT_TRUE(log.RemoveRelease(1).ok());
   ASSERT_TRUE(log.Remove(1).ok());
-  // So many that it is written anew.
+  // The number of entries is large enough for a rewrite.
   for (uint64_t i = 0; i < 3 * ReportLog::kCommands; ++i) {
     ASSERT_TRUE(
         log.AddCommand(std::string(1000, 'x') + std::to_string(i)).ok());

@@ -1,4 +1,4 @@
-// A handover of this agent's adapters and core.
+// The handover of this agent's adapters and core.
 #ifndef CANOPY_SERVER_AGENT_RECOVERY_ADAPTER_HANDOVER_H_
 #define CANOPY_SERVER_AGENT_RECOVERY_ADAPTER_HANDOVER_H_
 
@@ -16,7 +16,7 @@
 
 namespace canopy::agent {
 
-// What a handover acts upon. All of it outlives AdapterHandover.
+// The objects that take part in a handover. All outlive AdapterHandover.
 struct HandoverParts {
   AgentRuntime* runtime = nullptr;
   LocalAdapters* adapters = nullptr;

@@ -19,7 +19,8 @@ AdapterRecovery::AdapterRecovery(EventLoop* loop, AgentRuntime* runtime,
       directory_(std::move(directory)) {}
 
 std::vector<process::RecoveredJob> AdapterRecovery::FindJobs() {
-  // The predecessor's files would lead tools to a dead agent.
+  // The predecessor's rendezvous files would lead tools to an agent that is
+  // gone.
   openpmix::ToolFile::RemoveAll(directory_);
   std::vector<process::RecoveredJob> found;
   bool done = false;

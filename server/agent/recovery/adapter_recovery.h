@@ -1,4 +1,4 @@
-// A recovery of this agent's adapters and core.
+// The recovery of this agent's adapters and core.
 #ifndef CANOPY_SERVER_AGENT_RECOVERY_ADAPTER_RECOVERY_H_
 #define CANOPY_SERVER_AGENT_RECOVERY_ADAPTER_RECOVERY_H_
 
@@ -14,7 +14,7 @@
 
 namespace canopy::agent {
 
-// All that it refers to outlives it. Loop thread only.
+// All objects that it refers to outlive it. Loop thread only.
 class AdapterRecovery : public RecoveryActions {
  public:
   AdapterRecovery(EventLoop* loop, AgentRuntime* runtime,

@@ -8,7 +8,7 @@ namespace canopy::agent {
 namespace {
 
 constexpr int64_t kMillisecond = 1000 * 1000;
-// How long connections may take that have not identified themselves.
+// The time limit for connections to identify themselves.
 constexpr int64_t kIdentifyNs = 1000 * kMillisecond;
 
 }  // namespace
@@ -49,8 +49,8 @@ void Handover::Begin(std::string program, std::string current) {
   Enter(HandoverStage::kAnnounce);
   actions_->Announce(kDowntimeMs);
   identify_until_ = EventLoop::Now() + kIdentifyNs;
-  // The rest runs at the end of a round: this one may be in a call of the
-  // control service, which has to end.
+  // The rest is deferred to the end of the round: this call may be inside a
+  // call of the control service, which must return first.
   actions_->AnnounceToNeighbours(kDowntimeMs, [this] {
     loop_->Defer([this] {
       Enter(HandoverStage::kIdentify);

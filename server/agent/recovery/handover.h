@@ -1,5 +1,5 @@
-// The planned end of an agent in favour of a successor, which is another
-// program in the same process.
+// The planned replacement of an agent by a successor, which is another program
+// in the same process.
 #ifndef CANOPY_SERVER_AGENT_RECOVERY_HANDOVER_H_
 #define CANOPY_SERVER_AGENT_RECOVERY_HANDOVER_H_
 
@@ -11,36 +11,37 @@
 
 namespace canopy::agent {
 
-// What a handover acts upon: the adapters of the agent and its core. Loop
-// thread.
+// The operations of a handover on the agent's adapters and core. Loop thread
+// only.
 class HandoverActions {
  public:
   virtual ~HandoverActions() = default;
 
-  // Launchers, shims and clients of this node wait so long for the successor;
-  // connections made from now on are left to it.
+  // Lets launchers, shims and clients of this node wait for the successor for
+  // `downtime_ms`. Connections made from now on are left to the successor.
   virtual void Announce(uint32_t downtime_ms) = 0;
-  // The neighbours wait too. `announced` runs when each of them knows or cannot
-  // be reached, and not in the call itself when there are any.
+  // Lets the neighbours wait too. `announced` runs when each of them knows or
+  // cannot be reached; it runs during the call only if there are no neighbours.
   virtual void AnnounceToNeighbours(uint32_t downtime_ms,
                                     std::function<void()> announced) = 0;
-  // No connection is left whose peer has not identified itself.
+  // Returns whether the peers of all connections have identified themselves.
   virtual bool AllIdentified() const = 0;
-  // What clients have sent becomes inputs of the core; nothing is read after
-  // that.
+  // Turns the data that clients have sent into inputs of the core. Nothing is
+  // read afterwards.
   virtual void ReadClients() = 0;
-  // Every input that was queued, with all its actions.
+  // Handles every queued input, with all its actions.
   virtual void Drain() = 0;
-  // Queued replies, as far as the sockets take them, and answers of the control
-  // service: the requester of the handover must have its own.
+  // Sends queued replies, as far as the sockets take them, and replies of the
+  // control service: the requester of the handover must receive its own.
   virtual void FlushReplies() = 0;
-  // Executes the program in this process. Returns when that fails.
+  // Executes the program in this process. Returns only if that fails.
   virtual void Execute(const std::string& program) = 0;
-  // The agent cannot be replaced, although its peers wait for a successor.
+  // Ends the agent, because it cannot be replaced although its peers wait for a
+  // successor.
   virtual void Fail() = 0;
 };
 
-// In their order.
+// The stages in their order.
 enum class HandoverStage : uint8_t {
   kNone,
   kAnnounce,
@@ -51,26 +52,27 @@ enum class HandoverStage : uint8_t {
   kExecute,
 };
 
-// "announce", for logs.
+// Returns the name of a stage for logs, such as "announce".
 const char* NameOf(HandoverStage stage);
 
-// Requests are read to their end and replies flushed; the rest the successor
-// recovers, as after a restart, from shims, clients and the other agents. So an
-// agent that is killed in any stage is recovered like any other. Loop thread.
+// Requests are read to their end and replies are flushed. The successor
+// recovers the rest from shims, clients and the other agents, as after a
+// restart. So an agent that is killed in any stage is recovered like any other.
+// Loop thread only.
 class Handover {
  public:
   // How long peers wait for the successor.
   static constexpr uint32_t kDowntimeMs = 30000;
 
-  // Both outlive it.
+  // Both arguments outlive this object.
   Handover(EventLoop* loop, HandoverActions* actions);
 
-  // Begins once; a later call is ignored. `program` is an executable file, and
-  // `current` the program to which the agent returns when that fails: whoever
-  // waits for a successor must get one.
+  // Begins a handover once; later calls are ignored. `program` is an executable
+  // file. `current` is the program to which the agent returns if that cannot be
+  // executed, because peers that wait for a successor must get one.
   void Begin(std::string program, std::string current);
 
-  // The one that has begun.
+  // The stage that has begun.
   HandoverStage stage() const { return stage_; }
 
  private:

@@ -14,13 +14,13 @@
 namespace canopy::agent {
 namespace {
 
-// Invalid when there is none of that name.
+// Returns an invalid descriptor if none has that name.
 UniqueFd TakeByName(std::vector<NamedFd>* held, std::string_view name) {
   const auto it = std::ranges::find(*held, name, &NamedFd::name);
   return it == held->end() ? UniqueFd() : std::move(it->fd);
 }
 
-// Those whose name an endpoint knows as its own.
+// Takes the descriptors whose names belong to an endpoint.
 std::vector<NamedFd> TakeAll(std::vector<NamedFd>* held,
                              bool (*is_own)(std::string_view name)) {
   std::vector<NamedFd> taken;
@@ -65,13 +65,13 @@ void RecoveryCoordinator::Complete(RecoveryStage stage) {
   spdlog::debug("recovery: {} done", NameOf(stage));
 }
 
-// Before anybody can connect and ask for them.
+// This stage runs before any client can connect and request the jobs.
 void RecoveryCoordinator::FindJobs() {
   found_ = actions_->FindJobs();
   Complete(RecoveryStage::kFindJobs);
 }
 
-// Every shim holds a duplicate: a node has one listener, whatever its jobs.
+// Every shim holds a duplicate: a node has one listener for all jobs.
 UniqueFd RecoveryCoordinator::TakeListener() {
   UniqueFd listener;
   for (process::RecoveredJob& job : found_) {
@@ -101,8 +101,8 @@ void RecoveryCoordinator::ReadControlRecords() {
 }
 
 void RecoveryCoordinator::RestoreJobs() {
-  // For good: a job whose directory the predecessor had just made, and which
-  // nothing else is there of, may be given to this agent again.
+  // This stays in effect: a job of which only the directory was made before the
+  // predecessor died may be given to this agent again.
   actions_->TakeOverDirectories();
   for (process::RecoveredJob& job : found_) RestoreJob(&job);
   RestoreControlledJobs();
@@ -138,8 +138,8 @@ void RecoveryCoordinator::RestoreControlledJobs() {
   actions_->Drain();
 }
 
-// Before the shims report, so that nothing they have reported depends on what
-// only this agent has.
+// This precedes the shims' reports, so that no reported state depends on data
+// that only this agent has.
 void RecoveryCoordinator::PersistAgain() {
   for (const process::RecoveredJob& job : found_) {
     actions_->PersistAgain(job.job->nspace);
@@ -147,7 +147,8 @@ void RecoveryCoordinator::PersistAgain() {
   Complete(RecoveryStage::kPersistAgain);
 }
 
-// Before connections are restored: the endpoints know a rank by its process.
+// This precedes the restoring of connections, because the endpoints identify a
+// rank by its process.
 void RecoveryCoordinator::ResumeReports() {
   for (const process::RecoveredJob& job : found_) {
     actions_->ResumeReports(job.job->nspace);
@@ -156,7 +157,7 @@ void RecoveryCoordinator::ResumeReports() {
   Complete(RecoveryStage::kResumeReports);
 }
 
-// With all jobs in the core, since a request may be about several.
+// The core must have all jobs before, because a request may concern several.
 void RecoveryCoordinator::RestoreConnections() {
   for (process::RecoveredJob& job : found_) {
     const std::string& nspace = job.job->nspace;
@@ -170,8 +171,8 @@ void RecoveryCoordinator::RestoreConnections() {
   Complete(RecoveryStage::kRestoreConnections);
 }
 
-// After the last job: a connection that was not identified is stored with each
-// job that it may belong to.
+// This follows the last job: a connection that was not identified is stored
+// with each job to which it may belong.
 void RecoveryCoordinator::AdmitConnections() {
   actions_->AdmitConnections();
   actions_->Drain();

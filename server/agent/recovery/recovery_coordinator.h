@@ -1,4 +1,5 @@
-// The order in which an agent recovers what its predecessor has persisted.
+// The order in which an agent recovers the state that its predecessor has
+// persisted.
 #ifndef CANOPY_SERVER_AGENT_RECOVERY_RECOVERY_COORDINATOR_H_
 #define CANOPY_SERVER_AGENT_RECOVERY_RECOVERY_COORDINATOR_H_
 
@@ -14,8 +15,9 @@
 
 namespace canopy::agent {
 
-// In their order; docs/life_of_a_recovery.md has what each needs, what it
-// leaves behind, and what becomes of the jobs when the agent dies after it.
+// The stages in their order. docs/life_of_a_recovery.md describes what each
+// needs, what it leaves behind, and what becomes of the jobs if the agent dies
+// after it.
 enum class RecoveryStage : uint8_t {
   kNone,
   kFindJobs,
@@ -28,24 +30,25 @@ enum class RecoveryStage : uint8_t {
   kAdmitConnections,
 };
 
-// "find-jobs", for logs.
+// Returns the name of a stage for logs, such as "find-jobs".
 const char* NameOf(RecoveryStage stage);
 
-// One recovery. Each stage is called once, in the order of RecoveryStage; one
-// out of order is a defect and ends the agent. All that a stage has caused in
-// the core has been executed when it returns: no input is left for the next.
+// One recovery. Each stage is called once, in the order of RecoveryStage; a
+// call out of order is a defect and ends the agent. When a stage returns, all
+// its effects in the core have been executed: no input is left for the next
+// stage.
 //
-// Until a stage replaces something that is persisted, with something of the
-// same meaning, a recovery only reads. So an agent that dies in the middle of
-// one leaves to the next what its own predecessor left to it. Loop thread.
+// A recovery only reads persisted state until a stage replaces it by state of
+// the same meaning. So an agent that dies during a recovery leaves to the next
+// agent what its own predecessor left to it. Loop thread only.
 class RecoveryCoordinator {
  public:
   // `actions` outlives the coordinator.
   explicit RecoveryCoordinator(RecoveryActions* actions);
 
   void FindJobs();
-  // The socket on which the predecessor listened for OpenPMIx clients; invalid
-  // when it had none. To be called before anybody can connect.
+  // Returns the socket on which the predecessor listened for OpenPMIx clients,
+  // or an invalid descriptor. Called before any client can connect.
   UniqueFd TakeListener();
   void ReadControlRecords();
   void RestoreJobs();
@@ -54,23 +57,23 @@ class RecoveryCoordinator {
   void RestoreConnections();
   void AdmitConnections();
 
-  // From ReadControlRecords to the end: the core runs, and its endpoints
-  // listen.
+  // Runs the stages from ReadControlRecords to the last. The core runs, and its
+  // endpoints listen.
   void RecoverJobs();
 
-  // The last that has been completed.
+  // The last stage that has been completed.
   RecoveryStage stage() const { return stage_; }
 
  private:
   void Complete(RecoveryStage stage);
   void RestoreJob(process::RecoveredJob* job);
-  // Jobs that have no process on this node.
+  // Restores jobs that have no process on this node.
   void RestoreControlledJobs();
 
   RecoveryActions* const actions_;
   RecoveryStage stage_ = RecoveryStage::kNone;
   std::vector<process::RecoveredJob> found_;
-  // By namespace, until they are restored.
+  // By namespace, until the jobs are restored.
   std::map<std::string, ControlledJob> controlled_;
 };
 

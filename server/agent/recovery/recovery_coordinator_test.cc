@@ -32,7 +32,7 @@ std::string Names(const std::vector<NamedFd>& stored) {
   return names;
 }
 
-// What outlives agents: the shims of the node and the control files.
+// The state that outlives agents: the shims of the node and the control files.
 struct Node {
   std::map<std::string, std::map<std::string, UniqueFd>> shims;
   std::vector<ControlledJob> control;
@@ -50,7 +50,7 @@ struct Node {
   }
 };
 
-// One agent on the node. What it has in memory goes with it.
+// One agent on the node. Its memory is lost with it.
 class FakeAgent : public RecoveryActions {
  public:
   explicit FakeAgent(Node* node) : node_(node) {}
@@ -85,7 +85,7 @@ class FakeAgent : public RecoveryActions {
   void OfferMailboxes(const std::string& nspace, UniqueFd mailboxes) override {
     Note((mailboxes ? "mailboxes " : "no mailboxes ") + nspace);
   }
-  // The core has an input only once the queue was drained.
+  // The core receives an input only when the queue is drained.
   void RestoreJob(core::JobRecovered job) override {
     queued_.push_back(
         "job " + job.job->nspace + (job.has_shim ? "" : " without a shim") +
@@ -125,7 +125,7 @@ class FakeAgent : public RecoveryActions {
   }
 
   Calls Take() { return std::exchange(calls_, {}); }
-  // An input that no stage has handled.
+  // Returns whether there is an input that no stage has handled.
   bool has_queued() const { return !queued_.empty(); }
 
  private:
@@ -161,13 +161,13 @@ class RecoveryCoordinatorTest : public testing::Test {
         [=] { coordinator->AdmitConnections(); },
     };
   }
-  // The stages up to `last`.
+  // Runs the stages up to `last`.
   static void RunTo(RecoveryStage last, RecoveryCoordinator* coordinator) {
     const auto stages = Stages(coordinator);
     for (size_t i = 0; i < static_cast<size_t>(last); ++i) stages[i]();
     EXPECT_EQ(coordinator->stage(), last);
   }
-  // The calls of one stage, after those before it.
+  // Returns the calls of one stage, after the stages before it.
   Calls CallsOf(RecoveryStage stage) {
     FakeAgent agent(&node_);
     RecoveryCoordinator coordinator(&agent);
@@ -247,7 +247,7 @@ TEST_F(RecoveryCoordinatorTest, AStageOutOfOrderEndsTheAgent) {
   EXPECT_DEATH(coordinator.RestoreJobs(), "stage");
 }
 
-// Whatever the stage after which an agent dies, the next one recovers as much.
+// After whatever stage an agent dies, the next one must recover the same state.
 class DeathTest : public RecoveryCoordinatorTest,
                   public testing::WithParamInterface<int> {};
 

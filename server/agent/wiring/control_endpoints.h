@@ -1,6 +1,6 @@
-// Where launchers and operators reach an agent: the control service and the
-// launchers' socket on this machine, and on the network the control service and
-// that for tools of other machines.
+// The endpoints at which launchers and operators reach an agent. On this
+// machine these are the control service and the launchers' socket; on the
+// network, the control service and the service for tools of other machines.
 #ifndef CANOPY_SERVER_AGENT_WIRING_CONTROL_ENDPOINTS_H_
 #define CANOPY_SERVER_AGENT_WIRING_CONTROL_ENDPOINTS_H_
 
@@ -23,32 +23,33 @@ namespace canopy::agent {
 // Loop thread only.
 class ControlEndpoints {
  public:
-  // `loop` and `job_manager` outlive it.
+  // `loop` and `job_manager` outlive this object.
   ControlEndpoints(EventLoop* loop, control::JobManager* job_manager,
                    const control::AgentView& view);
 
-  // The control service's socket in a runtime directory.
+  // Returns the path of the control service's socket in a runtime directory.
   static std::string SocketIn(const std::string& directory);
 
-  // On the sockets in the runtime directory.
+  // Listens on the sockets in the runtime directory.
   Status StartLocal(const std::string& directory);
-  // On the address of the configuration, or a port beside `link_address`. Its
-  // peers are authenticated by TLS: without it there are neither of the
-  // services. Once.
+  // Listens on the address of the configuration, or on a port beside
+  // `link_address`. Peers are authenticated by TLS; without TLS neither of the
+  // services exists. Called once.
   Status StartNetwork(const bootstrap::v1::Config& config,
                       const std::string& link_address,
                       const security::SecurityConfig& security,
                       relay::RelayOptions relay);
-  // HOST:PORT, after StartNetwork; empty before.
+  // Returns HOST:PORT after StartNetwork; empty before.
   const std::string& network_address() const {
     return network_server_.address();
   }
 
-  // Before this process becomes another program: takes no more calls; answers
-  // and events leave, as far as the sockets take them within a second.
+  // Called before this process executes another program. Accepts no more calls,
+  // and sends replies and events as far as the sockets take them within a
+  // second.
   void FlushReplies();
-  // Takes no more calls, and runs the loop until those under way have ended,
-  // but no longer than two seconds.
+  // Accepts no more calls, and runs the loop until the running calls have
+  // ended, at most two seconds.
   void Stop();
 
  private:

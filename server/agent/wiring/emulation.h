@@ -1,4 +1,4 @@
-// What processes need to know when several nodes of a job are on one machine.
+// The environment of processes when several nodes of a job are on one machine.
 #ifndef CANOPY_SERVER_AGENT_WIRING_EMULATION_H_
 #define CANOPY_SERVER_AGENT_WIRING_EMULATION_H_
 
@@ -13,13 +13,14 @@
 namespace canopy::agent {
 
 // Open MPI names its shared-memory files after host, user, job and local rank,
-// which are the same on two such nodes: each node gets a directory of its own
-// for them. Its TCP transport leaves out the loopback interface, which may be
-// all that the nodes share. What the user says about either wins.
+// which are equal on two such nodes, so each node gets a directory of its own
+// for them. Its TCP transport excludes the loopback interface, which may be the
+// only one that the nodes share. Settings of the user have precedence.
 class EmulationEnvironment : public ProcessEnvironment {
  public:
-  // Adds nothing until it is called. `loopback_only`: the nodes have no other
-  // interface in common. `job_directory`: of this node, by namespace.
+  // Nothing is added before this call. `loopback_only` means that the nodes
+  // have no other interface in common. `job_directory` returns this node's
+  // directory of a job, by namespace.
   void Enable(
       bool loopback_only,
       std::function<std::string(const std::string& nspace)> job_directory) {

@@ -22,7 +22,7 @@ credential::CredentialOptions CredentialsOf(
   return options;
 }
 
-// Jobs run as this agent's user.
+// Jobs run as this agent's user, so that is their syslog user.
 log::Syslog::Options SyslogOptions() {
   log::Syslog::Options options;
   options.uid_of = [](const std::string&) { return geteuid(); };
@@ -70,7 +70,7 @@ void HostServices::AddTo(host::EmbeddedHost* host) {
                       const host::EmbeddedHost::Answer& answer) {
                  answer(monitors_.Call(request), {});
                });
-  // What only a scheduler knows.
+  // Only a scheduler can answer these queries.
   host->Decide(HostOp::kQuery,
                [](const core::AskHost&, const host::EmbeddedHost::Answer& to) {
                  to(Status(kErrNotFound, "there is no scheduler"), {});

@@ -1,4 +1,5 @@
-// What processes ask of the host beyond job control, and who decides it.
+// The operations that processes request from the host, except job control, and
+// the services that decide them.
 #ifndef CANOPY_SERVER_AGENT_WIRING_HOST_SERVICES_H_
 #define CANOPY_SERVER_AGENT_WIRING_HOST_SERVICES_H_
 
@@ -21,7 +22,7 @@ namespace canopy::agent {
 class HostServices {
  public:
   struct Parts {
-    EventLoop* loop = nullptr;  // outlives it, as the sink does
+    EventLoop* loop = nullptr;  // outlives this object, as the sink does
     InputSink* sink = nullptr;
     const bootstrap::v1::Config* config = nullptr;
     std::optional<security::ClusterKey> key;  // the overlay's, if it has one
@@ -31,7 +32,7 @@ class HostServices {
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
 
-  // It outlives the host's last call.
+  // Adds the services to a host. This object outlives the host's last call.
   void AddTo(host::EmbeddedHost* host);
   log::Syslog& syslog() { return syslog_; }
   monitor::MonitorService& monitors() { return monitors_; }

@@ -96,7 +96,7 @@ void LocalAdapters::MakeDatastore() {
   datastore_ = std::make_unique<datastore::Datastore>(std::move(options));
 }
 
-// Ranks are the agent's own, and not asked about.
+// Ranks belong to the agent, so the scheduler is not consulted about them.
 endpoint::AskAboutNewcomer LocalAdapters::AskAboutTools() {
   if (config_.host_module().empty()) return nullptr;
   return [this](const endpoint::Newcomer& who,
@@ -222,7 +222,7 @@ void LocalAdapters::MakeFactsReader() {
       std::make_unique<facts::FactsReader>(loop_, sink_, std::move(options));
 }
 
-// A secret that a successor must be able to derive, and no other process.
+// Returns a secret that only this agent and a successor can derive.
 std::string LocalAdapters::Token(const ProcId& proc) const {
   if (!key_) return local::MakeToken();
   const std::string text = "client " + std::to_string(config_.self()) + " " +
@@ -276,7 +276,7 @@ relay::RelayOptions LocalAdapters::ForRelayedTools() {
 }
 
 void LocalAdapters::EndShims(bool forget) {
-  // They remove what is theirs before the directory that it is in can go.
+  // The shims remove their sockets first, so that the directory can be removed.
   if (forget) process_->ForgetAll();
   const int64_t deadline = EventLoop::Now() + kShimsEndNs;
   while (process_->ending() > 0 && EventLoop::Now() < deadline) {

@@ -1,5 +1,5 @@
-// The adapters that serve the processes of this node, and what each has of the
-// others.
+// The adapters that serve the processes of this node, and the connections
+// between them.
 #ifndef CANOPY_SERVER_AGENT_WIRING_LOCAL_ADAPTERS_H_
 #define CANOPY_SERVER_AGENT_WIRING_LOCAL_ADAPTERS_H_
 
@@ -37,42 +37,42 @@ namespace canopy::agent {
 // Loop thread only.
 class LocalAdapters {
  public:
-  // `loop`, `sink` and `config` outlive it. `directory`: the agent's runtime
-  // directory. `open_files`: the soft limit that processes start with; 0: as
-  // this process.
+  // `loop`, `sink` and `config` outlive this object. `directory` is the agent's
+  // runtime directory. `open_files` is the soft limit of open files for
+  // processes; 0 means the limit of this process.
   LocalAdapters(EventLoop* loop, InputSink* sink,
                 const bootstrap::v1::Config& config, std::string directory,
                 uint64_t open_files);
   LocalAdapters(const LocalAdapters&) = delete;
   LocalAdapters& operator=(const LocalAdapters&) = delete;
 
-  // Makes the endpoints' sockets; `openpmix_listener` is the predecessor's, or
+  // Makes the endpoints' sockets. `openpmix_listener` is the predecessor's, or
   // invalid.
   Status Listen(UniqueFd openpmix_listener);
-  // Several nodes of the overlay are on this machine. `loopback_only`: they
-  // have no other network interface in common.
+  // Called if several nodes of the overlay are on this machine. `loopback_only`
+  // means that they have no other network interface in common.
   void ShareMachine(bool loopback_only);
   void AddTo(RuntimePorts* ports);
-  // The way of tools on other machines to the endpoints.
+  // Returns the connection of tools on other machines to the endpoints.
   relay::RelayOptions ForRelayedTools();
-  // Runs the loop until the shims have ended that are to end, but no longer
-  // than three seconds. `forget`: also those whose jobs are not over.
+  // Runs the loop until the shims that shall end have ended, at most three
+  // seconds. With `forget`, these include shims whose jobs are not over.
   void EndShims(bool forget);
 
-  // Null when nobody succeeds this agent.
+  // Null if this agent has no successor.
   FdStorePort* fd_store();
   datastore::Datastore& datastore() { return *datastore_; }
-  // Who decides what processes ask, unless a scheduler does.
+  // The host that decides requests of processes, unless a scheduler does.
   HostPort* host() { return &host_; }
-  // From now on this one decides about tools that connect. It outlives this
-  // object, or null follows it: then none is served any more.
+  // Sets the host that decides about tools that connect. It outlives this
+  // object, unless null replaces it; after that no tool is served any more.
   void SetToolHost(HostPort* host) { tool_host_ = host; }
   process::ProcessAdapter& process() { return *process_; }
   local::LocalEndpoint& local() { return *local_; }
   pmi::PmiEndpoint& pmi() { return *pmi_; }
   openpmix::OpenPmixEndpoint& openpmix() { return *openpmix_; }
 
-  // This agent, as PMIx names it.
+  // The PMIx name of this agent.
   const ProcId& server() const { return server_; }
 
  private:
@@ -93,7 +93,7 @@ class LocalAdapters {
   const std::string directory_;
   const ProcId server_;
   std::optional<security::ClusterKey> key_;
-  // Of both endpoints that tools connect to.
+  // Shared by the two endpoints to which tools connect.
   const std::shared_ptr<endpoint::ToolRegistry> tools_;
   datastore::NodeFacts facts_;
   std::unique_ptr<datastore::Datastore> datastore_;
@@ -106,7 +106,7 @@ class LocalAdapters {
   cleanup::CleanupRegistry cleanup_;
   host::EmbeddedHost host_;
   HostPort* tool_host_ = &host_;
-  // Its syslog is the endpoints' too.
+  // The endpoints also use its syslog.
   std::unique_ptr<HostServices> services_;
 };
 

@@ -18,8 +18,8 @@ datastore::NodeFacts MakeNodeFacts(const ProcId& server,
   facts.cluster_id = server.nspace;
   facts.rm_version = kVersion;
   facts.tmpdir = tmpdir;
-  // A process that is not bound is everywhere on its node; no locality at all
-  // would say that it is on another one.
+  // A process that is not bound uses its whole node. An empty locality would
+  // mean that it is on another node.
   facts.locality = [topology](const std::string& cpuset) {
     const Result<CpuSet> cpus = CpuSet::Parse(cpuset);
     if (!cpus.ok()) return std::string();

@@ -1,4 +1,4 @@
-// Job data about nodes, from hwloc's topologies.
+// Makes job data about nodes from hwloc's topologies.
 #ifndef CANOPY_SERVER_AGENT_WIRING_NODE_FACTS_H_
 #define CANOPY_SERVER_AGENT_WIRING_NODE_FACTS_H_
 
@@ -12,13 +12,13 @@
 
 namespace canopy::agent {
 
-// `server`: how clients name this agent. `tmpdir`: where sessions have their
-// files.
+// `server` is the name of this agent for clients. `tmpdir` is the directory for
+// files of sessions.
 datastore::NodeFacts MakeNodeFacts(const ProcId& server,
                                    const std::string& tmpdir,
                                    const Topology& topology);
 
-// The session's nodes, in the order of their agents.
+// Returns the session's nodes, in the order of their agents.
 std::vector<datastore::SessionNode> MakeSessionNodes(
     const bootstrap::v1::Members& members);
 

@@ -1,4 +1,4 @@
-// The overlay of an agent that is alone.
+// The overlay of an agent without peers.
 #ifndef CANOPY_SERVER_AGENT_WIRING_NULL_OVERLAY_H_
 #define CANOPY_SERVER_AGENT_WIRING_NULL_OVERLAY_H_
 
@@ -7,7 +7,7 @@
 
 namespace canopy::agent {
 
-// There is nobody to send to: a message would be a bug of the core.
+// There is no peer to send to: the core never sends a message.
 class NullOverlay : public OverlayPort {
  public:
   void Send(const core::PeerMessage&) override {}

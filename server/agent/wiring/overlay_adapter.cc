@@ -44,7 +44,8 @@ overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
   config.listen = ListenAddress(config_);
   config.overlay_id = config_.overlay_id();
   config.security = security_;
-  // A silent link is broken; a member that does not reconnect is lost.
+  // A link is broken after detect_ms of silence. A member that does not
+  // reconnect is lost afterwards.
   config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
   config.grace_ms = GraceMs(config_);
   config.recovered = recovered;

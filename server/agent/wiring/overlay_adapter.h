@@ -1,4 +1,5 @@
-// The agent's place in the overlay; none when it is its only member.
+// The agent's connection to the overlay. It is empty if the agent is the only
+// member.
 #ifndef CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
 #define CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
 
@@ -22,8 +23,8 @@ namespace canopy::agent {
 // Loop thread only.
 class OverlayAdapter {
  public:
-  // `loop`, `sink` and `config` outlive it. `node_name` names a member for the
-  // log.
+  // `loop`, `sink` and `config` outlive this object. `node_name` returns the
+  // name of a member for the log.
   OverlayAdapter(EventLoop* loop, InputSink* sink,
                  const bootstrap::v1::Config& config,
                  std::function<std::string(NodeId)> node_name);
@@ -32,27 +33,29 @@ class OverlayAdapter {
   OverlayAdapter(const OverlayAdapter&) = delete;
   OverlayAdapter& operator=(const OverlayAdapter&) = delete;
 
-  // An embedded agent without peers: there are no links, and nothing listens.
+  // True for an embedded agent without peers: it has no links and does not
+  // listen.
   bool alone() const;
-  // Listens for links. `recovered`: with the jobs of a predecessor, so that the
-  // other members do not count this node as lost.
+  // Listens for links. `recovered` means that this agent has the jobs of a
+  // predecessor, so that the other members do not count this node as lost.
   Status Listen(bool recovered);
-  // `ready` runs in a later round, once this agent is linked to its neighbours.
+  // `ready` runs in a later round, when this agent is linked to its neighbours.
   void Join(const bootstrap::v1::Members& members, std::function<void()> ready);
-  // `left` runs once the members know, and in the call itself when it is alone.
+  // `left` runs when the members have been notified; during the call if the
+  // agent is alone.
   void Leave(std::function<void()> left);
   // As HandoverActions::AnnounceToNeighbours.
   void AnnounceHandover(uint32_t downtime_ms, std::function<void()> announced);
 
-  // Logs how gRPC's work for the links is done, and why so.
+  // Logs which driver handles gRPC's completions for the links, and why.
   void LogDriver() const;
 
   OverlayPort* port();
-  // HOST:PORT of its links, after Listen; empty when alone.
+  // Returns the HOST:PORT of its links after Listen; empty if alone.
   std::string address() const;
-  // Whether it has another member to talk to, or needs none.
+  // Returns whether it is linked to another member, or needs no link.
   bool linked() const;
-  // After Listen, unless it is alone.
+  // Valid after Listen, unless it is alone.
   const security::SecurityConfig& security() const { return security_; }
 
  private:

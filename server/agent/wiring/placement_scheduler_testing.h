@@ -1,5 +1,5 @@
-// A scheduler that a seed plays: it places jobs well, badly, twice, late or
-// never, and goes away at any moment.
+// A scheduler whose behaviour follows from a seed: it places jobs correctly,
+// incorrectly, twice, late or never, and may die at any moment.
 #ifndef CANOPY_SERVER_AGENT_WIRING_PLACEMENT_SCHEDULER_TESTING_H_
 #define CANOPY_SERVER_AGENT_WIRING_PLACEMENT_SCHEDULER_TESTING_H_
 
@@ -28,32 +28,32 @@ inline constexpr char kLost[] = "lost";
 inline constexpr char kDrained[] = "drained";
 inline constexpr const char* kNodes[] = {"n0", "n1",  "n2",
                                          "n3", kLost, kDrained};
-inline constexpr size_t kUsable = 4;  // the first of these
+inline constexpr size_t kUsable = 4;  // the first ones of these
 
-// How the scheduler treats a request.
+// How the scheduler handles a request.
 enum class Manner : uint8_t {
   kWell,
-  kTwice,           // grants again, elsewhere
-  kRefusesToo,      // what it has granted
-  kDiesBefore,      // it answers
-  kDiesAfter,       // it has granted, before it is told of the launch
-  kEndsSilently,    // the call; and places the job when it is asked again
-  kOversubscribes,  // grants slots that others have
-  // Those above place the job in the end.
+  kTwice,           // grants again, on other nodes
+  kRefusesToo,      // refuses after it has granted
+  kDiesBefore,      // dies before it answers
+  kDiesAfter,       // dies after its grant, before it knows of the launch
+  kEndsSilently,    // ends the call, and places the job when requested again
+  kOversubscribes,  // grants slots that are in use
+  // With the manners above, the job is placed in the end.
   kMalformed,
   kUnknownNode,
   kLostNode,
   kDrainedNode,
-  kTooFew,  // slots for the processes
+  kTooFew,  // fewer slots than processes
   kRefuses,
   kFails,
-  kNever,  // answers
+  kNever,  // never answers
 };
 inline constexpr size_t kNumManners = 15;
 
 inline bool Places(Manner manner) { return manner <= Manner::kOversubscribes; }
 
-// What is under way, in an order that a seed chooses.
+// Pending events, which run in an order that follows from a seed.
 class Events {
  public:
   explicit Events(uint64_t seed) : rng_(seed) {}
@@ -77,17 +77,18 @@ class Events {
   std::multimap<uint64_t, std::function<void()>> events_;
 };
 
-// One decision, of a request that may come more than once.
+// The decision on one request, which may arrive several times.
 struct Decision {
   Manner manner = Manner::kWell;
   uint32_t wanted = 0;
   bool asked_again = false;
   std::map<std::string, uint32_t> granted;  // slots by node; empty: none yet
   int status = 0;                           // of a refusal
-  uint32_t launched = 0;                    // how often it was told so
+  uint32_t launched = 0;                    // number of notifications of the
+                                            // launch
   uint32_t released = 0;
-  std::string nspace;  // of its job, while that runs
-  uint64_t root = 0;   // that has asked last
+  std::string nspace;  // of its job, while it runs
+  uint64_t root = 0;   // the last root that requested it
   bool cancelled = false;
 };
 
@@ -99,9 +100,9 @@ class PlayedService : public scheduler::FakeServiceClient {
   PlayedService(Events* events, Error error)
       : events_(*events), error_(std::move(error)) {}
 
-  // The root has died: what it has asked is of no interest. The next attaches,
-  // and its snapshot says what uses nodes; what does not, and is not asked for
-  // again, is free.
+  // The root has died, so the calls of the old root are over. The next root
+  // attaches, and its snapshot reports which placements are in use. A placement
+  // that is neither in use nor requested again is free.
   void ReplaceRoot(std::function<bool(const std::string&)> is_used) {
     ++root_;
     for (PlaceCall& call : calls_) call.over = true;
@@ -138,7 +139,8 @@ class PlayedService : public scheduler::FakeServiceClient {
     return Take<hostmodule::v1::JobReleasedReply>(
         std::move(done), [this, request] {
           const auto it = decisions.find(request.placement().request_id());
-          if (it == decisions.end()) return;  // it was cancelled on its way
+          // the request was cancelled before
+          if (it == decisions.end()) return;
           ++it->second.released;
           if (it->second.nspace.empty()) return;
           error_("what " + it->second.nspace + " runs on is released");
@@ -163,7 +165,7 @@ class PlayedService : public scheduler::FakeServiceClient {
     return call;
   }
 
-  // Slots of a node that nobody was granted, or has back.
+  // Returns the slots of a node that are not granted, or have been released.
   uint32_t Free(const std::string& node) const {
     uint32_t used = 0;
     for (const auto& [request, it] : decisions) {
@@ -176,7 +178,7 @@ class PlayedService : public scheduler::FakeServiceClient {
   }
 
   std::map<std::string, Decision> decisions;  // by request
-  // Of requests that come from now on.
+  // Chooses the manner for new requests.
   std::function<Manner()> manner;
   uint64_t deaths = 0;
 
@@ -196,7 +198,7 @@ class PlayedService : public scheduler::FakeServiceClient {
       if (!alive_) return done({kGone, "away"}, Reply());
       effect();
       if (root != root_) return;
-      // It may have taken it and not said so.
+      // The scheduler may have handled the call although the reply is lost.
       done(events_.OneIn(8) ? scheduler::CallEnd{kGone, "lost"}
                             : scheduler::CallEnd(),
            Reply());
@@ -208,7 +210,7 @@ class PlayedService : public scheduler::FakeServiceClient {
     const auto [it, is_new] =
         decisions.try_emplace(request.placement().request_id());
     Decision& decision = it->second;
-    if (decision.released > 0) {  // it is decided anew
+    if (decision.released > 0) {  // the request is decided again
       decision.granted.clear();
       decision.released = 0;
     }
@@ -240,7 +242,7 @@ class PlayedService : public scheduler::FakeServiceClient {
     }
   }
 
-  // Where there is room, once for each request.
+  // Chooses slots that are free, once for each request.
   bool Choose(Decision* it) const {
     uint32_t left = it->wanted;
     for (size_t i = 0; i < kUsable && left > 0; ++i) {
@@ -326,7 +328,8 @@ class PlayedService : public scheduler::FakeServiceClient {
     Update(number, update, 0);
   }
 
-  // Also of a call that has its answer; as long as the connection is there.
+  // Sends an update, even for a call that was answered, as long as the
+  // connection exists.
   void Update(size_t number, const hostmodule::v1::PlacementUpdate& update,
               uint64_t delay) {
     events_.Post(delay, [this, number, update] {
@@ -352,7 +355,7 @@ class PlayedService : public scheduler::FakeServiceClient {
 
   Events& events_;
   const Error error_;
-  uint64_t root_ = 0;  // number of the one that calls
+  uint64_t root_ = 0;  // number of the root that calls
   std::vector<PlaceCall> calls_;
   bool alive_ = true;
 };

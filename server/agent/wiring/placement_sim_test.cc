@@ -1,7 +1,8 @@
-// Jobs that a scheduler places well, badly, twice, late or never, or that goes
-// away at any moment, under a root that is killed and restarted at any moment:
-// the agent's own parts from the launcher's request to the launch, between a
-// scheduler and a core that seeds play.
+// Simulates jobs under a scheduler that places them correctly, incorrectly,
+// twice, late or never, or dies at any moment, and a root that is killed and
+// restarted at any moment. The agent's own parts from the launcher's request to
+// the launch run between a simulated scheduler and a simulated core, whose
+// behaviour follows from seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,22 +57,22 @@ class NoCommands : public JobCommandsPort {
   Status ResumeNode(const std::string&) override { return {}; }
 };
 
-// One who runs a job, or a process that spawns one.
+// A launcher of a job, or a process that spawns one.
 struct Asker {
-  uint64_t id = 0;  // of the launcher, at the present root
+  uint64_t id = 0;  // of the launcher, at the current root
   control::v1::RunRequest launch;
-  bool launched = false;  // it has asked
+  bool launched = false;  // it has sent its request
   control::Stream stream;
-  std::string request;   // its name, once known
-  bool meddled = false;  // somebody has ended it: any status is right
-  // Of a spawn: its answers.
+  std::string request;   // name of its request, once known
+  bool meddled = false;  // it was ended by request: any status is right
+  // The answers to a spawn.
   std::vector<int> answers;
-  bool executing = false;  // by the present root
+  bool executing = false;  // by the current root
 };
 
 class PlacementSim : public InputSink {
  public:
-  // `restarts`: how often the root is killed at most.
+  // `restarts` is the maximum number of times that the root is killed.
   PlacementSim(uint64_t seed, int restarts)
       : events_(seed),
         restarts_(restarts),
@@ -82,7 +83,8 @@ class PlacementSim : public InputSink {
     membership_.OnNodeStateChanged({kUsable, false, "it burns"});
     EXPECT_TRUE(membership_.Drain(kDrained, "maintenance").ok());
     service_.manner = [this] {
-      // One in two is well, so that others have something to disturb.
+      // Half of the requests are handled correctly, so that there are jobs to
+      // disturb.
       return events_.OneIn(2)
                  ? Manner::kWell
                  : static_cast<Manner>(events_.Random(kNumManners));
@@ -99,7 +101,7 @@ class PlacementSim : public InputSink {
       if (events_.OneIn(60)) Meddle();
       if (restarts_ > 0 && events_.OneIn(70)) Restart();
     }
-    // What is told of them comes through in the end.
+    // The scheduler receives all reports in the end.
     for (int i = 0; i < kRounds && !IsTold(); ++i) {
       if (!events_.RunOne()) root_->loop.RunOnce(1);
       root_->loop.RunOnce(0);
@@ -212,7 +214,8 @@ class PlacementSim : public InputSink {
     root_->link.Start();
   }
 
-  // With what is persisted; processes run on, and those who ask come again.
+  // Starts a new root with the persisted state. Processes continue, and
+  // requesters return.
   void Restart() {
     --restarts_;
     service_.ReplaceRoot(
@@ -232,7 +235,8 @@ class PlacementSim : public InputSink {
       }
     }
   }
-  // A successor answers what its predecessor has answered: nobody waits for it.
+  // A successor repeats an answer of its predecessor, for which there is no
+  // requester.
   void OnAnswer(const core::SpawnDone& done) {
     Asker& spawn = spawns_[{done.proc, done.request}];
     if (!std::exchange(spawn.executing, false)) {
@@ -245,7 +249,8 @@ class PlacementSim : public InputSink {
       return job.second.facts.placed.id.request == request;
     });
   }
-  // It has a job, or waits for its place, under its name if it knows that.
+  // The launcher returns with its job, or with its queued request, under its
+  // name if it knows the name.
   void Return(Asker* launcher) {
     launcher->id = root_->manager.NewLauncher();
     root_->manager.OnLauncher(launcher->id, &launcher->stream);
@@ -305,7 +310,7 @@ class PlacementSim : public InputSink {
     events_.Post(events_.Random(10), [this, name = job.nspace] { Go(name); });
   }
 
-  // It is where it was granted, and no slot has two processes.
+  // Checks that the job is on granted slots and that no slot has two processes.
   void CheckPlaces(const std::string& nspace, const Running& running) {
     const Decision& decision = service_.decisions.at(running.request);
     for (const auto& [node, procs] : running.procs) {
@@ -338,7 +343,7 @@ class PlacementSim : public InputSink {
     root_->manager.OnJobChanged(change);
   }
 
-  // All of it runs, and spawns perhaps.
+  // Reports that all processes run, and may spawn a job.
   void Go(const std::string& nspace) {
     Running& running = running_.at(nspace);
     if (running.ended) return;
@@ -357,18 +362,19 @@ class PlacementSim : public InputSink {
     spawns_[{proc, request}].request = nspace + ".0." + std::to_string(request);
     events_.Post(events_.Random(10), [this, proc, request] {
       AskToSpawn(proc, request);
-      // The spawner's agent asks again, as after a change of the tree.
+      // The spawner's agent repeats the request, as after a change of the tree.
       if (events_.OneIn(3)) AskToSpawn(proc, request);
     });
   }
-  // A core asks for nothing that is executed, or that it can answer.
+  // A core does not send a request that is being executed or was answered.
   void AskToSpawn(const ProcId& proc, uint64_t request) {
     Asker& spawn = spawns_[{proc, request}];
     if (!spawn.answers.empty() || std::exchange(spawn.executing, true)) return;
     root_->manager.OnSpawn({proc, request, Bytes(control::CallBytes())});
   }
 
-  // Not before its spawns are, but for those that are never.
+  // Ends the job after its spawns were answered, except spawns that are never
+  // answered.
   void EndWhenAnswered(const std::string& nspace) {
     for (const auto& [id, spawn] : spawns_) {
       const auto decision = service_.decisions.find(spawn.request);
@@ -390,7 +396,7 @@ class PlacementSim : public InputSink {
     Change(nspace, core::JobPhase::kEnded, it->second.num_procs, status);
   }
 
-  // Somebody ends what waits or runs.
+  // Ends a job that waits or runs.
   void Meddle() {
     if (launchers_.empty() || events_.OneIn(2)) return;
     auto it = launchers_.begin();
@@ -407,7 +413,7 @@ class PlacementSim : public InputSink {
     }
   }
 
-  // Nothing is under way: those that wait for ever are taken out.
+  // No event is pending: cancels the jobs that would wait for ever.
   void Idle() {
     if (!root_->link.up()) return root_->loop.RunOnce(1);
     for (auto& [id, launcher] : launchers_) {
@@ -425,7 +431,7 @@ class PlacementSim : public InputSink {
              return launcher.second.stream.finished;
            });
   }
-  // Whatever was granted is given back.
+  // Returns whether all grants have been released.
   bool IsTold() const {
     return std::ranges::all_of(service_.decisions, [](const auto& entry) {
       return entry.second.granted.empty() || entry.second.released > 0;
@@ -499,18 +505,19 @@ class PlacementSim : public InputSink {
   std::vector<std::string> errors_;
   Membership membership_;
   Planner planner_;
-  // What outlives a root.
+  // The state that outlives a root.
   NoCommands commands_;
   scheduler::FakeReportStore store_;
   control::Records records_;
   std::unique_ptr<Root> root_;
   std::map<uint64_t, Asker> launchers_;
   std::map<std::pair<ProcId, uint64_t>, Asker> spawns_;
-  std::map<std::string, Running> running_;  // by namespace, also those over
+  std::map<std::string, Running> running_;  // by namespace, including jobs that
+                                            // are over
   uint64_t last_spawn_ = 0;
 };
 
-// How often each manner was met, and how often the scheduler has died.
+// Counts how often each manner was used, and how often the scheduler has died.
 struct Seen {
   std::array<uint64_t, kNumManners> manners{};
   uint64_t deaths = 0;

@@ -16,7 +16,8 @@ namespace {
 
 namespace v1 = hostmodule::v1;
 
-// Requests of processes are asked again once the agents' trees have converged.
+// The time in which the agents' trees converge and pending requests of
+// processes are sent again.
 constexpr uint32_t kSettleMs = 10'000;
 constexpr int64_t kFinishNs = 1'000'000'000;
 constexpr int kStepMs = 10;

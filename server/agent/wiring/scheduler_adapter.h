@@ -1,4 +1,4 @@
-// The scheduler that an agent was told of, and what it is told by the agent.
+// The agent's connection to its scheduler, and its reports to it.
 #ifndef CANOPY_SERVER_AGENT_WIRING_SCHEDULER_ADAPTER_H_
 #define CANOPY_SERVER_AGENT_WIRING_SCHEDULER_ADAPTER_H_
 
@@ -32,30 +32,30 @@ namespace canopy::agent {
 class SchedulerAdapter : public InputObserver {
  public:
   struct Parts {
-    EventLoop* loop = nullptr;  // all of these outlive it
+    EventLoop* loop = nullptr;  // all of these outlive this object
     InputSink* sink = nullptr;
     const bootstrap::v1::Config* config = nullptr;
     const Membership* membership = nullptr;
     control::JobManager* job_manager = nullptr;
     HostPort* embedded = nullptr;
-    uint64_t started = 0;  // ns since 1970
-    // Of what the scheduler has not been told; null: there is no successor.
+    uint64_t started = 0;  // nanoseconds since 1970
+    // Stores unacknowledged reports. Null if there is no successor.
     scheduler::ReportStore* reports = nullptr;
   };
-  // The status says why the address cannot be used.
+  // An error status explains why the address cannot be used.
   static Result<std::unique_ptr<SchedulerAdapter>> Make(
       const Parts& parts, const security::SecurityConfig& security);
   ~SchedulerAdapter() override;
 
-  // From now on it connects. `members`: with their slots and topologies.
+  // Starts to connect. `members` include their slots and topologies.
   void Start(const bootstrap::v1::Members& members);
-  // All jobs have ended: runs the loop for up to a second, until the scheduler
-  // has their records if it listens.
+  // Called when all jobs have ended. Runs the loop for up to a second, until
+  // the scheduler has received their records.
   void FinishReports();
   PlacementPort* placement() { return &placement_; }
   HostPort* host() { return &host_; }
 
-  // Whether the node takes jobs has changed.
+  // Called when a node stops or starts to take jobs.
   void OnDrained(const std::string& name);
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 
@@ -69,13 +69,13 @@ class SchedulerAdapter : public InputObserver {
   std::vector<hostmodule::v1::NodeReport> Nodes() const;
 
   const Parts parts_;
-  // Their states as of when they were last reported.
+  // The nodes, with the states that were last reported.
   std::vector<hostmodule::v1::NodeReport> nodes_;
   scheduler::Link link_;
   scheduler::Reports reports_;
   scheduler::JobPlacement placement_;
   scheduler::SchedulerHost host_;
-  // Ends first, as what it still calls back is the others'.
+  // Destroyed first, because its callbacks use the other members.
   std::unique_ptr<scheduler::ServiceClient> client_;
 };
 

@@ -8,8 +8,8 @@ import tempfile
 
 
 class Overlay:
-    """What runs commands in it. `work` is a directory that goes with it, and
-    `members` what `canopy up` says of its agents."""
+    """Runs commands in the overlay. `work` is a directory that is removed with
+    it, and `members` are its agents as `canopy up` reports them."""
 
     def __init__(self, prefix, name):
         self.canopy = os.path.join(prefix, "bin", "canopy")

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Runs the same PMIx programs under Canopy, Open MPI's orterun and MPICH's
-mpiexec.hydra, one after the other in turns, and prints medians and ratios; or
-under two installations of Canopy; or under Debian's orterun or Slurm with its own
-PMIx library and with Canopy's in its place.
+"""Compares process managers: runs the same PMIx programs under each in turn.
+
+The managers are Canopy, Open MPI's orterun and MPICH's mpiexec.hydra; or two
+installations of Canopy; or Debian's orterun or Slurm, once with its own PMIx
+library and once with Canopy's. Prints medians and ratios.
 
 Usage: compare.py [--quick] [--mode pin|free|both] [--library own|stock]
                   [--prefix P] [--baseline P] [--host [orterun|srun]] [--json FILE]
                   [--rounds N] [WORD...]
-With WORDs: only measurements whose name contains one of them. With --library
-stock the programs load Debian's OpenPMIx under Canopy as well. With --baseline
-another installation of Canopy takes the place of the other launchers. With
---host the column of Canopy is orterun's as well, or that of Slurm's srun on one
-node, whose server and programs have our library.
+
+With WORDs, only measurements whose name contains one of them are run. With
+--library stock the programs load Debian's OpenPMIx under Canopy as well. With
+--baseline another installation of Canopy takes the place of the other
+launchers. With --host the column of Canopy is that of orterun, or of Slurm's
+srun on one node, with Canopy's library in the server and in the programs.
 """
 import argparse
 import contextlib
@@ -38,16 +40,16 @@ WITHOUT_PMIX = ("pmi1", "output")
 DEBIAN_PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 
 
-# Who can run a program that needs no more of its host than fences.
+# The launchers that can run a program which needs only fences from its host.
 PLAIN = ("canopy", "orterun", "srun")
 
 
 class Case:
-    """One program with a number of ranks. `metrics` maps what a program
-    reports (or "wall_ms" of the whole command) to the name of a row; of several
-    ranks' reports `over` keeps one. With `output`, the program writes so many
-    bytes, which are counted, and reports nothing; "cpu_ms" is that of all
-    processes. A `tool` is not launched."""
+    """One program with a number of ranks. `metrics` maps the names of a
+    program's results (or "wall_ms", the time of the whole command) to the names
+    of rows; `over` combines the results of several ranks. With `output`, the
+    program writes that many bytes, which are counted, and reports nothing;
+    "cpu_ms" is the CPU time of all processes. A `tool` is not launched."""
 
     def __init__(self, name, n, argv, metrics, nodes=0, over=statistics.median,
                  only=None, cold=False, modes=("pin", "free"), quick=True,
@@ -79,12 +81,13 @@ def launch(n, **kw):
 
 
 def cases():
-    # First of all: an agent gives little memory back between jobs.
+    # This case is the first, because an agent returns little memory between
+    # jobs.
     yield Case("memory agent", 64, ["memory", "2"],
                {"agent_idle_mb": "agent idle, resident: MB",
                 "agent_rank_kb": "agent growth for each local rank: KB"},
                only=("canopy",), modes=("free",), once=True)
-    # The server of a host in C: what 62 ranks more add to it.
+    # Measures the memory that 62 more ranks add to the server of a host in C.
     yield Case("memory server", 64, ["memory", "2"],
                {"server_rank_kb": "host's server, growth for each rank: KB"},
                only=("host", "srun"), modes=("free",))
@@ -109,7 +112,7 @@ def cases():
                    only=PLAIN)
     yield Case("init cpu", 64, ["init"], {"init_cpu_us": "init n=64: CPU us"},
                only=PLAIN, modes=("pin",))
-    # orterun hangs now and then when many programs exit at once.
+    # orterun sometimes hangs when many programs exit at once.
     yield from (launch(n, quick=n < 256,
                        only=("canopy", "hydra") if n > 64 else None)
                 for n in (1, 64, 256))
@@ -141,7 +144,8 @@ def cases():
     yield Case("query 4x16", 64, ["query", "200"],
                {"table_us": "query of the process table, 4 nodes x 16: us"},
                nodes=4, only=("canopy", "orterun"))
-    # Of Debian's orterun processes get no events of one another, and no groups.
+    # Under Debian's orterun, processes receive no events of other processes,
+    # and groups do not work.
     for nodes, where in ((0, "n=64"), (4, "4 nodes x 16")):
         yield Case(f"event {where}", 64, ["event", "100"],
                    {"event_us": f"event to all, {where}: us"}, nodes=nodes,
@@ -160,7 +164,7 @@ def cases():
     yield Case("connect 1+8", 1, ["spawn", "8", "5"],
                {"connect_us": "connect and disconnect of 1 and 8: us"},
                only=("canopy", "orterun"))
-    # One puller: whoever reads what the launcher prints.
+    # The launcher's output has one reader.
     mib, ranks = 256, 8
     label = f"{mib} MiB of output, 4 nodes x 2"
     yield Case("output 4x2", ranks, ["output", str(mib // ranks)],
@@ -214,7 +218,7 @@ class Comparison:
         memory = None
         if case.name == "memory agent":
             idle_kb = launcher.agent_kb()
-            # A first job has costs of its own.
+            # The first job has additional costs.
             subprocess.run(make(2, argv[:1]), check=False,
                            stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL)
@@ -295,7 +299,7 @@ class Comparison:
         return case.only is None or name in case.only
 
     def is_of_these(self, case):
-        """Some of the launchers that are compared can run it."""
+        """Returns whether one of the compared launchers can run the case."""
         if self.options.host:
             if case.only is None or not case.uses_library:
                 return False
@@ -308,7 +312,8 @@ class Comparison:
              else ("canopy", "orterun", "hydra")))
 
     def hosts(self, pin, nodes, stack):
-        """A resource manager with our library, and with its own."""
+        """Returns a resource manager with Canopy's library, and with its own.
+        """
         library = os.path.join(self.prefix, "lib")
         if self.options.host == "orterun":
             yield launchers.Orterun(pin, nodes, library, "canopy")
@@ -344,7 +349,8 @@ class Comparison:
                 for case in chosen:
                     if case.once and turn > 0:
                         continue
-                    # Who is first meets other caches than who is second.
+                    # The first launcher of a turn finds other cache contents
+                    # than the second, so the order alternates.
                     for launcher in ready if turn % 2 == 0 else ready[::-1]:
                         if self.runs_under(case, launcher):
                             with launcher.turn():
@@ -430,7 +436,7 @@ def options_of(words):
 
 
 def inside(keep, words):
-    """Measures, in a world where nobody else's processes and networks are."""
+    """Measures in a world without foreign processes and networks."""
     options = options_of(words)
     _, work, prefix = keep
     runtime = os.path.join(work, "run")

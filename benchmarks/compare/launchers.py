@@ -15,7 +15,8 @@ import slurm  # noqa: E402
 
 
 class Nodes:
-    """COUNT emulated nodes, each a network namespace, for everyone."""
+    """COUNT emulated nodes, each a network namespace, shared by all launchers.
+    """
 
     def __init__(self, count):
         self.count = count
@@ -38,7 +39,7 @@ class Nodes:
 
 
 def resident_kb(pid):
-    """What a process has in memory."""
+    """Returns the resident memory of a process in KB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         for line in status:
             if line.startswith("VmRSS:"):
@@ -47,8 +48,9 @@ def resident_kb(pid):
 
 
 def cpu_ms():
-    """Processor time of all processes that are, and of those that they have
-    waited for: all that there were, where nobody else's are."""
+    """Returns the CPU time of all processes and of the children that they have
+    waited for. Without foreign processes this is the time of all processes so
+    far."""
     ticks = 0
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -58,8 +60,8 @@ def cpu_ms():
 
 
 class MemoryWatch:
-    """Looks at a process until stop(), which gives the first and the largest
-    resident size, in KB."""
+    """Samples a process until stop(), which returns its first and its largest
+    resident size in KB."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -69,7 +71,7 @@ class MemoryWatch:
         self.thread.start()
 
     def watch(self):
-        # Until the process has ended, at the latest.
+        # The loop ends at the latest when the process has ended.
         with contextlib.suppress(OSError):
             while not self.end.wait(0.05):
                 self.most = max(self.most, resident_kb(self.pid))
@@ -81,7 +83,7 @@ class MemoryWatch:
 
 
 class Launcher:
-    """What the others have in common."""
+    """The common base of the launchers."""
 
     def __enter__(self):
         return self
@@ -90,12 +92,12 @@ class Launcher:
         pass
 
     def turn(self):
-        """Around each of its runs."""
+        """Returns a context that surrounds each run."""
         return contextlib.nullcontext()
 
 
 class Canopy(Launcher):
-    # In the environment of our agents, to know them by.
+    # Marks the agents of this benchmark in their environment.
     MARK = "CANOPY_COMPARE_AGENT"
 
     def __init__(self, prefix, pin, nodes=None, options=(), name="canopy"):
@@ -121,7 +123,7 @@ class Canopy(Launcher):
         return self
 
     def agent(self):
-        """The process id of one of our agents."""
+        """Returns the process id of one of this launcher's agents."""
         mark = f"{self.MARK}={self.context}".encode()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -150,20 +152,21 @@ class Canopy(Launcher):
                            ] + self.options + self.place + argv
 
     def tool_command(self, _, argv):
-        # It finds the agent that is up. The tree below TMPDIR, which is searched
-        # too, would be that of this benchmark.
+        # The tool finds the running agent. TMPDIR is removed, because the
+        # library would also search the tree of this benchmark there.
         return self.pin + ["env", "-u", "TMPDIR"] + argv
 
     def cold_command(self, n, argv):
-        # A runtime directory in which nothing is up.
+        # The runtime directory has no running agents.
         return self.pin + ["env", "XDG_RUNTIME_DIR=" + self.cold_runtime,
                            self.binary, "run", "--oversubscribe", "-n",
                            str(n)] + self.options + argv
 
 
 class Orterun(Launcher):
-    """Open MPI's own launcher; nothing of it stays between two runs. With LIBRARY,
-    the directory of a libpmix.so.2, that is its server's and the programs'."""
+    """Open MPI's own launcher, of which nothing remains between two runs.
+    LIBRARY is the directory of a libpmix.so.2 for its server and the programs.
+    """
 
     def __init__(self, pin, nodes=None, library=None, name="orterun"):
         self.name = name
@@ -205,8 +208,8 @@ exec ip netns exec $space unshare -u sh -c 'hostname "$0"; eval "$*"' $space "$@
             shutil.rmtree(self.work, ignore_errors=True)
 
     def command(self, n, argv):
-        # Where munge is installed and does not run, its library asks for it
-        # again and again, for seconds.
+        # If munge is installed but does not run, its library retries for
+        # seconds.
         return self.pin + ["env", *self.variables, "orterun",
                            "--allow-run-as-root", "--oversubscribe",
                            "--bind-to", "none", "-n", str(n)
@@ -214,15 +217,17 @@ exec ip netns exec $space unshare -u sh -c 'hostname "$0"; eval "$*"' $space "$@
 
     @staticmethod
     def watch_server(process):
-        """The memory of the server of a command that was started as PROCESS:
-        what comes before orterun in the command becomes it."""
+        """Returns the memory watch of the server of a command started as
+        PROCESS. The words before orterun in the command execute it in the same
+        process."""
         return MemoryWatch(process.pid)
 
     cold_command = command
 
 
 class SlurmNode:
-    """A Slurm of one node with a CPU for each rank, for all who srun on it."""
+    """A Slurm of one node with a CPU for each rank, shared by all users of
+    srun."""
 
     CPUS = 64
 
@@ -234,10 +239,10 @@ class SlurmNode:
 
     def __enter__(self):
         self.spaces.__enter__()
-        # What is mounted later, the daemon and its steps see.
+        # Later mounts must be visible to the daemon and its steps.
         subprocess.run(["mount", "--make-rshared", "/"], check=True)
         cpus = os.sched_getaffinity(0)
-        # Ranks are where the daemon is.
+        # Ranks inherit the CPUs of the daemon.
         os.sched_setaffinity(0, {0} if self.pinned else cpus)
         try:
             self.cluster.start()
@@ -251,8 +256,8 @@ class SlurmNode:
 
 
 class Srun(Launcher):
-    """Slurm's own launcher on a SlurmNode. With LIBRARY, a libpmix.so.2, that is
-    its plug-in's and the programs'."""
+    """Slurm's own launcher on a SlurmNode. LIBRARY is a libpmix.so.2 for its
+    plug-in and the programs."""
 
     def __init__(self, pin, node, library=None, name="srun"):
         self.name = name
@@ -274,13 +279,13 @@ class Srun(Launcher):
 
     @staticmethod
     def watch_server(process):
-        """The memory of the daemon of the step that PROCESS has begun, which is
-        the newest."""
+        """Returns the memory watch of the daemon of the step that PROCESS has
+        started, which is the newest."""
         before = Srun._steps()
         while process.poll() is None:
             new = Srun._steps() - before
             if new:
-                # Ranks are such a process, too, until they are a program.
+                # Before their exec, ranks are processes of this name, too.
                 return MemoryWatch(min(new))
             time.sleep(0.01)
         raise RuntimeError("there was no slurmstepd")
@@ -297,7 +302,7 @@ class Srun(Launcher):
 
 
 class Hydra(Launcher):
-    """MPICH's launcher; it speaks PMI-1 alone."""
+    """MPICH's launcher, which only speaks PMI-1."""
     name = "hydra"
 
     def __init__(self, pin, nodes=None):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How long `canopy stack` takes for a job of many ranks.
+"""Measures `canopy stack` on a job of many ranks.
 
 Usage: benchmarks/debug/stacks.py --prefix PREFIX [--ranks N] [--nodes N] [--times N]
 
-Brings up an overlay of emulated nodes and runs a job whose ranks (64, on 4 nodes)
-have initialised PMIx and wait; then takes all stacks, so many times (5), and prints
-how long each took and the median. Exit code 1 when the tree has not as many ranks as
-the job. It needs gdb and a C compiler.
+Brings up an overlay of emulated nodes and runs a job whose ranks (64, on 4
+nodes) have initialised PMIx and wait. Then takes all stacks --times times (5),
+and prints the time of each and the median. The exit code is 1 if the tree does
+not have all ranks of the job. Needs gdb and a C compiler.
 """
 import argparse
 import os

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Output of one job through several pullers at different speeds.
+"""Forwards the output of one job through several pullers at different speeds.
 
 Usage: benchmarks/forwarding/pullers.py --prefix PREFIX [--mib MIB] [--ranks N]
                                         [--nodes N] [--rates MIB/S,...]
 
-Brings up an overlay of emulated nodes and runs a job that writes MIB (1024) in all,
-in numbered lines, to a file that its launcher keeps, and to `canopy output -f` for
-each rate: 0 reads as fast as it can. Prints, for each of them, what it has read and
-what it says is missing, which together are all; and for each agent the most memory
-that it had. Exit code 1 when a byte is unaccounted for, lines are torn or out of
-order, or an agent has had more than its caches and 32 MiB above what it had before
-the job.
+Brings up an overlay of emulated nodes and runs a job that writes MIB (1024) in
+all, in numbered lines, to a file of its launcher and to `canopy output -f` for
+each rate; rate 0 reads as fast as it can. Prints, for each reader, the bytes
+that it has read and those that it reports as missing, which add up to the
+total, and for each agent its largest memory. The exit code is 1 if a byte is
+unaccounted for, if lines are torn or out of order, or if an agent used more
+than its caches and 32 MiB above its memory before the job.
 """
 import argparse
 import os
@@ -24,10 +24,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from emulated_overlay import overlay  # noqa: E402
 
 LINE = 64  # bytes
-SAMPLE = 4 * LINE  # of what is read at a time
+SAMPLE = 4 * LINE  # bytes that are checked in each read
 SPARE = 32 << 20
 JOB_CACHE = 1 << 20
-PULLER_CACHE = 16 << 20  # what `canopy output` asks for
+PULLER_CACHE = 16 << 20  # as `canopy output` requests
 WRITER = ("import os, sys\n"
           "rank, lines = int(os.environ['PMIX_RANK']), int(sys.argv[1])\n"
           "for first in range(0, lines, 1024):\n"
@@ -36,7 +36,7 @@ WRITER = ("import os, sys\n"
 
 
 class Puller:
-    """Reads what one `canopy output -f` prints, so many bytes a second."""
+    """Reads the output of one `canopy output -f` at `rate` bytes a second."""
 
     def __init__(self, command, env, rate):
         self.rate = rate
@@ -65,9 +65,9 @@ class Puller:
                     time.sleep(late)
 
     def _check(self, text):
-        """Each rank's lines in their order: one now and then, as all of them would
-        take longer than to read them. Where some are missing, one may be cut on
-        either side."""
+        """Checks the order of each rank's lines. Only some lines are checked,
+        because checking all would take longer than reading them. Beside missing
+        output, a line may be cut on either side."""
         for line in text[:SAMPLE].splitlines()[:-1]:
             if self.trouble or not re.fullmatch(rb"\d{4} \d{10} \.{47}", line):
                 continue
@@ -111,7 +111,7 @@ def measure(options, nodes):
         command = nodes.command("output", jobs[0]["nspace"], "-f")
         pullers = [Puller(command, nodes.env, float(rate) * (1 << 20))
                    for rate in options.rates.split(",")]
-        time.sleep(1)  # they are connected
+        time.sleep(1)  # until the pullers are connected
         with open(go, "w", encoding="ascii"):
             pass
         failed = job.wait() != 0

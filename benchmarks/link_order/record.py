@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Lists the functions that an agent executes for each operation of processes:
-fences, direct modex, publishing, events and groups over four emulated nodes; or
-those that the library executes in a process for what it does there.
+"""Lists the functions that an agent, or the library, executes for each
+operation.
 
-The linker puts them side by side (server/agent/link_order.txt and
-client/abi/link_order.txt), so that they share pages: where every message meets a
-CPU that other processes have used, an agent and a process wait for the translation
-of each page they touch.
+The operations are fences, direct modex, publishing, events and groups over four
+emulated nodes. The linker places the functions side by side
+(server/agent/link_order.txt and client/abi/link_order.txt), so that they share
+pages: when each message arrives at a CPU that other processes have used, an
+agent and a process wait for the translation of each page that they touch.
 
 Usage: record.py PREFIX > server/agent/link_order.txt
        record.py --library PREFIX > client/abi/link_order.txt
+
 PREFIX is an installed Canopy. Needs valgrind.
 """
 import argparse
@@ -29,7 +30,7 @@ import launchers  # noqa: E402
 
 NODES = 4
 COUNT = 200
-# Programs of the comparison, their arguments, and operations of each.
+# Programs of the comparison, their arguments, and the number of operations.
 MESSAGES = [("fence", ["none", str(COUNT)], COUNT),
             ("fence", ["collect", str(COUNT)], COUNT),
             ("dmodex", [str(COUNT)], COUNT),
@@ -57,7 +58,7 @@ LIBRARY = """\
 # A pattern that matches nothing does no harm.
 """
 OTHERS = ".text*"
-# Longer names are cut: what follows is their arguments.
+# Longer names are cut; the rest encodes their arguments.
 MAX_NAME = 100
 
 
@@ -67,14 +68,14 @@ def valgrind(work):
 
 
 def wrap(prefix, work):
-    """The installation with its agents under valgrind."""
+    """Returns a copy of the installation whose agents run under valgrind."""
     wrapped = os.path.join(work, "canopy")
     shutil.copytree(prefix, wrapped, symlinks=True)
     agent = os.path.join(wrapped, "bin", "canopyd")
     os.rename(agent, agent + ".real")
     with open(agent, "w", encoding="ascii") as script:
-        # The address space under valgrind has no room for segments as large
-        # as an agent makes them.
+        # Under valgrind the address space has no room for segments of the size
+        # that an agent makes.
         script.write(f"""#!/bin/sh
 ulimit -f 524288
 exec {" ".join(valgrind(work))} {agent}.real "$@"
@@ -84,7 +85,7 @@ exec {" ".join(valgrind(work))} {agent}.real "$@"
 
 
 def calls_of(path):
-    """How often each function was called, by its mangled name."""
+    """Returns the number of calls of each function, by its mangled name."""
     names, calls, callee = {}, collections.Counter(), None
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -106,7 +107,7 @@ def run(prefix, command, nodes):
 
 
 def ended(work, count):
-    """Their files, once all are whole."""
+    """Returns the result files once all are complete."""
     for _ in range(300):
         files = [os.path.join(work, f) for f in os.listdir(work)
                  if f.startswith("calls.")]
@@ -131,7 +132,8 @@ def build(prefix, work, name):
 
 
 def record(prefix, work, nodes, library):
-    """For each program the most calls of each function, and its operations."""
+    """Returns, for each program, the number of calls of each function and the
+    number of operations."""
     wrapped = prefix if library else wrap(prefix, work)
     for name, arguments, operations in CALLS if library else MESSAGES:
         command = [build(prefix, work, name)] + arguments
@@ -144,7 +146,8 @@ def record(prefix, work, nodes, library):
 
 
 def hot_functions(prefix, work, library):
-    """Those of the first program first, and of them those called most."""
+    """Returns the functions of the first program first, the most called ones in
+    front."""
     hot = {}
     with launchers.Nodes(NODES) as nodes:
         for calls, operations in record(prefix, work, nodes, library):
@@ -156,8 +159,9 @@ def hot_functions(prefix, work, library):
 
 
 def has_section(function):
-    # Ours, and what of the C++ library is linked in. Other libraries have one for
-    # many, and what visits a variant the same first hundred letters for all kinds.
+    # Canopy's functions and those of the C++ library that are linked in have a
+    # section each. Other libraries have one section for many functions, and
+    # functions that visit a variant share their first hundred letters.
     if re.match("_ZNK?St8__detail9__variant", function):
         return False
     return ("6canopy" in function or
@@ -165,7 +169,8 @@ def has_section(function):
 
 
 def pattern(function):
-    """Constructors and destructors have sections by another of their names."""
+    """Returns the pattern of a section. The sections of constructors and
+    destructors use another of their names."""
     name = re.sub("([CD])[12](?=[EI])", r"\1?", function)
     return f".text.{name[:MAX_NAME]}*"
 

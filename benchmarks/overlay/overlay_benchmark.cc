@@ -1,5 +1,6 @@
-// What one tree edge costs: a parent in a process of its own, a child here.
-// Run it as is ("free") and under `taskset -c 0` ("pinned").
+// Measures the cost of one tree edge between a parent in a process of its own
+// and a child in this process. Run it as is ("free") and under `taskset -c 0`
+// ("pinned").
 #include <benchmark/benchmark.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -61,7 +62,7 @@ OverlayConfig Config(NodeId self, bool tls) {
   return config;
 }
 
-// Echoes credits, swallows data but for its last piece, tells its usage.
+// Echoes credits, discards data except the last piece, and reports its usage.
 [[noreturn]] void RunParent(int port_fd, bool tls) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   EventLoop loop;
@@ -122,7 +123,7 @@ class Edge {
   PeerMessage last_;
 };
 
-// Forks before this process has any of gRPC's threads.
+// Forks before this process has any threads of gRPC.
 struct Parents {
   int plain_port = 0;
   int tls_port = 0;
@@ -173,7 +174,7 @@ class Meter {
   const Usage own_;
 };
 
-// About 64 bytes encoded.
+// About 64 bytes when encoded.
 const std::string kName(48, 'n');
 
 void RoundTrip(benchmark::State& state, Edge& edge) {
@@ -189,7 +190,7 @@ void BM_RoundTrip64Tls(benchmark::State& state) { RoundTrip(state, TlsEdge()); }
 BENCHMARK(BM_RoundTrip64)->UseRealTime();
 BENCHMARK(BM_RoundTrip64Tls)->UseRealTime();
 
-// So many messages at once, so many answers.
+// Sends a batch of messages, each of which is answered.
 void BM_Batch(benchmark::State& state) {
   Edge& edge = PlainEdge();
   const int n = static_cast<int>(state.range(0));
@@ -203,7 +204,7 @@ void BM_Batch(benchmark::State& state) {
 }
 BENCHMARK(BM_Batch)->Arg(8)->Arg(64)->Arg(512)->UseRealTime();
 
-// One large message up, a small one down.
+// Sends one large message up, and a small one down.
 void Data(benchmark::State& state, Edge& edge) {
   const Bytes data(std::string(static_cast<size_t>(state.range(0)), 'd'));
   Meter meter(edge);

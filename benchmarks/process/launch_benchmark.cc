@@ -1,5 +1,5 @@
-// Starting processes: through the adapter and its shim, from Prepare to the
-// last exit, against a bare posix_spawn loop.
+// Measures the start of processes through the adapter and its shim, from
+// Prepare to the last exit, and compares it with a bare posix_spawn loop.
 #include <benchmark/benchmark.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ class Bench {
   std::unique_ptr<ProcessAdapter> adapter_;
 };
 
-// Everything that a job of n processes costs on one node.
+// The whole cost of a job of n processes on one node.
 void BM_WholeJob(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   Bench bench;
@@ -114,7 +114,7 @@ BENCHMARK(BM_WholeJob)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// From Start to the last exit, which is what the loop below does too.
+// From Start to the last exit, which is what the loop below measures too.
 void BM_StartToExit(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   Bench bench;
@@ -135,7 +135,7 @@ BENCHMARK(BM_StartToExit)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// What the event loop is blocked for by starting a shim.
+// The time for which starting a shim blocks the event loop.
 void BM_PrepareCall(benchmark::State& state) {
   Bench bench;
   for (auto _ : state) {

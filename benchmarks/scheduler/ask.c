@@ -1,6 +1,6 @@
 /* ask QUERIES SPAWNS: one process measures queries that only a scheduler can
- * answer, and spawns of one process that ends at once. Prints a line
- * "CB query_us VALUE" or "CB spawn_us VALUE" for each. */
+ * answer, and spawns of one process that ends at once. Prints a line "CB
+ * query_us VALUE" or "CB spawn_us VALUE" for each. */
 #include <pmix.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ static double SpawnOnce(void) {
   const double start = NowUs();
   Require(PMIx_Spawn(NULL, 0, &app, 1, job), "PMIx_Spawn");
   const double took = NowUs() - start;
-  usleep(kPauseUs); /* it ends, and its slot is free again */
+  usleep(kPauseUs); /* until the process has ended and its slot is free */
   return took;
 }
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What it costs to ask a scheduler: queries and spawns through the gRPC host beside
-those that agents decide by themselves.
+"""Measures the cost of a scheduler for queries and spawns.
+
+Compares the gRPC host with the decisions that agents make themselves.
 
 Usage: cost.py --prefix P [--rounds N] [--queries N] [--spawns N]
-Two overlays are up at a time, one with the example scheduler in C++, and take turns.
-Prints medians over all turns in microseconds, and their difference.
+
+Two overlays run at the same time, one of them with the example scheduler in
+C++, and take turns. Prints medians over all turns in microseconds, and their
+difference.
 """
 import argparse
 import collections
@@ -24,7 +27,7 @@ PATIENCE = 120
 
 
 def build_scheduler(out):
-    """The example, optimised like the agents."""
+    """Builds the example with the optimisation of the agents."""
     made = out + ".gen"
     os.mkdir(made)
     subprocess.run(["sh", "-ec", f"""

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Jobs that are started each second: by the embedded host, which grants at once, and
-by the example of a scheduler, in whose queue they wait.
+"""Measures how many jobs are started each second by two hosts.
+
+One is the embedded host, which grants at once; the other is the example
+scheduler, in whose queue the jobs wait.
 
 Usage: jobs.py PREFIX [--jobs 200] [--callers 20] [--nodes 4] [--ranks 2]
 
-PREFIX has an installed Canopy. Nodes are emulated; callers run one job of `true` after
-the other, each with its own `canopy run`. The scheduler needs what
-examples/host_module/scheduler.py needs."""
+PREFIX has an installed Canopy. Nodes are emulated. Callers run one job of
+`true` after the other, each with its own `canopy run`. The scheduler needs the
+same as examples/host_module/scheduler.py."""
 import argparse
 import contextlib
 import os
@@ -41,7 +43,8 @@ class Canopy:
             failures.append(error)
 
     def measure(self, *words):
-        """Jobs each second, in an overlay that is up; WORDS: options of each."""
+        """Returns the jobs each second in an overlay that is up. WORDS are
+        additional options of each job."""
         jobs, callers = self.options.jobs, self.options.callers
         failures = []
         threads = [threading.Thread(target=self.call, args=(

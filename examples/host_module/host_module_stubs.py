@@ -1,11 +1,13 @@
-"""The Python modules that protoc makes of host_module.proto, made when they are
-imported:
+"""Provides the Python modules that protoc makes of host_module.proto.
+
+They are made when this module is imported:
 
     from host_module_stubs import pb, rpc
 
 Needs the Debian packages python3-grpcio, protobuf-compiler and
-protobuf-compiler-grpc. The file is looked for beside this source tree's examples, or
-in the directory that CANOPY_PROTOS names, as $PREFIX/share/canopy/protos.
+protobuf-compiler-grpc. The .proto file is beside this source tree's examples,
+or in the directory that CANOPY_PROTOS names, such as
+$PREFIX/share/canopy/protos.
 """
 import importlib
 import os

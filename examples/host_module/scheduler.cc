@@ -1,7 +1,6 @@
-// A small scheduler that takes Canopy: jobs wait in one queue, first come first
+// A small scheduler for Canopy. Jobs wait in one queue, first come first
 // served, for the slots of the nodes that the agents report. It serves any
-// number of overlays. docs/write_a_scheduler.md explains what it does, step by
-// step.
+// number of overlays. docs/write_a_scheduler.md explains it step by step.
 //
 //   scheduler unix:/tmp/scheduler.sock &
 //   canopy up --nodes 4 --host-module unix:/tmp/scheduler.sock
@@ -34,12 +33,12 @@ constexpr int kNotSupported = -47;    // PMIX_ERR_NOT_SUPPORTED
 constexpr int kPartialSuccess = -52;  // PMIX_ERR_PARTIAL_SUCCESS
 constexpr int kTickMs = 100;
 
-// A stream to an agent: what is to be sent waits for what is being sent. Its
-// functions are called with the scheduler's mutex held. Deletes itself.
+// A stream to an agent. Messages wait in a queue while one is being sent. Its
+// functions are called with the scheduler's mutex held. It deletes itself.
 template <class Reactor, class Message>
 class Stream : public Reactor {
  public:
-  // `last`: the stream ends with it.
+  // `last` ends the stream after the message.
   void Send(Message message, bool last = false) {
     out_.push_back(std::move(message));
     ending_ |= last;
@@ -48,7 +47,7 @@ class Stream : public Reactor {
   void End(const grpc::Status& status) {
     if (!std::exchange(ended_, true)) this->Finish(status);
   }
-  // Of OnWriteDone.
+  // Called by OnWriteDone.
   void Written() {
     out_.pop_front();
     writing_ = false;
@@ -99,7 +98,7 @@ class Attached
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
 
-  std::string overlay_id;  // once it has said hello
+  std::string overlay_id;  // empty before the hello
 
  private:
   Scheduler* const scheduler_;
@@ -114,10 +113,10 @@ struct Node {
 
 struct Job {
   v1::PlaceJobRequest request;
-  std::string reason;       // why it waits, as its asker was told
-  Placing* call = nullptr;  // who asks; null: nobody any more
+  std::string reason;       // why it waits, as last reported
+  Placing* call = nullptr;  // the open call, or null
   std::optional<v1::Granted> granted;
-  // When what it has is free again, unless somebody asks for it until then.
+  // When its slots are free again, unless the job is requested before.
   std::optional<Clock::time_point> doubtful;
 };
 
@@ -126,7 +125,7 @@ struct Overlay {
   std::map<std::string, Job> jobs;  // by request_id
   Attached* stream = nullptr;
   uint64_t incarnation = 0;   // of the agent that reports
-  uint64_t acknowledged = 0;  // the last report that was taken
+  uint64_t acknowledged = 0;  // the last report that was accepted
 };
 
 class Scheduler final : public v1::HostModule::CallbackService {
@@ -164,7 +163,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
     job.request = *request;
     job.call = call;
     job.doubtful.reset();
-    // The same job gets the same answer.
+    // A repeated request gets the same answer.
     if (job.granted) Grant(&job, *job.granted);
     Schedule(&overlay);
     return call;
@@ -184,7 +183,8 @@ class Scheduler final : public v1::HostModule::CallbackService {
     const std::lock_guard lock(mutex_);
     Overlay& overlay = overlays_[request->overlay().overlay_id()];
     const auto job = overlay.jobs.find(request->placement().request_id());
-    // A report of an earlier attempt is late: a later one has the slots.
+    // A report about an earlier attempt is ignored: a later attempt has the
+    // slots.
     if (job != overlay.jobs.end() &&
         job->second.request.placement().attempt() ==
             request->placement().attempt()) {
@@ -199,7 +199,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
     return new Attached(this);
   }
 
-  // Its log is what this program prints.
+  // Log entries go to the output of this program.
   grpc::ServerUnaryReactor* Log(grpc::CallbackServerContext* context,
                                 const v1::LogRequest* request,
                                 v1::HostReply* reply) override {
@@ -245,7 +245,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
     return Answered(context);
   }
 
-  // What the streams hear.
+  // Handlers of the streams' messages.
   void Taken(Attached* stream, const v1::AgentMessage& message) {
     if (message.has_hello()) Hello(stream, message.hello());
     Overlay& overlay = overlays_[stream->overlay_id];
@@ -258,9 +258,10 @@ class Scheduler final : public v1::HostModule::CallbackService {
     Overlay& overlay = overlays_[stream->overlay_id];
     if (overlay.stream == stream) overlay.stream = nullptr;
   }
-  // Nobody waits for it any more, or its connection is gone: it may be asked
-  // for again, and then has its place in the queue by its time. What was
-  // granted stays granted until it is released.
+  // The call has ended, because the job is no longer wanted or the connection
+  // is lost. The job may be requested again and then keeps its place in the
+  // queue, which follows from its time. A grant stays valid until it is
+  // released.
   void Gone(const Placing* call) {
     for (auto& [id, overlay] : overlays_) {
       for (auto job = overlay.jobs.begin(); job != overlay.jobs.end(); ++job) {
@@ -309,8 +310,8 @@ class Scheduler final : public v1::HostModule::CallbackService {
     stream->Send(std::move(answer));
   }
 
-  // What is: nodes, and jobs that have some of their slots. Those that were
-  // granted and are not there may still be asked for.
+  // Takes over the reported state: nodes, and jobs that use some of their
+  // slots. Granted jobs that are missing may still be requested again.
   void Take(const v1::Snapshot& snapshot, Overlay* overlay) {
     for (auto& [name, node] : overlay->nodes) node.up = false;
     for (const v1::NodeReport& node : snapshot.nodes()) Take(node, overlay);
@@ -324,7 +325,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
       Job& job = overlay->jobs[report.placement().request_id()];
       job.doubtful.reset();
       if (job.granted) continue;
-      // Of before this program was started.
+      // The job was granted before this program was started.
       *job.request.mutable_placement() = report.placement();
       job.granted.emplace();
       job.granted->set_host_job_id(report.host_job_id());
@@ -364,7 +365,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
         record.command().c_str());
   }
 
-  // Frees what it has.
+  // Frees the job's slots.
   static void Release(Overlay* overlay, Job* job) {
     if (!job->granted) return;
     for (const v1::GrantedNode& node : job->granted->nodes()) {
@@ -392,8 +393,8 @@ class Scheduler final : public v1::HostModule::CallbackService {
     std::exchange(job->call, nullptr)->Send(std::move(update), true);
   }
 
-  // Those that wait, in the order in which they were asked for, as long as the
-  // first one gets what it wants.
+  // Grants waiting jobs in the order of their requests, until the first one has
+  // to wait.
   void Schedule(Overlay* overlay) {
     for (Job* job = First(overlay); job != nullptr; job = First(overlay)) {
       const std::string id = job->request.placement().request_id();
@@ -412,7 +413,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
     return first;
   }
 
-  // False: it has to wait.
+  // Returns false if the job has to wait.
   bool Decide(Overlay* overlay, Job* job) {
     for (const v1::Info& info : job->request.directives()) {
       if (!info.required()) continue;
@@ -425,8 +426,9 @@ class Scheduler final : public v1::HostModule::CallbackService {
       all += node.up ? Usable(job->request, name, node.slots) : 0;
       free += FreeFor(job->request, name, node);
     }
-    // Without a number: what is free, but something. More processes than there
-    // are slots share these, where that is allowed.
+    // A job without a number of slots gets all that are free, at least one. If
+    // there are more processes than slots, they share the slots, if that is
+    // allowed.
     uint32_t wanted = std::max(job->request.num_slots(), 1u);
     if (job->request.oversubscribe())
       wanted = std::min(wanted, std::max(all, 1u));
@@ -472,7 +474,8 @@ class Scheduler final : public v1::HostModule::CallbackService {
     if (!node.up || node.used >= node.slots) return 0;
     return std::min(Usable(request, name, node.slots), node.slots - node.used);
   }
-  // How many of a node's slots the job may have, by the hosts that it names.
+  // Returns how many of a node's slots the job may use, according to the hosts
+  // that it names.
   static uint32_t Usable(const v1::PlaceJobRequest& request,
                          const std::string& name, uint32_t slots) {
     if (request.hosts().empty()) return slots;
@@ -483,7 +486,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
     return 0;
   }
 
-  std::mutex mutex_;  // of everything
+  std::mutex mutex_;  // guards everything
   std::map<std::string, Overlay> overlays_;
   uint64_t last_job_ = 0;
 };
@@ -529,7 +532,7 @@ int main(int argc, char** argv) {
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ends,
-                  nullptr);  // of all threads: waited for here
+                  nullptr);  // blocked in all threads; sigwait below
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   Scheduler scheduler;

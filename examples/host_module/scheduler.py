@@ -5,14 +5,13 @@
     canopy up --nodes 4 --host-module unix:/run/user/1000/scheduler.sock
     canopy run -n 4 ./a.out
 
-Jobs start in the order in which they were asked for. One that has to wait is
-overtaken by those that end, by their time limits, before it can start. On
-standard input it takes commands of its operator: jobs, launch PROGRAM [ARG...],
-kill JOB, suspend JOB, resume JOB, signal JOB NUMBER, limit JOB SECONDS [WARN],
-requeue JOB, drain NODE, undrain NODE. PMIx_Query_info tells programs of its queue,
-"all", of their jobs and of the time that these have left.
-
-Needs what host_module_stubs.py beside it needs.
+Jobs start in the order of their requests. A job that has to wait is overtaken
+by jobs whose time limits end before it can start. Standard input takes commands
+of the operator: jobs, launch PROGRAM [ARG...], kill JOB, suspend JOB, resume
+JOB, signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, drain NODE,
+undrain NODE. Programs can query the queue, "all", their jobs and the remaining
+time of these with PMIx_Query_info. Needs the same packages as
+host_module_stubs.py.
 """
 import argparse
 import collections
@@ -45,16 +44,16 @@ class Job:
         self.placement = request.placement
         self.request = request
         self.host_job_id = ""
-        self.nodes = {}        # granted: slots by name; empty: it waits
+        self.nodes = {}        # granted slots by name; empty: waiting
         self.ends = 0          # when its time is over, at the latest
-        self.answers = None    # queue of its open call; None: there is none
+        self.answers = None    # queue of its open call, or None
         self.said = ""
 
     def order(self):
         return (self.request.since_ms, self.placement.request_id)
 
     def hosts(self):
-        """The nodes that its user names; none: any."""
+        """Returns the nodes that its user names; an empty set means any."""
         named = list(self.request.hosts)
         for app in self.request.apps:
             named += app.hosts
@@ -68,16 +67,18 @@ class Scheduler(rpc.HostModuleServicer):
         self.accounting = accounting
         self.nodes = {}                            # by name: NodeReport
         self.jobs = {}                             # by overlay and request
-        self.next_id = int(time.time())            # names of jobs, over restarts too
-        self.agents = {}                           # by overlay: queue of its stream
-        self.unanswered = {}                       # commands, by their number
+        # for job names, unique over restarts
+        self.next_id = int(time.time())
+        # queue of the stream, by overlay
+        self.agents = {}
+        self.unanswered = {}                       # commands, by number
         self.taken = collections.defaultdict(int)  # reports, by incarnation
         self.next_command = 0
         self.last_command = pb.HostMessage()
         self.read_accounts()
 
     def read_accounts(self):
-        """What an earlier run of this scheduler has accounted."""
+        """Reads the accounts of an earlier run of this scheduler."""
         if not self.accounting or not os.path.exists(self.accounting):
             return
         with open(self.accounting, encoding="utf-8") as lines:
@@ -99,7 +100,7 @@ class Scheduler(rpc.HostModuleServicer):
         return slots
 
     def pick(self, job, slots):
-        """Where the job fits into these slots: slots by node; None: nowhere."""
+        """Returns slots by node if the job fits into these slots, or None."""
         hosts = job.hosts()
         may = {name: n for name, n in slots.items()
                if n > 0 and (not hosts or hosts & {name, *self.nodes[name].aliases})}
@@ -119,7 +120,8 @@ class Scheduler(rpc.HostModuleServicer):
         return job.request.time_limit_seconds or self.default_limit
 
     def start_of(self, job, now):
-        """When the job can start at the latest, if jobs use all of their time."""
+        """Returns when the job can start at the latest, if jobs use all of
+        their time."""
         slots = self.free()
         for running in sorted((j for j in self.jobs.values() if j.nodes),
                               key=lambda j: j.ends):
@@ -131,11 +133,12 @@ class Scheduler(rpc.HostModuleServicer):
         return None
 
     def schedule(self):
-        """Starts what can start, and tells the others why they wait."""
+        """Starts the jobs that can start, and reports to the others why they
+        wait."""
         now = time.time()
         waiting = sorted((job for job in self.jobs.values() if not job.nodes),
                          key=Job.order)
-        blocked_until = None  # the first that waits starts then
+        blocked_until = None  # start of the first waiting job
         for position, job in enumerate(waiting, 1):
             slots = self.free()
             nodes = self.pick(job, slots)
@@ -197,7 +200,7 @@ class Scheduler(rpc.HostModuleServicer):
                    pb.SLOT_QUERY])
 
     def PlaceJob(self, request, context):
-        # What a process requires has to be honoured; nothing of it is here.
+        # Required directives must be honoured, and this scheduler knows none.
         required = [info.key for info in request.directives if info.required]
         if required:
             yield pb.PlacementUpdate(refused=pb.Refused(
@@ -211,7 +214,8 @@ class Scheduler(rpc.HostModuleServicer):
             if job is None or job.placement.attempt < request.placement.attempt:
                 job = self.jobs[key] = Job(request)
             elif job.answers is not None:
-                job.answers.put(None)  # an older call of the same placement
+                job.answers.put(None)  # ends an older call of the same
+                                       # placement
             job.answers = answers
             job.said = ""
             if job.nodes:
@@ -221,7 +225,8 @@ class Scheduler(rpc.HostModuleServicer):
             yield update
 
     def stream_ended(self, key, answers):
-        """One that still waits is asked again, if it is still wanted."""
+        """Called when a stream ends. A job that still waits is requested again
+        if it is still wanted."""
         answers.put(None)
         with self.lock:
             job = self.jobs.get(key)
@@ -245,7 +250,8 @@ class Scheduler(rpc.HostModuleServicer):
         return pb.JobReleasedReply()
 
     def Allocate(self, request, context):
-        """Jobs keep what they have: it is told whether it could ever be more."""
+        """Jobs keep their nodes. The reply states whether the request could
+        ever succeed."""
         infos = {info.key: info.value for info in request.infos}
         wanted = infos.get("pmix.alloc.nnodes", pb.Value()).unsigned
         with self.lock:
@@ -274,7 +280,7 @@ class Scheduler(rpc.HostModuleServicer):
                             len(results) in (0, len(answers)) else PARTIAL_SUCCESS)
 
     def answer(self, key, qualifiers, caller):
-        """None: there is none."""
+        """Returns None if there is no answer."""
         name = qualifiers.get("pmix.alloc.id", pb.Value()).text.decode()
         jobs = [job for job in self.jobs.values()
                 if job.host_job_id == (name or caller.host_job_id) and job.nodes]
@@ -300,13 +306,14 @@ class Scheduler(rpc.HostModuleServicer):
         key = overlay.overlay.overlay_id
         with self.lock:
             if key in self.agents:
-                self.agents[key].put(None)  # the new one takes its place
+                self.agents[key].put(None)  # the new stream replaces it
             self.agents[key] = out
             again = list(self.unanswered.values())
         out.put(pb.HostMessage(hello=pb.HostHello(
             incarnation=overlay.incarnation,
             acknowledged=self.taken[overlay.incarnation])))
-        # They may have been lost with the agent before; none is executed twice.
+        # The commands may have been lost with the previous agent; none is
+        # executed twice.
         for message in again:
             out.put(message)
         reader = threading.Thread(target=self.read, daemon=True, args=(
@@ -332,7 +339,7 @@ class Scheduler(rpc.HostModuleServicer):
                     print(f"command {message.result.command_id}: "
                           f"{message.result.status} {message.result.message}", flush=True)
         except grpc.RpcError:
-            pass  # the agent has gone
+            pass  # the agent is gone
         out.put(None)
 
     def take_snapshot(self, overlay, snapshot):
@@ -348,7 +355,7 @@ class Scheduler(rpc.HostModuleServicer):
             self.schedule()
 
     def adopt(self, overlay, report):
-        """A job that an earlier run of this scheduler has started."""
+        """Adopts a job that an earlier run of this scheduler has started."""
         key = (overlay, report.placement.request_id)
         if report.state == pb.JOB_STATE_QUEUED or key in self.jobs:
             return
@@ -360,7 +367,7 @@ class Scheduler(rpc.HostModuleServicer):
         self.jobs[key] = job
 
     def settle(self, keys):
-        """What was granted and has not come to run, nor was asked for again."""
+        """Releases granted jobs that neither run nor were requested again."""
         with self.lock:
             for key in keys:
                 job = self.jobs.get(key)
@@ -390,7 +397,8 @@ class Scheduler(rpc.HostModuleServicer):
 
     @staticmethod
     def measured(record, field):
-        """A number, with "+" where more is not known; "-": nothing is."""
+        """Returns a number as text, with "+" if it is a lower bound, or "-" if
+        unknown."""
         if not record.HasField(field):
             return "-"
         more = "+" if record.procs_measured < record.num_procs else ""
@@ -406,8 +414,9 @@ class Scheduler(rpc.HostModuleServicer):
         print("; ".join(running) or "no jobs", flush=True)
 
     def launch(self, argv):
-        """A job of one process, on the first free slot; it has no launcher. Its
-        output goes to a file in the directory of the scheduler."""
+        """Launches a job of one process on the first free slot. It has no
+        launcher; its output goes to a file in the directory of the scheduler.
+        """
         with self.lock:
             nodes = [name for name, n in sorted(self.free().items()) if n > 0]
             if not nodes or not self.agents:
@@ -442,7 +451,7 @@ class Scheduler(rpc.HostModuleServicer):
     def command(self, words):
         if words == ["jobs"]:
             return self.show()
-        if words == ["again"]:  # agents execute it once, and answer once more
+        if words == ["again"]:  # agents execute it once and reply again
             return self.send(self.last_command)
         verb, name = words[0], pb.JobName(host_job_id=words[1])
         fields = {
@@ -486,7 +495,7 @@ def main():
                         "alone: agents need certificates of CA")
     options = parser.parse_args()
     scheduler = Scheduler(options.time_limit, options.accounting)
-    # A job that waits holds a thread.
+    # Each waiting job occupies a thread.
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(max_workers=1000))
     rpc.add_HostModuleServicer_to_server(scheduler, server)
     if options.tls:

@@ -1,4 +1,4 @@
-/* Says where each rank runs and sums the ranks over all of them. */
+/* Prints where each rank runs, and sums the ranks. */
 #include <mpi.h>
 #include <stdio.h>
 

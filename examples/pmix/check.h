@@ -1,4 +1,4 @@
-/* What the examples share: start, end, and stopping at the first surprise. */
+/* Shared by the examples: start, end, and termination at the first error. */
 #ifndef CANOPY_EXAMPLES_PMIX_CHECK_H_
 #define CANOPY_EXAMPLES_PMIX_CHECK_H_
 
@@ -20,7 +20,7 @@ static uint32_t job_size;
     }                                                                        \
   } while (0)
 
-/* The same for a call that must give `wanted`. */
+/* Does the same unless the call returns `wanted`. */
 #define CHECK_STATUS(call, wanted)                                             \
   do {                                                                         \
     pmix_status_t status_ = (call);                                            \
@@ -39,7 +39,7 @@ static inline pmix_proc_t peer(pmix_rank_t rank) {
   return proc;
 }
 
-/* A number that the host provides about `rank`. */
+/* Returns a number that the host provides about `rank`. */
 static inline uint32_t get_number(pmix_rank_t rank, const char *key) {
   pmix_proc_t proc = peer(rank);
   pmix_value_t *value = NULL;
@@ -72,7 +72,7 @@ static inline void put_number(pmix_scope_t scope, const char *key,
   CHECK_OK(PMIx_Put(scope, key, &value));
 }
 
-/* The number that `rank` put, or the status if it is another one. */
+/* Reads the number that `rank` has put. Returns the status of the get. */
 static inline pmix_status_t get_put(pmix_rank_t rank, const char *key,
                                     const pmix_info_t info[], size_t ninfo,
                                     uint64_t *number) {
@@ -86,7 +86,7 @@ static inline pmix_status_t get_put(pmix_rank_t rank, const char *key,
   return PMIX_SUCCESS;
 }
 
-/* A barrier of the job; with `collect` everybody's data comes along. */
+/* Runs a barrier of the job; `collect` exchanges the committed data. */
 static inline void fence(bool collect) {
   pmix_info_t info;
   PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
@@ -94,7 +94,7 @@ static inline void fence(bool collect) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-/* argv[1] is the number of ranks that there must be. */
+/* argv[1] is the expected number of ranks. */
 static inline void begin(int argc, char **argv) {
   CHECK_OK(PMIx_Init(&self, NULL, 0));
   job_size = get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);

@@ -1,21 +1,22 @@
-/* A debugger, as far as it is a tool of PMIx: what it does to processes is left
-   to gdb. It is started by hand on a node of an overlay.
-
-   debugger NAMESPACE           prints the processes of a job that runs
-   debugger NAMESPACE release   waits for PMIX_READY_FOR_DEBUG first, and ends
-                                with PMIX_DEBUGGER_RELEASE
-   debugger NAMESPACE free      does not wait: for processes that are stopped at
-                                their exec, of which nothing tells
-   debugger attach DAEMON NAMESPACE
-                                starts a daemon on each node of a job that runs
-   debugger direct DAEMON N PROGRAM [ARGS]
-                                starts the job itself, with all ranks stopped in
-                                PMIx_Init; then the daemons; then lets them go
-   debugger indirect DAEMON LAUNCHER [ARGS]
-                                the same with a job that a launcher starts, such
-                                as "canopy run -n 4 PROGRAM"; the launcher stops
-                                until it has been told what is wanted of the job
-   DAEMON is the path of debugger_daemon. */
+/* A debugger, as far as PMIx is concerned; gdb does the rest. It is started by
+ * hand on a node of an overlay.
+ *
+ * debugger NAMESPACE           prints the processes of a running job
+ * debugger NAMESPACE release   waits for PMIX_READY_FOR_DEBUG first, and ends
+ *                              with PMIX_DEBUGGER_RELEASE
+ * debugger NAMESPACE free      releases without waiting: no event reports
+ *                              processes that are stopped at their exec
+ * debugger attach DAEMON NAMESPACE
+ *                              starts a daemon on each node of a running job
+ * debugger direct DAEMON N PROGRAM [ARGS]
+ *                              starts the job itself, with all ranks stopped in
+ *                              PMIx_Init; then the daemons; then releases the
+ *                              ranks
+ * debugger indirect DAEMON LAUNCHER [ARGS]
+ *                              the same with a job that a launcher starts, such
+ *                              as "canopy run -n 4 PROGRAM"; the launcher stops
+ *                              until it has received directives for the job
+ * DAEMON is the path of debugger_daemon. */
 #include <pmix_tool.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,7 +28,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pmix_nspace_t target; /* the job */
 
-/* Names of jobs that events have told of, perhaps before we knew them. */
+/* Names of jobs from events, which may arrive before this tool needs them. */
 enum { kMaxNames = 64 };
 typedef struct {
   pmix_nspace_t names[kMaxNames];
@@ -60,7 +61,7 @@ static void wait_for(const Names *names, const char *nspace) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Whichever job is the first. */
+/* Waits for the first job, whichever it is. */
 static void wait_for_any(const Names *names, pmix_nspace_t nspace) {
   pthread_mutex_lock(&mutex);
   while (names->count == 0) pthread_cond_wait(&changed, &mutex);
@@ -136,7 +137,7 @@ static void release(const char *nspace) {
   PMIX_INFO_DESTRUCT(&infos[1]);
 }
 
-/* What it prints comes out here, also what it has printed before. */
+/* Prints the job's output here, including earlier output. */
 static void show_output(const char *nspace) {
   pmix_proc_t all;
   pmix_info_t copy;
@@ -166,7 +167,8 @@ static void spawn(char **argv, int maxprocs, pmix_info_t infos[], size_t ninfo,
   for (size_t i = 0; i < ninfo; ++i) PMIX_INFO_DESTRUCT(&infos[i]);
 }
 
-/* Of a job that this tool starts: it hears of its end, and may pull. */
+/* Fills in the attributes of a job that this tool starts: it is notified of the
+ * job's end, and may pull its output. */
 static size_t load_common(pmix_info_t infos[]) {
   PMIX_INFO_LOAD(&infos[0], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
   PMIX_INFO_LOAD(&infos[1], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
@@ -174,7 +176,8 @@ static size_t load_common(pmix_info_t infos[]) {
   return 3;
 }
 
-/* One on each node of the target. Their job is over when all have looked. */
+/* Starts one daemon on each node of the target. Their job ends when all daemons
+ * have printed their processes. */
 static void run_daemons(char *path) {
   char *argv[] = {path, NULL};
   pmix_info_t infos[kMaxInfos];
@@ -194,14 +197,15 @@ static void run_daemons(char *path) {
 static void start_job(int ranks, char **argv) {
   pmix_info_t infos[kMaxInfos];
   size_t n = load_common(infos);
-  /* Round the nodes, with as many on each as it takes. */
+  /* Distributes the ranks over the nodes, with as many on each as necessary. */
   PMIX_INFO_LOAD(&infos[n], PMIX_MAPBY, "node:oversubscribe", PMIX_STRING);
   PMIX_INFO_LOAD(&infos[n + 1], PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
   spawn(argv, ranks, infos, n + 2, target);
 }
 
-/* The launcher becomes the server. It stops in its own start: nothing of its
-   job is missed. Then it starts that with our directives. */
+/* The launcher becomes the server. It stops while it starts, so that nothing of
+ * its job is missed. Then it starts the job with the directives of this tool.
+ */
 static void start_launcher(char **argv) {
   pmix_proc_t server;
   pmix_nspace_t nspace;

@@ -1,12 +1,13 @@
-/* The daemon of debugger.c, one on each node of the job that is debugged, which
-   is another one than its own: it finds it by PMIX_DEBUG_TARGET, asks its agent
-   for the processes there, has a gdb attach to each of them, and prints where
-   they are. gdb lets them go again when it ends. */
+/* The daemon of debugger.c, which runs on each node of the debugged job. It
+ * finds that job by PMIX_DEBUG_TARGET, requests the local processes from its
+ * agent, attaches a gdb to each of them, and prints where they are. gdb
+ * detaches when it ends. */
 #include <unistd.h>
 
 #include "check.h"
 
-/* What gdb says of its innermost frames; false: it could not attach. */
+/* Prints the innermost frames from gdb's output. Returns false if gdb could not
+ * attach. */
 static bool print_place(const pmix_proc_info_t *process) {
   char command[256];
   char line[4096];

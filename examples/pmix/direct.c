@@ -1,5 +1,5 @@
-/* No fence at all: a Get waits until its key is posted, wherever that is. Each
- * rank answers the one before it, so the data runs once around the job. */
+/* No fence at all: a Get waits until its key is posted on any node. Each rank
+ * answers its predecessor, so the data goes once around the job. */
 #include <unistd.h>
 
 #include "check.h"
@@ -19,7 +19,8 @@ int main(int argc, char **argv) {
     CHECK(number == left);
   }
 
-  /* What nobody posts is missed at once, or when the time is up. */
+  /* A key that is never posted is reported missing at once, or after the
+   * timeout. */
   bool flag = true;
   int seconds = 1;
   pmix_info_t info;

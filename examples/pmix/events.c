@@ -1,4 +1,4 @@
-/* Every rank raises an event, every rank hears of all. */
+/* Every rank raises an event, and every rank receives all of them. */
 #include <pthread.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
-/* Everybody posts, a fence brings the data, everybody reads what all others
- * posted. Twice, so that the second round replaces the first. */
+/* All ranks post data, a fence exchanges it, and all ranks read the data of all
+ * others. A second round replaces the first. */
 #include "check.h"
 
 static uint64_t number_of(pmix_rank_t rank, int round) {

@@ -1,4 +1,4 @@
-/* Who am I, where am I, and who is with me. */
+/* Prints the process's name, its place, and its peers. */
 #include "check.h"
 
 int main(int argc, char **argv) {

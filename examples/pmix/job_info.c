@@ -1,4 +1,5 @@
-/* What the host says about the job, its nodes and each process agrees. */
+/* Checks that the host's data about the job, its nodes and each process agree.
+ */
 #include "check.h"
 
 static char *get_text(pmix_rank_t rank, const char *key,
@@ -13,7 +14,7 @@ static char *get_text(pmix_rank_t rank, const char *key,
   return text;
 }
 
-/* Whether `list`, ranks separated by commas, has `rank`. */
+/* Returns whether `list`, ranks separated by commas, contains `rank`. */
 static bool has_rank(const char *list, pmix_rank_t rank) {
   char *copy = strdup(list);
   char *state = NULL;
@@ -34,7 +35,7 @@ static void check_process(pmix_rank_t rank, uint32_t num_nodes) {
   CHECK(has_rank(peers, rank));
   CHECK(get_number(rank, PMIX_RANK) == rank);
 
-  /* The node by its number and by its name is the node of the rank. */
+  /* The node, given by its number or its name, is that of the rank. */
   bool flag = true;
   pmix_info_t info[2];
   PMIX_INFO_LOAD(&info[0], PMIX_NODE_INFO, &flag, PMIX_BOOL);

@@ -1,5 +1,5 @@
-/* Who sees what was posted for this node, for other nodes, for everybody and
- * for nobody else. */
+/* Checks which processes see data with local, remote, global and internal
+ * scope. */
 #include "check.h"
 
 static void check_peer(pmix_rank_t rank, uint32_t my_node) {

@@ -1,5 +1,5 @@
-/* Fences of parts of the job, each naming its members; the parts do not wait
- * for each other. */
+/* Fences of parts of the job, each with a list of its members. The parts do not
+ * wait for each other. */
 #include "check.h"
 
 int main(int argc, char **argv) {
@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   }
   PMIX_INFO_DESTRUCT(&optional);
 
-  /* A fence that somebody stays away from ends when its time is up. */
+  /* A fence in which a participant is missing ends after the timeout. */
   pmix_info_t soon;
   seconds = 1;
   PMIX_INFO_LOAD(&soon, PMIX_TIMEOUT, &seconds, PMIX_INT);
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   PMIX_INFO_DESTRUCT(&info[0]);
   PMIX_INFO_DESTRUCT(&info[1]);
 
-  /* All of them together, named one by one. */
+  /* A fence of all processes, listed one by one. */
   for (pmix_rank_t rank = 0; rank < job_size; ++rank) {
     members[rank] = peer(rank);
   }

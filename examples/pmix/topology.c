@@ -1,4 +1,4 @@
-/* Where this process is bound, and what it shares with the others on its
+/* Prints where this process is bound, and what it shares with the others on its
  * node. */
 #include "check.h"
 

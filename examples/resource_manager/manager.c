@@ -3,15 +3,15 @@
  *
  *   manager N PROGRAM [ARGUMENT...]
  *
- * It shows all that a host has to do: start the library's server, tell it of a
- * job and of each process, start the processes with the environment that the
- * server wants, answer what only a host can decide, and clean up. Exits with
- * the first exit code that is not 0; 128 + the signal for a process that was
- * killed.
+ * It shows everything that a host has to do: start the library's server,
+ * register a job and each process, start the processes with the environment
+ * that the server provides, decide the requests that only a host can decide,
+ * and clean up. Exits with the first exit code that is not 0, or 128 + the
+ * signal for a process that was killed.
  *
- * The library calls the functions of the module in a thread of its own, one at
- * a time. They must not block. A host of several nodes would send what they
- * bring to its peers; here there are none. */
+ * The library calls the functions of the module on a thread of its own, one at
+ * a time. They must not block. A host of several nodes would exchange their
+ * data with its peers; this one has none. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pmix_server.h>
@@ -30,23 +30,23 @@ static const pmix_nspace_t job_name = "manager-job";
 static int num_procs;
 static pid_t pids[MAX_PROCS]; /* 0: not started, or ended */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int abort_code = -1; /* of PMIx_Abort, once a process has called it */
+static int abort_code = -1; /* of PMIx_Abort, if called */
 
-/* Ends this program, for what should not happen. */
+/* Ends this program after an unexpected error. */
 static void check(pmix_status_t status, const char *what) {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
   fprintf(stderr, "manager: %s: %s\n", what, PMIx_Error_string(status));
   exit(125);
 }
 
-/* ---- What the library asks of its host ----
+/* ---- Requests of the library to its host ----
  *
- * A function returns PMIX_SUCCESS if it will call `done` once, now or later,
- * in any thread; PMIX_OPERATION_SUCCEEDED if all is done and it will not; and
- * an error if it refuses. */
+ * A function returns PMIX_SUCCESS if it will call `done` once, now or later, on
+ * any thread; PMIX_OPERATION_SUCCEEDED if it has finished and will not call
+ * `done`; and an error if it rejects the request. */
 
-/* A process is in PMIx_Init. `object` is what PMIx_server_register_client was
- * given: here the number of the process. */
+/* A process is in PMIx_Init. `object` is the argument of
+ * PMIx_server_register_client: here the number of the process. */
 static pmix_status_t connected(const pmix_proc_t *proc, void *object,
                                pmix_op_cbfunc_t done, void *cbdata) {
   (void)proc, (void)object, (void)done, (void)cbdata;
@@ -69,8 +69,8 @@ static void kill_all(int signal) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* A process has called PMIx_Abort. No list of processes means the whole job;
- * this host ends the job whoever is on the list. */
+/* A process has called PMIx_Abort. An empty list of processes means the whole
+ * job; this host ends the job for any list. */
 static pmix_status_t abort_job(const pmix_proc_t *proc, void *object,
                                int status, const char message[],
                                pmix_proc_t procs[], size_t nprocs,
@@ -86,10 +86,10 @@ static pmix_status_t abort_job(const pmix_proc_t *proc, void *object,
   return PMIX_SUCCESS;
 }
 
-/* All processes of this node that take part in a fence have arrived. `data` is
- * what they have committed, and this function's to free. A host of several
- * nodes gives each of them the data of all, joined in any order. `done` may use
- * the data until it has called `free`. */
+/* All local participants of a fence have arrived. `data` is what they have
+ * committed; this function must free it. A host of several nodes gives each of
+ * them the data of all, joined in any order. `done` may use the data until it
+ * has called `free`. */
 static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
                            const pmix_info_t info[], size_t ninfo, char *data,
                            size_t ndata, pmix_modex_cbfunc_t done,
@@ -99,8 +99,9 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
   return PMIX_SUCCESS;
 }
 
-/* What is not here is refused with PMIX_ERR_NOT_SUPPORTED: there is nothing
- * published, nothing spawned, and no other node to get data from. */
+/* The library rejects missing functions with PMIX_ERR_NOT_SUPPORTED. In this
+ * program nothing is published or spawned, and there is no other node to get
+ * data from. */
 static pmix_server_module_t module = {
     .client_connected = connected,
     .client_finalized = finalized,
@@ -110,8 +111,8 @@ static pmix_server_module_t module = {
 
 /* ---- The job ---- */
 
-/* Tells the library what processes of the job may ask for. Most of it follows
- * from two maps: the nodes, and the ranks on each of them. */
+/* Registers the data that processes of the job may get. Most of it follows from
+ * two maps: the nodes, and the ranks on each of them. */
 static void register_job(void) {
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
@@ -131,7 +132,7 @@ static void register_job(void) {
   PMIX_INFO_LOAD(&job[2], PMIX_NODE_MAP, node_map, PMIX_STRING);
   PMIX_INFO_LOAD(&job[3], PMIX_PROC_MAP, proc_map, PMIX_STRING);
   PMIX_INFO_LOAD(&job[4], PMIX_LOCAL_PEERS, ranks, PMIX_STRING);
-  /* Without a callback the call waits until all is there. */
+  /* Without a callback the call blocks until the registration is complete. */
   check(PMIx_server_register_nspace(job_name, num_procs, job, 5, NULL, NULL),
         "register the job");
   PMIX_INFO_FREE(job, 5);
@@ -140,8 +141,8 @@ static void register_job(void) {
   free(ranks);
 }
 
-/* One process: the library is told who may claim to be that rank, and what its
- * environment must have. */
+/* Starts one process. Registers the user that may claim to be that rank, and
+ * sets up the environment. */
 static void start(int rank, char *argv[]) {
   pmix_proc_t proc;
   PMIX_LOAD_PROCID(&proc, job_name, rank);
@@ -163,7 +164,7 @@ static void start(int rank, char *argv[]) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Waits for all; the first failure ends the others. */
+/* Waits for all processes. The first failure ends the others. */
 static int wait_for_all(void) {
   int code = 0;
   for (int left = num_procs; left > 0; --left) {
@@ -194,7 +195,7 @@ int main(int argc, char *argv[]) {
   register_job();
   for (int rank = 0; rank < num_procs; ++rank) start(rank, argv + 2);
   const int code = wait_for_all();
-  /* The job's data and its clients are forgotten together. */
+  /* This removes the job's data and its clients. */
   PMIx_server_deregister_nspace(job_name, NULL, NULL);
   check(PMIx_server_finalize(), "end of the server");
   return code;

@@ -1,6 +1,6 @@
 // A program that is not position-independent refers to the data of libpmix by
-// an address of its own, and a library of the same process has to see the same.
-// usage: consumer_copy SLOTS, which its copy has
+// an address of its own, and a library of the same process must use the same
+// address. Usage: consumer_copy SLOTS, which its copy has
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

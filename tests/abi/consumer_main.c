@@ -1,8 +1,10 @@
-// Loads a library that refers to what a program of the world wants from
-// libpmix, and finds out what became of its references.
-// usage: consumer_main LIBRARY PRELOAD NAME...
-// PRELOAD is what a host loads first for all to see, or "-". Reads with
-// LD_BIND_NOW whether references are resolved at once.
+// Loads a library that refers to the names that existing programs use from
+// libpmix, and checks how its references were resolved.
+//
+// Usage: consumer_main LIBRARY PRELOAD NAME...
+//
+// PRELOAD is a library that a host loads first with global visibility, or "-".
+// LD_BIND_NOW in the environment means that references are resolved at once.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -23,7 +25,8 @@ static int IsInLibpmix(const char* name) {
   return 1;
 }
 
-// An array of texts that ends with NULL; Open MPI 5 looks for its "ptl" there.
+// Checks an array of texts that ends with NULL; Open MPI 5 searches it for
+// "ptl".
 static int HasNames(char** names) {
   int found = 0;
   for (; *names != NULL; ++names) found |= strcmp(*names, "ptl") == 0;

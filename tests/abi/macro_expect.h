@@ -1,7 +1,7 @@
 #ifndef CANOPY_TESTS_ABI_MACRO_EXPECT_H_
 #define CANOPY_TESTS_ABI_MACRO_EXPECT_H_
 
-/* What the checks of the macros share. */
+/* Shared by the checks of the macros. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,9 @@ static int all_zero(const void *object, size_t size) {
   return 1;
 }
 
-/* CONSTRUCT makes an object all zero, CREATE an array of such objects, FREE
- * takes it back; one macro for the types that have no more to them. */
+/* Checks a family of macros: CONSTRUCT makes an object all zero, CREATE makes
+ * an array of such objects, FREE releases it. Used for the types that have no
+ * other macros. */
 #define CHECK_FAMILY(type, STEM)                                    \
   do {                                                              \
     type one;                                                       \
@@ -49,7 +50,7 @@ static int all_zero(const void *object, size_t size) {
     EXPECT(NULL == many);                                           \
   } while (0)
 
-/* RELEASE takes back a single object. */
+/* RELEASE frees a single object. */
 #define CHECK_RELEASE(type, STEM)                                   \
   do {                                                              \
     type *one;                                                      \

@@ -1,7 +1,7 @@
 #ifndef CANOPY_TESTS_ABI_MACRO_OBJECTS_H_
 #define CANOPY_TESTS_ABI_MACRO_OBJECTS_H_
 
-/* Macros that make and end objects of every type. */
+/* Macros that make and destroy objects of every type. */
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// Fuzz target of the decoder: whatever the bytes, nothing bad happens, and
-// what could be read can be written and read again.
+// Fuzz target of the decoder: no input may do harm, and an element that was
+// read can be written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -15,7 +15,7 @@
 namespace canopy {
 namespace {
 
-// The first byte chooses the form.
+// The first byte selects the form.
 CodecForm FormOf(uint8_t choice) {
   CodecForm form = (choice & 1) != 0 ? kV3Form : kModernForm;
   form.described = (choice & 2) != 0;

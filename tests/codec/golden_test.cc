@@ -1,4 +1,4 @@
-// The codec against bytes written by hand.
+// Compares the codec with bytes written by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,8 +28,8 @@ std::string Pack(CodecForm form, const Sample& sample) {
   return encoder.Take();
 }
 
-// Decodes `bytes` and says whether the element equals the sample and writes
-// the same bytes again.
+// Decodes `bytes` and checks that the element equals the sample and is encoded
+// to the same bytes.
 void ExpectReadsBack(CodecForm form, const Sample& sample,
                      const std::string& bytes) {
   const TypeInfo& type = *FindType(sample.type);
@@ -133,9 +133,9 @@ TEST(GoldenTest, CpusetsTravelAsLists) {
   EXPECT_NE(copy.raw().data.cpuset->bitmap, value.data.cpuset->bitmap);
   EXPECT_EQ(CompareValues(copy.raw(), value), PMIX_EQUAL);
   DestructValue(&value);
-  // A length that does not match its text.
+  // The length does not match the text.
   EXPECT_NE(DecodeValue(bytes, &value), kSuccess);
-  // Text that is no list.
+  // The text is no list.
   EXPECT_EQ(DecodeValue(Unhex("34 08 78797a00"), &value), kErrUnpackFailure);
 }
 

@@ -18,8 +18,8 @@ static void check(int holds, const char *what, int line) {
 #define EXPECT(condition) check(!!(condition), #condition, __LINE__)
 #define EXPECT_OK(call) EXPECT((call) == PMIX_SUCCESS)
 
-/* Construct, destruct, create and free of a structure whose emptiness shows in
- * all of its bytes. */
+/* Tests construct, destruct, create and free of a structure that is all zeros
+ * when empty. */
 #define OBJECT(Name, struct_t)                         \
   do {                                                 \
     struct_t object, zeros;                            \
@@ -405,7 +405,8 @@ static void buffers(void) {
   EXPECT(other.base_ptr == bytes);
   PMIx_Data_buffer_destruct(&other);
 
-  /* Too little room: what fits is there, the rest of the call is gone. */
+  /* With too little room, the elements that fit are stored and the rest of the
+   * call is skipped. */
   EXPECT_OK(PMIx_Data_pack(NULL, &other, numbers, 3, PMIX_UINT32));
   EXPECT_OK(PMIx_Data_pack(NULL, &other, numbers, 1, PMIX_UINT32));
   memset(back, 0, sizeof(back));
@@ -444,7 +445,7 @@ static void growing(void) {
     count = 1;
     EXPECT_OK(PMIx_Data_unpack(NULL, &buffer, &back, &count, PMIX_UINT64));
     EXPECT(back == i);
-    /* Packing between unpacking moves the memory, not the position. */
+    /* Packing between unpacking moves the memory, but not the position. */
     EXPECT_OK(PMIx_Data_pack(NULL, &buffer, &i, 1, PMIX_UINT64));
   }
   PMIx_Data_buffer_destruct(&buffer);
@@ -476,7 +477,7 @@ static void apps(void) {
   PMIx_App_destruct(&app);
 }
 
-/* Arguments that need not be there. */
+/* Passes null for arguments that may be absent. */
 static void absent(void) {
   char **none = NULL;
   pmix_proc_t proc, zeros;

@@ -1,4 +1,4 @@
-// Wire bytes of tests, written as hexadecimal text.
+// The wire bytes of tests, written as hexadecimal text.
 #ifndef CANOPY_TESTS_CODEC_HEX_H_
 #define CANOPY_TESTS_CODEC_HEX_H_
 

@@ -1,4 +1,4 @@
-// The decoder against bytes that no honest peer writes.
+// Tests the decoder with bytes that no correct peer writes.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -27,8 +27,8 @@ const std::vector<CodecForm>& Forms() {
   return forms;
 }
 
-// Reads one call of the sample's type by every way there is. Whether it
-// succeeds does not matter; that nothing else happens does.
+// Reads one call of the sample's type with every function. The reads may fail,
+// but must do no harm.
 void ReadAnyhow(const std::string& bytes, pmix_data_type_t id,
                 const CodecForm& form) {
   const TypeInfo& type = *FindType(id);
@@ -43,7 +43,7 @@ void ReadAnyhow(const std::string& bytes, pmix_data_type_t id,
   }
   Decoder skipper(bytes, form);
   if (skipper.UnpackCount(id, &count)) skipper.SkipElements(id, count);
-  // What can be built can also be passed over.
+  // Elements that can be built can also be skipped.
   if (read) {
     EXPECT_EQ(skipper.rest(), decoder.rest());
   }
@@ -75,7 +75,7 @@ TEST(HostileTest, TruncationAtEveryByteIsNoticed) {
   }
 }
 
-// Fixed seeds, so a failure is the same everywhere.
+// The seed is fixed, so that a failure is reproducible.
 TEST(HostileTest, RandomChangesDoNoHarm) {
   std::mt19937 random(20240611);
   for (const CodecForm& form : Forms()) {
@@ -112,7 +112,8 @@ TEST(HostileTest, RandomBytesDoNoHarm) {
   std::mt19937 random(7);
   for (int round = 0; round < 20000; ++round) {
     std::string bytes(random() % 40, '\0');
-    // Small numbers, so that many are types, counts and lengths that fit.
+    // Small numbers are frequent, so that many are valid types, counts and
+    // lengths.
     for (char& c : bytes) {
       c = static_cast<char>(random() % (random() % 2 == 0 ? 256 : 80));
     }
@@ -205,7 +206,7 @@ TEST(HostileTest, WhatIsReadCanBeWrittenAndCopied) {
 }
 
 TEST(HostileTest, MemoryIsLimited) {
-  // Many tiny infos: each takes hundreds of bytes once decoded.
+  // Many tiny infos, each of which takes hundreds of bytes when decoded.
   Encoder encoder;
   encoder.PutUint16(PMIX_DATA_ARRAY);
   encoder.PutUint16(PMIX_INFO);
@@ -241,7 +242,7 @@ TEST(HostileTest, TooManyElementsForTheCaller) {
 }
 
 TEST(HostileTest, EncoderRefusesDeepNests) {
-  // Values inside values, deeper than a reader would accept.
+  // Values nested in values, deeper than a reader would accept.
   std::vector<pmix_value_t> values(kMaxNesting + 2);
   values[0].type = PMIX_BOOL;
   for (size_t i = 1; i < values.size(); ++i) {

@@ -1,6 +1,6 @@
-// Our codec and printers beside an installed OpenPMIx 4.2: what one packs, the
-// other unpacks, and both say the same about it. The library must be installed
-// where this is run.
+// Compares the codec and the printers with an installed OpenPMIx 4.2: bytes
+// that one packs are unpacked by the other, and both print the same text. The
+// library must be installed on the machine that runs the test.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ namespace {
 
 constexpr char kPeerPath[] = "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so.2";
 
-// The functions of the other library. It has to be initialised as a server to
-// pack anything.
+// The functions of the other library. It must be initialised as a server before
+// it can pack.
 class Peer {
  public:
   static Peer& Get() {
@@ -82,8 +82,9 @@ class PeerTest : public testing::Test {
   }
 };
 
-// Types the other library does not know, or gets wrong itself: it writes
-// addresses in place of node statistics, and arrays without a type as such.
+// Excludes types that the other library does not know or encodes incorrectly:
+// it writes addresses in place of node statistics, and arrays without a type as
+// they are.
 bool Comparable(const Sample& sample) {
   return sample.type < PMIX_DEVICE && sample.type != PMIX_NODE_STATS &&
          sample.name != "array without a type" && sample.name != "blob regex";
@@ -122,7 +123,8 @@ pmix_status_t PeerUnpack(std::string bytes, pmix_data_type_t type,
   return Peer::Get().unpack(nullptr, &buffer, element, &count, type);
 }
 
-// What the other library cannot read back even when it wrote it itself.
+// Excludes types that the other library cannot read back, although it has
+// written them itself.
 bool Readable(const Sample& sample) {
   return sample.type != PMIX_REGEX && sample.type != PMIX_DATA_TYPE &&
          sample.type != PMIX_REGATTR && sample.type != PMIX_PROC_STATS &&
@@ -146,7 +148,8 @@ TEST_F(PeerTest, UnpacksWhatWePack) {
   }
 }
 
-// Exact floating point is text of another length, which peers read too.
+// An exact floating point number is a text of another length, which peers also
+// read.
 TEST_F(PeerTest, UnpacksExactFloatingPoint) {
   for (const double number : {0.1 + 0.2, 1e-300, 1e300, -1.0 / 3}) {
     Encoder encoder;
@@ -157,7 +160,7 @@ TEST_F(PeerTest, UnpacksExactFloatingPoint) {
   }
 }
 
-// Types of which the other library prints the value, and prints it right.
+// The types whose value the other library prints correctly.
 TEST_F(PeerTest, PrintsTheSameText) {
   const std::set<pmix_data_type_t> types = {
       PMIX_BOOL,        PMIX_BYTE,       PMIX_SIZE,     PMIX_PID,

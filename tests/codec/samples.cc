@@ -10,7 +10,7 @@ namespace {
 
 template <typename T>
 const void* Keep(const T& element) {
-  return new T(element);  // lives as long as the program
+  return new T(element);  // never freed
 }
 
 char* Text(const char* text) { return const_cast<char*>(text); }
@@ -54,7 +54,7 @@ pmix_coord_t SampleCoord() {
   return {PMIX_COORD_LOGICAL_VIEW, dims, 2};
 }
 
-// Pieces that recur.
+// Parts that occur several times.
 const char kProcModern[] = "06 6e7300 03";
 const char kProcV3[] = "00000003 6e7300 00000003";
 const char kTwoInfosModern[] =
@@ -88,7 +88,7 @@ void AddNumbers(std::vector<Sample>* s) {
                 "feffffffffffffffff", "7fffffffffffffff"});
   s->push_back({"uint64 highest", PMIX_UINT64, Keep<uint64_t>(UINT64_MAX),
                 "ffffffffffffffffff", "ffffffffffffffff"});
-  // 56 bits: the most that fits eight groups.
+  // 56 bits is the largest number that fits eight groups.
   s->push_back({"uint64 8 groups", PMIX_UINT64,
                 Keep<uint64_t>((uint64_t{1} << 56) - 1), "ffffffffffffff7f",
                 "00ffffffffffffff"});

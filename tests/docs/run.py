@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""The tables of docs/life_of_*.md name code that is there: each file exists, and
-its code, not just a comment, has the function's name as a word.
+"""Checks that the tables of docs/life_of_*.md name existing code.
+
+Each file must exist, and its code, not just a comment, must contain the
+function's name as a word.
 
 Usage: tests/docs/run.py [DOCUMENT...]   (default: all)
 """
@@ -18,13 +20,14 @@ def cells(line):
 
 
 def quoted(cell):
-    """What stands between backquotes, when that is all there is."""
+    """Returns the text between backquotes if the cell has nothing else."""
     match = re.fullmatch(r"`([^`]+)`", cell)
     return match[1] if match else None
 
 
 def rows(text):
-    """Pairs of line number and cells, of the tables with the columns HEAD."""
+    """Returns pairs of line number and cells of the tables with the columns
+    HEAD."""
     inside = False
     for number, line in enumerate(text.splitlines(), 1):
         if not line.startswith("|"):
@@ -41,7 +44,7 @@ def code_of(path):
 
 
 def problem_of(row):
-    """What is wrong with one row, or nothing."""
+    """Returns the problem of one row, or None."""
     if len(row) != len(HEAD):
         return f"{len(row)} columns, not {len(HEAD)}"
     path, function = quoted(row[1]), quoted(row[2])
@@ -58,7 +61,8 @@ def problem_of(row):
 
 
 def check(path):
-    """Prints one line for a document; true when all of it holds."""
+    """Prints one line for a document. Returns true if all its rows are correct.
+    """
     name = os.path.basename(path)
     with open(path, encoding="utf-8") as file:
         found = list(rows(file.read()))

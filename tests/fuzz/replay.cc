@@ -1,6 +1,6 @@
-// A test: the target over its seeds, each cut at every place, with every byte
-// changed in a few ways, and spliced with the others at places that follow from
-// a fixed number.
+// A test that runs the target on its seeds: each seed is cut at every place,
+// every byte is changed in a few ways, and the seed is spliced with others at
+// places that follow from a fixed number.
 #include <cstdio>
 #include <random>
 #include <string>
@@ -17,7 +17,8 @@ constexpr size_t kMaxSplices = 2000;
 size_t runs = 0;
 
 void RunOne(const std::string& in) {
-  // A copy that ends where its memory does, for the sanitizers' sake.
+  // The copy ends where its memory ends, so that the sanitizers detect reads
+  // beyond.
   const std::vector<uint8_t> exact(in.begin(), in.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
   ++runs;

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Runs every fuzz target under libFuzzer with address and undefined-behaviour
-sanitizers, each from its own seeds, and prints one line for each.
+"""Runs every fuzz target under libFuzzer, from its own seeds.
+
+The programs have address and undefined-behaviour sanitizers. Prints one line
+for each target.
 
 Usage: tests/fuzz/run.py [--seconds N] [--keep DIR] [WORD...]
-With WORDs: only targets whose name contains one of them. Inputs that break a
-target stay in DIR (default: a new directory below /tmp).
+
+With WORDs, only targets whose name contains one of them are run. Inputs that
+make a target fail are kept in DIR (default: a new directory below /tmp).
 """
 import argparse
 import os
@@ -16,8 +19,8 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 
 def bazel(base, *args):
-    """What Bazel prints. It works beside the usual build, because another
-    compiler would make it forget that one."""
+    """Returns the output of Bazel. It has an output base of its own, because
+    another compiler would invalidate the usual build."""
     done = subprocess.run(["bazel", "--output_base=" + base, *args], cwd=ROOT,
                           check=False, capture_output=True, text=True)
     if done.returncode != 0:
@@ -26,7 +29,7 @@ def bazel(base, *args):
 
 
 def fuzz(binary, name, seconds, keep):
-    """Runs one target; an error is what it said last."""
+    """Runs one target. Returns the end of its output after an error."""
     corpus = os.path.join(keep, name)
     os.makedirs(corpus)
     subprocess.run([binary], cwd=ROOT, check=True,
@@ -58,7 +61,7 @@ def main():
     base = options.output_base or subprocess.run(
         ["bazel", "info", "output_base"], cwd=ROOT, check=True,
         capture_output=True, text=True).stdout.strip() + "-fuzz"
-    # Not //...: there are links to the usual build below the root.
+    # //... would include links to the usual build below the root.
     folders = " + ".join(
         f"//{entry.name}/..." for entry in os.scandir(ROOT)
         if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".")

@@ -1,4 +1,4 @@
-// libFuzzer calls this first: with CANOPY_FUZZ_SEEDS in the environment the
+// libFuzzer calls this first. With CANOPY_FUZZ_SEEDS in the environment the
 // program writes its seeds into that directory and ends.
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,9 @@
-"""The layers: what each package may depend on, and which headers it may see.
+"""The layers: which packages each package may depend on, and which headers it
+may use.
 
 A package is named as a folder, or as FOLDER/... with all folders below it; the
-longest name that fits a package counts. A package depends on no other than
-those that its layer names, and a package without a layer fails the test.
+longest name that fits a package counts. A package depends only on the packages
+of its layer's entry, and a package without a layer fails the test.
 """
 
 VALUES = ["client/include", "common", "common/codec", "common/values"]
@@ -10,11 +11,12 @@ ENDPOINT = [*VALUES, "common/posix", "common/shm", "server/core/step",
             "server/ports"]
 CLIENT = [*VALUES, "common/posix", "common/shm", "common/support"]
 
-# Package: the packages, and targets of @system, that it may depend on.
-# Adapters are not among each other's; server/agent connects them.
+# Package: the packages, and targets of @system, that it may depend on. Adapters
+# do not depend on each other; server/agent connects them.
 LAYERS = {
-    # Loaded into other people's programs: the C++ library and libc, no more.
-    # hwloc's and zlib's functions are found by dlopen; hwloc_headers are types.
+    # These are loaded into users' programs and may link only the C++ library
+    # and libc. The functions of hwloc and zlib are found by dlopen;
+    # hwloc_headers are types.
     "client/include": [],
     "common": ["@hwloc_headers"],
     "common/codec": VALUES,
@@ -29,7 +31,8 @@ LAYERS = {
                    "server/registration", "server/setup", "server/spawn"],
     "client/channel": CLIENT,
     "client/events": CLIENT,
-    # Over the functions of libpmix alone; of common it has what links nothing.
+    # It uses only the exported functions of libpmix. From common it uses
+    # headers that link nothing.
     "client/pmi": ["client/abi", "client/include", "common"],
     "client/session": [*CLIENT, "client/channel", "client/events",
                        "client/topology"],
@@ -40,7 +43,7 @@ LAYERS = {
     "client/tools": ["client/abi", "client/cli/options", "client/cli/run",
                       "client/include", "client/stacks", "client/tools",
                       "common"],
-    # The command.
+    # The command `canopy`.
     "client/cli/...": ["client/cli/...", "client/stacks", "common",
                        "common/posix", "common/preload", "protos",
                        "server/net", "server/openpmix", "server/relay",
@@ -48,19 +51,19 @@ LAYERS = {
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.
     "server/core/...": ["common", "common/codec", "server/core/..."],
-    # It reads queries and writes answers, which are values of PMIx.
+    # It reads queries and writes results, which are PMIx values.
     "server/core/query": [*VALUES, "common/support", "server/core/..."],
     "server/ports": ["common", "common/posix", "server/core/..."],
     "server/runtime": ["common", "server/core/...", "server/ports"],
     "server/cleanup": ENDPOINT,
     "server/facts": ENDPOINT,
     "server/host": ENDPOINT,
-    # Who decides: a room for each kind of host call.
+    # The packages that decide host calls, one for each kind.
     "server/log": [*ENDPOINT, "server/host"],
     "server/monitor": [*ENDPOINT, "server/host"],
     "server/credential": [*ENDPOINT, "server/host", "server/security"],
     "server/datastore": [*ENDPOINT, "common/preload"],
-    # Connections before anybody knows what they are for.
+    # Connections whose peers have not identified themselves.
     "server/net": ["common", "common/posix"],
     "server/endpoint": [*ENDPOINT, "server/net"],
     "server/local": [*ENDPOINT, "server/endpoint", "server/net"],
@@ -84,7 +87,7 @@ LAYERS = {
                          "@protobuf"],
     "server/registration": VALUES,
     "server/setup": [*VALUES, "server/spawn"],
-    # The server that is part of libpmix: it connects adapters as an agent does.
+    # The server in libpmix. It connects the adapters as an agent does.
     "server/library": [*ENDPOINT, "server/cleanup", "server/core/...",
                        "server/datastore",
                        "server/endpoint", "server/facts", "server/local",
@@ -97,28 +100,28 @@ LAYERS = {
     "hostmodule": ["common"],
     "server/agent/...": [*ENDPOINT, "hostmodule", "protos", "server/...",
                          "@protobuf", "@spdlog"],
-    # Beside the product.
+    # Packages beside the product.
     "benchmarks/...": ["common/...", "server/...", "@benchmark",
                        "@benchmark_main"],
     "examples/...": ["client/include"],
     "examples/host_module": ["protos", "@grpc++", "@grpc++_reflection"],
     "tests/...": ["client/...", "common/...", "server/...", "@gtest_main"],
-    # Without programs of C++.
+    # Packages without C++ programs.
     "build": [],
     "deploy/...": [],
     "docs/...": [],
     "third_party/...": [],
 }
 
-# What a package may not depend on although its layer has it. The core gets the
-# time as an argument, and has one thread.
+# Dependencies that a package may not have although its layer allows them. The
+# core gets the time as an argument, and has one thread.
 EXCEPT = {
     "server/core/...": ["//common:event_loop"],
 }
 
-# What a whole program may never link, at any distance. libpmix finds hwloc at
-# run time; the small command starts in milliseconds because it knows no gRPC;
-# the shim outlives agents and is small.
+# Packages that a whole program may not link, even indirectly. libpmix finds
+# hwloc at run time; the small command starts in milliseconds because it has no
+# gRPC; the shim outlives agents and is small.
 PROGRAMS = {
     "//client/abi:libpmix.so.2": ["@system//:", "//protos:", "//hostmodule:",
                                   "//server/agent", "//server/control",
@@ -136,7 +139,8 @@ PROGRAMS = {
 LINKS_NOTHING = {"@system//:hwloc_headers", "//common:mutex",
                  "//common:thread_annotations"}
 
-# Headers of packages, by how their names begin: the target that gives them.
+# Headers of system packages, by the beginning of their names, with the target
+# that provides them.
 FOREIGN = {
     "absl/": "absl",
     "benchmark/": "benchmark",
@@ -150,7 +154,7 @@ FOREIGN = {
     "spdlog/": "spdlog",
 }
 
-# What a target of @system brings along with itself.
+# Further packages that a target of @system provides.
 BRINGS = {
     "benchmark_main": ["benchmark"],
     "grpc++": ["absl", "protobuf"],
@@ -158,7 +162,7 @@ BRINGS = {
     "gtest_main": ["gtest"],
 }
 
-# Folders and names of libc's, Linux' and the compiler's own headers.
+# Folders and names of headers of libc, Linux and the compiler.
 LIBC_FOLDERS = ("arpa/", "linux/", "net/", "netinet/", "sys/")
 LIBC = frozenset("""
     dirent dlfcn elf errno fcntl grp ifaddrs inttypes limits link locale math
@@ -166,8 +170,8 @@ LIBC = frozenset("""
     string strings syslog time unistd
     """.split())
 
-# The C++ headers that are more than a computation: the core has none of them,
-# nor libc's except for those that only name constants.
+# The C++ headers that do more than compute. The core may use none of them, and
+# of libc's headers only those that name constants.
 IMPURE = frozenset("""
     atomic barrier chrono condition_variable cstdio ctime filesystem fstream
     future iostream latch mutex random semaphore shared_mutex stop_token thread

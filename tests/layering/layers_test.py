@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Fails for each dependency and each #include that the layers forbid.
 
-Reads the graph of targets below the programs, and their sources: a header on
-the compiler's default path needs no dependency to be found, so what a source
-includes is compared with what its target names.
+Reads the graph of targets below the programs, and their sources. A header on
+the compiler's default path is found without a dependency, so the includes of a
+source are compared with the dependencies of its target.
 """
 import json
 import os
@@ -85,12 +85,12 @@ def includes(path):
     try:
         with open(os.path.join(ROOT, path), encoding="utf-8") as source:
             return INCLUDE.findall(source.read())
-    except FileNotFoundError:  # generated, so nobody wrote its includes
+    except FileNotFoundError:  # a generated file
         return []
 
 
 def system_fault(target, header):
-    """What is wrong with <header> in a source of the target, or None."""
+    """Returns the problem with <header> in a source of the target, or None."""
     for begin, owner in layers.FOREIGN.items():
         if header.startswith(begin):
             named = {d.split(":")[1] for d in target.deps if d[0] == "@"}
@@ -126,7 +126,7 @@ def include_faults(target, owners):
 
 
 def folder_faults():
-    """Folders of the work tree with targets, but without a layer."""
+    """Returns folders of the work tree that have targets but no layer."""
     tree = os.path.dirname(os.path.realpath(os.path.join(ROOT, "WORKSPACE")))
     for folder, below, files in os.walk(tree):
         below[:] = [b for b in below

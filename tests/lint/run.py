@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over every C++ source, with the checks of .clang-tidy and the
-warnings of clang's thread-safety analysis, and prints one line for each.
-Generated headers come from the usual build.
+"""Runs clang-tidy on every C++ source.
+
+The checks are those of .clang-tidy and the warnings of clang's thread-safety
+analysis. Prints one line for each source. Generated headers come from the usual
+build.
 
 Usage: tests/lint/run.py [WORD...]
-With WORDs: only sources whose path contains one of them.
+
+With WORDs, only sources whose path contains one of them are checked.
 """
 import concurrent.futures
 import os
@@ -16,7 +19,7 @@ FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "bazel-bin",
          "-isystem", "bazel-bin/client/include", "-isystem", "client/include",
          "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_SHARED_LIB",
          "-DSPDLOG_FMT_EXTERNAL", "-Wthread-safety"]
-# A warning of the compiler counts as much as one of clang-tidy's own.
+# Warnings of the compiler count as much as those of clang-tidy.
 CHECKS = "--checks=clang-diagnostic-thread-safety*"
 
 
@@ -30,7 +33,7 @@ def sources(words):
 
 
 def lint(path):
-    """What is wrong with one source, or nothing."""
+    """Returns the problems of one source, or None."""
     done = subprocess.run(["clang-tidy", "--quiet", CHECKS, path, "--", *FLAGS],
                           cwd=ROOT, check=False, capture_output=True, text=True)
     found = {line.replace(ROOT + "/", "") for line in done.stdout.splitlines()

@@ -1,4 +1,5 @@
-/* Rank 0 of a job of argv[1] ranks: knows all of them, with Debian's library. */
+/* Rank 0 of a job of argv[1] ranks, which reads data of all ranks with Debian's
+ * library. */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ int main(int argc, char **argv) {
     }
     PMIX_VALUE_RELEASE(value);
   }
-  /* Not told in advance: asked for. */
+  /* This data is not in the job's description, so the library requests it. */
   if (get(&me, size - 1, PMIX_GLOBAL_RANK)->data.rank != size - 1) return 5;
   if (get(&me, size - 1, PMIX_LOCAL_RANK)->data.uint16 != per_node - 1) {
     return 6;

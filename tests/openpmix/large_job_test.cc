@@ -1,5 +1,5 @@
-// A job of 20,000 ranks, described to Debian's OpenPMIx library by the endpoint
-// that agents have, with nobody but the endpoint and one client there.
+// Tests a job of 20,000 ranks, which the agents' endpoint describes to Debian's
+// OpenPMIx library. Only the endpoint and one client exist.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ std::shared_ptr<const JobSpec> LargeJob() {
   return job;
 }
 
-// Says yes to the end, and that it has nothing to what is not known.
+// Accepts the finalization, and reports unknown data as not found.
 class Sink : public InputSink {
  public:
   void OnInput(core::Input input) override {

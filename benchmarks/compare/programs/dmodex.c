@@ -1,6 +1,6 @@
-/* dmodex COUNT: time of a PMIx_Get of what a rank of another node has just
- * committed and nobody collected, as rank 0 sees it, in microseconds. Run it
- * with one rank for each node. */
+/* dmodex COUNT: the time of a PMIx_Get of data that a rank on another node has
+ * just committed and no fence has collected, as rank 0 measures it, in
+ * microseconds. Run it with one rank for each node. */
 #include <pmix.h>
 #include <string.h>
 

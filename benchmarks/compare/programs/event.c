@@ -1,7 +1,7 @@
 /* event COUNT: rank 0 raises an event for all processes of its job, COUNT
- * times: median in microseconds until the last of them has run its handler.
- * The processes are on one machine: each writes when its handler ran into
- * memory that all of them share, and the last one wakes rank 0. */
+ * times. Reports the median time in microseconds until the last process has run
+ * its handler. The processes are on one machine: each writes the time of its
+ * handler into shared memory, and the last one wakes rank 0. */
 #include <fcntl.h>
 #include <pmix.h>
 #include <semaphore.h>
@@ -17,8 +17,8 @@ enum { kCode = -3333, kPatienceSeconds = 5 };
 
 struct Receipts {
   sem_t all;           /* the last handler has run */
-  atomic_uint missing; /* ranks whose handler has not */
-  double when[];       /* of each rank: when its handler ran */
+  atomic_uint missing; /* ranks whose handler has not run */
+  double when[];       /* time of each rank's handler */
 };
 
 static pmix_proc_t me;

@@ -1,7 +1,8 @@
-/* fence MODE COUNT: time of a PMIx_Fence, averaged over blocks of ten: who
- * comes last to one fence leaves it at once, so single ones tell nothing.
+/* fence MODE COUNT: the time of a PMIx_Fence, averaged over blocks of ten. A
+ * single fence means little, because the last participant leaves it at once.
  * MODE none: without data. MODE collect: before each fence every rank puts and
- * commits 1 KiB and the fence collects it; MODE grow: always with a new key. */
+ * commits 1 KiB, which the fence collects. MODE grow: the same, always with a
+ * new key. */
 #include <pmix.h>
 #include <string.h>
 
@@ -9,9 +10,8 @@
 
 enum { kValueBytes = 1024, kBlock = 10 };
 
-/* Of "collect" the same ten keys again and again: what is measured is the
- * exchange, not how much a rank has. Each time with another value, which has
- * to travel. */
+/* "collect" uses the same ten keys repeatedly, because it measures the exchange
+ * and not the amount of data. Each value is new, so that it has to be sent. */
 static void PutOne(int key_number, int i) {
   static char bytes[kValueBytes];
   char key[32];

@@ -1,4 +1,4 @@
-/* get: time of PMIx_Get at rank 0 while the others wait, in nanoseconds. */
+/* get: the time of PMIx_Get at rank 0 while the others wait, in nanoseconds. */
 #include <pmix.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* group COUNT: all processes make a group and end it, COUNT times: medians in
- * microseconds of a construct and of a destruct, and of a fence of the same
- * processes in between, as rank 0 sees them. */
+/* group COUNT: all processes construct and destruct a group, COUNT times.
+ * Reports the medians in microseconds of a construct, of a destruct, and of a
+ * fence of the same processes in between, as rank 0 measures them. */
 #include <pmix.h>
 
 #include "measure.h"
@@ -17,8 +17,8 @@ static void NameOf(int i, char *name, size_t size) {
 
 static double Since(double start) { return NowUs() - start; }
 
-/* Whoever comes last to a fence leaves it at once, so all begin alike: with
- * the second of two fences. */
+/* The last participant leaves a fence at once. A fence before the measured one
+ * lets all participants begin at the same time. */
 static double TimeFence(int i) {
   (void)i;
   Fence();

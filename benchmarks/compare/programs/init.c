@@ -1,4 +1,4 @@
-/* init [quiet]: CPU and wall time of PMIx_Init, one line for each rank. */
+/* init [quiet]: the CPU and wall time of PMIx_Init, one line for each rank. */
 #include <pmix.h>
 
 #include "measure.h"

@@ -1,4 +1,4 @@
-/* What the benchmark programs share: a clock, order statistics, and results as
+/* Shared by the benchmark programs: a clock, order statistics, and results as
  * lines "CB name value" on stdout, which compare.py collects. */
 #ifndef CANOPY_BENCHMARKS_COMPARE_MEASURE_H_
 #define CANOPY_BENCHMARKS_COMPARE_MEASURE_H_
@@ -22,7 +22,7 @@ static inline int CompareDoubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sorts values[0..count) and gives the value below which `part` of them are. */
+/* Sorts values[0..count) and returns their quantile `part`. */
 static inline double Quantile(double *values, size_t count, double part) {
   qsort(values, count, sizeof *values, CompareDoubles);
   return values[(size_t)(part * (double)(count - 1))];
@@ -32,7 +32,7 @@ static inline void Report(const char *name, double value) {
   printf("CB %s %.4f\n", name, value);
 }
 
-/* Reports the median of `count` values: one(0), one(1), ... */
+/* Reports the median of the `count` values one(0), one(1), ... */
 static inline void Measure(double (*one)(int), int count, const char *name) {
   double *values = calloc((size_t)count, sizeof *values);
   for (int i = 0; i < count; ++i) values[i] = one(i);

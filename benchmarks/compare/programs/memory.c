@@ -1,5 +1,5 @@
-/* memory [SECONDS]: memory of its own that a process has because of PMIx, in
- * kilobytes: after initialisation, a fence and a look-up, less what it had
+/* memory [SECONDS]: the private memory that PMIx adds to a process, in
+ * kilobytes: after initialisation, a fence and a look-up, less the memory
  * before. Then all ranks stay for SECONDS. */
 #include <pmix.h>
 #include <string.h>
@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
   pmix_proc_t job;
   pmix_value_t *value = NULL;
   long before;
-  (void)PrivateKb(); /* takes memory itself, the first time */
+  (void)PrivateKb(); /* the first call itself takes memory */
   before = PrivateKb();
   Require(PMIx_Init(&me, NULL, 0), "PMIx_Init");
   Require(PMIx_Fence(NULL, 0, NULL, 0), "PMIx_Fence");

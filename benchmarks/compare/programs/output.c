@@ -1,5 +1,5 @@
-/* output MIB: every rank writes so many MiB to its standard output, in lines,
- * as fast as it is read. No PMIx. */
+/* output MIB: every rank writes MIB MiB to its standard output, in lines, as
+ * fast as the reader accepts them. Without PMIx. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

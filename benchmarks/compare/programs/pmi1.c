@@ -1,6 +1,6 @@
 /* pmi1 COUNT: the barrier of the PMI-1 wire protocol, by hand, averaged over
- * blocks of ten: what a process manager of MPICH costs without any library.
- * COUNT 0: init and finalize. */
+ * blocks of ten: the cost of an MPICH process manager without a library. COUNT
+ * 0: init and finalize. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* publish COUNT: rank 0 publishes COUNT keys of 64 bytes and looks up each, and
- * so does the last rank after it: medians in microseconds. With a rank on each
- * node, the last rank's are those of another node. */
+ * then the last rank does the same. Reports medians in microseconds. With one
+ * rank on each node, the last rank measures another node. */
 #include <pmix.h>
 #include <string.h>
 

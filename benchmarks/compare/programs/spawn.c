@@ -1,9 +1,8 @@
-/* spawn N COUNT: COUNT times, one process spawns N and connects with them, until
- * all are initialised and connected: medians of the spawn alone and of both, in
- * milliseconds; and of a connect and disconnect of the two jobs after that, in
- * microseconds.
- * "spawn child NAMESPACE" is what is spawned: not every launcher tells children
- * who their parent is. */
+/* spawn N COUNT: COUNT times, one process spawns N and connects with them,
+ * until all are initialised and connected. Reports medians of the spawn alone
+ * and of both, in milliseconds, and of a connect and disconnect of the two jobs
+ * afterwards, in microseconds. The spawned program is "spawn child NAMESPACE",
+ * because not every launcher provides the parent's name to its children. */
 #include <pmix.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 enum { CONNECTS = 20 };
 
 static pmix_proc_t me;
-static pmix_proc_t members[2]; /* the parent and all of the child job */
+static pmix_proc_t members[2]; /* the parent, and all of the child job */
 
 static void Connect(void) {
   Require(PMIx_Connect(members, 2, NULL, 0), "PMIx_Connect");

@@ -1,6 +1,6 @@
-/* tool COUNT: how long a tool takes from PMIx_tool_init to its first answer,
- * the names of all jobs, and to the end of PMIx_tool_finalize. COUNT times,
- * each in a process of its own, as tools come: medians in microseconds. */
+/* tool COUNT: the time of a tool from PMIx_tool_init to its first reply, the
+ * names of all jobs, and to the end of PMIx_tool_finalize. Measured COUNT
+ * times, each in a process of its own; reports medians in microseconds. */
 #include <pmix_tool.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Calls every function of the client API that needs the server. What is not
- * served says so; nothing hangs. */
+/* Calls every function of the client API that needs the server. A function that
+ * is not served must fail; none may hang. */
 #include <signal.h>
 
 #include "check.h"
@@ -36,7 +36,7 @@ static void on_validation(pmix_status_t status, pmix_info_t *info, size_t ninfo,
   wake((waiter_t *)data, status);
 }
 
-/* What a non-blocking call comes to. */
+/* The final status of a non-blocking call. */
 #define OUTCOME(call)                                     \
   ({                                                      \
     waiter_t waiter = WAITER_INIT;                        \
@@ -104,7 +104,7 @@ static void asking(void) {
   TRUE_(PMIx_Query_info(&query, 1, &results, &count) != PMIX_SUCCESS);
 }
 
-/* The processes of the job over all nodes, each with its number. */
+/* Queries the processes of the job over all nodes, each with its number. */
 static void table(void) {
   pmix_query_t query;
   pmix_info_t *results = NULL;
@@ -223,8 +223,8 @@ static void grouping(void) {
   OK(OUTCOME(PMIx_Group_leave_nb("gone", NULL, 0, on_op, &waiter)));
 }
 
-/* Inviting and joining go by events between processes: no answer of the agent
- * is needed, and one who invites nobody and one who declines are done at once.
+/* Invitations and joins use events between processes, so no reply of the agent
+ * is needed. An invitation of no process and a declined one complete at once.
  */
 static void inviting(void) {
   pmix_info_t *results = NULL;
@@ -244,7 +244,7 @@ static void inviting(void) {
 static void fabrics(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);
-  /* Libraries answer these themselves when they know of no fabric. */
+  /* Libraries answer these themselves if they know no fabric. */
   (void)PMIx_Fabric_register(&fabric, NULL, 0);
   (void)PMIx_Fabric_update(&fabric);
   (void)PMIx_Fabric_deregister(&fabric);

@@ -1,5 +1,6 @@
 /* A tool that attaches to the server of the process in argument 1, or without
- * one to the server that it finds, and prints the jobs that this server has. */
+ * an argument to the server that it finds, and prints the jobs of this server.
+ */
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <stdio.h>

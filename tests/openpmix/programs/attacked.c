@@ -1,5 +1,5 @@
 /* While the job runs, every rank runs the command in argument 2, which may
- * connect as the rank and misbehave. The job does not notice. */
+ * connect as the rank and misbehave. The job must not be affected. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,4 +1,4 @@
-/* A value of 20 MB from every rank, and many small ones. */
+/* Exchanges a value of 20 MB from every rank, and many small values. */
 #include "check.h"
 
 #define BIG (20u << 20)

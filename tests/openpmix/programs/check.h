@@ -1,4 +1,4 @@
-/* What the programs share: each ends at its first surprise, saying what it was,
+/* Shared by the programs. Each program ends at its first error with a message,
  * and none of them hangs. */
 #ifndef CANOPY_TESTS_OPENPMIX_PROGRAMS_CHECK_H_
 #define CANOPY_TESTS_OPENPMIX_PROGRAMS_CHECK_H_
@@ -77,7 +77,7 @@ static inline void fence(int collect) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-/* Joins the job and checks how many there are. */
+/* Joins the job and checks its size. */
 static inline void begin(int argc, char **argv) {
   alarm(60);
   OK(PMIx_Init(&me, NULL, 0));
@@ -93,7 +93,7 @@ static inline int end(const char *name) {
   return 0;
 }
 
-/* For calls that answer by a callback. */
+/* Waits for calls that complete in a callback. */
 typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;

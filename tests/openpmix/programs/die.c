@@ -1,5 +1,5 @@
-/* The last rank is killed in the middle of what argument 2 names; the others
- * are in the same, or wait for it. None of them may hang. */
+/* The last rank is killed during the operation in argument 2, while the others
+ * are in the same operation or wait for it. None of them may hang. */
 #include <signal.h>
 
 #include "check.h"
@@ -55,6 +55,6 @@ int main(int argc, char **argv) {
   } else {
     EXPECT(0, PMIx_Get(&last, "never", NULL, 0, &value) == PMIX_SUCCESS);
   }
-  /* The job's policy ends those that are left. */
+  /* The job's policy ends the remaining ranks. */
   for (;;) pause();
 }

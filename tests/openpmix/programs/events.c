@@ -1,5 +1,5 @@
-/* Events between processes: namespace, custom range, default handlers, and
- * handlers that are gone. */
+/* Tests events between processes: namespace, custom range, default handlers,
+ * and handlers that were removed. */
 #include "check.h"
 
 #define FIRST (-5001)
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
   code = DIRECTED;
   handle(&code, 1);
   fence(0);
-  /* Everybody tells everybody; one's own handlers count too. */
+  /* Every rank notifies all ranks, including itself. */
   notify(FIRST, PMIX_RANGE_NAMESPACE, NULL);
   EXPECT(FIRST, wait_for(&first, (int) job_size));
   fence(0);

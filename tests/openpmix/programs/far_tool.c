@@ -1,6 +1,8 @@
-/* A tool that is on another machine than the agents, for the job whose namespace
- * is argument 1: queries, gets, pulls what two ranks write ("mine"), hears of the
- * event in argument 2, and of the end of its server. One line each. */
+/* A tool on another machine than the agents, for the job whose namespace is
+ * argument
+ * 1. It queries, gets, pulls the output of two ranks ("mine"), and receives the
+ *   event in
+ * argument 2 and the end of its server. It prints one line for each. */
 #include <stdlib.h>
 #include <unistd.h>
 

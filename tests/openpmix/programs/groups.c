@@ -1,5 +1,6 @@
-/* Process groups of libraries of all kinds: all make a group and have one
- * context id for it, the even ranks make another meanwhile, and each ends. */
+/* Tests process groups with libraries of all kinds: all processes make a group
+ * and get one context id for it, the even ranks make another group meanwhile,
+ * and each group ends. */
 #include "check.h"
 
 static const pmix_info_t *find(const pmix_info_t *results, size_t count,

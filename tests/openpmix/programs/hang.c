@@ -1,5 +1,5 @@
-/* Every rank is in a call that nobody ends, and would stay in the program for
- * ever after it. */
+/* Every rank is in a call that never completes, and would stay in the program
+ * for ever afterwards. */
 #include "check.h"
 
 int main(int argc, char **argv) {

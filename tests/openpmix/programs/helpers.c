@@ -1,4 +1,5 @@
-/* Calls every function of the client API that the library answers by itself. */
+/* Calls every function of the client API that the library completes by itself.
+ */
 #include "check.h"
 
 static void strings(void) {
@@ -29,7 +30,7 @@ static void values(void) {
   pmix_value_t value;
   pmix_value_t copy;
   uint32_t space = 0;
-  void *unloaded = &space; /* scalars are copied to where this points */
+  void *unloaded = &space; /* scalars are copied here */
   size_t size = 0;
   uint32_t number = 77;
   pmix_data_array_t *array;
@@ -83,7 +84,7 @@ static void buffers(void) {
   free(text);
 }
 
-/* May be built without a compressor; then it says no. */
+/* A library without a compressor returns false. */
 static void compression(void) {
   static uint8_t zeros[100000];
   uint8_t *small = NULL;
@@ -103,7 +104,7 @@ static void on_distances(pmix_status_t status, pmix_device_distance_t *dist,
   wake((waiter_t *) data, status);
 }
 
-/* What there is to be found depends on the machine. */
+/* The results depend on the machine. */
 static void topology(void) {
   pmix_topology_t topo;
   pmix_cpuset_t cpuset;
@@ -127,7 +128,7 @@ static void topology(void) {
                                 &waiter) == PMIX_SUCCESS) {
     (void) wait_for(&waiter, 1);
   }
-  /* Releases differ in what they can read of this. */
+  /* Releases differ in the forms that they can read. */
   (void) PMIx_Get_relative_locality("hwloc:NM0:CR0:HT0", "hwloc:NM0:CR0:HT0",
                                     &locality);
   PMIx_Cpuset_destruct(&cpuset);

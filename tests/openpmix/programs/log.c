@@ -1,8 +1,8 @@
-/* What ranks log is among their output: once, unaltered, where it belongs.
- * `log SIZE order`: text and output of one stream keep their order.
- * `log SIZE kind`:  all ranks log the same kind of message.
- * `log SIZE abort`: the last rank logs, then aborts with status 9.
- * `log SIZE refused`: what is not served is refused. */
+/* Text that ranks log is part of their output: once, unaltered, and in order.
+ * `log SIZE order`:   text and output of one stream keep their order.
+ * `log SIZE kind`:    all ranks log the same kind of message.
+ * `log SIZE abort`:   the last rank logs, then aborts with status 9.
+ * `log SIZE refused`: unsupported requests are rejected. */
 #include <pmix.h>
 
 #include "check.h"
@@ -19,7 +19,7 @@ static pmix_status_t log_text(const char *key, const char *text,
   return rc;
 }
 
-/* Odd lines are written, even ones are logged. */
+/* Odd lines are written, even lines are logged. */
 static void order(void) {
   char line[100];
   for (int i = 0; i < LINES; ++i) {
@@ -30,7 +30,7 @@ static void order(void) {
       OK(log_text(PMIX_LOG_STDOUT, line, NULL, 0));
     }
   }
-  /* Lines of others are whole then. */
+  /* After the fence, lines of other ranks are complete. */
   fence(0);
   snprintf(line, sizeof line, "r%u \t\"<&>\" \xc3\xa4 no newline;", me.rank);
   OK(log_text(PMIX_LOG_STDERR, line, NULL, 0));

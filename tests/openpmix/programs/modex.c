@@ -1,4 +1,5 @@
-/* Job info, fence with data, gets both ways, direct modex, scopes, refresh. */
+/* Tests job info, fences with data, both forms of get, direct modex, scopes and
+ * refresh. */
 #include "check.h"
 
 static void check_job_info(void) {

@@ -1,5 +1,5 @@
-/* Publishes, looks up and unpublishes, in the blocking and in the other forms:
- * what the Standard says of ranges, persistence, waiting and duplicates. */
+/* Publishes, looks up and unpublishes, blocking and non-blocking, and tests the
+ * Standard's rules about ranges, persistence, waiting and duplicates. */
 #include "check.h"
 
 #define MAX_KEY 64
@@ -49,7 +49,7 @@ static pmix_status_t lookup(const char *key, int *number,
   return rc;
 }
 
-/* Everybody finds what everybody has published. */
+/* All ranks find the data that all ranks have published. */
 static void everybodys(void) {
   char key[MAX_KEY];
   int number = 0;
@@ -90,7 +90,7 @@ static void ranges(void) {
   fence(0);
 }
 
-/* The last rank waits for what the first has not published yet. */
+/* The last rank waits for data that the first has not published yet. */
 static void waiting(void) {
   const char *names[] = {"late one", "late two"};
   pmix_info_t info[2];
@@ -124,7 +124,7 @@ static void waiting(void) {
   fence(0);
 }
 
-/* One of all gets it. */
+/* Exactly one rank receives the data. */
 static void first_read(void) {
   char key[MAX_KEY];
   int number = 0;
@@ -152,7 +152,7 @@ static void unpublishing(void) {
   int number = 0;
   pmix_rank_t publisher = 0;
   char *keys[] = {key, NULL};
-  /* Of another: it stays. */
+  /* The data belongs to another process, so it stays. */
   key_of("name", (me.rank + 1) % job_size, key);
   OK(PMIx_Unpublish(keys, NULL, 0));
   fence(0);
@@ -161,7 +161,7 @@ static void unpublishing(void) {
   key_of("name", me.rank, key);
   OK(PMIx_Unpublish(keys, NULL, 0));
   fence(0);
-  /* The one on the other range. */
+  /* The other range still has its data. */
   key_of("name", (me.rank + 1) % job_size, key);
   OK(lookup(key, &number, &publisher));
   EXPECT(1000, number);

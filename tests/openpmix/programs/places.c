@@ -1,6 +1,6 @@
-/* Every rank learns every rank's place: its own and, of the others on its node,
- * what matters there without asking; the rest by asking. The directory that it
- * is told to be its own is there. */
+/* Every rank finds the place of every rank: its own and, for other ranks on its
+ * node, the local data without a request; the rest by requests. The directory
+ * that the job's data names as its own must exist. */
 #include <sys/stat.h>
 
 #include "check.h"

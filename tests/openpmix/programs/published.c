@@ -1,7 +1,7 @@
-/* Publishes, waits for what others publish and unpublishes, round after round,
- * until a file appears: agents can be killed and replaced at any point of it.
- * Of what ends when it is read, one rank gets each.
- * Usage: published SIZE FILE */
+/* Publishes, waits for data that others publish, and unpublishes, round after
+ * round, until a file appears. Agents may be killed and replaced at any point.
+ * Data that ends when it is read is received by exactly one rank. Usage:
+ * published SIZE FILE */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void fence(unsigned round) {
   check(PMIx_Fence(NULL, 0, NULL, 0), PMIX_SUCCESS, "fence", round);
 }
 
-/* Which of all ranks have read what rank 0 has published. */
+/* Counts the ranks that have read the data of rank 0. */
 static void read_once(unsigned size, unsigned round) {
   unsigned number = 0;
   unsigned readers = 0;

@@ -1,5 +1,5 @@
-/* Tools that pull what two ranks of a job write to their standard output: a
- * line "mine RANK" each. */
+/* Tools that pull the standard output of two ranks of a job, a line "mine RANK"
+ * each. */
 #ifndef PULLED_LINES_H_
 #define PULLED_LINES_H_
 
@@ -34,7 +34,8 @@ static int lines(void) {
   return n;
 }
 
-/* Prints both when they have come. The number of the puller, or an error. */
+/* Prints both lines when they have arrived. Returns the number of the puller,
+ * or an error. */
 static pmix_status_t pull_lines(const char *nspace) {
   pmix_proc_t job;
   pmix_info_t copy;

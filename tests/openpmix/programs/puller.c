@@ -1,6 +1,6 @@
-/* A tool that pulls what the ranks of the namespace in argument 1 write, from the
- * cache too, until two of them have said "mine"; then it says what it has got,
- * each line behind "pulled ". */
+/* A tool that pulls the output of the ranks of the namespace in argument 1,
+ * including cached output, until two of them have written "mine". Then it
+ * prints what it has received, each line after "pulled ". */
 #include <unistd.h>
 
 #include "pulled_lines.h"
@@ -28,8 +28,9 @@ int main(int argc, char **argv) {
     return 2;
   }
   fflush(stdout);
-  /* With a callback: without one, both threads of OpenPMIx 4.2.2 free the
-   * request, and its own thread can wait for ever in what is freed. */
+  /* The call has a callback. Without a callback, both threads of OpenPMIx 4.2.2
+   * free the request, and its own thread may wait for ever in the freed memory.
+   */
   pmix_status_t rc =
       PMIx_IOF_deregister((size_t) handle, NULL, 0, on_end, NULL);
   if (rc != PMIX_SUCCESS) {

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A rank that speaks OpenPMIx's protocol itself, and badly.
+"""A rank that speaks OpenPMIx's protocol itself, incorrectly.
 
 raw.py die COMMAND FORM whole|half   sends a command and is killed
 raw.py nest                          commits arrays nested 10,000 times
 raw.py huge                          announces a message of 4 GB
-All but `die` say "refused" when the agent ends the connection or answers with
-an error.
+
+All but `die` print "refused" when the agent closes the connection or replies
+with an error.
 """
 import os
 import signal
@@ -26,7 +27,7 @@ def text(string):
 
 
 def connect(version, codec):
-    """The connection of this rank, accepted."""
+    """Returns the accepted connection of this rank."""
     address = os.environ["PMIX_SERVER_URI41"].rsplit("/", 1)[1]
     host, port = address.rsplit(":", 1)
     peer = socket.create_connection((host, int(port)), 20)
@@ -43,7 +44,8 @@ def connect(version, codec):
 
 
 def golden(name, form):
-    """A command's bytes, with our namespace for the one in the file."""
+    """Returns a command's bytes, with this job's namespace in place of the
+    file's."""
     with open(GOLDEN, encoding="utf-8") as file:
         for line in file:
             fields = line.rstrip("\n").split(" | ")
@@ -78,7 +80,7 @@ def expect_refusal(payload):
         answer = peer.recv(4096)
     except ConnectionError:
         answer = b""
-    # An answer is a header and a status, which is odd when it is negative.
+    # A reply is a header and a status; a negative status is an odd number.
     if answer and answer[17] % 2 == 0:
         sys.exit(f"answered {answer.hex()}")
     print("refused")

@@ -1,4 +1,4 @@
-/* Asks for the names of the nodes all the time: resolve SECONDS. */
+/* Requests the names of the nodes all the time. Usage: resolve SECONDS */
 #include <time.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* PMIx_Spawn: `spawn MODE [N]` starts itself as N children. */
+/* Tests PMIx_Spawn: `spawn MODE [N]` starts itself as N children. */
 #include "check.h"
 
 #define MAX_CHILDREN 64
@@ -54,7 +54,8 @@ static uint32_t size_of(const char *nspace) {
   return size;
 }
 
-/* Each rank spawns `count`, connects with them and reads what one has put. */
+/* Each rank spawns `count` children, connects with them and reads data of one
+ * child. */
 static void meet(int count) {
   char nspace[PMIX_MAX_NSLEN + 1] = "";
   pmix_proc_t procs[2];
@@ -96,7 +97,7 @@ static void refused(pmix_status_t wanted, const char *cmd, int count,
   PMIX_INFO_DESTRUCT(&info);
 }
 
-/* No system takes a variable of half a megabyte. */
+/* No system accepts a variable of half a megabyte. */
 static void refused_environment(void) {
   pmix_app_t app;
   char nspace[PMIX_MAX_NSLEN + 1] = "";
@@ -141,7 +142,7 @@ static void load_envar(pmix_info_t *info, const char *key, const char *name,
   PMIX_INFO_LOAD(info, key, &envar, PMIX_ENVAR);
 }
 
-/* Variables in the order of the array, and a directory. */
+/* Sets variables in the order of the array, and a directory. */
 static void environment(const char *directory) {
   pmix_info_t infos[6];
   char nspace[PMIX_MAX_NSLEN + 1] = "";
@@ -161,7 +162,7 @@ static void show_environment(void) {
          getcwd(cwd, sizeof cwd));
 }
 
-/* One after the other, each with what is its own. */
+/* Spawns one child after the other, each with its own variables. */
 static void many(int count) {
   char nspace[PMIX_MAX_NSLEN + 1] = "";
   int i;
@@ -171,7 +172,8 @@ static void many(int count) {
   printf("spawned %d jobs\n", count);
 }
 
-/* A file that says how far the process is: its output may go nowhere. */
+/* Makes a file that shows the progress of the process, whose output may be
+ * lost. */
 static void mark(const char *what) {
   char path[4096];
   FILE *file;
@@ -180,7 +182,7 @@ static void mark(const char *what) {
   TRUE_(file != NULL && fclose(file) == 0);
 }
 
-/* One job that goes on without the launcher, and one that does not. */
+/* Spawns a job that continues without the launcher, and one that does not. */
 static void without_launcher(void) {
   char nspace[PMIX_MAX_NSLEN + 1] = "";
   pmix_info_t info;
@@ -194,7 +196,7 @@ static void without_launcher(void) {
   sleep(50);
 }
 
-/* A job that runs out of time, of which that is told with what it does. */
+/* Spawns a job that exceeds its time limit, with the reports requested. */
 static void out_of_time(void) {
   char nspace[PMIX_MAX_NSLEN + 1] = "";
   pmix_info_t infos[3];
@@ -207,7 +209,7 @@ static void out_of_time(void) {
   OK(spawn(self, "killed", 2, infos, 3, NULL, 0, nspace));
 }
 
-/* Until somebody makes the file. */
+/* Waits until the file exists. */
 static void await_go(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s/go", getenv("SPAWN_PLACE"));

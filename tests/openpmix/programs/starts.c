@@ -1,6 +1,6 @@
-/* A tool without a server that starts a launcher: starts FILE LAUNCHER ARGS.
-   The launcher writes where its agent is into FILE, which is how this tool
-   finds it. Prints the jobs there are once there is one. */
+/* A tool without a server that starts a launcher. Usage: starts FILE LAUNCHER
+ * ARGS. The launcher writes the address of its agent into FILE, where this tool
+ * finds it. Prints the jobs as soon as there is one. */
 #include <pmix_tool.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void attach(const char *file) {
   check(PMIx_tool_attach_to_server(NULL, NULL, infos, 2), "attach");
 }
 
-/* False: there are none yet. */
+/* Returns false if there are no jobs yet. */
 static bool print_jobs(void) {
   pmix_query_t query;
   pmix_info_t *results = NULL;
@@ -77,6 +77,6 @@ int main(int argc, char **argv) {
     if (!found) pause_a_little();
   }
   fflush(stdout);
-  /* Release 4.2.2 waits for itself in PMIx_tool_finalize. */
+  /* Release 4.2.2 deadlocks in PMIx_tool_finalize. */
   _exit(found ? 0 : 1);
 }

@@ -1,5 +1,5 @@
-/* Waits for what the last rank will never have. It is told that it will not
- * come, and then waits for the end of the job. */
+/* Waits for data that the last rank never puts. The get must fail; then the
+ * program waits for the end of the job. */
 #include "check.h"
 
 int main(int argc, char **argv) {

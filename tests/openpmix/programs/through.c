@@ -1,6 +1,6 @@
-/* Puts, fences and gets, round after round, until a file appears: agents can be
- * killed and replaced at any point of it. Every value is checked.
- * Usage: through SIZE FILE */
+/* Puts, fences and gets, round after round, until a file appears. Agents may be
+ * killed and replaced at any point. Every value is checked. Usage: through SIZE
+ * FILE */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,8 @@ int main(int argc, char **argv) {
     fence(round % 2 == 0, round);
     expect(get(next, "early", round), round * 1000 + next, round);
     over = get(0, "over", round);
-    /* Nobody has fenced since: the agents ask each other. */
+    /* No fence has run since, so the agents request the data from each other.
+     */
     put("late", round, round * 2000 + self.rank);
     expect(get(next, "late", round), round * 2000 + next, round);
     fence(0, round);

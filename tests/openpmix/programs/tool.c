@@ -1,5 +1,6 @@
-/* A tool that asks its server what pquery would: namespaces, and the processes
- * and the size of the namespace in argument 1. One line each. */
+/* A tool that queries its server as pquery does: the namespaces, and the
+ * processes and the size of the namespace in argument 1. It prints one line for
+ * each. */
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source,
   next(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, next_data);
 }
 
-/* A monitor of the tool itself, which does not beat. */
+/* Monitors the tool itself, which sends no heartbeats. */
 static void monitor(void) {
   pmix_status_t code = PMIX_MONITOR_HEARTBEAT_ALERT;
   pmix_info_t what, *results = NULL;

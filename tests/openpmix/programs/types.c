@@ -1,5 +1,5 @@
-/* Puts and gets a value of every data type, and deep arrays of arrays; what
- * arrives packs to the same bytes as what was sent. */
+/* Puts and gets a value of every data type, and deeply nested arrays. A
+ * received value must be packed to the same bytes as the original. */
 #include "check.h"
 
 #define DEPTH 20
@@ -10,7 +10,7 @@ static pmix_data_array_t *new_array(pmix_data_type_t type, size_t n) {
   return array;
 }
 
-/* Arrays nested `depth` times, with a number inside. */
+/* Returns arrays nested `depth` times, with a number inside. */
 static pmix_data_array_t *nest(int depth, uint32_t seed) {
   pmix_data_array_t *array = new_array(PMIX_INFO, 2);
   pmix_info_t *infos = array->array;
@@ -103,7 +103,7 @@ static const pmix_data_type_t arrays[] = {PMIX_STRING, PMIX_PROC, PMIX_VALUE,
                                           PMIX_BYTE_OBJECT};
 #define NUM_ARRAYS (sizeof arrays / sizeof arrays[0])
 
-/* The others, by number; 0 when there is no such number. */
+/* Makes the other values, by number. Returns 0 if there is no such number. */
 static int structured(pmix_value_t *v, int which, uint32_t seed) {
   char text[5000];
   switch (which) {

@@ -1,6 +1,7 @@
 // PMIx_Abort. WORD: "all" (the last rank ends the whole job), "wildcard" (the
-// same by name), "part" (rank 0 ends the upper half and the rest goes on),
-// "self" (a rank ends itself alone), "refused" (wrong arguments end nobody).
+// same by name), "part" (rank 0 ends the upper half, and the rest continues),
+// "self" (a rank ends only itself), "refused" (calls with wrong arguments end
+// no process).
 #include "check.h"
 
 static const int kStatus = 23;
@@ -9,7 +10,7 @@ static void WaitForEver(void) {
   for (;;) pause();
 }
 
-// Does not return, as the caller is among those who end.
+// Does not return, because the caller is one of the ended processes.
 static void EndAll(pmix_proc_t *procs, size_t count) {
   if (g_self.rank == g_size - 1) {
     PMIx_Abort(kStatus, "told by the test", procs, count);

@@ -1,7 +1,7 @@
-// The address of a launcher, PMIX_MYSERVER_URI, by which what it starts connects
-// back to it (chapter "Tools and Debuggers", "Indirect launch").
-// "address 1 1" is the launcher, which starts guests: "guest URI" gets the address
-// as an argument, and "back" finds it in its environment.
+// The address of a launcher, PMIX_MYSERVER_URI, by which processes that it
+// starts connect back to it (chapter "Tools and Debuggers", "Indirect launch").
+// "address 1 1" is the launcher, which starts guests: "guest URI" gets the
+// address as an argument, and "back" finds it in its environment.
 #include <pmix_server.h>
 #include <pmix_tool.h>
 #include <sys/wait.h>
@@ -115,7 +115,7 @@ static void Serve(void) {
   StartGuest("guest", uri);
   EXPECT(kCode, WaitFor(&g_told, 1));
   StartGuest("back", uri);
-  // A server with functions of the tool replaces that one.
+  // A server with functions of the tool replaces the launcher's server.
   static pmix_server_module_t none;
   OK(PMIx_tool_set_server_module(&none));
   EXPECT(PMIX_ERR_EXISTS, PMIx_tool_set_server_module(&none));

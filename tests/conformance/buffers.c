@@ -1,6 +1,6 @@
 // Data buffers: DATA-01 to DATA-08, between the processes of the job. WORD:
-// "described" when PMIX_BFROP_BUFFER_TYPE asks for types in the buffers, so
-// that a wrong one is noticed.
+// "described" if PMIX_BFROP_BUFFER_TYPE requests types in the buffers, so that
+// a wrong type is detected.
 #include "check.h"
 
 static const pmix_status_t kInadequate = PMIX_ERR_UNPACK_INADEQUATE_SPACE;
@@ -12,7 +12,7 @@ static pmix_data_buffer_t Empty(void) {
   return buffer;
 }
 
-// Three numbers, a text, a process.
+// Packs three numbers, a text and a process.
 static void Pack(const pmix_proc_t *target, pmix_data_buffer_t *buffer) {
   uint32_t numbers[] = {g_self.rank, 1u << 31, 7};
   char *text = (char *)"packed";
@@ -37,13 +37,13 @@ static void Unpack(pmix_data_buffer_t *buffer, pmix_rank_t rank) {
   OK(PMIx_Data_unpack(NULL, buffer, &proc, &count, PMIX_PROC));
   CHECK(proc.rank == rank && strcmp(proc.nspace, g_self.nspace) == 0, "rank %u",
         proc.rank);
-  // DATA-02: there is no more.
+  // DATA-02: the buffer is at its end.
   count = 1;
   EXPECT(kPastEnd, PMIx_Data_unpack(NULL, buffer, &proc, &count, PMIX_PROC));
 }
 
-// DATA-01, DATA-03: one form for all of the job; whoever it is for reads it in
-// the order in which it was packed.
+// DATA-01, DATA-03: the job uses one form, and any receiver unpacks the
+// elements in the order in which they were packed.
 static void ForOthers(void) {
   const pmix_proc_t next = ProcOf((g_self.rank + 1) % g_size);
   const pmix_proc_t before = ProcOf((g_self.rank + g_size - 1) % g_size);
@@ -71,7 +71,7 @@ static void ForOthers(void) {
   PMIX_DATA_BUFFER_DESTRUCT(&own);
 }
 
-// DATA-02: room, and types where they are written.
+// DATA-02: too little room, and wrong types if the buffer describes them.
 static void Refusals(bool described) {
   pmix_data_buffer_t buffer = Empty();
   Pack(NULL, &buffer);
@@ -81,7 +81,7 @@ static void Refusals(bool described) {
          PMIx_Data_unpack(NULL, &buffer, numbers, &count, PMIX_UINT32));
   CHECK(count == 2 && numbers[0] == g_self.rank, "%d numbers", count);
   if (described) {
-    // It stays there, as what it is.
+    // The element stays in the buffer with its type.
     uint64_t number = 0;
     char *text = NULL;
     count = 1;
@@ -96,7 +96,7 @@ static void Refusals(bool described) {
          PMIx_Data_pack(NULL, NULL, numbers, 1, PMIX_UINT32));
 }
 
-// DATA-04 to DATA-07: bytes in and out.
+// DATA-04 to DATA-07: payloads in and out of buffers.
 static void Payloads(void) {
   pmix_data_buffer_t buffer = Empty();
   pmix_data_buffer_t copy = Empty();
@@ -105,14 +105,14 @@ static void Payloads(void) {
   OK(PMIx_Data_pack(NULL, &buffer, &number, 1, PMIX_UINT32));
   Pack(NULL, &buffer);
   OK(PMIx_Data_unpack(NULL, &buffer, &number, &count, PMIX_UINT32));
-  // What is unread, and the source stays as it is.
+  // Copies the unread part; the source is unchanged.
   OK(PMIx_Data_copy_payload(&copy, &buffer));
   Unpack(&copy, g_self.rank);
   pmix_byte_object_t bytes = {NULL, 0};
   OK(PMIx_Data_unload(&buffer, &bytes));
   CHECK(buffer.base_ptr == NULL && buffer.bytes_used == 0, "not empty");
   CHECK(bytes.bytes != NULL && bytes.size > 0, "no bytes");
-  // Embedding copies, loading takes over.
+  // Embedding copies the bytes, loading takes them over.
   OK(PMIx_Data_embed(&copy, &bytes));
   CHECK(copy.base_ptr != bytes.bytes, "not a copy");
   Unpack(&copy, g_self.rank);

@@ -1,9 +1,9 @@
-// What the conformance programs share. Each program is a job of its own:
-// PROGRAM SIZE NODES [WORD], started by run.py with exactly that many
-// processes on that many nodes. A broken rule ends the process with status 1
-// and one line on stderr; a process that keeps all rules prints
-// "PROGRAM ok RANK". Written against the public headers alone, so that any
-// PMIx library of release 4.2 or later can be put to the test.
+// Shared by the conformance programs. Each program is a job of its own, PROGRAM
+// SIZE NODES [WORD], which run.py starts with exactly that many processes on
+// that many nodes. A violated rule ends the process with status 1 and one line
+// on stderr; a process without violations prints "PROGRAM ok RANK". The
+// programs use only the public headers, so that any PMIx library of release 4.2
+// or later can be tested.
 #ifndef CANOPY_TESTS_CONFORMANCE_CHECK_H_
 #define CANOPY_TESTS_CONFORMANCE_CHECK_H_
 
@@ -18,14 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-// A program that waits longer than this for anything is hung.
+// A program that waits longer than this is considered hung.
 enum { kHangSeconds = 100 };
 
 static const char *g_program = "?";
 static pmix_proc_t g_self;  // after Start
 static pmix_proc_t g_job;   // own namespace, rank wildcard
-static uint32_t g_size;     // processes, as told by run.py
-static uint32_t g_nodes;    // nodes, as told by run.py
+static uint32_t g_size;     // processes, as passed by run.py
+static uint32_t g_nodes;    // nodes, as passed by run.py
 static const char *volatile g_where = "start";
 static volatile int g_line;
 
@@ -42,7 +42,7 @@ __attribute__((noreturn, format(printf, 4, 5), unused)) static void Fail(
   _exit(1);
 }
 
-// The rule `cond` must hold; the rest is a format that says what was seen.
+// The rule `cond` must hold; the rest formats a description of the violation.
 #define CHECK(cond, ...)                            \
   do {                                              \
     g_where = __FILE__;                             \
@@ -76,8 +76,8 @@ static void OnHang(int signal) {
   _exit(3);
 }
 
-// Reads the arguments and arms the watch; for programs that call PMIx_Init
-// themselves.
+// Reads the arguments and arms the watchdog. Used by programs that call
+// PMIx_Init themselves.
 static inline void Arm(int argc, char **argv) {
   const char *slash = strrchr(argv[0], '/');
   g_program = slash == NULL ? argv[0] : slash + 1;
@@ -100,7 +100,7 @@ static inline pmix_proc_t ProcOf(pmix_rank_t rank) {
 
 // ---------------------------------------------------------- directives ---
 
-// A short list of directives, freed by nobody: what it holds are scalars and
+// A short list of directives, which is never freed: its values are scalars and
 // texts of the caller.
 typedef struct {
   pmix_info_t info[8];
@@ -181,7 +181,7 @@ static inline uint32_t NumberOf(const char *key, const pmix_value_t *value) {
   }
 }
 
-// The value of `key`, which must be there and have the type `type`.
+// Returns the value of `key`, which must exist and have the type `type`.
 static inline pmix_value_t *MustGet(const pmix_proc_t *proc, const char *key,
                                     const Directives *with,
                                     pmix_data_type_t type) {
@@ -205,7 +205,7 @@ static inline uint32_t MustGetNumber(const pmix_proc_t *proc, const char *key,
   return number;
 }
 
-// A copy of the text that the caller frees; never empty.
+// Returns a copy of the text, never empty, which the caller frees.
 static inline char *MustGetText(const pmix_proc_t *proc, const char *key,
                                 const Directives *with) {
   pmix_value_t *value = MustGet(proc, key, with, PMIX_STRING);
@@ -216,7 +216,7 @@ static inline char *MustGetText(const pmix_proc_t *proc, const char *key,
   return text;
 }
 
-// Get must fail with `status` and hand out nothing.
+// The get must fail with the status `want` and return no value.
 static inline void MustFail(pmix_status_t want, const pmix_proc_t *proc,
                             const char *key, const Directives *with) {
   pmix_value_t *value = NULL;
@@ -262,7 +262,7 @@ static inline bool IsLocal(pmix_rank_t rank) {
   return NodeOf(rank) == NodeOf(g_self.rank);
 }
 
-// Arm, PMIx_Init, and a look whether this is really the job that was started.
+// Calls Arm and PMIx_Init, and checks that this is the job that was started.
 static inline void Start(int argc, char **argv) {
   Arm(argc, argv);
   OK(PMIx_Init(&g_self, NULL, 0));
@@ -285,7 +285,7 @@ static inline int Finish(void) {
 
 // --------------------------------------------------------------- waiting ---
 
-// Set by callbacks of the library; waited for by the thread of main.
+// Callbacks of the library raise a signal, and the main thread waits for it.
 typedef struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -304,7 +304,8 @@ static inline void Raise(Signal *signal, pmix_status_t status) {
   pthread_mutex_unlock(&signal->lock);
 }
 
-// Waits until it was raised `count` times in all; the last status.
+// Waits until the signal was raised `count` times in total. Returns the last
+// status.
 static inline pmix_status_t WaitFor(Signal *signal, int count) {
   pthread_mutex_lock(&signal->lock);
   while (signal->count < count) {

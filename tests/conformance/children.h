@@ -1,10 +1,10 @@
-// Jobs to be spawned, for programs that check PMIx_Spawn.
+// Jobs to spawn, for programs that check PMIx_Spawn.
 #ifndef CANOPY_TESTS_CONFORMANCE_CHILDREN_H_
 #define CANOPY_TESTS_CONFORMANCE_CHILDREN_H_
 
 #include "nonblocking.h"
 
-// One application, whose program takes no part in PMIx.
+// Returns one application, whose program does not use PMIx.
 static inline pmix_app_t Program(char *path, char **argv) {
   pmix_app_t app;
   PMIX_APP_CONSTRUCT(&app);

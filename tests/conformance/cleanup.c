@@ -1,6 +1,6 @@
-// PMIx_Job_control: registration of what is to be removed at the end, also at
-// a bad one (JOB-10). Words: the directory to work in, then
-// "well" or "badly". run.py looks at what is left.
+// PMIx_Job_control: registration of files to be removed when the job ends, well
+// or badly (JOB-10). Words: the directory to work in, then "well" or "badly".
+// run.py checks the remaining files.
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,12 +1,13 @@
-// PMIx_Connect and PMIx_Disconnect between two jobs, in both forms: what is
-// refused, several at once, what a process can read afterwards, and what it is
-// told when one leaves without a disconnect. Words: see meet.h.
+// PMIx_Connect and PMIx_Disconnect between two jobs, in both forms: rejected
+// calls, several operations at once, the data that a process can read
+// afterwards, and the notification when a process leaves without a disconnect.
+// Words: see meet.h.
 #include "meet.h"
 #include "nonblocking.h"
 
 enum { kSet = 2 };
 
-// Both jobs; each names them in an order of its own.
+// Lists both jobs; each job uses an order of its own.
 static void Both(pmix_proc_t set[kSet]) {
   set[0] = Other(PMIX_RANK_WILDCARD);
   set[1] = g_job;
@@ -19,7 +20,8 @@ static void WrongArguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(NULL, 0, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 0, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 1, NULL, 1));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(others, 1, NULL, 0));  // without me
+  // without this process
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(others, 1, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(nobody, 2, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 1, negative.info, 1));
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb, NULL, 0, NULL, 0, OnOperation);
@@ -47,7 +49,7 @@ static void Unsupported(void) {
   Barrier();
 }
 
-// Without the flag it need not be honoured.
+// Without the flag the directive may be ignored.
 static void UnsupportedAndOptional(void) {
   pmix_proc_t set[kSet];
   Both(set);
@@ -68,7 +70,7 @@ static void UnknownNamespace(void) {
   Barrier();
 }
 
-// The partner never comes.
+// The other participant never arrives.
 static void TimesOut(void) {
   if (g_self.rank == 0) {
     const pmix_proc_t set[kSet] = {g_self, Other(g_size - 1)};
@@ -100,8 +102,8 @@ static void JobDataOfTheOther(void) {
   }
 }
 
-// What MPI libraries ask about those whom they have met, and go without if they
-// would have to wait for it.
+// MPI libraries request this data of processes that they have connected with,
+// and do without it if they would have to wait.
 static void JobDataThatIsThere(void) {
   const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
   const Directives optional = Flag(PMIX_OPTIONAL);
@@ -122,7 +124,7 @@ static void Blocking(void) {
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
 }
 
-// Tells the other job's rank 0 that it may go on, or waits to be told so.
+// Lets the other job's rank 0 continue, or waits for its permission.
 static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
   if (first) {
     PutU32(PMIX_GLOBAL, key, 1);
@@ -132,8 +134,8 @@ static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
   }
 }
 
-// Of two who are connected one does not disconnect in time: it is told so when
-// it does, and neither is connected any more.
+// One of two connected processes does not disconnect in time. Its disconnect
+// reports that later, and neither process is connected any more.
 static void DisconnectTimesOut(bool first) {
   const pmix_proc_t set[kSet] = {g_self, Other(0)};
   const Directives limit = Timeout(1);
@@ -152,7 +154,7 @@ static void DisconnectTimesOut(bool first) {
   Barrier();
 }
 
-// The membership that is wildcards is another one than the list of all.
+// A membership of wildcards differs from the list of all processes.
 static void NamedOtherwise(void) {
   pmix_proc_t set[kSet];
   Both(set);
@@ -170,7 +172,7 @@ static void NamedOtherwise(void) {
 }
 
 // A process takes part in one operation of a membership at a time. The last
-// rank of each job comes when all others have tried twice.
+// rank of each job arrives after all others have tried twice.
 static void OnceAtATime(void) {
   pmix_proc_t set[kSet];
   Both(set);
@@ -187,7 +189,8 @@ static void OnceAtATime(void) {
   OK(PMIx_Disconnect(set, kSet, NULL, 0));
 }
 
-// In several of different memberships at a time.
+// A process takes part in several operations of different memberships at a
+// time.
 static void ManyAtOnce(void) {
   pmix_proc_t sets[3][kSet];
   Both(sets[0]);
@@ -220,7 +223,7 @@ static void OnLeft(size_t id, pmix_status_t status, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// The last rank of the first job leaves; whoever is connected with it is told.
+// The last rank of the first job leaves; the connected processes are notified.
 static int OneLeaves(bool first) {
   pmix_proc_t set[kSet];
   Both(set);
@@ -235,7 +238,7 @@ static int OneLeaves(bool first) {
   if (leaves) return Finish();
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC, WaitFor(&g_left, 1));
   const pmix_status_t late = PMIx_Disconnect(set, kSet, NULL, 0);
-  // Whoever comes when the other job is over has nobody to part from.
+  // The other job may be over, so that there is no process to disconnect from.
   CHECK(late == PMIX_ERR_PROC_TERM_WO_SYNC || late == PMIX_ERR_NOT_FOUND, "%s",
         PMIx_Error_string(late));
   return Finish();

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Every status and attribute that the tables of client/include/tables document
-for a function is exercised by a conformance program, or not_exercised.tsv says
-why not; and so is every attribute of chapter_attributes.tsv, whichever function
-it is for. Every function that a client or a helper of one has is called. The rules
-of the interface have their tests in rules.tsv (rules.py).
+"""Checks that every documented status and attribute is exercised.
 
-Functions are those of function_statuses.tsv: another chapter is checked once its
-rows are there. A status counts as exercised where a program expects it of the
-call itself, with a macro of check.h, pmi_codes.h or nonblocking.h; an attribute
-where a program that calls the function names it, or uses the helper for it; a
-function that does not return where a program calls it.
+A conformance program must exercise each status and attribute that the tables of
+client/include/tables document for a function, or not_exercised.tsv states why
+not. The same holds for every attribute of chapter_attributes.tsv, whichever
+function it belongs to. Every function of clients or their helpers must be
+called. The rules of the interface have their tests in rules.tsv (rules.py).
+
+The functions are those of function_statuses.tsv: another chapter is checked
+once its rows exist. A status counts as exercised if a program expects it of the
+call itself, with a macro of check.h, pmi_codes.h or nonblocking.h; an
+attribute, if a program that calls the function names it, or uses the helper for
+it; a function that does not return, if a program calls it.
 
 Usage: tests/conformance/coverage.py [FUNCTION...]   (default: all)
 """
@@ -24,13 +26,13 @@ sys.path.insert(0, os.path.join(TABLES, "..", "gen"))
 import rules  # noqa: E402
 import tables  # noqa: E402
 
-# What returns a status at once, and what is given one later. Whoever answers
-# later has returned success.
+# The forms of calls whose status is returned, or passed to a callback later. A
+# call that completes later has returned success.
 RETURNED = re.compile(r"\b(?:EXPECT|CODE)\(\s*(\w+),\s*(\w+)\(")
 SUCCESS = re.compile(r"\bOK\(\s*(\w+)\(")
 BEGUN = re.compile(r"\b(ANSWERS|REFUSES)\(\s*(\w+),\s*(\w+),")
 GIVEN = ("return", "callback")
-# Of check.h.
+# Helpers of check.h with the attributes that they add.
 HELPERS = {"Timeout": "PMIX_TIMEOUT", "AddScope": "PMIX_DATA_SCOPE"}
 
 
@@ -39,14 +41,15 @@ def read(name, directory=TABLES):
 
 
 def sources():
-    """The code of each program, without its comments."""
+    """Returns the code of each program, without its comments."""
     for path in glob.glob(os.path.join(HERE, "*.c")):
         with open(path, encoding="utf-8") as file:
             yield re.sub(r"//.*", "", file.read())
 
 
 def exercised_statuses(code):
-    """Triples of function, status and where it is given."""
+    """Returns triples of function, status and the place where the status is
+    given."""
     for status, function in RETURNED.findall(code):
         yield function, status, "return"
     for function in SUCCESS.findall(code):
@@ -65,8 +68,8 @@ def words_of(code):
 
 
 def exercised(functions):
-    """All that programs exercise: statuses and attributes as (function, kind,
-    name), kind being return, callback or attribute."""
+    """Returns everything that programs exercise: statuses and attributes as
+    (function, kind, name), where kind is return, callback or attribute."""
     found = set()
     for code in sources():
         words = words_of(code)
@@ -79,7 +82,8 @@ def exercised(functions):
 
 
 def named_anywhere():
-    """All that programs name, as attributes of no function."""
+    """Returns every word that programs name, as attributes without a function.
+    """
     for code in sources():
         for word in words_of(code):
             yield "-", "attribute", word
@@ -90,7 +94,8 @@ HELPERS_TEST = os.path.join(HERE, "..", "codec", "helpers_test.c")
 
 
 def called_by_helpers():
-    """Names in the program of the helpers, also those that its OBJECT pastes."""
+    """Returns the names in the helpers' program, including those that its
+    OBJECT pastes."""
     with open(HELPERS_TEST, encoding="utf-8") as file:
         code = file.read()
     names = set(re.findall(r"\w+", code))
@@ -101,7 +106,8 @@ def called_by_helpers():
 
 
 def check_functions():
-    """Prints the functions of clients and tools that no program calls; how many."""
+    """Prints the functions of clients and tools that no program calls, and
+    returns their number."""
     called = called_by_helpers().union(*(words_of(code) for code in sources()))
     functions = [row.name for row in read("functions") if row.kind == "function"
                  and row.role.startswith(("client", "util", "any", "tool"))]
@@ -113,8 +119,8 @@ def check_functions():
 
 
 def documented():
-    """What the tables say, in their order: of functions, and of chapters with
-    "-" for the function."""
+    """Returns the items of the tables in their order: of functions, and of
+    chapters with "-" for the function."""
     rows = read("function_statuses")
     functions = list(dict.fromkeys(row.function for row in rows))
     wanted = [(row.function, row.given, row.status) for row in rows]
@@ -127,7 +133,8 @@ def documented():
 
 
 def unknown_names(functions, wanted):
-    """Rows of function_statuses.tsv that name what no other table has."""
+    """Returns rows of function_statuses.tsv with names that no other table has.
+    """
     known = {row.name for row in read("functions")} | {"-"}
     statuses = {row.name for row in read("constants")} | {"-"}
     for function in functions:
@@ -139,7 +146,7 @@ def unknown_names(functions, wanted):
 
 
 def problems(wanted, found, excused):
-    """What is wrong with the coverage of one function."""
+    """Returns the problems with the coverage of one function."""
     for item in wanted:
         if item in found and item in excused:
             yield f"{item[1]} {item[2]} is exercised, and excused"
@@ -148,7 +155,7 @@ def problems(wanted, found, excused):
 
 
 def check(functions, wanted, only):
-    """Prints one line for each function; how many lines are of failures."""
+    """Prints one line for each function, and returns the number of failures."""
     failed = 0
     found = exercised(set(functions)) | set(named_anywhere())
     excused = {(row.function, row.kind, row.name): row.reason

@@ -21,7 +21,7 @@ static void Keep(const pmix_byte_object_t *object, Credential *credential) {
   credential->size = object->size;
 }
 
-static Credential g_credential;  // that the last callback was given
+static Credential g_credential;  // from the last callback
 
 static void OnCredential(pmix_status_t status, pmix_byte_object_t *credential,
                          pmix_info_t info[], size_t ninfo, void *call) {
@@ -55,7 +55,7 @@ static void ExpectHolder(const pmix_info_t *results, size_t count,
         "of another process");
 }
 
-static pmix_proc_t g_holder;  // whom the next callback is to be told of
+static pmix_proc_t g_holder;  // expected by the next callback
 
 static void OnValidated(pmix_status_t status, pmix_info_t info[], size_t ninfo,
                         void *call) {
@@ -96,7 +96,7 @@ static void ExpectInvalid(Credential *credential) {
           OnValidated);
 }
 
-// Everybody validates everybody's (SEC-05).
+// All processes validate the credentials of all (SEC-05).
 static void OfOthers(void) {
   Credential own = Own();
   ExpectValid(&own, &g_self);
@@ -133,8 +133,8 @@ static void Altered(void) {
   ExpectInvalid(&credential);
 }
 
-// The types in their order (SEC-04); what a caller says of its user counts for
-// nothing (SEC-06); what is required and unknown is refused (GEN-10).
+// The types in their order (SEC-04); a caller's statements about its user have
+// no effect (SEC-06); unknown required directives are rejected (GEN-10).
 static void Attributes(void) {
   pmix_byte_object_t object = {NULL, 0};
   Directives with = {.count = 0};

@@ -1,7 +1,7 @@
-// Stops for a debugger, what lets processes go again, and debugger daemons
-// beside a job: DBG-01 to DBG-10, DBG-13 and DBG-14. Rank 0 spawns.
-// debug SIZE NODES child ... are the programs that it spawns:
-//   app              rank 1 stops where it wants to
+// Stops for a debugger, the release of processes, and debugger daemons beside a
+// job: DBG-01 to DBG-10, DBG-13 and DBG-14. Rank 0 spawns. "debug SIZE NODES
+// child ..." are the programs that it spawns:
+//   app              rank 1 stops where it chooses
 //   sized N          is one of N processes
 //   daemon N NSPACE  is one of N daemons of that job; "-": of another one
 #include <time.h>
@@ -15,7 +15,7 @@
 
 enum { kMaxEvents = 64, kMaxWords = 8 };
 
-// Events of jobs, which may come before it is known which job it is.
+// Events of jobs, which may arrive before the job is known.
 typedef struct {
   pmix_status_t code;
   pmix_nspace_t nspace;
@@ -85,8 +85,8 @@ static int NumEvents(void) {
   return count;
 }
 
-// The end of a job that is not that one, of which nothing had been told before
-// `first`.
+// Waits for the end of another job than this one, about which no event had
+// arrived before `first`.
 static void AwaitOthersGoodEnd(const char *nspace, int first) {
   Event end = {.code = 0};
   pthread_mutex_lock(&g_lock);
@@ -120,7 +120,7 @@ static void Make(Child *child, int procs, char *kind, char *first,
   child->app.maxprocs = procs;
 }
 
-// Whose ends are not ends of this job.
+// The ends of the spawned jobs do not end this job.
 static Directives Common(void) {
   Directives list = Flag(PMIX_SPAWN_CHILD_SEP);
   AddFlag(&list, PMIX_NOTIFY_JOB_EVENTS, true);
@@ -157,7 +157,7 @@ static pmix_info_t *Table(char *key, const char *nspace) {
   return results;
 }
 
-// As the kernel has it: 'T' of one that has stopped.
+// Returns the state as the kernel reports it: 'T' for a stopped process.
 static char StateOf(pid_t pid) {
   char path[64];
   char state = '?';
@@ -168,7 +168,7 @@ static char StateOf(pid_t pid) {
   return state;
 }
 
-// That takes a moment after the exec.
+// The stop follows the exec with a short delay.
 static void AwaitStop(pid_t pid) {
   const struct timespec pause = {0, 10 * 1000 * 1000};
   char state = '?';
@@ -179,7 +179,7 @@ static void AwaitStop(pid_t pid) {
   CHECK(state == 'T', "process %d is '%c'", (int)pid, state);
 }
 
-// DBG-01, DBG-14: before its first instruction a program has no effect.
+// DBG-01, DBG-14: a program has no effect before its first instruction.
 static void StopsOnExec(void) {
   char *argv[] = {"/bin/sh", "-c", "exit 0", NULL};
   pmix_app_t app;
@@ -205,7 +205,7 @@ static void StopsOnExec(void) {
   AwaitGoodEnd(nspace);
 }
 
-// All that are to stop have stopped there: they go on, and end well.
+// All processes that stop have stopped there. They continue, and end well.
 static void ReleaseAt(const char *breakpoint, const char *nspace) {
   const Event ready = Await(PMIX_READY_FOR_DEBUG, nspace);
   CHECK(strcmp(ready.breakpoint, breakpoint) == 0, "at '%s'", ready.breakpoint);
@@ -213,7 +213,7 @@ static void ReleaseAt(const char *breakpoint, const char *nspace) {
   AwaitGoodEnd(nspace);
 }
 
-// DBG-02, DBG-04: one of them.
+// DBG-02, DBG-04: one process stops.
 static void StopsInInit(void) {
   Child child;
   Make(&child, 2, "sized", "2", NULL);
@@ -226,7 +226,7 @@ static void StopsInInit(void) {
   ReleaseAt("pmix-init", nspace);
 }
 
-// DBG-03, DBG-04: a list.
+// DBG-03, DBG-04: a list of processes stops.
 static void StopsInApp(void) {
   Child child;
   Make(&child, 2, "app", NULL, NULL);
@@ -243,7 +243,7 @@ static void StopsInApp(void) {
 
 // -------------------------------------------------------------- daemons ---
 
-// DBG-06, DBG-07: beside this job. `key` NULL: as many as nobody says.
+// DBG-06, DBG-07: daemons beside this job. A null `key` gives no number.
 static void Daemons(const char *key, uint32_t count) {
   Child child;
   char number[16];
@@ -258,8 +258,9 @@ static void Daemons(const char *key, uint32_t count) {
   AwaitGoodEnd(nspace);
 }
 
-// DBG-08, DBG-09: with the job that they debug, of which they are no part. That
-// waits for them, as the stop is not for daemons.
+// DBG-08, DBG-09: daemons together with the job that they debug, to which they
+// do not belong. That job waits for them; the stop does not apply to the
+// daemons.
 static void CoSpawned(void) {
   Child both[2];
   Make(&both[0], 2, "sized", "2", NULL);
@@ -311,7 +312,7 @@ static void OnRelease(size_t id, pmix_status_t status,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// As an application does that heeds PMIX_DEBUG_STOP_IN_APP.
+// Stops as an application does that honours PMIX_DEBUG_STOP_IN_APP.
 static void StopHere(void) {
   static Signal released = SIGNAL_INIT;
   pmix_value_t *wish = NULL;
@@ -333,7 +334,7 @@ static void StopHere(void) {
   EXPECT(PMIX_DEBUGGER_RELEASE, WaitFor(&released, 1));
 }
 
-// Of a job that is not this one; its processes here are a daemon's to debug.
+// Checks the processes of another job, which this daemon debugs on this node.
 static void LookAt(const char *nspace) {
   pmix_value_t *target = MustGet(&g_job, PMIX_DEBUG_TARGET, NULL, PMIX_PROC);
   const char *name = target->data.proc->nspace;
@@ -354,7 +355,7 @@ static int RunChild(char **words) {
         MustGetNumber(&g_job, PMIX_JOB_SIZE, NULL, PMIX_UINT32);
     CHECK(size == (uint32_t)atoi(words[1]), "a job of %u, not %s", size,
           words[1]);
-    // None of the others' is counted (DBG-08).
+    // Processes of the other job do not count (DBG-08).
     (void)MustGetNumber(&g_self, PMIX_LOCAL_RANK, NULL, PMIX_UINT16);
   }
   if (daemon) LookAt(words[2]);

@@ -1,7 +1,7 @@
-// What the others hear when a process ends badly. The last rank does: WORD
+// Events about a process that ends badly, which is the last rank. WORD:
 // "killed" (SIGKILL), "exit" (status 3), "deserter" (status 0 without
-// PMIx_Finalize), "abort" (PMIx_Abort of itself alone). The others hold out
-// against SIGTERM until they have heard of it.
+// PMIx_Finalize), "abort" (PMIx_Abort of only itself). The others ignore
+// SIGTERM until they have received the event.
 #include "check.h"
 
 static Signal g_heard = SIGNAL_INIT;
@@ -23,7 +23,7 @@ static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
   (void)id, (void)source, (void)results, (void)nresults;
   const pmix_info_t *who = FindInfo(info, ninfo, PMIX_EVENT_AFFECTED_PROC);
   CHECK(who != NULL && who->value.type == PMIX_PROC, "nobody is named");
-  // Others follow once the job is being ended.
+  // Events about other processes follow when the job is being ended.
   if (who->value.data.proc->rank == g_size - 1) {
     const pmix_info_t *code = FindInfo(info, ninfo, PMIX_EXIT_CODE);
     CHECK(code != NULL && code->value.type == PMIX_INT, "no exit code");
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
   CHECK(PMIx_Register_event_handler(NULL, 0, NULL, 0, OnAny, NULL, NULL) >= 0,
         "not registered");
   Barrier();
-  // A fence with the one that ends does not last for ever either.
+  // A fence with the ended process does not wait for ever either.
   const pmix_status_t fence = PMIx_Fence(NULL, 0, NULL, 0);
   const bool left = strcmp(word, "deserter") == 0;
   CHECK(fence == PMIX_ERR_PROC_ABORTED || fence == PMIX_ERR_PROC_TERM_WO_SYNC,

@@ -1,5 +1,5 @@
 // Event handlers within one process: registration, the order of a chain, its
-// results, ranges and filters, events that came before their handler.
+// results, ranges and filters, events that arrive before their handler.
 #include "check.h"
 
 enum { kCode = -30001, kOther = -30002, kUnasked = -30003, kLate = -30004 };
@@ -8,7 +8,7 @@ enum { kCode = -30001, kOther = -30002, kUnasked = -30003, kLate = -30004 };
 
 static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t g_changed = PTHREAD_COND_INITIALIZER;
-static char g_trace[1024];  // the names of those who were called, in order
+static char g_trace[1024];  // names of the called handlers, in order
 static int g_ends;          // chains that reached the handler named "end"
 static char g_results[1024];
 
@@ -46,7 +46,7 @@ static void Pass(pmix_event_notification_cbfunc_fn_t cbfunc, void *cbdata) {
   cbfunc(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
 }
 
-// Calls itself by the text that its return object points to.
+// Writes the text that its return object points to into the trace.
 static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
                     pmix_info_t info[], size_t ninfo, pmix_info_t results[],
                     size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
@@ -138,7 +138,8 @@ static void Order(void) {
   Notify(kCode, NULL);
   AwaitEnds(1);
   ExpectTrace("first s0 s1 before s2 after s8 s9 m0 multi default d9 end");
-  // One place of each kind, free again when its holder has gone.
+  // There is one place of each kind, which is free again when its handler is
+  // removed.
   Refuse(PMIX_ERR_EVENT_REGISTRATION, Flag(PMIX_EVENT_HDLR_FIRST));
   Refuse(PMIX_ERR_EVENT_REGISTRATION, Flag(PMIX_EVENT_HDLR_LAST));
   Refuse(PMIX_ERR_EVENT_REGISTRATION, Flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY));
@@ -176,7 +177,7 @@ static void Selection(void) {
   Remove(end);
 }
 
-// A handler that says ACTION_COMPLETE is the last one.
+// A handler that returns ACTION_COMPLETE is the last one.
 static void Completes(size_t id, pmix_status_t status,
                       const pmix_proc_t *source, pmix_info_t info[],
                       size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -291,7 +292,7 @@ static void Filters(void) {
   Notify(kCode, &myself);
   AwaitEnds(1);
   ExpectTrace("mine end");
-  // Several are named by an array.
+  // An array names several processes.
   pmix_proc_t both[] = {other, here};
   pmix_data_array_t array = {.type = PMIX_PROC, .size = 2, .array = both};
   Directives several = {.count = 0};
@@ -353,7 +354,7 @@ static void NonBlocking(void) {
   EXPECT(PMIX_ERR_NOT_FOUND, WaitFor(&unknown, 1));
 }
 
-// Nobody was there to hear it: whoever registers next does.
+// No handler received the event, so the next registered handler does.
 static void Cached(void) {
   const Directives dropped = Flag(PMIX_EVENT_DO_NOT_CACHE);
   Notify(kUnasked, &dropped);
@@ -397,7 +398,7 @@ static void Arguments(void) {
                            NULL, NULL));
 }
 
-// A handler may take itself out, and register another.
+// A handler may remove itself, and register another.
 static size_t g_itself;
 static void RemovesItself(size_t id, pmix_status_t status,
                           const pmix_proc_t *source, pmix_info_t info[],

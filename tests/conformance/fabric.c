@@ -1,5 +1,5 @@
-// FAB: fabrics and their devices. PROGRAM SIZE NODES [devices]: "devices" when
-// hwloc reads devices.xml, else the machine is what it is.
+// FAB: fabrics and their devices. PROGRAM SIZE NODES [devices]: "devices" if
+// hwloc reads devices.xml; otherwise the machine's own devices are used.
 #include "check.h"
 #include "nonblocking.h"
 
@@ -36,7 +36,7 @@ static void Devices(const pmix_data_array_t *array, size_t count) {
   }
 }
 
-// FAB-01, FAB-03: what must be there; the name stays the user's.
+// FAB-01, FAB-03: the required data; the name stays the user's.
 static void Data(const pmix_fabric_t *fabric, const char *name) {
   CHECK(fabric->name == name, "the name is %s", fabric->name);
   TextOf(fabric->info, fabric->ninfo, PMIX_FABRIC_VENDOR);
@@ -157,7 +157,7 @@ static void Got(void) {
   free(host);
 }
 
-// FAB-12, and the same by PMIx_Get.
+// FAB-12, also with PMIx_Get.
 static void Distances(void) {
   Directives kind = {.count = 0};
   pmix_info_t *type = NextInfo(&kind, PMIX_DEVICE_TYPE);
@@ -183,7 +183,7 @@ static void Distances(void) {
   PMIX_VALUE_RELEASE(all);
 }
 
-// A machine need not have any device; whatever it has is told alike.
+// A machine need not have any device. Its devices are reported in the same way.
 static void Here(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);

@@ -20,8 +20,8 @@ static size_t Range(pmix_proc_t *set, pmix_rank_t from, pmix_rank_t step) {
   return count;
 }
 
-// A fence is a barrier: whoever has passed it knows that all members came.
-// What each committed before is there after a fence that collects.
+// A fence is a barrier: after it, all members have arrived. The data that each
+// committed before is present after a fence that collects.
 static void RoundOf(const pmix_proc_t *set, size_t count, bool collect) {
   char key[64];
   ++g_round;
@@ -53,16 +53,16 @@ static void Sets(bool collect) {
   set[0] = ProcOf(g_size - 1);
   set[1] = ProcOf(0);
   RoundOf(set, 2, collect);
-  set[0] = ProcOf(g_self.rank);  // each by itself
+  set[0] = ProcOf(g_self.rank);  // each process alone
   RoundOf(set, 1, collect);
-  const pmix_rank_t pair = g_self.rank / 2 * 2;  // pairs, all at once
+  const pmix_rank_t pair = g_self.rank / 2 * 2;  // all pairs at once
   set[0] = ProcOf(pair);
   set[1] = ProcOf(pair + 1);
   RoundOf(set, 2, collect);
 }
 
-// No member may pass before the last has come: the last one counts to ten in
-// direct modex with rank 0 before it comes.
+// No member may pass before the last has arrived. The last rank counts to ten
+// in direct modex with rank 0 before it arrives.
 static void NobodyPassesEarly(void) {
   const pmix_rank_t last = g_size - 1;
   const Directives immediate = Flag(PMIX_IMMEDIATE);
@@ -100,8 +100,8 @@ static void NobodyPassesEarly(void) {
         "another value");
 }
 
-// Sets that overlap, entered in an order that differs from rank to rank: only
-// sets of the same name wait for each other.
+// Sets overlap and are entered in an order that differs from rank to rank. Only
+// fences of the same set wait for each other.
 static void Overlapping(void) {
   enum { kSets = 6 };
   static pmix_proc_t sets[kSets][64];
@@ -129,7 +129,8 @@ static void Overlapping(void) {
   }
 }
 
-// Several fences of one set at once: the n-th of one rank is the n-th of all.
+// Several fences of one set run at once: the n-th of one rank is the n-th of
+// all.
 static void Outstanding(void) {
   enum { kFences = 20 };
   static Signal done[kFences];
@@ -155,7 +156,7 @@ static void Outstanding(void) {
   }
 }
 
-// Without PMIX_COLLECT_DATA nothing travels.
+// Without PMIX_COLLECT_DATA no data is exchanged.
 static void NothingCollected(void) {
   PutU32(PMIX_GLOBAL, "stays", 1);
   OK(PMIx_Commit());

@@ -1,6 +1,6 @@
-// What ends a fence badly, and that nobody waits for ever: wrong arguments,
-// directives that cannot be heeded, time-outs, members that left, unknown
-// namespaces. The last rank leaves early.
+// Failures of fences: wrong arguments, directives that cannot be honoured,
+// timeouts, members that left, unknown namespaces. No fence may wait for ever.
+// The last rank leaves early.
 #include <time.h>
 
 #include "check.h"
@@ -17,7 +17,8 @@ static void WrongArguments(void) {
   Signal done = SIGNAL_INIT;
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(NULL, 1, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(NULL, 0, NULL, 1));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(set, 2, NULL, 0));  // without me
+  // without this process
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(set, 2, NULL, 0));
   set[0] = g_self;
   set[1] = ProcOf(g_size);  // no such rank
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(set, 2, NULL, 0));
@@ -63,8 +64,8 @@ static void UnknownNamespace(void) {
   Barrier();
 }
 
-// All but one come, with a limit. Whoever comes afterwards learns how it ended
-// and the next fence is in step again.
+// All ranks but one arrive, with a time limit. A rank that arrives later learns
+// how the fence ended, and the next fence is in step again.
 static void TimesOut(void) {
   const Directives limit = Timeout(1);
   const pmix_rank_t missing = g_size / 2;
@@ -77,7 +78,7 @@ static void TimesOut(void) {
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     everyone[rank] = ProcOf(rank);
   }
-  OK(PMIx_Fence(everyone, g_size, NULL, 0));  // a set of its own
+  OK(PMIx_Fence(everyone, g_size, NULL, 0));  // a different set
   if (g_self.rank == missing) {
     EXPECT(PMIX_ERR_TIMEOUT, PMIx_Fence(&g_job, 1, NULL, 0));
   }
@@ -86,7 +87,8 @@ static void TimesOut(void) {
   OK(PMIx_Fence(&g_job, 1, NULL, 0));
 }
 
-// The last rank finalizes and goes: the others are told, with no time limit.
+// The last rank finalizes and ends. The others are notified without a time
+// limit.
 static int OneLeaves(void) {
   pmix_proc_t set[64];
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) set[rank] = ProcOf(rank);
@@ -94,10 +96,11 @@ static int OneLeaves(void) {
   Signal done = SIGNAL_INIT;
   OK(PMIx_Fence_nb(set, g_size, NULL, 0, RaiseOp, &done));
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC, WaitFor(&done, 1));
-  // Also when it is gone for long.
+  // The same holds long after it has ended.
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC, PMIx_Fence(set, g_size, NULL, 0));
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC, PMIx_Fence(NULL, 0, NULL, 0));
-  // What it never posted cannot come any more; the rest goes on.
+  // Data that it never posted cannot arrive any more; the other data is
+  // available.
   const pmix_proc_t gone = ProcOf(g_size - 1);
   MustFail(PMIX_ERR_NOT_FOUND, &gone, "never", NULL);
   char *posted = MustGetText(&gone, "posted", NULL);

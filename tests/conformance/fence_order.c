@@ -1,6 +1,6 @@
-// Fences over the whole job that overlap in one process: nobody leaves one
-// before all have come to it, whichever kind each of them uses. Ranks run on
-// one machine, so that their clocks agree.
+// Fences over the whole job that overlap in one process: no rank leaves one
+// before all have arrived, whichever kinds of fences they use. Ranks run on one
+// machine, so that their clocks agree.
 #include <time.h>
 
 #include "check.h"
@@ -13,7 +13,7 @@ static uint64_t Now(void) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// From just before the fence of a round until just after it.
+// The time from just before the fence of a round until just after it.
 typedef struct {
   uint64_t came, left;
 } Stay;
@@ -27,7 +27,7 @@ static Stay FenceOnce(const Directives *directives) {
   return stay;
 }
 
-// All ranks tell when they came and left.
+// All ranks exchange the times of their arrival and departure.
 static void Compare(const char *what, int round, Stay stay) {
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);
@@ -52,10 +52,10 @@ static void Compare(const char *what, int round, Stay stay) {
   Barrier();
 }
 
-// One that does not wait is under way when the other begins.
+// A non-blocking fence is pending when the next one begins.
 static void AfterOneThatDoesNotWait(int round, Signal *done) {
   OK(PMIx_Fence_nb(NULL, 0, NULL, 0, RaiseOp, done));
-  // Ranks come to the second one after the other.
+  // The delay lets ranks arrive at the second fence one after the other.
   for (uint32_t i = 0; i < g_self.rank * 200000; ++i) {
     __asm__ volatile("" ::: "memory");
   }
@@ -70,7 +70,8 @@ static void *OtherThread(void *unused) {
   return NULL;
 }
 
-// Two threads of each rank fence: each leaves after all ranks have come once.
+// Two threads of each rank fence. Each leaves after all ranks have arrived
+// once.
 static void TwoThreads(void) {
   pthread_t thread;
   CHECK(pthread_create(&thread, NULL, OtherThread, NULL) == 0, "no thread");

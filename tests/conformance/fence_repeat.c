@@ -1,6 +1,6 @@
-// 600 fences that collect 1 KiB of each rank; each must bring what was posted.
-// Prints how long the first and the last hundred took. WORD: "same" replaces
-// one key, "new" posts a key each time.
+// 600 fences that collect 1 KiB of each rank; each must bring the posted data.
+// Prints the time of the first and the last hundred. WORD: "same" replaces one
+// key, "new" posts a new key each time.
 #include <time.h>
 
 #include "check.h"
@@ -42,7 +42,7 @@ static void CheckPeer(pmix_rank_t rank, const char *key, int round) {
   const Directives optional = Flag(PMIX_OPTIONAL);
   pmix_value_t *value = MustGet(&peer, key, &optional, PMIX_BYTE_OBJECT);
   CHECK(value->data.bo.size == kBytes, "%zu bytes", value->data.bo.size);
-  // The peer may be a round ahead already.
+  // The peer may already be one round ahead.
   const char byte = value->data.bo.bytes[7];
   CHECK(byte == (char)round || byte == (char)(round + 1),
         "round %d: data of rank %u is of round %d", round, rank, byte);

@@ -1,6 +1,6 @@
-// How PMIx_Get and PMIx_Get_nb hand out values: allocated, as pointers, into
-// the caller's storage, all of a process at once; what directives together and
-// wrong arguments give.
+// The ways in which PMIx_Get and PMIx_Get_nb return values: allocated, as
+// pointers, in the caller's storage, all values of a process at once. Also the
+// results of combined directives and wrong arguments.
 #include "show.h"
 
 static void PutOwn(void) {
@@ -146,7 +146,7 @@ static pmix_status_t Ask(Request *request, const pmix_proc_t *proc,
   return status;
 }
 
-// An error may come at once, then there is no callback, or by the callback.
+// An error is returned at once, without a callback, or passed to the callback.
 static void MustFailLater(pmix_status_t want, const pmix_proc_t *proc,
                           const char *key, const Directives *with) {
   Request request = NewRequest(key);
@@ -211,7 +211,7 @@ static void Refusals(void) {
   Directives realms = Flag(PMIX_NODE_INFO);
   AddFlag(&realms, PMIX_JOB_INFO, true);
   MustFail(PMIX_ERR_BAD_PARAM, &g_job, PMIX_NUM_NODES, &realms);
-  // A flag that is false is as if it were absent.
+  // A flag that is false counts as absent.
   Directives off = {.count = 0};
   AddFlag(&off, PMIX_OPTIONAL, false);
   AddFlag(&off, PMIX_SESSION_INFO, false);
@@ -251,7 +251,7 @@ static void Internal(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Store_internal(&next, "kept", NULL));
   OK(PMIx_Commit());
   FenceCollect();
-  // Nobody else sees it, not even the one it is about.
+  // No other process sees the data, not even the one that it is about.
   const Directives immediate = Flag(PMIX_IMMEDIATE);
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, "kept", NULL);
   const pmix_proc_t far = ProcOf((g_self.rank + 2) % g_size);

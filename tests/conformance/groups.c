@@ -3,7 +3,7 @@
 // GRP-29.
 #include "nonblocking.h"
 
-// Older headers do not have it.
+// Older headers lack it.
 #ifndef PMIX_GROUP_BOOTSTRAP
 #define PMIX_GROUP_BOOTSTRAP "pmix.grp.btstrp"
 #endif
@@ -23,7 +23,7 @@ static const pmix_info_t *FindIn(const pmix_info_t *results, size_t count,
   return NULL;
 }
 
-// The members are those of the first `count` ranks.
+// The members must be the first `count` ranks.
 static void ExpectMembers(const pmix_info_t *results, size_t nresults,
                           uint32_t count) {
   const pmix_info_t *members =
@@ -73,7 +73,7 @@ static void WrongArguments(void) {
   Barrier();
 }
 
-// GRP-09 is not supported; what is required and unknown is refused.
+// GRP-09 is not supported; unknown required directives are rejected.
 static void Unsupported(void) {
   Directives bootstrap = {.count = 0};
   AddU32(&bootstrap, PMIX_GROUP_BOOTSTRAP, 1);
@@ -91,8 +91,8 @@ static void Unsupported(void) {
   Barrier();
 }
 
-// Lists in any order and wildcards are one group (GRP-08), and all know its
-// members and its context id (GRP-14, GRP-18).
+// Lists in any order and wildcards give the same group (GRP-08). All members
+// learn its members and its context id (GRP-14, GRP-18).
 static void AllOfTheJob(void) {
   pmix_proc_t list[128];
   for (uint32_t i = 0; i < g_size; ++i) list[i] = ProcOf(g_size - 1 - i);
@@ -110,12 +110,13 @@ static void AllOfTheJob(void) {
   CHECK(name != NULL && name->value.type == PMIX_STRING &&
             strcmp(name->value.data.string, "all") == 0,
         "no name");
-  // First, as programs that were written with OpenPMIx 4.2 take it.
+  // The context id is the first result, as programs written for OpenPMIx 4.2
+  // expect.
   const pmix_info_t *context = &results[0];
   CHECK(PMIX_CHECK_KEY(context, PMIX_GROUP_CONTEXT_ID) &&
             context->value.type == PMIX_SIZE,
         "the first result is %s", context->key);
-  // Everybody has the same.
+  // All members have the same id.
   pmix_value_t value = context->value;
   OK(PMIx_Put(PMIX_GLOBAL, "context", &value));
   OK(PMIx_Commit());
@@ -129,7 +130,7 @@ static void AllOfTheJob(void) {
   }
   const size_t first = context->value.data.size;
   PMIX_INFO_FREE(results, nresults);
-  // A member is in one group of a name (GRP-05).
+  // A process may be in only one group of a name (GRP-05).
   EXPECT(PMIX_ERR_EXISTS,
          PMIx_Group_construct("all", &g_job, 1, NULL, 0, NULL, NULL));
   // Another group has another context id.
@@ -150,7 +151,7 @@ static void AllOfTheJob(void) {
   OK(PMIx_Group_destruct("all", NULL, 0));
 }
 
-// The name of a group stands for its members in the calls of these: with the
+// The name of a group stands for its members in calls of the members: with the
 // wildcard for all, with a rank for the member at that place (GRP-07).
 static void StandsForItsMembers(void) {
   pmix_proc_t even[64];
@@ -181,7 +182,7 @@ static void StandsForItsMembers(void) {
   nobody.rank = count;
   EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Get(&nobody, "of.group", NULL, 0, &value));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(&nobody, 1, NULL, 0));
-  // All ways to name a set are one.
+  // All notations of a set denote the same set.
   if (g_self.rank == 0) {
     OK(PMIx_Connect(&all, 1, NULL, 0));
     OK(PMIx_Disconnect(even, count, NULL, 0));
@@ -196,7 +197,7 @@ static void StandsForItsMembers(void) {
   Barrier();
 }
 
-// What members share comes to all of them.
+// All members receive the data that members share.
 static void Shared(void) {
   Directives mine = {.count = 0};
   char text[32];
@@ -222,7 +223,8 @@ static void Shared(void) {
   OK(PMIx_Group_destruct("share", NULL, 0));
 }
 
-// Several at a time with different names (GRP-10), of each alone too.
+// Several groups exist at a time under different names (GRP-10), also groups of
+// one process.
 static void Several(void) {
   char own[32];
   snprintf(own, sizeof(own), "own %u", g_self.rank);
@@ -247,7 +249,7 @@ static void Several(void) {
   Barrier();
 }
 
-// Whoever does not come is waited for as long as the others want.
+// A missing member is awaited as long as the others want.
 static void TimesOut(void) {
   if (g_self.rank == 0) {
     const pmix_proc_t set[2] = {g_self, ProcOf(g_size - 1)};
@@ -291,9 +293,9 @@ static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// Who leaves is a member no more, and the others are told (GRP-28). The end of
-// a member is an event too where that was asked for (GRP-15), and need not be
-// waited for (GRP-29).
+// A process that leaves is no longer a member, and the others are notified
+// (GRP-28). The end of a member is also an event, if requested (GRP-15), and is
+// not awaited (GRP-29).
 static int LeaveAndEnd(void) {
   pmix_status_t codes[2] = {PMIX_GROUP_LEFT, PMIX_GROUP_MEMBER_FAILED};
   CHECK(PMIx_Register_event_handler(codes, 2, NULL, 0, OnEvent, NULL, NULL) >=
@@ -311,7 +313,7 @@ static int LeaveAndEnd(void) {
     OK(PMIx_Group_destruct("leaving", NULL, 0));
   }
   Barrier();
-  // Now the last rank ends instead.
+  // Now the last rank ends instead of leaving.
   OK(PMIx_Group_construct("leaving", &g_job, 1, notify.info, notify.count, NULL,
                           NULL));
   if (g_self.rank == g_size - 1) return Finish();
@@ -319,8 +321,8 @@ static int LeaveAndEnd(void) {
   OK(PMIx_Group_destruct("leaving", NULL, 0));
   CHECK(CountOf(&g_left) == 1 && CountOf(&g_failed) == 1, "%d and %d events",
         CountOf(&g_left), CountOf(&g_failed));
-  // Without it, a group can not be made of all any more; unless it may go on
-  // without the last (GRP-12, GRP-17).
+  // A group of all ranks can no longer be constructed, unless it is allowed to
+  // go on without the last rank (GRP-12, GRP-17).
   pmix_info_t *results = NULL;
   size_t nresults = 0;
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC,

@@ -1,9 +1,9 @@
-// Indirect launch (chapter "Tools and Debuggers"): a tool without a server that
-// starts a launcher, which stops in its own start.
-// indirect 1 1 defers LAUNCHER [OPTION...]: the launcher has the whole command
-// line, and gets directives for its job; indirect 1 1 parses LAUNCHER
-// [OPTION...]: it has no program, and the tool spawns the job itself.
-// indirect 2 1 child is the program that is launched: rank 1 ends with 7.
+// Indirect launch (chapter "Tools and Debuggers"): a tool without a server
+// starts a launcher, which stops while it starts. "indirect 1 1 defers LAUNCHER
+// [OPTION...]": the launcher has the whole command line, and receives
+// directives for its job. "indirect 1 1 parses LAUNCHER [OPTION...]": the
+// launcher has no program, and the tool spawns the job itself. "indirect 2 1
+// child" is the launched program, whose rank 1 ends with 7.
 #include <pmix_tool.h>
 #include <time.h>
 
@@ -12,11 +12,11 @@
 
 enum { kMaxWords = 32, kExitCode = 7 };
 
-// What was told of a kind of event, the last time.
+// The content of the last event of one kind.
 typedef struct {
   pmix_status_t code;
   Signal signal;
-  pmix_proc_t job;  // whose event it is
+  pmix_proc_t job;  // the affected job
   bool has_time;
   pmix_status_t status;  // PMIX_JOB_TERM_STATUS
   int exit_code;
@@ -67,7 +67,7 @@ static void WatchAll(void) {
   }
 }
 
-// Which jobs there are; false: none.
+// Queries the jobs. Returns false if there are none.
 static bool HasJobs(void) {
   char *keys[] = {PMIX_QUERY_NAMESPACES, NULL};
   Directives fresh = Flag(PMIX_QUERY_REFRESH_CACHE);
@@ -102,7 +102,7 @@ static void StartLauncher(char **words, int nwords, Directives with,
   OK(PMIx_tool_set_server(launcher, wait.info, wait.count));
 }
 
-// The job is over, and its event says how.
+// Checks that the job is over and that its event reports the end.
 static void SeesTheEnd(const char *nspace) {
   EXPECT(PMIX_EVENT_JOB_END, WaitFor(&g_end.signal, 1));
   CHECK(strcmp(g_end.job.nspace, nspace) == 0, "of %s", g_end.job.nspace);
@@ -113,7 +113,7 @@ static void SeesTheEnd(const char *nspace) {
         "PMIX_PROCID %s:%u", g_end.failed.nspace, g_end.failed.rank);
 }
 
-// Of a job that has stopped in PMIx_Init.
+// Checks the events of a job that has stopped in PMIx_Init.
 static void SeesTheLaunch(const char *nspace) {
   EXPECT(PMIX_READY_FOR_DEBUG, WaitFor(&g_ready.signal, 1));
   EXPECT(PMIX_LAUNCH_COMPLETE, WaitFor(&g_launched.signal, 1));
@@ -167,7 +167,7 @@ static void SpawnJob(char *program, pmix_nspace_t nspace) {
 static void Parses(char *program, char **words, int nwords) {
   pmix_proc_t launcher;
   pmix_nspace_t nspace;
-  // It is ready once it is let go.
+  // The launcher is ready only after its release.
   StartLauncher(words, nwords, Flag(PMIX_DEBUG_STOP_IN_INIT), &launcher);
   WatchAll();
   CHECK(CountOf(&g_launcher.signal) == 0, "ready while it was stopped");

@@ -9,16 +9,16 @@ typedef struct {
   Signal invited;
   Signal complete;
   Signal selected;
-  Signal failed;  // an invitation, or the leader
+  Signal failed;  // of an invitation, or of the leader
   Signal declined;
-  pmix_proc_t source;  // of the latest
-  size_t context;      // as in the event of its end
+  pmix_proc_t source;  // of the latest event
+  size_t context;      // from the event of completion
 } Group;
 
 static Group g_groups[kMaxGroups];
 static int g_num_groups;
 static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
-// The group of which the leader's handler wants to go on.
+// The group that the leader's handler lets continue.
 static const char *g_goes_on = "goes on";
 
 static Group *Find(const char *name) {
@@ -111,7 +111,7 @@ static void OnGroup(pmix_status_t status, pmix_info_t *info, size_t ninfo,
   Answered(call, status);
 }
 
-// The members are those ranks from `first` on.
+// The members must be the ranks from `first` on.
 static void ExpectMembers(uint32_t first, uint32_t count) {
   const pmix_info_t *members =
       FindIn(g_results, g_nresults, PMIX_GROUP_MEMBERSHIP);
@@ -162,7 +162,7 @@ static void WrongArguments(void) {
           OnGroup);
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_join_nb, NULL, &other,
           PMIX_GROUP_ACCEPT, NULL, 0, OnGroup);
-  // Nobody has invited this process.
+  // There is no invitation for this process.
   ANSWERS(PMIX_ERR_BAD_PARAM, PMIx_Group_join_nb, "g", NULL, PMIX_GROUP_ACCEPT,
           NULL, 0, OnGroup);
   Directives unknown = {.count = 0};
@@ -175,13 +175,13 @@ static void WrongArguments(void) {
   Barrier();
 }
 
-// The group is one as any other.
+// Uses the group as any other group, and destructs it.
 static void EndParty(const char *name) {
   const Directives limit = Timeout(60);
   OK(PMIx_Group_destruct(name, limit.info, limit.count));
 }
 
-// Everybody accepts, blocking or not (GRP-21, GRP-22, GRP-24, GRP-26).
+// All ranks accept, blocking or not (GRP-21, GRP-22, GRP-24, GRP-26).
 static void AllAccept(void) {
   const pmix_proc_t leader = ProcOf(0);
   Group *party = Find("party");
@@ -204,7 +204,7 @@ static void AllAccept(void) {
   EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&party->complete, 1));
   Barrier();
   EndParty("party");
-  // Now with the other form.
+  // The same with the other form.
   Group *more = Find("more");
   const Directives limit = Timeout(60);
   if (g_self.rank == 0) {
@@ -218,7 +218,7 @@ static void AllAccept(void) {
   EndParty("more");
 }
 
-// What everybody gets of it.
+// Checks the results that all members receive.
 static void Results(void) {
   const pmix_proc_t leader = ProcOf(0);
   FreeResults();
@@ -243,8 +243,8 @@ static void Results(void) {
   FreeResults();
 }
 
-// Nobody has a callback, and those who accept do not name the leader. All learn
-// by the event that the group is there.
+// No call has a callback, and accepting processes do not name the leader. All
+// learn from the event that the group exists.
 static void WithoutCallbacks(void) {
   Group *group = Find("silent");
   if (g_self.rank == 0) {
@@ -256,7 +256,7 @@ static void WithoutCallbacks(void) {
     EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&group->complete, 1));
   }
   Barrier();
-  // The event may come to a process before its own part of the group does.
+  // The event may arrive at a process before its own part of the group exists.
   pmix_status_t status;
   do {
     status = PMIx_Group_destruct("silent", NULL, 0);
@@ -264,8 +264,8 @@ static void WithoutCallbacks(void) {
   OK(status);
 }
 
-// The last rank declines (GRP-23). Without it, it is no group; unless that was
-// allowed, by the leader's directive or its handler.
+// The last rank declines (GRP-23). Then the group is not constructed, unless
+// the leader's directive or its handler allows it.
 static void OneDeclines(const char *name, const char *directive, bool goes_on) {
   const pmix_proc_t leader = ProcOf(0);
   Group *group = Find(name);
@@ -305,7 +305,7 @@ static void SomeDecline(void) {
   OneDeclines("adapts", PMIX_GROUP_FT_COLLECTIVE, true);
   OneDeclines("goes on", PMIX_GROUP_NOTIFY_TERMINATION, true);
   OneDeclines("aborts", PMIX_GROUP_NOTIFY_TERMINATION, false);
-  // Of a group that nobody forms any more, it is of no effect.
+  // For a group that is no longer being constructed, the answer has no effect.
   if (g_self.rank == g_size - 1) {
     const pmix_proc_t leader = ProcOf(0);
     ANSWERS(PMIX_SUCCESS, PMIx_Group_join_nb, "aborts", &leader,
@@ -313,8 +313,8 @@ static void SomeDecline(void) {
   }
 }
 
-// Whoever does not answer is waited for as long as the leader wants; who has
-// accepted, as long as that one wants.
+// An invited process that does not answer is awaited as long as the leader
+// wants. A process that has accepted waits as long as it wants itself.
 static void TimesOut(void) {
   const Directives limit = Timeout(1);
   const pmix_proc_t last = ProcOf(g_size - 1);
@@ -346,7 +346,7 @@ static int SomeEnd(void) {
     EXPECT(PMIX_GROUP_CONSTRUCT_ABORT,
            PMIx_Group_invite("left", &last, 1, NULL, 0, NULL, NULL));
     EXPECT(PMIX_GROUP_INVITE_FAILED, WaitFor(&left->failed, 1));
-    // It has ended before.
+    // The process has ended before.
     EXPECT(PMIX_GROUP_CONSTRUCT_ABORT,
            PMIx_Group_invite("gone", &last, 1, NULL, 0, NULL, NULL));
   }

@@ -1,6 +1,6 @@
 // PMIx_IOF_pull, PMIx_IOF_deregister and PMIx_IOF_push: IOF-01 to IOF-16. Rank
-// 0 pulls what the others write, and pushes to jobs that it has spawned; run.py
-// looks at what canopy run has shown.
+// 0 pulls the output of the others, and pushes to jobs that it has spawned.
+// run.py checks the output of canopy run.
 #include <limits.h>
 #include <pmix_tool.h>
 
@@ -12,14 +12,14 @@
 
 enum { kRoom = 1 << 16 };
 
-// What one puller has got.
+// The output that one puller has received.
 typedef struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   char text[kRoom];
   size_t size;
-  int completed;  // channels of single processes
-  bool over;      // all of a job
+  int completed;  // closed channels of single processes
+  bool over;      // all output has arrived
   size_t handle;
 } Output;
 
@@ -45,7 +45,7 @@ static Output *const g_outputs[] = {
     &g_own,   &g_xml,  &g_timed,  &g_filed,      &g_merged, &g_ranked, &g_raw};
 enum { kNumOutputs = sizeof(g_outputs) / sizeof(g_outputs[0]) };
 
-// Output may come before it is known under which number.
+// Output may arrive before the number of its puller is known.
 static Output *volatile g_expected;
 
 static Output *OfHandle(size_t handle) {
@@ -85,7 +85,7 @@ static void OnOutput(size_t handle, pmix_iof_channel_t channel,
   pthread_mutex_unlock(&output->lock);
 }
 
-// The same of two channels.
+// Handles output of two channels.
 static void OnBoth(size_t handle, pmix_iof_channel_t channel,
                    pmix_proc_t *source, pmix_byte_object_t *payload,
                    pmix_info_t info[], size_t ninfo) {
@@ -111,7 +111,7 @@ static void AwaitEnd(Output *output) {
   pthread_mutex_unlock(&output->lock);
 }
 
-// The blocking form, which returns the number.
+// Uses the blocking form, which returns the number.
 static void Pull(Output *output, const pmix_proc_t *proc,
                  const Directives *with) {
   g_expected = output;
@@ -135,7 +135,7 @@ static void AwaitAll(Output *output, const char *what) {
   }
 }
 
-// A copy, of all processes (IOF-02).
+// Pulls a copy of the output of all processes (IOF-02).
 static void Copies(void) {
   const Directives copy = Flag(PMIX_IOF_COPY);
   if (g_self.rank == 0) Pull(&g_first, &g_job, &copy);
@@ -144,8 +144,8 @@ static void Copies(void) {
   if (g_self.rank == 0) AwaitAll(&g_first, "copied");
 }
 
-// What was written before is in the cache (IOF-10), and lines are marked by the
-// library of who pulls (IOF-16).
+// Earlier output is in the cache (IOF-10), and the puller's library marks lines
+// (IOF-16).
 static void ComesLate(void) {
   if (g_self.rank != 0) return;
   Directives with = Flag(PMIX_IOF_COPY);
@@ -162,8 +162,8 @@ static void ComesLate(void) {
   AwaitText(&g_tagged, text);
 }
 
-// IOF-16, with what no callback looks at otherwise: more than was written is
-// held until the end.
+// IOF-16, with formats that callbacks do not handle otherwise: incomplete
+// output is held until the end.
 static void Formats(void) {
   if (g_self.rank != 0) return;
   Directives with = Flag(PMIX_IOF_COPY);
@@ -180,7 +180,7 @@ static void Formats(void) {
   OK(PMIx_IOF_deregister(g_timed.handle, NULL, 0, NULL, NULL));
 }
 
-// IOF-11: nothing comes afterwards.
+// IOF-11: no output arrives afterwards.
 static void Ends(void) {
   if (g_self.rank == 0) {
     OK(PMIx_IOF_deregister(g_late.handle, NULL, 0, NULL, NULL));
@@ -198,7 +198,7 @@ static void Ends(void) {
   }
 }
 
-// By default it goes to who pulls alone (IOF-08), until that ends.
+// By default only the puller receives the output (IOF-08), until it ends.
 static void Redirects(void) {
   const Directives none = {.count = 0};
   const pmix_proc_t last = ProcOf(g_size - 1);
@@ -235,9 +235,9 @@ static pmix_proc_t Spawn(char *script, int procs, const Directives *with) {
   return child;
 }
 
-// IOF-01: only what was to stay possible when the job was spawned.
+// IOF-01: only streams that were requested at the spawn can be pulled.
 static void Children(void) {
-  // Else their ends would be the end of this job.
+  // Otherwise their ends would end this job.
   const Directives apart = Flag(PMIX_SPAWN_CHILD_SEP);
   pmix_proc_t child = Spawn("echo child; exec sleep 60", 1, &apart);
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
@@ -259,7 +259,7 @@ static void Children(void) {
   CHECK(g_child.completed == 1, "%d channels completed", g_child.completed);
 }
 
-// A job that says what it reads, until its input ends.
+// Spawns a job that prints its input until the input ends.
 static pmix_proc_t SpawnCat(const char *key, pmix_rank_t target, int procs,
                             Output *output) {
   Directives with = Flag(PMIX_FWD_STDOUT);
@@ -281,7 +281,7 @@ static pmix_status_t Push(const pmix_proc_t *to, char *text,
   return PMIx_IOF_push(to, 1, &bytes, with->info, with->count, NULL, NULL);
 }
 
-// IOF-12, IOF-13: to one, and to all.
+// IOF-12, IOF-13: pushes to one process, and to all.
 static void Pushes(void) {
   const Directives none = {.count = 0};
   Directives end = Flag(PMIX_IOF_COMPLETE);
@@ -320,7 +320,8 @@ static void OnInputEnd(size_t id, pmix_status_t status,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// Our own input, which is at its end (IOF-12). That is told as an event.
+// Pushes this process's own input, which is at its end (IOF-12). An event
+// reports the end.
 static void PushesItsOwn(void) {
   pmix_status_t codes[] = {PMIX_ERR_IOF_COMPLETE, PMIX_ERR_IOF_FAILURE};
   const pmix_status_t handler =
@@ -336,7 +337,7 @@ static void PushesItsOwn(void) {
   OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
 }
 
-// The lines, in any order.
+// The text must consist of the lines in any order.
 static void HasLines(const char *what, const char *found, const char *first,
                      const char *second) {
   CHECK(strlen(found) == strlen(first) + strlen(second) &&
@@ -344,7 +345,7 @@ static void HasLines(const char *what, const char *found, const char *first,
         "%s has '%s'", what, found);
 }
 
-// A file that has these lines, and goes.
+// The file must have these lines. Removes it.
 static void InFile(const char *path, const char *first, const char *second) {
   char found[256] = "";
   FILE *file = fopen(path, "r");
@@ -356,12 +357,12 @@ static void InFile(const char *path, const char *first, const char *second) {
   unlink(path);
 }
 
-// Of a job that writes to both of its streams and ends.
+// Spawns a job that writes to both of its streams and ends.
 static pmix_proc_t SpawnWriter(void) {
   Directives with = Flag(PMIX_FWD_STDOUT);
   AddFlag(&with, PMIX_FWD_STDERR, true);
   AddFlag(&with, PMIX_SPAWN_TOOL, true);
-  // Its input is that which ends it.
+  // The end of its input ends the job.
   pmix_info_t *const input = NextInfo(&with, PMIX_FWD_STDIN);
   input->value.type = PMIX_PROC_RANK;
   input->value.data.rank = 0;
@@ -384,7 +385,7 @@ static void PullBoth(Output *output, const pmix_proc_t *proc,
   output->handle = (size_t)handle;
 }
 
-// Files with the names that the chapter gives them.
+// Checks the names of files as the chapter specifies them.
 static void ToFiles(void) {
   char place[] = "/tmp/canopy-iof-XXXXXX";
   char name[64];
@@ -401,7 +402,8 @@ static void ToFiles(void) {
   InFile(path, "out\n", "");
   snprintf(path, sizeof(path), "%s.%s.0.stderr", name, writer.nspace);
   InFile(path, "err\n", "");
-  // Only what the library writes itself would go nowhere else.
+  // Without a copy, only output that the library writes itself would go nowhere
+  // else.
   HasLines("the callback", g_filed.text, "out\n", "err\n");
 
   writer = SpawnWriter();
@@ -450,7 +452,7 @@ static void PushesRefused(void) {
   pmix_proc_t nobody;
   PMIX_PROC_LOAD(&nobody, "no such job", 0);
   const pmix_proc_t first = ProcOf(0);
-  // The input of this job is its launcher's (IOF-15).
+  // The launcher has the input of this job (IOF-15).
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
          PMIx_IOF_push(&first, 1, &bytes, NULL, 0, NULL, NULL));
   EXPECT(PMIX_ERR_NOT_FOUND,
@@ -459,7 +461,7 @@ static void PushesRefused(void) {
          PMIx_IOF_push(&first, 1, NULL, NULL, 0, NULL, NULL));
   ANSWERS(PMIX_ERR_BAD_PARAM, PMIx_IOF_push, NULL, 0, NULL, NULL, 0,
           OnOperation);
-  // The end of what is not collected.
+  // Ends input that is not collected.
   const Directives end = Flag(PMIX_IOF_COMPLETE);
   ANSWERS(PMIX_SUCCESS, PMIx_IOF_push, NULL, 0, NULL, end.info, end.count,
           OnOperation);

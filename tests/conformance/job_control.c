@@ -1,6 +1,6 @@
 // PMIx_Job_control and PMIx_Job_control_nb: signals, pauses and ends of
-// processes on all nodes and of other jobs, and what is refused. The rules of
-// part JOB by their numbers, beside what checks them; JOB-10 is in cleanup.c.
+// processes on all nodes and of other jobs, and rejected calls. The rules of
+// part JOB are named beside their checks; JOB-10 is in cleanup.c.
 #include <signal.h>
 #include <time.h>
 
@@ -50,8 +50,8 @@ static Directives SignalNumber(int number) {
   return list;
 }
 
-// JOB-06: no targets are the caller's namespace, as is the wildcard; a list is
-// the ranks that it names. Each gets it once.
+// JOB-06: an empty list of targets means the caller's namespace, as does the
+// wildcard; a list means its ranks. Each target receives the signal once.
 static void Signals(void) {
   signal(SIGUSR1, OnSignal);
   Barrier();
@@ -83,8 +83,8 @@ static void Signals(void) {
   CHECK(g_signals == (named ? 3 : 2), "%d signals", (int)g_signals);
 }
 
-// JOB-07: the last rank sees how long it has stood still, wherever it was when
-// it was paused.
+// JOB-07: the last rank measures how long it was paused, at any point of its
+// program.
 static void Pause(void) {
   Barrier();
   const pmix_proc_t last = ProcOf(g_size - 1);
@@ -114,7 +114,7 @@ static void Pause(void) {
   Barrier();
 }
 
-// A job of one process that ends only when it is told to.
+// Spawns a job of one process that ends only by request.
 static void SpawnSleeper(pmix_proc_t *proc) {
   char *argv[3];
   pmix_app_t app = Program("/bin/sleep", argv);
@@ -125,7 +125,8 @@ static void SpawnSleeper(pmix_proc_t *proc) {
   OK(PMIx_Spawn(NULL, 0, &app, 1, proc->nspace));
 }
 
-// Another job of the same user; it is answered when the targets have ended.
+// Ends another job of the same user. The call completes when the targets have
+// ended.
 static void EndOthers(void) {
   static const char *const kWays[] = {PMIX_JOB_CTRL_TERMINATE,
                                       PMIX_JOB_CTRL_KILL};
@@ -171,7 +172,7 @@ static void Unknown(void) {
           usr1.count, OnInfo);
 }
 
-// JOB-08, JOB-09: nothing is done, and the results tell of what.
+// JOB-08, JOB-09: nothing is done, and the results name the directives.
 static void Unsupported(void) {
   static const char *const kKeys[] = {
       PMIX_JOB_CTRL_CANCEL,
@@ -199,7 +200,7 @@ static void Unsupported(void) {
     ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Job_control_nb, NULL, 0, with.info,
             with.count, OnInfo);
   }
-  // Required, beside one that could be done.
+  // A required directive beside one that could be executed.
   Directives with = Flag(PMIX_JOB_CTRL_KILL);
   AddText(&with, PMIX_JOB_CTRL_RESTART, "x");
   PMIX_INFO_REQUIRED(&with.info[1]);
@@ -207,7 +208,7 @@ static void Unsupported(void) {
          PMIx_Job_control(NULL, 0, with.info, with.count, NULL, NULL));
 }
 
-// Registrations with contradictions, and one with all that goes with it.
+// Registrations with contradictions, and one with all attributes.
 static void Cleanup(void) {
   Directives with = {.count = 0};
   AddText(&with, PMIX_REGISTER_CLEANUP_DIR, "/tmp/canopy-no-such-directory");

@@ -7,7 +7,7 @@
 #include "check.h"
 
 static Signal g_ended = SIGNAL_INIT;
-static pmix_nspace_t g_ends;  // the job whose end is looked for
+static pmix_nspace_t g_ends;  // the watched job
 
 static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
                   pmix_info_t info[], size_t ninfo, pmix_info_t results[],
@@ -23,7 +23,7 @@ static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-/* g_ended is raised once for each time that the job's end is told. */
+/* Raises g_ended once for each event of the job's end. */
 static inline void WatchEnd(const char *nspace) {
   pmix_status_t code = PMIX_EVENT_JOB_END;
   PMIX_LOAD_NSPACE(g_ends, nspace);
@@ -32,7 +32,7 @@ static inline void WatchEnd(const char *nspace) {
   CHECK(id >= 0, "registration gave %d", id);
 }
 
-/* Until the end of the watched job is told. */
+/* Ends the watched job, and waits for its event. */
 static inline void KillWatched(void) {
   pmix_proc_t job;
   pmix_info_t *results = NULL;

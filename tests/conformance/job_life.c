@@ -1,7 +1,7 @@
-// What processes hear of the life of other jobs when they register for the
-// codes: each event once, on every node, and never in a default handler unless
-// the spawner has asked for it. Rank 0 spawns jobs that end in various ways;
-// the last rank registers when they are over.
+// Events about the life of other jobs, for processes that register for the
+// codes: each event arrives once, on every node, and never in a default handler
+// unless the spawner has requested it. Rank 0 spawns jobs that end in various
+// ways. The last rank registers when they are over.
 #include <errno.h>
 
 #include "check.h"
@@ -28,14 +28,14 @@ static const pmix_status_t kCodes[] = {PMIX_EVENT_JOB_START,
                                        kNonzeroTerm};
 enum { kNumCodes = sizeof(kCodes) / sizeof(kCodes[0]) };
 
-// How a job ends, what is told of it, and how often. Of all: start, launch and
-// end once each, and the end of every process.
+// How a job ends, and which events report it. All jobs have one start, launch
+// and end event each, and an end event for every process.
 typedef struct {
   const char *word;
   pmix_status_t job;   // code of the job's failure; 0: none
-  pmix_status_t proc;  // that of processes; 0: none
-  int procs;           // how many have it, at least
-  int exit_code;       // of one of them
+  pmix_status_t proc;  // code of its processes; 0: none
+  int procs;           // minimum number of these processes
+  int exit_code;       // of one of these processes
 } Ending;
 
 static const Ending kEndings[] = {
@@ -73,7 +73,7 @@ static bool IsOfJob(pmix_status_t code) {
   return code != PMIX_EVENT_PROC_TERMINATED && code > kKilledByCmd;
 }
 
-// What the Standard wants in every event of a job.
+// Checks the attributes that the Standard requires in every event of a job.
 static void CheckJobEvent(pmix_status_t code, const pmix_proc_t *affected,
                           const pmix_info_t *info, size_t ninfo) {
   const pmix_info_t *name = FindInfo(info, ninfo, PMIX_NSPACE);
@@ -141,7 +141,7 @@ static void Register(void) {
         "not registered");
 }
 
-// How many of the job were seen with the code; the exit code of the last one
+// Returns the number of the job's events with the code, and the last exit code
 // that is not 0.
 static int CountSeen(const char *nspace, pmix_status_t code, bool by_default,
                      int *exit_code) {
@@ -174,7 +174,7 @@ static void Await(const char *nspace, const Ending *ending) {
   AwaitSeen(nspace, PMIX_EVENT_JOB_END, 1);
 }
 
-// Once each, and no other failure of the job.
+// Each event must have arrived once, without another failure of the job.
 static void CheckJob(const char *nspace, const Ending *ending) {
   for (int i = 0; i < kNumCodes; ++i) {
     const pmix_status_t code = kCodes[i];
@@ -216,8 +216,8 @@ static void CheckDefault(const char *nspace, const Ending *ending) {
 
 // ------------------------------------------------------------------ jobs ---
 
-// Once its spawner has been told that all of it runs: what fails before, the
-// spawner is told instead.
+// Waits until the spawner was notified that the whole job runs. Failures before
+// that are reported to the spawner only.
 static void AwaitGo(const char *nspace) {
   pmix_pdata_t go;
   PMIX_PDATA_CONSTRUCT(&go);
@@ -309,7 +309,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < kNumEndings; ++i) {
     AwaitSeen(jobs[i], PMIX_EVENT_JOB_END, 1);
   }
-  // What would come twice is here before this has been passed.
+  // A duplicate event would have arrived when this barrier is passed.
   Barrier();
   pthread_mutex_lock(&g_lock);
   for (int i = 0; i < kNumEndings; ++i) {

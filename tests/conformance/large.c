@@ -1,5 +1,5 @@
-// Values from one byte to 20 MB, by a fence that collects and by direct modex,
-// as byte objects, texts and arrays; many small ones at once.
+// Values from one byte to 20 MB, exchanged by a fence that collects and by
+// direct modex, as byte objects, texts and arrays; many small values at once.
 #include "check.h"
 
 enum { kMega = 1 << 20 };
@@ -8,7 +8,7 @@ static const size_t kSizes[] = {1,      2,         100,    4095,
                                 262145, kMega - 1, kMega,  3 * kMega + 7};
 static const size_t kHuge = 20u * 1000 * 1000;
 
-// Each rank's bytes differ, and so do those of each round.
+// The bytes differ for each rank and each round.
 static char ByteAt(uint32_t seed, size_t at) {
   return (char)((at * 2654435761u >> 13) + seed * 17 + at);
 }
@@ -63,7 +63,7 @@ static void Sizes(const char *round, bool fence) {
   Barrier();
 }
 
-// One rank posts, all others read.
+// One rank posts the data, and all others read it.
 static void Huge(const char *key, pmix_rank_t owner, bool fence) {
   if (g_self.rank == owner) {
     PutBytes(key, 99, kHuge);

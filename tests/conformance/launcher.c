@@ -1,6 +1,7 @@
-// A tool without a server that starts a launcher, which is then its server.
-// launcher 1 1 CANOPY: the launcher; launcher 1 1 CANOPY orphan: ends without a
-// word while the launcher's job runs, after it has printed its namespace.
+// A tool without a server starts a launcher, which becomes its server.
+// "launcher 1 1 CANOPY" uses the launcher. "launcher 1 1 CANOPY orphan" ends
+// without a message while the launcher's job runs, after it has printed the
+// job's namespace.
 #include <pmix_tool.h>
 #include <time.h>
 
@@ -39,7 +40,7 @@ static void Refused(char *program) {
   for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
     EXPECT(PMIX_ERR_NOT_SUPPORTED, Spawn(program, NULL, Flag(refused[i])));
   }
-  // Nobody has launched this tool, with directives or without.
+  // This tool was not launched, with or without directives.
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_LAUNCH_DIRECTIVES, NULL);
   CHECK(g_server.nspace[0] == '\0', "a server, %s", g_server.nspace);
 }
@@ -51,14 +52,14 @@ static void TakeName(const pmix_value_t *value) {
 
 static bool g_runs;
 
-// Processes that have started have a number.
+// Processes that have started have a process id.
 static void TakeProcesses(const pmix_value_t *value) {
   const pmix_data_array_t *table = value->data.darray;
   const pmix_proc_info_t *procs = table->array;
   g_runs = table->size == 2 && procs[0].pid > 0 && procs[1].pid > 0;
 }
 
-// Asks once; `take` gets what is answered, if anything is.
+// Queries a key once. `take` receives the result, if there is one.
 static void Ask(char *key, Directives with,
                 void (*take)(const pmix_value_t *)) {
   char *keys[] = {key, NULL};
@@ -74,7 +75,7 @@ static void Ask(char *key, Directives with,
   if (results != NULL) PMIX_INFO_FREE(results, count);
 }
 
-// The launcher's job, once its processes are there.
+// Finds the launcher's job, once its processes exist.
 static void FindJob(void) {
   const struct timespec pause = {0, 20 * 1000 * 1000};
   for (int i = 0; i < 2000 && !g_runs; ++i) {
@@ -94,7 +95,7 @@ static void Launched(char *program) {
   Directives list = Flag(PMIX_SPAWN_TOOL);
   AddInt(&list, PMIX_TIMEOUT, 60);
   AddFlag(&list, PMIX_NOHUP, false);
-  // Executes what follows.
+  // "env" executes the words that follow it.
   AddText(&list, PMIX_EXEC_AGENT, "env");
   OK(Spawn(program, NULL, list));
   Directives wait = Flag(PMIX_WAIT_FOR_CONNECTION);

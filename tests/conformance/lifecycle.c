@@ -1,5 +1,5 @@
 // PMIx_Init, PMIx_Initialized, PMIx_Finalize, PMIx_Get_version, PMIx_Progress:
-// references are counted, calls outside fail with PMIX_ERR_INIT.
+// references are counted, and calls outside fail with PMIX_ERR_INIT.
 #include <pmix_server.h>
 #include <pmix_tool.h>
 
@@ -18,7 +18,8 @@ static void DynamicCallsOutside(void) {
   CallsAnsweredOnce();
 }
 
-// GEN-02: of each other chapter one; the programs of these calls have more.
+// GEN-02: one call of each other chapter; the programs of these calls test
+// more.
 static void OtherCallsOutside(void) {
   pmix_topology_t topology = {NULL, NULL};
   pmix_cpuset_t cpuset = {NULL, NULL};
@@ -48,7 +49,7 @@ static void OtherCallsOutside(void) {
          PMIx_Register_event_handler(&code, 1, NULL, 0, NULL, NULL, NULL));
 }
 
-// GEN-02: what the library is can be asked for at any time (QRY-12).
+// GEN-02: the library's version can be queried at any time (QRY-12).
 static void AbiVersion(void) {
   char *keys[] = {PMIX_QUERY_STABLE_ABI_VERSION,
                   PMIX_QUERY_PROVISIONAL_ABI_VERSION, NULL};
@@ -146,14 +147,14 @@ static void Arguments(void) {
   CHECK(PMIx_Initialized(), "a PMIx_Init that failed took a reference");
 }
 
-// GEN-03: the end of another role is not the end of this one.
+// GEN-03: ending another role does not end this one.
 static void OtherRoles(void) {
   CHECK(PMIx_tool_finalize() < 0, "finalized a tool");
   CHECK(PMIx_server_finalize() < 0, "finalized a server");
   CHECK(PMIx_Initialized(), "the client is finalized with another role");
 }
 
-// INIT-06. Whoever wants what others have agrees with them.
+// INIT-06: directives conflict unless they agree with those of the first call.
 static void Conflict(void) {
   Directives progress = {.count = 0};
   AddFlag(&progress, PMIX_EXTERNAL_PROGRESS, true);
@@ -182,7 +183,7 @@ int main(int argc, char **argv) {
   OK(PMIx_Finalize(barrier.info, barrier.count));
   const pmix_proc_t self = g_self;
   CallsOutside();
-  // A process may come back.
+  // A process may initialise PMIx again.
   pmix_proc_t again;
   OK(PMIx_Init(&again, NULL, 0));
   g_self = self;

@@ -1,5 +1,5 @@
-// A value that is larger than anything can carry is refused and does no harm:
-// the process that put it and the others go on.
+// A value that is too large for any message is rejected and does no harm: the
+// process that put it and the others continue.
 #include "check.h"
 
 static void TooLarge(void) {

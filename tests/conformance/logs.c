@@ -1,5 +1,5 @@
-// PMIx_Log in both forms: JOB-20 to JOB-26. run.py looks for what was logged
-// among the output of the ranks.
+// PMIx_Log in both forms: JOB-20 to JOB-26. run.py searches the output of the
+// ranks for the logged text.
 #include "nonblocking.h"
 
 static char g_text[100];
@@ -23,7 +23,7 @@ static void Output(void) {
   ANSWERS(PMIX_SUCCESS, PMIx_Log_nb, error.info, 1, NULL, 0, OnOperation);
 }
 
-// The first channel that takes its text ends the operation (JOB-23).
+// The first channel that accepts its text ends the operation (JOB-23).
 static void Once(void) {
   Directives data = One(PMIX_LOG_JOB_RECORD, "unserved\n");
   AddText(&data, PMIX_LOG_STDOUT, Text("once %u\n"));
@@ -71,7 +71,7 @@ static void Syslog(void) {
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Log(data.info, 1, wrong.info, 1));
 }
 
-// Mail (JOB-24), job records (JOB-25) and stores.
+// Mail (JOB-24), job records (JOB-25) and stores are not supported.
 static void Unserved(void) {
   pmix_info_t mail[3];
   PMIX_INFO_LOAD(&mail[0], PMIX_LOG_EMAIL_ADDR, "nobody@example", PMIX_STRING);
@@ -104,7 +104,7 @@ static void Unserved(void) {
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Log(text.info, 1, xml.info, 1));
 }
 
-// JOB-26: at once, and without a callback.
+// JOB-26: the errors are returned at once, without a callback.
 static void Malformed(void) {
   const Directives text = One(PMIX_LOG_STDOUT, "never\n");
   Directives number = {.count = 0};

@@ -1,4 +1,4 @@
-// For programs that are run as two jobs at once: each learns the namespace of
+// For programs that run as two jobs at once: each job learns the namespace of
 // the other. Words: a directory with the pipes "first" and "second", and which
 // of the two jobs this is.
 #ifndef CANOPY_TESTS_CONFORMANCE_MEET_H_
@@ -8,7 +8,7 @@
 
 static pmix_nspace_t g_other;  // after Meet
 
-// Rank 0 of each job tells its namespace to rank 0 of the other.
+// Rank 0 of each job sends its namespace to rank 0 of the other.
 static inline void Tell(const char *directory, const char *pipe) {
   char path[600];
   snprintf(path, sizeof(path), "%s/%s", directory, pipe);
@@ -26,7 +26,7 @@ static inline void Hear(const char *directory, const char *pipe, char *nspace) {
   fclose(in);
 }
 
-// True in the first job.
+// Returns true in the first job.
 static inline bool Meet(int argc, char **argv) {
   CHECK(argc > 4, "no words");
   const bool first = strcmp(argv[4], "first") == 0;

@@ -1,6 +1,6 @@
 // Retrieval of posted keys: direct modex that waits for the commit,
-// PMIX_IMMEDIATE, PMIX_OPTIONAL, PMIX_TIMEOUT, PMIX_GET_REFRESH_CACHE, ranks
-// undefined and wildcard, and that it all works without a fence.
+// PMIX_IMMEDIATE, PMIX_OPTIONAL, PMIX_TIMEOUT, PMIX_GET_REFRESH_CACHE,
+// undefined and wildcard ranks. No fence is needed.
 #include <time.h>
 
 #include "check.h"
@@ -44,7 +44,7 @@ static void PutNow(const char *key, uint32_t number) {
   OK(PMIx_Commit());
 }
 
-// The next rank posts "late" only once it has seen that it was asked for.
+// The next rank posts "late" only after the request for it.
 static void WaitsForCommit(void) {
   const pmix_proc_t next = ProcOf(After(g_self.rank));
   Answer late = NoAnswer();
@@ -55,13 +55,13 @@ static void WaitsForCommit(void) {
   EXPECT(PMIX_SUCCESS, WaitFor(&late.done, 1));
   CHECK(late.number == 1000 + next.rank, "late is %u", late.number);
   CHECK(CountOf(&late.done) == 1, "a second callback");
-  // An answer brings what its process has committed by then, so nobody commits
-  // more before all have theirs.
+  // A reply holds everything that its process has committed by then, so no
+  // process commits more before all have their replies.
   Barrier();
 }
 
-// The agent holds the key of a process of the same node; of others only what
-// was fetched or collected.
+// The agent has the keys of processes of its node; of other nodes only those
+// that were fetched or collected.
 static void Immediate(void) {
   PutNow("immediate", 5 + g_self.rank);
   Barrier();
@@ -77,7 +77,7 @@ static void Immediate(void) {
     MustNotSee(rank, "never", &immediate);
     MustNotSee(rank, "never", &optional);
   }
-  Barrier();  // what one process fetches, its neighbours see as well
+  Barrier();  // data fetched for one process serves the node
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     MustSee(rank, "immediate", NULL, 5 + rank);
     MustSee(rank, "immediate", &optional, 5 + rank);
@@ -104,7 +104,7 @@ static void TimesOut(void) {
   for (int i = 0; i < 3; ++i) {
     EXPECT(PMIX_ERR_TIMEOUT, WaitFor(&answers[i].done, 1));
   }
-  // One that is met in time.
+  // The data arrives within this limit.
   const Directives long_enough = Timeout(30);
   PutNow("in.time", 7);
   MustSee(After(g_self.rank), "in.time", &long_enough, 7);
@@ -117,7 +117,7 @@ static void TimesOut(void) {
   Barrier();
 }
 
-// A changed value reaches those who have the old one by a refresh.
+// A refresh replaces the old value.
 static void Refresh(void) {
   PutNow("changing", 1);
   FenceCollect();
@@ -138,7 +138,7 @@ static void Refresh(void) {
   Barrier();
   PutNow("changing", 4);
   Barrier();
-  // Everything of a process at once, without a value.
+  // Gets all values of a process at once.
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     const pmix_proc_t peer = ProcOf(rank);
     pmix_value_t *value = NULL;
@@ -158,7 +158,7 @@ static void Refresh(void) {
   Barrier();
 }
 
-// A key that only one process has, asked for without knowing whom.
+// A key that only one process has, requested without a rank.
 static void UnknownOwner(void) {
   char key[64];
   const pmix_proc_t anyone = ProcOf(PMIX_RANK_UNDEF);
@@ -172,7 +172,7 @@ static void UnknownOwner(void) {
           key);
   }
   MustFail(PMIX_ERR_NOT_FOUND, &anyone, "never", &immediate);
-  // Held until it comes, from a process of this node.
+  // The request is held until a process of this node commits the key.
   Answer later = NoAnswer();
   snprintf(key, sizeof(key), "later.%u", g_self.rank);
   OK(PMIx_Get_nb(&anyone, key, NULL, 0, OnValue, &later));
@@ -180,7 +180,7 @@ static void UnknownOwner(void) {
   PutNow(key, 9);
   EXPECT(PMIX_SUCCESS, WaitFor(&later.done, 1));
   CHECK(later.number == 9, "%s is %u", key, later.number);
-  // No process is rank wildcard.
+  // No process has the wildcard rank.
   const Directives second = Timeout(1);
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, "changing", &second);
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, "changing", &immediate);
@@ -195,7 +195,7 @@ static void Strangers(void) {
   const Directives optional = Flag(PMIX_OPTIONAL);
   MustFail(PMIX_ERR_NOT_FOUND, &stranger, "key", &optional);
   MustFail(PMIX_ERR_NOT_FOUND, &stranger, "key", &immediate);
-  // Its own key that it never put cannot come from anybody.
+  // A key that this process never put cannot arrive from another process.
   MustFail(PMIX_ERR_NOT_FOUND, NULL, "never", NULL);
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, "never", NULL);
 }

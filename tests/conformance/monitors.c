@@ -6,7 +6,7 @@
 
 enum { kOwnCode = PMIX_EXTERNAL_ERR_BASE - 7, kMaxRanks = 64 };
 
-// How often each rank's monitors have alerted, by code and id.
+// The number of alerts of each rank's monitors, by code and id.
 static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 static int g_beats[kMaxRanks];
 static int g_files[kMaxRanks];
@@ -92,7 +92,8 @@ static Directives Changes(const char *id, uint32_t seconds) {
   return list;
 }
 
-// Names the caller's monitor of that name, or with NULL all of them.
+// Returns a request that ends the caller's monitor of this name, or all if
+// null.
 static Directives Ended(const char *id) {
   Directives what = {.count = 0};
   if (id != NULL) AddText(&what, PMIX_MONITOR_CANCEL, id);
@@ -100,7 +101,8 @@ static Directives Ended(const char *id) {
   return what;
 }
 
-// Who does not beat is noticed by all of the namespace (JOB-12, JOB-15).
+// All processes of the namespace are alerted about a process without heartbeats
+// (JOB-12, JOB-15).
 static void Missing(void) {
   const Directives what = Flag(PMIX_MONITOR_HEARTBEAT);
   const Directives with = Heartbeats("beat", 1, 1);
@@ -119,8 +121,8 @@ static void Missing(void) {
                               &nresults));
 }
 
-// A file that nobody touches alerts (JOB-16); who beats meanwhile does not
-// (JOB-19); the code is the caller's (JOB-11).
+// A file that is not modified alerts (JOB-16); a process that sends heartbeats
+// meanwhile does not (JOB-19). The caller chooses the code (JOB-11).
 static void Beating(const char *path) {
   const Directives beats = Flag(PMIX_MONITOR_HEARTBEAT);
   const Directives own = Heartbeats("own", 2, 1);

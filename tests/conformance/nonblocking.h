@@ -1,5 +1,5 @@
-// The contract of calls that answer by a callback: it comes once, and only
-// after the call has returned; and never where the call was refused.
+// The contract of calls that complete in a callback: the callback runs once,
+// after the call has returned, and never if the call was rejected.
 #ifndef CANOPY_TESTS_CONFORMANCE_NONBLOCKING_H_
 #define CANOPY_TESTS_CONFORMANCE_NONBLOCKING_H_
 
@@ -28,8 +28,8 @@ static inline Call *NewCall(void) {
   return call;
 }
 
-// In the callback. Whoever calls back in the caller's own thread would wait for
-// ever, and is told so.
+// Called in the callback. A callback on the caller's own thread would deadlock,
+// so the test fails at once.
 static inline void Answered(Call *call, pmix_status_t status) {
   CHECK(!pthread_equal(call->caller, pthread_self()),
         "called back before the call has returned");
@@ -46,28 +46,28 @@ static inline pmix_status_t Await(Call *call) {
   return WaitFor(&call->answered, 1);
 }
 
-// `function` with these arguments, of which the last one, the callback's data,
-// is left out, must return the status `want`. The variable `call` is the call.
+// `function` with these arguments must return the status `want`. The last
+// argument, the callback's data, is omitted. The variable `call` is the call.
 #define BEGINS(want, call, function, ...)    \
   Call *const call = NewCall();              \
   call->accepted = (want) == PMIX_SUCCESS;   \
   EXPECT(want, function(__VA_ARGS__, call)); \
   Raise(&call->returned, want)
 
-// Its callback must be given `want`.
+// The callback must receive `want`.
 #define ANSWERS(want, function, ...)                    \
   do {                                                  \
     BEGINS(PMIX_SUCCESS, call_, function, __VA_ARGS__); \
     EXPECT(want, Await(call_));                         \
   } while (0)
 
-// It must return `want`, and never call back.
+// The call must return `want`, and never call back.
 #define REFUSES(want, function, ...)            \
   do {                                          \
     BEGINS(want, call_, function, __VA_ARGS__); \
   } while (0)
 
-// When nothing more can come.
+// Called when no more callbacks can arrive.
 static inline void CallsAnsweredOnce(void) {
   for (int i = 0; i < g_num_calls; ++i) {
     const int count = CountOf(&g_calls[i].answered);

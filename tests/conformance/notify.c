@@ -1,5 +1,5 @@
-// Events from process to process and node to node: every range, custom lists,
-// sources, events that came before anybody asked, and their order.
+// Events between processes and nodes: every range, custom lists, sources,
+// events that arrive before their handler, and the order of events.
 #include "check.h"
 
 enum { kCode = -31001, kEnd = -31002, kBefore = -31003, kMark = -31004 };
@@ -12,7 +12,7 @@ static const pmix_data_range_t kRange[kRanges] = {
 static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t g_changed = PTHREAD_COND_INITIALIZER;
 static int g_seen[kMaxRanks][kRanges];  // by source and range
-static uint32_t g_next[kMaxRanks];      // serial number that comes next
+static uint32_t g_next[kMaxRanks];      // next expected serial number
 static int g_ends, g_before, g_marks;
 
 static const pmix_info_t *FindInfo(const pmix_info_t *info, size_t ninfo,
@@ -126,13 +126,14 @@ static void Ranges(void) {
     OK(PMIx_Notify_event(kEnd, NULL, PMIX_RANGE_NAMESPACE, with.info,
                          with.count, NULL, NULL));
   }
-  // What a process raised before its last event has come before it.
+  // All earlier events of a process arrive before its last one.
   Await(&g_ends, (int)(kEvents * g_size));
   for (pmix_rank_t source = 0; source < g_size; ++source) CheckSeen(source);
   OK(PMIx_Deregister_event_handler(handler, NULL, NULL));
 }
 
-// Raised when nobody listened: kept for those who come, unless forbidden.
+// The event is raised without a handler. It is kept for later handlers, unless
+// that is forbidden.
 static void Cached(void) {
   const Directives dropped = Flag(PMIX_EVENT_DO_NOT_CACHE);
   OK(PMIx_Notify_event(kBefore, NULL, PMIX_RANGE_GLOBAL, dropped.info,
@@ -148,7 +149,7 @@ static void Cached(void) {
   OK(PMIx_Deregister_event_handler(handler, NULL, NULL));
 }
 
-// A default handler hears codes that nobody named.
+// A default handler receives codes for which no handler is registered.
 static void Default(void) {
   const int before = g_marks;
   Barrier();

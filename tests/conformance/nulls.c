@@ -1,6 +1,6 @@
 // Arguments that may be NULL: processes, keys, arrays without elements,
-// results, and the callbacks of non-blocking calls, whose effect comes without
-// them.
+// results, and the callbacks of non-blocking calls, which have their effect
+// nevertheless.
 #include "children.h"
 
 static void OnNothing(size_t id, pmix_status_t status,
@@ -56,7 +56,7 @@ static void Events(void) {
   OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
 }
 
-// Each rank publishes, finds and withdraws a key of its own.
+// Each rank publishes, looks up and unpublishes a key of its own.
 static void Publishing(void) {
   Directives data = {.count = 0};
   pmix_pdata_t found;
@@ -73,7 +73,7 @@ static void Publishing(void) {
   OK(PMIx_Lookup_nb(keys, NULL, 0, NULL, NULL));
   OK(PMIx_Unpublish_nb(NULL, NULL, 0, NULL, NULL));
   snprintf(found.key, sizeof(found.key), "nulls.%u", g_self.rank);
-  // The requests of one process are executed in their order.
+  // The requests of one process are executed in order.
   EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Lookup(&found, 1, NULL, 0));
   OK(PMIx_Unpublish(NULL, NULL, 0));
 }
@@ -83,7 +83,7 @@ static void Collectives(void) {
   Barrier();
   OK(PMIx_Connect_nb(&g_job, 1, NULL, 0, NULL, NULL));
   Barrier();
-  // Until the set is connected.
+  // Repeats until the set is connected.
   pmix_status_t status;
   do {
     status = PMIx_Disconnect(&g_job, 1, NULL, 0);
@@ -99,7 +99,7 @@ static void Groups(void) {
   OK(PMIx_Group_destruct("nulls", NULL, 0));
   OK(PMIx_Group_construct_nb("nulls", &g_job, 1, NULL, 0, NULL, NULL));
   Barrier();
-  // Until this process is a member.
+  // Repeats until this process is a member.
   pmix_status_t status;
   do {
     status = PMIx_Group_leave("nulls", NULL, 0);

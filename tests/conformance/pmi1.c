@@ -1,5 +1,5 @@
-// PMI-1: every function and the codes that it documents, among ranks of which
-// some ask the PMIx library for the same data.
+// PMI-1: every function and the codes that it documents. Some of the ranks also
+// request the same data from the PMIx library.
 #include <pmi.h>
 
 #include "pmi_codes.h"
@@ -168,7 +168,7 @@ static void Exchange(void) {
   CHECK(strncmp(out, "(vector,", 8) == 0, "mapping is %s", out);
 }
 
-// The PMIx library of the process has what PMI put, and the other way round.
+// The PMIx library of the process has the data that PMI put, and vice versa.
 static void WithPmix(void) {
   pmix_proc_t self;
   OK(PMIx_Init(&self, NULL, 0));
@@ -240,8 +240,9 @@ static void Walk(void) {
        PMI_KVS_Iter_next(g_name, key, sizeof(key), value, 2));
 }
 
-// Rank 0 makes a space, whose name goes through the job's own. What it commits
-// may be seen at once by who still walks through the job's space.
+// Rank 0 makes a space, whose name the others learn from the job's own space.
+// Its commits may be visible at once to a rank that still iterates over the
+// job's space.
 static void CreatedSpace(void) {
   char space[256] = "";
   CODE(PMI_SUCCESS, PMI_Barrier());

@@ -1,4 +1,4 @@
-// PMI_Abort: the last rank ends the whole job, itself included.
+// PMI_Abort: the last rank ends the whole job, including itself.
 #include <pmi.h>
 
 #include "pmi_codes.h"

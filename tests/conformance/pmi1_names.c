@@ -1,4 +1,4 @@
-// PMI-1: services by name. Names outlive the job, so they are of this job.
+// PMI-1: services by name. Names outlive the job, so they contain its name.
 #include <pmi.h>
 
 #include "pmi_codes.h"

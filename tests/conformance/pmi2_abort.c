@@ -1,4 +1,4 @@
-// PMI2_Abort with the flag: the last rank ends the whole job, itself included.
+// PMI2_Abort with the flag: the last rank ends the whole job, including itself.
 #include <pmi2.h>
 
 #include "pmi_codes.h"

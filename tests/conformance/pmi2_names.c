@@ -1,4 +1,4 @@
-// PMI-2: services by name. Names outlive the job, so they are of this job.
+// PMI-2: services by name. Names outlive the job, so they contain its name.
 #include <pmi2.h>
 
 #include "pmi_codes.h"

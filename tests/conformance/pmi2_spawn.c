@@ -1,6 +1,6 @@
-// PMI-2: spawning of two commands as one job, with hints and pairs that are put
-// for it beforehand, and a connection with it. A child is this program with the
-// words "child", which command it is, and the job of its parent.
+// PMI-2: spawning of two commands as one job, with hints and with pairs that
+// are put for it beforehand, and a connection with it. A child is this program
+// with the word "child", the number of its command, and the job of its parent.
 #include <errno.h>
 #include <pmi2.h>
 
@@ -65,8 +65,8 @@ static void WrongArguments(void) {
   CODE(PMI2_ERR_INVALID_ARG, PMI2_Job_Disconnect(NULL));
 }
 
-// All ranks of the parent's job connect with the child's, whose name rank 0
-// passes on.
+// All ranks of the parent's job connect with the child's job, whose name rank 0
+// distributes.
 static void ConnectWith(const char *job) {
   char name[256];
   int length = 0;

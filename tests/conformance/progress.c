@@ -1,5 +1,5 @@
-// PMIx_Init with PMIX_EXTERNAL_PROGRESS: callbacks come out of PMIx_Progress
-// and nowhere else. And models that a process declares at PMIx_Init.
+// PMIx_Init with PMIX_EXTERNAL_PROGRESS: callbacks run only in PMIx_Progress.
+// Also tests models that a process declares at PMIx_Init.
 #include <sched.h>
 
 #include "check.h"
@@ -18,7 +18,7 @@ static void OnFence(pmix_status_t status, void *cbdata) {
   (void)cbdata;
   CHECK(status == PMIX_SUCCESS, "the fence: %s", PMIx_Error_string(status));
   Called();
-  PMIx_Progress();  // INIT-17: within a callback of itself it returns
+  PMIx_Progress();  // INIT-17: returns inside its own callback
 }
 
 static void OnValue(pmix_status_t status, pmix_value_t *value, void *cbdata) {
@@ -62,7 +62,7 @@ static void OnModel(size_t id, pmix_status_t status, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// A second programming model in the process is news to the first.
+// A handler of the first programming model is notified of the second one.
 static void Model(void) {
   pmix_status_t code = PMIX_MODEL_DECLARED;
   CHECK(
@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
   PMIX_INFO_REQUIRED(&external.info[0]);
   OK(PMIx_Init(&g_self, external.info, external.count));
   g_job = ProcOf(PMIX_RANK_WILDCARD);
-  // Blocking calls need nobody's help.
+  // Blocking calls need no progress calls.
   CHECK(MustGetNumber(&g_job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) == g_size,
         "another size");
   PutU32(PMIX_GLOBAL, "number", 8 + g_self.rank);

@@ -1,9 +1,9 @@
-// Process sets: who defines one, what all are told, what Get and Query say of
-// them and when they end. GRP-01 to GRP-04 beside what checks them. Every
+// Process sets: their definition, the events, the results of Get and Query, and
+// their end. The rules GRP-01 to GRP-04 are named beside their checks. Every
 // process of the job is in the set that run.py has named kLaunched.
 #include "children.h"
 
-// Older headers do not have it.
+// Older headers lack it.
 #ifndef PMIX_JOB_CTRL_DEFINE_PSET
 #define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
 #endif
@@ -12,7 +12,7 @@ enum { kMaxEvents = 64, kMaxName = 2 * PMIX_MAX_NSLEN };
 
 static const char kLaunched[] = "launched";
 
-// Names are of the whole overlay, and other jobs come after this one.
+// Names belong to the whole overlay, on which other jobs will run later.
 static char g_odd[kMaxName], g_whole[kMaxName], g_child[kMaxName];
 
 // -------------------------------------------------------- what was heard ---
@@ -66,7 +66,7 @@ static void OnEvent(size_t id, pmix_status_t code, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
 }
 
-// That of Open MPI ends the process whatever it gets.
+// Stands for Open MPI's default handler, which ends the process on any event.
 static void OnOther(size_t id, pmix_status_t code, const pmix_proc_t *source,
                     pmix_info_t info[], size_t ninfo, pmix_info_t results[],
                     size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
@@ -118,7 +118,7 @@ static void HeardOnce(pmix_status_t code, const char *name) {
 
 // --------------------------------------------------------------- queries ---
 
-// The answers to one key, freed by the caller.
+// Returns the results for one key, which the caller frees.
 static pmix_status_t Query(char *key, const char *set, pmix_info_t **results,
                            size_t *nresults) {
   char *keys[] = {key, NULL};
@@ -140,7 +140,7 @@ static bool HasName(const pmix_data_array_t *names, const char *want) {
   return false;
 }
 
-// GRP-04: how many there are, and their names.
+// GRP-04: the number of sets, and their names.
 static bool IsKnown(const char *name) {
   pmix_info_t *number, *names;
   size_t nnumber = 0;
@@ -160,8 +160,8 @@ static bool IsKnown(const char *name) {
   return known;
 }
 
-// GRP-04: the members of a set, which has `count` of them from `first` on, each
-// `step` ranks after the one before.
+// GRP-04: the members of a set, which has `count` members from `first` on, each
+// `step` ranks after its predecessor.
 static void HasMembers(const char *name, size_t count, pmix_rank_t first,
                        pmix_rank_t step) {
   pmix_info_t *results;
@@ -197,8 +197,8 @@ static pmix_status_t Define(const char *name, const pmix_proc_t *members,
                           NULL);
 }
 
-// GRP-02: all are told of a set with its members, whether they are in it or
-// not.
+// GRP-02: all processes are notified of a set with its members, including
+// processes that are not in it.
 static void Defined(void) {
   if (g_self.rank == 0) {
     pmix_proc_t odd[64];
@@ -213,15 +213,15 @@ static void Defined(void) {
   const Heard whole = AwaitEvent(PMIX_PROCESS_SET_DEFINE, g_whole);
   CHECK(whole.num_members == g_size, "%zu ranks in all", whole.num_members);
   CHECK(IsKnown(g_odd) && IsKnown(g_whole), "sets without names");
-  // GRP-03: the odd ranks are in all of these, by their own ranks.
+  // GRP-03: the odd ranks are in all these sets, with their own ranks.
   HasMembers(g_odd, g_size / 2, 1, 2);
   HasMembers(g_whole, g_size, 0, 1);
   HasMembers(kLaunched, g_size, 0, 1);
   Barrier();
 }
 
-// GRP-01: a set stays as it was defined, whoever asks for another of its name.
-// GRP-03: a name is neither a job's nor that of a set.
+// GRP-01: a set stays as it was defined, also when another of its name is
+// requested. GRP-03: the name must be neither a job's nor that of a set.
 static void Refused(void) {
   const pmix_proc_t nobody = ProcOf(g_size);
   char fresh[kMaxName];
@@ -229,7 +229,7 @@ static void Refused(void) {
   EXPECT(PMIX_ERR_EXISTS, Define(g_odd, &g_self, 1));
   EXPECT(PMIX_ERR_EXISTS, Define(kLaunched, &g_self, 1));
   EXPECT(PMIX_ERR_BAD_PARAM, Define(g_self.nspace, &g_self, 1));
-  // Of a job that is still to come, or that this node does not know.
+  // The name of a later job, or of one that this node does not know.
   char later[kMaxName];
   snprintf(later, sizeof(later), "%s0", g_self.nspace);
   EXPECT(PMIX_ERR_BAD_PARAM, Define(later, &g_self, 1));
@@ -248,7 +248,7 @@ static void NoRanks(void) {
   MustFail(PMIX_ERR_NOT_FOUND, &proc, PMIX_NODEID, NULL);
 }
 
-// GRP-04: those that a process was started in.
+// GRP-04: the sets in which a process was started.
 static void NamesByGet(void) {
   pmix_value_t *value =
       MustGet(&g_self, PMIX_PSET_NAMES, NULL, PMIX_DATA_ARRAY);

@@ -1,6 +1,6 @@
-// PMIx_Publish, PMIx_Lookup and PMIx_Unpublish in both forms: what is refused,
-// who finds what, duplicates, ranges, persistence, permissions, waiting. The
-// last rank leaves early.
+// PMIx_Publish, PMIx_Lookup and PMIx_Unpublish in both forms: rejected calls,
+// visibility, duplicates, ranges, persistence, permissions, waiting. The last
+// rank leaves early.
 #include <time.h>
 
 #include "check.h"
@@ -13,7 +13,7 @@ static double Seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-// "WORD.RANK", in the same memory for each call but 8.
+// Returns "WORD.RANK". The memory is reused after eight calls.
 static const char *KeyOf(const char *word, pmix_rank_t rank) {
   static char keys[8][64];
   static int next;
@@ -47,7 +47,7 @@ static Directives Wait(int count, int seconds) {
   return list;
 }
 
-// Key and number, and what is in `with`.
+// Publishes the key with the number and the directives `with`.
 static pmix_status_t Publish(const char *key, uint32_t number,
                              const Directives *with) {
   Directives list = {.count = 0};
@@ -65,7 +65,7 @@ static pmix_status_t Unpublish(const char *key) {
 
 // ---------------------------------------------------------------- lookup ---
 
-// What a lookup gave; filled by Lookup and by OnFound.
+// The result of a lookup, filled by Lookup and by OnFound.
 typedef struct {
   Signal done;
   size_t count;
@@ -93,7 +93,7 @@ static void OnFound(pmix_status_t status, pmix_pdata_t data[], size_t ndata,
   Raise(&found->done, status);
 }
 
-// Looks for `n` keys; what is not found must be PMIX_UNDEF.
+// Looks up `n` keys; keys that are not found must be PMIX_UNDEF.
 static pmix_status_t Lookup(const char *const *keys, size_t n,
                             const Directives *with, Found *found) {
   pmix_pdata_t *data;
@@ -120,7 +120,7 @@ static pmix_status_t LookupOne(const char *key, const Directives *with) {
   return status;
 }
 
-// The key is there, of that rank of this job, with that number.
+// The key must exist, published by that rank of this job with that number.
 static void MustFind(const char *key, const Directives *with, pmix_rank_t rank,
                      uint32_t number) {
   Found found = FOUND_INIT;
@@ -250,7 +250,7 @@ static void Duplicates(void) {
   EXPECT(PMIX_ERR_DUPLICATE_KEY, Publish(key, 3, NULL));
   MustFind(key, NULL, 0, 1);
   Barrier();
-  // On another range it may be published as well.
+  // The key may be published on another range as well.
   if (g_self.rank == 0) {
     OK(Publish(key, 4, &narrow));
     EXPECT(PMIX_ERR_DUPLICATE_KEY, Publish(key, 5, &narrow));
@@ -270,7 +270,7 @@ static void Ranges(void) {
   OK(Publish(KeyOf("own", g_self.rank), 2, &own));
   OK(Publish(KeyOf("job", g_self.rank), 3, &job));
   OK(Publish(KeyOf("global", g_self.rank), 4, &global));
-  // No process could read it.
+  // No process could read the data.
   CHECK(Publish(KeyOf("manager", g_self.rank), 5, &manager) < 0,
         "published for nobody");
   Barrier();
@@ -287,7 +287,7 @@ static void Ranges(void) {
       MustFind(KeyOf("own", rank), &own, rank, 2);
     } else {
       MustNotFind(KeyOf("own", rank), NULL);
-      // Only what the caller has published is asked for.
+      // Only data that the caller has published is requested.
       MustNotFind(KeyOf("global", rank), &own);
     }
   }
@@ -343,7 +343,8 @@ static void Permissions(void) {
   MustFind("for me", NULL, 0, 1);
   if (g_self.rank != 0) {
     EXPECT(PMIX_ERR_NO_PERMISSIONS, LookupOne("for others", NULL));
-    // Beside one that is found, nothing tells why it is missing (PUB-17).
+    // If another key is found, the reason why one is missing is not reported
+    // (PUB-17).
     const char *both[] = {"for me", "for others"};
     Found found = FOUND_INIT;
     EXPECT(PMIX_ERR_PARTIAL_SUCCESS, Lookup(both, 2, NULL, &found));
@@ -366,7 +367,7 @@ static void Waiting(void) {
     CHECK(found.count == 2, "%zu values", found.count);
   }
   Barrier();
-  // One of two is enough here.
+  // One of two keys is sufficient here.
   const Directives any = Wait(1, 60);
   const char *either[] = {"never", "late"};
   EXPECT(PMIX_ERR_PARTIAL_SUCCESS, Lookup(either, 2, &any, &found));
@@ -377,7 +378,7 @@ static void Waiting(void) {
   Barrier();
 }
 
-// Put data and published data are different.
+// Put data and published data are separate.
 static void Apart(void) {
   const pmix_proc_t root = ProcOf(0);
   const Directives now = Flag(PMIX_IMMEDIATE);
@@ -391,7 +392,7 @@ static void Apart(void) {
 }
 
 static void Unpublished(void) {
-  // Of others: without effect, whatever the answer is.
+  // Unpublishing keys of other processes has no effect, whatever the result is.
   (void)Unpublish(KeyOf("plain", (g_self.rank + 1) % g_size));
   Barrier();
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
@@ -403,15 +404,15 @@ static void Unpublished(void) {
   MustNotFind(KeyOf("plain", (g_self.rank + 1) % g_size), NULL);
   MustFind(KeyOf("global", g_self.rank), NULL, g_self.rank, 4);
   Barrier();
-  // All of the range that is not named, which is the session.
+  // Without a range, all data on the session range is unpublished.
   OK(PMIx_Unpublish(NULL, NULL, 0));
   Barrier();
   MustNotFind(KeyOf("nb too", (g_self.rank + 1) % g_size), NULL);
   Barrier();
 }
 
-// The last rank leaves data of each persistence behind. What is kept for the
-// session outlives the job: its key is of this job.
+// The last rank leaves data of each persistence. Data kept for the session
+// outlives the job, so its key contains the job's name.
 static int OneLeaves(void) {
   const pmix_rank_t last = g_size - 1;
   char session[PMIX_MAX_NSLEN + 32];
@@ -433,7 +434,8 @@ static int OneLeaves(void) {
     usleep(kOneSecond / 50);
   }
   MustFind("of an application", NULL, last, 2);
-  MustFind("of no persistence", NULL, last, 4);  // PUB-01: as of an application
+  // PUB-01: like the application's
+  MustFind("of no persistence", NULL, last, 4);
   MustFind(session, NULL, last, 3);
   return Finish();
 }

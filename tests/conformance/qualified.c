@@ -1,7 +1,7 @@
-// Values of one key that qualifiers tell apart: PMIX_QUALIFIED_VALUE of PMIx_Put,
-// and infos of PMIx_Get that are marked as qualifiers; and what the members of a
-// group tell each other in its construction, with the group's context id for a
-// qualifier.
+// Several values of one key, distinguished by qualifiers: PMIX_QUALIFIED_VALUE
+// of PMIx_Put, and infos of PMIx_Get that are marked as qualifiers. Also the
+// data that the members of a group exchange in its construction, with the
+// group's context id as qualifier.
 #include "nonblocking.h"
 
 static void AddQualifier(Directives *list, const char *key, uint32_t number) {
@@ -49,7 +49,7 @@ static void MustMiss(pmix_rank_t rank, const char *key, Directives with) {
   MustFail(PMIX_ERR_NOT_FOUND, &peer, key, &with);
 }
 
-// Three values with qualifiers and one without.
+// Puts three values with qualifiers and one without.
 static void PutAll(const char *key, uint32_t number) {
   Directives with = Both(1, 1);
   OK(PutQualified(PMIX_GLOBAL, key, number + 1, &with));
@@ -67,7 +67,7 @@ static void CheckRank(const char *key, pmix_rank_t rank, uint32_t number) {
   MustBe(number + 2, rank, key, &with);
   with = One("color", 2);
   MustBe(number + 3, rank, key, &with);
-  // In another order, and with fewer of them.
+  // The qualifiers may be in another order, and fewer.
   with = One("shape", 2);
   MustBe(number + 2, rank, key, &with);
   AddQualifier(&with, "color", 1);
@@ -75,7 +75,7 @@ static void CheckRank(const char *key, pmix_rank_t rank, uint32_t number) {
   MustBe(number, rank, key, NULL);
 }
 
-// None has these.
+// No value has these qualifiers.
 static void CheckNarrow(const char *key, pmix_rank_t rank) {
   MustMiss(rank, key, One("color", 3));
   MustMiss(rank, key, Both(2, 1));
@@ -94,7 +94,7 @@ static void CheckAll(const char *key, uint32_t number) {
   }
 }
 
-// Who asks waits for the commit.
+// The request waits for the commit.
 static void DirectModex(void) {
   PutAll("direct", 100 + 10 * g_self.rank);
   CheckRank("direct", g_self.rank, 100 + 10 * g_self.rank);
@@ -117,8 +117,7 @@ static void Collected(void) {
             1003 + 10 * peer.rank,
         "it is all here already");
   CheckAll("fence", 1000);
-  Barrier();
-  // A later put with the same qualifiers replaces that value alone.
+  // A later put with the same qualifiers replaces only that value.
   with = Both(1, 1);
   OK(PutQualified(PMIX_GLOBAL, "fence", 7, &with));
   OK(PMIx_Commit());
@@ -144,7 +143,7 @@ static void Scopes(void) {
   MustBe(3, g_self.rank, "kept", &with);
 }
 
-// A value that comes later, by a non-blocking get, too.
+// A non-blocking get receives a value that is committed later.
 static void OnValue(pmix_status_t status, pmix_value_t *value, void *call) {
   CHECK(status != PMIX_SUCCESS || value->data.uint32 == 5, "%u",
         value->data.uint32);
@@ -171,7 +170,8 @@ static void Later(void) {
   Barrier();
 }
 
-// Among all data of a process they have the key under which they were put.
+// Among all data of a process, the values have the keys under which they were
+// put.
 static void Everything(void) {
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     const pmix_proc_t peer = ProcOf(rank);
@@ -205,7 +205,7 @@ static void Refusals(void) {
   AddU32(&unmarked, "color", 1);
   CHECK(PutQualified(PMIX_GLOBAL, "key", 1, &unmarked) == PMIX_ERR_BAD_PARAM,
         "a qualifier that is not marked");
-  // What the host knows has no qualifiers; directives that are marked stay that.
+  // The host's data has no qualifiers; marked directives remain directives.
   const pmix_proc_t job = {.rank = PMIX_RANK_WILDCARD};
   MustFail(PMIX_ERR_NOT_FOUND, &job, PMIX_JOB_SIZE, &with);
   Directives marked = Flag(PMIX_JOB_INFO);
@@ -215,7 +215,7 @@ static void Refusals(void) {
   MustFail(PMIX_ERR_NOT_SUPPORTED, &g_self, NULL, &with);
 }
 
-// The context id that an answer has. Each member has shared something.
+// Returns the context id in the results. Each member has shared data.
 static size_t ContextIn(const pmix_info_t *results, size_t nresults) {
   size_t context = 0;
   uint32_t shared = 0;
@@ -239,7 +239,7 @@ static Directives LocalCid(size_t mine) {
   return list;
 }
 
-// As Open MPI does: in an array.
+// Shares the data in an array, as Open MPI does.
 static size_t Construct(const char *group, size_t mine) {
   Directives own = LocalCid(mine);
   pmix_data_array_t array = {PMIX_INFO, own.count, own.info};
@@ -266,7 +266,7 @@ static void OnConstructed(pmix_status_t status, pmix_info_t *info, size_t ninfo,
   Answered(call, status);
 }
 
-// Without an array around it.
+// Shares the data without an array.
 static size_t ConstructLater(const char *group, size_t mine) {
   Directives list = LocalCid(mine);
   PMIX_INFO_REQUIRED(&list.info[0]);
@@ -301,14 +301,14 @@ static void OfGroups(void) {
   const size_t two = ConstructLater("two", 200 + g_self.rank);
   CheckIds(one, 100);
   CheckIds(two, 200);
-  // They are read when they are needed, which may be after the group has ended.
+  // The ids are read on demand, which may be after the group has ended.
   OK(PMIx_Group_destruct("one", NULL, 0));
   OK(PMIx_Group_destruct("two", NULL, 0));
   CheckIds(one, 100);
   Barrier();
 }
 
-// Of itself a process may tell it, too.
+// A process may also provide the data about itself.
 static void LocalId(void) {
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);

@@ -1,8 +1,8 @@
-// PMIx_Query_info and PMIx_Query_info_nb: answers, what is not there, the
-// processes of the job on all its nodes, and what is supported. The rules of
-// part QRY by their numbers, beside what checks them. Not here: QRY-04, as the
-// answers are flat (docs/queries.md); QRY-10, in client/abi/query_abi_test.cc;
-// QRY-12, in lifecycle.c; QRY-13, as all jobs of a test are of one user
+// PMIx_Query_info and PMIx_Query_info_nb: results, missing data, the processes
+// of the job on all its nodes, and supported attributes. The rules of part QRY
+// are named beside their checks. Not here: QRY-04, because the results are flat
+// (docs/queries.md); QRY-10, in client/abi/query_abi_test.cc; QRY-12, in
+// lifecycle.c; QRY-13, because all jobs of a test belong to one user
 // (server/core/query/queries_test.cc); QRY-15 and QRY-16, in resolve.c.
 #include <pmix_server.h>
 
@@ -12,7 +12,7 @@
 static pmix_info_t *g_results;
 static size_t g_num_results;
 
-// The answers of the last blocking call go first.
+// Frees the results of the last blocking call.
 static void Clear(void) {
   if (g_results != NULL) PMIX_INFO_FREE(g_results, g_num_results);
   g_results = NULL;
@@ -30,7 +30,7 @@ static pmix_query_t QueryOf(char **keys, Directives *qualifiers) {
   return query;
 }
 
-// Asks for one key, which must have an answer.
+// Queries one key, which must have a result.
 static const pmix_value_t *Ask(char *key, Directives *qualifiers) {
   char *keys[] = {key, NULL};
   pmix_query_t query = QueryOf(keys, qualifiers);
@@ -79,7 +79,7 @@ static void HowManyHaveAnAnswer(void) {
          PMIx_Query_info(queries, 2, &g_results, &g_num_results));
   CHECK(g_num_results == 3, "the size twice: %zu", g_num_results);
   CHECK(HasNone("no.such.key", NULL), "results with PMIX_ERR_NOT_FOUND");
-  // Known, and there is none: no queue, allocation or limit of time.
+  // Known keys without data: there is no queue, allocation or time limit.
   char *absent[] = {PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_QUEUE_STATUS,
                     PMIX_QUERY_ALLOC_STATUS, PMIX_QUERY_AUTHORIZATIONS,
                     PMIX_TIME_REMAINING};
@@ -88,7 +88,7 @@ static void HowManyHaveAnAnswer(void) {
   }
 }
 
-// QRY-07, QRY-08, QRY-09: whose data, and of which part.
+// QRY-07, QRY-08, QRY-09: the qualifiers select the process, node or job.
 static void Qualified(void) {
   const pmix_rank_t last = g_size - 1;
   Directives process = {.count = 0};
@@ -119,7 +119,7 @@ static void Qualified(void) {
   CHECK(g_results == NULL && g_num_results == 0, "results with an error");
 }
 
-// GEN-11: the host does not support what is required of it.
+// GEN-11: the host does not support a required qualifier.
 static void Required(void) {
   char *keys[] = {PMIX_QUERY_NAMESPACES, NULL};
   Directives strange = Flag("no.such.qualifier");
@@ -131,7 +131,7 @@ static void Required(void) {
   CHECK(g_results == NULL && g_num_results == 0, "results with an error");
 }
 
-// Each process once, with its own number, wherever it runs.
+// Each process occurs once, with its own number, on whichever node it runs.
 static void Tables(void) {
   Directives fresh = Flag(PMIX_QUERY_REFRESH_CACHE);
   const pmix_data_array_t *table =
@@ -157,7 +157,7 @@ static void Tables(void) {
   CHECK(table->size == local, "%zu rows, %zu local", table->size, local);
 }
 
-// Each server that a tool may connect to says which it is, and where.
+// Each server that a tool may connect to reports its name and address.
 static void Servers(void) {
   const pmix_data_array_t *servers =
       Ask(PMIX_QUERY_AVAIL_SERVERS, NULL)->data.darray;
@@ -212,7 +212,7 @@ static void Support(void) {
     Clear();
     const pmix_status_t status =
         PMIx_Query_info(&query, 1, &g_results, &g_num_results);
-    // Nobody needs to have the other roles.
+    // The other roles may be absent.
     if (i > 1 && status == PMIX_ERR_NOT_FOUND) continue;
     OK(status);
     const pmix_info_t *one = g_results[0].value.data.darray->array;
@@ -221,7 +221,7 @@ static void Support(void) {
   }
 }
 
-// By this a debugger decides whether processes can stop in their start.
+// A debugger uses this query to decide whether processes can stop in PMIx_Init.
 static void StopInInit(void) {
   char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Init", NULL};
   Directives client = Flag(PMIX_CLIENT_ATTRIBUTES);
@@ -238,7 +238,7 @@ static void StopInInit(void) {
   CHECK(found, "%zu attributes of PMIx_Init", attributes->size);
 }
 
-// QRY-11: which functions each level has.
+// QRY-11: the functions of each level.
 static void Functions(void) {
   char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, NULL};
   const char *levels[] = {PMIX_CLIENT_FUNCTIONS, PMIX_HOST_FUNCTIONS,

@@ -1,4 +1,4 @@
-// DBG-05: what lets processes go on that wait for a debugger.
+// DBG-05: releases processes that wait for a debugger.
 #ifndef CANOPY_TESTS_CONFORMANCE_RELEASE_H_
 #define CANOPY_TESTS_CONFORMANCE_RELEASE_H_
 

@@ -1,7 +1,7 @@
-// Every reserved key that a launcher knows: type, value, and the realm that a
-// request without directives, or with PMIX_*_INFO and its qualifiers, means.
-// Words: the number of applications, 1 or 2, of which the first has 3 ranks;
-// appK in application K; the nodes of the allocation when some are unused.
+// Every reserved key that a launcher provides: type, value, and the realm of a
+// request without directives, or with PMIX_*_INFO and its qualifiers. Words:
+// the number of applications, 1 or 2, of which the first has 3 ranks; appK in
+// application K; the nodes of the allocation if some are unused.
 #include <ctype.h>
 #include <dirent.h>
 
@@ -18,7 +18,7 @@ static uint32_t ItemsIn(const char *list, char separator) {
   return items;
 }
 
-// The item with index `at` of a list; freed by the caller.
+// Returns the item with index `at` of a list; the caller frees it.
 static char *ItemAt(const char *list, char separator, uint32_t at) {
   for (; at > 0; --at) list = strchr(list, separator) + 1;
   const char *end = strchr(list, separator);
@@ -99,7 +99,7 @@ static void SessionRealm(void) {
   Directives other = session;
   AddU32(&other, PMIX_SESSION_ID, id + 1);
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_UNIV_SIZE, &other);
-  // A job-level key is not of the session.
+  // A job-level key is not in the session realm.
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_JOB_SIZE, &session);
 }
 
@@ -112,7 +112,7 @@ static void Allocation(const Directives *with) {
 
 // -------------------------------------------------------------------- job ---
 
-// Processes of the session's jobs before this one.
+// Returns the number of processes of the session's earlier jobs.
 static uint32_t Offset(void) {
   return MustGetNumber(&g_job, PMIX_NPROC_OFFSET, NULL, PMIX_PROC_RANK);
 }
@@ -152,7 +152,7 @@ static void JobRealm(void) {
   JobNumbers(&g_job, &job);
   JobTexts(&g_job, NULL);
   JobTexts(&g_job, &job);
-  // Also without the wildcard.
+  // The result is the same without the wildcard.
   JobNumbers(&g_self, NULL);
   JobNumbers(NULL, NULL);
   JobTexts(NULL, NULL);
@@ -168,7 +168,7 @@ static void JobRealm(void) {
   }
 }
 
-// Where the maps have the node of a rank.
+// Returns the index of a rank's node in the maps.
 static uint32_t IndexOf(pmix_rank_t rank) {
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
   uint32_t node = 0;
@@ -265,7 +265,7 @@ static void CheckLocalProcs(const Directives *with, const char *peers) {
   const pmix_data_array_t *array = value->data.darray;
   CHECK(array->type == PMIX_PROC, "an array of %s",
         PMIx_Data_type_string(array->type));
-  // Those of other jobs come after its own.
+  // Processes of other jobs follow this job's own.
   const size_t own = ItemsIn(peers, ',');
   CHECK(array->size >= own, "%zu local processes", array->size);
   const pmix_proc_t *procs = array->array;
@@ -276,7 +276,7 @@ static void CheckLocalProcs(const Directives *with, const char *peers) {
   PMIX_VALUE_RELEASE(value);
 }
 
-// Its PMIX_NODEID, by which the session numbers its nodes.
+// Returns the PMIX_NODEID, by which the session numbers its nodes.
 static uint32_t IdOf(uint32_t node) {
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
   char *peers = ItemAt(ranks, ';', node);
@@ -294,7 +294,7 @@ static void CheckMemory(const Directives *with) {
   PMIX_VALUE_RELEASE(memory);
 }
 
-// What the node with this index says of itself, named in `with`.
+// Checks the data of the node with this index, which `with` names.
 static void CheckNode(const Directives *with, uint32_t node) {
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
   char *nodes = MustGetText(&g_job, PMIX_NODE_MAP_RAW, NULL);
@@ -344,7 +344,7 @@ static void NodeRealm(void) {
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_LOCAL_SIZE, &beyond);
 }
 
-// Without directives these mean the own node.
+// Without directives these keys mean the own node.
 static void LocalKeys(void) {
   char *peers = MustGetText(&g_job, PMIX_LOCAL_PEERS, NULL);
   CHECK(HasNumber(peers, g_self.rank), "local peers '%s'", peers);
@@ -371,7 +371,7 @@ static void CheckProc(pmix_rank_t rank) {
   pmix_value_t *id = MustGet(&proc, PMIX_PROCID, NULL, PMIX_PROC);
   CHECK(id->data.proc->rank == rank, "PMIX_PROCID of rank %u", rank);
   PMIX_VALUE_RELEASE(id);
-  // Its place among those of its node.
+  // The rank's position among the ranks of its node.
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
   char *peers = ItemAt(ranks, ';', IndexOf(rank));
   const uint32_t local =
@@ -386,7 +386,7 @@ static void CheckProc(pmix_rank_t rank) {
   free(ranks);
 }
 
-// Known of a process from its start, and at its end.
+// The process id is known from the start of a process until its end.
 static void Pids(void) {
   PutU32(PMIX_GLOBAL, "own pid", (uint32_t)getpid());
   OK(PMIx_Commit());

@@ -1,10 +1,11 @@
-// The table of docs/reserved_keys.md: of each reserved key, where a get finds
-// it and of which type it is. Words: a file with a line for each key, which is
-// the key, the type and a word with a letter for each way to ask that finds it
-// (see kWays), "-" for none; then "print" to have such lines printed by rank 0.
+// The table of docs/reserved_keys.md: for each reserved key, the ways in which
+// a get finds it, and its type. Words: a file with a line for each key, which
+// consists of the key, the type and a word with a letter for each way that
+// finds it (see kWays), or "-" for none; then "print" if rank 0 shall print
+// such lines.
 #include "check.h"
 
-// How one may ask.
+// The ways of a request.
 enum { kJob, kSelf, kNear, kFar, kInSession, kInJob, kInApp, kInNode, kInFar };
 static const char kWays[] = "jsnfSJANF";
 enum { kNumWays = sizeof(kWays) - 1 };
@@ -27,7 +28,7 @@ static void FindPeers(void) {
   g_far_host = MustGetText(&far, PMIX_HOSTNAME, NULL);
 }
 
-// There is a peer to ask for.
+// Returns whether there is a peer for the request.
 static bool HasWay(int way) {
   if (way == kNear) return g_near != g_self.rank;
   if (way == kFar || way == kInFar) return g_far != g_self.rank;
@@ -61,7 +62,7 @@ static Directives DirectivesFor(int way) {
   return with;
 }
 
-// The type's name without "PMIX_"; null when the key is not found.
+// Returns the type's name without "PMIX_", or null if the key is not found.
 static const char *Ask(const char *key, int way) {
   const pmix_proc_t proc = ProcFor(way);
   const Directives with = DirectivesFor(way);

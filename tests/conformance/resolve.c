@@ -10,7 +10,7 @@ static bool Among(const pmix_proc_t *procs, size_t count, pmix_rank_t rank) {
   return false;
 }
 
-// Exactly the job's processes of that node.
+// The result must be exactly the job's processes on that node.
 static void CheckNode(const char *name, const char *nspace, uint32_t node) {
   pmix_proc_t *procs = NULL;
   size_t count = 0;
@@ -22,7 +22,7 @@ static void CheckNode(const char *name, const char *nspace, uint32_t node) {
     CHECK(Among(procs, count, rank) == there, "rank %u and node %s", rank,
           name == NULL ? "(own)" : name);
   }
-  // Another job may be there as well.
+  // Another job may run there as well.
   CHECK(nspace == NULL ? count >= expected : count == expected,
         "%zu processes, not %u", count, expected);
   PMIX_PROC_FREE(procs, count);
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
   CHECK(strcmp(nodes, list) == 0, "nodes '%s', job data say '%s'", nodes, list);
   free(nodes);
   OK(PMIx_Resolve_nodes(NULL, &nodes));
-  // Those of other jobs come after its own.
+  // Nodes of other jobs follow this job's own.
   CHECK(strncmp(nodes, list, strlen(list)) == 0, "all nodes '%s', not '%s'",
         nodes, list);
   Peers(list);

@@ -1,6 +1,6 @@
 // PMIx_Allocation_request, PMIx_Session_control and PMIx_Resource_block with
-// their non-blocking forms: what a scheduler decides, of which the host has
-// none. JOB-01 and JOB-03 to JOB-05 are a scheduler's; JOB-02 is in
+// their non-blocking forms: a scheduler decides these, and this host has none.
+// JOB-01 and JOB-03 to JOB-05 concern a scheduler; JOB-02 is in
 // server/core/host/host_calls_test.cc.
 #include "nonblocking.h"
 
@@ -63,7 +63,7 @@ static void Malformed(void) {
           1, OnInfo);
 }
 
-// Headers of other libraries do not have these.
+// Headers of other libraries lack these.
 #ifdef PMIX_RESOURCE_BLOCK_NAME
 static void Newer(void) {
   const Directives with = Flag(PMIX_ALLOC_SHARE);

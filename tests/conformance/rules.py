@@ -1,10 +1,9 @@
-"""The table rules.tsv: rules of the PMIx interface by number, and the tests that
-hold each of them.
+"""The table rules.tsv: rules of the PMIx interface by number, with their tests.
 
-A row's tests are "FILE:NAME", with a space between them. NAME is a function of a
-C file that something calls, "Suite.Test" of a unit test, or the name of a target
-or a case that stands in the file in quotes. A row with "-" for its tests says in
-the note why there are none; other rows may have a note of what they leave out.
+A row's tests are "FILE:NAME", separated by spaces. NAME is a function of a C
+file that is called, "Suite.Test" of a unit test, or the name of a target or a
+case in quotes in the file. A row with "-" for its tests states in its note why
+there are none; notes of other rows may state what their tests leave out.
 """
 import os
 import re
@@ -24,8 +23,8 @@ def text_of(path, cache={}):
 
 
 def in_c(path, text, name):
-    """Defined, and named once more where it is called or in a list: for a header
-    in a program beside it."""
+    """Returns whether the function is defined and used: called or in a list. A
+    function of a header must be used in a program beside it."""
     code = re.sub(r"//.*", "", text)
     if path.endswith(".h"):
         code += "".join(text_of(other) for other in programs_beside(path))
@@ -48,7 +47,8 @@ def in_unit_test(text, name):
 
 
 def is_there(path, name):
-    """Whether the test `name` is in the file, by what kind of file it is."""
+    """Returns whether the test `name` is in the file, according to the kind of
+    file."""
     text = text_of(path)
     if text is None or not name:
         return False
@@ -76,7 +76,7 @@ def problems_of_row(row):
 
 
 def problems(part, count, rows):
-    """What is wrong with the rows of one part, which has `count` rules."""
+    """Returns the problems of the rows of one part, which has `count` rules."""
     wanted = [f"{part}-{n:02}" for n in range(1, count + 1)]
     got = [row.rule for row in rows]
     for rule in wanted:
@@ -90,7 +90,7 @@ def problems(part, count, rows):
 
 
 def check(parts, rows):
-    """Prints one line for each part; how many lines are of failures."""
+    """Prints one line for each part, and returns the number of failures."""
     failed = 0
     for part in parts:
         mine = [row for row in rows if row.rule.split("-")[0] == part.part]

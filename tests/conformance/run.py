@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Conformance: programs in C that check every rule of the PMIx calls from
 inside real jobs, on 1, 2 and 4 emulated nodes, at radix 2 and 32.
-
 Usage: tests/conformance/run.py [WORD...]   only the cases with a WORD in them
 CANOPY_PREFIX=P takes what is installed below P instead of installing anew;
 CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most 8).
@@ -24,7 +23,7 @@ import harness  # noqa: E402
 import runner  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
-# (nodes, radix, how ranks are laid out)
+# (nodes, radix, layout of the ranks)
 PLACES = [(1, 2, "slot"), (1, 32, "slot"), (2, 2, "node"), (2, 32, "slot"),
           (4, 2, "slot"), (4, 32, "node")]
 SIZE = 8
@@ -32,9 +31,9 @@ KEYS = os.path.join(HERE, "..", "..", "docs", "reserved_keys.md")
 ATTRIBUTES = os.path.join(HERE, "..", "..", "client", "include", "tables",
                           "attributes.tsv")
 HELPERS = os.path.join(HERE, "..", "codec", "helpers_test.c")
-# A machine with devices of fabrics, as hwloc writes it.
+# A machine with fabric devices, in hwloc's format.
 DEVICES = os.path.join(HERE, "devices.xml")
-# What programs need beside the PMIx library.
+# Libraries that programs need in addition to the PMIx library.
 LIBRARIES = {name + part: [library] for part in ("", "_names", "_spawn", "_abort")
              for name, library in (("pmi1", "-lpmi"), ("pmi2", "-lpmi2"))}
 # In seconds. Agents on a busy machine may be silent for a while.
@@ -63,8 +62,8 @@ class Suite(harness.Bench):
         return out
 
     def shaped(self, nodes, radix):
-        """Options for jobs on an overlay that stays up until one of another
-        shape is asked for."""
+        """Returns options for jobs on an overlay, which stays up until another
+        shape is requested."""
         name = f"shape-{nodes}-{radix}"
         if self.shape != name:
             self.lower()
@@ -75,18 +74,18 @@ class Suite(harness.Bench):
         return ["--context", name]
 
     def lower(self):
-        """Takes down what shaped has brought up."""
+        """Takes down the overlay of shaped()."""
         self.shape = None
         self.stack.close()
 
     def job(self, name, place, *words, size=SIZE, used=None, first=None,
             then=(), options=(), expect=None, own=False, alone=False):
-        """Runs a program; every rank must say that it kept the rules.
+        """Runs a program; every rank must print that it kept the rules.
 
-        used: nodes that get ranks, when not all. first: ranks of a first
-        application; the rest are a second one, whose last words are `then`.
-        own: with agents of its own, which end with it. alone: it keeps all
-        CPUs busy.
+        used: the number of nodes with ranks, if not all. first: the ranks of a
+        first application; the others belong to a second one, whose last words
+        are `then`. own: the job has its own agents, which end with it. alone:
+        it keeps all CPUs busy.
         """
         nodes, radix, layout = place
         label = " ".join([name, *(w for w in map(str, words) if w[0] != "/")])
@@ -113,7 +112,8 @@ class Suite(harness.Bench):
 
 
 def all_kept(result, name, size):
-    """Fails unless each of SIZE ranks printed its line, and none a broken rule."""
+    """Fails unless each of SIZE ranks printed its line without a violated rule.
+    """
     result.expect(code=0)
     lines = result.out.splitlines()
     lost = [r for r in range(size) if f"{name} ok {r}" not in lines]
@@ -127,7 +127,8 @@ def medians(result):
 
 
 def logged(result):
-    """What ranks have logged is among their output, where it belongs."""
+    """The text that ranks have logged must be in their output, on the right
+    stream."""
     all_kept(result, "logs", SIZE)
     for rank in range(SIZE):
         for text, stream in ((f"out {rank}", result.out), (f"err {rank}", result.err),
@@ -142,7 +143,8 @@ def logged(result):
 
 
 def aborts(suite, place):
-    """Who ends, with what code, and what the user is told."""
+    """Checks which processes end, the exit code, and the message for the user.
+    """
     def ends(result, survivors, text, rank):
         result.expect(code=23, err=[text, f"rank {rank} ", "status 23"])
         told = sorted(result.out.splitlines())
@@ -164,7 +166,8 @@ def aborts(suite, place):
 
 
 def bad_ends(suite, place):
-    """The survivors have heard who ended, and the user is told."""
+    """The survivors must learn which process ended, and the user must get a
+    message."""
     def told(result, code, text):
         result.expect(code=code, err=[f"rank {SIZE - 1} ", text],
                       out=[f"ended ok {r}" for r in range(SIZE - 1)])
@@ -177,7 +180,8 @@ def bad_ends(suite, place):
 
 
 def cleanup(suite, place, word):
-    """What was registered is gone, the rest is there, whoever ended how."""
+    """Registered files must be gone and the others present, however the job
+    ended."""
     kept = ["full.kept", "full.kept/file.kept", "target.kept", "top.kept",
             "tree", "tree/kept", "unregistered.kept"]
     where = tempfile.mkdtemp(dir=suite.work)
@@ -198,15 +202,15 @@ def cleanup(suite, place, word):
 
 
 def with_place(suite, place, name):
-    """A program that needs a directory for files, on every node."""
+    """Runs a program that needs a directory for files, on every node."""
     where = tempfile.mkdtemp(dir=suite.work)
     os.chmod(where, 0o755)
     suite.job(name, place, where)
 
 
 def reserved_keys():
-    """What docs/reserved_keys.md says, as lines for reserved_table: the key, its
-    type, and the ways to ask that find it."""
+    """Returns the table of docs/reserved_keys.md as lines for reserved_table:
+    the key, its type, and the ways of a request that find it."""
     with open(ATTRIBUTES, encoding="utf-8") as file:
         keys = dict(line.split("\t")[:2] for line in file)
     with open(KEYS, encoding="utf-8") as file:
@@ -217,7 +221,8 @@ def reserved_keys():
 
 
 def reserved_table(suite, place):
-    """Of an overlay's first job, whose session has no gap among its ranks."""
+    """Uses the first job of an overlay, whose session has no gap in its ranks.
+    """
     path = os.path.join(suite.work, "keys")
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(reserved_keys())
@@ -226,7 +231,7 @@ def reserved_table(suite, place):
 
 
 def two_jobs(suite, program, nodes, layout):
-    """A program as two jobs on the overlay that is up, which meet."""
+    """Runs a program as two jobs on the current overlay, which connect."""
     size = SIZE // 2
     pipes = tempfile.mkdtemp(dir=suite.work)
     for name in ("first", "second"):
@@ -248,7 +253,7 @@ def singleton(suite):
 
 
 def server_files(suite):
-    """A resource manager in C, whose files tools find."""
+    """Runs a resource manager in C, whose files tools find."""
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
     done = subprocess.run([suite.program("server_files"), "1", "1"], env=env,
                           check=False, capture_output=True, timeout=60)
@@ -257,7 +262,8 @@ def server_files(suite):
 
 
 def tool_server(suite, *words):
-    """A tool that serves a process; with a directory it has a server itself."""
+    """Runs a tool that serves a process; with a directory it has a server
+    itself."""
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
     done = subprocess.run([suite.program("tool_server"), "1", "1", *words],
                           env=env, check=False, capture_output=True, timeout=60)
@@ -266,8 +272,8 @@ def tool_server(suite, *words):
 
 
 def tools(suite):
-    """A program that nobody launched, beside a job whose agent it finds, and
-    which it ends."""
+    """Runs a program that was not launched beside a job, whose agent it finds
+    and which it ends."""
     job, nspace, directory = cases_tools.waiting_job(suite, suite.shape)
     tool_server(suite, directory)
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
@@ -284,7 +290,7 @@ def tools(suite):
     def jobs():
         return {one["nspace"] for one in suite.json("ps", *where)["jobs"]}
 
-    # The second ends with its tool, when the first has had time for it.
+    # The second job ends with its tool; the first one has had time to end.
     stays, goes = spawned_by("nohup"), spawned_by("spawner")
     cases_running.until(lambda: goes not in jobs())
     harness.check(stays in jobs(), "a job has ended in spite of PMIX_NOHUP")
@@ -299,7 +305,7 @@ def tools(suite):
 
 
 def servers(suite):
-    """The same with all agents of the overlay as its servers."""
+    """Does the same with all agents of the overlay as the tool's servers."""
     job, nspace, directory = cases_tools.waiting_job(suite, suite.shape)
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
     done = subprocess.run(
@@ -325,7 +331,7 @@ def launcher(suite):
 
 
 def address(suite):
-    """A launcher that what it starts connects back to."""
+    """Runs a launcher to which its processes connect back."""
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
     done = subprocess.run([suite.program("address"), "1", "1"], env=env,
                           check=False, capture_output=True, timeout=60)
@@ -334,8 +340,8 @@ def address(suite):
 
 
 def indirect(suite):
-    """A tool starts a launcher that stops, in both styles of command line and
-    by both names of the launcher."""
+    """A tool starts a launcher that stops, with both styles of command line and
+    both names of the launcher."""
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
     program = suite.program("indirect")
     run = ["--oversubscribe"]
@@ -352,7 +358,7 @@ def indirect(suite):
 
 
 def helpers(suite):
-    """The program that calls every helper, with the installed library."""
+    """Runs the program that calls every helper, with the installed library."""
     out = os.path.join(suite.share.directory, "helpers")
     suite.share.make(out, ["cc", *WARNINGS, "-O1", "-g", "-o", out, HELPERS,
                            *suite.flags])
@@ -363,7 +369,7 @@ def helpers(suite):
 
 
 def headers_of_others():
-    """The same sources compile against another library's headers."""
+    """Compiles the same sources with another library's headers."""
     include = "/usr/lib/x86_64-linux-gnu/pmix2/include"
     if not os.path.exists(os.path.join(include, "pmix.h")):
         raise harness.Failure("no headers of libpmix-dev")
@@ -375,7 +381,7 @@ def headers_of_others():
 
 
 def by_hand(suite, place, name, body):
-    """A case of a program that nobody launches."""
+    """Runs a case of a program that is not launched."""
     label = f"{name}: {place[0]} nodes, radix {place[1]}"
     if not suite.wanted(label):
         return
@@ -386,7 +392,7 @@ def by_hand(suite, place, name, body):
 
 
 def forwarded(result):
-    """What was pulled as a copy is shown, and nothing of what was redirected."""
+    """Output pulled as a copy must be shown, and redirected output must not."""
     all_kept(result, "iof", SIZE)
     lines = result.out.splitlines()
     for text in [f"{what} {rank}" for what in ("copied", "later") for rank in range(SIZE)]:

@@ -1,5 +1,6 @@
-// Scopes of PMIx_Put: who may see what, by a fence that collects and by direct
-// modex; PMIX_DATA_SCOPE; values of one key that were put with several scopes.
+// Scopes of PMIx_Put: which processes see data, by a fence that collects and by
+// direct modex; PMIX_DATA_SCOPE; values of one key that were put with several
+// scopes.
 #include "check.h"
 
 static const char *const kNames[] = {"local", "remote", "global", "internal"};
@@ -32,7 +33,7 @@ static void MustNotSee(pmix_status_t why, pmix_rank_t rank, const char *key,
   MustFail(why, &peer, key, with);
 }
 
-// What one may see of a peer, and why not of the rest.
+// Checks which data of a peer is visible, and why the other data is not.
 static void CheckPeer(const char *round, pmix_rank_t rank,
                       const Directives *with, uint32_t number) {
   const bool near = IsLocal(rank);
@@ -63,7 +64,7 @@ static void CheckPeers(const char *round, const Directives *with,
   }
 }
 
-// Of its own data a process sees all, committed or not.
+// A process sees all its own data, committed or not.
 static void CheckOwn(const char *round, uint32_t number) {
   for (int scope = 0; scope < kCount; ++scope) {
     char key[64];
@@ -98,7 +99,7 @@ static void DataScope(const char *round, uint32_t number) {
     MustSee(rank, key, IsLocal(rank) ? &local : &remote, number + rank);
     MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, IsLocal(rank) ? &remote : &local);
     MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, &global);
-    // All of them, without what was not put.
+    // Gets all values; other keys must be absent.
     const pmix_proc_t peer = ProcOf(rank);
     pmix_value_t *all =
         MustGet(&peer, NULL, IsLocal(rank) ? &local : &remote, PMIX_DATA_ARRAY);
@@ -114,7 +115,7 @@ static void DataScope(const char *round, uint32_t number) {
   }
 }
 
-// Without a fence of any kind: who asks waits for the commit.
+// There is no fence: the request waits for the commit.
 static void DirectModex(void) {
   PutAll("direct", 100 + g_self.rank);
   CheckOwn("direct", 100 + g_self.rank);
@@ -128,7 +129,7 @@ static void Collected(void) {
   PutAll("fence", 200 + g_self.rank);
   OK(PMIx_Commit());
   FenceCollect();
-  // It is all here already.
+  // All data has arrived already.
   const Directives optional = Flag(PMIX_OPTIONAL);
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     MustSee(rank, "fence.global", &optional, 200 + rank);
@@ -141,7 +142,7 @@ static void Collected(void) {
   DataScope("fence", 200);
 }
 
-// What was not committed goes nowhere, whatever is fenced.
+// Data that was not committed is not sent by any fence.
 static void NotCommitted(void) {
   PutAll("staged", 300 + g_self.rank);
   FenceCollect();
@@ -173,7 +174,7 @@ static void Replaced(void) {
   CheckPeers("fence", NULL, 400);
 }
 
-// What processes of this node see of a key, and what those of others see.
+// Checks a key as the processes of this node and those of other nodes see it.
 static void CheckSides(const char *key, uint32_t near, uint32_t far) {
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     MustSee(rank, key, NULL, IsLocal(rank) ? near : far);
@@ -186,8 +187,8 @@ static uint32_t OwnWith(pmix_scope_t scope, const char *key) {
   return MustGetNumber(&g_self, key, &with, PMIX_UINT32);
 }
 
-// One key with several scopes, as Open MPI puts the addresses of UCX. The values
-// stand side by side, whatever carries them.
+// Puts one key with several scopes, as Open MPI puts the addresses of UCX. The
+// values are independent, in whatever way they are exchanged.
 static void SideBySide(void) {
   PutU32(PMIX_REMOTE, "sides", 1);
   PutU32(PMIX_LOCAL, "sides", 2);
@@ -200,7 +201,7 @@ static void SideBySide(void) {
   OK(PMIx_Commit());
   FenceCollect();
   CheckSides("sides.fence", 3, 4);
-  // One of them may change alone.
+  // One of the values may change alone.
   PutU32(PMIX_LOCAL, "sides.fence", 5);
   OK(PMIx_Commit());
   FenceCollect();
@@ -208,8 +209,8 @@ static void SideBySide(void) {
   Barrier();
 }
 
-// PMIX_GLOBAL is for both sides: it replaces both, and is replaced on one of them
-// by what is put for that side alone.
+// PMIX_GLOBAL applies to both sides: it replaces both values, and a later put
+// for one side replaces it there.
 static void GlobalBesideOthers(void) {
   PutU32(PMIX_LOCAL, "narrowed", 1);
   PutU32(PMIX_GLOBAL, "narrowed", 2);
@@ -250,7 +251,7 @@ static void Arguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_GLOBAL, "key", NULL));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_SCOPE_UNDEF, "key", &value));
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(77, "key", &value));
-  // PMIX_DEL_GLOBAL of later releases, which comes without a value.
+  // 7 is PMIX_DEL_GLOBAL of later releases, which has no value.
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(7, "key", NULL));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_GLOBAL, "\001key", &value));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_GLOBAL, "pmix.mine", &value));
@@ -262,7 +263,7 @@ static void Arguments(void) {
   }
 }
 
-// The library copies: what the caller does to its value afterwards is its own.
+// The library copies the value, so the caller may change it afterwards.
 static void Copied(void) {
   char text[] = "before";
   PutText(PMIX_GLOBAL, "copied", text);

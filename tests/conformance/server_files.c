@@ -1,5 +1,5 @@
-// The rendezvous files of a server that is the system's and a launcher's:
-// TOOL-01 to TOOL-05. server_files 1 1.
+// The rendezvous files of a server that is both the system's and a launcher's:
+// TOOL-01 to TOOL-05. Usage: server_files 1 1.
 #include <dirent.h>
 #include <limits.h>
 #include <pmix_server.h>
@@ -17,10 +17,10 @@ static const char *InPlace(const char *name) {
   return path;
 }
 
-// What the umask leaves is for the host to say.
+// The host chooses the permissions that the umask leaves.
 static mode_t g_umask;
 
-// One that its owner alone may write, and that names the server.
+// Checks a file that only its owner may write and that names the server.
 static void MustName(const char *path) {
   char line[512] = "";
   struct stat info;
@@ -35,7 +35,7 @@ static void MustName(const char *path) {
   fclose(file);
 }
 
-// Those with the three names, wherever below `directory` they are.
+// Counts the files with the three names anywhere below `directory`.
 static int CountTools(const char *directory) {
   char host[256];
   char prefix[300];

@@ -1,6 +1,6 @@
-// A tool with several servers, which are agents of one overlay.
-// servers 1 1 DIRECTORY NAMESPACE: where all agents of it have their
-// directories, and a job of two processes that wait until they are ended.
+// A tool with several servers, which are agents of one overlay. Usage: servers
+// 1 1 DIRECTORY NAMESPACE, with the directory that holds the directories of all
+// its agents, and a job of two processes that wait until they are ended.
 #include <glob.h>
 #include <limits.h>
 #include <pmix_tool.h>
@@ -95,7 +95,7 @@ static void Attached(Directives list, const Server *want) {
         server.rank);
 }
 
-// The servers of this tool, in their order.
+// The servers of this tool, in order, must be these.
 static void Are(size_t count, const Server *first, const Server *second) {
   const Server *want[] = {first, second};
   pmix_proc_t *servers = NULL;
@@ -118,7 +118,7 @@ static pmix_status_t Ask(void) {
   pmix_query_t query;
   pmix_info_t *results = NULL;
   size_t count = 0;
-  // No answer that the library remembers.
+  // The result must not come from the library's cache.
   Directives refresh = Flag(PMIX_QUERY_REFRESH_CACHE);
   PMIX_QUERY_CONSTRUCT(&query);
   query.keys = keys;
@@ -143,7 +143,7 @@ static void Attaching(void) {
   const Server *two = &g_servers[1];
   Attached(File(two), two);
   Are(2, one, two);
-  // Connected already.
+  // The server is already connected.
   Attached(File(two), two);
   OK(PMIx_tool_attach_to_server(NULL, NULL, File(two).info, 1));
   Are(2, one, two);
@@ -167,7 +167,7 @@ static void Choosing(Directives list, const char *what) {
   Drop(two);
 }
 
-// Each way to name a server, and each that leads nowhere.
+// Tests each way to name a server, and each way that names none.
 static void Choices(void) {
   const Server *two = &g_servers[1];
   char uri[PATH_MAX + 8];
@@ -259,7 +259,7 @@ static void Waiting(void) {
   Are(2, two, one);
 }
 
-// From here on the second is the primary, and then there is none.
+// From here on the second server is the primary one, and then there is none.
 static void Disconnecting(void) {
   const Server *one = &g_servers[0];
   const Server *two = &g_servers[1];
@@ -272,7 +272,7 @@ static void Disconnecting(void) {
   OK(Ask());
   Drop(one);
   CHECK(!PMIx_tool_is_connected(), "still connected");
-  // The first is the primary.
+  // The first server is the primary one.
   Attached(File(one), one);
   Are(1, one, NULL);
   OK(Ask());
@@ -291,8 +291,8 @@ static void OlderForm(void) {
   Are(1, one, NULL);
 }
 
-// What both servers tell comes once; what a handler wants is wanted of a server
-// that is attached later, too.
+// An event that both servers report arrives once. A handler's codes are also
+// registered at a server that is attached later.
 static void Events(void) {
   const Server *one = &g_servers[0];
   const Server *two = &g_servers[1];
@@ -303,7 +303,7 @@ static void Events(void) {
   OK(PMIx_tool_set_server(&two->name, NULL, 0));
   Are(2, two, one);
   KillWatched();
-  // Whatever the other server has sent is read before its answer.
+  // All earlier messages of the other server are read before its reply.
   OK(PMIx_tool_set_server(&one->name, NULL, 0));
   EXPECT(PMIX_ERR_NOT_FOUND, Ask());  // no namespace is left
   OK(PMIx_tool_finalize());

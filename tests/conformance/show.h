@@ -1,5 +1,5 @@
-// Renders values of any PMIx type as text, so that programs can compare what
-// they got with what was put, and say how it differs.
+// Renders values of any PMIx type as text, so that programs can compare the
+// result of a get with the original, and print the difference.
 #ifndef CANOPY_TESTS_CONFORMANCE_SHOW_H_
 #define CANOPY_TESTS_CONFORMANCE_SHOW_H_
 
@@ -141,7 +141,7 @@ static void ShowProcStats(FILE *out, const pmix_proc_stats_t *s) {
 static void ShowValue(FILE *out, const pmix_value_t *value) {
   fprintf(out, "<%d ", value->type);
   switch (value->type) {
-    // Those that a value holds by pointer.
+    // Types that a value holds by pointer.
     case PMIX_PROC_NSPACE:
     case PMIX_PROC:
     case PMIX_PROC_INFO:
@@ -211,7 +211,7 @@ static void ShowNumber(FILE *out, pmix_data_type_t type, const void *at) {
     case PMIX_STOR_ACCESS_TYPE:
       fprintf(out, "%u", *(const uint16_t *)at);
       break;
-    case PMIX_FLOAT:  // as hexadecimal: nothing may be lost
+    case PMIX_FLOAT:  // hexadecimal, without loss
       fprintf(out, "%a", (double)*(const float *)at);
       break;
     case PMIX_DOUBLE:

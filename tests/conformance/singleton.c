@@ -1,4 +1,4 @@
-// A process without an agent: one process that is its own job.
+// A process without an agent, which is a job of its own.
 #include "check.h"
 
 static void Data(void) {
@@ -34,7 +34,7 @@ static void JobData(void) {
     CHECK(text[0] != '\0', "%s is empty", texts[i]);
     free(text);
   }
-  // Nobody has started it, or made directories for it.
+  // The process has no launcher that made directories for it.
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_RM_NAME, NULL);
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_NSDIR, NULL);
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_PROCDIR, NULL);
@@ -79,7 +79,7 @@ static void Alone(void) {
   PMIX_PROC_FREE(procs, count);
 }
 
-// Nobody keeps data, starts processes or has other jobs.
+// No server keeps data, starts processes or has other jobs.
 static void Unreachable(void) {
   Directives data = {.count = 0};
   AddU32(&data, "key", 1);

@@ -1,5 +1,6 @@
-// PMIx_Spawn and PMIx_Spawn_nb: what is refused and why, and what parent and
-// child know of each other. A child is this program with the words "child", the
+// PMIx_Spawn and PMIx_Spawn_nb: rejected calls with their reasons, and the data
+// that parent and child have of each other. A child is this program with the
+// words "child", the namespace and the rank of its parent, and a mode.
 // namespace and the rank of its parent, and what it is to find.
 #include <errno.h>
 
@@ -30,7 +31,7 @@ static void KnowsItsParent(const pmix_proc_t *parent) {
   PMIX_VALUE_RELEASE(value);
 }
 
-// Of the application's description: environment and directory.
+// Checks environment and directory, which the application's description sets.
 static void RunsAsDescribed(int argc, char **argv) {
   CHECK(argc > kModeWord + 2, "no words");
   const char *colour = getenv("CONFORMANCE_COLOUR");
@@ -41,8 +42,8 @@ static void RunsAsDescribed(int argc, char **argv) {
   CHECK(strcmp(here, argv[kModeWord + 2]) == 0, "runs in %s", here);
 }
 
-// Both sides have data of the other, and meet. A parent that has ended has
-// none.
+// Both sides have data of the other, and connect. If the parent has ended,
+// there is no data of it.
 static void Meets(const pmix_proc_t *parent) {
   pmix_proc_t job = *parent;
   job.rank = PMIX_RANK_WILDCARD;
@@ -54,7 +55,8 @@ static void Meets(const pmix_proc_t *parent) {
   OK(PMIx_Fence(set, 2, NULL, 0));
   CHECK(MustGetNumber(parent, "of the parent", NULL, PMIX_UINT32) == 400,
         "another number");
-  // Until the parent has read too: what a job put ends with it.
+  // The parent must have read too before the job ends, because its data ends
+  // with it.
   OK(PMIx_Fence(set, 2, NULL, 0));
 }
 
@@ -78,7 +80,7 @@ typedef struct {
   char texts[3][300];
 } App;
 
-// This program as a child of `size` processes in all.
+// Describes this program as a child of `size` processes in total.
 static void Describe(App *out, int maxprocs, int size, const char *mode) {
   memset(out, 0, sizeof(*out));
   snprintf(out->texts[0], sizeof(out->texts[0]), "%d", size);
@@ -136,7 +138,7 @@ static void MustNotStart(pmix_status_t want, const App *app,
   EXPECT(want, WaitFor(&g_spawned, before + 1));
 }
 
-// Each for the reason that it is.
+// Checks each failure and its status.
 static void Failures(void) {
   const Directives none = {.count = 0};
   App app;
@@ -167,7 +169,7 @@ static void Blocking(void) {
   OK(PMIx_Spawn(NULL, 0, &app.app, 1, nspace));
   CHECK(strcmp(nspace, g_self.nspace) != 0, "spawned itself");
   SizeIs(nspace, 2);
-  // The name need not be wanted, and an unknown directive need not be honoured.
+  // The name may be omitted, and an unknown directive may be ignored.
   const Directives unknown = Flag("canopy.test.unknown");
   OK(PMIx_Spawn(unknown.info, 1, &app.app, 1, NULL));
 }
@@ -221,7 +223,8 @@ static void ParentAndChildMeet(void) {
 
 enum { kMaxEnds = 4096 };
 
-// Raised for each of g_ends. The ends of all jobs of the session are told.
+// Raised for each entry of g_ends. Events report the ends of all jobs of the
+// session.
 static Signal g_ended = SIGNAL_INIT;
 static struct {
   pmix_nspace_t nspace;
@@ -265,7 +268,7 @@ static pmix_status_t AwaitEnd(const char *nspace) {
   }
 }
 
-// The job is spawned, and all its processes end with 0.
+// Spawns the job, all of whose processes must end with 0.
 static void RunsToItsEnd(const App *app) {
   pmix_status_t code = PMIX_EVENT_JOB_END;
   const pmix_status_t handler =
@@ -287,9 +290,9 @@ static void EndIsTold(void) {
   RunsToItsEnd(&app);
 }
 
-// PROC-09: argv may repeat the command, may hold the arguments alone, and may
-// be the only place that names the program. The child ends with an error
-// unless it has all of its words.
+// PROC-09: argv may repeat the command, may hold only the arguments, and may be
+// the only place that names the program. The child fails unless it receives all
+// of its words.
 static void CommandLines(void) {
   App app;
   Describe(&app, 1, 1, "plain");

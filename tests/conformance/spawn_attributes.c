@@ -1,8 +1,8 @@
 // Each attribute of PMIx_Spawn and PMIx_Spawn_nb, marked as required: it is
-// honoured, or the call says that it is not supported. At job level for the
-// one, in the application's infos for the other. A query for what the host
-// supports names those that are honoured, and no others. Word: a directory for
-// files.
+// honoured, or the call returns that it is not supported. One call has it at
+// job level, the other in the application's infos. A query of the host's
+// support must list the honoured attributes and no others. Word: a directory
+// for files.
 #include "children.h"
 
 typedef struct {
@@ -11,7 +11,7 @@ typedef struct {
   pmix_data_type_t type;
   const void *value;
   pmix_status_t want;
-  bool needs_more;  // the attribute is honoured, beside others alone
+  bool needs_more;  // honoured only together with others
 } Attribute;
 
 #define ROW(attribute, type, value, want) \
@@ -22,7 +22,7 @@ typedef struct {
   { #attribute, attribute, PMIX_BOOL, &kYes, want, false }
 
 static const bool kYes = true;
-// Of what would need room that there may not be.
+// For attributes that need resources which may not exist.
 static const bool kNo = false;
 static const uint32_t kOne = 1;
 static const uint32_t kRank = 0;
@@ -44,7 +44,7 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_PREFIX, PMIX_STRING, "/bin", PMIX_SUCCESS),
     ROW(PMIX_HOST, PMIX_STRING, g_host, PMIX_SUCCESS),
     ROW(PMIX_HOSTFILE, PMIX_STRING, g_hostfile, PMIX_SUCCESS),
-    // Where the processes come from, and where they go.
+    // The location of the processes and their files.
     ROW(PMIX_ADD_HOST, PMIX_STRING, g_host, PMIX_SUCCESS),
     ROW(PMIX_ADD_HOSTFILE, PMIX_STRING, g_hostfile, PMIX_SUCCESS),
     YES(PMIX_PRELOAD_BIN, PMIX_SUCCESS),
@@ -60,7 +60,7 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_NO_PROCS_ON_HEAD, PMIX_BOOL, &kNo, PMIX_SUCCESS),
     ROW(PMIX_NO_OVERSUBSCRIBE, PMIX_BOOL, &kNo, PMIX_SUCCESS),
     YES(PMIX_REPORT_BINDINGS, PMIX_SUCCESS),
-    // What they read and write.
+    // Input and output.
     ROW(PMIX_STDIN_TGT, PMIX_UINT32, &kRank, PMIX_SUCCESS),
     YES(PMIX_TAG_OUTPUT, PMIX_SUCCESS),
     YES(PMIX_TIMESTAMP_OUTPUT, PMIX_SUCCESS),
@@ -68,11 +68,11 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_OUTPUT_TO_FILE, PMIX_STRING, g_output, PMIX_SUCCESS),
     ROW(PMIX_OUTPUT_TO_DIRECTORY, PMIX_STRING, g_output, PMIX_SUCCESS),
     YES(PMIX_INDEX_ARGV, PMIX_SUCCESS),
-    // Who executes them; others would have to be asked what to execute.
+    // The executing program. Other agents than env would need configuration.
     ROW(PMIX_EXEC_AGENT, PMIX_STRING, "env", PMIX_SUCCESS),
     ROW(PMIX_FORKEXEC_AGENT, PMIX_STRING, "env", PMIX_ERR_NOT_SUPPORTED),
     ROW(PMIX_LAUNCHER_DAEMON, PMIX_STRING, "env", PMIX_ERR_NOT_SUPPORTED),
-    // Their environment.
+    // The environment.
     ROW(PMIX_SET_ENVAR, PMIX_ENVAR, &kEnvar, PMIX_SUCCESS),
     ROW(PMIX_UNSET_ENVAR, PMIX_STRING, "CONFORMANCE", PMIX_SUCCESS),
     ROW(PMIX_ADD_ENVAR, PMIX_ENVAR, &kEnvar, PMIX_SUCCESS),
@@ -80,7 +80,7 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_APPEND_ENVAR, PMIX_ENVAR, &kEnvar, PMIX_SUCCESS),
     ROW(PMIX_FIRST_ENVAR, PMIX_ENVAR, &kEnvar, PMIX_SUCCESS),
     YES(PMIX_ENVARS_HARVESTED, PMIX_SUCCESS),
-    // How long they live, and what becomes of those that fail.
+    // The lifetime, and the handling of failures.
     YES(PMIX_JOB_RECOVERABLE, PMIX_SUCCESS),
     YES(PMIX_JOB_CONTINUOUS, PMIX_SUCCESS),
     ROW(PMIX_MAX_RESTARTS, PMIX_UINT32, &kOne, PMIX_SUCCESS),
@@ -93,11 +93,11 @@ static const Attribute kAttributes[] = {
     YES(PMIX_SPAWN_CHILD_SEP, PMIX_SUCCESS),
 #endif
     ROW(PMIX_PSET_NAME, PMIX_STRING, "attributes", PMIX_SUCCESS),
-    // Of the only application: beside which job?
+    // The only application cannot be cospawned with another.
     WITH_OTHERS(PMIX_COSPAWN_APP, PMIX_BOOL, &kYes, PMIX_ERR_BAD_PARAM),
     YES(PMIX_SPAWN_TOOL, PMIX_SUCCESS),
     YES(PMIX_NOHUP, PMIX_SUCCESS),
-    // Who is told of it.
+    // Notifications.
     YES(PMIX_EVENT_SILENT_TERMINATION, PMIX_SUCCESS),
     YES(PMIX_NOTIFY_JOB_EVENTS, PMIX_SUCCESS),
     YES(PMIX_NOTIFY_COMPLETION, PMIX_SUCCESS),
@@ -107,7 +107,7 @@ static const Attribute kAttributes[] = {
     YES(PMIX_LOG_COMPLETION, PMIX_SUCCESS),
     YES(PMIX_LOG_PROC_TERMINATION, PMIX_SUCCESS),
     YES(PMIX_LOG_PROC_ABNORMAL_TERMINATION, PMIX_SUCCESS),
-    // What tools ask for: their input and output.
+    // Input and output for tools.
     ROW(PMIX_FWD_STDIN, PMIX_PROC_RANK, &kRank, PMIX_SUCCESS),
     YES(PMIX_FWD_STDOUT, PMIX_SUCCESS),
     YES(PMIX_FWD_STDERR, PMIX_SUCCESS),
@@ -127,12 +127,12 @@ static const Attribute kAttributes[] = {
     YES(PMIX_IOF_RANK_OUTPUT, PMIX_ERR_NOT_SUPPORTED),
     YES(PMIX_IOF_FILE_PATTERN, PMIX_ERR_NOT_SUPPORTED),
     YES(PMIX_IOF_FILE_ONLY, PMIX_ERR_NOT_SUPPORTED),
-    // And debuggers. Nobody here would release what is stopped.
+    // Debuggers. No process here would release stopped processes.
     ROW(PMIX_DEBUG_STOP_ON_EXEC, PMIX_BOOL, &kNo, PMIX_SUCCESS),
     ROW(PMIX_DEBUG_STOP_IN_INIT, PMIX_BOOL, &kNo, PMIX_SUCCESS),
     ROW(PMIX_DEBUG_STOP_IN_APP, PMIX_BOOL, &kNo, PMIX_SUCCESS),
     ROW(PMIX_DEBUG_TARGET, PMIX_PROC, &g_self, PMIX_SUCCESS),
-    // Of which job?
+    // The target job is missing.
     WITH_OTHERS(PMIX_DEBUGGER_DAEMONS, PMIX_BOOL, &kYes, PMIX_ERR_BAD_PARAM),
     WITH_OTHERS(PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_UINT16, &kShort,
                 PMIX_ERR_BAD_PARAM),
@@ -196,7 +196,8 @@ static void Set(const Attribute *attribute) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-// Daemons beside the processes of this job, which are honoured together.
+// Sets daemons beside the processes of this job, whose attributes are honoured
+// together.
 static void SetDaemons(const char *key) {
   char program[] = "true";
   char *argv[2];
@@ -211,7 +212,7 @@ static void SetDaemons(const char *key) {
   OK(PMIx_Spawn(all.info, all.count, &app, 1, NULL));
 }
 
-// What the host says that it honours of PMIx_Spawn.
+// Returns the attributes of PMIx_Spawn that the host reports as supported.
 static const pmix_data_array_t *Supported(pmix_info_t **results, size_t *count) {
   char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Spawn", NULL};
   Directives host = Flag(PMIX_HOST_ATTRIBUTES);

@@ -1,5 +1,5 @@
-// Attributes of PMIx_Spawn that this host honours only in part, or not: each is
-// refused when it is marked required, and does no harm when it is not.
+// Attributes of PMIx_Spawn that this host honours only in part, or not at all:
+// each is rejected if it is marked as required, and has no effect otherwise.
 #include <errno.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
-// PMIx_Spawn and PMIx_Spawn_nb: each status that they document, from its cause,
-// and after each of them a job that starts. Word: a directory for files.
+// PMIx_Spawn and PMIx_Spawn_nb: each documented status, from its cause, and
+// after each of them a job that starts. Word: a directory for files.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ static char g_place[4096];
 
 static pmix_app_t True(void) { return Program(g_true, g_argv); }
 
-// A file of this rank with that text.
+// Makes a file of this rank with that text.
 static char *File(const char *name, const char *text, mode_t mode) {
   static char path[5000];
   snprintf(path, sizeof(path), "%s/%s.%u", g_place, name, g_self.rank);
@@ -24,7 +24,7 @@ static char *File(const char *name, const char *text, mode_t mode) {
   return path;
 }
 
-// Nothing of a request that failed is left that would disturb the next one.
+// A failed request must leave nothing that disturbs the next one.
 static void Starts(void) {
   pmix_app_t app = True();
   pmix_nspace_t nspace = "";
@@ -59,7 +59,7 @@ static void NoProgram(void) {
           OnSpawned);
 }
 
-// The hosts that it is to be mapped to can not be read.
+// The hosts of the mapping cannot be read.
 static void FailedToMap(void) {
   pmix_app_t app = True();
   Directives hosts = {.count = 0};
@@ -69,7 +69,7 @@ static void FailedToMap(void) {
           OnSpawned);
 }
 
-// It may be executed, but is its own interpreter.
+// The file may be executed, but is its own interpreter.
 static void FailedToLaunch(void) {
   char text[5100];
   snprintf(text, sizeof(text), "#!%s\n", File("itself", "", 0700));
@@ -97,7 +97,7 @@ static void TooMany(void) {
           &app, 1, OnSpawned);
 }
 
-// No system takes a variable of half a megabyte.
+// No system accepts a variable of half a megabyte.
 static void SystemRefuses(void) {
   pmix_app_t app = True();
   const size_t size = 512 * 1024;

@@ -1,10 +1,11 @@
-// DATA-18: texts of the library's values, which nobody frees, and the functions
-// that no other program calls.
+// DATA-18: texts of the library's values, which are not freed, and the
+// functions that no other program calls.
 #include <pmix_server.h>
 
 #include "check.h"
 
-// The same text each time, at the same place where it is of a constant.
+// The text is the same each time, and at the same address if it is that of a
+// constant.
 static void Is(const char *got, const char *again, const char *what) {
   CHECK(got != NULL && got[0] != '\0', "no text of %s", what);
   CHECK(again != NULL && strcmp(got, again) == 0, "%s, then %s", got, again);
@@ -34,7 +35,7 @@ static void OfConstants(void) {
         "%s", PMIx_Get_attribute_name(PMIX_JOB_SIZE));
 }
 
-// Headers of other libraries do not have these.
+// Headers of other libraries lack these.
 #ifdef PMIX_RESOURCE_BLOCK_NAME
 static void Newer(void) {
   TEXT(PMIx_Group_operation_string(PMIX_GROUP_CONSTRUCT));
@@ -43,7 +44,7 @@ static void Newer(void) {
   TEXT(PMIx_Resource_block_directive_string(1));
   CHECK(PMIx_Error_code("PMIX_ERR_TIMEOUT") == PMIX_ERR_TIMEOUT, "%d",
         PMIx_Error_code("PMIX_ERR_TIMEOUT"));
-  // These are of a value, and their caller's.
+  // These texts depend on a value, and the caller frees them.
   char *text = PMIx_Proc_string(&g_self);
   CHECK(text != NULL && strstr(text, g_self.nspace) != NULL, "%s", text);
   free(text);
@@ -58,7 +59,7 @@ static void Newer(void) {}
 #endif
 
 int main(int argc, char **argv) {
-  // At any time.
+  // These may be called at any time.
   OfConstants();
   Start(argc, argv);
   OfConstants();

@@ -1,8 +1,8 @@
-// PMIx_Progress_thread_stop: no callback runs afterwards, and blocking calls go
-// on.
+// PMIx_Progress_thread_stop: no callback runs afterwards, and blocking calls
+// still work.
 #include "check.h"
 
-// Older headers have neither.
+// Older headers lack both.
 void PMIx_Progress_thread_stop(const pmix_info_t *info, size_t ninfo);
 #ifndef PMIX_PROGRESS_THREAD_NAME
 #define PMIX_PROGRESS_THREAD_NAME "pmix.pthrdnm"

@@ -12,7 +12,7 @@ static void KeyFor(char *key, int thread, int round) {
   snprintf(key, 64, "thread.%d.%d", thread, round);
 }
 
-// Posts, then asks the next rank for what the same thread posts there.
+// Posts data, then requests the data of the same thread of the next rank.
 static void Exchange(int thread, int round) {
   char key[64];
   KeyFor(key, thread, round);
@@ -26,8 +26,7 @@ static void Exchange(int thread, int round) {
   CHECK(size == g_size, "the job has %u processes", size);
 }
 
-// Each thread has a set of its own: the list of ranks in an order and with
-// members of its own.
+// Each thread has a set of its own, a list with different members and order.
 static size_t SetOf(int thread, pmix_proc_t *set) {
   const pmix_rank_t step = (pmix_rank_t)thread + 1;
   size_t count = 0;

@@ -1,7 +1,7 @@
-// A tool that is a server, too: PMIx_tool_set_server_module. It starts a
-// process of a job of its own, which is its client. tool_server 1 1
-// [DIRECTORY]: it has a server itself, which it finds there. "child" in the
-// place of DIRECTORY: the process that it starts.
+// A tool that is also a server: PMIx_tool_set_server_module. It starts a
+// process of a job of its own, which is its client. Usage: tool_server 1 1
+// [DIRECTORY]; with DIRECTORY it has a server itself, which it finds there.
+// "child" in place of DIRECTORY is the process that it starts.
 #include <pmix_server.h>
 #include <pmix_tool.h>
 #include <sys/wait.h>
@@ -91,7 +91,7 @@ static void Serve(char *program) {
   RegisterJob(&proc);
   const pid_t pid = StartChild(program, &proc);
   OK(WaitFor(&g_connected, 1));
-  // For the job's process alone, which waits for it.
+  // Only the job's process, which waits for the event, receives it.
   Directives list = Flag(PMIX_EVENT_NON_DEFAULT);
   pmix_info_t *range = NextInfo(&list, PMIX_EVENT_CUSTOM_RANGE);
   range->value.type = PMIX_PROC;

@@ -1,10 +1,11 @@
-// A tool: a process that nobody launched, beside a job on the agents that it
-// finds. tools 1 1 DIRECTORY NAMESPACE: the directory of the rendezvous files
-// of the agent, and the job, whose processes wait until they are ended.
-// tools 1 1 DIRECTORY NAMESPACE twin: claims a name that is another tool's.
-// tools 1 1 DIRECTORY NAMESPACE spawner: spawns a job, and ends.
-// tools 1 1 DIRECTORY NAMESPACE nohup: the same, and the job is to go on.
-// tools 1 1 DIRECTORY NAMESPACE reader: looks up what another tool publishes.
+// A tool: a process that was not launched, beside a job on the agents that it
+// finds. Usage: tools 1 1 DIRECTORY NAMESPACE, with the directory of the
+// agent's rendezvous files, and the job, whose processes wait until they are
+// ended. A fifth word selects another program:
+//   twin     claims a name that another tool has
+//   spawner  spawns a job, and ends
+//   nohup    does the same, and the job continues
+//   reader   looks up the data that another tool publishes
 #include <dirent.h>
 #include <errno.h>
 #include <pmix_tool.h>
@@ -25,7 +26,7 @@ static const char *g_directory;
 static const char *g_nspace;
 static char g_file[PATH_MAX];  // a rendezvous file of the agent
 static char g_uri[512];        // its first line
-static int g_pid;              // its third
+static int g_pid;              // its third line
 static pmix_proc_t g_server;
 static char g_place[] = "/tmp/canopy-tools-XXXXXX";
 
@@ -169,7 +170,8 @@ static void Choices(void) {
   MustConnect(Pid(g_pid));
 }
 
-// Where the tool's server is reached, as its file says; the tool itself is not.
+// The tool has the address of its server, as the file gives it, but none
+// itself.
 static void Addresses(void) {
   Directives list = At(g_directory);
   OK(PMIx_tool_init(&g_self, list.info, list.count));
@@ -182,7 +184,7 @@ static void Addresses(void) {
   OK(PMIx_tool_finalize());
 }
 
-// An agent that is not the machine's system server does not say that it is.
+// An agent that is not the machine's system server does not claim to be.
 static void SystemServer(void) {
   char host[256];
   char name[300];
@@ -205,7 +207,7 @@ static void WrongChoices(void) {
   MustBeRefused(PMIX_ERR_UNREACH, System(PMIX_CONNECT_TO_SYSTEM, g_place));
   MustBeRefused(PMIX_ERR_BAD_PARAM, Pid(-1));
   MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_SERVER_NSPACE, ""));
-  // libpmix speaks to agents and relays of its own machine.
+  // libpmix connects to agents and relays of its own machine only.
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED,
                 Text(PMIX_TCP_URI, "nobody.0;tcp4://127.0.0.1:1"));
   Directives tcp = Text(PMIX_TCP_URI, g_uri);
@@ -223,8 +225,8 @@ static void WrongChoices(void) {
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED, unknown);
 }
 
-// What a transport of its own would need, and a progress that is the caller's:
-// not required, they are ignored or done without.
+// Options for a transport of the tool's own, and external progress: unless
+// required, they are ignored or replaced.
 static void Options(void) {
   static const char *const kOptions[] = {
       PMIX_SOCKET_MODE,      PMIX_TCP_REPORT_URI,   PMIX_TCP_IF_INCLUDE,
@@ -242,7 +244,7 @@ static void Options(void) {
   AddFlag(&external, PMIX_EXTERNAL_PROGRESS, true);
   AddFlag(&external, PMIX_LAUNCHER, true);
   PMIX_INFO_REQUIRED(&external.info[1]);
-  // Whoever is to launch has what it takes anyway.
+  // Launchers have the necessary functions anyway.
   PMIX_INFO_REQUIRED(&external.info[2]);
   MustConnect(external);
 }
@@ -261,7 +263,7 @@ static void BadFiles(void) {
   MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
   Write(path, "");
   MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
-  // Another implementation's server, and an agent that is gone.
+  // The server of another implementation, and an agent that is gone.
   Write(path, "prterun.0;tcp4://127.0.0.1:1\nv5.0.1\n1\n");
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
   Write(path,
@@ -284,7 +286,7 @@ static void BadFiles(void) {
 
 // ------------------------------------------------------------------ names ---
 
-// Another tool, which ends with that status.
+// Runs another tool, which must end with that status.
 static void Other(const char *program, const char *word, pmix_status_t want) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -313,7 +315,7 @@ static void Names(const char *program) {
   CHECK(strcmp(g_self.nspace, "my.tool") == 0 && g_self.rank == 3, "I am %s:%u",
         g_self.nspace, g_self.rank);
   Twin(program, PMIX_ERR_EXISTS);
-  // Counted, together with PMIx_Init.
+  // The call is counted together with PMIx_Init.
   pmix_proc_t again;
   OK(PMIx_tool_init(&again, NULL, 0));
   CHECK(strcmp(again.nspace, "my.tool") == 0, "I am %s", again.nspace);
@@ -377,7 +379,8 @@ static void Publish(void) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-// What a tool publishes is for all, until it withdraws it or is gone.
+// All processes see the data that a tool publishes, until the tool unpublishes
+// it or ends.
 static void Publishing(const char *program) {
   char *keys[] = {g_key, NULL};
   pmix_proc_t publisher;
@@ -406,11 +409,11 @@ static int Reader(void) {
 // ---------------------------------------------------------------- spawns ---
 
 static pmix_nspace_t g_child;
-static bool g_nohup;  // what is spawned goes on without us
+static bool g_nohup;  // the spawned job continues without the tool
 
 static pmix_status_t Spawn(char **argv, bool output) {
   Directives with = Flag(PMIX_NOTIFY_COMPLETION);
-  // Beside a job that has all slots.
+  // Another job uses all slots.
   AddText(&with, PMIX_MAPBY, "slot:oversubscribe");
   if (output) AddFlag(&with, PMIX_FWD_STDOUT, true);
   if (g_nohup) AddFlag(&with, PMIX_NOHUP, true);
@@ -442,8 +445,8 @@ static void OnOutput(size_t handle, pmix_iof_channel_t channel,
   }
 }
 
-// A job that a tool spawns is known to it as any other: its data, its output,
-// its end, and what it could not be launched for.
+// A tool sees a job that it spawns like any other: its data, its output, its
+// end, and the reason of a failed launch.
 static void Spawns(void) {
   char *none[] = {"/no/such/program", NULL};
   EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND, Spawn(none, false));
@@ -463,7 +466,7 @@ static void Spawns(void) {
   CHECK(g_output == 2 * strlen("here\n"), "%zu bytes", g_output);
 }
 
-// Whoever looks at the jobs sees that it ends with the tool.
+// The caller of this program checks that the job ends with the tool.
 static int Spawner(void) {
   char *sleeps[] = {"/bin/sleep", "600", NULL};
   OK(Init(At(g_directory)));
@@ -486,7 +489,7 @@ static void OnAlert(size_t id, pmix_status_t status, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// Of the tool itself, which does not beat.
+// Monitors the tool itself, which sends no heartbeats.
 static void Monitored(void) {
   pmix_status_t code = PMIX_MONITOR_HEARTBEAT_ALERT;
   CHECK(
@@ -509,7 +512,7 @@ static void Monitored(void) {
                                                   0, &results, &nresults));
 }
 
-// A tool hears of the end of a job that it ends.
+// A tool is notified of the end of a job that it ends.
 static void EndJob(void) {
   WatchEnd(g_nspace);
   KillWatched();

@@ -1,4 +1,4 @@
-// Topology, cpusets, locality and distances. WORD: "bound" when the processes
+// Topology, cpusets, locality and distances. WORD: "bound" if the processes
 // must be bound.
 #define _GNU_SOURCE  // cpu_set_t
 #include <pmix_server.h>
@@ -12,7 +12,8 @@ static void Load(void) {
   CHECK(topology.source != NULL && strncmp(topology.source, "hwloc", 5) == 0,
         "source %s", topology.source == NULL ? "(none)" : topology.source);
   CHECK(topology.topology != NULL, "no topology");
-  // FAB-08: by name too, and it is the library that frees both at its end.
+  // FAB-08: the topology can be loaded by name. The library frees both at its
+  // end.
   pmix_topology_t named = {(char *)"hwloc", NULL};
   OK(PMIx_Load_topology(&named));
   CHECK(named.topology != NULL, "no topology of hwloc");
@@ -21,7 +22,8 @@ static void Load(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Load_topology(NULL));
 }
 
-// The CPUs that one may run on, as the kernel and as PMIx tell it.
+// The CPUs that the process may use must be the same for the kernel and for
+// PMIx.
 static void Cpuset(pmix_bind_envelope_t envelope) {
   pmix_cpuset_t cpuset;
   PMIX_CPUSET_CONSTRUCT(&cpuset);
@@ -89,7 +91,7 @@ static void WrongCpusets(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Get_cpuset(NULL, PMIX_CPUBIND_PROCESS));
 }
 
-// Of two processes of one node, from what the job's data say of each.
+// The locality of two processes of one node, computed from the job's data.
 static void Locality(void) {
   char *own = MustGetText(&g_self, PMIX_LOCALITY_STRING, NULL);
   pmix_locality_t shared = 0;
@@ -110,7 +112,7 @@ static void Locality(void) {
   free(own);
 }
 
-// The text of a cpuset that job data give, with or without its source.
+// Returns the text of a cpuset from job data, with or without its source.
 static char *WithSource(const char *cpus) {
   pmix_cpuset_t cpuset;
   PMIX_CPUSET_CONSTRUCT(&cpuset);
@@ -120,7 +122,8 @@ static char *WithSource(const char *cpus) {
   return text;
 }
 
-// One text for each local process, in the order of PMIX_LOCAL_PEERS.
+// The list has one text for each local process, in the order of
+// PMIX_LOCAL_PEERS.
 static void LocalCpusets(const char *own) {
   pmix_value_t *value =
       MustGet(&g_job, PMIX_LOCAL_CPUSETS, NULL, PMIX_DATA_ARRAY);
@@ -139,7 +142,7 @@ static void LocalCpusets(const char *own) {
   PMIX_VALUE_RELEASE(value);
 }
 
-// What the launcher bound it to is what it runs on.
+// The process must run on the CPUs to which the launcher has bound it.
 static void Binding(bool must) {
   pmix_value_t *bound = NULL;
   const Directives optional = Flag(PMIX_OPTIONAL);

@@ -1,9 +1,9 @@
-// Two jobs at once on one overlay, which meet: fences of both, data and job
+// Two jobs at once on one overlay, which connect: fences of both, data and job
 // data of the other, events, resolving. Words: a directory with the pipes
 // "first" and "second", and which of the two jobs this is.
 #include "meet.h"
 
-// Numbers among all jobs of a node are of one process alone.
+// Each number among all jobs of a node belongs to one process.
 static void NodeRanks(void) {
   char *here = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
   const uint32_t mine =
@@ -48,7 +48,7 @@ static void JobData(void) {
   free(nodes);
 }
 
-// How many processes of the other job are on this node.
+// Returns the number of processes of the other job on this node.
 static size_t OthersHere(void) {
   char *here = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
   size_t count = 0;
@@ -62,7 +62,8 @@ static size_t OthersHere(void) {
   return count;
 }
 
-// What this job has been told of the processes on its node when it was mapped.
+// Checks the job's data about the processes on its node at the time of its
+// mapping.
 static void LocalProcs(bool knows_other) {
   pmix_value_t *value =
       MustGet(&g_job, PMIX_LOCAL_PROCS, NULL, PMIX_DATA_ARRAY);
@@ -81,7 +82,7 @@ static void LocalProcs(bool knows_other) {
   PMIX_VALUE_RELEASE(value);
 }
 
-// Both are of one session, whose ranks and nodes they share.
+// Both jobs are in one session, whose ranks and nodes they share.
 static void SameSession(void) {
   const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
   static const char *const kSame[] = {PMIX_SESSION_ID, PMIX_UNIV_SIZE};
@@ -96,7 +97,7 @@ static void SameSession(void) {
       MustGetNumber(&job, PMIX_NPROC_OFFSET, NULL, PMIX_PROC_RANK);
   CHECK(mine + g_size <= theirs || theirs + g_size <= mine,
         "global ranks from %u and from %u", mine, theirs);
-  // The later one was mapped while the other ran.
+  // The later job was mapped while the other one ran.
   LocalProcs(theirs < mine);
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     const pmix_proc_t peer = Other(rank);
@@ -115,7 +116,7 @@ static void PutNow(const char *key, uint32_t number) {
 }
 
 static void Both(const Directives *with) {
-  // Each names the set in an order of its own.
+  // Each job lists the set in an order of its own.
   const pmix_proc_t set[2] = {Other(PMIX_RANK_WILDCARD), g_job};
   OK(PMIx_Fence(set, 2, with->info, with->count));
 }
@@ -130,13 +131,13 @@ static void Data(void) {
     CHECK(MustGetNumber(&peer, "number", &optional, PMIX_UINT32) == 100 + rank,
           "number of rank %u", rank);
   }
-  // A part of one with a part of the other, as lists.
+  // A part of one job with a part of the other, as lists.
   PutNow("part", 200 + g_self.rank);
   if (g_self.rank < 2) {
     const pmix_proc_t list[4] = {ProcOf(0), ProcOf(1), Other(0), Other(1)};
     OK(PMIx_Fence(list, 4, collect.info, collect.count));
   }
-  // Without a fence.
+  // The data arrives without a fence.
   const pmix_proc_t last = Other(g_size - 1);
   CHECK(MustGetNumber(&last, "part", NULL, PMIX_UINT32) == 200 + last.rank,
         "part of rank %u", last.rank);
@@ -175,7 +176,8 @@ static void Events(void) {
   (void)WaitFor(&g_namespace, (int)g_size);
 }
 
-// QRY-15: without a name, processes of all jobs; before any was looked for.
+// QRY-15: without a name, the result has processes of all jobs. This call comes
+// before any other that looks for a job.
 static void Everybody(void) {
   pmix_proc_t *procs = NULL;
   size_t count = 0;
@@ -188,8 +190,8 @@ static void Everybody(void) {
   PMIX_PROC_FREE(procs, count);
 }
 
-// GRP-19: members of a group read the jobs of all of them, and what members
-// have put, by its scope.
+// GRP-19: members of a group can read the data of all members' jobs, and the
+// data that members have put, according to its scope.
 static void Group(void) {
   const pmix_proc_t set[2] = {g_job, Other(PMIX_RANK_WILDCARD)};
   const bool first = strcmp(g_self.nspace, g_other) < 0;

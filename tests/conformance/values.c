@@ -1,6 +1,6 @@
-// Put, Commit and Get of every data type, arrays of them and arrays in arrays:
-// each rank must see from each other exactly what that one put, after a fence
-// that collects, after a direct modex, and as its own.
+// Put, Commit and Get of every data type, of arrays and of nested arrays. Each
+// rank must see exactly the data that each other rank put, after a fence that
+// collects, by direct modex, and as its own.
 #include <math.h>
 
 #include "show.h"
@@ -10,7 +10,7 @@ typedef struct {
   void (*make)(pmix_value_t *value, uint32_t seed);
 } Kind;
 
-// Values whose storage is never given back: the program is short.
+// The storage of values is never freed: the program is short.
 static void *New(size_t count, size_t size) {
   void *memory = calloc(count, size);
   CHECK(memory != NULL, "no memory");
@@ -102,7 +102,7 @@ static void FillProcInfo(pmix_proc_info_t *info, uint32_t seed) {
   info->hostname = Words(seed, "host");
   info->executable_name = Words(seed, "program");
   info->pid = (pid_t)(1000 + seed);
-  info->exit_code = 0;  // the wire form that all libraries share lacks it
+  info->exit_code = 0;  // missing in the common wire form
   info->state = PMIX_PROC_STATE_TERMINATED;
 }
 
@@ -137,7 +137,7 @@ static void FillEndpoint(pmix_endpoint_t *endpoint, uint32_t seed) {
   endpoint->endpt = SomeBytes(seed, 12);
 }
 
-// Without the two members that the shared wire form lacks.
+// Fills all members but the two that the common wire form lacks.
 static void FillStats(pmix_proc_stats_t *stats, uint32_t seed) {
   stats->node = Words(seed, "node");
   stats->proc = SomeProc(seed);
@@ -247,7 +247,7 @@ static void MakeNothing(pmix_value_t *value, uint32_t seed) {
   (void)NewArray(value, PMIX_INFO, 0, sizeof(pmix_info_t));
 }
 
-// An array of infos of which one holds an array of infos, and so on.
+// Makes an array of infos of which one holds an array of infos, and so on.
 static void MakeNested(pmix_value_t *value, uint32_t seed, uint32_t depth) {
   pmix_info_t *array = NewArray(value, PMIX_INFO, 3, sizeof(pmix_info_t));
   strcpy(array[0].key, "nested.number");
@@ -340,7 +340,7 @@ static void GetAll(const char *round, pmix_rank_t rank) {
   }
 }
 
-// Data arrays by themselves and through Store_internal.
+// Puts data arrays alone and through Store_internal.
 static void OwnCache(void) {
   const pmix_proc_t peer = ProcOf((g_self.rank + 1) % g_size);
   for (size_t i = 0; i < kCount; ++i) {
@@ -361,7 +361,7 @@ int main(int argc, char **argv) {
   FenceCollect();
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) GetAll("fence", rank);
   OwnCache();
-  // Without a fence: the gets wait for the commits.
+  // There is no fence: the gets wait for the commits.
   PutAll("direct");
   GetAll("direct", (g_self.rank + 1) % g_size);
   GetAll("direct", (g_self.rank + g_size - 1) % g_size);

@@ -1,6 +1,6 @@
-"""Inside allocations of PBS and Grid Engine as their files and variables tell of
-them. The nodes are network namespaces; what reaches them stands for the batch
-system's or ssh."""
+"""Runs inside allocations of PBS and Grid Engine, described by their files and
+variables. The nodes are network namespaces; a script stands for the batch
+system's launcher or ssh."""
 import os
 import re
 import signal
@@ -10,7 +10,7 @@ import tempfile
 import netns
 from harness import check
 
-# The agent's command is one text that a shell of the other side reads.
+# The agent's command is a single text, which a shell on the other side parses.
 SSH = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do [ "$1" = -o ] && shift; shift; done
 host=$1; shift
@@ -24,7 +24,8 @@ exec ip netns exec "$@"
 
 
 class Allocation:
-    """VARIABLES of one whose nodes are in a file that the VARIABLE names."""
+    """An allocation whose nodes are in a file that VARIABLE names, with further
+    VARIABLES."""
 
     def __init__(self, bench, directory, variable, nodes, variables):
         self.bench = bench
@@ -43,7 +44,7 @@ class Allocation:
         return self.bench.run(*args, env=self.env)
 
     def start(self, script, **streams):
-        """SCRIPT as the job's, which leads a session."""
+        """Runs SCRIPT as the job's script, which leads a session."""
         return self.bench.start("-c", script, program="sh", env=self.env,
                                 **streams)
 
@@ -62,7 +63,7 @@ def grid_engine(bench, directory):
 
 
 def slots(place, hosts):
-    """A process for each slot of each node, and not one more."""
+    """The job gets one process for each slot of each node, and no more."""
     names = [name for name, count in hosts.items() for _ in range(count)]
     out = place.run("run", "--map-by", "slot", "--report-bindings", "--bind-to",
                     "none", "--tag-output", "sh", "-c",
@@ -80,7 +81,8 @@ def mpi(place, program, ranks):
 
 
 def overlay(place, program, ranks, name):
-    """It ends with the script's session, whether or not somebody says down."""
+    """The overlay ends with the script's session, with or without `canopy
+    down`."""
     job = place.start(f"canopy up && canopy run {program} {ranks}")
     result = job.finish().expect(
         out=[f"context {name} is up: 2 nodes, {ranks} slots",
@@ -89,7 +91,8 @@ def overlay(place, program, ranks, name):
 
 
 def killed(place, ranks):
-    """As a batch system ends a job: everything that its script started there."""
+    """Ends a job as a batch system does: kills everything that its script
+    started there."""
     job = place.start("canopy up && canopy run sh -c "
                       "'echo a rank is up; exec sleep 1000'")
     job.wait_for("a rank is up", ranks)
@@ -101,7 +104,7 @@ def some(place, host):
 
 
 def bad(bench, directory):
-    """Files that are not there or not of the batch system's form."""
+    """The files are missing or not in the batch system's format."""
     place = pbs(bench, directory)
     place.env["PBS_NODEFILE"] = "/nonexistent"
     for command in (["run", "true"], ["up"]):

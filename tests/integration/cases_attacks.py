@@ -1,6 +1,5 @@
-"""Programs that make their agent work as much as they can: a job beside them on
-the same nodes, which fences all the time, does not notice.
-
+"""Programs that load their agent as much as they can. A job beside them on the
+same nodes, which fences all the time, must not be affected.
 CANOPY_ATTACK_SECONDS=S makes each attack last S seconds."""
 import time
 
@@ -13,7 +12,7 @@ RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node"]
 
 
 def attack(bench, machine, ranks, *command):
-    """Runs a job again and again, each with what is left of the time."""
+    """Runs a job repeatedly, each time with the rest of the time."""
     watch = FenceWatch(bench, CONTEXT, NODES)
     end = time.monotonic() + SECONDS
     runs = 0
@@ -44,7 +43,7 @@ for name, kind, ranks in (("gets of any rank", "get", 4),
 def run(bench):
     if not bench.wanted(*CASES):
         return
-    # Whatever else runs would be taken for what the attack does.
+    # Other activity would be attributed to the attack.
     with bench.overlay(CONTEXT, "--nodes", str(NODES), alone=True) as up:
         machine = Machine(bench, CONTEXT, NODES) if up else None
         for name, body in CASES.items() if up else ():

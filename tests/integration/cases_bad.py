@@ -1,5 +1,5 @@
-"""Bad input: each is told in one line that says what to do, with the right exit
-code, and harms no other job."""
+"""Bad input: each error is reported in one line that states the remedy, with
+the right exit code, and affects no other job."""
 import os
 import shlex
 import shutil
@@ -11,7 +11,7 @@ UP = ["up", "--context"]
 
 
 class Beside:
-    """A job that runs until it is told to finish."""
+    """A job that runs until it is released."""
 
     def __init__(self, bench, where):
         reader, self.writer = os.pipe()
@@ -114,7 +114,8 @@ def contexts(bench):
 
 
 def ambiguous(bench):
-    """Of two overlays none is guessed. What lists jobs is about both."""
+    """With two overlays, none is chosen. Commands that list jobs list those of
+    both."""
     bench.run(*UP, "another", "--nodes", 1).expect()
     try:
         bench.run("ps").expect(out=["CONTEXT", " bad "])
@@ -150,7 +151,7 @@ def keys(bench):
 
 
 def removed_directory(bench):
-    """A job is not run elsewhere when its directory is not there any more."""
+    """A job is not run elsewhere if its directory was removed."""
     base = tempfile.mkdtemp()
     canopy = shlex.quote(bench.canopy)
 
@@ -173,7 +174,7 @@ def removed_directory(bench):
 
 
 def incomplete(bench):
-    """An installation that lacks a part says which."""
+    """An installation that lacks a part reports which one."""
     with tempfile.TemporaryDirectory() as base:
         copy = os.path.join(base, "bin", "canopy")
         os.mkdir(os.path.dirname(copy))
@@ -181,7 +182,7 @@ def incomplete(bench):
         bench.run(*RUN, "-n", 1, "true", program=copy).expect_refusal(
             1, "canopyd")
         bench.run("status", program=copy).expect_refusal(127, "canopy-full")
-        # Which is not for jobs of this machine.
+        # The missing part is not needed for jobs of this machine.
         bench.run("run", "--context", "bad", "-n", 1, "echo", "run",
                   program=copy).expect(out=["run\n"])
 
@@ -200,7 +201,7 @@ def run(bench):
     with bench.overlay("bad", "--nodes", "2") as up:
         if not up:
             return
-        # Two jobs that all of this must not disturb.
+        # Two jobs that all these errors must not disturb.
         before = bench.snapshot()
         beside = [Beside(bench, where) for where in (RUN, HERE)]
         for name, body in CASES.items():

@@ -1,4 +1,4 @@
-"""Resource managers in C, whose server is part of our libpmix."""
+"""Resource managers in C, whose server is part of Canopy's libpmix."""
 import contextlib
 import glob
 import os
@@ -16,7 +16,7 @@ RANKS = cases_openpmix.RANKS
 
 
 class Place:
-    """Where the cases run: a host, and programs for it."""
+    """The fixture: a host, and programs for it."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -31,7 +31,7 @@ class Place:
         return out
 
     def program(self, name, kind, *more):
-        """One of the tests' own, for the library of this kind."""
+        """Builds a program of the tests for the library of this kind."""
         prefix = self.bench.prefix if kind == "ours" else cases_openpmix.PMIX
         out = os.path.join(self.bench.share.directory, f"c_host.{name}.{kind}")
         self.bench.share.make(out, [
@@ -50,7 +50,7 @@ class Place:
 
 
 def modex(place, kinds):
-    """Ranks of these kinds, one after the other, exchange what they commit."""
+    """Ranks of these kinds, in turn, exchange their committed data."""
     program = cases_openpmix.build(place.bench, "modex")
     cases = "; ".join(
         f"{i}) {cases_openpmix.KINDS[kind]};;" for i, kind in enumerate(kinds))
@@ -77,7 +77,8 @@ def dies(place):
 
 
 def twice(place):
-    """One host after the other, and two at a time, with the same job's name."""
+    """Runs one host after the other, and two at a time, with the same name of
+    the job."""
     program = place.example("exchange")
     jobs = [place.bench.start(2, program, 2, program=place.manager,
                               env={"LD_LIBRARY_PATH": place.lib})
@@ -87,7 +88,8 @@ def twice(place):
 
 
 def slots(place, kind):
-    """A host of two nodes that has all functions, and ranks that drive each."""
+    """Runs a host of two nodes that has all functions, and ranks that call
+    each."""
     servers = place.program("two_servers", "ours", f"-Wl,-rpath,{place.lib}")
     program = place.program("slots", kind)
     env = {"LD_LIBRARY_PATH": place.lib} if kind == "ours" else {}
@@ -98,7 +100,8 @@ def slots(place, kind):
 
 
 def half(place, kind):
-    """Of two nodes: the end of a rank of one of them is known on the other."""
+    """With two nodes, the end of a rank of one node is reported on the other.
+    """
     servers = place.program("two_servers", "ours", f"-Wl,-rpath,{place.lib}")
     env = {"LD_LIBRARY_PATH": place.lib} if kind == "ours" else {}
     out = place.bench.run(RANKS, place.program("half", kind), program=servers,
@@ -106,9 +109,10 @@ def half(place, kind):
     check(out.count("half ok") == RANKS - 1, out)
 
 
-# What a host does wrong, or leaves out, and with which ranks.
+# The ways in which a host misbehaves or omits functions, with the kinds of
+# ranks.
 ODD = {
-    "answers-twice": ("ours", "openpmix"),  # from another thread, too
+    "answers-twice": ("ours", "openpmix"),  # also on another thread
     "refuses": ("ours", "openpmix"),
     "refuses-at-once": ("ours", "openpmix"),
     "is-silent": ("ours", "openpmix"),
@@ -121,18 +125,18 @@ ODD = {
     "leaves-jobs": ("ours", "openpmix"),
     "has-a-tool": ("ours", "openpmix"),
     "accepts-itself": ("ours", "openpmix"),
-    "tells-nonsense": ("ours", "openpmix"),  # and then how it is
+    "tells-nonsense": ("ours", "openpmix"),  # and then describes correctly
     "answers-late": ("ours", "openpmix"),  # after the end of its server
-    "asks-itself": ("ours",),  # and ends without an answer
+    "asks-itself": ("ours",),  # and ends without a reply
 }
 
 
 def odd(place, mode, kind, ranks=2):
     host = place.program("odd_host", "ours", f"-Wl,-rpath,{place.lib}", "-ldl")
     env = {"LD_LIBRARY_PATH": place.lib} if kind == "ours" else {}
-    # The host is asked for fences of its one node, too.
+    # The host also receives fences that involve only its node.
     env["PMIX_MCA_pmix_server_fence_localonly_opt"] = "0"
-    # A host that dies leaves what its server has made.
+    # A host that is killed leaves the files of its server.
     temporary = tempfile.mkdtemp(dir=place.bench.work)
     place.bench.skip.add(temporary)
     env["TMPDIR"] = temporary
@@ -148,8 +152,8 @@ def odd(place, mode, kind, ranks=2):
 
 
 def users(place, kind):
-    """Jobs of two users beside each other, from where both can read, and tools of
-    each."""
+    """Runs jobs of two users beside each other, in a directory that both can
+    read, and tools of each."""
     check(os.geteuid() == 0, "this needs root")
     host = place.program("odd_host", "ours", f"-Wl,-rpath,{place.lib}", "-ldl")
     shared = tempfile.mkdtemp(dir="/tmp")
@@ -168,10 +172,11 @@ def users(place, kind):
 
 @contextlib.contextmanager
 def exposed(place):
-    """What a user has who means root ill: yields a function that runs a host of
-    root's, whose server is to use a directory of the user's, that many times; the
-    library and programs where the user can read them; the user's directory; and
-    one of root's with a file and an empty directory, which must stay as they are."""
+    """Prepares an attack of a user on root. Yields a function that runs a host
+    of root the given number of times, whose server uses a directory of the
+    user; a directory with the library and programs that the user can read; the
+    user's directory; and a directory of root with a file and an empty
+    directory, which must stay unchanged."""
     check(os.geteuid() == 0, "this needs root")
     host = place.program("exposed_host", "ours", f"-Wl,-rpath,{place.lib}")
     top = tempfile.mkdtemp(dir="/tmp")
@@ -194,7 +199,8 @@ def exposed(place):
 
 
 def cleanup_race(place):
-    """A rank has paths removed that lead to root's files in the next moment."""
+    """A rank requests the removal of paths that lead to root's files a moment
+    later."""
     with exposed(place) as (run, top):
         program = shutil.copy(place.program("cleanup_race", "ours"), top)
         for number in range(3):
@@ -206,7 +212,7 @@ def cleanup_race(place):
 
 
 def swapped_entries(place):
-    """A process of the user's puts links in the places of what a server makes."""
+    """A process of the user replaces files that a server makes by links."""
     with exposed(place) as (run, top):
         program = shutil.copy(place.bench.plain("swap_entries"), top)
         swapper = place.bench.start(
@@ -220,7 +226,8 @@ def swapped_entries(place):
 
 
 def stranger(place):
-    """Who is no descendant of the host is no rank, whatever it knows of it."""
+    """A process that is not a descendant of the host is no rank, even if it
+    knows a rank's environment."""
     lines = place.run(1, "env").expect().out.splitlines()
     names = [line.split("=", 1)[0] for line in lines]
     check(not [name for name in names if name.startswith("OMPI_")],

@@ -1,4 +1,4 @@
-"""Control of an overlay: who may ask, what commands print, what they do."""
+"""Control of an overlay: access, the output of commands, and their effects."""
 import contextlib
 import json
 import os
@@ -20,7 +20,8 @@ def context_file(name):
 
 
 def plaintext(bench):
-    """Agents without TLS are used on their own machines only, and say so."""
+    """Agents without TLS are used on their own machines only, and state this.
+    """
     up = bench.run("up", "--context", "plain", "--nodes", 2, "--security",
                    "plaintext").expect()
     check(up.err.startswith("canopy: warning: ") and
@@ -29,7 +30,7 @@ def plaintext(bench):
     context = ["--context", "plain"]
     bench.run("run", *context, "-n", 2, "--map-by", "node", "echo", "here"
               ).expect_lines(["here"] * 2)
-    # As another machine sees it: no sockets.
+    # Removes the sockets, as another machine sees it.
     path = context_file("plain")
     with open(path, encoding="utf-8") as file:
         here = file.read()
@@ -71,7 +72,8 @@ def json_of_commands(bench):
 
 
 def security_of_run(bench, context):
-    """A job's own agents are started as asked; agents that are up are not."""
+    """A job's own agents use the requested security; running agents keep
+    theirs."""
     run = ["run", "--oversubscribe", "-n", 2, "--map-by", "node"]
     plain = bench.run(*run, "--nodes", 2, "--security", "plaintext", "true")
     plain.expect(err=["--security plaintext"])
@@ -93,7 +95,7 @@ def security_of_run(bench, context):
 
 
 def slots_of_jobs(bench, context):
-    """The nodes of a job are listed with the slots that it was mapped by."""
+    """The nodes of a job are listed with the slots of its mapping."""
     bench.run("up", *context, "--nodes", 2).expect()
     try:
         at = {node["name"]: node["slots"]
@@ -112,7 +114,7 @@ def slots_of_jobs(bench, context):
 
 
 def json_of_ends(bench):
-    """The rank that failed first is there when one did, and only then."""
+    """The report has the rank that failed first if and only if one failed."""
     well = bench.run(*RUN, "-o", "json", "-n", 2, "true").expect()
     check("first_failed" not in json.loads(well.err), "a failure" + well.tail())
     failed = bench.run(*RUN, "-o", "json", "-n", 2, "sh", "-c",
@@ -121,7 +123,7 @@ def json_of_ends(bench):
 
 
 def shim_lost(bench):
-    """The processes of a shim that is killed end, and so does the job."""
+    """If a shim is killed, its processes end, and so does the job."""
     job = bench.start(*RUN, "-n", 2, "sh", "-c", "echo parent $PPID; sleep 1000")
     job.wait_for("parent ", 2)
     os.kill(int(job.texts["out"].split()[1]), signal.SIGKILL)
@@ -134,7 +136,8 @@ def pmix(bench, name):
 
 
 def named(text, job, seconds):
-    """TEXT says that JOB's second fence waits for its stopped rank 2."""
+    """Checks that TEXT reports JOB's second fence as waiting for its stopped
+    rank 2."""
     found = re.search(r"fence #\d+[^;\n]* has waited (\d+\.\d+) s for:?\s+" +
                       re.escape(job) + r" rank 2 on node1\b", text)
     check(found is not None, f"not named: {text!r}")
@@ -142,13 +145,13 @@ def named(text, job, seconds):
 
 
 def stopped(bench, context):
-    """A rank that was stopped in the middle of its work is found."""
+    """A rank that was stopped during its work is found."""
     start = time.monotonic()
     job = bench.start("run", *context, "--oversubscribe", "-n", 4, "--map-by",
                       "node", pmix(bench, "stuck"), 2)
     job.wait_for("stops\n")
     name = bench.json("ps", *context)["jobs"][0]["nspace"]
-    while True:  # the others are on their way to the fence
+    while True:  # until the other ranks are in the fence
         why = bench.run("why", *context).expect()
         if re.findall(r" rank (\d)", why.out) == ["2"]:
             break
@@ -162,7 +165,7 @@ def stopped(bench, context):
 
 
 def timed_out(bench, context):
-    """With a time limit the job ends, and the report says the same."""
+    """With a time limit the job ends, and the report names the same rank."""
     start = time.monotonic()
     result = bench.run("run", *context, "--oversubscribe", "--timeout", 2, "-n",
                        4, "--map-by", "node", pmix(bench, "stuck"), 2)
@@ -175,7 +178,7 @@ def timed_out(bench, context):
 
 @contextlib.contextmanager
 def limited(pid, what, soft):
-    """While in it, the process has no more than SOFT of WHAT."""
+    """Limits the process to SOFT of WHAT within the block."""
     before = resource.prlimit(pid, what)
     resource.prlimit(pid, what, (soft, before[1]))
     try:
@@ -185,15 +188,15 @@ def limited(pid, what, soft):
 
 
 def no_descriptors(pid):
-    """While in it, the process has used up all that it may have."""
+    """Lets the process have no free descriptor within the block."""
     used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
     free = min(set(range(len(used) + 1)) - used)
     return limited(pid, resource.RLIMIT_NOFILE, free)
 
 
 def full_table(bench, context):
-    """An agent without descriptors says so to whoever wants some, harms nobody
-    else, and goes on when there are some again."""
+    """An agent without descriptors reports this to its clients, affects no
+    other job, and continues when descriptors are free again."""
     nodes = bench.json("status", *context)["nodes"]
     run = ["run", *context, "--oversubscribe", "--map-by", "node"]
     beside = bench.start(*run, "-n", 4, "sh", "-c", "echo up; read line; echo on",
@@ -214,8 +217,8 @@ def full_table(bench, context):
 
 
 def overfull(bench, context, size):
-    """Who commits more than its job has room for is told so, whether the
-    commits are large or small, and nobody else has less."""
+    """A process that commits more than its job has room for gets an error, for
+    large and small commits, and no other job has less room."""
     node = bench.json("status", *context)["nodes"][0]
     with limited(int(node["pid"]), resource.RLIMIT_FSIZE, 128 << 20):
         job = bench.start("run", *context, "--host", node["name"],
@@ -232,8 +235,8 @@ def overfull(bench, context, size):
 
 
 def open_files(bench, context):
-    """Agents may have as many files open as is allowed; programs get the limit
-    that the agents came with."""
+    """Agents use the hard limit of open files; programs get the soft limit that
+    the agents were started with."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     bench.run("run", *context, "-n", 1, "sh", "-c",
               "ulimit -Sn; ulimit -Hn").expect_lines([str(soft), str(hard)])
@@ -243,7 +246,7 @@ def open_files(bench, context):
 
 
 def without_run_socket(bench, context):
-    """An agent that offers no socket for jobs runs them over gRPC."""
+    """An agent without a socket for jobs runs them over gRPC."""
     with open(context_file(context[1]), encoding="utf-8") as file:
         for member in json.load(file)["members"]:
             os.unlink(os.path.join(os.path.dirname(member["control_socket"]),

@@ -1,4 +1,4 @@
-"""Debuggers: processes that wait for one, and are let go."""
+"""Debuggers: processes that wait for one, and are released."""
 import os
 import re
 import signal
@@ -13,7 +13,7 @@ EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
 
 
 def example(bench, name, kind="ours"):
-    """Built with our library, or with Debian's OpenPMIx."""
+    """Builds an example with Canopy's library, or with Debian's OpenPMIx."""
     if kind != "ours":
         return build(bench, name, sources=EXAMPLES)
     out = os.path.join(bench.share.directory, name)
@@ -25,7 +25,7 @@ def example(bench, name, kind="ours"):
 
 
 def tool(bench, *args, kind="ours"):
-    """A tool that is started by hand."""
+    """Starts a tool by hand."""
     env = dict(bench.env, TMPDIR=bench.work)
     if kind == "ours":
         env["LD_LIBRARY_PATH"] = os.path.join(bench.prefix, "lib")
@@ -35,7 +35,8 @@ def tool(bench, *args, kind="ours"):
 
 
 def runtime_dir():
-    """Of the first agent: where there are several, OpenPMIx takes none."""
+    """Returns the directory of the first agent. OpenPMIx connects to none if
+    there are several."""
     base = os.path.join(harness.RUNTIME, f"canopy-{os.getuid()}")
     for directory, _, names in os.walk(base):
         if any(name.endswith(".tool") for name in names) and "node1" in directory:
@@ -44,7 +45,7 @@ def runtime_dir():
 
 
 def looked_at(result, ranks):
-    """The daemons have seen where each rank is."""
+    """Checks that the daemons have found the location of each rank."""
     seen = {int(rank) for rank in re.findall(r"^rank (\d+): #0 ", result.out,
                                              re.M)}
     check(seen == set(range(ranks)), "not each rank" + result.tail())
@@ -75,7 +76,7 @@ def stop_on_exec(bench):
 
 
 def stop_of_some(bench):
-    """The others go on; what is ended while it is stopped is ended."""
+    """The other ranks continue; a job can be ended while some are stopped."""
     job, nspace = start(bench, "--stop-on-exec", "--stop-ranks", "2,5-6", "sh",
                         "-c", "echo up; exec sleep 600")
     job.wait_for("up\n", RANKS - 3)
@@ -102,13 +103,13 @@ def stop_in_init_of_one(bench):
 
 
 def stop_in_init_of_openpmix(bench):
-    """Programs that carry Debian's library."""
+    """The programs use Debian's library."""
     in_init(bench, [build(bench, "fences", sources=harness.PROGRAMS), RANKS, 8],
             "--inject", "never").finish().expect()
 
 
 def debugger_dies(bench):
-    """One that dies leaves the job waiting for the next one."""
+    """If a debugger dies, the job waits for the next one."""
     job, nspace = start(bench, "--stop-in-init", bench.pmix("fences"), RANKS, 8)
     first = tool(bench, nspace, "release")
     first.end(signal.SIGKILL)
@@ -117,8 +118,8 @@ def debugger_dies(bench):
 
 
 def limits_stand_still(bench, stop):
-    """Nobody gives up waiting for a rank that is held on another node. Another
-    job, which nobody holds, tells that the time has passed."""
+    """Requests that wait for a held rank on another node do not time out.
+    Another job, which is not held, shows that the time has passed."""
     limits = ["--timeout", 2]
     job, nspace = start(bench, stop, "--stop-ranks", "0", *limits,
                         bench.pmix("held"), 1)
@@ -139,7 +140,7 @@ def limits_stand_still_in_init(bench):
 
 
 def attaches(bench):
-    """A daemon on each node attaches gdb to the ranks of a job that runs."""
+    """A daemon on each node attaches gdb to the ranks of a running job."""
     job, nspace = start(bench, bench.pmix("hang"))
     job.wait_for("up ", RANKS)
     daemon = example(bench, "debugger_daemon")
@@ -149,7 +150,7 @@ def attaches(bench):
 
 
 def attaches_to_open_mpi(bench):
-    """The same with Open MPI, which goes on when it is let go."""
+    """Does the same with Open MPI, which continues after its release."""
     go_on = os.path.join(bench.work, "go-on-attached")
     job, nspace = start(bench, bench.mpi("until"), RANKS, go_on)
     job.wait_for("is ready", RANKS)
@@ -189,7 +190,7 @@ def two_at_once(bench):
 
 
 def indirect(bench):
-    """canopy run starts the job, for a debugger that it is started by."""
+    """canopy run, started by a debugger, starts the job."""
     daemon = example(bench, "debugger_daemon")
     result = tool(bench, "indirect", daemon,
                   os.path.join(bench.prefix, "bin", "canopy"), "run",
@@ -200,8 +201,8 @@ def indirect(bench):
 
 
 def launcher_of_openpmix(bench):
-    """A tool with Debian's library finds its launcher by the file that this
-    writes; with the tool its job ends."""
+    """A tool with Debian's library finds its launcher by the file that the
+    launcher writes. The job ends with the tool."""
     place = os.path.join(bench.work, "launcher.rndz")
     result = Job([build(bench, "starts"), place,
                   os.path.join(bench.prefix, "bin", "canopy"), "run", "--context",
@@ -212,7 +213,7 @@ def launcher_of_openpmix(bench):
 
 
 def gdb(bench, commands, *args):
-    """What gdb says that runs these commands."""
+    """Returns the output of gdb for these commands."""
     words = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off"]
     for command in commands:
         words += ["-ex", command]
@@ -233,7 +234,7 @@ def in_table(result, processes):
 
 
 def mpir_traced(bench):
-    """gdb starts canopy run, and looks when it is told to."""
+    """gdb starts canopy run, and inspects it at the MPIR breakpoint."""
     canopy = os.path.join(bench.prefix, "bin", "canopy")
     result = gdb(
         bench, ["set breakpoint pending on", "break main", "run",
@@ -249,7 +250,7 @@ def mpir_traced(bench):
 
 
 def mpir_attached(bench):
-    """gdb attaches to a canopy run whose job runs."""
+    """gdb attaches to a canopy run with a running job."""
     job, nspace = start(bench, "sleep", "600")
     processes = pids(bench, nspace)
     until(lambda: "= 8\n" in gdb(
@@ -260,7 +261,7 @@ def mpir_attached(bench):
 
 
 def tool_dies(bench):
-    """With a tool its job ends."""
+    """The job ends with its tool."""
     job = tool(bench, "direct", example(bench, "debugger_daemon"), RANKS,
                bench.pmix("hang"))
     until(lambda: bench.json("ps", "--context", CONTEXT).get("jobs"))

@@ -1,5 +1,5 @@
-"""The links by a thread of their own: the fall-back where an agent finds at its
-start that gRPC cannot be served in its loop."""
+"""The links are driven by a thread of their own, which is the fallback if gRPC
+cannot be driven by the agent's loop."""
 import cases_restart
 from harness import check
 
@@ -20,7 +20,7 @@ def named(bench):
 
 
 def jobs(bench):
-    """Launch, modex and fences across the nodes."""
+    """Tests launch, modex and fences across the nodes."""
     for program in ("ring", "alltoall"):
         bench.run("run", "--context", CONTEXT, "--oversubscribe", "--map-by",
                   "node", "-n", RANKS, bench.mpi(program), RANKS,

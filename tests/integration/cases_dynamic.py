@@ -1,10 +1,11 @@
-"""MPI's dynamic processes: spawning, and jobs' halves that meet by a name. Debian's
-Open MPI with our library, and with its own OpenPMIx."""
+"""MPI's dynamic processes: spawning, and halves of a job that connect by a
+name. Debian's Open MPI runs with Canopy's library, and with its own OpenPMIx.
+"""
 KINDS = (("spawn", 3), ("multiple", 2), ("many", 5), ("names", 0))
 
 
 def lines(kind, count):
-    """What the processes print."""
+    """Returns the output of the processes."""
     out = [f"dynamic ok, {kind}"]
     if kind == "spawn":
         out += [f"child {n} of {count}, number 1, one" for n in range(count)]
@@ -19,7 +20,7 @@ def lines(kind, count):
 
 def dynamic(bench, nodes, inject, kind, count):
     ranks = 4 if kind == "names" else 2
-    # Jobs have no shared memory in common, and Open MPI leaves out loopback.
+    # Jobs share no memory, and Open MPI excludes the loopback interface.
     lo = ["--mca", "btl_tcp_if_include", "lo"] if nodes == 1 else []
     bench.run("run", "--nodes", nodes, "--inject", inject, "--oversubscribe",
               "--map-by", "node", *lo, "-n", ranks, bench.mpi("dynamic"), kind,

@@ -1,15 +1,16 @@
-"""Jobs that are ended from outside: by Ctrl-C, by the death of the launcher."""
+"""Jobs that are ended from outside: by Ctrl-C, or by the death of the launcher.
+"""
 import signal
 
 from harness import check
 
 RUN = ["run", "--nodes", 2, "--oversubscribe"]
 SLEEP = ["sh", "-c", "echo up; exec sleep 1000"]
-# Dies of nothing but SIGKILL, and says what it was sent.
+# Ends only by SIGKILL, and prints the signals that it receives.
 STUBBORN = ["sh", "-c",
             "trap 'echo got INT' INT; trap 'echo got TERM' TERM; echo up; "
             "while :; do sleep 1000 & wait; done"]
-# Grandchildren in the process group of their rank.
+# Has grandchildren in the process group of their rank.
 FAMILY = ["sh", "-c", "sleep 1000 & sleep 1000 & echo up; wait"]
 
 
@@ -30,7 +31,7 @@ def interrupt(bench):
 
 
 def twice(bench):
-    """A second Ctrl-C does not wait for what ignores the first."""
+    """A second Ctrl-C does not wait for processes that ignore the first."""
     job = bench.start(*RUN, "--kill-grace", 1000, "-n", 2, *STUBBORN)
     job.wait_for("up\n", 2)
     job.signal(signal.SIGINT, group=True)
@@ -40,7 +41,7 @@ def twice(bench):
 
 
 def grace(bench):
-    """What ignores the polite signal is killed when its time is over."""
+    """Processes that ignore SIGTERM are killed after the grace time."""
     job = bench.start(*RUN, "--kill-grace", 1, "-n", 2, *STUBBORN)
     job.wait_for("up\n", 2)
     job.signal(signal.SIGINT, group=True)
@@ -48,7 +49,7 @@ def grace(bench):
 
 
 def forwarded(bench):
-    """Signals that users agree on with their programs reach them."""
+    """Signals for the programs' own use are forwarded to them."""
     program = ["sh", "-c", "trap 'echo got it; exit 7' USR1; echo up; "
                "while :; do sleep 1000 & wait $!; kill $!; done"]
     launcher_gets(bench, signal.SIGUSR1, program, group=False).expect(
@@ -56,7 +57,8 @@ def forwarded(bench):
 
 
 def killed(bench, program):
-    """kill -9 leaves the launcher no time: its agents notice and clean up."""
+    """The launcher is killed by SIGKILL: its agents detect this and clean up.
+    """
     result = launcher_gets(bench, signal.SIGKILL, program, group=False)
     result.expect(-signal.SIGKILL)
 

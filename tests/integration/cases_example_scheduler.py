@@ -18,7 +18,7 @@ def slots(bench):
 
 def jobs(bench, scheduler):
     ranks = slots(bench)
-    for _ in range(2):  # what the first had is free again
+    for _ in range(2):  # the first job's slots are free again
         bench.run(*RUN, "-n", ranks, bench.mpi("hello"), ranks).expect(
             out=[f"hello ok size {ranks}"])
     bench.run(*RUN, "-n", 2, "sh", "-c", "exit 5").expect(code=5)
@@ -29,7 +29,8 @@ def jobs(bench, scheduler):
 
 
 def queued(bench):
-    """When all is taken a job waits, says why, and starts when it can."""
+    """If no slot is free, a job waits, reports the reason, and starts when it
+    can."""
     ranks = slots(bench)
     all_nodes = bench.start(*RUN, "-n", ranks, "sh", "-c",
                             "echo is up; exec sleep 1000")

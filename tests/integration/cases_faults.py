@@ -1,5 +1,5 @@
-"""What breaks under a running job: agents, shims, ranks, at any moment.
-Everybody who waits is told in seconds, and who is not concerned goes on."""
+"""Faults under a running job: agents, shims and ranks die at any moment. All
+waiting processes get an error within seconds, and other jobs continue."""
 import os
 import signal
 import time
@@ -12,13 +12,13 @@ CONTEXT = "faults"
 HERE = ["run", "--context", CONTEXT, "--oversubscribe"]
 SPREAD = [*HERE, "-n", 4, "--map-by", "node"]
 SLEEP = ["sh", "-c", "echo up; exec sleep 1000"]
-# That a job may take to end after what it cannot survive. It takes 2 s; the
-# rest is for machines that do other things as well.
+# The time in which a job must end after a fault that it cannot survive. Usually
+# this takes 2 s; the rest is for busy machines.
 SECONDS = 20
 
 
 class Held:
-    """A job whose rank 0 finds the end of its input when it is let go."""
+    """A job whose rank 0 reads its input until the job is released."""
 
     def __init__(self, bench, *command):
         reader, self.writer = os.pipe()
@@ -31,7 +31,7 @@ class Held:
 
 
 def waiter(bench, hosts):
-    """A job beside the one in trouble."""
+    """Starts a job beside the one in trouble."""
     held = Held(bench, *HERE, "--host", hosts, "-n", 2, "--map-by", "node", "sh",
                 "-c", "echo up; read line; echo went on")
     held.job.wait_for("up\n", 2)
@@ -50,7 +50,7 @@ def wait_for_state(bench, name, up):
 
 
 def shims_of(bench, pid):
-    """Process ids of the shims of the agent with this process id."""
+    """Returns the process ids of the shims of this agent."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
         near = [int(word) for word in file.read().split()]
     return [one for child in near for one in (child, *shims_of(bench, child))
@@ -65,7 +65,7 @@ def ends_soon(job, start):
 
 
 def agent_dies(bench, name, command, ranks=4):
-    """kill -9 of the agent of NAME, which has a rank of one of two jobs."""
+    """Kills the agent of NAME, which has a rank of one of two jobs."""
     beside = waiter(bench, ",".join(n for n in ("node1", "node2", "node3")
                                     if n != name))
     job = Held(bench, *SPREAD[:-2], "--map-by", "node", *command).job
@@ -81,7 +81,7 @@ def agent_dies(bench, name, command, ranks=4):
     text = bench.run("status", "--context", CONTEXT).expect().out
     check(name in text and "3 nodes up" in text and "lost" in text,
           "status does not tell of the loss:\n" + text)
-    # The job beside goes on, and new ones find the nodes that are left.
+    # The other job continues, and new ones use the remaining nodes.
     after = bench.run(*HERE, "-n", 3, "--map-by", "node", bench.mpi("hello"), 3)
     after.expect(out=["hello ok size 3"])
     bench.run(*HERE, "--host", name, "-n", 1, "true").expect_refusal(
@@ -90,7 +90,7 @@ def agent_dies(bench, name, command, ranks=4):
 
 
 def agent_dies_before(bench, name):
-    """The others are inside of MPI_Init, a rank of the lost node is not."""
+    """The others are inside MPI_Init; a rank of the lost node is not."""
     rank = name[-1:]
     number = int(rank) - 1
     job = bench.start(
@@ -106,8 +106,8 @@ def agent_dies_before(bench, name):
 
 
 def idle_agent_dies(bench, name, hosts):
-    """The agent of NAME only passes on what others say: fences with data go on,
-    and nothing is lost."""
+    """The agent of NAME only forwards messages: fences with data continue, and
+    nothing is lost."""
     held = Held(bench, *HERE, "--host", hosts, "-n", 4, "--map-by", "node",
                 bench.pmix("fences"), 4, 20000)
     held.job.wait_for("up\n", 4)
@@ -118,7 +118,8 @@ def idle_agent_dies(bench, name, hosts):
 
 
 def nodes_are_told(bench):
-    """Who registers for it hears which node is down, and which has left."""
+    """A process registered for the events receives the names of nodes that are
+    down or have left."""
     job = bench.start(*HERE, "--host", "node1,node2", "-n", 2, "--map-by", "node",
                       bench.pmix("nodes"), 2)
     job.wait_for("up\n", 2)
@@ -131,15 +132,15 @@ def nodes_are_told(bench):
 
 
 def root_dies(bench, command):
-    """The agent that controls the jobs is killed: its launcher says so, and
-    nothing of the job stays."""
+    """The agent that controls the jobs is killed: its launcher reports this,
+    and nothing of the job remains."""
     before = bench.snapshot()
     job = Held(bench, *SPREAD, *command).job
     job.wait_for("up\n", 4)
     start = time.monotonic()
     os.kill(int(nodes_of(bench)["node1"]["pid"]), signal.SIGKILL)
     result = ends_soon(job, start)
-    # It waits for no other agent: none can come.
+    # The launcher does not wait for another agent: none can take over.
     words = [line for line in result.err.splitlines() if "canopy: " in line]
     check(result.code not in (0, -signal.SIGKILL) and len(words) == 1 and
           "lost the agent that controls the job" in words[0] and
@@ -147,14 +148,14 @@ def root_dies(bench, command):
     until(lambda: not [text for text in before.new_since()
                        if command[0] in text and "canopy" not in text],
           "the processes of the job to end")
-    # The next in order is the root now.
+    # The next agent in order is the root now.
     bench.run(*HERE, "-n", 3, "--map-by", "node", bench.mpi("hello"), 3).expect(
         out=["hello ok size 3"])
 
 
 def silent_agent(bench, name):
-    """An agent that stands still is lost within the time that was set, and
-    joins again when it goes on."""
+    """An agent that is stopped is lost within the configured time, and joins
+    again when it continues."""
     victim = int(nodes_of(bench)[name]["pid"])
     job = Held(bench, *SPREAD, bench.pmix("fences"), 4, 1000).job
     job.wait_for("up\n", 4)
@@ -172,7 +173,7 @@ def silent_agent(bench, name):
 
 
 def shim_dies(bench, command):
-    """kill -9 of the process that holds the ranks of one node."""
+    """Kills the process that holds the ranks of one node."""
     job = Held(bench, *SPREAD, *command).job
     job.wait_for("up\n", 4)
     shims = shims_of(bench, int(nodes_of(bench)["node3"]["pid"]))
@@ -196,14 +197,15 @@ def rank_dies(bench, family):
 
 
 def waiting_for(bench, rank):
-    """True when `canopy why` names RANK as the one that others wait for."""
+    """Returns true if `canopy why` names RANK as the one that others wait for.
+    """
     waiting = bench.json("why", "--context", CONTEXT).get("waiting", [])
     return any(f"rank {rank} " in f"{missing} " for one in waiting
                for missing in one["missing"])
 
 
 def dies_before_others_are_through(bench, family, last_words, expected):
-    """Rank 1 ends without a word while the others are inside MPI_Init."""
+    """Rank 1 ends without a message while the others are inside MPI_Init."""
     held = Held(bench, *SPREAD, "--stdin", 1, "sh", "-c",
                 "[ $PMIX_RANK = 1 ] || exec \"$@\"; read line; " + last_words,
                 "sh", bench.mpi("hello", family), 4)
@@ -214,14 +216,14 @@ def dies_before_others_are_through(bench, family, last_words, expected):
     if expected:
         result.expect(expected, err=["rank 1"])
     else:
-        # Ended well, but without the others, who say what they make of it.
+        # The rank has ended well, but the others fail with a message.
         check(result.code > 0 and "called abort" in result.err,
               "no end by abort" + result.tail())
 
 
 def output_goes_on(bench, name, hosts):
-    """What ranks print on the way through an agent that is killed is not lost,
-    doubled or in another order."""
+    """Output on its way through a killed agent is not lost, duplicated or
+    reordered."""
     text = "echo up; i=0; while read -t 0.001 x; [ $? -gt 128 ]; do " \
            "for k in {1..200}; do echo $PMIX_RANK $((i++)); done; done; " \
            "echo $PMIX_RANK end"
@@ -239,8 +241,8 @@ def output_goes_on(bench, name, hosts):
 
 
 def output_is_lost(bench):
-    """A tool of another agent is told when it can not read a job's output any
-    more."""
+    """A tool of another agent gets an event when a job's output can no longer
+    be read."""
     job = bench.start(*HERE, "--host", "node1", "-n", 1, "sh", "-c",
                       "echo up; exec sleep 1000")
     job.wait_for("up\n", 1)
@@ -259,7 +261,7 @@ def output_is_lost(bench):
 
 
 def no_agent_answers(bench):
-    """All agents are gone, and only the context is left."""
+    """All agents are gone, and only the context remains."""
     nodes = nodes_of(bench)
     for node in nodes.values():
         os.kill(int(node["pid"]), signal.SIGKILL)
@@ -270,7 +272,7 @@ def no_agent_answers(bench):
 
 
 def jobs(bench):
-    """Cases of ranks; the overlay stays whole."""
+    """Runs cases about ranks; the overlay stays complete."""
     for family in ("openmpi", "mpich"):
         for word, code in (("kill -9 $$", 137), ("exit 3", 3), ("exit 0", 0)):
             yield (f"rank ends by '{word}', others in MPI_Init of {family}",
@@ -285,7 +287,7 @@ def jobs(bench):
 
 
 def losses(bench):
-    """Cases that each cost a node: (name, radix, body)."""
+    """Yields cases that each cost a node: (name, radix, body)."""
     fences = [bench.pmix("fences"), 4]
     for radix, name, what, command in (
             (2, "node2", "inner, Open MPI", [bench.mpi("spin"), 4]),
@@ -328,5 +330,5 @@ def run(bench):
         with bench.overlay(CONTEXT, *options, "--radix", str(radix), settle=10,
                            ignore=leftovers.OF_PROGRAMS) as up:
             if up:
-                # What the lost agent had is removed by `canopy down`.
+                # `canopy down` removes the files of the lost agent.
                 bench.case(name, body, leaves=True)

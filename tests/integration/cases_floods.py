@@ -1,8 +1,7 @@
-"""A rank that writes to its PMI socket as fast as it can, beside a job of
-another launch that fences all the time on the same agents: the flood has its
-share of the agent's time and no more.
-
-CANOPY_ATTACK_SECONDS=S makes each flood last S seconds."""
+"""A rank writes to its PMI socket as fast as it can, beside a job of another
+launch that fences all the time on the same agents. The flood must not get more
+than its share of the agent's time. CANOPY_ATTACK_SECONDS=S makes each flood
+last S seconds."""
 import subprocess
 import time
 
@@ -16,7 +15,7 @@ INIT = "echo cmd=init pmi_version=1 pmi_subversion=1; "
 INIT2 = "echo cmd=init pmi_version=2 pmi_subversion=0; "
 READ = " >&$PMI_FD & exec cat <&$PMI_FD >/dev/null"
 
-# What the only rank's shell does. The agent ends some of these connections.
+# The script of the only rank. The agent closes some of these connections.
 FLOODS = {
     "spawn before init": "(echo mcmd=spawn; exec yes) >&$PMI_FD",
     "spawn without an end": f"({INIT}echo mcmd=spawn; exec yes) >&$PMI_FD",
@@ -32,7 +31,8 @@ FLOODS = {
 
 
 def flood(bench, machine, script):
-    """Floods for some time, again and again when the agent ends it."""
+    """Floods for some time, and starts again when the agent closes the
+    connection."""
     watch = FenceWatch(bench, CONTEXT, NODES)
     end = time.monotonic() + SECONDS / 2
     while (left := end - time.monotonic()) > 0:
@@ -49,7 +49,7 @@ def run(bench):
     cases = {f"flood: {name}": script for name, script in FLOODS.items()}
     if not bench.wanted(*cases):
         return
-    # Whatever else runs would be taken for what the flood does.
+    # Other activity would be attributed to the flood.
     with bench.overlay(CONTEXT, "--nodes", str(NODES), alone=True) as up:
         machine = Machine(bench, CONTEXT, NODES) if up else None
         for name, script in cases.items() if up else ():

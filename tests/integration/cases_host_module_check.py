@@ -1,5 +1,5 @@
-"""canopy host-module check: a scheduler that does what agents expect, and others that
-each do one thing otherwise."""
+"""canopy host-module check: a scheduler that behaves as agents expect, and
+others that each deviate in one point."""
 import json
 import os
 import signal
@@ -15,7 +15,7 @@ SLOTS = ("capabilities", "place_job", "attach", "allocate", "control_session",
          "validate_credential", "query", "connect_tool")
 IMPLEMENTED = ("capabilities", "place_job", "attach", "log", "query")
 
-# What each defect is found by: the slot, and a word of what was expected.
+# How each defect is reported: the slot, and a word of the expectation.
 BROKEN = {
     "answers-twice": ("place_job", "after the decision"),
     "never-answers": ("place_job", "got no decision"),
@@ -53,7 +53,7 @@ BROKEN = {
 
 
 def build(bench):
-    """The example in C++, by the compiler alone."""
+    """Builds the example in C++ with only the compiler."""
     out = os.path.join(bench.share.directory, "example-scheduler")
     made = out + ".gen"
     bench.share.make(out, ["sh", "-ec", f"""
@@ -83,7 +83,7 @@ def conforms(bench, address):
 
 
 def finds(bench, address, slot, word):
-    """Exit code 1, the defect's slot and what was expected there."""
+    """Expects exit code 1, the defect's slot and the expected behaviour."""
     result = bench.run("host-module", "--timeout", 3, "check", address,
                        "-o", "json").expect(code=1)
     told = json.loads(result.out)
@@ -105,7 +105,7 @@ def absent(bench, directory):
 
 
 def reflection(bench, address):
-    """The port of a scheduler says what it is."""
+    """The port of a scheduler supports reflection."""
     out = bench.run(os.path.join(PROGRAMS, "reflect.py"), address, "-", "-", "-",
                     "canopy.hostmodule.v1.HostModule/GetCapabilities",
                     program=PYTHON).expect(out=["server: SERVING"]).out

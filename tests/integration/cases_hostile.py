@@ -1,5 +1,6 @@
-"""Processes of a job that lie to their agent about who they are, or send it
-garbage: they are refused, and a job beside them on the same nodes goes on."""
+"""Processes of a job that lie to their agent about their identity, or send it
+garbage. They are rejected, and a job beside them on the same nodes continues.
+"""
 import os
 
 import netns
@@ -10,8 +11,9 @@ from harness import PYTHON, RUNTIME, agent_logs, check
 CONTEXT = "hostile"
 RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node"]
 
-# Sends every kind of rubbish, each on a connection of its own, until the agent
-# closes it; then one that says nothing and one that reads nothing.
+# Sends every kind of garbage, each on a connection of its own, until the agent
+# closes it; then opens a connection that sends nothing and one that reads
+# nothing.
 GARBAGE = r"""
 import os, socket, struct, sys
 path = os.path.join(os.environ["PMIX_SERVER_TMPDIR"], "clients.sock")
@@ -54,14 +56,14 @@ def garbage(bench):
     held = beside(bench)
     bench.run(*RUN, "-n", 2, PYTHON, "-c", GARBAGE).expect_lines(
         ["garbage sent"] * 2)
-    # Each closed connection is one line, with its reason.
+    # Each closed connection is logged in one line, with its reason.
     well(held)
     check(agent_logs().count("closing local connection of unknown rank: sent ") >= 12,
           "the agents did not log it:\n" + agent_logs()[-2000:])
 
 
 def another_rank(bench):
-    """Rank 1 says that it is rank 0, then that it is of another job."""
+    """Rank 1 claims to be rank 0, and then to be in another job."""
     held = beside(bench)
     for claim in ("PMIX_RANK=0", "PMIX_RANK=77", "PMIX_NAMESPACE=nobody"):
         result = bench.run(*RUN, "-n", 2, "sh", "-c",
@@ -74,7 +76,7 @@ def another_rank(bench):
 
 
 def wrong_key(bench):
-    """A context whose cluster key is not that of its overlay."""
+    """Uses a context whose cluster key differs from that of its overlay."""
     path = os.path.join(RUNTIME, f"canopy-{os.geteuid()}", "contexts",
                         CONTEXT + ".json")
     with open(path, encoding="utf-8") as file:
@@ -86,7 +88,7 @@ def wrong_key(bench):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text.replace(key[name], other))
     try:
-        # Without a way but the network.
+        # Only the network leads to the agents.
         hide = "mount -t tmpfs hidden /tmp/elsewhere && exec \"$@\""
         for command in (["run", "-n", 1, "true"], ["status"]):
             result = bench.run(

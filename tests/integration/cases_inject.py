@@ -1,5 +1,6 @@
-"""Whether a program can use Canopy's libpmix is found out before it starts: it
-gets the library that it can work with, and at most one line says why."""
+"""Canopy finds out before the start whether a program can use its libpmix: the
+program gets a library that it can use, and at most one line states the reason.
+"""
 import json
 import os
 import subprocess
@@ -39,7 +40,7 @@ class Programs:
                         "-shared", "-fPIC", f"-Wl,-soname,{soname}", *more)
 
     def link(self, *more):
-        """The options that link with the program's own libpmix."""
+        """Returns the options that link with the program's own libpmix."""
         return [os.path.join(self.own, "libpmix.so.2"), *more]
 
     def runpath(self, tags="--enable-new-dtags"):
@@ -58,7 +59,8 @@ class Programs:
 
 
 def ran(result, expected, line=()):
-    """Both ranks had that library; LINE: words of the one line that says why."""
+    """Checks that both ranks had that library. LINE: words of the one line with
+    the reason."""
     result.expect_lines([expected.format(rank) for rank in range(2)])
     lines = result.err.splitlines()
     check(len(lines) == (1 if line else 0), "lines" + result.tail())
@@ -89,7 +91,7 @@ def fits(bench):
 
 
 def built_anew(bench):
-    """A program's file is another one, and so is what is found out about it."""
+    """A program's file is replaced, and so is the finding about it."""
     with bench.overlay("inject", "--nodes", "2") as up:
         if not up:
             return
@@ -126,8 +128,8 @@ def static(bench):
 
 
 def small(bench):
-    """A 32-bit program, which the agents look at but this machine need not be
-    able to run."""
+    """Uses a 32-bit program, which the agents examine but this machine need not
+    be able to run."""
     p = Programs(bench, "small")
     text = os.path.join(p.root, "a.s")
     with open(text, "w", encoding="utf-8") as file:
@@ -146,8 +148,8 @@ def small(bench):
 
 
 def script(bench):
-    """What a script will start is not known: it fails, with a word on how it
-    would not."""
+    """The programs that a script starts are unknown: it fails, with a hint how
+    it would work."""
     p = Programs(bench, "script")
     program = p.program("which", "-DWANTS_MORE", *p.link(p.runpath()))
     path = os.path.join(p.root, "script")
@@ -158,7 +160,7 @@ def script(bench):
     ran(two(bench, path, "--inject", "never"), OWN)
     two(bench, "sh", "--inject", "never").expect()
     bench.run("run", "sh", "-c", "exit 3").expect(code=3, absent=[HINT])
-    # A command that is missing is not a program that can not be loaded.
+    # A missing command is not a program that cannot be loaded.
     bench.run("run", "-n", 1, "sh", "-c", "no-such-command").expect(
         code=127, err=["no-such-command", "not found"], absent=[HINT])
     bench.run("run", "-n", 1, "sh", "-c", "exit 127").expect(

@@ -13,7 +13,7 @@ ECHO = ["sh", "-c", "echo out $PMIX_RANK; echo err $PMIX_RANK >&2"]
 
 
 def input_of_ranks(bench):
-    blob = bytes(range(256)) * 4096 * 8  # 8 MiB of any bytes
+    blob = bytes(range(256)) * 4096 * 8  # 8 MiB with all values of a byte
     copied = bench.run(*RUN, "-n", 2, "cat", stdin=blob).expect()
     check(copied.raw == blob, "8 MiB did not come back as they were")
     count = ["sh", "-c", "echo $PMIX_RANK $(wc -c)"]
@@ -24,7 +24,7 @@ def input_of_ranks(bench):
                           (["--stdin", "none"], ["0 0", "1 0", "2 0"])):
         bench.run(*RUN, *options, "-n", 3, "--map-by", "node", *count,
                   stdin=text).expect_lines(seen)
-    # Nobody has to read it.
+    # The input need not be read.
     bench.run(*RUN, "-n", 2, "true", stdin=blob).expect()
 
 
@@ -42,7 +42,7 @@ def tags(bench):
               ).expect(absent=["stderr"]).expect_lines(
                   ["[1,0]<stdout>: out 0", "[1,1]<stdout>: out 1",
                    "[1,0]<stdout>: err 0", "[1,1]<stdout>: err 1"])
-    # The last line need not end.
+    # The last line may be unterminated.
     bench.run(*RUN, "-n", 1, "--tag-output", "printf", "a\\nb").expect_lines(
         ["[1,0]<stdout>: a", "[1,0]<stdout>: b"])
 
@@ -66,7 +66,7 @@ def files(bench):
 
 
 def no_line_torn(bench, options, prefix, where=RUN):
-    """Eight ranks print lines in pieces at once, on both streams."""
+    """Eight ranks print lines in pieces at the same time, on both streams."""
     ranks, lines = 8, 2000
     result = bench.run(*where, *options, "-n", ranks, bench.plain("lines"),
                        lines).expect()
@@ -86,7 +86,7 @@ def no_line_torn(bench, options, prefix, where=RUN):
 
 
 def peaks():
-    """Most memory that canopy, its agents and shims ever had, in KiB."""
+    """Returns the peak memory of canopy, its agents and shims, in KiB."""
     found = {}
     for pid in leftovers.processes():
         try:
@@ -109,8 +109,8 @@ def expected_block(number, last):
 
 
 def flood(bench, blocks, arguments, last):
-    """BLOCKS MiB from a rank on the other node arrive as they were written,
-    and nobody on the way grows with them."""
+    """BLOCKS MiB from a rank on the other node arrive unchanged, and no process
+    on the way grows with them."""
     pattern = expected_block(0, last)[15:]
     held, wanted = os.pipe()
     reader, writer = os.pipe()
@@ -140,7 +140,7 @@ def flood(bench, blocks, arguments, last):
 
 
 def reader_that_leaves(bench):
-    """`canopy run ... | head -1` ends although the program would not."""
+    """`canopy run ... | head -1` ends although the program would not end."""
     line = bench.run(
         "-c", f"{bench.canopy} run --nodes 2 -n 2 yes canopy | head -1; "
         "echo ${PIPESTATUS[0]}", program="bash", timeout=30)

@@ -1,7 +1,6 @@
-"""Jobs one after another on one overlay: its agents stay as they were.
-
-CANOPY_JOBS=N runs N of them, such as 1000, and then memory must not grow
-either; the figures are printed."""
+"""Runs jobs one after another on one overlay, whose agents must stay as they
+were. CANOPY_JOBS=N runs N of them, such as 1000; then memory must not grow
+either, and the figures are printed."""
 import os
 import re
 import time
@@ -9,9 +8,9 @@ import time
 from harness import check
 
 JOBS = int(os.environ.get("CANOPY_JOBS", "50"))
-WARM_UP = 20  # after these jobs everything is there that stays
-# With so many jobs, what each leaves in an agent can be told from what an
-# allocator does: in their second half.
+WARM_UP = 20  # after these jobs, permanent state exists
+# With this many jobs, a leak of each job is distinguishable from the
+# allocator's behaviour, in their second half.
 MANY = 1000
 MOST_BYTES_PER_JOB = 1024
 EXACT = ("descriptors", "files", "processes")
@@ -20,7 +19,7 @@ MOST_EVENTS = 3
 
 
 def state(agents):
-    """What each agent has: descriptors, files, processes, memory."""
+    """Returns the descriptors, files, processes and memory of each agent."""
     found = {}
     for agent in agents:
         pid = agent["pid"]
@@ -47,11 +46,11 @@ def state(agents):
 
 
 def settled(agents, wanted):
-    """The state once it is as WANTED, or after a while as it is."""
+    """Waits for the state WANTED, and returns the last state after a while."""
     deadline = time.monotonic() + 10
     while True:
         now = state(agents)
-        # A job is over for its user before the last agent has forgotten it.
+        # A job is over for its user before the last agent has dropped it.
         if all(same(what, wanted[name], now[name]) for name in now
                for what in EXACT) or time.monotonic() > deadline:
             return now
@@ -59,7 +58,8 @@ def settled(agents, wanted):
 
 
 def same(what, then, now):
-    """gRPC keeps the event descriptors that its threads once needed."""
+    """Compares two values. gRPC keeps the event descriptors that its threads
+    once needed."""
     if what != "descriptors":
         return then[what] == now[what]
     without = [[name for name in one[what] if name != EVENTS]

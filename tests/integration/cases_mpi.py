@@ -2,7 +2,7 @@
 from harness import FAMILIES
 
 RANKS = 8
-# Open MPI takes UCX on its own accord only where there is InfiniBand.
+# Open MPI uses UCX by itself only with InfiniBand.
 UCX = {"OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_tls": "any",
        "OMPI_MCA_pml_ucx_devices": "any", "UCX_NET_DEVICES": "lo"}
 
@@ -12,7 +12,7 @@ def place(nodes, radix):
 
 
 def hello(bench, where, program, ranks, timeout=60):
-    """Every rank says the size of the job once."""
+    """Every rank prints the size of the job once."""
     result = bench.run(*where, "-n", ranks, program, ranks, timeout=timeout)
     result.expect(out=[f"hello ok size {ranks}"] +
                   [f"hello from rank {r} of {ranks} on " for r in range(ranks)])
@@ -50,8 +50,8 @@ def ended_badly(bench, family, nodes, radix):
 
 
 def over_ucx(bench, inject, nodes):
-    """Over UCX a rank puts one address for its own node and one for others, under
-    the same key."""
+    """With UCX a rank puts one address for its own node and one for others,
+    under the same key."""
     for name in ("hello", "ring", "alltoall"):
         program = bench.mpi(name)
         bench.case(

@@ -21,7 +21,8 @@ def context_of(name):
 
 
 def agents_speak_tls(bench, space, context):
-    """The agents listen on the nodes' own addresses and answer no plain text."""
+    """The agents listen on the nodes' own addresses and do not answer plain
+    text."""
     check(context_of(context)["security"] == "tls", "security is not tls")
     nodes = bench.json("status", "--context", context)["nodes"]
     hosts = [node["address"].rsplit(":", 1)[0] for node in nodes]
@@ -36,7 +37,7 @@ def agents_speak_tls(bench, space, context):
             answer = plain.recv(64)
         except ConnectionResetError:
             answer = b""
-    # An HTTP/2 server opens with a SETTINGS frame, of type 4.
+    # An HTTP/2 server begins with a SETTINGS frame, of type 4.
     check(answer[3:4] != b"\x04", f"an agent answered plain text: {answer!r}")
 
 
@@ -69,7 +70,7 @@ def large_programs(bench, context):
 
 
 def embedded(bench, space):
-    """Agents that live as long as the job, without a context."""
+    """Uses agents that live as long as the job, without a context."""
     where = ["run", "--host", ",".join(f"{n}:2" for n in space.names),
              "--launch-agent", netns.LAUNCH_AGENT]
     bench.case("hello: openmpi, agents in namespaces for one job",
@@ -77,7 +78,8 @@ def embedded(bench, space):
 
 
 def over_the_network(bench, space):
-    """The launcher sees no agent's socket and speaks to the root over TLS."""
+    """The launcher has no socket of an agent and connects to the root over TLS.
+    """
     context = "remote"
     agent = "ip netns exec {host} env XDG_RUNTIME_DIR=/tmp/remote"
     os.makedirs("/tmp/remote", mode=0o700, exist_ok=True)

@@ -1,5 +1,5 @@
-"""Networks that fail under running jobs: a partition that heals, a slow node
-that loses packets."""
+"""Networks that fail under running jobs: a partition that heals, and a slow
+node that loses packets."""
 import os
 import time
 
@@ -19,7 +19,7 @@ def states(bench):
 
 
 def log_of(name):
-    """What the agent of NAME has logged."""
+    """Returns the log of the agent of NAME."""
     for base, directories, _ in os.walk(RUNTIME):
         if name in directories:
             with open(os.path.join(base, name, "agent.log"),
@@ -33,9 +33,9 @@ def up(bench):
 
 
 def partition(bench, space):
-    """n3 and n4 are cut off: a job over both sides ends and says whom it lost, a
-    job on one side goes on, and when the network is whole again so is the
-    overlay."""
+    """n3 and n4 are cut off. A job over both sides ends and names the lost
+    nodes, a job on one side continues, and when the network is complete again
+    so is the overlay."""
     before = bench.snapshot()
     beside = Held(bench, *RUN, "--host", "n1,n2", "-n", 4, "--map-by", "node",
                   bench.pmix("fences"), 4, 1000)
@@ -54,7 +54,8 @@ def partition(bench, space):
               f"no reason: {states(bench)}")
         refused = bench.run(*RUN, "--host", "n3", "-n", 1, "true")
         refused.expect_refusal(1, "n3", "is down")
-        # The other side knows whom it lost as well, and nobody there waits.
+        # The other side also knows which nodes are lost, and does not wait for
+        # them.
         until(lambda: all(f"node {name} is lost" in log_of("n3")
                           for name in ("n1", "n2")), "n3 to lose n1 and n2")
         until(lambda: not [text for text in before.new_since() if
@@ -71,7 +72,7 @@ def partition(bench, space):
 
 
 def slow_node(bench, space):
-    """Everything works, later."""
+    """All operations work, but slowly."""
     with space.slow("n3", 0.1, 0.01) as relay:
         for family in FAMILIES:
             bench.run(*RUN, "-n", 8, "--map-by", "node",

@@ -1,5 +1,5 @@
-"""Programs that bring their own OpenPMIx library, Debian's 4.2.2: nothing is put
-in front of it, and nothing is set by the user."""
+"""Programs with their own OpenPMIx library, Debian's 4.2.2: no other library is
+loaded instead, and the user sets no variable."""
 import codecs
 import os
 import re
@@ -19,11 +19,12 @@ RANKS = 4
 NAMES = ("modex", "types", "api", "names", "helpers", "events", "groups",
          "big")
 NEVER = ("--inject", "never")
-# Moves so much that an agent may get no CPU for seconds when others run too.
+# Moves so much data that an agent may get no CPU for seconds if others run too.
 ALONE = ("big",)
 RAW = os.path.join(PROGRAMS, "raw.py")
 
-# Which library a rank loads, and which form of the protocol it is told of.
+# The library that a rank loads, and the form of the protocol in its
+# environment.
 KINDS = {
     "openpmix": "unset LD_LIBRARY_PATH",
     "ours": ":",
@@ -32,7 +33,7 @@ KINDS = {
     "v4": "unset LD_LIBRARY_PATH PMIX_SERVER_URI41",
     "v3": "unset LD_LIBRARY_PATH PMIX_SERVER_URI41 PMIX_SERVER_URI4",
 }
-V3_TYPES = 46  # the highest data type that the oldest form can carry
+V3_TYPES = 46  # the highest data type of the oldest form
 
 
 def build(bench, name, kind="openpmix", *more, sources=PROGRAMS):
@@ -51,7 +52,8 @@ def place(nodes, inject="never"):
 
 
 def ended(result, name, kinds=("openpmix",)):
-    """Every rank ended well, and with the library that it was meant to load."""
+    """Checks that every rank ended well, with the library that it was meant to
+    load."""
     loaded = ["ours" if kind == "ours" else "openpmix" for kind in kinds]
     return result.expect(out=[f"{name} ok size {RANKS}"] + [
         f"rank {rank} loaded {loaded[rank % len(loaded)]}\n"
@@ -59,7 +61,8 @@ def ended(result, name, kinds=("openpmix",)):
 
 
 def choosing(bench, kinds):
-    """A script that runs a program as the kind whose turn its rank is."""
+    """Returns a script that runs a program as the kind that its rank selects.
+    """
     path = os.path.join(bench.work, "as-" + "-".join(kinds))
     if not os.path.exists(path):
         with open(path, "w", encoding="utf-8") as file:
@@ -94,7 +97,8 @@ def api(bench):
                        lambda: ended(bench.run(
                 *place(nodes), "-n", RANKS, build(bench, name), RANKS), name),
                        alone=name in ALONE)
-        # So many that job info says of others only what is needed.
+        # With this many ranks, job info describes other ranks only as far as
+        # needed.
         bench.case(f"openpmix places of 40 ranks: {nodes} nodes",
                    lambda: bench.run(
             *place(nodes), "-n", 40, build(bench, "places"), 40).expect(
@@ -102,8 +106,8 @@ def api(bench):
 
 
 def lives(bench):
-    """The life of other jobs, each event once: a program of the conformance
-    tests, with the other library."""
+    """Tests the events about other jobs, each once, with a conformance program
+    and the other library."""
     for nodes in (1, 2, 4):
         bench.case(f"openpmix job_life: {nodes} nodes", lambda: bench.run(
             *place(nodes), "-n", RANKS,
@@ -152,7 +156,8 @@ def mixed_abort(bench):
 
 
 def log_order(bench, nodes, *options):
-    """Every text once, unaltered, and in order with what is written."""
+    """Every text arrives once, unaltered, and in order with the written output.
+    """
     program = build(bench, "log")
     result = ended(bench.run(*place(nodes), *options, "-n", RANKS, program,
                              RANKS, "order"), "log")
@@ -168,7 +173,8 @@ def log_order(bench, nodes, *options):
 
 
 def log_kinds(bench, nodes):
-    """On each node the first of a kind, and how many there were beside it."""
+    """On each node the first text of a kind is logged, with the number of the
+    others."""
     result = ended(bench.run(*place(nodes), "-n", RANKS, build(bench, "log"),
                              RANKS, "kind"), "log")
     texts = re.findall(r"help of r\d", result.err)
@@ -216,7 +222,7 @@ def open_mpi(bench):
                    lambda: cases_programs.mpi4py(bench, nodes, NEVER))
         bench.case(f"openpmix HPCC: {nodes} nodes",
                    lambda: cases_programs.hpcc(bench, nodes, NEVER))
-        if nodes <= 2:  # it is a program of two processes
+        if nodes <= 2:  # a program of two processes
             bench.case(f"openpmix NetPIPE: {nodes} nodes",
                        lambda: cases_programs.netpipe(bench, nodes, NEVER))
 
@@ -235,7 +241,7 @@ def deaths(bench):
 
 
 def commands():
-    """(command, form) of every line of the golden file."""
+    """Returns (command, form) of every line of the golden file."""
     with open(os.path.join(ROOT, "server", "openpmix", "golden", "commands.txt"),
               encoding="utf-8") as file:
         rows = [line.split(" | ")[:2] for line in file if line[0] != "#"]
@@ -245,7 +251,7 @@ def commands():
 
 def killed_inside(bench, nodes, name, form):
     """The last rank is killed when half of a command, or all of it, is sent;
-    the others are told."""
+    the others get an error."""
     script = os.path.join(bench.work, "last-is-raw")
     if not os.path.exists(script):
         with open(script, "w", encoding="utf-8") as file:
@@ -271,7 +277,7 @@ def every_command(bench):
 
 
 def agents():
-    """The processes of all agents here."""
+    """Returns the processes of all local agents."""
     found = []
     for pid in leftovers.processes():
         try:
@@ -284,7 +290,7 @@ def agents():
 
 
 def agent_dies(bench, nodes):
-    """Ranks that wait for their agent, or for nothing, are ended with it."""
+    """Ranks that wait for their agent, or for nothing, end with it."""
     job = bench.start(*place(nodes), "-n", RANKS, build(bench, "hang"), RANKS)
     job.wait_for("waiting", RANKS)
     running = agents()
@@ -296,7 +302,7 @@ def agent_dies(bench, nodes):
 
 
 def outer_job(bench):
-    """What an outer job left in the environment does no harm."""
+    """Variables of an outer job in the environment do no harm."""
     outer = {
         "PMIX_NAMESPACE": "outer", "PMIX_RANK": "77",
         "PMIX_SERVER_URI51": "outer.0;tcp4://127.0.0.1:1",
@@ -310,12 +316,12 @@ def outer_job(bench):
             out=["modex ok size 2"]))
 
 
-# A job that waits until it is told to go on, with its server's address.
+# A job that prints its server's address and waits for its release.
 WAITING = 'echo "at $PMIX_SERVER_URI41 in $PMIX_NAMESPACE"; read go; '
 
 
 def greeting(nspace, rank, uid):
-    """What a client of 4.2.2 says first."""
+    """Returns the first message of a client of 4.2.2."""
     payload = b"native\0" + struct.pack("!I", 8) + struct.pack(
         "=II", uid, uid) + b"\0" + nspace.encode() + b"\0" + struct.pack(
             "!I", rank) + b"4.2.2\0v41\0\1hash\0"
@@ -323,7 +329,8 @@ def greeting(nspace, rank, uid):
 
 
 def during(bench, attack, nodes):
-    """Attacks an agent's port while a job runs; the job must not notice."""
+    """Attacks an agent's port while a job runs; the job must not be affected.
+    """
     reader, writer = os.pipe()
     job = bench.start(*place(nodes), "-n", RANKS, "sh", "-c",
                       WAITING + f"exec {build(bench, 'modex')} {RANKS}",
@@ -342,8 +349,8 @@ def during(bench, attack, nodes):
 
 
 def refused(address, first, seconds=30):
-    """Whether the agent closes without a word, which takes it 5 s at most, and
-    longer on a busy machine."""
+    """Returns whether the agent closes the connection without a reply, which
+    takes it 5 s at most, and longer on a busy machine."""
     with socket.create_connection(address, seconds) as peer:
         try:
             peer.sendall(first)
@@ -358,11 +365,12 @@ def hostile(bench):
               "a process that is not the rank's was let in")
 
     def another_user(address, nspace):
-        # To look up a host takes this, and another user may not read Python.
+        # Looking up a host needs this codec, and another user may not read
+        # Python's files.
         codecs.lookup("idna")
         child = os.fork()
         if child == 0:
-            code = 2  # whatever is raised, no other case may run here
+            code = 2  # after any exception, no other case may run here
             try:
                 os.setresuid(65534, 65534, 65534)
                 code = 0 if refused(address, greeting(nspace, 0, 65534)) and \
@@ -387,7 +395,7 @@ def hostile(bench):
 
     crowd = []
 
-    # Stays while the job goes on.
+    # The connections stay open while the job continues.
     def silent_crowd(address, _):
         for _ in range(1000):
             crowd.append(socket.create_connection(address, 5))
@@ -415,8 +423,8 @@ def hostile(bench):
 
 
 def injection(bench):
-    """What loads where: programs that leave it to their environment, and those
-    that insist on a place."""
+    """Tests which library is loaded: by programs that leave it to their
+    environment, and by those with a fixed path."""
     plain = build(bench, "modex")
     fixed = build(bench, "modex", "fixed",
                   "-Wl,-rpath,/usr/lib/x86_64-linux-gnu,--disable-new-dtags")
@@ -440,7 +448,7 @@ def injection(bench):
 
 
 def listening(bench):
-    """The agent may listen elsewhere than on 127.0.0.1."""
+    """The agent may listen on another address than 127.0.0.1."""
     address = "127.0.0.9"
     with bench.overlay("elsewhere", "--pmix-listen", address) as up:
         if up:

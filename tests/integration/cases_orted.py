@@ -1,5 +1,6 @@
-"""Debian's Open MPI 4.1 launches with its own daemons, whose PMIx server is part of
-our libpmix: nothing of Open MPI is changed, its plug-in finds our library first."""
+"""Debian's Open MPI 4.1 launches with its own daemons, whose PMIx server is
+part of Canopy's libpmix. Nothing of Open MPI is changed; its plug-in finds this
+library first."""
 import os
 
 import cases_dynamic
@@ -11,25 +12,26 @@ EXAMPLES = os.path.join(ROOT, "examples", "pmix")
 RANKS = 4
 NODES = 2
 
-# The daemons that serve the ranks: orterun itself, or one on each node.
+# The hosts of the daemons that serve the ranks: orterun itself, or one on each
+# node.
 PLACES = {"orterun": ["localhost"], "two orted": ["n1", "n2"]}
 KINDS = {"our library": "ours", "their own OpenPMIx": "openpmix"}
 
-# What orterun starts in the place of ssh.
+# orterun starts this in place of ssh.
 AGENT = """#!/bin/sh
 host=$1
 shift
 exec ip netns exec $host unshare --uts sh -c "hostname $host; $*"
 """
 
-# Whose server is another library than LIBRARY says so, and is no success.
+# Fails with a message if the server uses another library than LIBRARY.
 SERVED = """set -- $(grep libpmix.so /proc/$PPID/maps)
 cmp /proc/$PPID/map_files/$1 {library} && echo served by ours
 """
 
 
 class Place:
-    """Where ranks of a KIND run, on HOSTS."""
+    """Runs ranks of a KIND on HOSTS."""
 
     def __init__(self, bench, hosts, kind):
         self.bench = bench
@@ -41,7 +43,7 @@ class Place:
         self.options = [
             "--host", ",".join(f"{host}:{RANKS}" for host in hosts),
             "--map-by", "node", "--oversubscribe", "--mca", "plm_rsh_agent", self._agent(),
-            # Jobs have no shared memory in common, and loopback is left out.
+            # Jobs share no memory, and loopback is excluded by default.
             "--mca", "btl_tcp_if_include", "lo" if hosts == ["localhost"]
             else f"{netns.SUBNET}.0/24"]
 
@@ -58,13 +60,13 @@ class Place:
                               program="orterun", env={**self.env, **more})
 
     def run(self, count, program, *args):
-        """With the library that ranks of this kind have."""
+        """Runs the program with the library of this kind."""
         return self.orterun(count, "sh", "-c",
                             f'{cases_openpmix.KINDS[self.kind]}; exec "$0" "$@"',
                             program, *args)
 
     def example(self, name):
-        """Built for the library of this kind."""
+        """Builds an example for the library of this kind."""
         prefix = self.bench.prefix if self.kind == "ours" else cases_openpmix.PMIX
         out = os.path.join(self.bench.share.directory, f"orted.{name}.{self.kind}")
         self.bench.share.make(out, [
@@ -74,7 +76,7 @@ class Place:
 
 
 def served(place):
-    """Every daemon that has ranks has our library loaded, and is Open MPI's."""
+    """Every daemon with ranks is Open MPI's and has Canopy's library loaded."""
     script = SERVED.format(library=os.path.join(place.lib, "libpmix.so.2"))
     out = place.orterun(RANKS, "sh", "-c", script +
                         "readlink /proc/$PPID/exe").expect().out
@@ -90,7 +92,7 @@ def programs(place):
 
 
 def dynamic(place):
-    """Spawning, and jobs' halves that publish a name and look it up."""
+    """Spawning, and halves of a job that publish and look up a name."""
     for kind, count in cases_dynamic.KINDS:
         ranks = 4 if kind == "names" else 2
         place.run(ranks, place.bench.mpi("dynamic"), kind, count).expect(
@@ -111,8 +113,8 @@ def examples(place):
     names = ["nonblocking", "events"]
     if place.kind == "ours":
         names += ["exchange", "subset"]
-    # What a host's fences and its direct modex carry between nodes has no scope,
-    # and its numbers of nodes count orterun's too.
+    # The host's fences and direct modex exchange data without scopes between
+    # nodes, and its node numbers count orterun's node too.
     if len(place.hosts) == 1:
         names += ["direct", "scopes"]
         names += ["job_info"] if place.kind == "ours" else []

@@ -1,5 +1,5 @@
-"""What others than its launcher see of a running job, and give it to read;
-published data; the reference tools by their names."""
+"""Access to a running job besides its launcher: its output, its input,
+published data, and the reference tools under their names."""
 import os
 import pty
 import re
@@ -14,15 +14,15 @@ from harness import Job, check
 CONTEXT = "output"
 RANKS = 4
 WHERE = ["--context", CONTEXT]
-# Each rank writes a line, waits for the file, and writes another.
+# Each rank writes a line, waits for the file, and writes another line.
 TWO_LINES = ('echo "first $PMIX_RANK"; echo "error $PMIX_RANK" >&2; '
              'until [ -e "$1" ]; do sleep 0.05; done; '
              'echo "second $PMIX_RANK"')
 
 
 def running(bench, name, *options):
-    """A job that has written its first lines; its name and the file that lets
-    it go on."""
+    """Starts a job that has written its first lines. Returns its name and the
+    file that releases it."""
     go_on = os.path.join(bench.work, "go-on-" + name)
     job = bench.start("run", *WHERE, "--oversubscribe", "-n", RANKS, "--map-by",
                       "node", *options, "sh", "-c", TWO_LINES, "sh", go_on)
@@ -57,7 +57,7 @@ def output(bench):
     bench.run(*show, "--rank", RANKS).expect_refusal(1, "NOT-FOUND")
     bench.run(*show, "--rank", "x").expect_refusal(2, "ranks such as")
     bench.run("output", *WHERE, "nobody").expect_refusal(1, "nobody")
-    # Several at the same time.
+    # Several followers run at the same time.
     followers = [bench.start(*show, "-f") for _ in range(3)]
     for follower in followers:
         follower.wait_for("first", RANKS)
@@ -65,7 +65,7 @@ def output(bench):
     for follower in followers:
         result = follower.finish().expect(err=errors)
         check(lines(result) == firsts + seconds, "not all" + result.tail())
-    # The launcher has shown everything all the same.
+    # The launcher has shown everything nevertheless.
     result = job.finish().expect()
     check(lines(result) == firsts + seconds, "not shown" + result.tail())
 
@@ -86,7 +86,8 @@ def from_now(bench):
 
 
 def much(bench):
-    """More than the cache: what is missing is said, and the rest is whole."""
+    """The output exceeds the cache: the gap is reported, and the rest is
+    complete."""
     go_on = os.path.join(bench.work, "go-on-much")
     job = bench.start("run", *WHERE, "-n", 1, "sh", "-c",
                       'seq 1 400000; echo end >&2; until [ -e "$1" ]; do '
@@ -100,7 +101,7 @@ def much(bench):
     shown = len(result.out) + len("end\n")
     check(missing + shown == len(whole), f"{missing} + {shown} bytes")
     check(whole.endswith(result.out + "end\n"), "torn" + result.tail())
-    # Whoever goes away leaves the job alone.
+    # A follower that leaves does not affect the job.
     follower = bench.start("output", *WHERE, nspace, "-f")
     follower.wait_for("400000\n")
     follower.end(signal.SIGKILL)
@@ -117,7 +118,7 @@ def forget(bench, name, code=0):
 
 
 def attach(bench):
-    """Input for a job that runs in the background, until it ends."""
+    """Sends input to a job that runs in the background, until the job ends."""
     start = ["run", *WHERE, "-n", 2, "--detach"]
     name = bench.run(*start, "--stdin", "0", "sh", "-c",
                      'while read x; do echo "$PMIX_RANK got $x"; done'
@@ -125,7 +126,7 @@ def attach(bench):
     result = bench.run("attach", *WHERE, name, stdin=b"one\ntwo\n").expect()
     check(lines(result) == ["0 got one", "0 got two"], result.tail())
     forget(bench, name)
-    # To all ranks; who gets it is found out.
+    # The input is for all ranks; the command finds the target out.
     name = bench.run(*start, "--stdin", "all", "sh", "-c",
                      'while read x; do echo "$PMIX_RANK got $x"; done'
                      ).expect().out.strip()
@@ -137,7 +138,7 @@ def attach(bench):
 
 
 def attach_without_input(bench):
-    """The input of a job that has a launcher is that of the launcher."""
+    """The input of a job with a launcher comes from the launcher."""
     job, nspace, go_on = running(bench, "attach")
     attached = bench.start("attach", *WHERE, nspace, stdin=subprocess.PIPE)
     attached.process.stdin.write(b"for nobody\n")
@@ -154,8 +155,8 @@ def attach_without_input(bench):
 
 
 def attach_ends_as_the_job(bench):
-    """With its exit code, or that of its signal or its time limit; who leaves
-    it ends well."""
+    """The command returns the job's exit code, or that of its signal or its
+    time limit. A user who detaches ends it with 0."""
     for limit, script, code in (
             ([], "read x; exit 3", 3), ([], "read x; kill -9 $$", 137),
             (["--timeout", 1], "sleep 600", 110)):
@@ -168,7 +169,7 @@ def attach_ends_as_the_job(bench):
 
 
 def attach_to_a_rank(bench):
-    """Its output ends before the job does."""
+    """The output of the rank ends before the job does."""
     name = bench.run("run", *WHERE, "-n", 2, "--detach", "--stdin", "1", "sh",
                      "-c", '[ "$PMIX_RANK" = 0 ] && echo out && exit 0; read x;'
                      ' exit 5').expect().out.strip()
@@ -189,7 +190,7 @@ def read_until(master, text, seconds=30):
 
 
 def attach_on_a_terminal(bench):
-    """The key leaves the job, and what was typed before it is the job's."""
+    """The key detaches from the job, and input typed before it is delivered."""
     name = bench.run("run", *WHERE, "-n", 1, "--detach", "--stdin", "0", "sh",
                      "-c", 'while read x; do echo "got $x"; done'
                      ).expect().out.strip()
@@ -202,7 +203,8 @@ def attach_on_a_terminal(bench):
             os.write(master, b"line\n")
             read_until(master, b"got line")
         else:
-            # What the last turn has left unfinished is the begin of this line.
+            # The unfinished input of the last turn is the beginning of this
+            # line.
             os.write(master, b"other\n")
             read_until(master, b"got half other")
         os.write(master, b"half \x1d")
@@ -222,7 +224,7 @@ def publish(bench):
     bench.run("publish", *WHERE, "color=red").expect_refusal(1, "DUPLICATE")
     bench.run("publish", *WHERE, "pmix.rank=1").expect_refusal(2, "pmix.rank")
     bench.run("publish", *WHERE, "nothing").expect_refusal(2, "KEY=VALUE")
-    # Programs find it on every node, and the other way.
+    # Programs find the data on every node, and vice versa.
     bench.run("lookup", *WHERE, "color", "none").expect(1, out=["color: blue"])
     bench.run("unpublish", *WHERE, "color").expect()
     bench.run("lookup", *WHERE, "color").expect_refusal(1, "NOT-FOUND")

@@ -1,5 +1,5 @@
 """Jobs of `canopy run` without an overlay: commands and tools find the agents
-that it has started for itself."""
+that it has started."""
 import glob
 import json
 import os
@@ -20,14 +20,15 @@ UNREACH = -25
 
 
 def place_of(bench, name):
-    """A directory of its own for a run."""
+    """Returns a directory for a run."""
     path = os.path.join(bench.work, name)
     os.makedirs(path, exist_ok=True)
     return path
 
 
 def waiting(bench, *options, cwd=None, env=None):
-    """A plain run that waits, its job's name and its context."""
+    """Starts a plain run that waits. Returns it with its job's name and its
+    context."""
     job = bench.start("run", *options, "-n", 1, "sh", "-c", SLEEP, cwd=cwd,
                       env=env)
     job.wait_for(" .\n")
@@ -47,7 +48,7 @@ def gone():
 
 
 def hang(bench, nodes):
-    """Each command finds the only run, by the job's name and without."""
+    """Each command finds the only run, with and without the job's name."""
     ranks = 2 * nodes
     job = bench.start("run", "--nodes", nodes, "--oversubscribe", "-n", ranks,
                       "--map-by", "node", hanging(bench))
@@ -92,7 +93,7 @@ def hang(bench, nodes):
 
 
 def attached(bench):
-    """`canopy attach` follows the job to its end and has its exit code."""
+    """`canopy attach` follows the job to its end and returns its exit code."""
     job = bench.start("run", "-n", 1, "sh", "-c",
                       "echo first; read line; echo then; exit 3",
                       stdin=subprocess.PIPE)
@@ -152,7 +153,7 @@ def several_victims(bench):
 
 
 def same_terminal(bench):
-    """Of several runs, the one of the session in which the command is typed."""
+    """Of several runs, the one of the command's session is chosen."""
     place = place_of(bench, "terminal")
     other, _, _ = waiting(bench, cwd=place)
     canopy = shlex.quote(bench.canopy)
@@ -170,8 +171,8 @@ def same_terminal(bench):
 
 
 def beside_an_overlay(bench):
-    """An overlay has priority where nothing is named; a plain run never has a
-    job of another command."""
+    """Without a name an overlay has precedence; a plain run never gets a job of
+    another command."""
     job, nspace, context = waiting(bench)
     bench.run("run", "-n", 1, "sh", "-c", "echo $PMIX_NAMESPACE").expect(
         absent=[nspace.rsplit("-", 1)[0]])
@@ -185,7 +186,7 @@ def beside_an_overlay(bench):
     bench.run("status").expect(out=["context beside: ",
                                     f"other contexts: {context}\n"])
     bench.run("ps").expect(out=[nspace, context, other, "beside"])
-    # "1" is that of the overlay, "why" tells of both.
+    # "1" is that of the overlay; "why" reports about both.
     sent = bench.json("signal", "1", "CONT")
     check(sent["jobs"] == [other], str(sent))
     sent = bench.json("signal", nspace, "CONT")
@@ -199,7 +200,7 @@ def beside_an_overlay(bench):
 
 
 def down(bench):
-    """A run is not ended by `canopy down`, unless it is named and forced."""
+    """`canopy down` does not end a run unless it is named and forced."""
     bench.run("down").expect_refusal(1, "no overlay is up")
     job, nspace, context = waiting(bench)
     for words in ((), ("--force",)):
@@ -228,7 +229,7 @@ def nothing(bench):
 
 
 def killed(bench, group):
-    """A launcher that is killed leaves nothing: its agents notice."""
+    """A killed launcher leaves nothing: its agents detect its end."""
     job, _, context = waiting(bench, "--nodes", 2)
     if group:
         for pid in agents_of(context):
@@ -239,7 +240,7 @@ def killed(bench, group):
         until(lambda: not os.path.exists(BASE), "the end of the agents")
         return
     check(os.path.exists(f"{BASE}/{context}/context.json"), "nothing is left")
-    # Whatever looks sweeps, and says nothing of it.
+    # A command that lists jobs removes the rest silently.
     bench.run("ps").expect_lines(["no jobs"])
     until(lambda: not os.path.exists(f"{BASE}/{context}"), "the sweeping")
 
@@ -262,8 +263,8 @@ def next_run_sweeps(bench):
 
 
 def private(bench):
-    """Nobody else can read the keys, and a directory of somebody else's is not
-    taken for the user's: then the job runs, but is not found."""
+    """Other users cannot read the keys. A directory of another user is not
+    used: then the job runs, but is not found."""
     job, _, context = waiting(bench)
     for path in (BASE, f"{BASE}/{context}"):
         check(os.stat(path).st_mode & 0o7777 == 0o700, f"mode of {path}")
@@ -286,7 +287,7 @@ def library_of(bench, kind):
 
 
 def tool(bench, kind, *args):
-    """What the tool says that is started by hand."""
+    """Returns the output of the tool, started by hand."""
     env = {"PATH": bench.env["PATH"], "HOME": bench.work,
            "XDG_RUNTIME_DIR": harness.RUNTIME, **library_of(bench, kind)}
     if kind != "ours":
@@ -299,7 +300,7 @@ def by_pid(bench, kind):
     runs = [waiting(bench, "--nodes", nodes) for nodes in (1, 2)]
     for job, nspace, _ in runs:
         tool(bench, kind, job.pid).expect(out=[f"jobs {nspace}\n"])
-    # The agents' own numbers do as before.
+    # The agents' own PIDs still work.
     for _, nspace, context in runs:
         tool(bench, kind, agents_of(context)[0]).expect(
             out=[f"jobs {nspace}\n"])
@@ -317,7 +318,7 @@ def by_search(bench, kind):
 
 
 def reference_tools(bench):
-    """canopy-pps finds the run, by the launcher's PID and alone."""
+    """canopy-pps finds the run, by the launcher's PID and without it."""
     job, nspace, _ = waiting(bench)
     pps = os.path.join(bench.prefix, "bin", "canopy-pps")
     for words in ((), ("--pid", job.pid)):
@@ -326,7 +327,7 @@ def reference_tools(bench):
 
 
 def completion(bench):
-    """Names of contexts and jobs."""
+    """Completes the names of contexts and jobs."""
     job, nspace, context = waiting(bench)
     script = os.path.join(bench.prefix, "share", "bash-completion",
                           "completions", "canopy")
@@ -343,7 +344,7 @@ def completion(bench):
 
 
 def tool_without_program(bench):
-    """A launcher that a tool has started is a context, too."""
+    """A launcher started by a tool is a context, too."""
     file = os.path.join(bench.work, "rendezvous")
     job = bench.start("run", env={"PMIX_LAUNCHER_RNDZ_FILE": file})
     until(lambda: os.path.exists(file), "the launcher")

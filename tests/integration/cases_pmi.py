@@ -1,5 +1,5 @@
-"""PMI-2 over PMI_FD: with the client library that Slurm brings, and written by
-hand, beside PMI-1 and PMIx in one job."""
+"""PMI-2 over PMI_FD: with the client library of Slurm, and written by hand,
+beside PMI-1 and PMIx in one job."""
 import os
 import tempfile
 
@@ -19,7 +19,7 @@ def place(nodes):
 
 
 def client(bench):
-    """Linked with Debian's libpmi2-0; its header is the same as ours."""
+    """Links with Debian's libpmi2-0, whose header equals Canopy's."""
     return bench.compile("gcc", "pmi2", f"-I{bench.prefix}/include", "-ldl",
                          "-l:libpmi2.so.0")
 
@@ -48,7 +48,7 @@ def by_hand(bench, nodes, mode):
 
 
 def bad(bench, nonsense):
-    """Who breaks the protocol is closed, and nobody else is."""
+    """A process that violates the protocol is disconnected, and no other is."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = bench.start("run", "--nodes", 1, "--oversubscribe", "-n", 4,

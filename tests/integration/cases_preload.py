@@ -22,7 +22,7 @@ exec ip netns exec "$host" "$@"
 
 
 class Place:
-    """A directory that only the first node has: a program and files."""
+    """A directory with a program and files that only the first node has."""
 
     def __init__(self, bench):
         self.root = os.path.join(bench.work, "preload")
@@ -44,7 +44,7 @@ class Place:
 
 
 def copies():
-    """Directories that have been copied to, or are being."""
+    """Returns the directories of copies, complete or not."""
     return [os.path.join(base, name) for base, names, _ in os.walk(RUNTIME)
             for name in names
             if name in ("files", "programs") or name.endswith("-preload")]
@@ -74,7 +74,7 @@ def launched(bench, place):
 
 
 def without(bench, place):
-    """It is the copies that make it work."""
+    """Without the copies the program fails."""
     result = bench.run(*place.run, "-n", 2, "--map-by", "node", place.program,
                        "copy", "second")
     result.expect(code=127, err=["n2", "only-here"])
@@ -108,8 +108,8 @@ def refused_runs(bench, place):
 
 
 def large(bench, place):
-    """A large file goes to each node, and no agent holds more than a little of
-    it."""
+    """A large file is copied to each node, and no agent holds more than a small
+    part of it."""
     path = os.path.join(place.hidden, "large")
     digest = hashlib.sha256()
     with open(path, "wb") as file:
@@ -142,8 +142,8 @@ def input_comes_later(bench, place):
 
 
 def searched(bench, place):
-    """A program without a path is found as without a copy; each program of a
-    job has its own."""
+    """A program without a path is found in the same way as without a copy; each
+    program of a job has its own copy."""
     result = bench.run(
         "run", "--nodes", 2, "--oversubscribe", "-s", "-n", 1, "readlink",
         "/proc/self/exe", ":", "-n", 1, "readlink", "/proc/self/exe",
@@ -154,7 +154,7 @@ def searched(bench, place):
 
 
 class Copying:
-    """A file that takes a while, and agents that stay."""
+    """Copies a file that takes a while, with agents that stay."""
 
     def __init__(self, bench, place):
         self.bench = bench
@@ -166,7 +166,8 @@ class Copying:
             file.truncate(256 << 20)
 
     def start(self, *words):
-        """Starts what preloads, and returns when the file is on its way."""
+        """Starts a job with preloading, and returns when the copy is in
+        progress."""
         job = self.bench.start("run", "--context", "preload", "--oversubscribe",
                                *words)
         directory = self.agents.directory("node2")

@@ -1,4 +1,5 @@
-"""What a process finds when it starts, and what its end does to the job."""
+"""The environment of a process at its start, and the effect of its end on the
+job."""
 import os
 import re
 import signal
@@ -18,7 +19,8 @@ def environment(bench):
     show = "import os, sys; sys.stdout.write(repr(dict(os.environ)) + '\\n')"
     result = bench.run(*RUN, "-n", 2, "--map-by", "node", "/usr/bin/python3",
                        "-c", show, env=odd).expect()
-    seen = [eval(line) for line in result.out.splitlines()]  # our own repr
+    # written by this test
+    seen = [eval(line) for line in result.out.splitlines()]
     check(len(seen) == 2, "not two environments" + result.tail())
     for one in seen:
         for name, value in {**bench.env, **odd}.items():
@@ -58,7 +60,7 @@ def directories(bench):
                 [inner])
         bench.run(*RUN, "-n", 1, "--wdir", "/", "pwd", ":", "-n", 1, "pwd",
                   cwd=base).expect_lines(["/", base])
-        # A program is looked for where its process will be, and by --path.
+        # A program is searched in the directory of its process, and in --path.
         script = os.path.join(inner, "here")
         with open(script, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\necho found $1\n")
@@ -72,8 +74,8 @@ def directories(bench):
 
 
 def by_the_names_of_mpirun(bench, base, inner):
-    """A program beside which mpirun is called needs no "./"; what is in PATH
-    comes first."""
+    """A program in mpirun's current directory needs no "./"; PATH has
+    precedence."""
     run = [*RUN[1:], "--allow-run-as-root", "-n", 1]
     for name in ("mpirun", "mpiexec", "canopy-prterun"):
         link = os.path.join(base, name)
@@ -106,7 +108,7 @@ def arguments(bench):
 def exit_codes(bench):
     for code in (0, 1, 42, 255):
         bench.run(*RUN, "-n", 2, "sh", "-c", f"exit {code}").expect(code)
-    # The first that fails decides; the others are ended.
+    # The first failure decides the exit code; the others are ended.
     result = bench.run(*RUN, "-n", 4, "sh", "-c",
                        "[ $PMIX_RANK = 2 ] && exit 9; sleep 100").expect(
                            9, err=["rank 2", "exited with code 9"])
@@ -149,7 +151,7 @@ def mpirun_links(bench):
             if os.geteuid() == 0:
                 bench.run("-np", 1, "true", program=link).expect(
                     1, err=["--allow-run-as-root"])
-        # As they are installed.
+        # Tests the installed links.
         bench.run("-np", 1, "--allow-run-as-root", "echo", "linked", program=
                   os.path.join(bench.prefix, "bin", "canopy-mpirun")
                   ).expect_lines(["linked"])
@@ -163,7 +165,8 @@ def time_limit(bench):
 
 
 def time_limit_report(bench):
-    """What ranks do that are out of time, and where, on the nodes of the job."""
+    """Reports the states and stacks of ranks that exceed the time limit, on all
+    nodes of the job."""
     result = bench.run("run", "--nodes", 2, "--map-by", "node", "-n", 2,
                        "--timeout", 1, "--report-state-on-timeout",
                        "--get-stack-traces", "sleep", 100)
@@ -203,8 +206,8 @@ for path in glob.glob("/proc/[0-9]*/stat"):
 
 
 def no_reaper(bench):
-    """Where the first process reaps nobody, as in many containers, a job leaves
-    no zombie to it."""
+    """If the first process does not reap children, as in many containers, a job
+    leaves no zombie."""
     bench.run("--pid", "--fork", "--mount-proc", PYTHON, "-c", WITHOUT_REAPER,
               bench.canopy, *RUN, "-n", 2, "true", program="unshare"
               ).expect_lines([])

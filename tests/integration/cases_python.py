@@ -1,5 +1,5 @@
-"""Programs in Python over Debian's binding of PMIx, which is built against another
-implementation: with our library loaded, and with its own."""
+"""Programs in Python over Debian's binding of PMIx, which is built against
+another implementation: with Canopy's library loaded, and with its own."""
 import ast
 import os
 
@@ -9,7 +9,7 @@ from harness import PROGRAMS, PYTHON, check
 HOST = os.path.join(PROGRAMS, "python_host.py")
 SCRIPT = os.path.join(PROGRAMS, "pmix_python.py")
 RANKS = 4
-# What to inject, and what is in the path of the library that is loaded then.
+# What to inject, and a part of the path of the library that is loaded then.
 LIBRARIES = {"always": "lib/canopy/", "never": "/pmix2/"}
 
 
@@ -21,8 +21,8 @@ def binding(bench, nodes, inject):
 
 
 def host(bench, kind, *command):
-    """What the host says: a resource manager in Python, whose server is ours.
-    Its ranks have the library of that kind."""
+    """Returns the output of the host, a resource manager in Python with
+    Canopy's server. Its ranks have the library of that kind."""
     return bench.run(
         "-W", "ignore", HOST, LIBRARIES["always"], RANKS, "sh", "-c",
         f'{cases_openpmix.KINDS[kind]}; exec "$0" "$@"', *command,
@@ -35,7 +35,7 @@ def host_of_data(bench, kind):
 
 
 def host_of_functions(bench, kind):
-    """Each function of the host that the binding can answer for is called."""
+    """Each function of the host that the binding can answer is called."""
     library = LIBRARIES["always" if kind == "ours" else "never"]
     out = host(bench, kind, PYTHON, "-W", "ignore", SCRIPT, RANKS, library,
                "events", "python-host").out

@@ -1,5 +1,5 @@
-"""gRPC health and reflection of the agents' control port, asked by a client that
-knows nothing of it before."""
+"""gRPC health and reflection of the agents' control port, used by a client
+without any earlier knowledge."""
 import json
 import os
 
@@ -13,7 +13,7 @@ METHODS = ("Run", "Status", "ListJobs", "Why", "SignalJob", "Shutdown", "Replace
 
 
 def ask(bench, address, files, *methods):
-    """What reflect.py prints; FILES: CA, certificate and key."""
+    """Returns the output of reflect.py. FILES: CA, certificate and key."""
     return bench.run(REFLECT, address, *(files or ("-", "-", "-")), *methods,
                      program=PYTHON)
 
@@ -23,7 +23,8 @@ def addresses(context):
 
 
 def by_reflection(bench, security, files):
-    """Of every agent: its services, their health, and a call that was learnt."""
+    """Every agent reports its services and their health, and a discovered call
+    works."""
     bench.run("up", "--context", "told", "--nodes", 2, "--reflection",
               *security).expect()
     pids = set()
@@ -46,7 +47,7 @@ def by_reflection(bench, security, files):
 
 
 def without(bench, security, files):
-    """Health is served, and nobody is told of anything who has not asked for it."""
+    """Health is served; reflection is not, unless requested."""
     bench.run("up", "--context", "silent", "--nodes", 1, *security).expect()
     address, = addresses("silent")
     ask(bench, address, files).expect_lines([
@@ -56,7 +57,8 @@ def without(bench, security, files):
 
 
 def stranger(bench, security, files):
-    """Without a certificate of the authority there is no talk at all."""
+    """A client without a certificate of the authority cannot communicate at
+    all."""
     bench.run("up", "--context", "closed", "--nodes", 1, "--reflection",
               *security).expect()
     address, = addresses("closed")

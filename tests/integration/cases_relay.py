@@ -1,5 +1,5 @@
-"""Tools on a machine without an agent: a network namespace of its own, with
-directories of its own, from which a relay leads to an agent over TLS."""
+"""Tools on a machine without an agent: a network namespace with directories of
+its own, from which a relay leads to an agent over TLS."""
 import base64
 import glob
 import json
@@ -16,14 +16,14 @@ from cases_openpmix import build
 from harness import check, until
 
 CONTEXT = "relayed"
-DESK = "/tmp/desk"  # of the machine without an agent
+DESK = "/tmp/desk"  # on the machine without an agent
 BASE = os.path.join(DESK, f"canopy-{os.geteuid()}")
 EVENT = "-3111"
 STRANGER = 65534
 
 
 class Desk:
-    """Commands on the machine whose network is the namespace NAME."""
+    """Runs commands on the machine whose network is the namespace NAME."""
 
     def __init__(self, bench, name):
         self.bench, self.name = bench, name
@@ -34,7 +34,7 @@ class Desk:
                                 program="ip", env=dict(self.env, **env))
 
     def copy(self, context, **changed):
-        """The context file, as somebody has copied it there."""
+        """Copies the context file there."""
         for directory in (DESK, BASE, os.path.join(BASE, "contexts")):
             os.makedirs(directory, mode=0o700, exist_ok=True)
         path = os.path.join(BASE, "contexts", context + ".json")
@@ -43,7 +43,7 @@ class Desk:
             json.dump({**context_of(context), **changed}, file)
 
     def relay(self, context, *options):
-        """One that is ready, what it has printed, and its Job."""
+        """Starts a relay. Returns its output when it is ready, and its Job."""
         job = self.start(self.bench.canopy, "relay", "--context", context, "-o",
                          "json", *options)
         job.wait_for("}\n")
@@ -64,7 +64,8 @@ def library_of(bench, kind):
 
 
 def tool(bench, desk, kind, relay):
-    """Queries, gets, pulls and hears, and loses its server with the relay."""
+    """The tool queries, gets, pulls and receives events, and loses its server
+    with the relay."""
     program = build(bench, "far_tool")
     job, nspace = waiting_job(bench)
     far = desk.start(program, nspace, EVENT, **library_of(bench, kind))
@@ -91,7 +92,7 @@ def whole(bench, desk, kind):
 
 
 def ways(bench, desk):
-    """Each way that leads to a relay, and none without one."""
+    """Tests each way that leads to a relay; none works without one."""
     job, nspace = waiting_job(bench)
     pps = os.path.join(bench.prefix, "bin", "canopy-pps")
 
@@ -110,7 +111,7 @@ def ways(bench, desk):
     sees("--pid", str(relay.pid))
     sees("--namespace", told["uri"].split(".")[0])
     relay.end(signal.SIGKILL)
-    # What it has left leads nowhere, and goes with the next.
+    # Its files lead nowhere, and the next relay removes them.
     check(os.path.exists(told["file"]), "a killed relay has cleared up")
     desk.start(pps).finish().expect(code=1, err=["no server"])
     _, relay = desk.relay(CONTEXT, "--node", "n2")
@@ -122,7 +123,7 @@ def ways(bench, desk):
 
 
 def strangers(bench, desk):
-    """Another user of the tool's machine comes in by neither door."""
+    """Another user of the tool's machine is rejected at both sockets."""
     told, relay = desk.relay(CONTEXT)
     port = told["uri"].rsplit(":", 1)[1]
     knock = ("import socket; s = socket.create_connection(('127.0.0.1', "
@@ -140,7 +141,7 @@ def strangers(bench, desk):
 
 
 def silent(bench, desk):
-    """Who says nothing, or nothing of sense, is closed by the agent."""
+    """The agent closes connections that send nothing or garbage."""
     told, relay = desk.relay(CONTEXT)
     port = told["uri"].rsplit(":", 1)[1]
     for says in (b"", b"x" * 64):
@@ -166,7 +167,8 @@ def refusals(bench, desk):
 
 
 def over_a_restart(bench, desk):
-    """A tool loses its server with the agent; the relay leads to the next."""
+    """A tool loses its server with the agent; the relay leads to the successor.
+    """
     pps = os.path.join(bench.prefix, "bin", "canopy-pps")
     told, relay = desk.relay(CONTEXT, "--node", "n2")
     job, nspace = waiting_job(bench)

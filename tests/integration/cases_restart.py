@@ -1,4 +1,4 @@
-"""Agents are killed or replaced under running jobs, which go on."""
+"""Agents are killed or replaced under running jobs, which continue."""
 import contextlib
 import hashlib
 import json
@@ -18,7 +18,7 @@ from harness import Failure, check, until
 
 RANKS = 8
 LINES = 2000
-# Libraries that know nothing of a restart.
+# Libraries that do not support a restart.
 NEVER = ("--inject", "never")
 FOREIGN = {"Open MPI with its own library": ("openmpi", NEVER),
            "MPICH": ("mpich", ())}
@@ -81,20 +81,20 @@ class Overlay:
         return self.member(node)["runtime_dir"]
 
     def pid(self, node):
-        """Of the node's agent."""
+        """Returns the process id of the node's agent."""
         found = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
                  self.serves(int(pid), node)]
-        # A child is one for a moment, before it becomes another program.
+        # Before its exec, a child is another process with this log.
         agents = [pid for pid in found if parent_of(pid) not in found]
         check(len(agents) == 1, f"agents of {node}: {agents}")
         return agents[0]
 
     def serves(self, pid, node):
-        """True for an agent whose log is the node's."""
+        """Returns true for an agent whose log is the node's."""
         log = os.path.join(self.directory(node), "agent.log")
         with contextlib.suppress(OSError):
             for fd in os.listdir(f"/proc/{pid}/fd"):
-                # Others of them come and go meanwhile.
+                # Other descriptors may be closed meanwhile.
                 with contextlib.suppress(OSError):
                     if os.readlink(f"/proc/{pid}/fd/{fd}") == log:
                         return True
@@ -119,7 +119,7 @@ def go(directory, number):
 
 
 def waiting_job(bench, overlay, steps):
-    """A running MPI job that ends after step 1."""
+    """Starts an MPI job that ends after step 1."""
     job = bench.start("run", "--context", overlay.name, "-n", RANKS,
                       "--map-by", "node", "--oversubscribe",
                       bench.mpi("until"), RANKS, os.path.join(steps, "go1"))
@@ -128,8 +128,7 @@ def waiting_job(bench, overlay, steps):
 
 
 def replaced(bench, overlay, *more):
-    """New agents in the place of all under a running MPI job, and when none
-    runs."""
+    """All agents are replaced under a running MPI job, and when none runs."""
     old = {node: overlay.member(node)["pid"] for node in ("node1", "node2")}
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
@@ -142,13 +141,13 @@ def replaced(bench, overlay, *more):
         out=["4 agents replaced"])
     bench.run("run", "--context", overlay.name, "-n", 4, "--map-by", "node",
               "echo", "up").expect_lines(["up"] * 4)
-    # It is the same process, with another program.
+    # The processes are the same, with another program.
     check(old == {node: overlay.member(node)["pid"] for node in old}, "pids")
 
 
 def replaced_dead(bench, overlay, nodes):
-    """Agents that are gone are replaced by new processes, those of a root and
-    of whole branches too."""
+    """Agents that are gone are replaced by new processes, including a root and
+    whole branches."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = waiting_job(bench, overlay, steps)
@@ -165,20 +164,20 @@ def replaced_dead(bench, overlay, nodes):
 
 @contextlib.contextmanager
 def never_replaced(bench, name, node):
-    """Two nodes with a job; the agent of one is killed and no other comes in
-    time. Yields the job."""
+    """Two nodes have a job; the agent of one is killed, and no other one
+    arrives in time. Yields the job."""
     overlay = Overlay(bench, name)
     job = bench.start("run", "--context", name, "-n", 2, "--map-by", "node",
                       "sh", "-c", "echo up; exec sleep 1000")
     job.wait_for("up\n", 2)
     overlay.kill(node)
     yield job
-    # Nobody else removes what a killed agent leaves.
+    # No other process removes the files of a killed agent.
     shutil.rmtree(overlay.directory(node))
 
 
 def not_restarted(bench):
-    """Without a new agent in time, all is as for any lost node."""
+    """Without a new agent in time, the node is lost like any other."""
     name = "restart-late"
     with bench.overlay(name, "--nodes", 2, "--restart-grace", 1) as up:
         if not up:
@@ -191,7 +190,7 @@ def not_restarted(bench):
 
 
 def controller_lost(bench):
-    """The agent that controls a job does not come back in time."""
+    """The agent that controls a job does not return in time."""
     name = "restart-lost"
     with bench.overlay(name, "--nodes", 2, "--restart-grace", 1) as up:
         if not up:
@@ -209,8 +208,8 @@ def controller_lost(bench):
 
 
 def down_unlinked(bench):
-    """A new agent that has no way to the others ends with them, and what one
-    left that was killed goes too."""
+    """A new agent without links to the others ends with them, and the files of
+    a killed agent are removed too."""
     name = "restart-down"
     before = bench.snapshot()
 
@@ -224,7 +223,7 @@ def down_unlinked(bench):
         new = overlay.pid("node4")
         bench.run("down", "--context", name).expect(
             out=[f"context {name} is down"])
-        # It has agreed to end; a busy machine lets it exit a moment later.
+        # It has agreed to end; on a busy machine it exits a moment later.
         until(lambda: not os.path.exists(f"/proc/{new}"),
               "the end of the new agent", 10)
     bench.case("restart: down before a new agent is linked", body, settle=5,
@@ -232,7 +231,7 @@ def down_unlinked(bench):
 
 
 def launched_meanwhile(bench, overlay):
-    """A run that finds the root away goes on as soon as that is back."""
+    """A run that finds the root away continues as soon as the root is back."""
     overlay.kill("node1")
     job = bench.start("run", "--context", overlay.name, "-n", 2, "echo", "hello")
     time.sleep(2)  # it has reached another agent, and waits for a root
@@ -243,8 +242,8 @@ def launched_meanwhile(bench, overlay):
 
 
 def interrupted(bench, overlay):
-    """^C while the agent that controls the job is away ends the job all the
-    same."""
+    """^C while the agent that controls the job is away ends the job
+    nevertheless."""
     job = bench.start("run", "--context", overlay.name, "-n", RANKS,
                       "--map-by", "node", "--oversubscribe", "sh", "-c",
                       "echo up; exec sleep 1000")
@@ -256,7 +255,7 @@ def interrupted(bench, overlay):
 
 
 def fed(bench, overlay):
-    """Standard input goes on after the controller's restart, to its end."""
+    """Standard input continues after the controller's restart, to its end."""
     read, write = os.pipe()
     job = bench.start("run", "--context", overlay.name, "-n", 2, "--map-by",
                       "node", "--stdin", 1, "cat", stdin=read)
@@ -272,7 +271,7 @@ def fed(bench, overlay):
 
 
 class Stream:
-    """Standard input that never ends until it is told to."""
+    """Standard input that does not end until it is closed."""
 
     def __init__(self):
         self.reader, self.writer = os.pipe()
@@ -297,7 +296,7 @@ class Stream:
             self.written += len(data)
 
     def flow(self):
-        """Waits until a lot more has gone through."""
+        """Waits until much more data has been written."""
         before = self.written
         deadline = time.monotonic() + 60
         while self.written < before + (2 << 20):
@@ -311,8 +310,8 @@ class Stream:
 
 
 def streamed(bench, overlay, target, ranks):
-    """Not a byte of standard input is lost or doubled when agents are killed
-    that have it in their hands."""
+    """No byte of standard input is lost or duplicated when agents that hold it
+    are killed."""
     stream = Stream()
     job = bench.start("run", "--context", overlay.name, "-n", 4, "--map-by",
                       "node", "--stdin", target, "sh", "-c",
@@ -335,7 +334,7 @@ def streamed(bench, overlay, target, ranks):
 
 
 class OlderLauncher:
-    """A launcher that can not go on with another agent."""
+    """A launcher that cannot reattach to another agent."""
 
     def __init__(self, directory, *argv):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -353,8 +352,8 @@ class OlderLauncher:
 
 
 def older_launcher(bench, overlay):
-    """The agent that controls a job for an older launcher stays, and says what
-    to do."""
+    """The agent that controls a job for an older launcher stays, and reports
+    how to proceed."""
     context = ["--context", overlay.name]
 
     def jobs():
@@ -373,7 +372,7 @@ def older_launcher(bench, overlay):
 
 
 def by_grpc(bench, overlay):
-    """A launcher that has no socket of the agent's but its control socket."""
+    """Uses a launcher that has only the agent's control socket."""
     os.unlink(os.path.join(overlay.directory("node1"), "run.sock"))
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
@@ -387,7 +386,7 @@ def by_grpc(bench, overlay):
 
 
 def away(bench, overlay):
-    """What is said of an agent that is gone, and may come back."""
+    """Commands report about an agent that is gone and may return."""
     def said(node):
         lines = bench.run("status", "--context", overlay.name).out.splitlines()
         return next(line for line in lines if node in line)
@@ -400,7 +399,7 @@ def away(bench, overlay):
 
 
 def foreign(bench, overlay, what, moment):
-    """Ranks whose agent is restarted, which they do not notice."""
+    """The agent of ranks is restarted, and the ranks are not affected."""
     family, options = FOREIGN[what]
     waits = {"before": "true", "in": "[ $PMI_RANK$PMIX_RANK = 00 ]",
              "after": "false"}[moment]
@@ -434,7 +433,8 @@ def all_foreign(bench):
 
 
 def openpmix(bench, overlay, how, program):
-    """Agents come and go under a program that knows nothing of it."""
+    """Agents are killed and restarted under a program that does not support it.
+    """
     nodes = [m["name"] for m in overlay.members()]
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
@@ -477,8 +477,8 @@ def all_openpmix(bench):
 
 
 def commits_away(bench, overlay):
-    """What a process commits while its agent is away, and afterwards without a
-    word to the next one, others find."""
+    """Data that a process commits while its agent is away is found by others,
+    without further calls of that process."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o777)
         job = bench.start("run", "--context", overlay.name, "-n", 2,
@@ -498,8 +498,8 @@ def commits_away(bench, overlay):
 
 
 def lives(bench, overlay, nodes):
-    """What is heard of the life of jobs comes once, whichever agents are
-    killed and started again meanwhile."""
+    """Events about jobs arrive once, whichever agents are killed and restarted
+    meanwhile."""
     path = os.path.join(bench.work, "job_life")
     subprocess.run(
         ["gcc", "-O1", "-o", path, os.path.join(
@@ -524,7 +524,7 @@ def program(bench, name="restart"):
 
 
 def check_lines(result):
-    """Every rank's lines came once, in order."""
+    """Checks that every rank's lines arrived once, in order."""
     for rank in range(RANKS):
         start = f"rank {rank} line "
         lines = [line for line in result.out.splitlines()
@@ -535,8 +535,8 @@ def check_lines(result):
 
 
 def killed(bench, overlay, node, exit_code):
-    """kill -9 of one agent at each step of a job; what it printed meanwhile
-    and the exit code come out."""
+    """Kills one agent at each step of a job; the output and the exit code are
+    unaffected."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = bench.start("run", "--context", overlay.name, "-n", RANKS,

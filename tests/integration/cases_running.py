@@ -1,4 +1,5 @@
-"""What is asked of running jobs: stacks, tools beside them, queries, their end."""
+"""Requests about running jobs: stacks, tools beside them, queries, their end.
+"""
 import os
 import re
 import time
@@ -26,7 +27,7 @@ def nspace_of(bench):
 
 
 def start(bench, *args):
-    """A job of RANKS ranks and its name."""
+    """Starts a job of RANKS ranks. Returns it with its name."""
     job = bench.start("run", "--context", CONTEXT, "--oversubscribe", "-n", RANKS,
                       "--map-by", "node", *args)
     until(lambda: bench.json("ps", "--context", CONTEXT).get("jobs"))
@@ -60,7 +61,7 @@ def detached_files():
 
 
 def detached(bench):
-    """The launcher goes on in the background, and the end is known."""
+    """The launcher continues in the background, and the end is reported."""
     run = ["run", "--context", CONTEXT, "-n", 2, "--detach"]
     where = ["--context", CONTEXT]
     for code in (0, 3):
@@ -108,7 +109,7 @@ def stack(bench):
         bench.run("stack", *where, "--threads").expect(out=["PMIx_Fence"])
         bench.run("stack", "--context", CONTEXT, "nobody").expect_refusal(
             1, "nobody")
-        # They go on: the fence still waits for rank 0 alone.
+        # The processes continue: the fence still waits for rank 0 alone.
         bench.run("why", *where, "--stacks").expect(
             out=["rank 0 on node1", "not_in_the_fence"],
             absent=["PMIx_Fence from"])

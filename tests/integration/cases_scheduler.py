@@ -1,4 +1,5 @@
-"""A scheduler says where and when jobs run: the one of examples/host_module."""
+"""A scheduler, that of examples/host_module, decides where and when jobs run.
+"""
 import contextlib
 import itertools
 import os
@@ -16,7 +17,7 @@ from harness import Failure, check, until
 SCHEDULER = os.path.join(harness.ROOT, "examples/host_module/scheduler.py")
 BROKEN = os.path.join(harness.PROGRAMS, "broken_scheduler.py")
 NAME = "scheduled"
-# What jobs are given by a scheduler that is broken: exit code and words.
+# The effect of a broken scheduler on its jobs: exit code and words.
 FAULTS = {
     "elsewhere": (1, "none that takes jobs"),
     "without-nodes": (1, "malformed"),
@@ -29,14 +30,15 @@ FAULTS = {
     "unknown-kind": (0, ""),
 }
 NODES = 4
-# Jobs, or more while agents are killed, and callers that run them at once.
+# The number of jobs, or more while agents are killed, and of concurrent
+# callers.
 MANY = os.environ.get("CANOPY_TEST_MANY", "200x20")
-# As many as the emulated nodes have.
+# The slots of the emulated nodes.
 SLOTS = NODES * os.cpu_count()
 
 
 class Scheduler:
-    """The example, or another, on a socket of its own."""
+    """The example, or another scheduler, on a socket of its own."""
 
     def __init__(self, directory, program=SCHEDULER):
         self.program = program
@@ -63,7 +65,7 @@ class Scheduler:
             self.lines.append(line)
 
     def tell(self, *words):
-        """A command of its operator; returns its result."""
+        """Sends a command of its operator; returns the result."""
         before = len(self.lines)
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
@@ -79,7 +81,7 @@ class Scheduler:
         self.process = None
 
     def accounted(self):
-        """A line for each job that is over."""
+        """Returns a line for each job that is over."""
         with contextlib.suppress(FileNotFoundError):
             with open(self.records, encoding="utf-8") as file:
                 return file.read().splitlines()
@@ -116,7 +118,7 @@ def hello(bench, ranks):
 
 
 class Held:
-    """A job of MPI on these slots that ends when it is let go."""
+    """An MPI job on these slots that ends when it is released."""
 
     def __init__(self, bench, ranks, name):
         self.ranks = ranks
@@ -136,7 +138,7 @@ class Held:
 
 
 def runs(bench):
-    """A job goes where the scheduler says, with what it adds."""
+    """A job runs where the scheduler decides, with its additions."""
     hello(bench, SLOTS).finish().expect(
         out=[f"hello from rank {SLOTS - 1} of {SLOTS}"])
     result = start(bench, 1, "/usr/bin/env").finish().expect()
@@ -145,13 +147,14 @@ def runs(bench):
 
 
 def queue(bench, scheduler):
-    """When all is taken, jobs wait, say why, and run in their order."""
+    """If no slot is free, jobs wait, report the reason, and run in order."""
     before = len(scheduler.accounted())
     first = Held(bench, SLOTS, "first").wait()
     others = []
     for waiting in (1, 2):
         others.append(Held(bench, SLOTS, f"other{waiting}"))
-        wait_jobs(bench, 1, waiting)  # or the second may be asked for first
+        wait_jobs(bench, 1, waiting)  # otherwise the order of the requests is
+                                      # open
     shown = bench.run("ps", "--context", NAME).expect(
         out=["queued:", f"{SLOTS} slots wanted, 0 free", "place 1", "place 2"])
     check(shown.out.count("queued:") == 2, shown.out)
@@ -168,7 +171,7 @@ def queue(bench, scheduler):
 
 
 def backfill(bench):
-    """A short job overtakes one that has to wait for more."""
+    """A short job overtakes one that has to wait for more slots."""
     half = Held(bench, SLOTS // 2, "half").wait()
     large = Held(bench, SLOTS, "large")
     wait_jobs(bench, 1, 1)
@@ -179,7 +182,7 @@ def backfill(bench):
 
 
 def cancelled(bench):
-    """^C, kill and the death of a launcher take a job out of the queue."""
+    """^C, kill and the death of a launcher remove a job from the queue."""
     held = Held(bench, SLOTS, "held").wait()
     for end in ("^C", "kill", "kill -9 of the launcher"):
         job = hello(bench, 1)
@@ -198,13 +201,14 @@ def cancelled(bench):
 
 
 def refused(bench):
-    """What can never run is not kept."""
+    """A job that can never run is refused."""
     hello(bench, SLOTS + 1).finish().expect(
         code=1, err=[f"{SLOTS + 1} slots are wanted, and there are {SLOTS}"])
 
 
 def away(bench, scheduler):
-    """The scheduler is killed with a job running and two queued, and restarted."""
+    """The scheduler is killed with one running and two queued jobs, and
+    restarted."""
     held = Held(bench, SLOTS, "held").wait()
     waiting = [hello(bench, SLOTS) for _ in range(2)]
     wait_jobs(bench, 1, 2)
@@ -223,7 +227,7 @@ def away(bench, scheduler):
 
 
 def adopted(bench, scheduler):
-    """A scheduler that is restarted knows of the jobs that run."""
+    """A restarted scheduler knows the running jobs."""
     held = Held(bench, SLOTS, "held").wait()
     scheduler.kill()
     scheduler.start()
@@ -234,7 +238,7 @@ def adopted(bench, scheduler):
 
 
 def root_restarted(bench, overlay):
-    """The root's agent is killed with a job running and two queued."""
+    """The root's agent is killed with one running and two queued jobs."""
     held = Held(bench, SLOTS, "held").wait()
     waiting = [hello(bench, SLOTS) for _ in range(2)]
     wait_jobs(bench, 1, 2)
@@ -251,7 +255,7 @@ def root_restarted(bench, overlay):
 
 
 def replaced(bench):
-    """Every agent makes way for a new one with a job running and one queued."""
+    """Every agent is replaced with one running and one queued job."""
     held = Held(bench, SLOTS, "held").wait()
     waiting = hello(bench, SLOTS)
     wait_jobs(bench, 1, 1)
@@ -277,7 +281,7 @@ def commanded(bench, scheduler):
 
 
 def record_of_next(bench, scheduler, job):
-    """What is accounted of a job that is to end."""
+    """Returns the record of a job that is ending."""
     before = len(scheduler.accounted())
     result = job.finish()
     until(lambda: len(scheduler.accounted()) == before + 1, "the record")
@@ -285,7 +289,7 @@ def record_of_next(bench, scheduler, job):
 
 
 def used(bench, scheduler):
-    """A record has CPU time and memory, and says where they are not known."""
+    """A record has CPU time and memory, and marks unknown values."""
     work = ("dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=20")
     result, record = record_of_next(bench, scheduler, start(bench, 2, *work))
     result.expect()
@@ -339,7 +343,7 @@ def killed_root(bench):
 
 
 def launched(bench, scheduler):
-    """It starts a job of its own, which is no user's launcher's."""
+    """The scheduler starts a job of its own, without a launcher."""
     before = len(scheduler.accounted())
     file = os.path.join(bench.work, "launched")
     check(": 0 " in scheduler.tell("launch", "/usr/bin/touch", file),
@@ -352,7 +356,8 @@ def launched(bench, scheduler):
 
 
 def once(bench, scheduler):
-    """A launch that is sent again after a restart of the root does not run again."""
+    """A launch that is repeated after a restart of the root does not run again.
+    """
     before = len(scheduler.accounted())
     marks = os.path.join(bench.work, "marks")
     script = os.path.join(bench.work, "mark.sh")
@@ -364,7 +369,7 @@ def once(bench, scheduler):
     killed_root(bench)
 
     def answered():
-        """What is told before the root's successor attaches is lost."""
+        """Output before the attachment of the root's successor is lost."""
         told = len(scheduler.lines)
         scheduler.process.stdin.write("again\n")
         scheduler.process.stdin.flush()
@@ -380,7 +385,8 @@ def once(bench, scheduler):
 
 
 def batch(bench, scheduler):
-    """One that runs while its agents are killed and replaced; its output is a file."""
+    """A job runs while its agents are killed and replaced; its output is a
+    file."""
     before = len(scheduler.accounted())
     gate = os.path.join(bench.work, "gate")
     with contextlib.suppress(FileNotFoundError):
@@ -416,7 +422,7 @@ def batch(bench, scheduler):
 
 
 def drained(bench, scheduler):
-    """A node that is drained takes no jobs until it is resumed."""
+    """A drained node takes no jobs until it is resumed."""
     check(": 0 " in scheduler.tell("drain", "node2"), scheduler.lines[-1])
     bench.run("status", "--context", NAME).expect(out=["drained: node2 (drained)"])
     before = len(scheduler.accounted())
@@ -431,7 +437,7 @@ def drained(bench, scheduler):
 
 
 def spawned(bench):
-    """MPI_Comm_spawn waits for its place like any other job."""
+    """MPI_Comm_spawn waits for its placement like any other job."""
     held = Held(bench, SLOTS - 3, "held").wait()
     parent = start(bench, 2, bench.mpi("dynamic"), "spawn", 3)
     wait_jobs(bench, 2, 1)
@@ -439,7 +445,7 @@ def spawned(bench):
     check(child["parent"] in child["nspace"] and "wanted" in child["reason"], child)
     held.end()
     parent.finish().expect(out=["dynamic ok, spawn"])
-    # The name of one that waits is good for a kill.
+    # A waiting job can be killed by its name.
     held = Held(bench, SLOTS - 2, "held").wait()
     parent = start(bench, 2, bench.mpi("dynamic"), "spawn", 3)
     wait_jobs(bench, 2, 1)
@@ -449,7 +455,7 @@ def spawned(bench):
 
 
 def allocations(bench):
-    """PMIx_Allocation_request is the scheduler's to decide."""
+    """The scheduler decides PMIx_Allocation_request."""
     program = bench.pmix("allocate")
     start(bench, 1, program, NODES + 1).finish().expect(
         out=["allocate: -29, 1 results", "pmix.alloc.id=none"])
@@ -458,7 +464,7 @@ def allocations(bench):
 
 
 def caller(bench, numbers, goes_on, starts, results):
-    """Runs one job after the other, of two ranks each of which leaves its mark."""
+    """Runs one job after the other, of two ranks each of which makes a file."""
     for number in itertools.takewhile(goes_on, numbers):
         results[number] = start(
             bench, 2, "sh", "-c", 'echo "$0.$PMIX_RANK" >> "$1"; echo "ran $0"',
@@ -466,7 +472,7 @@ def caller(bench, numbers, goes_on, starts, results):
 
 
 def breakdowns(bench, scheduler):
-    """The scheduler and each agent are killed and started again, in turn."""
+    """The scheduler and each agent are killed and restarted, in turn."""
     overlay = Overlay(bench, NAME)
     for node in ("node1", "node2", "node3", "node4", "node1"):
         time.sleep(0.5)
@@ -478,7 +484,8 @@ def breakdowns(bench, scheduler):
 
 
 def many(bench, scheduler):
-    """None of many jobs from many callers is lost or starts twice, over restarts."""
+    """Of many jobs from many callers, none is lost or starts twice, over
+    restarts."""
     jobs_wanted, callers = map(int, MANY.split("x"))
     before = len(scheduler.accounted())
     starts = os.path.join(bench.work, "starts")
@@ -511,7 +518,7 @@ def many(bench, scheduler):
 
 
 def faults(bench):
-    """Each is a clear status, and no other job's business."""
+    """Each fault gives a clear status and affects no other job."""
     held = Held(bench, 2, "held").wait()
     for how, (code, words) in FAULTS.items():
         result = start(bench, 2 if how == "too-few" else 1, "/bin/echo",
@@ -523,7 +530,7 @@ def faults(bench):
 
 
 def dies(bench, scheduler):
-    """It goes away between the grant and the launch, which goes on."""
+    """The scheduler dies between the grant and the launch, which continues."""
     scheduler.kill()
     scheduler.start(DIES="1")
     start(bench, 1, "/bin/echo", "dies-at-the-launch").finish().expect(

@@ -1,5 +1,5 @@
-"""What a scheduler is asked by processes of what only it knows, and what it does to
-jobs that run: their time, and their place in the queue."""
+"""Queries of processes that only a scheduler can answer, and commands of the
+scheduler to running jobs: time limits and requeueing."""
 import collections
 import os
 import re
@@ -19,8 +19,8 @@ SUPPORTED_KEYS = "pmix.qry.keys"
 NOT_FOUND, NOT_SUPPORTED, TIMEOUT = -46, -47, -24
 PARTIAL_SUCCESS, SERVER_FAILED, UNPACK_FAILURE, UNREACH = -52, -10, -20, -25
 ENDED_BY_LIMIT = 110
-# What a query is answered by a scheduler that is broken for its queue, at most so
-# many seconds later.
+# The status of a query for each fault of a broken scheduler, and the maximum
+# number of seconds.
 FAULTS = {
     "silent": (TIMEOUT, 8),
     "fails": (SERVER_FAILED, 8),
@@ -36,7 +36,8 @@ def ask(bench, *words, ranks=1, program=None, how=()):
 
 
 def answers(bench):
-    """What the scheduler knows, with what the library and the agents do."""
+    """The results combine the scheduler's data with that of the library and the
+    agents."""
     result = ask(bench, QUEUE_LIST, QUEUE_STATUS, TIME_REMAINING, "pmix.job.size",
                  "no.such.key").expect(
         out=[f"query: {PARTIAL_SUCCESS}, 4 results", f"{QUEUE_LIST}=all",
@@ -58,20 +59,20 @@ def keys(bench, *how):
 
 
 def supported(bench):
-    """Its keys are among those that can be asked for, and not without it."""
+    """The scheduler's keys are listed as supported, and are not without it."""
     check(QUEUE_LIST in keys(bench, "--context", NAME), "no keys of the scheduler")
     check(QUEUE_LIST not in keys(bench, "--nodes", 2), "keys of no scheduler")
 
 
 def callers(bench):
-    """Each process is known by its scheduler's job, on whichever node."""
+    """Each process is identified by its scheduler's job, on whichever node."""
     result = ask(bench, ALLOC_STATUS, ranks=SLOTS).expect()
     jobs = re.findall(rf"^{ALLOC_STATUS}=job (\d+): granted$", result.out, re.M)
     check(len(jobs) == SLOTS and len(set(jobs)) == 1, result.out)
 
 
 def openpmix(bench):
-    """Of programs with a library of their own."""
+    """Programs with their own library query the scheduler."""
     program = cases_openpmix.build(bench, "ask", sources=harness.PROGRAMS)
     ask(bench, QUEUE_LIST, ALLOC_STATUS, ranks=SLOTS, program=program,
         how=cases_openpmix.NEVER).expect(
@@ -81,7 +82,7 @@ def openpmix(bench):
 
 
 def own_limit(bench):
-    """Without a scheduler agents know the limit that they hold a job to."""
+    """Without a scheduler, agents report the time limit that they enforce."""
     program = bench.pmix("ask")
     for timeout, status in ((("--timeout", 90), 0), ((), NOT_FOUND)):
         result = bench.start("run", "--nodes", 2, *timeout, "-n", 1, program,
@@ -110,7 +111,7 @@ def waiting_job(bench, ranks, program):
 
 
 def limit(bench, scheduler):
-    """Its processes are warned before their time is over, and then ended."""
+    """The processes are warned before their time is over, and then ended."""
     job = waiting_job(bench, SLOTS, bench.pmix("warned"))
     command(scheduler, 0, "limit", number_of(scheduler), 6, 5)
     job.wait_for("warned of -194:", SLOTS)
@@ -121,7 +122,7 @@ def limit(bench, scheduler):
 
 
 def longer(bench, scheduler):
-    """A limit that is moved away does not end the job, and can be asked for."""
+    """An extended limit does not end the job, and can be queried."""
     program = cases_openpmix.build(bench, "warned", sources=harness.PROGRAMS)
     job = bench.start("run", "--context", NAME, "-n", 2, "--timeout", 8,
                       *cases_openpmix.NEVER, program)
@@ -134,7 +135,7 @@ def longer(bench, scheduler):
 
 
 def limit_over_restart(bench, scheduler, overlay):
-    """The root's agent is killed between the command and what it does."""
+    """The root's agent is killed between the command and its effect."""
     job = waiting_job(bench, SLOTS, bench.pmix("warned"))
     command(scheduler, 0, "limit", number_of(scheduler), 20, 12)
     overlay.kill("node1")
@@ -145,9 +146,10 @@ def limit_over_restart(bench, scheduler, overlay):
 
 
 def requeue(bench, scheduler):
-    """It ends, waits for its place and runs from its beginning."""
+    """The job ends, waits for its placement and starts again."""
     def attempts():
-        """Records of each request; that of a job before may come late."""
+        """Counts the records of each request; that of an earlier job may be
+        late."""
         return collections.Counter(
             line.split()[1] for line in scheduler.accounted()[before:])
 
@@ -166,7 +168,7 @@ def requeue(bench, scheduler):
 
 
 def not_requeued(bench, scheduler):
-    """What nobody can start anew is left as it is."""
+    """A job that cannot be started again is left alone."""
     command(scheduler, 0, "launch", "/bin/sleep", 100)
     command(scheduler, NOT_SUPPORTED, "requeue", number_of(scheduler))
     command(scheduler, 0, "kill", number_of(scheduler))
@@ -185,7 +187,8 @@ def not_requeued(bench, scheduler):
 
 
 def requeue_over_restart(bench, scheduler, overlay):
-    """The root's agent is killed at once: its successor goes on with it."""
+    """The root's agent is killed at once: its successor continues the requeue.
+    """
     job = waiting_job(bench, SLOTS, bench.pmix("warned"))
     command(scheduler, 0, "requeue", number_of(scheduler))
     overlay.kill("node1")
@@ -196,7 +199,7 @@ def requeue_over_restart(bench, scheduler, overlay):
 
 
 def away(bench, scheduler):
-    """Without the scheduler a query says so, in the time that it has."""
+    """Without the scheduler a query fails in its time limit."""
     file = os.path.join(bench.work, "gone")
     job = bench.start("run", "--context", NAME, "-n", 1, "sh", "-c",
                       f"echo is up; until test -e {file}; do sleep 0.1; done; "
@@ -212,7 +215,7 @@ def away(bench, scheduler):
 
 
 def faults(bench):
-    """Each is a clear status, in time."""
+    """Each fault gives a clear status, in time."""
     for queue, (status, seconds) in FAULTS.items():
         result = bench.start("run", "--context", NAME, "-n", 1, bench.pmix("ask"),
                              f"queue={queue}", "timeout=5", QUEUE_STATUS)
@@ -221,7 +224,8 @@ def faults(bench):
 
 
 def without(bench, scheduler):
-    """A scheduler without the slot: it is said at once, and no other key's fault."""
+    """A scheduler without the slot: the query fails at once, and other keys are
+    not affected."""
     scheduler.kill()
     scheduler.start(NO_QUERY="1")
     until(lambda: f"query: {NOT_SUPPORTED}, 0 results" in ask(bench, QUEUE_LIST).out,
@@ -233,7 +237,8 @@ def without(bench, scheduler):
 
 
 def tools(bench, scheduler):
-    """It decides which tools connect; one that it never decides about is refused."""
+    """The scheduler decides which tools connect; a tool without a decision is
+    rejected."""
     there = ("--context", NAME)
     scheduler.kill()
     scheduler.start(TOOLS="some")

@@ -1,5 +1,5 @@
-"""A scheduler that is not on this machine alone: agents call it by TLS, and nothing
-that is not right gets a word from them."""
+"""A scheduler that other machines can reach: agents call it over TLS, and
+unauthorised peers get no reply."""
 import os
 import socket
 import subprocess
@@ -12,7 +12,7 @@ from cases_tls import Authority
 from harness import check, until
 
 NAME = "scheduler-tls"
-# Of this machine, and no loopback address.
+# An address of this machine that is no loopback address.
 ADDRESS = "10.213.9.1"
 HELLO = ("run", "--context", NAME, "-n", 2, "echo", "hello")
 NAMES = {what: f"scheduler by TLS: {what}" for what in (
@@ -23,7 +23,7 @@ NAMES = {what: f"scheduler by TLS: {what}" for what in (
 
 
 class Remote:
-    """The example on an address that others reach."""
+    """The example on an address that other machines reach."""
 
     def __init__(self, port, *options):
         self.process = subprocess.Popen(
@@ -50,7 +50,8 @@ def runs(bench):
 
 
 def waits(bench, *words):
-    """A job waits, and it is said that the scheduler does not answer, and why."""
+    """A job waits, and the report states that the scheduler does not answer,
+    and why."""
     job = bench.start(*HELLO)
     job.wait_for("is queued:", stream="err")
 
@@ -66,7 +67,7 @@ def waits(bench, *words):
 
 
 def in_overlay(bench, what, body, port, scheduler, *options):
-    """BODY with agents of OPTIONS and the SCHEDULER of these."""
+    """Runs BODY with agents of OPTIONS and the SCHEDULER of these."""
     if not bench.wanted(NAMES[what]):
         return
     with bench.taken() as mine:
@@ -85,7 +86,7 @@ def in_overlay(bench, what, body, port, scheduler, *options):
 
 
 class Listener:
-    """Takes connections, and keeps what is said first."""
+    """Accepts connections, and keeps the first message."""
 
     def __init__(self, port):
         self.socket = socket.create_server((ADDRESS, port))
@@ -132,7 +133,7 @@ def key_file(bench, name, digit):
 
 
 def made(bench, key):
-    """What 'canopy host-module certificate' makes for a scheduler, once."""
+    """Runs 'canopy host-module certificate' for a scheduler, once."""
     directory = key + ".d"
     command = ("host-module", "--key-file", key, "certificate", directory)
     bench.run(*command).expect()
@@ -145,14 +146,15 @@ def made(bench, key):
 
 
 def by_cluster_key(bench, port, key):
-    """Agents call it, and the check as they do; one without the key does not."""
+    """Agents call the scheduler, and so does the check; an agent without the
+    key does not."""
     runs(bench)
     for whose in (("--context", NAME), ("--key-file", key)):
-        # It gives the check nodes of this overlay's, which have the same names.
+        # The check uses nodes of this overlay, which have the same names.
         told = bench.run("host-module", *whose, "check", f"{ADDRESS}:{port}").out
         check("capabilities          OK" in told and "attach                OK" in told,
               told)
-    # Of one that is up, without its key's file.
+    # Uses a running overlay, without its key file.
     bench.run("host-module", "--context", NAME, "certificate",
               key + ".of-context").expect()
     bench.run("host-module", "--key-file", key_file(bench, "third", "3"), "--timeout",
@@ -180,7 +182,7 @@ def by_certificates(bench):
     agents, foreign = ours.issue(), theirs.issue()
 
     def files(options):
-        """Of an authority's options: what the scheduler takes."""
+        """Returns the scheduler's options for an authority."""
         return ["--tls", *options[3::2]]
 
     port = free_port()
@@ -189,7 +191,8 @@ def by_certificates(bench):
     in_overlay(bench, "a scheduler of another authority",
                lambda: waits(bench, "certificate verify failed"), port,
                files(foreign), *agents)
-    # It trusts its own authority alone, and has a certificate of theirs.
+    # The scheduler trusts only its own authority, and has a certificate of
+    # theirs.
     own_only = ["--tls", theirs.path("ca.pem"), *files(agents)[2:]]
     in_overlay(bench, "agents of another authority",
                lambda: waits(bench, "called by TLS", "--tls-cert"), port,

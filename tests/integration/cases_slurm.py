@@ -1,4 +1,5 @@
-"""Inside an allocation of a real Slurm: agents are steps of it, and it ends all."""
+"""Inside an allocation of a real Slurm: agents are steps of it, and its end
+ends all."""
 import contextlib
 import glob
 import os
@@ -15,7 +16,7 @@ import slurm
 from harness import ROOT, check, until
 
 NODES = 2
-RANKS = 4  # one a CPU
+RANKS = 4  # one on each CPU
 CASES = ("slurm: up, run and down in an allocation",
          "slurm: an allocation ends and its overlay with it",
          "slurm: each allocation has an overlay of its own",
@@ -37,12 +38,12 @@ HELLO = [f"hello ok size {RANKS}"]
 
 
 class Place:
-    """Where the cases run: a cluster, and how its programs are called."""
+    """The fixture: a cluster, and how its programs are called."""
 
     def __init__(self, bench, cluster, openpmix):
         self.bench = bench
         self.cluster = cluster
-        self.openpmix = openpmix  # where Debian's library is
+        self.openpmix = openpmix  # the directory of Debian's library
         self.hello = bench.mpi("hello")
 
     def start(self, program, *args, **streams):
@@ -50,12 +51,13 @@ class Place:
                                 **streams)
 
     def salloc(self, script, *options):
-        """SCRIPT in an allocation of all nodes."""
+        """Runs SCRIPT in an allocation of all nodes."""
         return self.start("salloc", "--quiet", f"--nodes={NODES}",
                           f"--ntasks={RANKS}", *options, "sh", "-c", script)
 
     def batch(self, script, *options):
-        """SCRIPT as a batch job; ends with it, and with its exit code."""
+        """Runs SCRIPT as a batch job. The command ends with it, and with its
+        exit code."""
         self.output = os.path.join(self.bench.work, "batch.out")
         return self.start("sbatch", "--quiet", "--wait", f"--nodes={NODES}",
                           f"--ntasks={RANKS}", "--job-name=batch",
@@ -68,7 +70,7 @@ class Place:
         return text
 
     def batch_printed(self, *texts):
-        """Waits until the batch job has printed these."""
+        """Waits until the batch job has printed these texts."""
         def there():
             with contextlib.suppress(FileNotFoundError), \
                     open(self.output, encoding="utf-8") as file:
@@ -78,13 +80,14 @@ class Place:
         self.cluster.wait_for(there, 30, f"no {texts} in the output")
 
     def cancel(self):
-        """Whatever runs."""
+        """Cancels all running jobs."""
         jobs = self.cluster.ask("squeue", "--noheader", "--format", "%A").split()
         check(jobs, "no job is there")
         self.cluster.ask("scancel", *jobs)
 
     def only(self, body):
-        """BODY, after which no job is queued, running, or being ended."""
+        """Runs BODY, and waits until no job is queued, running, or being ended.
+        """
         try:
             body(self)
         except BaseException:
@@ -106,12 +109,14 @@ def overlay(place):
 
 
 def ends_with_allocation(place):
-    """Nobody says down: the steps end, with them the agents and the context."""
+    """Without `canopy down` the steps end, and with them the agents and the
+    context."""
     place.salloc("canopy up --context left").finish().expect()
 
 
 def own_names(place):
-    """Each allocation has an overlay of its own, whose name nobody has to say."""
+    """Each allocation has an overlay of its own, whose name need not be given.
+    """
     def small(script, **streams):
         return place.start("salloc", "--quiet", "--nodes=1", "--ntasks=2", "sh",
                            "-c", script, **streams)
@@ -144,7 +149,7 @@ def exit_codes(place):
 
 
 def slots(place):
-    """Three tasks on two nodes: as Slurm distributes them."""
+    """Three tasks run on two nodes as Slurm distributes them."""
     job = place.start("salloc", "--quiet", f"--nodes={NODES}", "--ntasks=3",
                       "sh", "-c", "canopy run hostname; canopy run -n 4 true")
     result = job.finish()
@@ -192,8 +197,9 @@ def doctor(place):
 
 @contextlib.contextmanager
 def plugin_with_ours(bench):
-    """For daemons that are started in the block, in this mount namespace alone.
-    Yields a directory with the library that is there else."""
+    """Installs the plug-in's library for daemons that are started in the block,
+    in this mount namespace only. Yields a directory with the original library.
+    """
     ours = os.path.join(bench.prefix, "lib", "libpmix.so.2")
     with tempfile.TemporaryDirectory(dir=bench.work) as directory:
         bench.skip.add(directory)
@@ -204,7 +210,8 @@ def plugin_with_ours(bench):
 
 
 def srun(place, *args, **more):
-    """With the end of the daemons' logs on its standard error."""
+    """Runs srun. The end of the daemons' logs is added to its standard error.
+    """
     result = place.bench.run(
         "--mpi=pmix", f"--nodes={NODES}", f"--ntasks={RANKS}", *args,
         program="srun", env={**place.cluster.env, **more}, timeout=60)
@@ -213,7 +220,7 @@ def srun(place, *args, **more):
 
 
 def served_by_ours(place):
-    """The library that the parent of each rank has loaded is ours."""
+    """The parent of each rank has loaded Canopy's library."""
     ours = os.path.join(place.bench.prefix, "lib", "libpmix.so.2")
     script = ("set -- $(grep libpmix /proc/$PPID/maps); "
               f"cmp /proc/$PPID/map_files/$1 {ours} && echo served by ours")
@@ -243,13 +250,14 @@ def examples(place, names, compile_with, env):
 
 def srun_ours(place):
     served_by_ours(place)
-    # Between nodes the plug-in has fences of whole jobs alone: not "subset".
+    # Between nodes the plug-in supports only fences of whole jobs, so "subset"
+    # is not run.
     examples(place, ("exchange", "nonblocking", "direct", "scopes"),
              place.bench.prefix, ours(place))
 
 
 def srun_openpmix(place):
-    # What a rank has read, such a library reads of its own copy from then on.
+    # Such a library reads from its own copy what a rank has read once.
     examples(place, ("nonblocking", "direct"), cases_openpmix.PMIX,
              {"LD_LIBRARY_PATH": place.openpmix})
 
@@ -265,8 +273,9 @@ def srun_abort(place):
 
 
 class Exposed:
-    """What a user of the cluster has who means root ill: programs and a library that
-    the user can read, a directory, and one of root's whose content must stay."""
+    """Prepares an attack of a cluster's user on root: programs and a library
+    that the user can read, a directory, and a directory of root whose content
+    must stay."""
 
     def __init__(self, place):
         check(os.geteuid() == 0, "this needs root")
@@ -299,7 +308,7 @@ class Exposed:
         return shutil.copy(path, self.top)
 
     def start(self, *command):
-        """COMMAND as that user."""
+        """Runs COMMAND as that user."""
         env = {**self.place.cluster.env, "HOME": "/", "LD_LIBRARY_PATH": self.top}
         return self.place.bench.start(*hostility.AS_USER, *command,
                                       program="setpriv", env=env)
@@ -310,8 +319,8 @@ def user_step(*command):
 
 
 def server_place(place):
-    """Of the server that serves ranks of a user; these have directories of their
-    own below what Slurm gives them."""
+    """Tests the directories of a server with ranks of a user, which are below
+    the directory that Slurm provides."""
     script = ("stat -c '%n %u %a' $PMIX_SERVER_TMPDIR; "
               "mkdir $PMIX_SERVER_TMPDIR/mine && echo mine; true")
     with Exposed(place) as exposed:
@@ -330,13 +339,13 @@ def cleanup_race(place):
         race = exposed.program(place.bench.pmix("cleanup_race"))
         for number in range(3):
             users = exposed.directory(f"users.{number}")
-            # Slurm may end a step for a rank that does not say goodbye.
+            # Slurm may end a step for a rank that does not finalize.
             result = exposed.start(*user_step(
                 f"--nodes={NODES}", f"--ntasks={RANKS}", race, users,
                 exposed.target)).finish()
             check(result.out.count("cleanup_race ok 9000") == RANKS,
                   result.tail() + place.cluster.logs())
-            # The step's server goes on when Slurm has the job as over.
+            # The step's server continues after Slurm considers the job over.
             until(lambda users=users: not glob.glob(users + "/last.*"),
                   "the removal of the user's last files")
             hostility.check_target(exposed.target)
@@ -371,7 +380,7 @@ def run(bench):
     with bench.taken() as mine:
         if not mine:
             return
-        # Users other than root have a look at it, too.
+        # Users other than root read it, too.
         directory = tempfile.mkdtemp(prefix="slurm-", dir="/tmp")
         os.chmod(directory, 0o755)
         bench.skip.add(directory)

@@ -1,4 +1,4 @@
-"""Jobs that spawn jobs, by programs with Debian's OpenPMIx."""
+"""Jobs that spawn jobs, with programs that use Debian's OpenPMIx."""
 import contextlib
 import os
 import re
@@ -22,7 +22,7 @@ def spawn(bench, nodes, ranks, *words, **more):
 
 
 def meet(bench, nodes, ranks, children):
-    """Every rank meets its own children, and all output arrives."""
+    """Every rank connects with its own children, and all output arrives."""
     out = [f"rank {rank} spawned {children}" for rank in range(ranks)]
     for parent in range(ranks):
         out += [f"child {rank} of {children}, parent {parent}, given yes"
@@ -35,7 +35,8 @@ def meet(bench, nodes, ranks, children):
 
 
 def environment(bench):
-    """Variables change in the order that is told, and so does the directory."""
+    """Variables change in the order of the attributes, and so does the
+    directory."""
     place = os.path.join(bench.work, "place")
     os.makedirs(place, exist_ok=True)
     spawn(bench, 2, 1, "environment", place,
@@ -52,7 +53,7 @@ def errors(bench, nodes):
 
 
 def failing_child(bench, nodes):
-    """The first that fails ends the family, and is what the user is told."""
+    """The first failure ends the family, and is reported to the user."""
     result = spawn(bench, nodes, 1, "child-fails").expect(code=3)
     said = re.findall(r"^canopy: job \S+: rank \d on \S+ exited with code 3$",
                       result.err, re.MULTILINE)
@@ -60,7 +61,8 @@ def failing_child(bench, nodes):
 
 
 def out_of_time(bench, nodes):
-    """Where the ranks are is told before they end: in main, which sleeps."""
+    """The stacks of the ranks are reported before they end: in main, which
+    sleeps."""
     result = spawn(bench, nodes, 1, "out-of-time").expect(110)
     for rank in range(2):
         check(re.search(rf"^rank {rank} on \S+, process \d+: ", result.err, re.M),
@@ -83,7 +85,7 @@ def killed(bench, nodes):
 
 
 def restarted(bench, overlay, nodes):
-    """Agents are killed and restarted while a family runs, and it goes on."""
+    """Agents are killed and restarted while a family runs, and it continues."""
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         job = bench.start("run", "--context", overlay.name, "--inject", "never",
@@ -103,7 +105,8 @@ def restarted(bench, overlay, nodes):
 
 
 def without_launcher(bench, overlay, restart):
-    """The launcher is killed: a job with PMIX_NOHUP goes on, the others end."""
+    """The launcher is killed: a job with PMIX_NOHUP continues, the others end.
+    """
     def running():
         listed = bench.json("ps", "--context", overlay.name)["jobs"]
         return sorted(job["nspace"] for job in listed)
@@ -159,7 +162,8 @@ def all_restarted(bench):
 
 
 def again(bench, nodes, deaths):
-    """What a rank did not do before its process was killed, the next does."""
+    """The next process of a killed rank does what its predecessor did not do.
+    """
     result = bench.run("run", "--nodes", nodes, "-n", 4, "--map-by", "node",
                        "--oversubscribe", "--max-restarts", 2,
                        bench.pmix("again"), deaths)
@@ -176,7 +180,7 @@ def too_often(bench, nodes):
 
 
 def restarted_agent(bench, overlay):
-    """A successor knows how often a rank has been restarted."""
+    """A successor knows how many times a rank has been restarted."""
     go = os.path.join(bench.work, "go")
     with contextlib.suppress(FileNotFoundError):
         os.remove(go)
@@ -193,7 +197,8 @@ def restarted_agent(bench, overlay):
 
 
 def recoverable(bench, nodes):
-    """The rest goes on; nothing is left of a job of which nobody ends well."""
+    """The other processes continue; a job without successful processes leaves
+    nothing."""
     place = ("run", "--nodes", nodes, "-n", 2, "--oversubscribe",
              "--enable-recovery")
     bench.run(*place, "sh", "-c",
@@ -209,7 +214,8 @@ def parent(bench, nodes, mode, *words):
 
 
 def told(bench, nodes):
-    """What a spawner asks to hear of, it hears, and so does the user."""
+    """A spawner gets the events that it requested, and the user the messages.
+    """
     parent(bench, nodes, "events").expect(
         err=["has started: 2 processes", "has ended"])
     parent(bench, nodes, "failing").expect(err=["exited with code 3"])
@@ -254,7 +260,7 @@ def children(name, count, goes_on=True):
 
 
 def spawned_beside(bench, place, mode, names):
-    """The spawner asks about its children's jobs before these may end."""
+    """The spawner queries its children's jobs before these may end."""
     with shared_place() as files:
         job = bench.start(*place, mode, files)
         job.wait_for(f"{mode}: all is well")
@@ -265,8 +271,8 @@ def spawned_beside(bench, place, mode, names):
 
 
 def beside(bench, nodes):
-    """Tools where there is no slot, and applications that are jobs of their own."""
-    # Where nothing says how many, a job has all slots.
+    """Tools run without a free slot, and applications are jobs of their own."""
+    # Without a number of processes, a job gets all slots.
     place = ("run", "--nodes", nodes, bench.pmix("beside"))
     spawned_beside(bench, place, "tool", ["tool"])
     place = (*place[:3], "-n", 1, "--oversubscribe", *place[3:])
@@ -281,7 +287,8 @@ def beside(bench, nodes):
 
 
 def restarted_beside(bench, overlay, node):
-    """A successor still knows what is a tool, and of two jobs that they are."""
+    """A successor still knows which job is a tool, and that two jobs belong
+    together."""
     for mode, names in (("tool", ["tool"]), ("two", ["main", "cospawned"])):
         with shared_place() as files:
             job = bench.start("run", "--context", overlay.name,
@@ -289,7 +296,7 @@ def restarted_beside(bench, overlay, node):
                                 if mode == "two" else ()),
                               bench.pmix("beside"), mode, files)
             job.wait_for(f"{mode}: all is well")
-            # What has started need not have found its agent yet.
+            # A started process may not have found its agent yet.
             job.wait_for("parent 0", 2 * len(names))
             overlay.kill(node)
             overlay.restart(node)

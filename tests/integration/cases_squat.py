@@ -1,5 +1,5 @@
-"""Connections that say nothing, more than there are descriptors: whoever holds
-them, another user of the machine or somebody on the network, shuts nobody out."""
+"""More idle connections than there are descriptors: a user of the machine, or a
+peer on the network, who holds them does not keep others out."""
 import contextlib
 import os
 import resource
@@ -18,17 +18,17 @@ from harness import agent_logs, check, until
 STRANGER = 65534
 CONTEXT = "squat"
 RANKS = 5
-SOCKET_HELD = 4200  # more than an endpoint has room for
+SOCKET_HELD = 4200  # more than an endpoint accepts
 PORT_HELD = 400
 DESCRIPTORS = 300  # of the root agent
-LINES = 150  # far below one for each connection
+LINES = 150  # far fewer than connections
 OPTIONS = ("--restart-grace", "30")
 
 
 @contextlib.contextmanager
 def held(bench, *where, uid=STRANGER, count=PORT_HELD, inside=()):
-    """While in it, UID holds COUNT connections there, or tries to. INSIDE: what
-    runs the program in another place."""
+    """Within the block, UID holds COUNT connections there, or tries to. INSIDE
+    is a command that runs the program in another place."""
     command = [*inside, bench.plain("squat"), uid, count, *where]
     job = bench.start(*command[1:], program=command[0], stdin=subprocess.PIPE)
     job.wait_for("held\n")
@@ -72,7 +72,7 @@ def c_host(bench, kind):
 
 
 def ports_of(context):
-    """The root's two ports: that of the links, and that for control."""
+    """Yields the root's two ports: the links' port, and the control port."""
     root = context_of(context)["members"][0]
     for address in (root["address"], root["control_address"]):
         host, port = address.rsplit(":", 1)
@@ -80,16 +80,16 @@ def ports_of(context):
 
 
 class Nodes:
-    """Two nodes, of which the first is the root."""
+    """Two nodes, the first of which is the root."""
 
     def __init__(self, bench, restart=()):
         self.bench = bench
         self.overlay = Overlay(bench, CONTEXT)
-        self.restart = restart  # what runs a command on the second node
+        self.restart = restart  # a command for the second node
         self.second = self.overlay.members()[1]["name"]
 
     def scarce(self):
-        """While in it, the root has few descriptors."""
+        """Within the block, the root has few descriptors."""
         root = self.overlay.members()[0]["name"]
         return limited(self.overlay.pid(root), resource.RLIMIT_NOFILE,
                        DESCRIPTORS)
@@ -116,8 +116,8 @@ class Nodes:
 
 
 def shut_in(bench, nodes, **by):
-    """While somebody holds the root's ports, and afterwards, jobs run and agents
-    come back."""
+    """While a user holds the root's ports, and afterwards, jobs run and agents
+    return."""
     with nodes.scarce():
         nodes.run()
         with contextlib.ExitStack() as stack:
@@ -143,7 +143,7 @@ def run(bench):
     if bench.wanted(name):
         with bench.overlay(CONTEXT, "--nodes", "2", *OPTIONS) as up:
             if up:
-                # Another agent than before.
+                # The agent is a new one.
                 bench.case(name, lambda: shut_in(bench, Nodes(bench)),
                            leaves=True)
     names = {"squat: an agent's ports, from another machine": "n3",

@@ -1,5 +1,5 @@
-"""Agents that know each other by certificates of the operator's own authority,
-as openssl makes them, and what else a port of theirs tells."""
+"""Agents that authenticate each other by certificates of the operator's own
+authority, made by openssl, and other services of their ports."""
 import os
 import subprocess
 
@@ -52,7 +52,7 @@ class Authority:
                        capture_output=True)
 
     def issue(self, section="agents", end=LATE):
-        """Options of `canopy up` for a certificate."""
+        """Returns options of `canopy up` for a certificate."""
         name = f"{section}-{end}"
         self.openssl("req", "-newkey", "ec", "-pkeyopt",
                      "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
@@ -69,7 +69,7 @@ class Authority:
 
 
 def refused(bench, options, word):
-    """Agents with these certificates do not form an overlay, and say why."""
+    """Agents with these certificates form no overlay, and report the reason."""
     bench.run("up", "--context", "refused", "--nodes", 2, "--timeout", 2,
               *options).expect_refusal(1, "can not be reached", word)
 

@@ -1,4 +1,4 @@
-"""OpenPMIx's own tools, Debian's 4.2.2, and how they find an agent: by files in
+"""OpenPMIx's own tools, Debian's 4.2.2, which find an agent by files in
 directories."""
 import glob
 import json
@@ -14,8 +14,8 @@ from harness import Job, check
 CONTEXT = "tools"
 BASE = os.path.join(harness.RUNTIME, f"canopy-{os.getuid()}")
 NO_SERVER = "PMIx_tool_init failed: -25"
-# Every tool of the package, with options and without. Some of them crash before
-# they look for a server.
+# Every tool of the package, with options and without. Some crash before they
+# look for a server.
 COMMANDS = (
     ["pps"], ["pps", "--nodes"], ["pps", "--namespace", "nobody"],
     ["pps", "--pid", "1"], ["pps", "--uri", "nobody.0;tcp4://127.0.0.1:1"],
@@ -26,15 +26,15 @@ COMMANDS = (
     ["pevent", "--event", "-5"], ["pattrs"], ["pattrs", "--client", "all"],
     ["pmix_info"],
 )
-# What a program may leave where its files belong: three links that lead on at
-# each of forty levels, as many as the kernel follows.
+# A trap for the removal of files: three links at each of forty levels, which is
+# the number of links that the kernel follows.
 LINKS = ('cd "$PMIX_SERVER_TMPDIR/$PMIX_NAMESPACE" && '
          'ln -s . a && ln -s . b && ln -s . c && ')
 
 
 def ask(bench, *command):
-    """What a tool says that runs beside the first of two ranks and is told
-    nothing but where files for it are."""
+    """Returns the output of a tool that runs beside the first of two ranks and
+    knows only the directory of its files."""
     result = bench.run(
         *place(1), "-n", 2, "sh", "-c",
         'echo "mine $PMIX_NAMESPACE $PMIX_RANK $$ $(hostname)"; '
@@ -52,8 +52,8 @@ def beside_ranks(bench):
         check(f"Active nspaces: {mine[0][0]}\n" in result.out + result.err,
               "pps does not see the job" + result.tail())
 
-    # Debian's pquery ends by SIGFPE before it looks for any server, so this is
-    # a program that makes the same calls.
+    # Debian's pquery ends with SIGFPE before it looks for a server, so this
+    # program makes the same calls.
     def query():
         mine, result = ask(bench, build(bench, "tool"))
         nspace, _, _, host = mine[0]
@@ -76,13 +76,15 @@ def beside_ranks(bench):
 
 
 def by_hand(bench, directory, *command):
-    """What a tool says that runs beside everything, and searches DIRECTORY."""
+    """Returns the output of a tool that is in no job, and searches DIRECTORY.
+    """
     return Job(command, {"PATH": bench.env["PATH"], "HOME": bench.work,
                          "TMPDIR": directory}).finish(60)
 
 
 def waiting_job(bench, context, setup=""):
-    """A job that waits, its namespace and its agent's directory."""
+    """Starts a job that waits. Returns it with its namespace and its agent's
+    directory."""
     job = bench.start(
         "run", "--context", context, "-n", 2, "sh", "-c",
         f'[ $PMIX_RANK = 0 ] && {{ {setup} '
@@ -93,14 +95,15 @@ def waiting_job(bench, context, setup=""):
 
 
 def sees(result, *nspaces):
-    """The tool names the jobs and no others."""
+    """Checks that the tool names these jobs and no others."""
     said = re.search("^Active nspaces: (.*)$", result.out + result.err, re.M)
     check(said and sorted(said[1].split(",")) == sorted(nspaces),
           f"not just {nspaces}" + result.tail())
 
 
 def system_server(bench):
-    """A machine has one. Tools that ask for it read its file and nothing else."""
+    """A machine has one system server. Tools that request it read only its
+    file."""
     temporary = os.path.join(bench.work, "system")
     os.makedirs(temporary)
     env = {"TMPDIR": temporary}
@@ -122,8 +125,8 @@ def system_server(bench):
 
 
 def dead_system_server(bench):
-    """Whoever comes next takes the place of one that was killed, and leaves the
-    file of one that is not its own."""
+    """The next agent replaces a killed system server, and leaves the file of
+    another server alone."""
     temporary = os.path.join(bench.work, "system-gone")
     os.makedirs(temporary)
     env = {"TMPDIR": temporary}
@@ -146,7 +149,8 @@ def all_tools(bench):
 
 
 def several_overlays(bench):
-    """Each is found in its own directory; where several are, tools take none."""
+    """Each agent is found in its own directory; with several agents, tools
+    connect to none."""
     with bench.overlay("tools-too") as up:
         if not up:
             return
@@ -162,7 +166,7 @@ def several_overlays(bench):
 
 
 def kill_agent(bench):
-    """Kills the agent of an overlay that is brought up for it; returns its
+    """Kills the agent of an overlay that is brought up for this. Returns its
     directory."""
     member = bench.json("up", "--context", "tools-gone")["members"][0]
     os.kill(int(member["pid"]), signal.SIGKILL)
@@ -170,7 +174,7 @@ def kill_agent(bench):
 
 
 def agent_is_gone(bench):
-    """What it left leads nobody to it once its overlay is given up."""
+    """Its files lead to no agent after its overlay is given up."""
     job, nspace, _ = waiting_job(bench, CONTEXT)
     kill_agent(bench)
     bench.run("down", "--context", "tools-gone").expect()

@@ -13,7 +13,7 @@ def all_reduce(bench, nodes):
 
 
 def from_app_file(bench):
-    """The option among those of a program in an application's file."""
+    """The option is among those of a program in an application file."""
     path = os.path.join(bench.work, "torch.app")
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"-n 2 --torch-env {PYTHON} {SCRIPT} 2 1\n")
@@ -22,7 +22,7 @@ def from_app_file(bench):
 
 
 def without(bench):
-    """Nobody gets them unasked."""
+    """Without the option the variables are absent."""
     bench.run("run", "-n", 1, "sh", "-c",
               "echo \"port=$MASTER_PORT.\"").expect(out=["port=."])
 

@@ -1,5 +1,4 @@
-"""Agents that speak neighbouring versions of the overlay's protocol, in one
-overlay."""
+"""Agents of one overlay that speak neighbouring versions of its protocol."""
 import os
 import re
 import tempfile
@@ -10,13 +9,13 @@ from harness import Failure, check
 
 RANKS = 8
 HOSTS = ("v1", "v2", "v3", "v4")
-# Who speaks the older version: v1 is the root; at radix 2 v2 and v3 are below
-# it, and v4 below v2.
+# The agents that speak the older version: v1 is the root; at radix 2 v2 and v3
+# are below it, and v4 is below v2.
 MIXES = (("root", 2, ("v1",)), ("all but the root", 2, ("v2", "v3", "v4")),
          ("inner", 2, ("v2",)), ("leaf", 2, ("v4",)),
          ("root and leaf", 2, ("v1", "v4")), ("root", 32, ("v1",)),
          ("all but the root", 32, ("v2", "v3", "v4")))
-# Open MPI takes the hosts for machines.
+# Open MPI considers the hosts different machines.
 ENV = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
 NAMES = [f"versions: {what} older, radix {radix}" for what, radix, _ in MIXES]
 RADICES = (2, 32)
@@ -25,14 +24,15 @@ UPGRADES = [f"versions: --replace of older ones, radix {radix}"
 
 
 def newest():
-    """The newest version of the protocol."""
+    """Returns the newest version of the protocol."""
     path = os.path.join(harness.ROOT, "server", "overlay", "compatibility.h")
     with open(path, encoding="utf-8") as file:
         return int(re.search(r"kNewestVersion = (\d+);", file.read())[1])
 
 
 def launch_agent(bench, older):
-    """A command that starts the agents of OLDER as such."""
+    """Returns a command that starts the agents of OLDER with the older version.
+    """
     path = os.path.join(bench.work, "start-" + "-".join(older))
     with open(path, "w", encoding="utf-8") as file:
         file.write("#!/bin/sh\nhost=$1 agent=$2\nshift 2\ncase $host in\n"
@@ -49,7 +49,7 @@ def rounds(bench):
 
 
 def check_rounds(result, at_least):
-    """Every rank printed all rounds once, in order."""
+    """Checks that every rank printed all rounds once, in order."""
     result.expect()
     lines = result.out.splitlines()
     last = len(lines) // RANKS
@@ -64,7 +64,7 @@ def check_rounds(result, at_least):
 
 
 def told(bench, name, older):
-    """The agents of OLDER, and no others, say that they are."""
+    """Checks that the agents of OLDER, and no others, log the older version."""
     text = bench.run("logs", "--context", name).expect().out
     parts = re.split(r"==> (\S+) <==\n", text)[1:]
     says = {host for host, log in zip(parts[::2], parts[1::2])
@@ -73,7 +73,7 @@ def told(bench, name, older):
 
 
 def mixed(bench, name, older):
-    """What jobs need of the overlay works across versions."""
+    """The operations that jobs need from the overlay work across versions."""
     where = ["run", "--context", name, "--oversubscribe", "--map-by", "node"]
     told(bench, name, older)
     for program in ("ring", "alltoall"):
@@ -95,7 +95,7 @@ def mixed(bench, name, older):
 
 
 def older_ones(bench, name):
-    """The nodes whose agents were told to be older."""
+    """Returns the nodes whose agents were started with the older version."""
     found = set()
     for node in bench.json("status", "--context", name)["nodes"]:
         with open(f"/proc/{node['pid']}/cmdline", "rb") as file:
@@ -105,8 +105,8 @@ def older_ones(bench, name):
 
 
 def upgraded(bench, name):
-    """All agents become newer, one after the other, under an MPI job and one
-    that never stops to need them."""
+    """All agents become newer, one after the other, under an MPI job and a job
+    that uses them all the time."""
     where = ["run", "--context", name, "--oversubscribe", "--map-by", "node",
              "-n", RANKS]
     check(older_ones(bench, name) == set(HOSTS), "not all are older")

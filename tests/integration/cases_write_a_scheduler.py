@@ -1,4 +1,4 @@
-"""docs/write_a_scheduler.md does what it says: its files are written and its commands
+"""Executes docs/write_a_scheduler.md: its files are written and its commands
 run, in order, in one shell and an empty directory."""
 import os
 import re
@@ -9,15 +9,15 @@ from harness import ROOT, check
 
 PAGE = os.path.join(ROOT, "docs", "write_a_scheduler.md")
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
-# What must not outlive a command that fails.
+# Ends the background processes if a command fails.
 SHELL = """set -euo pipefail
 trap 'status=$?; kill $(jobs -p) 2> /dev/null || true; exit $status' EXIT
 """
 
 
 def blocks():
-    """The page's commands as one script, its files by name, and what it says is
-    printed."""
+    """Returns the page's commands as one script, its files by name, and the
+    expected output."""
     with open(PAGE, encoding="utf-8") as file:
         found = BLOCK.findall(file.read())
     script = "".join(text for kind, _, text in found if kind == "sh")
@@ -34,7 +34,7 @@ def page(bench):
     for name, text in files.items():
         with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
             file.write(text)
-    # `python3` of a terminal: the distribution's.
+    # PATH leads to the distribution's `python3`, as in a terminal.
     env = {"PREFIX": bench.prefix, "PATH": f"{bench.prefix}/bin:/usr/bin:/bin"}
     result = bench.start("-c", SHELL + script, program="bash", env=env,
                          cwd=directory).finish(120)

@@ -1,5 +1,5 @@
-"""A job of one rank on each node that fences all the time beside whatever else
-happens on its agents, and tells how long its slowest fence took."""
+"""A job with one rank on each node that fences all the time beside other
+activity on its agents, and reports the time of its slowest fence."""
 import os
 import re
 import time
@@ -7,15 +7,15 @@ import time
 from cases_faults import Held
 from harness import agent_logs, check
 
-# An agent that its neighbours hear nothing of for some seconds is lost, with
-# every job on its node. Long before that, others would notice.
+# An agent from which its neighbours receive nothing for some seconds is lost,
+# with every job on its node. Users would notice long before that.
 SLOW_MS = 250
-# A machine that others use too stops now and then by itself: so few fences of
-# a thousand may be slow, and none by so much, beyond what is seen of it without
+# A shared machine stops sometimes by itself. These are the slow fences per
+# thousand, and the slowest fence, that are allowed in addition to those without
 # an attack.
 SLOW_PER_THOUSAND = 30
 SLOWEST_MS = 1000
-# How long an attack takes: long enough to do harm if it can.
+# The duration of an attack: long enough to do harm if it can.
 SECONDS = float(os.environ.get("CANOPY_ATTACK_SECONDS", "8"))
 
 
@@ -24,7 +24,7 @@ BUSY_SECONDS = 3
 
 
 class Fences:
-    """What a watch has seen."""
+    """The results of a watch."""
 
     def __init__(self, result, ranks):
         found = re.findall(
@@ -42,8 +42,8 @@ class Fences:
 
 
 class Machine:
-    """What becomes of fences beside processes that keep the CPUs busy and ask
-    their agents for nothing: the attacks' share is what comes on top."""
+    """Measures fences beside processes that keep the CPUs busy without using
+    their agents. The difference is the share of the attack."""
 
     def __init__(self, bench, context, nodes):
         watch = FenceWatch(bench, context, nodes)
@@ -66,7 +66,7 @@ class Machine:
 
 
 class FenceWatch:
-    """The job, in the overlay CONTEXT with this number of NODES."""
+    """Runs the job in the overlay CONTEXT with this number of NODES."""
 
     def __init__(self, bench, context, nodes):
         self.nodes = nodes
@@ -84,6 +84,6 @@ class FenceWatch:
         return fences
 
     def finish(self, machine):
-        """The same, and fails if fences were slow that would not be so on this
-        machine by itself."""
+        """Does the same, and fails if fences were slower than this machine
+        explains."""
         machine.judge(self.end())

@@ -1,5 +1,5 @@
-"""What the integration tests share: building programs, running canopy, looking
-for what is left behind, and reporting one line a case."""
+"""Shared by the integration tests: building programs, running canopy, searching
+for leftovers, and reporting one line for each case."""
 import contextlib
 import json
 import os
@@ -13,14 +13,14 @@ import leftovers
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PROGRAMS = os.path.join(ROOT, "tests", "integration", "programs")
-RUNTIME = "/tmp/run"  # XDG_RUNTIME_DIR of everything that the tests start
-PYTHON = "/usr/bin/python3"  # the one that Debian's mpi4py belongs to
+RUNTIME = "/tmp/run"  # XDG_RUNTIME_DIR of all processes of the tests
+PYTHON = "/usr/bin/python3"  # the one of Debian's mpi4py
 
 FAMILIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 
 
 def install(work):
-    """Puts Canopy below WORK; returns the paths that must stay visible."""
+    """Installs Canopy below WORK; returns the paths that must stay visible."""
     prefix = os.path.join(work, "prefix")
     given = os.environ.get("CANOPY_PREFIX")
     if given:
@@ -32,7 +32,7 @@ def install(work):
 
 
 def agent_logs():
-    """What all agents that still have their directory have logged, as one
+    """Returns the logs of all agents that still have their directory, as one
     text."""
     text = ""
     for base, _, names in os.walk(RUNTIME):
@@ -44,14 +44,14 @@ def agent_logs():
 
 
 def processes():
-    """Every process that can be seen, and what its threads wait in."""
+    """Returns every visible process, with the wait channels of its threads."""
     return subprocess.run(
         ["ps", "-eLo", "pid,ppid,tid,stat,wchan:20,args", "--cols", "160"],
         capture_output=True, text=True, check=False).stdout
 
 
 class Failure(Exception):
-    """A case that did not behave; the message says how."""
+    """A case has failed; the message describes the failure."""
 
 
 def check(condition, text):
@@ -60,7 +60,7 @@ def check(condition, text):
 
 
 def until(condition, what, seconds=30):
-    """Polls what only polling can tell."""
+    """Polls for a condition that cannot be waited for."""
     deadline = time.monotonic() + seconds
     while True:
         answer = condition()
@@ -79,7 +79,7 @@ class Result:
         self.err = err.decode(errors="replace")
 
     def expect(self, code=0, out=(), err=(), absent=()):
-        """Fails unless exit code and texts are as told."""
+        """Fails unless exit code and texts are as given."""
         problems = []
         if self.code != code:
             problems.append(f"exit code {self.code}, not {code}")
@@ -99,8 +99,8 @@ class Result:
         return self
 
     def expect_refusal(self, code, *words):
-        """Fails unless this ended with CODE and one line on standard error that
-        has all WORDS."""
+        """Fails unless the command ended with CODE and one line on standard
+        error that contains all WORDS."""
         self.expect(code=code, err=words)
         lines = self.err.splitlines()
         if len(lines) != 1 or not lines[0].startswith("canopy: "):
@@ -117,7 +117,8 @@ class Result:
 
 
 class Job:
-    """A command in a session of its own, its output collected as it comes."""
+    """A command in a session of its own, whose output is collected as it
+    arrives."""
 
     def __init__(self, command, env, cwd=None, stdin=None, stdout=None):
         self.start = time.monotonic()
@@ -163,13 +164,13 @@ class Job:
         (os.killpg if group else os.kill)(self.pid, number)
 
     def end(self, number):
-        """Kills it with its process group and collects what it said."""
+        """Kills the command with its process group and returns its result."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
         return self.finish(10)
 
     def finish(self, seconds=60):
-        """Waits for its end."""
+        """Waits for the end of the command."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -194,16 +195,16 @@ class Job:
 
 
 class Bench:
-    """A place with an installed Canopy and built programs, for its SHARE of the
-    cases with a word of ONLY in them."""
+    """An installed Canopy with programs, for its SHARE of the cases with a word
+    of ONLY in them."""
 
     def __init__(self, share, only):
         self.share = share
         self.prefix = os.path.join(share.directory, "prefix")
         self.canopy = os.path.join(self.prefix, "bin", "canopy")
         self.only = only
-        self.mine = None  # whether what encloses the next case is our share
-        self.jobs = []  # of the case under way
+        self.mine = None  # whether the enclosing part is in this share
+        self.jobs = []  # of the current case
         self.skip = {share.directory, ROOT}
         self.work = share.own_directory()
         os.makedirs(RUNTIME, mode=0o700, exist_ok=True)
@@ -226,11 +227,11 @@ class Bench:
         return self.compile(FAMILIES[family], name)
 
     def plain(self, name):
-        """A program without MPI."""
+        """Builds a program without MPI."""
         return self.compile("gcc", name)
 
     def pmix(self, name):
-        """A program over the installed libpmix."""
+        """Builds a program with the installed libpmix."""
         return self.compile("gcc", name, f"-I{self.prefix}/include",
                             f"-L{self.prefix}/lib", "-lpmix")
 
@@ -258,7 +259,7 @@ class Bench:
         return job.finish(timeout)
 
     def json(self, *args):
-        """What `canopy ARGS -o json` prints."""
+        """Returns the output of `canopy ARGS -o json`."""
         result = self.run(*args, "-o", "json").expect()
         return json.loads(result.out)
 
@@ -266,14 +267,14 @@ class Bench:
         return leftovers.Snapshot(self.skip)
 
     def wanted(self, *names):
-        """True when one of NAMES is among the cases that were asked for."""
+        """Returns true if one of NAMES is among the requested cases."""
         return not self.only or any(word in name for name in names
                                     for word in self.only)
 
     @contextlib.contextmanager
     def taken(self, alone=False):
-        """Takes what is in the block as one part of all, unless it is within
-        one already; yields whether it is for this bench to run."""
+        """Takes everything in the block as one part, unless it is within a part
+        already. Yields whether this bench shall run it."""
         enclosing = self.mine
         if enclosing is None:
             self.mine = self.share.take(alone)
@@ -283,9 +284,9 @@ class Bench:
             self.mine = enclosing
 
     def case(self, name, body, *, always=False, alone=False, **more):
-        """Runs one case and prints its line, if it is wanted, or ALWAYS, and
-        nobody else does. ALONE: nothing else may run at the same time. MORE is
-        as for _run_case. Returns whether it ran and passed."""
+        """Runs one case and prints its line, if it is wanted, or ALWAYS, and no
+        other world has taken it. ALONE: nothing else may run at the same time.
+        MORE is passed to _run_case. Returns whether the case ran and passed."""
         if not always and not self.wanted(name):
             return False
         with self.taken(alone) as mine:
@@ -293,10 +294,10 @@ class Bench:
 
     def _run_case(self, name, body, settle=10.0, leaves=False, since=None,
                   ignore=(), quiet=False):
-        """What BODY started must be gone SETTLE seconds after it at the latest,
-        unless it LEAVES things on purpose or they contain a text of IGNORE.
-        SINCE is the state to compare with, when not that before it. QUIET: it
-        is a case only when it fails."""
+        """Everything that BODY started must be gone after SETTLE seconds at the
+        latest, unless it LEAVES things on purpose or they contain a text of
+        IGNORE. SINCE is the state to compare with, if it is not the state
+        before BODY. QUIET: a line is printed only after a failure."""
         start = time.monotonic()
         before = since or self.snapshot()
         problem = None
@@ -319,14 +320,15 @@ class Bench:
         return not problem
 
     def end_jobs(self):
-        """Ends what a failed case has running: its overlay must go down."""
+        """Ends the jobs of a failed case: its overlay must go down."""
         for job in self.jobs:
             if job.process.poll() is None:
                 with contextlib.suppress(Failure):
                     job.end(signal.SIGKILL)
 
     def sweep(self, before):
-        """Ends what a failed case left, for the sake of those after it."""
+        """Ends the processes that a failed case left, for the sake of later
+        cases."""
         for pid in leftovers.processes():
             if pid not in before.processes:
                 with contextlib.suppress(ProcessLookupError):
@@ -334,9 +336,9 @@ class Bench:
 
     @contextlib.contextmanager
     def overlay(self, name, *options, alone=False, **more):
-        """An overlay that is up inside the block, named NAME; its up and down
-        are cases too. It is taken with all that is in the block, ALONE or not;
-        yields False when it is not there. MORE is as for standing."""
+        """Brings an overlay up inside the block, named NAME; its up and down
+        are cases too. It is one part with everything in the block, ALONE or
+        not. Yields False if it is not up. MORE is passed to standing()."""
         with self.taken(alone) as mine:
             if not mine:
                 yield False
@@ -346,8 +348,8 @@ class Bench:
 
     @contextlib.contextmanager
     def standing(self, name, *options, settle=10.0, ignore=(), quiet=False):
-        """An overlay for whatever this bench takes meanwhile. What is left
-        behind may contain the texts in IGNORE. QUIET: as for _run_case."""
+        """Brings up an overlay for the cases that this bench takes meanwhile.
+        Leftovers may contain the texts in IGNORE. QUIET is as in _run_case."""
         before = self.snapshot()
         up = ["up", "--context", name, *options]
         if not self._run_case(f"up: {name}", lambda: self.run(*up).expect(),

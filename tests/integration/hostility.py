@@ -1,5 +1,5 @@
-"""A user who means root ill, and what that user must not get: shared by the cases in
-which a server runs as root and its processes do not."""
+"""An attack of a user on root, and the files that the user must not get at:
+shared by the cases in which a server runs as root and its processes do not."""
 import os
 import stat
 
@@ -7,7 +7,8 @@ from harness import check
 
 USER = 60001
 NAME = "canopy-test"
-AS_USER = (f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--")  # of setpriv
+# options of setpriv
+AS_USER = (f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--")
 CONTENT = "precious"
 
 
@@ -17,7 +18,7 @@ def make_for_user(path):
 
 
 def make_target(path):
-    """A directory of root's with a file and an empty directory."""
+    """Makes a directory of root with a file and an empty directory."""
     os.mkdir(path)
     os.chmod(path, 0o755)
     file = os.path.join(path, "file")
@@ -28,7 +29,7 @@ def make_target(path):
 
 
 def check_target(path):
-    """All of it is as it was made."""
+    """Checks that everything is unchanged."""
     for name, mode in (("file", stat.S_IFREG | 0o600), ("hollow", stat.S_IFDIR | 0o700)):
         whole = os.path.join(path, name)
         check(os.path.exists(whole), f"{name} of root's is gone")

@@ -1,6 +1,6 @@
-"""A world of its own for the tests: process ids, mounts, network and System V
-memory that nobody else uses. Whatever is there after a case was left by it, and
-nothing survives the tests."""
+"""An isolated world for the tests: process ids, mounts, network and System V
+memory that no other process uses. Everything that is present after a case was
+left by it, and nothing survives the tests."""
 import os
 import shutil
 import subprocess
@@ -9,14 +9,14 @@ import traceback
 
 INSIDE = "--inside"
 
-# What is mounted fresh and empty, with its mode: everything in there is the tests'
-# own.
+# Directories that are mounted fresh and empty, with their modes: everything in
+# them belongs to the tests.
 FRESH = {"/tmp": "1777", "/dev/shm": "1777", "/run": "755"}
 
 
 def enter(script, keep, words):
-    """Runs SCRIPT again inside; KEEP are the paths below /tmp that stay visible.
-    Returns its exit code."""
+    """Runs SCRIPT again inside the world. KEEP are the paths below /tmp that
+    stay visible. Returns its exit code."""
     command = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork",
                "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
@@ -27,9 +27,9 @@ def enter(script, keep, words):
 
 
 def settle_in(arguments, main):
-    """What the first process inside does: makes the place, runs MAIN(keep,
-    words) in a child and reaps every orphan until that ends. Returns its exit
-    code."""
+    """Runs as the first process inside: sets the world up, runs MAIN(keep,
+    words) in a child and reaps every orphan until the child ends. Returns the
+    child's exit code."""
     split = arguments.index("--")
     keep, words = arguments[:split], arguments[split + 1:]
     _mount(keep)
@@ -64,7 +64,8 @@ def _mount(keep):
 
 
 def available():
-    """None when the namespaces can be made, else why not."""
+    """Returns None if the namespaces can be made, otherwise the reason why not.
+    """
     if not shutil.which("unshare"):
         return "unshare (package util-linux) is missing"
     probe = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "true"]

@@ -1,14 +1,14 @@
-"""What runs and what lies about, so that a test can say that nothing is left:
-every process, file, socket and shared-memory object of the isolated world."""
+"""Lists everything that a case may leave behind: every process, file, socket
+and shared-memory object of the isolated world."""
 import os
 import time
 
-# Directories whose every entry counts; `work` is left out by the caller.
+# Every entry of these directories counts; the caller excludes `work`.
 PLACES = ("/tmp", "/dev/shm", "/run")
 
 
 def processes():
-    """{pid: text} of all but the tests themselves."""
+    """Returns {pid: text} of all processes but the tests themselves."""
     found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) in (1, os.getpid()):
@@ -39,7 +39,7 @@ def files(skip):
 
 
 def sockets():
-    """Listening Unix sockets without a file, and TCP listeners."""
+    """Returns listening Unix sockets without a file, and TCP listeners."""
     found = set()
     with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
         for line in list(file)[1:]:
@@ -54,7 +54,8 @@ def sockets():
     return found
 
 
-# What a library of a killed program leaves is not ours to remove.
+# Files that the library of a killed program leaves, which Canopy need not
+# remove.
 OF_PROGRAMS = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp",
                "System V segment")
 
@@ -71,15 +72,15 @@ class Snapshot:
         self.things = files(skip) | sockets() | shared_memory()
 
     def new_since(self):
-        """What is there now that was not then."""
+        """Returns the entries that did not exist then."""
         now = Snapshot(self.skip)
         left = [text for pid, text in now.processes.items()
                 if pid not in self.processes]
         return sorted(left) + sorted(now.things - self.things)
 
     def wait_clean(self, seconds, ignore=()):
-        """What is left after at most SECONDS, but for what contains one of
-        the texts IGNORE; empty when all is gone."""
+        """Returns the entries that remain after at most SECONDS, except those
+        that contain one of the texts IGNORE; empty if all are gone."""
         deadline = time.monotonic() + seconds
         while True:
             left = [text for text in self.new_since()

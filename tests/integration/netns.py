@@ -1,6 +1,6 @@
-"""Nodes as network namespaces: each has its own address and loopback, joined
-by a bridge, so that agents and MPI meet over a real (virtual) wire. Meant for
-the isolated world of isolation.py, whose end removes what is left."""
+"""Nodes as network namespaces. Each has its own address and loopback, and a
+bridge joins them, so that agents and MPI communicate over a virtual network.
+Meant for the isolated world of isolation.py, whose end removes everything."""
 import contextlib
 import heapq
 import random
@@ -20,8 +20,9 @@ def ip(*args):
 
 
 class Relay:
-    """Carries packets between two links, as not every kernel's traffic control
-    can: those from NEAR arrive SECONDS late, some of either do not arrive."""
+    """Carries packets between two links, because not every kernel's traffic
+    control can: packets from NEAR arrive SECONDS late, and some of either
+    direction are lost."""
 
     ETH_P_ALL = 3
     SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING = 263, 15, 23
@@ -39,7 +40,7 @@ class Relay:
     def _open(self, link):
         end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                             socket.htons(self.ETH_P_ALL))
-        # With what the network card would still have to do to a packet.
+        # Packets carry the work that is left to the network card.
         end.setsockopt(self.SOL_PACKET, self.PACKET_VNET_HDR, 1)
         end.setsockopt(self.SOL_PACKET, self.PACKET_IGNORE_OUTGOING, 1)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)
@@ -75,7 +76,8 @@ class Relay:
 
 
 class Namespaces:
-    """COUNT namespaces n1, n2, ... on a bridge that the launcher is on as well."""
+    """COUNT namespaces n1, n2, ... on a bridge to which the launcher is
+    connected as well."""
 
     def __init__(self, count):
         self.names = [f"n{i + 1}" for i in range(count)]
@@ -117,7 +119,8 @@ class Namespaces:
 
     @contextlib.contextmanager
     def slow(self, name, seconds, loss):
-        """What NAME sends is late, and a share of all its packets is lost."""
+        """Packets of NAME are delayed, and a share of all its packets is lost.
+        """
         ip("link", "add", "slow0", "type", "veth", "peer", "name", "slow1")
         ip("link", "set", f"{name}v", "nomaster")
         ip("link", "set", "slow1", "master", BRIDGE, "up")
@@ -132,7 +135,7 @@ class Namespaces:
 
     def __exit__(self, *_):
         for name in self.names:
-            # A namespace lives on for a moment, and its link with it.
+            # A namespace continues to exist for a moment, and so does its link.
             ip("link", "del", f"{name}v")
             ip("netns", "del", name)
         ip("link", "del", BRIDGE)

@@ -1,4 +1,4 @@
-"""What the test programs that need an installed Canopy have in common."""
+"""Shared by the test programs that need an installed Canopy."""
 import concurrent.futures
 import os
 import shutil
@@ -30,7 +30,7 @@ def missing_packages():
 
 def worlds(script, keep, words):
     """Runs SCRIPT in several worlds at once, then in one for the cases that
-    want to be alone. Returns whether every world came to its end."""
+    must run alone. Returns whether every world reached its end."""
     with concurrent.futures.ThreadPoolExecutor(shards.COUNT) as pool:
         codes = list(pool.map(
             lambda number: isolation.enter(script, keep, [number, *words]),
@@ -42,7 +42,7 @@ def worlds(script, keep, words):
 
 
 def world(share, words, inside):
-    """What a process does that is in a world already."""
+    """Runs in a process that is in a world already."""
     inside(share, words)
     share.end()
     return 0
@@ -73,11 +73,11 @@ def outside(script, title, words):
 
 
 def main(script, usage, title, inside):
-    """Installs, and runs INSIDE(share, words) of SCRIPT in worlds of their own.
-    TITLE is what the summary calls it. Returns the exit code."""
+    """Installs Canopy, and runs INSIDE(share, words) of SCRIPT in isolated
+    worlds. TITLE is used in the summary. Returns the exit code."""
     words = sys.argv[1:]
-    # A shell that starts us in the background has them ignored, which what we
-    # start would take over, and go on to ignore.
+    # A shell that starts this program in the background ignores these signals,
+    # and child processes would inherit that.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     if words[:1] == [isolation.INSIDE]:

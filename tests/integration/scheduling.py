@@ -1,10 +1,10 @@
-"""How the kernel shares CPUs out while the tests run."""
+"""Controls how the kernel shares CPUs out while the tests run."""
 import contextlib
 
 # Linux gives each session (setsid) a group of its own with one share of each
-# CPU. Where a few groups of busy processes compete for few CPUs, it has been
-# seen to leave a process that could run without CPU for seconds, whatever that
-# process does: a test would call that the agent's fault.
+# CPU. If a few groups of busy processes compete for few CPUs, a runnable
+# process may get no CPU for seconds, whatever it does: a test would attribute
+# that to the agent.
 _GROUPS = "/proc/sys/kernel/sched_autogroup_enabled"
 
 
@@ -15,7 +15,7 @@ def _write(text):
 
 @contextlib.contextmanager
 def without_session_groups():
-    """Each process competes for itself, where we may ask for that."""
+    """Lets each process compete for itself, if that is permitted."""
     try:
         with open(_GROUPS, encoding="ascii") as file:
             before = file.read().strip()

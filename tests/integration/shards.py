@@ -1,27 +1,28 @@
-"""How worlds that run side by side share the cases of a test program. Each goes
-through all cases in the same order and takes the parts, a case or an overlay
-with the cases on it, that nobody else has taken. Parts that need the machine for
-themselves come last, one by one."""
+"""How worlds that run side by side share the cases of a test program. Each
+world goes through all cases in the same order and takes the parts that no other
+world has taken; a part is a case, or an overlay with its cases. Parts that need
+the machine for themselves come last, one by one."""
 import contextlib
 import fcntl
 import json
 import os
 import subprocess
 
-# More than there are CPUs, because many cases wait most of their time; not many
-# more, because an agent that gets no CPU for seconds counts as lost.
+# More than CPUs, because many cases wait most of their time; not many more,
+# because an agent that gets no CPU for seconds counts as lost.
 COUNT = int(os.environ.get("CANOPY_SHARDS", min(os.cpu_count() + 1, 8)))
 ALONE = "alone"  # the world that runs when no other does
-SLOWEST = 15  # cases that the summary names
+SLOWEST = 15  # number of cases in the summary
 
 
 class Share:
-    """What the world of this NAME runs. DIRECTORY is what all of them see."""
+    """The cases that the world of this NAME runs. All worlds share DIRECTORY.
+    """
 
     def __init__(self, directory, name):
         self.directory = directory
         self.name = name
-        self.seen = 0  # parts so far: all worlds count them in the same way
+        self.seen = 0  # parts so far, in the same order in all worlds
 
     def own_directory(self):
         path = os.path.join(self.directory, "world-" + self.name)
@@ -29,8 +30,8 @@ class Share:
         return path
 
     def take(self, alone):
-        """Whether the next part is for this world. ALONE: it is for the world
-        that runs when no other does."""
+        """Returns whether the next part is for this world. ALONE: it is for the
+        world that runs when no other does."""
         self.seen += 1
         if alone != (self.name == ALONE):
             return False
@@ -41,27 +42,27 @@ class Share:
         return False
 
     def end(self):
-        """Notes how many parts there were."""
+        """Records the number of parts."""
         with open(os.path.join(self.directory, "parts-" + self.name), "w",
                   encoding="utf-8") as file:
             file.write(str(self.seen))
 
     @contextlib.contextmanager
     def lock(self, name):
-        """While in it, no other world is in one of the same NAME."""
+        """Within the block, no other world holds the lock of the same NAME."""
         with open(os.path.join(self.directory, f"lock-{name}"), "w",
                   encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def make(self, path, command):
-        """Has one world build what belongs to all."""
+        """Lets one world build a file that all use."""
         with self.lock(os.path.basename(path)):
             if not os.path.exists(path):
                 subprocess.run(command, check=True)
 
     def report(self, name, seconds, problem):
-        """Prints a case's line, or lines, and notes it for the summary."""
+        """Prints a case's line, or lines, and records it for the summary."""
         line = f"FAILED {name}: {problem}" if problem else \
             f"ok {name} ({seconds:.1f} s)"
         with self.lock("output"):
@@ -72,7 +73,8 @@ class Share:
 
 
 def same_parts(directory):
-    """False when worlds have seen different parts, so that one may be lost."""
+    """Returns false if worlds have counted different parts, so that one may be
+    lost."""
     counts = set()
     for name in os.listdir(directory):
         if name.startswith("parts-"):
@@ -82,8 +84,8 @@ def same_parts(directory):
 
 
 def summary(title, directory, seconds):
-    """Prints which cases took longest and how many passed; True when there are
-    some and none failed."""
+    """Prints the slowest cases and how many cases passed. Returns true if there
+    are some and none failed."""
     results = []
     with contextlib.suppress(FileNotFoundError), \
             open(os.path.join(directory, "results"), encoding="utf-8") as file:

@@ -1,6 +1,7 @@
-"""A Slurm cluster of this machine alone: munged, slurmctld, and a slurmd for each
-network namespace of netns.py, with all their files in one directory. Meant for the
-isolated world of isolation.py: nothing of the system's own Slurm is read."""
+"""A Slurm cluster of this machine: munged, slurmctld, and a slurmd for each
+network namespace of netns.py, with all their files in one directory. Meant for
+the isolated world of isolation.py: nothing of the system's own Slurm is read.
+"""
 import contextlib
 import os
 import shutil
@@ -12,10 +13,10 @@ import netns
 from harness import Failure
 
 CONTROLLER = "login"
-CPUS = 2  # of each node if nobody says more, whatever this machine has
-# What its plug-in for PMIx loads, by this path.
+CPUS = 2  # of each node by default, independently of this machine
+# Slurm's PMIx plug-in loads this path.
 PLUGINS_LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so"
-READY = 60  # seconds for the daemons to know each other
+READY = 60  # seconds for the daemons to connect
 
 # What this machine is not asked for: cgroups, accounting, a task plug-in. The
 # times are short, because a case waits for them.

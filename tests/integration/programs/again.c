@@ -1,7 +1,7 @@
-/* Processes that fail and are started again: again DEATHS [FILE]
- * Rank 1 kills itself in its first DEATHS processes, when the others may wait
- * for it in a fence; the next one takes part in that fence, once the file is
- * there. */
+/* Processes that fail and are restarted. Usage: again DEATHS [FILE] Rank 1
+ * kills itself in its first DEATHS processes, while the others may wait for it
+ * in a fence. The next process takes part in that fence, once the file exists.
+ */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-"""Sums the ranks with torch.distributed, as the environment says who is who.
-argv: size of the job, number of nodes."""
+"""Sums the ranks with torch.distributed, which reads their identities from the
+environment. argv: size of the job, number of nodes."""
 import os
 import sys
 

@@ -1,5 +1,5 @@
-/* Asks for an allocation of N nodes, with PMIx_Allocation_request, and prints the
- * status and how many results there are: ALLOCATE N. */
+/* Requests an allocation of N nodes with PMIx_Allocation_request, and prints
+ * the status and the number of results. Usage: ALLOCATE N */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Each rank sends a different block to each other one. */
+/* Each rank sends a different block to each other rank. */
 #include "check.h"
 
 enum { BLOCK = 1024 };

@@ -1,4 +1,5 @@
-/* Prints its arguments one a line in hexadecimal, so that any byte shows. */
+/* Prints its arguments, one on each line, in hexadecimal, so that any byte is
+ * visible. */
 #include <stdio.h>
 
 int main(int argc, char **argv) {

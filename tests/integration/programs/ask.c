@@ -1,4 +1,4 @@
-/* Asks a query, and prints its status and its answers, one a line:
+/* Runs a query, and prints its status and its results, one on each line. Usage:
  * ASK [queue=NAME] [timeout=SECONDS] [required=KEY] KEY... */
 #include <pmix.h>
 #include <stdio.h>

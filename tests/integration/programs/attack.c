@@ -1,9 +1,11 @@
-/* Makes its agent work as much as a program can: attack KIND SECONDS.
- *   get      gets of any rank, of a key that nobody has
- *   wait     gets of any rank that wait, while all ranks bring many keys again
- *            and again
- *   rewrite  the position in the rank's commit mailbox changes all the time
- *   fill     the commit mailbox is filled with the smallest commits all the time
+/* Loads its agent as much as a program can. Usage: attack KIND SECONDS
+ *
+ * get      gets of any rank, for a key that no rank has
+ * wait     gets of any rank that wait, while all ranks commit many keys
+ *          repeatedly
+ * rewrite  the position in the rank's commit mailbox changes all the time
+ * fill     the commit mailbox is filled with the smallest commits all the time
+ *
  * In the first two rank 0 attacks and the others provide the data. The last two
  * end as soon as the agent disconnects. */
 #include <dirent.h>
@@ -95,7 +97,7 @@ static void attack_wait(void) {
 
 /* As in common/shm/commit_layout.h. */
 enum { HEADER = 64, MAILBOX = 128, BYTES = 64 << 10 };
-/* A record is its length and a commit: here of nothing, which is a zero. */
+/* A record is its length and a commit; an empty commit is a zero. */
 enum { RECORD = 5, FULL = BYTES / RECORD * RECORD };
 
 struct mailbox {
@@ -108,7 +110,7 @@ static struct mailbox *control;
 static char *box;
 static atomic_int over;
 
-/* Finds what the library has mapped. */
+/* Finds the mailbox in the mappings of the library. */
 static void find_mailbox(void) {
   char line[512];
   char *base = NULL;
@@ -124,7 +126,7 @@ static void find_mailbox(void) {
       first = strtoull(strchr(line, '-') + 1, &end_of, 16) - begin;
     } else {
       box = (char *)(uintptr_t)begin;
-      control = (struct mailbox *)(uintptr_t)offset; /* for now */
+      control = (struct mailbox *)(uintptr_t)offset; /* relocated below */
     }
   }
   if (maps != NULL) fclose(maps);
@@ -133,7 +135,7 @@ static void find_mailbox(void) {
   control = (struct mailbox *)(base + HEADER + index * MAILBOX);
 }
 
-/* The library's connection. */
+/* Finds the library's connection. */
 static int find_socket(void) {
   for (int fd = 3; fd < 1024; ++fd) {
     struct sockaddr_un peer;
@@ -154,7 +156,7 @@ static void *rewrite(void *unused) {
   return NULL;
 }
 
-/* As the library would, but never anything else. */
+/* Writes as the library would, but always the same. */
 static void *refill(void *unused) {
   (void)unused;
   while (!atomic_load(&over)) {
@@ -172,7 +174,7 @@ static void attack_mailbox(void *(*writer)(void *)) {
   publish("first", 1);
   find_mailbox();
   const int fd = find_socket();
-  /* What the library has left is taken first. */
+  /* The agent first consumes the commits of the library. */
   if (send(fd, frame, sizeof frame, MSG_NOSIGNAL) < 0) return;
   while (atomic_load(&control->taken) != atomic_load(&control->written))
     usleep(100);

@@ -1,9 +1,12 @@
-/* Jobs beside others: beside MODE [DIRECTORY]
- *   tool      tools run where all slots are taken, and wait for the file "go"
- *   two       an application that is cospawned is a job of its own, and waits
- * so fails     the failure of a cospawned job is its own neither   of two jobs
- * that start together, one can not Children are started as "beside child NAME
- * [FILE]": they wait for the file. */
+/* Jobs beside other jobs. Usage: beside MODE [DIRECTORY]
+ *
+ * tool      tools run although all slots are taken, and wait for the file "go"
+ * two       a cospawned application is a job of its own, and waits, too
+ * fails     the failure of a cospawned job does not affect the other job
+ * neither   two jobs start together, and one of them cannot start
+ *
+ * Children are started as "beside child NAME [FILE]": they wait for the file.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -133,8 +136,8 @@ static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source,
   if (done != NULL) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-/* What is asked for in the only application of a job is that job's: the end
- * that is told is that of the cospawned one. */
+/* The attributes of a job's only application belong to that job: the reported
+ * end is that of the cospawned job. */
 static void outlive_failing(const char *program) {
   pmix_status_t code = PMIX_EVENT_JOB_END;
   const int rc =
@@ -152,7 +155,7 @@ static void outlive_failing(const char *program) {
   make_file("end");
 }
 
-/* The one that could start does not outlive the call. */
+/* The job that could start does not outlive the call. */
 static void spawn_neither(const char *program) {
   char nspace[PMIX_MAX_NSLEN + 1];
   for (int which = 0; which < 2; ++which) {

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The example of a scheduler, but for jobs whose last argument says how it is
-broken. BROKEN_SCHEDULER --listen ADDRESS"""
+"""The example scheduler, broken for jobs whose last argument names a fault.
+Usage: BROKEN_SCHEDULER --listen ADDRESS"""
 import os
 import sys
 import threading
@@ -52,7 +52,7 @@ class Broken(scheduler.Scheduler):
         return reply
 
     def ConnectTool(self, request, context):
-        """All but those that publish; or it decides about none."""
+        """Rejects tools that publish, or makes no decision at all."""
         if os.environ["TOOLS"] == "silent":
             over = threading.Event()
             context.add_callback(over.set)
@@ -63,7 +63,7 @@ class Broken(scheduler.Scheduler):
                             message="publishes" if refused else "")
 
     def Query(self, request, context):
-        """It is broken for the queue of that name."""
+        """The queue's name selects the fault."""
         how = [info.value.text.decode() for info in request.qualifiers
                if info.key == "pmix.alloc.queue"]
         if how == ["silent"]:

@@ -1,6 +1,6 @@
-/* What every MPI test program shares: the size that the launcher promised is
- * given as the first argument and asserted, because a program that finds no
- * launcher silently runs as a job of one. */
+/* Shared by every MPI test program. The first argument is the size that the
+ * launcher promised, which is checked, because a program without a launcher
+ * silently runs as a job of one process. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -1,14 +1,14 @@
-/* A rank whose user tries to have root's files removed by its server:
+/* A rank whose user tries to have root's files removed by its server.
  *
  *   cleanup_race DIRECTORY TARGET
  *
- * In TARGET, which is root's, are a file "file" and an empty directory
- * "hollow". DIRECTORY is the user's own. The rank makes a directory with a file
- * and a directory of the same names there, registers these for removal some
- * thousand times by one path, and ends. A child of it exchanges the directory
- * on that path with a link to TARGET until all that was registered is done: the
- * last of it is a file, whose removal the child waits for. The user's "hollow"
- * is not empty, so that it stays, and the child makes "file" again. Prints
+ * TARGET belongs to root and has a file "file" and an empty directory "hollow".
+ * DIRECTORY belongs to the user. The rank makes a directory with a file and a
+ * directory of the same names there, registers these for removal some thousand
+ * times by one path, and ends. Its child exchanges the directory on that path
+ * with a link to TARGET until all registered removals are done: the last of
+ * them is a file, whose removal the child awaits. The user's "hollow" is not
+ * empty, so that it stays, and the child makes "file" again. Prints
  * "cleanup_race ok REGISTERED" before it ends. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -54,7 +54,8 @@ static void register_paths(const char *key, const char *path, int times) {
 
 static void exchange_until_gone(const char *place, const char *link,
                                 const char *last) {
-  /* The rank's connection ends with the rank. */
+  /* Closes the inherited connection, so that the rank's connection ends with
+   * the rank. */
   own = dup2(own, 0);
   close_range(1, ~0U, 0);
   alarm(60);
@@ -90,11 +91,11 @@ int main(int argc, char **argv) {
   register_paths(PMIX_REGISTER_CLEANUP, last, 1);
   printf("cleanup_race ok %d\n", 2 * kCalls * kPathsOfACall);
   fflush(stdout);
-  /* A host may end all ranks when one has ended without a word. */
+  /* A host may end all ranks after one has ended without finalizing. */
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
   const pid_t child = fork();
   must(child >= 0, "fork");
   if (child == 0) exchange_until_gone(place, link, last);
-  usleep(1000); /* the exchange is under way */
+  usleep(1000); /* the exchange has begun */
   _exit(0);
 }

@@ -1,4 +1,4 @@
-/* Libraries between a program and libpmix: MIDDLE leads to DEEP. */
+/* Libraries between a program and libpmix: MIDDLE depends on DEEP. */
 #ifdef DEEP
 #ifdef PLAIN
 int deep(void) { return 7; }

@@ -1,8 +1,10 @@
-"""Stands before a scheduler and breaks it: one kind of defect at each socket.
+"""Forwards calls to a scheduler and breaks them: one kind of defect at each
+socket.
 
 Usage: defect_proxy.py UPSTREAM DIRECTORY
-Listens at unix:DIRECTORY/KIND.sock for each KIND, prints "ready", and passes calls on
-to UPSTREAM but for what KIND does to them. Ends when its standard input does."""
+
+Listens at unix:DIRECTORY/KIND.sock for each KIND, prints "ready", and forwards
+calls to UPSTREAM with the defect of KIND. Ends when its standard input does."""
 import concurrent.futures
 import itertools
 import os
@@ -28,7 +30,7 @@ FOR_EVER = 3600
 
 
 class Broken(rpc.HostModuleServicer):
-    """Passes everything on, in the way that KIND says."""
+    """Forwards all calls with the defect of KIND."""
 
     def __init__(self, kind, stub):
         self.kind = kind
@@ -37,8 +39,8 @@ class Broken(rpc.HostModuleServicer):
         self.attempts = {}  # the newest, by request_id
         self.waiting = set()  # calls upstream without a decision
         self.undecided = set()  # their request_ids
-        self.lost = set()  # those of them whose job was forgotten
-        self.last = None  # grant
+        self.lost = set()  # those whose job was forgotten
+        self.last = None  # the last grant
         self.numbers = itertools.count()
         self.calls = set()  # call_id of Log
 
@@ -205,7 +207,7 @@ def main(upstream, directory):
         servers.append(server)
     print("ready", flush=True)
     sys.stdin.read()
-    # Threads that wait for streams of their own are not waited for.
+    # The process does not wait for threads with open streams.
     os._exit(0)
 
 

@@ -1,10 +1,12 @@
-/* Processes that come later: dynamic KIND N
- *   spawn     the job spawns N together, which greet it
- *   multiple  the same of two commands
- *   many      N times, one after the other, one process
- *   names     half of the job offers a port under a name, the other half finds
- *             and connects to it
- * Every process checks what it hears from the other side. */
+/* Processes that start later. Usage: dynamic KIND N
+ *
+ * spawn     the job spawns N processes together, which send a greeting
+ * multiple  the same with two commands
+ * many      N times, one after the other, one process
+ * names     half of the job offers a port under a name, the other half looks
+ *           it up and connects
+ *
+ * Every process checks the data that it receives from the other side. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +79,7 @@ static void multiple(char *program, int count) {
   greet(children, 7, count + 1);
 }
 
-/* The halves know of each other by the name alone. */
+/* The halves know each other only by the name. */
 static void names(void) {
   char port[MPI_MAX_PORT_NAME] = "";
   const char *service = "canopy test service";

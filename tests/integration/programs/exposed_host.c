@@ -1,12 +1,12 @@
-/* A resource manager that is root, whose server is to use a directory that the
- * user of the job owns, as Slurm's is:
+/* A resource manager run by root, whose server uses a directory that the user
+ * of the job owns, as Slurm's does.
  *
  *   exposed_host USER DIRECTORY ROUNDS PROGRAM [ARGUMENT...]
  *
- * Starts the server as often as that, each time with a job of one process of
- * USER that runs PROGRAM, and ends it. Prints "exposed_host ok ROUNDS" if all
- * of that has worked each time, and otherwise what has not. Exits with the
- * first exit code that is not 0. */
+ * Starts the server ROUNDS times, each time with a job of one process of USER
+ * that runs PROGRAM, and ends it. Prints "exposed_host ok ROUNDS" if all of
+ * that has worked each time, and otherwise the failures. Exits with the first
+ * exit code that is not 0. */
 #define _GNU_SOURCE
 #include <grp.h>
 #include <pmix.h>
@@ -22,7 +22,7 @@ static const char kJob[] = "exposed";
 
 static int failures;
 
-/* A user who tampers with the server's directory may keep it from working. */
+/* A user who tampers with the server's directory may make it fail. */
 static bool works(pmix_status_t status, const char *what) {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return true;
   if (failures++ < 5) {

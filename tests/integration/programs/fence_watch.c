@@ -1,9 +1,8 @@
-/* Fences, one after the other, until rank 0 reads the end of its input; every
- * second one collects what each rank put for it, which all of them check. Says
- * "up" after the first, and at the end how many fences there were, how many of
- * them were slow and how long the slowest took, as this rank saw it: whatever
- * holds up an agent shows here. The pause between two leaves the CPUs to the
- * agents.
+/* Fences, one after the other, until rank 0 reads the end of its input. Every
+ * second fence collects data of each rank, which all ranks check. Prints "up"
+ * after the first fence, and at the end the number of fences, of slow fences,
+ * and the slowest time that this rank measured: any delay of an agent is
+ * visible here. The pause between two fences leaves the CPUs to the agents.
  * argv: size of the job; milliseconds above which a fence is slow. */
 #include <poll.h>
 #include <time.h>
@@ -53,7 +52,7 @@ int main(int argc, char **argv) {
     for (unsigned rank = 0; rank < ranks; ++rank)
       want(get(rank, "round", 1), round, "round");
     over = get(0, "over", 1);
-    /* Nobody puts again what others still read. */
+    /* No rank puts data again that others still read. */
     timed_fence(0);
   }
   check(PMIx_Finalize(NULL, 0), "finalize");

@@ -1,6 +1,7 @@
 /* Fences that collect data, one after the other, until rank 0 reads the end of
- * its input; after each, every rank checks what every rank put before it. Says
- * "up" after the first. argv[1]: size of the job. argv[2]: bytes per rank. */
+ * its input. After each, every rank checks the data that every rank put before
+ * it. Prints "up" after the first fence. argv[1]: size of the job. argv[2]:
+ * bytes of each rank. */
 #include <poll.h>
 #include <pmix.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static int input_ended(void) {
   return poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
-/* The first byte says whether this was the last round. */
+/* The first byte states whether this was the last round. */
 static void put(char *bytes, size_t size, unsigned round, int last) {
   memset(bytes, (int)('a' + (round + self.rank) % 26), size);
   bytes[0] = last ? 'L' : '-';
@@ -70,7 +71,7 @@ int main(int argc, char **argv) {
       const int says = get(rank, size, round);
       if (rank == 0) last = (unsigned)says;
     }
-    /* Nobody overwrites what others still read. */
+    /* No rank overwrites data that others still read. */
     must(PMIx_Fence(NULL, 0, NULL, 0), "second fence");
     if (round == 0) printf("up\n");
     fflush(stdout);

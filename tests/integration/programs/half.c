@@ -1,5 +1,5 @@
-/* A rank of the second node ends without a word (two_servers.c): whoever waits
- * for it is told, also on the first node.
+/* A rank of the second node ends without finalizing (two_servers.c). Processes
+ * that wait for it get an error, also on the first node.
  *
  *   half */
 #include <pmix.h>

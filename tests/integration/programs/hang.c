@@ -1,4 +1,4 @@
-// Rank 0 never comes to the fence that all others are in.
+// Rank 0 never arrives at the fence that all others are in.
 #include <pmix.h>
 #include <stdio.h>
 #include <unistd.h>

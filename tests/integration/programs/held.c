@@ -1,5 +1,6 @@
-// All wait for all others, at most so many seconds as the argument says, in a
-// fence and in a get; each is to beat once a second meanwhile, and none does.
+// All ranks wait for all others in a fence and in a get, at most for the number
+// of seconds in the argument. Each rank is expected to send a heartbeat each
+// second meanwhile, and none does.
 #include "pmix_check.h"
 
 static void on_alert(size_t id, pmix_status_t code, const pmix_proc_t *source,

@@ -1,4 +1,4 @@
-/* Every rank says where it runs; the sum of all ranks is checked. */
+/* Every rank prints where it runs; the sum of all ranks is checked. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,7 +1,6 @@
-/* Rank 1 commits and does nothing else that its agent could notice, but for a
- * file named committed; rank 0 asks for it. Files named go1, go2, ... in a
- * directory say when.
- * Usage: left DIRECTORY */
+/* Rank 1 commits and does nothing else that its agent could notice, except
+ * making a file named committed; rank 0 requests the data. Files named go1,
+ * go2, ... in a directory control the steps. Usage: left DIRECTORY */
 #include <unistd.h>
 
 #include "pmix_check.h"
@@ -24,7 +23,8 @@ static void leave(const char *directory, const char *name) {
   if (file == NULL || fclose(file) != 0) exit(9);
 }
 
-/* Within 30 seconds, whoever has to be waited for. */
+/* The data must be found within 30 seconds, whichever process has to be
+ * awaited. */
 static void find(unsigned rank, const char *key, unsigned wanted) {
   pmix_proc_t proc = self;
   pmix_value_t *value = NULL;

@@ -1,6 +1,6 @@
 /* Prints argv[1] numbered lines, each in several writes, as a program with its
- * own buffering does: "rank R line I" and a filling of I % 200 letters. Every
- * second line goes to standard error. */
+ * own buffering does: "rank R line I" and I % 200 letters. Every second line
+ * goes to standard error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* A tool that pulls what a job writes until that can not be read any more:
+/* A tool that pulls the output of a job until it can no longer be read.
  *
  *   lost_output PID NSPACE
  *
- * connects to the agent with that pid, and shows the standard output of the
- * job's processes. The event PMIX_ERR_IOF_FAILURE, which says whose output is
- * lost, ends it with 0. */
+ * It connects to the agent with that pid, and shows the standard output of the
+ * job's processes. The event PMIX_ERR_IOF_FAILURE, which names the processes
+ * whose output is lost, ends it with 0. */
 #define _GNU_SOURCE
 #include <pmix_tool.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* Hears of what becomes of nodes: nodes COUNT
- * Each process says what it hears, once for each of COUNT nodes, and ends. */
+/* Events about nodes. Usage: nodes COUNT Each process prints the event, once
+ * for each of COUNT nodes, and ends. */
 #include <pthread.h>
 #include <string.h>
 

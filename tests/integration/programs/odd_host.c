@@ -1,10 +1,10 @@
-/* A resource manager of one node that does what it should not:
+/* A resource manager of one node that misbehaves.
  *
  *   odd_host MODE N PROGRAM [ARGUMENT...]
  *
- * starts N ranks of PROGRAM with MODE before the arguments (odd_ranks.c says
- * what they expect). Exits with the first exit code that is not 0. The library
- * is opened with dlopen, and closed. */
+ * Starts N ranks of PROGRAM with MODE before the arguments (odd_ranks.c
+ * describes their expectations). Exits with the first exit code that is not 0.
+ * The library is opened with dlopen, and closed. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pmix.h>
@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* With several jobs each is of a user of its own, from the first on. */
+/* With several jobs each has a user of its own, starting with the first. */
 enum { kCycles = 3, kMaxJobs = 2, kFirstUser = 60001 };
 
 static const char *mode;
@@ -149,7 +149,7 @@ static pmix_status_t lookup(const pmix_proc_t *proc, char **keys,
   (void)proc, (void)keys, (void)info, (void)ninfo;
   looked_up = done;
   lookup_cbdata = cbdata;
-  return PMIX_SUCCESS; /* and never answers, or after its server's end */
+  return PMIX_SUCCESS; /* and answers never, or after the end of its server */
 }
 
 static atomic_bool spawning;
@@ -198,8 +198,7 @@ static void tool(pmix_info_t *info, size_t ninfo,
   done(told ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, &name, cbdata);
 }
 
-/* Accepts the connections of both sockets itself, until the server is to end.
- */
+/* Accepts the connections of both sockets itself, until the server ends. */
 typedef struct {
   int fd;
   pmix_connection_cbfunc_t give;
@@ -275,7 +274,7 @@ static void refused(const char *what, pmix_info_t *info, size_t ninfo) {
   _exit(125);
 }
 
-/* Of a job that can be registered all the same. */
+/* The job can be registered nevertheless. */
 static void register_nonsense(void) {
   pmix_info_t lacks[] = {text(PMIX_PROC_MAP, "0;1")};
   refused("a map without nodes", lacks, 1);
@@ -410,7 +409,7 @@ int main(int argc, char **argv) {
   if (num_procs < 1 || num_procs > 64) return 2;
   argv[2] = argv[3]; /* PROGRAM MODE ... */
   argv[3] = argv[1];
-  /* What the host leaves behind is waited for, too. */
+  /* Waits for the processes that the host leaves behind, too. */
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (fork() != 0) return wait_for_all();
   int code = 0;

@@ -1,8 +1,9 @@
-/* Ranks of a host that does what it should not (odd_host.c):
+/* Ranks of a host that misbehaves (odd_host.c).
  *
  *   odd_ranks MODE
  *
- * Each has a clear status for what the host does not do, and never hangs. */
+ * Each call gets a clear status for what the host does not do, and never hangs.
+ */
 #define _GNU_SOURCE
 #include <pmix.h>
 #include <pmix_tool.h>
@@ -83,7 +84,7 @@ static pmix_status_t connect_all(const pmix_info_t *info, size_t ninfo) {
   return PMIx_Connect(&all, 1, info, ninfo);
 }
 
-/* ---- What each mode does ---- */
+/* ---- The behaviour in each mode ---- */
 
 static void silent(void) {
   const pmix_info_t soon = in_a_second();
@@ -108,7 +109,7 @@ static void unanswered(void) {
   CHECK_OK(fence());
 }
 
-/* Of one node alone, some of it is the library's own. */
+/* With a single node, the library does some of it itself. */
 static void nothing(void) {
   CHECK_OK(fence());
   neighbour_has(0);
@@ -131,7 +132,7 @@ static void nothing(void) {
                PMIX_ERR_NOT_SUPPORTED);
 }
 
-/* The job of another user is there, and not to be read. */
+/* The job of another user exists, and must not be readable. */
 static const char *const jobs[] = {"odd-job", "other-job"};
 static const char *own_job;
 
@@ -197,7 +198,7 @@ static void fails(pmix_status_t status, void *ended) {
   atomic_store((atomic_bool *)ended, true);
 }
 
-/* When the first one spawns, the others' fence is with the server: a library of
+/* When the first rank spawns, the others' fence is at the server: a library of
  * OpenPMIx never ends a request that it has not sent when the server dies. */
 static void spawn_for_all(void) {
   pmix_proc_t proc = self;
@@ -234,7 +235,7 @@ static void dying(void) {
     }
   }
   CHECK_FAILS(PMIx_Fence(NULL, 0, NULL, 0));
-  /* Whether there is anybody to say goodbye to is no matter. */
+  /* The server may be gone already. */
   (void)PMIx_Finalize(NULL, 0);
 }
 
@@ -258,7 +259,7 @@ int main(int argc, char **argv) {
         lies();
       } else if (is("has-nothing") || is("has-no-module")) {
         nothing();
-      } else { /* answers twice, in a thread; comes again; has users; ... */
+      } else { /* answers twice, on a thread; comes again; has users; ... */
         for (int i = 0; i < 5; ++i) CHECK_OK(fence());
         neighbour_has(0);
       }

@@ -1,7 +1,7 @@
 /* Rank 0 reads a line and commits one key after the other until its node has no
- * room for more, which it is told. What was committed before, and what the
- * others commit, is as good as ever; what found no room comes by message.
- * Usage: overfull BYTES_OF_A_KEY */
+ * room for more, which gives an error. Earlier commits, and those of the
+ * others, are unaffected; the commit without room is sent as a message. Usage:
+ * overfull BYTES_OF_A_KEY */
 #include <string.h>
 
 #include "pmix_check.h"
@@ -20,7 +20,7 @@ static void load(unsigned i, char *data, size_t bytes) {
   check(PMIx_Put(PMIX_GLOBAL, key, &v), "put");
 }
 
-/* The number of keys that there was room for. */
+/* Returns the number of keys for which there was room. */
 static unsigned fill(size_t bytes) {
   char *data = malloc(bytes);
   for (unsigned i = 0; i < kMostKeys; ++i) {
@@ -33,7 +33,8 @@ static unsigned fill(size_t bytes) {
   exit(9);
 }
 
-/* The number of keys that rank 0 has put, each of which is whole. */
+/* Returns the number of keys that rank 0 has put, each of which must be
+ * complete. */
 static unsigned count(size_t bytes) {
   pmix_proc_t proc = self;
   pmix_info_t info;
@@ -69,7 +70,7 @@ int main(int argc, char **argv) {
   }
   fence(0);
   if (self.rank == 0) want(get(1, "small", 1), 1, "small");
-  /* Its next value may be there as soon as it is committed. */
+  /* Its next value may be visible as soon as it is committed. */
   fence(0);
   if (self.rank != 0) {
     publish("small", self.rank + 100);

@@ -1,10 +1,13 @@
-/* Spawns this program with attributes: parent MODE
- *   events    the spawner hears of start, of each end and of the job's end
- *   failing   it hears of a process that fails in a job that goes on
- *   restarts  and of one that is started again
- *   index     names of processes have their ranks
- *   cpus      processes use one CPU only
- *   file PATH output goes to files
+/* Spawns this program with attributes. Usage: parent MODE
+ *
+ * events    the spawner gets events of the start, of each end and of the job's
+ *           end
+ * failing   it gets an event of a failed process in a job that continues
+ * restarts  it gets an event of a restarted process
+ * index     names of processes have their ranks
+ * cpus      processes use one CPU only
+ * file PATH output goes to files
+ *
  * Children are started as "parent child MODE". */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,12 +24,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct {
   pmix_status_t status;
-  pmix_rank_t rank;   /* the affected one */
+  pmix_rank_t rank;   /* the affected rank */
   pmix_status_t end;  /* of the job */
 } events[kMaxEvents];
 static int num_events;
 
-/* Of this job: its own events come to whoever asks for their codes too. */
+/* Returns true for events of this job, which arrive at processes registered for
+ * their codes, too. */
 static bool is_own(const pmix_info_t *info, size_t ninfo) {
   for (size_t i = 0; i < ninfo; ++i) {
     if (!PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) continue;

@@ -1,5 +1,5 @@
-/* PMI-2 through a library that speaks it over PMI_FD.
- * Usage: pmi2 exchange SIZE | spawn SIZE | abort FLAG | steps SIZE DIRECTORY */
+/* PMI-2 through a library that speaks it over PMI_FD. Usage: pmi2 exchange SIZE
+ * | spawn SIZE | abort FLAG | steps SIZE DIRECTORY */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pmi2.h>
@@ -27,7 +27,7 @@ static void ok(int code, const char *what) {
 }
 #define OK(call) ok(call, #call)
 
-/* Whose library it is: Canopy's speaks another protocol. */
+/* The library must not be Canopy's, which uses another protocol. */
 static void check_library(void) {
   Dl_info info;
   check(dladdr((void *)PMI2_Init, &info) != 0, "no library");
@@ -83,7 +83,8 @@ static void job_attributes(void) {
   check(found && atoi(value) >= 1, "universe of %s", value);
 }
 
-/* The least rank of a node sets what the others of the node wait for. */
+/* The lowest rank of a node sets an attribute for which the others of the node
+ * wait. */
 static void node_attributes(void) {
   int *ranks = calloc(size, sizeof(int));
   int count = 0, found = 0;
@@ -151,7 +152,7 @@ static void spawn(const char *program, char *child, int room) {
         "a program that is not there is spawned");
 }
 
-/* Rank 0 tells the name of the job that it has spawned. */
+/* Rank 0 distributes the name of the job that it has spawned. */
 static void parents(const char *program) {
   char child[256] = "", key[64];
   int length = 0;
@@ -193,8 +194,8 @@ static void say(const char *what) {
   fflush(stdout);
 }
 
-/* Waits at places where its agents can be killed and replaced: outside of PMI,
- * in a fence, for an attribute of the node, and for a job that it spawns. */
+/* Waits at points where its agents can be killed and replaced: outside PMI, in
+ * a fence, for an attribute of the node, and for a job that it spawns. */
 static void steps(const char *program, const char *directory) {
   char value[64];
   int found = 0;

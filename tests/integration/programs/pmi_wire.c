@@ -102,7 +102,7 @@ static void end2(void) {
   ask("cmd=finalize-response;thrid=0xf;rc=0;", "cmd=finalize;thrid=0xf;");
 }
 
-/* Forms of messages that no library writes. */
+/* Tests forms of messages that no library writes. */
 static void forms(void) {
   begin2();
   ask("cmd=kvs-put-response;rc=0;", "cmd=kvs-put;key=k-%u;value=;;=\n;;;",
@@ -112,7 +112,7 @@ static void forms(void) {
     ask("cmd=kvs-get-response;rc=0;found=TRUE;value=;;=\n;;;",
         "cmd=kvs-get;key=k-%u;", r);
   }
-  /* Byte by byte, and several at once. */
+  /* Byte by byte, and several messages at once. */
   const char text[] = "    14cmd=job-getid;";
   for (size_t i = 0; i + 1 < sizeof text; ++i) put_bytes(text + i, 1);
   get_message();
@@ -122,7 +122,7 @@ static void forms(void) {
     if (strncmp(answer, "cmd=job-getid-response;rc=0;jobid=", 34) != 0)
       fail("no job");
   }
-  /* The longest message there may be. */
+  /* The longest message that is allowed. */
   static char argument[(64 << 10) - 100];
   memset(argument, 'x', sizeof argument - 1);
   ask("cmd=spawn-response;rc=10;errmsg=bad_spawn_command;",
@@ -132,7 +132,8 @@ static void forms(void) {
   end2();
 }
 
-/* Every third rank speaks PMI-2, PMI-1, PMIx: all find what the others put. */
+/* Every third rank speaks PMI-2, PMI-1 or PMIx; all find the data of the
+ * others. */
 static void key_of(char *key, unsigned r) { sprintf(key, "of-%u", r); }
 
 static void mixed_pmi2(void) {
@@ -205,7 +206,8 @@ static void await(const char *directory, const char *name) {
   while (access(path, F_OK) != 0) usleep(5000);
 }
 
-/* Rank 1 breaks the protocol and is closed; the others do not notice. */
+/* Rank 1 violates the protocol and is disconnected; the others are not
+ * affected. */
 static void bad(const char *nonsense, const char *directory) {
   begin2();
   if (self.rank == 1) {

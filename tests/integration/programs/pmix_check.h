@@ -1,5 +1,5 @@
-/* What the test programs over the PMIx API share. What does not succeed ends
- * the program with 9. */
+/* Shared by the test programs over the PMIx API. A call that fails ends the
+ * program with 9. */
 #ifndef PMIX_CHECK_H
 #define PMIX_CHECK_H
 
@@ -24,7 +24,7 @@ static void publish(const char *key, unsigned value) {
   check(PMIx_Commit(), "commit");
 }
 
-/* `optional`: what is known here, without asking anybody. */
+/* `optional` accepts only data that is available locally. */
 static unsigned get(unsigned rank, const char *key, int optional) {
   pmix_proc_t proc = self;
   pmix_value_t *value = NULL;

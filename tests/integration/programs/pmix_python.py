@@ -1,10 +1,10 @@
-"""Debian's Python binding of PMIx, which is built against OpenPMIx.
+"""Tests Debian's Python binding of PMIx, which is built against OpenPMIx.
 
     pmix_python.py SIZE LIBRARY [events] [python-host]
 
-LIBRARY is part of the path of the library that is loaded. Of a host with the same
-binding less is wanted: it can not name who has published something, nor describe
-processes.
+LIBRARY is part of the path of the library that is loaded. Less is expected of a
+host with the same binding: it can neither name the publisher of data nor
+describe processes.
 """
 import os
 import sys
@@ -16,12 +16,12 @@ from pmix import (PMIX_BOOL, PMIX_COLLECT_DATA, PMIX_ERR_NOT_FOUND,
                   PMIX_RANGE_NAMESPACE, PMIX_RANK_WILDCARD, PMIX_STRING,
                   PMIxClient)
 
-CODE = -2000  # of no one else's event
+CODE = -2000  # used for no other event
 COLLECT = [{"key": PMIX_COLLECT_DATA, "value": True, "val_type": PMIX_BOOL}]
 
 
 def kept(condition, *what):
-    """Ends the process when a rule does not hold; it may have threads that wait."""
+    """Ends the process if a rule is violated; other threads may be waiting."""
     if not condition:
         print("broken:", *what, flush=True)
         os._exit(1)
@@ -44,7 +44,7 @@ def exchange(client, nspace, rank, size):
 
 
 def publish(client, rank, python_host):
-    """What is withdrawn is not found."""
+    """Unpublished data is not found."""
     if rank == 0:
         kept(client.publish([dict(text("here"), key="port")]) == 0, "publish")
     kept(client.fence([], []) == 0, "fence")
@@ -75,7 +75,7 @@ def query(client, nspace, size, python_host):
 
 
 def events(client, nspace, rank, size):
-    """Each process is told of the event that the last one raises."""
+    """Each process receives the event that the last one raises."""
     told = threading.Event()
 
     def on_event(handler, status, source, info, results):

@@ -1,7 +1,9 @@
-/* Copies of a program and of files on nodes that do not have them: preload
- *   spawn PROGRAM FILES STATUS  PROGRAM, a copy of this one, is spawned on two
- *                               nodes and FILES with it; PMIx_Spawn gives STATUS
- *   copy FILE                   is a copy, and prints the file's copy */
+/* Copies of a program and of files on nodes that do not have them. Usage:
+ * preload
+ *
+ * spawn PROGRAM FILES STATUS  PROGRAM, a copy of this one, is spawned on two
+ *                             nodes with FILES; PMIx_Spawn returns STATUS
+ * copy FILE                   is a copy, and prints the file's copy */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <string.h>

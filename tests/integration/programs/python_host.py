@@ -1,11 +1,11 @@
-"""A resource manager of one node on Debian's Python binding of PMIx, which is
-built against OpenPMIx:
+"""A resource manager of one node on Debian's Python binding of PMIx.
 
     python_host.py LIBRARY N PROGRAM [ARGUMENT...]
 
-starts N ranks of PROGRAM, prints how often each of its functions was called, and
-exits with the first exit code that is not 0. LIBRARY is part of the path of the
-library that this process must have loaded.
+The binding is built against OpenPMIx. Starts N ranks of PROGRAM, prints the
+number of calls of each of its functions, and exits with the first exit code
+that is not 0. LIBRARY is part of the path of the library that this process must
+have loaded.
 """
 import collections
 import os
@@ -20,7 +20,7 @@ from pmix import (PMIX_ERR_NOT_FOUND, PMIX_JOB_SIZE, PMIX_NODE_MAP,
 NSPACE = "python-job"
 
 children = []
-published = {}  # key -> what a lookup answers with
+published = {}  # key -> result of a lookup
 calls = collections.Counter()
 
 
@@ -61,7 +61,7 @@ def query(_, queries):
                            "val_type": PMIX_STRING}] * len(queries)
 
 
-# What a fence or a direct modex answers with, the binding never passes on.
+# The binding never returns the results of a fence or a direct modex.
 FUNCTIONS = {"clientconnected": connected, "clientfinalized": done,
              "abort": abort, "publish": publish, "lookup": lookup,
              "unpublish": unpublish, "query": query, "registerevents": done,
@@ -105,8 +105,9 @@ def environment(server, rank):
 
 def serve(server, size, command):
     register_job(server, size)
-    # All before the first is there: the binding has the interpreter's lock
-    # while it registers, and a function of the host waits for that.
+    # All are registered before the first one starts: the binding holds the
+    # interpreter's lock while it registers, and a function of the host waits
+    # for that lock.
     environments = [environment(server, rank) for rank in range(size)]
     for env in environments:
         children.append(subprocess.Popen(command, env=env))

@@ -1,9 +1,11 @@
-"""Finds out by reflection what a gRPC server has, and calls it by that alone: no
-stub, no descriptor that was there before.
+"""Discovers the services of a gRPC server by reflection, and calls them without
+stubs or earlier descriptors.
 
 Usage: reflect.py ADDRESS CA CERT KEY [METHOD...]     (CA "-": without TLS)
-Prints a line for each service with its methods and one for its health; calls each
-METHOD ("package.Service/Name") with an empty request, and prints the answer."""
+
+Prints a line for each service with its methods and one for its health. Calls
+each METHOD ("package.Service/Name") with an empty request, and prints the
+reply."""
 import sys
 
 import grpc
@@ -17,7 +19,7 @@ SERVING = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING"}
 
 
 def file_of(name, fields):
-    """A file with messages NAME: {number: (label, type, type name)}."""
+    """Returns a file with messages NAME: {number: (label, type, type name)}."""
     file = descriptor_pb2.FileDescriptorProto(name=name, package="by_hand",
                                               syntax="proto3")
     for message, members in fields.items():
@@ -28,7 +30,8 @@ def file_of(name, fields):
     return file
 
 
-# What of the two protocols is needed, by numbers: fields have no names on the wire.
+# The necessary parts of the two protocols, by numbers: fields have no names on
+# the wire.
 ONE, MANY, TEXT, BYTES, ENUM, SUB = 1, 3, 9, 12, 5, 11
 BY_HAND = file_of("by_hand.proto", {
     "Ask": {3: (ONE, TEXT, None), 4: (ONE, TEXT, None), 7: (ONE, TEXT, None)},
@@ -44,7 +47,7 @@ BY_HAND = file_of("by_hand.proto", {
 
 
 class Pool:
-    """Message classes by name, of what was learnt."""
+    """The discovered message classes, by name."""
 
     def __init__(self):
         self.pool = descriptor_pool.DescriptorPool()
@@ -74,8 +77,8 @@ class Server:
         return [service.f1 for service in self.reflect(f7="*").f6.f1]
 
     def learn(self, **ask):
-        """Adds a file, and first those that it imports; False: the server has no
-        description of it."""
+        """Adds a file after those that it imports. Returns false if the server
+        has no description of it."""
         answer = self.reflect(**ask)
         for text in answer.f4.f1:
             file = descriptor_pb2.FileDescriptorProto.FromString(text)

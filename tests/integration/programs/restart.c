@@ -1,6 +1,6 @@
-/* Goes through its steps as files named go1, go2, ... appear in a directory, so
- * that agents can be killed and replaced at known points of it.
- * Usage: restart DIRECTORY EXIT_CODE_OF_RANK_1 */
+/* Executes its steps as files named go1, go2, ... appear in a directory, so
+ * that agents can be killed and replaced at known points. Usage: restart
+ * DIRECTORY EXIT_CODE_OF_RANK_1 */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
   say("is ready");
   await(argv[1], "go1");
 
-  /* What was there before is there, and new operations work. */
+  /* Earlier data is still present, and new operations work. */
   want_of_all("first", 1000);
   exchange("second", 2000);
   for (int i = 0; i < 10; ++i) fence(0);
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
   want(get(other, "third", 0), 3000 + other, "third");
   say("is new");
 
-  /* All but rank 0 wait in a fence. */
+  /* All ranks but 0 wait in a fence. */
   publish("fourth", 4000 + self.rank);
   if (self.rank == 0) await(argv[1], "go2");
   fence(1);

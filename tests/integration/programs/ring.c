@@ -1,4 +1,4 @@
-/* A token goes round ten times and every rank adds one. */
+/* A token goes round ten times, and every rank adds one. */
 #include "check.h"
 
 int main(int argc, char **argv) {

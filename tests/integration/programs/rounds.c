@@ -1,7 +1,7 @@
-/* Round after round, every rank puts two keys, learns one of them of all others
- * by a fence that collects and the other of one of them by asking for it, and
- * prints a line. Ends after the round in which rank 0 finds the file.
- * Usage: rounds EXPECTED_SIZE FILE */
+/* Round after round, every rank puts two keys, receives one of them from all
+ * others by a fence that collects, gets the other from one of them, and prints
+ * a line. Ends after the round in which rank 0 finds the file. Usage: rounds
+ * EXPECTED_SIZE FILE */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

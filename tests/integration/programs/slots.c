@@ -1,9 +1,10 @@
-/* What a host answers that is a resource manager of two nodes (two_servers.c):
+/* Tests the answers of a host that is a resource manager of two nodes
+ * (two_servers.c).
  *
  *   slots N PROGRAM
  *
- * PROGRAM is this one, which is spawned as well; with the library that it was
- * built for. */
+ * PROGRAM is this program, which is spawned as well, with the library that it
+ * was built for. */
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <pthread.h>
@@ -41,7 +42,8 @@ static void expect(uint32_t rank, const char *key, uint32_t number) {
   PMIX_VALUE_RELEASE(value);
 }
 
-/* Without a fence: of the rank of the other node, which commits once. */
+/* Without a fence, gets data of the rank on the other node, which commits once.
+ */
 static void modex(void) {
   put("direct", 100 + self.rank);
   for (uint32_t rank = 0; rank < size; ++rank)
@@ -62,7 +64,8 @@ static void connections(void) {
   CHECK_OK(PMIx_Disconnect(&all, 1, NULL, 0));
 }
 
-/* The host's answer brings what members of both nodes share, and its number. */
+/* The host's answer has the data that members of both nodes share, and its
+ * number. */
 static void groups(void) {
   pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
   pmix_info_t info[2], *results = NULL;
@@ -90,7 +93,7 @@ static void groups(void) {
   CHECK_OK(PMIx_Group_destruct("of both nodes", NULL, 0));
 }
 
-/* Of all ranks, so also of those of the other node. */
+/* Counts events of all ranks, including those of the other node. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint32_t heard;
@@ -110,7 +113,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
   done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-/* Who leaves is told to the members of both nodes, and not waited for. */
+/* The members of both nodes are notified of a leaving process, and do not wait
+ * for it. */
 static void leaving(void) {
 #ifdef CANOPY_SERVER_MODULE_ENTRIES
   pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
@@ -198,8 +202,8 @@ static void answers(void) {
   CHECK_OK(PMIx_Log(&info, 1, NULL, 0));
 }
 
-/* Of the host, sooner or later: what it is told when something ends, nobody
- * waits for. */
+/* Waits until the host reports this state: notifications about ends are not
+ * awaited. */
 static void state_becomes(const char *text) {
   for (int i = 0;; ++i) {
     pmix_info_t *results = NULL;
@@ -235,7 +239,7 @@ static void on_output(size_t handle, pmix_iof_channel_t channel,
   pthread_mutex_unlock(&lock);
 }
 
-static pmix_status_t outcome = 1; /* not yet */
+static pmix_status_t outcome = 1; /* not yet known */
 
 static void on_done(pmix_status_t status, void *unused) {
   (void)unused;
@@ -245,9 +249,9 @@ static void on_done(pmix_status_t status, void *unused) {
   pthread_mutex_unlock(&lock);
 }
 
-/* Of a call that was accepted with this status, and that calls on_done.
- * Without a callback, 4.2.2 waits for itself in PMIx_IOF_push, and frees the
- * request of PMIx_IOF_deregister in both of its threads. */
+/* Returns the result of a call that was accepted with this status, and that
+ * calls on_done. Without a callback, 4.2.2 deadlocks in PMIx_IOF_push, and
+ * frees the request of PMIx_IOF_deregister in both of its threads. */
 static pmix_status_t outcome_of(pmix_status_t accepted) {
   if (accepted != PMIX_SUCCESS) return accepted;
   pthread_mutex_lock(&lock);
@@ -258,8 +262,8 @@ static pmix_status_t outcome_of(pmix_status_t accepted) {
   return status;
 }
 
-/* Each rank pulls what the next one writes; of ranks 0 and 1 there is one on
- * each node, and they push. */
+/* Each rank pulls the output of the next one. Ranks 0 and 1 are on different
+ * nodes, and push. */
 static void streams(void) {
   pmix_status_t code = PMIX_EVENT_NODE_DOWN;
   const pmix_status_t handler =
@@ -312,8 +316,8 @@ static void fabric_has(const pmix_fabric_t *fabric, size_t num_devices) {
   CHECK(fabric->info[1].value.data.size == num_devices);
 }
 
-/* With 4.2.2 the index is the program's to fill in, the data of a refusal are
- * none, and its status is lost. */
+/* With 4.2.2 the program fills in the index, the data of a rejection are empty,
+ * and its status is lost. */
 static void fabrics(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);
@@ -334,8 +338,7 @@ static void fabrics(void) {
   CHECK_OK(PMIx_Fabric_deregister(&fabric));
 }
 
-/* The child is done when it has what it needs: there is no host's fence for it.
- */
+/* The child ends when it has its data: the host has no fence for it. */
 static void spawn(char *program) {
   pmix_status_t rc = PMIX_SUCCESS;
   pmix_app_t app;

@@ -1,4 +1,4 @@
-/* Says that it is up and then exchanges messages until it is ended. */
+/* Prints that it is up and then exchanges messages until it is ended. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* MPI_Comm_split_type by shared memory must give the ranks of one node; the
- * second argument, when given, is how many that must be. */
+/* MPI_Comm_split_type by shared memory must return the ranks of one node. The
+ * second argument, if given, is their expected number. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,12 +1,12 @@
-/* Holds connections that say nothing:
+/* Holds idle connections.
  *
  *   squat UID COUNT unix PATH
  *   squat UID COUNT tcp ADDRESS PORT
  *
  * As that user it opens COUNT connections, and another one for each that the
  * other side closes, until its standard input ends. Prints "held" once it has
- * opened as many as that, closed ones included, and at its end how many were
- * open at most. */
+ * opened COUNT connections, closed ones included, and at its end the maximum
+ * number that were open. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ static void fail(const char *what) {
   exit(1);
 }
 
-/* -1: the other side has no room just now, or is gone. */
+/* Returns -1 if the other side has no room at the moment, or is gone. */
 static int dial(void) {
   const int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (fd < 0) fail("socket");

@@ -1,5 +1,5 @@
-/* What programs share that want a certain status of each call. The first that is
- * another ends the program with 1. */
+/* Shared by programs that expect a certain status of each call. The first other
+ * status ends the program with 1. */
 #ifndef STATUS_CHECK_H
 #define STATUS_CHECK_H
 

@@ -1,5 +1,5 @@
-/* Two fences. Before the second, rank argv[1] stops itself as SIGSTOP from
- * outside would; it says so first. */
+/* Two fences. Before the second, rank argv[1] stops itself, like SIGSTOP from
+ * outside, after a message. */
 #include <pmix.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
-/* A user who tampers with the directory that its server is to use:
+/* A user who tampers with the directory that a server will use.
  *
  *   swap_entries BASE TARGET
  *
  * Waits for directories "canopy-..." in BASE, or in a directory "pmix.*" there,
- * which is Slurm's for a step. As soon as one is there, a link takes its place
- * that leads to it by a long way, so that whatever a server does by a path of
- * it takes time. When the server has made an entry there, the way leads to
- * another directory, in which that name is a link to the file TARGET of root's:
- * the server may be about to change the mode of its socket, which is what is
- * waited for in every other directory, or the owner of a job's directory. Goes
- * on until it is killed. Prints "ready" at first. */
+ * which is Slurm's for a step. As soon as one exists, it is replaced by a link
+ * that leads to it by a long path, so that every access of a server by a path
+ * takes time. When the server has made an entry there, the path leads to
+ * another directory, in which that name is a link to the file TARGET of root.
+ * The server may then be about to change the mode of its socket, which is
+ * awaited in every second directory, or the owner of a job's directory.
+ * Continues until it is killed. Prints "ready" first. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,14 +26,14 @@ enum { kLinks = 35, kSteps = 800, kSpins = 256 };
 
 static const char *target;
 static int top;  /* BASE */
-static int base; /* the directory that the next server is to use */
+static int base; /* the directory that the next server will use */
 static char step[256];
 
 static bool begins(const char *name, const char *with) {
   return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* The first entry that begins with that, and is not `but`. */
+/* Finds the first entry that begins with `with`, and is not `but`. */
 static bool find(int directory, const char *with, const char *but, char *name) {
   const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -48,8 +48,8 @@ static bool find(int directory, const char *with, const char *but, char *name) {
   return found;
 }
 
-/* What the directory of a job is called: in a step of Slurm by the name of the
- * step's directory, else as exposed_host calls its job. */
+/* Names the directory of a job: in a step of Slurm after the step's directory,
+ * otherwise as exposed_host names its job. */
 static void name_job(char *job) {
   if (begins(step, "pmix.")) {
     snprintf(job, 256, "slurm.%.200s", step);
@@ -70,7 +70,7 @@ static void lead_to(const char *place) {
   renameat(base, "end.new", base, "end");
 }
 
-/* From "maze.0" to "end". */
+/* Makes the path from "maze.0" to "end". */
 static void make_maze(void) {
   char path[4096], name[32];
   mkdirat(base, "d", 0777);
@@ -84,7 +84,7 @@ static void make_maze(void) {
   }
 }
 
-/* For the next server. */
+/* Prepares the directory for the next server. */
 static void prepare(void) {
   char job[256];
   name_job(job);
@@ -99,7 +99,7 @@ static void prepare(void) {
   close(other);
 }
 
-/* Until the entry is there, or a server after this one. */
+/* Waits until the entry exists, or a later server. */
 static void swap(const char *server, const char *entry) {
   const int real = openat(base, server, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (real < 0 || renameat2(base, server, base, "real", RENAME_EXCHANGE) != 0) {
@@ -124,12 +124,12 @@ static void watch(int events, int directory) {
   inotify_add_watch(events, path, IN_CREATE | IN_ATTRIB | IN_MOVED_TO);
 }
 
-/* Whether a step has begun since. */
+/* Returns whether a new step has begun. */
 static bool begin_step(int events) {
   char next[256];
   if (!find(top, "pmix.", step, next)) return false;
   const int opened = openat(top, next, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) return false; /* it is given to its user next */
+  if (opened < 0) return false; /* its owner is about to change */
   strcpy(step, next);
   watch(events, opened);
   if (base != top) close(base);

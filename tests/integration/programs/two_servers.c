@@ -1,11 +1,11 @@
 /* A resource manager of two nodes on one machine: two servers, each in a
- * process of its own, that start half of the ranks each and carry what the
- * library gives them to each other.
+ * process of its own, that start half of the ranks each and exchange the data
+ * of the library.
  *
  *   two_servers N PROGRAM [ARGUMENT...]
  *
- * Each of the functions of its module answers in a way that the ranks of
- * slots.c can tell. Exits with the first exit code that is not 0. */
+ * The ranks of slots.c can check the answer of each function of its module.
+ * Exits with the first exit code that is not 0. */
 #define _GNU_SOURCE
 #include <pmix.h>
 #include <pmix_server.h>
@@ -41,7 +41,7 @@ static bool is_here(uint32_t rank) { return rank % 2 == (uint32_t)node; }
 typedef struct {
   int32_t kind, status;
   uint32_t tag, rank;
-  uint64_t size; /* of what follows */
+  uint64_t size; /* of the bytes that follow */
 } header_t;
 
 static void transfer(bool out, void *data, size_t size) {
@@ -49,8 +49,8 @@ static void transfer(bool out, void *data, size_t size) {
   while (size > 0) {
     const ssize_t n = out ? write(peer, at, size) : read(peer, at, size);
     if (n <= 0) {
-      /* The other server has ended. Who tells it something may be a thread of
-       * the library, which is not this program's to end. */
+      /* The other server has ended. A sending thread may belong to the library,
+       * so this program must not end it. */
       if (out) return;
       pthread_exit(NULL);
     }
@@ -68,11 +68,11 @@ static void tell(int kind, int status, uint32_t tag, uint32_t rank,
   pthread_mutex_unlock(&writing);
 }
 
-/* ---- What takes both servers: the n-th here is the n-th there ---- */
+/* ---- Operations of both servers: the n-th here is the n-th there ---- */
 
 typedef struct {
   bool here, there;
-  pmix_status_t my_status, their_status; /* how it went on each node */
+  pmix_status_t my_status, their_status; /* result on each node */
   char *mine, *theirs;
   size_t mine_size, theirs_size;
   pmix_modex_cbfunc_t modex_done;
@@ -83,7 +83,7 @@ typedef struct {
 static round_t rounds[kCollectives][kMaxRounds];
 static int num_here[kCollectives], num_there[kCollectives];
 
-/* What members share, each on its own. */
+/* Unpacks the data that each member shares. */
 static size_t unpack(char *data, size_t size, pmix_info_t *infos) {
   pmix_data_buffer_t buffer;
   PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
@@ -111,7 +111,7 @@ static void finish_group(round_t *round) {
   round->info_done(outcome(round), infos, count + 1, round->cbdata, NULL, NULL);
 }
 
-/* Of a fence, whether it went well is in the data, too. */
+/* In a fence, the data includes the status. */
 static void finish(round_t *round) {
   if (!round->here || !round->there) return;
   if (round->info_done != NULL) return finish_group(round);
@@ -126,7 +126,7 @@ static void finish(round_t *round) {
   round->modex_done(PMIX_SUCCESS, all, size, round->cbdata, free, all);
 }
 
-/* Of this node; each call says it. */
+/* Returns this node's status, which each call states. */
 static pmix_status_t local_status(const pmix_info_t info[], size_t ninfo) {
   for (size_t i = 0; i < ninfo; ++i) {
     if (strcmp(info[i].key, PMIX_LOCAL_COLLECTIVE_STATUS) == 0) {
@@ -152,7 +152,7 @@ static pmix_status_t collect(int kind, pmix_status_t status, char *data,
   round->cbdata = cbdata;
   pthread_mutex_unlock(&mutex);
   tell(kind, status, 0, 0, data, size);
-  /* Not before: the data go with the end. */
+  /* The data is freed with the end, so this comes afterwards. */
   pthread_mutex_lock(&mutex);
   round->here = true;
   finish(round);
@@ -277,7 +277,7 @@ static void *listen_to_peer(void *unused) {
   return unused;
 }
 
-/* ---- What one server answers on its own ---- */
+/* ---- Answers of one server alone ---- */
 
 static void *agree(void *done_and_cbdata) {
   void **pair = done_and_cbdata;
@@ -286,7 +286,7 @@ static void *agree(void *done_and_cbdata) {
   return NULL;
 }
 
-/* Whoever begins waits for that. */
+/* The caller waits for the completion. */
 static pmix_status_t begun(const pmix_proc_t *proc, void *object,
                            pmix_info_t info[], size_t ninfo,
                            pmix_op_cbfunc_t done, void *cbdata) {
@@ -363,7 +363,7 @@ static pmix_status_t answer(const char *key, const char *text,
   return PMIX_SUCCESS;
 }
 
-/* What it was told, for a query. */
+/* Recorded for a query. */
 static int num_codes, num_pulls;
 static char typed[64] = "nothing";
 
@@ -383,7 +383,7 @@ static pmix_status_t deregister_events(pmix_status_t *codes, size_t ncodes,
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* All output is two lines, the second after a pause. */
+/* All output consists of two lines, the second after a pause. */
 static pmix_status_t pull(const pmix_proc_t procs[], size_t nprocs,
                           const pmix_info_t directives[], size_t ndirs,
                           pmix_iof_channel_t channels, pmix_op_cbfunc_t done,
@@ -566,7 +566,7 @@ static void register_job(const char *name, const char *nodes, const char *procs,
         "register a job");
 }
 
-/* Its one process is started later: no function of the module may block. */
+/* Its process is started later: no function of the module may block. */
 static char **spawned;
 static pthread_cond_t to_spawn = PTHREAD_COND_INITIALIZER;
 static pmix_spawn_cbfunc_t spawn_done;

@@ -1,4 +1,4 @@
-/* Calculates until a file appears: UNTIL EXPECTED_SIZE FILE. */
+/* Calculates until a file appears. Usage: UNTIL EXPECTED_SIZE FILE */
 #include <unistd.h>
 
 #include "check.h"
@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     MPI_Allreduce(&seen, &over, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     usleep(1000);
   }
-  /* What still needs the agent. */
+  /* These operations still need the agent. */
   MPI_Comm other;
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   MPI_Barrier(other);

@@ -1,4 +1,4 @@
-/* Sleeps, and tells of warnings that its time is nearly over (the event
+/* Sleeps, and prints warnings that its time is nearly over (the event
  * PMIX_ALLOC_TIMEOUT_WARNING, which older headers do not name). */
 #include <pmix.h>
 #include <stdio.h>

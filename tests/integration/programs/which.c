@@ -1,4 +1,5 @@
-/* Says which PMIx library it was given: the one whose name begins its version. */
+/* Prints the PMIx library that was loaded, from the beginning of its version.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

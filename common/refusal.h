@@ -1,4 +1,5 @@
-// Tells which answers to a collective mean that the process did not take part.
+// Identifies the replies to a collective after which the process did not take
+// part.
 #ifndef CANOPY_COMMON_REFUSAL_H_
 #define CANOPY_COMMON_REFUSAL_H_
 

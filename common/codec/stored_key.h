@@ -43,9 +43,9 @@ inline bool IsQualifiedName(std::string_view key) {
 // a view of it.
 std::string_view QualifiedPrefixOf(std::string_view name);
 
-// Returns true if what is stored under `stored` answers a request for `wanted`:
-// both are the same, or both name qualified values of one key and `stored` has
-// all qualifiers of `wanted`.
+// Returns true if the value stored under `stored` answers a request for
+// `wanted`: both names are equal, or both name qualified values of one key and
+// `stored` has all qualifiers of `wanted`.
 bool Satisfies(std::string_view stored, std::string_view wanted);
 
 }  // namespace canopy

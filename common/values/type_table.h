@@ -1,6 +1,6 @@
-// What the library knows about every PMIx data type, as data: the C layout of
-// one element, in the order in which its members travel on the wire. Copying,
-// freeing, comparing, printing, encoding and decoding all walk this one table.
+// The library's knowledge about every PMIx data type, as data: the C layout of
+// one element, with the members in the order of the wire. Copying, freeing,
+// comparing, printing, encoding and decoding all use this one table.
 #ifndef CANOPY_COMMON_VALUES_TYPE_TABLE_H_
 #define CANOPY_COMMON_VALUES_TYPE_TABLE_H_
 
@@ -11,7 +11,7 @@
 
 namespace canopy {
 
-// How one member of an element is laid out in memory and treated.
+// The memory layout and the treatment of one member of an element.
 enum class Shape : uint8_t {
   kBool,
   kByte,

@@ -16,8 +16,8 @@ namespace canopy::control {
 v1::RunEvent MappedEvent(const JobSpec& job);
 // `grace_ms` is as in JobMapped.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
-// Returns what the launcher sends when it requests the job again. The job is
-// one that a scheduler has placed.
+// Returns the data with which a launcher requests a job again. A scheduler must
+// have placed the job.
 v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
                            const std::string& reason);
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);

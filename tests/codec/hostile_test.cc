@@ -139,7 +139,8 @@ TEST(HostileTest, CountsLargerThanTheInputAreRefusedAtOnce) {
   EXPECT_EQ(CodeOf("1b 8080808080808080 40 00"), kErrUnpackReadPastEnd);
   EXPECT_EQ(CodeOf("27 09 8080808080808080 40 00"), kErrUnpackReadPastEnd);
   EXPECT_EQ(CodeOf("27 1f 8080808080808080 40 01"), kErrUnpackFailure);
-  // A string longer than what is left, and one of negative length.
+  // The first string is longer than the rest of the input; the second has a
+  // negative length.
   EXPECT_EQ(CodeOf("03 feffffff0f 61"), kErrUnpackReadPastEnd);
   EXPECT_EQ(CodeOf("03 01"), kErrUnpackFailure);
 }

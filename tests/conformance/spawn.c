@@ -1,7 +1,6 @@
 // PMIx_Spawn and PMIx_Spawn_nb: rejected calls with their reasons, and the data
 // that parent and child have of each other. A child is this program with the
 // words "child", the namespace and the rank of its parent, and a mode.
-// namespace and the rank of its parent, and what it is to find.
 #include <errno.h>
 
 #include "check.h"

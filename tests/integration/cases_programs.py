@@ -1,4 +1,4 @@
-"""Programs that others wrote, and jobs of many ranks."""
+"""Programs of other authors, and jobs of many ranks."""
 import os
 import re
 import shutil
@@ -11,7 +11,8 @@ MATRIX_SIZE = 256
 
 
 def place(nodes):
-    """So many emulated nodes, or the overlay of a context."""
+    """Returns the options for a number of emulated nodes, or for the overlay of
+    a context."""
     return (["--context", nodes] if isinstance(nodes, str) else
             ["--nodes", nodes])
 
@@ -56,8 +57,8 @@ def hpcc(bench, nodes, options=()):
 
 
 def many(bench, program):
-    """Ranks that spin may keep an agent from the CPU for longer than the others
-    wait for it by default."""
+    """Ranks that spin may keep an agent from the CPU for longer than the
+    default time after which the others consider it lost."""
     with bench.standing("many", "--nodes", 4, "--loss-timeout", 60,
                         quiet=True):
         hello(bench, ["run", "--context", "many", "--oversubscribe"], program,

@@ -18,8 +18,8 @@ CPUS = 2  # of each node by default, independently of this machine
 PLUGINS_LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so"
 READY = 60  # seconds for the daemons to connect
 
-# What this machine is not asked for: cgroups, accounting, a task plug-in. The
-# times are short, because a case waits for them.
+# Disables what a single machine does not need: cgroups, accounting, a task
+# plug-in. The times are short, because cases wait for them.
 CONFIG = """
 ClusterName=canopy
 SlurmctldHost={controller}({address})
@@ -53,7 +53,8 @@ PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=
 
 @contextlib.contextmanager
 def bound(source, path):
-    """In the block, SOURCE is what is at PATH. Who has opened it keeps it."""
+    """Mounts SOURCE over PATH within the block. Processes that have opened it
+    keep it."""
     subprocess.run(["mount", "--bind", source, path], check=True)
     try:
         yield
@@ -62,8 +63,8 @@ def bound(source, path):
 
 
 class Cluster:
-    """SPACE are the namespaces, each one node with that many CPUS; DIRECTORY is
-    removed."""
+    """SPACE are the namespaces, each of which is a node with CPUS CPUs. DIRECTORY
+    is removed at the end."""
 
     def __init__(self, space, directory, cpus=CPUS):
         self.cpus = cpus
@@ -73,7 +74,7 @@ class Cluster:
         self._daemons = []
 
     def start(self):
-        """Returns when all nodes wait for jobs; else there is nothing."""
+        """Returns when all nodes wait for jobs. A failure leaves nothing running."""
         try:
             self._write_config()
             self._start_munged()
@@ -87,7 +88,7 @@ class Cluster:
             raise
 
     def ask(self, *command):
-        """What a command of Slurm prints."""
+        """Returns the output of a Slurm command."""
         done = subprocess.run(
             command, env={**os.environ, **self.env}, check=False, timeout=30,
             capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -122,8 +123,8 @@ class Cluster:
         text += PARTITION.format(nodes=",".join(self.space.names))
         with open(self.env["SLURM_CONF"], "w", encoding="utf-8") as file:
             file.write(text)
-        # Looked for beside the other, and loaded although nothing uses it: the one
-        # that asks nothing of the machine.
+        # Slurm searches this file beside the other one, and loads a plug-in
+        # even if none is used: this plug-in has no requirements.
         with open(os.path.join(self.directory, "cgroup.conf"), "w",
                   encoding="utf-8") as file:
             file.write("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
@@ -133,7 +134,7 @@ class Cluster:
         with open(inside("munge.key"), "wb") as file:
             file.write(os.urandom(128))
         os.chmod(inside("munge.key"), 0o400)
-        # Forced, as the directories above it are for everyone to write.
+        # --force is needed because other users may write to the parent directories.
         self._start([], "munged", "--foreground", "--force",
                     "--key-file", inside("munge.key"),
                     "--socket", inside("munge.socket"),
@@ -143,7 +144,7 @@ class Cluster:
                    "munged does not listen")
 
     def _start(self, place, *command):
-        """PLACE: the host name, if that matters, and what leads to its network."""
+        """PLACE: the host name, if it matters, and the command for its network."""
         what = command[0]
         if place:
             name, *reach = place
@@ -175,8 +176,8 @@ class Cluster:
     @staticmethod
     @contextlib.contextmanager
     def with_user(name, number):
-        """What is started in the block knows a user of that name and number, and a
-        group of the same."""
+        """Adds a user of that name and number, and a group of the same, for
+        processes started in the block."""
         lines = {"/etc/passwd": f"{name}:x:{number}:{number}::/:/bin/sh\n",
                  "/etc/group": f"{name}:x:{number}:\n"}
         with contextlib.ExitStack() as stack:
@@ -194,13 +195,14 @@ class Cluster:
     @staticmethod
     @contextlib.contextmanager
     def plugin_with(library):
-        """What is started in the block has that library in the place of the one
-        that the plug-in, and programs that look for it there, load."""
+        """Replaces the library that Slurm's plug-in loads, and that programs
+        find there, for processes started in the block."""
         with bound(library, PLUGINS_LIBRARY):
             yield
 
     def end(self):
-        """The last started is the first to end: a node tells its controller."""
+        """Ends the daemons in reverse order, because a node notifies its
+        controller."""
         for daemon in reversed(self._daemons):
             with contextlib.suppress(ProcessLookupError):
                 daemon.terminate()

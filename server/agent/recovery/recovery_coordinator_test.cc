@@ -247,7 +247,8 @@ TEST_F(RecoveryCoordinatorTest, AStageOutOfOrderEndsTheAgent) {
   EXPECT_DEATH(coordinator.RestoreJobs(), "stage");
 }
 
-// After whatever stage an agent dies, the next one must recover the same state.
+// The next agent must recover the same state after every stage in which an
+// agent may die.
 class DeathTest : public RecoveryCoordinatorTest,
                   public testing::WithParamInterface<int> {};
 

@@ -8,17 +8,22 @@
 // of jobs, and look the objects up by name or number when they need them.
 //
 // A family is in one of these states:
-// - attended: `launcher` names a launcher that is connected;
-// - awaited: `launcher` is 0 and `token` is set. The launcher may reattach with
-//   the token, for example to a successor of the agent;
+// - attended: `launcher` is the number of a connected launcher. When it is
+// gone,
+//   the family becomes unattended or abandoned;
+// - awaited: the family was recovered from a predecessor. `launcher` is 0, and
+//   the launcher may reattach with `token` until a timeout;
+// - of a tool: `launcher` is 0 and `token` is empty. A tool has spawned the
+//   family's jobs, which end with the tool, except those with PMIX_NOHUP;
 // - unattended: the launcher will not return, but jobs with PMIX_NOHUP
-//   continue;
+// continue;
 // - abandoned: the launcher will not return, and the whole family is being
 //   ended.
 //
-// Invariants: a job in jobs() is in the jobs() of its family until it is over,
-// and its family exists. A family is removed only after its last job is over.
-// If its token is set, its jobs are persisted for a successor.
+// Invariants: a job in jobs() is also in the jobs() of its family, which
+// exists, until it is over. A family is removed only after its last job is
+// over. If its token is set, the jobs that were launched are persisted for a
+// successor.
 #ifndef CANOPY_SERVER_CONTROL_FAMILIES_H_
 #define CANOPY_SERVER_CONTROL_FAMILIES_H_
 

@@ -8,15 +8,14 @@
 // of jobs, and look the objects up by name or number when they need them.
 //
 // A family is in one of these states:
-// - attended: `launcher` is the number of a connected launcher. When it is
-// gone,
-//   the family becomes unattended or abandoned;
+// - attended: `launcher` is the number of a connected launcher. When that is
+//   gone, the family becomes unattended or abandoned;
 // - awaited: the family was recovered from a predecessor. `launcher` is 0, and
 //   the launcher may reattach with `token` until a timeout;
 // - of a tool: `launcher` is 0 and `token` is empty. A tool has spawned the
 //   family's jobs, which end with the tool, except those with PMIX_NOHUP;
 // - unattended: the launcher will not return, but jobs with PMIX_NOHUP
-// continue;
+//   continue;
 // - abandoned: the launcher will not return, and the whole family is being
 //   ended.
 //

@@ -5,8 +5,8 @@
 // 1. OnSpawn. If the launcher of the spawner's family is still awaited, the
 //   request is held in the family until Release.
 // 2. The call is parsed, and checked against the state of the spawner's family.
-//   The host then decides where and when it runs (Placements::Ask). A debugger
-//   tool takes no slots and skips this stage.
+//   The host then decides where and when it runs (Placements::Ask). A tool
+//   takes no slots and skips this decision.
 // 3. OnPlaced. The grant may come much later, so the call is checked again.
 //   Each job of the request, one or two, is mapped and recorded (Add).
 // 4. SpawnRequests::Begin takes over the answer, and the jobs are launched.

@@ -84,8 +84,7 @@ struct JobForwarding {
   uint16_t channels = 0;      // of output
   uint32_t cache_size = 0;    // bytes kept for later pullers; 0: the default
   bool keeps_oldest = false;  // when the cache is full, drops the newest
-  bool input = false;         // input is pushed instead of coming from the
-                              // launcher
+  bool input = false;         // input is pushed, not from the launcher
 
   auto operator<=>(const JobForwarding&) const = default;
 };
@@ -101,8 +100,7 @@ struct JobSpec {
   std::vector<std::string> env;         // base environment of every process
   std::string cwd;                      // default working directory
   uint32_t universe_size = 0;           // slots of the session
-  std::vector<std::string> allocation;  // names of the job's nodes, also unused
-                                        // ones
+  std::vector<std::string> allocation;  // names of nodes, also unused ones
   uint32_t max_procs = 0;               // slots of the allocation
   std::string map_by;                   // as applied, e.g. "slot", "ppr:2:node"
   std::string rank_by;

@@ -79,14 +79,11 @@ class Staging : public InputSink {
     std::string nspace;  // of the copying job
     uint32_t writers = 0;
     bool has_reader = false;
-    uint32_t written = 0;                  // writers that have received
-                                           // everything
+    uint32_t written = 0;                  // writers that are complete
     bool launched = false;                 // the job that owns the files
-    std::string error;                     // error output of the copying
-                                           // processes
+    std::string error;                     // error output of the processes
     Status ended_by;                       // the reason of a request to end it
-    std::deque<core::InputOffered> input;  // input of the job, kept until its
-                                           // launch
+    std::deque<core::InputOffered> input;  // kept until the job is launched
   };
 
   Copy* Find(const std::string& nspace);

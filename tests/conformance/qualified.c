@@ -117,6 +117,7 @@ static void Collected(void) {
             1003 + 10 * peer.rank,
         "it is all here already");
   CheckAll("fence", 1000);
+  Barrier();
   // A later put with the same qualifiers replaces only that value.
   with = Both(1, 1);
   OK(PutQualified(PMIX_GLOBAL, "fence", 7, &with));

@@ -84,8 +84,7 @@ struct Decision {
   bool asked_again = false;
   std::map<std::string, uint32_t> granted;  // slots by node; empty: none yet
   int status = 0;                           // of a refusal
-  uint32_t launched = 0;                    // number of notifications of the
-                                            // launch
+  uint32_t launched = 0;                    // notifications of the launch
   uint32_t released = 0;
   std::string nspace;  // of its job, while it runs
   uint64_t root = 0;   // the last root that requested it

@@ -512,8 +512,7 @@ class PlacementSim : public InputSink {
   std::unique_ptr<Root> root_;
   std::map<uint64_t, Asker> launchers_;
   std::map<std::pair<ProcId, uint64_t>, Asker> spawns_;
-  std::map<std::string, Running> running_;  // by namespace, including jobs that
-                                            // are over
+  std::map<std::string, Running> running_;  // by namespace; also ended jobs
   uint64_t last_spawn_ = 0;
 };
 

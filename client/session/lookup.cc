@@ -89,8 +89,10 @@ void MakeRankDirectory(const pmix_value_t& name) {
   const auto [job, rank] = SplitLast(name.data.string);
   const Result<OpenedDirectory> parent = OpenDirectory(job);
   if (!parent.ok()) return;
-  (void)RunAsUser(parent->user,
-                  [&] { (void)mkdirat(parent->fd.get(), rank.c_str(), 0700); });
+  // Clang captures structured bindings by a new name alone.
+  (void)RunAsUser(parent->user, [&parent, &own = rank] {
+    (void)mkdirat(parent->fd.get(), own.c_str(), 0700);
+  });
 }
 
 }  // namespace

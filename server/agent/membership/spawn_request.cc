@@ -74,25 +74,35 @@ size_t SizeOf(const spawn::Environment& env) {
   return size;
 }
 
-// Edits of one application may concern variables that all applications get from
-// the job.
+// Whether the environment of an application is more than the job's followed by
+// the variables of its own.
+bool EditsItsOwn(const spawn::SpawnCall& call, const spawn::SpawnApp& app) {
+  return !app.placing.edits.empty() ||
+         (!call.placing.edits.empty() && !app.env.empty());
+}
+
+// An application starts with the spawner's environment and the variables of its
+// own. These are changed by the edits of the job, then by the application's.
 Status SetEnvironments(const spawn::SpawnCall& call, host::MapRequest* out) {
+  const spawn::Environment inherited = out->env;
   spawn::Apply(call.placing.edits, &out->env);
   const bool edited = std::ranges::any_of(
-      call.apps, [](const auto& app) { return !app.placing.edits.empty(); });
+      call.apps, [&](const auto& app) { return EditsItsOwn(call, app); });
   if (!edited) {
     for (size_t i = 0; i < call.apps.size(); ++i) {
       out->apps[i].env = call.apps[i].env;
     }
     return Status();
   }
-  if (SizeOf(out->env) > kMaxEnvironment / call.apps.size()) {
+  const size_t size = std::max(SizeOf(out->env), SizeOf(inherited));
+  if (size > kMaxEnvironment / call.apps.size()) {
     return Status(kErrOutOfResource, "the environments are too large");
   }
   std::vector<spawn::Environment> whole;
   for (const spawn::SpawnApp& app : call.apps) {
-    spawn::Environment& env = whole.emplace_back(out->env);
+    spawn::Environment& env = whole.emplace_back(inherited);
     spawn::Merge(app.env, &env);
+    spawn::Apply(call.placing.edits, &env);
     spawn::Apply(app.placing.edits, &env);
   }
   std::vector<spawn::Environment> own = spawn::TakeApart(whole, &out->env);

@@ -129,6 +129,24 @@ TEST(SpawnRequestTest, VariablesOfOneApplicationAreItsOwn) {
   EXPECT_EQ(request.apps[1].env, (std::vector<std::string>{"B=1", "C=3"}));
 }
 
+// pmix_app_t::env is the environment that the edits of the job change, before
+// those of the application.
+TEST(SpawnRequestTest, EditsOfTheJobConcernTheVariablesOfEachApplication) {
+  spawn::SpawnCall call = Call(3);
+  call.placing.edits = {{Kind::kAppend, "A", "job"},
+                        {Kind::kUnset, "C*", ""},
+                        {Kind::kAdd, "D", "job"}};
+  call.apps[0].env = {"A=own", "C=gone", "CC=gone", "E=5"};
+  call.apps[0].placing.edits = {{Kind::kPrepend, "A", "app"}};
+  call.apps[1].env = {"D=own"};
+  const host::MapRequest request = Request(call);
+  EXPECT_EQ(request.env, (std::vector<std::string>{"A=1:job", "B=1", "D=job"}));
+  EXPECT_EQ(request.apps[0].env,
+            (std::vector<std::string>{"A=app:own:job", "E=5"}));
+  EXPECT_EQ(request.apps[1].env, (std::vector<std::string>{"D=own"}));
+  EXPECT_TRUE(request.apps[2].env.empty());
+}
+
 TEST(SpawnRequestTest, WhatIsToBecomeOfFailures) {
   spawn::SpawnCall call = Call();
   EXPECT_EQ(Request(call).max_restarts, 0u);

@@ -9,11 +9,12 @@
 namespace canopy {
 namespace {
 
-// The formats of a job map, each of which extends the one before. In order: the
-// fields of release 0.1; place in the session; handling of failures; process
-// sets; placement by a scheduler; forwarding of streams; debugging. An agent
-// rejects a format that it does not know, so each job is written in the oldest
-// format that can express it.
+// Of a job without what came after release 0.1, of one with a place in its
+// session, of one that deals with failures of its own, of one with process
+// sets, of one that a scheduler has placed, of one whose streams may be
+// forwarded, of one with a debugger, and of one whose CPUs were named: an agent
+// refuses what it does not know, so each job has the oldest format that tells
+// all of it.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
 constexpr uint64_t kFailureFormat = 4;
@@ -21,7 +22,8 @@ constexpr uint64_t kSetsFormat = 5;
 constexpr uint64_t kPlacedFormat = 6;
 constexpr uint64_t kForwardedFormat = 7;
 constexpr uint64_t kDebugFormat = 8;
-// A map with more ranks is rejected before memory for it is allocated.
+constexpr uint64_t kCpusFormat = 9;
+// A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
 void PutApps(WireWriter& w, const std::vector<JobApp>& apps) {
@@ -280,7 +282,12 @@ JobDebug GetDebug(WireReader& r) {
   return debug;
 }
 
+bool NamesCpus(const JobSpec& job) {
+  return job.cpus_per_proc != 0 || !job.cpu_list.empty();
+}
+
 uint64_t FormatOf(const JobSpec& job) {
+  if (NamesCpus(job)) return kCpusFormat;
   if (job.debug.any()) return kDebugFormat;
   if (job.forwarding != JobForwarding()) return kForwardedFormat;
   if (!job.host_job.empty()) return kPlacedFormat;
@@ -328,6 +335,10 @@ void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
   if (format >= kPlacedFormat) w.String(job.host_job);
   if (format >= kForwardedFormat) PutForwarding(w, job.forwarding);
   if (format >= kDebugFormat) PutDebug(w, job.debug);
+  if (format >= kCpusFormat) {
+    w.Uint(job.cpus_per_proc);
+    w.String(job.cpu_list);
+  }
 }
 
 void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
@@ -348,6 +359,10 @@ void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
   if (format >= kPlacedFormat) job->host_job = r.String();
   if (format >= kForwardedFormat) job->forwarding = GetForwarding(r);
   if (format >= kDebugFormat) job->debug = GetDebug(r);
+  if (format >= kCpusFormat) {
+    job->cpus_per_proc = r.Uint32();
+    job->cpu_list = r.String();
+  }
 }
 
 }  // namespace
@@ -383,13 +398,15 @@ std::string EncodeJobSpecForRelease01(const JobSpec& job) {
   known.recoverable = false;
   known.host_job.clear();
   known.forwarding = {};
+  known.cpus_per_proc = 0;
+  known.cpu_list.clear();
   return EncodeJobSpec(known);
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format < kJobFormat || format > kDebugFormat) {
+  if (format < kJobFormat || format > kCpusFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;

@@ -134,6 +134,10 @@ struct JobSpec {
   std::string host_job;
   JobForwarding forwarding;
   JobDebug debug;
+  // PMIX_CPUS_PER_PROC; 0: neither the user nor the spawner has named a number.
+  uint32_t cpus_per_proc = 0;
+  // PMIX_CPU_LIST: the CPUs of each node that the job may use; empty: all.
+  std::string cpu_list;
 };
 
 // The value of JobSpec::max_restarts that means no limit.

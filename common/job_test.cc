@@ -120,6 +120,19 @@ TEST(JobSpec, WhatMayBeForwardedComesBack) {
   EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
 }
 
+TEST(JobSpec, TheCpusThatWereNamed) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  job.cpus_per_proc = 2;
+  job.cpu_list = "0-7";
+  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->cpus_per_proc, 2u);
+  EXPECT_EQ(back->cpu_list, "0-7");
+  EXPECT_EQ(DecodeJobSpec(without)->cpus_per_proc, 0u);
+}
+
 TEST(JobSpec, ProcessSetsOfApplications) {
   JobSpec job = MakeJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);

@@ -114,6 +114,7 @@ Status ApplyMapModifier(const std::string& word, MapPolicy* policy) {
     const std::optional<uint32_t> n = ParseCount(word.substr(3));
     if (!n) return {kErrBadParam, "--map-by " + word + ": pe wants a number"};
     policy->pe = *n;
+    policy->pe_given = true;
   } else if (word == "span") {
     policy->span = true;
   } else if (word == "oversubscribe") {

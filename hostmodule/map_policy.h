@@ -22,6 +22,7 @@ struct MapPolicy {
   std::optional<TopologyLevel> level;
   uint32_t per_resource = 0;  // N of kPpr
   uint32_t pe = 1;            // CPUs per process
+  bool pe_given = false;
   bool span = false;
   bool no_local = false;
   std::optional<bool> oversubscribe;

@@ -385,6 +385,7 @@ void JobMapper::CopyRequest(JobSpec* job) const {
   job->max_restarts = request_.max_restarts;
   job->recoverable = request_.recoverable;
   job->index_argv = request_.index_argv;
+  job->cpu_list = request_.cpu_list;
   job->forwarding = request_.forwarding;
   job->debug = request_.debug;
   job->parent = request_.parent;
@@ -415,6 +416,7 @@ Result<JobSpec> JobMapper::Finish() && {
   }
   AddNodes(&job);
   AddAllocation(&job);
+  if (policies_.map.pe_given) job.cpus_per_proc = policies_.map.pe;
   job.map_by = ToString(policies_.map);
   job.rank_by = RankText();
   job.bind_to = ToString(bound_);

@@ -51,6 +51,15 @@ TEST(Mapper, Policies) {
   }
 }
 
+TEST(Mapper, TheJobTellsHowManyCpusWereGiven) {
+  MapRequest request = Request(2);
+  EXPECT_EQ(MapJob(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc, 0u);
+  for (const uint32_t cpus : {1u, 2u}) {
+    request.map_by = "slot:pe=" + std::to_string(cpus);
+    EXPECT_EQ(MapJob(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc, cpus);
+  }
+}
+
 TEST(Mapper, OnlySomeCpusOfEachNode) {
   const std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
   MapRequest request = Request(8);
@@ -58,6 +67,7 @@ TEST(Mapper, OnlySomeCpusOfEachNode) {
   Result<JobSpec> job = MapJob(nodes, request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   for (const ProcPlacement& proc : job->procs) EXPECT_EQ(proc.cpuset, "0-3");
+  EXPECT_EQ(job->cpu_list, "0-3");
   request = Request(2);
   request.cpu_list = "2-5";
   request.bind_to = "core";

@@ -155,6 +155,9 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_EQ(Job(PMIX_MAPBY), Value::String("node"));
   EXPECT_EQ(Job(PMIX_RANKBY), Value::String("slot"));
   EXPECT_EQ(Job(PMIX_BINDTO), Value::String("core"));
+  EXPECT_EQ(Job(PMIX_MAX_RESTARTS), Value::Uint32(0));
+  EXPECT_TRUE(Job(PMIX_CPUS_PER_PROC).empty());
+  EXPECT_TRUE(Job(PMIX_CPU_LIST).empty());
   EXPECT_EQ(Job(PMIX_SERVER_NSPACE), Value::String("canopy.server"));
   EXPECT_EQ(Job(PMIX_SERVER_URI), Value::String("canopy.server.5;tcp4://127.0.0.1:7"));
   EXPECT_EQ(Job(PMIX_SERVER_RANK), Value::Rank(5));

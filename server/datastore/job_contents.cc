@@ -126,6 +126,11 @@ shm::KeyValues Builder::Job() const {
   keys.Text(PMIX_MAPBY, job_.map_by);
   keys.Text(PMIX_RANKBY, job_.rank_by);
   keys.Text(PMIX_BINDTO, job_.bind_to);
+  if (job_.cpus_per_proc > 0) {
+    keys.Number(PMIX_CPUS_PER_PROC, job_.cpus_per_proc);
+  }
+  keys.Text(PMIX_CPU_LIST, job_.cpu_list);
+  keys.Number(PMIX_MAX_RESTARTS, job_.max_restarts);
   if (!facts_.server.nspace.empty()) {
     keys.Text(PMIX_SERVER_NSPACE, facts_.server.nspace);
     keys.Add(PMIX_SERVER_RANK, Value::Rank(facts_.server.rank));

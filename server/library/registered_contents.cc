@@ -72,6 +72,10 @@ shm::NodeContents OtherNode(const registration::OtherNode& told) {
 
 void AddRegistered(const registration::Registration& told,
                    shm::SegmentContents* contents) {
+  // The host restarts processes, and how often is known from it alone.
+  std::erase_if(contents->job, [](const auto& entry) {
+    return entry.first == PMIX_MAX_RESTARTS;
+  });
   Set(told.session, &contents->session);
   Set(told.job_keys, &contents->job);
   const size_t apps = std::min(told.apps.size(), contents->apps.size());

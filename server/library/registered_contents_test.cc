@@ -30,7 +30,9 @@ std::optional<std::string> Find(const shm::KeyValues& keys,
 shm::SegmentContents Derived() {
   shm::SegmentContents contents;
   contents.nspace = "job";
-  contents.job = {{PMIX_JOB_SIZE, Encoded(4)}, {PMIX_UNIV_SIZE, Encoded(4)}};
+  contents.job = {{PMIX_JOB_SIZE, Encoded(4)},
+                  {PMIX_UNIV_SIZE, Encoded(4)},
+                  {PMIX_MAX_RESTARTS, Encoded(0)}};
   contents.apps.resize(1);
   contents.nodes.resize(2);
   contents.procs.resize(4);

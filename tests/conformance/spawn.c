@@ -41,8 +41,38 @@ static void RunsAsDescribed(int argc, char **argv) {
   CHECK(strcmp(here, argv[kModeWord + 2]) == 0, "runs in %s", here);
 }
 
-// Both sides have data of the other, and connect. If the parent has ended,
-// there is no data of it.
+static const char *Variable(const char *name) {
+  const char *value = getenv(name);
+  return value == NULL ? "(unset)" : value;
+}
+
+// PROC-10: edits of the job, then those of the application, have changed the
+// variables that the application was given.
+static void HasEditedVariables(void) {
+  CHECK(strcmp(Variable("CONFORMANCE_LIST"), "app:env:job") == 0, "it is %s",
+        Variable("CONFORMANCE_LIST"));
+  CHECK(strcmp(Variable("CONFORMANCE_GONE"), "(unset)") == 0, "it is %s",
+        Variable("CONFORMANCE_GONE"));
+  CHECK(strcmp(Variable("CONFORMANCE_ADDED"), "env") == 0, "it is %s",
+        Variable("CONFORMANCE_ADDED"));
+}
+
+static void JobHasNumber(const char *key, uint32_t want) {
+  const uint32_t number = MustGetNumber(&g_job, key, NULL, PMIX_UINT32);
+  CHECK(number == want, "%s is %u, not %u", key, number, want);
+}
+
+// What the spawn said of the job is read with the rank wildcard.
+static void KnowsItsPolicies(void) {
+  JobHasNumber(PMIX_CPUS_PER_PROC, 1);
+  JobHasNumber(PMIX_MAX_RESTARTS, 3);
+  char *cpus = MustGetText(&g_job, PMIX_CPU_LIST, NULL);
+  CHECK(strcmp(cpus, "0") == 0, "the list of CPUs is %s", cpus);
+  free(cpus);
+}
+
+// Both sides have data of the other, and meet. A parent that has ended has
+// none.
 static void Meets(const pmix_proc_t *parent) {
   pmix_proc_t job = *parent;
   job.rank = PMIX_RANK_WILDCARD;
@@ -66,6 +96,8 @@ static int Child(int argc, char **argv) {
   const pmix_proc_t parent = ParentOf(argv);
   KnowsItsParent(&parent);
   if (strcmp(argv[kModeWord], "described") == 0) RunsAsDescribed(argc, argv);
+  if (strcmp(argv[kModeWord], "edited") == 0) HasEditedVariables();
+  if (strcmp(argv[kModeWord], "policies") == 0) KnowsItsPolicies();
   if (strcmp(argv[kModeWord], "meets") == 0) Meets(&parent);
   return Finish();
 }
@@ -267,18 +299,64 @@ static pmix_status_t AwaitEnd(const char *nspace) {
   }
 }
 
-// Spawns the job, all of whose processes must end with 0.
-static void RunsToItsEnd(const App *app) {
+// The job is spawned, and all its processes end with 0. `more` may be empty.
+static void EndsWell(const App *app, const Directives *more) {
   pmix_status_t code = PMIX_EVENT_JOB_END;
   const pmix_status_t handler =
       PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL);
   CHECK(handler >= 0, "%s", PMIx_Error_string(handler));
   Directives notify = Flag(PMIX_NOTIFY_COMPLETION);
-  PMIX_INFO_REQUIRED(&notify.info[0]);
+  for (size_t i = 0; i < more->count; ++i) {
+    notify.info[notify.count++] = more->info[i];
+  }
+  for (size_t i = 0; i < notify.count; ++i) PMIX_INFO_REQUIRED(&notify.info[i]);
   pmix_nspace_t nspace;
   OK(PMIx_Spawn(notify.info, notify.count, &app->app, 1, nspace));
   OK(AwaitEnd(nspace));
   OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
+}
+
+static void RunsToItsEnd(const App *app) {
+  const Directives none = {.count = 0};
+  EndsWell(app, &none);
+}
+
+static void AddEnvar(Directives *list, const char *key, const char *name,
+                     const char *value) {
+  pmix_info_t *info = NextInfo(list, key);
+  info->value.type = PMIX_ENVAR;
+  info->value.data.envar.envar = (char *)name;
+  info->value.data.envar.value = (char *)value;
+  info->value.data.envar.separator = ':';
+}
+
+static void VariablesAreEdited(void) {
+  char list[] = "CONFORMANCE_LIST=env";
+  char gone[] = "CONFORMANCE_GONE=env";
+  char added[] = "CONFORMANCE_ADDED=env";
+  char *env[] = {list, gone, added, NULL};
+  App app;
+  Describe(&app, 1, 1, "edited");
+  Directives own = {.count = 0};
+  AddEnvar(&own, PMIX_PREPEND_ENVAR, "CONFORMANCE_LIST", "app");
+  app.app.env = env;
+  app.app.info = own.info;
+  app.app.ninfo = own.count;
+  Directives job = {.count = 0};
+  AddEnvar(&job, PMIX_APPEND_ENVAR, "CONFORMANCE_LIST", "job");
+  AddText(&job, PMIX_UNSET_ENVAR, "CONFORMANCE_GONE");
+  AddEnvar(&job, PMIX_ADD_ENVAR, "CONFORMANCE_ADDED", "job");
+  EndsWell(&app, &job);
+}
+
+static void PoliciesCanBeRead(void) {
+  App app;
+  Describe(&app, 1, 1, "policies");
+  Directives job = {.count = 0};
+  AddU32(&job, PMIX_CPUS_PER_PROC, 1);
+  AddU32(&job, PMIX_MAX_RESTARTS, 3);
+  AddText(&job, PMIX_CPU_LIST, "0");
+  EndsWell(&app, &job);
 }
 
 // PROC-12: a process that asks for it is notified of the end, of its time and
@@ -330,6 +408,8 @@ int main(int argc, char **argv) {
     ParentAndChildMeet();
     EndIsTold();
     CommandLines();
+    VariablesAreEdited();
+    PoliciesCanBeRead();
   }
   Barrier();
   AllAtOnce();

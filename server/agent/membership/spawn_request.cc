@@ -116,7 +116,7 @@ std::string MapBy(const spawn::Policies& policies) {
   std::string out = policies.per_resource.empty()
                         ? policies.map_by
                         : "ppr:" + policies.per_resource;
-  if (policies.cpus_per_proc > 1) {
+  if (policies.cpus_per_proc > 0) {
     out += ":pe=" + std::to_string(policies.cpus_per_proc);
   }
   if (policies.no_oversubscribe) out += ":nooversubscribe";

@@ -12,7 +12,8 @@ namespace {
 // Of a job without what came after release 0.1, of one with a place in its
 // session, of one that deals with failures of its own, of one with process
 // sets, of one that a scheduler has placed, of one whose streams may be
-// forwarded, of one with a debugger, and of one whose CPUs were named: an agent
+// forwarded, of one with a debugger, and of one whose CPUs were
+// named, and of one that merges the streams of some applications: an agent
 // refuses what it does not know, so each job has the oldest format that tells
 // all of it.
 constexpr uint64_t kJobFormat = 2;
@@ -23,6 +24,7 @@ constexpr uint64_t kPlacedFormat = 6;
 constexpr uint64_t kForwardedFormat = 7;
 constexpr uint64_t kDebugFormat = 8;
 constexpr uint64_t kCpusFormat = 9;
+constexpr uint64_t kMergedAppsFormat = 10;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -286,7 +288,10 @@ bool NamesCpus(const JobSpec& job) {
   return job.cpus_per_proc != 0 || !job.cpu_list.empty();
 }
 
+bool MergesStderr(const JobApp& app) { return app.merge_stderr; }
+
 uint64_t FormatOf(const JobSpec& job) {
+  if (std::ranges::any_of(job.apps, MergesStderr)) return kMergedAppsFormat;
   if (NamesCpus(job)) return kCpusFormat;
   if (job.debug.any()) return kDebugFormat;
   if (job.forwarding != JobForwarding()) return kForwardedFormat;
@@ -339,6 +344,9 @@ void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
     w.Uint(job.cpus_per_proc);
     w.String(job.cpu_list);
   }
+  if (format >= kMergedAppsFormat) {
+    for (const JobApp& app : job.apps) w.Bool(app.merge_stderr);
+  }
 }
 
 void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
@@ -362,6 +370,9 @@ void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
   if (format >= kCpusFormat) {
     job->cpus_per_proc = r.Uint32();
     job->cpu_list = r.String();
+  }
+  if (format >= kMergedAppsFormat) {
+    for (JobApp& app : job->apps) app.merge_stderr = r.Bool();
   }
 }
 
@@ -406,7 +417,7 @@ std::string EncodeJobSpecForRelease01(const JobSpec& job) {
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format < kJobFormat || format > kCpusFormat) {
+  if (format < kJobFormat || format > kMergedAppsFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;

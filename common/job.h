@@ -29,6 +29,9 @@ struct JobApp {
   uint32_t slots = 0;
   // PMIX_PSET_NAME: the process set of all its processes, or empty.
   std::string pset = {};
+  // The stderr of its processes goes to their stdout stream, and their stderr
+  // stream has nothing. Of the whole job: JobSpec::merge_stderr.
+  bool merge_stderr = false;
 };
 
 // One node of the job; its index is the job-relative node number, in order of

@@ -133,6 +133,17 @@ TEST(JobSpec, TheCpusThatWereNamed) {
   EXPECT_EQ(DecodeJobSpec(without)->cpus_per_proc, 0u);
 }
 
+// An agent that does not know of it would show the streams apart.
+TEST(JobSpec, ApplicationsThatMergeTheirStreams) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  job.apps[0].merge_stderr = true;
+  EXPECT_NE(EncodeJobSpecForRelease01(job), without);
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(back->apps[0].merge_stderr);
+}
+
 TEST(JobSpec, ProcessSetsOfApplications) {
   JobSpec job = MakeJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);

@@ -412,7 +412,8 @@ Result<JobSpec> JobMapper::Finish() && {
   for (size_t i = 0; i < request_.apps.size(); ++i) {
     const MapApp& app = request_.apps[i];
     job.apps.push_back({app.argv[0], app.argv, app.env, app.cwd, 0,
-                        pools_[i].allocation, pools_[i].slots, app.pset});
+                        pools_[i].allocation, pools_[i].slots, app.pset,
+                        app.merge_stderr});
   }
   AddNodes(&job);
   AddAllocation(&job);

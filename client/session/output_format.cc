@@ -2,30 +2,12 @@
 
 #include <utility>
 
+#include "common/output_xml.h"
+
 namespace canopy::client {
 namespace {
 
 constexpr size_t kMaxHeld = size_t{64} << 10;
-
-// What is no character of XML is given by its number, as elsewhere.
-void AppendXml(std::string_view text, std::string* out) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '&') {
-      *out += "&amp;";
-    } else if (c == '<') {
-      *out += "&lt;";
-    } else if (c == '>') {
-      *out += "&gt;";
-    } else if (c == '"') {
-      *out += "&quot;";
-    } else if (byte < 32 || byte >= 127) {
-      *out += "&#" + std::to_string(byte) + ";";
-    } else {
-      *out += c;
-    }
-  }
-}
 
 std::string_view WithoutEnd(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
@@ -78,13 +60,8 @@ std::string OutputFormatter::Mark(std::string_view line) const {
   if (!format_.marks()) return std::string(line);
   std::string out;
   if (format_.xml) {
-    out = std::string("<") + channel_ + " nspace=\"";
-    AppendXml(source_.nspace, &out);
-    out += "\" rank=\"" + std::to_string(source_.rank) + "\"";
-    if (format_.timestamp) out += " timestamp=\"" + Time() + "\"";
-    out += ">";
-    AppendXml(WithoutEnd(line), &out);
-    return out + "</" + channel_ + ">\n";
+    return OutputElement(channel_, source_, format_.timestamp ? Time() : "",
+                         line);
   }
   if (format_.timestamp) out += Time();
   if (format_.tag) {

@@ -115,11 +115,12 @@ TEST(AttributeSupportTest, WhatDebuggersLookFor) {
           "PMIX_DEBUG_STOP_IN_APP", "PMIX_DEBUGGER_DAEMONS",
           "PMIX_DEBUG_TARGET", "PMIX_DEBUG_DAEMONS_PER_PROC",
           "PMIX_DEBUG_DAEMONS_PER_NODE", "PMIX_FWD_STDOUT", "PMIX_EXEC_AGENT",
-          "PMIX_NOHUP", "PMIX_SPAWN_CHILD_SEP", "PMIX_TIMEOUT"}) {
+          "PMIX_FORKEXEC_AGENT", "PMIX_IOF_XML_OUTPUT", "PMIX_NOHUP",
+          "PMIX_SPAWN_CHILD_SEP", "PMIX_TIMEOUT"}) {
       EXPECT_TRUE(Has(host, name)) << function << " " << name;
     }
-    EXPECT_FALSE(Has(host, "PMIX_FORKEXEC_AGENT"));
-    EXPECT_FALSE(Has(host, "PMIX_IOF_XML_OUTPUT"));
+    EXPECT_FALSE(Has(host, "PMIX_LAUNCHER_DAEMON"));
+    EXPECT_FALSE(Has(host, "PMIX_IOF_BUFFERING_SIZE"));
   }
 }
 

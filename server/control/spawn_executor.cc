@@ -31,12 +31,32 @@ LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
   return facts;
 }
 
-// Passes the spawner's wishes to the launcher.
+void FillOutput(const spawn::OutputWishes& wishes, v1::OutputWishes* out) {
+  out->set_tag(wishes.tag.value_or(false));
+  out->set_rank(wishes.rank.value_or(false));
+  out->set_timestamp(wishes.timestamp.value_or(false));
+  out->set_xml(wishes.xml.value_or(false));
+  out->set_raw(wishes.raw.value_or(false));
+  out->set_directory(wishes.directory);
+  out->set_file(wishes.file);
+  out->set_pattern(wishes.pattern.value_or(false));
+  out->set_shared_file(wishes.shared_file);
+  out->set_only_files(wishes.only_files.value_or(false));
+}
+
+// What the spawner asked the launcher to do.
 void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
-  mapped->set_tag_output(call.policies.tag_output);
-  mapped->set_timestamp_output(call.policies.timestamp_output);
-  mapped->set_output_directory(call.policies.output_directory);
-  mapped->set_output_file(call.policies.output_file);
+  const spawn::OutputWishes& job = call.placing.output;
+  const bool differ =
+      std::ranges::any_of(call.apps, [](const spawn::SpawnApp& app) {
+        return app.placing.output != spawn::OutputWishes();
+      });
+  if (!differ) FillOutput(job, mapped->add_outputs());
+  for (const spawn::SpawnApp& app : call.apps) {
+    if (!differ) break;
+    FillOutput(spawn::WithDefaults(app.placing.output, job),
+               mapped->add_outputs());
+  }
   mapped->set_display_map(call.display_map);
   mapped->set_report_bindings(call.report_bindings);
 }

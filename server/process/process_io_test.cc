@@ -128,6 +128,15 @@ TEST_F(IoTest, ErrorsCanJoinTheOutput) {
   EXPECT_EQ(Recorded().closed.size(), 1u);
 }
 
+TEST_F(IoTest, ErrorsOfOneApplicationCanJoinItsOutput) {
+  auto job = Shell("echo a; echo b >&2; echo c");
+  job->apps[0].merge_stderr = true;
+  ASSERT_TRUE(Run(job));
+  EXPECT_EQ(Output(0, 2), "a\nb\nc\n");
+  EXPECT_EQ(Output(0, 4), "");
+  EXPECT_EQ(Recorded().closed.size(), 2u);
+}
+
 TEST_F(IoTest, TextsAreOutputOfTheirRank) {
   StopCredit();
   const std::string barrier = runtime_dir_ + "/gate";

@@ -58,7 +58,8 @@ PrepareJob DescribeJob(const ProcessContext& context,
                         std::move(environment.apps[i]),
                         WorkingDirectory(job, app),
                         {},
-                        ""});
+                        "",
+                        app.merge_stderr});
   }
   if (environment.library.empty()) return out;
   out.library = environment.library;

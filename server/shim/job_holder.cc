@@ -195,8 +195,16 @@ void JobHolder::MakePump(uint64_t window) {
         LocalProcess& process = processes_.of_rank(rank);
         if (process.phase == RankPhase::kEnded) MakeReportable(&process);
       });
-  texts_ = std::make_unique<ProcessTexts>(loop_, pump_.get(),
-                                          starter_->job().merge_stderr);
+  texts_ = std::make_unique<ProcessTexts>(
+      loop_, pump_.get(), [this](Rank rank) { return MergesStderr(rank); });
+}
+
+bool JobHolder::MergesStderr(Rank rank) const {
+  const PrepareJob& job = starter_->job();
+  if (job.merge_stderr) return true;
+  const LocalProcess* const process = processes_.Find(rank);
+  return process != nullptr && process->spec.app < job.apps.size() &&
+         job.apps[process->spec.app].merge_stderr;
 }
 
 bool JobHolder::HandleRanks(Frame& frame) {

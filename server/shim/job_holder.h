@@ -67,6 +67,7 @@ class JobHolder {
   bool Handle(Frame& frame);
   bool HandlePrepare(Frame& frame);
   void MakePump(uint64_t window);
+  bool MergesStderr(Rank rank) const;
   bool HandleRanks(Frame& frame);
   void HandleCheck();
   bool HandleStart(Frame& frame);

@@ -205,7 +205,8 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   request.cwd = spec.cwd.empty() ? nullptr : spec.cwd.c_str();
   request.stdio[0] = in ? in.get() : null_.get();
   request.stdio[1] = out.get();
-  request.stdio[2] = err ? err.get() : out.get();
+  const bool one_stream = job_.merge_stderr || spec.merge_stderr;
+  request.stdio[2] = one_stream ? out.get() : err.get();
   for (const UniqueFd& fd : process.fds) request.inherited.push_back(fd.get());
   request.cpus = cpus ? &*cpus : nullptr;
   request.credentials = credentials_.get();

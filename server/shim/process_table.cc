@@ -68,6 +68,11 @@ LocalProcess* ProcessTable::Replace(RestartRank restart,
   return &process;
 }
 
+const LocalProcess* ProcessTable::Find(Rank rank) const {
+  const auto it = by_rank_.find(rank);
+  return it == by_rank_.end() ? nullptr : &processes_[it->second];
+}
+
 std::vector<RankState> ProcessTable::States() const {
   std::vector<RankState> out;
   for (const LocalProcess& p : processes_) {

@@ -31,13 +31,14 @@ std::string CountLine(size_t n, const std::string& key,
 
 }  // namespace
 
-ProcessTexts::ProcessTexts(EventLoop* loop, OutputPump* pump, bool merge_stderr)
-    : loop_(loop), pump_(pump), merge_stderr_(merge_stderr) {}
+ProcessTexts::ProcessTexts(EventLoop* loop, OutputPump* pump,
+                           MergesStderr merges_stderr)
+    : loop_(loop), pump_(pump), merges_stderr_(std::move(merges_stderr)) {}
 
 ProcessTexts::~ProcessTexts() { loop_->CancelTimer(timer_); }
 
-uint16_t ProcessTexts::StreamOf(uint16_t channel) const {
-  return merge_stderr_ ? kChannelStdout : channel;
+uint16_t ProcessTexts::StreamOf(Rank rank, uint16_t channel) const {
+  return merges_stderr_(rank) ? kChannelStdout : channel;
 }
 
 int ProcessTexts::Take(TextRequest request) {
@@ -67,7 +68,7 @@ void ProcessTexts::OnNewAgent() {
 
 int ProcessTexts::Print(TextRequest& request) {
   for (const TextPart& part : request.parts) {
-    if (!pump_->HasStream(request.rank, StreamOf(part.channel))) {
+    if (!pump_->HasStream(request.rank, StreamOf(request.rank, part.channel))) {
       return kErrNotFound;
     }
   }
@@ -77,7 +78,7 @@ int ProcessTexts::Print(TextRequest& request) {
   }
   NoteKind(request);
   for (TextPart& part : request.parts) {
-    pump_->Put(request.rank, StreamOf(part.channel),
+    pump_->Put(request.rank, StreamOf(request.rank, part.channel),
                Bytes(std::move(part.text)));
   }
   return kSuccess;
@@ -94,7 +95,7 @@ bool ProcessTexts::Gather(const TextRequest& request) {
   Gathered& gathered = it->second;
   gathered.ranks.insert(request.rank);
   gathered.rank = request.rank;
-  gathered.channel = StreamOf(request.parts.back().channel);
+  gathered.channel = StreamOf(request.rank, request.parts.back().channel);
   if (timer_ == 0) {
     timer_ = loop_->AddTimer(kGatherNs, [this] { OnTimer(); });
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -22,9 +23,11 @@ namespace canopy::process {
 // after a delay or at the latest when that stream ends. Loop thread only.
 class ProcessTexts {
  public:
-  // `loop` and `pump` must outlive this object. With `merge_stderr` processes
-  // have one stream, standard output.
-  ProcessTexts(EventLoop* loop, OutputPump* pump, bool merge_stderr);
+  // Whether a rank has one stream alone, that of standard output.
+  using MergesStderr = std::function<bool(Rank)>;
+
+  // Loop and pump outlive it.
+  ProcessTexts(EventLoop* loop, OutputPump* pump, MergesStderr merges_stderr);
   ~ProcessTexts();
   ProcessTexts(const ProcessTexts&) = delete;
   ProcessTexts& operator=(const ProcessTexts&) = delete;
@@ -56,11 +59,11 @@ class ProcessTexts {
   void NoteKind(const TextRequest& request);
   void OnTimer();
   void PrintCount(const Kind& kind, Gathered* gathered);
-  uint16_t StreamOf(uint16_t channel) const;
+  uint16_t StreamOf(Rank rank, uint16_t channel) const;
 
   EventLoop* const loop_;
   OutputPump* const pump_;
-  const bool merge_stderr_;
+  const MergesStderr merges_stderr_;
   std::map<Kind, Gathered> kinds_;
   EventLoop::TimerId timer_ = 0;
   // Answers to the current agent, and to its predecessor.

@@ -34,7 +34,8 @@ class ProcessTextsTest : public testing::Test {
           texts_->OnStreamEnding(rank, channel);
         },
         [](Rank) {});
-    texts_ = std::make_unique<ProcessTexts>(&loop_, pump_.get(), merge_stderr);
+    texts_ = std::make_unique<ProcessTexts>(&loop_, pump_.get(),
+                                            [=](Rank) { return merge_stderr; });
     pump_->Resume();
     pipes_.clear();
     for (Rank rank = 0; rank < 3; ++rank) {

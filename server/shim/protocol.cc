@@ -86,6 +86,17 @@ void GetUsage(WireReader& r, std::vector<ExitedRank>* ranks) {
   if (!IsMeasured(*ranks)) r.Fail();
 }
 
+// What else a PrepareJob has: bits of the number behind its applications.
+constexpr uint64_t kIndexArgv = 1;
+constexpr uint64_t kMergedApps = 2;
+constexpr uint64_t kStopsOnExec = 4;
+
+uint64_t MoreOf(const PrepareJob& m) {
+  const bool merges = std::ranges::any_of(m.apps, &AppSpec::merge_stderr);
+  return (m.index_argv ? kIndexArgv : 0) | (merges ? kMergedApps : 0) |
+         (m.stop_on_exec ? kStopsOnExec : 0);
+}
+
 }  // namespace
 
 std::string JobMark(std::string_view nspace, int shim_pid) {
@@ -122,13 +133,17 @@ std::string Encode(const PrepareJob& m) {
     w.Strings(app.env);
     w.String(app.cwd);
   }
-  if (m.library.empty() && !m.index_argv && !m.stop_on_exec) return w.Take();
+  const uint64_t more = MoreOf(m);
+  if (m.library.empty() && more == 0) return w.Take();
   w.String(m.library);
   for (const AppSpec& app : m.apps) {
     w.Strings(app.own_library_env);
     w.String(app.known_finding);
   }
-  if (m.index_argv || m.stop_on_exec) w.Bool(m.index_argv);
+  if (more != 0) w.Uint(more);
+  if ((more & kMergedApps) != 0) {
+    for (const AppSpec& app : m.apps) w.Bool(app.merge_stderr);
+  }
   if (m.stop_on_exec) PutRanks(w, *m.stop_on_exec);
   return w.Take();
 }
@@ -159,10 +174,14 @@ bool Decode(std::string_view in, PrepareJob* m) {
       app.known_finding = r.String();
     }
     const bool has_more = r.ok() && !r.done();
-    m->index_argv = has_more && r.Bool();
-    if (has_more && !r.done()) m->stop_on_exec = GetRanks(r);
-    const bool says = m->index_argv || m->stop_on_exec;
-    if (has_more ? !says : m->library.empty()) r.Fail();
+    const uint64_t more = has_more ? r.Uint() : 0;
+    m->index_argv = (more & kIndexArgv) != 0;
+    if ((more & kMergedApps) != 0) {
+      for (AppSpec& app : m->apps) app.merge_stderr = r.Bool();
+    }
+    if ((more & kStopsOnExec) != 0) m->stop_on_exec = GetRanks(r);
+    if (MoreOf(*m) != more) r.Fail();
+    if (has_more ? more == 0 : m->library.empty()) r.Fail();
   }
   return r.done() && !m->nspace.empty() && m->window > 0;
 }

@@ -165,6 +165,9 @@ struct AppSpec {
   std::vector<std::string> own_library_env = {};
   // Finding of an earlier job of this agent (loader::EncodeFinding), or empty.
   std::string known_finding = {};
+  // Its processes write to stdout and stderr by one descriptor. Their stderr
+  // stream, which PrepareJob::merge_stderr leaves out, ends at once.
+  bool merge_stderr = false;
 };
 
 struct PrepareJob {

@@ -124,6 +124,24 @@ TEST(ShimProtocol, RanksMayBeStoppedAtTheirExec) {
   }
 }
 
+TEST(ShimProtocol, ApplicationsMayMergeTheirStreams) {
+  PrepareJob prepare;
+  prepare.nspace = "job";
+  prepare.window = 1;
+  prepare.apps = {{"prog", {"prog"}, {}, ""}, {"other", {"other"}, {}, ""}};
+  prepare.apps[1].merge_stderr = true;
+  for (const bool stops : {false, true}) {
+    if (stops) prepare.stop_on_exec.emplace();
+    PrepareJob copy;
+    ASSERT_TRUE(Decode(Encode(prepare), &copy));
+    EXPECT_FALSE(copy.apps[0].merge_stderr);
+    EXPECT_TRUE(copy.apps[1].merge_stderr);
+    EXPECT_FALSE(copy.index_argv);
+    EXPECT_EQ(copy.stop_on_exec, prepare.stop_on_exec);
+    EXPECT_EQ(Encode(copy), Encode(prepare));
+  }
+}
+
 TEST(ShimProtocol, TextsAreBound) {
   const auto is_accepted = [](const TextRequest& text) {
     TextRequest copy;

@@ -131,6 +131,19 @@ bool SetPlacing(const pmix_value_t& value, const Target& target) {
   return Take(value, &(target.placing->*Member));
 }
 
+template <std::optional<bool> OutputWishes::*Member>
+bool SetOutput(const pmix_value_t& value, const Target& target) {
+  bool wanted = false;
+  if (!Take(value, &wanted)) return false;
+  target.placing->output.*Member = wanted;
+  return true;
+}
+
+template <std::string OutputWishes::*Member>
+bool SetOutput(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.placing->output.*Member));
+}
+
 // ---------------------------------------------------------------- hosts ---
 
 bool AddHosts(const pmix_value_t& value, const Target& target) {
@@ -234,12 +247,52 @@ bool MarkDaemons(const pmix_value_t& value, const Target& target) {
 
 // -------------------------------------------------------------- the rest ---
 
-// What is so in any case: whose value, whatever it is, changes nothing. Which
-// programming model the processes follow; that the spawner gathered the
-// environment, whose variables are all in the call; what libraries say of
-// themselves; which job the application is of,
-// once it is one of this job.
+// What libraries say of themselves, and which job the application is of, once
+// it is one of this job.
 bool Accept(const pmix_value_t&, const Target&) { return true; }
+
+// A statement that changes nothing, whether it is true or false. A job has the
+// environment of its spawner's job and what is in the call, whether or not the
+// spawner has gathered that. No process has to call PMIx_Init. A directory that
+// is not there is an error, whoever has chosen it.
+bool AcceptFlag(const pmix_value_t& value, const Target&) {
+  bool flag = false;
+  return Take(value, &flag);
+}
+
+// Every process is given what programs of all these models look for.
+constexpr std::string_view kPersonalities[] = {
+    "ompi",  "ompi4", "ompi5", "oshmem", "openshmem", "mpich",
+    "hydra", "pmix",  "prte",  "prrte",  "torch",     "canopy",
+};
+
+bool HasPersonalities(std::string_view names) {
+  for (size_t at = 0; at <= names.size();) {
+    const size_t end = std::min(names.find(',', at), names.size());
+    if (std::ranges::count(kPersonalities, names.substr(at, end - at)) == 0) {
+      return false;
+    }
+    at = end + 1;
+  }
+  return true;
+}
+
+// Whether the attribute is honoured with this value; others are not.
+bool HasEffect(const pmix_info_t& info) {
+  const std::string_view key = KeyOf(info);
+  if (key == PMIX_PERSONALITY) {
+    const auto names = StringOf(info.value);
+    return !names || HasPersonalities(*names);
+  }
+  // The environment of the spawner's job is always passed on.
+  bool forwards = true;
+  return key != PMIX_FWD_ENVIRONMENT || !Take(info.value, &forwards) ||
+         forwards;
+}
+
+bool SetPersonality(const pmix_value_t& value, const Target&) {
+  return StringOf(value).has_value();
+}
 
 using Kind = EnvarEdit::Kind;
 
@@ -255,6 +308,7 @@ constexpr Row kRows[] = {
     {PMIX_PSET_NAME, SetPlacing<&Placing::pset>, false},
     {PMIX_PRELOAD_FILES, SetPlacing<&Placing::preload_files>, false},
     {PMIX_EXEC_AGENT, SetPlacing<&Placing::exec_agent>, false},
+    {PMIX_FORKEXEC_AGENT, SetPlacing<&Placing::fork_agent>, false},
     {PMIX_SET_ENVAR, AddEdit<Kind::kSet>, false},
     {PMIX_UNSET_ENVAR, AddEdit<Kind::kUnset>, false},
     {PMIX_ADD_ENVAR, AddEdit<Kind::kAdd>, false},
@@ -268,16 +322,22 @@ constexpr Row kRows[] = {
     {PMIX_CPUS_PER_PROC, SetPolicy<&Policies::cpus_per_proc>},
     {PMIX_NO_OVERSUBSCRIBE, SetPolicy<&Policies::no_oversubscribe>},
     {PMIX_NO_PROCS_ON_HEAD, SetPolicy<&Policies::no_procs_on_head>},
-    {PMIX_MERGE_STDERR_STDOUT, SetPolicy<&Policies::merge_stderr>},
-    {PMIX_IOF_MERGE_STDERR_STDOUT, SetPolicy<&Policies::merge_stderr>},
-    {PMIX_TAG_OUTPUT, SetPolicy<&Policies::tag_output>},
-    {PMIX_IOF_TAG_OUTPUT, SetPolicy<&Policies::tag_output>},
-    {PMIX_TIMESTAMP_OUTPUT, SetPolicy<&Policies::timestamp_output>},
-    {PMIX_IOF_TIMESTAMP_OUTPUT, SetPolicy<&Policies::timestamp_output>},
-    {PMIX_OUTPUT_TO_DIRECTORY, SetPolicy<&Policies::output_directory>},
-    {PMIX_IOF_OUTPUT_TO_DIRECTORY, SetPolicy<&Policies::output_directory>},
-    {PMIX_OUTPUT_TO_FILE, SetPolicy<&Policies::output_file>},
-    {PMIX_IOF_OUTPUT_TO_FILE, SetPolicy<&Policies::output_file>},
+    {PMIX_MERGE_STDERR_STDOUT, SetOutput<&OutputWishes::merge_stderr>, false},
+    {PMIX_IOF_MERGE_STDERR_STDOUT, SetOutput<&OutputWishes::merge_stderr>,
+     false},
+    {PMIX_TAG_OUTPUT, SetOutput<&OutputWishes::tag>, false},
+    {PMIX_IOF_TAG_OUTPUT, SetOutput<&OutputWishes::tag>, false},
+    {PMIX_IOF_RANK_OUTPUT, SetOutput<&OutputWishes::rank>, false},
+    {PMIX_TIMESTAMP_OUTPUT, SetOutput<&OutputWishes::timestamp>, false},
+    {PMIX_IOF_TIMESTAMP_OUTPUT, SetOutput<&OutputWishes::timestamp>, false},
+    {PMIX_IOF_XML_OUTPUT, SetOutput<&OutputWishes::xml>, false},
+    {PMIX_IOF_OUTPUT_RAW, SetOutput<&OutputWishes::raw>, false},
+    {PMIX_OUTPUT_TO_DIRECTORY, SetOutput<&OutputWishes::directory>, false},
+    {PMIX_IOF_OUTPUT_TO_DIRECTORY, SetOutput<&OutputWishes::directory>, false},
+    {PMIX_OUTPUT_TO_FILE, SetOutput<&OutputWishes::shared_file>, false},
+    {PMIX_IOF_OUTPUT_TO_FILE, SetOutput<&OutputWishes::file>, false},
+    {PMIX_IOF_FILE_PATTERN, SetOutput<&OutputWishes::pattern>, false},
+    {PMIX_IOF_FILE_ONLY, SetOutput<&OutputWishes::only_files>, false},
     {PMIX_CPU_LIST, SetPolicy<&Policies::cpu_list>},
     {PMIX_DEBUG_STOP_ON_EXEC, SetStop<&JobDebug::on_exec>},
     {PMIX_DEBUG_STOP_IN_INIT, SetStop<&JobDebug::in_init>},
@@ -310,8 +370,8 @@ constexpr Row kRows[] = {
     {PMIX_SPAWN_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
     {PMIX_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
     {PMIX_COSPAWN_APP, Accept, false},
-    {PMIX_PERSONALITY, Accept, false},
-    {PMIX_ENVARS_HARVESTED, Accept, false},
+    {PMIX_PERSONALITY, SetPersonality, false},
+    {PMIX_ENVARS_HARVESTED, AcceptFlag, false},
     {PMIX_FWD_STDOUT, SetForwarded<PMIX_FWD_STDOUT_CHANNEL>},
     {PMIX_FWD_STDERR, SetForwarded<PMIX_FWD_STDERR_CHANNEL>},
     {PMIX_FWD_STDDIAG, SetForwarded<PMIX_FWD_STDDIAG_CHANNEL>},
@@ -320,9 +380,9 @@ constexpr Row kRows[] = {
     {PMIX_IOF_CACHE_SIZE, SetCacheSize},
     {PMIX_IOF_DROP_OLDEST, SetKept<false>},
     {PMIX_IOF_DROP_NEWEST, SetKept<true>},
-    {PMIX_FWD_ENVIRONMENT, Accept, false},
-    {PMIX_NON_PMI, Accept, false},
-    {PMIX_WDIR_USER_SPECIFIED, Accept, false},
+    {PMIX_FWD_ENVIRONMENT, AcceptFlag, false},
+    {PMIX_NON_PMI, AcceptFlag, false},
+    {PMIX_WDIR_USER_SPECIFIED, AcceptFlag, false},
     {PMIX_USERID, Accept, false},
     {PMIX_GRPID, Accept, false},
     {PMIX_SPAWNED, Accept, false},
@@ -340,6 +400,8 @@ bool AsksForNothing(const pmix_info_t& info) {
 }
 
 Status Ignore(const pmix_info_t& info, SpawnCall* call) {
+  // The spawner's library has done it.
+  if ((info.flags & kInfoRequiredProcessed) != 0) return Status();
   const std::string key = Printable(KeyOf(info));
   const bool known = IsForScheduler(info);
   if (known && AsksForNothing(info)) return Status();
@@ -375,8 +437,7 @@ Status WrongValue(std::string_view key) {
 
 // Without it others would run than were asked for, or otherwise.
 bool IsIndispensable(std::string_view key) {
-  return key == PMIX_FORKEXEC_AGENT || key == PMIX_LAUNCHER_DAEMON ||
-         key == PMIX_LAUNCH_DIRECTIVES;
+  return key == PMIX_LAUNCHER_DAEMON || key == PMIX_LAUNCH_DIRECTIVES;
 }
 
 // A launcher that can not stop processes is to refuse to start them.
@@ -398,7 +459,8 @@ Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
     return Status(kErrNotSupported,
                   "attribute " + Printable(KeyOf(info)) + " is not supported");
   }
-  if (row == std::end(kRows) || (row->of_job && !whole_job)) {
+  if (row == std::end(kRows) || (row->of_job && !whole_job) ||
+      !HasEffect(info)) {
     return Ignore(info, target.call);
   }
   if (row->set(info.value, target)) return Status();

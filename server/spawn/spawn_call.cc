@@ -94,11 +94,14 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   return Status();
 }
 
-// An application's own agent stands for the job's.
-void PutAgentBefore(const Placing& job, SpawnApp* app) {
-  const std::string& own = app->placing.exec_agent;
-  const std::string& agent = own.empty() ? job.exec_agent : own;
-  if (!agent.empty()) app->argv.insert(app->argv.begin(), agent);
+// An application's own agent stands for the job's. The one that starts
+// processes starts the one that is to become the program.
+void PutAgentsBefore(const Placing& job, SpawnApp* app) {
+  for (const auto member : {&Placing::exec_agent, &Placing::fork_agent}) {
+    const std::string& own = app->placing.*member;
+    const std::string& agent = own.empty() ? job.*member : own;
+    if (!agent.empty()) app->argv.insert(app->argv.begin(), agent);
+  }
 }
 
 // Applications of one job, whose array may have those of another between them.
@@ -113,7 +116,7 @@ Status ReadApps(const Apps& apps, SpawnCall* call) {
     for (size_t k = 0; k < c.ninfo; ++k) {
       if (Status s = ApplyToApp(c.info[k], call, &app); !s.ok()) return s;
     }
-    PutAgentBefore(call->placing, &app);
+    PutAgentsBefore(call->placing, &app);
   }
   return Status();
 }
@@ -192,7 +195,25 @@ Status CheckDaemons(const SpawnCall& call, const Division& jobs) {
                 "need an application that is marked PMIX_DEBUGGER_DAEMONS");
 }
 
+std::string Either(const std::string& own, const std::string& job) {
+  return own.empty() ? job : own;
+}
+
 }  // namespace
+
+OutputWishes WithDefaults(const OutputWishes& own, const OutputWishes& job) {
+  OutputWishes out = job;
+  for (const auto member :
+       {&OutputWishes::merge_stderr, &OutputWishes::tag, &OutputWishes::rank,
+        &OutputWishes::timestamp, &OutputWishes::xml, &OutputWishes::raw,
+        &OutputWishes::pattern, &OutputWishes::only_files}) {
+    if (own.*member) out.*member = own.*member;
+  }
+  out.directory = Either(own.directory, job.directory);
+  out.file = Either(own.file, job.file);
+  out.shared_file = Either(own.shared_file, job.shared_file);
+  return out;
+}
 
 Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   Decoder in(bytes);

@@ -23,6 +23,27 @@ inline constexpr size_t kMaxApps = 128;
 inline constexpr size_t kMaxInfos = 512;  // in one array
 inline constexpr uint32_t kMaxProcs = 1 << 20;
 
+// How the output of processes is shown and where it is written. What has no
+// value, or is empty, is not said.
+struct OutputWishes {
+  std::optional<bool> merge_stderr;
+  std::optional<bool> tag;
+  std::optional<bool> rank;
+  std::optional<bool> timestamp;
+  std::optional<bool> xml;
+  std::optional<bool> raw;      // parts of lines are written as they come
+  std::string directory;        // DIRECTORY/NAMESPACE/rank.RANK/stdout, stderr
+  std::string file;             // FILE.NAMESPACE.RANK.stdout and .stderr
+  std::optional<bool> pattern;  // `file` has %n and %r in place of these
+  std::string shared_file;      // FILE.RANK, for both streams
+  std::optional<bool> only_files;
+
+  bool operator==(const OutputWishes&) const = default;
+};
+
+// What of `own` is said, and the rest as in `job`.
+OutputWishes WithDefaults(const OutputWishes& own, const OutputWishes& job);
+
 // What may be said of the job and of one application alike. Empty: not said.
 struct Placing {
   std::string cwd;
@@ -36,7 +57,9 @@ struct Placing {
   std::string preload_files;     // so are these; separated by commas
   std::string pset;              // process set of the processes
   std::string exec_agent;        // is given the command line, and executes it
+  std::string fork_agent;        // the same, and starts it as another process
   std::vector<EnvarEdit> edits;  // in array order
+  OutputWishes output;
 };
 
 // What of a job's life is told: to its spawner, by events, or to the launcher
@@ -57,8 +80,7 @@ enum Report : uint32_t {
   kTimeoutStacks = 1 << 10,
 };
 
-// Where the processes go and what is shown of it: of the whole job, or of its
-// only application.
+// Where the processes go: of the whole job, or of its only application.
 struct Policies {
   std::string map_by;
   std::string rank_by;
@@ -67,11 +89,6 @@ struct Policies {
   uint32_t cpus_per_proc = 0;
   bool no_oversubscribe = false;
   bool no_procs_on_head = false;
-  bool merge_stderr = false;
-  bool tag_output = false;
-  bool timestamp_output = false;
-  std::string output_directory;
-  std::string output_file;
   std::string cpu_list;
 };
 

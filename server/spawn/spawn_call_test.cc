@@ -183,11 +183,64 @@ TEST(SpawnCallTest, AnAgentExecutesThePrograms) {
             (std::vector<std::string>{"/an/agent", "prog", "arg"}));
   EXPECT_EQ(call.apps[1].argv,
             (std::vector<std::string>{"its-own", "prog", "arg"}));
-  for (const char* key :
-       {PMIX_FORKEXEC_AGENT, PMIX_LAUNCHER_DAEMON, PMIX_LAUNCH_DIRECTIVES}) {
+  job.Add(PMIX_FORKEXEC_AGENT, Value::String("forks"), PMIX_INFO_REQD);
+  EXPECT_EQ(Parse(job).apps[0].argv,
+            (std::vector<std::string>{"forks", "/an/agent", "prog", "arg"}));
+  for (const char* key : {PMIX_LAUNCHER_DAEMON, PMIX_LAUNCH_DIRECTIVES}) {
     InfoList other;
     other.Add(key, Value::String("/an/agent"));
     EXPECT_EQ(Refusal(other, {TestApp()}), kErrNotSupported) << key;
+  }
+}
+
+InfoList One(const char* key, Value value, uint32_t flags = 0) {
+  InfoList list;
+  list.Add(key, std::move(value), flags);
+  return list;
+}
+
+void IsHonoured(const char* key, Value value) {
+  EXPECT_TRUE(Parse(One(key, std::move(value), PMIX_INFO_REQD)).ignored.empty())
+      << key;
+}
+
+// Made twice, because a list owns its values.
+void IsNotHonoured(const char* key, Value optional, Value required) {
+  EXPECT_EQ(Parse(One(key, std::move(optional))).ignored,
+            (std::vector<std::string>{key}));
+  EXPECT_EQ(Refusal(One(key, std::move(required), PMIX_INFO_REQD)),
+            kErrNotSupported)
+      << key;
+}
+
+TEST(SpawnCallTest, ValuesWithoutAnEffectAreNamedOrRefused) {
+  IsHonoured(PMIX_PERSONALITY, Value::String("ompi5,pmix"));
+  IsNotHonoured(PMIX_PERSONALITY, Value::String("charm"),
+                Value::String("ompi,charm"));
+  IsHonoured(PMIX_FWD_ENVIRONMENT, Value::Bool(true));
+  IsNotHonoured(PMIX_FWD_ENVIRONMENT, Value::Bool(false), Value::Bool(false));
+  for (const char* key : {PMIX_PERSONALITY, PMIX_FWD_ENVIRONMENT}) {
+    EXPECT_EQ(Refusal(One(key, Value::Int(7))), kErrBadParam) << key;
+  }
+}
+
+TEST(SpawnCallTest, WhatALibraryHasDoneIsNoMatter) {
+  const SpawnCall call = Parse(One(PMIX_IOF_BUFFERING_SIZE, Value::Uint32(1),
+                                   PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED));
+  EXPECT_TRUE(call.ignored.empty());
+}
+
+TEST(SpawnCallTest, StatementsChangeNothing) {
+  for (const char* key :
+       {PMIX_ENVARS_HARVESTED, PMIX_NON_PMI, PMIX_WDIR_USER_SPECIFIED}) {
+    for (const bool flag : {false, true}) {
+      InfoList job;
+      job.Add(key, Value::Bool(flag), PMIX_INFO_REQD);
+      EXPECT_TRUE(Parse(job).ignored.empty()) << key;
+    }
+    InfoList wrong;
+    wrong.Add(key, Value::String("x"));
+    EXPECT_EQ(Refusal(wrong), kErrBadParam) << key;
   }
 }
 
@@ -235,7 +288,7 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
   EXPECT_EQ(call.policies.map_by, "node");
   EXPECT_EQ(call.policies.cpus_per_proc, 3u);
   EXPECT_TRUE(call.policies.no_oversubscribe);
-  EXPECT_TRUE(call.policies.tag_output);
+  EXPECT_EQ(call.placing.output.tag, true);
   EXPECT_EQ(call.job_timeout_seconds, 7u);
   EXPECT_EQ(call.spawn_timeout_seconds, 8u);
   EXPECT_TRUE(call.separate);
@@ -257,7 +310,7 @@ TEST(SpawnCallTest, WhatIsToBecomeOfFailures) {
   EXPECT_FALSE(call.max_restarts.has_value());
   EXPECT_TRUE(call.index_argv);
   EXPECT_EQ(call.policies.cpu_list, "0,2");
-  EXPECT_EQ(call.policies.output_file, "/out");
+  EXPECT_EQ(call.placing.output.shared_file, "/out");
   job.Add(PMIX_MAX_RESTARTS, Value::Uint32(4));
   EXPECT_EQ(Parse(job).max_restarts, 4u);
 }
@@ -292,6 +345,29 @@ TEST(SpawnCallTest, APolicyOfTheOnlyApplicationIsTheJobs) {
   const SpawnCall two = Parse({}, {app, TestApp()});
   EXPECT_EQ(two.policies.map_by, "");
   EXPECT_EQ(two.ignored, (std::vector<std::string>{PMIX_MAPBY}));
+}
+
+TEST(SpawnCallTest, OutputIsShownAsEachApplicationWants) {
+  InfoList job;
+  job.Add(PMIX_TAG_OUTPUT, Value::Bool(true));
+  job.Add(PMIX_IOF_OUTPUT_TO_FILE, Value::String("all"));
+  TestApp app;
+  app.infos.Add(PMIX_TAG_OUTPUT, Value::Bool(false), PMIX_INFO_REQD);
+  app.infos.Add(PMIX_TIMESTAMP_OUTPUT, Value::Bool(true), PMIX_INFO_REQD);
+  app.infos.Add(PMIX_MERGE_STDERR_STDOUT, Value::Bool(true), PMIX_INFO_REQD);
+  app.infos.Add(PMIX_OUTPUT_TO_FILE, Value::String("own"), PMIX_INFO_REQD);
+  app.infos.Add(PMIX_OUTPUT_TO_DIRECTORY, Value::String("d"), PMIX_INFO_REQD);
+  const SpawnCall call = Parse(job, {app, TestApp()});
+  EXPECT_TRUE(call.ignored.empty());
+  EXPECT_EQ(call.apps[1].placing.output, OutputWishes());
+  const OutputWishes own =
+      WithDefaults(call.apps[0].placing.output, call.placing.output);
+  EXPECT_EQ(own.tag, false);
+  EXPECT_EQ(own.timestamp, true);
+  EXPECT_EQ(own.merge_stderr, true);
+  EXPECT_EQ(own.file, "all");
+  EXPECT_EQ(own.shared_file, "own");
+  EXPECT_EQ(own.directory, "d");
 }
 
 TEST(SpawnCallTest, VariablesKeepTheirOrder) {

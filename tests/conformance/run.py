@@ -208,6 +208,41 @@ def with_place(suite, place, name):
     suite.job(name, place, where)
 
 
+def shown(result, where):
+    """What spawn_output.c wants to be shown, and the files it wants."""
+    all_kept(result, "spawn_output", SIZE)
+    lines = result.out.splitlines() + result.err.splitlines()
+    patterns = (
+        [rf"\S.*\[\d+,0\]<std{way}>: tagged {way}" for way in ("out", "err")] +
+        [rf"\[4\]<std{way}>: ranked {way}" for way in ("out", "err")] +
+        [rf'<std{way} nspace="[^"]+" rank="3">element {way}</std{way}>'
+         for way in ("out", "err")] +
+        ["merged out", "merged err"])
+    for pattern in patterns:
+        if sum(re.fullmatch(pattern, line) is not None for line in lines) != 1:
+            raise harness.Failure(f"not once: {pattern!r}{result.tail()}")
+    harness.check("merged err" in result.out, "streams are not merged")
+    harness.check(not any("named" in line for line in lines), "it is shown")
+    found = {}
+    for path in glob.glob(where + "/**", recursive=True):
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                found[os.path.relpath(path, where)] = file.read()
+    nspace = next(name.split("/")[1] for name in found if "/" in name)
+    wanted = {"both.1": "merged out\nmerged err\n",
+              "rank-2.stdout": "named out\n", "rank-2.stderr": "named err\n",
+              f"directory/{nspace}/rank.4/stdout": "ranked out\n",
+              f"directory/{nspace}/rank.4/stderr": "ranked err\n"}
+    harness.check(found == wanted, f"files: {found}")
+
+
+def spawned_output(suite, place):
+    where = tempfile.mkdtemp(dir=suite.work)
+    os.chmod(where, 0o755)
+    suite.job("spawn_output", place, where,
+              expect=lambda result: shown(result, where))
+
+
 def reserved_keys():
     """Returns the table of docs/reserved_keys.md as lines for reserved_table:
     the key, its type, and the ways of a request that find it."""
@@ -442,6 +477,7 @@ def cases(suite):
         suite.job("limits", place)
         suite.job("debug", place)
         suite.job("spawn_honoured", place)
+        spawned_output(suite, place)
     suite.lower()
     suite.case("singleton", lambda: singleton(suite))
     suite.case("server files", lambda: server_files(suite))

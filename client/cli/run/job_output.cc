@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "client/cli/base/file_util.h"
+#include "common/output_xml.h"
 
 namespace canopy::cli {
 namespace {
@@ -46,7 +47,14 @@ const char* StreamName(uint32_t channel) {
   return channel == kStderrChannel ? "stderr" : "stdout";
 }
 
-// The files of many ranks are open at once.
+void Replace(std::string* text, std::string_view what, std::string_view by) {
+  for (size_t at = text->find(what); at != std::string::npos;
+       at = text->find(what, at + by.size())) {
+    text->replace(at, what.size(), by);
+  }
+}
+
+// Files of many ranks are open at once.
 void RaiseFileLimit() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -84,6 +92,9 @@ JobOutput::JobOutput(JobOutputOptions options)
       now_ms_(options_.now_ms ? options_.now_ms : NowMs) {
   LineAssemblerOptions lines;
   lines.prefix = [this](OutputStream stream) { return Prefix(stream); };
+  lines.replacement = [this](OutputStream stream, std::string_view line) {
+    return Element(stream, line);
+  };
   stdout_ = std::make_unique<Destination>(options_.stdout_fd, lines);
   stderr_ = std::make_unique<Destination>(options_.stderr_fd, lines);
 }
@@ -98,36 +109,61 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
     if (to->terminal || num_procs == 1) to->partial_ms = kPartialMs;
   }
-  Job job{"", options_.directory, options_.tag, options_.timestamp, ""};
-  if (!job.directory.empty() && options_.job_below_directory) {
-    job.directory += "/" + nspace;
+  Form form;
+  form.options.tag = options_.tag;
+  form.options.timestamp = options_.timestamp;
+  form.directory = options_.directory;
+  form.only_files = options_.only_to_files;
+  if (!form.directory.empty() && options_.job_below_directory) {
+    form.directory += "/" + nspace;
   }
-  return Add(0, nspace, std::move(job));
+  return Add(0, {nspace, "", {std::move(form)}, {}});
 }
 
-// Each spawned job gets its own directory, so ranks of different jobs never
-// share one.
+// Ranks of several jobs never share a directory.
+JobOutput::Form JobOutput::FormOf(const SpawnedOutputOptions& wanted,
+                                  const std::string& nspace) const {
+  Form form{wanted, "", wanted.only_files};
+  form.options.tag |= options_.tag;
+  form.options.timestamp |= options_.timestamp;
+  form.directory =
+      wanted.directory.empty() ? options_.directory : wanted.directory;
+  if (form.directory.empty()) return form;
+  form.directory += "/" + nspace;
+  form.only_files |= options_.only_to_files;
+  return form;
+}
+
 Status JobOutput::AddJob(uint32_t job, const std::string& nspace,
-                         const SpawnedOutputOptions& options) {
-  std::string directory =
-      options.directory.empty() ? options_.directory : options.directory;
-  if (!directory.empty()) directory += "/" + nspace;
-  return Add(job, nspace,
-             {"", std::move(directory), options_.tag || options.tag,
-              options_.timestamp || options.timestamp,
-              options.file.empty() ? "" : options.file + "." + nspace});
+                         const SpawnedOutput& spawned) {
+  Job added{nspace, "", {}, spawned.of_rank};
+  for (const SpawnedOutputOptions& options : spawned.options) {
+    added.forms.push_back(FormOf(options, nspace));
+  }
+  if (added.forms.empty()) added.forms.push_back(FormOf({}, nspace));
+  return Add(job, std::move(added));
 }
 
-Status JobOutput::Add(uint32_t job, const std::string& nspace, Job options) {
-  Job& added = jobs_[job] = std::move(options);
-  added.name = nspace.substr(nspace.rfind('-') + 1);
-  if (added.directory.empty() && added.file.empty()) return Status();
+Status JobOutput::Add(uint32_t job, Job added) {
+  added.name = added.nspace.substr(added.nspace.rfind('-') + 1);
+  const Job& there = jobs_[job] = std::move(added);
+  Status status;
+  for (const Form& form : there.forms) {
+    if (Status s = MakeDirectory(form); status.ok()) status = std::move(s);
+  }
+  return status;
+}
+
+Status JobOutput::MakeDirectory(const Form& form) {
+  const SpawnedOutputOptions& options = form.options;
+  const bool named = !options.file.empty() || !options.shared_file.empty();
+  if (form.directory.empty() && !named) return Status();
   RaiseFileLimit();
-  if (added.directory.empty()) return Status();
+  if (form.directory.empty()) return Status();
   std::error_code error;
-  std::filesystem::create_directories(added.directory, error);
+  std::filesystem::create_directories(form.directory, error);
   if (!error) return Status();
-  return Status(kErrNoPermissions, "cannot make directory " + added.directory +
+  return Status(kErrNoPermissions, "cannot make directory " + form.directory +
                                        " for the output: " + error.message());
 }
 
@@ -145,46 +181,81 @@ JobOutput::Destination* JobOutput::Of(uint32_t channel) {
   return channel == kStderrChannel ? stderr_.get() : stdout_.get();
 }
 
-std::string JobOutput::Prefix(OutputStream stream) {
-  std::string prefix;
+const JobOutput::Job* JobOutput::JobOf(OutputStream stream) const {
   const auto it = jobs_.find(static_cast<uint32_t>(stream.first >> kRankBits));
-  if (it == jobs_.end()) return prefix;
-  const Job& job = it->second;
-  if (!job.tag && !job.timestamp) return prefix;
-  if (job.timestamp) {
-    const std::time_t now = std::time(nullptr);
-    if (now != stamp_second_) {
-      char text[64] = "";
-      std::tm parts;
-      localtime_r(&now, &parts);
-      std::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts);
-      stamp_ = text;
-      stamp_second_ = now;
-    }
-    prefix = stamp_;
-  }
-  if (job.tag) {
-    prefix += "[" + job.name + "," + std::to_string(RankOf(stream)) + "]";
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+const JobOutput::Form& JobOutput::FormOf(const Job& job, OutputStream stream) {
+  const uint32_t rank = RankOf(stream);
+  const uint32_t index = rank < job.of_rank.size() ? job.of_rank[rank] : 0;
+  return job.forms[index < job.forms.size() ? index : 0];
+}
+
+const std::string& JobOutput::Time() {
+  const std::time_t now = std::time(nullptr);
+  if (now == stamp_second_) return stamp_;
+  char text[64] = "";
+  std::tm parts;
+  localtime_r(&now, &parts);
+  std::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts);
+  stamp_ = text;
+  stamp_second_ = now;
+  return stamp_;
+}
+
+std::string JobOutput::Prefix(OutputStream stream) {
+  const Job* const job = JobOf(stream);
+  if (job == nullptr) return "";
+  const SpawnedOutputOptions& form = FormOf(*job, stream).options;
+  if (!form.tag && !form.rank && !form.timestamp) return "";
+  std::string prefix = form.timestamp ? Time() : "";
+  const std::string rank = std::to_string(RankOf(stream));
+  if (form.tag) {
+    prefix += "[" + job->name + "," + rank + "]";
+  } else if (form.rank) {
+    prefix += "[" + rank + "]";
   }
   return prefix + "<" + StreamName(stream.second) + ">: ";
+}
+
+std::optional<std::string> JobOutput::Element(OutputStream stream,
+                                              std::string_view line) {
+  const Job* const job = JobOf(stream);
+  if (job == nullptr) return std::nullopt;
+  const SpawnedOutputOptions& form = FormOf(*job, stream).options;
+  if (!form.xml) return std::nullopt;
+  return OutputElement(StreamName(stream.second), {job->nspace, RankOf(stream)},
+                       form.timestamp ? Time() : "", line);
+}
+
+bool JobOutput::WriteFiles(const Job& job, OutputStream stream,
+                           std::string_view data) {
+  const Form& form = FormOf(job, stream);
+  bool written = false;
+  const auto write_one = [&](const std::string& name, FileKind kind) {
+    if (name.empty()) return;
+    WriteFile(job, {stream, kind}, data);
+    written = true;
+  };
+  write_one(form.options.file, FileKind::kNamed);
+  write_one(form.options.shared_file, FileKind::kShared);
+  write_one(form.directory, FileKind::kInDirectory);
+  return !written || !form.only_files;
 }
 
 bool JobOutput::Write(uint32_t job, uint32_t rank, uint32_t channel,
                       std::string_view data) {
   const OutputStream stream{uint64_t{job} << kRankBits | rank, channel};
-  const auto known = jobs_.find(job);
-  if (known != jobs_.end() && !known->second.file.empty()) {
-    WriteFile(known->second, {stream, FileKind::kNamed}, data);
-  }
-  if (known != jobs_.end() && !known->second.directory.empty()) {
-    WriteFile(known->second, {stream, FileKind::kInDirectory}, data);
-    if (options_.only_to_files) return true;
-  }
+  const Job* const known = JobOf(stream);
+  if (known != nullptr && !WriteFiles(*known, stream, data)) return true;
   Destination* const to = Of(channel);
   if (data.empty()) {
     to->lines.Close(stream, &to->out);
   } else {
     to->lines.Add(stream, data, now_ms_(), &to->out);
+    const bool raw = known != nullptr && FormOf(*known, stream).options.raw;
+    if (raw) to->lines.Close(stream, &to->out);
   }
   return Drain(to);
 }
@@ -235,18 +306,14 @@ bool JobOutput::Flush() {
   return fine;
 }
 
+// Both streams of a rank are in one file, which ends with the job.
 void JobOutput::WriteFile(const Job& job, FileKey key, std::string_view data) {
+  const bool shared = key.second == FileKind::kShared;
+  if (shared && data.empty()) return;
+  if (shared) key.first.second = kStdoutChannel;
   auto it = files_.find(key);
   if (it == files_.end()) {
-    const std::string rank = std::to_string(RankOf(key.first));
-    std::string path = job.file + "." + rank + ".";
-    if (key.second == FileKind::kInDirectory) {
-      path = job.directory + "/rank." + rank;
-      mkdir(path.c_str(), 0777);
-      path += "/";
-    }
-    it = files_.emplace(key, OpenFile(path + StreamName(key.first.second)))
-             .first;
+    it = files_.emplace(key, OpenFile(PathOf(job, key))).first;
   }
   if (it->second < 0) return;
   if (data.empty() || !WriteAll(it->second, data)) {
@@ -257,6 +324,27 @@ void JobOutput::WriteFile(const Job& job, FileKey key, std::string_view data) {
     close(it->second);
     it->second = -1;
   }
+}
+
+std::string JobOutput::PathOf(const Job& job, FileKey key) {
+  const Form& form = FormOf(job, key.first);
+  const std::string rank = std::to_string(RankOf(key.first));
+  const std::string name = StreamName(key.first.second);
+  if (key.second == FileKind::kShared) {
+    return form.options.shared_file + "." + rank;
+  }
+  if (key.second == FileKind::kInDirectory) {
+    const std::string directory = form.directory + "/rank." + rank;
+    mkdir(directory.c_str(), 0777);
+    return directory + "/" + name;
+  }
+  if (!form.options.pattern) {
+    return form.options.file + "." + job.nspace + "." + rank + "." + name;
+  }
+  std::string path = form.options.file;
+  Replace(&path, "%n", job.nspace);
+  Replace(&path, "%r", rank);
+  return path + "." + name;
 }
 
 int JobOutput::OpenFile(const std::string& path) {

@@ -8,9 +8,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "client/cli/run/line_assembler.h"
 #include "common/status.h"
@@ -29,14 +31,28 @@ struct JobOutputOptions {
   std::function<int64_t()> now_ms = nullptr;
 };
 
-// Options of a spawned job that its spawner requested, in addition to
-// JobOutputOptions.
+// What the spawner asked for of processes, beside what JobOutputOptions say.
 struct SpawnedOutputOptions {
   bool tag = false;
+  bool rank = false;  // the tag is the rank alone
   bool timestamp = false;
-  std::string directory;  // directory of the files; empty: the directory of all
-  // Also writes files FILE.NAMESPACE.RANK.stdout and .stderr; empty: none.
+  bool xml = false;       // each line is an element
+  bool raw = false;       // parts of lines are shown as they come
+  std::string directory;  // of the files; empty: that of all
+  // Files FILE.NAMESPACE.RANK.stdout and stderr beside these; empty: none.
   std::string file;
+  bool pattern = false;  // `file` has %n and %r in place of NAMESPACE and RANK
+  // Files FILE.RANK beside these, with both streams; empty: none.
+  std::string shared_file;
+  // What is written to one of the files above is not shown.
+  bool only_files = false;
+};
+
+// A job that was spawned, with what is asked for of its processes.
+struct SpawnedOutput {
+  std::vector<SpawnedOutputOptions> options;
+  // Index of each rank in `options`; empty: all have the first.
+  std::vector<uint32_t> of_rank;
 };
 
 inline constexpr uint32_t kStdoutChannel = 2;
@@ -56,8 +72,8 @@ class JobOutput {
 
   // Adds a spawned job, identified by its own number above 0.
   Status AddJob(uint32_t job, const std::string& nspace,
-                const SpawnedOutputOptions& options);
-  // Records that all output of the job has arrived.
+                const SpawnedOutput& spawned);
+  // All its output has come.
   void EndJob(uint32_t job);
 
   // Writes output of a process of the job; the first job is 0. Empty data is
@@ -80,22 +96,39 @@ class JobOutput {
 
  private:
   struct Destination;
-  struct Job {
-    std::string name;       // name in tags
-    std::string directory;  // directory of the files; empty: none
-    bool tag = false;
-    bool timestamp = false;
-    std::string file;  // start of the names of further files; empty: none
+  // How the output of some processes of a job is shown.
+  struct Form {
+    SpawnedOutputOptions options;
+    std::string directory;  // of the files of this job; empty: none
+    bool only_files = false;
   };
-  enum class FileKind : uint8_t { kInDirectory, kNamed };
+  struct Job {
+    std::string nspace;
+    std::string name;  // in tags
+    std::vector<Form> forms;
+    std::vector<uint32_t> of_rank;  // empty: all have the first form
+  };
+  enum class FileKind : uint8_t { kInDirectory, kNamed, kShared };
   using FileKey = std::pair<OutputStream, FileKind>;
 
-  Status Add(uint32_t job, const std::string& nspace, Job options);
+  Form FormOf(const SpawnedOutputOptions& wanted,
+              const std::string& nspace) const;
+  Status Add(uint32_t job, Job added);
+  Status MakeDirectory(const Form& form);
 
+  // Null: of a job that is not there.
+  const Job* JobOf(OutputStream stream) const;
+  static const Form& FormOf(const Job& job, OutputStream stream);
   Destination* Of(uint32_t channel);
   bool Drain(Destination* to);
+  const std::string& Time();
   std::string Prefix(OutputStream stream);
+  std::optional<std::string> Element(OutputStream stream,
+                                     std::string_view line);
+  // False: they are not to be shown.
+  bool WriteFiles(const Job& job, OutputStream stream, std::string_view data);
   void WriteFile(const Job& job, FileKey key, std::string_view data);
+  static std::string PathOf(const Job& job, FileKey key);
   int OpenFile(const std::string& path);
 
   const JobOutputOptions options_;

@@ -150,7 +150,7 @@ TEST_F(JobOutputTest, SpawnedJobsHaveTagsAndFilesOfTheirOwn) {
   ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
   SpawnedOutputOptions spawned;
   spawned.tag = true;
-  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", spawned).ok());
+  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", {{spawned}, {}}).ok());
   EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "first\n"));
   EXPECT_TRUE(output.Write(1, 0, kStdoutChannel, "second\n"));
   output.EndJob(1);
@@ -164,12 +164,53 @@ TEST_F(JobOutputTest, ASpawnedJobMayHaveNamedFiles) {
   ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
   SpawnedOutputOptions spawned;
   spawned.file = directory_ + "/out";
-  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", spawned).ok());
+  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", {{spawned}, {}}).ok());
   EXPECT_TRUE(output.Write(1, 3, kStdoutChannel, "said\n"));
   EXPECT_TRUE(output.Write(1, 3, kStderrChannel, "warned\n"));
   output.EndJob(1);
   EXPECT_EQ(File("/out.canopy-x-2.3.stdout"), "said\n");
   EXPECT_EQ(File("/out.canopy-x-2.3.stderr"), "warned\n");
+}
+
+TEST_F(JobOutputTest, EachApplicationIsShownInItsOwnForm) {
+  JobOutput output(options_);
+  ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
+  SpawnedOutput spawned;
+  spawned.options.resize(3);
+  spawned.options[0].rank = true;
+  spawned.options[1].xml = true;
+  spawned.options[2].raw = true;
+  spawned.of_rank = {0, 1, 1, 2};
+  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", spawned).ok());
+  EXPECT_TRUE(output.Write(1, 0, kStdoutChannel, "a\n"));
+  EXPECT_TRUE(output.Write(1, 2, kStdoutChannel, "b<\nc\n"));
+  EXPECT_TRUE(output.Write(1, 3, kStdoutChannel, "part"));
+  EXPECT_EQ(Written(),
+            "[0]<stdout>: a\n"
+            "<stdout nspace=\"canopy-x-2\" rank=\"2\">b&lt;</stdout>\n"
+            "<stdout nspace=\"canopy-x-2\" rank=\"2\">c</stdout>\n"
+            "part");
+}
+
+TEST_F(JobOutputTest, FilesAsTheSpawnerNamesThem) {
+  JobOutput output(options_);
+  ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
+  SpawnedOutput spawned;
+  spawned.options.resize(2);
+  spawned.options[0].shared_file = directory_ + "/both";
+  spawned.options[0].only_files = true;
+  spawned.options[1].file = directory_ + "/%r-of-%n";
+  spawned.options[1].pattern = true;
+  spawned.of_rank = {0, 1};
+  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", spawned).ok());
+  EXPECT_TRUE(output.Write(1, 0, kStdoutChannel, "said\n"));
+  EXPECT_TRUE(output.Write(1, 0, kStdoutChannel, ""));
+  EXPECT_TRUE(output.Write(1, 0, kStderrChannel, "warned\n"));
+  EXPECT_TRUE(output.Write(1, 1, kStdoutChannel, "shown\n"));
+  output.EndJob(1);
+  EXPECT_EQ(File("/both.0"), "said\nwarned\n");
+  EXPECT_EQ(File("/1-of-canopy-x-2.stdout"), "shown\n");
+  EXPECT_EQ(Written(), "shown\n");
 }
 
 }  // namespace

@@ -78,12 +78,26 @@ void LineAssembler::ReleaseLongest(std::string* out) {
   held_by_.erase(longest);
 }
 
+bool LineAssembler::EmitReplaced(OutputStream stream, std::string_view text,
+                                 std::string* out) {
+  if (!options_.replacement) return false;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const auto line = options_.replacement(stream, text.substr(0, end));
+    if (!line) return false;
+    *out += *line;
+    text.remove_prefix(end);
+  }
+  return true;
+}
+
 void LineAssembler::Emit(OutputStream stream, std::string_view text,
                          std::string* out) {
   if (text.empty()) return;
   bool continues = open_ == stream;
   if (open_.has_value() && !continues) *out += '\n';
   open_.reset();
+  if (EmitReplaced(stream, text, out)) return;
   if (text.back() != '\n') open_ = stream;
   const std::string prefix =
       options_.prefix ? options_.prefix(stream) : std::string();

@@ -25,6 +25,11 @@ struct LineAssemblerOptions {
   size_t max_held = 16u << 20;
   // Returns the text before each line of the stream; empty function: none.
   std::function<std::string(OutputStream)> prefix = nullptr;
+  // What stands for a line of that stream, or for a part that goes out alone,
+  // with its own line feed. No value: the line itself stands behind its prefix.
+  // The answer depends on the stream alone. Empty function: no value.
+  std::function<std::optional<std::string>(OutputStream, std::string_view)>
+      replacement = nullptr;
 };
 
 // One destination of output. The caller writes what the functions append to
@@ -57,6 +62,9 @@ class LineAssembler {
 
   // Appends text of one stream: whole lines or a part of one.
   void Emit(OutputStream stream, std::string_view text, std::string* out);
+  // False: the lines of that stream are not replaced.
+  bool EmitReplaced(OutputStream stream, std::string_view text,
+                    std::string* out);
   void Release(OutputStream stream, Held* held, std::string* out);
   void ReleaseLongest(std::string* out);
 

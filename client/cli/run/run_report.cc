@@ -25,6 +25,25 @@ JobOutputOptions OutputOptions(const RunOptions& options) {
   return out;
 }
 
+SpawnedOutput SpawnedOutputOf(const v1::JobMapped& mapped) {
+  SpawnedOutput out;
+  for (const v1::OutputWishes& wishes : mapped.outputs()) {
+    out.options.push_back({wishes.tag(), wishes.rank(), wishes.timestamp(),
+                           wishes.xml(), wishes.raw(), wishes.directory(),
+                           wishes.file(), wishes.pattern(),
+                           wishes.shared_file(), wishes.only_files()});
+  }
+  if (out.options.size() < 2) return out;
+  for (const v1::MapNode& node : mapped.nodes()) {
+    for (const v1::MapProc& proc : node.procs()) {
+      if (proc.rank() >= mapped.num_procs()) continue;
+      out.of_rank.resize(mapped.num_procs());
+      out.of_rank[proc.rank()] = proc.app();
+    }
+  }
+  return out;
+}
+
 // PMIX_ERR_JOB_TERM_WO_SYNC.
 constexpr int kErrJobTermWoSync = -185;
 
@@ -72,8 +91,7 @@ Status RunReport::SetUpOutput(const v1::JobMapped& mapped) {
   }
   spawned_[mapped.nspace()] = ++last_spawned_;
   return output_.AddJob(last_spawned_, mapped.nspace(),
-                        {mapped.tag_output(), mapped.timestamp_output(),
-                         mapped.output_directory(), mapped.output_file()});
+                        SpawnedOutputOf(mapped));
 }
 
 void RunReport::ShowMap(const v1::JobMapped& mapped) {

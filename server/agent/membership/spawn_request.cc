@@ -134,6 +134,20 @@ const std::string& Either(const std::string& app, const std::string& job) {
   return app.empty() ? job : app;
 }
 
+// Which applications have one stream: all of them, or each as it is said.
+void MergeStreams(const spawn::SpawnCall& call, bool parents_do,
+                  host::MapRequest* out) {
+  const bool otherwise = call.placing.output.merge_stderr.value_or(parents_do);
+  const auto merges = [&](const spawn::SpawnApp& app) {
+    return app.placing.output.merge_stderr.value_or(otherwise);
+  };
+  out->merge_stderr = std::ranges::all_of(call.apps, merges);
+  if (out->merge_stderr) return;
+  for (size_t i = 0; i < call.apps.size(); ++i) {
+    out->apps[i].merge_stderr = merges(call.apps[i]);
+  }
+}
+
 Result<host::MapApp> App(const spawn::SpawnApp& app,
                          const spawn::SpawnCall& call, const std::string& cwd,
                          const HostfileReader& read) {
@@ -187,7 +201,7 @@ Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
   out.tool = call.tool;
   out.no_local = call.policies.no_procs_on_head;
   out.timeout_seconds = call.job_timeout_seconds;
-  out.merge_stderr = call.policies.merge_stderr || job.merge_stderr;
+  MergeStreams(call, job.merge_stderr, &out);
   out.stdin_target = call.stdin_target;
   out.kill_grace_seconds = job.kill_grace_seconds;
   out.parent = spawner;

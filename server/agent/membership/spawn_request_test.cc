@@ -147,6 +147,18 @@ TEST(SpawnRequestTest, EditsOfTheJobConcernTheVariablesOfEachApplication) {
   EXPECT_TRUE(request.apps[2].env.empty());
 }
 
+TEST(SpawnRequestTest, StreamsAreMergedByApplication) {
+  spawn::SpawnCall call = Call(2);
+  EXPECT_FALSE(Request(call).merge_stderr);
+  call.placing.output.merge_stderr = true;
+  EXPECT_TRUE(Request(call).merge_stderr);
+  EXPECT_FALSE(Request(call).apps[0].merge_stderr);
+  call.apps[1].placing.output.merge_stderr = false;
+  EXPECT_FALSE(Request(call).merge_stderr);
+  EXPECT_TRUE(Request(call).apps[0].merge_stderr);
+  EXPECT_FALSE(Request(call).apps[1].merge_stderr);
+}
+
 TEST(SpawnRequestTest, WhatIsToBecomeOfFailures) {
   spawn::SpawnCall call = Call();
   EXPECT_EQ(Request(call).max_restarts, 0u);

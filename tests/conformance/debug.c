@@ -179,7 +179,15 @@ static void AwaitStop(pid_t pid) {
   CHECK(state == 'T', "process %d is '%c'", (int)pid, state);
 }
 
-// DBG-01, DBG-14: a program has no effect before its first instruction.
+// All that are to stop have stopped there: they go on, and end well.
+static void ReleaseAt(const char *breakpoint, const char *nspace) {
+  const Event ready = Await(PMIX_READY_FOR_DEBUG, nspace);
+  CHECK(strcmp(ready.breakpoint, breakpoint) == 0, "at '%s'", ready.breakpoint);
+  Release(nspace, PMIX_RANK_WILDCARD);
+  AwaitGoodEnd(nspace);
+}
+
+// DBG-01, DBG-14: before its first instruction a program has no effect.
 static void StopsOnExec(void) {
   char *argv[] = {"/bin/sh", "-c", "exit 0", NULL};
   pmix_app_t app;
@@ -201,16 +209,7 @@ static void StopsOnExec(void) {
   CHECK(g_nodes > 1 || table->size == 2, "not both are here");
   for (size_t i = 0; i < table->size; ++i) AwaitStop(rows[i].pid);
   PMIX_INFO_FREE(here, 1);
-  Release(nspace, PMIX_RANK_WILDCARD);
-  AwaitGoodEnd(nspace);
-}
-
-// All processes that stop have stopped there. They continue, and end well.
-static void ReleaseAt(const char *breakpoint, const char *nspace) {
-  const Event ready = Await(PMIX_READY_FOR_DEBUG, nspace);
-  CHECK(strcmp(ready.breakpoint, breakpoint) == 0, "at '%s'", ready.breakpoint);
-  Release(nspace, PMIX_RANK_WILDCARD);
-  AwaitGoodEnd(nspace);
+  ReleaseAt("pmix-exec", nspace);
 }
 
 // DBG-02, DBG-04: one process stops.

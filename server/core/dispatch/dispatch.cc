@@ -218,7 +218,7 @@ void On(Engines& e, const LocalStarted& in) {
   if (job != nullptr && in.status != kSuccess && in.procs == 0) {
     e.ends.OnNoneStarted(e.now, *job, &e.out);
   }
-  if (in.procs > 0) e.stops.local().OnStarted(e.now, in.nspace);
+  if (in.procs > 0) e.stops.OnStarted(e.now, in.nspace);
   e.engine.OnLocalStarted(e.now, in, &e.out);
   e.host.OnLaunched(e.now, in.nspace, &e.out);
 }

@@ -24,6 +24,8 @@ constexpr int kSignalContinue = 18;  // SIGCONT
 constexpr char kBreakpointKey[] = "pmix.brkpnt";
 constexpr char kNspaceKey[] = "pmix.nspace";
 constexpr std::string_view kInInit = "pmix-init";
+// No process waits there by its own event.
+constexpr std::string_view kAtExec = "pmix-exec";
 
 // Returns the name of the breakpoint, "" if the event has none, and nothing if
 // it is malformed or too long.
@@ -51,6 +53,7 @@ Bytes InfoOf(const std::string& nspace, const std::string& breakpoint) {
 // The ranks that are to stop at this breakpoint.
 const StopRanks& RanksAt(const Job& job, const std::string& breakpoint) {
   const JobDebug& debug = job.spec->debug;
+  if (breakpoint == kAtExec) return debug.on_exec;
   return breakpoint == kInInit ? debug.in_init : debug.in_app;
 }
 
@@ -75,12 +78,17 @@ uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
   return kAgentsEvent | kOfNode | (digest & (kOfNode - 1));
 }
 
-// Number of the event that reports one round of stops; rounds of one job
-// differ.
+// Of a round, like the warnings of time limits. Processes are stopped at their
+// exec once, so that stop is the same event from a successor, too.
 uint64_t IdOfRound(uint32_t round) {
-  constexpr uint32_t kRounds = 1 << 24;
-  return IdOfJobEvent(kReadyForDebug, false) | uint64_t{round % kRounds} << 33;
+  return IdOfJobEvent(kReadyForDebug, false) | uint64_t{round} << 33;
 }
+
+constexpr uint32_t kRounds = (1 << 24) - 1;
+constexpr uint32_t kRoundAtExec = kRounds;
+
+// Stands for the event of a process that is stopped at its exec.
+constexpr uint64_t kNumberAtExec = UINT64_MAX;
 
 EventRaised ReadyEvent(const Job& job, const std::string& breakpoint) {
   EventRaised event;
@@ -121,6 +129,7 @@ void DebugStops::OnEvent(TimeNs now, const EventMessage& event) {
   const auto breakpoint = BreakpointIn(event.info);
   if (job == nullptr || !breakpoint || !RanksAt(*job, *breakpoint)) return;
   if (event.source.rank != kRankWildcard) {
+    if (*breakpoint == kAtExec) return;
     if (job->is_local(event.source.rank) &&
         Stops(RanksAt(*job, *breakpoint), event.source.rank)) {
       local_.OnWaits(now, event.source);
@@ -153,13 +162,29 @@ void DebugStops::OnProcess(const Job& job, const EventMessage& event,
     return !Stops(wanted, rank) || stop->ranks.contains(rank);
   });
   if (!all) return;
-  // Agents see this event on its way; its target is no process.
-  EventRaised here = ReadyEvent(job, breakpoint);
-  here.id = IdOfNode(stop->ranks);
+  TellController(job, breakpoint, stop->ranks);
   stop->ranks.clear();
+}
+
+// Agents see it on its way, no process does.
+void DebugStops::TellController(const Job& job, const std::string& breakpoint,
+                                const std::map<Rank, uint64_t>& waiting) {
+  EventRaised here = ReadyEvent(job, breakpoint);
+  here.id = IdOfNode(waiting);
   here.range = static_cast<uint8_t>(DataRange::kCustom);
   here.targets = {{job.nspace(), kRankInvalid}};
   due_.push_back(std::move(here));
+}
+
+void DebugStops::OnStarted(TimeNs now, const std::string& nspace) {
+  local_.OnStarted(now, nspace);
+  const Job* const job = jobs_.Find(nspace);
+  if (job == nullptr) return;
+  std::map<Rank, uint64_t> waiting;
+  for (const Rank rank : job->local_ranks()) {
+    if (Stops(job->spec->debug.on_exec, rank)) waiting[rank] = kNumberAtExec;
+  }
+  if (!waiting.empty()) TellController(*job, std::string(kAtExec), waiting);
 }
 
 void DebugStops::OnNode(const Job& job, NodeId node,
@@ -175,7 +200,8 @@ void DebugStops::OnNode(const Job& job, NodeId node,
   stops_.erase({job.nspace(), breakpoint});
   EventRaised ready = ReadyEvent(job, breakpoint);
   ready.range = static_cast<uint8_t>(DataRange::kSession);
-  ready.id = IdOfRound(rounds_[job.nspace()]++);
+  ready.id = IdOfRound(
+      breakpoint == kAtExec ? kRoundAtExec : rounds_[job.nspace()]++ % kRounds);
   due_.push_back(std::move(ready));
 }
 

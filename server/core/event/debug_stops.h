@@ -1,13 +1,13 @@
-// Processes that wait for a debugger. Each process reports that it waits by
-// PMIX_READY_FOR_DEBUG, whose range is the resource manager alone. Once all
-// processes of a job that are to stop at a breakpoint have done so, the job's
-// controller raises the event for the whole session. PMIX_DEBUGGER_RELEASE is
-// handled by the processes themselves; only processes that are stopped at their
-// exec are continued by the agent.
+// Processes that wait for a debugger. In PMIx_Init and in the program each says
+// so by PMIX_READY_FOR_DEBUG, for the resource manager alone; those that are
+// stopped at their exec are known to the agent that has started them. Once all
+// processes of a job that are to stop at a place do, the job's controller
+// raises that event for everybody. PMIX_DEBUGGER_RELEASE is handled by the
+// processes themselves, except for those that are stopped at their exec, which
+// the agent continues.
 //
-// The only state persisted here is which processes are held (local_holds.h).
-// The events of the processes are persisted elsewhere, and a successor sees
-// them again.
+// Nothing of this is persisted but which processes are held (local_holds.h):
+// the events of processes are, and a successor sees them again.
 #ifndef CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 #define CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 
@@ -48,7 +48,9 @@ class DebugStops {
         controller_of_(std::move(controller_of)),
         local_(jobs) {}
 
-  // Called once for each event that comes to this agent.
+  // Processes of this node have been started.
+  void OnStarted(TimeNs now, const std::string& nspace);
+  // An event that this agent has not had before.
   void OnEvent(TimeNs now, const EventMessage& event);
   void OnJobRemoved(const std::string& nspace);
 
@@ -80,6 +82,9 @@ class DebugStops {
 
   void OnProcess(const Job& job, const EventMessage& event,
                  const std::string& breakpoint);
+  // All processes of this node that are to stop there do.
+  void TellController(const Job& job, const std::string& breakpoint,
+                      const std::map<Rank, uint64_t>& waiting);
   void OnNode(const Job& job, NodeId node, const std::string& breakpoint);
   void OnRelease(TimeNs now, const EventMessage& event);
   void Release(TimeNs now, const Job& job, const EventMessage& event);

@@ -130,6 +130,43 @@ TEST_F(DebugStopsTest, BreakpointsOfTheProgramAreRounds) {
   EXPECT_NE(Due().id, first.id);
 }
 
+TEST_F(DebugStopsTest, IsRaisedWhenAllAreStoppedAtTheirExec) {
+  JobDebug debug;
+  debug.on_exec = std::vector<Rank>{1, 2};
+  debug.in_init.emplace();
+  Add(debug);
+  stops_.OnStarted(0, "a");
+  const EventRaised here = Due();
+  Return(here, 0);
+  EXPECT_TRUE(stops_.TakeDue().empty()) << "the other node is missing";
+  Return(here, 1);
+  const EventRaised ready = Due();
+  EXPECT_EQ(ready.status, kReady);
+  EXPECT_EQ(ready.range, static_cast<uint8_t>(DataRange::kSession));
+  EXPECT_NE(ready.info.view().find("pmix-exec"), std::string_view::npos);
+  // A successor that starts with it raises the same event, and the first stop
+  // in PMIx_Init is another one.
+  stops_.OnJobRemoved("a");
+  Return(here, 0);
+  Return(here, 1);
+  EXPECT_EQ(Due().id, ready.id);
+  Ready(0);
+  Ready(1);
+  const EventRaised in_init = Due();
+  Return(in_init, 0);
+  Return(in_init, 1);
+  EXPECT_NE(Due().id, ready.id);
+}
+
+TEST_F(DebugStopsTest, AProcessDoesNotSayThatItIsStoppedAtItsExec) {
+  JobDebug debug;
+  debug.on_exec.emplace();
+  Add(debug);
+  Ready(0, "pmix-exec");
+  Ready(1, "pmix-exec");
+  EXPECT_TRUE(stops_.TakeDue().empty());
+}
+
 TEST_F(DebugStopsTest, BoundsBreakpoints) {
   JobDebug debug;
   debug.in_app.emplace();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "client/session/bootstrap.h"
+#include "client/session/directives.h"
 #include "client/session/servers.h"
 #include "client/tool/attach.h"
 #include "client/tool/initiator.h"
@@ -46,6 +47,7 @@ struct Order {
   std::vector<std::string> env;
   std::string directory;  // empty: this process's
   std::string exec_agent;
+  std::string fork_agent;
   bool outlives = false;
   uint32_t timeout_ms = kDefaultTimeoutMs;
   std::string file;  // that the launcher writes
@@ -53,6 +55,24 @@ struct Order {
 };
 
 // ------------------------------------------------------------- directives ---
+
+// Where the text of a directive goes; null: it is none of these.
+std::string* TextIn(std::string_view key, Order* out) {
+  if (key == PMIX_WDIR) return &out->directory;
+  if (key == PMIX_EXEC_AGENT) return &out->exec_agent;
+  if (key == PMIX_FORKEXEC_AGENT) return &out->fork_agent;
+  return nullptr;
+}
+
+// The launcher writes to the streams of this process, as it is: there is
+// nothing to be forwarded, and the tool may ask for it all the same.
+bool ConcernsForwarding(std::string_view key) {
+  return key.starts_with("pmix.fwd.") || key.starts_with("pmix.iof.");
+}
+
+bool AsksForNothing(const pmix_info_t& info) {
+  return info.value.type == PMIX_BOOL && !info.value.data.flag;
+}
 
 int ReadDirective(const pmix_info_t& info, Order* out) {
   const std::string_view key = KeyOf(info);
@@ -74,12 +94,15 @@ int ReadDirective(const pmix_info_t& info, Order* out) {
     out->orders.job_data.Append(info);
     return PMIX_SUCCESS;
   }
-  if (key != PMIX_WDIR && key != PMIX_EXEC_AGENT) {
-    return PMIX_ERR_NOT_SUPPORTED;
+  if (ConcernsForwarding(key)) {
+    return AsksForNothing(info) || !IsRequired(info) ? PMIX_SUCCESS
+                                                     : PMIX_ERR_NOT_SUPPORTED;
   }
+  std::string* const to = TextIn(key, out);
+  if (to == nullptr) return PMIX_ERR_NOT_SUPPORTED;
   const auto text = StringOf(info.value);
   if (!text || text->empty()) return PMIX_ERR_BAD_PARAM;
-  (key == PMIX_WDIR ? out->directory : out->exec_agent) = *text;
+  *to = *text;
   return PMIX_SUCCESS;
 }
 
@@ -150,9 +173,11 @@ int ReadOrder(const SpawnRequest& request, Order* out) {
     SetEntry(std::move(entry), &out->env);
   }
   out->program = std::move(command.program);
-  if (!out->exec_agent.empty()) {
-    out->argv.insert(out->argv.begin(), out->exec_agent);
-    out->program = out->exec_agent;
+  // The one that starts processes starts the one that becomes the launcher.
+  for (const std::string* agent : {&out->exec_agent, &out->fork_agent}) {
+    if (agent->empty()) continue;
+    out->argv.insert(out->argv.begin(), *agent);
+    out->program = *agent;
   }
   out->program = FindProgram(out->program, ValueIn(out->env, "PATH"));
   return out->program.empty() ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_SUCCESS;

@@ -24,7 +24,9 @@ bool MustForkLauncher(Session& session);
 //
 // PMIX_ERR_OUT_OF_RESOURCE: the directives are too long for the environment;
 // PMIX_ERR_NOT_SUPPORTED: more than one process, or a directive that is not
-// heeded; PMIX_ERR_JOB_EXE_NOT_FOUND, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
+// honoured. PMIX_FWD_* and PMIX_IOF_* are ignored unless they are required: the
+// launcher has the standard streams of this process.
+// PMIX_ERR_JOB_EXE_NOT_FOUND, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
 // PMIX_ERR_JOB_WDIR_NOT_FOUND; PMIX_ERR_JOB_FAILED_TO_LAUNCH: it has ended, or
 // is no launcher; PMIX_ERR_TIMEOUT.
 int ForkLauncher(Session& session, const SpawnRequest& request,

@@ -155,6 +155,33 @@ TEST_F(ForkLauncherTest, AnAgentExecutesIt) {
   EXPECT_TRUE(Appears("agent.saw"));
 }
 
+TEST_F(ForkLauncherTest, AForkingAgentStartsTheExecutingOne) {
+  for (const char* name : {"forks", "becomes"}) {
+    std::ofstream(At(name))
+        << "#!/bin/sh\necho \"$1\" > " << At(name) << ".saw\n\"$@\"\n";
+    std::filesystem::permissions(At(name), std::filesystem::perms::owner_all);
+  }
+  InfoList directives;
+  directives.Add(PMIX_FORKEXEC_AGENT, Value::String(At("forks")));
+  directives.Add(PMIX_EXEC_AGENT, Value::String(At("becomes")));
+  ASSERT_EQ(Fork(Launcher(), directives), PMIX_SUCCESS);
+  EXPECT_TRUE(Appears("becomes.saw"));
+  std::ifstream saw(At("forks.saw"));
+  std::string first;
+  EXPECT_TRUE(std::getline(saw, first));
+  EXPECT_EQ(first, At("becomes"));
+}
+
+TEST_F(ForkLauncherTest, WishesAboutForwardingAreNoObstacle) {
+  InfoList directives;
+  for (const char* key : {PMIX_FWD_STDOUT, PMIX_FWD_STDERR, PMIX_FWD_STDIN,
+                          PMIX_IOF_TAG_OUTPUT, PMIX_IOF_CACHE_SIZE}) {
+    directives.Add(key, Value::Bool(true));
+  }
+  directives.Add(PMIX_FWD_STDDIAG, Value::Bool(false), PMIX_INFO_REQD);
+  EXPECT_EQ(Fork(Launcher(), directives), PMIX_SUCCESS);
+}
+
 TEST_F(ForkLauncherTest, OneThatIsToOutliveTheSessionIsNotToldOfItsEnd) {
   InfoList directives;
   directives.Add(PMIX_NOHUP, Value::Bool(true));
@@ -188,9 +215,9 @@ TEST_F(ForkLauncherTest, WhatIsNoLauncher) {
 TEST_F(ForkLauncherTest, WhatIsNotSupportedIsRefused) {
   EXPECT_EQ(Fork("", {}, {}, 2), PMIX_ERR_NOT_SUPPORTED);
   for (const char* key :
-       {PMIX_LAUNCHER_DAEMON, PMIX_FWD_STDOUT, PMIX_FORKEXEC_AGENT}) {
+       {PMIX_LAUNCHER_DAEMON, PMIX_FWD_STDOUT, PMIX_IOF_XML_OUTPUT}) {
     InfoList directives;
-    directives.Add(key, Value::Bool(true));
+    directives.Add(key, Value::Bool(true), PMIX_INFO_REQD);
     EXPECT_EQ(Fork("", directives), PMIX_ERR_NOT_SUPPORTED) << key;
   }
   InfoList malformed;

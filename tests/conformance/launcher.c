@@ -35,12 +35,18 @@ static void Refused(char *program) {
   EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND, Spawn("/no/such/launcher", NULL, none));
   EXPECT(PMIX_ERR_JOB_WDIR_NOT_FOUND, Spawn(program, "/no/such/place", none));
   EXPECT(PMIX_ERR_JOB_FAILED_TO_LAUNCH, Spawn("/bin/true", NULL, none));
-  static const char *const refused[] = {PMIX_FWD_STDOUT, PMIX_FORKEXEC_AGENT,
-                                        PMIX_LAUNCHER_DAEMON};
-  for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
-    EXPECT(PMIX_ERR_NOT_SUPPORTED, Spawn(program, NULL, Flag(refused[i])));
-  }
-  // This tool was not launched, with or without directives.
+  EXPECT(PMIX_ERR_NOT_SUPPORTED,
+         Spawn(program, NULL, Flag(PMIX_LAUNCHER_DAEMON)));
+  // The launcher has this tool's own streams.
+  Directives forwarded = Flag(PMIX_FWD_STDOUT);
+  PMIX_INFO_REQUIRED(&forwarded.info[0]);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, Spawn(program, NULL, forwarded));
+  EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND,
+         Spawn("/no/such/launcher", NULL, Flag(PMIX_FWD_STDOUT)));
+  Directives agent = {.count = 0};
+  AddText(&agent, PMIX_FORKEXEC_AGENT, "/no/such/agent");
+  EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND, Spawn(program, NULL, agent));
+  // Nobody has launched this tool, with directives or without.
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_LAUNCH_DIRECTIVES, NULL);
   CHECK(g_server.nspace[0] == '\0', "a server, %s", g_server.nspace);
 }

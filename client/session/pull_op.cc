@@ -11,6 +11,7 @@
 #include "client/session/host_call.h"
 #include "client/session/iof_event.h"
 #include "client/session/output_pulls.h"
+#include "client/session/output_wishes.h"
 #include "common/iof_call.h"
 #include "common/values/info_list.h"
 #include "common/values/iof_failure.h"
@@ -141,11 +142,40 @@ int ReadProcs(std::span<const pmix_proc_t> procs, PullSpec* spec) {
   return PMIX_SUCCESS;
 }
 
-int ReadRequest(const PullRequest& request, PullSpec* spec) {
+// Files that a launcher may write as well: a copy leaves them to it.
+bool NamesFiles(const pmix_info_t& info) {
+  return KeyOf(info) == PMIX_IOF_OUTPUT_TO_FILE ||
+         KeyOf(info) == PMIX_IOF_OUTPUT_TO_DIRECTORY;
+}
+
+bool IsCopy(const InfoArray& directives) {
+  for (size_t i = 0; i < directives.size; ++i) {
+    const pmix_info_t& info = directives.infos[i];
+    if (KeyOf(info) == PMIX_IOF_COPY && IsTrue(info)) return true;
+  }
+  return false;
+}
+
+// What the caller has said when it spawned the job holds unless the pull says
+// otherwise.
+int ReadWishes(Session& session, const PullRequest& request, PullSpec* spec) {
+  const InfoList wishes =
+      session.output_wishes().Of(spec->procs.front().nspace);
+  const bool copies = IsCopy(request.directives);
+  for (const pmix_info_t& info : wishes) {
+    if (copies && NamesFiles(info)) continue;
+    const int rc = ReadDirective(info, spec);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
+int ReadRequest(Session& session, const PullRequest& request, PullSpec* spec) {
   if (!request.directives.ok()) return PMIX_ERR_BAD_PARAM;
   int rc = ReadProcs(request.procs, spec);
   if (rc == PMIX_SUCCESS) rc = ReadChannels(request.channels, spec);
   spec->read.redirects = true;  // unless a copy is asked for
+  if (rc == PMIX_SUCCESS) rc = ReadWishes(session, request, spec);
   for (size_t i = 0; i < request.directives.size && rc == PMIX_SUCCESS; ++i) {
     rc = ReadDirective(request.directives.infos[i], spec);
   }
@@ -185,7 +215,7 @@ OutputPulls::Callbacks CallbacksOf(Session& session, const PullRequest& request,
 int PullOutputAsync(Session& session, const PullRequest& request,
                     pmix_hdlr_reg_cbfunc_t registered, void* cbdata) {
   PullSpec spec;
-  const int rc = ReadRequest(request, &spec);
+  const int rc = ReadRequest(session, request, &spec);
   if (rc != PMIX_SUCCESS) return rc;
   auto channel = session.channel();
   if (!channel) return PMIX_ERR_NOT_SUPPORTED;
@@ -200,7 +230,7 @@ int PullOutputAsync(Session& session, const PullRequest& request,
 
 int PullOutput(Session& session, const PullRequest& request) {
   PullSpec spec;
-  int rc = ReadRequest(request, &spec);
+  int rc = ReadRequest(session, request, &spec);
   if (rc != PMIX_SUCCESS) return rc;
   auto channel = session.channel();
   if (!channel) return PMIX_ERR_NOT_SUPPORTED;

@@ -20,6 +20,7 @@
 #include "client/session/lookup.h"
 #include "client/session/namespaces.h"
 #include "client/session/output_pulls.h"
+#include "client/session/output_wishes.h"
 #include "client/session/pointer_cache.h"
 #include "client/session/query_cache.h"
 #include "client/session/registered_attributes.h"
@@ -64,6 +65,7 @@ class Session final : public SourcePlaces {
   KnownGroups& groups() { return groups_; }
   const KnownGroups& groups() const { return groups_; }
   OutputPulls& pulls() { return pulls_; }
+  OutputWishes& output_wishes() { return output_wishes_; }
   StdinPush& stdin_push() { return stdin_push_; }
   GroupInvitations& invitations() { return invitations_; }
 
@@ -140,6 +142,7 @@ class Session final : public SourcePlaces {
   RegisteredAttributes registered_;
   Subscriptions subscriptions_;
   SeenEvents seen_;
+  OutputWishes output_wishes_;
   OutputPulls pulls_;  // its tasks are of the progress
   StdinPush stdin_push_;
   Progress progress_;

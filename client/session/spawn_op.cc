@@ -2,10 +2,13 @@
 
 #include <cstring>
 #include <future>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "client/session/output_wishes.h"
+#include "client/session/servers.h"
 #include "common/app_command.h"
 #include "common/codec/encoder.h"
 #include "common/ids.h"
@@ -49,13 +52,24 @@ void PutApp(const pmix_app_t& app, Encoder* encoder) {
   encoder->PutElement(PMIX_APP, &whole);
 }
 
-int EncodeCall(const SpawnRequest& request, std::string* call) {
+bool IsOfTool(Session& session) { return session.servers().is_tool(); }
+
+// What the library of a tool does itself is marked as done.
+void PutDirective(const pmix_info_t& info, bool of_tool, Encoder* encoder) {
+  pmix_info_t marked = info;
+  if (of_tool && IsForPullsAlone(KeyOf(info))) {
+    marked.flags |= PMIX_INFO_REQD_PROCESSED;
+  }
+  encoder->PutInfo(marked);
+}
+
+int EncodeCall(const SpawnRequest& request, bool of_tool, std::string* call) {
   const int rc = Check(request);
   if (rc != PMIX_SUCCESS) return rc;
   Encoder encoder;
   encoder.PutSize(request.directives.size);
   for (size_t i = 0; i < request.directives.size; ++i) {
-    encoder.PutInfo(request.directives.infos[i]);
+    PutDirective(request.directives.infos[i], of_tool, &encoder);
   }
   encoder.PutSize(request.apps.size());
   for (const pmix_app_t& app : request.apps) PutApp(app, &encoder);
@@ -113,29 +127,38 @@ int SpawnJob(Session& session, const SpawnRequest& request, char* nspace) {
   if (nspace == nullptr) nspace = unwanted;
   nspace[0] = '\0';
   std::string call;
-  const int rc = EncodeCall(request, &call);
+  int rc = EncodeCall(request, IsOfTool(session), &call);
   if (rc != PMIX_SUCCESS) return rc;
   if (const auto spawner = session.spawner()) {
     return SpawnByHost(spawner, std::move(call), nspace);
   }
   if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
   const Reply reply = session.channel()->Call(FrameType::kSpawn, FrameOf(call));
-  return TakeName(reply.status, reply.payload, nspace);
+  rc = TakeName(reply.status, reply.payload, nspace);
+  if (rc == PMIX_SUCCESS && IsOfTool(session)) {
+    session.output_wishes().Note(nspace, OutputWishes::In(request.directives));
+  }
+  return rc;
 }
 
 int SpawnJobAsync(Session& session, const SpawnRequest& request,
                   pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
   std::string call;
-  const int rc = EncodeCall(request, &call);
+  const int rc = EncodeCall(request, IsOfTool(session), &call);
   if (rc != PMIX_SUCCESS) return rc;
   if (const auto spawner = session.spawner()) {
     return SpawnByHostAsync(session, spawner, std::move(call), cbfunc, cbdata);
   }
   if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
+  const auto wishes = std::make_shared<InfoList>(
+      IsOfTool(session) ? OutputWishes::In(request.directives) : InfoList());
   return session.channel()->CallAsync(
-      FrameType::kSpawn, FrameOf(call), [=](const Reply& reply) {
+      FrameType::kSpawn, FrameOf(call), [=, &session](const Reply& reply) {
         pmix_nspace_t nspace;
         const int status = TakeName(reply.status, reply.payload, nspace);
+        if (status == PMIX_SUCCESS) {
+          session.output_wishes().Note(nspace, std::move(*wishes));
+        }
         cbfunc(status, nspace, cbdata);
       });
 }

@@ -415,7 +415,13 @@ static pmix_status_t Spawn(char **argv, bool output) {
   Directives with = Flag(PMIX_NOTIFY_COMPLETION);
   // Another job uses all slots.
   AddText(&with, PMIX_MAPBY, "slot:oversubscribe");
-  if (output) AddFlag(&with, PMIX_FWD_STDOUT, true);
+  if (output) {
+    // What the library does with what it pulls of the job.
+    AddFlag(&with, PMIX_FWD_STDOUT, true);
+    AddFlag(&with, PMIX_IOF_RANK_OUTPUT, true);
+    AddU32(&with, PMIX_IOF_BUFFERING_SIZE, strlen("here\n"));
+    for (size_t i = 1; i < with.count; ++i) PMIX_INFO_REQUIRED(&with.info[i]);
+  }
   if (g_nohup) AddFlag(&with, PMIX_NOHUP, true);
   pmix_app_t app;
   PMIX_APP_CONSTRUCT(&app);
@@ -426,6 +432,9 @@ static pmix_status_t Spawn(char **argv, bool output) {
   return PMIx_Spawn(with.info, with.count, &app, 1, g_child);
 }
 
+// What each process writes, as the spawn wants it.
+static const char kLine[] = "[0]<stdout>: here\n";
+
 static pthread_mutex_t g_output_lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t g_output;
 static Signal g_written = SIGNAL_INIT;
@@ -435,9 +444,13 @@ static void OnOutput(size_t handle, pmix_iof_channel_t channel,
                      pmix_proc_t *source, pmix_byte_object_t *bytes,
                      pmix_info_t info[], size_t ninfo) {
   (void)handle, (void)channel, (void)info;
+  CHECK(bytes->size == 0 ||
+            (bytes->size == strlen(kLine) &&
+             memcmp(bytes->bytes + 2, kLine + 2, strlen(kLine) - 2) == 0),
+        "it is '%.*s'", (int)bytes->size, bytes->bytes);
   pthread_mutex_lock(&g_output_lock);
   g_output += bytes->size;
-  const bool all = bytes->size > 0 && g_output == 2 * strlen("here\n");
+  const bool all = bytes->size > 0 && g_output == 2 * strlen(kLine);
   pthread_mutex_unlock(&g_output_lock);
   if (all) Raise(&g_written, PMIX_SUCCESS);
   if (ninfo > 0 && source->rank == PMIX_RANK_WILDCARD) {
@@ -463,7 +476,7 @@ static void Spawns(void) {
   WatchEnd(g_child);
   KillWatched();
   WaitFor(&g_all_output, 1);
-  CHECK(g_output == 2 * strlen("here\n"), "%zu bytes", g_output);
+  CHECK(g_output == 2 * strlen(kLine), "%zu bytes", g_output);
 }
 
 // The caller of this program checks that the job ends with the tool.

@@ -238,7 +238,7 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
               size_t ninfo) CANOPY_REQUIRES(g_role.mu) {
   const Result<ServerDirectives> directives = ReadServerDirectives(info, ninfo);
   if (!directives.ok()) return directives.code();
-  const Result<size_t> entries = library::NumEntries({info, ninfo});
+  const Result<size_t> entries = library::NumEntries({info, ninfo}, module);
   if (!entries.ok()) return entries.code();
   auto running = Start(module, *entries, *directives);
   if (!running.ok()) {
@@ -282,7 +282,7 @@ bool StopServingByTool() {
 
 int ServeAs(Session& session, const pmix_server_module_t* module,
             ServerDirectives directives) CANOPY_REQUIRES(g_role.mu) {
-  const Result<size_t> entries = library::NumEntries({});
+  const Result<size_t> entries = library::NumEntries({}, module);
   if (!entries.ok()) return entries.code();
   directives.self = session.self();
   const canopy_server_module_t copy = library::CopyModule(module, *entries);

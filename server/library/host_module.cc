@@ -1,20 +1,58 @@
 #include "server/library/host_module.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "common/values/info_list.h"
+#include "server/library/module_size.h"
 
 namespace canopy::library {
 
-Result<size_t> NumEntries(std::span<const pmix_info_t> directives) {
-  const pmix_info_t* given = FindInfo(directives, CANOPY_SERVER_MODULE_ENTRIES);
-  if (given == nullptr) return kUsualEntries;
-  const std::optional<uint64_t> count = Uint64Of(given->value);
+namespace {
+
+constexpr char kVariable[] = "CANOPY_SERVER_MODULE_ENTRIES";
+
+Result<size_t> Checked(std::optional<uint64_t> count) {
   if (!count || *count < kFewestEntries || *count > kMostEntries) {
     return Status(kErrBadParam, "a module has 21 to 32 entries");
   }
   return static_cast<size_t>(*count);
+}
+
+std::optional<uint64_t> NumberIn(std::string_view text) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+// A variable with something behind the module is not told from a longer module,
+// so what is there must be possible entries, too.
+size_t Found(const pmix_server_module_t* module) {
+  if (module == nullptr) return kUsualEntries;
+  const std::optional<size_t> bytes = BytesInSymbol(module);
+  const size_t most =
+      bytes ? std::min(*bytes / sizeof(pmix_server_fencenb_fn_t), kMostEntries)
+            : kUsualEntries;
+  return PlausibleEntries(module, kFewestEntries,
+                          std::max(most, kFewestEntries));
+}
+
+}  // namespace
+
+Result<size_t> NumEntries(std::span<const pmix_info_t> directives,
+                          const pmix_server_module_t* module) {
+  const pmix_info_t* given = FindInfo(directives, CANOPY_SERVER_MODULE_ENTRIES);
+  if (given != nullptr) return Checked(Uint64Of(given->value));
+  const char* const variable = std::getenv(kVariable);
+  if (variable != nullptr) return Checked(NumberIn(variable));
+  return Found(module);
 }
 
 canopy_server_module_t CopyModule(const pmix_server_module_t* module,

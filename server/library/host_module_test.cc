@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -42,13 +43,46 @@ TEST(HostModule, NoneHasNoFunctions) {
 }
 
 TEST(HostModule, TheHostSaysHowManyEntriesItHas) {
-  EXPECT_EQ(NumEntries({}).value(), kUsualEntries);
+  EXPECT_EQ(NumEntries({}, nullptr).value(), kUsualEntries);
   const InfoList few{{CANOPY_SERVER_MODULE_ENTRIES, Value::Size(21)}};
-  EXPECT_EQ(NumEntries(few.span()).value(), 21u);
+  EXPECT_EQ(NumEntries(few.span(), nullptr).value(), 21u);
   for (const size_t wrong : {size_t{0}, size_t{20}, kMostEntries + 1}) {
     const InfoList infos{{CANOPY_SERVER_MODULE_ENTRIES, Value::Size(wrong)}};
-    EXPECT_EQ(NumEntries(infos.span()).code(), kErrBadParam) << wrong;
+    EXPECT_EQ(NumEntries(infos.span(), nullptr).code(), kErrBadParam) << wrong;
   }
+}
+
+void Function() {}
+
+const pmix_server_module_t* AsModule(const uintptr_t* words) {
+  return reinterpret_cast<const pmix_server_module_t*>(words);
+}
+
+// Two modules as hosts have them, and what follows the shorter one.
+struct {
+  uintptr_t module[kFewestEntries];
+  uintptr_t other[kMostEntries];
+} g_host;
+uintptr_t g_newest[kMostEntries];
+
+TEST(HostModule, AModuleOfTheOldestHeadersEndsBehindItsLastEntry) {
+  for (uintptr_t& word : g_host.module) {
+    word = reinterpret_cast<uintptr_t>(Function);
+  }
+  for (uintptr_t& word : g_host.other) word = 0x5ca1ab1e;
+  EXPECT_EQ(NumEntries({}, AsModule(g_host.module)).value(), kFewestEntries);
+}
+
+TEST(HostModule, AVariableOfTheNewestHeadersHasAllEntries) {
+  EXPECT_EQ(NumEntries({}, AsModule(g_newest)).value(), kMostEntries);
+}
+
+TEST(HostModule, TheEnvironmentSaysItForHostsThatCannot) {
+  ASSERT_EQ(setenv("CANOPY_SERVER_MODULE_ENTRIES", "23", 1), 0);
+  EXPECT_EQ(NumEntries({}, AsModule(g_newest)).value(), 23u);
+  ASSERT_EQ(setenv("CANOPY_SERVER_MODULE_ENTRIES", "2x", 1), 0);
+  EXPECT_EQ(NumEntries({}, AsModule(g_newest)).code(), kErrBadParam);
+  unsetenv("CANOPY_SERVER_MODULE_ENTRIES");
 }
 
 }  // namespace

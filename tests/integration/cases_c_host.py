@@ -151,6 +151,13 @@ def odd(place, mode, kind, ranks=2):
         shutil.rmtree(temporary)
 
 
+def few_functions(place):
+    """A module of 21 functions, with others behind it."""
+    host = place.program("few_functions", "ours", f"-Wl,-rpath,{place.lib}")
+    env = {"LD_LIBRARY_PATH": place.lib}
+    place.bench.run(program=host, env=env).expect(out=["few functions ok"])
+
+
 def users(place, kind):
     """Runs jobs of two users beside each other, in a directory that both can
     read, and tools of each."""
@@ -247,6 +254,7 @@ def run(bench):
              "C host: a rank of one node ends in a fence, ranks with our library",
              "C host: a rank of one node ends in a fence, ranks with OpenPMIx",
              "C host: nothing in the environment is a launcher's",
+             "C host: a module of 21 functions",
              *(f"C host: jobs of two users, {kind}" for kind in ("ours", "openpmix")),
              "C host: of root, a rank's cleanup removes nothing of root's",
              "C host: of root, links in the user's directory lead it nowhere",
@@ -262,7 +270,7 @@ def run(bench):
               lambda: dies(place), lambda: twice(place),
               lambda: slots(place, "ours"), lambda: slots(place, "openpmix"),
               lambda: half(place, "ours"), lambda: half(place, "openpmix"),
-              lambda: stranger(place),
+              lambda: stranger(place), lambda: few_functions(place),
               *(lambda kind=kind: users(place, kind) for kind in ("ours", "openpmix")),
               lambda: cleanup_race(place), lambda: swapped_entries(place),
               *(lambda mode=mode, kind=kind: odd(place, mode, kind)

@@ -1,0 +1,59 @@
+#include "server/library/module_size.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace canopy::library {
+namespace {
+
+constexpr size_t kFew = 21;
+constexpr size_t kMany = 28;
+
+void Function() {}
+const uintptr_t kCode = reinterpret_cast<uintptr_t>(Function);
+
+uintptr_t g_words[kMany];
+
+TEST(ModuleSizeTest, AVariableIsFoundInTheFile) {
+  EXPECT_EQ(BytesInSymbol(g_words), sizeof g_words);
+  EXPECT_EQ(BytesInSymbol(g_words + 3), sizeof g_words - 3 * sizeof *g_words);
+}
+
+TEST(ModuleSizeTest, WhatIsNoVariableHasNoSymbol) {
+  const auto heap = std::make_unique<uintptr_t[]>(kMany);
+  uintptr_t stack[kMany] = {};
+  EXPECT_EQ(BytesInSymbol(heap.get()), std::nullopt);
+  EXPECT_EQ(BytesInSymbol(stack), std::nullopt);
+  EXPECT_EQ(BytesInSymbol(nullptr), std::nullopt);
+}
+
+TEST(ModuleSizeTest, EntriesAreNullOrCode) {
+  const auto words = std::make_unique<uintptr_t[]>(kMany);
+  EXPECT_EQ(PlausibleEntries(words.get(), kFew, kMany), kMany);
+  for (size_t i = 0; i < kMany; ++i) words[i] = kCode;
+  EXPECT_EQ(PlausibleEntries(words.get(), kFew, kMany), kMany);
+  words[25] = reinterpret_cast<uintptr_t>(words.get());
+  EXPECT_EQ(PlausibleEntries(words.get(), kFew, kMany), 25u);
+  words[kFew] = 1;
+  EXPECT_EQ(PlausibleEntries(words.get(), kFew, kMany), kFew);
+}
+
+TEST(ModuleSizeTest, MemoryThatCannotBeReadIsNotRead) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  char* const end = static_cast<char*>(pages) + page;
+  ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
+  EXPECT_EQ(PlausibleEntries(end - kFew * sizeof(uintptr_t), kFew, kMany),
+            kFew);
+  EXPECT_EQ(PlausibleEntries(end - 24 * sizeof(uintptr_t), kFew, kMany), 24u);
+  munmap(pages, 2 * page);
+}
+
+}  // namespace
+}  // namespace canopy::library

@@ -26,8 +26,7 @@ static const pmix_info_t *FindIn(const pmix_info_t *results, size_t count,
 // The members must be the first `count` ranks.
 static void ExpectMembers(const pmix_info_t *results, size_t nresults,
                           uint32_t count) {
-  const pmix_info_t *members =
-      FindIn(results, nresults, PMIX_GROUP_MEMBERSHIP);
+  const pmix_info_t *members = FindIn(results, nresults, PMIX_GROUP_MEMBERSHIP);
   CHECK(members != NULL, "no members");
   CHECK(members->value.type == PMIX_DATA_ARRAY, "no array");
   const pmix_data_array_t *array = members->value.data.darray;
@@ -223,8 +222,25 @@ static void Shared(void) {
   OK(PMIx_Group_destruct("share", NULL, 0));
 }
 
-// Several groups exist at a time under different names (GRP-10), also groups of
-// one process.
+// GRP-19. What a member has committed is at the agents of all when the group
+// exists: nothing is waited for. A member may keep its data where it is.
+static void DataOfMembers(void) {
+  PutU32(PMIX_GLOBAL, "of.member", 100 + g_self.rank);
+  OK(PMIx_Commit());
+  const Directives data = Flag(PMIX_COLLECT_DATA);
+  OK(PMIx_Group_construct("data", &g_job, 1, data.info, data.count, NULL,
+                          NULL));
+  const Directives immediate = Flag(PMIX_IMMEDIATE);
+  for (uint32_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t member = ProcOf(rank);
+    CHECK(MustGetNumber(&member, "of.member", &immediate, PMIX_UINT32) ==
+              100 + rank,
+          "of rank %u", rank);
+  }
+  OK(PMIx_Group_destruct("data", NULL, 0));
+}
+
+// Several at a time with different names (GRP-10), of each alone too.
 static void Several(void) {
   char own[32];
   snprintf(own, sizeof(own), "own %u", g_self.rank);
@@ -243,9 +259,8 @@ static void Several(void) {
   OK(PMIx_Group_destruct("second", NULL, 0));
   OK(PMIx_Group_destruct("first", NULL, 0));
   if (g_nodes == 1) return;
-  EXPECT(PMIX_ERR_BAD_PARAM,
-         PMIx_Group_construct("g", &g_job, 1, local.info, local.count, NULL,
-                              NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Group_construct("g", &g_job, 1, local.info,
+                                                  local.count, NULL, NULL));
   Barrier();
 }
 
@@ -260,9 +275,8 @@ static void TimesOut(void) {
             limit.info, limit.count, OnGroup);
   }
   const Directives negative = Timeout(-1);
-  EXPECT(PMIX_ERR_BAD_PARAM,
-         PMIx_Group_construct("g", &g_job, 1, negative.info, negative.count,
-                              NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Group_construct("g", &g_job, 1, negative.info,
+                                                  negative.count, NULL, NULL));
   Barrier();
   OK(PMIx_Group_construct("slow", &g_job, 1, NULL, 0, NULL, NULL));
   if (g_self.rank == 0) {
@@ -298,9 +312,9 @@ static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
 // not awaited (GRP-29).
 static int LeaveAndEnd(void) {
   pmix_status_t codes[2] = {PMIX_GROUP_LEFT, PMIX_GROUP_MEMBER_FAILED};
-  CHECK(PMIx_Register_event_handler(codes, 2, NULL, 0, OnEvent, NULL, NULL) >=
-            0,
-        "not registered");
+  CHECK(
+      PMIx_Register_event_handler(codes, 2, NULL, 0, OnEvent, NULL, NULL) >= 0,
+      "not registered");
   Directives notify = Flag(PMIX_GROUP_NOTIFY_TERMINATION);
   OK(PMIx_Group_construct("leaving", &g_job, 1, notify.info, notify.count, NULL,
                           NULL));
@@ -354,6 +368,7 @@ int main(int argc, char **argv) {
   AllOfTheJob();
   StandsForItsMembers();
   Shared();
+  DataOfMembers();
   Several();
   TimesOut();
   CallsAnsweredOnce();

@@ -196,6 +196,7 @@ void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
   (void)ParseGroupDirectives(in.info, proc, &directives);
   if (directives.leads) directives.record.leader = proc;
   instance->group.Merge(directives.record);
+  instance->keeps_data |= directives.keeps_data;
   NoteIgnored(step, directives.ignored);
 }
 

@@ -1,7 +1,11 @@
 #include "server/core/collective/collective_data.h"
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+
+#include "server/core/collective/group_record.h"
 
 namespace canopy::core {
 namespace {
@@ -25,6 +29,28 @@ Bytes OwnData(const Series& series, const ModexStore& modex,
     if (base == 0 || update.version > base) writer.Add(update);
   }
   return writer.Take();
+}
+
+std::string MembersData(const Series& series, const Instance& instance,
+                        const ModexStore& modex) {
+  ModexWriter writer;
+  for (size_t i = 0; i < series.members->local.size(); ++i) {
+    if (!instance.arrived[i]) continue;
+    const RankUpdate update = modex.UpdateSince(series.members->local[i], 0);
+    if (update.version > 0) writer.Add(update);
+  }
+  return std::string(writer.Take().view());
+}
+
+Contributions MembersDataOf(const Contributions& contributions) {
+  Contributions data;
+  for (const auto& [node, contribution] : contributions) {
+    std::optional<GroupRecord> record = DecodeGroupRecord(contribution.data);
+    if (!record || record->committed.empty()) continue;
+    data.try_emplace(node, Contribution{Bytes(std::move(record->committed)),
+                                        contribution.via});
+  }
+  return data;
 }
 
 void PublishData(StepContext& step, NodeId self,

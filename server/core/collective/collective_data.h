@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_DATA_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_DATA_H_
 
+#include <string>
 #include <vector>
 
 #include "server/core/collective/series.h"
@@ -17,8 +18,17 @@ namespace canopy::core {
 Bytes OwnData(const Series& series, const ModexStore& modex,
               Instance* instance);
 
-// Stores and publishes the contributions of other nodes. A node may only supply
-// data of its own ranks; other data is ignored, and malformed data is logged.
+// What the members of this node that have arrived at a group's construction
+// have committed for other nodes, as ModexWriter writes it.
+std::string MembersData(const Series& series, const Instance& instance,
+                        const ModexStore& modex);
+// Of the contributions to a construction, those that carry such data, and with
+// nothing else in them. `Contribution::data` of the result is what ModexReader
+// reads.
+Contributions MembersDataOf(const Contributions& contributions);
+
+// Stores and publishes what other nodes brought. A node may only supply data of
+// its own ranks; anything else is ignored, and malformed data is logged.
 void PublishData(StepContext& step, NodeId self,
                  const Contributions& contributions, const JobTable& jobs,
                  ModexStore* modex);

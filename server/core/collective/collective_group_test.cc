@@ -35,6 +35,76 @@ TEST_F(CollectiveGroupTest, ItsNameMatchesHoweverTheMembersAreNamed) {
   EXPECT_EQ(engine_->groups().size(), 1u);
 }
 
+// What "job":2, which is on agent 3, has committed.
+GroupRecord Committed(const std::string& key) {
+  ModexStore theirs;
+  EXPECT_TRUE(theirs.Commit(kNow, {"job", 2}, {{Scope::kGlobal, Kval(key)}}));
+  ModexWriter writer;
+  writer.Add(theirs.UpdateSince({"job", 2}, 0));
+  GroupRecord record;
+  record.committed = writer.Take().view();
+  return record;
+}
+
+TEST_F(CollectiveGroupTest, WhatMembersHaveCommittedIsHereWhenItIsMade) {
+  ASSERT_TRUE(
+      modex_.Commit(kNow, {"job", 1}, {{Scope::kRemote, Kval("mine")}}));
+  Construct(10, kWhole);
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct, Committed("theirs"));
+  EXPECT_EQ(modex_.FindHere({"job", 2}, "theirs"), ModexStore::Found::kYes);
+  const auto published = All<PublishRank>(actions_);
+  ASSERT_EQ(published.size(), 1u);
+  EXPECT_EQ(published[0].proc, (ProcId{"job", 2}));
+  // To agent 3 goes what it lacks.
+  const auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  ASSERT_EQ(down[0].second.contributions.size(), 1u);
+  EXPECT_EQ(down[0].second.contributions[0].node, 1u);
+  const auto mine = DecodeGroupRecord(down[0].second.contributions[0].data);
+  ASSERT_TRUE(mine);
+  ModexReader reader((Bytes(mine->committed)));
+  RankUpdate update;
+  ASSERT_TRUE(reader.Next(&update));
+  EXPECT_EQ(update.proc, (ProcId{"job", 1}));
+  EXPECT_FALSE(reader.Next(&update));
+  const auto result = DecodeGroupRecord(down[0].second.result);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->committed, "") << "is in the result";
+}
+
+TEST_F(CollectiveGroupTest, ANodeSpeaksForItsOwnMembersData) {
+  ModexStore theirs;
+  ASSERT_TRUE(
+      theirs.Commit(kNow, {"top", 1}, {{Scope::kGlobal, Kval("false")}}));
+  ModexWriter writer;
+  writer.Add(theirs.UpdateSince({"top", 1}, 0));
+  GroupRecord record;
+  record.committed = writer.Take().view();
+  Construct(10, kWhole);
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct, record);
+  EXPECT_NE(Found(), nullptr);
+  EXPECT_EQ(modex_.FindHere({"top", 1}, "false"), ModexStore::Found::kNothing);
+}
+
+TEST_F(CollectiveGroupTest, AMemberMayKeepTheDataOfItsNode) {
+  ASSERT_TRUE(
+      modex_.Commit(kNow, {"job", 1}, {{Scope::kGlobal, Kval("mine")}}));
+  Encoder no;
+  no.PutSize(1);
+  no.PutString("pmix.collect");
+  no.PutUint32(PMIX_INFO_REQD);
+  no.PutUint16(PMIX_BOOL);
+  no.PutBool(false);
+  Construct(10, kWhole, Bytes(no.Take()));
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct);
+  ASSERT_NE(Found(), nullptr);
+  EXPECT_TRUE(
+      Sent<CollectiveDown>(actions_).at(0).second.contributions.empty());
+}
+
 TEST_F(CollectiveGroupTest, OtherNamesAreOtherGroups) {
   const Procs local = {{"job", 0}, {"job", 1}};
   const RequestId a = Construct(10, local);

@@ -4,8 +4,24 @@
 #include <utility>
 
 #include "common/status.h"
+#include "server/core/collective/collective_data.h"
+#include "server/core/collective/group_record.h"
 
 namespace canopy::core {
+namespace {
+
+// The result has all else that the contributions to a construction said.
+void AddMembersData(const Contributions& contributions, NodeId to,
+                    CollectiveDown* down) {
+  for (const auto& [node, one] : MembersDataOf(contributions)) {
+    if (one.via == to) continue;
+    GroupRecord record;
+    record.committed = one.data.view();
+    down->contributions.push_back({node, EncodeGroupRecord(record)});
+  }
+}
+
+}  // namespace
 
 CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
                              int status, const Contributions& contributions) {
@@ -31,6 +47,7 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
   if (completed.status != kSuccess) return down;
   if (IsGroupOp(series.id.op)) {
     down.result = completed.result;
+    AddMembersData(completed.contributions, to, &down);
     return down;
   }
   for (const auto& [node, contribution] : completed.contributions) {

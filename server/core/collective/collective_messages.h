@@ -22,8 +22,8 @@ CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
 // Returns a report to the parent that the collective can no longer succeed.
 CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
                        std::vector<ProcId> missing);
-// Returns the release for neighbour `to`. The release of a success has all data
-// that the neighbour did not bring itself.
+// The release, to a neighbour: of a success with all data that it did not bring
+// itself. Of a group, what has become its result is not repeated.
 CollectiveDown Down(const Series& series, uint64_t sequence,
                     const CompletedCollective& completed, NodeId to);
 

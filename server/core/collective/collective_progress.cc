@@ -164,7 +164,13 @@ void CollectiveProgress::AddOwnContribution(const Series& series,
   }
   Contribution contribution{{}, p_.self};
   if (IsGroupOp(series.id.op)) {
-    contribution.data = GroupContribution(series, instance, p_.jobs);
+    std::string committed;
+    if (series.id.op == CollectiveOp::kGroupConstruct && !instance.keeps_data &&
+        series.members->nodes.size() > 1) {
+      committed = MembersData(series, instance, p_.modex);
+    }
+    contribution.data =
+        GroupContribution(series, instance, p_.jobs, std::move(committed));
   } else if (instance.collect && series.members->nodes.size() > 1) {
     contribution.data = OwnData(series, p_.modex, &instance);
   }
@@ -278,6 +284,8 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
       PublishData(step, p_.self, completed.contributions, p_.jobs, &p_.modex);
     } else if (series.id.op == CollectiveOp::kGroupConstruct) {
       const auto result = DecodeGroupRecord(completed.result);
+      PublishData(step, p_.self, MembersDataOf(completed.contributions),
+                  p_.jobs, &p_.modex);
       if (result) {
         PublishShared(step, *result, p_.jobs, persists_, &p_.modex);
       }

@@ -17,6 +17,7 @@ enum class Meaning : uint8_t {
   kFlag,
   kLeads,
   kLocalOnly,
+  kCollect,
   kShared,
   kLocalCid,    // shared, without an array around it
   kElsewhere,   // honoured by the adapters
@@ -42,9 +43,9 @@ constexpr Row kRows[] = {
     {"pmix.timeout", Meaning::kElsewhere},
     // The caller's own name of the group.
     {"pmix.grp.id", Meaning::kElsewhere},
-    // Members' data is available by direct modex, and the data of their jobs in
-    // the maps.
-    {"pmix.collect", Meaning::kElsewhere},
+    {"pmix.collect", Meaning::kCollect},
+    // Every agent of a member has the maps of all members' jobs when the
+    // construction ends, and makes the data of the jobs of these.
     {"pmix.collect.gen", Meaning::kElsewhere},
     {"pmix.grp.btstrp", Meaning::kImpossible},
     {"pmix.grp.add", Meaning::kImpossible},
@@ -88,6 +89,7 @@ int ReadOne(Decoder* in, const ProcId& member, GroupDirectives* out) {
   bool value = true;
   const bool is_flag = row != nullptr && (row->meaning == Meaning::kFlag ||
                                           row->meaning == Meaning::kLeads ||
+                                          row->meaning == Meaning::kCollect ||
                                           row->meaning == Meaning::kLocalOnly);
   if (!(is_flag ? ReadFlag(in, &value) : in->SkipValue())) return kErrBadParam;
   if (row == nullptr) {
@@ -104,6 +106,9 @@ int ReadOne(Decoder* in, const ProcId& member, GroupDirectives* out) {
       break;
     case Meaning::kLocalOnly:
       out->local_only |= value;
+      break;
+    case Meaning::kCollect:
+      out->keeps_data |= !value;
       break;
     case Meaning::kShared:
       return Share(SharedBy(member, Until(begin, in->rest())), &out->record);

@@ -24,14 +24,14 @@ struct GroupDirectives {
   GroupRecord record;  // without the leader
   bool leads = false;  // PMIX_GROUP_LEADER
   bool local_only = false;
-  // optional directives that are not honoured
-  std::vector<std::string> ignored;
+  bool keeps_data = false;           // PMIX_COLLECT_DATA with false
+  std::vector<std::string> ignored;  // optional ones that are not honoured
 };
 
 // Reads the directives of `member`: SIZE n and n INFO in codec form, or
-// nothing. Shared data is marked with the name of the member (group_shared.h).
-// Returns kErrNotSupported for a directive that is not honoured although it is
-// required or changes the meaning of the call; kErrOutOfResource for more
+// nothing. What the member shares is marked with its name (group_shared.h).
+// Returns kErrNotSupported for a directive that is not honoured but is
+// required, or that changes the meaning of the call; kErrOutOfResource for more
 // shared data than kMaxSharedBytes; kErrBadParam for malformed directives.
 int ParseGroupDirectives(const Bytes& info, const ProcId& member,
                          GroupDirectives* out);

@@ -29,6 +29,7 @@ Bytes EncodeGroupRecord(const GroupRecord& record) {
     out.Proc(proc);
     out.Uint(number);
   }
+  out.String(record.committed);
   return Bytes(out.Take());
 }
 
@@ -48,7 +49,8 @@ std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes) {
     proc = in.Proc();
     number = in.Uint32();
   }
-  // The count is bounded, because each INFO takes at least a byte.
+  record.committed = in.String();
+  // An INFO takes more than a byte.
   if (!in.ok() || record.num_shared > record.shared.size()) return std::nullopt;
   return record;
 }

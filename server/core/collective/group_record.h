@@ -43,6 +43,9 @@ struct GroupRecord {
   // INFO in codec form, back to back.
   size_t num_shared = 0;
   std::string shared;
+  // Of contributions to a construct: what the node's members have committed for
+  // other nodes, as ModexWriter writes it. Never a part of the result.
+  std::string committed;
 
   // Returns whether the group goes on without participants that have ended.
   bool tolerant() const {

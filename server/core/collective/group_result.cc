@@ -56,8 +56,9 @@ std::vector<ProcId> MembersOf(const CollectiveId& id, const GroupRecord& record,
 }  // namespace
 
 Bytes GroupContribution(const Series& series, const Instance& instance,
-                        const JobTable& jobs) {
+                        const JobTable& jobs, std::string committed) {
   GroupRecord record = instance.group;
+  record.committed = std::move(committed);
   for (size_t i = 0; i < instance.arrived.size(); ++i) {
     const ProcId& proc = series.members->local[i];
     if (!instance.arrived[i]) {

@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RESULT_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RESULT_H_
 
+#include <string>
 #include <vector>
 
 #include "common/bytes.h"
@@ -14,10 +15,10 @@
 
 namespace canopy::core {
 
-// Returns this node's contribution: the requests of its members, and which of
-// them are gone.
+// What this node brings: what its members asked for, who of them is gone, and
+// what they have `committed` (GroupRecord::committed).
 Bytes GroupContribution(const Series& series, const Instance& instance,
-                        const JobTable& jobs);
+                        const JobTable& jobs, std::string committed);
 
 // Returns the sum of all contributions, without the context id; called at the
 // top. Participants whose node has not contributed are missing.

@@ -136,6 +136,25 @@ TEST_F(GetTest, NodeOfTheRankOrAsNamed) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
+TEST_F(GetTest, ANodeOfTheSessionThatTheJobDoesNotUse) {
+  InfoList infos = Flags({PMIX_NODE_INFO});
+  infos.Add(PMIX_HOSTNAME, Value::String("elsewhere"));
+  EXPECT_EQ(Get(kAny, PMIX_NODEID, infos), Value::Uint32(2));
+  EXPECT_EQ(Get(kAny, PMIX_HOSTNAME, infos), Value::String("elsewhere"));
+  EXPECT_EQ(Get(kAny, PMIX_LOCAL_SIZE, infos), Value::Uint32(0));
+  infos = Flags({PMIX_NODE_INFO});
+  infos.Add(PMIX_NODEID, Value::Uint32(2));
+  EXPECT_EQ(Get(kAny, PMIX_HOSTNAME, infos), Value::String("elsewhere"));
+  infos.Set(PMIX_NODEID, Value::Uint32(3));
+  Get(kAny, PMIX_HOSTNAME, infos);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  infos = Flags({PMIX_NODE_INFO});
+  infos.Add(PMIX_HOSTNAME, Value::String("nowhere"));
+  Get(kAny, PMIX_NODEID, infos);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 0u);
+}
+
 TEST_F(GetTest, ProcessKeys) {
   EXPECT_EQ(Get(3, PMIX_LOCAL_RANK), Value::Uint16(1));
   EXPECT_EQ(Get(3, PMIX_APPNUM), Value::Uint32(1));

@@ -88,10 +88,12 @@ shm::SegmentContents FakeAgent::Contents(const std::string& nspace) {
   c.nspace = nspace;
   c.proc_id_prefix = ProcPrefix(nspace);
   c.self_node = 0;
-  c.session = {{PMIX_UNIV_SIZE, Encode(Value::Uint32(16))},
-               {PMIX_SESSION_ID, Encode(Value::Uint32(7))},
-               {PMIX_NUM_NODES, Encode(Value::Uint32(9))},
-               {PMIX_CLUSTER_ID, Encode(Value::String("cluster"))}};
+  c.session = {
+      {PMIX_UNIV_SIZE, Encode(Value::Uint32(16))},
+      {PMIX_SESSION_ID, Encode(Value::Uint32(7))},
+      {PMIX_NUM_NODES, Encode(Value::Uint32(9))},
+      {PMIX_ALLOCATED_NODELIST, Encode(Value::String("here,there,elsewhere"))},
+      {PMIX_CLUSTER_ID, Encode(Value::String("cluster"))}};
   c.job = {{PMIX_JOB_SIZE, Encode(Value::Uint32(4))},
            {PMIX_NUM_NODES, Encode(Value::Uint32(2))},
            {PMIX_JOB_NUM_APPS, Encode(Value::Uint32(2))},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/session/idle_node.h"
 #include "common/codec/decoder.h"
 #include "common/codec/stored_key.h"
 #include "common/posix/open_directory.h"
@@ -48,14 +49,13 @@ int CopyMeant(const pmix_value_t& array, pmix_value_t* value) {
   return CopyValue(value, infos->front().value);
 }
 
-// Reads the value that a process has put with these qualifiers, or with these and
-// others.
+// Reads the value that a process has put with these qualifiers, or with these
+// and others.
 int ReadQualified(const JobView& job, Rank rank, std::string_view name,
                   pmix_scope_t scope, pmix_value_t* value) {
   Value array;
   int status = PMIX_SUCCESS;
-  const Presence here =
-      job.ReadProc(rank, name, array.mutable_raw(), &status);
+  const Presence here = job.ReadProc(rank, name, array.mutable_raw(), &status);
   if (here == Presence::kOutsideScope) return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
   if (here == Presence::kFound) {
     if (status != PMIX_SUCCESS) return status;
@@ -150,6 +150,10 @@ int Lookup::FindInRealm(const JobView& job, const Target& target,
   }
   const Encoded found = FindEncoded(job, target, key, options, realm);
   if (found) return DecodeValue(*found, value);
+  if (realm == Realm::kNode &&
+      FindIdleNode(job, key, options, value) == PMIX_SUCCESS) {
+    return PMIX_SUCCESS;
+  }
   // A node-level key may be kept with the processes of the node.
   if (realm == Realm::kNode && options.realm == Realm::kUnknown &&
       options.hostname.empty() && !options.nodeid) {
@@ -279,8 +283,8 @@ LookupResult Lookup::FindCommitted(const JobView& job, const Target& target,
 }
 
 bool Lookup::FindQualifiedStored(const Target& target, std::string_view name,
-                                 const GetOptions& options,
-                                 pmix_value_t* value, int* status) const {
+                                 const GetOptions& options, pmix_value_t* value,
+                                 int* status) const {
   bool found = false;
   const auto take = [&](const Value& array) {
     found = true;

@@ -474,7 +474,17 @@ void HostOverlay::DropJob(const std::string& nspace) {
 // ------------------------------------------------------------------- jobs ---
 
 // Of a job without processes here.
+// Another job's process may ask for one whose clients are still to be
+// registered.
 void HostOverlay::On(NodeId, const core::JobMapRequest& request) {
+  const HostedJob* job = p_.jobs->Find(request.nspace);
+  const bool is_told =
+      job != nullptr && job->told != nullptr && !job->told->no_data;
+  if (!is_told || job->spec != nullptr || !p_.begin) return AnswerMap(request);
+  p_.begin(request.nspace, [this, request] { AnswerMap(request); });
+}
+
+void HostOverlay::AnswerMap(const core::JobMapRequest& request) {
   core::JobMapReply reply{request.request, kErrNotFound, request.nspace, {}};
   const HostedJob* job = p_.jobs->Find(request.nspace);
   if (job != nullptr && job->spec != nullptr) {

@@ -45,6 +45,11 @@ class HostOverlay : public OverlayPort {
     std::function<void(const ProcId& proc)> await_commit;
     // Calls back in so many milliseconds.
     std::function<void(int64_t ms, std::function<void()> what)> after;
+    // Gives the core a job that the host has registered, and whose clients it
+    // has not registered yet, and calls `then`; both later. Empty: such a job
+    // is unknown.
+    std::function<void(const std::string& nspace, std::function<void()> then)>
+        begin;
     std::function<void(const core::LogLine&)> log;
   };
   // What the parts refer to outlives it.
@@ -74,6 +79,7 @@ class HostOverlay : public OverlayPort {
   void On(NodeId dst, const core::DmodexReply& reply);
   void On(NodeId dst, const core::JobMapRequest& request);
   void On(NodeId dst, const core::EventMessage& event);
+  void AnswerMap(const core::JobMapRequest& request);
   // Everything else.
   template <typename T>
   void On(NodeId, const T&) {}

@@ -58,6 +58,11 @@ class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
       paused_ms_ += ms;
       what();
     };
+    parts.begin = [this](const std::string& nspace,
+                         const std::function<void()>& then) {
+      EXPECT_TRUE(jobs_.MakeSpec(nspace).ok());
+      then();
+    };
     return parts;
   }
 
@@ -420,6 +425,19 @@ TEST_F(HostOverlayTest, AProcessOfAnotherNodeIsNotFound) {
   const uint64_t number = Got<core::DmodexRequest>()[0].request;
   Send(core::DmodexReply{number, kErrNotFound, kFar, {}, 0, 0});
   EXPECT_EQ(status, kErrNotFound);
+}
+
+TEST_F(HostOverlayTest, AJobIsKnownBeforeItsClientsAreRegistered) {
+  ASSERT_TRUE(jobs_.AddJob(JobOfTwoNodes("new")).ok());
+  Send(core::JobMapRequest{7, "new"});
+  const auto replies = Got<core::JobMapReply>();
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].request, 7u);
+  EXPECT_EQ(replies[0].status, kSuccess);
+  EXPECT_FALSE(replies[0].spec.empty());
+  Send(core::JobMapRequest{8, "unknown"});
+  ASSERT_EQ(Got<core::JobMapReply>().size(), 2u);
+  EXPECT_EQ(Got<core::JobMapReply>()[1].status, kErrNotFound);
 }
 
 TEST_F(HostOverlayTest, ANamespaceThatGoesAnswersItsPeers) {

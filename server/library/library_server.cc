@@ -84,7 +84,11 @@ struct LibraryServer::Parts {
   int Register(registration::Registration told);
   // Of a job that the host has told about: with the core from now on.
   Status Begin(const std::string& nspace);
+  // The core forgets the job.
+  void Withdraw(const std::string& nspace);
   void Deregister(const std::string& nspace);
+  // The host has registered a client of the job. Returns a PMIx status.
+  int Add(const ProcId& proc, uid_t uid, gid_t gid, void* object);
   void Expect(const ProcId& proc);
   void SetEnvironments(const JobSpec& spec);
   void FromHost(core::MessageBody body);
@@ -164,6 +168,14 @@ HostOverlay::Parts LibraryServer::Parts::OverlayParts() {
   parts.await_commit = [this](const ProcId& proc) {
     local.AwaitCommit(proc);
     openpmix.AwaitCommit(proc);
+  };
+  // The core has asked, and cannot be given an input before it is done.
+  parts.begin = [this](const std::string& nspace, std::function<void()> then) {
+    loop.Post([this, nspace, then = std::move(then)] {
+      const HostedJob* job = jobs.Find(nspace);
+      if (job != nullptr && job->spec == nullptr) (void)Begin(nspace);
+      then();
+    });
   };
   parts.log = options.log;
   return parts;
@@ -383,6 +395,23 @@ Status LibraryServer::Parts::Begin(const std::string& nspace) {
   return Status();
 }
 
+// A job that was begun before its first client was named is of this server's
+// user: it begins again if its clients have another one.
+int LibraryServer::Parts::Add(const ProcId& proc, uid_t uid, gid_t gid,
+                              void* object) {
+  jobs.AddClient(proc, uid, gid, object);
+  const HostedJob& job = *jobs.Find(proc.nspace);
+  if (job.told == nullptr || job.told->no_data) return kSuccess;
+  const bool is_first = job.clients.size() == 1;
+  if (job.spec != nullptr && is_first && job.spec->uid != uid) {
+    Withdraw(proc.nspace);
+    return Begin(proc.nspace).code();
+  }
+  if (job.spec == nullptr) return Begin(proc.nspace).code();
+  Expect(proc);
+  return kSuccess;
+}
+
 // The host's descendants alone: it tells nobody's pid.
 void LibraryServer::Parts::Expect(const ProcId& proc) {
   local.OnProcess(proc.nspace, proc.rank, getpid());
@@ -390,19 +419,21 @@ void LibraryServer::Parts::Expect(const ProcId& proc) {
 }
 
 // What comes of the end of its processes is for nobody.
+void LibraryServer::Parts::Withdraw(const std::string& nspace) {
+  core::JobKill kill;
+  kill.nspace = nspace;
+  FromHost(std::move(kill));
+  processes.End(nspace);
+  core::JobForget forget;
+  forget.nspace = nspace;
+  FromHost(std::move(forget));
+  runtime.Drain();
+}
+
 void LibraryServer::Parts::Deregister(const std::string& nspace) {
   const HostedJob* job = jobs.Find(nspace);
   if (job == nullptr) return;
-  if (job->spec != nullptr) {
-    core::JobKill kill;
-    kill.nspace = nspace;
-    FromHost(std::move(kill));
-    processes.End(nspace);
-    core::JobForget forget;
-    forget.nspace = nspace;
-    FromHost(std::move(forget));
-    runtime.Drain();
-  }
+  if (job->spec != nullptr) Withdraw(nspace);
   cleanups.DropJob(nspace);
   output.DropJob(nspace);
   outside.DropJob(nspace);
@@ -497,15 +528,7 @@ void LibraryServer::DeregisterJob(const std::string& nspace, Done done) {
 void LibraryServer::RegisterClient(const ProcId& proc, uid_t uid, gid_t gid,
                                    void* object, Done done) {
   Run([this, proc, uid, gid, object, done = std::move(done)] {
-    parts_->jobs.AddClient(proc, uid, gid, object);
-    const HostedJob& job = *parts_->jobs.Find(proc.nspace);
-    Status status;
-    if (job.spec != nullptr) {
-      parts_->Expect(proc);
-    } else if (job.told != nullptr && !job.told->no_data) {
-      status = parts_->Begin(proc.nspace);
-    }
-    done(status.code());
+    done(parts_->Add(proc, uid, gid, object));
   });
 }
 

@@ -83,35 +83,35 @@ enum class FrameType : uint16_t {
   kQuery = 20,      // * W: String C: SIZE n, n QUERY. The reply's payload,
                     //     also after a partial success, is C: SIZE n, n INFO
   kHostCall = 21,   // * W: Uint op, Uint n, n x Proc, String of the call. The
-                    //     reply's payload is C: SIZE n, n INFO, the results, or
-                    //     empty. The ops and their calls are:
-                    //     1 PMIx_Job_control  C:infos; as kJobControl
-                    //     2 PMIx_Allocation_request  W: Uint directive,
-                    //       String C:infos
-                    //     3 PMIx_Process_monitor  W: String C:infos, the info
-                    //       that names what to monitor; Int error, String
-                    //       C:infos, the directives
-                    //     4 PMIx_Log  W: String C:infos, the data, String
-                    //       C:infos, the directives
-                    //     5 PMIx_Session_control  W: Uint session id, String
-                    //       C:infos
-                    //     6 PMIx_Resource_block  W: Uint directive,
-                    //       String name, Uint n, n x (Uint type, Uint count),
-                    //       String C:infos
-                    //     7 PMIx_Get_credential  C:infos
-                    //     8 PMIx_Validate_credential  W: String credential,
-                    //       String C:infos
-                    //     10 PMIx_IOF_pull (a read) and 11 PMIx_IOF_push: see
-                    //       common/iof_call.h, also for the reply to a read
-                    //     12 PMIx_Fabric_register and PMIx_Fabric_update: see
-                    //       common/fabric_call.h
-  kToolHello = 22,  // * W: Uint version, Proc claimed (if it has no namespace,
-                    //     the agent chooses a name), String library version. A
-                    //     tool sends it in place of kHello; the kernel proves
-                    //     that the tool belongs to the agent's user. The reply
-                    //     is that to kHello, with a segment of size 0 that is
-                    //     not attached, no barrier, no mailboxes, and no
-                    //     reattachment
+                    //   reply's payload is C: SIZE n, n INFO, the results, or
+                    //   empty. The ops, with their calls:
+                    //   1 PMIx_Job_control  C:infos; as kJobControl
+                    //   2 PMIx_Allocation_request  W: Uint directive,
+                    //     String C:infos
+                    //   3 PMIx_Process_monitor  W: String C:infos, the one
+                    //     that says what to monitor; Int error, String
+                    //     C:infos, the directives
+                    //   4 PMIx_Log  W: String C:infos, the data, String
+                    //     C:infos, the directives
+                    //   5 PMIx_Session_control  W: Uint session id, String
+                    //     C:infos
+                    //   6 PMIx_Resource_block  W: Uint directive, String name,
+                    //     Uint n, n x (Uint type, Uint count), String C:infos
+                    //   7 PMIx_Get_credential  C:infos
+                    //   8 PMIx_Validate_credential  W: String credential,
+                    //     String C:infos
+                    //   10 PMIx_IOF_pull  a read, and 11 PMIx_IOF_push: see
+                    //     common/iof_call.h, also for the answer to a read
+                    //   12 PMIx_Fabric_register and PMIx_Fabric_update: see
+                    //     common/fabric_call.h
+  kToolHello = 22,  // * W: Uint version, Proc claimed (no namespace: the agent
+                    //   gives a name), String library version. In place of
+                    //   kHello: a tool, which is proved to be of the agent's
+                    //   user by the kernel. The reply is as to kHello, with a
+                    //   segment of size 0, which is not attached, no barrier,
+                    //   no mailboxes, and nothing to reattach to
+  kIgnored = 23,    //   W: String function, String key: a directive that this
+                    //   library has not honoured; no answer
   // Agent to client.
   kReply = 64,     // W: Int status, String payload. The reply to kHello
                    //    carries: Proc own id, Proc server id, Uint segment

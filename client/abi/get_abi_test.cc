@@ -50,6 +50,35 @@ class GetTest : public ClientTest {
   size_t Asked() const { return agent_->Count(FrameType::kGet); }
 };
 
+TEST_F(GetTest, AnOptionalDirectiveThatIsIgnoredIsReportedOnce) {
+  const InfoList unknown{{"some.directive", Value::Bool(true)}};
+  EXPECT_EQ(Get(0, PMIX_JOB_SIZE, unknown), Value::Uint32(4));
+  const Request request = agent_->Await(FrameType::kIgnored);
+  WireReader in(request.payload);
+  EXPECT_EQ(in.String(), "PMIx_Get");
+  EXPECT_EQ(in.String(), "some.directive");
+  EXPECT_TRUE(in.done());
+  EXPECT_EQ(request.tag, 0u) << "nobody waits for an answer";
+  EXPECT_EQ(Get(1, PMIX_JOB_SIZE, unknown), Value::Uint32(4));
+  const InfoList another{{"another.directive", Value::Bool(true)}};
+  EXPECT_EQ(Get(1, PMIX_JOB_SIZE, another), Value::Uint32(4));
+  agent_->Await(FrameType::kIgnored, 2);
+  EXPECT_EQ(agent_->Count(FrameType::kIgnored), 2u);
+}
+
+TEST_F(GetTest, WaitForOneValueIsWhatAGetDoes) {
+  const auto wait_for = [this](const Value& number) {
+    InfoList infos;
+    infos.Add(PMIX_WAIT, number, PMIX_INFO_REQD);
+    Get(0, PMIX_JOB_SIZE, infos);
+    return status_;
+  };
+  EXPECT_EQ(wait_for(Value::Int(0)), PMIX_SUCCESS);
+  EXPECT_EQ(wait_for(Value::Int(1)), PMIX_SUCCESS);
+  EXPECT_EQ(wait_for(Value::Int(2)), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(wait_for(Value::String("all")), PMIX_ERR_BAD_PARAM);
+}
+
 TEST_F(GetTest, JobKeysForWildcardAndForRanks) {
   EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE), Value::Uint32(4));
   EXPECT_EQ(Get(0, PMIX_JOB_SIZE), Value::Uint32(4));
@@ -413,9 +442,9 @@ TEST_F(GetTest, AReservedKeyOfAProcessIsAskedForOnce) {
 TEST_F(GetTest, WhatTheHostKnowsHasNoQualifiers) {
   Get(kAny, PMIX_JOB_SIZE, Qualifiers({{"a", Value::Int(1)}}));
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
-  EXPECT_EQ(
-      Get(kAny, PMIX_JOB_SIZE, Qualifiers({{PMIX_JOB_INFO, Value::Bool(true)}})),
-      Value::Uint32(4));
+  EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE,
+                Qualifiers({{PMIX_JOB_INFO, Value::Bool(true)}})),
+            Value::Uint32(4));
 }
 
 TEST_F(GetTest, AmongAllDataQualifiedValuesHaveTheKeyOfTheirPut) {

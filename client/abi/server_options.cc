@@ -9,28 +9,32 @@
 #include "client/session/directives.h"
 #include "common/posix/host_name.h"
 #include "common/posix/private_dir.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
 namespace {
 
-// Honoured here, or by whoever reads the module; and what asks for no more than
-// is done anyway.
-constexpr std::string_view kHonoured[] = {PMIX_SERVER_NSPACE,
-                                          PMIX_SERVER_RANK,
-                                          PMIX_SERVER_TMPDIR,
-                                          PMIX_SYSTEM_TMPDIR,
-                                          PMIX_HOSTNAME,
-                                          PMIX_NODEID,
-                                          PMIX_SERVER_TOOL_SUPPORT,
-                                          PMIX_SERVER_SYSTEM_SUPPORT,
-                                          PMIX_USOCK_DISABLE,
-                                          PMIX_SINGLE_LISTENER,
-                                          PMIX_TCP_DISABLE_IPV6,
-                                          PMIX_HOMOGENEOUS_SYSTEM,
-                                          PMIX_IOF_LOCAL_OUTPUT,
-                                          CANOPY_SERVER_MODULE_ENTRIES};
+struct FlagName {
+  std::string_view key;
+  bool ServerDirectives::*member;
+};
+constexpr FlagName kFlagNames[] = {
+    {PMIX_SERVER_TOOL_SUPPORT, &ServerDirectives::tools},
+    {PMIX_SERVER_SYSTEM_SUPPORT, &ServerDirectives::system},
+    {PMIX_IOF_LOCAL_OUTPUT, &ServerDirectives::local_output},
+};
+
+// They ask for something if they are true. Nothing is done about them.
+constexpr std::string_view kRefusedFlags[] = {
+    PMIX_USOCK_DISABLE,          PMIX_SINGLE_LISTENER,
+    PMIX_TCP_DISABLE_IPV4,       PMIX_HOMOGENEOUS_SYSTEM,
+    PMIX_SERVER_SESSION_SUPPORT, PMIX_SERVER_GATEWAY,
+    PMIX_SERVER_SCHEDULER,       PMIX_SERVER_REMOTE_CONNECTIONS,
+    PMIX_SERVER_SHARE_TOPOLOGY,  PMIX_SERVER_ENABLE_MONITORING,
+    PMIX_EXTERNAL_PROGRESS,
+};
 
 Status Malformed(const pmix_info_t& info) {
   return Status(kErrBadParam, std::string(KeyOf(info)) + " is malformed");
@@ -71,6 +75,15 @@ Status ReadNodeId(const pmix_info_t& info, ServerDirectives* out) {
   return status;
 }
 
+Status ReadRefused(const pmix_info_t& info, std::string_view key) {
+  const bool is_flag = std::ranges::count(kRefusedFlags, key) > 0;
+  if (is_flag && !IsTrue(info)) return Status();
+  if (support::NotHonoured("PMIx_server_init", info) == kSuccess) {
+    return Status();
+  }
+  return Status(kErrNotSupported, std::string(key) + " is not supported");
+}
+
 Status ReadDirective(const pmix_info_t& info, ServerDirectives* out) {
   const std::string_view key = KeyOf(info);
   if (key == PMIX_SERVER_NSPACE) return ReadName(info, &out->self.nspace);
@@ -82,12 +95,16 @@ Status ReadDirective(const pmix_info_t& info, ServerDirectives* out) {
   if (key == PMIX_LAUNCHER_RENDEZVOUS_FILE) {
     return ReadText(info, &out->rendezvous_file);
   }
-  if (key == PMIX_SERVER_TOOL_SUPPORT) out->tools = IsTrue(info);
-  if (key == PMIX_SERVER_SYSTEM_SUPPORT) out->system = IsTrue(info);
-  if (key == PMIX_IOF_LOCAL_OUTPUT) out->local_output = IsTrue(info);
-  const bool known = std::ranges::count(kHonoured, key) > 0;
-  if (known || !IsRequired(info)) return Status();
-  return Status(kErrNotSupported, std::string(key) + " is not supported");
+  // The server has no IPv6 sockets. The other key is read with the module.
+  if (key == PMIX_TCP_DISABLE_IPV6 || key == CANOPY_SERVER_MODULE_ENTRIES) {
+    return Status();
+  }
+  for (const FlagName& flag : kFlagNames) {
+    if (key != flag.key) continue;
+    out->*flag.member = IsTrue(info);
+    return Status();
+  }
+  return ReadRefused(info, key);
 }
 
 }  // namespace

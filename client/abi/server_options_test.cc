@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -67,6 +72,32 @@ TEST(ServerOptions, RequiredOnesMustBeKnown) {
   InfoList optional;
   optional.Add(PMIX_SERVER_GATEWAY, Value::Bool(true));
   EXPECT_TRUE(Read(optional).ok());
+}
+
+TEST(ServerOptions, WhatChangesNothingIsRefusedOrReported) {
+  for (const char* key :
+       {PMIX_USOCK_DISABLE, PMIX_SINGLE_LISTENER, PMIX_HOMOGENEOUS_SYSTEM,
+        PMIX_SERVER_SESSION_SUPPORT, PMIX_SERVER_SCHEDULER,
+        PMIX_EXTERNAL_PROGRESS, PMIX_SERVER_SHARE_TOPOLOGY,
+        PMIX_SERVER_REMOTE_CONNECTIONS, PMIX_TCP_DISABLE_IPV4}) {
+    support::IgnoredDirectives::ResetInChild();
+    std::vector<std::string> reported;
+    support::IgnoredDirectives::OfProcess().SetReport(
+        [&](std::string_view, std::string_view name) {
+          reported.emplace_back(name);
+        });
+    InfoList required;
+    required.Add(key, Value::Bool(true), PMIX_INFO_REQD);
+    EXPECT_EQ(Read(required).code(), kErrNotSupported) << key;
+    EXPECT_TRUE(Read({{key, Value::Bool(true)}}).ok());
+    EXPECT_TRUE(Read({{key, Value::Bool(true)}}).ok());
+    EXPECT_EQ(reported, std::vector<std::string>{key});
+    // A flag that is false asks for nothing.
+    InfoList declined;
+    declined.Add(key, Value::Bool(false), PMIX_INFO_REQD);
+    EXPECT_TRUE(Read(declined).ok()) << key;
+    support::IgnoredDirectives::OfProcess().SetReport({});
+  }
 }
 
 }  // namespace

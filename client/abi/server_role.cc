@@ -31,6 +31,7 @@
 #include "common/host_op.h"
 #include "common/ids.h"
 #include "common/mutex.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "server/core/step/host.h"
 #include "server/library/host_module.h"
@@ -234,8 +235,15 @@ void Open(std::unique_ptr<Running> running) CANOPY_REQUIRES(g_role.mu) {
   g_role.server = g_role.running->server.get();
 }
 
+void LogIgnored(std::string_view function, std::string_view key) {
+  Log({core::LogLine::Level::kInfo, "the directive " + std::string(key) +
+                                        " of " + std::string(function) +
+                                        " is ignored"});
+}
+
 int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
               size_t ninfo) CANOPY_REQUIRES(g_role.mu) {
+  support::IgnoredDirectives::OfProcess().SetReport(LogIgnored);
   const Result<ServerDirectives> directives = ReadServerDirectives(info, ninfo);
   if (!directives.ok()) return directives.code();
   const Result<size_t> entries = library::NumEntries({info, ninfo}, module);

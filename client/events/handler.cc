@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "common/required.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/value.h"
 #include "common/values/value_ops.h"
 
@@ -88,7 +88,7 @@ int ParseOne(const pmix_info_t& info, HandlerSpec* spec) {
     spec->one_shot = ValueTruth(info.value) == PMIX_BOOL_TRUE;
     return PMIX_SUCCESS;
   }
-  return MustHonour(info.flags) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+  return support::NotHonoured("PMIx_Register_event_handler", info);
 }
 
 bool SourceInRange(const HandlerSpec& spec, const ProcId& source,

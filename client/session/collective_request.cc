@@ -6,6 +6,7 @@
 #include "client/session/directives.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/wire.h"
 
@@ -27,7 +28,8 @@ InfoList Marked(std::span<const pmix_info_t> infos) {
   return marked;
 }
 
-int ParseOne(const pmix_info_t& info, CollectiveOptions* out) {
+int ParseOne(std::string_view function, const pmix_info_t& info,
+             CollectiveOptions* out) {
   const std::string_view key = KeyOf(info);
   if (key == PMIX_COLLECT_DATA) {
     out->collect = IsTrue(info);
@@ -37,16 +39,16 @@ int ParseOne(const pmix_info_t& info, CollectiveOptions* out) {
   // Every agent derives the job's data from the same map, so all of it is
   // everywhere already.
   if (key == PMIX_COLLECT_GENERATED_JOB_INFO) return PMIX_SUCCESS;
-  return IsRequired(info) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+  return support::NotHonoured(function, info);
 }
 
 }  // namespace
 
-int ParseCollectiveOptions(const pmix_info_t* info, size_t ninfo,
-                           CollectiveOptions* out) {
+int ParseCollectiveOptions(std::string_view function, const pmix_info_t* info,
+                           size_t ninfo, CollectiveOptions* out) {
   if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
   for (size_t i = 0; i < ninfo; ++i) {
-    const int rc = ParseOne(info[i], out);
+    const int rc = ParseOne(function, info[i], out);
     if (rc != PMIX_SUCCESS) return rc;
   }
   return PMIX_SUCCESS;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "client/session/operation_numbers.h"
 #include "pmix.h"
@@ -18,11 +19,11 @@ struct CollectiveOptions {
   uint32_t timeout_ms = 0;  // 0: none
 };
 
-// The directives of a collective. Returns a PMIx status: PMIX_ERR_BAD_PARAM for
-// what cannot be meant, PMIX_ERR_NOT_SUPPORTED for one that is required and
-// unknown.
-int ParseCollectiveOptions(const pmix_info_t* info, size_t ninfo,
-                           CollectiveOptions* out);
+// Reads the directives of `function`, a collective. Returns a PMIx status:
+// PMIX_ERR_BAD_PARAM for a value that makes no sense, PMIX_ERR_NOT_SUPPORTED
+// for a required directive that is not honoured.
+int ParseCollectiveOptions(std::string_view function, const pmix_info_t* info,
+                           size_t ninfo, CollectiveOptions* out);
 
 // The frame's payload. Returns a PMIx status: a directive may be of a kind that
 // cannot travel.

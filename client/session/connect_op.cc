@@ -21,7 +21,9 @@ int EncodeRequest(Session& session, const ConnectRequest& request,
   int rc = CheckParticipants(session, request.procs, request.nprocs);
   if (rc != PMIX_SUCCESS) return rc;
   CollectiveOptions options;
-  rc = ParseCollectiveOptions(request.info, request.ninfo, &options);
+  const bool connects = request.operation == CollectiveOperation::kConnect;
+  rc = ParseCollectiveOptions(connects ? "PMIx_Connect" : "PMIx_Disconnect",
+                              request.info, request.ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   return EncodeCollective(request.operation, {request.procs, request.nprocs},
                           {request.info, request.ninfo}, options, frame);

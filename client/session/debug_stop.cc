@@ -100,8 +100,8 @@ int Await(Session& session, Release* release) {
 
 }  // namespace
 
-int StopForDebugger(Session& session) {
-  if (!MustStop(session)) return PMIX_SUCCESS;
+int StopForDebugger(Session& session, bool asked) {
+  if (!asked && !MustStop(session)) return PMIX_SUCCESS;
   if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
   Release release;
   InfoList infos;

@@ -6,14 +6,15 @@
 
 namespace canopy::client {
 
-// When this process is one that the job's PMIX_DEBUG_STOP_IN_INIT means: says
-// that it waits (PMIX_READY_FOR_DEBUG, breakpoint "pmix-init"), and returns
-// once PMIX_DEBUGGER_RELEASE has come, or has come before. Else it returns at
-// once. A PMIx status: that of the agent when it does not let it register or
-// say so; PMIX_ERR_LOST_CONNECTION: the agent is gone for good, and so is who
-// could release it; PMIX_ERR_UNREACH: a tool without a server is to stop. Not
-// from a callback.
-int StopForDebugger(Session& session);
+// Stops this process if it has `asked` for it, or if the
+// PMIX_DEBUG_STOP_IN_INIT of its job names it: announces that it waits
+// (PMIX_READY_FOR_DEBUG, breakpoint "pmix-init"), and returns once
+// PMIX_DEBUGGER_RELEASE has come, or has come before. Otherwise it returns at
+// once. Returns a PMIx status: that of the agent if the agent refuses the
+// registration or the announcement; PMIX_ERR_LOST_CONNECTION if the agent is
+// gone for good, because then nobody can release the process; PMIX_ERR_UNREACH
+// without a server. Not from a callback.
+int StopForDebugger(Session& session, bool asked);
 
 }  // namespace canopy::client
 

@@ -13,6 +13,7 @@
 #include "client/events/handler.h"
 #include "client/session/directives.h"
 #include "common/codec/infos.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "common/wire.h"
@@ -153,15 +154,33 @@ constexpr std::string_view kHonoured[] = {
     PMIX_EVENT_PROXY,         PMIX_EVENT_TEXT_MESSAGE, PMIX_EVENT_AFFECTED_PROC,
     PMIX_EVENT_AFFECTED_PROCS};
 
+// What a resource manager announces with an event: nothing ends because a
+// process announces it. The infos reach the receivers like all others.
+constexpr std::string_view kAnnouncements[] = {
+    PMIX_EVENT_TERMINATE_SESSION, PMIX_EVENT_TERMINATE_JOB,
+    PMIX_EVENT_TERMINATE_NODE, PMIX_EVENT_TERMINATE_PROC,
+    PMIX_EVENT_ACTION_TIMEOUT};
+
+constexpr char kFunction[] = "PMIx_Notify_event";
+
+// Infos with other keys are data for the handlers, unless they are required.
+int CheckInfo(const pmix_info_t& info) {
+  const std::string_view key = KeyOf(info);
+  const bool is_directive =
+      IsRequired(info) || std::ranges::count(kAnnouncements, key) > 0;
+  return is_directive && std::ranges::count(kHonoured, key) == 0
+             ? support::NotHonoured(kFunction, info)
+             : PMIX_SUCCESS;
+}
+
 int CheckNotification(const Notification& event) {
   if (event.info == nullptr && event.ninfo > 0) return PMIX_ERR_BAD_PARAM;
   if (event.range > PMIX_RANGE_PROC_LOCAL) return PMIX_ERR_BAD_PARAM;
-  const auto is_refused = [](const pmix_info_t& info) {
-    return IsRequired(info) && std::ranges::count(kHonoured, KeyOf(info)) == 0;
-  };
-  return std::any_of(event.info, event.info + event.ninfo, is_refused)
-             ? PMIX_ERR_NOT_SUPPORTED
-             : PMIX_SUCCESS;
+  for (size_t i = 0; i < event.ninfo; ++i) {
+    const int rc = CheckInfo(event.info[i]);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
 }
 
 int Accepted(Session& session, pmix_op_cbfunc_t cbfunc, void* cbdata) {

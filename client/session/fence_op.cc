@@ -30,7 +30,9 @@ int FenceAlone(const Session& session, const pmix_proc_t* procs,
 int Check(Session& session, const pmix_proc_t* procs, size_t nprocs,
           const pmix_info_t* info, size_t ninfo, CollectiveOptions* options) {
   const int rc = CheckParticipants(session, procs, nprocs);
-  return rc == PMIX_SUCCESS ? ParseCollectiveOptions(info, ninfo, options) : rc;
+  return rc == PMIX_SUCCESS
+             ? ParseCollectiveOptions("PMIx_Fence", info, ninfo, options)
+             : rc;
 }
 
 bool IsWholeJob(const Session& session, const pmix_proc_t* procs,

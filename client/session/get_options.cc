@@ -1,6 +1,7 @@
 #include "client/session/get_options.h"
 
 #include "client/session/directives.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -100,10 +101,10 @@ int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
     return PMIX_SUCCESS;
   }
   if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
-  // One key of one process: Get waits for it anyway.
-  if (key == PMIX_WAIT) return PMIX_SUCCESS;
-  *known = false;
-  return PMIX_SUCCESS;
+  // A get waits for its one value anyway, and never finds more than one.
+  const auto number = key == PMIX_WAIT ? Uint64Of(info.value) : std::nullopt;
+  *known = number && *number <= 1;
+  return key == PMIX_WAIT && !number ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;
 }
 
 int ParseOne(const pmix_info_t& info, GetOptions* out) {
@@ -121,8 +122,8 @@ int ParseOne(const pmix_info_t& info, GetOptions* out) {
   if (!known) rc = ParseOther(info, key, out, &known);
   if (!known && (info.flags & PMIX_INFO_QUALIFIER) != 0) {
     out->narrowed = true;
-  } else if (!known && IsRequired(info)) {
-    return PMIX_ERR_NOT_SUPPORTED;
+  } else if (!known && rc == PMIX_SUCCESS) {
+    return support::NotHonoured("PMIx_Get", info);
   }
   return rc;
 }

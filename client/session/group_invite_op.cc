@@ -25,6 +25,7 @@
 #include "common/job_name.h"
 #include "common/local_protocol.h"
 #include "common/mutex.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 
 namespace canopy::client {
@@ -96,17 +97,17 @@ int CheckName(const Session& session, const char* name,
   return PMIX_SUCCESS;
 }
 
-// A required directive that is not among `known` is refused.
-int ReadDirectives(const InfoArray& directives,
+// A directive of `function` that is not among `known` is not honoured.
+int ReadDirectives(std::string_view function, const InfoArray& directives,
                    std::initializer_list<std::string_view> known,
                    uint32_t* timeout_ms) {
   for (const pmix_info_t& info : std::span(directives.infos, directives.size)) {
     if (KeyOf(info) == PMIX_TIMEOUT) {
       const int rc = TimeoutOf(info, timeout_ms);
       if (rc != PMIX_SUCCESS) return rc;
-    } else if (IsRequired(info) &&
-               std::ranges::find(known, KeyOf(info)) == known.end()) {
-      return PMIX_ERR_NOT_SUPPORTED;
+    } else if (std::ranges::find(known, KeyOf(info)) == known.end()) {
+      const int rc = support::NotHonoured(function, info);
+      if (rc != PMIX_SUCCESS) return rc;
     }
   }
   return PMIX_SUCCESS;
@@ -146,7 +147,7 @@ int Invite(Session& session, const GroupRequest& request, GroupDone done) {
   int rc = CheckName(session, request.name, request.directives);
   if (rc == PMIX_SUCCESS) {
     rc = ReadDirectives(
-        request.directives,
+        "PMIx_Group_invite", request.directives,
         {PMIX_GROUP_OPTIONAL, PMIX_GROUP_FT_COLLECTIVE,
          PMIX_GROUP_ASSIGN_CONTEXT_ID, PMIX_GROUP_NOTIFY_TERMINATION,
          PMIX_GROUP_ENDPT_DATA, PMIX_GROUP_INFO, PMIX_GROUP_LEADER},
@@ -208,7 +209,7 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
   uint32_t timeout_ms = 0;
   int rc = CheckName(session, request.name, request.directives);
   if (rc == PMIX_SUCCESS) {
-    rc = ReadDirectives(request.directives,
+    rc = ReadDirectives("PMIx_Group_join", request.directives,
                         {PMIX_GROUP_ENDPT_DATA, PMIX_GROUP_INFO}, &timeout_ms);
   }
   if (rc != PMIX_SUCCESS) return rc;

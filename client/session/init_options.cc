@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "client/session/directives.h"
+#include "common/support/ignored_directives.h"
 
 namespace canopy::client {
 namespace {
@@ -23,16 +24,20 @@ bool DescribesModel(std::string_view key) {
 
 }  // namespace
 
-int ParseInitOptions(const pmix_info_t* info, size_t ninfo, InitOptions* out) {
+int ParseInitOptions(std::string_view function, const pmix_info_t* info,
+                     size_t ninfo, InitOptions* out) {
   if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
   for (size_t i = 0; i < ninfo; ++i) {
     const std::string_view key = KeyOf(info[i]);
     if (key == PMIX_EXTERNAL_PROGRESS) {
       out->external_progress = IsTrue(info[i]);
+    } else if (key == PMIX_DEBUG_STOP_IN_INIT) {
+      out->stops = IsTrue(info[i]);
     } else if (DescribesModel(key)) {
       out->model.Append(info[i]);
-    } else if (IsRequired(info[i])) {
-      return PMIX_ERR_NOT_SUPPORTED;
+    } else {
+      const int rc = support::NotHonoured(function, info[i]);
+      if (rc != PMIX_SUCCESS) return rc;
     }
   }
   return PMIX_SUCCESS;
@@ -44,8 +49,9 @@ int ParseFinalizeOptions(const pmix_info_t* info, size_t ninfo, bool* barrier) {
   for (size_t i = 0; i < ninfo; ++i) {
     if (KeyOf(info[i]) == PMIX_EMBED_BARRIER) {
       *barrier = IsTrue(info[i]);
-    } else if (IsRequired(info[i])) {
-      return PMIX_ERR_NOT_SUPPORTED;
+    } else {
+      const int rc = support::NotHonoured("PMIx_Finalize", info[i]);
+      if (rc != PMIX_SUCCESS) return rc;
     }
   }
   return PMIX_SUCCESS;

@@ -16,8 +16,11 @@
 #include "client/session/init_options.h"
 #include "client/session/successor_search.h"
 #include "client/topology/topology_op.h"
+#include "common/local_protocol.h"
 #include "common/mutex.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/value.h"
+#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -44,6 +47,7 @@ void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
     g_library.inherited = session;
     session->servers().CloseSocketsInChild();
   }
+  support::IgnoredDirectives::ResetInChild();
   g_library.calls = 0;
   g_library.references = 0;
   g_library.mu = new Mutex;
@@ -89,7 +93,21 @@ void Drain() {
   while (g_library.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
 }
 
+// The agent's log gets a line for each directive that is ignored.
+void ReportIgnored(Session& session) {
+  support::IgnoredDirectives::OfProcess().SetReport(
+      [&session](std::string_view function, std::string_view key) {
+        const ChannelRef channel = session.channel();
+        if (channel == nullptr) return;
+        WireWriter out;
+        out.String(function);
+        out.String(key);
+        (void)channel->Post(local::FrameType::kIgnored, out.Take());
+      });
+}
+
 void EndSession() {
+  support::IgnoredDirectives::OfProcess().SetReport({});
   Session* session = g_library.session.exchange(nullptr);
   session->pulls().Leave();
   for (const ChannelRef& server : session->servers().open()) {
@@ -118,7 +136,7 @@ Result<Bootstrap> FindAgent() {
 
 int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   InitOptions options;
-  const int rc = ParseInitOptions(info, ninfo, &options);
+  const int rc = ParseInitOptions("PMIx_Init", info, ninfo, &options);
   return rc == PMIX_SUCCESS ? InitLibraryBy(FindAgent, options, proc) : rc;
 }
 
@@ -136,7 +154,8 @@ int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
     ObserveInvitations(*created);
     session = created.release();
     g_library.session.store(session);
-    const int rc = StopForDebugger(*session);
+    ReportIgnored(*session);
+    const int rc = StopForDebugger(*session, options.stops);
     if (rc != PMIX_SUCCESS) {
       EndSession();
       return rc;

@@ -13,6 +13,7 @@
 #include "client/session/output_pulls.h"
 #include "client/session/output_wishes.h"
 #include "common/iof_call.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/iof_failure.h"
 #include "common/values/value.h"
@@ -117,7 +118,7 @@ constexpr Row kRows[] = {
 int ReadDirective(const pmix_info_t& info, PullSpec* spec) {
   const Row* const row = std::ranges::find(kRows, KeyOf(info), &Row::key);
   if (row == std::end(kRows)) {
-    return IsRequired(info) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+    return support::NotHonoured("PMIx_IOF_pull", info);
   }
   return row->set(info, spec) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }

@@ -16,6 +16,8 @@
 #include "common/bytes.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
+#include "common/support/ignored_directives.h"
+#include "common/values/value.h"
 #include "common/wire.h"
 
 namespace canopy::client {
@@ -29,13 +31,22 @@ struct Parsed {
   std::string bytes;
   bool complete = false;
   bool own_input = false;
+  bool drops_oldest = false;
+  bool drops_newest = false;
 };
 
-// The library keeps what is not taken, so that nothing overflows and there is
-// nothing to drop.
-bool IsHonoured(std::string_view key) {
-  return key == PMIX_IOF_CACHE_SIZE || key == PMIX_IOF_DROP_OLDEST ||
-         key == PMIX_IOF_DROP_NEWEST;
+// Reads the directives for the case that a cache overflows. They are honoured
+// although nothing is done: a push ends when the processes have read its bytes,
+// and the library keeps the bytes until then, so no cache ever overflows.
+int ReadOverflow(const pmix_info_t& info, std::string_view key, Parsed* out) {
+  if (key == PMIX_IOF_CACHE_SIZE) {
+    return Uint64Of(info.value) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  }
+  (key == PMIX_IOF_DROP_OLDEST ? out->drops_oldest : out->drops_newest) =
+      IsTrue(info);
+  // Both cannot be meant.
+  return out->drops_oldest && out->drops_newest ? PMIX_ERR_BAD_PARAM
+                                                : PMIX_SUCCESS;
 }
 
 int ReadDirective(const pmix_info_t& info, Parsed* out) {
@@ -44,8 +55,11 @@ int ReadDirective(const pmix_info_t& info, Parsed* out) {
     out->complete = IsTrue(info);
   } else if (key == PMIX_IOF_PUSH_STDIN) {
     out->own_input = IsTrue(info);
-  } else if (!IsHonoured(key) && IsRequired(info)) {
-    return PMIX_ERR_NOT_SUPPORTED;
+  } else if (key == PMIX_IOF_CACHE_SIZE || key == PMIX_IOF_DROP_OLDEST ||
+             key == PMIX_IOF_DROP_NEWEST) {
+    return ReadOverflow(info, key, out);
+  } else {
+    return support::NotHonoured("PMIx_IOF_push", info);
   }
   return PMIX_SUCCESS;
 }

@@ -11,18 +11,19 @@
 #include "client/tool/server_search.h"
 #include "client/tool/tool_options.h"
 #include "common/ids.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
 namespace {
 
 // The process has its name for all servers.
-int ReadOptions(const Session& session, const InfoArray& infos,
-                ToolOptions* out) {
-  const int rc = ParseToolOptions(infos.infos, infos.size, out);
+int ReadOptions(std::string_view function, const Session& session,
+                const InfoArray& infos, ToolOptions* out) {
+  const int rc = ParseToolOptions(function, infos.infos, infos.size, out);
   if (rc != PMIX_SUCCESS) return rc;
   const bool renamed = !out->name.nspace.empty() && out->name != session.self();
-  if (renamed || !out->connects) return PMIX_ERR_BAD_PARAM;
+  if (renamed) return PMIX_ERR_BAD_PARAM;
   out->name = session.self();
   return PMIX_SUCCESS;
 }
@@ -56,8 +57,9 @@ int ReadWaiting(const InfoArray& infos, Waiting* out) {
     } else if (key == PMIX_TIMEOUT) {
       const int rc = TimeoutOf(info, &out->timeout_ms);
       if (rc != PMIX_SUCCESS) return rc;
-    } else if (IsRequired(info)) {
-      return PMIX_ERR_NOT_SUPPORTED;
+    } else {
+      const int rc = support::NotHonoured("PMIx_tool_set_server", info);
+      if (rc != PMIX_SUCCESS) return rc;
     }
   }
   return PMIX_SUCCESS;
@@ -68,7 +70,8 @@ int ReadWaiting(const InfoArray& infos, Waiting* out) {
 int AttachToServer(Session& session, const pmix_info_t* info, size_t ninfo,
                    pmix_proc_t* self, pmix_proc_t* server) {
   ToolOptions options;
-  int rc = ReadOptions(session, {info, ninfo}, &options);
+  int rc = ReadOptions("PMIx_tool_attach_to_server", session, {info, ninfo},
+                       &options);
   if (rc != PMIX_SUCCESS) return rc;
   ProcId found;
   rc = Attach(session, options, &found);
@@ -81,7 +84,8 @@ int AttachToServer(Session& session, const pmix_info_t* info, size_t ninfo,
 int ConnectToServerInstead(Session& session, const pmix_info_t* info,
                            size_t ninfo, pmix_proc_t* self) {
   ToolOptions options;
-  int rc = ReadOptions(session, {info, ninfo}, &options);
+  int rc = ReadOptions("PMIx_tool_connect_to_server", session, {info, ninfo},
+                       &options);
   if (rc != PMIX_SUCCESS) return rc;
   options.primary = true;
   const std::vector<ProcId> before = session.servers().names();

@@ -82,7 +82,7 @@ int Follow(const Initiator& initiator) {
 
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   ToolOptions options;
-  int rc = ParseToolOptions(info, ninfo, &options);
+  int rc = ParseToolOptions("PMIx_tool_init", info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   const Initiator initiator = TakeInitiator();
   const LauncherOrders& orders = initiator.orders;

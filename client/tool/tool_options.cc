@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/session/directives.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
@@ -77,31 +78,58 @@ Reading ReadOption(const pmix_info_t& info, std::string_view key,
   if (key == PMIX_CONNECT_RETRY_DELAY) {
     return ReadNumber(info, UINT32_MAX, &out->delay_s);
   }
-  // PMIx_tool_init itself gives a launcher an address.
-  if (key == PMIX_LAUNCHER) return Reading::kRead;
   if (key == PMIX_TOOL_DO_NOT_CONNECT) {
     out->connects = !IsTrue(info);
   } else if (key == PMIX_PRIMARY_SERVER) {
     out->primary = IsTrue(info);
-  } else if (key == PMIX_TOOL_CONNECT_OPTIONAL) {
-    out->optional = IsTrue(info);
   } else {
     return ReadChoice(info, key, &out->server);
   }
   return Reading::kRead;
 }
 
+// Those of PMIx_tool_init alone.
+Reading ReadStart(const pmix_info_t& info, std::string_view key,
+                  ToolOptions* out) {
+  // PMIx_tool_init itself gives a launcher an address.
+  if (key == PMIX_LAUNCHER) return Reading::kRead;
+  if (key != PMIX_TOOL_CONNECT_OPTIONAL) return Reading::kAnother;
+  out->optional = IsTrue(info);
+  return Reading::kRead;
+}
+
+// What is no directive of tools alone. A tool that has started has its progress
+// and its models already.
+int ReadOthers(std::string_view function, bool starts,
+               const std::vector<pmix_info_t>& infos, ToolOptions* out) {
+  if (starts) {
+    return ParseInitOptions(function, infos.data(), infos.size(), &out->init);
+  }
+  // The call is there to connect.
+  if (!out->connects) return PMIX_ERR_BAD_PARAM;
+  for (const pmix_info_t& info : infos) {
+    const int rc = support::NotHonoured(function, info);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
 }  // namespace
 
-int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out) {
+int ParseToolOptions(std::string_view function, const pmix_info_t* info,
+                     size_t ninfo, ToolOptions* out) {
   if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  const bool starts = function == "PMIx_tool_init";
   std::vector<pmix_info_t> others;  // refer to what the caller has
   std::string tcp_uri;
   for (size_t i = 0; i < ninfo; ++i) {
     const std::string_view key = KeyOf(info[i]);
     if (key == PMIX_LAUNCHER_RENDEZVOUS_FILE) return PMIX_ERR_NOT_SUPPORTED;
-    const Reading reading = key == PMIX_TCP_URI ? ReadText(info[i], &tcp_uri)
-                                                : ReadOption(info[i], key, out);
+    Reading reading = key == PMIX_TCP_URI ? ReadText(info[i], &tcp_uri)
+                                          : ReadOption(info[i], key, out);
+    if (reading == Reading::kAnother && starts) {
+      reading = ReadStart(info[i], key, out);
+    }
     if (reading == Reading::kMalformed) return PMIX_ERR_BAD_PARAM;
     if (reading == Reading::kAnother) others.push_back(info[i]);
   }
@@ -110,7 +138,7 @@ int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out) {
     out->server.uri = std::move(tcp_uri);
     out->server.tcp = true;
   }
-  return ParseInitOptions(others.data(), others.size(), &out->init);
+  return ReadOthers(function, starts, others, out);
 }
 
 }  // namespace canopy::client

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "client/session/init_options.h"
 #include "common/ids.h"
@@ -46,12 +47,14 @@ struct ToolOptions {
   InitOptions init;
 };
 
-// The directives of PMIx_tool_init and PMIx_tool_attach_to_server.
-// PMIX_ERR_BAD_PARAM: one has another type,
-// or they contradict each other; PMIX_ERR_NOT_SUPPORTED: a required one is not
-// known, or this tool is to tell in a file where it is, which is no server
-// (PMIX_LAUNCHER_RENDEZVOUS_FILE).
-int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out);
+// Reads the directives of `function`: PMIx_tool_init or
+// PMIx_tool_attach_to_server. Returns a PMIx status: PMIX_ERR_BAD_PARAM for a
+// directive of another type and for directives that contradict each other;
+// PMIX_ERR_NOT_SUPPORTED for a required directive that is not honoured, and for
+// PMIX_LAUNCHER_RENDEZVOUS_FILE, because a tool that is no server has no
+// address to write there.
+int ParseToolOptions(std::string_view function, const pmix_info_t* info,
+                     size_t ninfo, ToolOptions* out);
 
 }  // namespace canopy::client
 

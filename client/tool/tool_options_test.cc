@@ -9,18 +9,20 @@ namespace canopy::client {
 namespace {
 
 int Parse(const InfoList& infos, ToolOptions* out) {
-  return ParseToolOptions(infos.data(), infos.size(), out);
+  return ParseToolOptions("PMIx_tool_init", infos.data(), infos.size(), out);
 }
 
 TEST(ToolOptionsTest, WithoutDirectivesAToolLooksForAServer) {
   ToolOptions options;
-  EXPECT_EQ(ParseToolOptions(nullptr, 0, &options), PMIX_SUCCESS);
+  EXPECT_EQ(ParseToolOptions("PMIx_tool_init", nullptr, 0, &options),
+            PMIX_SUCCESS);
   EXPECT_TRUE(options.connects);
   EXPECT_FALSE(options.optional);
   EXPECT_FALSE(options.server.explicit_choice());
   EXPECT_TRUE(options.name.nspace.empty());
   EXPECT_EQ(options.name.rank, 0u);
-  EXPECT_EQ(ParseToolOptions(nullptr, 1, &options), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(ParseToolOptions("PMIx_tool_init", nullptr, 1, &options),
+            PMIX_ERR_BAD_PARAM);
 }
 
 TEST(ToolOptionsTest, Directives) {

@@ -8,7 +8,7 @@
 #include "client/topology/machine.h"
 #include "client/topology/source.h"
 #include "client/topology/topology_op.h"
-#include "common/required.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/hwloc_access.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -33,8 +33,9 @@ int ParseSelection(const pmix_info_t* info, size_t ninfo, Selection* out) {
       const auto id = StringOf(info[i].value);
       if (!id || id->empty()) return PMIX_ERR_BAD_PARAM;
       out->id = std::string(*id);
-    } else if (MustHonour(info[i].flags)) {
-      return PMIX_ERR_NOT_SUPPORTED;
+    } else {
+      const int rc = support::NotHonoured("PMIx_Compute_distances", info[i]);
+      if (rc != PMIX_SUCCESS) return rc;
     }
   }
   return PMIX_SUCCESS;

@@ -11,7 +11,7 @@
 #include "client/topology/fabric.h"
 #include "client/topology/machine.h"
 #include "common/mutex.h"
-#include "common/required.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -81,7 +81,7 @@ int ParseOne(const pmix_info_t& info, Selection* out) {
   if (key == PMIX_FABRIC_IDENTIFIER) return ReadText(info, &out->identifier);
   if (key == PMIX_FABRIC_VENDOR) return ReadText(info, &out->vendor);
   if (key == PMIX_FABRIC_PLANE) return ReadText(info, &out->plane);
-  return MustHonour(info.flags) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+  return support::NotHonoured("PMIx_Fabric_register", info);
 }
 
 int Parse(const pmix_info_t* directives, size_t ndirs, Selection* out) {

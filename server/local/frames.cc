@@ -13,7 +13,8 @@ namespace canopy::local {
 namespace {
 
 constexpr size_t kMaxText = 64 << 10;
-// The smallest encoding of a Proc: a length and a rank.
+constexpr size_t kMaxNameOfDirective = kMaxKeyLen;
+// A Proc takes at least a length and a rank.
 constexpr size_t kMinProc = 2;
 // A name needs many times more memory than bytes in the frame.
 constexpr size_t kMaxProcs = 1 << 20;
@@ -352,6 +353,15 @@ Result<ToolHello> ParseToolHello(std::string_view payload) {
   ReadText(r, 256);  // the library's version
   if (!r.ok()) return Malformed("hello of a tool");
   return hello;
+}
+
+Result<IgnoredDirective> ParseIgnored(std::string_view payload) {
+  WireReader r(payload);
+  IgnoredDirective directive;
+  directive.function = ReadText(r, kMaxNameOfDirective);
+  directive.key = ReadText(r, kMaxNameOfDirective);
+  if (!r.done()) return Malformed("ignored directive");
+  return directive;
 }
 
 Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload) {

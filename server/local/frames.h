@@ -35,9 +35,18 @@ struct ToolHello {
 // Returns kErrUnpackFailure if it is malformed.
 Result<ToolHello> ParseToolHello(std::string_view payload);
 
-// Returns the core's input for one frame of an identified client, whose
-// identity is `self`. Returns kErrNotSupported for an unknown type and
-// kErrUnpackFailure for a malformed frame. Bytes are copied out of `payload`.
+// A directive that the client's library has not honoured.
+struct IgnoredDirective {
+  std::string function;
+  std::string key;
+};
+
+// kErrUnpackFailure when it is malformed.
+Result<IgnoredDirective> ParseIgnored(std::string_view payload);
+
+// The core's input for one frame of a client that said Hello. `self` is the
+// client's identity. kErrNotSupported: an unknown type; kErrUnpackFailure:
+// malformed. Bytes are copied out of `payload`.
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
                                  std::string_view payload);

@@ -156,6 +156,13 @@ std::string KeysFrame(FrameType type) {
   return Frame(type, std::move(w));
 }
 
+std::string IgnoredFrame() {
+  WireWriter w;
+  w.String("PMIx_Get");
+  w.String("pmix.unknown");
+  return Frame(FrameType::kIgnored, std::move(w));
+}
+
 std::vector<std::string> Frames() {
   return {HelloFrame(),
           CommitFrame(),
@@ -175,6 +182,7 @@ std::vector<std::string> Frames() {
           KeysFrame(FrameType::kUnpublish),
           OpaqueFrame(FrameType::kSpawn),
           OpaqueFrame(FrameType::kQuery),
+          IgnoredFrame(),
           std::string(1, static_cast<char>(FrameType::kBarrierFull)),
           std::string(1, static_cast<char>(FrameType::kCommitted))};
 }
@@ -188,6 +196,7 @@ void Parse(const uint8_t* data, size_t size) {
   header.tag = 1;
   (void)ParseHello(payload);
   (void)ParseToolHello(payload);
+  (void)ParseIgnored(payload);
   (void)ParseRequest(1, {"job", 0}, header, payload);
 }
 

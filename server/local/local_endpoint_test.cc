@@ -179,6 +179,33 @@ TEST_F(AdoptingEndpointTest, NobodyElsewhereIsARank) {
   EXPECT_EQ(log_.size(), 2u);
 }
 
+std::string Ignored(const std::string& function, const std::string& key) {
+  WireWriter w;
+  w.String(function);
+  w.String(key);
+  return w.Take();
+}
+
+TEST_F(LocalEndpointTest, DirectivesThatLibrariesIgnoreAreLoggedOnce) {
+  const auto a = Connected(0);
+  const auto b = Connected(1);
+  a->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", "key\n"));
+  b->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", "key\n"));
+  Settle();
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_NE(log_[0].find("PMIx_Get is ignored"), std::string::npos) << log_[0];
+  EXPECT_EQ(log_[0].find('\n'), std::string::npos) << log_[0];
+  for (int i = 0; i < 1000; ++i) {
+    b->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", std::to_string(i)));
+    Settle();
+  }
+  EXPECT_EQ(log_.size(), 256u) << "programs choose the keys";
+  EXPECT_TRUE(a->Pump());
+  a->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", std::string(512, 'x')));
+  Settle();
+  EXPECT_FALSE(a->Pump()) << "no attribute has so long a key";
+}
+
 TEST_F(LocalEndpointTest, SocketIsPrivate) {
   struct stat info;
   ASSERT_EQ(stat(path().c_str(), &info), 0);

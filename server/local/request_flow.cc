@@ -9,8 +9,11 @@
 #include <utility>
 #include <variant>
 
+#include "common/ids.h"
 #include "common/process_keys.h"
+#include "common/text.h"
 #include "common/wire.h"
+#include "server/core/step/log_line.h"
 #include "server/local/frames.h"
 
 namespace canopy::local {
@@ -20,7 +23,9 @@ constexpr size_t kMaxPendingGets = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
 constexpr size_t kMaxPendingConnects = 1 << 6;
 constexpr size_t kMaxConnectedJobs = 1 << 8;
-// Limit of a job's data for a tool on another machine, in bytes.
+// Directives of which the log has a line: processes choose their names.
+constexpr size_t kMaxIgnored = 1 << 8;
+// Of a job's data for a tool on another machine.
 constexpr uint64_t kMaxCopy = uint64_t{32} << 20;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {
@@ -68,6 +73,7 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
     }
     return Status();
   }
+  if (IsOfType(header, FrameType::kIgnored)) return LogIgnored(c, payload);
   if (header.tag == kBarrierRequest) {
     return Status(kErrBadParam, "used a reserved tag");
   }
@@ -91,6 +97,18 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
   NoteRequest(c, header, *input);
   sink_->OnInput(std::move(*input));
   if (commits) NoteCommit(c);
+  return Status();
+}
+
+Status RequestFlow::LogIgnored(const Connection& c, std::string_view payload) {
+  Result<IgnoredDirective> directive = ParseIgnored(payload);
+  if (!directive.ok()) return directive.status();
+  if (ignored_.size() >= kMaxIgnored || !options_->log) return Status();
+  const std::string what = "the directive " + Printable(directive->key) +
+                           " of " + Printable(directive->function);
+  if (!ignored_.insert(what).second) return Status();
+  options_->log({core::LogLine::Level::kInfo,
+                 ToString(c.proc) + ": " + what + " is ignored"});
   return Status();
 }
 

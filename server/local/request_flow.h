@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
 #define CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -35,7 +36,9 @@ class RequestFlow {
   void OnClosed(Connection& c);
 
  private:
-  // Returns false if the request was rejected and answered.
+  // Once for each directive, whatever process has given it.
+  Status LogIgnored(const Connection& c, std::string_view payload);
+  // False: refused, and answered.
   bool NotePending(Connection& c, uint64_t tag, core::Input* input);
   bool NoteGet(Connection& c, uint64_t tag, core::GetArrived* get);
   bool NoteSpawn(Connection& c, uint64_t tag);
@@ -53,6 +56,7 @@ class RequestFlow {
   const LocalOptions* const options_;
   LocalJobs* const jobs_;
   InputSink* const sink_;
+  std::set<std::string> ignored_;  // directives of which the log has a line
 };
 
 }  // namespace canopy::local

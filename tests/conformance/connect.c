@@ -124,7 +124,33 @@ static void Blocking(void) {
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
 }
 
-// Lets the other job's rank 0 continue, or waits for its permission.
+// A connect brings data as a fence does, and the jobs' data in any case.
+static void Collects(void) {
+  pmix_proc_t set[kSet];
+  Both(set);
+  Directives all = Flag(PMIX_COLLECT_DATA);
+  AddFlag(&all, PMIX_COLLECT_GENERATED_JOB_INFO, true);
+  PMIX_INFO_REQUIRED(&all.info[0]);
+  PMIX_INFO_REQUIRED(&all.info[1]);
+  PutU32(PMIX_GLOBAL, "for.the.connected", 100 + g_self.rank);
+  OK(PMIx_Commit());
+  OK(PMIx_Connect(set, kSet, all.info, all.count));
+  JobDataThatIsThere();
+  const Directives immediate = Flag(PMIX_IMMEDIATE);
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = Other(rank);
+    CHECK(MustGetNumber(&peer, "for.the.connected", &immediate, PMIX_UINT32) ==
+              100 + rank,
+          "rank %u", rank);
+  }
+  OK(PMIx_Disconnect(set, kSet, all.info, all.count));
+  ANSWERS(PMIX_SUCCESS, PMIx_Connect_nb, set, kSet, all.info, all.count,
+          OnOperation);
+  ANSWERS(PMIX_SUCCESS, PMIx_Disconnect_nb, set, kSet, all.info, all.count,
+          OnOperation);
+}
+
+// Tells the other job's rank 0 that it may go on, or waits to be told so.
 static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
   if (first) {
     PutU32(PMIX_GLOBAL, key, 1);
@@ -255,6 +281,7 @@ int main(int argc, char **argv) {
   TimesOut();
   NotConnected();
   Blocking();
+  Collects();
   DisconnectTimesOut(first);
   NamedOtherwise();
   OnceAtATime();

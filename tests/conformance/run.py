@@ -450,7 +450,7 @@ def cases(suite):
                      "invitations", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
                      "monitors", "job_life", "thread_stop", "qualified",
-                     "strings", "buffers", "nulls"):
+                     "strings", "buffers", "nulls", "directive_walk"):
             suite.job(name, place, alone=name == "large")
         by_hand(suite, place, "tools", tools)
         if place[0] > 1:

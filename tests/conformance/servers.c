@@ -175,6 +175,13 @@ static void Choices(void) {
   Directives list = At(two);
   AddText(&list, PMIX_SERVER_URI, two->uri);
   Choosing(list, "uri");
+  // A tool keeps its name, and asks as often as it says.
+  AddText(&list, PMIX_TOOL_NSPACE, g_self.nspace);
+  AddU32(&list, PMIX_TOOL_RANK, g_self.rank);
+  AddText(&list, PMIX_SERVER_HOSTNAME, "localhost");
+  AddU32(&list, PMIX_CONNECT_MAX_RETRIES, 1);
+  AddU32(&list, PMIX_CONNECT_RETRY_DELAY, 1);
+  Choosing(list, "uri, as this tool");
   list = At(two);
   AddText(&list, PMIX_TCP_URI, two->uri);
   Choosing(list, "address");

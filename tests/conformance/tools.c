@@ -309,6 +309,25 @@ static Directives Named(const char *nspace, uint32_t rank) {
   return list;
 }
 
+// A tool may declare a programming model in its start, as a client does.
+static void Model(void) {
+  Directives list = Named("my.tool", 3);
+  AddText(&list, PMIX_PROGRAMMING_MODEL, "MPI");
+  AddText(&list, PMIX_MODEL_LIBRARY_NAME, "library");
+  AddText(&list, PMIX_MODEL_LIBRARY_VERSION, "1.0");
+  AddText(&list, PMIX_THREADING_MODEL, "pthread");
+  OK(Init(list));
+  OK(PMIx_tool_finalize());
+  list = Named("my.tool", 3);
+  AddU32(&list, PMIX_MODEL_NUM_THREADS, 2);
+  AddU32(&list, PMIX_MODEL_NUM_CPUS, 2);
+  AddText(&list, PMIX_MODEL_CPU_TYPE, "core");
+  AddText(&list, PMIX_MODEL_AFFINITY_POLICY, "core");
+  for (size_t i = 0; i < list.count; ++i) PMIX_INFO_REQUIRED(&list.info[i]);
+  OK(Init(list));
+  OK(PMIx_tool_finalize());
+}
+
 static void Names(const char *program) {
   MustBeRefused(PMIX_ERR_INVALID_CRED, Named(g_nspace, 0));
   OK(Init(Named("my.tool", 3)));
@@ -564,6 +583,7 @@ int main(int argc, char **argv) {
   WrongChoices();
   Options();
   BadFiles();
+  Model();
   Names(argv[0]);
   Publishing(argv[0]);
   Service();

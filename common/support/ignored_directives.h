@@ -1,0 +1,61 @@
+// The rule for directives that a function of libpmix does not honour: one that
+// is marked required makes the call fail, any other one is reported in a log.
+#ifndef CANOPY_COMMON_SUPPORT_IGNORED_DIRECTIVES_H_
+#define CANOPY_COMMON_SUPPORT_IGNORED_DIRECTIVES_H_
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "common/mutex.h"
+#include "pmix_common.h"
+
+namespace canopy::support {
+
+// The directives that this process has given in vain. The library has no log of
+// its own, so each of them is passed to a reporter: the agent's log, or the log
+// of a server in C. Any thread.
+class IgnoredDirectives {
+ public:
+  // Called once for each function and key, with the mutex held: it does not
+  // block, and does not call this object.
+  using Report =
+      std::function<void(std::string_view function, std::string_view key)>;
+
+  // Other directives than these many are ignored without a report, because
+  // programs choose the keys.
+  static constexpr size_t kMaxReported = 64;
+
+  static IgnoredDirectives& OfProcess();
+  // After a fork, in the child: nothing has been reported, and there is no
+  // reporter. What the parent had is never freed, as its mutex may be held.
+  static void ResetInChild();
+
+  // Reports a directive, or keeps it for the next reporter if there is none.
+  void Note(std::string_view function, std::string_view key);
+  // Replaces the reporter, and passes to it what has been noted without one.
+  // An empty reporter: there is none from now on.
+  void SetReport(Report report);
+
+ private:
+  struct Directive {
+    std::string function;
+    std::string key;
+    auto operator<=>(const Directive&) const = default;
+  };
+
+  Mutex mu_;
+  Report report_ CANOPY_GUARDED_BY(mu_);
+  std::set<Directive> unreported_ CANOPY_GUARDED_BY(mu_);
+  std::set<Directive> reported_ CANOPY_GUARDED_BY(mu_);
+};
+
+// What `function` answers to a directive that it does not honour:
+// PMIX_ERR_NOT_SUPPORTED if the directive is required and no layer has
+// processed it, else PMIX_SUCCESS, and the directive is noted.
+int NotHonoured(std::string_view function, const pmix_info_t& info);
+
+}  // namespace canopy::support
+
+#endif  // CANOPY_COMMON_SUPPORT_IGNORED_DIRECTIVES_H_

@@ -1,0 +1,69 @@
+#include "common/support/ignored_directives.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::support {
+namespace {
+
+using Reported = std::vector<std::string>;
+
+class IgnoredDirectivesTest : public testing::Test {
+ protected:
+  IgnoredDirectives::Report ToList() {
+    return [this](std::string_view function, std::string_view key) {
+      reported_.push_back(std::string(function) + " " + std::string(key));
+    };
+  }
+
+  IgnoredDirectives ignored_;
+  Reported reported_;
+};
+
+TEST_F(IgnoredDirectivesTest, EachIsReportedOnce) {
+  ignored_.SetReport(ToList());
+  ignored_.Note("PMIx_Get", "a");
+  ignored_.Note("PMIx_Get", "a");
+  ignored_.Note("PMIx_Fence", "a");
+  EXPECT_EQ(reported_, (Reported{"PMIx_Get a", "PMIx_Fence a"}));
+}
+
+TEST_F(IgnoredDirectivesTest, WhatComesBeforeTheReporterIsKeptForIt) {
+  ignored_.Note("PMIx_Init", "a");
+  ignored_.Note("PMIx_Init", "a");
+  ignored_.SetReport(ToList());
+  EXPECT_EQ(reported_, (Reported{"PMIx_Init a"}));
+  ignored_.SetReport({});
+  ignored_.Note("PMIx_Init", "a");
+  ignored_.SetReport(ToList());
+  EXPECT_EQ(reported_.size(), 1u) << "was reported before";
+}
+
+TEST_F(IgnoredDirectivesTest, ThereIsABound) {
+  ignored_.SetReport(ToList());
+  for (int i = 0; i < 1000; ++i) ignored_.Note("PMIx_Get", std::to_string(i));
+  EXPECT_EQ(reported_.size(), IgnoredDirectives::kMaxReported);
+}
+
+TEST_F(IgnoredDirectivesTest, TheRule) {
+  IgnoredDirectives::ResetInChild();
+  IgnoredDirectives::OfProcess().SetReport(ToList());
+  InfoList infos;
+  infos.Add("optional", Value::Bool(true));
+  infos.Add("required", Value::Bool(true), PMIX_INFO_REQD);
+  infos.Add("processed", Value::Bool(true),
+            PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
+  EXPECT_EQ(NotHonoured("PMIx_Get", infos[0]), PMIX_SUCCESS);
+  EXPECT_EQ(NotHonoured("PMIx_Get", infos[1]), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(NotHonoured("PMIx_Get", infos[2]), PMIX_SUCCESS);
+  EXPECT_EQ(reported_, (Reported{"PMIx_Get optional", "PMIx_Get processed"}));
+  IgnoredDirectives::OfProcess().SetReport({});
+}
+
+}  // namespace
+}  // namespace canopy::support

@@ -1,0 +1,201 @@
+// GEN-10, GEN-11 and QRY-11 together: every function that takes directives,
+// with every attribute that some function supports. A required attribute that
+// the answer to PMIX_QUERY_ATTRIBUTE_SUPPORT does not list for the function
+// makes the call fail, so that no function succeeds without its effect.
+#include <pmix_tool.h>
+
+#include "check.h"
+
+#define MAX_KEYS 512
+
+typedef struct {
+  char key[PMIX_MAX_KEYLEN + 1];
+  pmix_data_type_t type;
+} Attribute;
+
+typedef struct {
+  Attribute list[MAX_KEYS];
+  size_t count;
+} Attributes;
+
+typedef pmix_status_t (*Call)(pmix_info_t *directive);
+
+static const Attribute *Find(const Attributes *all, const char *key) {
+  for (size_t i = 0; i < all->count; ++i) {
+    if (strcmp(all->list[i].key, key) == 0) return &all->list[i];
+  }
+  return NULL;
+}
+
+static void Add(Attributes *all, const pmix_regattr_t *attribute) {
+  if (Find(all, attribute->string) != NULL) return;
+  CHECK(all->count < MAX_KEYS, "more than %d attributes", MAX_KEYS);
+  Attribute *one = &all->list[all->count++];
+  strncpy(one->key, attribute->string, PMIX_MAX_KEYLEN);
+  one->type = attribute->type;
+}
+
+// Adds the attributes that a function supports at any level.
+static void AddSupported(Attributes *all, char *function) {
+  char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, function, NULL};
+  pmix_query_t query = {.keys = keys};
+  pmix_info_t *results = NULL;
+  size_t nresults = 0;
+  const pmix_status_t status = PMIx_Query_info(&query, 1, &results, &nresults);
+  if (status == PMIX_ERR_NOT_FOUND) return;
+  OK(status);
+  const pmix_data_array_t *levels = results[0].value.data.darray;
+  for (size_t i = 0; i < levels->size; ++i) {
+    const pmix_info_t *level = (pmix_info_t *)levels->array + i;
+    const pmix_data_array_t *attributes = level->value.data.darray;
+    for (size_t k = 0; k < attributes->size; ++k) {
+      Add(all, (pmix_regattr_t *)attributes->array + k);
+    }
+  }
+  PMIX_INFO_FREE(results, nresults);
+}
+
+static pmix_status_t Fence(pmix_info_t *info) {
+  return PMIx_Fence(&g_self, 1, info, 1);
+}
+
+static pmix_status_t Connect(pmix_info_t *info) {
+  return PMIx_Connect(&g_self, 1, info, 1);
+}
+
+static pmix_status_t Disconnect(pmix_info_t *info) {
+  return PMIx_Disconnect(&g_self, 1, info, 1);
+}
+
+static pmix_status_t Get(pmix_info_t *info) {
+  pmix_value_t *value = NULL;
+  const pmix_status_t status = PMIx_Get(&g_job, PMIX_JOB_SIZE, info, 1, &value);
+  if (value != NULL) PMIX_VALUE_RELEASE(value);
+  return status;
+}
+
+static pmix_status_t Publish(pmix_info_t *info) {
+  Directives data = {.count = 0};
+  AddU32(&data, "walked", 1);
+  data.info[data.count++] = *info;
+  return PMIx_Publish(data.info, data.count);
+}
+
+static pmix_status_t Lookup(pmix_info_t *info) {
+  pmix_pdata_t data;
+  PMIX_PDATA_CONSTRUCT(&data);
+  strcpy(data.key, "nobody.has.it");
+  return PMIx_Lookup(&data, 1, info, 1);
+}
+
+static pmix_status_t Unpublish(pmix_info_t *info) {
+  char *keys[] = {"nobody.has.it", NULL};
+  return PMIx_Unpublish(keys, info, 1);
+}
+
+static pmix_status_t Construct(pmix_info_t *info) {
+  return PMIx_Group_construct("walked", &g_self, 1, info, 1, NULL, NULL);
+}
+
+static pmix_status_t Control(pmix_info_t *info) {
+  return PMIx_Job_control(&g_self, 1, info, 1, NULL, NULL);
+}
+
+static pmix_status_t Log(pmix_info_t *info) {
+  Directives data = {.count = 0};
+  AddText(&data, PMIX_LOG_STDERR, "");
+  return PMIx_Log(data.info, 1, info, 1);
+}
+
+static pmix_status_t Credential(pmix_info_t *info) {
+  pmix_byte_object_t credential = {NULL, 0};
+  const pmix_status_t status = PMIx_Get_credential(info, 1, &credential);
+  free(credential.bytes);
+  return status;
+}
+
+static pmix_status_t Notify(pmix_info_t *info) {
+  return PMIx_Notify_event(PMIX_ERR_TIMEOUT, NULL, PMIX_RANGE_PROC_LOCAL, info,
+                           1, NULL, NULL);
+}
+
+static pmix_status_t Push(pmix_info_t *info) {
+  char text[] = "text";
+  pmix_byte_object_t bytes = {text, sizeof(text)};
+  return PMIx_IOF_push(&g_self, 1, &bytes, info, 1, NULL, NULL);
+}
+
+typedef struct {
+  char *name;
+  Call call;
+} Function;
+
+static const Function kFunctions[] = {
+    {"PMIx_Fence", Fence},
+    {"PMIx_Connect", Connect},
+    {"PMIx_Disconnect", Disconnect},
+    {"PMIx_Get", Get},
+    {"PMIx_Publish", Publish},
+    {"PMIx_Lookup", Lookup},
+    {"PMIx_Unpublish", Unpublish},
+    {"PMIx_Group_construct", Construct},
+    {"PMIx_Job_control", Control},
+    {"PMIx_Log", Log},
+    {"PMIx_Get_credential", Credential},
+    {"PMIx_Notify_event", Notify},
+    {"PMIx_IOF_push", Push},
+};
+#define NUM_FUNCTIONS (sizeof(kFunctions) / sizeof(kFunctions[0]))
+
+// Functions whose attributes are given to the others, too.
+static char *const kOthers[] = {
+    "PMIx_Spawn",          "PMIx_Query_info", "PMIx_Process_monitor",
+    "PMIx_IOF_pull",       "PMIx_Init",       "PMIx_Register_event_handler",
+    "PMIx_Fabric_register"};
+
+// Numbers and flags; of other types a text, which is malformed for most.
+static pmix_info_t Sample(const Attribute *attribute) {
+  Directives list = {.count = 0};
+  if (attribute->type == PMIX_BOOL) {
+    AddFlag(&list, attribute->key, true);
+  } else if (attribute->type == PMIX_STRING) {
+    AddText(&list, attribute->key, "text");
+  } else {
+    AddU32(&list, attribute->key, 1);
+  }
+  PMIX_INFO_REQUIRED(&list.info[0]);
+  return list.info[0];
+}
+
+static void Walk(const Function *function, const Attributes *all) {
+  static Attributes mine;
+  mine.count = 0;
+  AddSupported(&mine, function->name);
+  CHECK(mine.count > 0, "%s supports nothing", function->name);
+  for (size_t i = 0; i < all->count; ++i) {
+    const Attribute *attribute = &all->list[i];
+    if (Find(&mine, attribute->key) != NULL) continue;
+    pmix_info_t directive = Sample(attribute);
+    const pmix_status_t status = function->call(&directive);
+    CHECK(status < 0 && status != PMIX_OPERATION_SUCCEEDED,
+          "%s ignores %s, which is required: %d", function->name,
+          attribute->key, status);
+  }
+}
+
+int main(int argc, char **argv) {
+  Start(argc, argv);
+  if (g_self.rank == 0) {
+    static Attributes all;
+    for (size_t i = 0; i < NUM_FUNCTIONS; ++i) {
+      AddSupported(&all, kFunctions[i].name);
+    }
+    for (size_t i = 0; i < sizeof(kOthers) / sizeof(kOthers[0]); ++i) {
+      AddSupported(&all, kOthers[i]);
+    }
+    CHECK(all.count > 100, "%zu attributes", all.count);
+    for (size_t i = 0; i < NUM_FUNCTIONS; ++i) Walk(&kFunctions[i], &all);
+  }
+  Barrier();
+  return Finish();
+}

@@ -158,14 +158,13 @@ class DirectiveWalk : public ClientTest {
   // What `function` answers to an attribute with these flags.
   int Give(const Function& function, const AttributeEntry& attribute,
            uint32_t flags) {
-    IgnoredDirectives::ResetInChild();
     ignored_ = false;
     IgnoredDirectives::OfProcess().SetReport(
         [this](std::string_view, std::string_view) { ignored_ = true; });
     InfoList infos;
     infos.Add(attribute.key.view(), SampleOf(attribute), flags);
     const int rc = function.call(infos[0]);
-    IgnoredDirectives::OfProcess().SetReport({});
+    IgnoredDirectives::OfProcess().End();
     return rc;
   }
 

@@ -80,7 +80,7 @@ TEST(ServerOptions, WhatChangesNothingIsRefusedOrReported) {
         PMIX_SERVER_SESSION_SUPPORT, PMIX_SERVER_SCHEDULER,
         PMIX_EXTERNAL_PROGRESS, PMIX_SERVER_SHARE_TOPOLOGY,
         PMIX_SERVER_REMOTE_CONNECTIONS, PMIX_TCP_DISABLE_IPV4}) {
-    support::IgnoredDirectives::ResetInChild();
+    support::IgnoredDirectives::OfProcess().End();
     std::vector<std::string> reported;
     support::IgnoredDirectives::OfProcess().SetReport(
         [&](std::string_view, std::string_view name) {
@@ -96,7 +96,7 @@ TEST(ServerOptions, WhatChangesNothingIsRefusedOrReported) {
     InfoList declined;
     declined.Add(key, Value::Bool(false), PMIX_INFO_REQD);
     EXPECT_TRUE(Read(declined).ok()) << key;
-    support::IgnoredDirectives::OfProcess().SetReport({});
+    support::IgnoredDirectives::OfProcess().End();
   }
 }
 

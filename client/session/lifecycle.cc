@@ -107,7 +107,7 @@ void ReportIgnored(Session& session) {
 }
 
 void EndSession() {
-  support::IgnoredDirectives::OfProcess().SetReport({});
+  support::IgnoredDirectives::OfProcess().End();
   Session* session = g_library.session.exchange(nullptr);
   session->pulls().Leave();
   for (const ChannelRef& server : session->servers().open()) {

@@ -37,10 +37,16 @@ void IgnoredDirectives::Note(std::string_view function, std::string_view key) {
 void IgnoredDirectives::SetReport(Report report) {
   const MutexLock lock(mu_);
   report_ = std::move(report);
-  if (!report_) return;
   for (const Directive& one : unreported_) report_(one.function, one.key);
   reported_.merge(unreported_);
   unreported_.clear();
+}
+
+void IgnoredDirectives::End() {
+  const MutexLock lock(mu_);
+  report_ = {};
+  unreported_.clear();
+  reported_.clear();
 }
 
 int NotHonoured(std::string_view function, const pmix_info_t& info) {

@@ -34,9 +34,12 @@ class IgnoredDirectives {
 
   // Reports a directive, or keeps it for the next reporter if there is none.
   void Note(std::string_view function, std::string_view key);
-  // Replaces the reporter, and passes to it what has been noted without one.
-  // An empty reporter: there is none from now on.
+  // Replaces the reporter by `report`, which is not empty, and passes to it
+  // what has been noted without one.
   void SetReport(Report report);
+  // The library ends: there is no reporter from now on, and nothing has been
+  // reported, because the next one may be another log.
+  void End();
 
  private:
   struct Directive {

@@ -38,10 +38,13 @@ TEST_F(IgnoredDirectivesTest, WhatComesBeforeTheReporterIsKeptForIt) {
   ignored_.Note("PMIx_Init", "a");
   ignored_.SetReport(ToList());
   EXPECT_EQ(reported_, (Reported{"PMIx_Init a"}));
-  ignored_.SetReport({});
-  ignored_.Note("PMIx_Init", "a");
   ignored_.SetReport(ToList());
   EXPECT_EQ(reported_.size(), 1u) << "was reported before";
+  ignored_.End();
+  EXPECT_EQ(reported_.size(), 1u);
+  ignored_.Note("PMIx_Init", "a");
+  ignored_.SetReport(ToList());
+  EXPECT_EQ(reported_.size(), 2u) << "this is another log";
 }
 
 TEST_F(IgnoredDirectivesTest, ThereIsABound) {
@@ -51,7 +54,6 @@ TEST_F(IgnoredDirectivesTest, ThereIsABound) {
 }
 
 TEST_F(IgnoredDirectivesTest, TheRule) {
-  IgnoredDirectives::ResetInChild();
   IgnoredDirectives::OfProcess().SetReport(ToList());
   InfoList infos;
   infos.Add("optional", Value::Bool(true));
@@ -62,7 +64,7 @@ TEST_F(IgnoredDirectivesTest, TheRule) {
   EXPECT_EQ(NotHonoured("PMIx_Get", infos[1]), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(NotHonoured("PMIx_Get", infos[2]), PMIX_SUCCESS);
   EXPECT_EQ(reported_, (Reported{"PMIx_Get optional", "PMIx_Get processed"}));
-  IgnoredDirectives::OfProcess().SetReport({});
+  IgnoredDirectives::OfProcess().End();
 }
 
 }  // namespace

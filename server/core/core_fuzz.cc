@@ -79,9 +79,11 @@ void TryPublishing(std::string_view in) {
     const auto same = DecodePublication(again);
     if (!same || EncodePublication(*same) != again.view()) abort();
   }
-  for (const bool has_data : {false, true}) {
+  for (const PublishFunction function :
+       {PublishFunction::kPublish, PublishFunction::kLookup,
+        PublishFunction::kUnpublish}) {
     PublishCall call;
-    if (ReadCall(bytes, has_data, &call) != kSuccess) continue;
+    if (ReadCall(bytes, function, &call) != kSuccess) continue;
     if (call.data.size() > kMaxKeysOfCall) abort();
     for (const auto& [key, value] : call.data) {
       Decoder decoder(value.view());

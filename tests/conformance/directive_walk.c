@@ -35,24 +35,28 @@ static void Add(Attributes *all, const pmix_regattr_t *attribute) {
   one->type = attribute->type;
 }
 
-// Adds the attributes that a function supports at any level.
-static void AddSupported(Attributes *all, char *function) {
+// Adds the attributes that a function supports at a level.
+static void AddLevel(Attributes *all, char *function, const char *level) {
   char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, function, NULL};
-  pmix_query_t query = {.keys = keys};
+  Directives only = Flag(level);
+  pmix_query_t query = {
+      .keys = keys, .qualifiers = only.info, .nqual = only.count};
   pmix_info_t *results = NULL;
   size_t nresults = 0;
   const pmix_status_t status = PMIx_Query_info(&query, 1, &results, &nresults);
   if (status == PMIX_ERR_NOT_FOUND) return;
   OK(status);
-  const pmix_data_array_t *levels = results[0].value.data.darray;
-  for (size_t i = 0; i < levels->size; ++i) {
-    const pmix_info_t *level = (pmix_info_t *)levels->array + i;
-    const pmix_data_array_t *attributes = level->value.data.darray;
-    for (size_t k = 0; k < attributes->size; ++k) {
-      Add(all, (pmix_regattr_t *)attributes->array + k);
-    }
+  const pmix_info_t *answer = results[0].value.data.darray->array;
+  const pmix_data_array_t *attributes = answer->value.data.darray;
+  for (size_t i = 0; i < attributes->size; ++i) {
+    Add(all, (pmix_regattr_t *)attributes->array + i);
   }
   PMIX_INFO_FREE(results, nresults);
+}
+
+static void AddSupported(Attributes *all, char *function) {
+  AddLevel(all, function, PMIX_CLIENT_ATTRIBUTES);
+  AddLevel(all, function, PMIX_HOST_ATTRIBUTES);
 }
 
 static pmix_status_t Fence(pmix_info_t *info) {

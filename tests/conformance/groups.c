@@ -227,7 +227,8 @@ static void Shared(void) {
 static void DataOfMembers(void) {
   PutU32(PMIX_GLOBAL, "of.member", 100 + g_self.rank);
   OK(PMIx_Commit());
-  const Directives data = Flag(PMIX_COLLECT_DATA);
+  Directives data = Flag(PMIX_COLLECT_DATA);
+  AddFlag(&data, PMIX_COLLECT_GENERATED_JOB_INFO, true);
   OK(PMIx_Group_construct("data", &g_job, 1, data.info, data.count, NULL,
                           NULL));
   const Directives immediate = Flag(PMIX_IMMEDIATE);

@@ -157,22 +157,28 @@ int ReadPermissions(const Info& info, PublishCall* call) {
 // Ignored: the publisher's user is known from its connection.
 int ReadOwner(const Info&, PublishCall*) { return kSuccess; }
 
+constexpr auto kPublish = static_cast<uint8_t>(PublishFunction::kPublish);
+constexpr auto kLookup = static_cast<uint8_t>(PublishFunction::kLookup);
+constexpr auto kUnpublish = static_cast<uint8_t>(PublishFunction::kUnpublish);
+constexpr uint8_t kAll = kPublish | kLookup | kUnpublish;
+
 struct Directive {
   std::string_view key;
+  uint8_t functions;  // of PublishFunction, for which it has a meaning
   int (*read)(const Info&, PublishCall*);
   // Replaces `read` for lookups and unpublishes, if set.
   int (*read_of_search)(const Info&, PublishCall*) = nullptr;
 };
 
 constexpr Directive kDirectives[] = {
-    {"pmix.range", ReadRange, ReadSearchRange},
-    {"pmix.persist", ReadPersistence},
-    {"pmix.timeout", ReadTimeout},
-    {"pmix.wait", ReadWait},
-    {"pmix.evrange", ReadMembers},
-    {"pmix.aperms", ReadPermissions},
-    {"pmix.euid", ReadOwner},
-    {"pmix.egid", ReadOwner},
+    {"pmix.range", kAll, ReadRange, ReadSearchRange},
+    {"pmix.persist", kPublish, ReadPersistence},
+    {"pmix.timeout", kAll, ReadTimeout},
+    {"pmix.wait", kLookup, ReadWait},
+    {"pmix.evrange", kAll, ReadMembers},
+    {"pmix.aperms", kPublish, ReadPermissions},
+    {"pmix.euid", kAll, ReadOwner},
+    {"pmix.egid", kAll, ReadOwner},
 };
 
 int ReadDirective(const Directive& directive, const Info& info, bool has_data,
@@ -197,7 +203,8 @@ int ReadOther(const Bytes& all, const Info& info, bool has_data,
 
 }  // namespace
 
-int ReadCall(const Bytes& bytes, bool has_data, PublishCall* call) {
+int ReadCall(const Bytes& bytes, PublishFunction function, PublishCall* call) {
+  const bool has_data = function == PublishFunction::kPublish;
   if (bytes.empty()) return kSuccess;
   Decoder in(bytes.view());
   size_t count = 0;
@@ -207,7 +214,10 @@ int ReadCall(const Bytes& bytes, bool has_data, PublishCall* call) {
     Info info;
     if (!ReadInfo(in, &info)) return kErrBadParam;
     const auto* directive =
-        std::ranges::find(kDirectives, info.key, &Directive::key);
+        std::ranges::find_if(kDirectives, [&](const Directive& one) {
+          return one.key == info.key &&
+                 (one.functions & static_cast<uint8_t>(function)) != 0;
+        });
     const int status = directive != std::end(kDirectives)
                            ? ReadDirective(*directive, info, has_data, call)
                            : ReadOther(bytes, info, has_data, call);

@@ -38,13 +38,20 @@ struct PublishCall {
   std::vector<std::string> ignored;
 };
 
-// Reads infos in codec form (SIZE n, then n INFO) into `call`. With `has_data`,
-// as for PMIx_Publish, an info with an unreserved key is data. Without it, such
-// an info is an unknown directive, and an invalid range means no restriction.
-// Errors: kErrNotSupported for an unknown required directive and for the range
-// of the resource manager; kErrBadParam for malformed input or a wrong value;
-// kErrOutOfResource for more than kMaxKeysOfCall entries.
-int ReadCall(const Bytes& info, bool has_data, PublishCall* call);
+// The functions; masks of them say for which of them a directive has a meaning.
+enum class PublishFunction : uint8_t {
+  kPublish = 1,
+  kLookup = 2,
+  kUnpublish = 4,
+};
+
+// Reads infos in codec form (SIZE n, then n INFO). What is no directive is data
+// for PMIx_Publish unless its key is reserved. For the two others it is a
+// directive that is not honoured, and a range that is none limits nothing.
+// Returns kErrNotSupported for a required directive that the function does not
+// honour, and for the range of the resource manager; kErrBadParam for malformed
+// infos and values; kErrOutOfResource for more than kMaxKeysOfCall keys.
+int ReadCall(const Bytes& info, PublishFunction function, PublishCall* call);
 
 }  // namespace canopy::core
 

@@ -96,9 +96,9 @@ std::optional<Owner> Publishing::OwnerOf(PublishStep& step, ClientId client,
   return jobs_.OwnerOf(*known);
 }
 
-int Publishing::Read(PublishStep& step, const Bytes& info, bool has_data,
-                     PublishCall* call) {
-  const int status = ReadCall(info, has_data, call);
+int Publishing::Read(PublishStep& step, const Bytes& info,
+                     PublishFunction function, PublishCall* call) {
+  const int status = ReadCall(info, function, call);
   for (const std::string& key : call->ignored) {
     if (ignored_.size() >= kMaxIgnored || !ignored_.insert(key).second) {
       continue;
@@ -118,7 +118,7 @@ void Publishing::OnPublish(TimeNs now, const PublishArrived& in,
     const auto owner = OwnerOf(step, in.client, in.request, &proc);
     if (!owner || IsRepetition(step, in, proc)) return;
     PublishCall call;
-    int status = Read(step, in.info, true, &call);
+    int status = Read(step, in.info, PublishFunction::kPublish, &call);
     if (status == kSuccess && call.data.empty()) status = kErrBadParam;
     if (operations_.size() >= kMaxOperations) status = kErrOutOfResource;
     if (status != kSuccess) return step.Reply(in.client, in.request, status);
@@ -236,7 +236,7 @@ void Publishing::OnUnpublish(TimeNs now, const UnpublishArrived& in,
     ProcId proc;
     if (!OwnerOf(step, in.client, in.request, &proc)) return;
     PublishCall call;
-    int status = Read(step, in.info, false, &call);
+    int status = Read(step, in.info, PublishFunction::kUnpublish, &call);
     if (status == kSuccess) status = CheckKeys(in.keys);
     if (operations_.size() >= kMaxOperations) status = kErrOutOfResource;
     if (status != kSuccess) return step.Reply(in.client, in.request, status);
@@ -264,7 +264,7 @@ void Publishing::OnLookup(TimeNs now, const LookupArrived& in,
     const auto owner = OwnerOf(step, in.client, in.request, &proc);
     if (!owner) return;
     PublishCall call;
-    int status = Read(step, in.info, false, &call);
+    int status = Read(step, in.info, PublishFunction::kLookup, &call);
     if (status == kSuccess) status = CheckKeys(in.keys);
     if (in.keys.empty()) status = kErrBadParam;
     if (status != kSuccess) return step.Reply(in.client, in.request, status);

@@ -121,7 +121,7 @@ class Publishing {
   // client is unknown, after a reply.
   std::optional<Owner> OwnerOf(PublishStep& step, ClientId client,
                                RequestId request, ProcId* proc);
-  int Read(PublishStep& step, const Bytes& info, bool has_data,
+  int Read(PublishStep& step, const Bytes& info, PublishFunction function,
            PublishCall* call);
   void Publish(PublishStep& step, const PublishArrived& in, const Owner& owner,
                const ProcId& proc, const PublishCall& call);

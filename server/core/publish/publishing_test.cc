@@ -429,6 +429,25 @@ TEST_F(PublishingTest, DirectivesThatNobodyKnows) {
             kSuccess);
 }
 
+TEST_F(PublishingTest, DirectivesOfTheOtherFunctions) {
+  const Value one = Value::Int(1);
+  EXPECT_EQ(
+      agents_.Publish(kA0, Infos().Text("k", "1").Add("pmix.wait", one, 1)),
+      kErrNotSupported);
+  EXPECT_EQ(agents_.Publish(kA0, Infos().Text("k", "1").Add("pmix.wait", one)),
+            kSuccess);
+  for (const char* key : {"pmix.persist", "pmix.aperms"}) {
+    EXPECT_EQ(
+        agents_.Lookup(kA0, {"k"}, Infos().Add(key, one, 1).Take()).status,
+        kErrNotSupported);
+    EXPECT_EQ(agents_.Lookup(kA0, {"k"}, Infos().Add(key, one).Take()).status,
+              kSuccess);
+  }
+  EXPECT_EQ(
+      agents_.Unpublish(kA0, {"k"}, Infos().Add("pmix.wait", one, 1).Take()),
+      kErrNotSupported);
+}
+
 TEST_F(PublishingTest, AJobHasABoundOfBytes) {
   const std::string large(kMaxBytesOfJob / 4, 'x');
   int status = kSuccess;

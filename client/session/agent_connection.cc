@@ -23,7 +23,7 @@ AgentConnection::AgentConnection(Bootstrap* bootstrap, Parts parts)
               bootstrap->epoch) {
   if (bootstrap->socket == nullptr) return;
   socket_fd_ = bootstrap->socket->fd();
-  // Last: its reader may call this object from here on.
+  // Created last: its reader may call this object from here on.
   channel_ = std::make_unique<Channel>(std::move(bootstrap->socket), this,
                                        &parts_.progress);
 }
@@ -53,8 +53,8 @@ void AgentConnection::OnEvent(std::string_view payload) {
 
 namespace {
 
-// Where a descriptor does not come along, a copy of the file does: its size,
-// and offset and bytes of each part of it.
+// Makes a file from the copy that the agent sends if it cannot pass the
+// descriptor: its size, and offset and bytes of each part of it.
 UniqueFd FileOf(std::string_view content) {
   constexpr uint64_t kMaxFile = uint64_t{1} << 40;
   WireReader in(content);
@@ -106,7 +106,7 @@ void AgentConnection::OnAnswered(FrameType type, std::string_view request,
 }
 
 void AgentConnection::OnLost() {
-  // The channel holds its lock here; the handlers' is for a task to take.
+  // The channel holds its lock here, so a task takes the lock of the handlers.
   parts_.progress.Post([&events = parts_.events, server = parts_.server] {
     events.Raise(MakeEvent(PMIX_ERR_LOST_CONNECTION, server,
                            PMIX_RANGE_PROC_LOCAL, InfoList()));
@@ -119,20 +119,21 @@ std::unique_ptr<FrameSocket> AgentConnection::Reattach() {
   std::optional<Bootstrap> next = search_.Find();
   if (!next) return nullptr;
   // A participant in the old barrier has seen the end of its fence or arrives
-  // by message; either is known afterwards.
+  // by message; the counts are right in both cases.
   const MutexLock lock(parts_.fences.mutex());
-  // Every commit is included in what is sent here, or goes to the successor.
+  // Every commit is either included in the state sent here, or goes to the
+  // successor.
   const MutexLock commit_lock(parts_.commits.mutex());
-  // When this successor is gone already, the channel fails on its socket and
-  // reattaches to the next one, with all of the state again.
+  // If this successor is gone already, the channel fails on its socket and
+  // reattaches to the next one, which gets the whole state again.
   (void)RestoreState(*next->socket);
   Adopt(&*next);
   return std::move(next->socket);
 }
 
-// Before any request: the successor derives from it which collectives come
-// next, even if none has ended; other state that has never been is left out.
-// Returns a PMIx status.
+// Sends the state before any request: the successor derives from the counts
+// which collectives come next, even if none has ended. Other empty state is
+// left out. Returns a PMIx status.
 int AgentConnection::RestoreState(FrameSocket& socket) {
   const std::string counts =
       parts_.fences.counts().Encode(parts_.namespaces.own_nspace());

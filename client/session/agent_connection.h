@@ -1,5 +1,5 @@
-// A session's connection to its agent: what the agent sends by itself, and the
-// reattach to a successor.
+// A session's connection to its agent: it handles the frames that the agent
+// sends unrequested, and reattaches to a successor.
 #ifndef CANOPY_CLIENT_SESSION_AGENT_CONNECTION_H_
 #define CANOPY_CLIENT_SESSION_AGENT_CONNECTION_H_
 
@@ -25,12 +25,12 @@
 
 namespace canopy::client {
 
-// Threads: the ChannelSink's functions run in whichever thread reads the
-// channel, one at a time; all else in any thread.
+// Threads: the ChannelSink's functions run in the thread that reads the
+// channel, one at a time. All other functions may run in any thread.
 class AgentConnection final : public ChannelSink {
  public:
-  // The parts of the session that the agent's frames change, and of which a
-  // successor gets the state. All outlive the connection.
+  // The parts of the session that the agent's frames change. Their state is
+  // sent to a successor. All outlive the connection.
   struct Parts {
     ProcId server;
     Namespaces& namespaces;
@@ -42,7 +42,7 @@ class AgentConnection final : public ChannelSink {
     Progress& progress;
   };
 
-  // Takes socket and environment out of *bootstrap. Without a socket (a
+  // Moves the socket and the environment out of *bootstrap. Without a socket (a
   // singleton) there is no channel.
   AgentConnection(Bootstrap* bootstrap, Parts parts);
 
@@ -51,9 +51,9 @@ class AgentConnection final : public ChannelSink {
   Channel* channel() { return channel_.get(); }
   // -1 for a singleton.
   int socket_fd() const { return socket_fd_.load(); }
-  // Whether to reattach to a successor when the agent is gone.
+  // Returns whether the process reattaches to a successor after a lost agent.
   bool MayReattach() const { return search_.expected(); }
-  // Fails what waits for the agent, with `status`; later calls fail at once.
+  // Fails all pending requests with `status`; later calls fail at once.
   void Close(int status = kErrLostConnection);
 
   // ChannelSink.

@@ -1,5 +1,5 @@
-// Reattaching, through a session. That of requests in progress is the
-// channel's: channel_reattach_test.cc.
+// Tests of reattaching a session. The tests for requests in progress are in
+// channel_reattach_test.cc.
 #include "client/session/agent_connection.h"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ namespace {
 
 using local::FrameType;
 
-// Longer than any test.
+// Longer than any test takes.
 constexpr uint32_t kLong = 600000;
 constexpr uint32_t kShort = 20;
 constexpr pmix_status_t kCode = -5000;
 
-// A session of rank 0 with an agent that ends and is there again, as the same
-// incarnation or as a successor.
+// A session of rank 0. Its agent ends and returns, as the same incarnation or
+// as a successor.
 class AgentConnectionTest : public testing::Test {
  protected:
   void Connect(uint64_t epoch, uint32_t reattach_ms) {
@@ -42,7 +42,7 @@ class AgentConnectionTest : public testing::Test {
     agent_.BeAgent(epoch, reattach_ms);
     agent_.Die();
   }
-  // The status of a request: kErrNotFound when there is an agent.
+  // Returns the status of a request, which is kErrNotFound if an agent answers.
   int Ask() {
     WireWriter get;
     get.Proc({"elsewhere", 0});
@@ -90,7 +90,7 @@ TEST_F(AgentConnectionTest, ASuccessorGetsItsPredecessorsState) {
   EXPECT_TRUE(session_->commits().TakeNoted());
 }
 
-// But for the counts: that none has ended is to be known.
+// Only the counts are sent: a successor must know that no collective has ended.
 TEST_F(AgentConnectionTest, NoStateIsNoFrame) {
   Connect(1, kLong);
   Replace(2, kLong);

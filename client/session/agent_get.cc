@@ -35,8 +35,8 @@ std::optional<KvalView> KvalIn(std::string_view payload, std::string_view key) {
   return std::nullopt;
 }
 
-// Whether the key was put with that scope. Where it was put for one side alone,
-// that is the side of this process, as it gets the value.
+// Returns whether the key was put with that scope. A put for one side alone was
+// for the side of this process, because it received the value.
 bool WasPutWith(std::string_view payload, std::string_view key,
                 pmix_scope_t scope) {
   if (scope == PMIX_SCOPE_UNDEF) return true;
@@ -45,7 +45,8 @@ bool WasPutWith(std::string_view payload, std::string_view key,
   return (alone.ok() && alone->AsBool() == true) == (scope != PMIX_GLOBAL);
 }
 
-// What did not fit into shared memory is only in the answer.
+// Reads the value from the answer, because data that does not fit into shared
+// memory is only there.
 int FindInPayload(std::string_view payload, std::string_view key,
                   pmix_scope_t scope, pmix_value_t* value) {
   const auto found = KvalIn(payload, key);

@@ -14,7 +14,7 @@
 
 namespace canopy::client {
 
-// A request that owns what it refers to, so that it outlives its caller.
+// A request that owns the data it refers to, so that it outlives its caller.
 class GetRequest {
  public:
   GetRequest(const Target& target, std::string_view key,
@@ -23,7 +23,7 @@ class GetRequest {
   Target target() const { return {proc_.nspace, proc_.rank}; }
   const ProcId& proc() const { return proc_; }
   const std::string& key() const { return key_; }
-  // Its hostname refers to this request.
+  // The hostname in the result refers to this request.
   GetOptions options() const;
 
  private:
@@ -33,20 +33,19 @@ class GetRequest {
   GetOptions options_;
 };
 
-// Payload of the request for a key (empty: all keys).
+// Returns the payload of the request for a key; an empty key requests all.
 std::string EncodeGet(const Target& target, std::string_view key,
                       const GetOptions& options);
-// Payload of the request for all that has changed of a target.
+// Returns the payload of the request for all changes of a target's data.
 std::string EncodeRefresh(const Target& target, const GetOptions& options);
 
-// What this process can read about a key without a request, or about all keys
-// when it is empty. *value is owned by the caller when the status is
-// PMIX_SUCCESS.
+// Looks up a key, or all keys when `key` is empty, without a request to the
+// agent. The caller owns *value when the status is PMIX_SUCCESS.
 LookupResult FindLocally(const Session& session, const Target& target,
                          std::string_view key, const GetOptions& options,
                          pmix_value_t* value);
 
-// The outcome of a request after the agent's answer.
+// Returns the outcome of a request after the agent's answer.
 int FindAfterReply(const Session& session, const Target& target,
                    std::string_view key, const GetOptions& options,
                    const Reply& reply, pmix_value_t* value);

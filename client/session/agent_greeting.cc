@@ -16,12 +16,13 @@ namespace {
 
 using local::FrameType;
 
-// An agent that does not answer within this time counts as none. Long, because
-// a node that starts thousands of ranks may leave its agent without a CPU.
+// An agent that does not answer within this time is treated as absent. The time
+// is long, because a node that starts thousands of ranks may leave its agent
+// without a CPU.
 constexpr time_t kHandshakeSeconds = 120;
 constexpr int kAttempts = 3;
 
-// How long sending and receiving may take; 0: as long as they need.
+// Limits the time for sending and receiving; 0 removes the limit.
 void LimitTime(int fd, time_t seconds) {
   timeval limit = {};
   limit.tv_sec = seconds;
@@ -29,8 +30,8 @@ void LimitTime(int fd, time_t seconds) {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-// Takes the agent's answer and copies it out of the socket's buffer. `wait`:
-// one that is not here yet is waited for.
+// Copies the agent's answer out of the socket's buffer. With `wait` it blocks
+// until the answer arrives.
 Result<std::string> TakeWelcome(FrameSocket* socket, bool wait) {
   for (;;) {
     while (std::optional<Frame> frame = socket->Next()) {
@@ -72,8 +73,8 @@ Result<std::unique_ptr<FrameSocket>> Dial(const std::string& path) {
   return std::make_unique<FrameSocket>(std::move(fd));
 }
 
-// An agent that refuses a user says so before it has read anything, and then
-// the hello can not be sent.
+// An agent that refuses a user sends its answer before it has read anything,
+// and then sending the hello may fail.
 Result<std::string> Greet(FrameSocket* socket, FrameType hello,
                           std::string_view payload) {
   const bool sent = socket->Send(hello, 1, payload) == kSuccess;

@@ -1,4 +1,5 @@
-// The first exchange with an agent: who connects, and what it is given.
+// The first exchange with an agent: the process identifies itself and receives
+// the agent's welcome.
 #ifndef CANOPY_CLIENT_SESSION_AGENT_GREETING_H_
 #define CANOPY_CLIENT_SESSION_AGENT_GREETING_H_
 
@@ -13,17 +14,17 @@
 namespace canopy::client {
 
 struct Greeted {
-  std::unique_ptr<FrameSocket> socket;  // takes as long as it needs
-  std::string welcome;                  // its content
+  std::unique_ptr<FrameSocket> socket;  // reads without a time limit
+  std::string welcome;                  // payload of the welcome
 };
 
 // Connects to the agent's socket at `path`, sends `hello` and waits for the
-// welcome. An agent that closes the connection without an answer is greeted
-// again, three times in all, because it does so when this process was stopped
-// before it could say who it is. kErrUnreach: there is no agent, or it does not
-// answer; kErrTimeout: not within two minutes; kErrBadParam: no socket has such
-// a long path; kErrHandshakeFailed: the answer does not make sense; else the
-// status with which the agent refuses.
+// welcome. It makes three attempts when the agent closes the connection without
+// an answer, because the agent does so when this process was stopped before it
+// could identify itself. Errors: kErrUnreach if no agent answers, kErrTimeout
+// after two minutes, kErrBadParam if `path` is too long for a socket,
+// kErrHandshakeFailed if the answer is invalid, otherwise the status with which
+// the agent refuses.
 Result<Greeted> GreetAgent(const std::string& path, local::FrameType hello,
                            std::string_view payload);
 

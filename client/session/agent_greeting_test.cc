@@ -20,8 +20,8 @@ namespace {
 
 using local::FrameType;
 
-// Treats one connection after the other as the test says, and each of them
-// before its hello is read.
+// Runs the test's treatments on the connections in order, each before the
+// connection's hello is read.
 class AgentGreetingTest : public ::testing::Test {
  protected:
   using Treatment = std::function<void(UniqueFd connection)>;

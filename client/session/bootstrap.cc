@@ -32,7 +32,8 @@ std::string HelloPayload(const Environment& environment) {
   return out.Take();
 }
 
-// Without it fences use messages. `index`: the process's place in it.
+// Maps the barrier; without one fences use messages. `index` is the process's
+// place in it.
 std::unique_ptr<shm::BarrierParticipant> MapBarrier(WireReader* in,
                                                     FrameSocket* socket,
                                                     uint32_t* index) {
@@ -45,7 +46,7 @@ std::unique_ptr<shm::BarrierParticipant> MapBarrier(WireReader* in,
   return barrier.ok() ? std::move(barrier).value() : nullptr;
 }
 
-// Without it commits use messages.
+// Maps the mailbox; without one commits use messages.
 std::unique_ptr<shm::CommitWriter> MapMailbox(
     WireReader* in, FrameSocket* socket, uint32_t index,
     const shm::BarrierParticipant* barrier) {
@@ -58,7 +59,7 @@ std::unique_ptr<shm::CommitWriter> MapMailbox(
   return mailbox.ok() ? std::move(mailbox).value() : nullptr;
 }
 
-// What follows the job's segment; an older agent sends less of it.
+// Reads the parts that follow the job's segment; older agents send fewer.
 void ReadOptionalParts(WireReader* in, Bootstrap* out) {
   uint32_t index = 0;
   if (!in->rest().empty()) {
@@ -71,7 +72,7 @@ void ReadOptionalParts(WireReader* in, Bootstrap* out) {
   if (!in->rest().empty()) {
     out->commits = MapMailbox(in, out->socket.get(), index, out->barrier.get());
   }
-  // By this count the agent sees whether it has read all commits sent before
+  // With this count the agent knows whether it has read all commits sent before
   // the arrivals at a fence, and the mailbox whether it may be used yet.
   if (out->barrier != nullptr) {
     out->socket->CountCommits(out->barrier->commits());

@@ -14,20 +14,20 @@
 
 namespace canopy::client {
 
-// What the launcher left in the environment.
+// The environment variables that the launcher has set.
 struct Environment {
-  std::string socket;  // empty: nobody launched this process
+  std::string socket;  // empty: the process was not launched
   ProcId claimed;
   std::string token;
-  // How long an agent that is away is awaited at the start.
+  // How long the process waits at its start for an agent that is away.
   uint32_t reattach_ms = 0;
 };
 
-// Reads the process's environment. kErrBadParam when it names an agent but not
-// who this process is to be.
+// Reads the process's environment. Fails with kErrBadParam if it names an agent
+// but not the identity of this process.
 Result<Environment> ReadEnvironment();
 
-// A process that knows who it is.
+// A process that knows its identity.
 struct Bootstrap {
   ProcId self;
   ProcId server;
@@ -37,26 +37,27 @@ struct Bootstrap {
       barrier;  // null: fences use messages
   // Null: commits use messages. Refers to `barrier`.
   std::unique_ptr<shm::CommitWriter> commits;
-  bool is_tool = false;  // nobody has launched it
-  // How the agent was reached, how long to try to reattach when it is gone, and
-  // its incarnation.
+  bool is_tool = false;  // the process was not launched
+  // How the agent was reached, how long the process tries to reattach to a
+  // successor, and the agent's incarnation.
   Environment environment;
   uint32_t reattach_ms = 0;
   uint64_t epoch = 0;
 };
 
-// Connects to the agent and waits for its welcome. kErrUnreach when there is
-// no agent, the agent's own status when it refuses, kErrHandshakeFailed when
-// it does not make sense.
+// Connects to the agent and waits for its welcome. Fails with kErrUnreach if
+// there is no agent, with the agent's own status if it refuses, and with
+// kErrHandshakeFailed if the answer is invalid.
 Result<Bootstrap> ConnectToAgent(const Environment& environment);
 
-// A job of this process alone, which has no agent.
+// Returns a job that consists of this process alone and has no agent.
 Bootstrap MakeAlone(ProcId self);
-// KIND.HOST.PID, rank 0: what no other process of this machine is named now.
+// Returns KIND.HOST.PID with rank 0, which is unique on this machine as long as
+// this process runs.
 ProcId NameAfterProcess(const std::string& kind);
-// A job of this process alone, named after host and pid.
+// Returns a job of this process alone, named after host and pid.
 Bootstrap MakeSingleton();
-// The same for a server of that name.
+// Returns the same for a server with the name `self`.
 Bootstrap MakeServer(const ProcId& self);
 
 }  // namespace canopy::client

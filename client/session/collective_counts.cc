@@ -19,7 +19,7 @@ constexpr uint64_t Number(CollectiveOperation operation) {
   return static_cast<uint64_t>(operation);
 }
 
-// A set of participants has one key, however it was named.
+// A set of participants has one key, in whichever form it was named.
 Key Read(std::string_view request, const std::string& own_nspace) {
   WireReader in(request);
   Key key;
@@ -36,7 +36,8 @@ Key Read(std::string_view request, const std::string& own_nspace) {
   return key;
 }
 
-// The beginning of a request, which identifies its series; empty: malformed.
+// Returns the beginning of a request, which identifies its series; empty if the
+// request is malformed.
 std::string_view SetOf(std::string_view request, bool is_group) {
   WireReader in(request);
   in.Uint();
@@ -65,7 +66,8 @@ void CollectiveCounts::AddGroup(std::string_view request, int status) {
   }
 }
 
-// Who can construct it anew is not in it any more, so that its end is over.
+// A process that can construct the group again is not in it any more, so the
+// group's destruct is over.
 void CollectiveCounts::NoteConstruct(std::string_view request) {
   WireReader in(SetOf(request, true));
   if (in.Uint() != Number(CollectiveOperation::kGroupConstruct)) return;
@@ -121,7 +123,7 @@ std::string CollectiveCounts::Encode(const std::string& own_nspace) const {
     for (const ProcId& proc : key.second) out.Proc(proc);
     out.Uint(ended);
   }
-  // Agents that know no groups know nothing of what would follow.
+  // Agents that do not know groups cannot read the rest.
   const MutexLock lock(mu_);
   if (groups_.empty()) return out.Take();
   out.Uint(groups_.size());

@@ -1,5 +1,5 @@
-// How many collectives of each series have ended for this process, from which a
-// successor agent derives which one is next.
+// Counts the collectives of each series that have ended for this process. A
+// successor agent derives from the counts which collective is next.
 #ifndef CANOPY_CLIENT_SESSION_COLLECTIVE_COUNTS_H_
 #define CANOPY_CLIENT_SESSION_COLLECTIVE_COUNTS_H_
 
@@ -17,23 +17,24 @@ namespace canopy::client {
 // Thread-safe.
 class CollectiveCounts {
  public:
-  // A fence over the whole job ended in shared memory.
+  // Counts a fence over the whole job that ended in shared memory.
   void AddWhole() { whole_.fetch_add(1, std::memory_order_relaxed); }
-  // A request (the payload of kCollective) was answered. A refusal counts for
-  // nothing.
+  // Counts an answered request, given the payload of kCollective. A refused
+  // request does not count.
   void Add(std::string_view request, int status);
-  // The same of the payload of kGroup.
+  // Does the same with the payload of kGroup.
   void AddGroup(std::string_view request, int status);
-  // Of kGroupCall: who leaves a group has its end behind it. That is over for
-  // all, and counted, when the group is constructed again.
+  // Does the same with the payload of kGroupCall. Leaving a group ends its
+  // destruct for this process; the count changes when the group is constructed
+  // again.
   void AddGroupCall(std::string_view request, int status);
-  // Payload of kReattach; empty when there was none.
+  // Returns the payload of kReattach, which is empty when nothing was counted.
   std::string Encode(const std::string& own_nspace) const;
 
  private:
   std::atomic<uint64_t> whole_{0};
-  // By the beginning of the request, which identifies the series as the caller
-  // named it.
+  // The key is the beginning of the request, which identifies the series as the
+  // caller named it.
   using Counts = std::map<std::string, uint64_t, std::less<>>;
 
   void Count(std::string_view request, bool is_group, int status,
@@ -43,8 +44,8 @@ class CollectiveCounts {
   mutable Mutex mu_;
   Counts ended_ CANOPY_GUARDED_BY(mu_);
   Counts groups_ CANOPY_GUARDED_BY(mu_);
-  // Series of the ends of groups: by name, those that were constructed; and
-  // those that the process has left since their last construction.
+  // Series of the destructs of groups: for each constructed group, by name, and
+  // for those that the process has left since their last construct.
   std::map<std::string, std::string, std::less<>> ends_ CANOPY_GUARDED_BY(mu_);
   std::set<std::string> left_ CANOPY_GUARDED_BY(mu_);
 };

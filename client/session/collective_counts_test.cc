@@ -39,7 +39,7 @@ std::string Text(const std::string& payload) {
   return text;
 }
 
-// A successor is to know that none has ended, not that nothing is known.
+// A successor must be able to tell "none has ended" from "nothing is known".
 TEST(CollectiveCountsTest, NothingEndedIsAnEmptyList) {
   CollectiveCounts counts;
   EXPECT_EQ(Text(counts.Encode("job")), "");
@@ -60,7 +60,7 @@ TEST(CollectiveCountsTest, OneSetHasOneNumberHoweverItIsNamed) {
   EXPECT_EQ(Text(counts.Encode("job")), "1:job.0,job.1,=2;1:" + all + "=3;");
 }
 
-// Agents that know no groups get nothing of them when there were none.
+// Agents that do not know groups get no group counts if there were none.
 TEST(CollectiveCountsTest, GroupsFollowWithTheirNames) {
   WireWriter request;
   request.Uint(4);
@@ -93,7 +93,8 @@ std::string GroupRequest(uint64_t op, const std::string& name) {
   return request.Take();
 }
 
-// Its end may be under way for others until the group can be made again.
+// The group's destruct may be in progress for others until the group can be
+// constructed again.
 TEST(CollectiveCountsTest, WhoLeavesAGroupHasItsEndBehindIt) {
   constexpr uint64_t kConstruct = 4;
   constexpr uint64_t kDestruct = 5;

@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kHonoured[] = {PMIX_COLLECT_DATA, PMIX_TIMEOUT,
                                           PMIX_COLLECT_GENERATED_JOB_INFO};
 
-// As they go to the agent: what was required and is honoured is marked so.
+// Returns the infos for the agent: required ones that this library honours are
+// marked as processed.
 InfoList Marked(std::span<const pmix_info_t> infos) {
   InfoList marked = InfoList::FromC(infos.data(), infos.size());
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -36,8 +37,8 @@ int ParseOne(std::string_view function, const pmix_info_t& info,
     return PMIX_SUCCESS;
   }
   if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
-  // Every agent derives the job's data from the same map, so all of it is
-  // everywhere already.
+  // Every agent derives the job's data from the same map, so all agents have
+  // all of it already.
   if (key == PMIX_COLLECT_GENERATED_JOB_INFO) return PMIX_SUCCESS;
   return support::NotHonoured(function, info);
 }

@@ -1,5 +1,5 @@
 // The request (kCollective) that PMIx_Fence, PMIx_Connect and PMIx_Disconnect
-// have in common.
+// share.
 #ifndef CANOPY_CLIENT_SESSION_COLLECTIVE_REQUEST_H_
 #define CANOPY_CLIENT_SESSION_COLLECTIVE_REQUEST_H_
 
@@ -19,14 +19,14 @@ struct CollectiveOptions {
   uint32_t timeout_ms = 0;  // 0: none
 };
 
-// Reads the directives of `function`, a collective. Returns a PMIx status:
-// PMIX_ERR_BAD_PARAM for a value that makes no sense, PMIX_ERR_NOT_SUPPORTED
-// for a required directive that is not honoured.
+// Reads the directives of the collective `function`. Returns a PMIx status:
+// PMIX_ERR_BAD_PARAM for an invalid value, PMIX_ERR_NOT_SUPPORTED for a
+// required directive that is not honoured.
 int ParseCollectiveOptions(std::string_view function, const pmix_info_t* info,
                            size_t ninfo, CollectiveOptions* out);
 
-// The frame's payload. Returns a PMIx status: a directive may be of a kind that
-// cannot travel.
+// Encodes the frame's payload. Returns a PMIx status, because a directive may
+// have a type that cannot be encoded.
 int EncodeCollective(CollectiveOperation operation,
                      std::span<const pmix_proc_t> participants,
                      std::span<const pmix_info_t> infos,

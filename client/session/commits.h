@@ -1,5 +1,5 @@
-// What this process puts and commits, and the mailbox where its agent finds
-// that.
+// The data that this process puts and commits, and the mailbox in which its
+// agent finds commits.
 #ifndef CANOPY_CLIENT_SESSION_COMMITS_H_
 #define CANOPY_CLIENT_SESSION_COMMITS_H_
 
@@ -14,24 +14,24 @@
 
 namespace canopy::client {
 
-// Threads: staged(), Note and TakeNoted from any thread. A commit holds the
-// mutex from taking what was staged until the mailbox has it, and so does a
-// reattach while it sends all commits to a successor: each commit is in one of
-// the two.
+// Threads: staged(), Note and TakeNoted may be called from any thread. A commit
+// holds the mutex from taking the staged data until the mailbox has it. A
+// reattach also holds it while it sends all commits to a successor. Each commit
+// is therefore in exactly one of the two.
 class Commits {
  public:
   using Outcome = shm::CommitWriter::Outcome;
 
-  // Null: commits are messages.
+  // Without a mailbox (null) commits are sent as messages.
   explicit Commits(std::unique_ptr<shm::CommitWriter> mailbox)
       : mailbox_(std::move(mailbox)) {}
 
   StagedPuts& staged() { return staged_; }
 
-  // Takes all that was staged into *frame and leaves it in the mailbox. Not in
-  // it, and to be sent as a message, is what it has no room for, what is
-  // committed without a mailbox, and all while agent_is_gone(), which is called
-  // under the mutex: nobody would read the mailbox then.
+  // Moves all staged data into *frame and writes it to the mailbox. Returns
+  // kMessage if the caller must send it instead: the mailbox is full, does not
+  // exist, or has no reader because agent_is_gone(), which is called under the
+  // mutex, returns true.
   template <typename AgentIsGone>
   Outcome Commit(AgentIsGone&& agent_is_gone, std::string* frame) {
     const MutexLock lock(mu_);
@@ -43,15 +43,15 @@ class Commits {
     return outcome;
   }
 
-  // A commit is in the mailbox, or the agent has it.
+  // Records that a commit is in the mailbox, or that the agent has it.
   void Note() { noted_ = true; }
-  // Whether there was one since the last call: then the agent has to take part
-  // in the next fence, whoever collects.
+  // Returns whether there was a commit since the last call. If so, the agent
+  // must take part in the next fence even if no data is collected.
   bool TakeNoted() { return noted_.exchange(false); }
 
-  // For a reattach, which holds it around Replace.
+  // A reattach holds this mutex around Replace.
   Mutex& mutex() CANOPY_RETURN_CAPABILITY(mu_) { return mu_; }
-  // The successor's mailbox.
+  // Replaces the mailbox by that of the successor.
   void Replace(std::unique_ptr<shm::CommitWriter> mailbox)
       CANOPY_REQUIRES(mu_) {
     mailbox_ = std::move(mailbox);

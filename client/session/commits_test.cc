@@ -1,4 +1,4 @@
-// With a mailbox: commit_abi_test.cc of client/abi.
+// The tests with a mailbox are in client/abi/commit_abi_test.cc.
 #include "client/session/commits.h"
 
 #include <gtest/gtest.h>

@@ -7,13 +7,13 @@
 namespace canopy::client {
 namespace {
 
-// Unlike a fence, which is of the caller's job where nobody is named.
+// Unlike a fence, a connect needs a list of processes.
 int EncodeRequest(Session& session, const ConnectRequest& request,
                   std::string* frame) {
   if (request.procs == nullptr || request.nprocs == 0) {
     return PMIX_ERR_BAD_PARAM;
   }
-  // Nobody has connected a set without being one of it.
+  // A process can only disconnect a set that it belongs to.
   if (request.operation == CollectiveOperation::kDisconnect &&
       !NamesCaller(session, {request.procs, request.nprocs})) {
     return PMIX_ERR_INVALID_OPERATION;

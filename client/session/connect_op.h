@@ -10,7 +10,7 @@
 
 namespace canopy::client {
 
-// Which processes, by what directives. The arrays are the caller's, and are not
+// The processes and the directives. The caller owns the arrays, which are not
 // used after the call.
 struct ConnectRequest {
   CollectiveOperation operation;  // kConnect or kDisconnect
@@ -20,10 +20,10 @@ struct ConnectRequest {
   size_t ninfo = 0;
 };
 
-// Waits for all of `procs`. PMIX_ERR_BAD_PARAM when the caller is not among
-// them, PMIX_ERR_INVALID_OPERATION when the process is in the same collective
-// already, or to disconnect what is not connected; PMIX_ERR_UNREACH without an
-// agent.
+// Waits for all of `procs`. Errors: PMIX_ERR_BAD_PARAM if the caller is not
+// among them; PMIX_ERR_INVALID_OPERATION if the process is in the same
+// collective already, or disconnects processes that are not connected;
+// PMIX_ERR_UNREACH without an agent.
 int ConnectProcs(Session& session, const ConnectRequest& request);
 
 // `cbfunc` runs on the progress thread unless an error is returned.

@@ -38,8 +38,8 @@ int MakeValidation(const pmix_byte_object_t* credential, const InfoArray& infos,
   return PMIX_SUCCESS;
 }
 
-// Takes the credential out of the results; PMIX_ERR_NOT_FOUND when an agent
-// has given none.
+// Takes the credential out of the results. Returns PMIX_ERR_NOT_FOUND if the
+// agent has issued none.
 int TakeCredential(InfoList* results, std::string* bytes) {
   const pmix_info_t* info = results->Find(PMIX_CREDENTIAL);
   const auto found = info == nullptr ? std::nullopt : BytesOf(info->value);
@@ -50,7 +50,7 @@ int TakeCredential(InfoList* results, std::string* bytes) {
 }
 
 int CopyOut(std::string_view bytes, pmix_byte_object_t* out) {
-  // An empty credential is no credential.
+  // malloc(0) may return null, which would look like a failure.
   out->bytes = static_cast<char*>(malloc(bytes.empty() ? 1 : bytes.size()));
   if (out->bytes == nullptr) return PMIX_ERR_NOMEM;
   memcpy(out->bytes, bytes.data(), bytes.size());
@@ -81,7 +81,7 @@ int GetCredentialAsync(Session& session, const InfoArray& infos,
   return CallHostAsync(session, call, [=](int status, InfoList results) {
     std::string bytes;
     if (status == PMIX_SUCCESS) status = TakeCredential(&results, &bytes);
-    // It lives as long as the callback runs.
+    // The credential is valid until the callback returns.
     pmix_byte_object_t credential = {bytes.data(), bytes.size()};
     cbfunc(status, status == PMIX_SUCCESS ? &credential : nullptr,
            results.mutable_data(), results.size(), cbdata);

@@ -10,7 +10,7 @@
 
 namespace canopy::client {
 
-// Without an error *credential gets bytes that the caller owns; with one, none.
+// The caller owns *credential on success; on an error it is empty.
 int GetCredential(Session& session, const InfoArray& infos,
                   pmix_byte_object_t* credential);
 
@@ -18,7 +18,7 @@ int GetCredential(Session& session, const InfoArray& infos,
 int GetCredentialAsync(Session& session, const InfoArray& infos,
                        pmix_credential_cbfunc_t cbfunc, void* cbdata);
 
-// The results are the caller's.
+// The caller owns the results.
 int ValidateCredential(Session& session, const pmix_byte_object_t* credential,
                        const InfoArray& infos, pmix_info_t** results,
                        size_t* nresults);

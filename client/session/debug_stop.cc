@@ -16,7 +16,7 @@
 namespace canopy::client {
 namespace {
 
-// Without a thread of the library's, this one looks for events so often.
+// Interval at which this thread checks for events if the library has no thread.
 constexpr auto kLookAgain = std::chrono::milliseconds(5);
 
 struct Release {
@@ -41,7 +41,7 @@ void OnRelease(size_t, pmix_status_t event, const pmix_proc_t*,
   done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
-// All of the job (true, or the rank that stands for all), one, or a list.
+// The value is true or a wildcard for all ranks, one rank, or a list of ranks.
 bool NamesRank(const pmix_value_t& value, Rank rank) {
   const auto is_meant = [rank](Rank named) {
     return named == rank || named == kRankWildcard;

@@ -1,4 +1,4 @@
-// Info arrays of callers, and reading single directives in them.
+// Info arrays of callers, and functions that read single directives.
 #ifndef CANOPY_CLIENT_SESSION_DIRECTIVES_H_
 #define CANOPY_CLIENT_SESSION_DIRECTIVES_H_
 
@@ -11,12 +11,12 @@
 
 namespace canopy::client {
 
-// An array of a caller, which is not used after the call.
+// An array that belongs to a caller and is not used after the call.
 struct InfoArray {
   const pmix_info_t* infos = nullptr;
   size_t size = 0;
 
-  // A null pointer has no size.
+  // Returns false for a null pointer with a size above 0.
   bool ok() const { return infos != nullptr || size == 0; }
 };
 
@@ -28,8 +28,9 @@ inline bool IsRequired(const pmix_info_t& info) {
   return MustHonour(info.flags);
 }
 
-// PMIX_TIMEOUT, seconds, as milliseconds; 0: none. PMIX_ERR_BAD_PARAM when it
-// is not a number or negative. Longer than a frame can hold means no limit.
+// Reads PMIX_TIMEOUT, which is in seconds, as milliseconds; 0 means no limit.
+// Returns PMIX_ERR_BAD_PARAM if it is negative or not a number. A timeout that
+// does not fit into a frame means no limit.
 int TimeoutOf(const pmix_info_t& info, uint32_t* timeout_ms);
 
 }  // namespace canopy::client

@@ -23,8 +23,8 @@ namespace {
 
 using local::FrameType;
 
-// A handler that exists but gets nothing yet, and the subscription for the
-// agent.
+// A handler that exists but does not get events yet, and the subscription for
+// the agent.
 struct Prepared {
   size_t reference = 0;
   SubscriptionChange change;
@@ -50,20 +50,20 @@ int Prepare(Session& session, const Registration& registration, Prepared* out) {
   return PMIX_SUCCESS;
 }
 
-// Whom to tell of a change of what is wanted: one that attaches meanwhile is
-// told all that is.
+// Returns the servers to notify of a changed subscription. A server that is
+// attached meanwhile gets the complete subscription.
 std::vector<ChannelRef> ServersToTell(Session& session,
                                       const SubscriptionChange& change) {
   if (change.empty()) return {};
   return session.servers().open();
 }
 
-// What all servers say: that it worked, when one of them can deliver.
+// Combines the servers' statuses: one server that can deliver is enough.
 int Combine(int before, int status) {
   return before == PMIX_SUCCESS ? before : status;
 }
 
-// Counts the answers of servers that were told at once.
+// Counts the answers of servers that were notified at the same time.
 struct Telling {
   std::atomic<size_t> missing;
   std::atomic<int> status;
@@ -88,7 +88,7 @@ int TellWanted(const std::vector<ChannelRef>& servers,
   return status;
 }
 
-// `done` runs later, but for an error of the only server.
+// `done` runs later, except for an error of the only server.
 int TellWantedAsync(Session& session, const std::vector<ChannelRef>& servers,
                     const SubscriptionChange& change,
                     std::function<void(int)> done) {
@@ -107,7 +107,7 @@ int TellWantedAsync(Session& session, const std::vector<ChannelRef>& servers,
   return PMIX_SUCCESS;
 }
 
-// Undoes Prepare.
+// Reverts Prepare.
 void Withdraw(Session& session, size_t reference) {
   HandlerSpec spec;
   if (session.events().Remove(reference, &spec) != PMIX_SUCCESS) return;
@@ -137,9 +137,10 @@ int EncodeNotification(const Notification& event, std::string* frame) {
   return PMIX_SUCCESS;
 }
 
-// The agent distributes it.
+// Raises the event for this process's handlers; the agent distributes it to
+// others.
 void RaiseHere(Session& session, const Notification& event) {
-  // What is for the resource manager is not for this process.
+  // Events for the resource manager are not delivered to this process.
   if (event.range == PMIX_RANGE_RM) return;
   ProcId source =
       event.source == nullptr ? session.self() : FromC(*event.source);
@@ -147,15 +148,14 @@ void RaiseHere(Session& session, const Notification& event) {
                                    InfoList::FromC(event.info, event.ninfo)));
 }
 
-// What the library and the agents do something with, or hand to the receivers
-// as it is meant to.
+// Infos that the library or the agents honour, or pass to the receivers.
 constexpr std::string_view kHonoured[] = {
     PMIX_EVENT_NON_DEFAULT,   PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_DO_NOT_CACHE,
     PMIX_EVENT_PROXY,         PMIX_EVENT_TEXT_MESSAGE, PMIX_EVENT_AFFECTED_PROC,
     PMIX_EVENT_AFFECTED_PROCS};
 
-// What a resource manager announces with an event: nothing ends because a
-// process announces it. The infos reach the receivers like all others.
+// Announcements of a resource manager. An announcement by a process ends
+// nothing; the infos reach the receivers like all others.
 constexpr std::string_view kAnnouncements[] = {
     PMIX_EVENT_TERMINATE_SESSION, PMIX_EVENT_TERMINATE_JOB,
     PMIX_EVENT_TERMINATE_NODE, PMIX_EVENT_TERMINATE_PROC,
@@ -240,7 +240,7 @@ int DeregisterHandler(Session& session, size_t reference,
   const SubscriptionChange change = session.subscriptions().Remove(spec);
   ExpectEvents(session);
   for (const ChannelRef& server : ServersToTell(session, change)) {
-    // Without an agent there is nothing to unsubscribe.
+    // Without an agent there is no subscription to remove.
     (void)server->Post(FrameType::kEventsUnwanted, change.Encode());
   }
   return Accepted(session, cbfunc, cbdata);
@@ -263,7 +263,7 @@ int NotifyEvent(Session& session, const Notification& event,
   if (event.range != PMIX_RANGE_PROC_LOCAL) {
     if (const auto distribute = session.distributor()) {
       if (stays_here) return distribute(event, cbfunc, cbdata);
-      // Of a tool that has a server and is one: the answer is the server's.
+      // In a tool that has a server and is one, the server's answer counts.
       (void)distribute(event, nullptr, nullptr);
     }
   }

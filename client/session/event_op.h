@@ -17,12 +17,12 @@ struct Registration {
   pmix_notification_fn_t function = nullptr;
 };
 
-// Blocking: the reference (0 or more), or a negative PMIX status.
+// Blocks. Returns the reference (0 or more), or a negative PMIx status.
 int RegisterHandler(Session& session, const Registration& registration);
 int RegisterHandlerAsync(Session& session, const Registration& registration,
                          pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata);
 
-// `cbfunc` may be null: then the handler is removed on return.
+// If `cbfunc` is null, the handler is removed when this returns.
 int DeregisterHandler(Session& session, size_t reference,
                       pmix_op_cbfunc_t cbfunc, void* cbdata);
 
@@ -35,8 +35,8 @@ struct Notification {
   bool within_job = false;  // through the server of this process's job
 };
 
-// By the primary server. `cbfunc` may be null: then the agent has taken the
-// event on return.
+// Sends the event through the primary server. If `cbfunc` is null, the agent
+// has accepted the event when this returns.
 int NotifyEvent(Session& session, const Notification& notification,
                 pmix_op_cbfunc_t cbfunc, void* cbdata);
 

@@ -24,7 +24,7 @@ using local::FrameType;
 
 std::string Encode(const Value& value) { return EncodeValue(value.raw()); }
 
-// A VALUE of a PROC, without the rank at its end.
+// Returns the VALUE of a PROC without its last byte, which is the rank.
 std::string ProcPrefix(const std::string& nspace) {
   std::string encoded = Encode(Value::Proc({nspace, 0}));
   encoded.pop_back();
@@ -108,7 +108,7 @@ shm::SegmentContents FakeAgent::Contents(const std::string& nspace) {
 FakeAgent::FakeAgent(const std::string& nspace) : nspace_(nspace) {
   const char* base = getenv("TEST_TMPDIR");
   std::string pattern = std::string(base == nullptr ? "/tmp" : base);
-  // A socket's path is short.
+  // The path of a socket is limited to about 100 bytes.
   if (pattern.size() > 60) pattern = "/tmp";
   pattern += "/agentXXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) Fatal("mkdtemp");

@@ -1,5 +1,5 @@
 // An agent for tests: one thread that speaks the local protocol to one client,
-// with a job in shared memory. What it answers is set by the test.
+// with a job in shared memory. The test sets its answers.
 #ifndef CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
 #define CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
 
@@ -47,40 +47,42 @@ class FakeAgent {
 
   const std::string& nspace() const { return nspace_; }
   const std::string& socket_path() const { return path_; }
-  // Its name, instead of agent:0.
+  // Renames the agent, which is agent:0 otherwise.
   void Rename(const ProcId& server);
-  // PMIX_PROCDIR of rank 0 or 1: not made, but removed in the end.
+  // The PMIX_PROCDIR of rank 0 or 1. It is not created, but removed at the end.
   std::string RankDirectory(Rank rank) const;
 
-  // What happens on a frame, in the agent's thread. Without one, requests are
-  // answered with success, and a kGet with kErrNotFound.
+  // Sets the handler of a frame type, which runs in the agent's thread. Without
+  // a handler a kGet is answered with kErrNotFound and every other request with
+  // success.
   void On(local::FrameType type, Handler handler);
 
   // The following may be called from any thread.
 
   void Reply(const Request& request, int status, std::string_view payload = {});
-  // A number of 0: without an identity, as older agents do.
+  // A `number` of 0 sends the event without an identity, as older agents do.
   void SendEvent(int status, const ProcId& source, uint8_t range,
                  const InfoList& infos, uint64_t number = 0);
-  // Before PMIx_Init: the client gets a barrier for ranks 0 and 1, which is
-  // open. `local_only`: as if there were no others.
+  // Called before PMIx_Init: the client gets an open barrier for ranks 0 and 1.
+  // With `local_only` the job has no other ranks.
   void OfferBarrier(bool local_only);
   shm::BarrierServer& barrier() { return *barrier_; }
-  // The same with mailboxes for the commits of these two.
+  // Does the same with mailboxes for the commits of these two ranks.
   void OfferMailboxes();
   shm::CommitReader& mailboxes() { return *mailboxes_; }
   // Rank 1's side of the barrier.
   shm::BarrierParticipant& other_participant() { return *other_participant_; }
-  // Content of the next welcomes: how long to try to reattach when this agent
-  // is gone, and its epoch (not 0).
+  // Sets the content of the next welcomes: how long to try to reattach when
+  // this agent is gone, and its epoch (not 0).
   void BeAgent(uint64_t epoch, uint32_t reattach_ms);
-  // Makes another namespace (one node, `ranks` ranks, PMIX_JOB_SIZE) and gives
+  // Makes another namespace (one node, `ranks` ranks, PMIX_JOB_SIZE) and offers
   // it to the client.
   void OfferNamespace(const std::string& nspace, uint32_t ranks);
-  // Replaces what a rank has committed; keys of `outside` exist for others.
+  // Replaces the committed data of a rank; the keys in `outside` are for other
+  // nodes only.
   void Publish(Rank rank, const std::vector<KeyValue>& kvals,
                const std::vector<std::string>& outside = {});
-  // Closes the connection, as an agent that dies does.
+  // Closes the connection, as it happens when an agent dies.
   void Die();
   // Sends bytes that need not be a frame.
   void SendRaw(std::string_view bytes);
@@ -89,7 +91,7 @@ class FakeAgent {
   // the last of them.
   Request Await(local::FrameType type, size_t count = 1);
   size_t Count(local::FrameType type) const;
-  // The kinds of all frames so far, in order.
+  // Returns the types of all frames so far, in order.
   std::vector<local::FrameType> Seen() const;
 
  private:
@@ -98,7 +100,7 @@ class FakeAgent {
   bool ReadExactly(void* to, size_t size);
   void Handle(const Request& request);
   void Welcome(const Request& hello);
-  // A tool that has no name is "tool".
+  // A tool without a name is named "tool".
   void WelcomeTool(const Request& hello);
   void Send(local::FrameType type, uint64_t tag, std::string_view payload,
             const std::vector<int>& fds = {});
@@ -127,7 +129,7 @@ class FakeAgent {
   std::thread thread_;
 };
 
-// KVALs back to back, as they travel.
+// Encodes KVALs back to back, in wire format.
 std::string EncodeKvals(const std::vector<KeyValue>& kvals);
 
 }  // namespace canopy::client

@@ -12,9 +12,10 @@
 namespace canopy::client {
 namespace {
 
-// How often those who wait in shared memory check that the agent is alive: the
-// two that the barrier chose, so that a loss is detected soon without all ranks
-// waking, and the others, should these two end while there is no agent.
+// Intervals at which ranks that wait in shared memory check that the agent is
+// alive. The barrier chooses two ranks for the short one, so that a loss is
+// detected soon without waking all ranks. The others check as well, in case
+// these two end while there is no agent.
 constexpr int64_t kWatchIntervalNs = 200'000'000;
 constexpr int64_t kOthersIntervalNs = 2'000'000'000;
 
@@ -46,8 +47,7 @@ bool IsWholeJob(const Session& session, const pmix_proc_t* procs,
   return true;
 }
 
-// Counts a fence over the whole job among those in progress; null: does
-// nothing.
+// Counts a fence over the whole job as in progress; does nothing for null.
 class FenceCount {
  public:
   explicit FenceCount(JobFences* fences)
@@ -60,7 +60,7 @@ class FenceCount {
 
   bool only_one() const { return only_one_; }
   JobFences* fences() const { return fences_; }
-  // Somebody else calls End.
+  // Leaves the call of End to another function.
   void Keep() { fences_ = nullptr; }
 
  private:
@@ -68,19 +68,19 @@ class FenceCount {
   const bool only_one_;
 };
 
-// Blocks until the barrier, which the caller has the mutex of, releases this
-// rank or the agent is gone.
+// Blocks until the barrier, whose mutex the caller holds, releases this rank or
+// the agent is gone.
 int AwaitBarrier(Session& session, shm::BarrierParticipant& barrier,
                  const shm::BarrierParticipant::Ticket& ticket) {
   const AgentConnection& agent = session.agent();
   int64_t interval =
       ticket.watch ? kWatchIntervalNs : shm::BarrierView::kForever;
-  // Where agents are replaced, there may be none to wake those who wait.
+  // If agents can be replaced, there may be none to wake the waiting ranks.
   if (!ticket.watch && agent.MayReattach()) interval = kOthersIntervalNs;
   int status = PMIX_SUCCESS;
   while (!barrier.Wait(ticket, interval, &status)) {
     const ChannelRef channel = session.job_channel();
-    // Its last frames may hold what releases this rank.
+    // The agent's last frames may contain the release of this rank.
     if (!channel->PeerIsGone() || !channel->ReadLast()) continue;
     barrier.GiveUp(ticket, agent.MayReattach() ? shm::kBarrierAgain
                                                : PMIX_ERR_LOST_CONNECTION);
@@ -88,7 +88,7 @@ int AwaitBarrier(Session& session, shm::BarrierParticipant& barrier,
   return status;
 }
 
-// Fences in shared memory; nothing when the fence has to use messages.
+// Fences in shared memory. Returns nothing if the fence must use messages.
 std::optional<int> FenceAtBarrier(Session& session, bool collect) {
   JobFences& fences = session.fences();
   const MutexLock lock(fences.mutex());
@@ -156,8 +156,8 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
   rc = EncodeCollective(CollectiveOperation::kFence, {procs, nprocs},
                         {info, ninfo}, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
-  // Counted while it is in progress: a blocking fence meanwhile must not
-  // overtake it in the barrier.
+  // The fence is counted while it is in progress: a blocking fence must not
+  // overtake it in the barrier meanwhile.
   FenceCount count(IsWholeJob(session, procs, nprocs) ? &session.fences()
                                                       : nullptr);
   rc = session.job_channel()->CallAsync(
@@ -166,7 +166,7 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
         if (counted != nullptr) counted->End();
         cbfunc(reply.status, cbdata);
       });
-  // The answer ends it.
+  // The answer's callback calls End.
   if (rc == PMIX_SUCCESS) count.Keep();
   return rc;
 }

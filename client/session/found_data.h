@@ -1,4 +1,4 @@
-// What a lookup found, as the agent sends it.
+// The results of a lookup, as the agent sends them.
 #ifndef CANOPY_CLIENT_SESSION_FOUND_DATA_H_
 #define CANOPY_CLIENT_SESSION_FOUND_DATA_H_
 
@@ -19,13 +19,13 @@ class FoundData {
   FoundData& operator=(const FoundData&) = delete;
 
   // Replaces the content by that of a reply to kLookup: SIZE n, n PDATA, where
-  // n is at most `limit`; no bytes at all are no data. False, and no content,
-  // when it is malformed.
+  // n is at most `limit`. An empty payload has no data. Returns false and
+  // clears the content if the payload is malformed.
   bool Decode(std::string_view payload, size_t limit);
 
-  // The entry of that key, or null.
+  // Returns the entry with that key, or null.
   const pmix_pdata_t* Find(std::string_view key) const;
-  // As the C interface has them; null when there are none.
+  // Returns the data as an array for the C interface; null when empty.
   pmix_pdata_t* data() { return data_.empty() ? nullptr : data_.data(); }
   size_t size() const { return data_.size(); }
 
@@ -35,7 +35,7 @@ class FoundData {
   std::vector<pmix_pdata_t> data_;
 };
 
-// The text of a key in a fixed array.
+// Returns the key, which is in an array of fixed size.
 std::string_view KeyOfData(const pmix_pdata_t& data);
 
 }  // namespace canopy::client

@@ -24,12 +24,12 @@ using local::FrameType;
 
 struct Arguments {
   Target target;
-  std::string_view key;  // empty: everything
+  std::string_view key;  // empty: all keys
   GetOptions options;
   bool of_reserved = false;  // `key` names a qualified value of a reserved key
 };
 
-// The rank of a process that does not know its own.
+// Returns whether a process that does not know its rank asks for it.
 bool WantsOwnRank(const Session& session, const pmix_proc_t* proc,
                   std::string_view key) {
   if (proc == nullptr || proc->rank != PMIX_RANK_INVALID) return false;
@@ -38,13 +38,13 @@ bool WantsOwnRank(const Session& session, const pmix_proc_t* proc,
          (nspace.empty() || nspace == session.self().nspace);
 }
 
-// A rank in a group means one of its members.
+// Returns whether the rank is one in a group, which means one of its members.
 bool IsOfGroup(const Session& session, const pmix_proc_t* proc) {
   return session.groups().any() && proc != nullptr &&
          IsProcessRank(proc->rank) && session.groups().Has(NspaceOf(*proc));
 }
 
-// get(member), for the member that `proc` means.
+// Returns get(member) for the member that `proc` means.
 template <typename Get>
 int OfMember(const Session& session, const pmix_proc_t& proc, const Get& get) {
   const std::optional<ProcId> member =
@@ -63,9 +63,9 @@ int Parse(const Session& session, const pmix_proc_t* proc, const char* key,
   return ParseGetOptions(info, ninfo, &out->options);
 }
 
-// Replaces the key by the name that it has with the qualifiers; `name` holds the
-// bytes. A directive of PMIx_Get that is marked as a qualifier narrows what
-// processes have put, and is a mere directive for reserved keys.
+// Replaces the key by its stored name with the qualifiers; `name` holds the
+// bytes. A directive of PMIx_Get that is marked as a qualifier narrows a search
+// among puts; for reserved keys it stays a directive.
 int Qualify(const pmix_info_t* info, size_t ninfo, Arguments* args,
             std::string* name) {
   if (args->key.empty()) return PMIX_ERR_NOT_SUPPORTED;
@@ -88,9 +88,9 @@ bool CanAsk(Session& session, const GetOptions& options) {
   return session.channel() != nullptr && !options.optional && !options.refresh;
 }
 
-// A get does not wait for a reserved key. Its agent is queried once, however, for
-// a key that processes provide themselves; and for qualified values of reserved
-// keys, which come from the construction of groups, even about this process.
+// A get does not wait for a reserved key. However, the agent receives one
+// request for a key that processes provide themselves, and for qualified values
+// of reserved keys, which groups' constructs provide even about this process.
 bool AsksOnce(Session& session, const Arguments& args,
               const LookupResult& here) {
   return here.status == PMIX_ERR_NOT_FOUND &&
@@ -100,7 +100,7 @@ bool AsksOnce(Session& session, const Arguments& args,
          (args.of_reserved || !IsSelf(session, args.target));
 }
 
-// Only its own agent knows all keys of a process.
+// Only the agent of a process knows all its keys.
 bool MustAsk(const Session& session, const Arguments& args) {
   return args.key.empty() && args.options.realm == Realm::kUnknown &&
          IsProcessRank(args.target.rank) && !IsSelf(session, args.target);
@@ -108,7 +108,7 @@ bool MustAsk(const Session& session, const Arguments& args) {
 
 int CheckStorage(const Arguments& args, pmix_value_t** value) {
   if (value == nullptr) {
-    // A refresh of all keys need not return any.
+    // A refresh of all keys may be called without storage for a result.
     return args.options.refresh && args.key.empty() ? PMIX_SUCCESS
                                                     : PMIX_ERR_BAD_PARAM;
   }
@@ -118,7 +118,7 @@ int CheckStorage(const Arguments& args, pmix_value_t** value) {
   return PMIX_SUCCESS;
 }
 
-// Transfers *found to the caller, as the directives want it.
+// Transfers *found to the caller in the form that the directives request.
 int Deliver(Session& session, const Arguments& args, pmix_value_t* found,
             pmix_value_t** value) {
   if (value == nullptr) {
@@ -154,8 +154,8 @@ bool IsOwnHost(const Session& session, std::string_view hostname) {
   return Value::Adopt(&own).AsString() == hostname;
 }
 
-// What this library finds out about the node's devices. What somebody has put
-// under these keys goes before.
+// Looks for the node's devices, which this library detects itself. Values that
+// were put under these keys have precedence.
 bool FindDevices(const Session& session, const Arguments& args,
                  pmix_value_t* found) {
   if (!IsNodeKey(args.key)) return false;
@@ -170,8 +170,8 @@ bool FindDevices(const Session& session, const Arguments& args,
   return value.has_value();
 }
 
-// The result after a refresh. An agent without anything new is no failure: what
-// this process can read already is current then.
+// Returns the result after a refresh. An agent without new data is not a
+// failure: the data that this process can read is current then.
 int FindRefreshed(const Session& session, const Target& target,
                   std::string_view key, const GetOptions& options,
                   const Reply& reply, pmix_value_t* found) {
@@ -214,7 +214,7 @@ int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
                         found);
 }
 
-// A non-blocking request on its way to its callback.
+// A non-blocking request that waits for its answer.
 struct AsyncGet {
   AsyncGet(Session* s, const Arguments& args, pmix_value_cbfunc_t f, void* d)
       : session(s),

@@ -10,14 +10,14 @@ namespace {
 
 enum class Flag { kNotAFlag, kUnset, kSet };
 
-// Reads `info` as the flag `name`, when it is that.
+// Reads `info` as the flag `name` if it has that key.
 Flag FlagOf(const pmix_info_t& info, std::string_view key,
             std::string_view name) {
   if (key != name) return Flag::kNotAFlag;
   return IsTrue(info) ? Flag::kSet : Flag::kUnset;
 }
 
-// The attribute; the macro of that name is a data type.
+// The attribute's key; the macro PMIX_PROC_INFO is a data type.
 constexpr char kProcInfoKey[] = "pmix.proc.info";
 
 struct RealmName {
@@ -101,7 +101,7 @@ int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
     return PMIX_SUCCESS;
   }
   if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
-  // A get waits for its one value anyway, and never finds more than one.
+  // A get waits for its value in any case, and never finds more than one value.
   const auto number = key == PMIX_WAIT ? Uint64Of(info.value) : std::nullopt;
   *known = number && *number <= 1;
   return key == PMIX_WAIT && !number ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;

@@ -18,28 +18,28 @@ struct GetOptions {
   bool refresh = false;         // PMIX_GET_REFRESH_CACHE
   bool static_values = false;   // PMIX_GET_STATIC_VALUES
   bool pointer_values = false;  // PMIX_GET_POINTER_VALUES
-  // PMIX_DATA_SCOPE; PMIX_SCOPE_UNDEF: any.
+  // PMIX_DATA_SCOPE; PMIX_SCOPE_UNDEF means any scope.
   pmix_scope_t scope = PMIX_SCOPE_UNDEF;
-  // PMIX_SESSION_INFO and its like; kUnknown: the key's own.
+  // PMIX_SESSION_INFO and the like; kUnknown means the realm of the key.
   Realm realm = Realm::kUnknown;
   // Qualifiers of a realm. The name belongs to the caller's array.
   std::optional<uint32_t> session_id;
   std::optional<uint32_t> appnum;
   std::optional<uint32_t> nodeid;
   std::string_view hostname;
-  // Of PMIX_FABRIC_DEVICE. They belong to the caller's array too.
+  // Qualifiers of PMIX_FABRIC_DEVICE. They belong to the caller's array too.
   std::string_view device_id;
   std::string_view device_name;
   uint32_t timeout_ms = 0;  // 0: none
-  // Some infos are marked with PMIX_INFO_QUALIFIER (qualified), and one of these
-  // is no directive of PMIx_Get (narrowed).
+  // `qualified`: some infos are marked with PMIX_INFO_QUALIFIER. `narrowed`:
+  // one of these is not a directive of PMIx_Get.
   bool qualified = false;
   bool narrowed = false;
 };
 
-// Returns a PMIX status: PMIX_ERR_BAD_PARAM for directives that contradict
-// each other or have a value that cannot be meant, PMIX_ERR_NOT_SUPPORTED for
-// a required directive that is not known here.
+// Returns a PMIX status: PMIX_ERR_BAD_PARAM for contradictory directives or
+// invalid values, PMIX_ERR_NOT_SUPPORTED for a required directive that the
+// library does not know.
 int ParseGetOptions(const pmix_info_t* info, size_t ninfo, GetOptions* out);
 
 }  // namespace canopy::client

@@ -1,6 +1,6 @@
-// What the processes of an invitation to a group tell each other: events, and
-// time limits that their agent keeps. docs/design/collectives.md, "Groups by
-// invitation".
+// The messages among the processes of an invitation to a group: events, and
+// time limits that their agent keeps. See docs/design/collectives.md, "Groups
+// by invitation".
 #ifndef CANOPY_CLIENT_SESSION_GROUP_INVITATION_EVENTS_H_
 #define CANOPY_CLIENT_SESSION_GROUP_INVITATION_EVENTS_H_
 
@@ -20,25 +20,27 @@
 
 namespace canopy::client {
 
-// Processes that one call may invite: as many as an event may have receivers.
+// The number of processes that one call may invite, which is the limit for the
+// receivers of an event.
 inline constexpr size_t kMaxInvited = 4096;
 
 std::vector<ProcId> ListOf(const std::set<ProcId>& procs);
 
-// The info of an event about that group: not for default handlers.
+// Returns the info of an event about that group. The event is not for default
+// handlers.
 InfoList About(const std::string& name);
-// The same with its members.
+// Returns the same with the group's members.
 InfoList MembersOf(const std::string& name, const std::vector<ProcId>& members);
-// The members that such an event names.
+// Returns the members that such an event names.
 std::vector<ProcId> MembersIn(const Event& event);
 
-// Raises the event for `receivers` alone. A lost connection is no error here:
-// it ends what waits for the answers.
+// Raises the event for `receivers` alone. Ignores a lost connection, which ends
+// all that waits for the answers anyway.
 void Tell(Session& session, pmix_status_t status,
           const std::vector<ProcId>& receivers, InfoList infos);
 
 // Runs `what` on the progress thread after `timeout_ms` (0: never), unless the
-// connection is lost before.
+// connection is lost first.
 void After(Session& session, GroupCall call, const std::string& name,
            uint32_t timeout_ms, std::function<void()> what);
 

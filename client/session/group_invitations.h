@@ -21,48 +21,48 @@
 
 namespace canopy::client {
 
-// The end of a call about a group; results with PMIX_SUCCESS and
+// Ends a call about a group. There are results with PMIX_SUCCESS and
 // PMIX_ERR_PARTIAL_SUCCESS only.
 using GroupDone = std::function<void(int status, InfoList results)>;
 
-// As the leader.
+// An invitation that this process has sent as the leader.
 struct SentInvitation {
   InfoList directives;
   std::set<ProcId> awaited;  // have not answered
   std::set<ProcId> accepted;
-  bool tolerant = false;           // goes on without those who do not come
-  bool incomplete = false;         // and has done so
-  bool has_foreign = false;        // some have another library
-  std::optional<ProcId> replaces;  // a leader that has ended
-  uint64_t number = 0;             // tells it from others of the name
+  bool tolerant = false;           // continues without missing processes
+  bool incomplete = false;         // processes are missing
+  bool has_foreign = false;        // some use another library
+  std::optional<ProcId> replaces;  // the leader that has ended
+  uint64_t number = 0;             // distinguishes it from others of the name
   GroupDone done;
 };
 
 struct AcceptedInvitation {
   ProcId leader;
-  bool leaderless = false;  // the leader has ended, and no other is known
-  std::optional<ProcId> replaced;  // whose place the leader has taken
+  bool leaderless = false;  // the leader ended, and no other is known
+  std::optional<ProcId> replaced;  // the leader whose place `leader` has taken
   InfoList directives;
   uint64_t number = 0;
   GroupDone done;
 };
 
-// What became of an invitation before this process has answered it.
+// The end of an invitation that this process has not answered yet.
 struct InvitationEnd {
   bool aborted = false;  // the leader has given up
   bool failed = false;   // the leader has ended
   bool leads = false;    // a handler offered to take its place
   std::vector<ProcId> invited;
-  std::optional<ProcId> next;  // who has taken its place
+  std::optional<ProcId> next;  // the process that has taken its place
 };
 
-// Ends, and invitations, that are remembered; the oldest are forgotten.
+// The numbers of ends and of inviters that are kept; the oldest are dropped.
 inline constexpr size_t kMaxInvitationEnds = 256;
 
-// By the group's name. Thread-safe.
+// Invitations by the group's name. Thread-safe.
 class GroupInvitations {
  public:
-  // False when there is one of that name already. Gives it its number.
+  // Returns false if an invitation of that name exists. Sets its number.
   bool Add(const std::string& name, SentInvitation invitation,
            uint64_t* number) {
     const MutexLock lock(mu_);
@@ -80,8 +80,8 @@ class GroupInvitations {
     return true;
   }
 
-  // The invitation, if `is_meant` says so, which may change it first; it is
-  // forgotten here then.
+  // Removes and returns the invitation if `is_meant`, which may change it,
+  // returns true.
   template <typename F>
   std::optional<SentInvitation> TakeSentIf(const std::string& name,
                                            F is_meant) {
@@ -93,7 +93,7 @@ class GroupInvitations {
     return TakeIf(&accepted_, name, is_meant);
   }
 
-  // Adds to what is known of it.
+  // Updates the record of the invitation's end.
   template <typename F>
   void NoteEnd(const ProcId& leader, const std::string& name, F note) {
     const MutexLock lock(mu_);
@@ -105,7 +105,7 @@ class GroupInvitations {
     note(ends_.back().second);
     if (ends_.size() > kMaxInvitationEnds) ends_.pop_front();
   }
-  // Invited anew, or answered.
+  // Removes the record, because the process was invited anew or has answered.
   std::optional<InvitationEnd> TakeEnd(const ProcId& leader,
                                        const std::string& name) {
     const MutexLock lock(mu_);
@@ -118,7 +118,7 @@ class GroupInvitations {
     return end;
   }
 
-  // `leader` invites this process to the group `name`.
+  // Records that `leader` invites this process to the group `name`.
   void NoteInviter(const std::string& name, const ProcId& leader) {
     const MutexLock lock(mu_);
     std::erase_if(inviters_,
@@ -126,7 +126,7 @@ class GroupInvitations {
     inviters_.emplace_back(name, leader);
     if (inviters_.size() > kMaxInvitationEnds) inviters_.pop_front();
   }
-  // Who has sent the latest invitation to the group `name`.
+  // Returns the sender of the latest invitation to the group `name`.
   std::optional<ProcId> InviterOf(const std::string& name) {
     const MutexLock lock(mu_);
     const auto it = std::ranges::find(
@@ -136,7 +136,7 @@ class GroupInvitations {
     return it->second;
   }
 
-  // True for one caller only: it is to subscribe to the events.
+  // Returns true for one caller only, which must subscribe to the events.
   bool BeginWatching() {
     const MutexLock lock(mu_);
     return !std::exchange(watches_, true);

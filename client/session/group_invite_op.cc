@@ -56,7 +56,7 @@ void OnArrival(Session& session, const std::string& name, const Event& event) {
   }
 }
 
-// `results`: of the handlers, once they have run.
+// `results` are those of the handlers, once they have run; null before.
 void See(Session& session, const Event& event, const InfoList* results) {
   const auto name = event.infos.FindString(PMIX_GROUP_ID);
   if (!name) return;
@@ -69,7 +69,8 @@ void See(Session& session, const Event& event, const InfoList* results) {
   }
 }
 
-// Before the invitation or its answer: the agent has what came before.
+// Subscribes before the invitation or its answer; the agent keeps earlier
+// events.
 void Watch(Session& session) {
   if (!session.invitations().BeginWatching()) return;
   HandlerSpec spec;
@@ -97,7 +98,7 @@ int CheckName(const Session& session, const char* name,
   return PMIX_SUCCESS;
 }
 
-// A directive of `function` that is not among `known` is not honoured.
+// Reads the directives; refuses or reports those not in `known`.
 int ReadDirectives(std::string_view function, const InfoArray& directives,
                    std::initializer_list<std::string_view> known,
                    uint32_t* timeout_ms) {
@@ -113,7 +114,7 @@ int ReadDirectives(std::string_view function, const InfoArray& directives,
   return PMIX_SUCCESS;
 }
 
-// Each process by itself, but for the caller.
+// Lists the invited processes one by one, without the caller.
 int ReadInvited(Session& session, const GroupRequest& request,
                 std::set<ProcId>* invited) {
   if (request.procs == nullptr || request.nprocs == 0) {
@@ -193,7 +194,7 @@ int Decline(Session& session, const std::string& name, const ProcId& leader,
   return PMIX_SUCCESS;
 }
 
-// Without a name it is the process that has sent the invitation.
+// Without a name the leader is the process that has sent the invitation.
 std::optional<ProcId> LeaderOf(Session& session, const JoinRequest& request) {
   if (request.leader == nullptr) {
     return session.invitations().InviterOf(request.name);
@@ -243,7 +244,7 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
           return one.number == number;
         });
     if (!late) return;
-    // The leader is not to wait for this process's part.
+    // The leader must not wait for this process.
     Tell(session, PMIX_GROUP_INVITE_DECLINED, {late->leader}, About(name));
     late->done(PMIX_ERR_TIMEOUT, {});
   });
@@ -259,7 +260,7 @@ GroupDone CallBack(pmix_info_cbfunc_t cbfunc, void* cbdata) {
   };
 }
 
-// Waits for what `begin` begins.
+// Starts an operation with `begin` and waits for its end.
 template <typename Begin>
 int Await(Session& session, Begin begin, pmix_info_t** results,
           size_t* nresults) {
@@ -281,7 +282,7 @@ int Await(Session& session, Begin begin, pmix_info_t** results,
   });
   if (rc != PMIX_SUCCESS) return rc;
   for (;;) {
-    // Where the program drives progress itself, nobody else does now.
+    // If the program drives progress itself, this thread must do so meanwhile.
     session.progress().RunPending();
     const MutexLock lock(waiting->mu);
     if (!waiting->status) {

@@ -18,7 +18,7 @@
 namespace canopy::client {
 namespace {
 
-// How long those who have lost their leader wait for another one.
+// How long processes that have lost their leader wait for a new one.
 constexpr uint32_t kSelectionMs = 5000;
 
 std::optional<AcceptedInvitation> TakeOf(Session& session,
@@ -29,7 +29,7 @@ std::optional<AcceptedInvitation> TakeOf(Session& session,
       [&](const AcceptedInvitation& one) { return one.leader == leader; });
 }
 
-// Nobody has taken the leader's place: this process's handlers are told.
+// No process has taken the leader's place: notifies this process's handlers.
 void AbortLeaderless(Session& session, const std::string& name,
                      uint64_t number) {
   const auto left = session.invitations().TakeAcceptedIf(
@@ -45,14 +45,14 @@ void AbortLeaderless(Session& session, const std::string& name,
   left->done(PMIX_GROUP_CONSTRUCT_ABORT, {});
 }
 
-// It is the leader now: whoever has accepted accepts again.
+// This process becomes the leader: those that have accepted accept again.
 void Lead(Session& session, const std::string& name, AcceptedInvitation before,
           std::vector<ProcId> invited) {
   std::erase(invited, session.self());
   SentInvitation sent;
   sent.directives = std::move(before.directives);
   sent.awaited.insert(invited.begin(), invited.end());
-  // Those who were no longer there when the leader failed do not answer.
+  // Processes that were gone when the leader failed do not answer.
   sent.tolerant = true;
   sent.replaces = before.leader;
   sent.done = std::move(before.done);
@@ -64,8 +64,8 @@ void Lead(Session& session, const std::string& name, AcceptedInvitation before,
   FormIfComplete(session, name);
 }
 
-// Another process has taken the place of `failed`. Of several, the first
-// counts.
+// Another process has taken the place of `failed`. If there are several, the
+// first one counts.
 bool Follow(Session& session, const std::string& name, const ProcId& failed,
             const ProcId& next) {
   bool follows = false;
@@ -83,7 +83,7 @@ bool Follow(Session& session, const std::string& name, const ProcId& failed,
   return follows;
 }
 
-// False: this process has not accepted that invitation.
+// Returns false if this process has not accepted that invitation.
 bool LoseLeader(Session& session, const std::string& name, const ProcId& leader,
                 const InvitationEnd& end) {
   if (end.next && Follow(session, name, leader, *end.next)) return true;

@@ -12,23 +12,23 @@
 
 namespace canopy::client {
 
-// Tells the leader.
+// Notifies the leader that this process accepts.
 void Accept(Session& session, const std::string& name, const ProcId& leader);
-// Takes up what became of the invitation before this process accepted it.
+// Handles the recorded end of an invitation that this process accepts late.
 void TakeUpEnd(Session& session, const std::string& name, const ProcId& leader);
 
-// PMIX_GROUP_MEMBERSHIP_UPDATE: all have accepted, and make the group.
+// PMIX_GROUP_MEMBERSHIP_UPDATE: all have accepted and construct the group.
 void OnMembers(Session& session, const std::string& name, const Event& event);
-// PMIX_GROUP_CONSTRUCT_COMPLETE, of a leader with another library.
+// PMIX_GROUP_CONSTRUCT_COMPLETE, from a leader with another library.
 void OnComplete(Session& session, const std::string& name, const Event& event);
 // PMIX_GROUP_CONSTRUCT_ABORT.
 void OnAbort(Session& session, const std::string& name, const Event& event);
-// PMIX_GROUP_LEADER_FAILED, whose handlers have run: one may have offered to
-// lead.
+// PMIX_GROUP_LEADER_FAILED, after its handlers have run: one of them may have
+// offered to lead.
 void OnLeaderFailed(Session& session, const std::string& name,
                     const Event& event, const InfoList& results);
-// PMIX_GROUP_LEADER_SELECTED: of several who offer to lead, the first process
-// does.
+// PMIX_GROUP_LEADER_SELECTED: if several processes offer to lead, the first
+// process becomes the leader.
 void OnSelected(Session& session, const std::string& name, const Event& event);
 
 }  // namespace canopy::client

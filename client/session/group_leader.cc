@@ -14,8 +14,8 @@
 namespace canopy::client {
 namespace {
 
-// Members with other libraries wait for the end alone: no agent knows the
-// group.
+// Members with other libraries only wait for the end, because agents do not
+// know this group.
 void FormAmongLibraries(Session& session, const std::string& name,
                         SentInvitation sent,
                         const std::vector<ProcId>& members) {
@@ -39,7 +39,7 @@ void OnFormed(Session& session, const std::string& name,
     InfoList infos = MembersOf(name, members);
     const auto context = results.FindUint(PMIX_GROUP_CONTEXT_ID);
     if (context) infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(*context));
-    // The leader is a member, too, and may wait for the event.
+    // The leader is a member too and may wait for the event.
     Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, members, std::move(infos));
   } else {
     Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, ListOf(sent.accepted),
@@ -49,7 +49,7 @@ void OnFormed(Session& session, const std::string& name,
   sent.done(partly ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
 }
 
-// All have answered.
+// Constructs the group after all answers.
 void Form(Session& session, const std::string& name, SentInvitation sent) {
   std::vector<ProcId> members = ListOf(sent.accepted);
   members.insert(std::ranges::lower_bound(members, session.self()),

@@ -12,20 +12,21 @@
 
 namespace canopy::client {
 
-// In the answers of this library: it takes part in the construction that
-// follows. Those of other libraries wait for its end alone.
+// A key in the answers of this library: the process takes part in the
+// construction that follows. Processes with other libraries only wait for its
+// end.
 inline constexpr char kOwnLibrary[] = "canopy.grp.own";
 
-// Ends the invitation with `status`; whoever it still concerns is told.
+// Ends the invitation with `status` and notifies the processes concerned.
 void GiveUp(Session& session, const std::string& name, SentInvitation sent,
             int status);
-// Makes the group when no answer is awaited any more.
+// Constructs the group when all answers have arrived.
 void FormIfComplete(Session& session, const std::string& name);
 
 // PMIX_GROUP_INVITE_ACCEPTED.
 void OnAccepted(Session& session, const std::string& name, const Event& event);
-// An invited process has declined or ended, and the handlers of that event have
-// run, with `results`.
+// Handles that an invited process has declined or ended. The handlers of that
+// event have run with `results`.
 void OnMissing(Session& session, const std::string& name, const Event& event,
                const InfoList& results);
 

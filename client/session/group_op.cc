@@ -27,7 +27,7 @@ bool Succeeded(int status) {
   return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
 }
 
-// A request on its way, as its answer needs it.
+// A request that waits for its answer, with the data that the answer needs.
 struct Sent {
   FrameType type = FrameType::kGroup;
   std::string frame;
@@ -35,7 +35,8 @@ struct Sent {
   std::vector<pmix_proc_t> participants;
 };
 
-// Other directives are the agent's to honour. Returns a PMIx status.
+// Reads the timeout; the agent handles all other directives. Returns a PMIx
+// status.
 int TimeoutIn(const InfoArray& directives, uint32_t* timeout_ms) {
   for (size_t i = 0; i < directives.size; ++i) {
     if (KeyOf(directives.infos[i]) != PMIX_TIMEOUT) continue;
@@ -45,7 +46,7 @@ int TimeoutIn(const InfoArray& directives, uint32_t* timeout_ms) {
   return PMIX_SUCCESS;
 }
 
-// The name and what every frame ends with.
+// The name, and the fields at the end of every frame.
 struct Parts {
   std::string_view name;
   uint32_t timeout_ms = 0;
@@ -89,7 +90,7 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
   const std::span procs(request.procs, request.nprocs);
-  // What another group's name stands for may change until the end.
+  // The members that another group's name stands for may change until the end.
   if (!NamesGroup(session, procs)) {
     sent->participants.assign(procs.begin(), procs.end());
   }
@@ -97,7 +98,7 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-// The agent finds a group that this process does not know.
+// If this process does not know the group, the agent looks for it.
 int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   Parts parts;
   const int rc = CheckParts(request, &parts);
@@ -125,7 +126,8 @@ int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-// The results of a construct. After a success the process is in the group.
+// Reads the results of a construct. After a success the process is in the
+// group.
 InfoList TakeResults(Session& session, Sent& sent, const Reply& reply) {
   InfoList infos;
   if (!Succeeded(reply.status)) return infos;
@@ -138,7 +140,8 @@ InfoList TakeResults(Session& session, Sent& sent, const Reply& reply) {
   return infos;
 }
 
-// It is not any more, unless it never was, or may try again.
+// Removes the group, except after errors that leave the process a member or
+// that permit another attempt.
 void NoteEnd(Session& session, const std::string& name, int status) {
   if (status != PMIX_ERR_NOT_SUPPORTED && status != PMIX_ERR_BAD_PARAM &&
       status != PMIX_ERR_LOST_CONNECTION) {

@@ -16,7 +16,7 @@
 
 namespace canopy::client {
 
-// The arrays and the name are the caller's, and are not used after the call.
+// The caller owns the arrays and the name, which are not used after the call.
 struct GroupRequest {
   const char* name = nullptr;  // at most PMIX_MAX_NSLEN characters
   const pmix_proc_t* procs = nullptr;
@@ -24,17 +24,17 @@ struct GroupRequest {
   InfoArray directives;
 };
 
-// Waits for all of `procs`, of whom the caller must be one. The results, which
-// the caller frees, come with PMIX_SUCCESS and PMIX_ERR_PARTIAL_SUCCESS (some
-// ended before they took part); either pointer may be null.
-// PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_EXISTS when a caller is in a
+// Waits for all of `procs`, which must include the caller. The caller frees the
+// results, which come with PMIX_SUCCESS and PMIX_ERR_PARTIAL_SUCCESS (some
+// ended before they took part); either pointer may be null. Errors:
+// PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_EXISTS if a caller is in a
 // group of that name, PMIX_ERR_UNREACH without an agent.
 int ConstructGroup(Session& session, const GroupRequest& request,
                    pmix_info_t** results, size_t* nresults);
-// Waits for all members; `procs` are not used. PMIX_ERR_NOT_FOUND when the
-// caller is in no such group.
+// Waits for all members; `procs` are not used. Returns PMIX_ERR_NOT_FOUND if
+// the caller is in no such group.
 int DestructGroup(Session& session, const GroupRequest& request);
-// The other members are told so by an event, which is on its way when this
+// Notifies the other members by an event, which has been sent when this
 // returns.
 int LeaveGroup(Session& session, const GroupRequest& request);
 
@@ -43,8 +43,8 @@ int ConstructGroupThen(Session& session, const std::string& name,
                        const std::vector<ProcId>& members,
                        const InfoList& directives, GroupDone done);
 
-// `cbfunc` runs on the progress thread unless an error is returned. What it is
-// given lives until it returns.
+// `cbfunc` runs on the progress thread unless an error is returned. Its
+// arguments live until it returns.
 int ConstructGroupAsync(Session& session, const GroupRequest& request,
                         pmix_info_cbfunc_t cbfunc, void* cbdata);
 int DestructGroupAsync(Session& session, const GroupRequest& request,

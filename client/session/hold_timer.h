@@ -1,4 +1,4 @@
-// PMIX_IOF_BUFFERING_TIME: when what is held has waited long enough.
+// PMIX_IOF_BUFFERING_TIME: a timer that limits how long output is held.
 #ifndef CANOPY_CLIENT_SESSION_HOLD_TIMER_H_
 #define CANOPY_CLIENT_SESSION_HOLD_TIMER_H_
 
@@ -10,18 +10,18 @@
 
 namespace canopy::client {
 
-// Of the progress thread, as are its tasks.
+// Used on the progress thread, which runs its tasks.
 class HoldTimer {
  public:
-  // `due` runs once for each time that it was started. The progress outlives
-  // the timer. Null: no descriptor is left.
+  // `due` runs once for each start. The progress outlives the timer. Returns
+  // null if no descriptor is left.
   static std::unique_ptr<HoldTimer> Make(Progress* progress,
                                          Progress::Task due);
   ~HoldTimer();
   HoldTimer(const HoldTimer&) = delete;
   HoldTimer& operator=(const HoldTimer&) = delete;
 
-  // Unless it runs.
+  // Does nothing if the timer runs already.
   void Start(uint32_t seconds);
 
  private:
@@ -30,7 +30,7 @@ class HoldTimer {
 
   Progress* const progress_;
   const UniqueFd fd_;
-  // A task that is about to run sees that the timer is gone.
+  // A queued task notices by this that the timer was destroyed.
   const std::shared_ptr<HoldTimer*> self_;
   Progress::Task due_;
   Progress::WatchId watch_ = 0;

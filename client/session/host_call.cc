@@ -14,7 +14,7 @@
 namespace canopy::client {
 namespace {
 
-// Job control is known to agents that know no other call.
+// Old agents know job control but no other host call.
 local::FrameType TypeOf(HostOp op) {
   return op == HostOp::kJobControl ? local::FrameType::kJobControl
                                    : local::FrameType::kHostCall;
@@ -42,7 +42,7 @@ std::vector<ProcId> TargetsOf(const HostCall& call) {
   return targets;
 }
 
-// The host of which this process runs the server.
+// Calls the host of the server that this process runs.
 int CallOwnHost(const Session::HostFunction& host, const HostCall& call,
                 InfoList* results) {
   std::promise<int> answered;
@@ -66,7 +66,7 @@ int AskOwnHost(Session& session, const Session::HostFunction& host, HostOp op,
               });
 }
 
-// What PayloadOf or the like has made for a frame.
+// Sends a payload that PayloadOf or a similar function has encoded.
 int SendToOwnHost(Session& session, const Session::HostFunction& host,
                   std::string_view payload, Channel::Done done) {
   WireReader in(payload);

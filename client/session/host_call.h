@@ -1,5 +1,5 @@
-// Calls that the host decides (HostOp): what their requests and their answers
-// have in common.
+// Calls that the host decides (HostOp): the common parts of their requests and
+// answers.
 #ifndef CANOPY_CLIENT_SESSION_HOST_CALL_H_
 #define CANOPY_CLIENT_SESSION_HOST_CALL_H_
 
@@ -24,27 +24,28 @@ struct HostCall {
   std::string call;                      // common/local_protocol.h, kHostCall
 };
 
-// Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED without an agent, or from one
-// that is too old. In a server's own process its host is asked; in the thread
-// in which that would answer it is PMIX_ERR_WOULD_BLOCK. `results` are the
-// host's, empty where it gives none.
+// Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED without an agent, or if the
+// agent is too old. In a server's own process the call goes to its host; in the
+// thread that would deliver the host's answer it fails with
+// PMIX_ERR_WOULD_BLOCK. `results` are the host's and may be empty.
 int CallHost(Session& session, const HostCall& call, InfoList* results);
 
-// Without an error `done` is called once, on the progress thread.
+// On success `done` is called once, on the progress thread.
 int CallHostAsync(Session& session, const HostCall& call,
                   std::function<void(int status, InfoList results)> done);
 
-// Sends calls whose payload is made (kHostCall) to the primary server, as it is
-// now, or to the host of which this process runs the server. Null: there is
+// Sends calls with an encoded payload (kHostCall) to the current primary
+// server, or to the host of the server that this process runs. Null if there is
 // neither.
 using HostCaller =
     std::function<int(std::string_view payload, Channel::Done done)>;
 HostCaller CallerOf(Session& session);
-// The same by one connection, for as long as it is there.
+// Sends them over one connection, as long as it is open.
 HostCaller CallerOf(ChannelRef channel);
 
-// What comes of a call; where the program drives progress, this does it
-// meanwhile. Not for the progress thread, which would wait for itself.
+// Waits for the outcome of a call. Where the program drives progress, it does
+// so while it waits. Must not be called on the progress thread, which would
+// wait for itself.
 int Await(Session& session, std::future<int> done);
 
 }  // namespace canopy::client

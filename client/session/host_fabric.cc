@@ -14,7 +14,7 @@
 namespace canopy::client {
 namespace {
 
-// What becomes of a host's answer, and of a host that has no say.
+// Handles a host's answer, and a host that does not support the call.
 using Finish = std::function<int(int status, InfoList told)>;
 
 int MakeCall(pmix_fabric_operation_t operation, const InfoList& directives,
@@ -59,7 +59,7 @@ int Update(pmix_fabric_t* fabric, int status, InfoList told) {
   return UpdateHostsFabric(fabric, std::move(told));
 }
 
-// Of work that is done.
+// Reports the end of work that needed no answer.
 int Report(Session& session, int status, pmix_op_cbfunc_t cbfunc,
            void* cbdata) {
   if (status != PMIX_SUCCESS) return status;

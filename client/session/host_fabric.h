@@ -1,5 +1,6 @@
-// PMIx_Fabric_register and PMIx_Fabric_update on a session: the host is asked,
-// and where it has no say the node is looked at (client/topology/fabric_op.h).
+// PMIx_Fabric_register and PMIx_Fabric_update on a session: the host answers,
+// and if it does not support them, this library inspects the node
+// (client/topology/fabric_op.h).
 #ifndef CANOPY_CLIENT_SESSION_HOST_FABRIC_H_
 #define CANOPY_CLIENT_SESSION_HOST_FABRIC_H_
 
@@ -10,15 +11,16 @@
 
 namespace canopy::client {
 
-// Return a PMIx status: the host's, or of RegisterFabric and UpdateFabric. A
-// process that runs a server itself looks for itself, as the host's function
-// may do by these. PMIX_ERR_BAD_PARAM for directives that are not there.
+// Return a PMIx status: that of the host, or of RegisterFabric and
+// UpdateFabric. A process that runs a server inspects the node itself, because
+// the host's function may call these. PMIX_ERR_BAD_PARAM for a null array of
+// directives.
 int RegisterFabric(Session& session, pmix_fabric_t* fabric,
                    const pmix_info_t* directives, size_t ndirs);
 int UpdateFabric(Session& session, pmix_fabric_t* fabric);
 
-// Without an error the callback runs once, on the progress thread; the fabric
-// and what it has are not used by others until then.
+// On success the callback runs once, on the progress thread. The fabric and its
+// contents must not be used until then.
 int RegisterFabricAsync(Session& session, pmix_fabric_t* fabric,
                         const pmix_info_t* directives, size_t ndirs,
                         pmix_op_cbfunc_t cbfunc, void* cbdata);

@@ -32,7 +32,7 @@ std::vector<std::string> SessionNodes(const JobView& job) {
   return names;
 }
 
-// Whether the nodes of the job have their numbers as places in the list.
+// Returns whether the numbers of the job's nodes are their places in the list.
 bool IsByNumber(const JobView& job, const std::vector<std::string>& names) {
   for (uint32_t node = 0; node < job.num_nodes(); ++node) {
     const auto id = Decoded(job.FindNode(node, PMIX_NODEID));

@@ -1,6 +1,6 @@
 // Nodes of the session on which a job has no process (PMIX_NODE_INFO, PMIx
 // Standard, chapter "Reserved Keys"). The job's segment has no entries for
-// them: what is known of them follows from the session's list of nodes.
+// them; their data is derived from the session's list of nodes.
 #ifndef CANOPY_CLIENT_SESSION_IDLE_NODE_H_
 #define CANOPY_CLIENT_SESSION_IDLE_NODE_H_
 
@@ -14,9 +14,10 @@ namespace canopy::client {
 
 // Looks for `key` of the node that PMIX_HOSTNAME or PMIX_NODEID of `options`
 // names: PMIX_HOSTNAME, PMIX_NODEID, and PMIX_LOCAL_SIZE, which is 0. Returns
-// PMIX_SUCCESS with a value that the caller releases, or PMIX_ERR_NOT_FOUND:
-// for other keys, for a node of the job, for an unknown node, and where the
-// places in the list are not the numbers of the nodes, as with some hosts in C.
+// PMIX_SUCCESS with a value that the caller releases. Returns
+// PMIX_ERR_NOT_FOUND for other keys, for a node of the job, for an unknown
+// node, and if positions in the list are not node numbers, as with some hosts
+// in C.
 int FindIdleNode(const JobView& job, std::string_view key,
                  const GetOptions& options, pmix_value_t* value);
 

@@ -14,17 +14,17 @@ namespace canopy::client {
 struct InitOptions {
   std::optional<bool> external_progress;  // PMIX_EXTERNAL_PROGRESS
   bool stops = false;                     // PMIX_DEBUG_STOP_IN_INIT
-  // PMIX_PROGRAMMING_MODEL and what describes it; empty: none was declared.
+  // PMIX_PROGRAMMING_MODEL and its description; empty if none was declared.
   InfoList model;
 };
 
 // Reads the directives of `function`, which initialises the library. Returns a
-// PMIx status: PMIX_ERR_BAD_PARAM for infos that are not there,
-// PMIX_ERR_NOT_SUPPORTED for a required directive that is not honoured.
+// PMIx status: PMIX_ERR_BAD_PARAM for a null array, PMIX_ERR_NOT_SUPPORTED for
+// a required directive that is not honoured.
 int ParseInitOptions(std::string_view function, const pmix_info_t* info,
                      size_t ninfo, InitOptions* out);
 
-// Of PMIx_Finalize. *barrier: PMIX_EMBED_BARRIER. Errors as above.
+// Reads those of PMIx_Finalize; *barrier is PMIX_EMBED_BARRIER. Same errors.
 int ParseFinalizeOptions(const pmix_info_t* info, size_t ninfo, bool* barrier);
 
 }  // namespace canopy::client

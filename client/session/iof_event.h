@@ -1,4 +1,4 @@
-// Events about the forwarding that this process has asked for.
+// Events about the forwarding that this process has requested.
 #ifndef CANOPY_CLIENT_SESSION_IOF_EVENT_H_
 #define CANOPY_CLIENT_SESSION_IOF_EVENT_H_
 
@@ -10,8 +10,8 @@
 
 namespace canopy::client {
 
-// PMIX_ERR_IOF_FAILURE or PMIX_ERR_IOF_COMPLETE, `event`, for the handlers of
-// this process alone (IofEventInfos). Any thread.
+// Raises `event`, PMIX_ERR_IOF_FAILURE or PMIX_ERR_IOF_COMPLETE, for the
+// handlers of this process alone (IofEventInfos). Any thread.
 void RaiseIofEvent(Session& session, int event, std::span<const ProcId> procs,
                    uint16_t channels, int why);
 

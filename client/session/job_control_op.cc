@@ -40,7 +40,7 @@ int ControlJobAsync(Session& session, const JobControlRequest& request,
   const int rc = MakeCall(request, &call);
   if (rc != PMIX_SUCCESS) return rc;
   return CallHostAsync(session, call, [=](int status, InfoList results) {
-    // The list lives as long as the callback runs.
+    // The list is valid until the callback returns.
     cbfunc(status, results.mutable_data(), results.size(), cbdata, nullptr,
            nullptr);
   });

@@ -1,4 +1,4 @@
-// Fences over the process's whole job, and how many collectives have ended.
+// Fences over the process's whole job, and the counts of ended collectives.
 #ifndef CANOPY_CLIENT_SESSION_JOB_FENCES_H_
 #define CANOPY_CLIENT_SESSION_JOB_FENCES_H_
 
@@ -14,29 +14,29 @@
 
 namespace canopy::client {
 
-// Threads: Begin, End and counts() from any thread; a fence holds the mutex as
-// long as it uses the barrier, and a reattach while it replaces it.
+// Threads: Begin, End and counts() may be called from any thread. A fence holds
+// the mutex while it uses the barrier, and a reattach while it replaces it.
 class JobFences {
  public:
-  // Null: fences use messages.
+  // Without a barrier (null) fences use messages.
   explicit JobFences(std::unique_ptr<shm::BarrierParticipant> barrier)
       : barrier_(std::move(barrier)) {}
 
-  // Counts a fence over the whole job that begins, and one that is over. True
-  // when no other is in progress in this process, so that it may use the
-  // barrier, in which a rank has one bit: fences of one rank must arrive in
-  // order.
+  // Begin counts a fence over the whole job that begins, End one that is over.
+  // Begin returns true if no other one is in progress in this process. Only
+  // then may the fence use the barrier: a rank has one bit in it, so that its
+  // fences must arrive in order.
   bool Begin() { return in_progress_.fetch_add(1) == 0; }
   void End() { in_progress_.fetch_sub(1); }
 
   CollectiveCounts& counts() { return counts_; }
 
   Mutex& mutex() CANOPY_RETURN_CAPABILITY(mu_) { return mu_; }
-  // Null: fences use messages.
+  // Returns null if fences use messages.
   shm::BarrierParticipant* barrier() CANOPY_REQUIRES(mu_) {
     return barrier_.get();
   }
-  // The successor's barrier.
+  // Replaces the barrier by that of the successor.
   void Replace(std::unique_ptr<shm::BarrierParticipant> barrier)
       CANOPY_REQUIRES(mu_) {
     former_.push_back(std::exchange(barrier_, std::move(barrier)));
@@ -47,8 +47,8 @@ class JobFences {
   CollectiveCounts counts_;
   Mutex mu_;
   std::unique_ptr<shm::BarrierParticipant> barrier_ CANOPY_GUARDED_BY(mu_);
-  // Of predecessors: their sockets, over which other threads may be sending,
-  // count commits in them.
+  // Barriers of predecessors. Other threads may still be sending over their
+  // sockets, which count commits in them.
   std::vector<std::unique_ptr<shm::BarrierParticipant>> former_
       CANOPY_GUARDED_BY(mu_);
 };

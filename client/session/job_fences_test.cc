@@ -1,4 +1,4 @@
-// With a barrier: barrier_abi_test.cc of client/abi.
+// The tests with a barrier are in client/abi/barrier_abi_test.cc.
 #include "client/session/job_fences.h"
 
 #include <gtest/gtest.h>

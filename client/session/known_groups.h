@@ -18,10 +18,10 @@
 namespace canopy::client {
 
 struct KnownGroup {
-  // As the construction named them: this process's part in the group's end
-  // names them again. Empty: the agent has them.
+  // The participants in the form of the construct, because the destruct must
+  // name them in the same way. Empty if the agent has them.
   std::vector<pmix_proc_t> participants;
-  std::vector<ProcId> members;  // when it was constructed, ascending
+  std::vector<ProcId> members;  // members at the construct, in ascending order
 };
 
 // By the group's name. Thread-safe.
@@ -45,14 +45,14 @@ class KnownGroups {
     const MutexLock lock(mu_);
     return groups_.contains(name);
   }
-  // Empty if there is no group of that name.
+  // Returns an empty list if there is no group of that name.
   std::vector<pmix_proc_t> ParticipantsOf(std::string_view name) const {
     const MutexLock lock(mu_);
     const auto it = groups_.find(name);
     return it == groups_.end() ? std::vector<pmix_proc_t>()
                                : it->second.participants;
   }
-  // The members' own order gives them their ranks in the group.
+  // The order of the members determines their ranks in the group.
   std::optional<ProcId> MemberAt(std::string_view name, Rank rank) const {
     const MutexLock lock(mu_);
     const auto it = groups_.find(name);

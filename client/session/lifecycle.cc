@@ -28,19 +28,20 @@ namespace {
 // Plain data that a forked child can reset; never destroyed.
 struct Library {
   std::atomic<Session*> session{nullptr};
-  std::atomic<int> calls{0};  // that may use the session
+  std::atomic<int> calls{0};  // calls that may use the session
   Mutex* mu = new Mutex;
   int references CANOPY_GUARDED_BY(mu) = 0;
-  // The parent's session, in a child of a fork. Never freed: its threads do not
-  // exist here, and its locks may be held.
+  // The parent's session, in a child after fork. Never freed: its threads do
+  // not exist here, and its locks may be held.
   Session* inherited = nullptr;
 };
 Library g_library;
 
-// The threads do not exist in the child and the connection is the parent's, so
-// the child has no session. Its copy of the socket would keep the connection
-// open after the parent's end. Not analysed: the mutex is not locked but
-// replaced, because a thread that does not exist here may hold it.
+// The threads do not exist in the child and the connection belongs to the
+// parent, so the child has no session. Its copy of the socket would keep the
+// connection open after the parent's end. Excluded from the analysis: the mutex
+// is not locked but replaced, because a thread that does not exist here may
+// hold it.
 void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   Session* session = g_library.session.exchange(nullptr);
   if (session != nullptr) {
@@ -59,11 +60,11 @@ void WatchForks() {
   (void)registered;
 }
 
-// Announces a new programming model to the others of this process.
+// Announces a new programming model to the handlers of this process.
 void DeclareModel(Session& session, const InitOptions& options) {
   if (options.model.empty()) return;
   InfoList infos = options.model;
-  // Default handlers take what they get for a failure.
+  // Default handlers treat every event as a failure.
   infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));
   Notification event;
   event.status = PMIX_MODEL_DECLARED;
@@ -73,13 +74,13 @@ void DeclareModel(Session& session, const InitOptions& options) {
   (void)NotifyEvent(session, event, nullptr, nullptr);
 }
 
-// Whoever drives progress does so for all users of the library in the process.
+// Progress is driven in one way for all users of the library in a process.
 bool Conflicts(Session& session, const InitOptions& options) {
   return options.external_progress &&
          *options.external_progress != session.progress().external();
 }
 
-// Without a name all threads are meant.
+// Without a name the call concerns all threads.
 bool NamesOurThread(const pmix_info_t* info, size_t ninfo) {
   if (info == nullptr) return true;
   const pmix_info_t* name = FindInfo({info, ninfo}, PMIX_PROGRESS_THREAD_NAME);
@@ -87,13 +88,13 @@ bool NamesOurThread(const pmix_info_t* info, size_t ninfo) {
   return !text || *text == Progress::kThreadName;
 }
 
-// Waits until no call is in progress any more; calls that waited for the agent
-// have been failed before.
+// Waits until no call is in progress; calls that waited for the agent have
+// failed before.
 void Drain() {
   while (g_library.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
 }
 
-// The agent's log gets a line for each directive that is ignored.
+// Writes a line to the agent's log for each ignored directive.
 void ReportIgnored(Session& session) {
   support::IgnoredDirectives::OfProcess().SetReport(
       [&session](std::string_view function, std::string_view key) {
@@ -193,9 +194,9 @@ int FinalizeLibrary(const pmix_info_t* info, size_t ninfo) {
     --g_library.references;
     return PMIX_SUCCESS;
   }
-  // Ending the session joins the progress thread, which is this one.
+  // Ending the session joins the progress thread, which is the calling one.
   if (session->progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
-  // A barrier that fails does not keep the process in its job.
+  // A failed barrier does not keep the process in its job.
   if (barrier) rc = Fence(*session, nullptr, 0, nullptr, 0);
   g_library.references = 0;
   EndSession();
@@ -209,7 +210,7 @@ void StopProgress(const pmix_info_t* info, size_t ninfo) {
   const ApiCall call;
   if (!call) return;
   Progress& progress = call.session().progress();
-  // A callback would wait for its own thread.
+  // In a callback this would wait for its own thread.
   if (progress.external() || progress.InTask()) return;
   const MutexLock lock(*one_at_a_time);
   progress.Stop();

@@ -16,25 +16,26 @@
 
 namespace canopy::client {
 
-// How a process comes to its session; called when it has none.
+// Finds the bootstrap of a process; called when it has no session.
 using FindBootstrap = std::function<Result<Bootstrap>()>;
 
-// What the launcher left in the environment: the agent of a process that was
-// launched, or nobody, which makes it a job of its own.
+// Connects to the agent that the environment names. A process that was not
+// launched becomes a job of its own.
 Result<Bootstrap> FindAgent();
-// The same with another way to a session: PMIx_tool_init.
+// Starts a session with another way to find it: PMIx_tool_init.
 int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
                   pmix_proc_t* proc);
-// PMIx_Init and PMIx_Finalize. Counted; any thread.
+// PMIx_Init and PMIx_Finalize. Calls are counted; any thread.
 int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo);
 bool LibraryInitialized();
 
-// PMIx_server_init: a session of a server, which has no agent, or the one that
-// there is. Counted together with InitLibrary; ended by FinalizeLibrary.
+// PMIx_server_init: starts the session of a server, which has no agent, or uses
+// the existing session. Counted together with InitLibrary; ended by
+// FinalizeLibrary.
 void InitServerSession(const ProcId& self, Session::OwnServer server);
-// PMIx_Progress_thread_stop: callbacks that are due run first. No effect within
-// a callback, for a thread of another name, and where the program drives
+// PMIx_Progress_thread_stop: callbacks that are due run first. It has no effect
+// within a callback, for a thread of another name, and if the program drives
 // progress itself.
 void StopProgress(const pmix_info_t* info, size_t ninfo);
 
@@ -54,8 +55,8 @@ class ApiCall {
   Session* session_;
 };
 
-// The same for a non-blocking one: no callback that it causes runs before its
-// end.
+// The same for a non-blocking call: no callback that it causes runs before the
+// call ends.
 class NonBlockingApiCall {
  public:
   NonBlockingApiCall() {

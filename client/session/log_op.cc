@@ -30,7 +30,8 @@ bool IsWellFormed(const pmix_info_t& info) {
   return !is_text || StringOf(info.value).has_value();
 }
 
-// A process of the same rank that comes later has other numbers.
+// The first number is random, so that a later process with the same rank uses
+// other numbers.
 uint64_t FirstNumber() {
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
@@ -44,7 +45,7 @@ uint64_t NextNumber() {
   return next++;
 }
 
-// The time is that of the call, wherever the text is logged.
+// The timestamp is that of the call, on whichever node the text is logged.
 InfoList WithOurs(const InfoArray& directives) {
   InfoList all = InfoList::FromC(directives.infos, directives.size);
   if (all.FindBool(PMIX_LOG_GENERATE_TIMESTAMP).value_or(false) &&

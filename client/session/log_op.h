@@ -8,7 +8,8 @@
 
 namespace canopy::client {
 
-// PMIX_ERR_BAD_PARAM without data, and for a text of a channel that is none.
+// Returns PMIX_ERR_BAD_PARAM without data, or if a channel's text is not a
+// string.
 int LogData(Session& session, const InfoArray& data,
             const InfoArray& directives);
 

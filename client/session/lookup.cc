@@ -17,15 +17,17 @@
 namespace canopy::client {
 namespace {
 
-// Whether a process may have put with `scope` what this one sees of it: what is
-// seen on another node was not put with PMIX_LOCAL, and the reverse.
+// Returns whether a process can have put with `scope` the data that this
+// process sees of it: data seen on another node was not put with PMIX_LOCAL,
+// and data of this node not with PMIX_REMOTE.
 bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
   if (scope == PMIX_LOCAL) return job.NodeOf(rank) == job.self_node();
   if (scope == PMIX_REMOTE) return job.NodeOf(rank) != job.self_node();
   return scope != PMIX_INTERNAL;
 }
 
-// Whether a process has put the key, which this one sees, with `scope`.
+// Returns whether a process has put a key, which this process sees, with
+// `scope`.
 bool WasPutWith(const JobView& job, Rank rank, std::string_view key,
                 pmix_scope_t scope) {
   if (scope == PMIX_SCOPE_UNDEF) return true;
@@ -37,7 +39,7 @@ bool WasPutWith(const JobView& job, Rank rank, std::string_view key,
   return (told && alone.AsBool() == true) == (scope != PMIX_GLOBAL);
 }
 
-// The key under which programs see what is stored under `key`.
+// Returns the key under which programs see the data stored under `key`.
 std::string_view PublicKey(std::string_view key) {
   return IsStoredName(key) ? PMIX_QUALIFIED_VALUE : key;
 }
@@ -50,7 +52,7 @@ int CopyMeant(const pmix_value_t& array, pmix_value_t* value) {
 }
 
 // Reads the value that a process has put with these qualifiers, or with these
-// and others.
+// and more.
 int ReadQualified(const JobView& job, Rank rank, std::string_view name,
                   pmix_scope_t scope, pmix_value_t* value) {
   Value array;
@@ -74,22 +76,22 @@ int ReadQualified(const JobView& job, Rank rank, std::string_view name,
   return CopyMeant(array.raw(), value);
 }
 
-// Keys that come and change while the job runs.
+// Returns whether the key may appear or change while the job runs.
 bool OnlyItsAgentKnows(const JobView& job, const Target& target,
                        std::string_view key) {
   return IsProcessFact(key) && target.rank < job.num_ranks();
 }
 
-// Most processes never use their directory, so it is made when its name is
-// first returned. It is removed with the job's directory, in which it is; a
-// failure shows when the process uses it. A process of root's that asks about
-// another user's makes it with that user's rights.
+// Makes a rank's directory when its name is first returned, because most
+// processes never use it. It lies in the job's directory and is removed with
+// it. A failure shows when the process uses the directory. A process of root
+// that requests it for a job of another user makes it with that user's rights.
 void MakeRankDirectory(const pmix_value_t& name) {
   if (name.type != PMIX_STRING || name.data.string == nullptr) return;
   const auto [job, rank] = SplitLast(name.data.string);
   const Result<OpenedDirectory> parent = OpenDirectory(job);
   if (!parent.ok()) return;
-  // Clang captures structured bindings by a new name alone.
+  // Clang captures structured bindings only under a new name.
   (void)RunAsUser(parent->user, [&parent, &own = rank] {
     (void)mkdirat(parent->fd.get(), own.c_str(), 0700);
   });
@@ -154,7 +156,7 @@ int Lookup::FindInRealm(const JobView& job, const Target& target,
       FindIdleNode(job, key, options, value) == PMIX_SUCCESS) {
     return PMIX_SUCCESS;
   }
-  // A node-level key may be kept with the processes of the node.
+  // A node-level key may be stored with the processes of the node.
   if (realm == Realm::kNode && options.realm == Realm::kUnknown &&
       options.hostname.empty() && !options.nodeid) {
     return FindAboutProc(job, target, key, value);
@@ -165,7 +167,7 @@ int Lookup::FindInRealm(const JobView& job, const Target& target,
 int Lookup::FindAboutProc(const JobView& job, const Target& target,
                           std::string_view key, pmix_value_t* value) const {
   Rank rank = target.rank;
-  // Who one is can be asked without saying so.
+  // A process may ask for its own identity without giving its rank.
   if (!IsProcessRank(rank) && target.nspace == self_.nspace &&
       (key == PMIX_PROCID || key == PMIX_RANK || key == PMIX_NSPACE)) {
     rank = self_.rank;
@@ -175,7 +177,7 @@ int Lookup::FindAboutProc(const JobView& job, const Target& target,
     *value = Value::String(target.nspace).Release();
     return PMIX_SUCCESS;
   }
-  // Also a server's, which has no other data of itself.
+  // This also holds for a server, which has no other data about itself.
   if (IsSelf({target.nspace, rank}) &&
       (key == PMIX_PROCID || key == PMIX_RANK)) {
     *value =

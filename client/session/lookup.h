@@ -1,6 +1,6 @@
-// The rules of PMIx_Get for what can be answered without a request to the
-// agent: in which realm a key is searched, whose data counts, and whether an
-// absent key may still come from the agent.
+// The rules by which PMIx_Get answers without a request to the agent: the realm
+// in which a key is searched, which process's data is used, and whether the
+// agent may still know a key that is absent here.
 #ifndef CANOPY_CLIENT_SESSION_LOOKUP_H_
 #define CANOPY_CLIENT_SESSION_LOOKUP_H_
 
@@ -17,7 +17,7 @@
 
 namespace canopy::client {
 
-// Whose data is wanted. The namespace belongs to the caller.
+// The process whose data is wanted. The caller owns the namespace.
 struct Target {
   std::string_view nspace;
   Rank rank = kRankUndef;
@@ -30,29 +30,29 @@ void AddQualified(Value value, InfoList* all);
 
 struct LookupResult {
   int status = PMIX_ERR_NOT_FOUND;  // a PMIX status
-  // With PMIX_ERR_NOT_FOUND: the agent may know, or come to know, more.
+  // With PMIX_ERR_NOT_FOUND: the agent may have the data, now or later.
   bool ask_agent = false;
 };
 
-// Immutable; any thread.
+// Immutable; may be used from any thread.
 class Lookup {
  public:
-  // All of them outlive the object.
+  // All arguments outlive the object.
   Lookup(const ProcId& self, const Namespaces& namespaces,
          const ValueStore& store)
       : self_(self), namespaces_(namespaces), store_(store) {}
 
-  // Looks for one key. *value is overwritten; it is set, and then owned by the
-  // caller, when the status is PMIX_SUCCESS.
+  // Looks for one key. *value is overwritten; if the status is PMIX_SUCCESS it
+  // is set, and the caller owns it.
   LookupResult Find(const Target& target, std::string_view key,
                     const GetOptions& options, pmix_value_t* value) const;
 
-  // Everything about a target (of the realm, when the options name one).
+  // Finds all data of a target, or of the realm that the options name.
   LookupResult FindAll(const Target& target, const GetOptions& options,
                        InfoList* all) const;
 
-  // Whether what this process sees of a target's puts includes those with
-  // `scope`. True for PMIX_SCOPE_UNDEF.
+  // Returns whether the puts of a target that this process sees include those
+  // with `scope`. True for PMIX_SCOPE_UNDEF.
   bool IsSeenWith(const Target& target, pmix_scope_t scope) const;
 
  private:
@@ -89,7 +89,7 @@ class Lookup {
   uint32_t AppFor(const JobView& job, const Target& target,
                   const GetOptions& options) const;
   bool SessionMatches(const JobView& job, const GetOptions& options) const;
-  // What another process has put with the scope of the options.
+  // Collects the data that another process has put with the options' scope.
   void CollectScope(const JobView& job, const Target& target,
                     const GetOptions& options, InfoList* all) const;
   void CollectRealm(const JobView& job, const Target& target,

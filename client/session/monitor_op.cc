@@ -53,7 +53,7 @@ int MonitorAsync(Session& session, const MonitorRequest& request,
   const int rc = MakeCall(request, &call);
   if (rc != PMIX_SUCCESS) return rc;
   return CallHostAsync(session, call, [=](int status, InfoList results) {
-    // The list lives as long as the callback runs.
+    // The list is valid until the callback returns.
     cbfunc(status, results.mutable_data(), results.size(), cbdata, nullptr,
            nullptr);
   });
@@ -63,7 +63,7 @@ void SendHeartbeat(Session& session) {
   const InfoList what = {{PMIX_SEND_HEARTBEAT, Value()}};
   MonitorRequest request;
   request.what = what.data();
-  // One that could not be sent is missed by the monitor.
+  // The monitor notices a heartbeat that could not be sent.
   (void)MonitorAsync(
       session, request,
       [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t,

@@ -16,7 +16,8 @@ struct MonitorRequest {
   InfoArray directives;
 };
 
-// `results` may be null; else it gets the agent's answer, owned by the caller.
+// `results` may be null; otherwise it gets the agent's answer, which the caller
+// owns.
 int Monitor(Session& session, const MonitorRequest& request,
             pmix_info_t** results, size_t* nresults);
 
@@ -25,7 +26,7 @@ int Monitor(Session& session, const MonitorRequest& request,
 int MonitorAsync(Session& session, const MonitorRequest& request,
                  pmix_info_cbfunc_t cbfunc, void* cbdata);
 
-// Does not wait for the agent.
+// Returns without waiting for the agent.
 void SendHeartbeat(Session& session);
 
 }  // namespace canopy::client

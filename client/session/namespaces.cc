@@ -23,7 +23,7 @@ const JobView* Namespaces::Find(std::string_view nspace) const {
 }
 
 void Namespaces::Add(std::string nspace, std::unique_ptr<JobView> job) {
-  // One agent never replaces the own job's segment; its successor does, with
+  // An agent never replaces the own job's segment; a successor does so by
   // ReplaceOwn.
   if (nspace == own_nspace_) return;
   const WriterLock lock(mu_);

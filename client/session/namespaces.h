@@ -14,8 +14,8 @@
 
 namespace canopy::client {
 
-// Thread-safe. The own job is known from the start and costs no lock. Jobs
-// stay readable as long as the object exists, also those that were replaced.
+// Thread-safe. The own job is known from the start and needs no lock. Jobs stay
+// readable as long as the object exists, even after they were replaced.
 class Namespaces {
  public:
   Namespaces(std::string own_nspace, std::unique_ptr<JobView> own);
@@ -23,15 +23,15 @@ class Namespaces {
   const std::string& own_nspace() const { return own_nspace_; }
   const JobView& own() const { return *own_.load(std::memory_order_acquire); }
 
-  // Null when this process cannot read that namespace yet.
+  // Returns null if this process cannot read that namespace yet.
   const JobView* Find(std::string_view nspace) const;
 
-  // A successor agent has made another segment of the own job.
+  // Replaces the own job's data by the segment of a successor agent.
   void ReplaceOwn(std::unique_ptr<JobView> own);
-  // Adds a namespace or replaces what was known of it.
+  // Adds a namespace or replaces its data.
   void Add(std::string nspace, std::unique_ptr<JobView> job);
 
-  // All of them, the own one first.
+  // Returns all jobs, the own one first.
   std::vector<std::pair<std::string, const JobView*>> All() const;
 
  private:
@@ -40,7 +40,7 @@ class Namespaces {
   mutable SharedMutex mu_;
   std::map<std::string, std::unique_ptr<JobView>, std::less<>> others_
       CANOPY_GUARDED_BY(mu_);
-  // The own ones, and others that were replaced.
+  // Replaced data of the own job and of others.
   std::vector<std::unique_ptr<JobView>> replaced_ CANOPY_GUARDED_BY(mu_);
 };
 

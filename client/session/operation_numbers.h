@@ -1,4 +1,4 @@
-// The numbers by which requests of the local protocol name what they ask for.
+// The numbers of operations in requests of the local protocol.
 #ifndef CANOPY_CLIENT_SESSION_OPERATION_NUMBERS_H_
 #define CANOPY_CLIENT_SESSION_OPERATION_NUMBERS_H_
 
@@ -6,7 +6,7 @@
 
 namespace canopy::client {
 
-// Of kCollective and kGroup, as core::CollectiveOp.
+// The operations of kCollective and kGroup; equal to core::CollectiveOp.
 enum class CollectiveOperation : uint64_t {
   kFence = 1,
   kConnect = 2,
@@ -15,7 +15,7 @@ enum class CollectiveOperation : uint64_t {
   kGroupDestruct = 5,
 };
 
-// Of kGroupCall, as core::GroupCallArrived::Call.
+// The calls of kGroupCall; equal to core::GroupCallArrived::Call.
 enum class GroupCall : uint64_t { kInvite = 1, kJoin = 2, kLeave = 3 };
 
 }  // namespace canopy::client

@@ -1,5 +1,6 @@
-// How forwarded output looks: PMIX_IOF_TAG_OUTPUT and the like, which the
-// library of who pulls applies (PMIx Standard, "Forwarding stdout/stderr").
+// The format of forwarded output: PMIX_IOF_TAG_OUTPUT and the like, which the
+// library of the pulling process applies (PMIx Standard, "Forwarding
+// stdout/stderr").
 #ifndef CANOPY_CLIENT_SESSION_OUTPUT_FORMAT_H_
 #define CANOPY_CLIENT_SESSION_OUTPUT_FORMAT_H_
 
@@ -16,30 +17,31 @@ namespace canopy::client {
 struct OutputFormat {
   bool tag = false;        // "[nspace,rank]<stdout>: "
   bool rank = false;       // "[rank]<stdout>: "
-  bool timestamp = false;  // the time of arrival before it
+  bool timestamp = false;  // the time of arrival before the line
   bool xml = false;        // an element for each line
-  bool raw = false;        // lines need not be whole
+  bool raw = false;        // incomplete lines are written at once
 
-  // Each line gets something.
+  // Returns whether something is added to each line.
   bool marks() const { return tag || rank || timestamp || xml; }
 };
 
-// "stdout", "stderr" or "stddiag", of one bit of pmix_iof_channel_t.
+// Returns "stdout", "stderr" or "stddiag" for one bit of pmix_iof_channel_t.
 const char* ChannelName(uint16_t channel);
 
-// One channel of one process. The start of a line is held until its end comes,
-// but no more than 64 KiB of it. Not synchronised.
+// Formats one channel of one process. It holds an incomplete line until the end
+// of the line comes, but at most 64 KiB. Not synchronised.
 class OutputFormatter {
  public:
   using Clock = std::function<std::time_t()>;
 
-  // `clock` empty: the system's.
+  // Without a `clock` the system's clock is used.
   OutputFormatter(const OutputFormat& format, const ProcId& source,
                   uint16_t channel, Clock clock = nullptr);
 
-  // What can be written now.
+  // Adds data and returns the text that can be written now.
   std::string Add(std::string_view data);
-  // The same when nothing follows, with an end of the line where it is marked.
+  // Returns the held text at the end of the channel, and completes its last
+  // line if lines are marked.
   std::string Flush();
 
  private:

@@ -17,11 +17,11 @@ struct OutputPulls::Flow {
   std::string nspace;
   std::vector<ProcId> targets;
   std::string cursor;
-  uint64_t dropped = 0;  // that its receiver was told
+  uint64_t dropped = 0;  // bytes reported to the receiver
   bool open = false;
 };
 
-// Of the progress thread, but for `stopped`.
+// Used on the progress thread only, except for `stopped`.
 struct OutputPulls::Pull {
   Pull(Caller c, PullSpec s, Callbacks f)
       : call(std::move(c)),
@@ -46,9 +46,9 @@ struct OutputPulls::Pull {
   std::vector<Flow> flows;
   size_t unregistered = 0;  // flows without an answer to their first read
   int status = kSuccess;    // the first error of these
-  uint64_t dropped = 0;     // not told yet
+  uint64_t dropped = 0;     // not reported yet
   Progress* progress = nullptr;
-  std::unique_ptr<HoldTimer> timer;  // once it is needed
+  std::unique_ptr<HoldTimer> timer;  // created when needed
   std::atomic<bool> stopped{false};
 };
 
@@ -147,7 +147,7 @@ void OutputPulls::Fail(const PullRef& pull, size_t flow, int status) {
   Conclude(pull, flow, status);
 }
 
-// Nothing follows that could be read.
+// No more output can be read.
 void OutputPulls::Conclude(const PullRef& pull, size_t flow, int failure) {
   End(pull, flow);
   pull->timer.reset();
@@ -173,7 +173,7 @@ void OutputPulls::Deliver(Pull& pull, Flow* flow, const OutputRun& run) {
   }
 }
 
-// What is held goes out after a time, counted from the first of it.
+// Limits the time for which output is held, counted from its first byte.
 void OutputPulls::HoldForATime(const PullRef& pull) {
   const uint32_t seconds = pull->spec.output.buffering_time_s;
   if (seconds == 0 || pull->stopped || !pull->output.holds()) return;
@@ -184,7 +184,7 @@ void OutputPulls::HoldForATime(const PullRef& pull) {
           if (held && !held->stopped) held->output.Release();
         });
   }
-  // Without a timer nothing is held.
+  // If there is no timer, output is not held.
   if (!pull->timer) return pull->output.Release();
   pull->timer->Start(seconds);
 }
@@ -217,7 +217,7 @@ bool OutputPulls::Stop(Progress* progress, size_t handle,
   return true;
 }
 
-// Nobody waits for its end at the agents.
+// Ends a flow without waiting for the agents.
 void OutputPulls::End(const PullRef& pull, size_t flow) {
   pull->flows[flow].open = false;
   (void)pull->call(Payload(*pull, pull->flows[flow], true),

@@ -1,5 +1,5 @@
-// The pullers of one process: each reads output of the jobs that it names, one
-// read after the other, as fast as its callback takes it.
+// The pullers of one process. Each reads output of the jobs that it names; the
+// next read is sent when its callback has consumed the previous one.
 #ifndef CANOPY_CLIENT_SESSION_OUTPUT_PULLS_H_
 #define CANOPY_CLIENT_SESSION_OUTPUT_PULLS_H_
 
@@ -22,63 +22,64 @@
 
 namespace canopy::client {
 
-// What one puller is asked for.
+// The request of one puller.
 struct PullSpec {
   std::vector<ProcId> procs;  // of one or several jobs
   OutputRead read;            // without a handle and a cursor
   PulledOutputOptions output;
 };
 
-// A part of what a puller reads.
+// Data that a puller has read.
 struct PulledPiece {
-  ProcId source;  // rank wildcard, closed and no data: all of that job
+  ProcId source;  // rank wildcard, closed and no data: end of that job
   uint16_t channel = 0;
   std::string_view data;
   bool closed = false;
-  uint64_t dropped = 0;  // bytes that are missing before
-  int failure = 0;       // of the end of a job's output: why nothing follows
+  uint64_t dropped = 0;  // bytes that were dropped before `data`
+  int failure = 0;       // at the end of a job: why nothing follows
 };
 
-// Gets what a puller reads: on the progress thread, one call at a time.
+// Receives what a puller reads, on the progress thread, one call at a time.
 using PullReceiver =
     std::function<void(size_t handle, const PulledPiece& piece)>;
 
-// What can not be read any more, and why.
+// Output that cannot be read any more, and the reason.
 struct PullFailure {
   std::vector<ProcId> procs;  // of one job
   uint16_t channels = 0;
   int status = 0;
 };
 
-// Thread-safe. What is under way keeps a puller alive, but not this.
+// Thread-safe. Reads in progress keep a puller alive, but not this object.
 class OutputPulls {
  public:
-  // Asks the agent (Channel::CallAsync), as long as there is the puller.
+  // Sends a request to the agent (Channel::CallAsync) for the puller's
+  // lifetime.
   using Caller = std::function<int(std::string_view payload, Channel::Done)>;
-  // `registered` is told, on the progress thread, the status of the first
-  // read: of all jobs, or the first error, and then there is no puller. An
-  // error that is returned: none of these is called. `receiver` may be empty.
+  // `registered` gets the status of the first reads of all jobs on the progress
+  // thread: success, or the first error, after which the puller does not exist.
+  // If Start returns an error, no callback is called. `receiver` may be empty.
   using Registered = std::function<void(int status, size_t handle)>;
   struct Callbacks {
     PullReceiver receiver;
     Registered registered;
-    // Once for each job whose output can not be read to its end, before the
-    // receiver is told of that end. On the progress thread.
+    // Called once for each job whose output cannot be read to its end, before
+    // the receiver gets that end. Runs on the progress thread.
     std::function<void(const PullFailure&)> failed;
   };
   int Start(Progress* progress, Caller call, PullSpec spec,
             Callbacks callbacks);
 
-  // Ends it: its receiver gets what is held, on the progress thread, and then
-  // `done` is called. False: there is none.
+  // Ends a puller: its receiver gets the held output on the progress thread,
+  // and then `done` is called. Returns false if there is no such puller.
   bool Stop(Progress* progress, size_t handle,
             std::function<void(int status)> done);
 
-  // The process leaves its servers: that reads fail is no failure from now on.
+  // The process leaves its servers: failed reads are not reported from now on.
   void Leave() { leaving_ = true; }
   bool leaving() const { return leaving_; }
 
-  // The progress has stopped: nothing more is done for any of them.
+  // Drops all pullers, because the progress thread has stopped.
   void Clear();
 
  private:

@@ -7,7 +7,7 @@
 namespace canopy::client {
 namespace {
 
-// The cache and what it drops are the agent's.
+// Directives for the cache and for dropping output are left to the agent.
 constexpr std::string_view kKeys[] = {
     PMIX_IOF_BUFFERING_SIZE,      PMIX_IOF_BUFFERING_TIME,
     PMIX_IOF_OUTPUT_RAW,          PMIX_IOF_TAG_OUTPUT,

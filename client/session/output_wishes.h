@@ -1,7 +1,7 @@
-// What a tool has said, when it spawned a job, of the output of that job:
-// PMIX_IOF_* in PMIx_Spawn (PMIx Standard, chapter "Tools and Debuggers",
-// "Direct launch"). The library of the tool formats output, so these directives
-// hold for the tool's pulls of it.
+// A tool's directives for the output of a job that it has spawned: PMIX_IOF_*
+// in PMIx_Spawn (PMIx Standard, chapter "Tools and Debuggers", "Direct
+// launch"). The tool's library formats output, so these directives apply to its
+// pulls of that output.
 #ifndef CANOPY_CLIENT_SESSION_OUTPUT_WISHES_H_
 #define CANOPY_CLIENT_SESSION_OUTPUT_WISHES_H_
 
@@ -18,22 +18,22 @@
 
 namespace canopy::client {
 
-// Jobs whose directives are kept; those of the oldest are forgotten.
+// The number of jobs whose directives are kept; the oldest are dropped.
 inline constexpr size_t kMaxWishes = 256;
 
-// Whether a pull honours the directive of a spawn by itself, so that the host
-// has not to: PMIX_IOF_BUFFERING_SIZE and PMIX_IOF_BUFFERING_TIME.
+// Returns whether the pulls alone honour this directive of a spawn, so that the
+// host need not: PMIX_IOF_BUFFERING_SIZE and PMIX_IOF_BUFFERING_TIME.
 bool IsForPullsAlone(std::string_view key);
 
 // Thread-safe.
 class OutputWishes {
  public:
-  // The directives among `infos` that are about output; the rest is left out.
+  // Returns the directives among `infos` that concern output.
   static InfoList In(const InfoArray& infos);
 
-  // The job has been spawned with these.
+  // Records the directives with which a job was spawned.
   void Note(const std::string& nspace, InfoList wishes);
-  // Those of the job; empty: none, or it is not known.
+  // Returns the directives of a job; empty for an unknown job.
   InfoList Of(std::string_view nspace) const;
 
  private:

@@ -1,5 +1,5 @@
-// Values that were handed out as pointers into the library's memory
-// (PMIX_GET_POINTER_VALUES): they stay until the session ends.
+// Values that were returned as pointers into the library's memory
+// (PMIX_GET_POINTER_VALUES). They live until the session ends.
 #ifndef CANOPY_CLIENT_SESSION_POINTER_CACHE_H_
 #define CANOPY_CLIENT_SESSION_POINTER_CACHE_H_
 
@@ -19,8 +19,8 @@ namespace canopy::client {
 // Thread-safe.
 class PointerCache {
  public:
-  // Takes over what *value holds. Asking again for a value that did not change
-  // gives the same pointer.
+  // Takes over the content of *value. Returns the same pointer as before if the
+  // value is unchanged.
   pmix_value_t* Keep(const ProcId& proc, std::string_view key,
                      pmix_value_t* value);
 

@@ -18,7 +18,7 @@ namespace {
 
 using local::FrameType;
 
-// What an agent reads; more are no request.
+// The limit of agents, which reject longer lists.
 constexpr size_t kMaxKeys = 1 << 16;
 
 int Encode(const InfoArray& array, std::string* out) {
@@ -40,7 +40,7 @@ int EncodePublish(const InfoArray& array, std::string* frame) {
   return PMIX_SUCCESS;
 }
 
-// The agents count keys, so each is sent once.
+// The agents count keys, so each key is sent once.
 int EncodeKeys(std::vector<std::string_view> keys, const InfoArray& directives,
                std::string* frame) {
   std::ranges::sort(keys);
@@ -60,8 +60,8 @@ int EncodeKeys(std::vector<std::string_view> keys, const InfoArray& directives,
   return PMIX_SUCCESS;
 }
 
-// The keys of an array that ends with null. False when there are none, or one
-// is too long.
+// Reads an array of keys that ends with null. Returns false if it is null,
+// empty, or contains a key that is too long.
 bool ReadKeys(char* const* array, std::vector<std::string_view>* keys) {
   if (array == nullptr) return false;
   for (; *array != nullptr; ++array) {
@@ -75,7 +75,7 @@ bool ReadKeys(char* const* array, std::vector<std::string_view>* keys) {
 int EncodeUnpublish(char* const* array, const InfoArray& directives,
                     std::string* frame) {
   std::vector<std::string_view> keys;
-  // An array without keys is not taken for all that there is.
+  // An empty array does not mean all keys.
   if (array != nullptr && !ReadKeys(array, &keys)) return PMIX_ERR_BAD_PARAM;
   return EncodeKeys(std::move(keys), directives, frame);
 }
@@ -84,14 +84,14 @@ bool FoundAny(int status) {
   return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
 }
 
-// The status of the lookup; on failure there is no data.
+// Returns the status of the lookup; on failure there is no data.
 int TakeFound(const Reply& reply, size_t limit, FoundData* found) {
   if (!FoundAny(reply.status)) return reply.status;
   return found->Decode(reply.payload, limit) ? reply.status
                                              : PMIX_ERR_UNPACK_FAILURE;
 }
 
-// A key that is named twice is found twice.
+// Fills in the values; a key may be named more than once.
 int Fill(const FoundData& found, std::span<pmix_pdata_t> data) {
   for (pmix_pdata_t& one : data) {
     const pmix_pdata_t* entry = found.Find(KeyOfData(one));
@@ -162,7 +162,7 @@ int LookUpDataAsync(Session& session, char* const* keys,
       FrameType::kLookup, frame, [=, limit = names.size()](const Reply& reply) {
         FoundData found;
         const int status = TakeFound(reply, limit, &found);
-        // The data lives as long as the callback runs.
+        // The data is valid until the callback returns.
         cbfunc(status, found.data(), found.size(), cbdata);
       });
 }

@@ -1,6 +1,6 @@
 // PMIx_Publish, PMIx_Lookup, PMIx_Unpublish and their non-blocking forms on a
-// session. The agents keep the data and know the directives; what they do not
-// honour, and the caller requires, they refuse.
+// session. The agents keep the data and read the directives; they refuse a
+// required directive that they do not honour.
 #ifndef CANOPY_CLIENT_SESSION_PUBLISH_OP_H_
 #define CANOPY_CLIENT_SESSION_PUBLISH_OP_H_
 
@@ -14,18 +14,18 @@
 namespace canopy::client {
 
 // All return a PMIx status: PMIX_ERR_BAD_PARAM for wrong arguments,
-// PMIX_ERR_UNREACH without an agent, else the agents' answer. Of the
-// non-blocking forms the callback, which must not be null, runs on the progress
-// thread unless an error is returned.
+// PMIX_ERR_UNREACH without an agent, otherwise the agents' answer. The callback
+// of a non-blocking form must not be null; it runs on the progress thread
+// unless an error is returned.
 
-// `infos` has the data, at least one, and the directives.
+// `infos` contains the data, at least one entry, and the directives.
 int PublishData(Session& session, const InfoArray& infos);
 int PublishDataAsync(Session& session, const InfoArray& infos,
                      pmix_op_cbfunc_t cbfunc, void* cbdata);
 
-// data[i].key names what is wanted; publisher and value of what was found are
-// filled in, a value of all others is PMIX_UNDEF. What the values hold before
-// is not freed. The caller owns the values afterwards.
+// data[i].key names the wanted key. The publisher and the value are filled in
+// for keys that were found; other values become PMIX_UNDEF. Previous contents
+// of the values are not freed. The caller owns the values afterwards.
 int LookUpData(Session& session, std::span<pmix_pdata_t> data,
                const InfoArray& directives);
 // `keys` ends with null.
@@ -33,7 +33,7 @@ int LookUpDataAsync(Session& session, char* const* keys,
                     const InfoArray& directives, pmix_lookup_cbfunc_t cbfunc,
                     void* cbdata);
 
-// `keys` ends with null; null: all that the caller has published.
+// `keys` ends with null; null means all that the caller has published.
 int UnpublishData(Session& session, char* const* keys,
                   const InfoArray& directives);
 int UnpublishDataAsync(Session& session, char* const* keys,

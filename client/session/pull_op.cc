@@ -26,7 +26,7 @@ constexpr pmix_iof_channel_t kOutputs = PMIX_FWD_STDOUT_CHANNEL |
                                         PMIX_FWD_STDERR_CHANNEL |
                                         PMIX_FWD_STDDIAG_CHANNEL;
 
-// False: its value is of another kind.
+// Returns false if the value has a wrong type.
 using Setter = bool (*)(const pmix_info_t& info, PullSpec* spec);
 
 template <auto Member>
@@ -123,7 +123,7 @@ int ReadDirective(const pmix_info_t& info, PullSpec* spec) {
   return row->set(info, spec) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-// All channels are those of output.
+// PMIX_FWD_ALL_CHANNELS means all channels of output.
 int ReadChannels(pmix_iof_channel_t channels, PullSpec* spec) {
   if (channels == PMIX_FWD_ALL_CHANNELS) channels = kOutputs;
   if ((channels & PMIX_FWD_STDIN_CHANNEL) != 0) return PMIX_ERR_NOT_SUPPORTED;
@@ -143,7 +143,8 @@ int ReadProcs(std::span<const pmix_proc_t> procs, PullSpec* spec) {
   return PMIX_SUCCESS;
 }
 
-// Files that a launcher may write as well: a copy leaves them to it.
+// A launcher may write these files as well; a pull that copies output leaves
+// them to it.
 bool NamesFiles(const pmix_info_t& info) {
   return KeyOf(info) == PMIX_IOF_OUTPUT_TO_FILE ||
          KeyOf(info) == PMIX_IOF_OUTPUT_TO_DIRECTORY;
@@ -157,8 +158,7 @@ bool IsCopy(const InfoArray& directives) {
   return false;
 }
 
-// What the caller has said when it spawned the job holds unless the pull says
-// otherwise.
+// The directives of the job's spawn hold unless the pull has others.
 int ReadWishes(Session& session, const PullRequest& request, PullSpec* spec) {
   const InfoList wishes =
       session.output_wishes().Of(spec->procs.front().nspace);
@@ -175,7 +175,7 @@ int ReadRequest(Session& session, const PullRequest& request, PullSpec* spec) {
   if (!request.directives.ok()) return PMIX_ERR_BAD_PARAM;
   int rc = ReadProcs(request.procs, spec);
   if (rc == PMIX_SUCCESS) rc = ReadChannels(request.channels, spec);
-  spec->read.redirects = true;  // unless a copy is asked for
+  spec->read.redirects = true;  // unless the pull requests a copy
   if (rc == PMIX_SUCCESS) rc = ReadWishes(session, request, spec);
   for (size_t i = 0; i < request.directives.size && rc == PMIX_SUCCESS; ++i) {
     rc = ReadDirective(request.directives.infos[i], spec);
@@ -235,7 +235,7 @@ int PullOutput(Session& session, const PullRequest& request) {
   if (rc != PMIX_SUCCESS) return rc;
   auto channel = session.channel();
   if (!channel) return PMIX_ERR_NOT_SUPPORTED;
-  // A callback would wait for itself.
+  // A callback would wait for its own thread.
   if (session.progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
   const auto done = std::make_shared<std::promise<int>>();
   rc = session.pulls().Start(

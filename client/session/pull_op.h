@@ -15,30 +15,30 @@ struct PullRequest {
   std::span<const pmix_proc_t> procs;
   InfoArray directives;
   pmix_iof_channel_t channels = 0;
-  pmix_iof_cbfunc_t callback = nullptr;  // null: our own standard streams
+  pmix_iof_cbfunc_t callback = nullptr;  // null: the standard streams
 };
 
-// Key of a uint64_t that comes with output: bytes that were dropped before it,
-// as neither the cache nor its policy had room for them.
+// Key of a uint64_t that accompanies output: the number of bytes dropped before
+// it, because the cache was full or its policy did not keep them.
 inline constexpr char kDroppedBytes[] = "canopy.iof.dropped";
-// Directives of our own, which the Standard has no words for: without what was
-// written before, and nothing but that.
+// Directives that the Standard does not have: skip earlier output, or read
+// earlier output only.
 inline constexpr char kFromNow[] = "canopy.iof.from_now";
 inline constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 
-// Returns the number of the puller, above 0, or a PMIx status: the agent's,
-// PMIX_ERR_NOT_SUPPORTED for standard input and without an agent,
-// PMIX_ERR_BAD_PARAM. The callback runs on the progress thread, and no more
-// output is asked for before it returns.
+// Returns the number of the puller, above 0, or a PMIx status: that of the
+// agent, PMIX_ERR_NOT_SUPPORTED for standard input or without an agent, or
+// PMIX_ERR_BAD_PARAM. The callback runs on the progress thread; more output is
+// requested only after it returns.
 int PullOutput(Session& session, const PullRequest& request);
 
-// The same; `registered` is called with the number on the progress thread
-// unless an error is returned.
+// The non-blocking form: `registered` is called with the number on the progress
+// thread unless an error is returned.
 int PullOutputAsync(Session& session, const PullRequest& request,
                     pmix_hdlr_reg_cbfunc_t registered, void* cbdata);
 
-// What is held for the callback is given to it first. PMIX_ERR_NOT_FOUND: there
-// is no such puller.
+// The callback gets held output first. Returns PMIX_ERR_NOT_FOUND if there is
+// no such puller.
 int StopPulling(Session& session, size_t handle);
 int StopPullingAsync(Session& session, size_t handle, pmix_op_cbfunc_t cbfunc,
                      void* cbdata);

@@ -31,7 +31,7 @@ void Replace(std::string* text, std::string_view what, std::string_view by) {
   }
 }
 
-// Those above the file.
+// Makes the directories above the file.
 void MakeDirectories(const std::string& path) {
   for (size_t at = path.find('/', 1); at != std::string::npos;
        at = path.find('/', at + 1)) {
@@ -54,7 +54,7 @@ PulledOutput::State& PulledOutput::Of(const Stream& stream) {
   const auto known = streams_.find(stream);
   if (known != streams_.end()) return known->second;
   OutputFormat format = options_.format;
-  // A callback gets the bytes as they are, unless they are to be marked.
+  // A callback gets the bytes unchanged, unless they are to be marked.
   if (receiver_ && !format.marks()) format.raw = true;
   return streams_
       .emplace(stream,

@@ -1,5 +1,5 @@
-// Where the output goes that a process pulls: to its callback or to its own
-// standard streams, and to files, as the directives of PMIx_IOF_pull say.
+// Writes the output that a process pulls to its callback or its own standard
+// streams, and to files, as the directives of PMIx_IOF_pull determine.
 #ifndef CANOPY_CLIENT_SESSION_PULLED_OUTPUT_H_
 #define CANOPY_CLIENT_SESSION_PULLED_OUTPUT_H_
 
@@ -18,13 +18,12 @@ namespace canopy::client {
 
 struct PulledOutputOptions {
   OutputFormat format;
-  bool merge = false;         // standard error goes where output does
-  size_t buffering_size = 0;  // bytes for a callback; 0: as they come
-  // Seconds after which it gets what there is, which is held until then; 0: at
-  // once, or when there is enough.
+  bool merge = false;         // standard error goes to the same place as output
+  size_t buffering_size = 0;  // bytes held for a callback; 0: no size set
+  // Seconds for which output is held for the callback; 0: no limit in time.
   uint32_t buffering_time_s = 0;
   std::string file;       // PMIX_IOF_OUTPUT_TO_FILE; empty: none
-  bool pattern = false;   // it is one
+  bool pattern = false;   // `file` is a pattern
   std::string directory;  // PMIX_IOF_OUTPUT_TO_DIRECTORY; empty: none
   bool only_files = false;
   int stdout_fd = 1;
@@ -33,27 +32,26 @@ struct PulledOutputOptions {
   bool to_files() const { return !file.empty() || !directory.empty(); }
 };
 
-// Gets the bytes of one channel, or, with `closed`, that none follow (and the
-// last ones).
+// Receives the bytes of one channel. With `closed` no more bytes follow these.
 using OutputReceiver =
     std::function<void(const ProcId& source, uint16_t channel,
                        std::string_view data, bool closed)>;
 
-// Single-threaded. A write waits for whoever reads the stream or the file.
+// Single-threaded. A write blocks until the stream or the file accepts it.
 class PulledOutput {
  public:
-  // `receiver` empty: the standard streams.
+  // Without a `receiver` the output goes to the standard streams.
   PulledOutput(PulledOutputOptions options, OutputReceiver receiver);
   ~PulledOutput();
   PulledOutput(const PulledOutput&) = delete;
   PulledOutput& operator=(const PulledOutput&) = delete;
 
-  // Output of a process; empty: its channel is closed.
+  // Adds output of a process; empty data closes its channel.
   void Add(const ProcId& source, uint16_t channel, std::string_view data);
-  // Gives out what is held, as nothing follows.
+  // Writes the held output, because nothing follows.
   void Flush();
-  // Whether the callback has yet to get something, beside starts of lines;
-  // gives it that.
+  // `holds` returns whether output is held for the callback, not counting
+  // incomplete lines; `Release` delivers it.
   bool holds() const;
   void Release();
 

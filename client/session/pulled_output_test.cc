@@ -28,7 +28,7 @@ class PulledOutputTest : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  // Collects what the callback gets.
+  // Collects the calls of the callback.
   OutputReceiver Receiver() {
     return [this](const ProcId&, uint16_t channel, std::string_view data,
                   bool closed) {

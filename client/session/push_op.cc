@@ -23,7 +23,7 @@
 namespace canopy::client {
 namespace {
 
-// What one call of the host may carry of it.
+// The number of bytes that one host call may carry.
 constexpr size_t kPiece = size_t{64} << 10;
 
 struct Parsed {
@@ -35,16 +35,16 @@ struct Parsed {
   bool drops_newest = false;
 };
 
-// Reads the directives for the case that a cache overflows. They are honoured
-// although nothing is done: a push ends when the processes have read its bytes,
-// and the library keeps the bytes until then, so no cache ever overflows.
+// Reads the directives about an overflowing cache. They are honoured without an
+// effect: a push ends when the processes have read its bytes, and the library
+// keeps the bytes until then, so no cache overflows.
 int ReadOverflow(const pmix_info_t& info, std::string_view key, Parsed* out) {
   if (key == PMIX_IOF_CACHE_SIZE) {
     return Uint64Of(info.value) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
   }
   (key == PMIX_IOF_DROP_OLDEST ? out->drops_oldest : out->drops_newest) =
       IsTrue(info);
-  // Both cannot be meant.
+  // The two directives contradict each other.
   return out->drops_oldest && out->drops_newest ? PMIX_ERR_BAD_PARAM
                                                 : PMIX_SUCCESS;
 }
@@ -88,14 +88,14 @@ int Parse(const PushRequest& request, Parsed* out) {
     out->bytes.assign(bytes->bytes, bytes->size);
   }
   const bool is_end = out->bytes.empty() && !out->own_input;
-  // The end alone needs no targets: it is that of what the library collects.
+  // The end alone needs no targets: it then ends the reading of standard input.
   if (is_end ? !out->complete : for_nobody) return PMIX_ERR_BAD_PARAM;
-  // Either the caller collects its input, or the library does.
+  // Either the caller or the library reads the input.
   return out->own_input && !out->bytes.empty() ? PMIX_ERR_BAD_PARAM
                                                : PMIX_SUCCESS;
 }
 
-// One push under way, in pieces; lives as long as one of them.
+// A push in progress, which is sent in parts; lives until the last of them.
 struct Push {
   Parsed what;
   HostCaller call;
@@ -114,7 +114,7 @@ std::string Payload(const Push& push, std::string_view piece, bool complete) {
   return out.Take();
 }
 
-// The next piece; the last one has the end, where there is one.
+// Sends the next part; the last one includes the end of input, if requested.
 int SendNext(const PushRef& push) {
   const std::string_view all = push->what.bytes;
   const std::string_view piece = all.substr(push->sent, kPiece);
@@ -130,8 +130,8 @@ int SendNext(const PushRef& push) {
                     });
 }
 
-// The end of our own input is an event, as nobody waits for the answer. On the
-// progress thread.
+// Raises an event for the end of this process's own input, because no call
+// waits for it. Runs on the progress thread.
 void TellEnd(Session& session, const Parsed& what, int status) {
   if (session.pulls().leaving()) return;
   if (status == PMIX_SUCCESS && !what.complete) return;
@@ -153,13 +153,13 @@ int PushOwnInput(Session& session, const std::vector<ProcId>& targets,
           TellEnd(session, what, status);
           then(status);
         };
-        // The thread that pushes may outlive the session.
+        // The pushing thread may outlive the session.
         const int sent = SendNext(push);
         if (sent != PMIX_SUCCESS) then(sent);
       });
 }
 
-// For the targets of the collection, if there is one.
+// Ends the reading of standard input, for its targets, if it is in progress.
 int EndOwnInput(Session& session, std::function<void(int)> done) {
   session.stdin_push().End([&session, done = std::move(done)](int status) {
     session.progress().Post([done, status] { done(status); });
@@ -192,7 +192,7 @@ int PushInput(Session& session, const PushRequest& request) {
   Parsed what;
   int rc = Parse(request, &what);
   if (rc != PMIX_SUCCESS) return rc;
-  // A callback would wait for itself.
+  // A callback would wait for its own thread.
   if (session.progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
   const auto done = std::make_shared<std::promise<int>>();
   rc = Start(session, std::move(what),

@@ -17,16 +17,16 @@ struct PushRequest {
   InfoArray directives;
 };
 
-// Input for processes of a job: these bytes, or, with PMIX_IOF_PUSH_STDIN, what
-// our own standard input has from now on; PMIX_IOF_COMPLETE is the end of it.
-// The end alone may come without targets: then it ends what the library
-// collects, for the targets of that, and succeeds if it collects nothing.
-// Success of bytes: the processes have taken them. PMIX_ERR_BAD_PARAM,
+// Sends input to processes of a job: `bytes` or, with PMIX_IOF_PUSH_STDIN, this
+// process's standard input from now on; PMIX_IOF_COMPLETE ends it. The end
+// alone needs no targets: then it ends the reading of standard input, for the
+// targets of that, and succeeds if nothing is being read. Success for bytes
+// means that the processes have consumed them. Returns PMIX_ERR_BAD_PARAM,
 // PMIX_ERR_NOT_SUPPORTED without an agent, or the agent's status.
 int PushInput(Session& session, const PushRequest& request);
 
-// The same. The callback runs on the progress thread unless an error is
-// returned; the bytes are not used after the call.
+// The non-blocking form. The callback runs on the progress thread unless an
+// error is returned; the bytes are not used after the call.
 int PushInputAsync(Session& session, const PushRequest& request,
                    pmix_op_cbfunc_t cbfunc, void* cbdata);
 

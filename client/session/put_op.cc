@@ -23,23 +23,23 @@ int CopyOf(const pmix_value_t& from, Value* to) {
   return rc;
 }
 
-// Reserved keys that a process may put nevertheless. Open MPI binds processes
-// that the host left unbound, and then knows what the host does not; other keys
-// only the process itself can know.
+// Reserved keys that a process may put. Open MPI binds processes that the host
+// left unbound, and then knows their binding when the host does not. Only the
+// process itself can know the values of the other keys.
 bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING ||
          key == PMIX_ARCH || IsOfProcess(key);
 }
 
-// What one call puts, as views of its arguments.
+// The data of one put, as views of its arguments.
 struct Item {
-  std::string_view name;  // under which the value is stored
+  std::string_view name;  // key under which the value is stored
   const pmix_value_t* value = nullptr;
   std::string qualified;  // the name of a qualified value
 };
 
-// Reads a value of PMIX_QUALIFIED_VALUE, which holds the key and the value of the
-// caller. Without qualifiers these are put as an ordinary key. Returns a PMIx
+// Reads a value of PMIX_QUALIFIED_VALUE, which holds the key and the value of
+// the caller. Without qualifiers it is put as an ordinary key. Returns a PMIx
 // status.
 int ReadQualified(const pmix_value_t& value, Item* out) {
   const auto infos = InfosOf(value);
@@ -59,8 +59,8 @@ int ReadQualified(const pmix_value_t& value, Item* out) {
   return PMIX_SUCCESS;
 }
 
-// Waits for the answer: the data may not fit, and a commit that a dying agent
-// has not read must not be relied on.
+// Sends a commit as a message and waits for the answer: the data may not fit,
+// and a dying agent may not read the commit.
 int SendCommit(Session& session, const std::string& frame) {
   const Reply reply =
       session.job_channel()->Call(local::FrameType::kCommit, frame);
@@ -68,9 +68,9 @@ int SendCommit(Session& session, const std::string& frame) {
   return reply.status;
 }
 
-// Whether nobody will read the mailbox any more. Where a successor is expected,
-// a closed connection alone does not mean that: what is left in the mailbox
-// meanwhile is among the commits that a reattach sends.
+// Returns whether the mailbox has lost its reader. If a successor is expected,
+// a closed connection does not mean that: a reattach also sends the commits
+// left in the mailbox.
 bool AgentIsGone(const Session& session, const Channel& channel) {
   return session.agent().MayReattach() ? channel.lost() : channel.PeerIsGone();
 }
@@ -79,7 +79,7 @@ bool AgentIsGone(const Session& session, const Channel& channel) {
 
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value) {
-  // Among them those that withdraw a key, which come without a value.
+  // Larger numbers include scopes that withdraw a key and have no value.
   if (scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
   std::string_view name;
   if (value == nullptr || !ReadKey(key, &name) || name.empty() ||
@@ -91,7 +91,7 @@ int PutValue(Session& session, pmix_scope_t scope, const char* key,
   if (name == PMIX_QUALIFIED_VALUE) {
     rc = ReadQualified(*value, &item);
   } else if (IsReserved(name)) {
-    // The host has published it already, so there is nothing left to do.
+    // The host has published it already.
     if (name == PMIX_HOSTNAME) return PMIX_SUCCESS;
     if (!MayPutReserved(name)) rc = PMIX_ERR_BAD_PARAM;
   }
@@ -129,7 +129,7 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 int CommitPuts(Session& session) {
   const ChannelRef channel = session.job_channel();
   if (channel == nullptr) {
-    // A singleton's data is for no other process.
+    // The data of a singleton is for no other process.
     (void)session.commits().staged().TakeFrame();
     return PMIX_SUCCESS;
   }

@@ -11,7 +11,7 @@ int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value);
 int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_value_t* value);
-// Sends what was put and does not wait for the agent to have it.
+// Sends the staged puts and returns before the agent has them.
 int CommitPuts(Session& session);
 
 }  // namespace canopy::client

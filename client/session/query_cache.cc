@@ -18,7 +18,7 @@ constexpr std::string_view kOfHost[] = {
     PMIX_QUERY_AVAILABLE_SLOTS, PMIX_QUERY_MIN_ALLOC_UNIT,
     PMIX_QUERY_RES_BLOCKS,      PMIX_QUERY_RES_BLOCK_DEF};
 
-// Whether processes are missing can not be seen, so they may be.
+// Missing processes cannot be detected in these answers, so they may exist.
 bool IsOfMemory(std::string_view key) { return key == PMIX_QUERY_MEMORY_USAGE; }
 
 bool HasUnknownProcess(const pmix_value_t& value) {

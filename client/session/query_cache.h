@@ -1,5 +1,5 @@
-// Answers of earlier queries, which later ones get unless they ask for new
-// ones.
+// Answers of earlier queries. Later queries get them unless they request new
+// answers.
 #ifndef CANOPY_CLIENT_SESSION_QUERY_CACHE_H_
 #define CANOPY_CLIENT_SESSION_QUERY_CACHE_H_
 
@@ -15,23 +15,23 @@
 
 namespace canopy::client {
 
-// A key, and the qualifiers that its answer depends on, in codec form.
+// A key and the qualifiers that its answer depends on, in codec form.
 using CachedQuery = std::pair<std::string, std::string>;
 
-// Whether the agent asks its host for the key: queues, allocations, the time
-// that is left.
+// Returns whether the agent's host answers the key: queues, allocations, the
+// remaining time.
 bool IsOfHost(std::string_view key);
 
-// Thread-safe. When it is full, all of it is forgotten.
+// Thread-safe. When the cache is full, all of it is dropped.
 class QueryCache {
  public:
   static constexpr size_t kMaxAnswers = 512;
-  // Of one answer that is kept, in codec form.
+  // Limit of one cached answer, in codec form.
   static constexpr size_t kMaxAnswerBytes = size_t{64} << 10;
 
-  // Replaces what was there. What is too large, or may be without the processes
-  // of a node that has not answered, is not kept: it would be so for ever. Nor
-  // is what is of the host, which is no more true soon.
+  // Replaces an earlier answer. Does not keep answers that are too large, that
+  // may lack the processes of a silent node and would stay so for ever, or that
+  // come from the host and are soon out of date.
   void Put(const CachedQuery& query, const Value& answer) CANOPY_EXCLUDES(mu_);
   std::optional<Value> Find(const CachedQuery& query) const
       CANOPY_EXCLUDES(mu_);

@@ -42,7 +42,7 @@ Value TableWith(pmix_proc_state_t state) {
   return Value::FromC(value);
 }
 
-// The agent of some of the processes has not answered; next time it may.
+// The agent of some processes has not answered; it may do so next time.
 TEST(QueryCacheTest, WhatIsNotCompleteIsNotKept) {
   QueryCache cache;
   cache.Put({"table", ""}, TableWith(PMIX_PROC_STATE_UNDEF));

@@ -12,7 +12,8 @@ namespace {
 using support::Level;
 using support::Levels;
 
-// What the library answers by itself; the agent has the others.
+// Returns whether the library answers for this level; the agent answers the
+// others.
 bool IsHere(Level level) {
   return level == Level::kClient || level == Level::kTool;
 }
@@ -29,8 +30,8 @@ Levels Part(const Levels& levels, bool here) {
   return {Select(levels.functions, here), Select(levels.attributes, here)};
 }
 
-// Of the library itself: OpenPMIx declares no version of the Standard's ABI
-// either, in these words.
+// The library answers these itself. Like OpenPMIx it declares no version of the
+// Standard's ABI, in the same words.
 constexpr std::string_view kAbiKeys[] = {PMIX_QUERY_STABLE_ABI_VERSION,
                                          PMIX_QUERY_PROVISIONAL_ABI_VERSION};
 constexpr char kNoAbiVersion[] = "0.0";
@@ -44,7 +45,7 @@ Levels LevelsOf(const InfoList& qualifiers) {
   for (const pmix_info_t& info : qualifiers) {
     if (BoolOf(info.value).value_or(false)) keys.emplace_back(KeyOf(info));
   }
-  // Other flags are no levels.
+  // Other flags do not name a level.
   Levels levels = support::LevelsOf(keys);
   if (levels.functions.empty() && levels.attributes.empty()) {
     levels = support::LevelsOf({});
@@ -96,7 +97,7 @@ std::optional<Value> QueryCall::FindHere(const QueryParts& parts,
   return session_->query_cache().Find({key, parts.cache_key});
 }
 
-// What PMIx_Get finds without a request.
+// Returns the data that PMIx_Get finds without a request.
 std::optional<Value> QueryCall::FindData(const QueryParts& parts,
                                          const std::string& key) const {
   GetOptions options;
@@ -146,7 +147,7 @@ Value QueryCall::SupportHere(const std::string& function,
                                    : support::AttributesOf(function, levels);
 }
 
-// In the order in which the agent answers them: before the attributes.
+// Adds the functions before the attributes, in the agent's order.
 void QueryCall::AddFunctions(size_t query, const Levels& here,
                              const Levels& agent) {
   for (auto& [key, names] : support::Functions(here)) {
@@ -174,7 +175,8 @@ std::optional<std::string> QueryCall::NextFrame() {
     std::string frame;
     InfoList qualifiers = parts.qualifiers;
     if (parts.of_support) {
-      // The agent's own levels only: the library has answered the others.
+      // Requests the agent's own levels only; the library has answered the
+      // others.
       qualifiers.Clear();
       const Levels levels = Part(LevelsOf(parts.qualifiers), false);
       for (const Level level : levels.attributes) {
@@ -198,14 +200,14 @@ bool QueryCall::IsOnlyOfHost(size_t query) const {
   });
 }
 
-// Answers come in the order of the keys, without those that have none; equal
-// keys of one query have equal answers.
+// Answers come in the order of the keys and omit unanswered keys; equal keys of
+// one query have equal answers.
 void QueryCall::Take(const Reply& reply) {
   if (reply.status == PMIX_ERR_NOT_FOUND) return;
   InfoList answers;
   if (reply.status != PMIX_SUCCESS &&
       reply.status != PMIX_ERR_PARTIAL_SUCCESS) {
-    // The host has no answer, and why: other keys may have one.
+    // The host has refused with a reason; other keys may have an answer.
     const bool of_host =
         reply.status != PMIX_ERR_BAD_PARAM && IsOnlyOfHost(sent_query_);
     (of_host ? host_error_ : error_) = reply.status;

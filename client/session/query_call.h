@@ -1,5 +1,5 @@
-// One call of PMIx_Query_info on its way: what is answered here, what the agent
-// is asked for, and the answers in the order of the keys.
+// One call of PMIx_Query_info: the keys answered here, the requests to the
+// agent, and the answers in the order of the keys.
 #ifndef CANOPY_CLIENT_SESSION_QUERY_CALL_H_
 #define CANOPY_CLIENT_SESSION_QUERY_CALL_H_
 
@@ -17,31 +17,31 @@
 
 namespace canopy::client {
 
-// Start, then as long as NextFrame has one: send it, Take its answer. One
-// thread at a time.
+// Call Start, and then, while NextFrame returns a frame, send it and pass the
+// answer to Take. One thread at a time.
 class QueryCall {
  public:
-  // A null session is none: there is no agent, no job, no cache.
+  // A null session means no agent, no job and no cache.
   explicit QueryCall(Session* session) : session_(session) {}
 
-  // Reads the queries, and answers what can be answered here. An error ends
+  // Reads the queries and answers the keys that need no agent. An error ends
   // the call.
   int Start(const pmix_query_t* queries, size_t count);
-  // True when all keys are of the library's own support, or its ABI.
+  // True if all keys concern this library's own support, or its ABI.
   bool only_support() const { return only_support_; }
-  // The next request for the agent; none when there is none (any more).
+  // Returns the next request for the agent; none if all were returned.
   std::optional<std::string> NextFrame();
   void Take(const Reply& reply);
-  // The status of the call, and its answers.
+  // Returns the status of the call, and its answers.
   int Finish(InfoList* answers);
 
  private:
-  // A key that was asked for, at one of the places that may answer it.
+  // A requested key, at one of the places that may answer it.
   struct Slot {
     size_t query = 0;
-    size_t asked = 0;  // which key it is; slots of one key have the same
+    size_t asked = 0;  // number of the key; slots of one key share it
     std::string key;
-    bool of_agent = false;  // it is to answer
+    bool of_agent = false;  // the agent must answer it
     Value value = {};
   };
 
@@ -55,7 +55,8 @@ class QueryCall {
                                 const std::string& key) const;
   Value SupportHere(const std::string& function,
                     const support::Levels& levels) const;
-  // Of what the agent is asked.
+  // Returns whether the agent's host answers all keys that are sent to the
+  // agent.
   bool IsOnlyOfHost(size_t query) const;
   void Add(size_t query, const std::string& key, std::optional<Value> value);
 
@@ -63,8 +64,8 @@ class QueryCall {
   std::vector<QueryParts> queries_;
   std::vector<Slot> slots_;
   size_t num_asked_ = 0;
-  size_t next_query_ = 0;  // whose frame comes next
-  size_t sent_query_ = 0;  // whose answer is awaited
+  size_t next_query_ = 0;  // the query of the next frame
+  size_t sent_query_ = 0;  // the query whose answer is awaited
   int error_ = PMIX_SUCCESS;
   int host_error_ = PMIX_SUCCESS;  // why the agent's host has no answer
   bool only_support_ = true;

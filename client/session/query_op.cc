@@ -14,7 +14,7 @@ namespace {
 
 using local::FrameType;
 
-// Lives as long as a request of it is under way.
+// Lives as long as one of its requests is in progress.
 struct AsyncQuery {
   AsyncQuery(Session* s, pmix_info_cbfunc_t f, void* d)
       : session(s), call(s), cbfunc(f), cbdata(d) {}
@@ -28,7 +28,8 @@ using AsyncQueryRef = std::shared_ptr<AsyncQuery>;
 
 void Free(void* infos) { delete static_cast<InfoList*>(infos); }
 
-// The callback's owner may keep the answers until it releases them.
+// The callback's owner may keep the answers until it calls the release
+// function.
 void CallBack(AsyncQuery& query, int status) {
   auto answers = std::make_unique<InfoList>();
   if (status == PMIX_SUCCESS) status = query.call.Finish(answers.get());

@@ -14,8 +14,8 @@ struct QueryRequest {
   size_t nqueries = 0;
 };
 
-// *results gets one info for each key that has an answer, in the order of the
-// keys; the caller frees it. Null with any status but PMIX_SUCCESS and
+// *results gets one info for each answered key, in the order of the keys; the
+// caller frees it. It is null unless the status is PMIX_SUCCESS or
 // PMIX_ERR_PARTIAL_SUCCESS.
 int QueryInfo(Session& session, const QueryRequest& request,
               pmix_info_t** results, size_t* nresults);
@@ -24,8 +24,8 @@ int QueryInfo(Session& session, const QueryRequest& request,
 int QueryInfoAsync(Session& session, const QueryRequest& request,
                    pmix_info_cbfunc_t cbfunc, void* cbdata);
 
-// Outside of a session: only what the library supports can be asked for.
-// PMIX_ERR_INIT when anything else is.
+// Answers queries outside of a session, which may concern only the library's
+// support. Returns PMIX_ERR_INIT for any other key.
 int QuerySupport(const QueryRequest& request, pmix_info_t** results,
                  size_t* nresults);
 

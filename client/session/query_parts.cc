@@ -12,7 +12,8 @@
 namespace canopy::client {
 namespace {
 
-// PMIX_PROC_INFO of the Standard, whose name is a data type's in the headers.
+// Contains PMIX_PROC_INFO of the Standard by its key, because the macro is a
+// data type in the headers.
 constexpr std::string_view kOfRealm[] = {
     PMIX_SESSION_INFO, PMIX_JOB_INFO,    PMIX_APP_INFO,
     PMIX_NODE_INFO,    "pmix.proc.info", PMIX_SESSION_ID,
@@ -26,7 +27,7 @@ int ReadKeys(const pmix_query_t& query, QueryParts* parts) {
     const std::string_view text(*key);
     if (text.empty() || text.size() > kMaxKeyLen) return PMIX_ERR_BAD_PARAM;
     parts->keys.emplace_back(text);
-    // What the other keys mean depends on the place of these among them.
+    // The meaning of the other keys depends on the position of this one.
     parts->of_qualifiers |= text == PMIX_QUERY_SUPPORTED_QUALIFIERS;
     parts->here &= text != PMIX_QUERY_SUPPORTED_QUALIFIERS &&
                    text != PMIX_QUERY_ATTRIBUTE_SUPPORT;
@@ -36,7 +37,7 @@ int ReadKeys(const pmix_query_t& query, QueryParts* parts) {
   return PMIX_SUCCESS;
 }
 
-// A query of support heeds these and no others.
+// The qualifiers that a query of support uses.
 constexpr std::string_view kOfSupport[] = {
     PMIX_CLIENT_FUNCTIONS,    PMIX_CLIENT_ATTRIBUTES, PMIX_SERVER_FUNCTIONS,
     PMIX_SERVER_ATTRIBUTES,   PMIX_HOST_FUNCTIONS,    PMIX_HOST_ATTRIBUTES,

@@ -1,4 +1,4 @@
-// One pmix_query_t, as far as this library deals with it by itself.
+// One pmix_query_t, as far as this library evaluates it itself.
 #ifndef CANOPY_CLIENT_SESSION_QUERY_PARTS_H_
 #define CANOPY_CLIENT_SESSION_QUERY_PARTS_H_
 
@@ -14,26 +14,25 @@ namespace canopy::client {
 struct QueryParts {
   std::vector<std::string> keys;
   InfoList qualifiers;  // as given
-  // Whose data: of the qualifiers, or kRankUndef and no namespace.
+  // The process that the qualifiers name, or kRankUndef without a namespace.
   ProcId proc{"", kRankUndef};
-  // PMIX_SESSION_INFO, PMIX_HOSTNAME and the like, which PMIx_Get knows too.
+  // PMIX_SESSION_INFO, PMIX_HOSTNAME and other qualifiers that PMIx_Get knows.
   InfoList realm;
   std::string cache_key;  // the qualifiers that an answer depends on
-  // May be answered without the agent: no new answer is wanted, nor is there a
-  // qualifier that only an agent can judge.
+  // May be answered without the agent: a new answer is not required, and no
+  // qualifier needs an agent.
   bool here = true;
   bool of_support = false;  // PMIX_QUERY_ATTRIBUTE_SUPPORT
-  // PMIX_QUERY_SUPPORTED_QUALIFIERS: the answers are not those to the keys.
+  // PMIX_QUERY_SUPPORTED_QUALIFIERS: the answer lists the keys' qualifiers.
   bool of_qualifiers = false;
 };
 
-// Returns a PMIx status: PMIX_ERR_BAD_PARAM for a query without keys, and for
-// a process that is named twice; PMIX_ERR_NOT_SUPPORTED for a required
-// qualifier that queries of support do not heed. The agent judges those of
-// others.
+// Returns a PMIx status: PMIX_ERR_BAD_PARAM for a query without keys or with
+// two processes; PMIX_ERR_NOT_SUPPORTED for a required qualifier that queries
+// of support do not use. The agent checks the qualifiers of other queries.
 int ReadQuery(const pmix_query_t& query, QueryParts* parts);
 
-// The frame of one query for these of its keys.
+// Encodes the frame of one query for some of its keys.
 int EncodeQuery(const std::vector<std::string>& keys,
                 const InfoList& qualifiers, std::string* frame);
 

@@ -13,7 +13,7 @@ struct Row {
   Realm realm = Realm::kUnknown;
 };
 
-// Keys that exist in several realms stand with the one that a request without
+// Keys that exist in several realms have the realm that a request without
 // directives means.
 constexpr Row kRows[] = {
     {PMIX_CLUSTER_ID, Realm::kSession},

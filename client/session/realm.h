@@ -1,5 +1,5 @@
-// Which level of a job's data a reserved key belongs to when the caller does
-// name one: session, job, application, node or process.
+// The level of a job's data to which a reserved key belongs if the caller does
+// not name one: session, job, application, node or process.
 #ifndef CANOPY_CLIENT_SESSION_REALM_H_
 #define CANOPY_CLIENT_SESSION_REALM_H_
 
@@ -9,7 +9,7 @@
 namespace canopy::client {
 
 enum class Realm : uint8_t {
-  kUnknown,  // not a key of the table
+  kUnknown,  // the table has no such key
   kSession,
   kJob,
   kApp,
@@ -18,12 +18,12 @@ enum class Realm : uint8_t {
   kProc,
 };
 
-// Keys that begin like this belong to the Standard and to the host.
+// Keys with this prefix belong to the Standard and to the host.
 inline bool IsReserved(std::string_view key) {
   return key.substr(0, 4) == "pmix";
 }
 
-// The realm of a reserved key; kUnknown when the table has no such key.
+// Returns the realm of a reserved key; kUnknown for a key not in the table.
 Realm DefaultRealm(std::string_view key);
 
 }  // namespace canopy::client

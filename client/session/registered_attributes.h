@@ -1,4 +1,4 @@
-// What this process has declared by PMIx_Register_attributes.
+// The attributes that this process has declared by PMIx_Register_attributes.
 #ifndef CANOPY_CLIENT_SESSION_REGISTERED_ATTRIBUTES_H_
 #define CANOPY_CLIENT_SESSION_REGISTERED_ATTRIBUTES_H_
 
@@ -15,9 +15,9 @@ namespace canopy::client {
 // The host's attributes, by function. Thread-safe.
 class RegisteredAttributes {
  public:
-  // `attributes`: names of macros, or keys, of attributes; others are declared
-  // as they are. PMIX_ERR_BAD_PARAM without a function,
-  // PMIX_ERR_REPEAT_ATTR_REGISTRATION for one that was declared before.
+  // `attributes` are names of macros or keys of attributes; unknown names are
+  // declared unchanged. Returns PMIX_ERR_BAD_PARAM without a function, and
+  // PMIX_ERR_REPEAT_ATTR_REGISTRATION for a function that was declared before.
   int Register(std::string_view function,
                const std::vector<std::string>& attributes) CANOPY_EXCLUDES(mu_);
   std::vector<support::Attribute> Of(std::string_view function) const

@@ -15,8 +15,8 @@ namespace {
 
 using Job = std::pair<std::string, const JobView*>;
 
-// The job of that name; the agent is asked for one that is not known. Null
-// when nobody knows it.
+// Finds the job of that name and requests an unknown one from the agent. Sets
+// null if the agent does not know it either.
 int FindJob(Session& session, const std::string& nspace, const JobView** job) {
   *job = session.namespaces().Find(nspace);
   if (*job != nullptr || session.channel() == nullptr) return PMIX_SUCCESS;
@@ -28,7 +28,7 @@ int FindJob(Session& session, const std::string& nspace, const JobView** job) {
   return PMIX_SUCCESS;
 }
 
-// Names of the jobs that the agent knows, or nothing.
+// Returns the names of the jobs that the agent knows; empty on failure.
 std::vector<std::string> JobsOfTheAgent(Session& session) {
   std::string frame;
   InfoList answers;
@@ -44,8 +44,8 @@ std::vector<std::string> JobsOfTheAgent(Session& session) {
   return names ? Split(*names, ',') : std::vector<std::string>();
 }
 
-// All that run, the own one first; without an answer of the agent those that
-// this process can read already.
+// Lists all running jobs, the own one first. If the agent does not answer,
+// lists the jobs that this process can read already.
 int AllJobs(Session& session, std::vector<Job>* jobs) {
   const std::string own = session.self().nspace;
   const std::vector<std::string> names = JobsOfTheAgent(session);
@@ -58,13 +58,13 @@ int AllJobs(Session& session, std::vector<Job>* jobs) {
     const JobView* job = nullptr;
     const int rc = FindJob(session, name, &job);
     if (rc != PMIX_SUCCESS) return rc;
-    // One that is over by now has no processes.
+    // A job that has ended meanwhile has no processes.
     if (job != nullptr && name != own) jobs->emplace_back(name, job);
   }
   return PMIX_SUCCESS;
 }
 
-// The jobs meant by `nspace`.
+// Finds the jobs that `nspace` means.
 int JobsOf(Session& session, const std::string& nspace,
            std::vector<Job>* jobs) {
   if (nspace.empty()) return AllJobs(session, jobs);

@@ -11,14 +11,15 @@
 
 namespace canopy::client {
 
-// The processes of a namespace (empty: of every one that the agent tells this
-// user of) on a node (empty: this one). Returns a PMIX status: PMIX_ERR_NOT_FOUND for a namespace that
-// nobody knows; a node without such processes gives none.
+// Finds the processes of a namespace on a node; an empty `nspace` means all
+// namespaces that the agent shows to this user, an empty `node` this node.
+// Returns a PMIX status: PMIX_ERR_NOT_FOUND for an unknown namespace. A node
+// without such processes gives an empty list.
 int ResolvePeers(Session& session, const std::string& node,
                  const std::string& nspace, std::vector<ProcId>* procs);
 
-// Names of the nodes that host a namespace (empty: any of these), separated
-// by commas.
+// Finds the nodes that host a namespace, or any namespace if `nspace` is empty.
+// Their names are separated by commas.
 int ResolveNodes(Session& session, const std::string& nspace,
                  std::string* nodes);
 

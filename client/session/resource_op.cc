@@ -69,7 +69,7 @@ int MakeBlock(const BlockRequest& request, HostCall* call) {
   return PMIX_SUCCESS;
 }
 
-// The list lives as long as the callback runs.
+// The list is valid until the callback returns.
 std::function<void(int, InfoList)> Report(pmix_info_cbfunc_t cbfunc,
                                           void* cbdata) {
   return [=](int status, InfoList results) {

@@ -1,5 +1,5 @@
 // PMIx_Allocation_request, PMIx_Session_control and PMIx_Resource_block on a
-// session: what a scheduler decides, if the host has one.
+// session: a scheduler decides them, if the host has one.
 #ifndef CANOPY_CLIENT_SESSION_RESOURCE_OP_H_
 #define CANOPY_CLIENT_SESSION_RESOURCE_OP_H_
 
@@ -11,7 +11,7 @@
 
 namespace canopy::client {
 
-// Null with a count above 0 is malformed (PMIX_ERR_BAD_PARAM at once).
+// A null array with a count above 0 gives PMIX_ERR_BAD_PARAM at once.
 struct Directives {
   const pmix_info_t* infos = nullptr;
   size_t count = 0;
@@ -25,10 +25,11 @@ struct BlockRequest {
   Directives directives;
 };
 
-// Blocking calls return a PMIx status. Of the others the callback, which must
-// not be null, runs on the progress thread unless an error is returned.
+// Blocking calls return a PMIx status. The callback of a non-blocking call must
+// not be null; it runs on the progress thread unless an error is returned.
 
-// `results` may be null; else it gets the host's answer, owned by the caller.
+// `results` may be null; otherwise it gets the host's answer, which the caller
+// owns.
 int RequestAllocation(Session& session, pmix_alloc_directive_t directive,
                       const Directives& directives, pmix_info_t** results,
                       size_t* nresults);
@@ -36,7 +37,7 @@ int RequestAllocationAsync(Session& session, pmix_alloc_directive_t directive,
                            const Directives& directives,
                            pmix_info_cbfunc_t cbfunc, void* cbdata);
 
-// Waits without a callback.
+// Blocks if `cbfunc` is null.
 int ControlSession(Session& session, uint32_t session_id,
                    const Directives& directives, pmix_info_cbfunc_t cbfunc,
                    void* cbdata);

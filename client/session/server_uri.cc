@@ -14,8 +14,8 @@
 namespace canopy::client {
 namespace {
 
-// Each get sends a request of its own, because the primary server of a tool
-// changes.
+// Each get sends its own request, because the primary server of a tool may
+// change.
 struct UriQuery {
   UriQuery() {
     query.keys = keys;
@@ -44,7 +44,7 @@ int TakeOwn(Session& session, pmix_value_t* value) {
   return PMIX_SUCCESS;
 }
 
-// A request under way, with the function that it answers.
+// A request in progress, with the function that receives its result.
 struct Pending {
   UriQuery query;
   std::function<void(int, pmix_value_t*)> done;
@@ -59,11 +59,11 @@ void OnAnswer(pmix_status_t status, pmix_info_t* infos, size_t count,
   pending->done(status, &value);
 }
 
-// Returns nothing if the agent must be asked.
+// Returns nothing if a request to the agent is needed.
 std::optional<int> FindHere(Session& session, std::string_view key,
                             const GetOptions& options, pmix_value_t* value) {
   if (key == PMIX_MYSERVER_URI || session.channel() == nullptr) {
-    // A server that is connected to no other one is its own server.
+    // A server without a connection to another one is its own server.
     const bool is_own = key == PMIX_MYSERVER_URI || !session.servers().is_tool();
     return is_own ? TakeOwn(session, value) : PMIX_ERR_NOT_FOUND;
   }

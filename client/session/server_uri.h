@@ -1,7 +1,7 @@
-// PMIX_SERVER_URI and PMIX_MYSERVER_URI of this process, where the data of its
-// job lack them: the address of the server that a tool is connected to, and the
-// address at which this process is a server itself (PMIx Standard, chapter
-// "Tools and Debuggers").
+// PMIX_SERVER_URI and PMIX_MYSERVER_URI of this process, if its job's data lack
+// them: the address of the server that a tool is connected to, and the address
+// at which this process is a server itself (PMIx Standard, chapter "Tools and
+// Debuggers").
 #ifndef CANOPY_CLIENT_SESSION_SERVER_URI_H_
 #define CANOPY_CLIENT_SESSION_SERVER_URI_H_
 
@@ -15,18 +15,19 @@
 
 namespace canopy::client {
 
-// True if a get asks for one of them.
+// Returns true if a get requests one of them.
 bool IsServerUri(const Session& session, const Target& target,
                  std::string_view key, const GetOptions& options);
 
-// Blocks while the agent answers. A launcher starts its server here if it has
-// none yet. Returns a PMIx status: PMIX_ERR_NOT_FOUND if there is no address.
-// With PMIX_SUCCESS the caller owns *value.
+// Blocks until the agent answers. A launcher that has no server yet starts it
+// here. Returns a PMIx status: PMIX_ERR_NOT_FOUND if there is no address. With
+// PMIX_SUCCESS the caller owns *value.
 int FindServerUri(Session& session, std::string_view key,
                   const GetOptions& options, pmix_value_t* value);
 
-// Returns a PMIx status. With PMIX_SUCCESS it calls done(status, value) once in
-// the progress thread, and `done` takes the value; otherwise it never calls it.
+// Returns a PMIx status. With PMIX_SUCCESS it calls done(status, value) once on
+// the progress thread, and `done` takes the value over; otherwise it never
+// calls `done`.
 int FindServerUriAsync(Session& session, std::string_view key,
                        const GetOptions& options,
                        std::function<void(int status, pmix_value_t* value)> done);

@@ -13,7 +13,7 @@ namespace {
 
 using local::FrameType;
 
-// For what its owner keeps as long as anybody may use it.
+// Returns a reference to a channel that its owner keeps while it may be used.
 ChannelRef Unowned(Channel* channel) {
   return ChannelRef(std::shared_ptr<void>(), channel);
 }
@@ -141,7 +141,7 @@ int Servers::Attach(Bootstrap connected, bool primary) {
     if (status != kSuccess) return status;
     changed_.NotifyAll();
   }
-  // A handler that is registered from here on finds the server.
+  // A handler that is registered from here on sees the server.
   const SubscriptionChange wanted = parts_.subscriptions.Now();
   if (wanted.empty()) return kSuccess;
   added->channel()->ExpectEvents(true);
@@ -195,8 +195,8 @@ int Servers::Disconnect(const ProcId& server) {
   return kSuccess;
 }
 
-// The progress thread may be reading it; what comes to its turn afterwards is
-// not. Others that use it refer to it.
+// The progress thread may be reading the connection now, so a task keeps it
+// alive until then. Other users hold references.
 void Servers::RemoveLocked(const ConnectionRef& connection) {
   for (auto& place : places_) {
     if (place.load() == connection.get()) place = nullptr;

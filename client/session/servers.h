@@ -1,5 +1,5 @@
-// The servers of one process: the agent that it has begun with, and those that
-// a tool attaches to (chapter "Tools and Debuggers").
+// The servers of one process: the agent it started with, and the servers to
+// which a tool attaches (PMIx Standard, chapter "Tools and Debuggers").
 #ifndef CANOPY_CLIENT_SESSION_SERVERS_H_
 #define CANOPY_CLIENT_SESSION_SERVERS_H_
 
@@ -19,65 +19,68 @@
 
 namespace canopy::client {
 
-// So many at a time.
+// The maximal number of connected servers.
 inline constexpr size_t kMaxServers = 64;
 
-// A connection that stays usable while somebody refers to it.
+// A connection that stays usable as long as a reference to it exists.
 using ChannelRef = std::shared_ptr<Channel>;
 
-// Any thread. What a process asks goes to one of its servers, the primary: the
-// first, until it chooses another. Events are wanted from all.
+// Any thread. Requests of the process go to one server, the primary, which is
+// the first until another is chosen. Events are requested from all servers.
 class Servers {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Takes the connection out of *bootstrap; none is no server. `parts` outlive
-  // this; their `server` is the one of *bootstrap.
+  // Moves the connection out of *bootstrap; without a connection the process
+  // starts without a server. `parts` outlive this object; their `server` is the
+  // server of *bootstrap.
   Servers(Bootstrap* bootstrap, AgentConnection::Parts parts);
   ~Servers();
 
-  // Nobody has launched this process, nor is it a job of its own.
+  // This process was neither launched nor is it a job of its own.
   bool is_tool() const { return !launched_; }
-  // What this process has begun with, with or without a connection. It stays as
-  // long as this object does.
+  // The connection that this process started with, which may be closed. It
+  // lives as long as this object.
   AgentConnection& home() { return *home_; }
   const AgentConnection& home() const { return *home_; }
-  // The server of a process that was launched has its data, and what it does
-  // with the others of its job is for that server alone. Null: no server.
+  // The server of a launched process, which has its data and serves all
+  // operations with others of its job. Null without a server.
   ChannelRef OfJob() const;
-  // Null until there was one. One that was lost or disconnected stays primary
-  // until another is chosen; it answers kErrLostConnection or kErrUnreach.
+  // Null until a server has been connected. A lost or disconnected server stays
+  // primary until another is chosen; it answers kErrLostConnection or
+  // kErrUnreach.
   ChannelRef primary() const;
-  // Those that are connected, the primary first and the others in the order of
-  // attachment; when there is none, the primary, which answers why.
+  // The connected servers: the primary first, the others in the order of
+  // attachment. If none is connected, only the primary, which answers why.
   std::vector<ChannelRef> open() const;
-  // The same by name, without one that is not connected.
+  // The names of the connected servers.
   std::vector<ProcId> names() const;
   bool Knows(const ProcId& server) const;
 
-  // Adds a server; it becomes the primary when that is asked for, or when there
-  // is no other. Events that are wanted are wanted from it, too.
-  // kErrOutOfResource: there are too many; kErrUnreach: this process ends, or
-  // the connection is lost already.
+  // Adds a server. It becomes the primary if `primary` is set or there is no
+  // other. Subscriptions to events are repeated at it. Fails with
+  // kErrOutOfResource if there are too many servers, and with kErrUnreach if
+  // this process ends or the connection is lost already.
   int Attach(Bootstrap connected, bool primary);
-  // Chooses a server by name; its rank may be the wildcard. kErrUnreach: there
-  // is no connection to it.
+  // Chooses a server by name; its rank may be the wildcard. Returns kErrUnreach
+  // if it is not connected.
   int SetPrimary(const ProcId& server);
-  // The same, and waits for the connection until `deadline`; kErrTimeout.
-  // Nothing: as long as it takes. kErrUnreach: this process ends.
+  // Waits for the connection until `deadline`, or without limit if there is
+  // none, and then does the same. Returns kErrTimeout at the deadline and
+  // kErrUnreach if this process ends.
   int AwaitPrimary(const ProcId& server,
                    std::optional<Clock::time_point> deadline);
-  // The launcher that this process has started, by which a connected server is
-  // known as well: to SetPrimary, AwaitPrimary and Disconnect.
+  // Gives a connected server a second name, that of the launcher that this
+  // process has started. SetPrimary, AwaitPrimary and Disconnect accept it.
   void SetLauncher(const ProcId& launcher, const ProcId& server);
-  // Ends a connection; what waits for an answer over it gets kErrUnreach.
-  // kErrNotFound: there is none; kErrNotSupported: it is that of a process that
-  // was launched, to what has launched it.
+  // Ends a connection; requests that wait for an answer over it get
+  // kErrUnreach. Returns kErrNotFound if there is no such connection, and
+  // kErrNotSupported for the connection of a launched process to its own agent.
   int Disconnect(const ProcId& server);
 
-  // Fails what waits for servers; later calls fail at once.
+  // Fails all pending requests to servers; later calls fail at once.
   void Close();
-  // In a child of a fork, whose copies would keep connections open.
+  // Called in a child after fork, because its copies keep connections open.
   void CloseSocketsInChild();
 
  private:
@@ -98,15 +101,16 @@ class Servers {
   const AgentConnection::Parts parts_;
   const ConnectionRef home_;
   const bool launched_;
-  // Whether the primary may be another than home_, which costs no lock.
+  // Set if the primary may be another than home_; reading it needs no lock.
   std::atomic<bool> several_{false};
-  // For a child of a fork, in which the mutex may be held by nobody.
+  // For a child after fork, in which a thread that no longer exists may hold
+  // the mutex.
   std::array<std::atomic<const AgentConnection*>, kMaxServers> places_{};
 
   mutable Mutex mu_;
   CondVar changed_;
   bool closed_ CANOPY_GUARDED_BY(mu_) = false;
-  ProcId launcher_ CANOPY_GUARDED_BY(mu_);  // no namespace: none
+  ProcId launcher_ CANOPY_GUARDED_BY(mu_);  // empty namespace: none
   ProcId launchers_server_ CANOPY_GUARDED_BY(mu_);
   ConnectionRef primary_ CANOPY_GUARDED_BY(mu_);
   std::vector<ConnectionRef> connections_ CANOPY_GUARDED_BY(mu_);

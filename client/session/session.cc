@@ -21,7 +21,7 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
 
 Session::~Session() {
   servers_.Close();
-  // Its tasks use the channel and the handlers.
+  // The tasks use the channel and the handlers.
   progress_.Stop();
   pulls_.Clear();
 }

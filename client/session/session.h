@@ -1,6 +1,6 @@
-// What one process has while it is initialised: who it is, the data it can
-// read, its connection, its handlers. The operations on it are functions of
-// their own (get_op.h, put_op.h, ...).
+// The state of one initialised process: its identity, the data it can read, its
+// connections and its handlers. Operations are functions of their own
+// (get_op.h, put_op.h, ...).
 #ifndef CANOPY_CLIENT_SESSION_SESSION_H_
 #define CANOPY_CLIENT_SESSION_SESSION_H_
 
@@ -36,21 +36,21 @@ namespace canopy::client {
 
 struct Notification;
 
-// Puts the parts together; each says at its class which threads may call it.
-// The functions here may be called from any thread. The session must not be
-// destroyed while a call is inside, nor from a task of its progress().
+// Owns the parts; each class states which threads may call it. The functions
+// here may be called from any thread. The session must not be destroyed during
+// a call, nor from a task of its progress().
 class Session final : public SourcePlaces {
  public:
-  // `external_progress`: callbacks run in PMIx_Progress only.
+  // With `external_progress` callbacks run in PMIx_Progress only.
   Session(Bootstrap bootstrap, bool external_progress);
   ~Session() override;
 
   const ProcId& self() const override { return self_; }
 
-  // What it can read: the data of jobs, its own values, and all of that by the
+  // Readable data: data of jobs, the process's own values, and both by the
   // rules of PMIx_Get.
   Namespaces& namespaces() { return namespaces_; }
-  const JobView& job() const { return namespaces_.own(); }  // its own
+  const JobView& job() const { return namespaces_.own(); }  // the own job
   ValueStore& store() { return store_; }
   PointerCache& pointers() { return pointers_; }
   const Lookup& lookup() const { return lookup_; }
@@ -70,26 +70,27 @@ class Session final : public SourcePlaces {
   GroupInvitations& invitations() { return invitations_; }
 
   Servers& servers() { return servers_; }
-  // Of a process that was launched, the one that has launched it.
+  // The agent of a launched process.
   const AgentConnection& agent() const { return servers_.home(); }
-  // The primary server's, for all but what a process does with others of its
-  // job. Null for a singleton, for a server, and for a tool without a server.
+  // The primary server's channel, for all operations except those with others
+  // of the job. Null for a singleton, for a server, and for a tool without a
+  // server.
   ChannelRef channel() { return servers_.primary(); }
-  // For what it does with those.
+  // The channel for operations with others of the job.
   ChannelRef job_channel() { return servers_.OfJob(); }
 
-  // Of a server, or a tool that is one: brings what this process notifies to
-  // the processes that it serves. Empty: this is no server.
+  // Set only in server processes and tools with a server: forwards
+  // notifications of this process to the processes it serves.
   using Distributor =
       std::function<int(const Notification&, pmix_op_cbfunc_t, void* cbdata)>;
-  // Of a server: asks its host to spawn what `call` says (as in a frame).
-  // Without an error `done` is called once, in a thread of the server; `waits`:
-  // the caller does nothing else until then.
+  // Set only in servers: requests its host to spawn `call`, encoded as in a
+  // frame. On success `done` is called once, in a thread of the server. `waits`
+  // means that the caller blocks until then.
   using Spawned = std::function<void(int status, const std::string& nspace)>;
   using Spawner =
       std::function<int(std::string call, bool waits, Spawned done)>;
-  // Of a server: calls its host's function for `op`, as a frame would ask for
-  // it (common/local_protocol.h, kHostCall). As for the spawner.
+  // Set only in servers: calls the host's function for `op`, encoded as in a
+  // frame (common/local_protocol.h, kHostCall). `done` and `waits` as above.
   using HostAnswer =
       std::function<void(int status, const std::string& results)>;
   using HostFunction =
@@ -133,7 +134,7 @@ class Session final : public SourcePlaces {
 
  private:
   const ProcId self_;
-  const ProcId server_;  // the first
+  const ProcId server_;  // of the first server
   Namespaces namespaces_;
   ValueStore store_;
   PointerCache pointers_;
@@ -143,7 +144,7 @@ class Session final : public SourcePlaces {
   Subscriptions subscriptions_;
   SeenEvents seen_;
   OutputWishes output_wishes_;
-  OutputPulls pulls_;  // its tasks are of the progress
+  OutputPulls pulls_;  // its tasks run on the progress
   StdinPush stdin_push_;
   Progress progress_;
   EventEngine events_;
@@ -152,9 +153,9 @@ class Session final : public SourcePlaces {
   GroupInvitations invitations_;
   Mutex own_server_mutex_;
   OwnServer own_server_ CANOPY_GUARDED_BY(own_server_mutex_);
-  // After the barrier, whose counter the mailbox refers to.
+  // Declared after the barrier, whose counter the mailbox refers to.
   Commits commits_;
-  // Last: their channels call the other parts as long as they exist.
+  // Declared last: the channels call the other parts as long as they exist.
   Servers servers_;
 };
 

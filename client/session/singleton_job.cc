@@ -25,7 +25,7 @@ std::string WorkingDirectory() {
   return getcwd(path, sizeof(path)) == nullptr ? "" : path;
 }
 
-// Of the process, as an agent gives those of its jobs. Empty: not known.
+// Returns the process's command line in the format of agents; empty if unknown.
 std::string CommandLine() {
   constexpr size_t kLongest = size_t{64} << 10;
   const UniqueFd file(open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
@@ -92,7 +92,7 @@ void SingletonJob::FillJob(const std::string& nspace,
   job_[PMIX_CMD_LINE] = app_[PMIX_APP_ARGV] = Encode(Value::String(command));
 }
 
-// In the forms that agents give them.
+// Fills the maps in the formats of agents.
 void SingletonJob::FillMaps(const std::string& hostname) {
   job_[PMIX_NODE_MAP] = Encode(Value::String(CompressNodeList(hostname)));
   job_[PMIX_NODE_MAP_RAW] = Encode(Value::String(hostname));

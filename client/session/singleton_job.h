@@ -1,4 +1,4 @@
-// The job of a process that nobody launched: one process on one node.
+// The job of a process that was not launched: one process on one node.
 #ifndef CANOPY_CLIENT_SESSION_SINGLETON_JOB_H_
 #define CANOPY_CLIENT_SESSION_SINGLETON_JOB_H_
 
@@ -15,12 +15,12 @@ namespace canopy::client {
 // Immutable.
 class SingletonJob final : public JobView {
  public:
-  // `hostname` is the name of this node; `more` is what else is known of the
-  // job, which counts for its process as well.
+  // `hostname` is the name of this node. `more` has further data of the job,
+  // which is also found for its process.
   SingletonJob(const std::string& nspace, const std::string& hostname,
                const InfoList& more = {});
-  // Of a server: no process of a job, of which nothing is known but what it
-  // stores itself. Hosts send all that is to their peers.
+  // For a server: a job without reserved data of a process, because hosts send
+  // all data of a job to their peers.
   static std::unique_ptr<SingletonJob> OfServer(const std::string& nspace,
                                                 const std::string& hostname);
 

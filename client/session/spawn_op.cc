@@ -39,7 +39,8 @@ int Check(const SpawnRequest& request) {
   return PMIX_SUCCESS;
 }
 
-// With the whole command line, which is what the host's spawn function expects.
+// Encodes an application with the whole command line, which the host's spawn
+// function expects.
 void PutApp(const pmix_app_t& app, Encoder* encoder) {
   AppCommand command = CommandOf(app.cmd, app.argv);
   std::vector<char*> argv;
@@ -54,7 +55,7 @@ void PutApp(const pmix_app_t& app, Encoder* encoder) {
 
 bool IsOfTool(Session& session) { return session.servers().is_tool(); }
 
-// What the library of a tool does itself is marked as done.
+// Marks directives that a tool's library handles itself as processed.
 void PutDirective(const pmix_info_t& info, bool of_tool, Encoder* encoder) {
   pmix_info_t marked = info;
   if (of_tool && IsForPullsAlone(KeyOf(info))) {
@@ -84,7 +85,7 @@ std::string FrameOf(const std::string& call) {
   return out.Take();
 }
 
-// The name of the new job, or "".
+// Copies the name of the new job, or "".
 int TakeName(int status, const std::string& name, pmix_nspace_t nspace) {
   nspace[0] = '\0';
   if (status != PMIX_SUCCESS) return status;
@@ -95,7 +96,7 @@ int TakeName(int status, const std::string& name, pmix_nspace_t nspace) {
   return PMIX_SUCCESS;
 }
 
-// The host of which this process runs the server.
+// Requests the host of the server that this process runs.
 int SpawnByHost(const Session::Spawner& spawner, std::string call,
                 char* nspace) {
   std::promise<int> result;

@@ -11,25 +11,24 @@
 
 namespace canopy::client {
 
-// The arrays are the caller's, and are not used after the call. All directives
-// are passed on to the agents, which start the job.
+// The caller owns the arrays, which are not used after the call. All directives
+// are forwarded to the agents, which start the job.
 struct SpawnRequest {
   InfoArray directives;  // of the job
   std::span<const pmix_app_t> apps;
 };
 
-// Returns when all processes of the new job have started, or could not be:
-// PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_JOB_NO_EXE_SPECIFIED for an
-// application without a command, PMIX_ERR_UNREACH without an agent, else the
-// agents' status. In a server's own process its host is asked: that one's
-// status, or PMIX_ERR_WOULD_BLOCK in the thread in which it would answer.
-// `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of the job, or "" when
-// there is none; null: the caller does not want it.
+// Returns when all processes of the new job have started, or could not be.
+// Errors: PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_JOB_NO_EXE_SPECIFIED
+// for an application without a command, PMIX_ERR_UNREACH without an agent,
+// otherwise the agents' status. In a server's own process the request goes to
+// its host: the host's status, or PMIX_ERR_WOULD_BLOCK in the thread that would
+// deliver its answer. `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of
+// the job, or "" on failure; it may be null.
 int SpawnJob(Session& session, const SpawnRequest& request, char* nspace);
 
 // `cbfunc` must not be null. It runs on the progress thread unless an error is
-// returned; the name that it gets is valid as long as it runs, and "" on
-// failure.
+// returned. The name it gets is valid until it returns, and "" on failure.
 int SpawnJobAsync(Session& session, const SpawnRequest& request,
                   pmix_spawn_cbfunc_t cbfunc, void* cbdata);
 

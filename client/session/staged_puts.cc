@@ -10,10 +10,10 @@
 namespace canopy::client {
 namespace {
 
-// A scope and a length.
+// The bytes of a scope and a length.
 constexpr size_t kScopeOverhead = 16;
 
-// The scopes that concern one side alone.
+// The scopes that concern one side only.
 constexpr pmix_scope_t kSides[] = {PMIX_LOCAL, PMIX_REMOTE};
 
 size_t SizeOf(const StagedPuts::Kvals& kvals) {

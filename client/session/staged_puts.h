@@ -1,4 +1,4 @@
-// What was put since the last commit.
+// The puts since the last commit.
 #ifndef CANOPY_CLIENT_SESSION_STAGED_PUTS_H_
 #define CANOPY_CLIENT_SESSION_STAGED_PUTS_H_
 
@@ -13,35 +13,34 @@
 
 namespace canopy::client {
 
-// The values of one key that were put with different scopes stand side by side:
-// PMIX_LOCAL says what the processes of this node see, PMIX_REMOTE what those
-// of other nodes see. PMIX_GLOBAL replaces both, and is replaced on one side by
-// a later put for that side. Thread-safe.
+// One key may have a value for each scope: PMIX_LOCAL for the processes of this
+// node, PMIX_REMOTE for those of other nodes. PMIX_GLOBAL replaces both; a
+// later put for one side replaces it on that side. Thread-safe.
 class StagedPuts {
  public:
-  // Keys and their KVALs in our own form.
+  // Keys and their KVALs in Canopy's own encoding.
   using Kvals = std::map<std::string, std::string, std::less<>>;
 
-  // Stages a key for a scope other than PMIX_INTERNAL. Returns a PMIX status:
-  // the value may be of a kind that cannot travel.
+  // Stages a key for a scope other than PMIX_INTERNAL. Returns a PMIX status,
+  // because the value may have a type that cannot be encoded.
   int Stage(pmix_scope_t scope, std::string_view key,
             const pmix_value_t& value);
 
-  // The payload of a commit frame with all that was staged; empty when nothing
-  // was. Nothing is staged afterwards.
+  // Returns the payload of a commit frame with all staged puts and clears them;
+  // empty if there were none.
   std::string TakeFrame();
-  // The same for all that TakeFrame ever returned: for a successor agent.
+  // Returns the same for all puts committed so far, for a successor agent.
   std::string CommittedFrame() const;
 
  private:
-  // What the agent reads later replaces what it has read before, so PMIX_GLOBAL
-  // precedes the scopes of one side.
+  // Later entries replace earlier ones when the agent reads them, so
+  // PMIX_GLOBAL precedes the scopes of one side.
   using Scopes = std::map<pmix_scope_t, Kvals, std::greater<>>;
 
   static void Put(pmix_scope_t scope, std::string_view key, std::string encoded,
                   Scopes* scopes);
   static std::string Encode(const Scopes& scopes);
-  // Stages the name that tells readers with which scope the key was put.
+  // Stages the name that records for readers the scope of the key's put.
   void NoteScope(pmix_scope_t scope, std::string_view key) CANOPY_REQUIRES(mu_);
   void StageScopeName(pmix_scope_t side, std::string_view key, bool alone)
       CANOPY_REQUIRES(mu_);

@@ -23,7 +23,7 @@ struct Entry {
 };
 using Entries = std::vector<Entry>;
 
-// What an agent reads of a frame, in its order.
+// Returns the entries of a frame in the order in which an agent reads them.
 Entries Parse(const std::string& frame) {
   Entries entries;
   if (frame.empty()) return entries;

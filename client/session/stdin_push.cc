@@ -19,10 +19,10 @@ constexpr size_t kPiece = size_t{64} << 10;
 
 }  // namespace
 
-// Of the thread, which nobody joins: a read may wait for ever.
+// Shared with the thread, which is detached because a read may block for ever.
 struct StdinPush::Shared {
   int fd = -1;
-  UniqueFd stop;  // readable: no more
+  UniqueFd stop;  // readable when stopped
   Pusher pusher;
   Mutex mu;
   CondVar changed;
@@ -34,14 +34,14 @@ struct StdinPush::Shared {
     return stopped || ended;
   }
 
-  // False: it was stopped.
+  // Returns false if the push was stopped.
   bool WaitForInput() const {
     pollfd fds[2] = {{fd, POLLIN, 0}, {stop.get(), POLLIN, 0}};
     while (poll(fds, 2, -1) < 0 && errno == EINTR) continue;
     return fds[1].revents == 0;
   }
 
-  // Until it is taken. False: nothing more is to be pushed.
+  // Blocks until the bytes are accepted. Returns false if reading must end.
   bool Push(std::string bytes, bool complete,
             const std::shared_ptr<Shared>& self) {
     struct Taken {
@@ -73,7 +73,7 @@ int StdinPush::Start(Pusher pusher) {
   return kSuccess;
 }
 
-// The program's signals are not ours to handle.
+// The thread blocks all signals, because the program's own threads handle them.
 bool StdinPush::StartThread(const std::shared_ptr<Shared>& shared) {
   sigset_t all;
   sigset_t before;
@@ -119,7 +119,7 @@ void StdinPush::End(std::function<void(int status)> then) {
   }
   if (shared == nullptr || shared->IsOver()) return then(kSuccess);
   Stop();
-  // The input of a job that has ended meanwhile has ended, too.
+  // The input of a job that has ended has ended too.
   shared->pusher("", true, [then = std::move(then)](int status) {
     then(status == kErrNotFound ? kSuccess : status);
   });

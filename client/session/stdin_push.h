@@ -1,5 +1,5 @@
-// PMIX_IOF_PUSH_STDIN: a thread reads our own standard input and pushes it,
-// piece by piece.
+// PMIX_IOF_PUSH_STDIN: a thread reads this process's standard input and pushes
+// what it has read.
 #ifndef CANOPY_CLIENT_SESSION_STDIN_PUSH_H_
 #define CANOPY_CLIENT_SESSION_STDIN_PUSH_H_
 
@@ -15,26 +15,27 @@ namespace canopy::client {
 // Thread-safe.
 class StdinPush {
  public:
-  // Pushes one piece, or the end; `then` is called once, by any thread.
+  // Pushes some bytes, or the end; `then` is called once, on any thread.
   using Pusher = std::function<void(std::string bytes, bool complete,
                                     std::function<void(int status)> then)>;
 
-  // `fd`: what is read. Not owned.
+  // `fd` is the input, which this object does not own.
   explicit StdinPush(int fd = 0) : fd_(fd) {}
   // Stops.
   ~StdinPush() { Stop(); }
   StdinPush(const StdinPush&) = delete;
   StdinPush& operator=(const StdinPush&) = delete;
 
-  // The next piece is read when the one before was taken. Ends with the input,
-  // which is pushed too, or with the first error. kErrExists: it is under way;
-  // kErrOutOfResource: no descriptor or thread is left.
+  // Starts reading. The thread reads on when the previous bytes were accepted.
+  // It ends with the first error or at the end of the input, which is pushed
+  // too. Returns kErrExists if it reads already, and kErrOutOfResource without
+  // a free descriptor or thread.
   int Start(Pusher pusher);
-  // Nothing more is read. Does not wait for what is pushed.
+  // Stops reading without waiting for the bytes that are being pushed.
   void Stop();
   // Stops, and pushes the end of the input. `then` gets the status of that
-  // push; kSuccess if the job has ended meanwhile, and, within the call, if
-  // nothing is under way.
+  // push, or kSuccess if the job has ended meanwhile. If nothing is being read,
+  // it gets kSuccess within the call.
   void End(std::function<void(int status)> then);
 
  private:

@@ -15,7 +15,7 @@
 namespace canopy::client {
 namespace {
 
-// What was pushed, in order; the end is "|".
+// Records the pushed bytes in order; the end is "|".
 class Pushed {
  public:
   StdinPush::Pusher Pusher(int status = kSuccess) {

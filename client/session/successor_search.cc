@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A successor listens a few milliseconds after its predecessor has ended; an
+// A successor listens a few milliseconds after its predecessor has ended. An
 // attempt without one is a failed connect, which is cheap.
 constexpr std::chrono::milliseconds kBetweenAttempts{10};
 

@@ -11,30 +11,30 @@
 
 namespace canopy::client {
 
-// As ConnectToAgent. An agent that is away, because it is being restarted while
-// this process starts, is awaited for `environment.reattach_ms`.
+// Connects like ConnectToAgent. Waits up to `environment.reattach_ms` for an
+// agent that is being restarted while this process starts.
 Result<Bootstrap> ConnectAtStart(const Environment& environment);
 
-// Threads: Find and Accept by one thread at a time, all else by any.
+// Threads: Find and Accept by one thread at a time, all others by any thread.
 class SuccessorSearch {
  public:
-  // `limit_ms`: how long to search for a successor; 0: there is none to be
-  // expected. `epoch`: the agent's incarnation.
+  // `limit_ms` is the time to search for a successor; 0 means that no successor
+  // is expected. `epoch` is the agent's incarnation.
   SuccessorSearch(Environment environment, uint32_t limit_ms, uint64_t epoch);
 
-  // Whether a successor is to be expected when the agent is gone.
+  // Returns whether a successor is expected when the agent is gone.
   bool expected() const { return limit_ms_.load() > 0; }
-  // The agent announced a handover, and how long to search.
+  // Sets the time to search, as the agent announced it with a handover.
   void SetLimit(uint32_t limit_ms) { limit_ms_ = limit_ms; }
-  // The session ends: nothing is found from here on, and a search in progress
+  // The session ends: Find finds nothing from now on, and a search in progress
   // ends within one attempt.
   void Stop() { stopped_ = true; }
 
-  // Connects to a successor. Blocks until there is one or the limit has
-  // passed. Nothing: none is expected or none came, it refused this process, or
-  // it is the agent that has just closed the connection.
+  // Connects to a successor. Blocks until there is one or the limit has passed.
+  // Returns nothing if no successor is expected or has come, if it refused this
+  // process, or if it is the agent that has just closed the connection.
   std::optional<Bootstrap> Find();
-  // The process has reattached to this one.
+  // Records that the process has reattached to this successor.
   void Accept(const Bootstrap& successor);
 
  private:

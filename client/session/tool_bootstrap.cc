@@ -24,7 +24,7 @@ Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed) {
   Result<Greeted> greeted =
       GreetAgent(path, local::FrameType::kToolHello, HelloPayload(claimed));
   if (!greeted.ok()) return greeted.status();
-  // What follows of it is a rank's.
+  // The rest of the welcome is for ranks only.
   WireReader in(greeted->welcome);
   const ProcId self = in.Proc();
   const ProcId server = in.Proc();

@@ -1,4 +1,4 @@
-// How a tool, which is in no job, comes to a session.
+// How a tool, which is in no job, starts a session.
 #ifndef CANOPY_CLIENT_SESSION_TOOL_BOOTSTRAP_H_
 #define CANOPY_CLIENT_SESSION_TOOL_BOOTSTRAP_H_
 
@@ -10,15 +10,15 @@
 
 namespace canopy::client {
 
-// Connects to the agent at the socket `path`, which must be the user's own.
-// `claimed`: the tool's identity; without a namespace the agent gives it one.
-// Nothing is reattached to when the agent is gone. Errors as of ConnectToAgent;
-// kErrNoPermissions: the agent is another user's; kErrExists: another tool has
-// that identity.
+// Connects to the agent at the socket `path`, which must belong to the user.
+// `claimed` is the tool's identity; without a namespace the agent assigns one.
+// The tool does not reattach when the agent is gone. Errors are those of
+// ConnectToAgent, kErrNoPermissions if the agent belongs to another user, and
+// kErrExists if another tool has that identity.
 Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed);
 
-// A tool without a server. `claimed` without a namespace: it is named after
-// this machine and process.
+// Makes a tool without a server. Without a namespace in `claimed` it is named
+// after this machine and process.
 Bootstrap MakeUnconnectedTool(const ProcId& claimed);
 
 }  // namespace canopy::client

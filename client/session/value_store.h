@@ -1,5 +1,5 @@
-// Values that this process keeps for itself: what it put, and what it stored
-// with PMIx_Store_internal about any process.
+// Values that this process keeps for itself: its own puts, and values of any
+// process that it stored with PMIx_Store_internal.
 #ifndef CANOPY_CLIENT_SESSION_VALUE_STORE_H_
 #define CANOPY_CLIENT_SESSION_VALUE_STORE_H_
 
@@ -19,18 +19,18 @@
 
 namespace canopy::client {
 
-// The values of one key that were put with different scopes stand side by side,
-// but PMIX_GLOBAL replaces PMIX_LOCAL and PMIX_REMOTE. Thread-safe. Looking for
-// a key that was never stored costs one load.
+// One key may have a value for each scope, but PMIX_GLOBAL replaces PMIX_LOCAL
+// and PMIX_REMOTE. Thread-safe. Looking for a key that was never stored costs
+// one load.
 class ValueStore {
  public:
   // Replaces the value of the same scope.
   void Put(const ProcId& proc, std::string_view key, Value value,
            pmix_scope_t scope);
 
-  // Calls visit(const Value&) under the store's lock when the key is there
-  // with that scope. PMIX_SCOPE_UNDEF: with any. Of several, PMIX_INTERNAL goes
-  // before what the processes of this node see, and that before PMIX_REMOTE.
+  // Calls visit(const Value&) under the store's lock if the key has a value
+  // with that scope. PMIX_SCOPE_UNDEF means any scope: PMIX_INTERNAL first,
+  // then the scopes that processes of this node see, then PMIX_REMOTE.
   template <typename Visit>
   bool Read(std::string_view nspace, Rank rank, std::string_view key,
             pmix_scope_t scope, Visit&& visit) const {
@@ -78,11 +78,11 @@ class ValueStore {
     pmix_scope_t scope = PMIX_SCOPE_UNDEF;
     Value value;
   };
-  // Of one key, never empty; in the order in which Read looks.
+  // The values of one key; never empty, in the order of Read.
   using Puts = std::vector<ScopedValue>;
   using Keys = std::map<std::string, Puts, std::less<>>;
 
-  // Null: there is none of that scope.
+  // Returns null if there is none with that scope.
   static const Value* ValueIn(const Puts& puts, pmix_scope_t scope) {
     if (scope == PMIX_SCOPE_UNDEF) return &puts.front().value;
     for (const ScopedValue& one : puts) {
@@ -91,7 +91,7 @@ class ValueStore {
     return nullptr;
   }
 
-  // A key sets one bit; a clear bit says that no such key was ever stored.
+  // A key sets one bit; a clear bit means that no such key was ever stored.
   static uint64_t Bit(std::string_view key) {
     if (key.empty()) return 1;
     const auto last = static_cast<unsigned char>(key.back());

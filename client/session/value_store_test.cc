@@ -56,7 +56,7 @@ TEST(ValueStore, GlobalReplacesTheSidesAndNotWhatIsInternal) {
   EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(4));
 }
 
-// As processes of the node see it, unless the process has its own idea of it.
+// A process sees the value for its node, unless it has stored one of its own.
 TEST(ValueStore, WithoutAScope) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_REMOTE);

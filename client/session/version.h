@@ -1,5 +1,5 @@
-// The result of PMIx_Get_version. Programs compare the beginning with the
-// version of the interface that they were built for.
+// The result of PMIx_Get_version. Programs compare its beginning with the
+// interface version that they were built for.
 #ifndef CANOPY_CLIENT_SESSION_VERSION_H_
 #define CANOPY_CLIENT_SESSION_VERSION_H_
 

@@ -1,5 +1,5 @@
-// What local processes asked for when they arrived at collectives: the host
-// gets it with the one call that it gets for all of them.
+// The requests of local processes that have arrived at collectives. The host
+// gets them in the one call that it receives for all these processes.
 #ifndef CANOPY_SERVER_LIBRARY_ARRIVALS_H_
 #define CANOPY_SERVER_LIBRARY_ARRIVALS_H_
 
@@ -21,26 +21,26 @@ namespace canopy::library {
 // Loop thread only.
 class Arrivals {
  public:
-  // A process arrives.
+  // Records that a process has arrived.
   void Add(const ProcId& proc, const core::CollectiveArrived& in);
-  // It was answered.
+  // Records that its request was answered.
   void Remove(core::ClientId client, core::RequestId request);
-  // Its connection ended: it is not answered any more.
+  // Removes the requests of an ended connection, which gets no answers.
   void RemoveAll(core::ClientId client);
 
   struct Asked {
     bool collect = false;
-    // Of all who have arrived: of several infos of a key, the first.
+    // Infos of all arrived processes; the first one with a key counts.
     InfoList infos;
   };
-  // At the next collective of its kind to be completed.
+  // Returns the requests for the next collective of this kind to be completed.
   Asked For(const core::CollectiveId& id) const;
 
   size_t size() const { return by_request_.size(); }
 
  private:
-  // The operation, its participants and its name. Of groups the name alone, as
-  // callers may name the participants differently.
+  // The operation, its participants and its name. For groups only the name is
+  // used, because callers may name the participants in different forms.
   using Series =
       std::tuple<core::CollectiveOp, std::vector<ProcId>, std::string>;
   using Request = std::pair<core::ClientId, core::RequestId>;
@@ -50,7 +50,7 @@ class Arrivals {
     uint32_t timeout_ms = 0;
     Bytes info;
   };
-  // In the order of arrival, which is that of each process's collectives.
+  // In order of arrival, which is the order of each process's collectives.
   using Waiting = std::vector<std::pair<Request, Arrival>>;
   using All = std::map<Series, Waiting>;
 

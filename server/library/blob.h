@@ -1,6 +1,6 @@
-// The bytes that servers of different nodes exchange through their hosts: what
-// processes have committed. A host does not read them. It joins those of all
-// nodes in any order.
+// The bytes that servers of different nodes exchange through their hosts: the
+// committed data of processes. A host does not read them, and joins those of
+// all nodes in any order.
 #ifndef CANOPY_SERVER_LIBRARY_BLOB_H_
 #define CANOPY_SERVER_LIBRARY_BLOB_H_
 
@@ -13,22 +13,22 @@
 
 namespace canopy::library {
 
-// One node's records (ModexWriter) as a blob. It is never empty, also of no
-// records: some hosts decide by its size how nodes exchange them, and have to
-// decide the same on all.
+// Makes a blob of one node's records (ModexWriter). It is never empty, not even
+// without records: some hosts choose by its size how nodes exchange the blobs,
+// and all nodes must make the same choice.
 std::string MakeBlob(std::string_view records);
 
-// Behind the blob of one process: the keys that it has put for its own node
-// alone.
+// Makes the part that follows the blob of one process: the keys that it has put
+// for its own node only.
 std::string MakeOutside(const std::vector<std::string>& keys);
 
-// In place of what a node would bring to a collective that has failed there.
+// Makes a blob that reports that a collective has failed on a node.
 std::string MakeFailure(int status);
 
-// The records of each node, of blobs that were joined; the pieces share the
-// owner of `joined`. `outside`, unless null, gets the keys of MakeOutside. The
-// status of MakeFailure, where a node has failed. kErrUnpackFailure: they are
-// no blobs of a server that this one understands.
+// Splits joined blobs into the records of each node, which share the owner of
+// `joined`. `outside`, unless null, gets the keys of MakeOutside. Returns the
+// status of MakeFailure if a node has failed, and kErrUnpackFailure if the
+// bytes are not blobs that this version understands.
 Result<std::vector<Bytes>> SplitBlobs(
     const Bytes& joined, std::vector<std::string>* outside = nullptr);
 

@@ -1,4 +1,5 @@
-// What processes want removed when they end: the host is not asked.
+// Paths that processes have registered for removal at their end. The server
+// removes them without a call of the host.
 #ifndef CANOPY_SERVER_LIBRARY_CLEANUPS_H_
 #define CANOPY_SERVER_LIBRARY_CLEANUPS_H_
 
@@ -13,20 +14,20 @@
 
 namespace canopy::library {
 
-// Loop thread only. A host in C tells nobody when a process ends; so it has
-// when its connection is lost, or when the host does not know it any more.
+// Loop thread only. A host in C does not report the end of a process. Here a
+// process has ended when its connection is lost, or when the host deregisters
+// it.
 class Cleanups {
  public:
   // `jobs` outlives this.
   explicit Cleanups(const HostedJobs* jobs);
-  // What is still registered is carried out.
+  // Removes all paths that are still registered.
   ~Cleanups();
   Cleanups(const Cleanups&) = delete;
   Cleanups& operator=(const Cleanups&) = delete;
 
-  // The status of a call that registers paths and asks for nothing else;
-  // nothing for any other call. What is removed later is removed with the
-  // rights of the caller's user.
+  // Returns the status of a call that only registers paths, and nothing for any
+  // other call. Paths are removed later with the rights of the caller's user.
   std::optional<int> Take(const HostCaller& caller,
                           const core::HostCallArrived& in);
   void OnEnd(const ProcId& proc);

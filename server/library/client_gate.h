@@ -1,5 +1,5 @@
-// Between the endpoints of local processes and the core: what a process asks
-// that the host decides becomes a call of the host's function.
+// Lies between the endpoints of local processes and the core: a request that
+// the host decides becomes a call of the host's function.
 #ifndef CANOPY_SERVER_LIBRARY_CLIENT_GATE_H_
 #define CANOPY_SERVER_LIBRARY_CLIENT_GATE_H_
 
@@ -39,9 +39,9 @@ struct HostEvent {
   Bytes info;  // codec form: SIZE n, then n INFO
 };
 
-// The sink of the endpoints; what is not the host's goes on to the core. A
-// function that the host does not have refuses with kErrNotSupported. Loop
-// thread only.
+// The sink of the endpoints; inputs that do not concern the host go on to the
+// core. If the host does not have a function, the request fails with
+// kErrNotSupported. Loop thread only.
 class ClientGate : public InputSink {
  public:
   struct Parts {
@@ -52,29 +52,29 @@ class ClientGate : public InputSink {
     const HostedJobs* jobs = nullptr;
     Arrivals* arrivals = nullptr;
     Cleanups* cleanups = nullptr;
-    // Answers a request that the core did not see.
+    // Answers a request that the core has not received.
     std::function<void(const core::ReplyClient& reply)> reply;
-    // Local processes have committed something.
+    // Called when local processes have committed data.
     std::function<void()> on_commit;
     std::function<void(HostEvent event)> raise;
     HostedOutput* output = nullptr;
     OutsideKeys* outside = nullptr;
   };
-  // What the parts refer to outlives it.
+  // The objects that the parts refer to outlive the gate.
   explicit ClientGate(Parts parts);
 
   void OnInput(core::Input input) override;
   void Drain() override { p_.core->Drain(); }
 
-  // The host's say before a process gets its welcome
+  // Requests the host's consent before a process gets its welcome
   // (endpoint::AskAboutNewcomer). A rank waits for the answer of
-  // client_connected2; a host may never answer the older function, so there its
-  // status alone counts. A tool waits for its name, and is refused by a host
-  // that has no function for tools, and when too many wait (kErrResourceBusy).
+  // client_connected2; the older function need not answer, so only its status
+  // counts. A tool waits for its name. It is refused if the host has no
+  // function for tools, or if too many tools wait (kErrResourceBusy).
   void Ask(const endpoint::Newcomer& who,
            std::function<void(endpoint::Verdict)> done);
 
-  // The connections of a process that are open, ascending.
+  // Returns the open connections of a process in ascending order.
   std::set<core::ClientId> ClientsOf(const ProcId& proc) const;
 
  private:
@@ -83,10 +83,11 @@ class ClientGate : public InputSink {
     bool is_tool = false;
     bool finalized = false;
     uint32_t uid = 0;  // of a tool
-    uint32_t gid = 0;  // the same
+    uint32_t gid = 0;  // of a tool
   };
 
-  // Each takes an input that it handles, or leaves it for the core: false.
+  // Each returns true if it has handled the input, false to leave it to the
+  // core.
   bool Take(const core::ClientConnected& in);
   bool Take(const core::ClientGone& in);
   bool Take(const core::CollectiveArrived& in);
@@ -103,7 +104,7 @@ class ClientGate : public InputSink {
   bool Take(const core::SpawnArrived& in);
   bool Take(const core::QueryArrived& in);
   bool Take(const core::HostCallArrived& in);
-  // Everything else.
+  // Inputs of all other types.
   template <typename T>
   bool Take(const T&) {
     return false;
@@ -120,7 +121,7 @@ class ClientGate : public InputSink {
   void Answer(core::ClientId client, core::RequestId request, int status,
               std::string payload = {});
 
-  // Who asks the host; none: it is not connected.
+  // Returns the client as a caller of the host; nothing if it is not connected.
   std::optional<HostCaller> CallerOf(core::ClientId client) const;
   template <typename T>
   bool AskHost(const T& in,
@@ -130,7 +131,7 @@ class ClientGate : public InputSink {
   HostRequests requests_;
   WantedEvents events_;
   std::map<core::ClientId, Caller> callers_;
-  uint32_t tools_asked_about_ = 0;  // the host has not answered
+  uint32_t tools_asked_about_ = 0;  // tools without an answer of the host
 };
 
 }  // namespace canopy::library

@@ -1,4 +1,4 @@
-// What processes need in their environment to find this server.
+// The environment variables by which processes find this server.
 #ifndef CANOPY_SERVER_LIBRARY_ENVIRONMENTS_H_
 #define CANOPY_SERVER_LIBRARY_ENVIRONMENTS_H_
 
@@ -11,22 +11,23 @@
 
 namespace canopy::library {
 
-// One for the process. Some hosts ask for it in the process that is to be the
-// rank, after a fork and before it executes its program: there, too, it can be
-// looked up, as nothing is done for that but reading. Any thread.
+// One object for the process. Some hosts read it after a fork, in the process
+// that becomes the rank, before it executes its program. This works because the
+// lookup only reads. Any thread.
 class Environments {
  public:
   using Entries = std::vector<std::string>;  // NAME=VALUE
 
   static Environments& OfProcess();
 
-  // For every rank of a job here, and for one rank on top of that.
+  // Set the variables of all local ranks of a job, and those that one rank has
+  // in addition.
   void SetJob(const std::string& nspace, Entries entries);
   void SetRank(const ProcId& proc, Entries entries);
   void Drop(const std::string& nspace);
   void Clear();
 
-  // Empty: the process is not one of this node.
+  // Returns an empty list if the process is not on this node.
   Entries Of(const ProcId& proc);
 
  private:

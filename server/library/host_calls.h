@@ -1,4 +1,4 @@
-// Calls of HostOp as calls of the host's functions.
+// Converts calls of HostOp into calls of the host's functions.
 #ifndef CANOPY_SERVER_LIBRARY_HOST_CALLS_H_
 #define CANOPY_SERVER_LIBRARY_HOST_CALLS_H_
 
@@ -13,24 +13,24 @@
 
 namespace canopy::library {
 
-// The results of a host's function in codec form (SIZE n, then n INFO); empty
-// when there are none, or one that cannot travel.
+// Returns the results of a host's function in codec form (SIZE n, then n INFO);
+// empty if there are none, or if one has a type that cannot be encoded.
 std::string EncodeResults(const InfoList& infos);
 
-// The host learns the user of who asks (PMIX_USERID, PMIX_GRPID) from each
-// call. Loop thread only.
+// Each call tells the host the user of its caller (PMIX_USERID, PMIX_GRPID).
+// Loop thread only.
 class HostCalls {
  public:
-  // The host's status, and EncodeResults of its results.
+  // Receives the host's status, and its results as EncodeResults encodes them.
   using Done = std::function<void(int status, std::string results)>;
 
-  // Both outlive it.
+  // Both arguments outlive the object.
   HostCalls(const canopy_server_module_t* module, Upcalls* upcalls)
       : module_(*module), upcalls_(*upcalls) {}
 
-  // kSuccess: `done` comes later, in the loop's thread, if the host ever
-  // answers. It does not come with kErrNotSupported, for a function that the
-  // host does not have, and kErrUnpackFailure for a malformed call.
+  // With kSuccess `done` is called later on the loop's thread, if the host ever
+  // answers. It is not called with kErrNotSupported, for a function that the
+  // host does not have, and with kErrUnpackFailure, for a malformed call.
   int Call(const core::AskHost& ask, Done done);
 
  private:

@@ -1,5 +1,5 @@
-// The overlay of a server that a host in C runs: the host is all that is
-// beyond this node, and what the core sends there becomes a call of one of the
+// The overlay of a server that a host in C runs. The host stands for everything
+// beyond this node: a message that the core sends becomes a call of one of the
 // host's functions.
 #ifndef CANOPY_SERVER_LIBRARY_HOST_OVERLAY_H_
 #define CANOPY_SERVER_LIBRARY_HOST_OVERLAY_H_
@@ -26,10 +26,9 @@
 
 namespace canopy::library {
 
-// Messages to the core come from the host (kHost), or from the node that a
-// process is on, on whose behalf the host answers. Messages that concern
-// agents only, and that a host has no function for, are dropped. Loop thread
-// only.
+// Messages to the core come from the host (kHost), or from the node of the
+// process for which the host answers. Messages between agents that no function
+// of a host corresponds to are dropped. Loop thread only.
 class HostOverlay : public OverlayPort {
  public:
   struct Parts {
@@ -39,32 +38,31 @@ class HostOverlay : public OverlayPort {
     const HostedJobs* jobs = nullptr;
     const Arrivals* arrivals = nullptr;
     const OutsideKeys* outside = nullptr;
-    // Also those of processes of this node alone.
+    // The host also handles fences among processes of this node only.
     bool host_has_all_fences = false;
-    // Reports what a local process has committed, or the next commit.
+    // Reports the committed data of a local process, or its next commit.
     std::function<void(const ProcId& proc)> await_commit;
-    // Calls back in so many milliseconds.
+    // Calls `what` after `ms` milliseconds.
     std::function<void(int64_t ms, std::function<void()> what)> after;
-    // Gives the core a job that the host has registered, and whose clients it
-    // has not registered yet, and calls `then`; both later. Empty: such a job
-    // is unknown.
+    // Gives the core a registered job whose clients are not registered yet, and
+    // then calls `then`; both happen later. If empty, such a job is unknown.
     std::function<void(const std::string& nspace, std::function<void()> then)>
         begin;
     std::function<void(const core::LogLine&)> log;
   };
-  // What the parts refer to outlives it.
+  // The objects that the parts refer to outlive the overlay.
   explicit HostOverlay(Parts parts) : p_(std::move(parts)), groups_(p_.jobs) {}
 
   void Send(const core::PeerMessage& message) override;
 
-  // The status and, if that is kSuccess, what a local process has committed.
+  // The status and, if it is kSuccess, the committed data of a local process.
   using Answer = std::function<void(int status, std::string blob)>;
-  // For a process of another node (PMIx_server_dmodex_request). Waits until it
-  // has committed something; kErrNotFound when it never can.
+  // Serves a process of another node (PMIx_server_dmodex_request). Waits until
+  // `proc` has committed data; kErrNotFound if it never can.
   void GetCommitted(const ProcId& proc, Answer answer);
-  // Local processes have committed something, or a job is here from now on.
+  // Called when local processes have committed data, or a job was added.
   void OnCommit();
-  // A namespace is not here any more: whoever waits for data of it is told.
+  // Fails all requests for data of a removed namespace.
   void DropJob(const std::string& nspace);
 
  private:
@@ -80,15 +78,16 @@ class HostOverlay : public OverlayPort {
   void On(NodeId dst, const core::JobMapRequest& request);
   void On(NodeId dst, const core::EventMessage& event);
   void AnswerMap(const core::JobMapRequest& request);
-  // Everything else.
+  // Messages of all other types.
   template <typename T>
   void On(NodeId, const T&) {}
 
-  // Whether the host takes part in it, and can.
+  // Returns whether the host takes part in the collective, and is able to.
   bool IsHosts(const core::CollectiveUp& up) const;
   void AskHost(const core::CollectiveUp& up);
-  // What becomes of the host's answer: nothing where processes here have had
-  // theirs, as it has failed here.
+  // Wraps the handler of the host's answer. It ignores the answer if the
+  // collective has failed here, because local processes have their answers
+  // then.
   Upcalls::Done Awaited(const core::CollectiveUp& up, Upcalls::Done done);
   void Fence(const core::CollectiveUp& up);
   void Connect(const core::CollectiveUp& up);
@@ -97,14 +96,14 @@ class HostOverlay : public OverlayPort {
   void Release(const core::CollectiveId& id, int status,
                std::vector<core::NodeContribution> contributions = {},
                Bytes result = {});
-  // Each job of which all processes are named, sorted, by a wildcard in their
-  // place.
+  // Replaces the processes of each job that is named completely by a wildcard.
+  // The result is sorted.
   std::vector<ProcId> WithWholeJobs(const std::vector<ProcId>& procs) const;
-  // What the fence's answer brings of each node.
+  // Splits the data of a fence's answer by node.
   int SortByNode(const std::string& joined,
                  std::vector<core::NodeContribution>* contributions) const;
-  // Of a get that waits for its key, until when, and how long to the next
-  // question.
+  // The remaining time of a get that waits for its key, and the pause before
+  // the next request.
   struct Patience {
     int64_t left_ms = 0;
     int64_t pause_ms = 0;
@@ -124,7 +123,7 @@ class HostOverlay : public OverlayPort {
   HostedGroups groups_;
   // The host has what this node brings, and has not answered.
   std::set<core::CollectiveId> with_host_;
-  std::map<uint64_t, Request> requests_;  // of the host
+  std::map<uint64_t, Request> requests_;  // for the host
   uint64_t next_request_ = 1;
 };
 

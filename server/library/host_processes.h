@@ -1,5 +1,5 @@
-// Processes that a host in C starts, watches and ends: the core is told what
-// it waits for, and has nothing done.
+// Processes that a host in C starts, monitors and ends. The core gets the
+// notifications that it waits for; every other command does nothing.
 #ifndef CANOPY_SERVER_LIBRARY_HOST_PROCESSES_H_
 #define CANOPY_SERVER_LIBRARY_HOST_PROCESSES_H_
 
@@ -29,7 +29,8 @@ class HostProcesses : public ProcessPort {
   void ResendOutput(const std::string&) override {}
   void Feed(const core::FeedInput&) override {}
 
-  // The host is done with the job: its local processes count as ended.
+  // Reports the job's local processes as ended, because the host has finished
+  // the job.
   void End(const std::string& nspace);
 
  private:

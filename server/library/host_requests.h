@@ -1,5 +1,5 @@
 // Requests of processes that the host answers itself: each becomes a call of
-// one of its functions, and what that answers becomes the reply.
+// one of its functions, whose answer becomes the reply.
 #ifndef CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
 #define CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
 
@@ -19,17 +19,18 @@
 
 namespace canopy::library {
 
-// A function that the host does not have refuses with kErrNotSupported, a
-// malformed request gets kErrUnpackFailure. The host learns the user of who
-// asks (PMIX_USERID, PMIX_GRPID) from each request. Loop thread only.
+// If the host does not have a function, the request fails with
+// kErrNotSupported; a malformed request fails with kErrUnpackFailure. Each
+// request tells the host the user of its caller (PMIX_USERID, PMIX_GRPID). Loop
+// thread only.
 class HostRequests {
  public:
-  // Answers a request; at once or later.
+  // Answers a request at once or later.
   using Answer =
       std::function<void(core::ClientId client, core::RequestId request,
                          int status, std::string payload)>;
 
-  // The module and the calls outlive it.
+  // The module and the calls outlive the object.
   HostRequests(const canopy_server_module_t* module, Upcalls* upcalls,
                Answer answer)
       : module_(module),
@@ -41,7 +42,7 @@ class HostRequests {
   void Lookup(const HostCaller& caller, const core::LookupArrived& in);
   void Unpublish(const HostCaller& caller, const core::UnpublishArrived& in);
   void Spawn(const HostCaller& caller, const core::SpawnArrived& in);
-  // For the host's own process, with what it says alone.
+  // Spawns for the host's own process, with the directives of `call` only.
   using Spawned = std::function<void(int status, const std::string& nspace)>;
   void SpawnForHost(const ProcId& self, const Bytes& call, Spawned done);
   void Query(const HostCaller& caller, const core::QueryArrived& in);
@@ -56,10 +57,10 @@ class HostRequests {
   static bool ReadSpawn(const Bytes& call, Arguments* a);
   void CallSpawn(const Shared& a, Spawned done);
 
-  // Of whatever arrived of a client.
+  // `in` is any input with a client and a request number.
   template <typename Arrived>
   void Refuse(const Arrived& in, int status) const;
-  // Replies with the status, and with the infos if the host gave any.
+  // Replies with the status, and with the infos if the host has returned any.
   Upcalls::Done Reply(core::ClientId client, core::RequestId request) const;
 
   const canopy_server_module_t* const module_;

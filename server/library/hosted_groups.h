@@ -1,6 +1,6 @@
-// Process groups between the core and the host: what a node brings to their
-// construction and end, as the host gets it, and what the core makes of its
-// answer (PMIx Standard, chapter "Process Sets and Groups").
+// Process groups between the core and the host: a node's contribution to a
+// construct or destruct in the form for the host, and the core's result from
+// the host's answer (PMIx Standard, chapter "Process Sets and Groups").
 #ifndef CANOPY_SERVER_LIBRARY_HOSTED_GROUPS_H_
 #define CANOPY_SERVER_LIBRARY_HOSTED_GROUPS_H_
 
@@ -22,26 +22,26 @@ class HostedGroups {
   // `jobs` outlives this.
   explicit HostedGroups(const HostedJobs* jobs) : jobs_(*jobs) {}
 
-  // All members run here, and nobody asks for what only a host has: it is not
-  // asked.
+  // Returns true if all members run here and no member requests data that only
+  // a host has. Then the host is not called.
   bool IsOurs(const core::CollectiveUp& up) const;
 
-  // `asked`, the directives of the members of this node, with what they share:
-  // one info for each.
+  // Returns `asked`, the directives of this node's members, with their shared
+  // infos, one info for each.
   static InfoList DirectivesOf(const core::CollectiveUp& up, InfoList asked);
 
-  // What the core releases the operation with after a success. `answer`, the
-  // host's: the context id, the members (all, when it does not tell) and what
-  // all of them share. Where it tells nothing of the last, that is what those
-  // of this node share. kErrNotSupported: a context id was asked for, and there
-  // is none. kErrUnpackFailure: the members are none.
+  // Returns the result with which the core releases a successful operation.
+  // `answer` is the host's: the context id, the members (by default all) and
+  // the infos that the members share (by default those of this node). Fails
+  // with kErrNotSupported if a context id was requested and the host assigned
+  // none, and with kErrUnpackFailure if the members are malformed.
   Result<Bytes> ResultOf(const core::CollectiveUp& up, const InfoList& answer);
 
  private:
   std::vector<ProcId> Expand(const std::vector<ProcId>& participants) const;
 
   const HostedJobs& jobs_;
-  uint64_t made_ = 0;  // groups; their numbers are of this server alone
+  uint64_t made_ = 0;  // groups; the numbers are unique in this server only
 };
 
 }  // namespace canopy::library

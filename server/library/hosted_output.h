@@ -1,5 +1,5 @@
-// Output of processes for others that pull it: the host is asked to bring it to
-// this server (PMIx Standard, chapter "Tools and Debuggers").
+// Output that local pullers request: the host must forward it to this server
+// (PMIx Standard, chapter "Tools and Debuggers").
 #ifndef CANOPY_SERVER_LIBRARY_HOSTED_OUTPUT_H_
 #define CANOPY_SERVER_LIBRARY_HOSTED_OUTPUT_H_
 
@@ -27,25 +27,25 @@
 
 namespace canopy::library {
 
-// One piece of output as the host delivers it.
+// Some output as the host delivers it.
 struct DeliveredOutput {
   ProcId source;
   uint16_t channels = 0;
   Bytes data;
-  bool complete = false;  // the channels are closed behind it
+  bool complete = false;  // the channels are closed after it
 };
 
-// Who pulls reads: each read is answered when there is output. A pull is a call
-// of the host's function, and a second one, with PMIX_IOF_STOP, when nobody
-// pulls that channel of the namespace any more. Nothing is kept for pullers
-// that come later. Loop thread only.
+// A puller sends reads, and each is answered when there is output. The first
+// puller of a channel of a namespace causes a call of the host's function, and
+// the end of the last one another with PMIX_IOF_STOP. Output is not kept for
+// later pullers. Loop thread only.
 class HostedOutput {
  public:
   using Answer =
       std::function<void(core::ClientId client, core::RequestId request,
                          int status, std::string payload)>;
 
-  // All outlive it.
+  // All arguments outlive the object.
   HostedOutput(const canopy_server_module_t* module, Upcalls* upcalls,
                const HostedJobs* jobs, Answer answer)
       : module_(*module),
@@ -53,31 +53,31 @@ class HostedOutput {
         jobs_(*jobs),
         answer_(std::move(answer)) {}
 
-  // A call of HostOp::kReadOutput, which is answered: with the host's status;
-  // kErrNotSupported where it has no function, and for input;
-  // kErrNoPermissions: the job is another user's; kErrBadParam.
+  // Handles a call of HostOp::kReadOutput. Its answer is the host's status, or
+  // kErrNotSupported if the host has no such function or the channel is input,
+  // kErrNoPermissions if the job belongs to another user, or kErrBadParam.
   void Read(const HostCaller& caller, const core::HostCallArrived& in);
 
-  // kErrOutOfResource: more is held back than there is room for.
+  // Returns kErrOutOfResource if the held output exceeds its limit.
   int Deliver(const DeliveredOutput& output);
-  // What a process (or, with a wildcard, a job) writes there is held back from
-  // now on, or passed on again with all that was held back.
+  // Holds the output of a process (or, with a wildcard, of a job) on these
+  // channels back from now on, or forwards it again, with all held output.
   void SetFlow(const ProcId& source, uint16_t channels, bool stopped);
 
-  // Its connection ended.
+  // Ends the pulls of a closed connection.
   void RemoveAll(core::ClientId client);
-  // The namespace has no more output.
+  // Ends the pulls of a namespace that has no more output.
   void DropJob(const std::string& nspace);
 
   size_t size() const { return pulls_.size(); }
 
  private:
-  // The connection, its number of the puller, and whose output.
+  // The connection, its number for the puller, and the namespace.
   using Id = std::tuple<core::ClientId, uint64_t, std::string>;
   struct Pull {
     core::Puller puller;
     uint16_t channels = 0;
-    std::optional<core::RequestId> reads;  // has no answer yet
+    std::optional<core::RequestId> reads;  // the read without an answer
   };
   using Flow = std::pair<ProcId, uint16_t>;
 
@@ -97,7 +97,7 @@ class HostedOutput {
   const HostedJobs& jobs_;
   const Answer answer_;
   std::map<Id, Pull> pulls_;
-  uint64_t epoch_ = 0;  // pullers so far
+  uint64_t epoch_ = 0;  // number of pullers so far
   std::set<Flow> stopped_;
   std::deque<DeliveredOutput> held_;
   size_t held_bytes_ = 0;

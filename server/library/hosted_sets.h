@@ -15,7 +15,7 @@
 
 namespace canopy::library {
 
-// The longest name; at most so many sets, and members of one.
+// Limits: the length of a name, the number of sets, and the members of a set.
 inline constexpr size_t kMaxSetName = 255;
 inline constexpr size_t kMaxSets = 4096;
 inline constexpr size_t kMaxSetMembers = 65536;
@@ -23,18 +23,18 @@ inline constexpr size_t kMaxSetMembers = 65536;
 // Loop thread only.
 class HostedSets {
  public:
-  // Sets are `self`'s, the server's. `jobs` outlives this.
+  // The source of the sets is `self`, the server. `jobs` outlives the object.
   HostedSets(ProcId self, const HostedJobs* jobs)
       : self_(std::move(self)), jobs_(*jobs) {}
 
-  // The event that makes the set known to the processes of this node. Members
-  // of namespaces that are not registered here are taken as they are.
-  // kErrBadParam: no name, no members, a namespace's name, a rank that its
-  // namespace does not have; kErrExists; kErrNotFound: a wildcard of a
-  // namespace that is not registered here; kErrOutOfResource.
+  // Returns the event that announces the set to the processes of this node.
+  // Members in namespaces that are not registered here are not checked. Errors:
+  // kErrBadParam for an empty name, no members, the name of a namespace, or a
+  // rank that its namespace does not have; kErrExists; kErrNotFound for a
+  // wildcard of a namespace that is not registered here; kErrOutOfResource.
   Result<core::EventRaised> Define(const std::string& name,
                                    const std::vector<ProcId>& members);
-  // The event that ends it. kErrNotFound.
+  // Returns the event that ends the set, or kErrNotFound.
   Result<core::EventRaised> Delete(const std::string& name);
 
  private:

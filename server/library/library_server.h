@@ -1,6 +1,6 @@
-// The server that is part of libpmix: what a host in C runs by PMIx_server_init
-// (PMIx Standard, chapter "Server-Specific Interfaces"). The core of an agent,
-// its endpoints and its datastore, with the host as all that is beyond them.
+// The server inside libpmix, which a host in C runs by PMIx_server_init (PMIx
+// Standard, chapter "Server-Specific Interfaces"). It consists of an agent's
+// core, endpoints and datastore; the host takes the place of all other agents.
 #ifndef CANOPY_SERVER_LIBRARY_LIBRARY_SERVER_H_
 #define CANOPY_SERVER_LIBRARY_LIBRARY_SERVER_H_
 
@@ -33,34 +33,35 @@ namespace canopy::library {
 struct LibraryServerOptions {
   ProcId self;  // how PMIx names this server
   canopy_server_module_t module = {};
-  // Exists, and no other user can change it: where its socket is. Not removed
-  // here.
+  // The directory of the server's socket. It exists, and no other user can
+  // change it. The server does not remove it.
   std::string directory;
-  // Where the directories of jobs are made, and a descriptor of it, which stays
-  // open while there is the server; empty and -1: in `directory`.
+  // The parent of the jobs' directories, and a descriptor of it, which stays
+  // open as long as the server exists. If empty and -1, `directory` is the
+  // parent.
   std::string jobs_directory;
   int jobs_fd = -1;
-  // A user can change the directory of the jobs.
+  // Set if a user can change the directory of the jobs.
   bool jobs_directory_is_users = false;
   std::string system_tmpdir = "/tmp";   // PMIX_SYSTEM_TMPDIR of processes
   std::vector<std::string> node_names;  // this node's, at least one
-  std::optional<uint32_t> node_id;      // PMIX_NODEID, if the host has said it
-  bool tools = false;                   // they may connect
-  // The host is asked also for fences of processes of this node alone.
+  std::optional<uint32_t> node_id;      // PMIX_NODEID, if the host has given it
+  bool tools = false;                   // tools may connect
+  // The host also handles fences among processes of this node only.
   bool host_has_all_fences = false;
-  openpmix::ToolFilePlaces tool_files;  // by which they find it
-  // An event that may have handlers in this process. The server's thread.
+  openpmix::ToolFilePlaces tool_files;  // the files by which tools find it
+  // Raises an event that may have handlers in this process. Server's thread.
   std::function<void(HostEvent event)> raise;
-  // What the host delivers, for whom nobody else need ask. The server's thread;
-  // null: nothing to do.
+  // Writes output that the host delivers and that has no other puller. Server's
+  // thread; may be null.
   std::function<void(const DeliveredOutput& output)> write;
   std::function<void(const core::LogLine&)> log;  // any thread
 };
 
-// Has a thread of its own, in which it calls the host's functions. A function
-// here may be called from any thread, also from within the host's functions,
-// and returns at once unless it says that it waits; `done` is called in the
-// server's thread.
+// Has a thread of its own, on which it calls the host's functions. The
+// functions here may be called from any thread, even from within the host's
+// functions. They return at once unless stated otherwise; `done` is called on
+// the server's thread.
 class LibraryServer {
  public:
   using Done = std::function<void(int status)>;
@@ -68,68 +69,68 @@ class LibraryServer {
   // Listens; clients may connect as soon as they are registered.
   static Result<std::unique_ptr<LibraryServer>> Start(
       LibraryServerOptions options);
-  // Ends the connections of clients. What has not been answered is not any
-  // more. Not in the server's thread.
+  // Ends the connections of clients. Pending requests are dropped. Must not be
+  // called on the server's thread.
   ~LibraryServer();
   LibraryServer(const LibraryServer&) = delete;
   LibraryServer& operator=(const LibraryServer&) = delete;
 
   const LibraryServerOptions& options() const;
-  // Why something about a namespace does not work.
+  // Logs why an operation on a namespace has failed.
   void Log(const std::string& nspace, const Status& status) const;
 
-  // Whether the caller is the server's thread, which may not wait.
+  // Returns whether the caller is the server's thread, which must not block.
   bool InThread() const;
 
-  // A job's processes may be started as soon as `done` is called. kErrExists
-  // for a namespace that is registered.
+  // A job's processes may be started when `done` is called. `done` gets
+  // kErrExists for a namespace that is registered already.
   void RegisterJob(registration::Registration told, Done done);
   void DeregisterJob(const std::string& nspace, Done done);
-  // Before or after its job.
+  // May be called before or after the registration of the client's job.
   void RegisterClient(const ProcId& proc, uid_t uid, gid_t gid, void* object,
                       Done done);
   void DeregisterClient(const ProcId& proc, Done done);
 
-  // The environments of a registered job's processes are known from now on
-  // (Environments), also if no client of it is registered. Waits for the
-  // server's thread.
+  // Sets the environments of a registered job's processes (Environments), even
+  // if none of its clients is registered. Blocks until the server's thread has
+  // done so.
   void Prepare(const std::string& nspace);
 
-  // What a process of this node has committed, for a process of another one:
-  // waits for a commit. kErrNotFound when there can be none.
+  // Gets the committed data of a process of this node for a process of another
+  // one. Waits for a commit; kErrNotFound if there can be none.
   using Committed = std::function<void(int status, std::string blob)>;
   void GetCommitted(const ProcId& proc, Committed done);
 
-  // What the host's own process spawns, `call` as in core::SpawnArrived: a call
-  // of its function, with the name of the job when that has started.
+  // Spawns for the host's own process, with `call` as in core::SpawnArrived:
+  // calls the host's function. `done` gets the job's name when it has started.
   using Spawned = HostRequests::Spawned;
   void Spawn(Bytes call, Spawned done);
 
-  // What else the host's own process asks of the host: `ask` without a source
-  // and a user. A function that it does not have is kErrNotSupported.
+  // Calls the host for its own process; `ask` has no source and no user. Fails
+  // with kErrNotSupported if the host does not have the function.
   using Called = HostCalls::Done;
   void CallHost(core::AskHost ask, Called done);
 
-  // An event that the host raises for processes of this node.
+  // Raises an event of the host for processes of this node.
   void Notify(core::EventRaised event, Done done);
 
-  // Output for who pulls it, and whether it goes on: see HostedOutput for the
-  // status.
+  // Delivers output to its pullers, or stops and resumes it. HostedOutput
+  // defines the status.
   void DeliverOutput(DeliveredOutput output, Done done);
   void SetOutputFlow(const ProcId& source, uint16_t channels, bool stopped,
                      Done done);
 
-  // Process sets of the host: see HostedSets for the status. Wait for the
-  // server's thread.
+  // Define and delete process sets of the host; HostedSets defines the status.
+  // They block until the server's thread has done so.
   int DefineSet(const std::string& name, std::vector<ProcId> members);
   int DeleteSet(const std::string& name);
 
-  // What the host has told of a namespace; null when that is nothing. Waits for
-  // the server's thread.
+  // Returns the host's registration of a namespace, or null. Blocks until the
+  // server's thread has answered.
   std::shared_ptr<const registration::Registration> Told(
       const std::string& nspace);
 
-  // Where OpenPMIx clients and tools connect; as in PMIX_SERVER_URI.
+  // Returns the address for OpenPMIx clients and tools, as in PMIX_SERVER_URI.
   std::string uri() const;
 
  private:

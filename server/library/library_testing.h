@@ -1,4 +1,4 @@
-// What the tests of this package share: a loop with the calls of the process,
+// Shared by the tests of this package: a loop that gets the process's calls,
 // and a job of two nodes.
 #ifndef CANOPY_SERVER_LIBRARY_LIBRARY_TESTING_H_
 #define CANOPY_SERVER_LIBRARY_LIBRARY_TESTING_H_
@@ -16,7 +16,7 @@
 
 namespace canopy::library {
 
-// Ranks 0 and 1 on one node, 2 and 3 on another; `self`: which of them is this.
+// Ranks 0 and 1 are on one node, 2 and 3 on another; `self` is this node.
 inline registration::Registration JobOfTwoNodes(const std::string& nspace,
                                                 uint32_t self = 0) {
   registration::Registration told;
@@ -35,8 +35,8 @@ inline registration::Registration JobOfTwoNodes(const std::string& nspace,
   return told;
 }
 
-// The calls of the process are brought to a loop of the test. A module has no
-// data of its own: its functions find the test by `current`.
+// Brings the process's calls to a loop of the test. A module has no data of its
+// own, so its functions find the test by `current`.
 template <typename Derived>
 class WithUpcalls : public testing::Test {
  protected:
@@ -52,11 +52,11 @@ class WithUpcalls : public testing::Test {
     current = nullptr;
   }
 
-  // Not while it is constructed: it is no Derived yet.
+  // Set here because `this` is not yet a Derived in the constructor.
   void SetUp() override { current = static_cast<Derived*>(this); }
 
   static Upcalls& upcalls() { return Upcalls::OfProcess(); }
-  // What has been posted, and what follows from that.
+  // Runs the posted tasks and those that they post.
   void Run() {
     for (int i = 0; i < 8; ++i) loop_.RunOnce(0);
   }

@@ -1,4 +1,4 @@
-// The host in C as the agent's core asks it.
+// The host in C as the core's HostPort.
 #ifndef CANOPY_SERVER_LIBRARY_MODULE_HOST_H_
 #define CANOPY_SERVER_LIBRARY_MODULE_HOST_H_
 
@@ -16,11 +16,11 @@
 
 namespace canopy::library {
 
-// Loop thread only. A host that never answers is waited for as long as who asks
-// is there.
+// Loop thread only. A call waits for its host as long as its source exists,
+// even if the host never answers.
 class ModuleHost : public HostPort {
  public:
-  // All outlive it; the calls may outlive it.
+  // All arguments outlive the object; calls may outlive it.
   ModuleHost(const canopy_server_module_t* module, Upcalls* upcalls,
              InputSink* sink)
       : calls_(module, upcalls), sink_(sink) {}
@@ -31,7 +31,7 @@ class ModuleHost : public HostPort {
  private:
   HostCalls calls_;
   InputSink* const sink_;
-  // The calls under way, and who asks.
+  // Pending calls, and the namespace of each source.
   using Pending = std::map<uint64_t, std::string>;
   const std::shared_ptr<Pending> pending_ = std::make_shared<Pending>();
 };

@@ -1,4 +1,5 @@
-// What a server of a host in C does not do: it controls no jobs.
+// Ignores all notifications about controlled jobs, because a server of a host
+// in C controls none.
 #ifndef CANOPY_SERVER_LIBRARY_NO_JOBS_H_
 #define CANOPY_SERVER_LIBRARY_NO_JOBS_H_
 

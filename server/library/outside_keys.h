@@ -1,6 +1,6 @@
-// The keys that processes of this node have put with PMIX_LOCAL: a server of
-// another node answers PMIX_ERR_EXISTS_OUTSIDE_SCOPE for those that are not
-// among what it sees of the process.
+// The keys that processes of this node have put with PMIX_LOCAL. A server of
+// another node that does not find such a key answers
+// PMIX_ERR_EXISTS_OUTSIDE_SCOPE.
 #ifndef CANOPY_SERVER_LIBRARY_OUTSIDE_KEYS_H_
 #define CANOPY_SERVER_LIBRARY_OUTSIDE_KEYS_H_
 
@@ -17,10 +17,10 @@ namespace canopy::library {
 // Loop thread only.
 class OutsideKeys {
  public:
-  // A process has committed that, which may be malformed. A later put of a key
-  // with another scope removes it.
+  // Records a commit of a process, which may be malformed. A later put of a key
+  // with another scope removes the key.
   void Add(const ProcId& proc, const std::vector<core::ScopedData>& data);
-  // Ascending.
+  // Returns the keys in ascending order.
   std::vector<std::string> Of(const ProcId& proc) const;
   void DropJob(const std::string& nspace);
 

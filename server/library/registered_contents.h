@@ -1,4 +1,5 @@
-// What a host has told of a namespace, in the job's segment.
+// Adds a host's registration of a namespace to the contents of the job's
+// segment.
 #ifndef CANOPY_SERVER_LIBRARY_REGISTERED_CONTENTS_H_
 #define CANOPY_SERVER_LIBRARY_REGISTERED_CONTENTS_H_
 
@@ -12,12 +13,12 @@
 
 namespace canopy::library {
 
-// Puts it in the place of what follows from the job's map, or beside that.
+// Adds the registered data; it replaces data derived from the job's map.
 void AddRegistered(const registration::Registration& told,
                    shm::SegmentContents* contents);
 
-// Keys of processes for which a segment has no place of their own: they are
-// found where what a process commits is.
+// Returns the keys of processes that have no place of their own in a segment.
+// Readers find them among the process's committed data.
 std::vector<core::PublishRank> KeysOfProcesses(
     const registration::Registration& told);
 

@@ -1,4 +1,4 @@
-// Who asks the host for something.
+// The process that sends a request to the host.
 #ifndef CANOPY_SERVER_LIBRARY_REQUESTOR_H_
 #define CANOPY_SERVER_LIBRARY_REQUESTOR_H_
 
@@ -20,14 +20,14 @@ struct HostCaller {
   bool is_tool = false;
 };
 
-// The host learns the user from each request.
+// Tells the host the caller's user, which every request does.
 inline void AddUser(const HostCaller& caller, InfoList* infos) {
   infos->Set(PMIX_USERID, Value::Uint32(caller.uid));
   if (caller.gid == core::kUnknownGroup) return;
   infos->Set(PMIX_GRPID, Value::Uint32(caller.gid));
 }
 
-// PMIX_TIMEOUT, for Upcalls::Call. 0: there is none.
+// Returns PMIX_TIMEOUT in milliseconds for Upcalls::Call; 0 means no timeout.
 inline uint32_t TimeoutOf(const InfoList& infos) {
   constexpr uint64_t kMostSeconds = 4'000'000;  // in ms it fits into 32 bits
   const uint64_t seconds = infos.FindUint(PMIX_TIMEOUT).value_or(0);

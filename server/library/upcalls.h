@@ -1,4 +1,4 @@
-// Calls of a host's functions that are under way.
+// Pending calls of a host's functions.
 #ifndef CANOPY_SERVER_LIBRARY_UPCALLS_H_
 #define CANOPY_SERVER_LIBRARY_UPCALLS_H_
 
@@ -20,7 +20,7 @@
 
 namespace canopy::library {
 
-// What a host answered, whichever callback it has used.
+// The answer of a host, in whichever callback it came.
 struct HostAnswer {
   struct Found {
     ProcId publisher;
@@ -30,44 +30,44 @@ struct HostAnswer {
   int status = 0;
   std::string data;          // of a fence or a direct modex; a credential
   std::string nspace;        // of a spawn
-  ProcId proc;               // that a tool is to be
+  ProcId proc;               // the identity of a tool
   InfoList infos;            // of a query, ...
   std::vector<Found> found;  // of a lookup
 };
 
-// A host calls back in any thread, from within its function or later, also
-// after the server's end or a second time: only the first answer of a call that
-// is under way counts. A call is known by a number, which is what the host gets
-// as its `cbdata`.
+// A host calls back on any thread, from within its function or later, perhaps
+// after the server's end or twice. Only the first answer to a pending call
+// counts. The `cbdata` for the host is the call's number.
 //
-// One for the process, as the callbacks are plain functions of C.
+// There is one object for the process, because the callbacks are plain C
+// functions.
 class Upcalls {
  public:
   using Done = std::function<void(HostAnswer)>;
 
   static Upcalls& OfProcess();
 
-  // From now on answers are brought to this loop. Loop thread.
+  // Delivers answers to this loop from now on. Loop thread.
   void Open(EventLoop* loop);
-  // Nothing is brought to it any more, and what calls were given is freed.
+  // Delivers no more answers, and frees the arguments of all calls.
   void Close();
 
-  // Calls `function(cbdata)`, which calls one of the host's. `arguments` stay
-  // until the host has answered. `done` runs once on the loop thread in a later
-  // round, or never when the server ends before: then it is destroyed, and
-  // after the end the host is not called. With a time limit (0: none) it gets
-  // kErrTimeout then, and the arguments stay for the host. Loop thread.
+  // Calls `function(cbdata)`, which calls a function of the host. `arguments`
+  // live until the host has answered. `done` runs once on the loop thread in a
+  // later round. If the server ends first, `done` is destroyed instead; after
+  // the end the host is not called. With a time limit (0: none) `done` gets
+  // kErrTimeout when it passes, and the arguments stay for the host. Loop
+  // thread.
   void Call(std::shared_ptr<const void> arguments,
             const std::function<pmix_status_t(void* cbdata)>& function,
             Done done, uint32_t timeout_ms = 0);
-  // Has the host's function accept connections of a listening socket, each of
-  // which comes to `on_connection` in the loop's thread, until the server ends.
-  // False: the host has no such function, or refuses. After Open.
+  // Has the host's function accept the connections of a listening socket until
+  // the server ends. Each is passed to `on_connection` on the loop's thread.
+  // Returns false if the host has no such function or refuses. Call after Open.
   bool Listen(pmix_server_listener_fn_t function, int listener,
               std::function<void(UniqueFd)> on_connection);
 
-  // What a function that is called for its effect alone gets as its cbdata: its
-  // answer, if it comes at all, is nobody's.
+  // The cbdata of a call whose answer, if there is one, is ignored.
   static constexpr void* kForgotten = nullptr;
 
   // The callbacks for the host.
@@ -91,14 +91,14 @@ class Upcalls {
  private:
   struct Pending {
     std::shared_ptr<const void> arguments;
-    Done done;  // null: it is too late
+    Done done;  // null: expired
   };
 
-  // No effect for a call that has been answered.
+  // Does nothing for a call that has been answered.
   void Finish(void* cbdata, HostAnswer answer);
   void Expire(uintptr_t number);
   void Take(uintptr_t listener, UniqueFd connection);
-  // Gives back to the host what its answer was made of.
+  // Releases the memory of the host's answer.
   void Return(pmix_release_cbfunc_t release, void* cbdata);
 
   Mutex mutex_;

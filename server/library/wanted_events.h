@@ -1,5 +1,5 @@
-// The events of the environment that processes of this node want: the host is
-// asked to pass them on (PMIx Standard, chapter "Server-Specific Interfaces").
+// Subscriptions of local processes to events of the environment, which the host
+// must forward (PMIx Standard, chapter "Server-Specific Interfaces").
 #ifndef CANOPY_SERVER_LIBRARY_WANTED_EVENTS_H_
 #define CANOPY_SERVER_LIBRARY_WANTED_EVENTS_H_
 
@@ -16,13 +16,13 @@
 
 namespace canopy::library {
 
-// A host passes on what concerns its jobs unasked. Of all other events, those
-// with codes of the environment (PMIX_SYSTEM_EVENT), it is told which are
-// wanted: of each once, whoever wants it, and once more when nobody does any
-// more. Handlers of all codes ask for none. Loop thread only.
+// A host forwards events about its jobs without a request. Other events, those
+// with codes of the environment (PMIX_SYSTEM_EVENT), need one: the host gets
+// one request for each code, and another when its last subscriber is gone.
+// Handlers of all codes cause no request. Loop thread only.
 class WantedEvents {
  public:
-  // Both outlive it.
+  // Both arguments outlive the object.
   WantedEvents(const canopy_server_module_t* module, Upcalls* upcalls)
       : module_(*module), upcalls_(*upcalls) {}
 
@@ -30,13 +30,14 @@ class WantedEvents {
     uint32_t uid = 0;
     uint32_t gid = 0;
   };
-  // False: the host is not concerned. Else `done` comes, at once or later, with
-  // its status; kErrNotSupported when it has no function for that. The client
-  // is then registered for those of its codes that the host had granted before.
+  // Returns false if the host need not be called. Otherwise `done` gets the
+  // host's status at once or later, kErrNotSupported if it has no such
+  // function. The client is then registered for those of its codes that were
+  // granted before.
   bool Add(const core::EventsWanted& in, User user,
            std::function<void(int status)> done);
   void Remove(const core::EventsUnwanted& in);
-  // Its connection ended.
+  // Removes the subscriptions of a closed connection.
   void RemoveAll(core::ClientId client);
 
  private:
@@ -45,7 +46,8 @@ class WantedEvents {
     std::set<core::ClientId> clients;
     Grant grant = Grant::kNone;  // by the host
   };
-  // Until the host has answered about a code that somebody else wants, too.
+  // A subscription that waits for the host's answer about a code that another
+  // client has requested.
   struct Waiting {
     core::EventsWanted in;
     User user;

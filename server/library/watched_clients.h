@@ -1,4 +1,4 @@
-// An endpoint of local processes, whose answers to collectives are noted.
+// Wraps an endpoint of local processes and records its answers to collectives.
 #ifndef CANOPY_SERVER_LIBRARY_WATCHED_CLIENTS_H_
 #define CANOPY_SERVER_LIBRARY_WATCHED_CLIENTS_H_
 
@@ -9,7 +9,7 @@
 
 namespace canopy::library {
 
-// Loop thread only. Both outlive it.
+// Loop thread only. Both arguments outlive the object.
 class WatchedClients : public ClientPort {
  public:
   WatchedClients(ClientPort* endpoint, Arrivals* arrivals)

@@ -1,4 +1,4 @@
-// A request for a collective, as tests see it at the fake agent.
+// The request for a collective that tests receive at the fake agent.
 #ifndef CANOPY_CLIENT_ABI_ARRIVAL_H_
 #define CANOPY_CLIENT_ABI_ARRIVAL_H_
 

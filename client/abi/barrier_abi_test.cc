@@ -34,7 +34,8 @@ class BarrierAbiTest : public testing::Test {
   Arrival OtherArrives() {
     return agent_->other_participant().Arrive(0, &ticket_);
   }
-  // What the agent does when it is told that all are in.
+  // Makes the agent release the barrier when it is notified that all have
+  // arrived.
   void ReleaseOnRing(int status, std::atomic<bool>* collect = nullptr) {
     agent_->On(FrameType::kBarrierFull, [status, collect](FakeAgent& agent,
                                                           const Request&) {
@@ -97,8 +98,8 @@ TEST_F(BarrierAbiTest, OthersUseMessages) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u);
 }
 
-// What a fence that was begun before has not told the agent yet, no later one
-// may overtake.
+// A later fence must not overtake an earlier one that the agent does not know
+// yet.
 TEST_F(BarrierAbiTest, OneAfterAnotherThatIsUnderWayUsesMessages) {
   Start(true);
   std::mutex mu;
@@ -148,7 +149,7 @@ TEST_F(BarrierAbiTest, CommitsGoFirst) {
 
 TEST_F(BarrierAbiTest, OtherNodesNeedTheAgent) {
   Start(false);
-  // Two mappings of the barrier order it, which no tool can see.
+  // The barrier's two mappings order the accesses, which sanitizers cannot see.
   std::atomic<bool> collect = false;
   ReleaseOnRing(kErrTimeout, &collect);
   EXPECT_EQ(OtherArrives(), Arrival::kWait);
@@ -161,7 +162,7 @@ TEST_F(BarrierAbiTest, TheAgentsDeathEndsTheWait) {
   agent_->On(FrameType::kBarrierFull,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
   EXPECT_EQ(OtherArrives(), Arrival::kWait);
-  // Rank 1 came first: it is the one that looks.
+  // Rank 1 came first, so it is the rank that checks.
   std::thread other([&] {
     int status = 0;
     while (!agent_->other_participant().Wait(ticket_, 1'000'000, &status)) {

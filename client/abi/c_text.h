@@ -7,8 +7,8 @@
 
 namespace canopy::client {
 
-// A terminated copy of `text` in malloc memory, which the caller of a C
-// function frees with free(); nullptr when memory is short.
+// Returns a terminated copy of `text`, which the caller of a C function frees
+// with free(). Returns nullptr without memory.
 inline char* CopyToC(std::string_view text) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) return nullptr;

@@ -9,14 +9,14 @@
 
 namespace canopy::client {
 
-// `callback`, or one that ignores what it is given: a caller need not want to
-// know how a call ends.
+// Returns `callback`, or for null a function that ignores its arguments:
+// callers may pass null if they do not need the outcome.
 template <typename... Args>
 auto OrIgnore(void (*callback)(Args...)) {
   return callback != nullptr ? callback : +[](Args...) {};
 }
 
-// What comes with a release function is released.
+// The default function for this type calls the release function.
 inline pmix_info_cbfunc_t OrIgnore(pmix_info_cbfunc_t callback) {
   if (callback != nullptr) return callback;
   return [](pmix_status_t, pmix_info_t*, size_t, void*,
@@ -25,7 +25,7 @@ inline pmix_info_cbfunc_t OrIgnore(pmix_info_cbfunc_t callback) {
   };
 }
 
-// Calls `callback` with an error, and with the data that it has then: none.
+// Calls `callback` with an error and without data.
 inline void Fail(pmix_op_cbfunc_t callback, pmix_status_t status,
                  void* cbdata) {
   callback(status, cbdata);

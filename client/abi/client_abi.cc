@@ -1,4 +1,4 @@
-// Start and end, putting and getting, fence, abort, resolving.
+// C entry points: init and finalize, put and get, fence, abort, resolve.
 
 #include <cstddef>
 #include <cstdlib>
@@ -30,7 +30,7 @@ using canopy::client::WithSessionAsync;
 
 namespace {
 
-// A name of at most `limit` characters; null is the empty name.
+// Reads a name of at most `limit` characters; null is the empty name.
 bool ReadName(const char* name, size_t limit, std::string* out) {
   if (name == nullptr) return true;
   const size_t length = strnlen(name, limit + 1);
@@ -111,7 +111,7 @@ pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs,
   });
 }
 
-// Without a callback it blocks, as OpenPMIx's manual says since 5.0.10.
+// Blocks without a callback, as OpenPMIx documents it since 5.0.10.
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs,
                             const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {

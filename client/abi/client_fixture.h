@@ -1,4 +1,4 @@
-// What the tests of the client's entry points share: a process that is
+// Shared by the tests of the client's entry points: a process that is
 // initialised as rank 0 of a fake agent's job.
 #ifndef CANOPY_CLIENT_ABI_CLIENT_FIXTURE_H_
 #define CANOPY_CLIENT_ABI_CLIENT_FIXTURE_H_
@@ -20,7 +20,7 @@
 
 namespace canopy::client {
 
-// An info list with these flags set.
+// Returns an info list with these flags set.
 inline InfoList Flags(std::initializer_list<const char*> keys) {
   InfoList infos;
   for (const char* key : keys) infos.Add(key, Value::Bool(true));
@@ -31,7 +31,7 @@ inline pmix_proc_t Proc(const std::string& nspace, Rank rank) {
   return ToC(ProcId{nspace, rank});
 }
 
-// How a non-blocking operation ended, and where its callback ran.
+// The outcome of a non-blocking operation, and the thread of its callback.
 struct OpResult {
   // A pmix_op_cbfunc_t whose cbdata is an OpResult.
   static void Set(pmix_status_t status, void* cbdata) {
@@ -57,7 +57,7 @@ class ClientTest : public testing::Test {
     }
   }
 
-  // PMIx_Get; the value is owned. *status is the result.
+  // Calls PMIx_Get and returns the value, which it owns. *status is the result.
   static Value Get(const pmix_proc_t* proc, const char* key,
                    const InfoList& infos, int* status) {
     pmix_value_t* raw = nullptr;

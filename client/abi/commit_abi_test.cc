@@ -30,7 +30,7 @@ class CommitAbiTest : public testing::Test {
         PMIX_SUCCESS);
     return PMIx_Commit();
   }
-  // What is new in the process's mailbox.
+  // Returns the new commits in the process's mailbox.
   std::string Take() {
     std::string bytes;
     if (agent_->mailboxes().Take(0, &bytes) != Found::kCommits) return "";
@@ -52,7 +52,7 @@ TEST_F(CommitAbiTest, NoMessage) {
   EXPECT_NE(bytes.find("one"), std::string::npos);
   EXPECT_LT(bytes.find("one"), bytes.find("two"));
   EXPECT_EQ(Take(), "");
-  // Frames come in order.
+  // The fence's frame shows that no commit was sent before it.
   EXPECT_EQ(PMIx_Fence(&self_, 1, nullptr, 0), PMIX_SUCCESS);
   EXPECT_EQ(agent_->Count(FrameType::kCommit), 0u);
   EXPECT_EQ(agent_->Count(FrameType::kCommitted), 0u);
@@ -60,7 +60,7 @@ TEST_F(CommitAbiTest, NoMessage) {
 
 TEST_F(CommitAbiTest, TheFenceTellsTheAgentToLook) {
   Init();
-  // Two mappings of the barrier order it, which no tool can see.
+  // The barrier's two mappings order the accesses, which sanitizers cannot see.
   std::atomic<bool> seen = false;
   agent_->On(FrameType::kBarrierFull, [&](FakeAgent& agent, const Request&) {
     const shm::BarrierServer::Taken taken = agent.barrier().Close();
@@ -96,7 +96,7 @@ TEST_F(CommitAbiTest, WhatDoesNotFitIsAMessageAndWhatFollowsStaysBehindIt) {
   EXPECT_EQ(Commit("small", "1"), PMIX_SUCCESS);
   agent_->Await(FrameType::kCommit, 2);
   EXPECT_EQ(Take(), "");
-  // The agent has handled both.
+  // The agent has handled both messages.
   agent_->mailboxes().SetMessages(0, 2);
   EXPECT_EQ(Commit("again", "1"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("again"), std::string::npos);
@@ -125,12 +125,12 @@ TEST_F(CommitAbiTest, TheNextAgentFindsIt) {
   agent_->Die();
   EXPECT_EQ(Commit("key", "x"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("key"), std::string::npos);
-  // And hears it again from the process, when that comes.
+  // The process sends the commit again to the successor.
   EXPECT_EQ(PMIx_Fence(&self_, 1, nullptr, 0), PMIX_SUCCESS);
   EXPECT_NE(agent_->Await(FrameType::kCommit).payload.find("key"),
             std::string::npos);
   agent_->mailboxes().SetMessages(0, 1);
-  // The barrier's count is this agent's as well: both were made once.
+  // The successor has the barrier's count as well, because both were made once.
   EXPECT_EQ(Commit("more", "x"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("more"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Connecting processes of several jobs.
+// C entry points for connecting processes of several jobs.
 
 #include <cstddef>
 
@@ -19,7 +19,7 @@ using canopy::client::WithSession;
 
 namespace {
 
-// All participants are named.
+// A connect must name all its participants.
 pmix_status_t ArgumentsOf(const ConnectRequest& request) {
   const bool has_procs = request.procs != nullptr && request.nprocs > 0;
   return BadUnless(has_procs && InfoArray{request.info, request.ninfo}.ok());

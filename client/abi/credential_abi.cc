@@ -1,4 +1,4 @@
-// Credentials of processes.
+// C entry points for credentials of processes.
 
 #include <cstddef>
 

@@ -28,7 +28,7 @@ class CredentialTest : public ClientTest {
                  agent.Reply(request, status, payload);
                });
   }
-  // What the call of the frame holds behind its head.
+  // Returns the payload of the frame after the operation and the targets.
   WireReader Sent(HostOp op) {
     frame_ = agent_->Await(FrameType::kHostCall);
     WireReader in(frame_.payload);
@@ -58,7 +58,7 @@ TEST_F(CredentialTest, AnErrorGivesNoBytes) {
             PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(credential.bytes, nullptr);
   EXPECT_EQ(credential.size, 0u);
-  // An agent that succeeds without one.
+  // The agent reports success without a credential.
   Answer(kSuccess);
   EXPECT_EQ(PMIx_Get_credential(nullptr, 0, &credential), PMIX_ERR_NOT_FOUND);
 }

@@ -1,6 +1,6 @@
-// Every function of the library that reads its directives itself, with every
-// attribute of the tables: what the answer to a query for attribute support
-// says is what the function does.
+// Calls every function that reads its directives itself with every attribute of
+// the tables. The answer to a query for attribute support must agree with the
+// behaviour of the function.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ namespace {
 using support::IgnoredDirectives;
 using support::Level;
 
-// A value that the attribute may have.
+// Returns a valid value for the attribute.
 Value SampleOf(const AttributeEntry& attribute) {
   switch (attribute.data_type) {
     case PMIX_STRING:
@@ -55,7 +55,7 @@ Value SampleOf(const AttributeEntry& attribute) {
   }
 }
 
-// The keys that the answer to PMIX_QUERY_ATTRIBUTE_SUPPORT has, at any level.
+// Returns the keys in the answer to PMIX_QUERY_ATTRIBUTE_SUPPORT, at any level.
 std::set<std::string_view> SupportedBy(std::string_view function) {
   std::set<std::string_view> keys;
   for (const Level level :
@@ -155,7 +155,7 @@ const Function kFunctions[] = {
 
 class DirectiveWalk : public ClientTest {
  protected:
-  // What `function` answers to an attribute with these flags.
+  // Returns the status of `function` for an attribute with these flags.
   int Give(const Function& function, const AttributeEntry& attribute,
            uint32_t flags) {
     ignored_ = false;
@@ -194,7 +194,7 @@ TEST_F(DirectiveWalk, OptionalOnesThatAreIgnoredAreReported) {
       const std::string_view key = attribute.key;
       if (function.carries_data && !documented.contains(key)) continue;
       const int rc = Give(function, attribute, 0);
-      // An error is no silence.
+      // An error also informs the caller.
       EXPECT_EQ(ignored_ || rc != PMIX_SUCCESS,
                 !supported.contains(key) || rc != PMIX_SUCCESS)
           << function.name << " " << attribute.name << ": " << rc;

@@ -13,7 +13,7 @@ bool EditEnvironment(const std::function<void(std::vector<std::string>*)>& edit,
   std::vector<std::string> entries;
   std::unordered_map<std::string, char*> old;
   for (char** entry = *env; entry != nullptr && *entry != nullptr; ++entry) {
-    // What is there twice is dropped the second time.
+    // The second copy of an equal entry is dropped.
     if (old.emplace(*entry, *entry).second) entries.emplace_back(*entry);
   }
   const std::vector<std::string> before = entries;

@@ -1,5 +1,5 @@
-// Environments of C callers: arrays of NAME=VALUE in malloc memory, ended by a
-// null pointer.
+// Environments of C callers: arrays of NAME=VALUE, allocated by malloc and
+// ended by a null pointer.
 #ifndef CANOPY_CLIENT_ABI_ENVIRONMENT_ARRAY_H_
 #define CANOPY_CLIENT_ABI_ENVIRONMENT_ARRAY_H_
 
@@ -9,9 +9,8 @@
 
 namespace canopy::client {
 
-// Lets `edit` change the entries of *env, which may be null. Entries that it
-// leaves stay where they are in memory. False without memory: then nothing has
-// changed.
+// Lets `edit` change the entries of *env, which may be null. Unchanged entries
+// keep their addresses. Returns false without memory and then changes nothing.
 bool EditEnvironment(const std::function<void(std::vector<std::string>*)>& edit,
                      char*** env);
 

@@ -1,4 +1,4 @@
-// Event handlers and notifications.
+// C entry points for event handlers and notifications.
 
 #include <cstddef>
 
@@ -14,7 +14,7 @@ using canopy::client::WithSession;
 
 namespace {
 
-// A call that is given a callback is a non-blocking one.
+// A call with a callback is non-blocking.
 template <typename Body>
 pmix_status_t WithOrWithoutCallback(pmix_op_cbfunc_t cbfunc, void* cbdata,
                                     Body&& body) {

@@ -30,7 +30,7 @@ struct Call {
   InfoList results;
 };
 
-// What the handlers of a test do and have done.
+// Records the calls of the handlers of a test.
 class Log {
  public:
   void Add(Call run) {
@@ -60,9 +60,9 @@ class Log {
 };
 
 Log* g_log = nullptr;
-// What a handler returns, by name.
+// The status that a handler returns, by the handler's name.
 std::map<std::string, int>* g_outcomes = nullptr;
-// Called by the handler of that name before it reports.
+// Actions that run in the handler of that name before it reports.
 std::map<std::string, std::function<void(size_t)>>* g_actions = nullptr;
 
 void Handle(size_t reference, pmix_status_t status, const pmix_proc_t* source,
@@ -93,7 +93,7 @@ class EventTest : public ClientTest {
     g_outcomes = &outcomes_;
     g_actions = &actions_;
   }
-  // End the session before what its handlers use.
+  // Ends the session before the data that its handlers use.
   ~EventTest() override { EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS); }
 
   int Register(const std::string& name, std::vector<int> codes,
@@ -103,7 +103,7 @@ class EventTest : public ClientTest {
                                        codes.size(), infos.mutable_data(),
                                        infos.size(), Handle, nullptr, nullptr);
   }
-  // An event that stays in this process.
+  // Raises an event that stays in this process.
   int Raise(int status, const InfoList& infos = {}) {
     return PMIx_Notify_event(status, nullptr, PMIX_RANGE_PROC_LOCAL,
                              infos.data(), infos.size(), nullptr, nullptr);

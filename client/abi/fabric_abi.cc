@@ -1,4 +1,4 @@
-// Data of the fabrics that this node is part of.
+// C entry points for the fabrics of this node.
 
 #include <cstddef>
 
@@ -46,7 +46,7 @@ pmix_status_t PMIx_Fabric_update_nb(pmix_fabric_t* fabric,
   });
 }
 
-// No host is told: there is no such function.
+// The host is not notified, because it has no function for that.
 pmix_status_t PMIx_Fabric_deregister(pmix_fabric_t* fabric) {
   return WithSession(
       [&](Session&) { return canopy::client::DeregisterFabric(fabric); });

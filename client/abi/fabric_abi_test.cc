@@ -16,8 +16,8 @@
 namespace canopy::client {
 namespace {
 
-// A machine of one processor with these devices, each below a PCI device of
-// its own, as hwloc writes it.
+// Returns hwloc's XML for a machine with one processor and these devices, each
+// below a PCI device of its own.
 std::string MachineWith(const std::string& devices) {
   const std::string sets =
       " cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\""
@@ -61,7 +61,7 @@ const std::string kInfiniBand =
                Info("SysImageGUID", "0c42:a103:0000:0001") +
                Info("Port1GID0", "fe80:0000:0000:0001:0c42:a103:0000:0001"));
 
-// The host of this agent has no say about fabrics.
+// The host of this agent has no function for fabrics.
 class FabricTest : public ClientTest {
  protected:
   FabricTest() { HostAnswers(kErrNotSupported); }
@@ -80,7 +80,7 @@ class FabricTest : public ClientTest {
                  agent.Reply(request, status, payload);
                });
   }
-  // What the host was asked last, of so many calls.
+  // Returns the directives of the host's last call, which is the `calls`-th.
   InfoList Asked(pmix_fabric_operation_t operation, size_t calls) {
     const Request frame = agent_->Await(local::FrameType::kHostCall, calls);
     WireReader in(frame.payload);
@@ -132,7 +132,7 @@ TEST_F(FabricTest, DataOfTheDefaultFabric) {
   EXPECT_EQ(device.FindString(PMIX_FABRIC_DEVICE_BUS_TYPE), "PCI");
   EXPECT_EQ(device.FindString(PMIX_FABRIC_DEVICE_VENDORID), "0x15b3");
   EXPECT_EQ(device.FindString(PMIX_FABRIC_DEVICE_PCI_DEVID), "0000:02:00.0");
-  // It is another machine's description, of which this kernel knows nothing.
+  // The description is of another machine, which this kernel does not know.
   EXPECT_FALSE(device.Has(PMIX_FABRIC_DEVICE_STATE));
   EXPECT_EQ(PMIx_Fabric_deregister(&fabric), PMIX_SUCCESS);
   EXPECT_EQ(fabric.info, nullptr);
@@ -212,7 +212,7 @@ TEST_F(FabricTest, WhatTheHostTellsIsWhatThereIs) {
   EXPECT_EQ(agent_->Count(local::FrameType::kHostCall), 1u);
 }
 
-// It knows the fabric by its index.
+// The host knows the fabric by its index.
 TEST_F(FabricTest, AnUpdateOfTheHostsData) {
   HostAnswers(kSuccess, {{PMIX_FABRIC_VENDOR, Value::String("a vendor")},
                          {PMIX_FABRIC_INDEX, Value::Size(3)}});

@@ -55,7 +55,7 @@ TEST_F(FenceTest, Gen12WhatIsHonouredHereIsMarked) {
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].flags, PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
   EXPECT_EQ(sent[1].flags, 0u);
-  // What was honoured before it came here is not refused here.
+  // An attribute that another layer has processed already is not refused.
   infos.Clear();
   infos.Add("site.directive", Value::Bool(true),
             PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
@@ -178,7 +178,7 @@ TEST_F(FenceTest, ResolvePeersAndNodes) {
   ASSERT_EQ(count, 2u);
   EXPECT_EQ(FromC(procs[1]), (ProcId{agent_->nspace(), 1}));
   free(procs);
-  // Of a job that this process has not read yet, by the agent's list.
+  // The agent's list names a job that this process has not read yet.
   agent_->On(FrameType::kQuery, [](FakeAgent& agent, const Request& r) {
     const InfoList names = {
         {PMIX_QUERY_NAMESPACES, Value::String(agent.nspace() + ",job-2,gone")}};

@@ -40,7 +40,7 @@ AskedFor Parse(const Request& request) {
 
 class GetTest : public ClientTest {
  protected:
-  // The agent answers a Get by publishing `value` for the rank that was meant.
+  // Makes the agent publish `value` for the rank and answer a get after that.
   void PublishWhenAsked(Rank rank, const std::string& key, const Value& value) {
     agent_->On(FrameType::kGet, [=](FakeAgent& agent, const Request& request) {
       agent.Publish(rank, {{key, value}});
@@ -370,7 +370,7 @@ TEST_F(GetTest, DataScopeOfPeers) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   Get(2, "all", remote);
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
-  // Everything that was put so, and nothing else.
+  // All values with that scope, and no others.
   const InfoList key = {{"key", Value::Int(2)}};
   EXPECT_EQ(Get(2, nullptr, remote), Value::InfoArray(key));
   Get(1, nullptr, remote);
@@ -385,7 +385,7 @@ InfoList Qualifiers(std::initializer_list<KeyValue> pairs) {
   return infos;
 }
 
-// What is stored of a value with qualifiers.
+// Returns the stored form of a value with qualifiers.
 std::pair<std::string, Value> Stored(const char* key, int number,
                                      const InfoList& qualifiers) {
   InfoList all = {{key, Value::Int(number)}};
@@ -421,7 +421,7 @@ TEST_F(GetTest, AQualifiedValueIsWaitedForUnderItsName) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kGet)).key, name);
 }
 
-// Nobody waits for a reserved key, but its process may have told it.
+// A get does not wait for a reserved key, but the agent may have it.
 TEST_F(GetTest, AReservedKeyOfAProcessIsAskedForOnce) {
   const InfoList context =
       Qualifiers({{PMIX_GROUP_CONTEXT_ID, Value::Size(7)}});

@@ -1,4 +1,4 @@
-// Processes as arrays of C.
+// Conversion of processes to C arrays.
 #ifndef CANOPY_CLIENT_ABI_GIVE_PROCS_H_
 #define CANOPY_CLIENT_ABI_GIVE_PROCS_H_
 
@@ -12,8 +12,8 @@
 
 namespace canopy::client {
 
-// Into an array that the caller is to free; nothing is written for none.
-// PMIX_ERR_NOMEM.
+// Copies processes into an array that the caller frees. Writes nothing if there
+// are no processes. Returns PMIX_ERR_NOMEM without memory.
 inline pmix_status_t GiveProcs(const std::vector<ProcId>& found,
                                pmix_proc_t** procs, size_t* nprocs) {
   if (found.empty()) return PMIX_SUCCESS;

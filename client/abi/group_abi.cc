@@ -1,4 +1,4 @@
-// Process groups.
+// C entry points for process groups.
 
 #include <cstddef>
 
@@ -17,7 +17,7 @@ using canopy::client::WithSession;
 
 namespace {
 
-// A group has a name, and whoever makes one names its members.
+// All calls need a group's name; a construct also needs its members.
 pmix_status_t ArgumentsOf(const GroupRequest& request) {
   return BadUnless(request.name != nullptr && request.directives.ok());
 }

@@ -94,7 +94,7 @@ TEST_F(GroupTest, ItsEndNamesThoseOfItsConstruction) {
   arrival = Last(2);
   EXPECT_EQ(arrival.op, 5u);
   EXPECT_EQ(arrival.procs, all);
-  // It is over now: who the members are is for the agent to know.
+  // The group is over now, so this process does not know the members.
   EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_SUCCESS);
   EXPECT_TRUE(Last(3).procs.empty());
 }
@@ -116,7 +116,7 @@ TEST_F(GroupTest, ItsNameStandsForItsMembers) {
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_SUCCESS);
   const Request fence = agent_->Await(FrameType::kCollective, 1);
   EXPECT_NE(fence.payload.find("g"), std::string::npos);
-  // In a construction it is for the agent to know who is meant.
+  // In a construct the agent resolves the name.
   EXPECT_EQ(PMIx_Group_construct("h", &group, 1, nullptr, 0, nullptr, nullptr),
             PMIX_SUCCESS);
   EXPECT_EQ(Last(2).procs, (std::vector<ProcId>{{"g", kRankWildcard}}));
@@ -161,7 +161,7 @@ TEST_F(GroupTest, WrongArguments) {
         PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Group_destruct(name, nullptr, 0), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Group_leave(name, nullptr, 0), PMIX_ERR_BAD_PARAM);
-    // What is wrong with a name that there is is the callback's.
+    // For a name that is not null, the callback gets the error.
     OpResult leave;
     const bool is_given = name != nullptr;
     EXPECT_EQ(PMIx_Group_leave_nb(name, nullptr, 0, OpResult::Set, &leave),

@@ -1,4 +1,4 @@
-// Compression of bytes.
+// C entry points for the compression of bytes.
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -15,7 +15,7 @@ std::string_view View(const uint8_t* bytes, size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// The caller's copy of the result is followed by a NUL.
+// Copies the result for the caller, with a NUL appended.
 bool Give(const std::optional<std::string>& result, uint8_t** bytes,
           size_t* size) {
   if (!result) return false;

@@ -25,9 +25,9 @@ using canopy::TypeInfo;
 
 constexpr size_t kFirstAllocation = 128;
 
-// How buffers are written and read in this process. By the variable, which is
-// OpenPMIx's too, whoever wants types to be checked has them written; all who
-// exchange buffers need the same setting.
+// The format of buffers in this process. With the variable, which OpenPMIx has
+// too, types are written and can be checked. All processes that exchange
+// buffers need the same setting.
 const CodecForm& BufferForm() {
   static const CodecForm form = [] {
     CodecForm chosen;
@@ -47,7 +47,7 @@ std::string_view Unread(const pmix_data_buffer_t& buffer) {
   return {from, static_cast<size_t>(end - from)};
 }
 
-// Makes room for `more` bytes after what is packed.
+// Makes room for `more` bytes after the packed data.
 bool Grow(pmix_data_buffer_t* buffer, size_t more) {
   if (more > SIZE_MAX / 2 - buffer->bytes_used) return false;
   const size_t needed = buffer->bytes_used + more;
@@ -81,7 +81,7 @@ void Clear(pmix_data_buffer_t* buffer) {
   *buffer = {};
 }
 
-// Callers hold a regex as plain characters, arrays hold it with its size.
+// Callers hold a regex as plain characters; arrays hold it with its size.
 std::vector<pmix_byte_object_t> SizedRegexes(char* const* regexes, int count) {
   std::vector<pmix_byte_object_t> sized(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
@@ -90,7 +90,7 @@ std::vector<pmix_byte_object_t> SizedRegexes(char* const* regexes, int count) {
   return sized;
 }
 
-// Bytes between elements in the caller's array.
+// Returns the distance of elements in the caller's array, in bytes.
 size_t Stride(pmix_data_type_t id, const TypeInfo& type) {
   return id == PMIX_REGEX ? sizeof(char*) : type.size;
 }
@@ -103,7 +103,7 @@ bool ReadElement(Decoder* decoder, pmix_data_type_t id, void* dest) {
   return true;
 }
 
-// Reads a call's elements; those that find no room are passed over.
+// Reads a call's elements, and skips those that do not fit into `dest`.
 pmix_status_t ReadCall(Decoder* decoder, pmix_data_type_t id, char* dest,
                        int32_t* room) {
   const auto wanted = static_cast<size_t>(*room);
@@ -157,8 +157,8 @@ void PMIx_Data_buffer_unload(pmix_data_buffer_t* b, char** bytes, size_t* sz) {
   *sz = payload.size;
 }
 
-// The processes of all namespaces read the one form that we write (those with
-// OpenPMIx from release 4 on), so the target does not matter.
+// Our format is one that processes of all namespaces can read (with OpenPMIx
+// from release 4 on), so the target is not used.
 pmix_status_t PMIx_Data_pack(const pmix_proc_t*, pmix_data_buffer_t* buffer,
                              void* src, int32_t num_vals,
                              pmix_data_type_t type) {
@@ -186,9 +186,9 @@ pmix_status_t PMIx_Data_unpack(const pmix_proc_t*, pmix_data_buffer_t* buffer,
   Decoder decoder(Unread(*buffer), BufferForm());
   const pmix_status_t code =
       ReadCall(&decoder, type, static_cast<char*>(dest), max_num_values);
-  // What is there can still be read as what it is.
+  // The elements can still be read with their own type.
   if (code == PMIX_ERR_TYPE_MISMATCH) return code;
-  // After malformed data nothing that follows can be trusted.
+  // After malformed data the rest of the buffer cannot be trusted.
   if (buffer->base_ptr != nullptr) {
     buffer->unpack_ptr =
         buffer->base_ptr + buffer->bytes_used - decoder.rest().size();

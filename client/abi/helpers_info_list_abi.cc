@@ -1,5 +1,5 @@
-// Lists of infos that grow one by one and become an array at the end. The
-// handle is opaque to callers; each node is malloc memory.
+// Lists of infos to which infos are added one by one and which become an array
+// at the end. The handle is opaque to callers; each node is malloc memory.
 #include <cstdlib>
 #include <cstring>
 
@@ -35,7 +35,7 @@ void Prepend(List* list, Node* node) {
   ++list->size;
 }
 
-// Finds the info of `key`; null without one.
+// Returns the info with that key, or null.
 pmix_info_t* Find(const List& list, const char* key) {
   for (Node* node = list.first; node != nullptr; node = node->next) {
     if (strncmp(node->info.key, key, PMIX_MAX_KEYLEN) == 0) return &node->info;
@@ -45,7 +45,7 @@ pmix_info_t* Find(const List& list, const char* key) {
 
 using Place = void (*)(List*, Node*);
 
-// Puts `info`, which has been made with `code`, into a node of the list.
+// Puts `info`, whose construction returned `code`, into a node of the list.
 pmix_status_t Insert(List* list, int code, pmix_info_t* info, Place place) {
   if (code != PMIX_SUCCESS) return code;
   auto* node = static_cast<Node*>(calloc(1, sizeof(Node)));
@@ -58,8 +58,8 @@ pmix_status_t Insert(List* list, int code, pmix_info_t* info, Place place) {
   return PMIX_SUCCESS;
 }
 
-// The same, unless the list has the key: then the new info replaces it or is
-// refused.
+// Does the same unless the list has the key: then the new info replaces the old
+// one or is refused.
 pmix_status_t InsertUnique(List* list, int code, pmix_info_t* info,
                            bool overwrite) {
   pmix_info_t* old = code == PMIX_SUCCESS ? Find(*list, info->key) : nullptr;
@@ -179,7 +179,7 @@ pmix_status_t PMIx_Info_list_convert(void* ptr, pmix_data_array_t* par) {
   return PMIX_SUCCESS;
 }
 
-// `prev` is null for the first info, else what the last call gave in `next`.
+// `prev` is null for the first info, otherwise the `next` of the previous call.
 pmix_info_t* PMIx_Info_list_get_info(void* ptr, void* prev, void** next) {
   if (ptr == nullptr) return nullptr;
   Node* node = prev == nullptr ? ListOf(ptr)->first : static_cast<Node*>(prev);

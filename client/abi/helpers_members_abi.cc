@@ -1,4 +1,4 @@
-// Filling the members of structures: load, transfer, and arrays inside.
+// Functions that fill the members of structures: load, transfer, and arrays.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Construct, destruct, create and free for every structure of the C interface
-// that has nothing special about it.
+// Construct, destruct, create and free for all structures of the C interface
+// that need no special treatment.
 #include <cstdlib>
 
 #include "common/values/element_ops.h"
@@ -29,7 +29,7 @@ void Free(pmix_data_type_t type, void* objects, size_t count) {
 
 }  // namespace
 
-// The four functions of one structure. Each is as its prototype says.
+// The four functions of one structure, with the Standard's prototypes.
 // NOLINTBEGIN(bugprone-macro-parentheses): types and names
 #define CANOPY_OBJECT_FUNCTIONS(Name, struct_t, type)               \
   void PMIx_##Name##_construct(struct_t* p) { Construct(type, p); } \

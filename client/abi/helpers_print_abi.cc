@@ -1,4 +1,4 @@
-// Texts of structures and of whole elements.
+// Functions that print structures and whole elements as text.
 #include <string>
 
 #include "client/abi/c_text.h"
@@ -30,7 +30,7 @@ char* PMIx_Info_string(const pmix_info_t* info) {
 
 char* PMIx_App_string(const pmix_app_t* app) { return Text(PMIX_APP, app); }
 
-// Strings and regexes are given as the characters themselves.
+// Strings and regexes are passed as the characters themselves.
 pmix_status_t PMIx_Data_print(char** output, char* prefix, void* src,
                               pmix_data_type_t type) {
   if (output == nullptr) return PMIX_ERR_BAD_PARAM;

@@ -10,7 +10,7 @@
 
 namespace {
 
-// What we call our own form in a pmix_regex2_t.
+// The type of our own format in a pmix_regex2_t.
 constexpr char kRegexType[] = "pmix";
 
 pmix_status_t Give(const std::string& text, char** out) {
@@ -18,7 +18,7 @@ pmix_status_t Give(const std::string& text, char** out) {
   return *out == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
 }
 
-// None of the directives is known, so those that must be obeyed are refused.
+// The library knows none of the directives, so it refuses required ones.
 bool AllOptional(const pmix_info_t* info, size_t ninfo) {
   for (size_t i = 0; info != nullptr && i < ninfo; ++i) {
     if ((info[i].flags & PMIX_INFO_REQD) != 0) return false;

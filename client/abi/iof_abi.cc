@@ -1,4 +1,4 @@
-// Forwarding of output and input.
+// C entry points for forwarding output and input.
 
 #include <cstddef>
 
@@ -46,7 +46,7 @@ pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs,
                       });
 }
 
-// Its directives have no attribute.
+// The Standard defines no attribute for its directives.
 pmix_status_t PMIx_IOF_deregister(size_t iofhdlr,
                                   const pmix_info_t /*directives*/[],
                                   size_t /*ndirs*/, pmix_op_cbfunc_t cbfunc,

@@ -30,7 +30,7 @@ struct Piece {
   pmix_status_t failure = 0;
 };
 
-// What the callback of the test in progress has got.
+// The calls of the callback in the current test.
 std::mutex g_mutex;
 std::vector<Piece> g_pieces;
 
@@ -46,7 +46,7 @@ void OnOutput(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* source,
                       failure == nullptr ? 0 : failure->value.data.status});
 }
 
-// The infos of events about forwarding that the test in progress has got.
+// The events about forwarding in the current test.
 std::vector<std::pair<int, InfoList>> g_events;
 
 void OnEvent(size_t, pmix_status_t status, const pmix_proc_t*,
@@ -69,7 +69,7 @@ std::vector<Piece> Pieces() {
   return g_pieces;
 }
 
-// What the agent is asked.
+// A request that the agent has received.
 struct Asked {
   std::vector<ProcId> targets;
   OutputRead read;
@@ -100,8 +100,8 @@ class IofTest : public ClientTest {
               0);
   }
 
-  // The agent answers the n-th read with the n-th of these, and later ones not
-  // at all; the end of a puller with success.
+  // Makes the agent answer the n-th read with the n-th run, and no later ones.
+  // It answers the end of a puller with success.
   void Answer(const std::vector<OutputRun>& runs) {
     const auto next = std::make_shared<size_t>(0);
     agent_->On(
@@ -119,7 +119,8 @@ class IofTest : public ClientTest {
         });
   }
 
-  // The agent answers the first read well and all others so.
+  // Makes the agent answer the first read with success and all others like
+  // this.
   void AnswerLater(int status, const std::string& answer) {
     const auto reads = std::make_shared<size_t>(0);
     agent_->On(
@@ -181,7 +182,7 @@ TEST_F(IofTest, Iof02OneReadFollowsTheOther) {
   EXPECT_EQ(pieces[2].dropped, 0u);
 }
 
-// Whoever waits for the end is told of it, but not that it is the job's.
+// The callback gets the end, but the event does not report it as the job's end.
 TEST_F(IofTest, AReadThatFailsIsAnEvent) {
   HandleEvents();
   AnswerLater(kErrNotFound, "");

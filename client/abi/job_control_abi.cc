@@ -1,4 +1,4 @@
-// Control of jobs.
+// C entry points for job control.
 
 #include <cstddef>
 

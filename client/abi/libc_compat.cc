@@ -16,7 +16,7 @@ struct Search {
   bool found;
 };
 
-// One loaded object: stops the iteration when it holds the address.
+// Visits a loaded object and stops the iteration if it contains the address.
 int VisitObject(dl_phdr_info* info, std::size_t, void* argument) {
   auto& search = *static_cast<Search*>(argument);
   std::uintptr_t start = UINTPTR_MAX;

@@ -1,11 +1,11 @@
 #ifndef CANOPY_CLIENT_ABI_LIBC_COMPAT_H_
 #define CANOPY_CLIENT_ABI_LIBC_COMPAT_H_
 
-// Our own copies of the two functions of newer C libraries that the static C++
-// runtime inside libpmix.so.2 calls: arc4random (glibc 2.36) and
-// _dl_find_object (glibc 2.35). With them the library loads where glibc 2.34
-// is, in containers and on nodes older than the machine that built it. The
-// version script keeps them out of everyone else's sight.
+// Copies of the two functions of newer C libraries that the static C++ runtime
+// inside libpmix.so.2 calls: arc4random (glibc 2.36) and _dl_find_object (glibc
+// 2.35). With them the library loads with glibc 2.34, in containers and on
+// nodes older than the machine that built it. The version script hides them
+// from other libraries.
 
 #include <cstdint>
 
@@ -13,11 +13,11 @@ struct dl_find_object;
 
 namespace canopy::client {
 
-// A random number from the kernel. Aborts when the kernel has none to give.
+// Returns a random number from the kernel. Aborts if the kernel has none.
 std::uint32_t RandomNumber();
 
-// Finds the loaded object that `pc` lies in: its mapping and the address of
-// its unwind table. Returns 0, or -1 when there is no such object or table.
+// Finds the loaded object that contains `pc`: its mapping and the address of
+// its unwind table. Returns 0, or -1 if there is no such object or table.
 int FindObject(void* pc, dl_find_object* result);
 
 }  // namespace canopy::client

@@ -199,7 +199,8 @@ TEST(Lifecycle, DirectivesOfRepeatedInitsMustNotConflict) {
   EXPECT_EQ(PMIx_Initialized(), 0);
 }
 
-// Whether PMIx_Init of rank 0 waits for a debugger, which then releases it.
+// Checks whether PMIx_Init of rank 0 waits for a debugger, and then releases
+// it.
 void ExpectStop(const Value& wish, bool stops, bool external = false) {
   FakeAgent agent;
   agent.Publish(0, {{PMIX_DEBUG_STOP_IN_INIT, wish}});

@@ -1,4 +1,4 @@
-// Logging.
+// C entry points for logging.
 
 #include <cstddef>
 

@@ -16,7 +16,7 @@ using local::FrameType;
 
 class LogTest : public ClientTest {
  protected:
-  // The directives of the last call, whose data must be these.
+  // Returns the directives of the last call and checks its data.
   InfoList Sent(const InfoList& data, size_t count = 1) {
     const Request frame = agent_->Await(FrameType::kHostCall, count);
     WireReader in(frame.payload);

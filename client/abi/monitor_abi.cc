@@ -1,4 +1,4 @@
-// Monitoring of processes.
+// C entry points for monitoring processes.
 
 #include <cstddef>
 

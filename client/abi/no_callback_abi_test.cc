@@ -1,5 +1,5 @@
-// Non-blocking calls without a callback: the caller does not want to know how
-// they end.
+// Tests of non-blocking calls without a callback: the caller ignores the
+// outcome.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -30,8 +30,8 @@ class NoCallbackTest : public ClientTest {
     }
   }
 
-  // The agent has taken the request, and the library its answer: both come in
-  // order.
+  // Waits until the agent has the request and the library its answer, which
+  // arrive in order.
   void ExpectTaken(FrameType type, int status) {
     EXPECT_EQ(status, PMIX_SUCCESS);
     (void)agent_->Await(type);

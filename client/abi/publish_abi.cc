@@ -1,4 +1,4 @@
-// Publishing data, and looking it up.
+// C entry points for publishing data and looking it up.
 
 #include <cstddef>
 

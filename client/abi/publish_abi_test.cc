@@ -35,7 +35,7 @@ std::string Found(const std::vector<Published>& entries) {
   return encoder.Take();
 }
 
-// What PMIx_Lookup is called with, and fills.
+// The array that PMIx_Lookup reads and fills.
 class Wanted {
  public:
   explicit Wanted(const std::vector<std::string>& keys) : data_(keys.size()) {
@@ -60,7 +60,7 @@ class Wanted {
   std::vector<pmix_pdata_t> data_;
 };
 
-// Keys with the null at the end that C wants.
+// Keys with a final null, as C expects them.
 class Keys {
  public:
   explicit Keys(std::vector<std::string> keys) : keys_(std::move(keys)) {
@@ -82,7 +82,7 @@ class PublishTest : public ClientTest {
     });
   }
 
-  // What the agent got: keys, unless it is a publish, and infos.
+  // The content of a request: infos, and keys unless it is a publish.
   struct Call {
     std::vector<std::string> keys;
     InfoList infos;
@@ -170,7 +170,7 @@ TEST_F(PublishTest, NoKeyIsFound) {
        {PMIX_ERR_NOT_FOUND, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_TIMEOUT}) {
     Answer(FrameType::kLookup, status);
     Wanted wanted({"one"});
-    wanted.data()[0].value.type = PMIX_INT;  // of before
+    wanted.data()[0].value.type = PMIX_INT;  // from an earlier call
     EXPECT_EQ(wanted.LookUp(), status);
     EXPECT_EQ(wanted[0].value.type, PMIX_UNDEF);
   }
@@ -191,7 +191,7 @@ TEST_F(PublishTest, AnAnswerThatMakesNoSense) {
   Wanted wanted({"one"});
   EXPECT_EQ(wanted.LookUp(), PMIX_ERR_UNPACK_FAILURE);
   EXPECT_EQ(wanted[0].value.type, PMIX_UNDEF);
-  // More than was asked for.
+  // The reply has more keys than requested.
   Answer(FrameType::kLookup, PMIX_SUCCESS,
          Found({{"one", Value::Int(1)}, {"two", Value::Int(2)}}));
   EXPECT_EQ(wanted.LookUp(), PMIX_ERR_UNPACK_FAILURE);
@@ -275,7 +275,7 @@ TEST_F(PublishTest, UnpublishOfKeysAndOfAll) {
 
 TEST_F(PublishTest, WrongArgumentsOfUnpublish) {
   OpResult result;
-  // No key is named, but all are not meant either.
+  // An empty array does not mean all keys.
   EXPECT_EQ(PMIx_Unpublish(Keys({}), nullptr, 0), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Unpublish(Keys({""}), nullptr, 0), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Unpublish(nullptr, nullptr, 1), PMIX_ERR_BAD_PARAM);

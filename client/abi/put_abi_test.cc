@@ -76,7 +76,7 @@ TEST_F(PutTest, TheLastPutOfAKeyCounts) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
 }
 
-// As Open MPI does over UCX.
+// Open MPI does this over UCX.
 TEST_F(PutTest, AKeyOfSeveralScopes) {
   Put(PMIX_REMOTE, "k", Value::Int(1));
   Put(PMIX_LOCAL, "k", Value::Int(2));

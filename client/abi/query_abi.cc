@@ -1,4 +1,4 @@
-// Queries, and what can be asked about support.
+// C entry points for queries, including those about support.
 
 #include <cstddef>
 
@@ -16,7 +16,7 @@ using canopy::client::WithSessionAsync;
 
 extern "C" {
 
-// What the library supports can be asked for before it is initialised.
+// Queries about the library's support work before it is initialised.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries,
                               pmix_info_t** results, size_t* nresults) {
   const QueryRequest request{queries, nqueries};

@@ -18,7 +18,7 @@ namespace {
 
 using local::FrameType;
 
-// A pmix_query_t over what a test holds.
+// A pmix_query_t with strings that the test owns.
 struct OneQuery {
   OneQuery(std::vector<std::string> k, InfoList q = {})
       : keys(std::move(k)), qualifiers(std::move(q)) {
@@ -48,7 +48,7 @@ class QueryTest : public ClientTest {
   }
   int Ask(OneQuery query) { return Ask(std::vector{query.raw()}); }
 
-  // Each request is answered with that, and counted.
+  // Makes the agent answer each request with `answer`, and counts the requests.
   void Answer(int status, const InfoList& answer) {
     agent_->On(FrameType::kQuery, [this, status, answer](
                                       FakeAgent& agent,

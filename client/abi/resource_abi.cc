@@ -1,4 +1,5 @@
-// What a scheduler decides: allocations, sessions and blocks of resources.
+// C entry points that a scheduler serves: allocations, sessions and blocks of
+// resources.
 
 #include <cstddef>
 #include <cstdint>

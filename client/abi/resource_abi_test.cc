@@ -22,7 +22,7 @@ class ResourceTest : public ClientTest {
                  agent.Reply(request, kErrNotSupported);
                });
   }
-  // What the host is asked, behind the op and the targets.
+  // Returns the call for the host, after the operation and the targets.
   std::string CallOf(HostOp op) {
     const Request frame = agent_->Await(FrameType::kHostCall);
     WireReader in(frame.payload);

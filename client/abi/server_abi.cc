@@ -1,5 +1,5 @@
-// What a resource manager calls: a server's start and end, its jobs and
-// clients.
+// C entry points that a resource manager calls: a server's start and end, its
+// jobs and clients.
 
 #include <cstddef>
 #include <cstdlib>
@@ -49,14 +49,14 @@ canopy::Result<Registration> ReadCall(
   return canopy::registration::ReadRegistration(call);
 }
 
-// How long the name is that `entry`, NAME=VALUE, begins with, the sign
-// included.
+// Returns the length of the name in `entry`, which is NAME=VALUE, including the
+// sign.
 size_t NameLength(std::string_view entry) {
   const size_t sign = entry.find('=');
   return sign == std::string_view::npos ? entry.size() : sign + 1;
 }
 
-// In the place of the variable's entry, or at the end. False: no memory.
+// Replaces the variable's entry or appends it. Returns false without memory.
 bool SetVariable(const std::string& entry, char*** env) {
   const size_t name = NameLength(entry);
   size_t count = 0;
@@ -80,7 +80,8 @@ bool SetVariable(const std::string& entry, char*** env) {
   return true;
 }
 
-// What PMIx_server_setup_local_support has prepared. False: no memory.
+// Adds the variables prepared by PMIx_server_setup_local_support. Returns false
+// without memory.
 bool ApplySupport(const std::string& nspace, char*** env) {
   return canopy::client::EditEnvironment(
       [&nspace](std::vector<std::string>* entries) {
@@ -167,7 +168,7 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc,
   });
 }
 
-// A child of a fork has no server, but may ask for its own environment.
+// A child after fork has no server, but may get its own environment.
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
   if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
   Environments& environments = Environments::OfProcess();

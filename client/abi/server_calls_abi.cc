@@ -1,5 +1,5 @@
-// What a resource manager asks of its running server beside jobs and clients:
-// process sets, descriptions of jobs, the delivery of output.
+// C entry points of a running server other than jobs and clients: process sets,
+// descriptions of jobs, the delivery of output.
 
 #include <cstddef>
 #include <memory>
@@ -38,7 +38,7 @@ std::vector<ProcId> ToList(const pmix_proc_t* procs, size_t count) {
   return list;
 }
 
-// Each info on its own, so that a reader need not know how many there are.
+// Packs each info separately, so that readers need not know their number.
 pmix_status_t Pack(const canopy::InfoList& infos, pmix_data_buffer_t* buffer) {
   for (const pmix_info_t& info : infos) {
     auto* packed = const_cast<pmix_info_t*>(&info);
@@ -105,7 +105,7 @@ pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs,
   if (procs == nullptr || nprocs == 0 || dbuf == nullptr) {
     return PMIX_ERR_BAD_PARAM;
   }
-  // All of them are there before the first is packed.
+  // All registrations are found before the first one is packed.
   std::set<std::string> nspaces;
   for (const ProcId& proc : ToList(procs, nprocs)) nspaces.insert(proc.nspace);
   std::vector<std::shared_ptr<const canopy::registration::Registration>> jobs;
@@ -121,7 +121,7 @@ pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs,
   return PMIX_SUCCESS;
 }
 
-// What a process reads is its host's affair.
+// Input for a process is delivered by the host itself.
 pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source,
                                       pmix_iof_channel_t channel,
                                       const pmix_byte_object_t* bo,

@@ -16,8 +16,8 @@ ServerData& ServerData::Of() {
 
 ServerData* ServerData::the_ = nullptr;
 
-// A child may ask for its environment: no thread that it does not have may hold
-// the lock.
+// A child may read its environment, so no thread may hold the lock during a
+// fork.
 void ServerData::BeforeFork() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   the_->mu_.Lock();
 }

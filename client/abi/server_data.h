@@ -1,5 +1,5 @@
-// What a host has told of its resources and of what the processes of its jobs
-// are to have, while this process runs a server.
+// Data that a host has registered while this process runs a server: its
+// resources, and the environment that the processes of its jobs need.
 #ifndef CANOPY_CLIENT_ABI_SERVER_DATA_H_
 #define CANOPY_CLIENT_ABI_SERVER_DATA_H_
 
@@ -17,15 +17,15 @@
 
 namespace canopy::client {
 
-// Any thread, and a child of a fork. What its functions refuse is what they
-// keep, see there.
+// Functions may be called from any thread, and in a child after fork. Errors
+// are those of registration::Resources and setup::LocalSupport.
 class ServerData {
  public:
-  // The one of this process.
+  // Returns the object of this process.
   static ServerData& Of();
 
-  // From the first PMIx_server_init to the last PMIx_server_finalize; what was
-  // told goes with the server.
+  // The object is open from the first PMIx_server_init to the last
+  // PMIx_server_finalize. Close drops all data.
   void Open();
   void Close();
   bool is_open() const;
@@ -33,15 +33,15 @@ class ServerData {
   Status RegisterResources(std::span<const pmix_info_t> infos);
   Status DeregisterResources(std::span<const pmix_info_t> infos);
   Status DeliverInventory(std::span<const pmix_info_t> infos);
-  // To what a host tells of a namespace, before its job is made.
+  // Adds the resources to a registration before its job is made.
   void AddResources(registration::Registration* told) const;
 
   Status AddSupport(const std::string& nspace,
                     std::span<const pmix_info_t> infos);
-  // To the environment that PMIx_server_setup_fork was given, before the
+  // Adds variables to an environment for PMIx_server_setup_fork, before the
   // server's own variables.
   void ApplySupport(const std::string& nspace, spawn::Environment* env) const;
-  // When the namespace is deregistered.
+  // Called when the namespace is deregistered.
   void RemoveSupport(const std::string& nspace);
 
  private:

@@ -23,12 +23,12 @@ constexpr std::string_view kLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 constexpr size_t kRandomLetters = 6;
 constexpr int kAttempts = 100;
-// Where a server's directories are if they cannot be where the host wants them.
-// Processes may have a /tmp of their own, and rarely a /run; but what they
-// write into the directories of jobs may be too large for /run.
+// Parents for a server's directories that cannot be below the host's choice.
+// Processes may have a private /tmp, but rarely a private /run; however, files
+// in the directories of jobs may be too large for /run.
 constexpr const char* kForSockets[] = {"/run", "/tmp"};
 constexpr const char* kForJobs[] = {"/tmp", "/run"};
-// The longest name in it: a socket's, while it is made.
+// The longest name inside: that of a socket that is being created.
 constexpr size_t kInside = sizeof "/clients.sock.4194304";
 constexpr size_t kLongest = sizeof(sockaddr_un::sun_path);
 constexpr uint64_t kMaxFilesRemoved = 100000;
@@ -47,8 +47,8 @@ bool Fits(const std::string& base) {
   return base.size() + sizeof kPrefix + kRandomLetters + kInside <= kLongest;
 }
 
-// A new directory of an open one; its name is not taken before. False with
-// errno.
+// Makes a new directory in an open one, with a name that is not in use. Returns
+// false with errno.
 bool MakeNew(int parent, mode_t mode, std::string* name, UniqueFd* fd) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     *name = RandomName();
@@ -100,8 +100,8 @@ Result<ServerDirectory::Made> ServerDirectory::MakeElsewhere(
   return problem;
 }
 
-// The user may keep a directory from being made below `base`, and so may
-// another one who owns a directory above it.
+// The user, and another user who owns a directory above, may prevent that a
+// directory is made below `base`.
 Result<ServerDirectory> ServerDirectory::MakeTwo(const std::string& base,
                                                  OpenedDirectory users,
                                                  mode_t mode) {

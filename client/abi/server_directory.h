@@ -1,5 +1,5 @@
-// The directories of one server: that of its sockets, and the one in which the
-// directories of its jobs are made.
+// The directories of one server: one for its sockets, and the parent of the
+// directories of its jobs.
 #ifndef CANOPY_CLIENT_ABI_SERVER_DIRECTORY_H_
 #define CANOPY_CLIENT_ABI_SERVER_DIRECTORY_H_
 
@@ -17,22 +17,23 @@
 
 namespace canopy::client {
 
-// Removes them at its end, with all that is in them.
+// The destructor removes the directories with all their contents.
 class ServerDirectory {
  public:
-  // Makes one directory for both below `base`. A process that knows its name
-  // may look for what is in it, as clients of other users do; with `listed`
-  // everybody may list it, as tools of other users do.
+  // Makes one directory for both purposes below `base`. Processes that know its
+  // name may open files in it, as clients of other users do; with `listed` all
+  // users may list it, as tools of other users do.
   //
-  // The directory is below /tmp where names below `base` are too long for a
-  // socket, and where a server that is root finds that any user can change
-  // `base`. Where one user controls `base`, as the job's user does with the one
-  // that Slurm gives, a server that is root makes two: that of the sockets
-  // below /run, or else below /tmp, and that of the jobs below `base`, with
-  // that user's rights, or, where the user may not make it, below /tmp.
+  // The directory is below /tmp if names below `base` are too long for a
+  // socket, or if a server that runs as root finds that any user can change
+  // `base`. If one user controls `base`, as the job's user controls the
+  // directory that Slurm gives, a server that runs as root makes two
+  // directories. That of the sockets is below /run, or else below /tmp. That of
+  // the jobs is below `base` and made with that user's rights, or below /tmp if
+  // the user may not make it.
   //
-  // kErrNoPermissions: one of them cannot be made. kErrOutOfResource: see
-  // RunAsUser.
+  // Errors: kErrNoPermissions if a directory cannot be made; kErrOutOfResource
+  // as for RunAsUser.
   static Result<ServerDirectory> Make(std::string base, bool listed);
   ~ServerDirectory();
   ServerDirectory(ServerDirectory&& other) noexcept
@@ -40,14 +41,15 @@ class ServerDirectory {
         jobs_(std::exchange(other.jobs_, {})) {}
   ServerDirectory& operator=(ServerDirectory&&) = delete;
 
-  // Of the sockets. Nobody but root and this process's user can change it.
+  // The directory of the sockets. Only root and this process's user can change
+  // it.
   const std::string& path() const { return own_->path; }
-  // In which the directories of jobs are made, and a descriptor of it, which is
-  // this object's.
+  // The parent of the jobs' directories, and its descriptor, which this object
+  // owns.
   const std::string& jobs_path() const { return jobs().path; }
   int jobs_fd() const { return jobs().fd.get(); }
-  // A user can change the directory of the jobs, which is another than that of
-  // the sockets then.
+  // Returns whether a user can change the directory of the jobs, which is then
+  // separate from that of the sockets.
   bool jobs_are_users() const {
     return jobs().parent.control == PathControl::kUser;
   }
@@ -55,7 +57,7 @@ class ServerDirectory {
  private:
   struct Made {
     OpenedDirectory parent;
-    std::string name;  // there
+    std::string name;  // its name in `parent`
     std::string path;
     UniqueFd fd;
   };
@@ -71,7 +73,7 @@ class ServerDirectory {
   const Made& jobs() const { return jobs_ ? *jobs_ : *own_; }
 
   std::optional<Made> own_;
-  std::optional<Made> jobs_;  // where it is another
+  std::optional<Made> jobs_;  // if it is separate
 };
 
 }  // namespace canopy::client

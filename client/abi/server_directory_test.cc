@@ -59,7 +59,7 @@ TEST(ServerDirectory, OfJobsIsTheSameAndOpen) {
   EXPECT_TRUE(Exists(made->path() + "/job"));
 }
 
-// A server that is root, and a base that others control.
+// A server that runs as root, with a base that other users control.
 class ServerDirectoryOfRoot : public testing::Test {
  protected:
   static constexpr uid_t kUid = 12345;
@@ -135,8 +135,8 @@ TEST_F(ServerDirectoryOfRoot, RemovesNothingThroughTheUsersLinks) {
   EXPECT_TRUE(Exists(precious));
 }
 
-// Slurm's directories may belong to an account of Slurm's, and that of a step
-// to the job's user.
+// Slurm's directories may belong to Slurm's account, and that of a step to the
+// job's user.
 TEST_F(ServerDirectoryOfRoot, ThatOfJobsIsRootsWhereTheUserCannotMakeIt) {
   const std::string step = base_ + "/step";
   ASSERT_EQ(mkdir(step.c_str(), 0700), 0);

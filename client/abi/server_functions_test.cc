@@ -1,5 +1,5 @@
-// A host and its server in one process, and a rank that it starts: what the
-// host has told and prepared reaches the rank.
+// A host and its server in one process, and a rank that it starts: the rank
+// gets the data that the host has registered and prepared.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -71,7 +71,7 @@ std::string Await(std::promise<std::string>* told) {
                                                              : "no event";
 }
 
-// Run by the host of the other test alone.
+// Only runs as a child of the host's test.
 TEST(Rank, HasWhatItsHostTold) {
   const char* ready = getenv(kReadyFd);
   if (ready == nullptr) GTEST_SKIP() << "not started by a host";
@@ -185,7 +185,7 @@ pmix_status_t NeverControl(const pmix_proc_t*, const pmix_proc_t[], size_t,
   return PMIX_SUCCESS;
 }
 
-// What `call` returns when the host's server ends while it waits.
+// Returns the status of `call` if the host's server ends while it waits.
 int EndedBy(const std::function<int()>& call) {
   pmix_server_module_t module = {};
   module.spawn = NeverStart;
@@ -300,7 +300,7 @@ TEST_F(OwnHostTest, LacksAFunction) {
       PMIX_ERR_NOT_SUPPORTED);
 }
 
-// Hosts ask their library who they are.
+// Hosts call their library to get their own identity.
 TEST_F(HostTest, KnowsItsOwnName) {
   pmix_value_t* raw = nullptr;
   ASSERT_EQ(PMIx_Get(nullptr, PMIX_PROCID, nullptr, 0, &raw), PMIX_SUCCESS);
@@ -362,7 +362,7 @@ void Prepare() {
             PMIX_OPERATION_SUCCEEDED);
 }
 
-// The rank's test of this program, with `ready` to write to.
+// Starts this program as the rank's test; it writes to `ready`.
 pid_t StartRank(int ready) {
   const pmix_proc_t proc = ToC({kJob, 0});
   EXPECT_EQ(PMIx_server_register_client(&proc, getuid(), getgid(), nullptr,

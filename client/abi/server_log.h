@@ -1,4 +1,4 @@
-// The log of a server in C, which has no standard error of its own.
+// The log of a server in C, which has no standard error for it.
 #ifndef CANOPY_CLIENT_ABI_SERVER_LOG_H_
 #define CANOPY_CLIENT_ABI_SERVER_LOG_H_
 
@@ -6,9 +6,9 @@
 
 namespace canopy::client {
 
-// Appends a line with this process's number to the file at `path`, which is
-// made if it is not there, and opened as OpenToWrite does. A pipe without a
-// reader is left alone. What cannot be written is lost. Any thread.
+// Appends a line with this process's pid to the file at `path`, which is
+// created if needed and opened as OpenToWrite does. Writes nothing to a pipe
+// without a reader. Ignores errors. Any thread.
 void AppendToServerLog(const std::string& path, const std::string& text);
 
 }  // namespace canopy::client

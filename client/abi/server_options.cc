@@ -26,7 +26,7 @@ constexpr FlagName kFlagNames[] = {
     {PMIX_IOF_LOCAL_OUTPUT, &ServerDirectives::local_output},
 };
 
-// They ask for something if they are true. Nothing is done about them.
+// Flags without an effect: they are refused or reported if they are true.
 constexpr std::string_view kRefusedFlags[] = {
     PMIX_USOCK_DISABLE,          PMIX_SINGLE_LISTENER,
     PMIX_TCP_DISABLE_IPV4,       PMIX_HOMOGENEOUS_SYSTEM,
@@ -60,7 +60,7 @@ Status ReadName(const pmix_info_t& info, std::string* nspace) {
   return nspace->size() <= kMaxNspaceLen ? Status() : Malformed(info);
 }
 
-// The host's name of this node is the first of its names.
+// The host's name of this node becomes the first of its names.
 Status ReadHost(const pmix_info_t& info, ServerDirectives* out) {
   std::string name;
   const Status status = ReadText(info, &name);

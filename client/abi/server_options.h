@@ -16,8 +16,8 @@ namespace canopy::client {
 
 struct ServerDirectives {
   ProcId self;  // PMIX_SERVER_NSPACE, PMIX_SERVER_RANK
-  // Where the server makes a directory of its own: PMIX_SERVER_TMPDIR, or
-  // where this process has its temporary files.
+  // The parent of the server's own directory: PMIX_SERVER_TMPDIR, or the
+  // directory for temporary files of this process.
   std::string tmpdir;
   std::string system_tmpdir;            // PMIX_SYSTEM_TMPDIR
   bool tools = false;                   // PMIX_SERVER_TOOL_SUPPORT
@@ -29,8 +29,8 @@ struct ServerDirectives {
   std::optional<uint32_t> node_id;      // PMIX_NODEID
 };
 
-// kErrNotSupported for a required directive that is not honoured, kErrBadParam
-// for a malformed one.
+// Returns kErrNotSupported for a required directive that is not honoured, and
+// kErrBadParam for a malformed one.
 Result<ServerDirectives> ReadServerDirectives(const pmix_info_t* info,
                                               size_t ninfo);
 

@@ -92,7 +92,7 @@ TEST(ServerOptions, WhatChangesNothingIsRefusedOrReported) {
     EXPECT_TRUE(Read({{key, Value::Bool(true)}}).ok());
     EXPECT_TRUE(Read({{key, Value::Bool(true)}}).ok());
     EXPECT_EQ(reported, std::vector<std::string>{key});
-    // A flag that is false asks for nothing.
+    // A flag that is false requests nothing.
     InfoList declined;
     declined.Add(key, Value::Bool(false), PMIX_INFO_REQD);
     EXPECT_TRUE(Read(declined).ok()) << key;

@@ -49,17 +49,17 @@ struct Running {
 // Plain data that a forked child can reset; never destroyed.
 struct Role {
   std::atomic<LibraryServer*> server{nullptr};
-  std::atomic<int> calls{0};  // that may use it
+  std::atomic<int> calls{0};  // calls that may use it
   Mutex* mu = new Mutex;
   int references CANOPY_GUARDED_BY(mu) = 0;
   bool of_tool CANOPY_GUARDED_BY(mu) = false;  // its end ends the server
   bool offered CANOPY_GUARDED_BY(mu) = false;  // started for OfferAddress
-  // In a child of a fork it is left: its thread does not exist there.
+  // In a child after fork it is leaked: its thread does not exist there.
   Running* running CANOPY_GUARDED_BY(mu) = nullptr;
 };
 Role g_role;
 
-// As of a session.
+// See AfterForkInChild in client/session/lifecycle.cc.
 void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   g_role.server = nullptr;
   g_role.calls = 0;
@@ -76,8 +76,8 @@ void WatchForks() {
   (void)registered;
 }
 
-// By the name of OpenPMIx's parameter, whose default is the same: a fence of
-// this node alone is not the host's.
+// Reads OpenPMIx's parameter, with the same default: the host is not called for
+// a fence of this node alone.
 bool HostHasAllFences() {
   const char* value = std::getenv("PMIX_MCA_pmix_server_fence_localonly_opt");
   if (value == nullptr) return false;
@@ -85,7 +85,8 @@ bool HostHasAllFences() {
   return text == "0" || text == "false" || text == "no";
 }
 
-// To the file that CANOPY_SERVER_LOG names: hosts may have no standard error.
+// Logs to the file that CANOPY_SERVER_LOG names, because hosts may have no
+// standard error.
 void Log(const core::LogLine& line) {
   const char* path = std::getenv("CANOPY_SERVER_LOG");
   if (path != nullptr) AppendToServerLog(path, line.text);
@@ -99,8 +100,8 @@ void RaiseHere(library::HostEvent event) {
                                           event.range, std::move(infos)));
 }
 
-// To this process's own standard streams, by the thread for callbacks: it may
-// wait for whoever reads them.
+// Writes to this process's standard streams on the thread for callbacks,
+// because a write may block until it is read.
 std::function<void(const library::DeliveredOutput&)> WriteHere() {
   PulledOutputOptions as_it_comes;
   as_it_comes.format.raw = true;
@@ -114,7 +115,7 @@ std::function<void(const library::DeliveredOutput&)> WriteHere() {
   };
 }
 
-// What the host's process notifies, for the processes that it serves.
+// Delivers a notification of the host's process to the processes it serves.
 int Distribute(const Notification& event, pmix_op_cbfunc_t cbfunc,
                void* cbdata) {
   const ServerCall server;
@@ -137,8 +138,8 @@ int Distribute(const Notification& event, pmix_op_cbfunc_t cbfunc,
   return PMIX_SUCCESS;
 }
 
-// Answers whoever waits for the host when nobody else does any more: the server
-// has ended before the host has answered.
+// Calls `done` in its destructor if it was not called before: the server has
+// ended before the host has answered.
 class Answerer {
  public:
   using Done = std::function<void(int status, const std::string& results)>;
@@ -157,7 +158,7 @@ class Answerer {
   Done done_;
 };
 
-// Once, whatever becomes of the server.
+// Makes `done` run exactly once, even if the server ends first.
 Answerer::Done Always(Answerer::Done done) {
   const auto answerer = std::make_shared<Answerer>(std::move(done));
   return [answerer](int status, const std::string& results) {
@@ -259,7 +260,7 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
   return PMIX_SUCCESS;
 }
 
-// Calls wait for the server's thread, which ends after them.
+// Waits for calls that may use the server's thread, which ends after them.
 void WaitForCalls() {
   while (g_role.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
 }
@@ -273,13 +274,13 @@ void Stop() CANOPY_REQUIRES(g_role.mu) {
   if (call) call.session().set_own_server({});
 }
 
-// True in the server's thread, which must not wait for its own end.
+// Returns true on the server's thread, which must not wait for its own end.
 bool IsServersThread() {
   const ServerCall server;
   return server && server->InThread();
 }
 
-// False: it would wait for itself.
+// Returns false on the server's thread, which would wait for itself.
 bool StopServingByTool() {
   if (IsServersThread()) return false;
   const MutexLock lock(*g_role.mu);
@@ -299,14 +300,14 @@ int ServeAs(Session& session, const pmix_server_module_t* module,
   if (!running.ok()) return running.code();
   Open(*std::move(running));
   g_role.of_tool = true;
-  // What it spawns is for its own server, or is a launcher.
+  // The tool's spawns go to its own server, or it is a launcher.
   session.set_own_server({Distribute, {}, {}, AddressOfServer});
   SetToolEnd(StopServingByTool);
   return PMIX_SUCCESS;
 }
 
-// Decides which tools may connect to a launcher: those of its own user. A tool
-// keeps the name that it brings, or gets one that no other tool has.
+// Accepts the tools that may connect to a launcher: those of its own user. A
+// tool keeps its own name, or gets a unique one.
 void AcceptTool(pmix_info_t* info, size_t ninfo,
                 pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
   static std::atomic<uint32_t> number{0};
@@ -328,8 +329,7 @@ void AcceptTool(pmix_info_t* info, size_t ninfo,
   cbfunc(PMIX_SUCCESS, &proc, cbdata);
 }
 
-// Returns the address of this launcher, and starts its server first if there is
-// none.
+// Returns the address of this launcher, after starting its server if needed.
 std::string AddressOfLauncher() {
   const ApiCall call;
   if (!call) return "";
@@ -347,7 +347,7 @@ std::string AddressOfLauncher() {
   return AddressOfServer();
 }
 
-// Where the tool that has started this one waits for it.
+// Returns the file in which the tool that started this one expects the address.
 std::string TakeRendezvousFile() {
   const char* const file = std::getenv(kEnvRendezvousFile);
   std::string path = file == nullptr ? "" : file;
@@ -399,7 +399,7 @@ int FinalizeServer() {
   {
     const ServerCall server;
     if (!server) return PMIX_ERR_INIT;
-    // Its end is waited for.
+    // The end of the server would wait for this thread.
     if (server->InThread()) return PMIX_ERR_WOULD_BLOCK;
   }
   const MutexLock lock(*g_role.mu);

@@ -11,25 +11,26 @@
 
 namespace canopy::client {
 
-// Counted; any thread but the server's. Status of PMIx.
+// Calls are counted. Any thread except the server's. Returns a PMIx status.
 int InitServer(const pmix_server_module_t* module, const pmix_info_t* info,
                size_t ninfo);
 int FinalizeServer();
 
-// PMIx_tool_set_server_module: this tool becomes a server, too, under its own
-// name, until it ends. Processes that it prepares and starts are its clients;
-// what it notifies goes to them and to its own server. Tools may connect if the
-// module decides about them, and the file that PMIX_LAUNCHER_RNDZ_FILE names in
-// the environment, which it takes out, tells them where.
-// PMIX_ERR_INIT, PMIX_ERR_NOT_SUPPORTED: this is no tool; PMIX_ERR_BAD_PARAM:
-// no module; PMIX_ERR_EXISTS: it is a server already, or the file is there.
+// PMIx_tool_set_server_module: makes this tool a server too, under its own
+// name, until the tool ends. Processes that it prepares and starts are its
+// clients; its notifications go to them and to its own server. Tools may
+// connect if the module has a function that accepts them. They find the address
+// in the file that PMIX_LAUNCHER_RNDZ_FILE names in the environment, which this
+// removes. Errors: PMIX_ERR_INIT and PMIX_ERR_NOT_SUPPORTED if this is not a
+// tool, PMIX_ERR_BAD_PARAM without a module, PMIX_ERR_EXISTS if it is a server
+// already or the file exists.
 int ServeByTool(const pmix_server_module_t* module);
 
-// Gives this tool an address (PMIX_MYSERVER_URI) by which what it starts connects
-// back to it, for PMIX_LAUNCHER of PMIx_tool_init. The first request for the
-// address starts a server that serves tools of the same user. That server ends
-// with the tool, or when the tool passes a server module of its own to
-// ServeByTool. Does nothing in a process that is no tool.
+// Gives this tool an address (PMIX_MYSERVER_URI) for the processes that it
+// starts to connect back to, for PMIX_LAUNCHER of PMIx_tool_init. The first
+// request for the address starts a server that serves tools of the same user.
+// That server ends with the tool, or when the tool passes its own server module
+// to ServeByTool. Does nothing in a process that is not a tool.
 void OfferAddress();
 
 // Keeps the server alive for the length of one API call.
@@ -47,11 +48,10 @@ class ServerCall {
   library::LibraryServer* server_;
 };
 
-// Starts something with the server. With a callback it gets the result,
-// whatever that is: there are hosts that wait for it without a look at what the
-// call returned. Without one the call waits, but for one from within the host's
-// own functions. Status of PMIx: of the start, or, where it waited, of the
-// result.
+// Starts an operation of the server. A callback gets the result in every case,
+// because some hosts wait for it without checking the returned status. Without
+// a callback the call blocks, except within the host's own functions. Returns a
+// PMIx status: of the start, or of the result if it has blocked.
 int StartOrWait(ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
                 const std::function<void(library::LibraryServer::Done)>& start);
 

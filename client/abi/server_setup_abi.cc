@@ -1,5 +1,5 @@
-// What a resource manager has collected and prepared: for applications before
-// they start, of nodes, and of resources that belong to no job.
+// C entry points for data that a resource manager collects and prepares: for
+// applications before they start, of nodes, and of resources outside of jobs.
 
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ namespace {
 
 using Infos = std::span<const pmix_info_t>;
 
-// The server's part of the process, for one call: null outside of
+// Access to the server's part of the process for one call; null outside of
 // PMIx_server_init and PMIx_server_finalize.
 class Call {
  public:
@@ -48,9 +48,8 @@ class Call {
   NonBlockingApiCall call_;
 };
 
-// Work that is this library's own is done at once. With a callback it gets the
-// result, whatever that is: there are hosts that wait for it without a look at
-// what the call returned.
+// Runs the library's own work at once. A callback gets the result in every
+// case, because some hosts wait for it without checking the returned status.
 pmix_status_t Do(const InfoArray& infos, pmix_op_cbfunc_t cbfunc, void* cbdata,
                  const std::function<canopy::Status(Infos)>& work) {
   const Call call;
@@ -64,7 +63,7 @@ pmix_status_t Do(const InfoArray& infos, pmix_op_cbfunc_t cbfunc, void* cbdata,
   return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
 }
 
-// Infos that a host gets, until it says that it has done with them.
+// Frees the infos of a host when it calls the release function.
 void FreeInfos(void* infos) { delete static_cast<InfoList*>(infos); }
 void FreeInfosAfter(pmix_status_t, void* infos) { FreeInfos(infos); }
 
@@ -83,7 +82,7 @@ std::string NameOf(const char* nspace) {
 
 extern "C" {
 
-// What is collected is the same for every job.
+// The collected data is the same for every job.
 pmix_status_t PMIx_server_setup_application(
     const pmix_nspace_t /*nspace*/, pmix_info_t info[], size_t ninfo,
     pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {

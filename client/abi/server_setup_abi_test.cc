@@ -19,7 +19,7 @@
 namespace canopy::client {
 namespace {
 
-// How an operation ended, and where its callback ran.
+// The outcome of an operation, and the thread of its callback.
 struct Result {
   static void Set(pmix_status_t status, void* cbdata) {
     auto* result = static_cast<Result*>(cbdata);

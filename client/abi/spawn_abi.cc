@@ -1,4 +1,4 @@
-// Spawning jobs.
+// C entry points for spawning jobs.
 
 #include <cstddef>
 
@@ -16,7 +16,7 @@ using canopy::client::WithSessionAsync;
 
 namespace {
 
-// Null has no applications, whatever its size.
+// A null array has no applications, for any `napps`.
 SpawnRequest RequestOf(const pmix_info_t* infos, size_t ninfo,
                        const pmix_app_t* apps, size_t napps) {
   SpawnRequest request;

@@ -36,7 +36,7 @@ class App {
   pmix_app_t app_;
 };
 
-// What the agent got.
+// The request that the agent has received.
 struct Sent {
   InfoList infos;
   std::vector<pmix_app_t> apps;

@@ -1,5 +1,5 @@
-// The printers of the C interface: a code to a text, an attribute's macro to
-// its key and back.
+// The printers of the C interface: from a code to a text, and between an
+// attribute's macro and its key.
 
 #include <array>
 #include <cstddef>
@@ -24,7 +24,7 @@ using canopy::client::CopyToC;
 constexpr std::array<std::string_view, 4> kChannelNames = {"STDIN", "STDOUT",
                                                            "STDERR", "STDDIAG"};
 constexpr std::size_t kChannelSets = std::size_t{1} << kChannelNames.size();
-// Room for all names with a space between them and a terminator.
+// Room for all names, separated by a character, and a terminator.
 using ChannelText = std::array<char, 32>;
 
 constexpr ChannelText JoinChannels(std::size_t set) {

@@ -1,4 +1,4 @@
-// Tools: start and end, and which servers they have.
+// C entry points for tools: start and end, and their servers.
 
 #include <cstddef>
 #include <vector>

@@ -1,4 +1,5 @@
-// The hardware of the node: topology, cpusets, locality, distances.
+// C entry points for the hardware of the node: topology, cpusets, locality,
+// distances.
 
 #include <cstddef>
 #include <string>
@@ -31,7 +32,7 @@ void FreeDistances(pmix_device_distance_t* distances, size_t count) {
   canopy::FreeElements(*canopy::FindType(PMIX_DEVICE_DIST), distances, count);
 }
 
-// A malloc array; null when there are none.
+// Returns a malloc array; null for an empty list.
 pmix_status_t ToC(const std::vector<DeviceDistance>& found,
                   pmix_device_distance_t** distances, size_t* count) {
   *distances = nullptr;

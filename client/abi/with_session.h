@@ -1,5 +1,5 @@
-// How an entry point of the C interface gets at the session, and how it
-// reports errors: docs/design/c_api.md.
+// How an entry point of the C interface gets the session, and how it reports
+// errors: docs/design/c_api.md.
 #ifndef CANOPY_CLIENT_ABI_WITH_SESSION_H_
 #define CANOPY_CLIENT_ABI_WITH_SESSION_H_
 
@@ -9,8 +9,8 @@
 
 namespace canopy::client {
 
-// body(session), which stays alive meanwhile; PMIX_ERR_INIT when the library
-// is not initialised.
+// Calls body(session), with the session kept alive; returns PMIX_ERR_INIT if
+// the library is not initialised.
 template <typename Body>
 pmix_status_t WithSession(Body&& body) {
   const ApiCall call;
@@ -27,11 +27,11 @@ pmix_status_t WithSessionAsync(Body&& body) {
 }
 
 // A non-blocking call that passes its errors to the callback, because programs
-// that were written with OpenPMIx wait for the callback whatever the call has
-// returned. Four statuses are returned instead: PMIX_ERR_INIT, an error in
-// `arguments`, PMIX_ERR_UNREACH and PMIX_ERR_NOT_SUPPORTED. Without a callback
-// all errors are returned. body(session, callback) returns an error only if it
-// will not call back.
+// written with OpenPMIx wait for the callback even after an error. Four
+// statuses are returned instead: PMIX_ERR_INIT, an error in `arguments`,
+// PMIX_ERR_UNREACH and PMIX_ERR_NOT_SUPPORTED. Without a callback all errors
+// are returned. body(session, callback) returns an error only if it does not
+// call back.
 template <typename Callback, typename Body>
 pmix_status_t WithCallback(pmix_status_t arguments, Callback callback,
                            void* cbdata, Body&& body) {
@@ -48,7 +48,7 @@ pmix_status_t WithCallback(pmix_status_t arguments, Callback callback,
   return PMIX_SUCCESS;
 }
 
-// For arguments that are wrong whatever they point to.
+// Checks arguments that are wrong independently of the data they point to.
 inline pmix_status_t BadUnless(bool good) {
   return good ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMsPerSecond = 1000;
 
-// At least a second, as 0 would be none.
+// Rounds up, because 0 would mean no timeout.
 int Seconds(uint32_t ms) {
   return static_cast<int>((ms + kMsPerSecond - 1) / kMsPerSecond);
 }
@@ -32,7 +32,7 @@ Arrivals::Series Arrivals::SeriesOf(core::CollectiveOp op,
   return {op, participants, name};
 }
 
-// What the core refuses is answered too, and so removed.
+// An arrival that the core refuses is answered too, and removed then.
 void Arrivals::Add(const ProcId& proc, const core::CollectiveArrived& in) {
   std::vector<ProcId> participants = in.participants;
   if (!core::Canonicalise(proc.nspace, &participants).ok()) return;

@@ -8,7 +8,7 @@
 namespace canopy::library {
 namespace {
 
-// The last digit is the version of what follows.
+// The last digit is the version of the format.
 constexpr std::string_view kMark = "canopy-modex-1";
 constexpr std::string_view kOutsideMark = "canopy-scope-1";
 constexpr std::string_view kFailureMark = "canopy-local-1";
@@ -25,7 +25,7 @@ bool ReadOutside(std::string_view bytes, std::vector<std::string>* keys) {
   return in.done();
 }
 
-// Never a success.
+// Never returns a success.
 Status ReadFailure(std::string_view bytes) {
   WireReader in(bytes);
   const int64_t status = in.Int();

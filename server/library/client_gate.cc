@@ -26,14 +26,16 @@ struct NewcomerArguments {
   InfoList infos;
 };
 
-// Not "no": a host may have the function for form's sake.
+// Returns whether a status is no refusal: a host may have the function without
+// an implementation.
 bool MayGoOn(pmix_status_t status) {
   return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED ||
          status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_NOT_IMPLEMENTED;
 }
 
-// What it brings, which nobody here has checked unless it is of the form below;
-// else the kernel's word, in the form that OpenPMIx calls "native".
+// Returns the credential that a tool sends, which is checked only if it has the
+// form below. Without one, returns the kernel's ids in the form that OpenPMIx
+// calls "native".
 std::string CredentialOf(const endpoint::Newcomer& tool) {
   if (!tool.credential.empty()) return tool.credential;
   const uint32_t ids[] = {tool.uid, tool.gid};
@@ -45,7 +47,7 @@ struct AbortArguments {
   std::vector<pmix_proc_t> targets;
 };
 
-// Whether an event that a local process raised may have handlers in the host's
+// Return whether an event of a local process may have handlers in the host's
 // own process, and in servers of other nodes.
 bool IsForServer(const core::EventRaised& in) {
   return in.range != PMIX_RANGE_PROC_LOCAL &&
@@ -194,7 +196,8 @@ bool ClientGate::Take(const core::ClientGone& in) {
   return false;
 }
 
-// It has ended, or will, without a word: the host may act on it.
+// The process has ended or will end without a notice, so the host gets an
+// event.
 void ClientGate::ReportLost(const ProcId& proc) {
   const InfoList infos{{PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc)}};
   p_.raise(
@@ -272,8 +275,8 @@ std::optional<HostCaller> ClientGate::CallerOf(core::ClientId client) const {
   if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
     return HostCaller{caller->proc, known->uid, known->gid};
   }
-  // The host has registered its job alone. Or it has deregistered the process,
-  // whose last requests must not be taken for this process's own.
+  // The host has registered only the job. Or it has deregistered the process,
+  // whose last requests must not be taken for requests of this process.
   const HostedJob* job = p_.jobs->Find(caller->proc.nspace);
   if (job == nullptr || job->spec == nullptr) return std::nullopt;
   return HostCaller{caller->proc, job->spec->uid, job->spec->gid};
@@ -305,7 +308,8 @@ bool ClientGate::Take(const core::SpawnArrived& in) {
   return AskHost(in, &HostRequests::Spawn);
 }
 
-// Without the host the core answers what it knows of this node.
+// If the host has no such function, the core answers with its data of this
+// node.
 bool ClientGate::Take(const core::QueryArrived& in) {
   return p_.module->query != nullptr && AskHost(in, &HostRequests::Query);
 }
@@ -318,7 +322,7 @@ bool ClientGate::Take(const core::HostCallArrived& in) {
     Answer(in.client, in.request, *status);
     return true;
   }
-  // The core would look for who controls the job.
+  // The core would look for the controller of the job.
   switch (in.op) {
     case HostOp::kJobControl:
       return AskHost(in, &HostRequests::ControlJob);
@@ -346,7 +350,7 @@ bool ClientGate::Take(const core::EventsUnwanted& in) {
   return false;
 }
 
-// Local processes get it from the core.
+// The core delivers the event to local processes.
 bool ClientGate::Take(const core::EventRaised& in) {
   const Caller* caller = Find(in.client);
   if (caller == nullptr) return false;

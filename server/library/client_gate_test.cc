@@ -45,7 +45,7 @@ class ClientGateTest : public WithUpcalls<ClientGateTest> {
   void Connect(core::ClientId client, const ProcId& proc) {
     gate_.OnInput(core::ClientConnected{client, proc, false, 0, 0});
   }
-  // The verdict about a newcomer, if it has come.
+  // Returns the verdict about a new process, if there is one yet.
   std::optional<endpoint::Verdict> Ask(const endpoint::Newcomer& who) {
     verdict_.reset();
     gate_.Ask(who, [this](endpoint::Verdict verdict) { verdict_ = verdict; });

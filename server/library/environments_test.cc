@@ -28,7 +28,8 @@ TEST_F(EnvironmentsTest, OfTheJobAndOfTheRank) {
   EXPECT_TRUE(all().Of({"job", 3}).empty());
 }
 
-// Whatever another thread does with it at that moment.
+// The child can read it, although another thread may be using it during the
+// fork.
 TEST_F(EnvironmentsTest, InAChildOfAFork) {
   all().SetJob("job", {"A=1"});
   all().SetRank({"job", 3}, {"B=2"});

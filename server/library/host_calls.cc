@@ -51,7 +51,7 @@ std::string EncodeResults(const InfoList& infos) {
   return out;
 }
 
-// What a function of the host is given: it may read it until it answers.
+// The arguments of a host's function, which may read them until it answers.
 struct HostCalls::Arguments {
   pmix_proc_t proc;
   std::vector<pmix_proc_t> targets;
@@ -87,7 +87,7 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
     case HostOp::kFabric:
       return Fabric(ask, std::move(a), std::move(reply));
     case HostOp::kQuery:
-    // Of jobs that agents control, and a host in C controls its own.
+    // Only for jobs that agents control; a host in C controls its own jobs.
     case HostOp::kReadOutput:
     case HostOp::kPushInput:
       break;

@@ -32,8 +32,8 @@ std::optional<uint64_t> NumberIn(std::string_view text) {
   return number;
 }
 
-// A variable with something behind the module is not told from a longer module,
-// so what is there must be possible entries, too.
+// A variable with more data after the module looks like a longer module, so the
+// additional words must also be possible entries.
 size_t Found(const pmix_server_module_t* module) {
   if (module == nullptr) return kUsualEntries;
   const std::optional<size_t> bytes = BytesInSymbol(module);

@@ -13,13 +13,13 @@
 namespace canopy::library {
 namespace {
 
-// A module whose every entry is set, with nothing behind the last one.
+// A module with all entries set and no memory after the last one.
 std::vector<uintptr_t> ModuleOf(size_t entries) {
   return std::vector<uintptr_t>(entries, 0x1000);
 }
 
 std::vector<uintptr_t> Copied(size_t entries) {
-  // On the heap, so that a sanitizer sees what is read past its end.
+  // Allocated on the heap, so that a sanitizer detects reads past the end.
   const std::vector<uintptr_t> module = ModuleOf(entries);
   const canopy_server_module_t copy = CopyModule(
       reinterpret_cast<const pmix_server_module_t*>(module.data()), entries);
@@ -58,7 +58,7 @@ const pmix_server_module_t* AsModule(const uintptr_t* words) {
   return reinterpret_cast<const pmix_server_module_t*>(words);
 }
 
-// Two modules as hosts have them, and what follows the shorter one.
+// Two modules as in hosts, and the memory after the shorter one.
 struct {
   uintptr_t module[kFewestEntries];
   uintptr_t other[kMostEntries];

@@ -25,7 +25,7 @@
 namespace canopy::library {
 namespace {
 
-// What a call of the host was given: it may read it until it answers.
+// The arguments of a host's function, which may read them until it answers.
 struct Arguments {
   std::vector<pmix_proc_t> procs;
   InfoList infos;
@@ -39,14 +39,14 @@ std::vector<pmix_proc_t> ToC(const std::vector<ProcId>& procs) {
   return out;
 }
 
-// The host frees it. Null: there is no memory.
+// Copies bytes that the host will free. Returns null without memory.
 char* CopyForHost(const std::string& bytes) {
   auto* copy = static_cast<char*>(std::malloc(bytes.size()));
   if (copy != nullptr) std::memcpy(copy, bytes.data(), bytes.size());
   return copy;
 }
 
-// What this node brings.
+// Returns the contribution of this node.
 std::string BlobOf(const core::CollectiveUp& up) {
   for (const core::NodeContribution& one : up.contributions) {
     if (one.node == kSelf) return MakeBlob(one.data.view());
@@ -54,7 +54,7 @@ std::string BlobOf(const core::CollectiveUp& up) {
   return MakeBlob({});
 }
 
-// How it went on this node.
+// Adds the outcome of the collective on this node.
 InfoList WithStatus(const core::CollectiveUp& up, InfoList infos) {
   infos.Set(PMIX_LOCAL_COLLECTIVE_STATUS, Value::Status(up.status));
   return infos;
@@ -73,14 +73,14 @@ InfoList InfosOf(const core::DmodexRequest& request) {
   return infos;
 }
 
-// Of one process, what a host brings for a direct modex.
+// The data of one process that a host brings for a direct modex.
 struct Brought {
   core::RankUpdate update;
-  std::vector<std::string> outside;  // keys that it has for its node alone
+  std::vector<std::string> outside;  // keys for its own node only
 };
 
-// kErrNotFound: nothing of it. Some hosts answer so for a process that is not
-// there.
+// Returns kErrNotFound if the blob has no data. Some hosts send that for a
+// process that does not exist.
 Result<Brought> BroughtOf(const std::string& blob, const ProcId& proc) {
   Brought brought;
   const Result<std::vector<Bytes>> nodes =
@@ -104,7 +104,8 @@ bool Has(const Bytes& kvals, const std::string& key) {
   return false;
 }
 
-// A key that was put with several scopes may be seen by other nodes after all.
+// Removes keys that other nodes may see after all, because they were put with
+// several scopes.
 std::vector<std::string> Without(std::vector<std::string> keys,
                                  const Bytes& kvals) {
   std::unordered_set<std::string_view> seen;
@@ -116,7 +117,7 @@ std::vector<std::string> Without(std::vector<std::string> keys,
   return keys;
 }
 
-// Between two questions for a key that is not there yet.
+// Pauses between two requests for a key that is not there yet.
 constexpr int64_t kFirstPauseMs = 20;
 constexpr int64_t kLongestPauseMs = 1000;
 
@@ -138,12 +139,13 @@ void HostOverlay::Log(std::string text) const {
 // ------------------------------------------------------------ collectives ---
 
 void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
-  if (dst != kHost) return;  // a question to another node's agent
+  if (dst != kHost) return;  // a job query to another node's agent
   if (up.status == kSuccess) return AskHost(up);
-  // The other nodes wait for this one, unless it has brought its part before it
-  // failed; who waits here is told at once. Where the time of some is up, the
-  // others have not come: the next collective that all come to is another one,
-  // which the host would take for this.
+  // The other nodes wait for this one, unless the host got this node's part
+  // before the failure; local processes get their answer at once. After a
+  // timeout the host is not called: some processes have not arrived, and the
+  // next collective that all arrive at is another one, which the host would
+  // confuse with this one.
   const bool brought = with_host_.erase(up.id) > 0;
   if (!brought && up.status != core::kAlreadyReleased &&
       up.status != kErrTimeout && IsHosts(up)) {
@@ -233,8 +235,8 @@ void HostOverlay::Fence(const core::CollectiveUp& up) {
       }));
 }
 
-// Slurm's plug-in sends the first name as often as there are names: between its
-// nodes it has fences of one name alone.
+// Slurm's plug-in sends the first name as often as there are names, so between
+// its nodes it supports only fences of one name.
 std::vector<ProcId> HostOverlay::WithWholeJobs(
     const std::vector<ProcId>& procs) const {
   std::map<std::string, size_t> named;
@@ -264,7 +266,7 @@ int HostOverlay::SortByNode(
   for (const Bytes& records : *nodes) {
     core::ModexReader reader(records);
     core::RankUpdate first;
-    if (!reader.Next(&first)) continue;  // it has nothing that is new
+    if (!reader.Next(&first)) continue;  // the node has no new data
     const NodeId member = p_.jobs->MemberOf(first.proc);
     if (member != kSelf) contributions->push_back({member, records});
   }
@@ -326,8 +328,8 @@ void HostOverlay::FinishGroup(const core::CollectiveUp& up,
 
 // ----------------------------------------------------------------- events ---
 
-// What processes raise themselves, the host has had by then. Of what the core
-// raises it gets who leaves a group.
+// The host has the events that processes raise already. Of the core's own
+// events it gets only that a process has left a group.
 void HostOverlay::On(NodeId, const core::EventMessage& event) {
   if (!core::GroupLeft(event) || p_.module->notify_event == nullptr) return;
   auto arguments = std::make_shared<Arguments>();
@@ -350,7 +352,7 @@ void HostOverlay::On(NodeId, const core::EventMessage& event) {
 
 void HostOverlay::On(NodeId dst, const core::DmodexRequest& request) {
   HostAnswer refused;
-  // No host is asked for what is no commit.
+  // Process facts are never committed, so the host is not called for them.
   refused.status = IsProcessFact(request.key) ? kErrNotFound : kErrNotSupported;
   if (p_.module->direct_modex == nullptr || IsProcessFact(request.key)) {
     return AnswerGet(dst, request, std::move(refused), {});
@@ -374,8 +376,9 @@ void HostOverlay::GetOfHost(NodeId from, const core::DmodexRequest& request,
       });
 }
 
-// A host brings what there is: its peer does not know for which key. So for
-// whoever waits for one, for a time, it is asked again.
+// A host brings the data that exists, because its peer does not know the
+// requested key. A get that waits for a key therefore repeats the request for a
+// time.
 void HostOverlay::AnswerGet(NodeId from, const core::DmodexRequest& request,
                             HostAnswer answer, Patience patience) {
   core::DmodexReply reply{
@@ -424,7 +427,7 @@ void HostOverlay::Ask(uint64_t number, const ProcId& proc) {
   Deliver(kHost, std::move(request));
 }
 
-// Nothing committed so far is no answer, as long as something may come.
+// A reply without committed data is not final as long as a commit may follow.
 void HostOverlay::On(NodeId, const core::DmodexReply& reply) {
   const auto it = requests_.find(reply.request);
   if (it == requests_.end()) return;
@@ -442,7 +445,7 @@ void HostOverlay::On(NodeId, const core::DmodexReply& reply) {
   request.answer(kSuccess, MakeBlob(records.Take().view()) + outside);
 }
 
-// Other nodes may know of a job before this one does.
+// Other nodes may know a job before this one does.
 bool HostOverlay::MayCommit(const ProcId& proc) const {
   const HostedJob* job = p_.jobs->Find(proc.nspace);
   return job == nullptr || job->spec == nullptr ||
@@ -473,9 +476,8 @@ void HostOverlay::DropJob(const std::string& nspace) {
 
 // ------------------------------------------------------------------- jobs ---
 
-// Of a job without processes here.
-// Another job's process may ask for one whose clients are still to be
-// registered.
+// The map of a job without local processes. A process of another job may
+// request one whose clients are still to be registered.
 void HostOverlay::On(NodeId, const core::JobMapRequest& request) {
   const HostedJob* job = p_.jobs->Find(request.nspace);
   const bool is_told =

@@ -28,7 +28,7 @@ using core::CollectiveOp;
 
 const ProcId kFar{"job", 3};
 
-// The key, as a process has committed it.
+// Returns the encoded key as a process commits it.
 std::string Kval(const std::string& key) {
   Encoder out;
   out.PutKval(key, Value::Uint32(1).raw());
@@ -84,13 +84,13 @@ class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
     }
     return got;
   }
-  // The last release.
+  // Returns the last release.
   core::CollectiveDown Down() const {
     const auto all = Got<core::CollectiveDown>();
     return all.empty() ? core::CollectiveDown() : all.back();
   }
 
-  // What the host brings for a direct modex, and how often it was asked.
+  // Sets the host's answer to a direct modex, and counts the calls.
   void Bring(pmix_status_t status, std::string data) {
     brought_status_ = status;
     brought_ = std::move(data);
@@ -115,7 +115,7 @@ class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
     return replies.empty() ? core::DmodexReply() : replies[0];
   }
 
-  // The host remembers the status of this node.
+  // Records the status of this node that the host receives.
   void Listen() {
     module_.connect = [](const pmix_proc_t[], size_t, const pmix_info_t infos[],
                          size_t ninfo, pmix_op_cbfunc_t done, void* cbdata) {
@@ -209,7 +209,7 @@ TEST_F(HostOverlayTest, AJobThatIsNamedAsAWholeHasOneName) {
   EXPECT_EQ(named, (std::vector<ProcId>{{"job", 1}, {"job", 3}}));
 }
 
-// Who waits here does not wait for its answer.
+// Local processes do not wait for the host's answer.
 TEST_F(HostOverlayTest, AFailureHereIsToldToTheHost) {
   Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
@@ -221,14 +221,14 @@ TEST_F(HostOverlayTest, AFailureHereIsToldToTheHost) {
   EXPECT_EQ(Down().status, kErrProcAborted);
   core_.inputs.clear();
   up.status = kSuccess;
-  Send(up, kFirstOther);  // a question to another node
+  Send(up, kFirstOther);  // a job query to another node
   EXPECT_TRUE(Got<core::CollectiveDown>().empty());
   Send(up);
   EXPECT_EQ(told_, kSuccess);
   EXPECT_EQ(Down().status, kSuccess);
 }
 
-// The others may come to another one of the same processes instead.
+// The others may arrive at another collective of the same processes instead.
 TEST_F(HostOverlayTest, TimeThatIsUpHereIsNotToldToTheHost) {
   Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
@@ -250,7 +250,7 @@ TEST_F(HostOverlayTest, WhatTheHostHasIsNotTakenBack) {
   EXPECT_EQ(Down().status, kErrTimeout);
 }
 
-// A host that does not look at the status carries it all the same.
+// The status also reaches the peers of a host that does not read it.
 TEST_F(HostOverlayTest, AFailureOfAFenceIsInItsData) {
   static std::string brought;
   module_.fence_nb = [](const pmix_proc_t[], size_t, const pmix_info_t[],
@@ -375,7 +375,7 @@ TEST_F(HostOverlayTest, AKeyThatIsNotThereIsWaitedForSoLong) {
 
 TEST_F(HostOverlayTest, WithoutATimeItIsNotWaitedFor) {
   Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")));
-  EXPECT_EQ(Get("never").status, kSuccess);  // the core sees that it lacks
+  EXPECT_EQ(Get("never").status, kSuccess);  // the core notices
   EXPECT_EQ(asked_, 1);
 }
 

@@ -20,11 +20,11 @@
 namespace canopy::library {
 namespace {
 
-// Of one request, in memory and in number.
+// Limits of one request: decoded bytes, and number of elements.
 constexpr size_t kMaxDecoded = size_t{64} << 20;
 constexpr size_t kMaxElements = 4096;
 
-// Elements of C that own what they hold.
+// C structures that own their contents.
 template <typename T, pmix_data_type_t kType>
 class Elements {
  public:
@@ -35,7 +35,7 @@ class Elements {
   Elements(const Elements&) = delete;
   Elements& operator=(const Elements&) = delete;
 
-  // SIZE n, then n of them.
+  // Reads SIZE n, then n elements.
   bool Read(Decoder* in) {
     size_t count = 0;
     if (!in->GetSize(&count) || count > kMaxElements) return false;
@@ -63,7 +63,7 @@ bool ReadInfos(Decoder* in, InfoList* infos) {
   return true;
 }
 
-// SIZE n, then n PDATA.
+// Encodes SIZE n, then n PDATA.
 std::string Encode(const std::vector<HostAnswer::Found>& found) {
   Encoder out;
   out.PutSize(found.size());
@@ -84,7 +84,7 @@ void AddRequestor(const HostCaller& caller, InfoList* infos) {
 
 }  // namespace
 
-// What a function of the host is given: it may read it until it answers.
+// The arguments of a host's function, which may read them until it answers.
 struct HostRequests::Arguments {
   explicit Arguments(const HostCaller& caller) : proc(ToC(caller.proc)) {}
 

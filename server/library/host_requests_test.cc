@@ -28,7 +28,7 @@ Bytes Encoded(const InfoList& infos) {
 
 class HostRequestsTest : public WithUpcalls<HostRequestsTest> {
  public:
-  // What every function is told of who asks.
+  // Records the infos of a call and checks the caller's identity in them.
   void Hear(const pmix_proc_t* proc, const pmix_info_t infos[], size_t ninfo) {
     EXPECT_EQ(FromC(*proc), kCaller.proc);
     heard_ = InfoList::FromC(infos, ninfo);
@@ -136,7 +136,7 @@ TEST_F(HostRequestsTest, ASpawnSaysWhoAsks) {
   EXPECT_EQ(heard_.FindBool(PMIX_REQUESTOR_IS_CLIENT), true);
 }
 
-// A host that spawns by its own library hears no more than it has said.
+// A host that spawns through its own library gets only its own directives.
 TEST_F(HostRequestsTest, TheHostSpawnsForItself) {
   int status = kSuccess;
   std::string name;

@@ -22,7 +22,7 @@ bool IsShared(std::string_view key) {
   return key == PMIX_GROUP_INFO || key == PMIX_GROUP_ENDPT_DATA;
 }
 
-// What this node brings.
+// Returns the contribution of this node.
 GroupRecord OwnRecord(const core::CollectiveUp& up) {
   for (const core::NodeContribution& one : up.contributions) {
     if (one.node == kSelf) {
@@ -32,7 +32,7 @@ GroupRecord OwnRecord(const core::CollectiveUp& up) {
   return {};
 }
 
-// In place of what is there, if the host tells of any.
+// Replaces the shared infos if the host's answer has any.
 void TakeShared(const InfoList& answer, GroupRecord* record) {
   Encoder shared;
   size_t count = 0;
@@ -46,7 +46,7 @@ void TakeShared(const InfoList& answer, GroupRecord* record) {
   record->shared = shared.Take();
 }
 
-// Nothing: it does not say.
+// Returns nothing if the answer does not list members.
 Result<std::optional<std::vector<ProcId>>> MembersIn(const InfoList& answer) {
   const pmix_info_t* told = answer.Find(PMIX_GROUP_MEMBERSHIP);
   if (told == nullptr) return std::optional<std::vector<ProcId>>();

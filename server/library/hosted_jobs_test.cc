@@ -8,7 +8,7 @@
 namespace canopy::library {
 namespace {
 
-// The second node is this one.
+// This node is the second one.
 registration::Registration TwoNodes(uint32_t self = 1) {
   return JobOfTwoNodes("job", self);
 }
@@ -16,7 +16,7 @@ registration::Registration TwoNodes(uint32_t self = 1) {
 TEST(HostedJobs, NodesAreMembersOfTheOverlay) {
   HostedJobs jobs;
   ASSERT_TRUE(jobs.AddJob(TwoNodes()).ok());
-  EXPECT_EQ(jobs.MemberOf({"job", 0}), kNoNode);  // not with the core yet
+  EXPECT_EQ(jobs.MemberOf({"job", 0}), kNoNode);  // not in the core yet
   ASSERT_TRUE(jobs.MakeSpec("job").ok());
   EXPECT_EQ(jobs.MemberOf({"job", 0}), kFirstOther);
   EXPECT_EQ(jobs.MemberOf({"job", 3}), kSelf);

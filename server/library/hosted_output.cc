@@ -15,11 +15,11 @@ namespace {
 constexpr uint16_t kOutputs =
     kOutputChannel | kErrorChannel | kDiagnosticChannel;
 constexpr size_t kMaxPulls = 4096;
-// Of output that is held back.
+// Limits for the output that is held back.
 constexpr size_t kMaxHeld = size_t{64} << 20;
 constexpr size_t kMaxHeldPieces = size_t{1} << 20;
 
-// What a call of the host was given: it may read it until it answers.
+// The arguments of a host's function, which may read them until it answers.
 struct Arguments {
   std::vector<pmix_proc_t> procs;
   InfoList infos;
@@ -40,7 +40,7 @@ InfoList DirectivesOf(const HostCaller& caller, const OutputRead& read) {
   return infos;
 }
 
-// Empty: all.
+// Returns an empty set for all ranks.
 std::set<Rank> RanksOf(const std::vector<ProcId>& targets) {
   std::set<Rank> ranks;
   for (const ProcId& target : targets) {
@@ -50,7 +50,7 @@ std::set<Rank> RanksOf(const std::vector<ProcId>& targets) {
   return ranks;
 }
 
-// Each bit is a channel.
+// Calls `what` for each channel, which is one bit.
 template <typename F>
 void ForEachChannel(uint16_t channels, F&& what) {
   for (uint16_t bit = 1; bit != 0 && bit <= channels;
@@ -104,11 +104,12 @@ void HostedOutput::Read(const HostCaller& caller,
   AnswerNews(id, &pull);
 }
 
-// There is a puller before the host has agreed: output may come first.
+// The puller is created before the host has agreed, because output may arrive
+// earlier.
 void HostedOutput::Begin(const Id& id, const HostCaller& caller,
                          const core::HostCallArrived& in,
                          const OutputRead& read) {
-  if (!read.cursor.empty()) {  // of one that is over
+  if (!read.cursor.empty()) {  // of an ended puller
     OutputRun run;
     run.complete = true;
     run.cursor = read.cursor;
@@ -137,7 +138,7 @@ void HostedOutput::Begin(const Id& id, const HostCaller& caller,
 
 void HostedOutput::OnBegun(const Id& id, core::RequestId request, int status) {
   const auto pull = pulls_.find(id);
-  if (pull == pulls_.end()) return;  // it has gone, and the host knows
+  if (pull == pulls_.end()) return;  // the puller has ended, and the host knows
   std::string welcome;
   if (status == kSuccess) {
     welcome = EncodeOutputRun(pull->second.puller.Welcome());
@@ -192,7 +193,7 @@ void HostedOutput::RemoveAll(core::ClientId client) {
   for (const Id& id : ids) End(id);
 }
 
-// What is queued can still be read.
+// Queued output can still be read.
 void HostedOutput::DropJob(const std::string& nspace) {
   for (auto& [id, pull] : pulls_) {
     if (std::get<2>(id) != nspace) continue;

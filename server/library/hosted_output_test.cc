@@ -41,7 +41,7 @@ class HostedOutputTest : public WithUpcalls<HostedOutputTest> {
     };
   }
 
-  // The status of the answer; PMIX_ERR_EMPTY while there is none.
+  // Returns the status of the answer, or PMIX_ERR_EMPTY before it comes.
   int Read(core::ClientId client, std::string cursor = "", bool ends = false,
            const HostCaller& caller = kCaller, ProcId target = {"job", 1},
            uint16_t channels = kOutputChannel) {

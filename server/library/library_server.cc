@@ -43,10 +43,10 @@ namespace {
 
 constexpr char kThreadName[] = "pmix-server";
 constexpr char kSocketName[] = "/clients.sock";
-// Whose variables only a launcher may set.
+// The prefix of variables that only a launcher may set.
 constexpr std::string_view kLaunchersOnly = "OMPI_";
 
-// Signals are for the threads of the host.
+// The thread blocks all signals, because the host's threads handle them.
 std::thread StartThread(std::function<void()> body) {
   sigset_t all;
   sigset_t before;
@@ -69,7 +69,7 @@ std::vector<std::string> Joined(std::vector<std::string> one,
 
 }  // namespace
 
-// In the order of their construction; each has only earlier ones.
+// The parts in order of construction; each refers only to earlier ones.
 struct LibraryServer::Parts {
   explicit Parts(LibraryServerOptions options_);
 
@@ -82,12 +82,12 @@ struct LibraryServer::Parts {
   void StartCore();
 
   int Register(registration::Registration told);
-  // Of a job that the host has told about: with the core from now on.
+  // Adds a registered job to the core.
   Status Begin(const std::string& nspace);
-  // The core forgets the job.
+  // Removes the job from the core.
   void Withdraw(const std::string& nspace);
   void Deregister(const std::string& nspace);
-  // The host has registered a client of the job. Returns a PMIx status.
+  // Adds a registered client of the job. Returns a PMIx status.
   int Add(const ProcId& proc, uid_t uid, gid_t gid, void* object);
   void Expect(const ProcId& proc);
   void SetEnvironments(const JobSpec& spec);
@@ -99,7 +99,7 @@ struct LibraryServer::Parts {
   void Log(const std::string& nspace, const Status& status) const;
 
   const LibraryServerOptions options;
-  // None may connect where the host wants none.
+  // Without the host's permission no tool may connect.
   const std::shared_ptr<endpoint::ToolRegistry> tools =
       std::make_shared<endpoint::ToolRegistry>(
           options.self, options.tools ? endpoint::kMaxTools : 0);
@@ -129,7 +129,7 @@ struct LibraryServer::Parts {
   facts::FactsReader facts;
   WatchedClients watched_local{&local, &arrivals};
   WatchedClients watched_openpmix{&openpmix, &arrivals};
-  // Of the host's own process.
+  // For the host's own process.
   HostCalls own_calls{&options.module, &Upcalls::OfProcess()};
   std::map<core::RequestId, HostCalls::Done> own_pushes;
   core::RequestId next_push = 0;
@@ -169,7 +169,7 @@ HostOverlay::Parts LibraryServer::Parts::OverlayParts() {
     local.AwaitCommit(proc);
     openpmix.AwaitCommit(proc);
   };
-  // The core has asked, and cannot be given an input before it is done.
+  // The core is sending and cannot take an input before it has finished.
   parts.begin = [this](const std::string& nspace, std::function<void()> then) {
     loop.Post([this, nspace, then = std::move(then)] {
       const HostedJob* job = jobs.Find(nspace);
@@ -246,7 +246,7 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
   local::LocalOptions settings;
   settings.environment.self = kSelf;
   settings.environment.socket_path = options.directory + kSocketName;
-  // Processes of other users come too; each proves who it is.
+  // Processes of other users connect too, and each proves its identity.
   settings.socket_mode = 0666;
   settings.environment.runtime_dir = options.directory;
   settings.environment.system_tmpdir = options.system_tmpdir;
@@ -307,7 +307,7 @@ facts::FactsOptions LibraryServer::Parts::FactsSettings() {
   return settings;
 }
 
-// All members but the host hang below it, and none below this server.
+// All other members are children of the host; this server has no children.
 void LibraryServer::Parts::StartCore() {
   core::CoreConfig config;
   config.self = kSelf;
@@ -336,7 +336,7 @@ void LibraryServer::Parts::FromHost(core::MessageBody body) {
       core::PeerArrived{core::PeerMessage{kHost, kSelf, std::move(body)}});
 }
 
-// The user of its processes is known with the first of them.
+// The first client determines the user of the job's processes.
 int LibraryServer::Parts::Register(registration::Registration told) {
   const std::string nspace = told.job.nspace;
   const bool no_data = told.no_data;
@@ -395,8 +395,8 @@ Status LibraryServer::Parts::Begin(const std::string& nspace) {
   return Status();
 }
 
-// A job that was begun before its first client was named is of this server's
-// user: it begins again if its clients have another one.
+// A job that was added to the core before its first client belongs to this
+// server's user. It is added again if its clients belong to another user.
 int LibraryServer::Parts::Add(const ProcId& proc, uid_t uid, gid_t gid,
                               void* object) {
   jobs.AddClient(proc, uid, gid, object);
@@ -412,13 +412,14 @@ int LibraryServer::Parts::Add(const ProcId& proc, uid_t uid, gid_t gid,
   return kSuccess;
 }
 
-// The host's descendants alone: it tells nobody's pid.
+// Expects descendants of the host, because a host does not register pids.
 void LibraryServer::Parts::Expect(const ProcId& proc) {
   local.OnProcess(proc.nspace, proc.rank, getpid());
   openpmix.OnProcess(proc.nspace, proc.rank, getpid());
 }
 
-// What comes of the end of its processes is for nobody.
+// Removes the job; notifications about the end of its processes have no
+// receiver.
 void LibraryServer::Parts::Withdraw(const std::string& nspace) {
   core::JobKill kill;
   kill.nspace = nspace;
@@ -509,8 +510,7 @@ void LibraryServer::RunAndWait(const std::function<void()>& work) {
   done.get_future().wait();
 }
 
-// --------------------------------------------------------- what a host asks
-// ---
+// ------------------------------------------------- requests of the host ---
 
 void LibraryServer::RegisterJob(registration::Registration told, Done done) {
   Run([this,

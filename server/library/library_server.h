@@ -137,7 +137,7 @@ class LibraryServer {
   struct Parts;
   explicit LibraryServer(LibraryServerOptions options);
   Status Listen();
-  // In the server's thread; at once when this is it.
+  // Runs `work` on the server's thread; at once if this is that thread.
   void Run(std::function<void()> work);
   void RunAndWait(const std::function<void()>& work);
 

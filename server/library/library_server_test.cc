@@ -41,7 +41,7 @@ class LibraryServerTest : public testing::Test {
     ASSERT_TRUE(server.ok()) << server.status().message();
     server_ = *std::move(server);
   }
-  // The status of something that is started.
+  // Starts an operation and returns its status.
   template <typename Begin>
   int Status(Begin&& begin) {
     std::promise<int> done;

@@ -1,4 +1,4 @@
-// A module of C functions keeps the contract of every host.
+// A module of C functions fulfils the contract of every host.
 #include "server/library/module_host.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ namespace {
 constexpr int kRounds = 1000;
 constexpr int kRoundMs = 10;
 
-// What the functions have heard, and how each call is answered: a module has
-// no data of its own.
+// The calls that the functions have received, and the answers to each. It is
+// global because a module has no data of its own.
 struct Played {
   std::vector<HeardCall> heard;
   std::vector<std::function<void(int, InfoList*)>> answers;
@@ -203,7 +203,7 @@ TEST(ModuleHost, AMalformedCallIsRefused) {
   EXPECT_TRUE(host.Heard().empty());
 }
 
-// Of an operation and directives.
+// Makes a fabric call with an operation and directives.
 core::AskHost AskOfAFabric(uint64_t number, uint8_t operation) {
   core::AskHost ask = ContractAsk(number, HostOp::kFabric);
   ask.call = Bytes(EncodeFabricCall({operation, ContractInfos(0)}));

@@ -22,12 +22,12 @@ namespace canopy::library {
 namespace {
 
 constexpr size_t kMaxFile = size_t{1} << 31;
-// A file with more is not one that a linker has made.
+// A larger count cannot come from a linker.
 constexpr size_t kMaxMappings = 1 << 17;
 
 // ------------------------------------------------------------ the file ---
 
-// A file that is mapped for as long as this exists; empty: it cannot be.
+// A mapped file; empty if it cannot be mapped.
 class MappedFile {
  public:
   explicit MappedFile(const char* path) {
@@ -52,7 +52,8 @@ class MappedFile {
   std::string_view bytes_;
 };
 
-// Copies the structure at that place. False: it is not in the file as a whole.
+// Copies the structure at offset `at`. Returns false if it does not lie
+// completely in the file.
 template <typename T>
 bool Read(std::string_view file, uint64_t at, T* out) {
   if (at > file.size() || file.size() - at < sizeof(T)) return false;
@@ -60,8 +61,8 @@ bool Read(std::string_view file, uint64_t at, T* out) {
   return true;
 }
 
-// In a table of symbols: the bytes from the address on in the smallest variable
-// that contains it.
+// Returns the bytes from `address` to the end of the smallest variable in a
+// symbol table that contains it.
 std::optional<size_t> FindInTable(std::string_view file,
                                   const ElfW(Shdr) & table, uint64_t address) {
   std::optional<size_t> found;
@@ -105,7 +106,7 @@ struct Mapping {
   bool executes = false;
 };
 
-// In the order of their addresses.
+// Returns the mappings in ascending order of addresses.
 std::vector<Mapping> Mappings() {
   std::vector<Mapping> out;
   FILE* const file = std::fopen("/proc/self/maps", "re");
@@ -138,8 +139,8 @@ bool CanRead(const std::vector<Mapping>& mappings, uintptr_t at) {
   return true;
 }
 
-// The word may be beyond the object that the caller has, which sanitizers of
-// memory would report.
+// The word may lie beyond the caller's object, which memory sanitizers would
+// report.
 [[gnu::no_sanitize_address]] uintptr_t WordAt(uintptr_t at) {
   return *reinterpret_cast<const volatile uintptr_t*>(at);
 }

@@ -42,7 +42,8 @@ void SetProc(const registration::Proc& from, shm::ProcContents* to) {
   SetText(from.procdir, &to->procdir);
 }
 
-// The host's number of it, which is not the one that the core knows it by.
+// Sets the host's number of the node, which differs from its number in the
+// core.
 void SetNode(const registration::Keys& keys, uint32_t id,
              shm::NodeContents* node) {
   node->id = id;
@@ -50,7 +51,8 @@ void SetNode(const registration::Keys& keys, uint32_t id,
   Set(keys, &node->keys);
 }
 
-// A node without processes of the job, which they may ask about all the same.
+// Makes a node without processes of the job, which these may still inquire
+// about.
 shm::NodeContents OtherNode(const registration::OtherNode& told) {
   shm::NodeContents node;
   node.name = told.name;
@@ -72,7 +74,7 @@ shm::NodeContents OtherNode(const registration::OtherNode& told) {
 
 void AddRegistered(const registration::Registration& told,
                    shm::SegmentContents* contents) {
-  // The host restarts processes, and how often is known from it alone.
+  // The host restarts processes, so only the host knows the limit.
   std::erase_if(contents->job, [](const auto& entry) {
     return entry.first == PMIX_MAX_RESTARTS;
   });

@@ -26,7 +26,7 @@ std::optional<std::string> Find(const shm::KeyValues& keys,
   return std::nullopt;
 }
 
-// As it follows from the map alone.
+// Contents derived from the map alone.
 shm::SegmentContents Derived() {
   shm::SegmentContents contents;
   contents.nspace = "job";

@@ -15,7 +15,7 @@ std::string TextOf(const char* text, size_t limit) {
 
 }  // namespace
 
-// Never destroyed: hosts may call back when the process ends.
+// Never destroyed, because hosts may call back while the process ends.
 Upcalls& Upcalls::OfProcess() {
   static auto* const upcalls = new Upcalls;
   return *upcalls;
@@ -51,7 +51,7 @@ bool Upcalls::Listen(pmix_server_listener_fn_t function, int listener,
   return false;
 }
 
-// A host may accept it in any way.
+// A host may accept the connection with any flags.
 void Upcalls::OnConnection(int connection, void* cbdata) {
   UniqueFd fd(connection);
   if (!fd) return;
@@ -60,7 +60,7 @@ void Upcalls::OnConnection(int connection, void* cbdata) {
   OfProcess().Take(reinterpret_cast<uintptr_t>(cbdata), std::move(fd));
 }
 
-// Closed where nobody waits for it.
+// Closes the connection if its listener no longer exists.
 void Upcalls::Take(uintptr_t listener, UniqueFd connection) {
   const MutexLock lock(mutex_);
   if (loop_ == nullptr || !listeners_.contains(listener)) return;
@@ -112,7 +112,7 @@ void Upcalls::Expire(uintptr_t number) {
 }
 
 void Upcalls::Finish(void* cbdata, HostAnswer answer) {
-  Pending pending;  // what it was given is freed without the lock
+  Pending pending;  // its arguments are freed without the lock
   const MutexLock lock(mutex_);
   auto found = pending_.extract(reinterpret_cast<uintptr_t>(cbdata));
   if (!found || loop_ == nullptr) return;
@@ -124,8 +124,8 @@ void Upcalls::Finish(void* cbdata, HostAnswer answer) {
       });
 }
 
-// Not within the callback: hosts call that with locks which they take again
-// when something is returned to them.
+// Releases later, not within the callback: hosts call it with locks held that
+// their release function takes too.
 void Upcalls::Return(pmix_release_cbfunc_t release, void* cbdata) {
   if (release == nullptr) return;
   {

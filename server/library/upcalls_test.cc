@@ -17,7 +17,7 @@ class UpcallsTest : public testing::Test {
 
   static Upcalls& upcalls() { return Upcalls::OfProcess(); }
 
-  // A call of a function that returns this, after `body`.
+  // Calls a function that runs `body` and returns `status`.
   void Call(
       pmix_status_t status,
       const std::function<void(void*)>& body = [](void*) {}) {
@@ -50,7 +50,7 @@ TEST_F(UpcallsTest, IsAnsweredLaterInARoundOfTheLoop) {
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_TIMEOUT});
 }
 
-// Nobody would take its answer.
+// The answer would have no receiver.
 TEST_F(UpcallsTest, AfterTheEndTheHostIsNotCalled) {
   upcalls().Close();
   bool called = false;
@@ -60,7 +60,7 @@ TEST_F(UpcallsTest, AfterTheEndTheHostIsNotCalled) {
   EXPECT_TRUE(answers_.empty());
 }
 
-// Whoever waits is told by the end of its callback.
+// The destructor of the callback ends the wait.
 TEST_F(UpcallsTest, TheEndFreesWhatHasNotBeenAnswered) {
   const auto waits = std::make_shared<int>(0);
   upcalls().Call(
@@ -91,7 +91,7 @@ TEST_F(UpcallsTest, TheFirstAnswerCounts) {
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_INIT});
 }
 
-// Hosts hold locks meanwhile that they take to release it.
+// Hosts hold locks during the callback that their release function takes too.
 TEST_F(UpcallsTest, DataIsReleasedAfterTheCallback) {
   Call(PMIX_SUCCESS);
   std::string data = "bytes";
@@ -154,7 +154,7 @@ TEST_F(UpcallsTest, AHostThatIsSilentIsNotWaitedForLonger) {
       /*timeout_ms=*/1);
   for (int i = 0; i < 1000 && answers_.empty(); ++i) loop_.RunOnce(10);
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_TIMEOUT});
-  // It may read what it was given until it answers after all.
+  // The function may read its arguments until it answers.
   EXPECT_EQ(arguments.use_count(), 2);
   Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
   loop_.RunOnce(0);
@@ -199,7 +199,7 @@ TEST_F(UpcallsTest, AHostAcceptsConnections) {
   loop_.RunOnce(0);
   EXPECT_EQ(taken, ends[0]);
   upcalls().Close();
-  give(ends[1], data);  // and closes it
+  give(ends[1], data);  // and closes the descriptor
   EXPECT_EQ(fcntl(ends[1], F_GETFD), -1);
 }
 

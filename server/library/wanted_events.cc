@@ -12,7 +12,7 @@
 namespace canopy::library {
 namespace {
 
-// What a call of the host was given: it may read it until it answers.
+// The arguments of a host's function, which may read them until it answers.
 struct Arguments {
   std::vector<int> codes;
   InfoList infos;
@@ -69,13 +69,13 @@ void WantedEvents::OnAnswer() {
   std::vector<Waiting> waiting;
   waiting.swap(waiting_);
   for (Waiting& one : waiting) {
-    // Kept, as Add may keep the other.
+    // Copied first, because Add may move the original.
     const std::function<void(int)> done = one.done;
     if (!Add(one.in, one.user, std::move(one.done))) done(kSuccess);
   }
 }
 
-// The client may be gone, or want them no more.
+// The client may have disconnected or unsubscribed meanwhile.
 void WantedEvents::Settle(core::ClientId client, const std::vector<int>& codes,
                           int status) {
   if (status != kSuccess) return Erase(client, codes);

@@ -17,7 +17,7 @@
 namespace canopy::client {
 namespace {
 
-// The process has its name for all servers.
+// A process has the same name for all its servers.
 int ReadOptions(std::string_view function, const Session& session,
                 const InfoArray& infos, ToolOptions* out) {
   const int rc = ParseToolOptions(function, infos.infos, infos.size, out);
@@ -94,7 +94,8 @@ int ConnectToServerInstead(Session& session, const pmix_info_t* info,
   if (rc != PMIX_SUCCESS) return rc;
   if (self != nullptr) *self = ToC(session.self());
   if (before.empty() || before.front() == found) return PMIX_SUCCESS;
-  // It may be gone already, or be what this process must not leave.
+  // The server may be gone already, or may be one that the process cannot
+  // leave.
   (void)session.servers().Disconnect(before.front());
   return PMIX_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// With agents that only play the protocol; those of the project are in
+// Tests with fake agents; those with real agents are in
 // tests/conformance/servers.c.
 #include "client/tool/attach.h"
 
@@ -32,7 +32,7 @@ using local::FrameType;
 
 constexpr pmix_status_t kCode = -5000;
 
-// What the handler has got, from whom.
+// The numbers of events that the handler got, and the source of a loss.
 std::atomic<int> g_events{0};
 std::atomic<int> g_losses{0};
 std::promise<std::string>* g_lost = nullptr;
@@ -48,12 +48,12 @@ void OnEvent(size_t, pmix_status_t status, const pmix_proc_t* source,
   done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
-// A tool that is connected to "one"; "two" and "three" are there, too.
+// A tool that is connected to "one"; "two" and "three" exist too.
 class AttachTest : public testing::Test {
  protected:
   AttachTest() {
     EXPECT_NE(mkdtemp(place_), nullptr);
-    // No server of others is found.
+    // The search must not find servers of other tests or users.
     for (const char* name :
          {"TMPDIR", "PMIX_SERVER_TMPDIR", "XDG_RUNTIME_DIR"}) {
       setenv(name, place_, /*overwrite=*/1);
@@ -146,13 +146,13 @@ TEST_F(AttachTest, WhatIsConnectedIsNotConnectedAgain) {
   EXPECT_EQ(Servers(), "one two");
   ASSERT_EQ(Attach(At("two", /*primary=*/true)), PMIX_SUCCESS);
   EXPECT_EQ(Servers(), "two one");
-  // Where nobody else is.
+  // In this directory there is no other server.
   InfoList nowhere;
   nowhere.Add(PMIX_SERVER_TMPDIR, Value::String(place_));
   EXPECT_EQ(Attach(nowhere), PMIX_ERR_UNREACH);
 }
 
-// By the files of a relay, which speaks for it.
+// The files of a relay lead to such a server.
 TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByTheNameOfThat) {
   InfoList far;
   far.Add(PMIX_SERVER_HOSTNAME, Value::String("far.host"));
@@ -160,7 +160,7 @@ TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByTheNameOfThat) {
   std::filesystem::copy(PathOf("three"), PathOf("pmix.far.host.tool"));
   ASSERT_EQ(Attach(far), PMIX_SUCCESS);
   EXPECT_STREQ(server_.nspace, "three");
-  // The system's server of this machine is not that of another.
+  // The system's server of this machine is not that of the other one.
   far.Add(PMIX_CONNECT_TO_SYSTEM, Value::Bool(true));
   EXPECT_EQ(Attach(far), PMIX_ERR_NOT_SUPPORTED);
 }
@@ -231,7 +231,7 @@ TEST_F(AttachTest, WithoutThePrimaryNothingIsServedUntilAnotherIsChosen) {
   ASSERT_EQ(Disconnect("two"), PMIX_SUCCESS);
   EXPECT_EQ(Ask(), PMIX_ERR_UNREACH);
   EXPECT_EQ(Register(kCode - 1), PMIX_ERR_UNREACH);
-  // The first server of one that has none is its primary.
+  // The first server of a tool without servers becomes its primary.
   ASSERT_EQ(Attach(At("three")), PMIX_SUCCESS);
   EXPECT_EQ(Ask(), PMIX_SUCCESS);
 }
@@ -246,7 +246,7 @@ TEST_F(AttachTest, EventsOfAllServersComeOnce) {
   ASSERT_GE(Register(kCode - 1), 0);
   EXPECT_EQ(one_.Count(FrameType::kEventsWanted), 2u);
   EXPECT_EQ(two_.Count(FrameType::kEventsWanted), 2u);
-  // An answer comes after what was sent before it.
+  // An answer arrives after all that was sent before it.
   EXPECT_EQ(Set("two"), PMIX_SUCCESS);
   EXPECT_EQ(Ask(), PMIX_SUCCESS);
   EXPECT_EQ(Set("one"), PMIX_SUCCESS);

@@ -40,23 +40,23 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kDefaultTimeoutMs = 60'000;
 constexpr int kPollMs = 10;
 
-// What is to be started, and for how long it is waited for.
+// The process to start, and how long to wait for it.
 struct Order {
   std::string program;  // a path
   std::vector<std::string> argv;
   std::vector<std::string> env;
-  std::string directory;  // empty: this process's
+  std::string directory;  // empty: that of this process
   std::string exec_agent;
   std::string fork_agent;
   bool outlives = false;
   uint32_t timeout_ms = kDefaultTimeoutMs;
-  std::string file;  // that the launcher writes
+  std::string file;  // written by the launcher
   LauncherOrders orders;
 };
 
 // ------------------------------------------------------------- directives ---
 
-// Where the text of a directive goes; null: it is none of these.
+// Returns the member for the text of a directive; null for other directives.
 std::string* TextIn(std::string_view key, Order* out) {
   if (key == PMIX_WDIR) return &out->directory;
   if (key == PMIX_EXEC_AGENT) return &out->exec_agent;
@@ -64,8 +64,8 @@ std::string* TextIn(std::string_view key, Order* out) {
   return nullptr;
 }
 
-// The launcher writes to the streams of this process, as it is: there is
-// nothing to be forwarded, and the tool may ask for it all the same.
+// The launcher writes to the streams of this process, so there is nothing to
+// forward. A tool may request forwarding nevertheless.
 bool ConcernsForwarding(std::string_view key) {
   return key.starts_with("pmix.fwd.") || key.starts_with("pmix.iof.");
 }
@@ -114,7 +114,7 @@ int ReadDirectives(const InfoArray& infos, Order* out) {
   return PMIX_SUCCESS;
 }
 
-// In the place of an entry of the same name.
+// Adds an entry; it replaces one with the same name.
 void SetEntry(std::string entry, std::vector<std::string>* env) {
   const std::string name = entry.substr(0, entry.find('=') + 1);
   std::erase_if(*env, [&](const std::string& one) {
@@ -139,7 +139,7 @@ std::vector<std::string> TextsOf(char* const* texts) {
   return out;
 }
 
-// As a shell finds it; "": nowhere.
+// Finds a program as a shell does; returns "" if there is none.
 std::string FindProgram(const std::string& name, const std::string& path) {
   if (name.find('/') != std::string::npos) return name;
   for (size_t at = 0; at <= path.size();) {
@@ -173,7 +173,7 @@ int ReadOrder(const SpawnRequest& request, Order* out) {
     SetEntry(std::move(entry), &out->env);
   }
   out->program = std::move(command.program);
-  // The one that starts processes starts the one that becomes the launcher.
+  // The fork agent starts the exec agent, which becomes the launcher.
   for (const std::string* agent : {&out->exec_agent, &out->fork_agent}) {
     if (agent->empty()) continue;
     out->argv.insert(out->argv.begin(), *agent);
@@ -207,8 +207,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Between fork and exec. The launcher is nobody's child, so that nobody here
-// has to wait for it; what fails is told through `failed`.
+// Runs between fork and exec. The launcher becomes an orphan, so that this
+// process need not wait for it. Failures are reported through `failed`.
 [[noreturn]] void BecomeLauncher(const Order& order, char* const* argv,
                                  char* const* env, int keepalive, int failed) {
   const pid_t pid = fork();
@@ -229,7 +229,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   _exit(127);
 }
 
-// PMIX_SUCCESS: the program runs.
+// Returns PMIX_SUCCESS if the program runs.
 int AwaitExec(const Pipe& failed) {
   int what[2] = {0, 0};
   ssize_t size = 0;
@@ -272,7 +272,7 @@ bool HasEnded(const Pipe& keepalive) {
   return poll(&entry, 1, kPollMs) > 0;
 }
 
-// The file is there once it names a server.
+// The file counts as written once it names a server.
 int AwaitFile(const Order& order, const Pipe& keepalive) {
   const auto deadline =
       Clock::now() + std::chrono::milliseconds(order.timeout_ms);
@@ -283,13 +283,13 @@ int AwaitFile(const Order& order, const Pipe& keepalive) {
   return PMIX_SUCCESS;
 }
 
-// Nobody else can put another file in the place of the launcher's.
+// Returns a directory in which other users cannot replace the launcher's file.
 std::string FileBase() {
   std::string base = TemporaryBase();
   return IsOwnDirectory(base) ? base : "/tmp";
 }
 
-// A place for the launcher's file, which is removed with it.
+// A directory for the launcher's file, which is removed with the file.
 class FilePlace {
  public:
   FilePlace() : path_(FileBase() + "/canopy-launcher-XXXXXX") {
@@ -305,7 +305,7 @@ class FilePlace {
 
   bool made() const { return made_; }
   std::string file() const { return path_ + "/server"; }
-  // What no other place has in its name.
+  // Returns the part of the name that is unique to this directory.
   std::string mark() const { return path_.substr(path_.size() - 6); }
 
  private:
@@ -313,13 +313,13 @@ class FilePlace {
   bool made_ = false;
 };
 
-// Its end of the pipe stays open until the library is finalised.
+// Keeps this end of the pipe open until the library is finalised.
 void Keep(Session& session, Pipe keepalive) {
   const auto kept = std::make_shared<UniqueFd>(std::move(keepalive.writer));
   (void)session.progress().Watch(kept->get(), [kept] {});
 }
 
-// The launcher's name is not given again, as agents keep events for it.
+// The launcher's name is unique, because agents keep events for names.
 int SetOrders(const Session& session, const FilePlace& place, Order* order) {
   LauncherOrders& orders = order->orders;
   orders.name = NameAfterProcess("launcher");

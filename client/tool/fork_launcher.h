@@ -1,5 +1,5 @@
-// A tool that has no server starts a launcher itself (chapter "Tools and
-// Debuggers", "Indirect launch").
+// A tool without a server starts a launcher itself (PMIx Standard, chapter
+// "Tools and Debuggers", "Indirect launch").
 #ifndef CANOPY_CLIENT_TOOL_FORK_LAUNCHER_H_
 #define CANOPY_CLIENT_TOOL_FORK_LAUNCHER_H_
 
@@ -9,26 +9,27 @@
 
 namespace canopy::client {
 
-// Whether PMIx_Spawn of this process starts a launcher here: it is a tool, and
-// has had no server.
+// Returns whether PMIx_Spawn of this process must start a launcher here: the
+// process is a tool and has never had a server.
 bool MustForkLauncher(Session& session);
 
-// Starts the one process that `request` describes, with this one's environment
-// and what the request adds, and attaches to the server that it tells of in a
-// file (PMIX_LAUNCHER_RNDZ_FILE, of the request's choice if it sets that).
-// `nspace` gets the launcher's name, by which this process knows the server as
-// well. PMIX_DEBUG_STOP_IN_INIT and PMIX_LAUNCH_DIRECTIVES are given to it
-// (launcher_orders.h). The launcher sees by PMIX_KEEPALIVE_PIPE when this
-// session is over, unless PMIX_NOHUP is given. Blocks until then, or for
-// PMIX_TIMEOUT or PMIX_SPAWN_TIMEOUT (a minute).
+// Starts the one process that `request` describes, with this process's
+// environment and the request's additions, and attaches to the server that it
+// announces in a file (PMIX_LAUNCHER_RNDZ_FILE, which the request may set).
+// `nspace` gets the launcher's name, which this process also uses for the
+// server. PMIX_DEBUG_STOP_IN_INIT and PMIX_LAUNCH_DIRECTIVES are passed to the
+// launcher (launcher_orders.h). The launcher detects the end of this session by
+// PMIX_KEEPALIVE_PIPE, unless PMIX_NOHUP is given. Blocks until the tool is
+// attached, at most for PMIX_TIMEOUT or PMIX_SPAWN_TIMEOUT (by default a
+// minute).
 //
-// PMIX_ERR_OUT_OF_RESOURCE: the directives are too long for the environment;
-// PMIX_ERR_NOT_SUPPORTED: more than one process, or a directive that is not
-// honoured. PMIX_FWD_* and PMIX_IOF_* are ignored unless they are required: the
-// launcher has the standard streams of this process.
+// PMIX_FWD_* and PMIX_IOF_* are ignored unless they are required: the launcher
+// has the standard streams of this process. Errors: PMIX_ERR_OUT_OF_RESOURCE if
+// the directives are too long for the environment; PMIX_ERR_NOT_SUPPORTED for
+// more than one process, or a directive that is not honoured;
 // PMIX_ERR_JOB_EXE_NOT_FOUND, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
-// PMIX_ERR_JOB_WDIR_NOT_FOUND; PMIX_ERR_JOB_FAILED_TO_LAUNCH: it has ended, or
-// is no launcher; PMIX_ERR_TIMEOUT.
+// PMIX_ERR_JOB_WDIR_NOT_FOUND; PMIX_ERR_JOB_FAILED_TO_LAUNCH if the process has
+// ended or is not a launcher; PMIX_ERR_TIMEOUT.
 int ForkLauncher(Session& session, const SpawnRequest& request,
                  pmix_nspace_t nspace);
 

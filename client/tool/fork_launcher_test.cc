@@ -1,4 +1,4 @@
-// With scripts as launchers; `canopy run` is one in tests/integration.
+// Tests with scripts as launchers; tests/integration uses `canopy run`.
 #include "client/tool/fork_launcher.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class ForkLauncherTest : public testing::Test {
     return std::string(place_) + "/" + name;
   }
 
-  // Becomes a server, and leaves a file when its initiator has ended.
+  // A launcher that becomes a server, and makes a file when its initiator ends.
   std::string Launcher() const {
     return "cp " + At("contact") +
            " $PMIX_LAUNCHER_RNDZ_FILE.new && mv $PMIX_LAUNCHER_RNDZ_FILE.new "

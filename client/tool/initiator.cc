@@ -29,7 +29,7 @@ std::string Take(const char* name) {
   return text;
 }
 
-// What is no number is a descriptor that is not open.
+// Returns INT_MAX, which is never open, for a text that is not a descriptor.
 int DescriptorOf(const std::string& text) {
   int fd = -1;
   const char* const end = text.data() + text.size();
@@ -38,7 +38,8 @@ int DescriptorOf(const std::string& text) {
   return ok ? fd : INT_MAX;
 }
 
-// False once its other end is closed. Whatever is written to it says nothing.
+// Returns false once the other end is closed. Bytes in the pipe have no
+// meaning.
 bool StillOpen(int fd) {
   char ignored[256];
   for (;;) {
@@ -50,13 +51,13 @@ bool StillOpen(int fd) {
 
 void RaiseEnd(Session& session) {
   InfoList infos;
-  // Default handlers take what they get for a failure.
+  // Default handlers treat every event as a failure.
   infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));
   session.events().Raise(MakeEvent(PMIX_EVENT_JOB_END, session.self(),
                                    PMIX_RANGE_PROC_LOCAL, std::move(infos)));
 }
 
-// Until the session ends, or the pipe does.
+// Lives until the session or the pipe ends.
 struct Watch {
   UniqueFd fd;
   Progress::WatchId id = 0;

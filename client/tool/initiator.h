@@ -1,6 +1,6 @@
-// What a tool that has started this one has left for it in the environment
-// (chapter "Tools and Debuggers", "Tool initialization environmental
-// variables").
+// The environment variables that the tool which started this one has set for it
+// (PMIx Standard, chapter "Tools and Debuggers", "Tool initialization
+// environmental variables").
 #ifndef CANOPY_CLIENT_TOOL_INITIATOR_H_
 #define CANOPY_CLIENT_TOOL_INITIATOR_H_
 
@@ -18,25 +18,27 @@ inline constexpr char kEnvKeepalivePipe[] = "PMIX_KEEPALIVE_PIPE";
 
 struct Initiator {
   std::string uri;          // of the server to attach to
-  std::string file;         // that tells of it, and is there
-  int keepalive_pipe = -1;  // its end is the end of the initiator
-  // What a tool with this library has ordered; malformed: nothing.
+  std::string file;         // existing file that names the server
+  int keepalive_pipe = -1;  // closed when the initiator ends
+  // The data from a tool with this library; empty if malformed.
   LauncherOrders orders;
 
-  // Something is to be followed once there is a session.
+  // Returns whether FollowInitiator is needed once there is a session.
   bool any() const {
     return !uri.empty() || !file.empty() || keepalive_pipe >= 0;
   }
 };
 
-// Takes it out of the environment, so that processes that this one starts do
-// not see it. A file that is not there is to be written by a launcher, and
-// stays in the environment. Not while other threads use the environment.
+// Removes the variables from the environment, so that processes started by this
+// one do not see them. The name of a file that does not exist stays, because a
+// launcher will write the file. Must not be called while other threads use the
+// environment.
 Initiator TakeInitiator();
 
 // Watches the pipe, whose end raises PMIX_EVENT_JOB_END in this process, and
-// attaches to the server; the primary stays as it is. PMIX_ERR_BAD_PARAM: the
-// pipe is none; otherwise as AttachToServer.
+// attaches to the server. The primary server does not change. Returns
+// PMIX_ERR_BAD_PARAM if the descriptor is not a pipe; other errors as for
+// AttachToServer.
 int FollowInitiator(Session& session, const Initiator& initiator);
 
 }  // namespace canopy::client

@@ -10,7 +10,7 @@
 namespace canopy::client {
 namespace {
 
-// The kernel takes 128 KiB for one variable.
+// The kernel limits one variable to 128 KiB.
 constexpr size_t kMaxText = size_t{64} << 10;
 
 Status Malformed() {

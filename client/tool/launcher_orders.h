@@ -1,6 +1,6 @@
-// What a tool gives to the launcher that it starts, besides the variables of
-// the chapter "Tools and Debuggers": who the launcher is, and the data of its
-// job. It travels in the environment.
+// Data that a tool passes to the launcher it starts, in addition to the
+// variables of the Standard's chapter "Tools and Debuggers": the launcher's
+// name and the data of its job. They are passed in the environment.
 #ifndef CANOPY_CLIENT_TOOL_LAUNCHER_ORDERS_H_
 #define CANOPY_CLIENT_TOOL_LAUNCHER_ORDERS_H_
 
@@ -14,16 +14,17 @@
 namespace canopy::client {
 
 struct LauncherOrders {
-  ProcId name;  // the launcher's; without a namespace there are no orders
+  ProcId name;  // the launcher's; empty namespace: no orders
   // PMIX_PARENT_ID, PMIX_DEBUG_STOP_IN_INIT, PMIX_LAUNCH_DIRECTIVES.
   InfoList job_data;
 };
 
-// As the value of a variable. kErrBadParam: values that can not travel;
-// kErrOutOfResource: more than 64 KiB.
+// Encodes the orders as the value of a variable. Fails with kErrBadParam for
+// values that cannot be encoded, and with kErrOutOfResource above 64 KiB.
 Result<std::string> WriteOrders(const LauncherOrders& orders);
 
-// The other way. kErrBadParam: WriteOrders does not write such text.
+// Decodes them. Fails with kErrBadParam if WriteOrders cannot have written the
+// text.
 Result<LauncherOrders> ReadOrders(std::string_view text);
 
 }  // namespace canopy::client

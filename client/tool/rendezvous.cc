@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxFile = 4096;
 constexpr int kMaxDepth = 5;
 constexpr size_t kMaxVisited = 10000;
-// Begins the line with which an agent tells where its socket is.
+// The beginning of the line with the path of an agent's socket.
 constexpr std::string_view kSocketLine = "canopy:";
 constexpr size_t kPidLine = 2;  // from 0
-// Begins the names of the directories that servers make.
+// The beginning of the names of servers' directories.
 constexpr std::string_view kServerDirectory = "canopy-";
 
 Status Unreadable(const std::string& path) {
@@ -33,8 +33,8 @@ Status Unreadable(const std::string& path) {
   return Status(code, "cannot read " + path);
 }
 
-// Whom nobody but its server, or root, has written. `fd` was opened without
-// waiting for a writer, should it be a FIFO.
+// Checks that only the file's server or root can have written it. `fd` was
+// opened without waiting for a writer, in case it is a FIFO.
 Status CheckFile(int fd, const std::string& path) {
   struct stat info = {};
   if (fstat(fd, &info) != 0) return Unreadable(path);
@@ -107,7 +107,8 @@ Result<ServerContact> ReadContact(const std::string& path, int flags) {
   return contact;
 }
 
-// "pmix.HOST.tool.4711": 4711. 0: the name does not end with a number.
+// Returns 4711 for "pmix.HOST.tool.4711", and 0 for a name without a number at
+// its end.
 int PidInName(std::string_view path) {
   int pid = 0;
   path.remove_prefix(path.rfind('.') + 1);
@@ -128,7 +129,7 @@ bool IsServerDirectory(const fs::path& path) {
          (info.st_uid == geteuid() || info.st_uid == 0);
 }
 
-// Paths, in the order of their names.
+// Returns paths in the order of their names.
 std::vector<std::string> FindFiles(const std::string& directory,
                                    const std::string& host) {
   const std::string prefix = "pmix." + host + ".tool";

@@ -27,7 +27,7 @@ std::string SystemFile(const ServerChoice& choice) {
          LocalHostName();
 }
 
-// Where this user's servers write their files.
+// Returns the directories in which this user's servers write their files.
 std::vector<std::string> Directories(const ServerChoice& choice) {
   if (!choice.server_tmpdir.empty()) return {choice.server_tmpdir};
   std::vector<std::string> directories;
@@ -38,8 +38,8 @@ std::vector<std::string> Directories(const ServerChoice& choice) {
   if (has_tmpdir) directories.push_back(TemporaryBase());
   // Agents use this directory by default.
   directories.push_back(UserRuntimeDir());
-  // Programs that are servers make theirs in /tmp by default. These servers are
-  // for the tools that they start, which choose them explicitly.
+  // Programs that are servers make their directories in /tmp by default. They
+  // serve tools that they start, and these choose them explicitly.
   if (choice.explicit_choice() && !has_tmpdir) {
     for (std::string& own : ServerDirectoriesIn(TemporaryBase())) {
       directories.push_back(std::move(own));
@@ -119,7 +119,7 @@ class Search {
     return Status(kErrUnreach, "this machine has no system server");
   }
 
-  // A relay on this machine may lead to others, and has an address of TCP.
+  // A relay on this machine may lead to other machines; it has a TCP address.
   Status NoneFound() const {
     if (elsewhere_) {
       return Status(kErrNotSupported,
@@ -132,8 +132,8 @@ class Search {
     return Status(kErrUnreach, "no server was found");
   }
 
-  // One that is connected already counts when it was chosen and no other is
-  // found.
+  // A server that is connected already counts if it was chosen explicitly and
+  // no other one is found.
   Result<ServerFound> BySearch() const {
     Result<ServerFound> found = NoneFound();
     for (const std::string& directory : Directories(choice_)) {

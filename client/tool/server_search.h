@@ -1,4 +1,4 @@
-// Connects a tool to the server that it wants.
+// Connects a tool to the server that it chooses.
 #ifndef CANOPY_CLIENT_TOOL_SERVER_SEARCH_H_
 #define CANOPY_CLIENT_TOOL_SERVER_SEARCH_H_
 
@@ -12,21 +12,21 @@
 
 namespace canopy::client {
 
-// The server that was chosen, and a connection to it unless there is one.
+// The chosen server, and a connection to it unless it was connected already.
 struct ServerFound {
   ProcId server;
   std::optional<Bootstrap> connection;
 };
 
-// By the precedence of the Standard's chapter on tools: the choice that was
-// made explicitly, and it alone; else the system's server, where it is to be
-// tried first; else each that is found until one accepts. Repeats that as often
-// as the options say, waiting in between. `known` are connected already: they
-// are passed over, unless one was chosen explicitly.
+// Follows the precedence of the Standard's chapter on tools: an explicit choice
+// and nothing else; otherwise the system's server, if it has to be tried first;
+// otherwise each server found, until one accepts. Repeats this as often as the
+// options allow, with pauses. Skips the servers in `known`, which are connected
+// already, unless one of them was chosen explicitly.
 //
-// kErrUnreach: no server was found, or none accepts; kErrNotSupported: the one
-// that was chosen is neither an agent of this machine nor one to which a relay
-// here leads.
+// Errors: kErrUnreach if no server was found or none accepts; kErrNotSupported
+// if the chosen server is neither an agent of this machine nor reachable by a
+// relay on it.
 Result<ServerFound> ConnectToServer(const ToolOptions& options,
                                     const std::vector<ProcId>& known);
 

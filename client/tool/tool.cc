@@ -19,7 +19,7 @@
 namespace canopy::client {
 namespace {
 
-// Successful calls of InitTool that FinalizeTool has not undone.
+// The number of InitTool's successes minus those of FinalizeTool.
 std::atomic<int> g_references{0};
 
 struct End {
@@ -27,13 +27,13 @@ struct End {
   std::function<bool()> before CANOPY_GUARDED_BY(mu);
 };
 
-// Never destroyed, as a process may end while it is used.
+// Never destroyed, because a process may end while it is in use.
 End& TheEnd() {
   static auto* const end = new End;
   return *end;
 }
 
-// False: not from here.
+// Returns false if this thread must not wait for the end.
 bool EndWhatDepends() {
   std::function<bool()> before;
   {
@@ -46,13 +46,14 @@ bool EndWhatDepends() {
   return true;
 }
 
-// A launcher tells its processes which agent is theirs.
+// A launcher sets the address of the agent in the environment.
 bool WasLaunched() {
   const Result<Environment> environment = ReadEnvironment();
   return environment.ok() && !environment->socket.empty();
 }
 
-// A tool's job is itself; the data of a launcher's is what it was ordered.
+// A tool's job consists of the tool; a launcher's job also has the data from
+// its orders.
 Result<Bootstrap> WithData(Result<Bootstrap> found, const InfoList& data) {
   if (!found.ok() || !found->is_tool || data.empty()) return found;
   found->job =
@@ -105,7 +106,7 @@ int FinalizeTool() {
   } while (!g_references.compare_exchange_weak(references, references - 1));
   const bool may = references > 1 || EndWhatDepends();
   const int rc = may ? FinalizeLibrary(nullptr, 0) : PMIX_ERR_WOULD_BLOCK;
-  // A callback may not do it.
+  // In a callback the tool cannot be finalised, so the reference stays.
   if (rc == PMIX_ERR_WOULD_BLOCK) ++g_references;
   return rc;
 }

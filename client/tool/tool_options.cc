@@ -13,7 +13,7 @@
 namespace canopy::client {
 namespace {
 
-// How a directive was understood.
+// The result of reading a directive.
 enum class Reading : uint8_t { kRead, kMalformed, kAnother };
 
 Reading Read(bool ok) { return ok ? Reading::kRead : Reading::kMalformed; }
@@ -88,7 +88,7 @@ Reading ReadOption(const pmix_info_t& info, std::string_view key,
   return Reading::kRead;
 }
 
-// Those of PMIx_tool_init alone.
+// Reads directives of PMIx_tool_init only.
 Reading ReadStart(const pmix_info_t& info, std::string_view key,
                   ToolOptions* out) {
   // PMIx_tool_init itself gives a launcher an address.
@@ -98,14 +98,14 @@ Reading ReadStart(const pmix_info_t& info, std::string_view key,
   return Reading::kRead;
 }
 
-// What is no directive of tools alone. A tool that has started has its progress
-// and its models already.
+// Reads directives that are not specific to tools. A tool that has started has
+// its progress thread and its models already.
 int ReadOthers(std::string_view function, bool starts,
                const std::vector<pmix_info_t>& infos, ToolOptions* out) {
   if (starts) {
     return ParseInitOptions(function, infos.data(), infos.size(), &out->init);
   }
-  // The call is there to connect.
+  // This call must connect.
   if (!out->connects) return PMIX_ERR_BAD_PARAM;
   for (const pmix_info_t& info : infos) {
     const int rc = support::NotHonoured(function, info);
@@ -120,7 +120,7 @@ int ParseToolOptions(std::string_view function, const pmix_info_t* info,
                      size_t ninfo, ToolOptions* out) {
   if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
   const bool starts = function == "PMIx_tool_init";
-  std::vector<pmix_info_t> others;  // refer to what the caller has
+  std::vector<pmix_info_t> others;  // refer to the caller's values
   std::string tcp_uri;
   for (size_t i = 0; i < ninfo; ++i) {
     const std::string_view key = KeyOf(info[i]);

@@ -21,20 +21,21 @@ namespace {
 
 constexpr uint32_t kMaxSeconds = UINT32_MAX / 1000;
 
-// Where an attribute goes: `placing` is the job's or the application's own.
+// The objects that an attribute changes: `placing` belongs to the job or to the
+// application.
 struct Target {
   SpawnCall* call;
   Placing* placing;
 };
 
-// False: the value is not of the attribute's type.
+// Returns false if the value does not have the attribute's type.
 using Setter = bool (*)(const pmix_value_t& value, const Target& target);
 
 struct Row {
   std::string_view key;
   Setter set;
-  // Meant of a whole job: said of one application of several, it is not
-  // honoured.
+  // Concerns a whole job: it is not honoured if it is given for one of several
+  // applications.
   bool of_job = true;
 };
 
@@ -46,7 +47,7 @@ bool Take(const pmix_value_t& value, std::string* to) {
   return text.has_value();
 }
 
-// An info without a value says that it is so.
+// An info without a value means true.
 bool Take(const pmix_value_t& value, bool* to) {
   if (value.type == PMIX_UNDEF) {
     *to = true;
@@ -101,7 +102,7 @@ bool SetCacheSize(const pmix_value_t& value, const Target& target) {
   return Take(value, &target.call->forwarding.cache_size);
 }
 
-// PMIX_RANK_INVALID: nobody.
+// PMIX_RANK_INVALID means that no rank gets input.
 bool SetInput(const pmix_value_t& value, const Target& target) {
   const auto rank = Int64Of(value);
   if (!rank) return false;
@@ -117,7 +118,7 @@ bool SetInput(const pmix_value_t& value, const Target& target) {
   return *rank >= 0;
 }
 
-// The job's cache drops the oldest unless it is to keep that.
+// The job's cache drops the oldest output unless this keeps it.
 template <bool kOldest>
 bool SetKept(const pmix_value_t& value, const Target& target) {
   bool wanted = false;
@@ -196,7 +197,8 @@ bool AddRanks(const pmix_data_array_t* array, std::vector<Rank>* ranks) {
   return true;
 }
 
-// All (a bool, or the rank that stands for all), one, or those of a list.
+// The value is a bool or a wildcard for all ranks, one rank, or a list of
+// ranks.
 bool TakeStop(const pmix_value_t& value, StopRanks* to) {
   bool all = false;
   if (Take(value, &all)) {
@@ -247,20 +249,19 @@ bool MarkDaemons(const pmix_value_t& value, const Target& target) {
 
 // -------------------------------------------------------------- the rest ---
 
-// What libraries say of themselves, and which job the application is of, once
-// it is one of this job.
+// Accepts information about the spawner's library, and attributes that were
+// evaluated before this application was assigned to its job.
 bool Accept(const pmix_value_t&, const Target&) { return true; }
 
-// A statement that changes nothing, whether it is true or false. A job has the
-// environment of its spawner's job and what is in the call, whether or not the
-// spawner has gathered that. No process has to call PMIx_Init. A directory that
-// is not there is an error, whoever has chosen it.
+// Accepts a flag without an effect. A job always gets the environment of its
+// spawner's job and of the call, even if the spawner has not collected it. No
+// process has to call PMIx_Init. A missing directory is always an error.
 bool AcceptFlag(const pmix_value_t& value, const Target&) {
   bool flag = false;
   return Take(value, &flag);
 }
 
-// Every process is given what programs of all these models look for.
+// The environment of every process suits programs of all these models.
 constexpr std::string_view kPersonalities[] = {
     "ompi",  "ompi4", "ompi5", "oshmem", "openshmem", "mpich",
     "hydra", "pmix",  "prte",  "prrte",  "torch",     "canopy",
@@ -277,14 +278,14 @@ bool HasPersonalities(std::string_view names) {
   return true;
 }
 
-// Whether the attribute is honoured with this value; others are not.
+// Returns whether the attribute is honoured with this value.
 bool HasEffect(const pmix_info_t& info) {
   const std::string_view key = KeyOf(info);
   if (key == PMIX_PERSONALITY) {
     const auto names = StringOf(info.value);
     return !names || HasPersonalities(*names);
   }
-  // The environment of the spawner's job is always passed on.
+  // The environment of the spawner's job is always forwarded.
   bool forwards = true;
   return key != PMIX_FWD_ENVIRONMENT || !Take(info.value, &forwards) ||
          forwards;
@@ -390,7 +391,7 @@ constexpr Row kRows[] = {
     {PMIX_REQUESTOR_IS_CLIENT, Accept, false},
 };
 
-// Those that are known and not honoured here.
+// Returns whether only a scheduler can honour the attribute.
 bool IsForScheduler(const pmix_info_t& info) {
   return KeyOf(info).starts_with("pmix.alloc.");
 }
@@ -400,7 +401,7 @@ bool AsksForNothing(const pmix_info_t& info) {
 }
 
 Status Ignore(const pmix_info_t& info, SpawnCall* call) {
-  // The spawner's library has done it.
+  // The spawner's library has honoured it already.
   if ((info.flags & kInfoRequiredProcessed) != 0) return Status();
   const std::string key = Printable(KeyOf(info));
   const bool known = IsForScheduler(info);
@@ -435,12 +436,12 @@ Status WrongValue(std::string_view key) {
                 "attribute " + std::string(key) + " has no such value");
 }
 
-// Without it others would run than were asked for, or otherwise.
+// Without these attributes, other processes than requested would run.
 bool IsIndispensable(std::string_view key) {
   return key == PMIX_LAUNCHER_DAEMON || key == PMIX_LAUNCH_DIRECTIVES;
 }
 
-// A launcher that can not stop processes is to refuse to start them.
+// A launcher that cannot stop processes must refuse to start them.
 bool Pauses(std::string_view key) {
   return key == PMIX_DEBUG_STOP_ON_EXEC || key == PMIX_DEBUG_STOP_IN_INIT ||
          key == PMIX_DEBUG_STOP_IN_APP;

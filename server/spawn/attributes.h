@@ -1,4 +1,4 @@
-// The attributes of PMIx_Spawn: which are honoured, and what becomes of each.
+// The attributes of PMIx_Spawn: the supported ones, and their effects.
 #ifndef CANOPY_SERVER_SPAWN_ATTRIBUTES_H_
 #define CANOPY_SERVER_SPAWN_ATTRIBUTES_H_
 
@@ -10,17 +10,17 @@
 
 namespace canopy::spawn {
 
-// Whether PMIX_COSPAWN_APP is said, or `otherwise` where nothing is.
-// kErrBadParam: with a value that is no bool.
+// Returns the value of PMIX_COSPAWN_APP, or `otherwise` if it is absent. Fails
+// with kErrBadParam if the value is not a bool.
 Result<bool> IsCospawned(std::span<const pmix_info_t> infos, bool otherwise);
 
-// Whether an application is marked as debugger daemons. Errors as above.
+// Returns whether an application is marked as debugger daemons. Same errors.
 Result<bool> AreDaemons(std::span<const pmix_info_t> infos);
 
-// Applies an info of the whole job. kErrBadParam, kErrNotSupported: as
-// ParseSpawnCall.
+// Applies an info of the whole job. Fails with kErrBadParam or kErrNotSupported
+// like ParseSpawnCall.
 Status ApplyToJob(const pmix_info_t& info, SpawnCall* call);
-// The same of the application; `call` has all applications.
+// Applies an info of one application; `call` has all applications.
 Status ApplyToApp(const pmix_info_t& info, SpawnCall* call, SpawnApp* app);
 
 }  // namespace canopy::spawn

@@ -1,4 +1,4 @@
-// PMIX_SET_ENVAR and its like, as what they do to an environment.
+// Converts PMIX_SET_ENVAR and similar attributes to edits of an environment.
 #ifndef CANOPY_SERVER_SPAWN_ENVAR_INFO_H_
 #define CANOPY_SERVER_SPAWN_ENVAR_INFO_H_
 
@@ -10,10 +10,10 @@
 
 namespace canopy::spawn {
 
-// Nothing for a key that is of no such attribute.
+// Returns nothing if the key is not such an attribute.
 std::optional<EnvarEdit::Kind> EditKindOf(std::string_view key);
 
-// Nothing when the value is of another type, or names no variable.
+// Returns nothing if the value has another type or names no variable.
 std::optional<EnvarEdit> ReadEdit(EnvarEdit::Kind kind,
                                   const pmix_value_t& value);
 

@@ -26,7 +26,7 @@ void Unset(std::string_view pattern, Environment* env) {
   });
 }
 
-// The list without the elements that are `value`.
+// Returns the list without the elements equal to `value`.
 std::string Without(std::string_view value, std::string_view list,
                     char separator) {
   std::string out;

@@ -1,4 +1,4 @@
-// Changes of environment variables that a spawn asks for.
+// Changes of environment variables that a spawn requests.
 #ifndef CANOPY_SERVER_SPAWN_ENVIRONMENT_H_
 #define CANOPY_SERVER_SPAWN_ENVIRONMENT_H_
 
@@ -11,15 +11,15 @@ namespace canopy::spawn {
 // NAME=VALUE entries, each name once.
 using Environment = std::vector<std::string>;
 
-// One of PMIX_SET_ENVAR and its like.
+// The effect of PMIX_SET_ENVAR or a similar attribute.
 struct EnvarEdit {
   enum class Kind : uint8_t {
-    kSet,      // whatever is there
-    kUnset,    // `name` may end in '*', which stands for all that begin so
-    kAdd,      // only where there is none
-    kPrepend,  // in front of what is there, with the separator between
-    kAppend,   // behind it
-    kFirst,    // as kPrepend; where it is an element already, it moves
+    kSet,      // replaces an existing value
+    kUnset,    // `name` may end in '*', which matches any rest
+    kAdd,      // has no effect on an existing variable
+    kPrepend,  // before the existing value, with the separator between
+    kAppend,   // after the existing value
+    kFirst,    // like kPrepend, but moves an existing element
   };
   Kind kind = Kind::kSet;
   std::string name;
@@ -29,12 +29,13 @@ struct EnvarEdit {
 
 void Apply(const EnvarEdit& edit, Environment* env);
 void Apply(const std::vector<EnvarEdit>& edits, Environment* env);
-// Entries replace those of the same name.
+// Entries replace those with the same name.
 void Merge(const Environment& entries, Environment* env);
 
-// The whole environments of several applications, taken apart into what each
-// of them has on top of `base`, which keeps only what all of them have from it.
-// A variable that one application must not have thus leaves the base.
+// Splits the whole environments of several applications: each result has the
+// entries that differ from `base`, which keeps only entries that all
+// applications have. A variable that one application must not have thus leaves
+// the base.
 std::vector<Environment> TakeApart(const std::vector<Environment>& whole,
                                    Environment* base);
 

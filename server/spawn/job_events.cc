@@ -21,7 +21,7 @@ Bytes Encoded(InfoList infos, bool asked) {
              : Bytes();
 }
 
-// A handler that is for one job names it as an affected process.
+// Names the job as an affected process, because handlers for one job match it.
 InfoList AboutJob(const std::string& nspace) {
   InfoList infos;
   infos.Add(PMIX_NSPACE, Value::String(nspace));

@@ -1,4 +1,4 @@
-// What the events say of what becomes of a job.
+// The infos of events about the life of a job.
 #ifndef CANOPY_SERVER_SPAWN_JOB_EVENTS_H_
 #define CANOPY_SERVER_SPAWN_JOB_EVENTS_H_
 
@@ -10,26 +10,27 @@
 
 namespace canopy::spawn {
 
-// How a job ended, for people's programs.
+// The outcome of a job, for PMIx programs.
 struct JobOutcome {
   int status = 0;                    // PMIx status of the job
-  Rank first_failed = kRankInvalid;  // kRankInvalid: no rank's fault
+  Rank first_failed = kRankInvalid;  // kRankInvalid: no rank failed
   int exit_code = 0;
 };
 
-// Infos in codec form (SIZE n, then n INFO), all with the time of the event:
-// the job that it is about. `asked`: its receivers asked for it, or are to know
-// in any case; else handlers without codes of their own do not get it.
+// Returns infos in codec form (SIZE n, then n INFO) with the time of the event
+// and the job it concerns. `asked` means that the receivers have requested the
+// event or must get it in any case; otherwise only handlers with codes of their
+// own get it.
 Bytes JobEventInfo(const std::string& nspace, bool asked);
-// The same with how it ended.
+// Returns the same with the job's outcome.
 Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome,
                  bool asked);
 
-// For its processes, if they have a handler for its code: so many seconds of
-// its time are left.
+// Returns the infos of the event that warns the job's processes, if they have a
+// handler for its code, that `seconds_left` seconds are left.
 Bytes TimeWarningInfo(const std::string& nspace, uint32_t seconds_left);
 
-// A process of a job has ended.
+// Returns the infos of the event that a process of a job has ended.
 Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked);
 
 }  // namespace canopy::spawn

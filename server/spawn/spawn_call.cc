@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kDecodedBytes = size_t{64} << 20;
 
-// An application as C has it.
+// Owns an application as a C structure.
 class CApp {
  public:
   CApp() = default;
@@ -70,7 +70,7 @@ std::vector<std::string> Texts(char* const* texts) {
   return out;
 }
 
-// What a process has beside its attributes.
+// Reads the members of an application other than its attributes.
 Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   AppCommand command = CommandOf(c.cmd, c.argv);
   if (command.program.empty()) {
@@ -94,8 +94,8 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   return Status();
 }
 
-// An application's own agent stands for the job's. The one that starts
-// processes starts the one that is to become the program.
+// An application's own agent replaces the job's. The fork agent starts the exec
+// agent, which becomes the program.
 void PutAgentsBefore(const Placing& job, SpawnApp* app) {
   for (const auto member : {&Placing::exec_agent, &Placing::fork_agent}) {
     const std::string& own = app->placing.*member;
@@ -104,7 +104,7 @@ void PutAgentsBefore(const Placing& job, SpawnApp* app) {
   }
 }
 
-// Applications of one job, whose array may have those of another between them.
+// Applications of one job; those of another job may lie between them.
 using Apps = std::vector<const pmix_app_t*>;
 
 Status ReadApps(const Apps& apps, SpawnCall* call) {
@@ -130,7 +130,7 @@ Result<SpawnCall> ReadJob(const InfoList& infos, const Apps& apps) {
   return call;
 }
 
-// Pauses are not for the daemons of the debugger that wants them.
+// Stop directives apply to the debugged job, not to the debugger's own daemons.
 Result<SpawnCall> ReadDaemons(const InfoList& infos, const Apps& apps) {
   Result<SpawnCall> call = ReadJob(infos, apps);
   if (!call.ok()) return call;
@@ -140,7 +140,7 @@ Result<SpawnCall> ReadDaemons(const InfoList& infos, const Apps& apps) {
   return call;
 }
 
-// Alone, they debug a job that runs already.
+// Daemons without other applications debug a job that runs already.
 Result<SpawnCall> WithTarget(Result<SpawnCall> call) {
   if (!call.ok() || !call->daemons->target.nspace.empty()) return call;
   return Status(kErrBadParam,
@@ -148,15 +148,15 @@ Result<SpawnCall> WithTarget(Result<SpawnCall> call) {
                 "application is spawned with them");
 }
 
-// The applications of each job: the main one, those to be cospawned, debugger
-// daemons.
+// The applications of each job: the main job, the cospawned job, and the
+// debugger daemons.
 struct Division {
   Apps main;
   Apps cospawned;
   Apps daemons;
 };
 
-// Sorts out the applications that are to be a job of their own.
+// Assigns the applications to their jobs.
 Status Divide(const InfoList& infos, const std::vector<CApp>& apps,
               Division* out) {
   const Result<bool> all = IsCospawned(infos.span(), false);
@@ -185,7 +185,7 @@ Status Divide(const InfoList& infos, const std::vector<CApp>& apps,
                                "other");
 }
 
-// A number of debugger daemons has no meaning where there are none.
+// A number of debugger daemons is an error without daemons.
 Status CheckDaemons(const SpawnCall& call, const Division& jobs) {
   const bool counted = call.daemons && (call.daemons->per_node > 0 ||
                                         call.daemons->per_proc > 0);
@@ -230,7 +230,7 @@ Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   Result<SpawnCall> call = ReadJob(infos, jobs.main);
   if (!call.ok()) return call;
   if (Status s = CheckDaemons(*call, jobs); !s.ok()) return s;
-  // The job's infos describe the daemons, which are another job.
+  // These infos describe the daemons, which are another job.
   call->daemons.reset();
   if (jobs.cospawned.empty() && jobs.daemons.empty()) return call;
   Result<SpawnCall> beside = jobs.daemons.empty()

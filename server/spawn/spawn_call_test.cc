@@ -88,7 +88,7 @@ TEST(SpawnCallTest, StopsForADebugger) {
   EXPECT_EQ(Refusal(other), kErrBadParam);
 }
 
-// One of several applications can not stop without the others.
+// A stop cannot concern only one of several applications.
 TEST(SpawnCallTest, AStopOfOneApplicationIsRefused) {
   TestApp app;
   app.infos.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
@@ -108,7 +108,7 @@ TEST(SpawnCallTest, DebuggerDaemonsOfAJobThatRuns) {
   EXPECT_EQ(call.daemons->target, (ProcId{"job-1", 2}));
   EXPECT_EQ(call.daemons->per_node, 2u);
   EXPECT_EQ(call.daemons->per_proc, 0u);
-  // The same, said of the whole.
+  // The same directives may be given for the whole job.
   InfoList job = app.infos;
   job.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
   const SpawnCall whole = Parse(job);
@@ -163,7 +163,7 @@ TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
   EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"two"}));
 }
 
-// Programs with older libraries send argv as they got it.
+// Programs with older libraries send their argv unchanged.
 TEST(SpawnCallTest, ArgvWithoutTheCommandKeepsItsFirstWord) {
   const SpawnCall call =
       Parse({}, {TestApp{.cmd = "/opt/prog", .argv = {"-v", "3"}},
@@ -204,7 +204,7 @@ void IsHonoured(const char* key, Value value) {
       << key;
 }
 
-// Made twice, because a list owns its values.
+// Takes the value twice, because a list owns its values.
 void IsNotHonoured(const char* key, Value optional, Value required) {
   EXPECT_EQ(Parse(One(key, std::move(optional))).ignored,
             (std::vector<std::string>{key}));

@@ -9,13 +9,12 @@
 namespace canopy {
 namespace {
 
-// Of a job without what came after release 0.1, of one with a place in its
-// session, of one that deals with failures of its own, of one with process
-// sets, of one that a scheduler has placed, of one whose streams may be
-// forwarded, of one with a debugger, and of one whose CPUs were
-// named, and of one that merges the streams of some applications: an agent
-// refuses what it does not know, so each job has the oldest format that tells
-// all of it.
+// The formats of a job, each with one more feature than the one before: the
+// data of release 0.1, a place in its session, failure handling of its own,
+// process sets, a scheduler's placement, forwarded streams, a debugger, named
+// CPUs, and merged streams of some applications. An agent refuses a format that
+// it does not know, so each job is encoded in the oldest format that holds all
+// its data.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
 constexpr uint64_t kFailureFormat = 4;

@@ -89,7 +89,7 @@ enum class FrameType : uint16_t {
                     //   2 PMIx_Allocation_request  W: Uint directive,
                     //     String C:infos
                     //   3 PMIx_Process_monitor  W: String C:infos, the one
-                    //     that says what to monitor; Int error, String
+                    //     that names what to monitor; Int error, String
                     //     C:infos, the directives
                     //   4 PMIx_Log  W: String C:infos, the data, String
                     //     C:infos, the directives

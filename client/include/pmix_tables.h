@@ -107,8 +107,8 @@ const ConstantEntry* FindConstant(std::string_view name);
 // several have the value: one that is not deprecated, if there is one.
 const ConstantEntry* FindConstant(std::string_view type, std::int64_t value);
 
-// What the printers print for `value` of `type`; `otherwise`, which must be a
-// literal too, when nothing is known about the value.
+// Returns the printed text for `value` of `type`, or `otherwise`, which must be
+// a literal too, if the value is unknown.
 const char* ConstantText(std::string_view type, std::int64_t value,
                          const char* otherwise);
 

@@ -40,7 +40,7 @@ struct SentInvitation {
 
 struct AcceptedInvitation {
   ProcId leader;
-  bool leaderless = false;  // the leader ended, and no other is known
+  bool leaderless = false;         // the leader ended, and no other is known
   std::optional<ProcId> replaced;  // the leader whose place `leader` has taken
   InfoList directives;
   uint64_t number = 0;

@@ -117,7 +117,8 @@ class SymbolReader {
   // do.
   std::optional<uint64_t> CountSymbols() const {
     if (table_.hash != 0) {
-      // Of buckets and of chains; there is one chain word per symbol.
+      // The table begins with the number of buckets and the number of chains;
+      // there is one chain word per symbol.
       uint32_t counts[2];
       if (!bytes_.Read(table_.hash, counts, sizeof counts)) return std::nullopt;
       return counts[1];

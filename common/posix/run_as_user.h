@@ -17,7 +17,7 @@ struct FileUser {
   gid_t gid = static_cast<gid_t>(-1);
 };
 
-// The group of nobody, for a user of whom only the number is known.
+// The group of the user `nobody`, for a user of whom only the number is known.
 inline constexpr gid_t kNoGroup = 65534;
 
 // True if this process is root, or has only temporarily dropped root's

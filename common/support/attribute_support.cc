@@ -238,8 +238,8 @@ std::string SpawnAttributes(const Scheduler& scheduler) {
   return keys;
 }
 
-// What a debugger needs of a launcher besides the process tables: the
-// attributes of the debug group that a spawn honours.
+// Returns the attributes of a spawn that a debugger needs from a launcher in
+// addition to the process tables: those of the debug group that are honoured.
 std::string DebugAttributes() {
   std::string keys;
   for (const Attribute& attribute : AttributesAt("PMIx_Spawn", Level::kHost)) {

@@ -18,13 +18,14 @@ namespace canopy::support {
 
 enum class Level : uint8_t { kClient, kServer, kHost, kTool };
 
-// What a query requests: functions, and attributes of functions, by level.
+// A query's request: functions, and attributes of functions, by level.
 struct Levels {
   std::vector<Level> functions;
   std::vector<Level> attributes;
 };
 
-// What only a scheduler can honour, and whether the present one does.
+// The features that only a scheduler can provide, and whether the present one
+// does.
 struct Scheduler {
   bool places_jobs = false;  // PMIX_ALLOC_* of PMIx_Spawn
   bool allocates = false;    // PMIx_Allocation_request

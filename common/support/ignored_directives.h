@@ -54,9 +54,9 @@ class IgnoredDirectives {
   std::set<Directive> reported_ CANOPY_GUARDED_BY(mu_);
 };
 
-// What `function` answers to a directive that it does not honour:
+// Returns the status of `function` for a directive that it does not honour:
 // PMIX_ERR_NOT_SUPPORTED if the directive is required and no layer has
-// processed it, else PMIX_SUCCESS, and the directive is noted.
+// processed it. Otherwise returns PMIX_SUCCESS and records the directive.
 int NotHonoured(std::string_view function, const pmix_info_t& info);
 
 }  // namespace canopy::support

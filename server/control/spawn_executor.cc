@@ -44,7 +44,7 @@ void FillOutput(const spawn::OutputWishes& wishes, v1::OutputWishes* out) {
   out->set_only_files(wishes.only_files.value_or(false));
 }
 
-// What the spawner asked the launcher to do.
+// Fills in the spawner's directives for the launcher.
 void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
   const spawn::OutputWishes& job = call.placing.output;
   const bool differ =

@@ -25,8 +25,9 @@ class EmbeddedHost : public HostPort {
  public:
   // `results` is codec form: SIZE n, then n INFO; or empty.
   using Answer = std::function<void(const Status& status, Bytes results)>;
-  // Calls its second argument once, at once or later. What it says after that,
-  // after the end of the job of who asks or after this object's is dropped.
+  // Calls its second argument once, at once or later. Later answers are
+  // dropped: second ones, and those after the end of the caller's job or of
+  // this object.
   using Decider = std::function<void(const core::AskHost&, Answer)>;
   using Drop = std::function<void(const std::string& nspace)>;
 

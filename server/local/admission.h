@@ -40,7 +40,7 @@ class Admission {
   // Records that a connection is closed.
   void OnClosed(const Connection& c);
 
-  // Sets the time for which clients are told to try to reattach.
+  // Sets how long clients try to reattach, which their welcome contains.
   void set_reattach_ms(uint32_t ms) { reattach_ms_ = ms; }
 
  private:

@@ -44,9 +44,10 @@ struct IgnoredDirective {
 // kErrUnpackFailure when it is malformed.
 Result<IgnoredDirective> ParseIgnored(std::string_view payload);
 
-// The core's input for one frame of a client that said Hello. `self` is the
-// client's identity. kErrNotSupported: an unknown type; kErrUnpackFailure:
-// malformed. Bytes are copied out of `payload`.
+// Returns the core's input for one frame of a client after its Hello. `self` is
+// the client's identity. Fails with kErrNotSupported for an unknown type, and
+// with kErrUnpackFailure if the frame is malformed. Copies bytes out of
+// `payload`.
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
                                  std::string_view payload);

@@ -23,9 +23,10 @@ constexpr size_t kMaxPendingGets = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
 constexpr size_t kMaxPendingConnects = 1 << 6;
 constexpr size_t kMaxConnectedJobs = 1 << 8;
-// Directives of which the log has a line: processes choose their names.
+// Limit for the directives that the log lists, because processes choose their
+// names.
 constexpr size_t kMaxIgnored = 1 << 8;
-// Of a job's data for a tool on another machine.
+// Limit for the copy of a job's data for a tool on another machine.
 constexpr uint64_t kMaxCopy = uint64_t{32} << 20;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {

@@ -51,9 +51,9 @@ class NetworkListener {
     // Lines for the log about sources, at a limited rate. May be null.
     std::function<void(const std::string& line)> log;
     SilenceLimits limits = kNetworkLimits;
-    // Seconds for which the kernel withholds a connection on which nothing
-    // arrives (TCP_DEFER_ACCEPT). gRPC's peers speak first, so many silent
-    // connections do not displace theirs.
+    // Seconds for which the kernel withholds a connection on which no data
+    // arrives (TCP_DEFER_ACCEPT). gRPC's peers send first, so silent
+    // connections cannot displace theirs, even in large numbers.
     int defer_s = 3;
     // Time after which the kernel ends a connection with unacknowledged data
     // (TCP_USER_TIMEOUT), in milliseconds. 0: the system's default.

@@ -41,8 +41,8 @@ class CallCounter {
   int alive_ CANOPY_GUARDED_BY(mutex_) = 0;
 };
 
-// What both ends share. Operations are counted; when the last pending one
-// completes, the stream is notified and the call deletes itself.
+// The common part of both ends. Operations are counted; when the last pending
+// one completes, the stream is notified and the call deletes itself.
 class LinkCall : public Call, protected rpc::DeferredReads::Reader {
  public:
   LinkCall(const LinkCall&) = delete;

@@ -14,7 +14,7 @@
 
 namespace canopy::overlay {
 
-// What this agent presents in a handshake.
+// The identity that this agent presents in a handshake.
 struct Identity {
   NodeId self = 0;
   uint32_t members = 0;

@@ -33,7 +33,7 @@ class FakeFdStore : public FdStorePort {
     released.push_back(name);
   }
 
-  // What a successor gets: duplicates of all files and connections.
+  // Returns a successor's descriptors: duplicates of all files and connections.
   std::vector<NamedFd> Recovered() const {
     std::vector<NamedFd> all;
     for (const auto* stored : {&files, &connections}) {

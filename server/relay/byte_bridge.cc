@@ -42,7 +42,7 @@ void ByteBridge::OnPeerEnd() {
 
 void ByteBridge::OnWritten(bool ok) {
   writing_ = false;
-  // What the peer has sent may still be read.
+  // Data that the peer has sent may still be read.
   if (!ok || socket_ended_) return EndSocket();
   UpdateWatch();
 }

@@ -86,7 +86,9 @@ void GetUsage(WireReader& r, std::vector<ExitedRank>* ranks) {
   if (!IsMeasured(*ranks)) r.Fail();
 }
 
-// What else a PrepareJob has: bits of the number behind its applications.
+// Flags of a PrepareJob, in a number that follows its applications. Some
+// announce further fields.
+// announces its further fields.
 constexpr uint64_t kIndexArgv = 1;
 constexpr uint64_t kMergedApps = 2;
 constexpr uint64_t kStopsOnExec = 4;

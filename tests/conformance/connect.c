@@ -150,7 +150,8 @@ static void Collects(void) {
           OnOperation);
 }
 
-// Tells the other job's rank 0 that it may go on, or waits to be told so.
+// Lets the other job's rank 0 continue, or waits until it lets this one
+// continue.
 static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
   if (first) {
     PutU32(PMIX_GLOBAL, key, 1);

@@ -46,7 +46,7 @@ static void Refused(char *program) {
   Directives agent = {.count = 0};
   AddText(&agent, PMIX_FORKEXEC_AGENT, "/no/such/agent");
   EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND, Spawn(program, NULL, agent));
-  // Nobody has launched this tool, with directives or without.
+  // This tool was not launched, so it has no directives.
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_LAUNCH_DIRECTIVES, NULL);
   CHECK(g_server.nspace[0] == '\0', "a server, %s", g_server.nspace);
 }

@@ -175,7 +175,7 @@ static void Choices(void) {
   Directives list = At(two);
   AddText(&list, PMIX_SERVER_URI, two->uri);
   Choosing(list, "uri");
-  // A tool keeps its name, and asks as often as it says.
+  // A tool keeps its name, and retries as its directives determine.
   AddText(&list, PMIX_TOOL_NSPACE, g_self.nspace);
   AddU32(&list, PMIX_TOOL_RANK, g_self.rank);
   AddText(&list, PMIX_SERVER_HOSTNAME, "localhost");

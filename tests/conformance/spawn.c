@@ -62,7 +62,7 @@ static void JobHasNumber(const char *key, uint32_t want) {
   CHECK(number == want, "%s is %u, not %u", key, number, want);
 }
 
-// What the spawn said of the job is read with the rank wildcard.
+// The directives of the spawn are read with the rank wildcard.
 static void KnowsItsPolicies(void) {
   JobHasNumber(PMIX_CPUS_PER_PROC, 1);
   JobHasNumber(PMIX_MAX_RESTARTS, 3);

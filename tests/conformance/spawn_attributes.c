@@ -68,7 +68,7 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_OUTPUT_TO_FILE, PMIX_STRING, g_output, PMIX_SUCCESS),
     ROW(PMIX_OUTPUT_TO_DIRECTORY, PMIX_STRING, g_output, PMIX_SUCCESS),
     YES(PMIX_INDEX_ARGV, PMIX_SUCCESS),
-    // Who executes them, but no other daemon.
+    // Agents that execute the processes are supported, but no other daemon.
     ROW(PMIX_EXEC_AGENT, PMIX_STRING, "env", PMIX_SUCCESS),
     ROW(PMIX_FORKEXEC_AGENT, PMIX_STRING, "env", PMIX_SUCCESS),
     ROW(PMIX_LAUNCHER_DAEMON, PMIX_STRING, "env", PMIX_ERR_NOT_SUPPORTED),
@@ -127,7 +127,8 @@ static const Attribute kAttributes[] = {
     YES(PMIX_IOF_RANK_OUTPUT, PMIX_SUCCESS),
     YES(PMIX_IOF_FILE_PATTERN, PMIX_SUCCESS),
     YES(PMIX_IOF_FILE_ONLY, PMIX_SUCCESS),
-    // And debuggers. Nobody here would release what is stopped.
+    // Debuggers. Stops are not requested, because the test has no debugger to
+    // release the processes.
     ROW(PMIX_DEBUG_STOP_ON_EXEC, PMIX_BOOL, &kNo, PMIX_SUCCESS),
     ROW(PMIX_DEBUG_STOP_IN_INIT, PMIX_BOOL, &kNo, PMIX_SUCCESS),
     ROW(PMIX_DEBUG_STOP_IN_APP, PMIX_BOOL, &kNo, PMIX_SUCCESS),

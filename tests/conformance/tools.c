@@ -435,7 +435,7 @@ static pmix_status_t Spawn(char **argv, bool output) {
   // Another job uses all slots.
   AddText(&with, PMIX_MAPBY, "slot:oversubscribe");
   if (output) {
-    // What the library does with what it pulls of the job.
+    // The library formats the output that it pulls from the job.
     AddFlag(&with, PMIX_FWD_STDOUT, true);
     AddFlag(&with, PMIX_IOF_RANK_OUTPUT, true);
     AddU32(&with, PMIX_IOF_BUFFERING_SIZE, strlen("here\n"));
@@ -451,7 +451,7 @@ static pmix_status_t Spawn(char **argv, bool output) {
   return PMIx_Spawn(with.info, with.count, &app, 1, g_child);
 }
 
-// What each process writes, as the spawn wants it.
+// The line of each process in the format that the spawn requests.
 static const char kLine[] = "[0]<stdout>: here\n";
 
 static pthread_mutex_t g_output_lock = PTHREAD_MUTEX_INITIALIZER;

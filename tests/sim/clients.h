@@ -158,7 +158,7 @@ class Clients {
   std::map<ProcId, core::EventsWanted> wanted_;
   std::vector<ClientId> closed_;
   std::set<ProcId> away_;
-  // What is sent again after a reattach.
+  // Requests to send again after a reattach.
   std::map<RequestId, std::pair<ProcId, core::Input>> pending_;
   std::map<ProcId, std::vector<core::ScopedData>> commits_;
   std::map<ProcId, std::map<Series, uint64_t>> ended_;

@@ -36,7 +36,7 @@ struct UndetectedLoss {
 // fault of agents belongs here: how the other members detect it.
 class Membership {
  public:
-  // What an observer believes of a subject.
+  // An observer's view of a subject.
   struct View {
     uint64_t incarnation = 0;
     bool up = true;

@@ -31,8 +31,8 @@ class WrittenOutput {
   std::map<OutputStream, uint64_t> sizes_;
 };
 
-// What one puller has read: for each stream some of its bytes, in order, and no
-// byte twice.
+// The output that one puller has read: for each stream some of its bytes, in
+// order, and no byte twice.
 class ReadOutput {
  public:
   // `written` outlives this object.

@@ -35,7 +35,7 @@ constexpr uint32_t kMaxNameNodes = 64;
 constexpr uint64_t kNewerSeeds = 11;
 constexpr Engine kNewer[] = {Engine::kGroup, Engine::kGroup, Engine::kEvent,
                              Engine::kControl, Engine::kQuery};
-// Of the remaining seeds modulo kNewerSeeds, these have invitations and sets.
+// These remaining seeds, modulo kNewerSeeds, have invitations and sets.
 constexpr uint64_t kInvitationSeeds[] = {5, 6};
 constexpr uint64_t kSetSeeds[] = {7, 8};
 // One seed in `kUnaimedSeeds` has only faults at random times. The others have

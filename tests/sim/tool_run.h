@@ -113,7 +113,7 @@ class ToolSoak {
   ToolSoakResult Run();
 
  private:
-  // What a fault may hit.
+  // An operation that a fault may affect.
   struct Op {
     ToolPhase phase;
     ProcId tool;  // no namespace: none

@@ -350,7 +350,7 @@ void PlacementCheck::UnknownFields() {
   const Call job = Granted(request, "a job with a field of a later version");
 }
 
-// Of two jobs, the snapshot of a new stream contains only one; the other has
+// The snapshot of a new stream contains only one of two jobs; the other has
 // ended.
 void PlacementCheck::JobsOfSnapshot() {
   const Call kept = Granted(Ask(2), "a job of 2 slots on free nodes");

@@ -31,7 +31,7 @@ struct JobOutputOptions {
   std::function<int64_t()> now_ms = nullptr;
 };
 
-// What the spawner asked for of processes, beside what JobOutputOptions say.
+// Directives of a spawner for its processes, in addition to JobOutputOptions.
 struct SpawnedOutputOptions {
   bool tag = false;
   bool rank = false;  // the tag is the rank alone
@@ -44,7 +44,7 @@ struct SpawnedOutputOptions {
   bool pattern = false;  // `file` has %n and %r in place of NAMESPACE and RANK
   // Files FILE.RANK beside these, with both streams; empty: none.
   std::string shared_file;
-  // What is written to one of the files above is not shown.
+  // Output that is written to one of the files above is not shown.
   bool only_files = false;
 };
 

@@ -25,9 +25,10 @@ struct LineAssemblerOptions {
   size_t max_held = 16u << 20;
   // Returns the text before each line of the stream; empty function: none.
   std::function<std::string(OutputStream)> prefix = nullptr;
-  // What stands for a line of that stream, or for a part that goes out alone,
-  // with its own line feed. No value: the line itself stands behind its prefix.
-  // The answer depends on the stream alone. Empty function: no value.
+  // Returns a text with its own line feed that replaces a line of that stream,
+  // or a part that is written alone. Without a value the line follows its
+  // prefix. Whether there is a value depends on the stream only. Empty
+  // function: no value.
   std::function<std::optional<std::string>(OutputStream, std::string_view)>
       replacement = nullptr;
 };

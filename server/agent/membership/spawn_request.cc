@@ -134,7 +134,8 @@ const std::string& Either(const std::string& app, const std::string& job) {
   return app.empty() ? job : app;
 }
 
-// Which applications have one stream: all of them, or each as it is said.
+// Determines which applications have one stream: all of them, or those that
+// request it.
 void MergeStreams(const spawn::SpawnCall& call, bool parents_do,
                   host::MapRequest* out) {
   const bool otherwise = call.placing.output.merge_stderr.value_or(parents_do);

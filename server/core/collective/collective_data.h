@@ -18,13 +18,13 @@ namespace canopy::core {
 Bytes OwnData(const Series& series, const ModexStore& modex,
               Instance* instance);
 
-// What the members of this node that have arrived at a group's construction
-// have committed for other nodes, as ModexWriter writes it.
+// Returns the data that local members of a group have committed for other nodes
+// when they arrived at its construct, as ModexWriter writes it.
 std::string MembersData(const Series& series, const Instance& instance,
                         const ModexStore& modex);
-// Of the contributions to a construction, those that carry such data, and with
-// nothing else in them. `Contribution::data` of the result is what ModexReader
-// reads.
+// Returns the contributions to a construct that contain such data, without
+// anything else. `Contribution::data` of the result is in the format of
+// ModexReader.
 Contributions MembersDataOf(const Contributions& contributions);
 
 // Stores and publishes what other nodes brought. A node may only supply data of

@@ -35,7 +35,7 @@ TEST_F(CollectiveGroupTest, ItsNameMatchesHoweverTheMembersAreNamed) {
   EXPECT_EQ(engine_->groups().size(), 1u);
 }
 
-// What "job":2, which is on agent 3, has committed.
+// Returns the committed data of "job":2, which is on agent 3.
 GroupRecord Committed(const std::string& key) {
   ModexStore theirs;
   EXPECT_TRUE(theirs.Commit(kNow, {"job", 2}, {{Scope::kGlobal, Kval(key)}}));

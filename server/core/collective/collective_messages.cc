@@ -10,7 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// The result has all else that the contributions to a construction said.
+// Adds the members' committed data only, because the result has everything else
+// in the contributions to a construct.
 void AddMembersData(const Contributions& contributions, NodeId to,
                     CollectiveDown* down) {
   for (const auto& [node, one] : MembersDataOf(contributions)) {

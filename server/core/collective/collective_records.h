@@ -1,4 +1,4 @@
-// What a successor must know of collectives, as persisted records.
+// The persisted records of collectives, from which a successor recovers them.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_RECORDS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_RECORDS_H_
 

@@ -16,8 +16,8 @@
 
 namespace canopy::core {
 
-// What a member requests by its directives. A flag holds for the group as soon
-// as one member has set it. The numbers are part of the overlay's protocol.
+// Directives of a member. A flag holds for the group as soon as one member has
+// set it. The numbers are part of the overlay's protocol.
 enum GroupFlag : uint32_t {
   kGroupAssignsContextId = 1,  // PMIX_GROUP_ASSIGN_CONTEXT_ID
   kGroupIsOptional = 2,        // PMIX_GROUP_OPTIONAL
@@ -39,12 +39,12 @@ struct GroupRecord {
   // Members whose rank was restarted, and how many processes of the rank came
   // before them.
   std::vector<std::pair<ProcId, uint32_t>> restarted;
-  // What members share (PMIX_GROUP_INFO, PMIX_GROUP_ENDPT_DATA): `num_shared`
-  // INFO in codec form, back to back.
+  // Infos that members share (PMIX_GROUP_INFO, PMIX_GROUP_ENDPT_DATA):
+  // `num_shared` INFO in codec form, back to back.
   size_t num_shared = 0;
   std::string shared;
-  // Of contributions to a construct: what the node's members have committed for
-  // other nodes, as ModexWriter writes it. Never a part of the result.
+  // Only in contributions to a construct: the data that the node's members have
+  // committed for other nodes, as ModexWriter writes it.
   std::string committed;
 
   // Returns whether the group goes on without participants that have ended.

@@ -15,8 +15,8 @@
 
 namespace canopy::core {
 
-// What this node brings: what its members asked for, who of them is gone, and
-// what they have `committed` (GroupRecord::committed).
+// Returns the contribution of this node: the requests of its members, those of
+// them that are gone, and the `committed` data (GroupRecord::committed).
 Bytes GroupContribution(const Series& series, const Instance& instance,
                         const JobTable& jobs, std::string committed);
 

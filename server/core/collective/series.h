@@ -66,7 +66,7 @@ using DeadlineKey = std::pair<TimeNs, uint64_t>;
 struct Instance {
   TimeNs started = 0;
   bool collect = false;
-  // Of a group's construction: a local member has declined to exchange data.
+  // Only for a group's construct: a local member has declined to exchange data.
   bool keeps_data = false;
   std::vector<bool> arrived;  // by local index
   size_t num_arrived = 0;     // number of true values in `arrived`

@@ -78,8 +78,9 @@ uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
   return kAgentsEvent | kOfNode | (digest & (kOfNode - 1));
 }
 
-// Of a round, like the warnings of time limits. Processes are stopped at their
-// exec once, so that stop is the same event from a successor, too.
+// Returns the id of a round's event, like those of the warnings of time limits.
+// Processes are stopped at their exec only once, so a successor raises that
+// stop with the same id.
 uint64_t IdOfRound(uint32_t round) {
   return IdOfJobEvent(kReadyForDebug, false) | uint64_t{round} << 33;
 }

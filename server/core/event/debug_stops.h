@@ -1,13 +1,13 @@
-// Processes that wait for a debugger. In PMIx_Init and in the program each says
-// so by PMIX_READY_FOR_DEBUG, for the resource manager alone; those that are
-// stopped at their exec are known to the agent that has started them. Once all
-// processes of a job that are to stop at a place do, the job's controller
-// raises that event for everybody. PMIX_DEBUGGER_RELEASE is handled by the
-// processes themselves, except for those that are stopped at their exec, which
+// Processes that wait for a debugger. A process that stops in PMIx_Init or in
+// the program raises PMIX_READY_FOR_DEBUG for the resource manager alone. The
+// agent knows the processes that it has stopped at their exec. Once all
+// processes of a job that have to stop at a place have done so, the job's
+// controller raises that event for all receivers. Processes handle
+// PMIX_DEBUGGER_RELEASE themselves, except those stopped at their exec, which
 // the agent continues.
 //
-// Nothing of this is persisted but which processes are held (local_holds.h):
-// the events of processes are, and a successor sees them again.
+// Only the list of held processes (local_holds.h) is persisted here: the events
+// of processes are persisted too, and a successor gets them again.
 #ifndef CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 #define CANOPY_SERVER_CORE_EVENT_DEBUG_STOPS_H_
 

@@ -194,7 +194,7 @@ TEST_P(UnknownJob, IsOverWhenOneThatHasNotToldIsLost) {
   EXPECT_TRUE(IsOver(*c));
 }
 
-// The return of a node says nothing about the jobs of other nodes.
+// The return of a node has no effect on the jobs of other nodes.
 TEST_P(UnknownJob, IsNotOverBecauseANodeReturns) {
   const auto c = Ask();
   c->Do(0, [&](JobEngine& e, Actions* a) { e.OnNodeReturned(c->now, a); });

@@ -108,10 +108,10 @@ class InputOrder {
     uint64_t begin = 0;  // position here
   };
 
-  // What the local ranks have taken, or nothing if unknown.
+  // The number of bytes that the local ranks have consumed; nothing if unknown.
   const std::optional<uint64_t>& taken() const { return taken_; }
-  // `total` was taken; `given` is what the ranks have been given, if that is
-  // more.
+  // Records that `total` bytes were consumed; `given` is the number delivered
+  // to the ranks, if that is more.
   void OnTaken(uint64_t total, uint64_t given = 0);
   // Makes the counts unknown until the next OnTaken, because a predecessor kept
   // them.

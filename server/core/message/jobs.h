@@ -59,8 +59,8 @@ struct NodeError {
   std::string text;
 };
 
-// What nodes have found out about the job's programs and the job's owner should
-// know. Equal notes of several nodes are merged.
+// Findings of nodes about the job's programs, for the job's owner. Equal notes
+// of several nodes are merged.
 struct ProgramNote {
   // why a program does not use our library; one line, or empty
   std::string reason;

@@ -20,7 +20,8 @@
 
 namespace canopy::core {
 
-// What other nodes may see of a rank: its state, or a change of it.
+// The data of a rank that is visible on other nodes: its state, or a change of
+// it.
 struct RankUpdate {
   ProcId proc;
   uint64_t base = 0;  // version that the change applies to; 0: complete state
@@ -103,9 +104,10 @@ class ModexStore {
   // Records that a remote rank's key exists but is hidden from this node.
   void NoteOutside(const ProcId& proc, const std::string& key);
 
-  // What ranks of this node (FindHere) or of other nodes (FindForOthers) see of
-  // a key. An empty key stands for any key, and the name of a qualified value
-  // for each value that satisfies it (common/codec/stored_key.h).
+  // Return a key's data as ranks of this node (FindHere) or of other nodes
+  // (FindForOthers) see it. An empty key stands for any key, and the name of a
+  // qualified value for each value that satisfies it
+  // (common/codec/stored_key.h).
   Found FindHere(const ProcId& proc, std::string_view key) const;
   Found FindForOthers(const ProcId& proc, std::string_view key) const;
   // The KVALs that a local rank has put for a key, for this node and for
@@ -121,13 +123,13 @@ class ModexStore {
   const Sides* SidesOf(const ProcId& proc, std::string_view key) const;
   // The KVALs seen on this node, each key once; empty if there are none.
   Bytes SeenHere(const ProcId& proc) const;
-  // What other nodes see now and did not see at version `base`; everything for
-  // base 0.
+  // Returns the data that other nodes see now and did not see at version
+  // `base`; all data for base 0.
   RankUpdate UpdateSince(const ProcId& proc, uint64_t base) const;
   // The version of a remote rank's data known here; 0 if there is no data or
   // its version is unknown.
   uint64_t KnownVersion(const ProcId& proc) const;
-  // What to publish in shared memory: Publication returns everything,
+  // Return data to publish in shared memory: Publication returns everything,
   // TakeChange the change by the last successful Commit or StoreRemote, once.
   PublishRank Publication(const ProcId& proc) const;
   PublishRank TakeChange(const ProcId& proc);

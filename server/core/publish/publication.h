@@ -56,9 +56,10 @@ enum class Visibility : uint8_t {
   kSeen,
 };
 
-// What a searcher on `node` sees. The checks are made in the order of the
-// Standard: the searcher's range must include the publisher, then the
-// publication's range the searcher, then the permissions must allow it.
+// Determines the visibility for a searcher on `node`. The checks are made in
+// the order of the Standard: the searcher's range must include the publisher,
+// then the publication's range the searcher, then the permissions must allow
+// it.
 Visibility VisibilityOf(const Publication& publication,
                         const Searcher& searcher, NodeId node);
 // Order among several publications that a searcher sees: the narrowest range

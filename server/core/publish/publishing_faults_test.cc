@@ -1,4 +1,4 @@
-// What becomes of publications and lookups when agents are lost, return or are
+// Tests of publications and lookups while agents are lost, return or are
 // restarted, at any message.
 #include <gtest/gtest.h>
 

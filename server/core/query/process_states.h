@@ -19,7 +19,8 @@ ProcessFacts FactsOfLocal(const Job& job, Rank rank, bool connected);
 bool IsStarting(const Job& job, Rank rank);
 // True if the process has ended, so that its PID may have been reused.
 bool HasEnded(const ProcessFacts& process);
-// What this agent knows about any rank without a request to the rank's agent.
+// Returns the facts that this agent knows about any rank without a request to
+// the rank's agent.
 ProcessFacts FactsOfRemote(const Job& job, Rank rank);
 
 // PMIX_CMD_LINE: the command lines of the job's applications, separated by

@@ -37,7 +37,7 @@ struct PersistedRecord {
   Bytes value;
 };
 
-// What a predecessor knew of a job, recovered from the job's shim or, for a
+// A predecessor's state of a job, recovered from the job's shim or, for a
 // controlled job, from its file. Precedes any other input about the job.
 struct JobRecovered {
   std::shared_ptr<const JobSpec> job;

@@ -1,4 +1,4 @@
-// What an engine of the core needs of the step in progress.
+// The context of the step in progress, which the core's engines get.
 #ifndef CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 #define CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 

@@ -100,8 +100,8 @@ Result<ServerDirectory::Made> ServerDirectory::MakeElsewhere(
   return problem;
 }
 
-// The user, and another user who owns a directory above, may prevent that a
-// directory is made below `base`.
+// The user, or another user who owns a directory above, may prevent a directory
+// from being made below `base`.
 Result<ServerDirectory> ServerDirectory::MakeTwo(const std::string& base,
                                                  OpenedDirectory users,
                                                  mode_t mode) {

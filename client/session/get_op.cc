@@ -29,7 +29,7 @@ struct Arguments {
   bool of_reserved = false;  // `key` names a qualified value of a reserved key
 };
 
-// Returns whether a process that does not know its rank asks for it.
+// Returns whether a process that does not know its rank requests it.
 bool WantsOwnRank(const Session& session, const pmix_proc_t* proc,
                   std::string_view key) {
   if (proc == nullptr || proc->rank != PMIX_RANK_INVALID) return false;

@@ -17,7 +17,7 @@
 
 namespace canopy::client {
 
-// The process whose data is wanted. The caller owns the namespace.
+// The process whose data is requested. The caller owns the namespace.
 struct Target {
   std::string_view nspace;
   Rank rank = kRankUndef;

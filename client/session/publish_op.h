@@ -23,9 +23,9 @@ int PublishData(Session& session, const InfoArray& infos);
 int PublishDataAsync(Session& session, const InfoArray& infos,
                      pmix_op_cbfunc_t cbfunc, void* cbdata);
 
-// data[i].key names the wanted key. The publisher and the value are filled in
-// for keys that were found; other values become PMIX_UNDEF. Previous contents
-// of the values are not freed. The caller owns the values afterwards.
+// data[i].key contains the key to look up. The publisher and the value are
+// filled in for keys that were found; other values become PMIX_UNDEF. Previous
+// contents of the values are not freed. The caller owns the values afterwards.
 int LookUpData(Session& session, std::span<pmix_pdata_t> data,
                const InfoArray& directives);
 // `keys` ends with null.

@@ -65,9 +65,9 @@ class Servers {
   // Chooses a server by name; its rank may be the wildcard. Returns kErrUnreach
   // if it is not connected.
   int SetPrimary(const ProcId& server);
-  // Waits for the connection until `deadline`, or without limit if there is
-  // none, and then does the same. Returns kErrTimeout at the deadline and
-  // kErrUnreach if this process ends.
+  // Waits until the server is connected, at most until `deadline` (none:
+  // without limit), and then chooses it as SetPrimary does. Returns kErrTimeout
+  // at the deadline, and kErrUnreach if this process ends.
   int AwaitPrimary(const ProcId& server,
                    std::optional<Clock::time_point> deadline);
   // Gives a connected server a second name, that of the launcher that this

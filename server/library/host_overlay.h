@@ -96,8 +96,8 @@ class HostOverlay : public OverlayPort {
   void Release(const core::CollectiveId& id, int status,
                std::vector<core::NodeContribution> contributions = {},
                Bytes result = {});
-  // Replaces the processes of each job that is named completely by a wildcard.
-  // The result is sorted.
+  // Replaces the processes of each completely named job by a wildcard. The
+  // result is sorted.
   std::vector<ProcId> WithWholeJobs(const std::vector<ProcId>& procs) const;
   // Splits the data of a fence's answer by node.
   int SortByNode(const std::string& joined,
@@ -121,7 +121,7 @@ class HostOverlay : public OverlayPort {
 
   const Parts p_;
   HostedGroups groups_;
-  // The host has what this node brings, and has not answered.
+  // Collectives with a call of the host that it has not answered.
   std::set<core::CollectiveId> with_host_;
   std::map<uint64_t, Request> requests_;  // for the host
   uint64_t next_request_ = 1;

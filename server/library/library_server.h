@@ -52,7 +52,7 @@ struct LibraryServerOptions {
   openpmix::ToolFilePlaces tool_files;  // the files by which tools find it
   // Raises an event that may have handlers in this process. Server's thread.
   std::function<void(HostEvent event)> raise;
-  // Writes output that the host delivers and that has no other puller. Server's
+  // Gets all output that the host delivers, with or without pullers. Server's
   // thread; may be null.
   std::function<void(const DeliveredOutput& output)> write;
   std::function<void(const core::LogLine&)> log;  // any thread

@@ -88,7 +88,6 @@ void GetUsage(WireReader& r, std::vector<ExitedRank>* ranks) {
 
 // Flags of a PrepareJob, in a number that follows its applications. Some
 // announce further fields.
-// announces its further fields.
 constexpr uint64_t kIndexArgv = 1;
 constexpr uint64_t kMergedApps = 2;
 constexpr uint64_t kStopsOnExec = 4;

@@ -64,8 +64,8 @@ void Lead(Session& session, const std::string& name, AcceptedInvitation before,
   FormIfComplete(session, name);
 }
 
-// Another process has taken the place of `failed`. If there are several, the
-// first one counts.
+// Another process has taken the place of `failed`. If several have, the lowest
+// in the order of processes counts.
 bool Follow(Session& session, const std::string& name, const ProcId& failed,
             const ProcId& next) {
   bool follows = false;

@@ -27,8 +27,8 @@ void OnAbort(Session& session, const std::string& name, const Event& event);
 // offered to lead.
 void OnLeaderFailed(Session& session, const std::string& name,
                     const Event& event, const InfoList& results);
-// PMIX_GROUP_LEADER_SELECTED: if several processes offer to lead, the first
-// process becomes the leader.
+// PMIX_GROUP_LEADER_SELECTED: if several processes offer to lead, the lowest in
+// the order of processes becomes the leader.
 void OnSelected(Session& session, const std::string& name, const Event& event);
 
 }  // namespace canopy::client

@@ -35,10 +35,10 @@ struct DeliveredOutput {
   bool complete = false;  // the channels are closed after it
 };
 
-// A puller sends reads, and each is answered when there is output. The first
-// puller of a channel of a namespace causes a call of the host's function, and
-// the end of the last one another with PMIX_IOF_STOP. Output is not kept for
-// later pullers. Loop thread only.
+// A puller sends reads, and each is answered when there is output. Each new
+// puller causes a call of the host's function. When a channel of a namespace
+// has no puller any more, another call with PMIX_IOF_STOP follows. Output is
+// not kept for later pullers. Loop thread only.
 class HostedOutput {
  public:
   using Answer =

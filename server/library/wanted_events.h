@@ -17,9 +17,10 @@
 namespace canopy::library {
 
 // A host forwards events about its jobs without a request. Other events, those
-// with codes of the environment (PMIX_SYSTEM_EVENT), need one: the host gets
-// one request for each code, and another when its last subscriber is gone.
-// Handlers of all codes cause no request. Loop thread only.
+// with codes of the environment (PMIX_SYSTEM_EVENT), need one: a code is
+// registered with the host once for all its subscribers, and deregistered when
+// the last of them is gone. Handlers of all codes register none. Loop thread
+// only.
 class WantedEvents {
  public:
   // Both arguments outlive the object.

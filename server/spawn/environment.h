@@ -33,8 +33,8 @@ void Apply(const std::vector<EnvarEdit>& edits, Environment* env);
 void Merge(const Environment& entries, Environment* env);
 
 // Splits the whole environments of several applications: each result has the
-// entries to add to `base`, which keeps only entries that all applications have.
-// A variable that one application must not have thus leaves the base.
+// entries to add to `base`, which keeps only entries that all applications
+// have. A variable that one application must not have thus leaves the base.
 std::vector<Environment> TakeApart(const std::vector<Environment>& whole,
                                    Environment* base);
 

@@ -13,7 +13,7 @@
 #define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
 #endif
 
-enum { kMaxEvents = 64, kMaxWords = 8 };
+enum { kMaxEvents = 1024, kMaxWords = 8 };
 
 // Events of jobs, which may arrive before the job is known.
 typedef struct {
@@ -47,7 +47,7 @@ static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
     }
   }
   pthread_mutex_lock(&g_lock);
-  CHECK(g_num_events < kMaxEvents, "more events than there were jobs");
+  CHECK(g_num_events < kMaxEvents, "more events than there is room for");
   g_events[g_num_events++] = event;
   pthread_cond_broadcast(&g_changed);
   pthread_mutex_unlock(&g_lock);

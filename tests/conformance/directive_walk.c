@@ -171,6 +171,13 @@ static pmix_info_t Sample(const Attribute *attribute) {
   return list.info[0];
 }
 
+// The user and group of the caller are statements, which libraries pass with
+// many calls.
+static bool IsOwner(const Attribute *attribute) {
+  return strcmp(attribute->key, PMIX_USERID) == 0 ||
+         strcmp(attribute->key, PMIX_GRPID) == 0;
+}
+
 static void Walk(const Function *function, const Attributes *all) {
   static Attributes mine;
   mine.count = 0;
@@ -178,7 +185,7 @@ static void Walk(const Function *function, const Attributes *all) {
   CHECK(mine.count > 0, "%s supports nothing", function->name);
   for (size_t i = 0; i < all->count; ++i) {
     const Attribute *attribute = &all->list[i];
-    if (Find(&mine, attribute->key) != NULL) continue;
+    if (Find(&mine, attribute->key) != NULL || IsOwner(attribute)) continue;
     pmix_info_t directive = Sample(attribute);
     const pmix_status_t status = function->call(&directive);
     CHECK(status < 0 && status != PMIX_OPERATION_SUCCEEDED,

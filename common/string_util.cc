@@ -74,6 +74,13 @@ std::string Join(std::span<const std::string> parts,
   return out;
 }
 
+void ReplaceAll(std::string* text, std::string_view what, std::string_view by) {
+  for (size_t at = text->find(what); at != std::string::npos;
+       at = text->find(what, at + by.size())) {
+    text->replace(at, what.size(), by);
+  }
+}
+
 std::string_view Trim(std::string_view text) {
   const size_t start = text.find_first_not_of(kSpace);
   if (start == std::string_view::npos) return {};

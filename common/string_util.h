@@ -1,4 +1,4 @@
-// String utilities of the command-line parsers.
+// String utilities.
 #ifndef CANOPY_COMMON_STRING_UTIL_H_
 #define CANOPY_COMMON_STRING_UTIL_H_
 
@@ -16,6 +16,9 @@ namespace canopy {
 std::vector<std::string> Split(std::string_view text, char separator);
 std::string Join(std::span<const std::string> parts,
                  std::string_view separator);
+// Replaces each occurrence of `what`, which is not empty, by `by`; occurrences
+// that arise from `by` stay.
+void ReplaceAll(std::string* text, std::string_view what, std::string_view by);
 // Returns the text without white space at both ends.
 std::string_view Trim(std::string_view text);
 

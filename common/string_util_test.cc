@@ -11,6 +11,14 @@ TEST(WordsTest, SplitKeepsEmptyParts) {
   EXPECT_EQ(Split("", ','), std::vector<std::string>{""});
 }
 
+TEST(WordsTest, ReplacesEachOccurrenceOnce) {
+  std::string text = "%n/%r-%n";
+  ReplaceAll(&text, "%n", "%n%n");
+  EXPECT_EQ(text, "%n%n/%r-%n%n");
+  ReplaceAll(&text, "%r", "");
+  EXPECT_EQ(text, "%n%n/-%n%n");
+}
+
 TEST(WordsTest, NumberIsWholeAndBounded) {
   EXPECT_EQ(ParseNumber("17"), 17u);
   EXPECT_EQ(ParseNumber("4294967295"), 4294967295u);

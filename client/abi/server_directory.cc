@@ -13,12 +13,12 @@
 #include <span>
 #include <string_view>
 
+#include "common/posix/private_dir.h"
 #include "common/posix/remove_tree.h"
 
 namespace canopy::client {
 namespace {
 
-constexpr char kPrefix[] = "canopy-";
 constexpr std::string_view kLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 constexpr size_t kRandomLetters = 6;
@@ -36,7 +36,7 @@ constexpr uint64_t kMaxFilesRemoved = 100000;
 std::string RandomName() {
   std::array<unsigned char, kRandomLetters> random = {};
   (void)!getrandom(random.data(), random.size(), 0);
-  std::string name = kPrefix;
+  std::string name = kDirectoryPrefix;
   for (const unsigned char byte : random) {
     name.push_back(kLetters[byte % kLetters.size()]);
   }
@@ -44,7 +44,8 @@ std::string RandomName() {
 }
 
 bool Fits(const std::string& base) {
-  return base.size() + sizeof kPrefix + kRandomLetters + kInside <= kLongest;
+  return base.size() + sizeof kDirectoryPrefix + kRandomLetters + kInside <=
+         kLongest;
 }
 
 // Makes a new directory in an open one, with a name that is not in use. Returns

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/codec/decoder.h"
+#include "common/string_util.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
@@ -20,16 +21,10 @@ std::optional<Value> Decoded(const std::optional<std::string_view>& encoded) {
 }
 
 std::vector<std::string> SessionNodes(const JobView& job) {
-  std::vector<std::string> names;
   const auto list = Decoded(job.FindSession(PMIX_ALLOCATED_NODELIST));
   const auto text = list ? StringOf(list->raw()) : std::nullopt;
-  if (!text || text->empty()) return names;
-  size_t begin = 0;
-  for (size_t end = 0; end != std::string_view::npos; begin = end + 1) {
-    end = text->find(',', begin);
-    names.emplace_back(text->substr(begin, end - begin));
-  }
-  return names;
+  if (!text || text->empty()) return {};
+  return Split(*text, ',');
 }
 
 // Returns whether the numbers of the job's nodes are their places in the list.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/string_util.h"
+
 namespace canopy::client {
 namespace {
 
@@ -22,13 +24,6 @@ bool WriteAll(int fd, std::string_view data) {
     data.remove_prefix(static_cast<size_t>(n));
   }
   return true;
-}
-
-void Replace(std::string* text, std::string_view what, std::string_view by) {
-  for (size_t at = text->find(what); at != std::string::npos;
-       at = text->find(what, at + by.size())) {
-    text->replace(at, what.size(), by);
-  }
 }
 
 // Makes the directories above the file.
@@ -151,8 +146,8 @@ std::string PulledOutput::PathOf(const Stream& stream) const {
     return options_.file + "." + source.nspace + "." + rank + "." + name;
   }
   std::string path = options_.file;
-  Replace(&path, "%n", source.nspace);
-  Replace(&path, "%r", rank);
+  ReplaceAll(&path, "%n", source.nspace);
+  ReplaceAll(&path, "%r", rank);
   return path + "." + name;
 }
 

@@ -18,10 +18,10 @@ bool MustForkLauncher(Session& session);
 // announces in a file (PMIX_LAUNCHER_RNDZ_FILE, which the request may set).
 // `nspace` gets the launcher's name, which this process also uses for the
 // server. PMIX_DEBUG_STOP_IN_INIT and PMIX_LAUNCH_DIRECTIVES are passed to the
-// launcher (launcher_orders.h). The launcher detects the end of this session by
-// PMIX_KEEPALIVE_PIPE, unless PMIX_NOHUP is given. Blocks until the tool is
-// attached, at most for PMIX_TIMEOUT or PMIX_SPAWN_TIMEOUT (by default a
-// minute).
+// launcher (launcher_orders.h). The launcher detects by PMIX_KEEPALIVE_PIPE
+// that this process has ended or finalised the library, unless PMIX_NOHUP is
+// given. Blocks until the tool is attached, at most for PMIX_TIMEOUT or
+// PMIX_SPAWN_TIMEOUT (by default a minute).
 //
 // PMIX_FWD_* and PMIX_IOF_* are ignored unless they are required: the launcher
 // has the standard streams of this process. Errors: PMIX_ERR_OUT_OF_RESOURCE if

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "common/posix/private_dir.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::client {
@@ -24,8 +25,6 @@ constexpr size_t kMaxVisited = 10000;
 // The beginning of the line with the path of an agent's socket.
 constexpr std::string_view kSocketLine = "canopy:";
 constexpr size_t kPidLine = 2;  // from 0
-// The beginning of the names of servers' directories.
-constexpr std::string_view kServerDirectory = "canopy-";
 
 Status Unreadable(const std::string& path) {
   const int code =
@@ -124,7 +123,7 @@ void AddPid(int pid, ServerContact* contact) {
 
 bool IsServerDirectory(const fs::path& path) {
   struct stat info = {};
-  return path.filename().string().starts_with(kServerDirectory) &&
+  return path.filename().string().starts_with(kDirectoryPrefix) &&
          lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
          (info.st_uid == geteuid() || info.st_uid == 0);
 }

@@ -36,7 +36,7 @@ std::vector<ServerContact> SearchRendezvous(const std::string& directory,
 
 // Returns the directories that servers have made in `base`, which is shared
 // with other programs: those of this user or root whose names begin with
-// "canopy-". Visits at most 10,000 entries.
+// kDirectoryPrefix (common/posix/private_dir.h). Visits at most 10,000 entries.
 std::vector<std::string> ServerDirectoriesIn(const std::string& base);
 
 }  // namespace canopy::client

@@ -29,6 +29,7 @@ constexpr size_t kChainBlock = 1024;
 struct Elf32 {
   using Header = Elf32_Ehdr;
   using Segment = Elf32_Phdr;
+  using Section = Elf32_Shdr;
   using Dynamic = Elf32_Dyn;
   using Symbol = Elf32_Sym;
   using Word = uint32_t;
@@ -37,6 +38,7 @@ struct Elf32 {
 struct Elf64 {
   using Header = Elf64_Ehdr;
   using Segment = Elf64_Phdr;
+  using Section = Elf64_Shdr;
   using Dynamic = Elf64_Dyn;
   using Symbol = Elf64_Sym;
   using Word = uint64_t;
@@ -84,6 +86,53 @@ std::optional<std::string_view> TextAt(std::string_view strings,
   const size_t end = rest.find('\0');
   if (end == std::string_view::npos) return std::nullopt;
   return rest.substr(0, end);
+}
+
+// Returns the bytes from `address` to the end of the smallest data object in a
+// symbol table that contains it.
+template <typename Elf>
+std::optional<uint64_t> FindObjectIn(FileBytes bytes,
+                                     const typename Elf::Section& table,
+                                     uint64_t address) {
+  using Symbol = typename Elf::Symbol;
+  const uint64_t count = table.sh_size / sizeof(Symbol);
+  std::optional<uint64_t> found;
+  if (table.sh_entsize != sizeof(Symbol) || count > kMaxSymbols ||
+      !bytes.Holds(table.sh_offset, table.sh_size)) {
+    return found;
+  }
+  std::vector<Symbol> symbols(count);
+  if (!bytes.Read(table.sh_offset, symbols.data(), count * sizeof(Symbol))) {
+    return found;
+  }
+  for (const Symbol& symbol : symbols) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) continue;
+    const uint64_t offset = address - symbol.st_value;
+    if (address < symbol.st_value || offset >= symbol.st_size) continue;
+    const uint64_t left = symbol.st_size - offset;
+    found = std::min(found.value_or(left), left);
+  }
+  return found;
+}
+
+// Searches the symbol tables of a file of class `Elf` in their order.
+template <typename Elf>
+std::optional<uint64_t> FindObject(FileBytes bytes, uint64_t address) {
+  using Section = typename Elf::Section;
+  typename Elf::Header header;
+  if (!bytes.Read(0, &header, sizeof header) ||
+      header.e_shentsize != sizeof(Section)) {
+    return std::nullopt;
+  }
+  for (uint32_t i = 0; i < header.e_shnum; ++i) {
+    Section table;
+    const uint64_t at = header.e_shoff + uint64_t{i} * sizeof table;
+    if (!bytes.Read(at, &table, sizeof table)) break;
+    if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) continue;
+    const auto found = FindObjectIn<Elf>(bytes, table, address);
+    if (found) return found;
+  }
+  return std::nullopt;
 }
 
 // Reads the symbols of a file of class `Elf`.
@@ -412,6 +461,12 @@ Result<ElfFile> ElfFile::Open(const std::string& path) {
                                          : HeaderReader<Elf32>(&file).Read();
   if (!status.ok()) return status;
   return file;
+}
+
+std::optional<uint64_t> ElfFile::BytesOfObjectAt(uint64_t address) const {
+  const FileBytes bytes{fd_.get(), size_};
+  return bits_ == 64 ? FindObject<Elf64>(bytes, address)
+                     : FindObject<Elf32>(bytes, address);
 }
 
 Result<SymbolNames> ElfFile::ReadSymbols() const {

@@ -7,6 +7,7 @@
 #define CANOPY_COMMON_LOADER_ELF_FILE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,12 @@ class ElfFile {
   // Reads the symbols; nothing is cached. kErrUnpackFailure if they are
   // malformed or more than four million.
   Result<SymbolNames> ReadSymbols() const;
+
+  // Returns the number of bytes from `address` to the end of the data object
+  // that contains it, by the file's symbol tables. `address` counts from where
+  // the file is loaded. Returns nothing if no table names such an object.
+  // Malformed tables and those with more than four million symbols are skipped.
+  std::optional<uint64_t> BytesOfObjectAt(uint64_t address) const;
 
   // File offsets of the symbol tables; 0: none.
   struct SymbolTable {

@@ -49,7 +49,7 @@ std::string RuntimeBase() {
 }
 
 std::string UserRuntimeDir() {
-  return RuntimeBase() + "/canopy-" + std::to_string(geteuid());
+  return RuntimeBase() + "/" + kDirectoryPrefix + std::to_string(geteuid());
 }
 
 Status MakePrivateDir(const std::string& path) {

@@ -8,6 +8,10 @@
 
 namespace canopy {
 
+// Begins the names of the directories that this user's agents and servers make
+// in a directory of others, such as /tmp.
+inline constexpr char kDirectoryPrefix[] = "canopy-";
+
 // True if `path` is a directory and, for root, no other user can change what
 // the path leads to (OpenDirectory).
 bool IsOwnDirectory(const std::string& path);

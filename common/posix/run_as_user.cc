@@ -13,24 +13,13 @@
 #include <cstring>
 #include <string>
 
-#if defined(__SANITIZE_THREAD__)
-// The sanitizer treats every clone() as a fork, whose child has a copy of its
-// state; this child shares it.
-extern "C" int __clone(int (*function)(void*), void* stack, int flags,
-                       void* argument, ...);
-#define CANOPY_CLONE __clone
-#else
-#define CANOPY_CLONE clone
-#endif
+#include "common/posix/raw_clone.h"
 
 namespace canopy {
 namespace {
 
 constexpr size_t kStackSize = size_t{1} << 20;
 constexpr size_t kGuardSize = size_t{64} << 10;
-// Size of the kernel's signal set. The C library's calls hide two of its
-// signals.
-constexpr size_t kKernelSigsetSize = 8;
 // The flags of a thread that shares everything with this process except its
 // identity. The caller is suspended until the thread ends, so both can use the
 // caller's thread-local storage.

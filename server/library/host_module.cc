@@ -1,13 +1,11 @@
 #include "server/library/host_module.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <string_view>
-#include <system_error>
 
+#include "common/string_util.h"
 #include "common/values/info_list.h"
 #include "server/library/module_size.h"
 
@@ -22,14 +20,6 @@ Result<size_t> Checked(std::optional<uint64_t> count) {
     return Status(kErrBadParam, "a module has 21 to 32 entries");
   }
   return static_cast<size_t>(*count);
-}
-
-std::optional<uint64_t> NumberIn(std::string_view text) {
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
 }
 
 // A variable with more data after the module looks like a longer module, so the
@@ -51,7 +41,7 @@ Result<size_t> NumEntries(std::span<const pmix_info_t> directives,
   const pmix_info_t* given = FindInfo(directives, CANOPY_SERVER_MODULE_ENTRIES);
   if (given != nullptr) return Checked(Uint64Of(given->value));
   const char* const variable = std::getenv(kVariable);
-  if (variable != nullptr) return Checked(NumberIn(variable));
+  if (variable != nullptr) return Checked(ParseNumber(variable));
   return Found(module);
 }
 

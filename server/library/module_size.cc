@@ -1,103 +1,19 @@
 #include "server/library/module_size.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <span>
-#include <string_view>
 #include <vector>
 
-#include "common/posix/unique_fd.h"
+#include "common/loader/elf_file.h"
 
 namespace canopy::library {
 namespace {
 
-constexpr size_t kMaxFile = size_t{1} << 31;
-// A larger count cannot come from a linker.
+// A process with more mappings is searched no further.
 constexpr size_t kMaxMappings = 1 << 17;
-
-// ------------------------------------------------------------ the file ---
-
-// A mapped file; empty if it cannot be mapped.
-class MappedFile {
- public:
-  explicit MappedFile(const char* path) {
-    const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
-    struct stat info;
-    if (!fd || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return;
-    const auto size = static_cast<size_t>(info.st_size);
-    if (size == 0 || size > kMaxFile) return;
-    void* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (at != MAP_FAILED) bytes_ = {static_cast<const char*>(at), size};
-  }
-  ~MappedFile() {
-    if (bytes_.empty()) return;
-    munmap(const_cast<char*>(bytes_.data()), bytes_.size());
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::string_view bytes() const { return bytes_; }
-
- private:
-  std::string_view bytes_;
-};
-
-// Copies the structure at offset `at`. Returns false if it does not lie
-// completely in the file.
-template <typename T>
-bool Read(std::string_view file, uint64_t at, T* out) {
-  if (at > file.size() || file.size() - at < sizeof(T)) return false;
-  std::memcpy(out, file.data() + at, sizeof(T));
-  return true;
-}
-
-// Returns the bytes from `address` to the end of the smallest variable in a
-// symbol table that contains it.
-std::optional<size_t> FindInTable(std::string_view file,
-                                  const ElfW(Shdr) & table, uint64_t address) {
-  std::optional<size_t> found;
-  if (table.sh_entsize != sizeof(ElfW(Sym))) return found;
-  for (uint64_t at = 0; at < table.sh_size; at += sizeof(ElfW(Sym))) {
-    ElfW(Sym) symbol;
-    if (!Read(file, table.sh_offset + at, &symbol)) break;
-    if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) continue;
-    const uint64_t offset = address - symbol.st_value;
-    if (address < symbol.st_value || offset >= symbol.st_size) continue;
-    const size_t left = symbol.st_size - offset;
-    found = std::min(found.value_or(left), left);
-  }
-  return found;
-}
-
-std::optional<size_t> FindInFile(std::string_view file, uint64_t address) {
-  ElfW(Ehdr) header;
-  if (!Read(file, 0, &header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_shentsize != sizeof(ElfW(Shdr))) {
-    return std::nullopt;
-  }
-  for (uint32_t i = 0; i < header.e_shnum; ++i) {
-    ElfW(Shdr) table;
-    const uint64_t at = header.e_shoff + uint64_t{i} * sizeof table;
-    if (!Read(file, at, &table)) break;
-    if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) continue;
-    const auto found = FindInTable(file, table, address);
-    if (found) return found;
-  }
-  return std::nullopt;
-}
-
-// ---------------------------------------------------------- the process ---
 
 struct Mapping {
   uintptr_t begin = 0;
@@ -156,9 +72,11 @@ std::optional<size_t> BytesInSymbol(const void* object) {
     return std::nullopt;
   }
   const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
-  const MappedFile file(is_program ? "/proc/self/exe" : map->l_name);
-  return FindInFile(file.bytes(),
-                    reinterpret_cast<uintptr_t>(object) - map->l_addr);
+  const auto file =
+      loader::ElfFile::Open(is_program ? "/proc/self/exe" : map->l_name);
+  if (!file.ok()) return std::nullopt;
+  return file->BytesOfObjectAt(reinterpret_cast<uintptr_t>(object) -
+                               map->l_addr);
 }
 
 size_t PlausibleEntries(const void* words, size_t fewest, size_t most) {

@@ -14,6 +14,8 @@
 
 #include <cstdint>
 
+#include "common/posix/raw_clone.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CANOPY_NO_SANITIZE \
   __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -21,22 +23,10 @@
 #define CANOPY_NO_SANITIZE
 #endif
 
-#if defined(__SANITIZE_THREAD__)
-// The sanitizer treats every clone() as a fork, whose child has a copy of its
-// state; this child shares the state.
-extern "C" int __clone(int (*function)(void*), void* stack, int flags,
-                       void* argument, ...);
-#define CANOPY_CLONE __clone
-#else
-#define CANOPY_CLONE clone
-#endif
-
 namespace canopy::process {
 namespace {
 
 constexpr size_t kStackSize = 64u << 10;
-// Size of the kernel's signal set, in bytes; glibc's calls hide two signals.
-constexpr size_t kKernelSigsetSize = 8;
 
 // Shared with the child, which runs in the caller's memory until its exec.
 struct Child {

@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/job_debug.h"
 #include "common/required.h"
+#include "common/string_util.h"
 #include "common/text.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
@@ -268,14 +269,9 @@ constexpr std::string_view kPersonalities[] = {
 };
 
 bool HasPersonalities(std::string_view names) {
-  for (size_t at = 0; at <= names.size();) {
-    const size_t end = std::min(names.find(',', at), names.size());
-    if (std::ranges::count(kPersonalities, names.substr(at, end - at)) == 0) {
-      return false;
-    }
-    at = end + 1;
-  }
-  return true;
+  return std::ranges::all_of(Split(names, ','), [](const std::string& name) {
+    return std::ranges::count(kPersonalities, name) > 0;
+  });
 }
 
 // Returns whether the attribute is honoured with this value.

@@ -88,7 +88,8 @@ LAYERS = {
     "server/registration": VALUES,
     "server/setup": [*VALUES, "server/spawn"],
     # The server in libpmix. It connects the adapters as an agent does.
-    "server/library": [*ENDPOINT, "server/cleanup", "server/core/...",
+    "server/library": [*ENDPOINT, "common/loader", "server/cleanup",
+                       "server/core/...",
                        "server/datastore",
                        "server/endpoint", "server/facts", "server/local",
                        "server/openpmix", "server/registration", "server/runtime"],

@@ -24,7 +24,7 @@ constexpr uint64_t kMaxFiles = 1 << 20;
 // Agents create BASE/canopy-UID/OVERLAY/NODE as private directories.
 bool IsAgents(const fs::path& directory) {
   const fs::path user = directory.parent_path().parent_path().filename();
-  return user == "canopy-" + std::to_string(geteuid()) &&
+  return user == kDirectoryPrefix + std::to_string(geteuid()) &&
          CheckPrivateDir(directory).ok();
 }
 

@@ -21,14 +21,6 @@ std::string RandomBytes(size_t n) {
   return bytes;
 }
 
-void ReplaceAll(std::string* text, std::string_view what,
-                std::string_view with) {
-  for (size_t at = 0; (at = text->find(what, at)) != std::string::npos;
-       at += with.size()) {
-    text->replace(at, what.size(), with);
-  }
-}
-
 // ssh and rsh pass their arguments to a shell on the other side, so the words
 // must be quoted for it.
 bool GoesThroughShell(const std::vector<std::string>& remote_command) {

@@ -16,6 +16,7 @@
 
 #include "client/cli/base/file_util.h"
 #include "common/output_xml.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
@@ -45,13 +46,6 @@ uint32_t RankOf(OutputStream stream) {
 
 const char* StreamName(uint32_t channel) {
   return channel == kStderrChannel ? "stderr" : "stdout";
-}
-
-void Replace(std::string* text, std::string_view what, std::string_view by) {
-  for (size_t at = text->find(what); at != std::string::npos;
-       at = text->find(what, at + by.size())) {
-    text->replace(at, what.size(), by);
-  }
 }
 
 // Files of many ranks are open at once.
@@ -109,38 +103,36 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
     if (to->terminal || num_procs == 1) to->partial_ms = kPartialMs;
   }
-  Form form;
-  form.options.tag = options_.tag;
-  form.options.timestamp = options_.timestamp;
-  form.directory = options_.directory;
-  form.only_files = options_.only_to_files;
-  if (!form.directory.empty() && options_.job_below_directory) {
-    form.directory += "/" + nspace;
+  SpawnedOutputOptions own;
+  own.tag = options_.tag;
+  own.timestamp = options_.timestamp;
+  own.directory = options_.directory;
+  own.only_files = options_.only_to_files;
+  if (!own.directory.empty() && options_.job_below_directory) {
+    own.directory += "/" + nspace;
   }
-  return Add(0, {nspace, "", {std::move(form)}, {}});
+  return Add(0, {nspace, "", {std::move(own)}, {}});
 }
 
 // Ranks of several jobs never share a directory.
-JobOutput::Form JobOutput::FormOf(const SpawnedOutputOptions& wanted,
-                                  const std::string& nspace) const {
-  Form form{wanted, "", wanted.only_files};
-  form.options.tag |= options_.tag;
-  form.options.timestamp |= options_.timestamp;
-  form.directory =
-      wanted.directory.empty() ? options_.directory : wanted.directory;
-  if (form.directory.empty()) return form;
-  form.directory += "/" + nspace;
-  form.only_files |= options_.only_to_files;
-  return form;
+SpawnedOutputOptions JobOutput::Combined(SpawnedOutputOptions wanted,
+                                         const std::string& nspace) const {
+  wanted.tag |= options_.tag;
+  wanted.timestamp |= options_.timestamp;
+  if (wanted.directory.empty()) wanted.directory = options_.directory;
+  if (wanted.directory.empty()) return wanted;
+  wanted.directory += "/" + nspace;
+  wanted.only_files |= options_.only_to_files;
+  return wanted;
 }
 
 Status JobOutput::AddJob(uint32_t job, const std::string& nspace,
                          const SpawnedOutput& spawned) {
   Job added{nspace, "", {}, spawned.of_rank};
   for (const SpawnedOutputOptions& options : spawned.options) {
-    added.forms.push_back(FormOf(options, nspace));
+    added.options.push_back(Combined(options, nspace));
   }
-  if (added.forms.empty()) added.forms.push_back(FormOf({}, nspace));
+  if (added.options.empty()) added.options.push_back(Combined({}, nspace));
   return Add(job, std::move(added));
 }
 
@@ -148,22 +140,22 @@ Status JobOutput::Add(uint32_t job, Job added) {
   added.name = added.nspace.substr(added.nspace.rfind('-') + 1);
   const Job& there = jobs_[job] = std::move(added);
   Status status;
-  for (const Form& form : there.forms) {
-    if (Status s = MakeDirectory(form); status.ok()) status = std::move(s);
+  for (const SpawnedOutputOptions& options : there.options) {
+    if (Status s = MakeDirectory(options); status.ok()) status = std::move(s);
   }
   return status;
 }
 
-Status JobOutput::MakeDirectory(const Form& form) {
-  const SpawnedOutputOptions& options = form.options;
+Status JobOutput::MakeDirectory(const SpawnedOutputOptions& options) {
   const bool named = !options.file.empty() || !options.shared_file.empty();
-  if (form.directory.empty() && !named) return Status();
+  if (options.directory.empty() && !named) return Status();
   RaiseFileLimit();
-  if (form.directory.empty()) return Status();
+  if (options.directory.empty()) return Status();
   std::error_code error;
-  std::filesystem::create_directories(form.directory, error);
+  std::filesystem::create_directories(options.directory, error);
   if (!error) return Status();
-  return Status(kErrNoPermissions, "cannot make directory " + form.directory +
+  return Status(kErrNoPermissions, "cannot make directory " +
+                                       options.directory +
                                        " for the output: " + error.message());
 }
 
@@ -186,10 +178,11 @@ const JobOutput::Job* JobOutput::JobOf(OutputStream stream) const {
   return it == jobs_.end() ? nullptr : &it->second;
 }
 
-const JobOutput::Form& JobOutput::FormOf(const Job& job, OutputStream stream) {
+const SpawnedOutputOptions& JobOutput::OptionsOf(const Job& job,
+                                                 OutputStream stream) {
   const uint32_t rank = RankOf(stream);
   const uint32_t index = rank < job.of_rank.size() ? job.of_rank[rank] : 0;
-  return job.forms[index < job.forms.size() ? index : 0];
+  return job.options[index < job.options.size() ? index : 0];
 }
 
 const std::string& JobOutput::Time() {
@@ -207,13 +200,13 @@ const std::string& JobOutput::Time() {
 std::string JobOutput::Prefix(OutputStream stream) {
   const Job* const job = JobOf(stream);
   if (job == nullptr) return "";
-  const SpawnedOutputOptions& form = FormOf(*job, stream).options;
-  if (!form.tag && !form.rank && !form.timestamp) return "";
-  std::string prefix = form.timestamp ? Time() : "";
+  const SpawnedOutputOptions& options = OptionsOf(*job, stream);
+  if (!options.tag && !options.rank && !options.timestamp) return "";
+  std::string prefix = options.timestamp ? Time() : "";
   const std::string rank = std::to_string(RankOf(stream));
-  if (form.tag) {
+  if (options.tag) {
     prefix += "[" + job->name + "," + rank + "]";
-  } else if (form.rank) {
+  } else if (options.rank) {
     prefix += "[" + rank + "]";
   }
   return prefix + "<" + StreamName(stream.second) + ">: ";
@@ -223,25 +216,25 @@ std::optional<std::string> JobOutput::Element(OutputStream stream,
                                               std::string_view line) {
   const Job* const job = JobOf(stream);
   if (job == nullptr) return std::nullopt;
-  const SpawnedOutputOptions& form = FormOf(*job, stream).options;
-  if (!form.xml) return std::nullopt;
+  const SpawnedOutputOptions& options = OptionsOf(*job, stream);
+  if (!options.xml) return std::nullopt;
   return OutputElement(StreamName(stream.second), {job->nspace, RankOf(stream)},
-                       form.timestamp ? Time() : "", line);
+                       options.timestamp ? Time() : "", line);
 }
 
 bool JobOutput::WriteFiles(const Job& job, OutputStream stream,
                            std::string_view data) {
-  const Form& form = FormOf(job, stream);
+  const SpawnedOutputOptions& options = OptionsOf(job, stream);
   bool written = false;
   const auto write_one = [&](const std::string& name, FileKind kind) {
     if (name.empty()) return;
     WriteFile(job, {stream, kind}, data);
     written = true;
   };
-  write_one(form.options.file, FileKind::kNamed);
-  write_one(form.options.shared_file, FileKind::kShared);
-  write_one(form.directory, FileKind::kInDirectory);
-  return !written || !form.only_files;
+  write_one(options.file, FileKind::kNamed);
+  write_one(options.shared_file, FileKind::kShared);
+  write_one(options.directory, FileKind::kInDirectory);
+  return !written || !options.only_files;
 }
 
 bool JobOutput::Write(uint32_t job, uint32_t rank, uint32_t channel,
@@ -254,7 +247,7 @@ bool JobOutput::Write(uint32_t job, uint32_t rank, uint32_t channel,
     to->lines.Close(stream, &to->out);
   } else {
     to->lines.Add(stream, data, now_ms_(), &to->out);
-    const bool raw = known != nullptr && FormOf(*known, stream).options.raw;
+    const bool raw = known != nullptr && OptionsOf(*known, stream).raw;
     if (raw) to->lines.Close(stream, &to->out);
   }
   return Drain(to);
@@ -327,23 +320,23 @@ void JobOutput::WriteFile(const Job& job, FileKey key, std::string_view data) {
 }
 
 std::string JobOutput::PathOf(const Job& job, FileKey key) {
-  const Form& form = FormOf(job, key.first);
+  const SpawnedOutputOptions& options = OptionsOf(job, key.first);
   const std::string rank = std::to_string(RankOf(key.first));
   const std::string name = StreamName(key.first.second);
   if (key.second == FileKind::kShared) {
-    return form.options.shared_file + "." + rank;
+    return options.shared_file + "." + rank;
   }
   if (key.second == FileKind::kInDirectory) {
-    const std::string directory = form.directory + "/rank." + rank;
+    const std::string directory = options.directory + "/rank." + rank;
     mkdir(directory.c_str(), 0777);
     return directory + "/" + name;
   }
-  if (!form.options.pattern) {
-    return form.options.file + "." + job.nspace + "." + rank + "." + name;
+  if (!options.pattern) {
+    return options.file + "." + job.nspace + "." + rank + "." + name;
   }
-  std::string path = form.options.file;
-  Replace(&path, "%n", job.nspace);
-  Replace(&path, "%r", rank);
+  std::string path = options.file;
+  ReplaceAll(&path, "%n", job.nspace);
+  ReplaceAll(&path, "%r", rank);
   return path + "." + name;
 }
 

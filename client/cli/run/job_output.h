@@ -48,7 +48,7 @@ struct SpawnedOutputOptions {
   bool only_files = false;
 };
 
-// A job that was spawned, with what is asked for of its processes.
+// The directives for the processes of a spawned job.
 struct SpawnedOutput {
   std::vector<SpawnedOutputOptions> options;
   // Index of each rank in `options`; empty: all have the first.
@@ -73,7 +73,7 @@ class JobOutput {
   // Adds a spawned job, identified by its own number above 0.
   Status AddJob(uint32_t job, const std::string& nspace,
                 const SpawnedOutput& spawned);
-  // All its output has come.
+  // Records that all output of the job has arrived.
   void EndJob(uint32_t job);
 
   // Writes output of a process of the job; the first job is 0. Empty data is
@@ -96,36 +96,32 @@ class JobOutput {
 
  private:
   struct Destination;
-  // How the output of some processes of a job is shown.
-  struct Form {
-    SpawnedOutputOptions options;
-    std::string directory;  // of the files of this job; empty: none
-    bool only_files = false;
-  };
   struct Job {
     std::string nspace;
     std::string name;  // in tags
-    std::vector<Form> forms;
-    std::vector<uint32_t> of_rank;  // empty: all have the first form
+    // Combined with those of JobOutputOptions: `directory` is that of the job.
+    std::vector<SpawnedOutputOptions> options;
+    std::vector<uint32_t> of_rank;  // empty: all have the first options
   };
   enum class FileKind : uint8_t { kInDirectory, kNamed, kShared };
   using FileKey = std::pair<OutputStream, FileKind>;
 
-  Form FormOf(const SpawnedOutputOptions& wanted,
-              const std::string& nspace) const;
+  SpawnedOutputOptions Combined(SpawnedOutputOptions wanted,
+                                const std::string& nspace) const;
   Status Add(uint32_t job, Job added);
-  Status MakeDirectory(const Form& form);
+  Status MakeDirectory(const SpawnedOutputOptions& options);
 
-  // Null: of a job that is not there.
+  // Returns null for an unknown job.
   const Job* JobOf(OutputStream stream) const;
-  static const Form& FormOf(const Job& job, OutputStream stream);
+  static const SpawnedOutputOptions& OptionsOf(const Job& job,
+                                               OutputStream stream);
   Destination* Of(uint32_t channel);
   bool Drain(Destination* to);
   const std::string& Time();
   std::string Prefix(OutputStream stream);
   std::optional<std::string> Element(OutputStream stream,
                                      std::string_view line);
-  // False: they are not to be shown.
+  // Returns false if the data must not be shown.
   bool WriteFiles(const Job& job, OutputStream stream, std::string_view data);
   void WriteFile(const Job& job, FileKey key, std::string_view data);
   static std::string PathOf(const Job& job, FileKey key);

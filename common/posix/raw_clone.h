@@ -1,0 +1,27 @@
+// The clone() of the C library for children that share this process's memory.
+#ifndef CANOPY_COMMON_POSIX_RAW_CLONE_H_
+#define CANOPY_COMMON_POSIX_RAW_CLONE_H_
+
+#include <sched.h>
+
+#include <cstddef>
+
+#if defined(__SANITIZE_THREAD__)
+// The sanitizer treats every clone() as a fork, whose child has a copy of its
+// state; a child that shares the memory shares the state.
+extern "C" int __clone(int (*function)(void*), void* stack, int flags,
+                       void* argument, ...);
+#define CANOPY_CLONE __clone
+#else
+#define CANOPY_CLONE clone
+#endif
+
+namespace canopy {
+
+// Size of the kernel's signal set, in bytes; the C library's calls hide two
+// signals.
+inline constexpr size_t kKernelSigsetSize = 8;
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_POSIX_RAW_CLONE_H_

@@ -112,7 +112,7 @@ TEST_F(GroupTest, ItsNameStandsForItsMembers) {
   const pmix_proc_t group = Proc("g", PMIX_RANK_WILDCARD);
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
   ASSERT_EQ(Construct(), PMIX_SUCCESS);
-  free(results_);
+  PMIX_INFO_FREE(results_, nresults_);
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_SUCCESS);
   const Request fence = agent_->Await(FrameType::kCollective, 1);
   EXPECT_NE(fence.payload.find("g"), std::string::npos);

@@ -45,7 +45,8 @@ TEST(QualifiedValue, HoldsTheValueOfTheCaller) {
   ASSERT_TRUE(meant);
   EXPECT_EQ(*DecodeValue(*meant), Value::Int(5));
   for (size_t size = 0; size < encoded.size(); ++size) {
-    const auto cut = MeantValueIn(encoded.substr(0, size));
+    const std::string begin = encoded.substr(0, size);
+    const auto cut = MeantValueIn(begin);
     if (cut) {
       EXPECT_EQ(*cut, *meant);
     }

@@ -42,8 +42,8 @@ UniqueFd OpenIn(const OpenedDirectory& directory, const std::string& name,
 
 UniqueFd OpenToWrite(const std::string& path, int flags, mode_t mode) {
   if (!IsPrivileged()) return UniqueFd(open(path.c_str(), flags, mode));
-  const auto [directory, name] = SplitLast(path);
-  const Result<OpenedDirectory> parent = OpenDirectory(directory);
+  const auto parts = SplitLast(path);
+  const Result<OpenedDirectory> parent = OpenDirectory(parts.first);
   if (!parent.ok()) {
     errno = parent.code() == kErrNotFound ? ENOENT : EACCES;
     return UniqueFd();
@@ -51,7 +51,7 @@ UniqueFd OpenToWrite(const std::string& path, int flags, mode_t mode) {
   UniqueFd fd;
   int error = EACCES;
   const Status run = RunAsUser(parent->user, [&] {
-    fd = OpenIn(*parent, name, flags, mode);
+    fd = OpenIn(*parent, parts.second, flags, mode);
     error = errno;
   });
   errno = error;

@@ -6,6 +6,7 @@
 #include "common/codec/decoder.h"
 #include "common/refusal.h"
 #include "common/status.h"
+#include "server/core/collective/group_record.h"
 #include "server/core/modex/kval.h"
 #include "server/core/modex/modex.h"
 
@@ -279,9 +280,8 @@ size_t Oracle::NumPublishers(const std::string& key) const {
 }
 
 void Oracle::OnSend(const PeerMessage& message) {
-  // Groups carry no committed data.
   if (const auto* up = std::get_if<CollectiveUp>(&message.body)) {
-    if (!IsGroupOp(up->id.op)) CheckContributions(up->id, up->contributions);
+    CheckContributions(up->id, up->contributions);
   } else if (const auto* down = std::get_if<CollectiveDown>(&message.body)) {
     CheckContributions(down->id, down->contributions);
   }
@@ -292,6 +292,7 @@ void Oracle::CheckContributions(
     const std::vector<NodeContribution>& contributions) {
   Group& group = GroupOf(id);
   if (group.refusals) return;
+  if (IsGroupOp(id.op)) return CheckGroupData(id, contributions);
   Collective& one = group.sequence[id.sequence];
   std::set<NodeId> seen;
   for (const NodeContribution& c : contributions) {
@@ -317,6 +318,19 @@ void Oracle::CheckContributions(
     } else if (it->second != c.data.view() && !c.data.empty()) {
       report_("changed on the way: data of " + who + " in " + Name(id));
     }
+  }
+}
+
+void Oracle::CheckGroupData(
+    const CollectiveId& id,
+    const std::vector<NodeContribution>& contributions) {
+  for (const NodeContribution& c : contributions) {
+    const auto record = DecodeGroupRecord(c.data);
+    if (!record) {
+      report_("malformed contribution to " + Name(id));
+      continue;
+    }
+    CheckData(id, c.node, Bytes(record->committed));
   }
 }
 

@@ -56,19 +56,21 @@ def canopy_library(
             deps = [":" + name] + test_deps,
         )
 
-def canopy_test(name, deps = [], size = "small", **kwargs):
+def canopy_test(name, deps = [], size = "small", copts = [], **kwargs):
     """A unit test NAME of NAME.cc that is not of the one library of its name.
 
     Args:
       name: of the test; ends with _test.
       deps: beside the main program of GoogleTest.
       size: as of cc_test.
+      copts: as of cc_test.
       **kwargs: as of cc_test.
     """
     native.cc_test(
         name = name,
         size = size,
         srcs = [name + ".cc"],
-        deps = deps + [_TEST_MAIN],
+        copts = copts + ["-include", "$(BINDIR)/build/gtest_precompiled.h"],
+        deps = deps + [_TEST_MAIN, "//build:gtest_precompiled"],
         **kwargs
     )

@@ -43,7 +43,7 @@ UniqueFd OpenIn(const OpenedDirectory& directory, const std::string& name,
 UniqueFd OpenToWrite(const std::string& path, int flags, mode_t mode) {
   if (!IsPrivileged()) return UniqueFd(open(path.c_str(), flags, mode));
   const auto parts = SplitLast(path);
-  const Result<OpenedDirectory> parent = OpenDirectory(parts.first);
+  const Result<OpenedDirectory> parent = OpenDirectory(parts.directory);
   if (!parent.ok()) {
     errno = parent.code() == kErrNotFound ? ENOENT : EACCES;
     return UniqueFd();
@@ -51,7 +51,7 @@ UniqueFd OpenToWrite(const std::string& path, int flags, mode_t mode) {
   UniqueFd fd;
   int error = EACCES;
   const Status run = RunAsUser(parent->user, [&] {
-    fd = OpenIn(*parent, parts.second, flags, mode);
+    fd = OpenIn(*parent, parts.name, flags, mode);
     error = errno;
   });
   errno = error;

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "common/ids.h"
+#include "common/one_of.h"
 #include "server/core/message/collectives.h"
 #include "server/core/message/events.h"
 #include "server/core/message/facts.h"
@@ -19,17 +20,19 @@ namespace canopy::core {
 
 // The order is that of the field numbers of Body in protos/overlay.proto, from
 // 1.
-using MessageBody =
-    std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
-                 EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
-                 JobStarted, JobExits, JobSignal, JobKill, JobForget,
-                 OutputData, OutputCredit, InputData, InputCredit, StateQuery,
-                 StateReply, OverlayShutdown, JobQuery, JobQueryReply,
-                 SyncComplete, NodeLost, JobMapRequest, JobMapReply, AbortReply,
-                 SpawnRequest, SpawnReply, DirectoryStore, DirectoryRemove,
-                 DirectoryPull, DirectoryLookup, DirectoryLookupEnd,
-                 DirectoryFound, DirectoryClaim, DirectoryAnswer, RankRestarted,
-                 FactsRequest, FactsReply, HostRequest, HostReply>;
+struct MessageBodies {
+  using Variant = std::variant<
+      CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply, EventMessage,
+      AbortMessage, JobPrepare, JobPrepared, JobStart, JobStarted, JobExits,
+      JobSignal, JobKill, JobForget, OutputData, OutputCredit, InputData,
+      InputCredit, StateQuery, StateReply, OverlayShutdown, JobQuery,
+      JobQueryReply, SyncComplete, NodeLost, JobMapRequest, JobMapReply,
+      AbortReply, SpawnRequest, SpawnReply, DirectoryStore, DirectoryRemove,
+      DirectoryPull, DirectoryLookup, DirectoryLookupEnd, DirectoryFound,
+      DirectoryClaim, DirectoryAnswer, RankRestarted, FactsRequest, FactsReply,
+      HostRequest, HostReply>;
+};
+using MessageBody = OneOf<MessageBodies>;
 
 // The overlay routes a message hop by hop. It sets `src` from the authenticated
 // link or from a routed header, never from the sender's claim alone.
@@ -40,5 +43,7 @@ struct PeerMessage {
 };
 
 }  // namespace canopy::core
+
+extern template class canopy::OneOf<canopy::core::MessageBodies>;
 
 #endif  // CANOPY_SERVER_CORE_MESSAGES_H_

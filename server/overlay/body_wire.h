@@ -36,7 +36,8 @@ struct NumberIn<T, std::variant<Bodies...>> {
 
 // The message's field number in the oneof of Body.
 template <typename T>
-inline constexpr uint32_t kBodyField = NumberIn<T, core::MessageBody>::Value();
+inline constexpr uint32_t kBodyField =
+    NumberIn<T, core::MessageBody::Variant>::Value();
 
 // Serialises a Body with the one field `message`, with a single allocation.
 template <typename T>

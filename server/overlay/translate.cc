@@ -64,9 +64,7 @@ struct Valid {
     return m.kind >= core::ClaimKind::kTake &&
            m.kind <= core::ClaimKind::kReturn;
   }
-  bool operator()(const core::HostRequest& m) const {
-    return IsHostOp(m.op);
-  }
+  bool operator()(const core::HostRequest& m) const { return IsHostOp(m.op); }
   template <typename T>
   bool operator()(const T&) const {
     return true;
@@ -107,9 +105,10 @@ Result<DecodedBody> DecodeBody(const Bytes& data, uint32_t version) {
   bool found = false;
   while (!in.done()) {
     const uint32_t tag = in.Tag();
-    const Reader reader = IsSpoken(tag >> 3, version)
-                              ? Readers<core::MessageBody>::For(tag >> 3)
-                              : nullptr;
+    const Reader reader =
+        IsSpoken(tag >> 3, version)
+            ? Readers<core::MessageBody::Variant>::For(tag >> 3)
+            : nullptr;
     if (reader == nullptr) {
       in.Skip(tag & 7);
       continue;

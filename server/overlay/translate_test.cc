@@ -119,7 +119,7 @@ MessageBody RoundTrip(const MessageBody& body) {
 
 TEST(TranslateTest, SamplesCoverEveryAlternative) {
   const auto samples = Samples();
-  ASSERT_EQ(samples.size(), std::variant_size_v<MessageBody>);
+  ASSERT_EQ(samples.size(), std::variant_size_v<MessageBody::Variant>);
   for (size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(samples[i].index(), i);
 }
 

@@ -325,6 +325,8 @@ void Oracle::CheckGroupData(
     const CollectiveId& id,
     const std::vector<NodeContribution>& contributions) {
   for (const NodeContribution& c : contributions) {
+    // A report to a new parent of a group that is made has only a result.
+    if (c.data.empty()) continue;
     const auto record = DecodeGroupRecord(c.data);
     if (!record) {
       report_("malformed contribution to " + Name(id));

@@ -135,9 +135,9 @@ constexpr std::array<std::string_view, 33> kActions = {"to",
                                                        "read facts",
                                                        "end agent",
                                                        "log"};
-static_assert(kMessages.size() == std::variant_size_v<MessageBody>);
-static_assert(kInputs.size() == std::variant_size_v<Input>);
-static_assert(kActions.size() == std::variant_size_v<Action>);
+static_assert(kMessages.size() == std::variant_size_v<MessageBody::Variant>);
+static_assert(kInputs.size() == std::variant_size_v<Input::Variant>);
+static_assert(kActions.size() == std::variant_size_v<Action::Variant>);
 
 std::string Number(uint64_t n) { return " " + std::to_string(n); }
 

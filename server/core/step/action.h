@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/one_of.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_actions.h"
 #include "server/core/step/clock.h"
@@ -36,17 +37,24 @@ struct EndAgent {
   std::string reason;
 };
 
-using Action = std::variant<
-    SendPeer, ReplyClient, NotifyClient, AskHost, CloseClient, ToolGone,
-    RegisterJob, DropJob, PublishRank, SetIncarnation, JobHeld, AwaitCommit,
-    PrepareLocal, StartLocal, RestartLocal, SignalLocal, KillLocal, ForgetLocal,
-    CreditOutput, ResendOutput, PersistRecord, PersistControlState, FeedInput,
-    SetDeadline, HostSpawn, JobChanged, DeliverOutput, OutputDelivered,
-    InputConsumed, StateCollected, ReadFacts, EndAgent, LogLine>;
+struct AllActions {
+  using Variant =
+      std::variant<SendPeer, ReplyClient, NotifyClient, AskHost, CloseClient,
+                   ToolGone, RegisterJob, DropJob, PublishRank, SetIncarnation,
+                   JobHeld, AwaitCommit, PrepareLocal, StartLocal, RestartLocal,
+                   SignalLocal, KillLocal, ForgetLocal, CreditOutput,
+                   ResendOutput, PersistRecord, PersistControlState, FeedInput,
+                   SetDeadline, HostSpawn, JobChanged, DeliverOutput,
+                   OutputDelivered, InputConsumed, StateCollected, ReadFacts,
+                   EndAgent, LogLine>;
+};
+using Action = OneOf<AllActions>;
 
 // Actions in the order in which they must be executed.
 using Actions = std::vector<Action>;
 
 }  // namespace canopy::core
+
+extern template class canopy::OneOf<canopy::core::AllActions>;
 
 #endif  // CANOPY_SERVER_CORE_STEP_ACTION_H_

@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "common/one_of.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/control_inputs.h"
 #include "server/core/step/facts.h"
@@ -17,17 +18,23 @@ namespace canopy::core {
 // Time has passed. Sent when the deadline of a SetDeadline is due.
 struct Tick {};
 
-using Input = std::variant<
-    ClientConnected, ClientGone, Committed, CommitTaken, CollectiveArrived,
-    GroupCallArrived, GetArrived, AbortArrived, HostCallArrived, PublishArrived,
-    LookupArrived, UnpublishArrived, SpawnArrived, QueryArrived,
-    FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
-    NodeStateChanged, NodeRestarted, NodeIsOld, JobRecovered, ClientReattached,
-    LauncherReattached, LocalPrepared, LocalStarted, LocalProcesses, LocalExits,
-    FactsRead, HostAnswered, LocalOutput, LocalInputDone, LaunchRequested,
-    SpawnDone, SpawnRecovered, SignalRequested, KillRequested, TimeLimitSet,
-    OutputConsumed, InputOffered, StateRequested, ShutdownRequested, Tick>;
+struct AllInputs {
+  using Variant = std::variant<
+      ClientConnected, ClientGone, Committed, CommitTaken, CollectiveArrived,
+      GroupCallArrived, GetArrived, AbortArrived, HostCallArrived,
+      PublishArrived, LookupArrived, UnpublishArrived, SpawnArrived,
+      QueryArrived, FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
+      PeerArrived, NodeStateChanged, NodeRestarted, NodeIsOld, JobRecovered,
+      ClientReattached, LauncherReattached, LocalPrepared, LocalStarted,
+      LocalProcesses, LocalExits, FactsRead, HostAnswered, LocalOutput,
+      LocalInputDone, LaunchRequested, SpawnDone, SpawnRecovered,
+      SignalRequested, KillRequested, TimeLimitSet, OutputConsumed,
+      InputOffered, StateRequested, ShutdownRequested, Tick>;
+};
+using Input = OneOf<AllInputs>;
 
 }  // namespace canopy::core
+
+extern template class canopy::OneOf<canopy::core::AllInputs>;
 
 #endif  // CANOPY_SERVER_CORE_STEP_INPUT_H_

@@ -1,0 +1,77 @@
+"""A header of the system that is compiled once and included first by sources."""
+
+load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+
+def _precompiled_header_impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    header = ctx.actions.declare_file(ctx.label.name + ".h")
+    ctx.actions.write(header, '#include "%s"\n' % ctx.attr.header)
+
+    # Where GCC and Clang look for the compiled form.
+    form = ctx.actions.declare_file(ctx.label.name + ".h.gch")
+    options = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts
+    for more in ctx.attr.more:
+        options = options + ["-include", more]
+    variables = cc_common.create_compile_variables(
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        source_file = ctx.attr.header,
+        output_file = form.path,
+        user_compile_flags = options + ["-xc++-header"],
+        use_pic = True,
+    )
+    ctx.actions.run(
+        mnemonic = "CppPrecompile",
+        executable = cc_common.get_tool_for_action(
+            feature_configuration = features,
+            action_name = CPP_COMPILE_ACTION_NAME,
+        ),
+        arguments = cc_common.get_memory_inefficient_command_line(
+            feature_configuration = features,
+            action_name = CPP_COMPILE_ACTION_NAME,
+            variables = variables,
+        ),
+        env = cc_common.get_environment_variables(
+            feature_configuration = features,
+            action_name = CPP_COMPILE_ACTION_NAME,
+            variables = variables,
+        ),
+        inputs = toolchain.all_files,
+        outputs = [form],
+    )
+    files = depset([header, form])
+    return [
+        DefaultInfo(files = files),
+        CcInfo(compilation_context = cc_common.create_compilation_context(
+            headers = files,
+        )),
+    ]
+
+# Compiles `header`, a file of the system, as NAME.h. Who depends on the rule
+# includes it by the option -include $(BINDIR)/PACKAGE/NAME.h. The compilers read
+# the compiled form if it was made with the options that they run with, and
+# `header` itself otherwise.
+precompiled_header = rule(
+    implementation = _precompiled_header_impl,
+    attrs = {
+        "copts": attr.string_list(
+            doc = "options, after those of .bazelrc for all files",
+        ),
+        "header": attr.string(mandatory = True, doc = "an absolute path"),
+        "more": attr.string_list(
+            doc = "headers of the standard library that are compiled with it",
+        ),
+        "_cc_toolchain": attr.label(
+            default = "@bazel_tools//tools/cpp:current_cc_toolchain",
+        ),
+    },
+    fragments = ["cpp"],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)

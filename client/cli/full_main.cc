@@ -31,30 +31,34 @@ int RunAnywhere(const CommandLine& line) {
 
 constexpr Command kCommands[] = {
     {"run", RunAnywhere, "run a program as one job of many processes"},
-    {"up", UpCommand, "start agents that stay, as an overlay"},
-    {"down", DownCommand, "end the agents of an overlay"},
-    {"status", StatusCommand, "draw the tree of agents"},
+    {"up", UpCommand, "start an overlay: agents that stay up"},
+    {"down", DownCommand, "stop the agents of an overlay"},
+    {"status", StatusCommand, "show the tree of agents"},
     {"ps", PsCommand, "list the jobs"},
-    {"why", WhyCommand, "tell what waits, for whom, and how long"},
-    {"stack", StackCommand,
-     "print where in their program the ranks of a job are"},
+    {"why", WhyCommand,
+     "show which operations wait, for which ranks, and how long"},
+    {"stack", StackCommand, "print the stacks of the ranks of a job"},
     {"debug", DebugCommand, "start a tool beside the ranks of a running job"},
-    {"top", TopCommand, "show the agents and the jobs, again and again"},
-    {"wait", WaitCommand, "wait until a job is over"},
+    {"top", TopCommand, "show the agents and the jobs, refreshed periodically"},
+    {"wait", WaitCommand, "wait for the end of a job"},
     {"output", OutputCommand, "print the output of a running job"},
-    {"attach", AttachCommand, "the output of a running job, and input for it"},
-    {"query", QueryCommand, "ask for what PMIx_Query_info answers"},
-    {"event", EventCommand, "raise an event for a job or for all"},
-    {"publish", PublishCommand, "publish data under names"},
-    {"lookup", LookupCommand, "look up what was published"},
-    {"unpublish", UnpublishCommand, "take back what was published here"},
+    {"attach", AttachCommand,
+     "print the output of a running job, and send it input"},
+    {"query", QueryCommand, "query information, as PMIx_Query_info does"},
+    {"event", EventCommand,
+     "raise an event for a job or for the whole session"},
+    {"publish", PublishCommand, "publish values under keys"},
+    {"lookup", LookupCommand, "look up published values"},
+    {"unpublish", UnpublishCommand,
+     "remove values that were published on this machine"},
     {"relay", RelayCommand,
-     "let tools of this machine reach an agent of another"},
+     "let tools on this machine use an agent on another one"},
     {"kill", KillCommand, "end jobs"},
     {"signal", SignalCommand, "send a signal to the processes of a job"},
-    {"logs", LogsCommand, "print what the agents logged"},
-    {"doctor", DoctorCommand, "look for what would keep jobs from running"},
-    {"host-module", HostModuleCommand, "test the service of a scheduler"},
+    {"logs", LogsCommand, "print the logs of the agents"},
+    {"doctor", DoctorCommand, "check for problems that keep jobs from running"},
+    {"host-module", HostModuleCommand,
+     "test a scheduler's service, or create its certificate"},
 };
 
 std::string HelpText() {
@@ -71,8 +75,8 @@ std::string HelpText() {
   }
   return text +
          "\n"
-         "'canopy COMMAND --help' lists the options of a command. Under the\n"
-         "names mpirun, mpiexec and prterun this program is 'canopy run'.\n";
+         "'canopy COMMAND --help' lists the options of a command. Called as\n"
+         "mpirun, mpiexec or prterun, this program acts as 'canopy run'.\n";
 }
 
 int UnknownCommand(const std::string& name) {

@@ -36,12 +36,14 @@ constexpr char kUsage[] =
     "usage: canopyd [--overlay-protocol V] --bootstrap\n"
     "       canopyd [--overlay-protocol V] --restart DIR\n"
     "\n"
-    "The node agent of Canopy. It is started by 'canopy run' and 'canopy up',\n"
-    "which tell it over standard input what it is to be. In the place of an\n"
-    "agent of this node that is gone, --restart goes on with its jobs; DIR is\n"
-    "that agent's directory. With --overlay-protocol it speaks no newer\n"
-    "version than V to the other agents: for tests, and for upgrades by "
-    "steps.\n";
+    "The node agent of Canopy. 'canopy run' and 'canopy up' start it and send\n"
+    "its configuration over standard input. --restart replaces an agent of "
+    "this\n"
+    "node that has ended, and continues its jobs; DIR is the directory of "
+    "that\n"
+    "agent. --overlay-protocol limits the protocol between agents to version "
+    "V,\n"
+    "for tests and for stepwise upgrades.\n";
 
 // The loop reads termination signals from a descriptor. Threads made later
 // inherit the mask.

@@ -47,18 +47,19 @@ int DebugCommand(const CommandLine& line) {
   const CommandInfo info = {
       "debug",
       "JOB [options] -- COMMAND [args]",
-      "Starts COMMAND beside the ranks of a running job: one for each of "
-      "them,\n"
-      "on its node, as a job of its own, which takes no slots. By\n"
-      "PMIX_DEBUG_TARGET each finds the job that it is for. JOB is a name of\n"
-      "'canopy ps' or its end, such as 1.\n",
-      {{"per-node", 1, "N", "start N on each node of the job",
+      "Starts COMMAND beside the ranks of a running job: one process for each\n"
+      "rank, on the node of the rank. The processes form a job of their own "
+      "that\n"
+      "takes no slots; the attribute PMIX_DEBUG_TARGET names the job to debug. "
+      "JOB\n"
+      "is a name shown by 'canopy ps', or the last part of one, such as 1.\n",
+      {{"per-node", 1, "N", "start N processes on each node of the job",
         SetNumber(&daemons.per_node, 1, kMaxDaemons)},
-       {"per-rank per-proc", 1, "N", "start N for each rank",
+       {"per-rank per-proc", 1, "N", "start N processes for each rank",
         SetNumber(&daemons.per_proc, 1, kMaxDaemons)},
-       {"rank", 1, "N", "only for this rank",
+       {"rank", 1, "N", "start processes for this rank only",
         SetNumber(&daemons.target.rank, 0, kRankValid)},
-       {"tag-output l", 0, "", "put [job,rank]<stream> before every line",
+       {"tag-output l", 0, "", "prefix every line with [job,rank]<stream>",
         SetFlag(&run.tag_output)}},
       1,
       1};

@@ -89,13 +89,16 @@ int DoctorCommand(const CommandLine& line) {
   const CommandInfo info = {
       "doctor",
       "[options] [program]",
-      "Looks for what would keep jobs from running here: programs, library,\n"
-      "directories, limits, kernel, names, and overlays that do not answer.\n"
-      "With a program: which PMIx library it would get, and why, on every "
-      "node\n"
-      "of the overlay, or on this machine when none is up.\n",
+      "Checks for problems that keep jobs from running on this machine: "
+      "missing\n"
+      "programs, library, directories, limits, kernel, host name, and overlays "
+      "that\n"
+      "do not answer. With a program: shows which PMIx library it would use, "
+      "and\n"
+      "why, on every node of the overlay, or on this machine if none is up.\n",
       {{"inject", 1, "WHEN",
-        "with a program: auto, always or never, as for 'canopy run'",
+        "with a program: auto, always or never, as in\n"
+        "'canopy run'",
         SetText(&check.inject)}},
       0,
       1};

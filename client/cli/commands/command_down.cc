@@ -25,9 +25,10 @@ constexpr auto kJobsEnd = std::chrono::seconds(10);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 constexpr char kAbout[] =
-    "Ends the agents of an overlay and forgets its context. While jobs run it\n"
-    "is refused unless --force is said. The agents of a 'canopy run' end with\n"
-    "it; to end them here takes their --context, and --force.\n";
+    "Ends the agents of an overlay and removes its context. While jobs run,\n"
+    "this is refused unless --force is given. The agents of a 'canopy run' "
+    "end\n"
+    "with it; to end them earlier, use both --context and --force.\n";
 
 using Clock = std::chrono::steady_clock;
 
@@ -100,9 +101,10 @@ int DownCommand(const CommandLine& line) {
       "[options]",
       kAbout,
       {{"force f", 0, "",
-        "end running jobs too, and kill agents here that do not end",
+        "also end running jobs, and kill agents on this\n"
+        "machine that do not end",
         SetFlag(&force)},
-       {"quiet q", 0, "", "print nothing when all is well", SetFlag(&quiet)}},
+       {"quiet q", 0, "", "print nothing on success", SetFlag(&quiet)}},
       0,
       0};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);

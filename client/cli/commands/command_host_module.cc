@@ -37,16 +37,17 @@ struct Options {
 };
 
 OptionTable Table(Options* to) {
-  return {{"timeout", 1, "SECONDS", "time for each answer (5)",
+  return {{"timeout", 1, "SECONDS", "time limit for each answer (5)",
            SetNumber(&to->timeout_ms, 1, kMaxSeconds, kMillisecondsPerSecond)},
-          {"tls-ca", 1, "FILE", "the service's CA: then TLS is used",
+          {"tls-ca", 1, "FILE", "CA certificate of the service; enables TLS",
            SetText(&to->security.ca_path)},
-          {"tls-cert", 1, "FILE", "our certificate for it",
+          {"tls-cert", 1, "FILE", "client certificate for the service",
            SetText(&to->security.certificate_path)},
-          {"tls-key", 1, "FILE", "its private key",
+          {"tls-key", 1, "FILE", "private key of the client certificate",
            SetText(&to->security.private_key_path)},
           {"key-file", 1, "FILE",
-           "cluster key, as of 'canopy up'; without it that of the overlay",
+           "file with the cluster key, as for 'canopy up'\n"
+           "(default: the key of the overlay)",
            SetText(&to->key_file)}};
 }
 
@@ -158,14 +159,16 @@ int HostModuleCommand(const CommandLine& line) {
       "host-module",
       "[options] check ADDRESS | certificate DIRECTORY",
       "check: tests whether the scheduler's service at unix:PATH or HOST:PORT\n"
-      "does what agents expect of it (protos/host_module.proto). Plays an\n"
-      "overlay of its own, with jobs that nobody starts. Prints a line for "
-      "each\n"
-      "slot; fails when one is not as it should be.\n"
-      "certificate: makes ca.pem, cert.pem and key.pem for a scheduler on\n"
-      "another machine, from the cluster key: with these it serves by TLS, "
-      "and\n"
-      "believes agents of this overlay alone.\n",
+      "behaves as agents expect (protos/host_module.proto). Simulates an "
+      "overlay\n"
+      "with jobs that are never started. Prints a line for each slot, and "
+      "fails\n"
+      "if a slot does not behave as expected.\n"
+      "certificate: creates ca.pem, cert.pem and key.pem from the cluster key, "
+      "for\n"
+      "a scheduler on another machine. With these files, the scheduler serves "
+      "TLS\n"
+      "and trusts only the agents of this overlay.\n",
       Table(&options),
       2,
       2};

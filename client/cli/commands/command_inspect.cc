@@ -190,7 +190,7 @@ int StatusCommand(const CommandLine& line) {
   const CommandInfo info = {
       "status",
       "[options]",
-      "Draws the tree of agents: addresses, slots and running processes.\n",
+      "Shows the tree of agents: addresses, slots and running processes.\n",
       {},
       0,
       0};
@@ -212,12 +212,12 @@ int PsCommand(const CommandLine& line) {
   const CommandInfo info = {
       "ps",
       "[options]",
-      "Lists the jobs: of one context, or, when none is named, of all "
-      "overlays\n"
-      "of this user that are up and of all that 'canopy run' has started with\n"
-      "agents of its own.\n",
+      "Lists the jobs of one context or, if none is named, of all overlays of\n"
+      "this user that are up and of every 'canopy run' that has agents of its\n"
+      "own.\n",
       {{"procs", 0, "",
-        "their processes: pid, node, state and program, as the agents know",
+        "list the processes: pid, node, state and program, as\n"
+        "known to the agents",
         SetFlag(&procs)}},
       0,
       0};
@@ -237,16 +237,17 @@ int PsCommand(const CommandLine& line) {
 
 int WhyCommand(const CommandLine& line) {
   bool stacks = false;
-  const CommandInfo info = {
-      "why",
-      "[JOB] [options]",
-      "Tells what does not go on in the jobs, or in one job: the operation,\n"
-      "for how long, and which ranks on which nodes it waits for.\n",
-      {{"stacks", 0, "",
-        "also where in their program these ranks are, as 'canopy stack' does",
-        SetFlag(&stacks)}},
-      0,
-      1};
+  const CommandInfo info = {"why",
+                            "[JOB] [options]",
+                            "Shows the operations that wait, in all jobs or in "
+                            "one job: for how long,\n"
+                            "and for which ranks on which nodes.\n",
+                            {{"stacks", 0, "",
+                              "also print the stacks of these ranks, as\n"
+                              "'canopy stack' does",
+                              SetFlag(&stacks)}},
+                            0,
+                            1};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

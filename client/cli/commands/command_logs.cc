@@ -154,8 +154,8 @@ int LogsCommand(const CommandLine& line) {
   const CommandInfo info = {
       "logs",
       "[NODE...] [options]",
-      "Prints what the agents of an overlay logged.\n",
-      {{"lines n", 1, "N", "the last N lines of each (100)",
+      "Prints the logs of the agents of an overlay.\n",
+      {{"lines n", 1, "N", "print the last N lines of each log (100)",
         SetNumber(&lines, 0, kMaxLines)}},
       0,
       1024};

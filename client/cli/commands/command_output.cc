@@ -41,13 +41,13 @@ Option::Apply SetRankText(std::string* to) {
 
 OptionTable Table(OutputOptions* to) {
   return {
-      {"rank ranks", 1, "RANKS", "only of these, such as 0,2-5",
+      {"rank ranks", 1, "RANKS", "print only these ranks, such as 0,2-5",
        SetRankText(&to->ranks)},
-      {"from-now", 0, "", "without what was written before",
+      {"from-now", 0, "", "skip what was written earlier",
        SetFlag(&to->from_now)},
-      {"tag-output l", 0, "", "put [job,rank]<stream> before every line",
+      {"tag-output l", 0, "", "prefix every line with [job,rank]<stream>",
        SetFlag(&to->tag)},
-      {"timestamp-output", 0, "", "put the time before every line",
+      {"timestamp-output", 0, "", "prefix every line with the time",
        SetFlag(&to->timestamp)},
   };
 }
@@ -68,17 +68,18 @@ Option::Apply SetReader(std::string* to) {
 int OutputCommand(const CommandLine& line) {
   OutputOptions options;
   OptionTable table = Table(&options);
-  table.push_back({"follow f", 0, "", "go on until the job is over",
+  table.push_back({"follow f", 0, "", "continue until the job has ended",
                    SetFlag(&options.follow)});
-  const CommandInfo info = {
-      "output",
-      "JOB [options]",
-      "Prints what is kept of the output of a running job: its last MiB. Its\n"
-      "launcher prints it all the same. JOB is a name of 'canopy ps' or its\n"
-      "end, such as 1.\n",
-      std::move(table),
-      1,
-      1};
+  const CommandInfo info = {"output",
+                            "JOB [options]",
+                            "Prints the retained output of a running job: its "
+                            "last MiB. The launcher of\n"
+                            "the job prints it as well. JOB is a name shown by "
+                            "'canopy ps', or the last\n"
+                            "part of one, such as 1.\n",
+                            std::move(table),
+                            1,
+                            1};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -94,20 +95,21 @@ int AttachCommand(const CommandLine& line) {
   std::string key = "ctrl-]";
   OptionTable table = Table(&options);
   table.push_back({"stdin", 1, "RANK",
-                   "who gets our input: a rank, all or none (default: who "
-                   "reads\nthe job's)",
+                   "rank that receives standard input, or all or none\n"
+                   "(default: the reader of the job's input)",
                    SetReader(&reader)});
   table.push_back({"detach-key", 1, "KEY",
-                   "what ends this and not the job (default: ctrl-])",
+                   "key that leaves the job without ending it\n"
+                   "(default: ctrl-])",
                    SetText(&key)});
   const CommandInfo info = {
       "attach",
       "JOB [options]",
-      "Prints the output of a running job until that is over, and gives it "
-      "our\n"
-      "input, if it was started by 'canopy run --detach --stdin' or is to be\n"
-      "given any. Ends with the job's exit code. JOB is a name of 'canopy ps'\n"
-      "or its end, such as 1.\n",
+      "Prints the output of a running job until the job ends, and sends it\n"
+      "standard input, if it was started by 'canopy run --detach --stdin' or\n"
+      "spawned to receive input. Exits with the exit code of the job. JOB is "
+      "a\n"
+      "name shown by 'canopy ps', or the last part of one, such as 1.\n",
       std::move(table),
       1,
       1};

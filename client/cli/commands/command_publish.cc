@@ -57,13 +57,13 @@ int PublishCommand(const CommandLine& line) {
   const CommandInfo info = {
       "publish",
       "KEY=VALUE... [options]",
-      "Publishes texts under names, for PMIx_Lookup and 'canopy lookup'.\n",
-      {RangeOption("who finds it: session (default), global, or local: this "
-                   "node",
+      "Publishes values under keys, for PMIx_Lookup and 'canopy lookup'.\n",
+      {RangeOption("who can look the keys up: session (default), global,\n"
+                   "or local (this node)",
                    &range),
        {"persist", 1, "WHEN",
-        "how long: indef (default) until it is unpublished, first-read,\n"
-        "or session",
+        "lifetime: indef (until unpublished, the default),\n"
+        "first-read or session",
         SetOneOf(&persistence, {"indef", "first-read", "session"})}},
       1,
       kMaxKeys};
@@ -86,12 +86,14 @@ int LookupCommand(const CommandLine& line) {
   const CommandInfo info = {
       "lookup",
       "KEY... [options]",
-      "Prints what was published under names. Exit code 1 when one is not\n"
-      "there.\n",
-      {RangeOption("where: session (default), global, or local: this node",
+      "Prints the values that were published under keys. The exit code is 1 if "
+      "a\n"
+      "key is not found.\n",
+      {RangeOption("where to search: session (default), global, or\n"
+                   "local (this node)",
                    &range),
-       {"wait", 0, "", "wait until all is there", SetFlag(&waits)},
-       {"timeout", 1, "SECONDS", "but no longer than that",
+       {"wait", 0, "", "wait until all keys are published", SetFlag(&waits)},
+       {"timeout", 1, "SECONDS", "wait no longer than this",
         SetNumber(&timeout_s, 1, kMaxSeconds)}},
       1,
       kMaxKeys};
@@ -110,8 +112,8 @@ int UnpublishCommand(const CommandLine& line) {
   const CommandInfo info = {
       "unpublish",
       "KEY... [options]",
-      "Takes back what 'canopy publish' has published on this machine.\n",
-      {RangeOption("as it was published", &range)},
+      "Removes values that 'canopy publish' has published on this machine.\n",
+      {RangeOption("range with which the keys were published", &range)},
       1,
       kMaxKeys};
   SharedOptions shared;

@@ -186,15 +186,15 @@ int RelayCommand(const CommandLine& line) {
   const CommandInfo info = {
       "relay",
       "[options]",
-      "Stands in for an agent of another machine before the tools of this "
-      "user\n"
-      "on this one, until it is interrupted: they connect to it as to an "
-      "agent,\n"
-      "and it carries what they say to that agent over TLS, with the "
-      "credentials\n"
-      "of the overlay, as whose user they are served.\n",
-      {{"node", 1, "NAME", "whose agent (default: the first that answers)",
-        SetText(&node)}},
+      "Lets this user's tools on this machine use an agent on another one. "
+      "Runs\n"
+      "until interrupted. Tools connect to the relay as to an agent; it "
+      "forwards\n"
+      "their traffic over TLS with the credentials of the overlay, and the "
+      "agent\n"
+      "serves them as the user of the overlay.\n",
+      {{"node", 1, "NAME",
+        "node of the agent (default: the first that answers)", SetText(&node)}},
       0,
       0};
   SharedOptions shared;

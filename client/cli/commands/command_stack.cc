@@ -55,13 +55,17 @@ int StackCommand(const CommandLine& line) {
   const CommandInfo info = {
       "stack",
       "JOB [options]",
-      "Prints where in their program the ranks of a running job are: their\n"
-      "stacks as one tree, equal ones once, with how many ranks have them. A\n"
-      "gdb on each node stops its ranks for a moment. JOB is a name of\n"
-      "'canopy ps' or its end, such as 1.\n",
-      {{"threads", 0, "", "all threads, not the first alone",
+      "Prints the stacks of the ranks of a running job as one tree: equal "
+      "stacks\n"
+      "appear once, with the number of their ranks. On each node, gdb stops "
+      "the\n"
+      "ranks briefly. JOB is a name shown by 'canopy ps', or the last part of "
+      "one,\n"
+      "such as 1.\n",
+      {{"threads", 0, "", "show all threads, not only the first",
         SetFlag(&threads)},
-       {"ranks", 1, "RANKS", "only these, such as 0,2-5", SetRanks(&ranks)}},
+       {"ranks", 1, "RANKS", "show only these ranks, such as 0,2-5",
+        SetRanks(&ranks)}},
       1,
       1};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);

@@ -29,9 +29,11 @@ struct Subject {
 };
 
 OptionTable SubjectOptions(Subject* subject) {
-  return {{"job", 1, "JOB", "of this job, by its name or its end",
-           SetText(&subject->job)},
-          {"rank", 1, "N", "of this rank of it", SetText(&subject->rank)}};
+  return {
+      {"job", 1, "JOB", "apply to this job: its name or the end of its name",
+       SetText(&subject->job)},
+      {"rank", 1, "N", "apply to this rank of the job",
+       SetText(&subject->rank)}};
 }
 
 Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
@@ -98,9 +100,8 @@ int QueryCommand(const CommandLine& line) {
   const CommandInfo info = {
       "query",
       "KEY... [options]",
-      "Asks the agent of this machine for what PMIx_Query_info answers. KEY "
-      "is\n"
-      "the name or the text of an attribute, such as PMIX_QUERY_NAMESPACES.\n",
+      "Queries the agent of this machine, as PMIx_Query_info does. KEY is the\n"
+      "name or the string of an attribute, such as PMIX_QUERY_NAMESPACES.\n",
       SubjectOptions(&subject),
       1,
       256};
@@ -119,13 +120,15 @@ int EventCommand(const CommandLine& line) {
   std::string text;
   OptionTable options = SubjectOptions(&subject);
   options.push_back(
-      {"text", 1, "TEXT", "a message that goes with it", SetText(&text)});
+      {"text", 1, "TEXT", "message to send with the event", SetText(&text)});
   const CommandInfo info = {
       "event",
       "CODE [options]",
-      "Raises an event for a job, or for all of the session, in handlers that\n"
-      "have registered for its code. CODE is a number or a name, such as\n"
-      "PMIX_DEBUGGER_RELEASE, which lets go what waits for a debugger.\n",
+      "Raises an event for a job, or for the whole session. Handlers that are\n"
+      "registered for its code receive it. CODE is a number or a name, such "
+      "as\n"
+      "PMIX_DEBUGGER_RELEASE, which releases processes that wait for a "
+      "debugger.\n",
       options,
       1,
       1};

@@ -32,9 +32,9 @@ namespace canopy::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Starts an agent on each node and leaves them there as an overlay that\n"
-    "'canopy run' uses. Without hosts: the nodes of the allocation of Slurm,\n"
-    "PBS or Grid Engine that it is called in, else this machine.\n";
+    "Starts an agent on each node. The agents stay up, as an overlay that\n"
+    "'canopy run' uses. Without hosts, the nodes are those of the current\n"
+    "allocation of Slurm, PBS or Grid Engine, or else this machine.\n";
 
 std::string ContextName(const std::string& asked) {
   if (!asked.empty()) return asked;

@@ -67,10 +67,12 @@ int WaitCommand(const CommandLine& line) {
   const CommandInfo info = {
       "wait",
       "JOB [options]",
-      "Waits until a job is over. Of one that was started on this machine by\n"
-      "'canopy run --detach' the exit code is that of the job. JOB is a name "
-      "of\n"
-      "'canopy ps' or its end, such as 1; of a job that is over, its name.\n",
+      "Waits until a job has ended. If the job was started on this machine by\n"
+      "'canopy run --detach', the exit code is that of the job. JOB is a name "
+      "shown\n"
+      "by 'canopy ps', or the last part of one, such as 1; a job that has "
+      "already\n"
+      "ended must be given by its full name.\n",
       {},
       1,
       1};
@@ -98,10 +100,13 @@ int TopCommand(const CommandLine& line) {
   const CommandInfo info = {
       "top",
       "[options]",
-      "Shows the tree of agents and the jobs, again and again.\n",
-      {{"interval d", 1, "SECONDS", "between two times (default: 2)",
+      "Shows the tree of agents and the jobs, and refreshes them "
+      "periodically.\n",
+      {{"interval d", 1, "SECONDS", "time between refreshes (default: 2)",
         SetNumber(&interval, 1, kMaxInterval)},
-       {"count n", 1, "N", "so often (default: until interrupted)",
+       {"count n", 1, "N",
+        "stop after showing them N times (default: run until\n"
+        "interrupted)",
         SetNumber(&count, 1, UINT32_MAX)}},
       0,
       0};

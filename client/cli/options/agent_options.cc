@@ -12,21 +12,22 @@ constexpr uint32_t kMaxLossSeconds = 24 * 3600;
 constexpr uint32_t kMillisecondsPerSecond = 1000;
 
 void AddSecurity(AgentOptions* to, OptionTable* table) {
-  table->push_back(
-      {"security", 1, "MODE",
-       "of agents' ports: tls (identities from the cluster key,\n"
-       "the default), files (own certificates), or plaintext: then\n"
-       "whoever can change what is sent between the nodes can run\n"
-       "programs in your name",
-       SetOneOf(&to->security, {"tls", "files", "plaintext"})});
+  table->push_back({"security", 1, "MODE",
+                    "how agents protect their ports: tls (identities\n"
+                    "from the cluster key, the default), files (your own\n"
+                    "certificates), or plaintext: anyone who can modify\n"
+                    "the traffic between nodes can then run programs in\n"
+                    "your name",
+                    SetOneOf(&to->security, {"tls", "files", "plaintext"})});
   table->push_back({"tls-ca", 1, "FILE",
-                    "certificate of the CA, for --security files: PEM, and\n"
-                    "with the same path on every node",
+                    "CA certificate for --security files: a PEM file at\n"
+                    "the same path on every node",
                     SetText(&to->tls_ca)});
   table->push_back({"tls-cert", 1, "FILE",
-                    "certificate of the agents, likewise",
+                    "certificate of the agents (likewise)",
                     SetText(&to->tls_cert)});
-  table->push_back({"tls-key", 1, "FILE", "their private key, likewise",
+  table->push_back({"tls-key", 1, "FILE",
+                    "private key of the agents (likewise)",
                     SetText(&to->tls_key)});
 }
 
@@ -34,29 +35,28 @@ void AddSecurity(AgentOptions* to, OptionTable* table) {
 
 void AddAgentOptions(AgentOptions* to, OptionTable* table) {
   table->push_back({"launch-agent", 1, "COMMAND",
-                    "command that reaches a host; {host} stands for its name\n"
-                    "(default: 'ssh -x -o BatchMode=yes {host}')",
+                    "command that reaches a host; {host} stands for its\n"
+                    "name (default: 'ssh -x -o BatchMode=yes {host}')",
                     SetText(&to->launch_agent)});
   table->push_back({"radix", 1, "R",
-                    "children of an agent in the tree, 2 or more (32)",
+                    "children per agent in the tree, at least 2 (32)",
                     SetNumber(&to->radix, 2, kMaxRadix)});
   AddSecurity(to, table);
   table->push_back({"listen", 1, "HOST",
-                    "address that agents listen on (default: each node's own)",
+                    "listen address of agents (default: each node's own)",
                     SetText(&to->listen)});
-  table->push_back(
-      {"pmix-listen", 1, "ADDRESS",
-       "numeric address where programs that bring their own OpenPMIx\n"
-       "library find the agent on their node (127.0.0.1)",
-       SetText(&to->pmix_listen)});
+  table->push_back({"pmix-listen", 1, "ADDRESS",
+                    "numeric address on which agents serve programs that\n"
+                    "bring their own OpenPMIx library (127.0.0.1)",
+                    SetText(&to->pmix_listen)});
   table->push_back({"loss-timeout", 1, "SECONDS",
-                    "a node that is silent for so long is lost (5)",
+                    "time of silence after which a node is lost (5)",
                     SetNumber(&to->loss_timeout_ms, 1, kMaxLossSeconds,
                               kMillisecondsPerSecond)});
-  table->push_back(
-      {"log-level", 1, "LEVEL", "of the agents: debug, info, warn, error",
-       SetOneOf(&to->log_level,
-                {"trace", "debug", "info", "warn", "warning", "error"})});
+  table->push_back({"log-level", 1, "LEVEL",
+                    "log level of the agents: debug, info, warn, error",
+                    SetOneOf(&to->log_level, {"trace", "debug", "info", "warn",
+                                              "warning", "error"})});
 }
 
 Status CheckAgentOptions(const AgentOptions& options) {

@@ -13,13 +13,12 @@ namespace {
 
 OptionTable AllOptions(const CommandInfo& info, SharedOptions* shared) {
   OptionTable all = info.options;
-  all.push_back(
-      {"context", 1, "NAME",
-       "agents to use: an overlay, or run-PID (default: CANOPY_CONTEXT,\n"
-       "or those that are up)",
-       SetText(&shared->context)});
+  all.push_back({"context", 1, "NAME",
+                 "agents to use: name of an overlay, or run-PID\n"
+                 "(default: CANOPY_CONTEXT, or the agents that are up)",
+                 SetText(&shared->context)});
   all.push_back({"o", 1, "json", "print JSON", SetFormat(&shared->json)});
-  all.push_back({"help h", 0, "", "print this", SetFlag(&shared->help),
+  all.push_back({"help h", 0, "", "print this help", SetFlag(&shared->help),
                  /*last=*/true});
   return all;
 }

@@ -61,19 +61,20 @@ Option::Apply SetStdin(std::string* to) {
 
 void AddNodes(const RunTargets& to, OptionTable* table) {
   table->push_back({"n np c", 1, "N",
-                    "processes to start (default: one per slot)",
+                    "number of processes (default: one per slot)",
                     SetCount(&to.app->num_procs)});
   table->push_back({"host hosts H", 1, "A[:N],B...",
-                    "nodes to use, with as many slots",
+                    "nodes to use, with N slots each",
                     [app = to.app](const TypedOption& typed) {
                       return AddHosts(ParseHostList(typed.values[0]), app);
                     }});
   table->push_back({"hostfile machinefile f default-hostfile", 1, "FILE",
-                    "nodes to use: lines of NAME [slots=N]",
+                    "file of nodes to use: lines of NAME [slots=N]",
                     [app = to.app](const TypedOption& typed) {
                       return AddHosts(LoadHostfile(typed.values[0]), app);
                     }});
-  table->push_back({"nodes", 1, "K", "emulate K nodes, node1 to nodeK, here",
+  table->push_back({"nodes", 1, "K",
+                    "emulate K nodes, node1 to nodeK, on this machine",
                     SetNumber(&to.run->nodes, 1, kMaxNodes)});
 }
 
@@ -98,7 +99,8 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
       {"npersocket", 1, "N", "", SetCounted(map_by, "ppr:", ":package")},
       {"cpus-per-proc cpus-per-rank", 1, "N", "",
        SetCounted(to.map_suffix, ":pe=", "", /*append=*/true)},
-      {"cpu-list cpu-set", 1, "CPUS", "use these CPUs of each node only: 0-3,8",
+      {"cpu-list cpu-set", 1, "CPUS",
+       "use only these CPUs of each node, such as 0-3,8",
        SetText(&to.run->cpu_list)},
       {"bynode", 0, "", "", SetTo(map_by, "node")},
       {"byslot", 0, "", "", SetTo(map_by, "slot")},
@@ -113,7 +115,7 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
          *suffix += ":nooversubscribe";
          return Status();
        }},
-      {"nolocal", 0, "", "no process on the node of the launcher",
+      {"nolocal", 0, "", "place no process on the node of the launcher",
        SetFlag(&to.run->no_local)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
@@ -122,13 +124,14 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
 void AddDisplay(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
-      {"report-bindings", 0, "", "tell which CPUs each process is bound to",
+      {"report-bindings", 0, "",
+       "report the CPUs to which each process is bound",
        SetFlag(&run->report_bindings)},
-      {"display", 1, "WHAT", "map, allocation or bindings, before the start",
-       SetDisplay(run)},
+      {"display", 1, "WHAT",
+       "print before the start: map, allocation or bindings", SetDisplay(run)},
       {"display-map", 0, "", "", SetFlag(&run->display_map)},
       {"display-allocation", 0, "", "", SetFlag(&run->display_allocation)},
-      {"do-not-launch", 0, "", "map the processes and stop there",
+      {"do-not-launch", 0, "", "map the processes, but do not start them",
        SetFlag(&run->do_not_launch)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
@@ -138,16 +141,16 @@ void AddDisplay(const RunTargets& to, OptionTable* table) {
 void AddFailures(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
-      {"max-restarts", 1, "N",
-       "start the process of a rank again when it fails, N times at most",
+      {"max-restarts", 1, "N", "restart each failed rank, at most N times",
        SetNumber(&run->max_restarts, 0, UINT32_MAX - 1)},
-      {"continuous", 0, "", "start it again whenever it fails",
+      {"continuous", 0, "", "restart failed ranks without a limit",
        [run](const TypedOption&) {
          run->max_restarts = UINT32_MAX;
          return Status();
        }},
       {"enable-recovery recoverable", 0, "",
-       "go on when processes fail: the job fails when none ends well",
+       "continue when processes fail; the job fails only if\n"
+       "no process succeeds",
        SetFlag(&run->recoverable)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
@@ -158,14 +161,14 @@ void AddDebugger(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
       {"stop-on-exec", 0, "",
-       "stop the ranks before the first instruction of their program,\n"
-       "until a debugger lets them go",
+       "stop the ranks before the first instruction of their\n"
+       "program, until a debugger releases them",
        SetFlag(&run->stop_on_exec)},
-      {"stop-in-init", 0, "", "the same in PMIx_Init",
+      {"stop-in-init", 0, "", "likewise, in PMIx_Init",
        SetFlag(&run->stop_in_init)},
-      {"stop-in-app", 0, "", "the same where the program itself stops",
+      {"stop-in-app", 0, "", "likewise, where the program itself stops",
        SetFlag(&run->stop_in_app)},
-      {"stop-ranks", 1, "RANKS", "stop only these, such as 0,2-5",
+      {"stop-ranks", 1, "RANKS", "stop only these ranks, such as 0,2-5",
        SetRanks(&run->stop_ranks)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
@@ -174,10 +177,11 @@ void AddDebugger(const RunTargets& to, OptionTable* table) {
 // Options about files that are copied to the nodes before the processes start.
 void AddPreloads(const RunTargets& to, OptionTable* table) {
   table->push_back({"preload-binary s", 0, "",
-                    "copy the program to each node, and run the copy",
+                    "copy the program to each node and run the copy",
                     SetFlag(&to.app->preload_program)});
   table->push_back({"preload-files", 1, "FILE,FILE...",
-                    "copy files to each node: $CANOPY_JOB_DIR/files/FILE",
+                    "copy files to each node, as\n"
+                    "$CANOPY_JOB_DIR/files/FILE",
                     SetText(&to.app->preload_files)});
 }
 
@@ -187,36 +191,42 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
   std::vector<std::string>* const all = &to.run->env;
   const Environment* const environment = to.environment;
   const Option options[] = {
-      {"x", 1, "NAME[=VALUE]", "set a variable for this program's processes",
+      {"x", 1, "NAME[=VALUE]", "set an environment variable for this program",
        ExportVariable(app, environment, &to.run->warnings)},
       {"genv", 2, "NAME VALUE", "", SetVariable(all, ""), /*last=*/false,
        /*joins_values=*/true},
       {"env", 2, "NAME VALUE", "", SetVariable(app, ""), /*last=*/false,
        /*joins_values=*/true},
       {"mca omca", 2, "NAME VALUE",
-       "a parameter of Open MPI, passed on as OMPI_MCA_NAME",
+       "set a parameter of Open MPI, as OMPI_MCA_NAME",
        SetVariable(app, "OMPI_MCA_")},
       {"gmca gomca", 2, "NAME VALUE", "", SetVariable(all, "OMPI_MCA_")},
-      {"pmixmca gpmixmca", 2, "NAME VALUE", "the same as PMIX_MCA_NAME",
+      {"pmixmca gpmixmca", 2, "NAME VALUE",
+       "set a parameter of PMIx, as PMIX_MCA_NAME",
        SetVariable(app, "PMIX_MCA_")},
       {"prtemca", 2, "NAME VALUE", "", SetVariable(app, "PRTE_MCA_")},
       {"wdir wd", 1, "DIR", "working directory of the processes",
        SetText(&to.app->cwd)},
-      {"pset", 1, "NAME", "name of a process set of this program's processes",
+      {"pset", 1, "NAME", "create a process set of this program's processes",
        SetText(&to.app->pset)},
-      {"path", 1, "DIRS", "look for the program there first (put before PATH)",
+      {"path", 1, "DIRS",
+       "directories to search for the program before those\n"
+       "of PATH",
        PutBefore(app, environment, {{"PATH", ""}})},
       {"prefix", 1, "DIR", "",
        PutBefore(app, environment,
                  {{"PATH", "/bin"}, {"LD_LIBRARY_PATH", "/lib"}})},
       {"torch-env", 0, "",
-       "set RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and\n"
-       "others, by which programs of torch.distributed find each other",
+       "set RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,\n"
+       "MASTER_PORT and the other variables that\n"
+       "torch.distributed reads",
        SetFlag(&to.run->torch_env)},
-      {"index-argv-by-rank", 0, "", "a process's argv[0] is PROGRAM-RANK",
+      {"index-argv-by-rank", 0, "",
+       "set argv[0] of each process to PROGRAM-RANK",
        SetFlag(&to.run->index_argv)},
       {"app", 1, "FILE",
-       "programs from a file: a line holds [options] program [args]",
+       "read the programs from a file: lines of\n"
+       "[options] program [args]",
        SetText(to.app_file)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
@@ -226,20 +236,23 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
       {"stdin", 1, "RANK",
-       "who reads our standard input: a rank, all or none (default: 0)",
+       "rank that receives standard input, or all or none\n"
+       "(default: 0)",
        SetStdin(&run->stdin_target)},
-      {"tag-output l", 0, "", "put [job,rank]<stream> before every line",
+      {"tag-output l", 0, "", "prefix every line with [job,rank]<stream>",
        SetFlag(&run->tag_output)},
-      {"timestamp-output", 0, "", "put the time before every line",
+      {"timestamp-output", 0, "", "prefix every line with the time",
        SetFlag(&run->timestamp_output)},
       {"output-filename", 1, "DIR",
        "also write DIR/NAMESPACE/rank.N/stdout and stderr\n"
-       "(DIR:nocopy: only there; DIR:nojobid: DIR/rank.N)",
+       "(DIR:nocopy: write only the files;\n"
+       "DIR:nojobid: write to DIR/rank.N)",
        SetOutputDirectory(run)},
       {"output", 1, "WORDS",
-       "tag, timestamp, merge, dir=DIR; several with commas", SetOutput(run)},
+       "tag, timestamp, merge or dir=DIR, or a list of them", SetOutput(run)},
       {"merge-stderr-to-stdout", 0, "",
-       "standard error of the processes goes to standard output",
+       "redirect standard error of the processes to\n"
+       "standard output",
        SetFlag(&run->merge_stderr)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
@@ -248,35 +261,41 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
 void AddRest(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
-      {"timeout", 1, "SECONDS", "end the job when it runs longer than that",
+      {"timeout", 1, "SECONDS", "end the job if it runs longer than this",
        SetNumber(&run->timeout_seconds, 0, kMaxSeconds)},
-      {"report-state-on-timeout", 0, "", "then say first how each process is",
+      {"report-state-on-timeout", 0, "",
+       "print the state of each process before the timeout\n"
+       "ends the job",
        SetFlag(&run->states_on_timeout)},
       {"get-stack-traces", 0, "",
-       "and where in their program they are, by a gdb on each node",
+       "print the stacks of the processes before the timeout\n"
+       "ends the job (needs gdb on each node)",
        SetFlag(&run->stacks_on_timeout)},
       {"detach", 0, "",
-       "print the job's name and leave it to run; see 'canopy wait', and\n"
-       "with --stdin 'canopy attach'",
+       "print the job's name and return while the job runs;\n"
+       "see 'canopy wait' and, with --stdin, 'canopy attach'",
        SetFlag(&run->detach)},
       {"kill-grace", 1, "SECONDS",
-       "time between SIGTERM and SIGKILL when the job is ended",
+       "time between SIGTERM and SIGKILL when a job is\n"
+       "ended",
        SetNumber(&run->kill_grace_seconds, 1, kMaxGraceSeconds)},
       {"inject", 1, "WHEN",
-       "put our libpmix before a program's own: auto, always, never",
+       "whether to put Canopy's libpmix before a program's\n"
+       "own: auto, always, never",
        SetOneOf(&run->inject, {"auto", "always", "never"})},
-      {"allow-run-as-root", 0, "", "as mpirun: allow that root starts programs",
+      {"allow-run-as-root", 0, "",
+       "allow root to run programs when called as mpirun",
        SetFlag(&run->allow_run_as_root)},
-      {"context", 1, "NAME", "overlay to use, see 'canopy up'",
+      {"context", 1, "NAME", "overlay to use (see 'canopy up')",
        SetText(&run->context)},
       {"o", 1, "json", "print maps and results as JSON", SetFormat(&run->json)},
-      {"verbose v", 0, "", "tell what is done and how long it takes",
+      {"verbose v", 0, "", "report each step and how long it takes",
        SetFlag(&run->verbose)},
-      {"quiet q", 0, "", "no text about a failed job, no progress",
+      {"quiet q", 0, "", "print no progress and nothing about a failed job",
        SetFlag(&run->quiet)},
       {"version V", 0, "", "print the version", SetFlag(&run->version),
        /*last=*/true},
-      {"help h", 0, "", "print this", SetFlag(&run->help), /*last=*/true},
+      {"help h", 0, "", "print this help", SetFlag(&run->help), /*last=*/true},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
 }

@@ -27,51 +27,54 @@ Status AddHosts(Result<std::vector<Host>> more, std::vector<Host>* hosts) {
 }
 
 void AddNodes(UpOptions* to, OptionTable* table) {
-  table->push_back({"nodes", 1, "K", "emulate K nodes, node1 to nodeK, here",
+  table->push_back({"nodes", 1, "K",
+                    "emulate K nodes, node1 to nodeK, on this machine",
                     SetNumber(&to->nodes, 1, kMaxNodes)});
   table->push_back(
-      {"hosts host H", 1, "A,B...", "one agent on each of these hosts",
+      {"hosts host H", 1, "A,B...", "start one agent on each of these hosts",
        [to](const TypedOption& typed) {
          return AddHosts(ParseHostList(typed.values[0]), &to->hosts);
        }});
-  table->push_back(
-      {"hostfile machinefile", 1, "FILE",
-       "the same from a file: lines of NAME [slots=N] [aliases=A,B]",
-       [to](const TypedOption& typed) {
-         return AddHosts(LoadHostfile(typed.values[0]), &to->hosts);
-       }});
+  table->push_back({"hostfile machinefile", 1, "FILE",
+                    "read the hosts from a file: lines of\n"
+                    "NAME [slots=N] [aliases=A,B]",
+                    [to](const TypedOption& typed) {
+                      return AddHosts(LoadHostfile(typed.values[0]),
+                                      &to->hosts);
+                    }});
 }
 
 void AddLives(UpOptions* to, OptionTable* table) {
   table->push_back({"timeout", 1, "SECONDS",
-                    "time for the agents to come up (60)",
+                    "time limit for the start of the agents (60)",
                     SetNumber(&to->timeout_seconds, 1, kMaxSeconds)});
   table->push_back({"orphan-grace", 1, "SECONDS",
-                    "processes live so long without their agent",
+                    "how long processes survive without their agent",
                     SetNumber(&to->orphan_grace_ms, 0, kMaxSeconds,
                               kMillisecondsPerSecond)});
   table->push_back({"restart-grace", 1, "SECONDS",
-                    "an agent that is gone may be replaced for so long, by\n"
-                    "--replace, before its node counts as lost",
+                    "how long an agent that has ended can be replaced,\n"
+                    "with --replace, before its node counts as lost",
                     SetNumber(&to->restart_grace_ms, 0, kMaxSeconds,
                               kMillisecondsPerSecond)});
   table->push_back({"replace", 0, "",
-                    "put a new agent in the place of each, also of those that\n"
-                    "are gone, one after the other; jobs go on",
+                    "replace each agent, including those that have ended,\n"
+                    "one after the other; jobs continue",
                     SetFlag(&to->replace)});
 }
 
 void AddScheduler(UpOptions* to, OptionTable* table) {
   table->push_back({"host-module", 1, "ADDRESS",
-                    "a scheduler says where and when jobs run: its service\n"
-                    "canopy.hostmodule.v1.HostModule at unix:PATH or HOST:PORT",
+                    "let a scheduler decide where and when jobs run: its\n"
+                    "service canopy.hostmodule.v1.HostModule at unix:PATH\n"
+                    "or HOST:PORT",
                     [to](const TypedOption& typed) {
                       to->host_module = typed.values[0];
                       return CheckSchedulerAddress(to->host_module);
                     }});
   table->push_back({"host-module-fallback", 0, "",
-                    "what the scheduler does not implement is decided as if\n"
-                    "there were none",
+                    "let agents decide what the scheduler does not\n"
+                    "implement, as they do without a scheduler",
                     SetFlag(&to->host_module_fallback)});
 }
 
@@ -82,22 +85,22 @@ OptionTable UpOptionTable(UpOptions* to) {
   AddNodes(to, &table);
   AddAgentOptions(&to->agents, &table);
   table.push_back({"key-file", 1, "FILE",
-                   "cluster key, 64 hexadecimal digits (default: a new one)",
+                   "file with the cluster key, 64 hexadecimal digits\n"
+                   "(default: a new key)",
                    SetText(&to->key_file)});
   table.push_back({"reflection", 0, "",
-                   "agents tell what gRPC services they have",
+                   "enable gRPC server reflection in the agents",
                    SetFlag(&to->reflection)});
   table.push_back({"system", 0, "",
-                   "tools that want the system's server of a machine take its\n"
-                   "agent; a machine has one",
+                   "make these agents the PMIx system servers of their\n"
+                   "machines (one per machine)",
                    SetFlag(&to->system)});
   AddScheduler(to, &table);
   AddLives(to, &table);
-  table.push_back({"verbose v", 0, "",
-                   "tell what is done and how long it takes",
+  table.push_back({"verbose v", 0, "", "report each step and how long it takes",
                    SetFlag(&to->verbose)});
-  table.push_back({"quiet q", 0, "", "print nothing when all is well",
-                   SetFlag(&to->quiet)});
+  table.push_back(
+      {"quiet q", 0, "", "print nothing on success", SetFlag(&to->quiet)});
   return table;
 }
 

@@ -44,11 +44,14 @@ constexpr char kOwnName[] = "canopy";
 constexpr char kHelpHead[] =
     "usage: canopy run [options] program [args] [: [options] program ...]\n"
     "\n"
-    "Runs a program as one job of many processes: on the overlay that is up\n"
-    "('canopy up'), else with agents of its own that end with it. Options may\n"
-    "be typed with one dash or two; what follows the program is the "
-    "program's.\n"
-    "The exit code is that of the first process that failed, or 128 + signal.\n"
+    "Runs a program as one job of many processes, on the overlay that is up\n"
+    "(see 'canopy up') or else with agents that are started for the job and "
+    "end\n"
+    "with it. Options may be written with one dash or two; the words after "
+    "the\n"
+    "program are its arguments. The exit code is that of the first process "
+    "that\n"
+    "failed, or 128 + signal.\n"
     "\n"
     "options:\n";
 

@@ -29,7 +29,7 @@ Status NoWords(const std::vector<std::string>& words) {
 class Pps : public ReferenceTool {
  public:
   cli::OptionTable Options() override {
-    return {{"nodes", 0, "", "list the nodes, and which ranks are there",
+    return {{"nodes", 0, "", "list the nodes and the ranks on each of them",
              cli::SetFlag(&nodes_)}};
   }
   Status Check(const std::vector<std::string>& words) override {
@@ -94,21 +94,23 @@ class Support {
   cli::OptionTable Options() {
     return {
         {"client", 1, "FUNCTIONS",
-         "attributes of these functions of a client, or of all",
+         "list the attributes of these client functions, or\n"
+         "of all",
          cli::SetText(&attributes_[0])},
-        {"server", 1, "FUNCTIONS", "the same of a server",
+        {"server", 1, "FUNCTIONS", "likewise, of server functions",
          cli::SetText(&attributes_[1])},
-        {"tool", 1, "FUNCTIONS", "the same of a tool",
+        {"tool", 1, "FUNCTIONS", "likewise, of tool functions",
          cli::SetText(&attributes_[2])},
-        {"host", 1, "FUNCTIONS", "the same of the host environment",
+        {"host", 1, "FUNCTIONS",
+         "likewise, of functions of the host environment",
          cli::SetText(&attributes_[3])},
-        {"client-fns", 0, "", "the functions of a client",
+        {"client-fns", 0, "", "list the functions of a client",
          cli::SetFlag(&functions_[0])},
-        {"server-fns", 0, "", "the functions of a server",
+        {"server-fns", 0, "", "list the functions of a server",
          cli::SetFlag(&functions_[1])},
-        {"tool-fns", 0, "", "the functions of a tool",
+        {"tool-fns", 0, "", "list the functions of a tool",
          cli::SetFlag(&functions_[2])},
-        {"host-fns", 0, "", "the functions of the host environment",
+        {"host-fns", 0, "", "list the functions of the host environment",
          cli::SetFlag(&functions_[3])},
     };
   }
@@ -287,9 +289,10 @@ class Pquery : public ReferenceTool {
 class Plookup : public ReferenceTool {
  public:
   cli::OptionTable Options() override {
-    return {{"timeout", 1, "SECONDS", "wait at most so long",
+    return {{"timeout", 1, "SECONDS", "wait no longer than this",
              cli::SetNumber(&timeout_s_, 1, kMaxSeconds)},
-            {"wait", 0, "", "wait until all is there", cli::SetFlag(&waits_)}};
+            {"wait", 0, "", "wait until all keys are published",
+             cli::SetFlag(&waits_)}};
   }
   Status Check(const std::vector<std::string>& words) override {
     return words.empty() ? Status(kErrBadParam, "no key is given") : Status();

@@ -24,13 +24,12 @@ struct Row {
 constexpr Row kRows[] = {
     {"pps", "", "Lists jobs and their processes.", MakePps},
     {"pquery", " KEY[QUALIFIER=VALUE;...]...",
-     "Asks for what PMIx_Query_info answers.", MakePquery},
-    {"pattrs", "", "Tells which functions and attributes are supported.",
-     MakePattrs},
-    {"plookup", " KEY...", "Looks up what was published.", MakePlookup},
+     "Queries information, as PMIx_Query_info does.", MakePquery},
+    {"pattrs", "", "Lists the supported functions and attributes.", MakePattrs},
+    {"plookup", " KEY...", "Looks up published values.", MakePlookup},
     {"pevent", "", "Raises an event.", MakePevent},
     {"pctrl", "", "Controls processes.", MakePctrl},
-    {"palloc", "", "Asks the scheduler for an allocation.", MakePalloc},
+    {"palloc", "", "Requests an allocation from the scheduler.", MakePalloc},
 };
 
 const Row* RowOf(std::string_view name) {

@@ -36,14 +36,11 @@ constexpr char kUsage[] =
     "usage: canopyd [--overlay-protocol V] --bootstrap\n"
     "       canopyd [--overlay-protocol V] --restart DIR\n"
     "\n"
-    "The node agent of Canopy. 'canopy run' and 'canopy up' start it and send\n"
-    "its configuration over standard input. --restart replaces an agent of "
-    "this\n"
-    "node that has ended, and continues its jobs; DIR is the directory of "
-    "that\n"
-    "agent. --overlay-protocol limits the protocol between agents to version "
-    "V,\n"
-    "for tests and for stepwise upgrades.\n";
+    "The node agent of Canopy. 'canopy run' and 'canopy up' start it and\n"
+    "send its configuration over standard input. --restart replaces an agent\n"
+    "of this node that has ended, and continues its jobs; DIR is the\n"
+    "directory of that agent. --overlay-protocol limits the protocol between\n"
+    "agents to version V, for tests and for stepwise upgrades.\n";
 
 // The loop reads termination signals from a descriptor. Threads made later
 // inherit the mask.

@@ -47,12 +47,11 @@ int DebugCommand(const CommandLine& line) {
   const CommandInfo info = {
       "debug",
       "JOB [options] -- COMMAND [args]",
-      "Starts COMMAND beside the ranks of a running job: one process for each\n"
-      "rank, on the node of the rank. The processes form a job of their own "
-      "that\n"
-      "takes no slots; the attribute PMIX_DEBUG_TARGET names the job to debug. "
-      "JOB\n"
-      "is a name shown by 'canopy ps', or the last part of one, such as 1.\n",
+      "Starts COMMAND beside the ranks of a running job: one process for\n"
+      "each rank, on the node of the rank. The processes form a job of their\n"
+      "own that takes no slots; the attribute PMIX_DEBUG_TARGET names the\n"
+      "job to debug. JOB is a name shown by 'canopy ps', or the last part of\n"
+      "one, such as 1.\n",
       {{"per-node", 1, "N", "start N processes on each node of the job",
         SetNumber(&daemons.per_node, 1, kMaxDaemons)},
        {"per-rank per-proc", 1, "N", "start N processes for each rank",

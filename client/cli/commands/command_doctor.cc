@@ -89,13 +89,11 @@ int DoctorCommand(const CommandLine& line) {
   const CommandInfo info = {
       "doctor",
       "[options] [program]",
-      "Checks for problems that keep jobs from running on this machine: "
-      "missing\n"
-      "programs, library, directories, limits, kernel, host name, and overlays "
-      "that\n"
-      "do not answer. With a program: shows which PMIx library it would use, "
-      "and\n"
-      "why, on every node of the overlay, or on this machine if none is up.\n",
+      "Checks for problems that keep jobs from running on this machine:\n"
+      "programs, library, directories, limits, kernel, host name,\n"
+      "and overlays that do not answer. With a program: shows which PMIx\n"
+      "library it would use, and why, on every node of the overlay, or on\n"
+      "this machine if none is up.\n",
       {{"inject", 1, "WHEN",
         "with a program: auto, always or never, as in\n"
         "'canopy run'",

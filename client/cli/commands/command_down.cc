@@ -25,10 +25,10 @@ constexpr auto kJobsEnd = std::chrono::seconds(10);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 constexpr char kAbout[] =
-    "Ends the agents of an overlay and removes its context. While jobs run,\n"
-    "this is refused unless --force is given. The agents of a 'canopy run' "
-    "end\n"
-    "with it; to end them earlier, use both --context and --force.\n";
+    "Ends the agents of an overlay and removes its context. While jobs\n"
+    "run, this is refused unless --force is given. The agents of a\n"
+    "'canopy run' end with it; to end them earlier, use both --context and\n"
+    "--force.\n";
 
 using Clock = std::chrono::steady_clock;
 

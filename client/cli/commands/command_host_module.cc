@@ -158,17 +158,13 @@ int HostModuleCommand(const CommandLine& line) {
   const CommandInfo info = {
       "host-module",
       "[options] check ADDRESS | certificate DIRECTORY",
-      "check: tests whether the scheduler's service at unix:PATH or HOST:PORT\n"
-      "behaves as agents expect (protos/host_module.proto). Simulates an "
-      "overlay\n"
-      "with jobs that are never started. Prints a line for each slot, and "
-      "fails\n"
-      "if a slot does not behave as expected.\n"
-      "certificate: creates ca.pem, cert.pem and key.pem from the cluster key, "
-      "for\n"
-      "a scheduler on another machine. With these files, the scheduler serves "
-      "TLS\n"
-      "and trusts only the agents of this overlay.\n",
+      "check: tests whether the scheduler's service at unix:PATH or\n"
+      "HOST:PORT behaves as agents expect (protos/host_module.proto).\n"
+      "Simulates an overlay with jobs that are never started. Prints a line\n"
+      "for each slot, and fails if a slot does not behave as expected.\n"
+      "certificate: creates ca.pem, cert.pem and key.pem from the cluster\n"
+      "key, for a scheduler on another machine. With these files, the\n"
+      "scheduler serves TLS and trusts only the agents of this overlay.\n",
       Table(&options),
       2,
       2};

@@ -70,16 +70,15 @@ int OutputCommand(const CommandLine& line) {
   OptionTable table = Table(&options);
   table.push_back({"follow f", 0, "", "continue until the job has ended",
                    SetFlag(&options.follow)});
-  const CommandInfo info = {"output",
-                            "JOB [options]",
-                            "Prints the retained output of a running job: its "
-                            "last MiB. The launcher of\n"
-                            "the job prints it as well. JOB is a name shown by "
-                            "'canopy ps', or the last\n"
-                            "part of one, such as 1.\n",
-                            std::move(table),
-                            1,
-                            1};
+  const CommandInfo info = {
+      "output",
+      "JOB [options]",
+      "Prints the retained output of a running job: its last MiB. The\n"
+      "launcher of the job prints it as well. JOB is a name shown by\n"
+      "'canopy ps', or the last part of one, such as 1.\n",
+      std::move(table),
+      1,
+      1};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -107,9 +106,8 @@ int AttachCommand(const CommandLine& line) {
       "JOB [options]",
       "Prints the output of a running job until the job ends, and sends it\n"
       "standard input, if it was started by 'canopy run --detach --stdin' or\n"
-      "spawned to receive input. Exits with the exit code of the job. JOB is "
-      "a\n"
-      "name shown by 'canopy ps', or the last part of one, such as 1.\n",
+      "spawned to receive input. Exits with the exit code of the job. JOB is\n"
+      "a name shown by 'canopy ps', or the last part of one, such as 1.\n",
       std::move(table),
       1,
       1};

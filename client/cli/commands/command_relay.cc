@@ -186,13 +186,10 @@ int RelayCommand(const CommandLine& line) {
   const CommandInfo info = {
       "relay",
       "[options]",
-      "Lets this user's tools on this machine use an agent on another one. "
-      "Runs\n"
-      "until interrupted. Tools connect to the relay as to an agent; it "
-      "forwards\n"
-      "their traffic over TLS with the credentials of the overlay, and the "
-      "agent\n"
-      "serves them as the user of the overlay.\n",
+      "Lets this user's tools on this machine use an agent on another one.\n"
+      "Runs until interrupted. Tools connect to the relay as to an agent; it\n"
+      "forwards their traffic over TLS with the credentials of the overlay,\n"
+      "and the agent serves them as the user of the overlay.\n",
       {{"node", 1, "NAME",
         "node of the agent (default: the first that answers)", SetText(&node)}},
       0,

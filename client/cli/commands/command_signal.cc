@@ -138,10 +138,11 @@ int KillCommand(const CommandLine& line) {
   const CommandInfo info = {
       "kill",
       "JOB... | --all [options]",
-      "Ends jobs: SIGTERM, and SIGKILL for what is left after 5 seconds. JOB\n"
-      "is a name shown by 'canopy ps', or the last part of one, such as 1.\n",
-      {{"all a", 0, "", "every job of one context", SetFlag(&all)},
-       {"9 now", 0, "", "SIGKILL at once", SetFlag(&now)}},
+      "Ends jobs: sends SIGTERM, and after 5 seconds SIGKILL to the\n"
+      "processes that are left. JOB is a name shown by 'canopy ps', or the\n"
+      "last part of one, such as 1.\n",
+      {{"all a", 0, "", "end every job of one context", SetFlag(&all)},
+       {"9 now", 0, "", "send SIGKILL at once", SetFlag(&now)}},
       0,
       1024};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);

@@ -55,13 +55,10 @@ int StackCommand(const CommandLine& line) {
   const CommandInfo info = {
       "stack",
       "JOB [options]",
-      "Prints the stacks of the ranks of a running job as one tree: equal "
-      "stacks\n"
-      "appear once, with the number of their ranks. On each node, gdb stops "
-      "the\n"
-      "ranks briefly. JOB is a name shown by 'canopy ps', or the last part of "
-      "one,\n"
-      "such as 1.\n",
+      "Prints the stacks of the ranks of a running job as one tree: equal\n"
+      "stacks appear once, with the number of their ranks. On each node, gdb\n"
+      "stops the ranks briefly. JOB is a name shown by 'canopy ps', or the\n"
+      "last part of one, such as 1.\n",
       {{"threads", 0, "", "show all threads, not only the first",
         SetFlag(&threads)},
        {"ranks", 1, "RANKS", "show only these ranks, such as 0,2-5",

@@ -124,11 +124,10 @@ int EventCommand(const CommandLine& line) {
   const CommandInfo info = {
       "event",
       "CODE [options]",
-      "Raises an event for a job, or for the whole session. Handlers that are\n"
-      "registered for its code receive it. CODE is a number or a name, such "
-      "as\n"
-      "PMIX_DEBUGGER_RELEASE, which releases processes that wait for a "
-      "debugger.\n",
+      "Raises an event for a job, or for the whole session. Handlers that\n"
+      "are registered for its code receive it. CODE is a number or a name,\n"
+      "such as PMIX_DEBUGGER_RELEASE, which releases processes that wait for\n"
+      "a debugger.\n",
       options,
       1,
       1};

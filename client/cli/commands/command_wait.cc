@@ -67,12 +67,10 @@ int WaitCommand(const CommandLine& line) {
   const CommandInfo info = {
       "wait",
       "JOB [options]",
-      "Waits until a job has ended. If the job was started on this machine by\n"
-      "'canopy run --detach', the exit code is that of the job. JOB is a name "
-      "shown\n"
-      "by 'canopy ps', or the last part of one, such as 1; a job that has "
-      "already\n"
-      "ended must be given by its full name.\n",
+      "Waits until a job has ended. If the job was started on this machine\n"
+      "by 'canopy run --detach', the exit code is that of the job. JOB is a\n"
+      "name shown by 'canopy ps', or the last part of one, such as 1; a job\n"
+      "that has already ended must be given by its full name.\n",
       {},
       1,
       1};

@@ -93,7 +93,7 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
       {"bind-to", 1, "OBJECT",
        "none, core, hwthread, package, numa, l3cache, ...", SetText(bind_to)},
       {"npernode N ppn perhost", 1, "N",
-       "N processes on each node: --map-by ppr:N:node",
+       "start N processes per node (--map-by ppr:N:node)",
        SetCounted(map_by, "ppr:", ":node")},
       {"pernode", 0, "", "", SetTo(map_by, "ppr:1:node")},
       {"npersocket", 1, "N", "", SetCounted(map_by, "ppr:", ":package")},

@@ -45,13 +45,10 @@ constexpr char kHelpHead[] =
     "usage: canopy run [options] program [args] [: [options] program ...]\n"
     "\n"
     "Runs a program as one job of many processes, on the overlay that is up\n"
-    "(see 'canopy up') or else with agents that are started for the job and "
-    "end\n"
-    "with it. Options may be written with one dash or two; the words after "
-    "the\n"
-    "program are its arguments. The exit code is that of the first process "
-    "that\n"
-    "failed, or 128 + signal.\n"
+    "(see 'canopy up') or else with agents that are started for the job and\n"
+    "end with it. Options may be written with one dash or two; the words\n"
+    "after the program are its arguments. The exit code is that of the first\n"
+    "process that failed, or 128 + signal.\n"
     "\n"
     "options:\n";
 

@@ -1,9 +1,13 @@
-"""A header of the system that is compiled once and included first by sources."""
+"""Headers of the system that are compiled once and included first by sources."""
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-def _precompiled_header_impl(ctx):
+# What is compiled. The headers that are wanted come before it, by options: the
+# warnings in headers of the system count for nothing, those in this file do.
+_SOURCE = "/usr/include/stdc-predef.h"
+
+def _precompiled_headers_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -12,17 +16,18 @@ def _precompiled_header_impl(ctx):
         unsupported_features = ctx.disabled_features,
     )
     header = ctx.actions.declare_file(ctx.label.name + ".h")
-    ctx.actions.write(header, '#include "%s"\n' % ctx.attr.header)
+    lines = ["#include <%s>\n" % one for one in ctx.attr.headers]
+    ctx.actions.write(header, "".join(lines))
 
     # Where GCC and Clang look for the compiled form.
     form = ctx.actions.declare_file(ctx.label.name + ".h.gch")
     options = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts
-    for more in ctx.attr.more:
-        options = options + ["-include", more]
+    for one in ctx.attr.headers:
+        options = options + ["-include", one]
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
-        source_file = ctx.attr.header,
+        source_file = _SOURCE,
         output_file = form.path,
         user_compile_flags = options + ["-xc++-header"],
         use_pic = True,
@@ -54,20 +59,17 @@ def _precompiled_header_impl(ctx):
         )),
     ]
 
-# Compiles `header`, a file of the system, as NAME.h. Who depends on the rule
-# includes it by the option -include $(BINDIR)/PACKAGE/NAME.h. The compilers read
-# the compiled form if it was made with the options that they run with, and
-# `header` itself otherwise.
-precompiled_header = rule(
-    implementation = _precompiled_header_impl,
+# Compiles `headers` as one header NAME.h. Who depends on the rule includes it by
+# the option -include $(BINDIR)/PACKAGE/NAME.h. The compilers read the compiled
+# form if it was made with the options that they run with, and the headers
+# otherwise.
+precompiled_headers = rule(
+    implementation = _precompiled_headers_impl,
     attrs = {
         "copts": attr.string_list(
             doc = "options, after those of .bazelrc for all files",
         ),
-        "header": attr.string(mandatory = True, doc = "an absolute path"),
-        "more": attr.string_list(
-            doc = "headers of the standard library that are compiled with it",
-        ),
+        "headers": attr.string_list(mandatory = True),
         "_cc_toolchain": attr.label(
             default = "@bazel_tools//tools/cpp:current_cc_toolchain",
         ),

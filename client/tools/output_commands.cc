@@ -279,8 +279,9 @@ void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
     if (!piece.bytes.empty()) status = pusher.Push(piece.bytes);
     if (status == PMIX_SUCCESS && piece.ends) status = pusher.Push("");
     if (status == PMIX_ERR_NOT_SUPPORTED) {
-      Complain("there is no input to be typed for " + nspace +
-               ": its launcher has it, or nobody reads it");
+      Complain(nspace +
+               " takes no input from here: start it with 'canopy run --detach "
+               "--stdin RANK'");
     } else if (status == PMIX_ERR_IOF_COMPLETE) {
       Complain("the input of " + nspace + " has ended");
     } else if (status != PMIX_SUCCESS) {

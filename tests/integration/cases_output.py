@@ -143,7 +143,7 @@ def attach_without_input(bench):
     attached = bench.start("attach", *WHERE, nspace, stdin=subprocess.PIPE)
     attached.process.stdin.write(b"for nobody\n")
     attached.process.stdin.flush()
-    attached.wait_for("no input to be typed", stream="err")
+    attached.wait_for("takes no input from here", stream="err")
     looking = bench.start("attach", *WHERE, nspace, "--stdin", "none")
     looking.wait_for("first", RANKS)
     bench.run("attach", *WHERE, nspace, "--detach-key", "x").expect_refusal(

@@ -159,7 +159,7 @@ def queue(bench, scheduler):
         out=["queued:", f"{SLOTS} slots wanted, 0 free", "place 1", "place 2"])
     check(shown.out.count("queued:") == 2, shown.out)
     bench.run("why", "--context", NAME).expect(
-        out=["its place has waited", "the scheduler: "])
+        out=["has been queued for ", f"{SLOTS} slots wanted, 0 free"])
     others[0].job.wait_for("is queued:", stream="err")
     first.end()
     wait_jobs(bench, 1, 1)

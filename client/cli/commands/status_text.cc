@@ -157,10 +157,35 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
   return table.ToString() + queued;
 }
 
+namespace {
+
+// What agents report for a queued job: this operation, and as what is missing
+// this prefix with the scheduler's reason.
+constexpr std::string_view kPlacementOperation = "its place";
+constexpr std::string_view kSchedulerPrefix = "the scheduler: ";
+
+std::string QueuedText(const v1::Waiting& waiting) {
+  std::string text = waiting.nspace() + " has been queued for " +
+                     SecondsText(waiting.age_ms());
+  for (std::string_view reason : waiting.missing()) {
+    if (reason.starts_with(kSchedulerPrefix)) {
+      reason.remove_prefix(kSchedulerPrefix.size());
+    }
+    if (!reason.empty()) text += ": " + std::string(reason);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
 std::string WhyText(const v1::WhyReply& why) {
   if (why.waiting_size() == 0) return "nothing is waited for\n";
   std::string out;
   for (const v1::Waiting& waiting : why.waiting()) {
+    if (waiting.operation() == kPlacementOperation) {
+      out += QueuedText(waiting);
+      continue;
+    }
     out += waiting.nspace() + ": " + waiting.operation();
     out += " has waited " + SecondsText(waiting.age_ms());
     if (waiting.missing_size() > 0) out += " for:";

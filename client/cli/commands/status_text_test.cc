@@ -72,5 +72,16 @@ TEST(StatusTextTest, WhatWaits) {
             "job-1: fence has waited 3.2 s for:\n  rank 3 on node2\n");
 }
 
+TEST(StatusTextTest, WhyAJobIsQueued) {
+  v1c::WhyReply why;
+  auto* waiting = why.add_waiting();
+  waiting->set_nspace("job-1");
+  waiting->set_operation("its place");
+  waiting->set_age_ms(2000);
+  waiting->add_missing("the scheduler: 2 slots wanted, 0 free");
+  EXPECT_EQ(WhyText(why),
+            "job-1 has been queued for 2.0 s: 2 slots wanted, 0 free\n");
+}
+
 }  // namespace
 }  // namespace canopy::cli

@@ -83,9 +83,9 @@ void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
     return;
   }
   PrintError(
-      "a program could not be loaded; if Canopy's PMIx library is the reason, "
-      "'--inject never' runs it with its own ('canopy doctor PROGRAM' tells "
-      "which library it gets)");
+      "the dynamic loader could not load a program; try 'canopy run --inject "
+      "never', which keeps Canopy's libpmix out ('canopy doctor PROGRAM' shows "
+      "which library a program gets)");
 }
 
 int Conclude(const RunOptions& options, const RunOutcome& outcome,

@@ -13,7 +13,7 @@ constexpr uint32_t kMaxSlots = 1u << 20;
 
 Status BadCount(std::string_view entry) {
   return Status(kErrBadParam, "host '" + std::string(entry) +
-                                  "' wants a number of slots after ':', as in "
+                                  "' needs a number of slots after ':', as in "
                                   "node1:4");
 }
 
@@ -99,7 +99,7 @@ Status ParseWord(const std::string& word, Host* host, LineWords* words) {
     return Status();
   }
   return Status(kErrBadParam, "'" + word +
-                                  "' is not understood; after the name come "
+                                  "' is not valid; a name can be followed by "
                                   "slots=N, max_slots=N or aliases=A,B");
 }
 

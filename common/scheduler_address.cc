@@ -31,8 +31,8 @@ Status CheckSchedulerAddress(std::string_view address) {
     return {};
   }
   return {kErrBadParam, "'" + std::string(address) +
-                            "' is no address of a scheduler; they are "
-                            "unix:/PATH and HOST:PORT"};
+                            "' is not the address of a scheduler; use "
+                            "unix:/PATH or HOST:PORT"};
 }
 
 }  // namespace canopy

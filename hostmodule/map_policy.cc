@@ -112,7 +112,7 @@ constexpr std::string_view kBindModifiers[] = {"overload-allowed",
 Status ApplyMapModifier(const std::string& word, MapPolicy* policy) {
   if (word.starts_with("pe=")) {
     const std::optional<uint32_t> n = ParseCount(word.substr(3));
-    if (!n) return {kErrBadParam, "--map-by " + word + ": pe wants a number"};
+    if (!n) return {kErrBadParam, "--map-by " + word + ": pe needs a number"};
     policy->pe = *n;
     policy->pe_given = true;
   } else if (word == "span") {
@@ -145,7 +145,7 @@ Status ParsePpr(const std::vector<std::string>& words, MapPolicy* policy) {
       words.size() > 2 ? ParseCount(words[1]) : std::nullopt;
   if (!n) {
     return {kErrBadParam,
-            "--map-by ppr wants a number and a resource, as in ppr:2:node"};
+            "--map-by ppr needs a number and a resource, as in ppr:2:node"};
   }
   policy->per_resource = *n;
   if (words[2] == "node") return {};

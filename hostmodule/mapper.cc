@@ -58,7 +58,7 @@ Status CheckApps(const MapRequest& request) {
       return {kErrJobNoExeSpecified, "no program to run was given"};
     }
     if (app.num_procs == 0 && request.apps.size() > 1) {
-      return {kErrBadParam, "of several programs each needs its -n; " +
+      return {kErrBadParam, "with several programs, each needs its -n; " +
                                 app.argv[0] + " has none"};
     }
   }
@@ -101,7 +101,7 @@ Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
   for (MapNode& node : *pool) {
     if (!node.topology) {
       return {kErrNotSupported, "node " + node.name +
-                                    " does not tell its CPUs, of which " +
+                                    " does not report its CPUs, of which " +
                                     cpu_list + " were to be used"};
     }
     Topology restricted = Restrict(*node.topology, *cpus);
@@ -358,9 +358,7 @@ Status JobMapper::SetInject(JobSpec* job) const {
     job->inject = Inject::kNever;
   } else {
     return {kErrBadParam,
-            "our library is put in front of a program's own auto, always or "
-            "never, not '" +
-                when + "'"};
+            "--inject takes auto, always or never, not '" + when + "'"};
   }
   return {};
 }

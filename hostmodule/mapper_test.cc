@@ -325,7 +325,7 @@ TEST(Mapper, SeveralPrograms) {
   EXPECT_EQ(job->apps[1].slots, 2u);
   request.apps[1].num_procs = 0;
   EXPECT_EQ(Map(Nodes(2, 4, ""), request),
-            "of several programs each needs its -n; ./b has none");
+            "with several programs, each needs its -n; ./b has none");
 }
 
 TEST(Mapper, WhatTheJobSays) {

@@ -41,7 +41,7 @@ Status CheckFile(int fd, const std::string& path) {
     return Status(kErrBadParam, path + " is not a file");
   }
   if (info.st_uid != geteuid() && info.st_uid != 0) {
-    return Status(kErrNoPermissions, path + " is another user's");
+    return Status(kErrNoPermissions, path + " belongs to another user");
   }
   return Status();
 }
@@ -91,7 +91,7 @@ Result<ServerContact> ReadContact(const std::string& path, int flags) {
   const std::vector<std::string_view> lines = Lines(*text);
   ServerContact contact;
   if (lines.empty() || !ReadServer(lines[0], &contact.server)) {
-    return Status(kErrBadParam, path + " is no rendezvous file");
+    return Status(kErrBadParam, path + " is not a rendezvous file");
   }
   contact.uri = lines[0];
   int pid = 0;

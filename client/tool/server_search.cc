@@ -126,8 +126,9 @@ class Search {
                     host_ + " is another machine, and no relay leads there");
     }
     if (choice_.tcp) {
-      return Status(kErrNotSupported,
-                    choice_.uri + " is nobody's on this machine");
+      return Status(
+          kErrNotSupported,
+          choice_.uri + " does not belong to a server on this machine");
     }
     return Status(kErrUnreach, "no server was found");
   }

@@ -307,7 +307,7 @@ class Inquiry {
   std::string Conclusion() const {
     switch (finding_.fit) {
       case LibraryFit::kUnknown:
-        return "not known: Canopy's library is put in front";
+        return "unknown; Canopy's library is loaded first";
       case LibraryFit::kStatic:
         return "linked statically: it loads no library";
       case LibraryFit::kNotLinked:

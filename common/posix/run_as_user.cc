@@ -89,8 +89,9 @@ bool RunToEnd(Order* order) {
 }
 
 Status CannotActAs(const FileUser& user, int code, int error) {
-  return Status(code, "cannot use files as user " + std::to_string(user.uid) +
-                          ": " + std::strerror(error));
+  return Status(code, "cannot access files as user " +
+                          std::to_string(user.uid) + ": " +
+                          std::strerror(error));
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ Status Unpacker::Take(std::string_view data) {
   Status status;
   while (!data.empty() && status.ok()) {
     if (state_ == State::kDone) {
-      return Status(kErrUnpackFailure, "there is more than the files");
+      return Status(kErrUnpackFailure, "unexpected data after the files");
     }
     std::string_view piece;
     if (state_ == State::kContent) {
@@ -193,7 +193,8 @@ Status Unpacker::OnPart() {
     case State::kMagic:
       state_ = State::kHead;
       return part == kMagic ? Status()
-                            : Status(kErrUnpackFailure, "these are no files");
+                            : Status(kErrUnpackFailure,
+                                     "not an archive of files to preload");
     case State::kHead:
       coming_ = DecodeHead(part);
       state_ = coming_.name_size == 0 ? State::kDone : State::kName;
@@ -209,7 +210,7 @@ Status Unpacker::OnPart() {
 
 Status Unpacker::Open() {
   if (!IsName(name_)) {
-    return Status(kErrUnpackFailure, "a file has no proper name");
+    return Status(kErrUnpackFailure, "a file has an invalid name");
   }
   const std::string path = directory_ + "/" + name_;
   for (size_t at = path.find('/', directory_.size() + 1);

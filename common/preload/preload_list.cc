@@ -83,12 +83,13 @@ Status List::AddProgram(uint32_t app, const std::string& program,
 
 Status List::Add(Item item) {
   if (!IsName(item.name)) {
-    return Status(kErrBadParam, "\"" + item.source + "\" is no file's name");
+    return Status(kErrBadParam,
+                  "\"" + item.source + "\" is not the name of a file");
   }
   const auto known = std::ranges::find(items_, item.name, &Item::name);
   if (known != items_.end()) {
     if (*known == item) return Status();
-    return Status(kErrBadParam, "two files to preload have one name: \"" +
+    return Status(kErrBadParam, "two files to preload have the same name: \"" +
                                     known->source + "\" and \"" + item.source +
                                     "\"");
   }

@@ -17,17 +17,20 @@ Result<std::unique_ptr<BarrierParticipant>> BarrierParticipant::Map(
   struct stat info;
   if (fstat(fd, &info) != 0 || size < sizeof(BarrierHeader) ||
       size > static_cast<uint64_t>(info.st_size)) {
-    return Status(kErrHandshakeFailed, "the gate is too short");
+    return Status(kErrHandshakeFailed, "the barrier segment is too short");
   }
   void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (base == MAP_FAILED) return Status(kErrOutOfResource, "map of the gate");
+  if (base == MAP_FAILED) {
+    return Status(kErrOutOfResource, "cannot map the barrier segment");
+  }
   const auto* header = static_cast<const BarrierHeader*>(base);
   const uint32_t num_ranks = header->num_ranks;
   if (header->magic != kBarrierMagic || header->version != kBarrierVersion ||
       num_ranks > kMaxBarrierRanks || index >= num_ranks ||
       size < BarrierSize(num_ranks)) {
     munmap(base, size);
-    return Status(kErrHandshakeFailed, "no gate of this version");
+    return Status(kErrHandshakeFailed,
+                  "the barrier segment has another version");
   }
   return std::unique_ptr<BarrierParticipant>(
       new BarrierParticipant(base, size, num_ranks, index));

@@ -20,18 +20,20 @@ constexpr int kMaxTries = 1000;
 Result<std::unique_ptr<BarrierServer>> BarrierServer::Create(uint32_t num_ranks,
                                                              bool local_only) {
   if (num_ranks == 0 || num_ranks > kMaxBarrierRanks) {
-    return Status(kErrBadParam, "a gate of so many ranks");
+    return Status(kErrBadParam, "too many ranks for a barrier segment");
   }
   const uint64_t size = BarrierSize(num_ranks);
   UniqueFd fd = CreateMemoryFile("canopy-gate");
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(size)) != 0 ||
       fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) !=
           0) {
-    return Status(kErrOutOfResource, "memory for a gate");
+    return Status(kErrOutOfResource, "cannot create a barrier segment");
   }
   void* base =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (base == MAP_FAILED) return Status(kErrOutOfResource, "map of a gate");
+  if (base == MAP_FAILED) {
+    return Status(kErrOutOfResource, "cannot map a barrier segment");
+  }
   auto* header = new (base) BarrierHeader;
   header->magic = kBarrierMagic;
   header->version = kBarrierVersion;

@@ -27,14 +27,14 @@ bool HasFixedSize(int fd, uint64_t size) {
 Result<std::unique_ptr<CommitReader>> CommitReader::Create(
     uint32_t num_mailboxes) {
   if (num_mailboxes == 0 || num_mailboxes > kMaxCommitMailboxes) {
-    return Status(kErrBadParam, "commit boxes of so many ranks");
+    return Status(kErrBadParam, "too many ranks for a segment of mailboxes");
   }
   UniqueFd fd = CreateMemoryFile("canopy-commits");
   if (!fd ||
       ftruncate(fd.get(), static_cast<off_t>(CommitFileBytes(num_mailboxes))) !=
           0 ||
       fcntl(fd.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) {
-    return Status(kErrOutOfResource, "memory for commit boxes");
+    return Status(kErrOutOfResource, "cannot create a segment of mailboxes");
   }
   auto made = Map(std::move(fd), num_mailboxes);
   if (!made.ok()) return made;
@@ -50,7 +50,7 @@ Result<std::unique_ptr<CommitReader>> CommitReader::Open(
     UniqueFd fd, uint32_t num_mailboxes) {
   if (num_mailboxes == 0 || num_mailboxes > kMaxCommitMailboxes ||
       !HasFixedSize(fd.get(), CommitFileBytes(num_mailboxes))) {
-    return Status(kErrBadParam, "no commit boxes of this job");
+    return Status(kErrBadParam, "not the mailboxes of this job");
   }
   auto opened = Map(std::move(fd), num_mailboxes);
   if (!opened.ok()) return opened;
@@ -59,7 +59,7 @@ Result<std::unique_ptr<CommitReader>> CommitReader::Open(
   if (header.magic != kCommitMagic || header.version != kCommitVersion ||
       header.num_mailboxes != num_mailboxes ||
       header.mailbox_bytes != kCommitMailboxBytes) {
-    return Status(kErrBadParam, "commit boxes of another version");
+    return Status(kErrBadParam, "the mailboxes have another version");
   }
   for (uint32_t i = 0; i < num_mailboxes; ++i) {
     reader.taken_[i] = reader.mailbox(i).taken.load(std::memory_order_relaxed);
@@ -72,7 +72,7 @@ Result<std::unique_ptr<CommitReader>> CommitReader::Map(
   void* base = mmap(nullptr, CommitFileBytes(num_mailboxes),
                     PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (base == MAP_FAILED) {
-    return Status(kErrOutOfResource, "map of commit boxes");
+    return Status(kErrOutOfResource, "cannot map a segment of mailboxes");
   }
   return std::unique_ptr<CommitReader>(
       new CommitReader(std::move(fd), base, num_mailboxes));

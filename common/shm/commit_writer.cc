@@ -41,18 +41,18 @@ Result<std::unique_ptr<CommitWriter>> CommitWriter::Map(
     int fd, uint64_t size, uint32_t index, const std::atomic<uint32_t>* sent) {
   const uint32_t num_mailboxes = MailboxesIn(fd, size, index);
   if (num_mailboxes == 0) {
-    return Status(kErrHandshakeFailed, "no commit boxes of this version");
+    return Status(kErrHandshakeFailed, "the mailboxes have another version");
   }
   const size_t control_bytes = CommitControlBytes(num_mailboxes);
   void* control = MapPart(fd, 0, control_bytes);
   if (control == nullptr) {
-    return Status(kErrOutOfResource, "map of the commit boxes");
+    return Status(kErrOutOfResource, "cannot map the segment of mailboxes");
   }
   void* data = MapPart(fd, CommitMailboxOffset(num_mailboxes, index),
                        kCommitMailboxBytes);
   if (data == nullptr) {
     munmap(control, control_bytes);
-    return Status(kErrOutOfResource, "map of a commit box");
+    return Status(kErrOutOfResource, "cannot map a mailbox");
   }
   return std::unique_ptr<CommitWriter>(
       new CommitWriter(control, control_bytes, data, index, sent));

@@ -167,7 +167,7 @@ int Restart(const std::string& directory, bool in_place,
   state->mutable_config()->set_overlay_protocol(overlay_protocol);
   const std::string log = directory + "/agent.log";
   if (!in_place && IsServed(directory, kGoneMs)) {
-    std::fprintf(stderr, "canopyd: an agent is alive in %s\n",
+    std::fprintf(stderr, "canopyd: an agent is already running in %s\n",
                  directory.c_str());
     return 1;
   }

@@ -64,7 +64,7 @@ Status HostCommands::MayRequeue(const JobRecord& record) const {
     return {kErrNotSupported, "a process has spawned it, and awaits it"};
   }
   if (family.launcher == 0 && family.token.empty()) {
-    return {kErrNotSupported, "it has no launcher that could ask for it anew"};
+    return {kErrNotSupported, "it has no launcher that could request it again"};
   }
   const Launcher* const launcher = p_.families->FindLauncher(family.launcher);
   if (launcher == nullptr) return {kErrUnreach, "its launcher is not there"};
@@ -72,7 +72,7 @@ Status HostCommands::MayRequeue(const JobRecord& record) const {
     return {kErrInvalidOperation, "it is being ended"};
   }
   if (!launcher->requeues) {
-    return {kErrNotSupported, "its launcher cannot ask for it anew"};
+    return {kErrNotSupported, "its launcher cannot request it again"};
   }
   if (family.input_done.value_or(1) != 0) {
     return {kErrNotSupported, "it has read from its standard input"};

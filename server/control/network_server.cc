@@ -82,7 +82,7 @@ Status NetworkServer::Start(const NetworkOptions& options) {
   for (grpc::Service* s : options.services) builder.RegisterService(s);
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr) {
-    return Status(kErrUnreach, "gRPC does not start a server");
+    return Status(kErrUnreach, "gRPC could not start a server");
   }
   impl_->port->Open();
   address_ = options.address.substr(0, options.address.rfind(':') + 1) +

@@ -229,7 +229,7 @@ void ConnectionTable::Flush(Connection& c) {
   const OutQueue::State state = c.out.Flush(c.fd.get());
   if (c.ending || state == OutQueue::State::kBroken) return Destroy(c.id);
   if (c.out.size() > options_.max_queued_bytes) {
-    return End(c, "does not read what is sent to it");
+    return End(c, "does not read its messages");
   }
   handler_->OnFlushed(c);
   if (state == OutQueue::State::kBusy) RetryLater(c);

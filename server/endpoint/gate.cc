@@ -16,30 +16,30 @@ using State = net::SilentConnections::State;
 
 Gate::Gate(EventLoop* loop, Parts parts)
     : parts_(std::move(parts)),
-      watch_(loop,
-             {{parts_.limits,
-               [this](const net::Source& source) {
-                 return source.uid && parts_.has_job(*source.uid);
-               },
-               [this](core::ClientId id) {
-                 return parts_.has_unread(id) ? State::kUnread : State::kSilent;
-               }},
-              [this](core::ClientId id, SilenceWatch::Reason reason) {
-                parts_.close(id,
-                             reason == SilenceWatch::Reason::kTimeout
-                                 ? "did not say who it is in time"
-                                 : "says nothing, and makes room for others");
-              }}) {}
+      watch_(loop, {{parts_.limits,
+                     [this](const net::Source& source) {
+                       return source.uid && parts_.has_job(*source.uid);
+                     },
+                     [this](core::ClientId id) {
+                       return parts_.has_unread(id) ? State::kUnread
+                                                    : State::kSilent;
+                     }},
+                    [this](core::ClientId id, SilenceWatch::Reason reason) {
+                      parts_.close(id, reason == SilenceWatch::Reason::kTimeout
+                                           ? "did not identify itself in time"
+                                           : "has sent nothing; it is closed "
+                                             "to make room for others");
+                    }}) {}
 
 bool Gate::Admits(int fd, const net::Source& source) {
   if (source.uid && *source.uid != geteuid() && !parts_.has_job(*source.uid)) {
-    Warn(source, "refusing a connection of " + source.name +
-                     ", which has no job here");
+    Warn(source,
+         "refusing a connection of " + source.name + ", which has no job here");
     return false;
   }
   if (watch_.MakeRoom(source, net::SupplyAt(fd))) return true;
   Warn(source, "refusing a connection of " + source.name +
-                   ": too many have not been read yet");
+                   ": too many others wait to be admitted");
   return false;
 }
 

@@ -26,18 +26,15 @@ class GateTest : public ::testing::Test {
   void Make(const net::SilenceLimits& limits) {
     gate_.emplace(
         &loop_,
-        Gate::Parts{limits, [this](uint32_t uid) { return jobs_.contains(uid); },
-                    [this](core::ClientId id) { return unread_.contains(id); },
-                    [this](core::ClientId id, const char* reason) {
-                      closed_.emplace_back(id, reason);
-                    },
-                    [this](const core::LogLine& line) {
-                      log_.push_back(line.text);
-                    }});
+        Gate::Parts{
+            limits, [this](uint32_t uid) { return jobs_.contains(uid); },
+            [this](core::ClientId id) { return unread_.contains(id); },
+            [this](core::ClientId id, const char* reason) {
+              closed_.emplace_back(id, reason);
+            },
+            [this](const core::LogLine& line) { log_.push_back(line.text); }});
   }
-  bool Admits(uint32_t uid) {
-    return gate_->Admits(0, net::SourceOfUser(uid));
-  }
+  bool Admits(uint32_t uid) { return gate_->Admits(0, net::SourceOfUser(uid)); }
   // Makes the silent connections `first` to `last` of that user.
   void Connect(uint32_t uid, core::ClientId first, core::ClientId last) {
     for (core::ClientId id = first; id <= last; ++id) {
@@ -108,7 +105,7 @@ TEST_F(GateTest, AStoppedProcessOfAJobHasTime) {
   const auto closed = Closed();
   EXPECT_EQ(std::set(closed.begin(), closed.end()),
             (std::set<core::ClientId>{2, 11}));
-  EXPECT_EQ(closed_[0].second, "did not say who it is in time");
+  EXPECT_EQ(closed_[0].second, "did not identify itself in time");
   // Then the job ends.
   jobs_.clear();
   Until([this] { return closed_.size() == 4; });

@@ -157,9 +157,9 @@ void LocalEndpoint::LogEnd(const endpoint::Connection& connection,
                            const std::string& reason) {
   const auto& c = static_cast<const Connection&>(connection);
   gate_.Warn(c.source, "closing local connection " +
-                         (c.identified ? "of " + ToString(c.proc)
-                                       : std::string("of unknown rank")) +
-                         ": " + reason);
+                           (c.identified ? "of " + ToString(c.proc)
+                                         : std::string("of unknown rank")) +
+                           ": " + reason);
 }
 
 void LocalEndpoint::OnClosed(endpoint::Connection& connection) {
@@ -189,7 +189,7 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
   if (header.length > limit || header.flags != 0) {
     connections_.End(
         c, header.flags != 0
-               ? "sent what is no frame"
+               ? "sent an invalid frame"
                : "sent a frame of " + std::to_string(header.length) + " bytes");
     return 0;
   }
@@ -203,7 +203,7 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
 size_t LocalEndpoint::AwaitRest(Connection& c) {
   if (!c.identified && !connections_.HasDeadline(c)) {
     connections_.SetDeadline(c, options_.silence.timeout_ns,
-                             "did not say who it is in time");
+                             "did not identify itself in time");
   }
   return 0;
 }
@@ -212,9 +212,9 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
   const bool is_hello = IsHello(header);
   if (is_hello == c.identified) {
-    return connections_.End(c, is_hello
-                                   ? "said hello twice"
-                                   : "sent a request before saying who it is");
+    return connections_.End(
+        c, is_hello ? "said hello twice"
+                    : "sent a request before identifying itself");
   }
   if (is_hello) return HandleHello(c, header, payload);
   const Status status = requests_.Handle(c, header, payload);

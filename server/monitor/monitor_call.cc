@@ -54,12 +54,14 @@ Status TakeCommon(const Parts& parts, const char* time, const char* drops,
                   int alert, MonitorCall* call) {
   call->alert = parts.error == 0 ? alert : parts.error;
   call->id = parts.directives.FindString(PMIX_MONITOR_ID).value_or("");
-  if (call->id.size() > kMaxMonitorId) return Bad("a long id of a monitor");
+  if (call->id.size() > kMaxMonitorId) {
+    return Bad("the id of a monitor is too long");
+  }
   if (!TakeNumber(parts.directives, time, &call->seconds) ||
       !TakeNumber(parts.directives, drops, &call->drops)) {
-    return Bad("a monitor with what is no number");
+    return Bad("a value of a monitor is not a number");
   }
-  return call->seconds == 0 ? Bad("a monitor without a time") : Status();
+  return call->seconds == 0 ? Bad("a monitor has no time") : Status();
 }
 
 Status TakeHeartbeat(const Parts& parts, MonitorCall* call) {
@@ -77,10 +79,10 @@ Status TakeFile(const Parts& parts, MonitorCall* call) {
   call->modified = Flag(parts.directives, PMIX_MONITOR_FILE_MODIFY);
   if (call->path.empty() || call->path[0] != '/' ||
       call->path.size() > kMaxPath) {
-    return Bad("a monitored file without an absolute path");
+    return Bad("a monitored file has no absolute path");
   }
   if (!call->size && !call->accessed && !call->modified) {
-    return Bad("a monitored file of which nothing has to change");
+    return Bad("a monitor of a file names nothing that has to change");
   }
   return TakeCommon(parts, PMIX_MONITOR_FILE_CHECK_TIME,
                     PMIX_MONITOR_FILE_DROPS, PMIX_MONITOR_FILE_ALERT, call);

@@ -49,7 +49,9 @@ bool IsLoopback(const sockaddr_storage& address) {
   return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-UniqueFd OpenNull() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+UniqueFd OpenNull() {
+  return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
 
 }  // namespace
 
@@ -119,7 +121,7 @@ void NetworkListener::OnConnection(int listener, UniqueFd fd) {
   if (!room || supply == Supply::kExhausted) {
     return Log(source, "refusing a connection of " + source.name +
                            (room ? ": the last descriptors are kept for jobs"
-                                 : ": too many have not been read yet"));
+                                 : ": too many others wait to be admitted"));
   }
   const Id id = CookieOf(fd.get());
   silent_[id] = {fd.get(), source, PeerText(NameOf(fd.get(), getpeername))};

@@ -62,11 +62,13 @@ ConnectionLog::~ConnectionLog() {
 Status ConnectionLog::Map(uint64_t capacity) {
   UniqueFd fd(memfd_create("canopy-ledger", MFD_CLOEXEC));
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(FileSize(capacity))) != 0) {
-    return Status(kErrOutOfResource, "memory for a ledger");
+    return Status(kErrOutOfResource, "cannot create a connection log");
   }
   void* base = mmap(nullptr, FileSize(capacity), PROT_READ | PROT_WRITE,
                     MAP_SHARED, fd.get(), 0);
-  if (base == MAP_FAILED) return Status(kErrOutOfResource, "map of a ledger");
+  if (base == MAP_FAILED) {
+    return Status(kErrOutOfResource, "cannot map a connection log");
+  }
   if (base_ != nullptr) retired_files_.emplace_back(base_, FileSize(capacity_));
   base_ = static_cast<char*>(base);
   capacity_ = capacity;
@@ -86,7 +88,7 @@ Result<std::unique_ptr<ConnectionLog>> ConnectionLog::Create(
   std::unique_ptr<ConnectionLog> connection_log(
       new ConnectionLog(std::move(hooks)));
   if (capacity / 2 < size) {
-    return Status(kErrOutOfResource, "too much for a ledger");
+    return Status(kErrOutOfResource, "too much for a connection log");
   }
   Status status = connection_log->Map(capacity);
   if (!status.ok()) return status;
@@ -215,11 +217,13 @@ Result<std::unique_ptr<ConnectionLogReader>> ConnectionLogReader::Open(
   if (fstat(fd.get(), &info) != 0 ||
       info.st_size < static_cast<off_t>(FileSize(kFirstCapacity)) ||
       info.st_size > static_cast<off_t>(FileSize(kMaxCapacity))) {
-    return Status(kErrUnpackFailure, "no ledger");
+    return Status(kErrUnpackFailure, "not a connection log");
   }
   reader->size_ = static_cast<uint64_t>(info.st_size);
   void* base = mmap(nullptr, reader->size_, PROT_READ, MAP_SHARED, fd.get(), 0);
-  if (base == MAP_FAILED) return Status(kErrOutOfResource, "map of a ledger");
+  if (base == MAP_FAILED) {
+    return Status(kErrOutOfResource, "cannot map a connection log");
+  }
   reader->base_ = static_cast<char*>(base);
   reader->fd_ = std::move(fd);
   Status status = reader->Load();
@@ -235,12 +239,12 @@ Status ConnectionLogReader::Load() {
   const uint64_t capacity = header.capacity;
   if (magic != kMagic || header.version != kVersion || area > 1 ||
       capacity > kMaxCapacity || FileSize(capacity) != size_) {
-    return Status(kErrUnpackFailure, "no ledger of this version");
+    return Status(kErrUnpackFailure, "the connection log has another version");
   }
   const uint64_t used = header.used[area].load(std::memory_order_acquire);
   const std::string_view all(base_ + kHeaderBytes + area * capacity, capacity);
   if (used > capacity || !ApplyAll(all.substr(0, used), &state_)) {
-    return Status(kErrUnpackFailure, "malformed ledger");
+    return Status(kErrUnpackFailure, "malformed connection log");
   }
   tail_ = all.substr(used);
   return Status();

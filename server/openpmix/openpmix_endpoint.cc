@@ -11,9 +11,9 @@
 #include <memory>
 #include <utility>
 
-#include "server/openpmix/environment.h"
 #include "server/net/socket_state.h"
 #include "server/net/tcp_listener.h"
+#include "server/openpmix/environment.h"
 #include "server/openpmix/handshake.h"
 
 namespace canopy::openpmix {
@@ -176,8 +176,9 @@ void OpenPmixEndpoint::LogEnd(const endpoint::Connection& connection,
   const auto& c = static_cast<const Connection&>(connection);
   const std::string who =
       c.proc.nspace.empty() ? "of unknown rank" : "of " + ToString(c.proc);
-  gate_.Warn(net::SourceOfUser(c.owner.uid), "closing OpenPMIx connection " + who + " (uid " +
-                              std::to_string(c.owner.uid) + "): " + reason);
+  gate_.Warn(net::SourceOfUser(c.owner.uid),
+             "closing OpenPMIx connection " + who + " (uid " +
+                 std::to_string(c.owner.uid) + "): " + reason);
 }
 
 void OpenPmixEndpoint::OnClosed(endpoint::Connection& connection) {
@@ -303,7 +304,7 @@ size_t OpenPmixEndpoint::HandleConnect(Connection& c, std::string_view data) {
 size_t OpenPmixEndpoint::AwaitRest(Connection& c) {
   if (!connections_.HasDeadline(c)) {
     connections_.SetDeadline(c, options_.silence.timeout_ns,
-                             "did not say who it is in time");
+                             "did not identify itself in time");
   }
   return 0;
 }

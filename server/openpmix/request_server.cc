@@ -108,7 +108,7 @@ std::vector<std::string> OtherNspaces(const std::vector<ProcId>& participants,
 void RequestServer::Handle(Connection& c, uint32_t tag,
                            std::string_view payload) {
   if (c.pending.contains(tag))
-    return parts_.connections->End(c, "uses a tag twice at a time");
+    return parts_.connections->End(c, "uses a tag that is in use");
   Result<Request> request =
       ParseRequest({c.id, c.proc, c.traits}, tag, payload);
   if (!request.ok())

@@ -91,7 +91,7 @@ Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
   reading.in.set_memory_limit(kDecodedBytes);
   uint8_t command = 0;
   if (!reading.in.UnpackCommand(&command)) {
-    return Status(kErrUnpackFailure, "sent what is no command");
+    return Status(kErrUnpackFailure, "sent an unknown command");
   }
   if (CommandName(command) == "?") return Request(RefusedRequest{});
   Request request = ReadRow(reading, kCommands[command]);

@@ -95,7 +95,7 @@ Status CheckFormer(int directory, const std::string& name,
     return Status();
   }
   if (info.st_uid != geteuid() && geteuid() != 0) {
-    return Status(kErrNoPermissions, path + " is another user's");
+    return Status(kErrNoPermissions, path + " belongs to another user");
   }
   const int pid =
       S_ISREG(info.st_mode) && (info.st_uid == geteuid() || info.st_uid == 0)
@@ -154,7 +154,7 @@ Status ToolFile::Install(const DirectoryRef& directory, const std::string& name,
     status = errno == EEXIST ? CheckFormer(at, name, path) : CannotWrite(path);
     if (status.ok()) unlinkat(at, name.c_str(), 0);
   }
-  return status.ok() ? Status(kErrExists, path + " comes and goes") : status;
+  return status.ok() ? Status(kErrExists, path + " keeps changing") : status;
 }
 
 Status ToolFile::AddOwn(const std::string& directory,

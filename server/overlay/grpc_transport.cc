@@ -142,7 +142,7 @@ absl::Status GrpcTransport::Listen(const std::string& address, Accept accept) {
     impl_->queue->Shutdown();
     rpc::ServeToEnd(impl_->queue.get());
     impl_->queue.reset();
-    return absl::InternalError("gRPC does not start a server");
+    return absl::InternalError("gRPC could not start a server");
   }
   impl_->acceptor->accept = std::move(accept);
   impl_->AwaitCalls();

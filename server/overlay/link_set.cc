@@ -99,7 +99,7 @@ void LinkSet::Enqueue(NodeId node, Packet packet) {
   neighbor->Enqueue(std::move(packet));
   if (neighbor->queued_bytes() <= config_->queue_limit_bytes) return;
   loop_->Defer(IfAlive([this, node] {
-    listener_->OnUnreachable(node, "too much waits to be sent to it");
+    listener_->OnUnreachable(node, "its send queue is full");
   }));
 }
 

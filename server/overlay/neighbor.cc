@@ -151,7 +151,7 @@ void Neighbor::OnFrame(Bytes data) {
   }
   RemoveNewerFields(version_, &*frame);
   if (frame->received != 0 && !link_.Acknowledge(frame->received)) {
-    return Break("it acknowledged what was never sent");
+    return Break("it acknowledged a packet that was never sent");
   }
   if (frame->planned_downtime_ms != 0) {
     planned_downtime_ms_ =
@@ -175,7 +175,7 @@ bool Neighbor::HandlePackets(std::vector<Packet> packets) {
       case Link::Arrival::kDuplicate:
         continue;
       case Link::Arrival::kGap:
-        Break("it left out a packet");
+        Break("it skipped a packet");
         return false;
       case Link::Arrival::kNew:
         listener_->OnPacket(std::move(packet), id_);

@@ -115,7 +115,7 @@ TEST_F(NeighborTest, ALeftOutPacketEndsTheLink) {
   frame.packets.push_back(packet);
   b_stream_->Write(EncodeFrame(frame));
   Run();
-  EXPECT_EQ(a_->last_error(), "it left out a packet");
+  EXPECT_EQ(a_->last_error(), "it skipped a packet");
   EXPECT_TRUE(at_a_.packets.empty());
 }
 

@@ -37,7 +37,7 @@ void Answer(Connections* connections, Connection& c, const Reply& reply) {
       send(c.fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (n != static_cast<ssize_t>(text.size())) {
     return connections->End(
-        c, n < 0 && errno == EPIPE ? "" : "does not read what is sent to it");
+        c, n < 0 && errno == EPIPE ? "" : "does not read its messages");
   }
   Done(c);
 }

@@ -201,7 +201,7 @@ void ChangeServer::HandleSpawnLine(Connection& c, std::string_view line) {
   if (code != kSuccess) {
     return connections_->End(c, code == kErrOutOfResource
                                     ? "sent a spawn command that does not end"
-                                    : "sent what belongs to no spawn command");
+                                    : "sent data outside of a spawn command");
   }
   PersistLine(c, line);
   // The last line stays in the socket until the answer is available.

@@ -91,7 +91,7 @@ void CommandServer::Handle(Connection& c, const Message& message) {
   const std::string& name = c.request.name;
   const bool is_init = c.request.operation == Operation::kInit;
   if (name.empty() || (c.state.pmi2 && message.is_line && !is_init))
-    return connections_->End(c, "sent what is no PMI command");
+    return connections_->End(c, "sent an invalid PMI command");
   if (!c.state.initialized && !is_init) {
     return connections_->End(c, "sent " + name.substr(0, 64) + " before init");
   }

@@ -237,7 +237,7 @@ bool Placer::PlaceByMap() {
       if (!Put(rank, node, map_key_)) return false;
       if (seen[rank]) {
         return problem_.Say(kErrBadParam,
-                            map_key_ + Numbered(" has twice rank ", rank));
+                            map_key_ + Numbered(" lists twice rank ", rank));
       }
       seen[rank] = true;
     }

@@ -71,7 +71,8 @@ void NetworkPort::Shared::Heard(const std::string& peer) {
   loop->Post([self = shared_from_this(), peer] {
     self->loop->AssertOnThread();
     if (!self->listener) return;
-    if (const auto text = net::PeerTextOfUri(peer)) self->listener->Heard(*text);
+    if (const auto text = net::PeerTextOfUri(peer))
+      self->listener->Heard(*text);
     self->CountSilent();
   });
 }
@@ -96,7 +97,7 @@ NetworkPort::~NetworkPort() {
 Status NetworkPort::Listen(const std::string& address) {
   const Status status = shared_->listener->Listen(address);
   if (status.ok()) return status;
-  return Status(kErrUnreach, "can not listen on " + address +
+  return Status(kErrUnreach, "cannot listen on " + address +
                                  ": in use, or not an address of this host");
 }
 

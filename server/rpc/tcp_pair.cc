@@ -73,7 +73,8 @@ absl::StatusOr<TcpPair> MakeTcpPair() {
   }
   // Another process on this machine may have connected first.
   if (accepted.sin_port != dialler.sin_port) {
-    return absl::UnavailableError("a stranger has connected to the self-test");
+    return absl::UnavailableError(
+        "another process has connected to the self-test");
   }
   if (!Prepare(near.get()) || !Prepare(far.get())) return Failed();
   return TcpPair{near.Release(), far.Release()};

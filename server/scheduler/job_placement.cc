@@ -312,7 +312,7 @@ void JobPlacement::OnTold(const CallEnd& end) {
   telling_ = false;
   if (end.gone() || end.out_of_time()) return link_->Lost(end.message);
   if (!end.ok()) {
-    link_->Warn("the scheduler does not take what becomes of " +
+    link_->Warn("the scheduler does not accept reports about " +
                 notes_.front().id.request + ": " + LineOf(end.message));
   }
   Drop(notes_.begin());

@@ -159,7 +159,9 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   for (const v1::LaunchApp& app : launch.apps()) {
     out.apps.push_back(
         {{app.argv().begin(), app.argv().end()}, app.num_procs(), {}});
-    if (!std::ranges::all_of(app.argv(), IsText)) return malformed("with a 0");
+    if (!std::ranges::all_of(app.argv(), IsText)) {
+      return malformed("with a NUL byte");
+    }
     if (app.argv_size() == 0 || app.argv(0).empty()) {
       return malformed("without a program");
     }
@@ -167,10 +169,11 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   if (out.apps.empty()) return malformed("without a program");
   out.env = {launch.env().begin(), launch.env().end()};
   if (!std::ranges::all_of(out.env, IsVariable) || !IsText(launch.cwd())) {
-    return malformed("with a variable that is not NAME=VALUE, or a 0");
+    return malformed(
+        "with a variable that is not NAME=VALUE or has a NUL byte");
   }
   if (!IsText(launch.output()) || !IsText(launch.error())) {
-    return malformed("with a 0 in the name of a file");
+    return malformed("with a NUL byte in the name of a file");
   }
   out.cwd = launch.cwd();
   out.map_by = launch.map_by();

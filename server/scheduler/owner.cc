@@ -46,7 +46,7 @@ Status CheckPort(const std::string& address, uid_t uid) {
       served = true;
     }
   }
-  return served ? Status() : Status(kErrUnreach, "nobody listens there");
+  return served ? Status() : Status(kErrUnreach, "nothing listens there");
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ def refused_spawns(bench, place):
     gives("./only-here", "second,../second", "BAD-PARAM",
           "cannot spawn", "..")
     gives("./only-here", f"second,{place.seen}/second", "BAD-PARAM",
-          "one name")
+          "the same name")
 
 
 def refused_runs(bench, place):
@@ -104,7 +104,7 @@ def refused_runs(bench, place):
     gives(1, "none", "No such file", files="second,none")
     gives(1, "data", "directory", files="data")
     gives(2, "..", files="../x")
-    gives(2, "one name", files="second,/etc/second")
+    gives(2, "the same name", files="second,/etc/second")
 
 
 def large(bench, place):

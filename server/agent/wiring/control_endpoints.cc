@@ -57,7 +57,7 @@ Status ControlEndpoints::StartNetwork(const bootstrap::v1::Config& config,
   } else {
     spdlog::warn(
         "plaintext: what agents send to each other can be read and changed by "
-        "whoever is on the network between them, and {} takes no control "
+        "anyone on the network between them, and {} takes no control "
         "requests and no tools from other machines",
         config.node_name());
   }

@@ -13,10 +13,18 @@ ZERO_BY_MOVES = select({
 # What every unit test links.
 _TEST_MAIN = "@system//:gtest_main"
 
+_PRECOMPILED = ["//build:gtest_precompiled"]
+_WITH_PRECOMPILED = ["-include", "$(BINDIR)/build/gtest_precompiled.h"]
+
+def _with_sanitizers(what):
+    """What a build has to which a missing include makes no difference."""
+    return select({"//build:sanitized": what, "//conditions:default": []})
+
 def canopy_library(
         name,
         srcs = None,
         hdrs = None,
+        copts = [],
         deps = [],
         test_deps = [],
         test_size = "small",
@@ -33,6 +41,7 @@ def canopy_library(
       name: of the library.
       srcs: where they are others than NAME.cc.
       hdrs: where they are others than NAME.h.
+      copts: as of cc_library.
       deps: of the library. The headers that it includes are theirs.
       test_deps: of the test, beside the library and the main program.
       test_size: as of cc_test.
@@ -44,7 +53,8 @@ def canopy_library(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
         hdrs = [name + ".h"] if hdrs == None else hdrs,
-        deps = deps,
+        copts = copts + _with_sanitizers(_WITH_PRECOMPILED),
+        deps = deps + _with_sanitizers(_PRECOMPILED),
         **kwargs
     )
     if native.glob([name + "_test.cc"], allow_empty = True):
@@ -70,7 +80,7 @@ def canopy_test(name, deps = [], size = "small", copts = [], **kwargs):
         name = name,
         size = size,
         srcs = [name + ".cc"],
-        copts = copts + ["-include", "$(BINDIR)/build/gtest_precompiled.h"],
-        deps = deps + [_TEST_MAIN, "//build:gtest_precompiled"],
+        copts = copts + _WITH_PRECOMPILED,
+        deps = deps + [_TEST_MAIN] + _PRECOMPILED,
         **kwargs
     )

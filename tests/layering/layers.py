@@ -140,6 +140,9 @@ PROGRAMS = {
 LINKS_NOTHING = {"@system//:hwloc_headers", "//common:mutex",
                  "//common:thread_annotations"}
 
+# What the macros of build/ add to targets: compiled headers of the system.
+OF_EVERY_TARGET = {"//build:gtest_precompiled"}
+
 # Headers of system packages, by the beginning of their names, with the target
 # that provides them.
 FOREIGN = {

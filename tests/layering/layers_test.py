@@ -22,7 +22,8 @@ class Target:
     def __init__(self, record):
         # Labels of this repository may begin with "@//".
         self.name = plain(record["name"])
-        self.deps = [plain(dep) for dep in record["deps"]]
+        self.deps = [name for name in map(plain, record["deps"])
+                     if name not in layers.OF_EVERY_TARGET]
         self.files = record["files"]
         self.package = package_of(self.name)
 

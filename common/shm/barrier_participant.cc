@@ -30,7 +30,7 @@ Result<std::unique_ptr<BarrierParticipant>> BarrierParticipant::Map(
       size < BarrierSize(num_ranks)) {
     munmap(base, size);
     return Status(kErrHandshakeFailed,
-                  "the barrier segment has another version");
+                  "the barrier segment is invalid or has another version");
   }
   return std::unique_ptr<BarrierParticipant>(
       new BarrierParticipant(base, size, num_ranks, index));

@@ -20,7 +20,8 @@ constexpr int kMaxTries = 1000;
 Result<std::unique_ptr<BarrierServer>> BarrierServer::Create(uint32_t num_ranks,
                                                              bool local_only) {
   if (num_ranks == 0 || num_ranks > kMaxBarrierRanks) {
-    return Status(kErrBadParam, "too many ranks for a barrier segment");
+    return Status(kErrBadParam,
+                  "a barrier segment has no room for this number of ranks");
   }
   const uint64_t size = BarrierSize(num_ranks);
   UniqueFd fd = CreateMemoryFile("canopy-gate");

@@ -27,7 +27,9 @@ bool HasFixedSize(int fd, uint64_t size) {
 Result<std::unique_ptr<CommitReader>> CommitReader::Create(
     uint32_t num_mailboxes) {
   if (num_mailboxes == 0 || num_mailboxes > kMaxCommitMailboxes) {
-    return Status(kErrBadParam, "too many ranks for a segment of mailboxes");
+    return Status(
+        kErrBadParam,
+        "a segment of mailboxes has no room for this number of ranks");
   }
   UniqueFd fd = CreateMemoryFile("canopy-commits");
   if (!fd ||
@@ -59,7 +61,8 @@ Result<std::unique_ptr<CommitReader>> CommitReader::Open(
   if (header.magic != kCommitMagic || header.version != kCommitVersion ||
       header.num_mailboxes != num_mailboxes ||
       header.mailbox_bytes != kCommitMailboxBytes) {
-    return Status(kErrBadParam, "the mailboxes have another version");
+    return Status(kErrBadParam,
+                  "the mailboxes are invalid or have another version");
   }
   for (uint32_t i = 0; i < num_mailboxes; ++i) {
     reader.taken_[i] = reader.mailbox(i).taken.load(std::memory_order_relaxed);

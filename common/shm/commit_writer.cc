@@ -41,7 +41,8 @@ Result<std::unique_ptr<CommitWriter>> CommitWriter::Map(
     int fd, uint64_t size, uint32_t index, const std::atomic<uint32_t>* sent) {
   const uint32_t num_mailboxes = MailboxesIn(fd, size, index);
   if (num_mailboxes == 0) {
-    return Status(kErrHandshakeFailed, "the mailboxes have another version");
+    return Status(kErrHandshakeFailed,
+                  "the mailboxes are invalid or have another version");
   }
   const size_t control_bytes = CommitControlBytes(num_mailboxes);
   void* control = MapPart(fd, 0, control_bytes);

@@ -31,10 +31,9 @@ bool Placements::Ask(QueuedJob job, Decided decided) {
   if (request.give_up != 0) {
     const int64_t left = request.give_up - EventLoop::Now();
     entry.timer = loop_->AddTimer(std::max<int64_t>(left, 0), [this, id] {
-      Cancel(id.request,
-             Status(kErrTimeout,
-                    "the time that it had to start in is over; it waited for "
-                    "its place"));
+      Cancel(
+          id.request,
+          Status(kErrTimeout, "its time to start ran out while it was queued"));
     });
   }
   port_->Place(request);

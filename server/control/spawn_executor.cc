@@ -64,7 +64,7 @@ void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
 std::string IgnoredText(const std::string& nspace,
                         const std::vector<std::string>& keys) {
   std::string text = "job " + nspace +
-                     ": its spawner asked for what has no "
+                     ": attributes of its spawn that have no "
                      "effect here:";
   for (const std::string& key : keys) text += " " + key;
   return text;

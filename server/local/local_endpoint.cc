@@ -225,9 +225,10 @@ void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
   if (c.asked) return connections_.End(c, "said hello twice");
   if (c.relayed && !IsToolHello(header)) {
-    return Refuse(c, header.tag,
-                  Status(kErrInvalidCred,
-                         "is on another machine, where no rank of ours is"));
+    return Refuse(
+        c, header.tag,
+        Status(kErrInvalidCred,
+               "is on another machine, which runs no rank of this agent"));
   }
   if (!options_.ask) return Admit(c, header, payload, {});
   const Result<endpoint::Newcomer> who =

@@ -54,7 +54,7 @@ Status Admission::Greet(Connection& c, std::string_view payload) {
   if (message->identity && jobs_->Find(message->identity->nspace) != nullptr) {
     if (c.relayed) {
       return Status(kErrInvalidCred,
-                    "is on another machine, where no rank of ours is");
+                    "is on another machine, which runs no rank of this agent");
     }
     c.proc = *message->identity;
     return Identify(c);

@@ -239,7 +239,8 @@ Status ConnectionLogReader::Load() {
   const uint64_t capacity = header.capacity;
   if (magic != kMagic || header.version != kVersion || area > 1 ||
       capacity > kMaxCapacity || FileSize(capacity) != size_) {
-    return Status(kErrUnpackFailure, "the connection log has another version");
+    return Status(kErrUnpackFailure,
+                  "the connection log is invalid or has another version");
   }
   const uint64_t used = header.used[area].load(std::memory_order_acquire);
   const std::string_view all(base_ + kHeaderBytes + area * capacity, capacity);

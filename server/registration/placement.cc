@@ -236,8 +236,8 @@ bool Placer::PlaceByMap() {
     for (const Rank rank : (*map_)[node]) {
       if (!Put(rank, node, map_key_)) return false;
       if (seen[rank]) {
-        return problem_.Say(kErrBadParam,
-                            map_key_ + Numbered(" lists twice rank ", rank));
+        return problem_.Say(
+            kErrBadParam, map_key_ + Numbered(" lists rank ", rank) + " twice");
       }
       seen[rank] = true;
     }

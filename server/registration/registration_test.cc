@@ -534,7 +534,9 @@ std::vector<Refusal> Contradictions() {
   return {
       {{nodes, Text(PMIX_PROC_MAP, "0;1;2")}, kErrBadParam, "has 3 nodes"},
       {{nodes, Text(PMIX_PROC_MAP, "0,1;1")}, kErrBadParam, "rank 1"},
-      {{nodes, Text(PMIX_PROC_MAP, "0,0,1;2")}, kErrBadParam, "twice rank 0"},
+      {{nodes, Text(PMIX_PROC_MAP, "0,0,1;2")},
+       kErrBadParam,
+       "lists rank 0 twice"},
       {{nodes, Text(PMIX_PROC_MAP, "0,1;3")}, kErrBadParam, "rank 2"},
       {{nodes, ranks, Number(PMIX_JOB_SIZE, 2)}, kErrBadParam, "JOB_SIZE is 2"},
       {{nodes, ranks, Number(PMIX_JOB_SIZE, 4)}, kErrBadParam, "have rank 3"},

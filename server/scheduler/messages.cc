@@ -170,7 +170,8 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   out.env = {launch.env().begin(), launch.env().end()};
   if (!std::ranges::all_of(out.env, IsVariable) || !IsText(launch.cwd())) {
     return malformed(
-        "with a variable that is not NAME=VALUE or has a NUL byte");
+        "with a NUL byte in its directory or environment, or a variable "
+        "that is not NAME=VALUE");
   }
   if (!IsText(launch.output()) || !IsText(launch.error())) {
     return malformed("with a NUL byte in the name of a file");

@@ -90,7 +90,7 @@ Result<ClusterKey> ClusterKey::FromHex(std::string_view hex) {
   }
   if (!good) {
     return Status(kErrBadParam,
-                  "a cluster key is 64 hexadecimal digits; this is none");
+                  "a cluster key is 64 hexadecimal digits; this one is not");
   }
   return ClusterKey(bytes);
 }

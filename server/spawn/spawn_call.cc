@@ -80,8 +80,7 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   app->argv[0] = std::move(command.program);
   if (c.maxprocs < 0 || static_cast<uint32_t>(c.maxprocs) > kMaxProcs) {
     return Status(kErrBadParam, app->argv[0] +
-                                    ": so many processes can not be "
-                                    "started: " +
+                                    ": invalid number of processes: " +
                                     std::to_string(c.maxprocs));
   }
   app->num_procs = static_cast<uint32_t>(c.maxprocs);

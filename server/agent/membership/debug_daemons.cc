@@ -17,8 +17,8 @@ Status Check(const DebugDaemons& daemons, const control::JobRecords& jobs,
   }
   if (daemons.per_node != 0 && daemons.per_proc != 0) {
     return Status(kErrBadParam,
-                  "so many debugger daemons for each node, or for each "
-                  "process: not both");
+                  "the number of debugger daemons is one per node or one per "
+                  "process, not both");
   }
   const auto found = jobs.find(daemons.target.nspace);
   if (found == jobs.end()) {

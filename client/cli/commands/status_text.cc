@@ -159,8 +159,8 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
 
 namespace {
 
-// What agents report for a queued job: this operation, and as what is missing
-// this prefix with the scheduler's reason.
+// Agents report a queued job as this operation. Among what it waits for, the
+// scheduler's reason has this prefix.
 constexpr std::string_view kPlacementOperation = "its place";
 constexpr std::string_view kSchedulerPrefix = "the scheduler: ";
 

@@ -80,17 +80,17 @@ class Remover {
   // Root's own paths may lead through directories that users control; there
   // these users' rights are used.
   void InItsDirectory(const std::string& path, const InDirectory& call) const {
-    const auto [directory, name] = SplitLast(path);
+    const SplitPath split = SplitLast(path);
     if (user_.uid != 0) {
       const UniqueFd parent(
-          open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-      if (parent) call(parent.get(), name.c_str());
+          open(split.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (parent) call(parent.get(), split.name.c_str());
       return;
     }
-    const Result<OpenedDirectory> parent = OpenDirectory(directory);
+    const Result<OpenedDirectory> parent = OpenDirectory(split.directory);
     if (!parent.ok()) return;
     (void)RunAsUser(parent->user,
-                    [&] { call(parent->fd.get(), name.c_str()); });
+                    [&] { call(parent->fd.get(), split.name.c_str()); });
   }
 
   std::optional<mode_t> ModeOfOwn(int parent, const char* name) const {

@@ -117,7 +117,7 @@ Result<ToolFile::DirectoryRef> ToolFile::Open(const std::string& path) {
                                                         : kErrJobSysOpFailed;
     return Status(code, opened.status().message());
   }
-  return std::make_shared<const Directory>(path, *std::move(opened));
+  return std::make_shared<const Directory>(Directory{path, *std::move(opened)});
 }
 
 Status ToolFile::Add(const DirectoryRef& directory, const std::string& name,

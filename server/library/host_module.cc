@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "common/string_util.h"
@@ -48,10 +47,7 @@ Result<size_t> NumEntries(std::span<const pmix_info_t> directives,
 canopy_server_module_t CopyModule(const pmix_server_module_t* module,
                                   size_t entries) {
   canopy_server_module_t copy = {};
-  if (module != nullptr) {
-    std::memcpy(static_cast<void*>(&copy), module,
-                entries * sizeof(pmix_server_fencenb_fn_t));
-  }
+  if (module != nullptr) CopyWords(module, entries, &copy);
   return copy;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "common/loader/elf_file.h"
@@ -91,6 +92,15 @@ size_t PlausibleEntries(const void* words, size_t fewest, size_t most) {
     if (code == nullptr || !code->executes) return i;
   }
   return most;
+}
+
+void CopyWords(const void* words, size_t count, void* to) {
+  const auto begin = reinterpret_cast<uintptr_t>(words);
+  auto* out = static_cast<char*>(to);
+  for (size_t i = 0; i < count; ++i, out += sizeof(uintptr_t)) {
+    const uintptr_t word = WordAt(begin + i * sizeof(uintptr_t));
+    std::memcpy(out, &word, sizeof word);
+  }
 }
 
 }  // namespace canopy::library

@@ -20,6 +20,11 @@ std::optional<size_t> BytesInSymbol(const void* object);
 // readable memory. Reads /proc/self/maps; without it returns `fewest`.
 size_t PlausibleEntries(const void* words, size_t fewest, size_t most);
 
+// Copies `count` words, which must lie in readable memory. An address sanitizer
+// in the host counts its padding behind a variable as part of it in the symbol
+// table, but would report a memcpy that reads it.
+void CopyWords(const void* words, size_t count, void* to);
+
 }  // namespace canopy::library
 
 #endif  // CANOPY_SERVER_LIBRARY_MODULE_SIZE_H_

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,7 +38,11 @@ class ForkLauncherTest : public testing::Test {
   }
   ~ForkLauncherTest() override {
     session_.reset();
-    std::filesystem::remove_all(place_);
+    // The launcher, which ends now, may make its file meanwhile.
+    std::error_code error;
+    do {
+      std::filesystem::remove_all(place_, error);
+    } while (error == std::errc::directory_not_empty);
   }
   std::string At(const std::string& name) const {
     return std::string(place_) + "/" + name;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/placement_text.h"
 #include "common/text.h"
 #include "protos/control.grpc.pb.h"
 #include "server/control/job_map.h"
@@ -194,9 +195,9 @@ class ControlService::Impl : public v1::Control::CallbackService {
       const int64_t age = WallClockMs() - job.request.since_ms;
       v1::Waiting* const waiting = reply->add_waiting();
       waiting->set_nspace(job.request.id.request);
-      waiting->set_operation("its place");
+      waiting->set_operation(kPlacementOperation);
       waiting->set_age_ms(static_cast<uint64_t>(std::max<int64_t>(age, 0)));
-      waiting->add_missing("the scheduler: " + Printable(job.state.reason));
+      waiting->add_missing(kPlacementPrefix + Printable(job.state.reason));
     });
   }
 

@@ -71,8 +71,9 @@ void NetworkPort::Shared::Heard(const std::string& peer) {
   loop->Post([self = shared_from_this(), peer] {
     self->loop->AssertOnThread();
     if (!self->listener) return;
-    if (const auto text = net::PeerTextOfUri(peer))
+    if (const auto text = net::PeerTextOfUri(peer)) {
       self->listener->Heard(*text);
+    }
     self->CountSilent();
   });
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/cli/base/table.h"
+#include "common/placement_text.h"
 
 namespace canopy::cli {
 namespace {
@@ -159,17 +160,12 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
 
 namespace {
 
-// Agents report a queued job as this operation. Among what it waits for, the
-// scheduler's reason has this prefix.
-constexpr std::string_view kPlacementOperation = "its place";
-constexpr std::string_view kSchedulerPrefix = "the scheduler: ";
-
 std::string QueuedText(const v1::Waiting& waiting) {
   std::string text = waiting.nspace() + " has been queued for " +
                      SecondsText(waiting.age_ms());
   for (std::string_view reason : waiting.missing()) {
-    if (reason.starts_with(kSchedulerPrefix)) {
-      reason.remove_prefix(kSchedulerPrefix.size());
+    if (reason.starts_with(kPlacementPrefix)) {
+      reason.remove_prefix(std::string_view(kPlacementPrefix).size());
     }
     if (!reason.empty()) text += ": " + std::string(reason);
   }

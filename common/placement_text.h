@@ -1,0 +1,14 @@
+// How an agent reports, among the operations that wait, a job that is queued
+// for its nodes; the commands recognise it by these texts.
+#ifndef CANOPY_COMMON_PLACEMENT_TEXT_H_
+#define CANOPY_COMMON_PLACEMENT_TEXT_H_
+
+namespace canopy {
+
+inline constexpr char kPlacementOperation[] = "its place";
+// Begins what the job waits for; the scheduler's reason follows.
+inline constexpr char kPlacementPrefix[] = "the scheduler: ";
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_PLACEMENT_TEXT_H_

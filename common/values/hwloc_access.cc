@@ -20,6 +20,10 @@ struct Hwloc {
   int (*bitmap_list_sscanf)(void*, const char*) = nullptr;
   int (*topology_dup)(void**, void*) = nullptr;
   void (*topology_destroy)(void*) = nullptr;
+  int (*topology_get_depth)(void*) = nullptr;
+  int (*get_depth_type)(void*, int) = nullptr;
+  unsigned (*get_nbobjs_by_depth)(void*, int) = nullptr;
+  const char* (*obj_type_string)(int) = nullptr;
 };
 
 template <typename Function>
@@ -40,7 +44,11 @@ const Hwloc* Open() {
            &hwloc.bitmap_list_asprintf) &&
       Bind(library, "hwloc_bitmap_list_sscanf", &hwloc.bitmap_list_sscanf) &&
       Bind(library, "hwloc_topology_dup", &hwloc.topology_dup) &&
-      Bind(library, "hwloc_topology_destroy", &hwloc.topology_destroy);
+      Bind(library, "hwloc_topology_destroy", &hwloc.topology_destroy) &&
+      Bind(library, "hwloc_topology_get_depth", &hwloc.topology_get_depth) &&
+      Bind(library, "hwloc_get_depth_type", &hwloc.get_depth_type) &&
+      Bind(library, "hwloc_get_nbobjs_by_depth", &hwloc.get_nbobjs_by_depth) &&
+      Bind(library, "hwloc_obj_type_string", &hwloc.obj_type_string);
   return complete ? &hwloc : nullptr;
 }
 
@@ -121,6 +129,24 @@ std::optional<std::string> CpusetText(const pmix_cpuset_t& cpuset) {
   std::string result(text);
   free(text);
   return result;
+}
+
+std::optional<std::string> TopologyText(const pmix_topology_t& topology) {
+  const Hwloc* hwloc = TheHwloc();
+  void* const machine = topology.topology;
+  if (machine == nullptr || hwloc == nullptr ||
+      !IsHwlocSource(topology.source)) {
+    return std::nullopt;
+  }
+  std::string text;
+  const int depths = hwloc->topology_get_depth(machine);
+  for (int depth = 0; depth < depths; ++depth) {
+    if (depth > 0) text += ", ";
+    text += hwloc->obj_type_string(hwloc->get_depth_type(machine, depth));
+    text += ' ';
+    text += std::to_string(hwloc->get_nbobjs_by_depth(machine, depth));
+  }
+  return text;
 }
 
 int ParseCpuset(pmix_cpuset_t* cpuset, const char* text) {

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstddef>
 
+#include "common/values/hwloc_access.h"
 #include "common/values/memory.h"
 #include "common/values/print.h"
 #include "common/values/simple_text.h"
@@ -158,6 +159,14 @@ std::string PrintEndpoint(const Page& page) {
                 OrNull(endpoint.osname), endpoint.endpt.size);
 }
 
+std::string PrintTopology(const Page& page) {
+  const auto& topology = As<pmix_topology_t>(page.element);
+  const auto levels = TopologyText(topology);
+  return Format("%sData type: PMIX_TOPO\tSource: %s\tValue: %s",
+                page.prefix.c_str(), OrNull(topology.source),
+                levels ? levels->c_str() : "UNPRINTABLE");
+}
+
 std::string PrintUnit(const Page& page) {
   const auto& unit = As<pmix_resource_unit_t>(page.element);
   return Format("%sData type: PMIX_RESOURCE_UNIT\tType: %s\tCount: %zu",
@@ -271,6 +280,7 @@ constexpr std::array<Printer, kNumTypes> kPrinters = [] {
   printers[PMIX_RESOURCE_UNIT] = PrintUnit;
   printers[PMIX_NODE_PID] = PrintNodePid;
   printers[PMIX_REGEX2] = PrintRegex2;
+  printers[PMIX_TOPO] = PrintTopology;
   return printers;
 }();
 

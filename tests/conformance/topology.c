@@ -12,6 +12,11 @@ static void Load(void) {
   CHECK(topology.source != NULL && strncmp(topology.source, "hwloc", 5) == 0,
         "source %s", topology.source == NULL ? "(none)" : topology.source);
   CHECK(topology.topology != NULL, "no topology");
+  char *printed = NULL;
+  OK(PMIx_Data_print(&printed, NULL, &topology, PMIX_TOPO));
+  CHECK(strstr(printed, "Machine 1") != NULL && strstr(printed, "PU ") != NULL,
+        "printed: %s", printed);
+  free(printed);
   // FAB-08: the topology can be loaded by name. The library frees both at its
   // end.
   pmix_topology_t named = {(char *)"hwloc", NULL};

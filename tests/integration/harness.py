@@ -19,10 +19,42 @@ PYTHON = "/usr/bin/python3"  # the one of Debian's mpi4py
 FAMILIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 
 
+# What is built into an installation, and what an installation was made of last.
+SOURCES = ("build", "client", "common", "deploy", "docs/man", "hostmodule",
+           "protos", "server", "third_party", "WORKSPACE", "install")
+INSTALLED = ("bin/canopy", "bin/canopyd", "bin/canopy-shim",
+             "lib/canopy/libpmix.so.2", "include/pmix.h")
+
+
+def newest_source():
+    """Returns the time of the youngest file that an installation is made of."""
+    newest = 0
+    for name in SOURCES:
+        path = os.path.join(ROOT, name)
+        newest = max(newest, os.stat(path).st_mtime)
+        for base, _, files in os.walk(path):
+            newest = max([newest, *(os.lstat(os.path.join(base, one)).st_mtime
+                                    for one in [".", *files])])
+    return newest
+
+
+def current_installation():
+    """Returns the prefix that ./quickstart installs to, or None if it lacks a
+    file or is older than a source."""
+    prefix = os.path.join(ROOT, ".canopy")
+    try:
+        oldest = min(os.stat(os.path.join(prefix, name)).st_mtime
+                     for name in INSTALLED)
+    except FileNotFoundError:
+        return None
+    return prefix if oldest > newest_source() else None
+
+
 def install(work):
-    """Installs Canopy below WORK; returns the paths that must stay visible."""
+    """Installs Canopy below WORK, unless there is an installation to take.
+    Returns the paths that must stay visible."""
     prefix = os.path.join(work, "prefix")
-    given = os.environ.get("CANOPY_PREFIX")
+    given = os.environ.get("CANOPY_PREFIX") or current_installation()
     if given:
         os.symlink(os.path.abspath(given), prefix)
         return [work, os.path.abspath(given)]

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/name_ranges.h"
 #include "common/string_util.h"
 
 namespace canopy {
@@ -115,35 +116,67 @@ std::string WithoutBlanksAroundEquals(std::string_view line) {
   return out;
 }
 
-Result<Host> ParseHostLine(std::string_view line) {
-  const std::vector<std::string> words =
-      *SplitCommand(WithoutBlanksAroundEquals(line));
-  Result<Host> host = ParseEntry(words[0]);
-  if (!host.ok()) return host;
-  LineWords said;
-  for (size_t i = 1; i < words.size(); ++i) {
-    Status status = ParseWord(words[i], &*host, &said);
-    if (!status.ok()) return status;
+// Appends the hosts of one entry, which may be a list with ranges:
+// "n[001-128,200]:4". An entry that begins with a bracket is an IPv6 address.
+Status AddEntry(std::string_view entry, std::vector<Host>* hosts) {
+  std::vector<std::string> names;
+  if (entry.starts_with('[') || entry.find('[') == std::string_view::npos) {
+    names.emplace_back(entry);
+  } else if (!ExpandNames(entry, &names)) {
+    return Status(kErrBadParam, "'" + std::string(entry.substr(0, 80)) +
+                                    "' is not a list of hosts, as in "
+                                    "n[001-128,200]");
   }
-  if (said.slots || said.max_slots) {
-    host->slots = said.slots.value_or(UINT32_MAX);
-    host->slots = std::min(host->slots, said.max_slots.value_or(UINT32_MAX));
+  if (hosts->size() + names.size() > kMaxListedNames) {
+    return Status(kErrBadParam,
+                  "more than " + std::to_string(kMaxListedNames) + " hosts");
+  }
+  for (const std::string& name : names) {
+    Result<Host> host = ParseEntry(name);
+    if (!host.ok()) return host.status();
+    hosts->push_back(*std::move(host));
+  }
+  return Status();
+}
+
+// Applies what the words after the name say to a host of the line.
+void ApplyWords(const LineWords& words, Host* host) {
+  if (words.slots || words.max_slots) {
+    host->slots = words.slots.value_or(UINT32_MAX);
+    host->slots = std::min(host->slots, words.max_slots.value_or(UINT32_MAX));
     host->slots_given = true;
   }
-  if (!said.user.empty() && host->name.find('@') == std::string::npos) {
-    host->name = said.user + "@" + host->name;
+  if (!words.user.empty() && host->name.find('@') == std::string::npos) {
+    host->name = words.user + "@" + host->name;
   }
-  return host;
+}
+
+Status AddHostLine(std::string_view line, std::vector<Host>* hosts) {
+  const std::vector<std::string> words =
+      *SplitCommand(WithoutBlanksAroundEquals(line));
+  const size_t first = hosts->size();
+  if (Status s = AddEntry(words[0], hosts); !s.ok()) return s;
+  Host common;  // what the words say of each host of the line
+  LineWords said;
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (Status s = ParseWord(words[i], &common, &said); !s.ok()) return s;
+  }
+  if (!common.aliases.empty() && hosts->size() > first + 1) {
+    return Status(kErrBadParam, "aliases belong to a single host");
+  }
+  for (size_t i = first; i < hosts->size(); ++i) {
+    ApplyWords(said, &(*hosts)[i]);
+    (*hosts)[i].aliases = common.aliases;
+  }
+  return Status();
 }
 
 }  // namespace
 
 Result<std::vector<Host>> ParseHostList(std::string_view text) {
   std::vector<Host> hosts;
-  for (const std::string& part : Split(text, ',')) {
-    Result<Host> host = ParseEntry(Trim(part));
-    if (!host.ok()) return host.status();
-    hosts.push_back(*std::move(host));
+  for (const std::string_view part : SplitOutsideBrackets(text)) {
+    if (Status s = AddEntry(Trim(part), &hosts); !s.ok()) return s;
   }
   return hosts;
 }
@@ -161,11 +194,9 @@ Result<std::vector<Host>> ParseHostfile(std::string_view content,
     if (text.find_first_of("'\"\\") != std::string_view::npos) {
       return Status(kErrBadParam, where + "quotes have no meaning here");
     }
-    Result<Host> host = ParseHostLine(text);
-    if (!host.ok()) {
-      return Status(kErrBadParam, where + host.status().message());
+    if (Status s = AddHostLine(text, &hosts); !s.ok()) {
+      return Status(kErrBadParam, where + s.message());
     }
-    hosts.push_back(*std::move(host));
   }
   if (hosts.empty()) {
     return Status(kErrBadParam, "hostfile " + file + " names no host");

@@ -14,7 +14,7 @@ namespace canopy {
 // One entry, in the order given. A name may occur several times: each entry
 // without a count adds one slot, and the mapper adds the slots up.
 struct Host {
-  std::string name;  // or "+nK", "+e", which the mapper resolves
+  std::string name;  // or "+nK", "+e", "+any", which the mapper resolves
   uint32_t slots = 0;
   bool slots_given = false;
   std::vector<std::string> aliases;
@@ -23,13 +23,14 @@ struct Host {
   bool relative() const { return name.starts_with('+'); }
 };
 
-// Parses the "a,b:4,c" of --host. Returns kErrBadParam for an empty name or a
-// bad count.
+// Parses the "a,b:4,n[01-16,20]:2" of --host; a range stands for all its hosts.
+// Returns kErrBadParam for an empty name, a bad count or range, or more hosts
+// than kMaxListedNames (common/name_ranges.h).
 Result<std::vector<Host>> ParseHostList(std::string_view text);
 
 // Parses the lines of a hostfile: "NAME [slots=N] [max_slots=N] [aliases=A,B]",
-// "NAME:N" or "USER@NAME"; '#' starts a comment. The message of an error names
-// `file` and the line.
+// "NAME:N" or "USER@NAME", where NAME may be a range; '#' starts a comment. The
+// message of an error names `file` and the line.
 Result<std::vector<Host>> ParseHostfile(std::string_view content,
                                         const std::string& file);
 

@@ -21,6 +21,37 @@ TEST(HostListTest, NamesAndSlots) {
   EXPECT_TRUE((*hosts)[6].relative());
 }
 
+TEST(HostListTest, RangesStandForTheirHosts) {
+  const auto hosts = ParseHostList("a,root@n[08-10,12]:4,[fe80::1]:2");
+  ASSERT_TRUE(hosts.ok());
+  ASSERT_EQ(hosts->size(), 6u);
+  EXPECT_EQ((*hosts)[1].name, "root@n08");
+  EXPECT_EQ((*hosts)[4].name, "root@n12");
+  EXPECT_EQ((*hosts)[4].slots, 4u);
+  EXPECT_EQ((*hosts)[5].name, "fe80::1");
+}
+
+TEST(HostListTest, RefusesRangesThatAreNone) {
+  for (const char* text :
+       {"n[2-1]", "n[1-2", "n[x]", "n[1-65537]", "a,n[0-65535]"}) {
+    EXPECT_EQ(ParseHostList(text).code(), kErrBadParam) << text;
+  }
+  EXPECT_EQ(ParseHostList("n[2-1]").status().message(),
+            "'n[2-1]' is not a list of hosts, as in n[001-128,200]");
+}
+
+TEST(HostfileTest, WhatALineSaysHoldsForEachHostOfItsRange) {
+  const auto hosts =
+      ParseHostfile("n[1-3] slots=2 user=me\nlogin aliases=l\n", "f");
+  ASSERT_TRUE(hosts.ok());
+  ASSERT_EQ(hosts->size(), 4u);
+  EXPECT_EQ((*hosts)[2].name, "me@n3");
+  EXPECT_EQ((*hosts)[2].slots, 2u);
+  EXPECT_EQ((*hosts)[3].aliases, std::vector<std::string>{"l"});
+  EXPECT_EQ(ParseHostfile("n[1-3] aliases=l", "f").status().message(),
+            "f:1: aliases belong to a single host");
+}
+
 TEST(HostListTest, RefusesWhatIsNone) {
   for (const char* bad : {"", "a,", ":4", "a:x", "a:0", "a:-1", "[a", "[a]x",
                           "-oProxyCommand", "a b", "[]", "[-a]"}) {

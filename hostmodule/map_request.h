@@ -30,8 +30,9 @@ struct MapNode {
 };
 
 // One entry of --host or of a hostfile, in the given order: a name or alias,
-// "+nK" (the K-th node) or "+e" (nodes without a process; `slots` is their
-// number, by default all of them).
+// "+nK" (the K-th node), "+e" (nodes without a process) or "+any" (nodes, first
+// those with free slots). Of the last two, `slots` is the number of nodes, by
+// default all of them.
 struct MapHost {
   std::string name;
   uint32_t slots = 0;

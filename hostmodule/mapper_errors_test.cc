@@ -49,6 +49,9 @@ TEST(Mapper, Errors) {
   request.hosts = {{"+e", 3, true}};
   check(nodes, request, kErrJobInsufficientResources,
         "host '+e' asks for nodes without processes, and there are 2");
+  request.hosts = {{"+any", 3, true}};
+  check(nodes, request, kErrJobInsufficientResources,
+        "3 nodes were requested, and there are 2");
   request = Request(2);
   request.map_by = "l3cache";
   check(nodes, request, kErrJobFailedToMap,

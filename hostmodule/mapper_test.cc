@@ -255,6 +255,8 @@ TEST(Mapper, Hosts) {
       {3, {{"+e", 0, false}}, "n0:0,1,2"},
       {0, {{"+e", 2, true}}, "n0:0,1,2,3 n1:4,5,6,7"},
       {0, {{"localhost", 1, true}}, "n2:0"},
+      {3, {{"+any", 1, true}}, "n0:0,1,2"},
+      {0, {{"+any", 2, true}}, "n0:0,1,2,3 n1:4,5,6,7"},
   };
   for (const auto& [procs, hosts, expected] : cases) {
     MapRequest request = Request(procs);
@@ -265,6 +267,16 @@ TEST(Mapper, Hosts) {
     request.apps[0].hosts = hosts;
     EXPECT_EQ(Map(nodes, request), expected) << hosts[0].name << " of an app";
   }
+}
+
+TEST(Mapper, ANumberOfNodesPrefersThoseWithFreeSlots) {
+  std::vector<MapNode> nodes = Nodes(3, 2, kTwoPackages);
+  nodes[0].slots_in_use = 2;
+  MapRequest request = Request(4);
+  request.hosts = {{"+any", 2, true}};
+  EXPECT_EQ(Map(nodes, request), "n1:0,1 n2:2,3");
+  request.hosts = {{"+any", 3, true}};
+  EXPECT_EQ(Map(nodes, request), "n1:0,1 n2:2,3");
 }
 
 TEST(Mapper, SlotsThatTheUserGivesAreNotOversubscription) {

@@ -66,11 +66,44 @@ Result<std::vector<uint32_t>> FindEmpty(const std::vector<MapNode>& nodes,
   return found;
 }
 
+uint32_t FreeSlots(const MapNode& node) {
+  return node.slots - std::min(node.slots, node.slots_in_use);
+}
+
+// Returns nodes in their order: those with free slots, and others only if these
+// are too few.
+Result<std::vector<uint32_t>> FindAny(const std::vector<MapNode>& nodes,
+                                      const MapHost& host) {
+  const size_t wanted = host.slots_given ? host.slots : nodes.size();
+  if (wanted > nodes.size()) {
+    return Status(
+        kErrJobInsufficientResources,
+        std::to_string(wanted) + " nodes were requested, and there " +
+            (nodes.size() == 1 ? "is 1"
+                               : "are " + std::to_string(nodes.size())));
+  }
+  std::vector<uint32_t> found;
+  std::vector<uint32_t> busy;
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    (FreeSlots(nodes[i]) > 0 ? found : busy).push_back(i);
+  }
+  found.insert(found.end(), busy.begin(), busy.end());
+  found.resize(wanted);
+  std::ranges::sort(found);
+  return found;
+}
+
+// In an entry that selects several nodes, the count is that of the nodes.
+bool CountsNodes(const MapHost& host) {
+  return host.name == "+e" || host.name == "+any";
+}
+
 // Returns the nodes that one entry names.
 Result<std::vector<uint32_t>> Find(const std::vector<MapNode>& nodes,
                                    const MapHost& host, NodeId local_agent) {
   const std::string& name = host.name;
   if (name == "+e") return FindEmpty(nodes, host);
+  if (name == "+any") return FindAny(nodes, host);
   if (name.starts_with("+n")) return FindNumbered(nodes, name);
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (IsCalled(nodes[i], name)) return std::vector<uint32_t>{i};
@@ -82,10 +115,6 @@ Result<std::vector<uint32_t>> Find(const std::vector<MapNode>& nodes,
   }
   return Status(kErrNotFound, "no node is called '" + name +
                                   "'; there are: " + KnownNames(nodes));
-}
-
-uint32_t FreeSlots(const MapNode& node) {
-  return node.slots - std::min(node.slots, node.slots_in_use);
 }
 
 }  // namespace
@@ -104,7 +133,7 @@ Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
   for (const MapHost& host : hosts) {
     Result<std::vector<uint32_t>> found = Find(nodes, host, local_agent);
     if (!found.ok()) return found.status();
-    const bool counted = host.slots_given && host.name != "+e";
+    const bool counted = host.slots_given && !CountsNodes(host);
     for (const uint32_t node : *found) {
       auto it = std::ranges::find(picked, node, &PickedNode::node);
       if (it == picked.end()) it = picked.insert(it, {node, 0, false});
@@ -137,7 +166,7 @@ Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
   for (const MapHost& host : hosts) {
     Result<std::vector<uint32_t>> found = Find(nodes, host, local_agent);
     if (!found.ok()) return found.status();
-    const bool counted = host.slots_given && host.name != "+e";
+    const bool counted = host.slots_given && !CountsNodes(host);
     for (const uint32_t node : *found) {
       const uint32_t times = counted ? host.slots : 1;
       if (times > kMaxSequence - sequence.size()) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures `canopy stack` on a job of many ranks.
 
-Usage: benchmarks/debug/stacks.py --prefix PREFIX [--ranks N] [--nodes N] [--times N]
+Usage: benchmarks/debug/stacks.py --prefix PREFIX [--ranks N] [--emulate N] [--times N]
 
 Brings up an overlay of emulated nodes and runs a job whose ranks (64, on 4
 nodes) have initialised PMIx and wait. Then takes all stacks --times times (5),
@@ -73,7 +73,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--prefix", required=True)
     parser.add_argument("--ranks", type=int, default=64)
-    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--emulate", type=int, default=4)
     parser.add_argument("--times", type=int, default=5)
     options = parser.parse_args()
     with overlay(options.prefix, "stacks", options.nodes) as nodes:

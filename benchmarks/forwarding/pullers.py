@@ -2,7 +2,7 @@
 """Forwards the output of one job through several pullers at different speeds.
 
 Usage: benchmarks/forwarding/pullers.py --prefix PREFIX [--mib MIB] [--ranks N]
-                                        [--nodes N] [--rates MIB/S,...]
+                                        [--emulate N] [--rates MIB/S,...]
 
 Brings up an overlay of emulated nodes and runs a job that writes MIB (1024) in
 all, in numbered lines, to a file of its launcher and to `canopy output -f` for
@@ -139,7 +139,7 @@ def main():
     parser.add_argument("--prefix", required=True)
     parser.add_argument("--mib", type=int, default=1024)
     parser.add_argument("--ranks", type=int, default=64)
-    parser.add_argument("--nodes", type=int, default=2)
+    parser.add_argument("--emulate", type=int, default=2)
     parser.add_argument("--rates", default="0,20,2")
     options = parser.parse_args()
     with overlay(options.prefix, "pullers", options.nodes) as nodes:

@@ -73,7 +73,7 @@ class Bench:
             stdout=subprocess.DEVNULL)
         for host in HOSTS:
             more = ("--host-module", self.address) if host == "gRPC" else ()
-            self.call("up", "--context", host, "--nodes", 2, *more)
+            self.call("up", "--context", host, "--emulate", 2, *more)
         return self
 
     def __exit__(self, *_):

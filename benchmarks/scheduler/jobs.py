@@ -4,7 +4,7 @@
 One is the embedded host, which grants at once; the other is the example
 scheduler, in whose queue the jobs wait.
 
-Usage: jobs.py PREFIX [--jobs 200] [--callers 20] [--nodes 4] [--ranks 2]
+Usage: jobs.py PREFIX [--jobs 200] [--callers 20] [--emulate 4] [--ranks 2]
 
 PREFIX has an installed Canopy. Nodes are emulated. Callers run one job of
 `true` after the other, each with its own `canopy run`. The scheduler needs the
@@ -61,7 +61,7 @@ class Canopy:
 
     @contextlib.contextmanager
     def overlay(self, *options):
-        self("up", "--context", CONTEXT, "--nodes", self.options.nodes, "--quiet",
+        self("up", "--context", CONTEXT, "--emulate", self.options.nodes, "--quiet",
              *options)
         try:
             yield
@@ -88,7 +88,7 @@ def main():
     parser.add_argument("prefix")
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--callers", type=int, default=20)
-    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--emulate", type=int, default=4)
     parser.add_argument("--ranks", type=int, default=2)
     options = parser.parse_args()
     canopy = Canopy(options)

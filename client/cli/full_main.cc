@@ -75,11 +75,16 @@ std::string HelpText() {
   }
   return text +
          "\n"
-         "'canopy COMMAND --help' lists the options of a command. Called as\n"
+         "'canopy help COMMAND' lists the options of a command. Called as\n"
          "mpirun, mpiexec or prterun, this program acts as 'canopy run'.\n";
 }
 
 int UnknownCommand(const std::string& name) {
+  if (name.starts_with('-')) {
+    PrintError("unknown option '" + name +
+               "' before the command; those of a command follow its name");
+    return kExitUsage;
+  }
   std::vector<std::string_view> known;
   for (const Command& command : kCommands) known.push_back(command.name);
   std::string text = "there is no command '" + name + "'";
@@ -91,23 +96,52 @@ int UnknownCommand(const std::string& name) {
   return kExitUsage;
 }
 
+// Returns the number of words, at the start of `args`, of options that every
+// command has: these may come before its name.
+size_t SharedWords(std::span<const std::string> args) {
+  size_t words = 0;
+  while (words < args.size()) {
+    const std::string& word = args[words];
+    if (word.starts_with("--context=")) {
+      words += 1;
+    } else if ((word == "--context" || word == "-o") &&
+               words + 1 < args.size()) {
+      words += 2;
+    } else {
+      break;
+    }
+  }
+  return words;
+}
+
+int RunNamed(const std::string& name, std::span<const std::string> args) {
+  for (const Command& command : kCommands) {
+    if (command.name == name) return command.function({"canopy", args});
+  }
+  return UnknownCommand(name);
+}
+
+int PrintHelp(std::span<const std::string> args) {
+  if (!args.empty())
+    return RunNamed(args[0], std::vector<std::string>{"--help"});
+  return WriteAll(STDOUT_FILENO, HelpText()) ? 0 : kExitFailure;
+}
+
 int Dispatch(const std::string& program, std::span<const std::string> args) {
   if (IsRunName(program)) return RunAnywhere({program, args});
-  if (args.empty()) {
+  const size_t shared = SharedWords(args);
+  if (shared == args.size()) {
     (void)WriteAll(STDERR_FILENO, HelpText());
     return kExitUsage;
   }
-  const std::string& name = args[0];
+  const std::string& name = args[shared];
   if (name == "--help" || name == "-h" || name == "help") {
-    return WriteAll(STDOUT_FILENO, HelpText()) ? 0 : kExitFailure;
+    return PrintHelp(args.subspan(shared + 1));
   }
   if (IsVersionWord(name)) return PrintVersion();
-  for (const Command& command : kCommands) {
-    if (command.name == name) {
-      return command.function({"canopy", args.subspan(1)});
-    }
-  }
-  return UnknownCommand(name);
+  std::vector<std::string> words(args.begin(), args.begin() + shared);
+  words.insert(words.end(), args.begin() + shared + 1, args.end());
+  return RunNamed(name, words);
 }
 
 }  // namespace

@@ -290,7 +290,7 @@ class Plookup : public ReferenceTool {
  public:
   cli::OptionTable Options() override {
     return {{"timeout", 1, "SECONDS", "wait no longer than this",
-             cli::SetNumber(&timeout_s_, 1, kMaxSeconds)},
+             cli::SetSeconds(&timeout_s_, 1, kMaxSeconds)},
             {"wait", 0, "", "wait until all keys are published",
              cli::SetFlag(&waits_)}};
   }

@@ -63,7 +63,7 @@ cli::OptionTable ServerOptionTable(ServerOptions* to) {
       {"tmpdir", 1, "DIR", "search for servers below this directory",
        cli::SetText(&to->directory)},
       {"wait-to-connect", 1, "SECONDS", "time between two attempts to connect",
-       cli::SetNumber(&to->delay_s, 1, kMaxWait)},
+       cli::SetSeconds(&to->delay_s, 1, kMaxWait)},
       {"num-connect-retries", 1, "N",
        "maximum number of further attempts to connect",
        cli::SetNumber(&to->retries, 0, kMaxWait)},

@@ -3,7 +3,7 @@
 // number of overlays. docs/write_a_scheduler.md explains it step by step.
 //
 //   scheduler unix:/tmp/scheduler.sock &
-//   canopy up --nodes 4 --host-module unix:/tmp/scheduler.sock
+//   canopy up --emulate 4 --host-module unix:/tmp/scheduler.sock
 //   canopy run -n 4 hello
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>

@@ -2,7 +2,7 @@
 """A small scheduler for Canopy: a queue, slots, time limits and backfill.
 
     scheduler.py --listen unix:/run/user/1000/scheduler.sock &
-    canopy up --nodes 4 --host-module unix:/run/user/1000/scheduler.sock
+    canopy up --emulate 4 --host-module unix:/run/user/1000/scheduler.sock
     canopy run -n 4 ./a.out
 
 Jobs start in the order of their requests. A job that has to wait is overtaken

@@ -69,7 +69,7 @@ class Suite(harness.Bench):
         if self.shape != name:
             self.lower()
             self.stack.enter_context(self.standing(
-                name, "--nodes", nodes, "--radix", radix, "--loss-timeout",
+                name, "--emulate", nodes, "--radix", radix, "--loss-timeout",
                 LOSS_TIMEOUT, quiet=True))
             self.shape = name
         return ["--context", name]
@@ -107,7 +107,7 @@ class Suite(harness.Bench):
         with self.taken(alone) if self.wanted(label) else \
                 contextlib.nullcontext() as mine:
             if mine:
-                where = ["--nodes", nodes, "--radix", radix] if own else \
+                where = ["--emulate", nodes, "--radix", radix] if own else \
                     self.shaped(nodes, radix)
                 self.case(label, body)
 
@@ -490,7 +490,7 @@ def cases(suite):
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),
                                  (4, 32, "slot")):
         name = f"{nodes} nodes, radix {radix}, by {layout}"
-        with suite.overlay(name.replace(" ", "-").replace(",", ""), "--nodes",
+        with suite.overlay(name.replace(" ", "-").replace(",", ""), "--emulate",
                            str(nodes), "--radix", str(radix)) as up:
             for program in ("two_jobs", "connect") if up else ():
                 suite.case(f"{program}: {name}", lambda p=program, n=nodes,

@@ -103,6 +103,17 @@ def some(place, host):
     place.run("run", "--host", host, "sh", "-c", "echo here").expect_lines(["here"])
 
 
+def counted(place):
+    """--nodes uses the first nodes of the allocation, and no more than it has."""
+    for command in (["run", "--nodes", 3, "true"], ["up", "--nodes", 3]):
+        place.run(*command).expect_refusal(1, "--nodes 3", "has only 2")
+    out = place.run("run", "--nodes", 1, "--display", "map", "true").expect()
+    listed = place.run("run", "--nodes", 1, "--oversubscribe", "-n", 8, "sh", "-c",
+                       "ip -4 -o addr show | grep -o '10.213.7.[0-9]*' | head -1"
+                       ).expect().out
+    check(len(set(listed.split())) == 1, f"not one node: {listed}" + out.tail())
+
+
 def bad(bench, directory):
     """The files are missing or not in the batch system's format."""
     place = pbs(bench, directory)
@@ -134,4 +145,6 @@ def run(bench):
                        lambda: killed(place, ranks))
             bench.case(f"{kind}: one node of an allocation",
                        lambda: some(place, one))
+            bench.case(f"{kind}: a number of nodes of an allocation",
+                       lambda: counted(place))
         bench.case("PBS and Grid Engine: bad files", lambda: bad(bench, directory))

@@ -44,7 +44,7 @@ def run(bench):
     if not bench.wanted(*CASES):
         return
     # Other activity would be attributed to the attack.
-    with bench.overlay(CONTEXT, "--nodes", str(NODES), alone=True) as up:
+    with bench.overlay(CONTEXT, "--emulate", str(NODES), alone=True) as up:
         machine = Machine(bench, CONTEXT, NODES) if up else None
         for name, body in CASES.items() if up else ():
             bench.case(name, lambda body=body: body(bench, machine))

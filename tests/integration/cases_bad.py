@@ -5,7 +5,7 @@ import shlex
 import shutil
 import tempfile
 
-RUN = ["run", "--nodes", 2]
+RUN = ["run", "--emulate", 2]
 HERE = ["run", "--context", "bad"]
 UP = ["up", "--context"]
 
@@ -62,8 +62,8 @@ def options(bench):
         bench.run(*where, "--hostfile", "/no/such/file", "-n", 1, "true"
                   ).expect_refusal(1, "/no/such/file", "No such file")
     bench.run("rnu", "-n", 1, "true").expect_refusal(2, "did you mean 'run'")
-    bench.run("run", "--nodes", 0, "true").expect_refusal(2, "--nodes")
-    bench.run("run", "--nodes", 2, "--radix", 1, "true").expect_refusal(
+    bench.run("run", "--emulate", 0, "true").expect_refusal(2, "--emulate")
+    bench.run("run", "--emulate", 2, "--radix", 1, "true").expect_refusal(
         2, "--radix")
 
 
@@ -104,9 +104,9 @@ def hosts(bench):
 
 
 def contexts(bench):
-    bench.run(*UP, "bad", "--nodes", 2).expect_refusal(
+    bench.run(*UP, "bad", "--emulate", 2).expect_refusal(
         1, "'bad' is up already", "canopy down --context bad", "--context")
-    bench.run(*UP, "no/name", "--nodes", 2).expect_refusal(2, "no/name")
+    bench.run(*UP, "no/name", "--emulate", 2).expect_refusal(2, "no/name")
     for command in ("run", "status", "ps", "why", "down"):
         more = ["true"] if command == "run" else []
         bench.run(command, "--context", "none", *more).expect_refusal(
@@ -116,7 +116,7 @@ def contexts(bench):
 def ambiguous(bench):
     """With two overlays, none is chosen. Commands that list jobs list those of
     both."""
-    bench.run(*UP, "another", "--nodes", 1).expect()
+    bench.run(*UP, "another", "--emulate", 1).expect()
     try:
         bench.run("ps").expect(out=["CONTEXT", " bad "])
         bench.run("why").expect()
@@ -144,9 +144,9 @@ def keys(bench):
         with open(path, "w", encoding="utf-8") as file:
             file.write("not hexadecimal\n")
         os.chmod(path, 0o600)
-        bench.run(*UP, "other", "--nodes", 2, "--key-file", path
+        bench.run(*UP, "other", "--emulate", 2, "--key-file", path
                   ).expect_refusal(2, path, "64 hexadecimal digits")
-        bench.run(*UP, "other", "--nodes", 2, "--key-file", path + "x"
+        bench.run(*UP, "other", "--emulate", 2, "--key-file", path + "x"
                   ).expect_refusal(1, path + "x")
 
 
@@ -187,10 +187,42 @@ def incomplete(bench):
                   program=copy).expect(out=["run\n"])
 
 
+def counts(bench):
+    """The words of srun mean what they mean there, and counts are given once."""
+    names = ["run", "sh", "-c", "echo $PMIX_HOSTNAME"]
+    def nodes_of(*options):
+        return bench.run(*names[:1], "--context", "bad", "--oversubscribe", *options,
+                         *names[1:]).expect().out.split()
+    assert len(set(nodes_of("--nodes", 1, "--ntasks", 6))) == 1
+    assert len(set(nodes_of("--nodes", 2, "--ntasks-per-node=1"))) == 2
+    assert nodes_of("-w", "node[2]", "--ntasks", 1) == ["node2"]
+    assert nodes_of("--host", "node[1-2]:1") == ["node1", "node2"]
+    bench.run("run", "--context", "bad", "--nodes", 3, "true").expect_refusal(
+        1, "3 nodes were requested, and there are 2")
+    bench.run("run", "--context", "bad", "--host", "node[2-1]", "true"
+              ).expect_refusal(2, "n[001-128,200]")
+    bench.run("run", "--context", "bad", "-n", 2, "-np", 2, "true").expect_refusal(
+        2, "given twice")
+    bench.run("run", "--context", "bad", "--time", "0:01", "-n", 1, "sleep", 100
+              ).expect(110)
+    bench.run("run", "--emulate", 2, "--context", "bad", "true").expect_refusal(
+        2, "use one of them")
+
+
+def words(bench):
+    """Options that all commands have may stand before the command."""
+    bench.run("--context", "bad", "-o", "json", "status").expect(out=['"context"'])
+    bench.run("--context=bad", "run", "-n", 1, "echo", "here").expect(out=["here"])
+    for help_of in (["help", "ps"], ["ps", "--help"]):
+        bench.run(*help_of).expect(out=["usage: canopy ps"])
+    bench.run("help", "nothing").expect_refusal(2, "no command 'nothing'")
+    bench.run("--verbose", "ps").expect_refusal(2, "unknown option '--verbose'")
+
+
 CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,
          "hosts": hosts, "contexts": contexts, "two contexts": ambiguous,
          "keys": keys, "directory": removed_directory,
-         "installation": incomplete}
+         "installation": incomplete, "counts": counts, "words": words}
 BESIDE = "bad: jobs beside it went on"
 
 
@@ -198,7 +230,7 @@ def run(bench):
     bench.case("bad: no context", lambda: no_context(bench))
     if not bench.wanted(BESIDE, *(f"bad: {name}" for name in CASES)):
         return
-    with bench.overlay("bad", "--nodes", "2") as up:
+    with bench.overlay("bad", "--emulate", "2") as up:
         if not up:
             return
         # Two jobs that all these errors must not disturb.

@@ -11,7 +11,7 @@ import time
 import harness
 from harness import check
 
-RUN = ["run", "--nodes", 2, "--oversubscribe"]
+RUN = ["run", "--emulate", 2, "--oversubscribe"]
 
 
 def context_file(name):
@@ -22,7 +22,7 @@ def context_file(name):
 def plaintext(bench):
     """Agents without TLS are used on their own machines only, and state this.
     """
-    up = bench.run("up", "--context", "plain", "--nodes", 2, "--security",
+    up = bench.run("up", "--context", "plain", "--emulate", 2, "--security",
                    "plaintext").expect()
     check(up.err.startswith("canopy: warning: ") and
           up.err.count("\n") == 1 and "run programs in your name" in up.err,
@@ -50,7 +50,7 @@ def plaintext(bench):
 
 
 def json_of_commands(bench):
-    bench.run("up", "--context", "json", "--nodes", 2).expect()
+    bench.run("up", "--context", "json", "--emulate", 2).expect()
     context = ["--context", "json"]
     job = bench.start("run", *context, "-n", 1, "sh", "-c",
                       "trap 'echo got it' USR1; echo up; "
@@ -75,14 +75,14 @@ def security_of_run(bench, context):
     """A job's own agents use the requested security; running agents keep
     theirs."""
     run = ["run", "--oversubscribe", "-n", 2, "--map-by", "node"]
-    plain = bench.run(*run, "--nodes", 2, "--security", "plaintext", "true")
+    plain = bench.run(*run, "--emulate", 2, "--security", "plaintext", "true")
     plain.expect(err=["--security plaintext"])
-    bench.run(*run, "--nodes", 2, "--security", "tls", "--loss-timeout", 9,
+    bench.run(*run, "--emulate", 2, "--security", "tls", "--loss-timeout", 9,
               "true").expect_lines([])
-    bench.run(*run, "--nodes", 2, "--security", "files", "--tls-ca", "/no/ca",
+    bench.run(*run, "--emulate", 2, "--security", "files", "--tls-ca", "/no/ca",
               "--tls-cert", "/no/cert", "--tls-key", "/no/key", "true"
               ).expect_refusal(1, "/no/")
-    bench.run("up", *context, "--nodes", 2).expect()
+    bench.run("up", *context, "--emulate", 2).expect()
     try:
         bench.run(*run, *context, "--security", "tls", "true").expect_lines([])
         bench.run(*run, *context, "--security", "plaintext", "true"
@@ -96,7 +96,7 @@ def security_of_run(bench, context):
 
 def slots_of_jobs(bench, context):
     """The nodes of a job are listed with the slots of its mapping."""
-    bench.run("up", *context, "--nodes", 2).expect()
+    bench.run("up", *context, "--emulate", 2).expect()
     try:
         at = {node["name"]: node["slots"]
               for node in bench.json("status", *context)["nodes"]}
@@ -268,7 +268,7 @@ def run(bench):
     bench.case("control: slots in ps", lambda: slots_of_jobs(
         bench, ("--context", "slots")), settle=5)
     bench.case("control: JSON of a job's end", lambda: json_of_ends(bench))
-    with bench.overlay("control", "--nodes", "2") as up:
+    with bench.overlay("control", "--emulate", "2") as up:
         if up:
             context = ["--context", "control"]
             bench.case("control: a rank is stopped in a fence",

@@ -291,6 +291,6 @@ def run(bench):
              "debugger: mpir attached": mpir_attached}
     if not bench.wanted(*cases):
         return
-    with bench.overlay(CONTEXT, "--nodes", 4) as up:
+    with bench.overlay(CONTEXT, "--emulate", 4) as up:
         for name, body in cases.items() if up else ():
             bench.case(name, lambda b=body: b(bench), settle=10)

@@ -33,7 +33,7 @@ def run(bench):
     before = bench.env
     bench.env = dict(before, CANOPY_GRPC_DRIVER="thread")
     try:
-        with bench.overlay(CONTEXT, "--nodes", NODES, "--radix", 2,
+        with bench.overlay(CONTEXT, "--emulate", NODES, "--radix", 2,
                            "--restart-grace", 60) as up:
             if not up:
                 return

@@ -22,7 +22,7 @@ def dynamic(bench, nodes, inject, kind, count):
     ranks = 4 if kind == "names" else 2
     # Jobs share no memory, and Open MPI excludes the loopback interface.
     lo = ["--mca", "btl_tcp_if_include", "lo"] if nodes == 1 else []
-    bench.run("run", "--nodes", nodes, "--inject", inject, "--oversubscribe",
+    bench.run("run", "--emulate", nodes, "--inject", inject, "--oversubscribe",
               "--map-by", "node", *lo, "-n", ranks, bench.mpi("dynamic"), kind,
               count).expect_lines(lines(kind, count))
 

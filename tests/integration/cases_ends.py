@@ -4,7 +4,7 @@ import signal
 
 from harness import check
 
-RUN = ["run", "--nodes", 2, "--oversubscribe"]
+RUN = ["run", "--emulate", 2, "--oversubscribe"]
 SLEEP = ["sh", "-c", "echo up; exec sleep 1000"]
 # Ends only by SIGKILL, and prints the signals that it receives.
 STUBBORN = ["sh", "-c",
@@ -80,7 +80,7 @@ def run(bench):
                           ("Open MPI", [bench.mpi("spin"), 4])):
         bench.case(f"ends: kill -9 of the launcher, {name}",
                    lambda: killed(bench, program), settle=10)
-    with bench.overlay("ends", "--nodes", "2") as up:
+    with bench.overlay("ends", "--emulate", "2") as up:
         if up:
             bench.case("ends: kill -9 of the launcher, on an overlay",
                        lambda: killed_on_overlay(bench, "ends"), settle=10)

@@ -61,7 +61,7 @@ def cases(bench, directory):
         return
     scheduler = bench.start(address, program=build(bench))
     scheduler.wait_for("schedules at")
-    with bench.overlay(CONTEXT, "--nodes", str(NODES), "--host-module",
+    with bench.overlay(CONTEXT, "--emulate", str(NODES), "--host-module",
                        address) as up:
         if up:
             bench.case("scheduler in C++: Open MPI jobs and exit codes",

@@ -316,7 +316,7 @@ def losses(bench):
 
 
 def run(bench):
-    options = ["--nodes", "4", "--orphan-grace", "1"]
+    options = ["--emulate", "4", "--orphan-grace", "1"]
     cases = [(f"faults: {name}", body) for name, body in jobs(bench)]
     if bench.wanted(*(name for name, _ in cases)):
         with bench.overlay(CONTEXT, *options, "--radix", "2",

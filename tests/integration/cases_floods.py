@@ -50,7 +50,7 @@ def run(bench):
     if not bench.wanted(*cases):
         return
     # Other activity would be attributed to the flood.
-    with bench.overlay(CONTEXT, "--nodes", str(NODES), alone=True) as up:
+    with bench.overlay(CONTEXT, "--emulate", str(NODES), alone=True) as up:
         machine = Machine(bench, CONTEXT, NODES) if up else None
         for name, script in cases.items() if up else ():
             bench.case(name,

@@ -106,7 +106,7 @@ def wrong_key(bench):
 def run(bench):
     cases = {"hostile: garbage": garbage, "hostile: another rank": another_rank}
     if bench.wanted(*cases):
-        with bench.overlay(CONTEXT, "--nodes", "2") as up:
+        with bench.overlay(CONTEXT, "--emulate", "2") as up:
             for name, body in cases.items() if up else ():
                 bench.case(name, lambda: body(bench))
     if not bench.wanted("hostile: wrong cluster key"):

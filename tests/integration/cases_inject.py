@@ -69,7 +69,7 @@ def ran(result, expected, line=()):
 
 
 def two(bench, program, *options, **more):
-    return bench.run("run", "--nodes", 2, "--map-by", "node", "-n", 2, *options,
+    return bench.run("run", "--emulate", 2, "--map-by", "node", "-n", 2, *options,
                      program, **more)
 
 
@@ -92,7 +92,7 @@ def fits(bench):
 
 def built_anew(bench):
     """A program's file is replaced, and so is the finding about it."""
-    with bench.overlay("inject", "--nodes", "2") as up:
+    with bench.overlay("inject", "--emulate", "2") as up:
         if not up:
             return
 
@@ -181,7 +181,7 @@ def doctor(bench):
 
 
 def doctor_of_an_overlay(bench):
-    with bench.overlay("doctor", "--nodes", "3") as up:
+    with bench.overlay("doctor", "--emulate", "3") as up:
         if not up:
             return
 

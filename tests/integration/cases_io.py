@@ -7,7 +7,7 @@ import tempfile
 import leftovers
 from harness import Failure, check
 
-RUN = ["run", "--nodes", 2, "--oversubscribe"]
+RUN = ["run", "--emulate", 2, "--oversubscribe"]
 MIB = 1 << 20
 ECHO = ["sh", "-c", "echo out $PMIX_RANK; echo err $PMIX_RANK >&2"]
 
@@ -142,7 +142,7 @@ def flood(bench, blocks, arguments, last):
 def reader_that_leaves(bench):
     """`canopy run ... | head -1` ends although the program would not end."""
     line = bench.run(
-        "-c", f"{bench.canopy} run --nodes 2 -n 2 yes canopy | head -1; "
+        "-c", f"{bench.canopy} run --emulate 2 -n 2 yes canopy | head -1; "
         "echo ${PIPESTATUS[0]}", program="bash", timeout=30)
     line.expect_lines(["canopy", "141"])
 

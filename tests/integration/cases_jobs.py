@@ -85,7 +85,7 @@ def one_job(bench, context, pmix, number):
 def one_after_another(bench, context):
     pmix = bench.compile("gcc", "stuck", f"-I{bench.prefix}/include",
                          f"-L{bench.prefix}/lib", "-lpmix")
-    agents = bench.json("up", "--context", context[1], "--nodes", 2)["members"]
+    agents = bench.json("up", "--context", context[1], "--emulate", 2)["members"]
     for number in range(WARM_UP):
         one_job(bench, context, pmix, number)
     empty = bench.json("ps", *context)["jobs"]

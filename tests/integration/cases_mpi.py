@@ -8,7 +8,7 @@ UCX = {"OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_tls": "any",
 
 
 def place(nodes, radix):
-    return ["run", "--nodes", nodes, "--radix", radix, "--oversubscribe"]
+    return ["run", "--emulate", nodes, "--radix", radix, "--oversubscribe"]
 
 
 def hello(bench, where, program, ranks, timeout=60):

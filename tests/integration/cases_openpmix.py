@@ -47,7 +47,7 @@ def build(bench, name, kind="openpmix", *more, sources=PROGRAMS):
 
 
 def place(nodes, inject="never"):
-    return ["run", "--nodes", nodes, "--oversubscribe", "--map-by", "node",
+    return ["run", "--emulate", nodes, "--oversubscribe", "--map-by", "node",
             "--inject", inject]
 
 

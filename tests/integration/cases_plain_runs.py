@@ -43,6 +43,17 @@ def end(job):
     job.finish().expect(128 + signal.SIGTERM)
 
 
+def emulation(bench):
+    """Without anything that has nodes, --nodes emulates them and says so."""
+    job = ["-n", 2, "--map-by", "node", "sh", "-c", "echo $PMIX_HOSTNAME"]
+    noted = bench.run("run", "--nodes", 2, *job).expect_lines(["node1", "node2"])
+    check("emulating 2 nodes on this machine, as --emulate 2 does" in noted.err,
+          "not told" + noted.tail())
+    for quiet in (["--emulate", 2], ["--nodes", 2, "--quiet"]):
+        silent = bench.run("run", *quiet, *job).expect_lines(["node1", "node2"])
+        check(not silent.err, "complaints" + silent.tail())
+
+
 def gone():
     check(not os.path.exists(BASE), f"left: {glob.glob(BASE + '/*')}")
 
@@ -50,7 +61,7 @@ def gone():
 def hang(bench, nodes):
     """Each command finds the only run, with and without the job's name."""
     ranks = 2 * nodes
-    job = bench.start("run", "--nodes", nodes, "--oversubscribe", "-n", ranks,
+    job = bench.start("run", "--emulate", nodes, "--oversubscribe", "-n", ranks,
                       "--map-by", "node", hanging(bench))
     job.wait_for("up ", ranks)
     nspace = bytes(job.texts["out"]).decode().split()[1]
@@ -230,7 +241,7 @@ def nothing(bench):
 
 def killed(bench, group):
     """A killed launcher leaves nothing: its agents detect its end."""
-    job, _, context = waiting(bench, "--nodes", 2)
+    job, _, context = waiting(bench, "--emulate", 2)
     if group:
         for pid in agents_of(context):
             os.kill(pid, signal.SIGKILL)
@@ -297,7 +308,7 @@ def tool(bench, kind, *args):
 
 def by_pid(bench, kind):
     """The PID of the launcher leads to its agents, and to no others."""
-    runs = [waiting(bench, "--nodes", nodes) for nodes in (1, 2)]
+    runs = [waiting(bench, "--emulate", nodes) for nodes in (1, 2)]
     for job, nspace, _ in runs:
         tool(bench, kind, job.pid).expect(out=[f"jobs {nspace}\n"])
     # The agents' own PIDs still work.
@@ -358,6 +369,7 @@ def run(bench):
         bench.case("plain runs: " + name, lambda: body(bench), settle=10,
                    **more)
     case("commands, one node", lambda b: hang(b, 1))
+    case("nodes without an overlay are emulated", emulation)
     case("commands, two nodes", lambda b: hang(b, 2))
     case("attach", attached)
     case("two at once", two_at_once)

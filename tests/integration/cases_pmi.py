@@ -15,7 +15,7 @@ NONSENSE = ("999999cmd=x;", "     0", "nonsense", "     4nope",
 
 
 def place(nodes):
-    return ("--nodes", nodes, "--map-by", "node", "--oversubscribe")
+    return ("--emulate", nodes, "--map-by", "node", "--oversubscribe")
 
 
 def client(bench):
@@ -51,7 +51,7 @@ def bad(bench, nonsense):
     """A process that violates the protocol is disconnected, and no other is."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
-        job = bench.start("run", "--nodes", 1, "--oversubscribe", "-n", 4,
+        job = bench.start("run", "--emulate", 1, "--oversubscribe", "-n", 4,
                           bench.pmix("pmi_wire"), "bad", nonsense, steps)
         job.wait_for("is closed")
         cases_restart.go(steps, 1)
@@ -95,7 +95,7 @@ def restarts(bench):
         return
     for nodes, name in zip((1, 2), RESTARTS):
         context = f"pmi-restart{nodes}"
-        with bench.overlay(context, "--nodes", nodes, "--restart-grace",
+        with bench.overlay(context, "--emulate", nodes, "--restart-grace",
                            60) as up:
             overlay = cases_restart.Overlay(bench, context)
             if up:

@@ -121,7 +121,7 @@ def large(bench, place):
     script = ("sha256sum < $CANOPY_JOB_DIR/files/large; "
               "stat -c %A $CANOPY_JOB_DIR/files/large; "
               "for p in $(pgrep canopyd); do grep VmHWM /proc/$p/status; done")
-    result = bench.run("run", "--nodes", 4, "-n", 4, "--map-by", "node",
+    result = bench.run("run", "--emulate", 4, "-n", 4, "--map-by", "node",
                        "--oversubscribe", "--preload-files", path, "sh", "-c",
                        script)
     result.expect()
@@ -136,7 +136,7 @@ def large(bench, place):
 
 def input_comes_later(bench, place):
     """Standard input of the job is not lost while files are copied."""
-    bench.run("run", "--nodes", 2, "-n", 2, "--oversubscribe",
+    bench.run("run", "--emulate", 2, "-n", 2, "--oversubscribe",
               "--preload-files", os.path.join(place.hidden, "second"), "cat",
               stdin=b"input\n").expect_lines(["input"])
 
@@ -145,7 +145,7 @@ def searched(bench, place):
     """A program without a path is found in the same way as without a copy; each
     program of a job has its own copy."""
     result = bench.run(
-        "run", "--nodes", 2, "--oversubscribe", "-s", "-n", 1, "readlink",
+        "run", "--emulate", 2, "--oversubscribe", "-s", "-n", 1, "readlink",
         "/proc/self/exe", ":", "-n", 1, "readlink", "/proc/self/exe",
         env={"PATH": f"{place.hidden}:{bench.env['PATH']}"})
     result.expect()
@@ -218,7 +218,7 @@ class Copying:
 
 
 def agents_that_stay(bench, place):
-    with bench.overlay("preload", "--nodes", 2, "--restart-grace", 60) as up:
+    with bench.overlay("preload", "--emulate", 2, "--restart-grace", 60) as up:
         if not up:
             return
         copying = Copying(bench, place)

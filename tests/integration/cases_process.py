@@ -8,7 +8,7 @@ import tempfile
 
 from harness import PYTHON, Failure, check
 
-RUN = ["run", "--nodes", 2, "--oversubscribe"]
+RUN = ["run", "--emulate", 2, "--oversubscribe"]
 ODD = ["", " ", "two words", "tab\there", "new\nline", "'", '"', "\\", "$HOME",
        "*", "`id`", "--", "-n", ":;", "näh", "\udcff\udc80", "x" * 100000]
 
@@ -167,7 +167,7 @@ def time_limit(bench):
 def time_limit_report(bench):
     """Reports the states and stacks of ranks that exceed the time limit, on all
     nodes of the job."""
-    result = bench.run("run", "--nodes", 2, "--map-by", "node", "-n", 2,
+    result = bench.run("run", "--emulate", 2, "--map-by", "node", "-n", 2,
                        "--timeout", 1, "--report-state-on-timeout",
                        "--get-stack-traces", "sleep", 100)
     result.expect(110, err=["time limit", "nanosleep"])
@@ -182,11 +182,11 @@ def time_limit_report(bench):
 
 
 def tables(bench):
-    result = bench.run("run", "--nodes", 2, "--map-by", "node", "--display",
+    result = bench.run("run", "--emulate", 2, "--map-by", "node", "--display",
                        "map", "-n", 4, "true").expect()
     text = result.out + result.err
     check("node1" in text and "node2" in text, "no map" + result.tail())
-    bound = bench.run("run", "--nodes", 1, "--bind-to", "core",
+    bound = bench.run("run", "--emulate", 1, "--bind-to", "core",
                       "--report-bindings", "-n", 1, "grep", "Cpus_allowed_list",
                       "/proc/self/status").expect()
     check(re.search(r"Cpus_allowed_list:\s+\d+$", bound.out.strip()),

@@ -14,7 +14,7 @@ def place(nodes):
     """Returns the options for a number of emulated nodes, or for the overlay of
     a context."""
     return (["--context", nodes] if isinstance(nodes, str) else
-            ["--nodes", nodes])
+            ["--emulate", nodes])
 
 
 def netpipe(bench, nodes=2, options=()):
@@ -59,7 +59,7 @@ def hpcc(bench, nodes, options=()):
 def many(bench, program):
     """Ranks that spin may keep an agent from the CPU for longer than the
     default time after which the others consider it lost."""
-    with bench.standing("many", "--nodes", 4, "--loss-timeout", 60,
+    with bench.standing("many", "--emulate", 4, "--loss-timeout", 60,
                         quiet=True):
         hello(bench, ["run", "--context", "many", "--oversubscribe"], program,
               64, timeout=120)
@@ -75,5 +75,5 @@ def run(bench):
         bench.case(f"64 ranks of {family} on 4 nodes",
                    lambda: many(bench, program), alone=True)
         bench.case(f"128 ranks of {family} on one node", lambda: hello(
-            bench, ["run", "--nodes", 1, "--oversubscribe"], program, 128,
+            bench, ["run", "--emulate", 1, "--oversubscribe"], program, 128,
             timeout=300), alone=True)

@@ -14,7 +14,7 @@ LIBRARIES = {"always": "lib/canopy/", "never": "/pmix2/"}
 
 
 def binding(bench, nodes, inject):
-    bench.run("run", "--nodes", nodes, "--inject", inject, "--oversubscribe",
+    bench.run("run", "--emulate", nodes, "--inject", inject, "--oversubscribe",
               "--map-by", "node", "-n", RANKS, PYTHON, SCRIPT, RANKS,
               LIBRARIES[inject], "events", timeout=120).expect(
                   out=[f"python ok {rank}\n" for rank in range(RANKS)])

@@ -25,7 +25,7 @@ def addresses(context):
 def by_reflection(bench, security, files):
     """Every agent reports its services and their health, and a discovered call
     works."""
-    bench.run("up", "--context", "told", "--nodes", 2, "--reflection",
+    bench.run("up", "--context", "told", "--emulate", 2, "--reflection",
               *security).expect()
     pids = set()
     for address in addresses("told"):
@@ -48,7 +48,7 @@ def by_reflection(bench, security, files):
 
 def without(bench, security, files):
     """Health is served; reflection is not, unless requested."""
-    bench.run("up", "--context", "silent", "--nodes", 1, *security).expect()
+    bench.run("up", "--context", "silent", "--emulate", 1, *security).expect()
     address, = addresses("silent")
     ask(bench, address, files).expect_lines([
         "server: SERVING", "no.such.Service: NOT_FOUND",
@@ -59,7 +59,7 @@ def without(bench, security, files):
 def stranger(bench, security, files):
     """A client without a certificate of the authority cannot communicate at
     all."""
-    bench.run("up", "--context", "closed", "--nodes", 1, "--reflection",
+    bench.run("up", "--context", "closed", "--emulate", 1, "--reflection",
               *security).expect()
     address, = addresses("closed")
     other = files_of(Authority(bench, "other", "DNS:localhost,IP:127.0.0.1").issue())

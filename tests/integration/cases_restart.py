@@ -179,7 +179,7 @@ def never_replaced(bench, name, node):
 def not_restarted(bench):
     """Without a new agent in time, the node is lost like any other."""
     name = "restart-late"
-    with bench.overlay(name, "--nodes", 2, "--restart-grace", 1) as up:
+    with bench.overlay(name, "--emulate", 2, "--restart-grace", 1) as up:
         if not up:
             return
 
@@ -192,7 +192,7 @@ def not_restarted(bench):
 def controller_lost(bench):
     """The agent that controls a job does not return in time."""
     name = "restart-lost"
-    with bench.overlay(name, "--nodes", 2, "--restart-grace", 1) as up:
+    with bench.overlay(name, "--emulate", 2, "--restart-grace", 1) as up:
         if not up:
             return
 
@@ -214,7 +214,7 @@ def down_unlinked(bench):
     before = bench.snapshot()
 
     def body():
-        bench.run("up", "--context", name, "--nodes", 4, "--radix", 2,
+        bench.run("up", "--context", name, "--emulate", 4, "--radix", 2,
                   "--restart-grace", 60).expect()
         overlay = Overlay(bench, name)
         for node in ("node2", "node4"):
@@ -422,7 +422,7 @@ def foreign(bench, overlay, what, moment):
 def all_foreign(bench):
     if not bench.wanted(*FOREIGN_NAMES):
         return
-    with bench.overlay("restart-foreign", "--nodes", 4, "--restart-grace", 60,
+    with bench.overlay("restart-foreign", "--emulate", 4, "--restart-grace", 60,
                        ignore=leftovers.OF_PROGRAMS) as up:
         overlay = Overlay(bench, "restart-foreign")
         for what in FOREIGN if up else ():
@@ -458,7 +458,7 @@ def all_openpmix(bench):
     if not bench.wanted(*OPENPMIX_NAMES):
         return
     for nodes in (2, 4):
-        with bench.overlay(f"restart-openpmix{nodes}", "--nodes", nodes,
+        with bench.overlay(f"restart-openpmix{nodes}", "--emulate", nodes,
                            "--restart-grace", 60) as up:
             if not up:
                 continue
@@ -565,7 +565,7 @@ def run(bench):
         return
     for name, radix, nodes in (("restart2", 2, ("node4", "node2", "node1")),
                                ("restart32", 32, ("node3", "node1"))):
-        with bench.overlay(name, "--nodes", 4, "--radix", radix,
+        with bench.overlay(name, "--emulate", 4, "--radix", radix,
                            "--restart-grace", 60) as up:
             if not up:
                 continue
@@ -600,7 +600,7 @@ def run(bench):
                            lambda: away(bench, overlay), leaves=True)
                 bench.case("restart: commits while the agent is away, radix 2",
                            lambda: commits_away(bench, overlay), leaves=True)
-    with bench.overlay("restart-all", "--nodes", 4, "--radix", 2) as up:
+    with bench.overlay("restart-all", "--emulate", 4, "--radix", 2) as up:
         if up:
             bench.case("restart: --replace under an MPI job, no grace",
                        lambda: replaced(bench, Overlay(bench, "restart-all")),

@@ -83,7 +83,7 @@ def detached(bench):
     bench.run("wait", *where, name).expect(127)
     os.remove(os.path.join(detached_files(), name + ".output"))
     bench.run(*run, "--host", "nowhere", "true").expect_refusal(1, "nowhere")
-    bench.run("run", "--nodes", 2, "--detach", "true").expect_refusal(
+    bench.run("run", "--emulate", 2, "--detach", "true").expect_refusal(
         2, "canopy up")
     os.rmdir(detached_files())
 
@@ -145,6 +145,6 @@ def run(bench):
              "running jobs: daemons": daemons}
     if not bench.wanted(*cases):
         return
-    with bench.overlay(CONTEXT, "--nodes", 4) as up:
+    with bench.overlay(CONTEXT, "--emulate", 4) as up:
         for name, body in cases.items() if up else ():
             bench.case(name, lambda b=body: b(bench), settle=10)

@@ -544,7 +544,7 @@ def ended(bench, scheduler):
     """Jobs that end with their overlay are accounted too."""
     before = len(scheduler.accounted())
     name = ["--context", NAME + "-ended"]
-    bench.run("up", *name, "--nodes", 2, "--host-module",
+    bench.run("up", *name, "--emulate", 2, "--host-module",
               scheduler.address).expect()
     job = bench.start("run", *name, "-n", 2, "sh", "-c", "echo up; exec sleep 1000")
     job.wait_for("up", 2)
@@ -564,7 +564,7 @@ def broken(bench):
         scheduler = Scheduler(bench.work, BROKEN)
         scheduler.start()
         try:
-            with bench.overlay(NAME, "--nodes", NODES, "--host-module",
+            with bench.overlay(NAME, "--emulate", NODES, "--host-module",
                                scheduler.address, ignore=("scheduler.py",)) as up:
                 if up:
                     bench.case(names[0], lambda: faults(bench), leaves=True)
@@ -603,7 +603,7 @@ def run(bench):
 
 
 def all_cases(bench, scheduler, names):
-    with bench.overlay(NAME, "--nodes", NODES, "--restart-grace", 60,
+    with bench.overlay(NAME, "--emulate", NODES, "--restart-grace", 60,
                        "--host-module", scheduler.address,
                        ignore=("scheduler.py",)) as up:
         if not up:

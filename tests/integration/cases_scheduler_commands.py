@@ -61,7 +61,7 @@ def keys(bench, *how):
 def supported(bench):
     """The scheduler's keys are listed as supported, and are not without it."""
     check(QUEUE_LIST in keys(bench, "--context", NAME), "no keys of the scheduler")
-    check(QUEUE_LIST not in keys(bench, "--nodes", 2), "keys of no scheduler")
+    check(QUEUE_LIST not in keys(bench, "--emulate", 2), "keys of no scheduler")
 
 
 def callers(bench):
@@ -85,7 +85,7 @@ def own_limit(bench):
     """Without a scheduler, agents report the time limit that they enforce."""
     program = bench.pmix("ask")
     for timeout, status in ((("--timeout", 90), 0), ((), NOT_FOUND)):
-        result = bench.start("run", "--nodes", 2, *timeout, "-n", 1, program,
+        result = bench.start("run", "--emulate", 2, *timeout, "-n", 1, program,
                              TIME_REMAINING).finish()
         result.expect(out=[f"query: {status},"])
         left = re.search(rf"{TIME_REMAINING}=(\d+)", result.out)
@@ -264,7 +264,7 @@ def with_overlay(bench, program, names, bodies, *more):
         scheduler = Scheduler(bench.work, program or SCHEDULER)
         scheduler.start()
         try:
-            with bench.overlay(NAME, "--nodes", NODES, "--host-module",
+            with bench.overlay(NAME, "--emulate", NODES, "--host-module",
                                scheduler.address, *more,
                                ignore=("scheduler.py",)) as up:
                 for name, body in zip(names, bodies) if up else ():

@@ -75,7 +75,7 @@ def in_overlay(bench, what, body, port, scheduler, *options):
             return
         remote = None if scheduler is None else Remote(port, *scheduler)
         try:
-            with bench.overlay(NAME, "--nodes", 2, "--host-module",
+            with bench.overlay(NAME, "--emulate", 2, "--host-module",
                                f"{ADDRESS}:{port}", *options,
                                ignore=("scheduler.py",)) as up:
                 if up:

@@ -144,7 +144,7 @@ def all_restarted(bench):
     if not bench.wanted(*names, last, *(name for name, _ in beside),
                         *(name for name, _ in alone)):
         return
-    with bench.overlay("spawn-restart", "--nodes", 2,
+    with bench.overlay("spawn-restart", "--emulate", 2,
                        "--restart-grace", 60) as up:
         if not up:
             return
@@ -164,7 +164,7 @@ def all_restarted(bench):
 def again(bench, nodes, deaths):
     """The next process of a killed rank does what its predecessor did not do.
     """
-    result = bench.run("run", "--nodes", nodes, "-n", 4, "--map-by", "node",
+    result = bench.run("run", "--emulate", nodes, "-n", 4, "--map-by", "node",
                        "--oversubscribe", "--max-restarts", 2,
                        bench.pmix("again"), deaths)
     result.expect_lines(
@@ -174,7 +174,7 @@ def again(bench, nodes, deaths):
 
 
 def too_often(bench, nodes):
-    bench.run("run", "--nodes", nodes, "-n", 2, "--oversubscribe",
+    bench.run("run", "--emulate", nodes, "-n", 2, "--oversubscribe",
               "--max-restarts", 1, bench.pmix("again"), 5).expect(
                   code=128 + signal.SIGKILL, err=["signal 9"])
 
@@ -199,7 +199,7 @@ def restarted_agent(bench, overlay):
 def recoverable(bench, nodes):
     """The other processes continue; a job without successful processes leaves
     nothing."""
-    place = ("run", "--nodes", nodes, "-n", 2, "--oversubscribe",
+    place = ("run", "--emulate", nodes, "-n", 2, "--oversubscribe",
              "--enable-recovery")
     bench.run(*place, "sh", "-c",
               "[ $PMIX_RANK = 0 ] && kill -9 $$; echo well").expect_lines(
@@ -208,7 +208,7 @@ def recoverable(bench, nodes):
 
 
 def parent(bench, nodes, mode, *words):
-    return bench.run("run", "--nodes", nodes, "-n", 1, "--oversubscribe",
+    return bench.run("run", "--emulate", nodes, "-n", 1, "--oversubscribe",
                      bench.pmix("parent"), mode, *words).expect(
                          out=[f"{mode}: all is well"])
 
@@ -271,7 +271,7 @@ def spawned_beside(bench, place, mode, names):
 def beside(bench, nodes):
     """Tools run without a free slot, and applications are jobs of their own."""
     # Without a number of processes, a job gets all slots.
-    place = ("run", "--nodes", nodes, bench.pmix("beside"))
+    place = ("run", "--emulate", nodes, bench.pmix("beside"))
     spawned_beside(bench, place, "tool", ["tool"])
     place = (*place[:3], "-n", 1, "--oversubscribe", *place[3:])
     spawned_beside(bench, place, "two", ["main", "cospawned"])

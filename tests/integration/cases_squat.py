@@ -141,7 +141,7 @@ def run(bench):
         bench.case(name, lambda kind=kind: c_host(bench, kind))
     name = "squat: an agent's ports, by another user"
     if bench.wanted(name):
-        with bench.overlay(CONTEXT, "--nodes", "2", *OPTIONS) as up:
+        with bench.overlay(CONTEXT, "--emulate", "2", *OPTIONS) as up:
             if up:
                 # The agent is a new one.
                 bench.case(name, lambda: shut_in(bench, Nodes(bench)),

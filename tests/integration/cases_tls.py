@@ -70,7 +70,7 @@ class Authority:
 
 def refused(bench, options, word):
     """Agents with these certificates form no overlay, and report the reason."""
-    bench.run("up", "--context", "refused", "--nodes", 2, "--timeout", 2,
+    bench.run("up", "--context", "refused", "--emulate", 2, "--timeout", 2,
               *options).expect_refusal(1, "can not be reached", word)
 
 
@@ -89,7 +89,7 @@ def run(bench):
     ours, theirs = Authority(bench, "ours", names), Authority(bench, "theirs",
                                                               names)
     right = ours.issue()
-    with bench.overlay("certificates", "--nodes", "2", *right) as up:
+    with bench.overlay("certificates", "--emulate", "2", *right) as up:
         if up:
             bench.case("tls: certificates, one machine",
                        lambda: hello(bench, "certificates"))
@@ -108,5 +108,5 @@ def run(bench):
         bench.case(f"tls: certificates {what}",
                    lambda: refused(bench, options, word))
     bench.case("tls: certificates that are not there", lambda: bench.run(
-        "up", "--context", "refused", "--nodes", 2, "--timeout", 5, *right[:3],
+        "up", "--context", "refused", "--emulate", 2, "--timeout", 5, *right[:3],
         "/no/such/ca", *right[4:]).expect_refusal(1, "/no/such/ca"))

@@ -7,7 +7,7 @@ SCRIPT = os.path.join(PROGRAMS, "all_reduce_torch.py")
 
 
 def all_reduce(bench, nodes):
-    bench.run("run", "--nodes", nodes, "--torch-env", "--oversubscribe",
+    bench.run("run", "--emulate", nodes, "--torch-env", "--oversubscribe",
               "--map-by", "node", "-n", 4, PYTHON, SCRIPT, 4, nodes,
               timeout=120).expect(out=[f"torch ok, 4 ranks on {nodes} nodes"])
 

@@ -194,6 +194,18 @@ Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
   return sites;
 }
 
+Result<std::vector<AgentSite>> FirstSites(std::vector<AgentSite> sites,
+                                          uint32_t count,
+                                          const std::string& source) {
+  if (count > sites.size()) {
+    return Status(kErrJobInsufficientResources,
+                  "--nodes " + std::to_string(count) + ": " + source +
+                      " has only " + std::to_string(sites.size()) + " of them");
+  }
+  if (count != 0) sites.resize(count);
+  return sites;
+}
+
 void MakeIdentity(OverlayPlan* plan) {
   plan->overlay_id = RandomBytes(16);
   if (plan->cluster_key.empty()) plan->cluster_key = RandomBytes(32);

@@ -79,6 +79,13 @@ Result<std::vector<AgentSite>> HostSites(
     const std::vector<Host>& hosts, const std::string& launch_agent,
     const std::string& remote = kDefaultLaunchAgent);
 
+// Keeps the first `count` of the sites, or all if it is 0. Returns
+// kErrJobInsufficientResources if there are fewer; `source` names the list in the
+// message.
+Result<std::vector<AgentSite>> FirstSites(std::vector<AgentSite> sites,
+                                          uint32_t count,
+                                          const std::string& source);
+
 // Gives `plan` a new overlay id and cluster key.
 void MakeIdentity(OverlayPlan* plan);
 std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan);

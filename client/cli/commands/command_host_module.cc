@@ -38,7 +38,7 @@ struct Options {
 
 OptionTable Table(Options* to) {
   return {{"timeout", 1, "SECONDS", "time limit for each answer (5)",
-           SetNumber(&to->timeout_ms, 1, kMaxSeconds, kMillisecondsPerSecond)},
+           SetMilliseconds(&to->timeout_ms, 1, kMaxSeconds)},
           {"tls-ca", 1, "FILE", "CA certificate of the service; enables TLS",
            SetText(&to->security.ca_path)},
           {"tls-cert", 1, "FILE", "client certificate for the service",

@@ -94,7 +94,7 @@ int LookupCommand(const CommandLine& line) {
                    &range),
        {"wait", 0, "", "wait until all keys are published", SetFlag(&waits)},
        {"timeout", 1, "SECONDS", "wait no longer than this",
-        SetNumber(&timeout_s, 1, kMaxSeconds)}},
+        SetSeconds(&timeout_s, 1, kMaxSeconds)}},
       1,
       kMaxKeys};
   SharedOptions shared;

@@ -1,6 +1,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -91,20 +92,43 @@ Result<std::string> LoadKey(const std::string& path) {
 // Returns the allocation whose nodes are used. There is none if the options
 // name nodes.
 Result<std::optional<Allocation>> UsedAllocation(const UpOptions& options) {
-  if (options.nodes != 0 || !options.hosts.empty() || options.replace) {
+  if (options.emulate != 0 || !options.hosts.empty() || options.replace) {
     return std::optional<Allocation>();
   }
   return FindAllocation(&getenv);
 }
 
+// Returns the number of nodes to emulate, or 0 if the options or a batch system
+// name nodes.
+uint32_t EmulatedNodes(const UpOptions& options,
+                       const std::optional<Allocation>& allocation) {
+  if (options.emulate != 0) return options.emulate;
+  if (!options.hosts.empty() || allocation.has_value()) return 0;
+  return std::max(options.nodes, 1u);
+}
+
+// Prints a warning if nodes are emulated although --emulate is not given.
+void WarnOfEmulation(const UpOptions& options,
+                     const std::optional<Allocation>& allocation) {
+  if (options.emulate != 0 || options.quiet) return;
+  if (EmulatedNodes(options, allocation) < 2) return;
+  const std::string count = std::to_string(options.nodes);
+  PrintError("no hosts are named: emulating " + count +
+             " nodes on this machine, as --emulate " + count + " does");
+}
+
 Result<std::vector<AgentSite>> SitesOf(
     const UpOptions& options, const std::optional<Allocation>& allocation) {
-  if (options.nodes != 0) return EmulatedSites(options.nodes);
-  if (!options.hosts.empty()) {
-    return HostSites(options.hosts, options.agents.launch_agent);
+  const std::string& launch_agent = options.agents.launch_agent;
+  if (EmulatedNodes(options, allocation) > 0) {
+    return EmulatedSites(EmulatedNodes(options, allocation));
   }
-  if (!allocation.has_value()) return EmulatedSites(1);
-  return AllocationSites(*allocation, options.agents.launch_agent);
+  Result<std::vector<AgentSite>> sites =
+      allocation ? AllocationSites(*allocation, launch_agent)
+                 : HostSites(options.hosts, launch_agent);
+  if (!sites.ok()) return sites;
+  return FirstSites(*std::move(sites), options.nodes,
+                    allocation ? allocation->job : "the list of hosts");
 }
 
 Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
@@ -114,7 +138,7 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   if (!sites.ok()) return sites.status();
   plan.sites = *std::move(sites);
   plan.embedded = allocation.has_value();
-  plan.emulated = options.nodes > 1;
+  plan.emulated = EmulatedNodes(options, allocation) > 1;
   UseAgentOptions(options.agents, &plan);
   plan.context = name;
   plan.reflection = options.reflection;
@@ -240,6 +264,7 @@ int UpCommand(const CommandLine& line) {
   const std::string name = ContextName(shared.context);
   if (Status s = TakeName(store, name); !s.ok()) return Fail(s);
   if (options.agents.security == "plaintext") PrintError(kPlaintextWarning);
+  WarnOfEmulation(options, *allocation);
   Result<OverlayPlan> plan = MakePlan(options, name, *allocation);
   if (!plan.ok()) return Fail(plan.status());
   return BringUp(*plan, options, *allocation, shared.json, store);

@@ -9,7 +9,6 @@ namespace {
 
 constexpr uint32_t kMaxRadix = 1u << 16;
 constexpr uint32_t kMaxLossSeconds = 24 * 3600;
-constexpr uint32_t kMillisecondsPerSecond = 1000;
 
 void AddSecurity(AgentOptions* to, OptionTable* table) {
   table->push_back({"security", 1, "MODE",
@@ -51,8 +50,7 @@ void AddAgentOptions(AgentOptions* to, OptionTable* table) {
                     SetText(&to->pmix_listen)});
   table->push_back({"loss-timeout", 1, "SECONDS",
                     "time of silence after which a node is lost (5)",
-                    SetNumber(&to->loss_timeout_ms, 1, kMaxLossSeconds,
-                              kMillisecondsPerSecond)});
+                    SetMilliseconds(&to->loss_timeout_ms, 1, kMaxLossSeconds)});
   table->push_back({"log-level", 1, "LEVEL",
                     "log level of the agents: debug, info, warn, error",
                     SetOneOf(&to->log_level, {"trace", "debug", "info", "warn",

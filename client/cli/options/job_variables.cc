@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/cli/options/option_setters.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
@@ -45,10 +46,27 @@ Option::Apply ExportVariable(std::vector<std::string>* to,
     }
     const char* const value = (*environment)(text.c_str());
     if (value == nullptr) {
-      warnings->push_back("-x " + text + ": the variable is not set; ignored");
+      warnings->push_back(typed.name + " " + text +
+                          ": the variable is not set; ignored");
       return Status();
     }
     to->push_back(text + "=" + value);
+    return Status();
+  };
+}
+
+Option::Apply ExportVariables(std::vector<std::string>* to,
+                              const Environment* environment,
+                              std::vector<std::string>* warnings) {
+  const Option::Apply export_one = ExportVariable(to, environment, warnings);
+  return [export_one](const TypedOption& typed) {
+    for (const std::string& entry : Split(typed.values[0], ',')) {
+      if (entry == "ALL") continue;
+      if (entry == "NONE") {
+        return WrongValue(typed, "ALL, NAME or NAME=VALUE, or a list of them");
+      }
+      if (Status s = export_one({typed.name, {entry}}); !s.ok()) return s;
+    }
     return Status();
   };
 }

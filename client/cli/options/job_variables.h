@@ -24,6 +24,12 @@ Option::Apply SetVariable(std::vector<std::string>* to, std::string prefix);
 Option::Apply ExportVariable(std::vector<std::string>* to,
                              const Environment* environment,
                              std::vector<std::string>* warnings);
+// Takes srun's list of variables: ALL and entries such as ExportVariable takes,
+// separated by commas. A job always gets the caller's environment, so NONE is
+// refused.
+Option::Apply ExportVariables(std::vector<std::string>* to,
+                              const Environment* environment,
+                              std::vector<std::string>* warnings);
 // Prepends the value and a suffix to each of these search paths, as set by an
 // earlier option or by the caller's environment.
 Option::Apply PutBefore(

@@ -1,8 +1,10 @@
 #include "client/cli/options/option_setters.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "common/duration_text.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
@@ -29,6 +31,24 @@ bool AddRange(const std::string& text, std::vector<uint32_t>* ranks) {
   if (!first || !last || *last < *first) return false;
   for (uint32_t rank = *first; rank <= *last; ++rank) ranks->push_back(rank);
   return ranks->size() <= kMaxRanks;
+}
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Calls `store` with the duration of the first value.
+template <typename Store>
+Option::Apply WithDuration(seconds min, seconds max, Store store) {
+  return [=](const TypedOption& typed) {
+    const auto duration = ParseDuration(typed.values[0]);
+    if (!duration || *duration < min || *duration > max) {
+      return WrongValue(typed, "a time from " + std::to_string(min.count()) +
+                                   " to " + std::to_string(max.count()) +
+                                   " seconds, such as 90, 10m or 1:30");
+    }
+    store(*duration);
+    return Status();
+  };
 }
 
 }  // namespace
@@ -70,6 +90,18 @@ Option::Apply SetNumber(uint32_t* to, uint32_t min, uint32_t max,
     *to = *n * scale;
     return Status();
   };
+}
+
+Option::Apply SetMilliseconds(uint32_t* to, uint32_t min, uint32_t max) {
+  return WithDuration(seconds(min), seconds(max), [to](milliseconds duration) {
+    *to = static_cast<uint32_t>(duration.count());
+  });
+}
+
+Option::Apply SetSeconds(uint32_t* to, uint32_t min, uint32_t max) {
+  return WithDuration(seconds(min), seconds(max), [to](milliseconds duration) {
+    *to = static_cast<uint32_t>(std::chrono::ceil<seconds>(duration).count());
+  });
 }
 
 Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words) {

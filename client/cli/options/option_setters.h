@@ -19,6 +19,11 @@ Option::Apply SetText(std::string* to);
 // product must fit into 32 bits.
 Option::Apply SetNumber(uint32_t* to, uint32_t min, uint32_t max,
                         uint32_t scale = 1);
+// Accepts a duration (common/duration_text.h) from `min` to `max` seconds. The
+// first stores milliseconds, the second seconds, of which a fraction counts as
+// one more.
+Option::Apply SetMilliseconds(uint32_t* to, uint32_t min, uint32_t max);
+Option::Apply SetSeconds(uint32_t* to, uint32_t min, uint32_t max);
 Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words);
 // Stores `value`, for an option without a value of its own.
 Option::Apply SetTo(std::string* to, std::string value);

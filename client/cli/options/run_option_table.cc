@@ -1,5 +1,6 @@
 #include "client/cli/options/run_option_table.h"
 
+#include <chrono>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -8,13 +9,15 @@
 #include "client/cli/options/job_variables.h"
 #include "client/cli/options/option_setters.h"
 #include "client/cli/options/output_options.h"
+#include "common/duration_text.h"
+#include "common/name_ranges.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
 
 constexpr uint32_t kMaxProcs = 1u << 20;
-constexpr uint32_t kMaxNodes = 1024;
+constexpr uint32_t kMaxEmulated = 1024;
 constexpr uint32_t kMaxSeconds = 365u * 24 * 3600;
 constexpr uint32_t kMaxGraceSeconds = 3600;
 
@@ -25,8 +28,15 @@ Status AddHosts(Result<std::vector<Host>> more, AppOptions* app) {
   return Status();
 }
 
+// A second count contradicts the first, or has been typed for something else:
+// srun's -c, for example.
 Option::Apply SetCount(uint32_t* to) {
   return [to](const TypedOption& typed) {
+    if (*to != 0) {
+      return Status(kErrBadParam,
+                    "option '" + typed.name +
+                        "': the number of processes is given twice");
+    }
     if (typed.values[0] == "0") {
       return Status(kErrBadParam, "option '" + typed.name +
                                       " 0': a job has at least one process");
@@ -59,12 +69,26 @@ Option::Apply SetStdin(std::string* to) {
   };
 }
 
+// Stores a time limit of srun's --time.
+Option::Apply SetSlurmLimit(uint32_t* to) {
+  return [to](const TypedOption& typed) {
+    const auto limit = ParseSlurmDuration(typed.values[0]);
+    if (!limit || *limit > std::chrono::seconds(kMaxSeconds)) {
+      return WrongValue(typed, "a time such as 10 (minutes), 10:30 or 1-12:00");
+    }
+    *to = static_cast<uint32_t>(
+        std::chrono::ceil<std::chrono::seconds>(*limit).count());
+    return Status();
+  };
+}
+
 void AddNodes(const RunTargets& to, OptionTable* table) {
-  table->push_back({"n np c", 1, "N",
+  table->push_back({to.as_mpirun ? "n np ntasks c" : "n np ntasks", 1, "N",
                     "number of processes (default: one per slot)",
                     SetCount(&to.app->num_procs)});
-  table->push_back({"host hosts H", 1, "A[:N],B...",
-                    "nodes to use, with N slots each",
+  table->push_back({"host hosts H nodelist w", 1, "A[:N],B...",
+                    "nodes to use, with N slots each; n[01-16,20] is a\n"
+                    "range of nodes",
                     [app = to.app](const TypedOption& typed) {
                       return AddHosts(ParseHostList(typed.values[0]), app);
                     }});
@@ -73,9 +97,11 @@ void AddNodes(const RunTargets& to, OptionTable* table) {
                     [app = to.app](const TypedOption& typed) {
                       return AddHosts(LoadHostfile(typed.values[0]), app);
                     }});
-  table->push_back({"nodes", 1, "K",
+  table->push_back({"nodes", 1, "K", "use K of the nodes that there are",
+                    SetNumber(&to.run->nodes, 1, kMaxListedNames)});
+  table->push_back({"emulate", 1, "K",
                     "emulate K nodes, node1 to nodeK, on this machine",
-                    SetNumber(&to.run->nodes, 1, kMaxNodes)});
+                    SetNumber(&to.run->emulate, 1, kMaxEmulated)});
 }
 
 // Options without a help text are older spellings.
@@ -92,12 +118,14 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
        SetText(&to.run->rank_by)},
       {"bind-to", 1, "OBJECT",
        "none, core, hwthread, package, numa, l3cache, ...", SetText(bind_to)},
-      {"npernode N ppn perhost", 1, "N",
+      {"npernode N ppn perhost ntasks-per-node", 1, "N",
        "start N processes per node (--map-by ppr:N:node)",
        SetCounted(map_by, "ppr:", ":node")},
       {"pernode", 0, "", "", SetTo(map_by, "ppr:1:node")},
       {"npersocket", 1, "N", "", SetCounted(map_by, "ppr:", ":package")},
-      {"cpus-per-proc cpus-per-rank", 1, "N", "",
+      {to.as_mpirun ? "cpus-per-proc cpus-per-rank cpus-per-task"
+                    : "cpus-per-task c cpus-per-proc cpus-per-rank",
+       1, "N", "CPUs for each process (--map-by slot:pe=N)",
        SetCounted(to.map_suffix, ":pe=", "", /*append=*/true)},
       {"cpu-list cpu-set", 1, "CPUS",
        "use only these CPUs of each node, such as 0-3,8",
@@ -205,7 +233,9 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
        "set a parameter of PMIx, as PMIX_MCA_NAME",
        SetVariable(app, "PMIX_MCA_")},
       {"prtemca", 2, "NAME VALUE", "", SetVariable(app, "PRTE_MCA_")},
-      {"wdir wd", 1, "DIR", "working directory of the processes",
+      {"export", 1, "LIST", "",
+       ExportVariables(app, environment, &to.run->warnings)},
+      {"wdir wd chdir D", 1, "DIR", "working directory of the processes",
        SetText(&to.app->cwd)},
       {"pset", 1, "NAME", "create a process set of this program's processes",
        SetText(&to.app->pset)},
@@ -239,7 +269,7 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
        "rank that receives standard input, or all or none\n"
        "(default: 0)",
        SetStdin(&run->stdin_target)},
-      {"tag-output l", 0, "", "prefix every line with [job,rank]<stream>",
+      {"tag-output l label", 0, "", "prefix every line with [job,rank]<stream>",
        SetFlag(&run->tag_output)},
       {"timestamp-output", 0, "", "prefix every line with the time",
        SetFlag(&run->timestamp_output)},
@@ -261,8 +291,12 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
 void AddRest(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
-      {"timeout", 1, "SECONDS", "end the job if it runs longer than this",
-       SetNumber(&run->timeout_seconds, 0, kMaxSeconds)},
+      {"timeout", 1, "TIME",
+       "end the job if it runs longer than this: seconds,\n"
+       "10m, 2h or 1:30",
+       SetSeconds(&run->timeout_seconds, 0, kMaxSeconds)},
+      {"time t", 1, "TIME", "likewise, as in srun: a plain number is minutes",
+       SetSlurmLimit(&run->timeout_seconds)},
       {"report-state-on-timeout", 0, "",
        "print the state of each process before the timeout\n"
        "ends the job",
@@ -278,7 +312,7 @@ void AddRest(const RunTargets& to, OptionTable* table) {
       {"kill-grace", 1, "SECONDS",
        "time between SIGTERM and SIGKILL when a job is\n"
        "ended",
-       SetNumber(&run->kill_grace_seconds, 1, kMaxGraceSeconds)},
+       SetSeconds(&run->kill_grace_seconds, 1, kMaxGraceSeconds)},
       {"inject", 1, "WHEN",
        "whether to put Canopy's libpmix before a program's\n"
        "own: auto, always, never",

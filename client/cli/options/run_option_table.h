@@ -16,6 +16,8 @@ struct RunTargets {
   std::string* app_file = nullptr;  // file that describes the programs instead
   std::string* map_suffix = nullptr;  // appended to run->map_by at the end
   const Environment* environment = nullptr;
+  // Called as mpirun: -c is the number of processes, not of CPUs for each.
+  bool as_mpirun = false;
 };
 
 // Returns the options in the order of the help text.

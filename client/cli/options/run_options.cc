@@ -1,6 +1,8 @@
 #include "client/cli/options/run_options.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "client/cli/base/file_util.h"
 #include "client/cli/options/option_parser.h"
@@ -14,10 +16,12 @@ constexpr size_t kMaxAppFile = 16u << 20;
 
 class RunParser {
  public:
-  explicit RunParser(const Environment& environment)
+  RunParser(const Environment& environment, bool as_mpirun)
       : started_by_tool_(environment("PMIX_LAUNCHER_RNDZ_FILE") != nullptr),
-        table_(RunOptionTable(
-            {&out_, &app_, &app_file_, &map_suffix_, &environment})) {}
+        table_(RunOptionTable({&out_, &app_, &app_file_, &map_suffix_,
+                               &environment, as_mpirun})) {
+    out_.as_mpirun = as_mpirun;
+  }
 
   Result<RunOptions> Parse(std::span<const std::string> args);
 
@@ -26,6 +30,8 @@ class RunParser {
   Status ParsePart(std::span<const std::string> args, bool is_all = false);
   Status LoadAppFile(const std::string& path);
   Status Check() const;
+  // Limits the hosts that the applications name to as many as requested.
+  Status LimitHosts();
 
   RunOptions out_;
   AppOptions app_;  // the program of the part that is being parsed
@@ -47,6 +53,7 @@ Result<RunOptions> RunParser::Parse(std::span<const std::string> args) {
     start = i + 1;
   }
   if (Status status = Check(); !status.ok()) return status;
+  if (Status status = LimitHosts(); !status.ok()) return status;
   out_.map_by += map_suffix_;
   return std::move(out_);
 }
@@ -111,10 +118,10 @@ Status RunParser::LoadAppFile(const std::string& path) {
 }
 
 Status RunParser::Check() const {
-  if (out_.nodes != 0 && !out_.context.empty()) {
+  if (out_.emulate != 0 && (!out_.context.empty() || out_.nodes != 0)) {
     return Status(kErrBadParam,
-                  "--nodes emulates nodes of its own and --context names an "
-                  "overlay that is up; use one of them");
+                  "--emulate makes nodes of its own, and --context and --nodes "
+                  "name others; use one of them");
   }
   if (!out_.agents.launch_agent.empty() &&
       out_.agents.launch_agent.find("{host}") == std::string::npos) {
@@ -125,11 +132,40 @@ Status RunParser::Check() const {
   return CheckAgentOptions(out_.agents);
 }
 
+Status RunParser::LimitHosts() {
+  std::vector<std::string> kept;
+  bool named = false;
+  for (AppOptions& app : out_.apps) {
+    if (out_.nodes == 0 || app.hosts.empty()) continue;
+    named = true;
+    std::erase_if(app.hosts, [&](const Host& host) {
+      if (std::ranges::count(kept, host.name) > 0) return false;
+      if (kept.size() == out_.nodes) return true;
+      kept.push_back(host.name);
+      return false;
+    });
+    if (app.hosts.empty()) {
+      return Status(kErrBadParam, "--nodes " + std::to_string(out_.nodes) +
+                                      " leaves none of the hosts of '" +
+                                      app.argv[0] + "'");
+    }
+  }
+  if (!named) return Status();
+  if (kept.size() < out_.nodes) {
+    return Status(kErrBadParam, "--nodes " + std::to_string(out_.nodes) +
+                                    ": the command line names only " +
+                                    std::to_string(kept.size()) + " of them");
+  }
+  out_.nodes = 0;
+  return Status();
+}
+
 }  // namespace
 
 Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
-                                   const Environment& environment) {
-  return RunParser(environment).Parse(args);
+                                   const Environment& environment,
+                                   bool as_mpirun) {
+  return RunParser(environment, as_mpirun).Parse(args);
 }
 
 std::string RunOptionHelp() {

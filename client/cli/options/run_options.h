@@ -78,7 +78,11 @@ struct RunOptions {
   bool quiet = false;
   bool json = false;
 
-  uint32_t nodes = 0;  // number of emulated nodes; 0: not requested
+  bool as_mpirun = false;  // called by one of mpirun's names
+  // The number of nodes to use, of those that there are; 0: all. Hosts of the
+  // applications are limited to it already, and it is 0 then.
+  uint32_t nodes = 0;
+  uint32_t emulate = 0;  // number of emulated nodes; 0: not requested
   std::string context;
   AgentOptions agents;  // options of the agents that are started for the job
 
@@ -96,9 +100,12 @@ struct RunOptions {
 // Parses `args`, the words after the command's name, and reads the hostfiles
 // and app files that they name. The error (kErrBadParam and others) is one line
 // for the user. With `help` or `version` nothing else is checked. A program is
-// optional if the environment has PMIX_LAUNCHER_RNDZ_FILE.
+// optional if the environment has PMIX_LAUNCHER_RNDZ_FILE. `as_mpirun`: the
+// command was called by one of mpirun's names, and -c is the number of
+// processes.
 Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
-                                   const Environment& environment);
+                                   const Environment& environment,
+                                   bool as_mpirun = false);
 
 // Returns the text of `canopy run --help` about the options.
 std::string RunOptionHelp();

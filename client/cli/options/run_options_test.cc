@@ -61,6 +61,8 @@ bool MapNode(const RunOptions& o) { return o.map_by == "node"; }
 bool RankCore(const RunOptions& o) { return o.rank_by == "core"; }
 bool BindCore(const RunOptions& o) { return o.bind_to == "core"; }
 bool Ppr2(const RunOptions& o) { return o.map_by == "ppr:2:node"; }
+bool TwoCpus(const RunOptions& o) { return o.map_by == ":pe=2"; }
+bool NinetySeconds(const RunOptions& o) { return o.timeout_seconds == 90; }
 bool Pset(const RunOptions& o) { return o.apps[0].pset == "sea"; }
 bool Wdir(const RunOptions& o) { return o.apps[0].cwd == "/w"; }
 bool Mca(const RunOptions& o) {
@@ -71,11 +73,14 @@ INSTANTIATE_TEST_SUITE_P(
     Table, SpellingTest,
     testing::Values(
         Spelling{"-n 4", FourProcs}, Spelling{"-np 4", FourProcs},
-        Spelling{"--np 4", FourProcs}, Spelling{"-c 4", FourProcs},
+        Spelling{"--np 4", FourProcs}, Spelling{"--ntasks=4", FourProcs},
         Spelling{"--n 4", FourProcs}, Spelling{"-n4", FourProcs},
         Spelling{"-np=4", FourProcs}, Spelling{"--n=4", FourProcs},
         Spelling{"--host a:2,b", HostAB}, Spelling{"-host a:2,b", HostAB},
-        Spelling{"-H a:2,b", HostAB}, Spelling{"--hosts a:2,b", HostAB},
+        Spelling{"-H a:2,b", HostAB}, Spelling{"-w a:2,b", HostAB},
+        Spelling{"--nodelist=a:2,b", HostAB},
+        Spelling{"--ntasks-per-node 2", Ppr2}, Spelling{"--chdir /w", Wdir},
+        Spelling{"-D /w", Wdir}, Spelling{"--hosts a:2,b", HostAB},
         Spelling{"--host a:2 --host b", HostAB},
         Spelling{"--map-by node", MapNode}, Spelling{"-map-by node", MapNode},
         Spelling{"--map-by=node", MapNode}, Spelling{"--bynode", MapNode},
@@ -102,8 +107,20 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) {
                    return o.map_by == "node:nooversubscribe";
                  }},
-        Spelling{"--cpus-per-proc 2",
-                 [](const RunOptions& o) { return o.map_by == ":pe=2"; }},
+        Spelling{"--cpus-per-proc 2", TwoCpus},
+        Spelling{"--cpus-per-task=2", TwoCpus}, Spelling{"-c 2", TwoCpus},
+        Spelling{"--timeout 1:30", NinetySeconds},
+        Spelling{"--timeout 90", NinetySeconds},
+        Spelling{"--timeout 89.5", NinetySeconds},
+        Spelling{"--time 1:30", NinetySeconds},
+        Spelling{"-t 2",
+                 [](const RunOptions& o) { return o.timeout_seconds == 120; }},
+        Spelling{"--label", [](const RunOptions& o) { return o.tag_output; }},
+        Spelling{"--export=ALL,A=1,SET",
+                 [](const RunOptions& o) {
+                   return o.apps[0].env ==
+                          std::vector<std::string>{"A=1", "SET=value"};
+                 }},
         Spelling{"--nolocal", [](const RunOptions& o) { return o.no_local; }},
         Spelling{"--report-bindings",
                  [](const RunOptions& o) { return o.report_bindings; }},
@@ -183,6 +200,14 @@ INSTANTIATE_TEST_SUITE_P(
         Spelling{"--verbose", [](const RunOptions& o) { return o.verbose; }},
         Spelling{"-v", [](const RunOptions& o) { return o.verbose; }},
         Spelling{"--nodes 3", [](const RunOptions& o) { return o.nodes == 3; }},
+        Spelling{"--emulate 3",
+                 [](const RunOptions& o) { return o.emulate == 3; }},
+        Spelling{"--nodes 2 --host a:2,b,c --host a",
+                 [](const RunOptions& o) {
+                   const std::vector<Host>& hosts = o.apps[0].hosts;
+                   return o.nodes == 0 && hosts.size() == 3 &&
+                          hosts[1].name == "b" && hosts[2].name == "a";
+                 }},
         Spelling{"--radix 2",
                  [](const RunOptions& o) { return o.agents.radix == 2; }},
         Spelling{"--security plaintext",
@@ -232,6 +257,18 @@ TEST(RunOptionsTest, ProgramsBetweenColons) {
   EXPECT_TRUE(options.apps[1].env.empty());
   EXPECT_EQ(options.apps[2].argv, (std::vector<std::string>{"c", ":d"}));
   EXPECT_TRUE(options.tag_output);
+}
+
+TEST(RunOptionsTest, UnderNamesOfMpirunCIsTheNumberOfProcesses) {
+  const auto args = *SplitCommand("-c 4 ./app");
+  const auto as_mpirun = ParseRunOptions(args, TestEnvironment, true);
+  ASSERT_TRUE(as_mpirun.ok());
+  EXPECT_EQ(as_mpirun->apps[0].num_procs, 4u);
+  EXPECT_EQ(as_mpirun->map_by, "");
+}
+
+TEST(RunOptionsTest, EachProgramHasItsNumberOfProcesses) {
+  EXPECT_EQ(MustParse("-n 2 a : -n 3 b").apps[1].num_procs, 3u);
 }
 
 TEST(RunOptionsTest, DoubleDashEndsTheOptions) {
@@ -343,6 +380,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"a :", "no program"}, Refusal{": a", "no program"},
         Refusal{"-n 0 a", "at least one"}, Refusal{"-n -1 a", "a number"},
         Refusal{"-n x a", "a number"}, Refusal{"-n 99999999999 a", "a number"},
+        Refusal{"-n 2 -np 2 a", "the number of processes is given twice"},
+        Refusal{"--timeout 1:90 a", "such as 90, 10m or 1:30"},
+        Refusal{"--timeout 9999d a", "seconds"},
+        Refusal{"--time 10m a", "10 (minutes)"},
+        Refusal{"--export NONE a", "ALL, NAME or NAME=VALUE"},
         Refusal{"-n", "'-n' wants N"}, Refusal{"-mca a", "NAME VALUE"},
         Refusal{"--mapby node a", "'--map-by'"},
         Refusal{"--oversubcribe a", "'--oversubscribe'"},
@@ -353,7 +395,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--inject sometimes a", "auto, always or never"},
         Refusal{"--stdin first a", "a rank"}, Refusal{"--radix 1 a", "from 2"},
         Refusal{"--nodes 0 a", "from 1"},
-        Refusal{"--nodes 2 --context c a", "one of them"},
+        Refusal{"--emulate 2 --context c a", "one of them"},
+        Refusal{"--emulate 2 --nodes 2 a", "one of them"},
+        Refusal{"--nodes 3 --host b,c,b a", "names only 2"},
+        Refusal{"--nodes 1 --host b a : --host c d", "hosts of 'd'"},
         Refusal{"--launch-agent ssh a", "{host}"},
         Refusal{"--security none a", "tls, files or plaintext"},
         Refusal{"--security files a", "--tls-ca"},

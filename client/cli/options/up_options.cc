@@ -4,14 +4,14 @@
 
 #include "client/cli/options/hostfile.h"
 #include "client/cli/options/option_setters.h"
+#include "common/name_ranges.h"
 #include "common/scheduler_address.h"
 
 namespace canopy::cli {
 namespace {
 
-constexpr uint32_t kMaxNodes = 1024;
+constexpr uint32_t kMaxEmulated = 1024;
 constexpr uint32_t kMaxSeconds = 24 * 3600;
-constexpr uint32_t kMillisecondsPerSecond = 1000;
 
 Status AddHosts(Result<std::vector<Host>> more, std::vector<Host>* hosts) {
   if (!more.ok()) return more.status();
@@ -28,8 +28,12 @@ Status AddHosts(Result<std::vector<Host>> more, std::vector<Host>* hosts) {
 
 void AddNodes(UpOptions* to, OptionTable* table) {
   table->push_back({"nodes", 1, "K",
+                    "use the first K of the hosts or of the nodes of the\n"
+                    "batch job",
+                    SetNumber(&to->nodes, 1, kMaxListedNames)});
+  table->push_back({"emulate", 1, "K",
                     "emulate K nodes, node1 to nodeK, on this machine",
-                    SetNumber(&to->nodes, 1, kMaxNodes)});
+                    SetNumber(&to->emulate, 1, kMaxEmulated)});
   table->push_back(
       {"hosts host H", 1, "A,B...", "start one agent on each of these hosts",
        [to](const TypedOption& typed) {
@@ -47,16 +51,14 @@ void AddNodes(UpOptions* to, OptionTable* table) {
 void AddLives(UpOptions* to, OptionTable* table) {
   table->push_back({"timeout", 1, "SECONDS",
                     "time limit for the start of the agents (60)",
-                    SetNumber(&to->timeout_seconds, 1, kMaxSeconds)});
+                    SetSeconds(&to->timeout_seconds, 1, kMaxSeconds)});
   table->push_back({"orphan-grace", 1, "SECONDS",
                     "how long processes survive without their agent",
-                    SetNumber(&to->orphan_grace_ms, 0, kMaxSeconds,
-                              kMillisecondsPerSecond)});
+                    SetMilliseconds(&to->orphan_grace_ms, 0, kMaxSeconds)});
   table->push_back({"restart-grace", 1, "SECONDS",
                     "how long an agent that has ended can be replaced,\n"
                     "with --replace, before its node counts as lost",
-                    SetNumber(&to->restart_grace_ms, 0, kMaxSeconds,
-                              kMillisecondsPerSecond)});
+                    SetMilliseconds(&to->restart_grace_ms, 0, kMaxSeconds)});
   table->push_back({"replace", 0, "",
                     "replace each agent, including those that have ended,\n"
                     "one after the other; jobs continue",
@@ -105,10 +107,10 @@ OptionTable UpOptionTable(UpOptions* to) {
 }
 
 Status CheckUpOptions(const UpOptions& options, bool allocated) {
-  if (options.nodes != 0 && !options.hosts.empty()) {
+  if (options.emulate != 0 && (!options.hosts.empty() || options.nodes != 0)) {
     return Status(kErrBadParam,
-                  "--nodes emulates nodes on this machine and --hosts names "
-                  "others; use one of them");
+                  "--emulate makes nodes on this machine, and --hosts and "
+                  "--nodes name others; use one of them");
   }
   if (!options.agents.launch_agent.empty() && options.hosts.empty() &&
       !allocated) {

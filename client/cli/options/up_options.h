@@ -14,7 +14,9 @@
 namespace canopy::cli {
 
 struct UpOptions {
-  uint32_t nodes = 0;  // number of emulated nodes; 0: not requested
+  // The number of hosts, or of nodes of the batch job, to use; 0: all.
+  uint32_t nodes = 0;
+  uint32_t emulate = 0;  // number of emulated nodes; 0: not requested
   std::vector<Host> hosts;
   AgentOptions agents;
   std::string key_file;

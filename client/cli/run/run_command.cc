@@ -149,9 +149,10 @@ struct Request {
   Detachment detachment = {};
 };
 
-Result<RunOptions> ParseOptions(std::span<const std::string> args) {
-  return ParseRunOptions(args,
-                         [](const char* name) { return std::getenv(name); });
+Result<RunOptions> ParseOptions(std::span<const std::string> args,
+                                bool as_mpirun) {
+  return ParseRunOptions(
+      args, [](const char* name) { return std::getenv(name); }, as_mpirun);
 }
 
 v1c::Launch LaunchOf(const RunOptions& options, bool allow_root) {
@@ -165,7 +166,7 @@ v1c::Launch LaunchOf(const RunOptions& options, bool allow_root) {
 Status Obey(std::vector<std::string> orders, Request* request) {
   if (orders.empty()) return Status();
   orders.insert(orders.end(), request->args.begin(), request->args.end());
-  Result<RunOptions> options = ParseOptions(orders);
+  Result<RunOptions> options = ParseOptions(orders, request->options.as_mpirun);
   if (!options.ok()) return options.status();
   options->looks_here = request->options.looks_here;
   const bool preloads = request->launch.preloads();
@@ -324,7 +325,8 @@ int RunOnAgents(const RunOptions& options, const std::string& program,
 }
 
 std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
-  Result<RunOptions> options = ParseOptions(line.args);
+  Result<RunOptions> options =
+      ParseOptions(line.args, line.program != kOwnName);
   if (!options.ok()) return FailUsage("run", options.status());
   if (options->version) {
     (void)WriteAll(STDOUT_FILENO, std::string("canopy ") + kVersion + "\n");

@@ -108,6 +108,9 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   if (only) SetVariables(options.apps[0].env, &env);
   for (std::string& entry : env) launch.add_env(std::move(entry));
   for (const AppOptions& app : options.apps) FillApp(app, cwd, only, &launch);
+  if (options.nodes != 0) {
+    FillHosts({{"+any", options.nodes, true, {}}}, launch.mutable_hosts());
+  }
   launch.set_map_by(options.map_by);
   launch.set_rank_by(options.rank_by);
   launch.set_bind_to(options.bind_to);

@@ -35,13 +35,17 @@ constexpr int kBringUpMs = 60000;
 constexpr int kStopMs = 10000;
 constexpr int kGreetingMs = 3000;
 
-// Returns the nodes for agents that live as long as the job.
-Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
+std::vector<Host> HostsOf(const RunOptions& options) {
   std::vector<Host> hosts;
   for (const AppOptions& app : options.apps) {
     hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
   }
-  if (options.nodes != 0) return EmulatedSites(options.nodes, hosts);
+  return hosts;
+}
+
+// Returns the nodes that the options or a batch system name, or none.
+Result<std::vector<AgentSite>> NamedSites(const RunOptions& options,
+                                          const std::vector<Host>& hosts) {
   const std::string& launch_agent = options.agents.launch_agent;
   // A user who names hosts and a launch agent does not want the allocation.
   if (!hosts.empty() && !launch_agent.empty()) {
@@ -50,9 +54,11 @@ Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
   Result<std::optional<Allocation>> allocation = FindAllocation(&getenv);
   if (!allocation.ok()) return allocation.status();
   if (allocation->has_value()) {
-    return AllocationSites(**allocation, launch_agent);
+    Result<std::vector<AgentSite>> sites =
+        AllocationSites(**allocation, launch_agent);
+    if (!sites.ok()) return sites;
+    return FirstSites(*std::move(sites), options.nodes, (*allocation)->job);
   }
-  if (hosts.empty()) return EmulatedSites(1);
   return HostSites(hosts, launch_agent);
 }
 
@@ -91,7 +97,7 @@ std::string CommandOf(const RunOptions& options) {
 RunPlace::~RunPlace() { End(); }
 
 Status RunPlace::Find(const RunOptions& options) {
-  if (options.nodes == 0) {
+  if (options.emulate == 0) {
     Result<std::optional<v1::Context>> context = FindContext(options.context);
     if (!context.ok()) return context.status();
     if (context->has_value()) {
@@ -105,9 +111,22 @@ Status RunPlace::Find(const RunOptions& options) {
       return Status();
     }
   }
-  Result<std::vector<AgentSite>> sites = SitesFor(options);
-  if (!sites.ok()) return sites.status();
-  sites_ = *std::move(sites);
+  return FindSites(options);
+}
+
+// Where neither an overlay nor an allocation nor hosts exist, a number of nodes
+// can only be one of emulated nodes.
+Status RunPlace::FindSites(const RunOptions& options) {
+  const std::vector<Host> hosts = HostsOf(options);
+  if (options.emulate == 0) {
+    Result<std::vector<AgentSite>> sites = NamedSites(options, hosts);
+    if (!sites.ok()) return sites.status();
+    sites_ = *std::move(sites);
+    if (!sites_.empty()) return Status();
+  }
+  const uint32_t count = std::max({options.emulate, options.nodes, 1u});
+  sites_ = EmulatedSites(count, hosts);
+  emulated_ = count > 1;
   return Status();
 }
 
@@ -131,6 +150,11 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
     return Status();
   }
   timeline.Note("no overlay is used; starting agents for this job");
+  if (emulated_ && options.emulate == 0 && !options.quiet) {
+    const std::string count = std::to_string(sites_.size());
+    PrintError("no overlay is up and no hosts are named: emulating " + count +
+               " nodes on this machine, as --emulate " + count + " does");
+  }
   return StartAgents(options);
 }
 
@@ -155,7 +179,7 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   plan.sites = sites_;
   UseAgentOptions(options.agents, &plan);
   plan.embedded = true;
-  plan.emulated = options.nodes > 1;
+  plan.emulated = emulated_;
   if (options.verbose && plan.log_level.empty()) plan.log_level = "info";
   MakeIdentity(&plan);
   if (Status status = MakeDirectory(); !status.ok()) return status;

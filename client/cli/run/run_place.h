@@ -64,6 +64,8 @@ class RunPlace {
   void End();
 
  private:
+  // Finds the nodes for agents that live as long as the job.
+  Status FindSites(const RunOptions& options);
   Result<std::unique_ptr<RunConnection>> Dial();
   Status MakeDirectory();
   Status StartAgents(const RunOptions& options);
@@ -74,6 +76,7 @@ class RunPlace {
   v1::Context overlay_;
   bool persistent_ = false;
   std::vector<AgentSite> sites_;  // set when not persistent
+  bool emulated_ = false;         // the sites are nodes of this machine
   // Connection to the first member, if it is on this machine.
   std::unique_ptr<RunSocket> socket_;
   int member_ = 0;  // member of the current connection

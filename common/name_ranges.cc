@@ -59,7 +59,7 @@ std::vector<std::string_view> SplitOutsideBrackets(std::string_view text) {
 }
 
 bool ExpandNames(std::string_view part, std::vector<std::string>* names) {
-  // What the names begin with so far. A list with several ranges multiplies.
+  // The beginnings of the names so far. Each further range multiplies them.
   std::vector<std::string> heads = {""};
   while (true) {
     const size_t open = part.find('[');

@@ -2,6 +2,7 @@
 #ifndef CANOPY_COMMON_POSIX_PRIVATE_DIR_H_
 #define CANOPY_COMMON_POSIX_PRIVATE_DIR_H_
 
+#include <cstddef>
 #include <string>
 
 #include "common/status.h"
@@ -11,6 +12,10 @@ namespace canopy {
 // Begins the names of the directories that this user's agents and servers make
 // in a directory of others, such as /tmp.
 inline constexpr char kDirectoryPrefix[] = "canopy-";
+
+// An agent's directory leaves this many bytes of a socket's path (sun_path) for
+// the sockets in it.
+inline constexpr size_t kSocketNameRoom = 40;
 
 // True if `path` is a directory and, for root, no other user can change what
 // the path leads to (OpenDirectory).

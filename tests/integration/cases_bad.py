@@ -209,6 +209,29 @@ def counts(bench):
         2, "use one of them")
 
 
+def lost_output(bench):
+    """A job is not started if its output would have no place."""
+    file = os.path.join(bench.work, "no-directory")
+    with open(file, "w", encoding="utf-8"):
+        pass
+    witness = os.path.join(bench.work, "witness")
+    for suffix in ("", ":nocopy"):
+        bench.run("run", "--context", "bad", "--output-filename",
+                  file + "/below" + suffix, "-n", 1, "touch", witness
+                  ).expect_refusal(1, "cannot write output", file + "/below")
+    assert not os.path.exists(witness)
+
+
+def doctor(bench):
+    """The doctor fails where a run fails."""
+    bench.run("doctor").expect(out=["ready to run jobs"])
+    long = os.path.join(bench.work, "x" * 60)
+    os.mkdir(long, 0o700)
+    env = {"XDG_RUNTIME_DIR": long}
+    bench.run("run", "-n", 1, "true", env=env).expect(code=1, err=["too long"])
+    bench.run("doctor", env=env).expect(code=1, out=["too long", "jobs will not run"])
+
+
 def words(bench):
     """Options that all commands have may stand before the command."""
     bench.run("--context", "bad", "-o", "json", "status").expect(out=['"context"'])
@@ -222,7 +245,8 @@ def words(bench):
 CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,
          "hosts": hosts, "contexts": contexts, "two contexts": ambiguous,
          "keys": keys, "directory": removed_directory,
-         "installation": incomplete, "counts": counts, "words": words}
+         "installation": incomplete, "counts": counts, "words": words,
+         "lost output": lost_output, "doctor": doctor}
 BESIDE = "bad: jobs beside it went on"
 
 

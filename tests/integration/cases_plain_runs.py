@@ -133,7 +133,7 @@ def two_at_once(bench):
     for path, name, context in zip(places, names, contexts):
         bench.run("status", cwd=path).expect(
             out=[f"context {context}: ", "other contexts: "])
-        bench.run("why", "1", cwd=path).expect(out=["nothing is waited for"])
+        bench.run("why", "1", cwd=path).expect(out=["no PMIx operation waits"])
         bench.run("stack", name).expect(out=["1 rank 0"])
     bench.run("ps", "--context", contexts[0]).expect(
         out=[names[0]], absent=[names[1], "CONTEXT"])

@@ -390,12 +390,15 @@ def away(bench, overlay):
     def said(node):
         lines = bench.run("status", "--context", overlay.name).out.splitlines()
         return next(line for line in lines if node in line)
-    check("restarting" not in said("node4"), "it is there")
+    check("no answer" not in said("node4"), "it is there")
     overlay.kill("node4")
-    check("restarting" in said("node4"), "it is away: " + said("node4"))
-    check("restarting" not in said("node2"), "it is there: " + said("node2"))
+    check("no answer" in said("node4"), "it is away: " + said("node4"))
+    check("no answer" not in said("node2"), "it is there: " + said("node2"))
+    for command in (["why"], ["status"]):
+        bench.run(*command, "--context", overlay.name).expect(out=["no answer: node4"])
+    bench.run("doctor").expect(code=1, out=["no answer: node4", "jobs will not run"])
     overlay.restart("node4")
-    until(lambda: "restarting" not in said("node4"), "the agent to be back")
+    until(lambda: "no answer" not in said("node4"), "the agent to be back")
 
 
 def foreign(bench, overlay, what, moment):

@@ -6,6 +6,7 @@
 #include "client/cli/base/table.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/doctor.h"
+#include "client/cli/commands/status_text.h"
 #include "client/cli/context/context.pb.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/context/context_store.h"
@@ -22,31 +23,43 @@ namespace {
 Result<control::v1::StatusReply> StatusOf(const v1::Context& context) {
   Result<RootAgent> root = ConnectRoot(context);
   if (!root.ok()) return root.status();
-  return root->client.GetStatus();
+  return root->client.GetStatus(/*ask_all=*/true);
 }
 
-void CheckContext(const std::string& name, const v1::Context& context,
-                  v1::DoctorReport* report) {
-  const auto status = StatusOf(context);
-  if (!status.ok() && HasEnded(context)) return;
-  if (!status.ok()) {
-    return AddCheck("context " + name, "warning", status.status().message(),
+// Adds the result for an overlay whose agents have answered.
+void CheckNodes(const std::string& name, const control::v1::StatusReply& status,
+                v1::DoctorReport* report) {
+  if (const std::string silent = SilentText(status); !silent.empty()) {
+    return AddCheck(name, "failed", silent.substr(0, silent.size() - 1),
                     report);
   }
   std::string lost;
-  for (const auto& node : status->nodes()) {
+  for (const auto& node : status.nodes()) {
     if (!node.up()) lost += (lost.empty() ? "" : ", ") + node.name();
   }
-  AddCheck(
-      "context " + name, lost.empty() ? "ok" : "warning",
-      lost.empty()
-          ? Count(static_cast<uint64_t>(status->nodes_size()), "node") + " up"
-          : "lost: " + lost + "; see 'canopy status'",
-      report);
+  if (!lost.empty()) {
+    return AddCheck(name, "warning", "lost: " + lost + "; see 'canopy status'",
+                    report);
+  }
+  AddCheck(name, "ok",
+           Count(static_cast<uint64_t>(status.nodes_size()), "node") + " up",
+           report);
+}
+
+// `stays`: the context is an overlay, which jobs would be sent to.
+void CheckContext(const std::string& name, const v1::Context& context,
+                  bool stays, v1::DoctorReport* report) {
+  const auto status = StatusOf(context);
+  if (!status.ok() && HasEnded(context)) return;
+  if (!status.ok()) {
+    return AddCheck("context " + name, stays ? "failed" : "warning",
+                    status.status().message(), report);
+  }
+  CheckNodes("context " + name, *status, report);
 }
 
 template <typename Store>
-void CheckContextsIn(const Store& store, v1::DoctorReport* report) {
+void CheckContextsIn(const Store& store, bool stays, v1::DoctorReport* report) {
   const auto names = store.List();
   if (!names.ok()) {
     return AddCheck("contexts", "failed", names.status().message(), report);
@@ -54,7 +67,7 @@ void CheckContextsIn(const Store& store, v1::DoctorReport* report) {
   for (const std::string& name : *names) {
     const Result<v1::Context> context = store.Load(name);
     if (context.ok()) {
-      CheckContext(name, *context, report);
+      CheckContext(name, *context, stays, report);
     } else if (context.code() != kErrNotFound) {
       AddCheck("context " + name, "warning", context.status().message(),
                report);
@@ -64,8 +77,8 @@ void CheckContextsIn(const Store& store, v1::DoctorReport* report) {
 
 // Checks that every overlay and every `canopy run` answers.
 void CheckContexts(v1::DoctorReport* report) {
-  CheckContextsIn(ContextStore(), report);
-  CheckContextsIn(RunContexts(), report);
+  CheckContextsIn(ContextStore(), /*stays=*/true, report);
+  CheckContextsIn(RunContexts(), /*stays=*/false, report);
 }
 
 int CheckThisMachine(bool json) {

@@ -136,18 +136,37 @@ int PrintProcesses(const JobLists& all) {
   return exit_code;
 }
 
-// The waiting operations of one context.
+// The waiting operations of one context, and if there are none, what else may
+// be the reason why nothing happens.
 struct WhyAnswer {
   std::string context;
   control::v1::WhyReply why;
+  control::v1::ListJobsReply jobs;
+  control::v1::StatusReply status;
 };
+
+// `nspace`: the only job of interest; empty: all.
+Result<WhyAnswer> Ask(OverlayTarget* overlay, const std::string& nspace) {
+  Result<control::v1::WhyReply> why = overlay->root.client.Why(nspace);
+  if (!why.ok()) return why.status();
+  WhyAnswer answer{overlay->context.name(), *std::move(why), {}, {}};
+  if (answer.why.waiting_size() > 0) return answer;
+  Result<control::v1::ListJobsReply> jobs = overlay->root.client.ListJobs();
+  if (jobs.ok()) {
+    for (const control::v1::JobStatus& job : jobs->jobs()) {
+      if (!nspace.empty() && job.nspace() != nspace) continue;
+      *answer.jobs.add_jobs() = job;
+    }
+  }
+  auto status = overlay->root.client.GetStatus(/*ask_all=*/true);
+  if (status.ok()) answer.status = *std::move(status);
+  return answer;
+}
 
 Result<WhyAnswer> WhyOf(const std::string& asked, const std::string& word) {
   Result<JobTarget> job = FindJobTarget(asked, word);
   if (!job.ok()) return job.status();
-  Result<control::v1::WhyReply> why = job->overlay.root.client.Why(job->nspace);
-  if (!why.ok()) return why.status();
-  return WhyAnswer{job->overlay.context.name(), *std::move(why)};
+  return Ask(&job->overlay, job->nspace);
 }
 
 Result<std::vector<WhyAnswer>> WhyOfAll(const std::string& asked,
@@ -159,11 +178,11 @@ Result<std::vector<WhyAnswer>> WhyOfAll(const std::string& asked,
   }
   std::vector<WhyAnswer> answers;
   for (OverlayTarget& overlay : overlays->answering) {
-    Result<control::v1::WhyReply> why = overlay.root.client.Why("");
-    if (why.ok()) {
-      answers.push_back({overlay.context.name(), *std::move(why)});
+    Result<WhyAnswer> answer = Ask(&overlay, "");
+    if (answer.ok()) {
+      answers.push_back(*std::move(answer));
     } else if (!HasEnded(overlay.context)) {
-      overlays->silent.push_back(why.status());
+      overlays->silent.push_back(answer.status());
     }
   }
   *exit_code = PrintSilent(overlays->silent);
@@ -172,8 +191,12 @@ Result<std::vector<WhyAnswer>> WhyOfAll(const std::string& asked,
 
 int PrintWhy(const std::vector<WhyAnswer>& answers, bool json) {
   control::v1::WhyReply merged;
-  for (const WhyAnswer& answer : answers) merged.MergeFrom(answer.why);
-  return Print(json ? JsonText(merged) : WhyText(merged));
+  std::string running;
+  for (const WhyAnswer& answer : answers) {
+    merged.MergeFrom(answer.why);
+    running += RunningText(answer.jobs, answer.status);
+  }
+  return Print(json ? JsonText(merged) : WhyText(merged) + running);
 }
 
 // Returns an empty string if there are no other contexts.

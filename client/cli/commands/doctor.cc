@@ -4,11 +4,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,13 +78,35 @@ void CheckLibrary(v1::DoctorReport* report) {
            report);
 }
 
+// The directory of the agent of a `canopy run`, below this user's.
+constexpr std::string_view kRunDirectory = "/run-4194304/0";
+// The space that an agent needs to start, and that its jobs should have, in
+// bytes.
+constexpr uint64_t kLeastSpace = 1 << 20;
+constexpr uint64_t kAmpleSpace = 16 << 20;
+
+void CheckSpace(const std::string& own, const std::string& base,
+                v1::DoctorReport* report) {
+  struct statvfs file_system;
+  if (statvfs(base.c_str(), &file_system) != 0) return;
+  const uint64_t left = uint64_t{file_system.f_bavail} * file_system.f_frsize;
+  AddCheck("runtime directory",
+           left < kLeastSpace   ? kFailed
+           : left < kAmpleSpace ? kWarning
+                                : kOk,
+           left < kAmpleSpace ? own + ": only " + std::to_string(left >> 10) +
+                                    " KiB are left on its file system"
+                              : own,
+           report);
+}
+
 void CheckRuntimeDirectory(v1::DoctorReport* report) {
   const std::string base = RuntimeBase();
   const std::string own = UserRuntimeDir();
   struct stat info;
   if (access(base.c_str(), W_OK) != 0) {
     return AddCheck("runtime directory", kFailed,
-                    base + " can not be written; set XDG_RUNTIME_DIR", report);
+                    base + " cannot be written; set XDG_RUNTIME_DIR", report);
   }
   if (lstat(own.c_str(), &info) == 0 &&
       (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
@@ -91,7 +115,15 @@ void CheckRuntimeDirectory(v1::DoctorReport* report) {
                     own + " is not a private directory of this user; remove it",
                     report);
   }
-  // Sockets are two directory levels deeper, below directories with node names.
+  if (own.size() + kRunDirectory.size() + kSocketNameRoom >
+      sizeof(sockaddr_un::sun_path)) {
+    return AddCheck("runtime directory", kFailed,
+                    own +
+                        " is too long for the sockets of agents; set "
+                        "XDG_RUNTIME_DIR to a shorter one",
+                    report);
+  }
+  // Directories of overlays contain the names of nodes.
   if (own.size() + 60 > sizeof(sockaddr_un::sun_path)) {
     return AddCheck("runtime directory", kWarning,
                     own +
@@ -99,7 +131,7 @@ void CheckRuntimeDirectory(v1::DoctorReport* report) {
                         "XDG_RUNTIME_DIR to a shorter one",
                     report);
   }
-  AddCheck("runtime directory", kOk, own, report);
+  CheckSpace(own, base, report);
 }
 
 void CheckFiles(v1::DoctorReport* report) {

@@ -46,7 +46,7 @@ class TreeTable {
     table_.Add({lead + branch + node.name(), node.address(),
                 std::to_string(node.slots()), std::to_string(node.procs()),
                 std::to_string(node.pid()),
-                node.away() ? "restarting" : AgeText(node.uptime_seconds())});
+                node.away() ? "no answer" : AgeText(node.uptime_seconds())});
     if (depth > kMaxDepth) return;
     const std::vector<int>& below = children_[node.node()];
     const std::string further =
@@ -91,11 +91,12 @@ std::string SecondsText(uint64_t ms) {
 std::string StatusText(const std::string& context,
                        const v1::StatusReply& status, bool utf8) {
   uint64_t up = 0;
+  uint64_t away = 0;
   uint64_t slots = 0;
   std::string lost;
   for (const v1::NodeStatus& node : status.nodes()) {
     if (node.up()) {
-      ++up;
+      ++(node.away() ? away : up);
       slots += node.slots();
       if (!node.drained().empty()) {
         lost += "drained: " + node.name() + " (" + node.drained() + ")\n";
@@ -108,11 +109,14 @@ std::string StatusText(const std::string& context,
   }
   const auto total = static_cast<uint64_t>(status.nodes_size());
   std::string head = "context " + context + ": " + Count(up, "node") + " up";
-  if (up < total) head += ", " + std::to_string(total - up) + " lost";
+  if (away > 0) head += ", " + std::to_string(away) + " without an answer";
+  if (up + away < total) {
+    head += ", " + std::to_string(total - up - away) + " lost";
+  }
   head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") +
           ", radix " + std::to_string(status.radix()) + ", version " +
           status.version() + "\n";
-  return head + TreeTable(status, utf8).ToString() + lost;
+  return head + TreeTable(status, utf8).ToString() + SilentText(status) + lost;
 }
 
 std::string QueuedLine(const v1::JobStatus& job) {
@@ -174,8 +178,44 @@ std::string QueuedText(const v1::Waiting& waiting) {
 
 }  // namespace
 
+namespace {
+
+std::string SilentNames(const v1::StatusReply& status) {
+  std::string names;
+  for (const v1::NodeStatus& node : status.nodes()) {
+    if (node.up() && node.away()) {
+      names += (names.empty() ? "" : ", ") + node.name();
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string SilentText(const v1::StatusReply& status) {
+  const std::string names = SilentNames(status);
+  if (names.empty()) return "";
+  return "no answer: " + names +
+         "; new jobs wait for it. If the agent has ended, 'canopy up "
+         "--replace' "
+         "starts another one\n";
+}
+
+std::string RunningText(const v1::ListJobsReply& jobs,
+                        const v1::StatusReply& status) {
+  std::string text;
+  for (const v1::JobStatus& job : jobs.jobs()) {
+    const uint32_t left =
+        job.num_procs() - std::min(job.num_procs(), job.procs_ended());
+    if (job.phase() != "running" || left == 0) continue;
+    text += job.nspace() + ": " + Count(left, "process") +
+            " running; 'canopy stack " + job.nspace() + "' shows where\n";
+  }
+  return text + SilentText(status);
+}
+
 std::string WhyText(const v1::WhyReply& why) {
-  if (why.waiting_size() == 0) return "nothing is waited for\n";
+  if (why.waiting_size() == 0) return "no PMIx operation waits\n";
   std::string out;
   for (const v1::Waiting& waiting : why.waiting()) {
     if (waiting.operation() == kPlacementOperation) {

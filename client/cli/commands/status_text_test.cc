@@ -36,6 +36,38 @@ TEST(StatusTextTest, DrawsTheTree) {
             "lost: n5 (silent)\n");
 }
 
+TEST(StatusTextTest, AgentsThatDoNotAnswerAreNoNodesThatAreUp) {
+  v1c::StatusReply status;
+  for (const bool away : {false, true}) {
+    auto* node = status.add_nodes();
+    node->set_node(static_cast<uint32_t>(status.nodes_size() - 1));
+    node->set_name(away ? "n2" : "n1");
+    node->set_parent(away ? 0 : -1);
+    node->set_up(true);
+    node->set_away(away);
+  }
+  const std::string text = StatusText("c", status, false);
+  EXPECT_NE(text.find("1 node up, 1 without an answer, "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("no answer: n2; "), std::string::npos) << text;
+  status.mutable_nodes(1)->set_away(false);
+  EXPECT_EQ(SilentText(status), "");
+}
+
+TEST(StatusTextTest, WhereNothingWaitsTheRunningJobsAreNamed) {
+  v1c::ListJobsReply jobs;
+  for (const auto& [phase, ended] :
+       {std::pair("running", 1), {"queued", 0}, {"running", 4}}) {
+    auto* job = jobs.add_jobs();
+    job->set_nspace("job-" + std::to_string(jobs.jobs_size()));
+    job->set_phase(phase);
+    job->set_num_procs(4);
+    job->set_procs_ended(static_cast<uint32_t>(ended));
+  }
+  EXPECT_EQ(RunningText(jobs, {}),
+            "job-1: 3 processes running; 'canopy stack job-1' shows where\n");
+}
+
 TEST(StatusTextTest, AParentLoopEnds) {
   v1c::StatusReply status;
   for (uint32_t i = 0; i < 2; ++i) {
@@ -62,7 +94,7 @@ TEST(StatusTextTest, WhatIsAToolIsShownWhereThereIsOne) {
 
 TEST(StatusTextTest, WhatWaits) {
   v1c::WhyReply why;
-  EXPECT_EQ(WhyText(why), "nothing is waited for\n");
+  EXPECT_EQ(WhyText(why), "no PMIx operation waits\n");
   auto* waiting = why.add_waiting();
   waiting->set_nspace("job-1");
   waiting->set_operation("fence");

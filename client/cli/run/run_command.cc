@@ -5,11 +5,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -286,6 +289,20 @@ int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
   return Launch(std::move(request), place, timeline);
 }
 
+// A job whose output would be lost is not started.
+Status PrepareOutputDirectory(const RunOptions& options) {
+  const std::string& directory = options.output_directory;
+  if (directory.empty() || options.do_not_launch) return Status();
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (!error && access(directory.c_str(), W_OK | X_OK) != 0) {
+    error.assign(errno, std::generic_category());
+  }
+  if (!error) return Status();
+  return Status(kErrNoPermissions, "cannot write output to the directory " +
+                                       directory + ": " + error.message());
+}
+
 std::optional<int> Run(const RunOptions& options,
                        std::span<const std::string> args,
                        const std::string& program, RemoteAgents* remote) {
@@ -305,6 +322,7 @@ std::optional<int> Run(const RunOptions& options,
   if (Status s = CheckWorkingDirectory(launch); !s.ok() && !options.daemons) {
     return Fail(s);
   }
+  if (Status s = PrepareOutputDirectory(options); !s.ok()) return Fail(s);
   Result<std::vector<preload::Item>> files = FilesToPreload(options, launch);
   if (!files.ok()) return Fail(files.status());
   launch.set_preloads(!files->empty());

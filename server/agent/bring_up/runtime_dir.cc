@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The room that the longest socket name in the directory needs.
-constexpr size_t kSocketNameRoom = 40;
 constexpr int kAttempts = 100;
 
 std::string ParentOf(const std::string& path) {

@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/tools/calls.h"
 #include "client/tools/commands.h"
@@ -49,6 +51,14 @@ class Sought {
     return PMIx_Lookup(data_.data(), data_.size(), directives->data(),
                        directives->size());
   }
+  // Returns the keys without a value.
+  std::vector<std::string> Missing() const {
+    std::vector<std::string> keys;
+    for (const pmix_pdata_t& one : data_) {
+      if (one.value.type == PMIX_UNDEF) keys.emplace_back(one.key);
+    }
+    return keys;
+  }
   void Print() const {
     for (const pmix_pdata_t& one : data_) {
       if (one.value.type == PMIX_UNDEF) continue;
@@ -59,6 +69,13 @@ class Sought {
  private:
   std::vector<pmix_pdata_t> data_;
 };
+
+// Returns the keys in a list of keys and values by turns.
+std::vector<std::string> KeysOf(Words pairs) {
+  std::vector<std::string> keys;
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2) keys.push_back(pairs[i]);
+  return keys;
+}
 
 }  // namespace
 
@@ -73,7 +90,8 @@ int Publish(Words words) {
     infos.AddText(words[i].c_str(), words[i + 1]);
   }
   const pmix_status_t status = PMIx_Publish(infos.data(), infos.size());
-  return status == PMIX_SUCCESS ? 0 : Fail("publish", status);
+  if (status == PMIX_SUCCESS) return 0;
+  return Fail("publish " + Join(KeysOf(words.subspan(2)), ", "), status);
 }
 
 int Lookup(Words words) {
@@ -90,7 +108,8 @@ int Lookup(Words words) {
   if (status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS) {
     sought.Print();
   }
-  return status == PMIX_SUCCESS ? 0 : Fail("lookup", status);
+  if (status == PMIX_SUCCESS) return 0;
+  return Fail("lookup " + Join(sought.Missing(), ", "), status);
 }
 
 int Unpublish(Words words) {

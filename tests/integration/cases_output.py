@@ -221,13 +221,16 @@ def publish(bench):
     bench.run("publish", *WHERE, "color=blue", "size=12=3").expect()
     bench.run("lookup", *WHERE, "color", "size").expect_lines(
         ["color: blue", "size: 12=3"])
-    bench.run("publish", *WHERE, "color=red").expect_refusal(1, "DUPLICATE")
+    bench.run("publish", *WHERE, "color=red").expect_refusal(
+        1, "publish color", "DUPLICATE")
     bench.run("publish", *WHERE, "pmix.rank=1").expect_refusal(2, "pmix.rank")
     bench.run("publish", *WHERE, "nothing").expect_refusal(2, "KEY=VALUE")
     # Programs find the data on every node, and vice versa.
-    bench.run("lookup", *WHERE, "color", "none").expect(1, out=["color: blue"])
+    bench.run("lookup", *WHERE, "color", "none").expect(
+        1, out=["color: blue"], err=["lookup none: PARTIAL"])
     bench.run("unpublish", *WHERE, "color").expect()
-    bench.run("lookup", *WHERE, "color").expect_refusal(1, "NOT-FOUND")
+    bench.run("lookup", *WHERE, "color").expect_refusal(
+        1, "lookup color: NOT-FOUND")
     bench.run("publish", *WHERE, "once=only", "--persist", "first-read").expect()
     bench.run("lookup", *WHERE, "once").expect_lines(["once: only"])
     bench.run("lookup", *WHERE, "once", "--wait", "--timeout", 1

@@ -238,6 +238,9 @@ def words(bench):
     bench.run("--context=bad", "run", "-n", 1, "echo", "here").expect(out=["here"])
     for help_of in (["help", "ps"], ["ps", "--help"]):
         bench.run(*help_of).expect(out=["usage: canopy ps"])
+    for command in (["top"], ["stack", "1"], ["lookup", "key"], ["ps", "--procs"]):
+        refused = bench.run(*command, "-o", "json")
+        assert refused.code != 0 and "prints no JSON" in refused.err, command
     bench.run("help", "nothing").expect_refusal(2, "no command 'nothing'")
     bench.run("--verbose", "ps").expect_refusal(2, "unknown option '--verbose'")
 

@@ -250,6 +250,10 @@ int PsCommand(const CommandLine& line) {
   const Result<JobLists> all = ListAllJobs(shared.context);
   if (!all.ok()) return Fail(all.status());
   if (all->lists.empty() && all->exit_code != 0) return all->exit_code;
+  if (procs && shared.json) {
+    return Fail(Status(kErrNotSupported,
+                       "'canopy ps --procs' prints no JSON; 'canopy ps' does"));
+  }
   if (procs) return PrintProcesses(*all);
   const control::v1::ListJobsReply jobs = Merged(*all);
   const int written =

@@ -78,7 +78,8 @@ int OutputCommand(const CommandLine& line) {
       "'canopy ps', or the last part of one, such as 1.\n",
       std::move(table),
       1,
-      1};
+      1,
+      /*prints_json=*/false};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -110,7 +111,8 @@ int AttachCommand(const CommandLine& line) {
       "a name shown by 'canopy ps', or the last part of one, such as 1.\n",
       std::move(table),
       1,
-      1};
+      1,
+      /*prints_json=*/false};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

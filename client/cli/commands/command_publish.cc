@@ -66,7 +66,8 @@ int PublishCommand(const CommandLine& line) {
         "first-read or session",
         SetOneOf(&persistence, {"indef", "first-read", "session"})}},
       1,
-      kMaxKeys};
+      kMaxKeys,
+      /*prints_json=*/false};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -96,7 +97,8 @@ int LookupCommand(const CommandLine& line) {
        {"timeout", 1, "SECONDS", "wait no longer than this",
         SetSeconds(&timeout_s, 1, kMaxSeconds)}},
       1,
-      kMaxKeys};
+      kMaxKeys,
+      /*prints_json=*/false};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -115,7 +117,8 @@ int UnpublishCommand(const CommandLine& line) {
       "Removes values that 'canopy publish' has published on this machine.\n",
       {RangeOption("range with which the keys were published", &range)},
       1,
-      kMaxKeys};
+      kMaxKeys,
+      /*prints_json=*/false};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

@@ -64,7 +64,8 @@ int StackCommand(const CommandLine& line) {
        {"ranks", 1, "RANKS", "show only these ranks, such as 0,2-5",
         SetRanks(&ranks)}},
       1,
-      1};
+      1,
+      /*prints_json=*/false};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);

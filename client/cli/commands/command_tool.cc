@@ -104,7 +104,8 @@ int QueryCommand(const CommandLine& line) {
       "name or the string of an attribute, such as PMIX_QUERY_NAMESPACES.\n",
       SubjectOptions(&subject),
       1,
-      256};
+      256,
+      /*prints_json=*/false};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   Result<v1::Context> context = Find(shared, &subject);
@@ -130,7 +131,8 @@ int EventCommand(const CommandLine& line) {
       "a debugger.\n",
       options,
       1,
-      1};
+      1,
+      /*prints_json=*/false};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   Result<v1::Context> context = Find(shared, &subject);

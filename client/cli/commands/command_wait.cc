@@ -73,7 +73,8 @@ int WaitCommand(const CommandLine& line) {
       "that has already ended must be given by its full name.\n",
       {},
       1,
-      1};
+      1,
+      /*prints_json=*/false};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -107,7 +108,8 @@ int TopCommand(const CommandLine& line) {
         "interrupted)",
         SetNumber(&count, 1, UINT32_MAX)}},
       0,
-      0};
+      0,
+      /*prints_json=*/false};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

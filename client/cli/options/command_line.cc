@@ -11,13 +11,22 @@
 namespace canopy::cli {
 namespace {
 
+Option::Apply Format(const CommandInfo& info, bool* json) {
+  if (info.prints_json) return SetFormat(json);
+  return [name = std::string(info.name), json](const TypedOption& typed) {
+    if (Status s = SetFormat(json)(typed); !s.ok() || !*json) return s;
+    return Status(kErrNotSupported, "'canopy " + name + "' prints no JSON");
+  };
+}
+
 OptionTable AllOptions(const CommandInfo& info, SharedOptions* shared) {
   OptionTable all = info.options;
   all.push_back({"context", 1, "NAME",
                  "agents to use: name of an overlay, or run-PID\n"
                  "(default: CANOPY_CONTEXT, or the agents that are up)",
                  SetText(&shared->context)});
-  all.push_back({"o", 1, "json", "print JSON", SetFormat(&shared->json)});
+  all.push_back({"o", 1, "json", info.prints_json ? "print JSON" : "",
+                 Format(info, &shared->json)});
   all.push_back({"help h", 0, "", "print this help", SetFlag(&shared->help),
                  /*last=*/true});
   return all;

@@ -26,6 +26,7 @@ struct CommandInfo {
   OptionTable options;     // the command's own options
   size_t min_words = 0;
   size_t max_words = 0;
+  bool prints_json = true;  // otherwise -o json is refused
 };
 
 // Result of ParseCommandLine, which applies --context, -o, --help and the

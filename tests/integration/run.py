@@ -44,6 +44,7 @@ import cases_running
 import cases_scheduler
 import cases_scheduler_commands
 import cases_scheduler_tls
+import cases_sdk
 import cases_slurm
 import cases_spawn
 import cases_squat
@@ -69,6 +70,7 @@ SUITES = (
     cases_programs,
     cases_torch,
     cases_python,
+    cases_sdk,
     cases_inject,
     cases_preload,
     cases_process,

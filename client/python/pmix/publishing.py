@@ -1,0 +1,52 @@
+"""Published data."""
+from .constants import PMIX_SUCCESS
+from .errors import returns
+from .library import ffi, lib
+from .memory import put_name
+from .operation import Arguments, Operation, on_done, on_lookup
+from .values import PUBLISHED, unload_array
+
+
+class Publishing:
+    @returns()
+    def publish(self, dicts):
+        args = Arguments()
+        return lib.PMIx_Publish(*args.infos(dicts))
+
+    @returns()
+    def publish_nb(self, dicts, cbfunc, cbdata=None):
+        op = Operation(cbfunc, cbdata)
+        return op.start(lib.PMIx_Publish_nb, *op.infos(dicts), on_done)
+
+    @returns()
+    def unpublish(self, keys, dicts):
+        args = Arguments()
+        return lib.PMIx_Unpublish(args.words(keys or None), *args.infos(dicts))
+
+    @returns()
+    def unpublish_nb(self, keys, dicts, cbfunc, cbdata=None):
+        op = Operation(cbfunc, cbdata)
+        return op.start(lib.PMIx_Unpublish_nb, op.words(keys or None),
+                        *op.infos(dicts), on_done)
+
+    @returns(list)
+    def lookup(self, data, dicts):
+        """Each dict of DATA has a 'key'."""
+        data, args = data or [], Arguments()
+        found = args.new("pmix_pdata_t[]", len(data))
+        for i, row in enumerate(data):
+            put_name(found[i].key, row["key"])
+        status = lib.PMIx_Lookup(found, len(data), *args.infos(dicts))
+        try:
+            return status, ([] if status != PMIX_SUCCESS else
+                            unload_array(PUBLISHED, found, len(data)))
+        finally:
+            for i in range(len(data)):
+                lib.PMIx_Pdata_destruct(ffi.addressof(found, i))
+
+    @returns()
+    def lookup_nb(self, keys, dicts, cbfunc, cbdata=None):
+        """KEYS are texts."""
+        op = Operation(cbfunc, cbdata)
+        return op.start(lib.PMIx_Lookup_nb, op.words(keys or []),
+                        *op.infos(dicts), on_lookup)

@@ -37,6 +37,7 @@ import cases_preload
 import cases_process
 import cases_programs
 import cases_python
+import cases_python_module
 import cases_reflection
 import cases_relay
 import cases_restart
@@ -70,6 +71,7 @@ SUITES = (
     cases_programs,
     cases_torch,
     cases_python,
+    cases_python_module,
     cases_sdk,
     cases_inject,
     cases_preload,

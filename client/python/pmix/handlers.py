@@ -4,7 +4,7 @@ import threading
 
 from .constants import PMIX_ERR_NOT_FOUND, PMIX_ERROR, \
     PMIX_EVENT_NO_ACTION_TAKEN, PMIX_SUCCESS
-from .errors import Mismatch
+from .errors import Mismatch, converting
 from .library import ffi, log
 from .operation import Arguments
 from .types import BYTES
@@ -64,7 +64,7 @@ def on_event(number, status, source, infos, ninfo, results, nresults, done,
     kept = Arguments()
     handle = ffi.new_handle(kept)
     try:
-        array = kept.infos(found)
+        array = converting(kept.infos, found)
     except Mismatch as error:
         log.error("the results of an event handler: %s", error)
         array = ffi.NULL, 0
@@ -95,7 +95,7 @@ def _handle_event(number, status, source, infos, results):
         if answer is None:
             return PMIX_EVENT_NO_ACTION_TAKEN, None
         return int(answer[0]), answer[1]
-    except Exception:  # pylint: disable=broad-except
+    except BaseException:  # pylint: disable=broad-except
         log.exception("an event handler has failed")
         return PMIX_ERROR, None
 
@@ -111,5 +111,5 @@ def on_output(number, channel, source, payload, infos, ninfo):
     try:
         handler(number, channel, name_of(source), data,
                 infos_of_event(infos, ninfo))
-    except Exception:  # pylint: disable=broad-except
+    except BaseException:  # pylint: disable=broad-except
         log.exception("an output handler has failed")

@@ -16,5 +16,4 @@ def _path():
     return os.path.normpath(os.path.join(directory, "libpmix.so.2"))
 
 
-# Its symbols are global, because libraries that are loaded later (MPI) use it.
-lib = ffi.dlopen(_path(), ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
+lib = ffi.dlopen(_path())

@@ -192,7 +192,7 @@ def serve(name, convert, take, request, answer):
     fails is an error of the request, unless it has answered."""
     try:
         return int(functions[name](convert(*request), take, answer))
-    except Exception:  # pylint: disable=broad-except
+    except BaseException:  # pylint: disable=broad-except
         log.exception("the function '%s' of the host has failed", name)
         return c.PMIX_SUCCESS if answer.given else c.PMIX_ERROR
 
@@ -221,7 +221,8 @@ _slots = {}
 
 def module_of(host):
     """Returns the module of the functions of a host, a dict by their names, or
-    None if it has none or an unknown one."""
+    None if there is none or an unknown one. Functions of an earlier call stay.
+    """
     for name, function in host.items():
         if name in UNSUPPORTED:
             log.warning("the function '%s' of the host has no effect: the "
@@ -229,6 +230,9 @@ def module_of(host):
         elif name not in SLOTS or not callable(function):
             log.error("'%s' is no function of a server module", name)
             return None
+    if not SLOTS.keys() & host.keys():
+        log.error("a server needs at least one function of its host")
+        return None
     functions.update({k: v for k, v in host.items() if k in SLOTS})
     module = ffi.new("pmix_server_module_t *")
     for name in functions:
@@ -236,4 +240,4 @@ def module_of(host):
         if name not in _slots:
             _slots[name] = _slot(name, field, convert, take)
         setattr(module, field, _slots[name])
-    return module if functions else None
+    return module

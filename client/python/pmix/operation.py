@@ -3,7 +3,7 @@
 import threading
 
 from .constants import PMIX_ERR_BAD_PARAM, PMIX_SUCCESS
-from .errors import Mismatch
+from .errors import Mismatch, converting
 from .library import ffi, lib, log
 from .memory import Memory, decoded
 from .types import BYTES, PROC
@@ -58,7 +58,7 @@ class Operation(Arguments):
         _pending.discard(self)
         try:
             self.function(status, *results, self.data)
-        except Exception:  # pylint: disable=broad-except
+        except BaseException:  # pylint: disable=broad-except
             log.exception("a callback has failed")
 
 
@@ -159,7 +159,7 @@ def _converted(status, convert, nothing):
     """Returns the result of CONVERT and the status; a result that cannot be
     converted is an error."""
     try:
-        return convert(), status
+        return converting(convert), status
     except Mismatch as error:
         log.error("a result: %s", error)
         return nothing, error.status

@@ -3,7 +3,7 @@ from . import constants as c
 from .client import PMIxClient
 from .errors import returns
 from .hardware import CpusetOut
-from .library import ffi, lib, log
+from .library import ffi, lib
 from .memory import decoded
 from .module import module_of
 from .operation import Arguments
@@ -37,11 +37,8 @@ class PMIxServer(Registration, PMIxClient):
     def _set_module(self, functions):
         """Makes the module of the functions; returns whether it could."""
         module = module_of(functions or {})
-        if module is None:
-            log.error("a server needs at least one function of its host")
-            return False
-        self._module = module
-        return True
+        self._module = module or ffi.NULL
+        return module is not None
 
     @returns()
     def init(self, dicts, functions):

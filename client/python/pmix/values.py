@@ -63,7 +63,7 @@ class Info:
 
     def load(self, target, value, memory):
         put_name(target.key, value["key"])
-        target.flags = value.get("flags", 0)
+        target.flags = value.get("flags") or 0
         VALUE.load(ffi.addressof(target[0], "value"), value, memory)
 
     def unload(self, source):

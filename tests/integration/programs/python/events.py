@@ -53,15 +53,20 @@ def of_others(client, me, size):
 
 
 def chain(client, me):
-    """A handler that fails, or returns nothing, does not stop the others; its
-    successor sees what it returned."""
+    """A handler that fails, or returns nothing usable, does not stop the others;
+    a successor sees what its predecessors returned."""
     def fails(*_):
         raise RuntimeError("of the handler")
+
+    def ends(*_):
+        sys.exit("of a thread of the library")
     first = Handler((PMIX_EVENT_NO_ACTION_TAKEN, [info("left", 42)]))
     default = Handler(None)
     numbers = [register(client, None, default),
                register(client, [LOCAL, PMIX_ERR_PROC_ABORTED], first),
-               register(client, [LOCAL], fails)]
+               register(client, [LOCAL], fails), register(client, [LOCAL], ends),
+               register(client, [LOCAL], lambda *_: (PMIX_SUCCESS, 5)),
+               register(client, [LOCAL], lambda *_: "text")]
     done(client.notify_event(LOCAL, me, PMIX_RANGE_PROC_LOCAL, None))
     kept(default.came.wait(30), "the default handler was not called")
     kept(len(first.calls) == 1, first.calls)

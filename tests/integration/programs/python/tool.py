@@ -5,11 +5,11 @@
 import sys
 import threading
 
-from pmix import (PMIX_ERR_UNREACH, PMIX_FWD_STDIN, PMIX_FWD_STDOUT,
+from pmix import (PMIX_ERR_UNREACH, PMIX_FWD_STDOUT,
                   PMIX_FWD_STDOUT_CHANNEL, PMIX_IOF_COMPLETE,
                   PMIX_JOB_CTRL_SIGNAL, PMIX_JOB_SIZE, PMIX_NSPACE,
                   PMIX_QUERY_NAMESPACES, PMIX_QUERY_PROC_TABLE,
-                  PMIX_RANK_WILDCARD, PMIX_TOOL_DO_NOT_CONNECT, PMIX_UINT32,
+                  PMIX_RANK_WILDCARD, PMIX_STDIN_TGT, PMIX_TOOL_DO_NOT_CONNECT, PMIX_UINT32,
                   PMIxTool)
 
 from checks import done, info, kept, result, value
@@ -53,13 +53,14 @@ class Output:
 def output(tool):
     """The input of a job that the tool spawns comes back as its output."""
     nspace = result(tool.spawn(
-        [info(PMIX_FWD_STDIN, True), info(PMIX_FWD_STDOUT, True)],
+        [info(PMIX_STDIN_TGT, 0, PMIX_UINT32), info(PMIX_FWD_STDOUT, True)],
         [{"cmd": "/bin/cat", "argv": ["cat"], "maxprocs": 1}]))
     job, read = {"nspace": nspace, "rank": PMIX_RANK_WILDCARD}, Output()
     number = result(tool.iof_pull([job], PMIX_FWD_STDOUT_CHANNEL, None, read))
-    done(tool.iof_push([job], {"bytes": b"zero\0byte\n"}, None))
+    reader = dict(job, rank=0)
+    done(tool.iof_push([reader], {"bytes": b"zero\0byte\n"}, None))
     read.wait_for(b"zero\0byte\n")
-    done(tool.iof_push([job], None, [info(PMIX_IOF_COMPLETE, True)]))
+    done(tool.iof_push([reader], None, [info(PMIX_IOF_COMPLETE, True)]))
     tool.iof_deregister(number, None)
 
 

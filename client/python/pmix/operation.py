@@ -43,7 +43,7 @@ class Operation(Arguments):
         super().__init__()
         if not callable(function):
             raise Mismatch(PMIX_ERR_BAD_PARAM, "the callback is no function")
-        self.function, self.data = function, data
+        self.function, self.user_data = function, data
         self.handle = ffi.new_handle(self)
 
     def start(self, call, *args):
@@ -57,14 +57,15 @@ class Operation(Arguments):
     def finish(self, status, *results):
         _pending.discard(self)
         try:
-            self.function(status, *results, self.data)
+            self.function(status, *results, self.user_data)
         except BaseException:  # pylint: disable=broad-except
             log.exception("a callback has failed")
 
 
 def perform(call, arguments, function, data=None):
-    """Makes a call that takes a callback. ARGUMENTS returns its arguments, given
-    their memory. Without a FUNCTION it returns when the operation is done."""
+    """Makes a call that takes a callback. ARGUMENTS returns its arguments,
+    given their memory. Without a FUNCTION it returns when the operation is
+    done."""
     if function is None:
         memory = Arguments()
         status = call(*arguments(memory), ffi.NULL, ffi.NULL)

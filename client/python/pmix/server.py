@@ -4,7 +4,6 @@ from .client import PMIxClient
 from .errors import returns
 from .hardware import CpusetOut
 from .library import ffi, lib
-from .memory import decoded
 from .module import module_of
 from .operation import Arguments
 from .registration import Registration

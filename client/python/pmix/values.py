@@ -4,9 +4,10 @@ from .errors import Mismatch, converting
 from .library import ffi, lib
 from .memory import decoded, put_name
 from .types import (BYTES, COORDINATES, DEVTYPE, INT, NAMED, NSPACE, PID, PROC,
-                    RANK, REGEX2, SIZE, STATE, TEXT, TIMEVAL, UINT, UINT16, UINT32,
-                    UINT64, Address, Character, Cpuset, Flag, Geometry, Number, Real,
-                    Record, Regex)
+                    RANK, REGEX2, SIZE, STATE, TEXT, TIMEVAL, UINT, UINT16,
+                    UINT32, UINT64, Address, Character, Cpuset, Flag, Geometry,
+                    Number, Real, Record, Regex)
+from .usage import DISK_USAGE, NETWORK_USAGE, PROC_USAGE, NodeUsage
 
 
 class Value:
@@ -57,17 +58,19 @@ class Array:
 
 
 class Info:
-    """Infos: a value with a 'key', and 'flags', which may be left out."""
+    """Infos: a value with a 'key', and 'flags', which may be left out. The flag
+    of the last one of an array in C means nothing in a list."""
 
     ctype = "pmix_info_t"
+    FLAGS = ~c.PMIX_INFO_ARRAY_END & 0xffffffff
 
     def load(self, target, value, memory):
         put_name(target.key, value["key"])
-        target.flags = value.get("flags") or 0
+        target.flags = (value.get("flags") or 0) & self.FLAGS
         VALUE.load(ffi.addressof(target[0], "value"), value, memory)
 
     def unload(self, source):
-        return {"key": decoded(source.key), "flags": source.flags,
+        return {"key": decoded(source.key), "flags": source.flags & self.FLAGS,
                 **VALUE.unload(ffi.addressof(source[0], "value"))}
 
 
@@ -157,6 +160,10 @@ IN_VALUES = {
     c.PMIX_RESOURCE_UNIT: ("resunit", Record("pmix_resource_unit_t", [
         ("type", DEVTYPE), ("count", SIZE)])),
     c.PMIX_REGEX2: ("regex2", REGEX2),
+    c.PMIX_PROC_STATS: ("pstats", PROC_USAGE),
+    c.PMIX_DISK_STATS: ("dkstats", DISK_USAGE),
+    c.PMIX_NET_STATS: ("netstats", NETWORK_USAGE),
+    c.PMIX_NODE_STATS: ("ndstats", NodeUsage()),
     c.PMIX_NODE_PID: ("nodepid", Record("pmix_node_pid_t", [
         ("hostname", TEXT), ("nodeid", UINT32), ("pid", PID)])),
 }

@@ -18,7 +18,8 @@ from checks import done, info, kept, result, value
 
 def put_all(client, me):
     done(client.store_internal(me, "kept inside", value(7)))
-    done(client.put(PMIX_LOCAL, f"{me['rank']}-local", value(1234, PMIX_UINT64)))
+    done(client.put(PMIX_LOCAL, f"{me['rank']}-local",
+                    value(1234, PMIX_UINT64)))
     done(client.put(PMIX_REMOTE, f"{me['rank']}-remote", value("1234")))
     done(client.put(PMIX_GLOBAL, "name", value(f"rank {me['rank']}")))
     done(client.commit())
@@ -39,7 +40,8 @@ def scopes(client, me, size):
         wanted = value(1234, PMIX_UINT64) if rank in peers else value("1234")
         peer = dict(me, rank=rank)
         kept(result(client.get(peer, f"{rank}-{side}", [])) == wanted, rank)
-        kept(result(client.get(peer, "name", [])) == value(f"rank {rank}"), rank)
+        name = result(client.get(peer, "name", []))
+        kept(name == value(f"rank {rank}"), rank, name)
         other = "remote" if rank in peers else "local"
         status, absent = client.get(peer, f"{rank}-{other}",
                                     [info(PMIX_OPTIONAL, True)])

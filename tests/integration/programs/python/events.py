@@ -53,8 +53,8 @@ def of_others(client, me, size):
 
 
 def chain(client, me):
-    """A handler that fails, or returns nothing usable, does not stop the others;
-    a successor sees what its predecessors returned."""
+    """A handler that fails, or returns nothing usable, does not stop the
+    others; a successor sees what its predecessors returned."""
     def fails(*_):
         raise RuntimeError("of the handler")
 
@@ -64,7 +64,8 @@ def chain(client, me):
     default = Handler(None)
     numbers = [register(client, None, default),
                register(client, [LOCAL, PMIX_ERR_PROC_ABORTED], first),
-               register(client, [LOCAL], fails), register(client, [LOCAL], ends),
+               register(client, [LOCAL], fails),
+               register(client, [LOCAL], ends),
                register(client, [LOCAL], lambda *_: (PMIX_SUCCESS, 5)),
                register(client, [LOCAL], lambda *_: "text")]
     done(client.notify_event(LOCAL, me, PMIX_RANGE_PROC_LOCAL, None))

@@ -162,6 +162,40 @@ def own_events():
     return came
 
 
+def after_the_job():
+    """Calls that need no process."""
+    first = {"nspace": NSPACE, "rank": 0}
+    status, (found, size) = server.dmodex_request(first)
+    kept(status == PMIX_SUCCESS and len(found) == size > 0, status, found)
+    kept(result(server.collect_job_info([first]))["size"] > 0, "job info")
+    inventory = result(server.collect_inventory(None))
+    must(server.deliver_inventory(inventory, None))
+    must(server.register_resources([info("own.key", 1)]))
+    must(server.deregister_resources([info("own.key", 1)]))
+    must(server.register_attributes("PMIx_Get", ["PMIX_TIMEOUT"]))
+    must(server.define_process_set([first], "first"))
+    must(server.delete_process_set("first"))
+    cpus = result(server.generate_cpuset("hwloc:0"))
+    kept(cpus == {"source": "hwloc", "cpus": [0]}, cpus)
+    kept(result(server.generate_cpuset_string(cpus)) == "hwloc:0", cpus)
+    kept(result(server.generate_locality_string(cpus)), "locality")
+    regex = result(server.generate_regex2(["n1", "n2"]))
+    kept(result(server.parse_regex2(regex)) == ["n1", "n2"], regex)
+    must(server.deregister_client(first))
+
+
+def with_callback(call, *args):
+    """Returns the status of a call that does not wait."""
+    came, statuses = threading.Event(), []
+    status = call(*args, lambda *answer: (statuses.append(answer), came.set()),
+                  "mine")
+    if status == PMIX_OPERATION_SUCCEEDED:
+        return status
+    must(status)
+    kept(came.wait(30) and statuses[0][1] == "mine", statuses)
+    return statuses[0][0]
+
+
 def main():
     size, command = int(sys.argv[1]), sys.argv[2:]
     kept(server.init(None, {}) < 0 and server.init(None, {"moon": agree}) < 0,
@@ -173,8 +207,9 @@ def main():
     codes = [child.wait() for child in children]
     if calls["monitor"]:
         kept(greeted.wait(30), "the host has missed its own event")
-    must(server.define_process_set([{"nspace": NSPACE, "rank": 0}], "first"))
-    must(server.delete_process_set("first"))
+    after_the_job()
+    must(with_callback(server.register_nspace, "other", 0, None))
+    must(with_callback(server.deregister_nspace, "other"))
     must(server.deregister_nspace(NSPACE))
     must(server.finalize())
     print("called", dict(calls), flush=True)

@@ -46,7 +46,8 @@ def requests(client, me, size):
         [info(PMIX_JOB_CTRL_PAUSE, True)]))
     kept(answer["value"] == size, answer)
     credential = result(client.get_credential(None))
-    kept(credential["bytes"] == f"secret of {me['rank']}\0".encode(), credential)
+    kept(credential["bytes"] == f"secret of {me['rank']}\0".encode(),
+         credential)
     (answer,) = result(client.validate_credential(credential, None))
     kept(answer["value"] is True, answer)
     done(client.connect(None, None))

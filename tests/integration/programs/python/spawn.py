@@ -2,6 +2,7 @@
 
     spawn.py        the first job; its rank 0 spawns `spawn.py child`
 """
+import os
 import sys
 
 from pmix import (PMIX_ERR_BAD_PARAM, PMIX_GLOBAL, PMIX_JOB_SIZE,
@@ -39,7 +40,6 @@ def parent(client, me):
 
 
 def child(client, me):
-    import os
     kept(result(client.get(all_of(me["nspace"]), PMIX_SPAWNED, None))["value"],
          "not spawned")
     spawner = result(client.get(me, PMIX_PARENT_ID, None))["value"]

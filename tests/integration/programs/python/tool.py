@@ -9,8 +9,8 @@ from pmix import (PMIX_ERR_UNREACH, PMIX_FWD_STDOUT,
                   PMIX_FWD_STDOUT_CHANNEL, PMIX_IOF_COMPLETE,
                   PMIX_JOB_CTRL_SIGNAL, PMIX_JOB_SIZE, PMIX_NSPACE,
                   PMIX_QUERY_NAMESPACES, PMIX_QUERY_PROC_TABLE,
-                  PMIX_RANK_WILDCARD, PMIX_STDIN_TGT, PMIX_TOOL_DO_NOT_CONNECT, PMIX_UINT32,
-                  PMIxTool)
+                  PMIX_RANK_WILDCARD, PMIX_STDIN_TGT, PMIX_TOOL_DO_NOT_CONNECT,
+                  PMIX_UINT32, PMIxTool)
 
 from checks import done, info, kept, result, value
 

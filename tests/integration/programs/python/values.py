@@ -1,5 +1,5 @@
-"""Every data type keeps its value on the way to C and back; what has no value in
-C is an error with a reason."""
+"""Every data type keeps its value on the way to C and back; what has no value
+in C is an error with a reason."""
 import logging
 
 import pmix
@@ -10,6 +10,19 @@ from checks import done, kept, result, value
 PROC = {"nspace": "job", "rank": 3}
 COORD = {"view": 1, "coord": b"\1\0\0\0\2\0\0\0", "dims": 2}
 NAMED = {"uuid": "u", "osname": "o"}
+TIME = {"sec": 1, "usec": 2}
+PROC_USAGE = ("pid", "percent_cpu", "priority", "num_threads", "pss", "vsize",
+              "rss", "peak_vsize", "processor")
+NODE_USAGE = ("la", "la5", "la15", "total_mem", "free_mem", "buffers", "cached",
+              "swap_cached", "swap_total", "swap_free", "mapped")
+DISK = dict(dict.fromkeys((
+    "num_reads_completed", "num_reads_merged", "num_sectors_read",
+    "milliseconds_reading", "num_writes_completed", "num_writes_merged",
+    "num_sectors_written", "milliseconds_writing", "num_ios_in_progress",
+    "milliseconds_io", "weighted_milliseconds_io"), 2**64 - 1), disk="d")
+NETWORK = dict(dict.fromkeys((
+    "num_bytes_recvd", "num_packets_recvd", "num_recv_errs", "num_bytes_sent",
+    "num_packets_sent", "num_send_errs"), 7), net_interface="i")
 
 
 def array(data_type, elements):
@@ -43,6 +56,11 @@ KEPT = [
     value(dict(NAMED, endpt={"bytes": b"e", "size": 1}), PMIX_ENDPOINT),
     value({"type": 1, "count": 4}, PMIX_RESOURCE_UNIT),
     value({"hostname": "h", "nodeid": 1, "pid": 2}, PMIX_NODE_PID),
+    value(dict(dict.fromkeys(PROC_USAGE, 3), node="n", proc=PROC, cmd=None,
+               state="R", time=TIME, sample_time=TIME), PMIX_PROC_STATS),
+    value(DISK, PMIX_DISK_STATS), value(NETWORK, PMIX_NET_STATS),
+    value(dict(dict.fromkeys(NODE_USAGE, 0.5), node="n", sample_time=TIME,
+               diskstats=[DISK, DISK], netstats=[]), PMIX_NODE_STATS),
     array(PMIX_INFO, [dict(value(1), key="k", flags=0),
                       dict(array(PMIX_STRING, ["a", None]), key="l", flags=1)]),
     array(PMIX_BOOL, [True, False]), array(PMIX_BYTE, [0, 255]),

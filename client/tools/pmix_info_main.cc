@@ -202,12 +202,16 @@ int Refuse(const std::string& why) {
   return kExitUsage;
 }
 
-// "--show-version pmix:major" and "--show-version pmix major" print one part.
-int ShowVersionPart(const Report& report, std::vector<std::string> words) {
-  if (words.size() == 1 && words[0].find(':') != std::string::npos) {
-    const size_t colon = words[0].find(':');
-    words = {words[0].substr(0, colon), words[0].substr(colon + 1)};
-  }
+// Splits the form "pmix:major" of "pmix major".
+std::vector<std::string> VersionWords(const std::vector<std::string>& words) {
+  const size_t colon = words[0].find(':');
+  if (words.size() > 1 || colon == std::string::npos) return words;
+  return {words[0].substr(0, colon), words[0].substr(colon + 1)};
+}
+
+// Prints one part of a version, given what follows --show-version.
+int ShowVersionPart(const Report& report,
+                    const std::vector<std::string>& words) {
   if (words.size() > 2 || (words[0] != "pmix" && words[0] != "all")) {
     return Refuse("there are versions of 'pmix' only, not of '" + words[0] +
                   "'");
@@ -229,7 +233,7 @@ int Show(const InfoOptions& options, const std::vector<std::string>& words) {
   const bool chosen = options.show_version || options.arch || options.config ||
                       !options.path.empty();
   const bool all = options.all || !chosen;
-  if (!words.empty()) return ShowVersionPart(report, words);
+  if (!words.empty()) return ShowVersionPart(report, VersionWords(words));
   if (all || options.show_version) ShowVersions(report);
   if (all || !options.path.empty()) {
     ShowPaths(report, options.all            ? "all"

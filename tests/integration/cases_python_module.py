@@ -70,6 +70,16 @@ def tool(bench):
     bench.run("down", "--context", CONTEXT).expect()
 
 
+def manual(bench):
+    """The program of the manual runs."""
+    with open(os.path.join(ROOT, "docs", "python.md"),
+              encoding="utf-8") as file:
+        script = re.search("^```python\n(from pmix.*?)^```$", file.read(),
+                           re.M | re.S)[1]
+    bench.run("run", "--nodes", 2, "-n", 2, PYTHON, "-c", script,
+              env=path(bench)).expect_lines(["blue", "blue"])
+
+
 def host(bench, *command):
     """Returns the result of a host whose ranks run COMMAND with our library."""
     env = dict(path(bench), LD_LIBRARY_PATH=os.path.join(bench.prefix, "lib"))
@@ -134,7 +144,7 @@ def run(bench):
     bench.case("python module: client with --inject never",
                lambda: client(bench, "client", "--inject", "never"))
     for name, body in (("a program for Debian's binding", old_binding),
-                       ("values", values), ("tool", tool),
+                       ("the manual's client", manual), ("values", values), ("tool", tool),
                        ("host of Python", host_of_python),
                        ("host of a tool", host_of_a_tool),
                        ("end without finalize", no_finalize)):

@@ -1,7 +1,7 @@
 """Events."""
 from .constants import PMIX_OPERATION_SUCCEEDED, PMIX_SUCCESS
 from .errors import returns
-from .handlers import Registration, event_handlers, on_event, on_registered
+from .handlers import NewHandler, event_handlers, on_event, on_registered
 from .library import lib
 from .operation import Arguments, perform
 from .types import Number
@@ -16,7 +16,7 @@ class Events:
         a list of infos, or None. Returns the status and the number."""
         if not callable(handler):
             raise TypeError("the handler is no function")
-        args, made = Arguments(), Registration(event_handlers, handler)
+        args, made = Arguments(), NewHandler(event_handlers, handler)
         return made.result(lib.PMIx_Register_event_handler(
             *args.array(STATUS, codes), *args.infos(dicts), on_event,
             on_registered, made.handle))

@@ -12,7 +12,7 @@ from .values import infos_of
 from .structures import name_of
 
 
-class Registration:
+class NewHandler:
     """Waits until the library has registered a handler. The library reports the
     number on the thread on which it calls handlers, so the handler is in its
     table before its first call."""

@@ -1,10 +1,18 @@
 """Published data."""
-from .constants import PMIX_SUCCESS
+from .constants import PMIX_ERR_PARTIAL_SUCCESS, PMIX_SUCCESS, PMIX_UNDEF
 from .errors import returns
 from .library import ffi, lib
 from .memory import put_name
 from .operation import Arguments, Operation, on_done, on_lookup
-from .values import PUBLISHED, unload_array
+from .values import PUBLISHED
+
+
+def _found(status, rows, count):
+    """Returns the rows of a lookup that have a value."""
+    if status not in (PMIX_SUCCESS, PMIX_ERR_PARTIAL_SUCCESS):
+        return []
+    return [PUBLISHED.unload(rows + i) for i in range(count)
+            if rows[i].value.type != PMIX_UNDEF]
 
 
 class Publishing:
@@ -38,8 +46,7 @@ class Publishing:
             put_name(found[i].key, row["key"])
         status = lib.PMIx_Lookup(found, len(data), *args.infos(dicts))
         try:
-            return status, ([] if status != PMIX_SUCCESS else
-                            unload_array(PUBLISHED, found, len(data)))
+            return status, _found(status, found, len(data))
         finally:
             for i in range(len(data)):
                 lib.PMIx_Pdata_destruct(ffi.addressof(found, i))

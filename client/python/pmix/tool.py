@@ -1,7 +1,7 @@
 """The roles of tools: processes that belong to no job."""
 from .constants import PMIX_ERR_INIT, PMIX_OPERATION_SUCCEEDED, PMIX_SUCCESS
 from .errors import returns
-from .handlers import Registration, on_output, on_registered, output_handlers
+from .handlers import NewHandler, on_output, on_registered, output_handlers
 from .library import ffi, lib
 from .operation import Arguments, perform
 from .server import PMIxServer
@@ -70,7 +70,7 @@ class PMIxTool(PMIxServer):
         """
         if not callable(handler):
             raise TypeError("the handler is no function")
-        args, made = Arguments(), Registration(output_handlers, handler)
+        args, made = Arguments(), NewHandler(output_handlers, handler)
         return made.result(lib.PMIx_IOF_pull(
             *self._members(args, procs), *args.infos(directives), channel,
             on_output, on_registered, made.handle))

@@ -1,7 +1,8 @@
 """Published data: lookup before and after, and by other forms."""
 import threading
 
-from pmix import (PMIX_ERR_NOT_FOUND, PMIX_PERSIST_APP, PMIX_PERSISTENCE,
+from pmix import (PMIX_ERR_NOT_FOUND, PMIX_ERR_PARTIAL_SUCCESS,
+                  PMIX_PERSIST_APP, PMIX_PERSISTENCE,
                   PMIX_PERSIST, PMIX_SUCCESS, PMIX_TIMEOUT, PMIX_WAIT,
                   PMIxClient)
 
@@ -22,6 +23,9 @@ def main():
     wanted = [dict(value("bamboo"), key="PANDA", proc=first),
               dict(value(1), key="FOOBAR", proc=first)]
     kept(found == wanted, found)
+    status, some = client.lookup([{"key": "ABSENT"}, {"key": "FOOBAR"}], None)
+    kept(status == PMIX_ERR_PARTIAL_SUCCESS and some == wanted[1:], status,
+         some)
     came, answers = threading.Event(), []
     done(client.lookup_nb(["FOOBAR"], None, lambda *answer: (
         answers.append(answer), came.set()), "mine"))

@@ -6,7 +6,9 @@ from .constants import *
 from .hardware import pmix_cpuset_from_string, pmix_cpuset_to_string
 from .server import PMIxServer
 from .tool import PMIxScheduler, PMIxTool
+from .values import pmix_value_roundtrip
 
 __all__ = [name for name in dir(constants) if name.startswith("PMIX_")] + [
     "PMIxClient", "PMIxScheduler", "PMIxServer", "PMIxTool",
-    "pmix_cpuset_from_string", "pmix_cpuset_to_string"]
+    "pmix_cpuset_from_string", "pmix_cpuset_to_string",
+    "pmix_value_roundtrip"]

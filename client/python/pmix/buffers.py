@@ -46,6 +46,11 @@ class Buffer:
         return self.dict
 
 
+def _required(buffer):
+    if not isinstance(buffer, dict):
+        raise TypeError(f"a buffer is expected, not {buffer!r}")
+
+
 def _target(args, target):
     return ffi.NULL if target is None else args.one(PROC, target)
 
@@ -68,6 +73,7 @@ class Buffers:
     @returns(None)
     def data_unpack(self, buffer, data_type=None, target=None):
         data_type = type_of({}, data_type)
+        _required(buffer)
         ctype, converter, destroy = _NEW[data_type]
         args, packed, found = Arguments(), Buffer(buffer), ffi.new(ctype)
         status = lib.PMIx_Data_unpack(_target(args, target), packed.c, found,
@@ -122,6 +128,7 @@ class Buffers:
 
     @returns(None)
     def data_unload(self, buffer):
+        _required(buffer)
         source, found = Buffer(buffer), ffi.new("pmix_byte_object_t *")
         status = lib.PMIx_Data_unload(source.c, found)
         source.store()

@@ -14,17 +14,21 @@ class Mismatch(Exception):
         self.status = status
 
 
+def wrong_type(wanted, value):
+    """Returns the error for a value that its data type does not have."""
+    return Mismatch(PMIX_ERR_TYPE_MISMATCH,
+                    f"{wanted} is expected, not {value!r}")
+
+
 def converting(action, *args):
-    """Calls ACTION and returns its result. Errors of Python become a
-    Mismatch."""
+    """Calls ACTION and returns its result. Errors of Python, which come from
+    arguments of another form, become a Mismatch."""
     try:
         return action(*args)
-    except OverflowError as error:
-        raise Mismatch(PMIX_ERR_BAD_PARAM, str(error)) from error
     except KeyError as error:
         raise Mismatch(PMIX_ERR_BAD_PARAM, f"no {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise Mismatch(PMIX_ERR_TYPE_MISMATCH, str(error)) from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise Mismatch(PMIX_ERR_BAD_PARAM, str(error)) from error
 
 
 def returns(*rest):

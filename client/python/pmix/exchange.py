@@ -18,13 +18,14 @@ class Exchange:
     @returns()
     def store_internal(self, proc, key, value):
         args = Arguments()
-        return lib.PMIx_Store_internal(self._proc(args, proc), args.text(key),
+        return lib.PMIx_Store_internal(self._proc(args, proc),
+                                       args.needed(key),
                                        args.one(VALUE, value))
 
     @returns()
     def put(self, scope, key, value):
         args = Arguments()
-        return lib.PMIx_Put(scope, args.text(key), args.one(VALUE, value))
+        return lib.PMIx_Put(scope, args.needed(key), args.one(VALUE, value))
 
     def commit(self):
         return lib.PMIx_Commit()

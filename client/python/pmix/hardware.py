@@ -66,24 +66,24 @@ class Fabrics:
 
     @returns()
     def fabric_register_nb(self, dicts, cbfunc, cbdata=None):
+        op = Operation(self._then(True, cbfunc), cbdata)
         if self._has_fabric:
             return c.PMIX_ERR_RESOURCE_BUSY
-        op = Operation(self._then(True, cbfunc), cbdata)
         return op.start(lib.PMIx_Fabric_register_nb, self._fabric,
                         *op.infos(dicts), on_done)
 
     @returns()
     def fabric_update_nb(self, cbfunc, cbdata=None):
+        op = Operation(cbfunc, cbdata)
         if not self._has_fabric:
             return c.PMIX_ERR_INIT
-        op = Operation(cbfunc, cbdata)
         return op.start(lib.PMIx_Fabric_update_nb, self._fabric, on_done)
 
     @returns()
     def fabric_deregister_nb(self, cbfunc, cbdata=None):
+        op = Operation(self._then(False, cbfunc), cbdata)
         if not self._has_fabric:
             return c.PMIX_ERR_INIT
-        op = Operation(self._then(False, cbfunc), cbdata)
         return op.start(lib.PMIx_Fabric_deregister_nb, self._fabric, on_done)
 
 
@@ -103,8 +103,8 @@ class Topology:
     @returns(list)
     def get_relative_locality(self, first, second):
         args, found = Arguments(), ffi.new("pmix_locality_t *")
-        status = lib.PMIx_Get_relative_locality(args.text(first),
-                                                args.text(second), found)
+        status = lib.PMIx_Get_relative_locality(args.needed(first),
+                                                args.needed(second), found)
         if status != c.PMIX_SUCCESS:
             return status, []
         return status, ([bit for bit in _LOCALITIES if bit & found[0]] or
@@ -113,7 +113,7 @@ class Topology:
     @returns(dict)
     def parse_cpuset_string(self, text):
         args, found = Arguments(), CpusetOut()
-        return found.take(lib.PMIx_Parse_cpuset_string(args.text(text),
+        return found.take(lib.PMIx_Parse_cpuset_string(args.needed(text),
                                                        found.c))
 
     @returns(dict)
@@ -163,5 +163,5 @@ def pmix_cpuset_to_string(cpus):
     """Returns the text of a set of CPUs, or None if it is malformed."""
     try:
         return text_of(cpus).decode()
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError, ValueError):
         return None

@@ -112,7 +112,7 @@ class Jobs:
     @returns()
     def resource_block(self, directive, block, units, dicts):
         args = Arguments()
-        return lib.PMIx_Resource_block(directive, args.text(block),
+        return lib.PMIx_Resource_block(directive, args.needed(block),
                                        *args.array(UNIT, units),
                                        *args.infos(dicts))
 
@@ -120,5 +120,5 @@ class Jobs:
     def resource_block_nb(self, directive, block, units, dicts, cbfunc,
                           cbdata=None):
         op = Operation(cbfunc, cbdata)
-        return op.start(lib.PMIx_Resource_block_nb, directive, op.text(block),
+        return op.start(lib.PMIx_Resource_block_nb, directive, op.needed(block),
                         *op.array(UNIT, units), *op.infos(dicts), on_done)

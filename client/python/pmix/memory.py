@@ -64,6 +64,10 @@ class Memory:
             raise Mismatch(PMIX_ERR_BAD_PARAM, f"a zero byte in {text!r}")
         return self.new("char[]", data)
 
+    def needed(self, text):
+        """Returns a copy of a text that must not be None."""
+        return self.text(encoded(text))
+
     def data(self, data):
         """Returns a copy of bytes; NULL if there are none."""
         return self.new("char[]", bytes(data)) if data else ffi.NULL

@@ -73,7 +73,7 @@ class Registration:
     @returns()
     def register_attributes(self, function, attributes):
         args = Arguments()
-        return lib.PMIx_Register_attributes(args.text(function),
+        return lib.PMIx_Register_attributes(args.needed(function),
                                             args.words(attributes or []))
 
     @returns()
@@ -136,15 +136,17 @@ class Registration:
     def define_process_set(self, members, name):
         args = Arguments()
         return lib.PMIx_server_define_process_set(*args.procs(members),
-                                                  args.text(name))
+                                                  args.needed(name))
 
     @returns()
     def delete_process_set(self, name):
         args = Arguments()
-        return lib.PMIx_server_delete_process_set(args.text(name))
+        return lib.PMIx_server_delete_process_set(args.needed(name))
 
-    @returns(dict)
+    @returns(lambda: {"bytes": b"", "size": 0})
     def collect_job_info(self, peers):
+        if not peers:
+            raise ValueError("there is no process")
         args, found = Arguments(), ffi.new("pmix_byte_object_t *")
         buffer = ffi.gc(ffi.new("pmix_data_buffer_t *"),
                         lib.PMIx_Data_buffer_destruct)

@@ -8,6 +8,12 @@ from .structures import QUERY
 from .types import BYTES
 
 
+def _credential(arguments, credential):
+    if not credential or not credential.get("bytes"):
+        raise ValueError("the credential has no bytes")
+    return arguments.one(BYTES, credential)
+
+
 class Requests:
     @returns(list)
     def query(self, queries):
@@ -52,12 +58,12 @@ class Requests:
     def validate_credential(self, credential, dicts):
         args, results = Arguments(), Results()
         return results.take(lib.PMIx_Validate_credential(
-            args.one(BYTES, credential), *args.infos(dicts),
+            _credential(args, credential), *args.infos(dicts),
             *results.places()))
 
     @returns()
     def validate_credential_nb(self, credential, dicts, cbfunc, cbdata=None):
         op = Operation(cbfunc, cbdata)
         return op.start(lib.PMIx_Validate_credential_nb,
-                        op.one(BYTES, credential), *op.infos(dicts),
+                        _credential(op, credential), *op.infos(dicts),
                         on_validation)

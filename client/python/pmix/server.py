@@ -19,7 +19,7 @@ def _joined(parts, separator):
 def _regex(generate, text):
     """Returns status and regular expression, as bytes."""
     args, made = Arguments(), ffi.new("char **")
-    status = generate(args.text(text), made)
+    status = generate(args.needed(text), made)
     if status != c.PMIX_SUCCESS or made[0] == ffi.NULL:
         return status, bytearray()
     try:
@@ -68,7 +68,7 @@ class PMIxServer(Registration, PMIxClient):
     @returns(dict)
     def generate_cpuset(self, text):
         args, found = Arguments(), CpusetOut()
-        return found.take(lib.PMIx_server_generate_cpuset(args.text(text),
+        return found.take(lib.PMIx_server_generate_cpuset(args.needed(text),
                                                           found.c))
 
     @returns(None)
@@ -84,7 +84,7 @@ class PMIxServer(Registration, PMIxClient):
     def generate_regex2(self, hosts, dicts=None):
         """The result is a dict with 'type', 'bytes' and their number, 'len'."""
         args, made = Arguments(), ffi.new("pmix_regex2_t *")
-        status = lib.PMIx_generate_regex2(args.text(_joined(hosts, ",")),
+        status = lib.PMIx_generate_regex2(args.needed(_joined(hosts, ",")),
                                           *args.infos(dicts), made)
         try:
             return status, (REGEX2.unload(made) if status == c.PMIX_SUCCESS

@@ -68,11 +68,11 @@ class Texts:
     @returns()
     def error_code(self, name):
         args = Arguments()
-        return lib.PMIx_Error_code(args.text(name))
+        return lib.PMIx_Error_code(args.needed(name))
 
     def get_attribute_string(self, name):
         args = Arguments()
-        return decoded(lib.PMIx_Get_attribute_string(args.text(name)))
+        return decoded(lib.PMIx_Get_attribute_string(args.needed(name)))
 
     def get_attribute_name(self, key):
         args = Arguments()

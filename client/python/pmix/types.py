@@ -4,8 +4,10 @@ A converter has the name of the type in C, `load(target, value, memory)`, which
 stores a Python value at the pointer `target`, and `unload(source)`, which
 returns the Python value of the object at the pointer `source`.
 """
+import operator
+
 from .constants import PMIX_SUCCESS
-from .errors import Mismatch
+from .errors import Mismatch, wrong_type
 from .library import ffi, lib
 from .memory import decoded, encoded, put_name
 
@@ -17,9 +19,10 @@ class Number:
         self.ctype = ctype
 
     def load(self, target, value, _):
-        if value is None or isinstance(value, (str, bytes, float)):
-            raise TypeError(f"an integer is expected, not {value!r}")
-        target[0] = value
+        try:
+            target[0] = operator.index(value)
+        except TypeError as error:
+            raise wrong_type("an integer", value) from error
 
     def unload(self, source):
         return source[0]
@@ -27,14 +30,16 @@ class Number:
 
 class Real(Number):
     def load(self, target, value, _):
-        target[0] = float(value)
+        try:
+            target[0] = float(value)
+        except (TypeError, ValueError) as error:
+            raise wrong_type("a number", value) from error
 
 
 class Flag(Number):
-    """Booleans. As in OpenPMIx, numbers and words are accepted, too."""
+    """Booleans. As in OpenPMIx, 0, 1, "true" and "false" are accepted, too."""
 
-    WORDS = {"t": True, "true": True, "1": True, "yes": True,
-             "f": False, "false": False, "0": False, "no": False}
+    WORDS = {"t": True, "true": True, "f": False, "false": False}
 
     def load(self, target, value, _):
         if isinstance(value, (str, bytes)):
@@ -58,6 +63,8 @@ class Text:
     ctype = "char *"
 
     def load(self, target, value, memory):
+        if value is not None and not isinstance(value, (str, bytes)):
+            raise wrong_type("text", value)
         target[0] = memory.text(value)
 
     def unload(self, source):
@@ -180,12 +187,17 @@ def cpus_of(text):
     cpus = []
     for part in filter(None, (part.strip() for part in ranges.split(","))):
         first, _, last = part.partition("-")
-        cpus.extend(range(int(first), int(last or first) + 1))
+        numbers = range(int(first), int(last or first) + 1)
+        if not numbers:
+            raise ValueError(f"the range {part} is reversed")
+        cpus.extend(numbers)
     return {"source": source, "cpus": cpus}
 
 
 def text_of(cpus):
     """Returns the text of a set of CPUs."""
+    if not cpus.get("source", "hwloc"):
+        raise ValueError("a set of CPUs has no source")
     listed = cpus.get("cpus", [])
     if not isinstance(listed, (str, bytes)):
         listed = ",".join(encoded(x).decode() if isinstance(x, (str, bytes))
@@ -202,7 +214,7 @@ class Cpuset:
         owned = memory.new("pmix_cpuset_t *")
         status = lib.PMIx_Parse_cpuset_string(text_of(value), owned)
         if status != PMIX_SUCCESS:
-            raise Mismatch(status, f"no set of CPUs: {value!r}")
+            raise Mismatch(status, f"the set of CPUs {value!r} is refused")
         target[0] = memory.owned(owned, lib.PMIx_Cpuset_destruct)[0]
 
     def unload(self, source):

@@ -1,8 +1,8 @@
 """Values: one converter for each data type, arrays, and infos."""
 from . import constants as c
 from .errors import Mismatch, converting
-from .library import ffi, lib
-from .memory import decoded, put_name
+from .library import ffi, lib, log
+from .memory import Memory, decoded, put_name
 from .types import (BYTES, COORDINATES, DEVTYPE, INT, NAMED, NSPACE, PID, PROC,
                     RANK, REGEX2, SIZE, STATE, TEXT, TIMEVAL, UINT, UINT16,
                     UINT32, UINT64, Address, Character, Cpuset, Flag, Geometry,
@@ -236,6 +236,17 @@ def load_array(converter, elements, memory):
 
 def unload_array(converter, start, count):
     return [converter.unload(start + i) for i in range(count)]
+
+
+def pmix_value_roundtrip(value):
+    """Returns the status, and a value as it comes back from C."""
+    try:
+        memory = Memory()
+        made = load_array(VALUE, [value], memory)
+        return c.PMIX_SUCCESS, VALUE.unload(made + 0)
+    except Mismatch as error:
+        log.error("pmix_value_roundtrip: %s", error)
+        return error.status, None
 
 
 def infos_of(start, count):

@@ -76,7 +76,7 @@ REFUSED = [
     (value(2**64, PMIX_SIZE), PMIX_ERR_BAD_PARAM, "too big"),
     (value("7", PMIX_INT), PMIX_ERR_TYPE_MISMATCH, "integer"),
     (value(1.5, PMIX_INT), PMIX_ERR_TYPE_MISMATCH, "integer"),
-    (value("maybe", PMIX_BOOL), PMIX_ERR_TYPE_MISMATCH, "boolean"),
+    (value("maybe", PMIX_BOOL), PMIX_ERR_BAD_PARAM, "boolean"),
     (value(1, PMIX_STRING), PMIX_ERR_TYPE_MISMATCH, "text"),
     (value("a\0b"), PMIX_ERR_BAD_PARAM, "zero byte"),
     (value({"nspace": "job"}, PMIX_PROC), PMIX_ERR_BAD_PARAM, "'rank'"),
@@ -88,7 +88,9 @@ REFUSED = [
     (array(9999, [1]), PMIX_ERR_NOT_SUPPORTED, "data type 9999"),
     (dict(value(1), key="k" * 512), PMIX_ERR_BAD_PARAM, "too long"),
     ({"value": 1}, PMIX_ERR_BAD_PARAM, "'val_type'"),
-    ("text", PMIX_ERR_TYPE_MISMATCH, ""),
+    ("text", PMIX_ERR_BAD_PARAM, ""),
+    (None, PMIX_ERR_BAD_PARAM, ""),
+    (value(7, PMIX_PROC), PMIX_ERR_BAD_PARAM, ""),
 ]
 
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <thread>
@@ -147,6 +148,17 @@ TEST_F(SpawnTest, TheCommandLineIsWhole) {
   EXPECT_EQ(sent.apps[1].argv[1], nullptr);
   EXPECT_STREQ(sent.apps[2].argv[0], "child");
   EXPECT_EQ(sent.apps[2].argv[1], nullptr);
+}
+
+TEST_F(SpawnTest, TheDirectoryIsTheCallersIfTheApplicationNamesNone) {
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path("/usr");
+  EXPECT_EQ(Spawn(App("child")), PMIX_SUCCESS);
+  std::filesystem::current_path(before);
+  Sent sent;
+  Read(agent_->Await(FrameType::kSpawn), &sent);
+  ASSERT_EQ(sent.apps.size(), 1u);
+  EXPECT_STREQ(sent.apps[0].cwd, "/usr");
 }
 
 TEST_F(SpawnTest, SeveralApplicationsAndNoName) {

@@ -1,5 +1,8 @@
 #include "client/session/spawn_op.h"
 
+#include <unistd.h>
+
+#include <climits>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -40,7 +43,8 @@ int Check(const SpawnRequest& request) {
 }
 
 // Encodes an application with the whole command line, which the host's spawn
-// function expects.
+// function expects, and with a working directory: the caller's current one if
+// the application names none.
 void PutApp(const pmix_app_t& app, Encoder* encoder) {
   AppCommand command = CommandOf(app.cmd, app.argv);
   std::vector<char*> argv;
@@ -50,6 +54,8 @@ void PutApp(const pmix_app_t& app, Encoder* encoder) {
   pmix_app_t whole = app;
   whole.cmd = command.program.data();
   whole.argv = argv.data();
+  char here[PATH_MAX];
+  if (whole.cwd == nullptr) whole.cwd = getcwd(here, sizeof here);
   encoder->PutElement(PMIX_APP, &whole);
 }
 

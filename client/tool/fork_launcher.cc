@@ -139,8 +139,10 @@ std::vector<std::string> TextsOf(char* const* texts) {
   return out;
 }
 
-// Finds a program as a shell does; returns "" if there is none.
-std::string FindProgram(const std::string& name, const std::string& path) {
+// Finds a program as a shell does, and after that in the launcher's working
+// directory, as OpenPMIx does. Returns "" if there is none.
+std::string FindProgram(const std::string& name, const std::string& path,
+                        const std::string& directory) {
   if (name.find('/') != std::string::npos) return name;
   for (size_t at = 0; at <= path.size();) {
     const size_t end = std::min(path.find(':', at), path.size());
@@ -148,7 +150,8 @@ std::string FindProgram(const std::string& name, const std::string& path) {
     if (access(found.c_str(), X_OK) == 0) return found;
     at = end + 1;
   }
-  return "";
+  const std::string here = (directory.empty() ? "." : directory) + "/" + name;
+  return access(here.c_str(), X_OK) == 0 ? "./" + name : "";
 }
 
 int ReadOrder(const SpawnRequest& request, Order* out) {
@@ -179,7 +182,8 @@ int ReadOrder(const SpawnRequest& request, Order* out) {
     out->argv.insert(out->argv.begin(), *agent);
     out->program = *agent;
   }
-  out->program = FindProgram(out->program, ValueIn(out->env, "PATH"));
+  out->program =
+      FindProgram(out->program, ValueIn(out->env, "PATH"), out->directory);
   return out->program.empty() ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_SUCCESS;
 }
 

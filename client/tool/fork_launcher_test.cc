@@ -103,6 +103,15 @@ TEST_F(ForkLauncherTest, TheLauncherIsTheServerAndEndsWithTheSession) {
   EXPECT_TRUE(Appears("ended"));
 }
 
+TEST_F(ForkLauncherTest, ALauncherIsSearchedForInItsDirectoryAfterPath) {
+  const std::string path = "PATH=" + At("bin") + ":/bin";
+  std::filesystem::create_directory(At("bin"));
+  std::filesystem::copy_file("/bin/sh", At("launch"));
+  EXPECT_EQ(Fork(Launcher(), {}, {path}, 1, "launch", "/"),
+            PMIX_ERR_JOB_EXE_NOT_FOUND);
+  EXPECT_EQ(Fork(Launcher(), {}, {path}, 1, "launch", place_), PMIX_SUCCESS);
+}
+
 TEST_F(ForkLauncherTest, ItsServerIsKnownByTheLaunchersName) {
   ASSERT_EQ(Fork(Launcher()), PMIX_SUCCESS);
   Servers& servers = session_->servers();

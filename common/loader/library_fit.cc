@@ -112,7 +112,7 @@ class Inquiry {
     if (!injected.ok()) {
       return Unknown(question_.program + ": " +
                      (injected.code() == kErrNotFound
-                          ? "a script, or no ELF file"
+                          ? "not an ELF file (a script?)"
                           : injected.status().message()));
     }
     injected_ = std::move(*injected);
@@ -131,10 +131,11 @@ class Inquiry {
     own_ = own_closure_.Find(kLibraryName);
     linked_ = own_ != nullptr || injected_.Find(kLibraryName) != nullptr;
     Detail("its own library",
-           own_ != nullptr ? own_->path + ", for " + Askers(own_closure_, *own_)
-           : linked_       ? "none is found"
-                           : "not linked with libpmix.so.2; what it opens "
-                             "later is not known");
+           own_ != nullptr
+               ? own_->path + ", needed by " + NeedersOf(own_closure_, *own_)
+           : linked_ ? "none is found"
+                     : "not linked with libpmix.so.2; libraries that it "
+                       "opens while it runs are not known");
     return DecideOurs(program);
   }
 
@@ -158,12 +159,12 @@ class Inquiry {
                                           const ElfFile& library) {
     if (program.bits() != library.bits() ||
         program.machine() != library.machine()) {
-      return "Canopy's libpmix is of " + std::to_string(library.bits()) +
-             " bits, the program of " + std::to_string(program.bits()) +
-             (program.bits() == library.bits() ? " and another machine" : "");
+      return "Canopy's libpmix has " + std::to_string(library.bits()) +
+             " bits, the program has " + std::to_string(program.bits()) +
+             (program.bits() == library.bits() ? " for another CPU type" : "");
     }
     if (BaseName(program.interpreter()).starts_with("ld-musl")) {
-      return "the program's C library is musl, Canopy's libpmix needs glibc";
+      return "the program's C library is musl; Canopy's libpmix needs glibc";
     }
     const LoadedObject* const libc = own_closure_.Find(kCLibrary);
     if (libc == nullptr) return std::nullopt;
@@ -188,7 +189,7 @@ class Inquiry {
     const std::string wanted = Newest(absent);
     return "Canopy's libpmix needs " +
            (wanted.empty() ? absent.front() : wanted) + ", " + object.path +
-           (newest.empty() ? " lacks it" : " has " + newest + " at most");
+           (newest.empty() ? " lacks it" : " has only " + newest);
   }
 
   // Compares the symbols: those that objects require and that are available
@@ -206,17 +207,18 @@ class Inquiry {
     size_t from_own = 0;
     std::vector<WantedSymbol> missing = Missing(&from_own);
     RemoveDefined(&missing);
-    Detail("wanted from it", std::to_string(from_own) + " symbols" +
-                                 (missing.empty() ? ", Canopy's has all" : ""));
+    Detail("symbols from it",
+           std::to_string(from_own) +
+               (missing.empty() ? ", Canopy's has all" : ""));
     if (missing.empty()) return LibraryFit::kFits;
     for (const WantedSymbol& symbol : missing) {
-      Detail("missing", symbol.name + ", for " + symbol.by);
+      Detail("missing", symbol.name + ", needed by " + symbol.by);
     }
     return Own(LibraryFit::kLacksSymbols, Describe(missing));
   }
 
   static std::string Describe(const std::vector<WantedSymbol>& missing) {
-    std::string text = missing.front().by + " wants ";
+    std::string text = missing.front().by + " needs ";
     const size_t named = std::min(missing.size(), kNamedSymbols);
     for (size_t i = 0; i < named; ++i) {
       text += (i == 0 ? "" : ", ") + missing[i].name;
@@ -292,8 +294,8 @@ class Inquiry {
     }
   }
 
-  static std::string Askers(const LinkClosure& closure,
-                            const LoadedObject& library) {
+  static std::string NeedersOf(const LinkClosure& closure,
+                               const LoadedObject& library) {
     std::string text;
     for (const LoadedObject& object : closure.objects) {
       if (std::ranges::count(object.file->needed(), library.name) == 0) {
@@ -307,14 +309,16 @@ class Inquiry {
   std::string Conclusion() const {
     switch (finding_.fit) {
       case LibraryFit::kUnknown:
-        return "unknown; Canopy's library is loaded first";
+        return "not known, because the file could not be read completely; "
+               "Canopy's library is the first in its search path";
       case LibraryFit::kStatic:
         return "linked statically: it loads no library";
       case LibraryFit::kNotLinked:
-        return "Canopy's library is put in front of what it opens later";
+        return "if it opens a libpmix while it runs, it gets Canopy's, which "
+               "is the first in its search path";
       case LibraryFit::kOwnPlace:
-        return "it names the place of its library itself (rpath), and gets "
-               "that one unless --inject always";
+        return "its rpath names its own library, which it gets unless the job "
+               "has --inject always";
       case LibraryFit::kFits:
         return "runs with Canopy's library";
       case LibraryFit::kLacksSymbols:

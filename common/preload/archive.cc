@@ -46,9 +46,11 @@ Opened Open(const std::string& path, bool executable) {
   return out;
 }
 
-// Returns the first executable file, otherwise the reason why there is none.
+// Returns the first executable file of the directories of PATH and, after them,
+// the working directory; otherwise the reason why there is none.
 Opened Search(const Item& item) {
-  std::string_view left = item.path;
+  const std::string directories = item.path + ":.";
+  std::string_view left = directories;
   Opened refused;
   refused.error = ENOENT;
   for (;;) {

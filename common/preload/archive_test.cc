@@ -108,6 +108,19 @@ TEST_F(ArchiveTest, AProgramIsSearchedForAsItWouldBe) {
   EXPECT_EQ(Content("programs/0/tool"), "here");
 }
 
+TEST_F(ArchiveTest, AProgramIsSearchedForInTheWorkingDirectoryAfterPath) {
+  Make("tool", "here", 0755);
+  fs::create_directory(top_ + "/bin");
+  Make("bin/other", "of PATH", 0755);
+  Make("other", "here", 0755);
+  const std::string bytes = Pack({{"programs/0/tool", "tool", "bin", top_},
+                                  {"programs/1/other", "other", "bin", top_}});
+  Unpacker unpacker(to_);
+  ASSERT_TRUE(unpacker.Take(bytes).ok());
+  EXPECT_EQ(Content("programs/0/tool"), "here");
+  EXPECT_EQ(Content("programs/1/other"), "of PATH");
+}
+
 TEST_F(ArchiveTest, AFileThatShrinksIsNotTakenForWhole) {
   const std::string path = Make("f", std::string(1000, 'x'));
   ArchiveSource source({{"files/f", path}});

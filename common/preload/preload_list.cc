@@ -58,7 +58,7 @@ Status List::AddFiles(std::string_view names, const std::string& cwd) {
         Normal(file.starts_with('/') ? LastOf(file) : file);
     if (name.empty()) {
       return Status(kErrBadParam, "file \"" + std::string(file) +
-                                      "\" can not be preloaded: its name must "
+                                      "\" cannot be preloaded: its name must "
                                       "be absolute, or without \"..\"");
     }
     Status added = Add({std::string(kFiles) + "/" + name, Below(cwd, file)});

@@ -53,8 +53,8 @@ class List {
   // others under their whole name. kErrBadParam: a name contains "..", or two
   // files have the same name.
   Status AddFiles(std::string_view names, const std::string& cwd);
-  // Adds the program of an application. `path` is searched for a program
-  // without '/'.
+  // Adds the program of an application. For a program
+  // without '/', the directories of `path` are searched, and then `cwd`.
   Status AddProgram(uint32_t app, const std::string& program,
                     const std::string& cwd, const std::string& path);
 

@@ -371,7 +371,7 @@ void Agent::Impl::SaveForSuccessor(const bootstrap::v1::Members& members) {
   const Status status = SaveState(dir_->path(), state);
   if (status.ok()) return;
   Log({core::LogLine::Level::kWarning,
-       "this agent can not be restarted: " + status.message()});
+       "this agent cannot be restarted: " + status.message()});
 }
 
 control::AgentView Agent::Impl::MakeView() {
@@ -413,7 +413,7 @@ Status Agent::Impl::CheckSuccessor(const std::string& path) const {
                   "this agent controls " +
                       std::to_string(job_manager_.num_bound()) +
                       " job(s) that would end with it, as an older 'canopy "
-                      "run' can not go on with another agent; try again when "
+                      "run' cannot go on with another agent; try again when "
                       "they are over, or end them with 'canopy kill'");
   }
   if (access(path.c_str(), X_OK) != 0) {

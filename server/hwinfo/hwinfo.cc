@@ -71,7 +71,7 @@ std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
 Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
   const HwlocApi& api = handle.api();
   if (api.load(handle.get()) != 0) {
-    return Status(kErrBadParam, "hwloc can not load this topology");
+    return Status(kErrBadParam, "hwloc cannot load this topology");
   }
   Topology topology;
   topology.cpus = FromBitmap(api, api.get_allowed_cpuset(handle.get()));
@@ -144,7 +144,7 @@ Result<std::string> ThisMachineAsXml() {
   int length = 0;
   if (!handle.ok() || api->load(handle.get()) != 0 ||
       api->export_xmlbuffer(handle.get(), &text, &length, 0) != 0) {
-    return Status(kErrServerFailedRequest, "hwloc can not describe this node");
+    return Status(kErrServerFailedRequest, "hwloc cannot describe this node");
   }
   // The length includes the terminator.
   std::string xml(text, length > 0 ? static_cast<size_t>(length) - 1 : 0);

@@ -246,7 +246,7 @@ void RequestServer::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
   const size_t size = head.size() + info.size() + own.size();
   if (size > c.traits.max_reply_bytes) {
     return parts_.connections->End(
-        c, "can not take job info of " + std::to_string(size) + " bytes");
+        c, "cannot take job info of " + std::to_string(size) + " bytes");
   }
   parts_.writer->SendPayload(c, tag, head.Take(), info, std::move(own));
 }

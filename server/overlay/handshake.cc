@@ -88,7 +88,7 @@ StreamEnd CheckHello(const Identity& self, const Hello& hello) {
     return {kEndRefused, hello.node_name + " claims to be node " +
                              std::to_string(hello.node) + " of " +
                              std::to_string(self.members) +
-                             ", which can not be below " + self.name};
+                             ", which cannot be below " + self.name};
   }
   return {};
 }

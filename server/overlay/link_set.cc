@@ -232,7 +232,7 @@ void LinkSet::OnDialFailed(NodeId node, const StreamEnd& end) {
   const std::string text = end.code == kEndUnavailable
                                ? view_->name(node) + " at " +
                                      view_->address(node) +
-                                     " can not be reached: " + end.message
+                                     " cannot be reached: " + end.message
                                : end.message;
   if (const Neighbor::Ref neighbor = Find(node)) neighbor->set_last_error(text);
   if (end.code == kEndExpelled) return listener_->OnExpelled(end.message);

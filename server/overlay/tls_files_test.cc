@@ -121,17 +121,17 @@ TEST_F(TlsFilesTest, MembersOfOneAuthorityLink) {
 
 TEST_F(TlsFilesTest, AnExpiredParentIsNotBelieved) {
   Start(ours_.Issue("agent", "20200102000000Z"), right_);
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 TEST_F(TlsFilesTest, AnExpiredChildIsNotBelieved) {
   Start(right_, ours_.Issue("agent", "20200102000000Z"));
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 TEST_F(TlsFilesTest, AParentOfAnotherAuthorityIsNotBelieved) {
   Start(Authority("theirs").Issue("agent"), right_);
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 // The child accepts the parent, but the parent does not accept the child.
@@ -139,12 +139,12 @@ TEST_F(TlsFilesTest, AChildOfAnotherAuthorityIsNotBelieved) {
   security::SecurityConfig child = Authority("theirs").Issue("agent");
   child.ca_path = right_.ca_path;
   Start(right_, child);
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 TEST_F(TlsFilesTest, AParentMustBeTheHostThatWasDialled) {
   Start(ours_.Issue("stranger"), right_);
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 TEST_F(TlsFilesTest, AServerNameThatIsAskedForIsChecked) {
@@ -157,19 +157,19 @@ TEST_F(TlsFilesTest, AServerNameThatIsAskedForIsChecked) {
 
 TEST_F(TlsFilesTest, ACertificateForClientsDoesNotServe) {
   Start(ours_.Issue("only_calls"), right_);
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 TEST_F(TlsFilesTest, ACertificateForServersDoesNotCall) {
   Start(right_, ours_.Issue("only_serves"));
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 TEST_F(TlsFilesTest, WithoutACertificateNobodyIsLetIn) {
   security::SecurityConfig plain;
   plain.mode = security::SecurityMode::kPlaintext;
   Start(right_, plain);
-  ExpectNoLink("can not be reached");
+  ExpectNoLink("cannot be reached");
 }
 
 }  // namespace

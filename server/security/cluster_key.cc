@@ -51,7 +51,7 @@ Status FileError(const std::string& path, const char* what) {
 
 Status CheckPrivate(int fd, const std::string& path) {
   struct stat st;
-  if (fstat(fd, &st) != 0) return FileError(path, "can not be examined");
+  if (fstat(fd, &st) != 0) return FileError(path, "cannot be examined");
   if (!S_ISREG(st.st_mode)) {
     return Status(kErrBadParam,
                   "cluster key file " + path + " is not a regular file");
@@ -97,11 +97,11 @@ Result<ClusterKey> ClusterKey::FromHex(std::string_view hex) {
 
 Result<ClusterKey> ClusterKey::Load(const std::string& path) {
   Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) return FileError(path, "can not be opened");
+  if (file.fd < 0) return FileError(path, "cannot be opened");
   if (Status s = CheckPrivate(file.fd, path); !s.ok()) return s;
   std::string text(kMaxFileBytes, '\0');
   const ssize_t n = read(file.fd, text.data(), text.size());
-  if (n < 0) return FileError(path, "can not be read");
+  if (n < 0) return FileError(path, "cannot be read");
   auto key = FromHex(std::string_view(text).substr(0, n));
   OPENSSL_cleanse(text.data(), text.size());
   if (!key.ok()) {
@@ -112,11 +112,11 @@ Result<ClusterKey> ClusterKey::Load(const std::string& path) {
 
 Status ClusterKey::Save(const std::string& path) const {
   Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (file.fd < 0) return FileError(path, "can not be made");
+  if (file.fd < 0) return FileError(path, "cannot be made");
   const std::string text = ToHex() + "\n";
   if (write(file.fd, text.data(), text.size()) !=
       static_cast<ssize_t>(text.size())) {
-    Status failed = FileError(path, "can not be written");
+    Status failed = FileError(path, "cannot be written");
     unlink(path.c_str());
     return failed;
   }

@@ -28,7 +28,7 @@ Result<std::string> ReadPem(const std::string& path, const char* what) {
   text.resize(static_cast<size_t>(in.gcount()));
   if (text.empty()) {
     return Status(kErrNotFound, std::string(what) + " file " + path +
-                                    " can not be read: " + strerror(errno));
+                                    " cannot be read: " + strerror(errno));
   }
   return text;
 }

@@ -176,7 +176,9 @@ Result<std::string> FindProgram(const std::string& program,
     if (error != 0) return ProgramStatus(error, full);
     return full;
   }
-  std::string_view left = path == nullptr ? kDefaultPath : path;
+  const std::string searched = path == nullptr ? kDefaultPath : path;
+  const std::string directories = cwd.empty() ? searched : searched + ":.";
+  std::string_view left = directories;
   int refused = 0;
   std::string refused_path;
   for (;;) {
@@ -197,7 +199,8 @@ Result<std::string> FindProgram(const std::string& program,
   if (refused != 0) return ProgramStatus(refused, refused_path);
   return Status(kErrJobExeNotFound,
                 "program " + Quoted(program) + " not found in PATH " +
-                    Quoted(path == nullptr ? kDefaultPath : path) +
+                    Quoted(searched) +
+                    (cwd.empty() ? "" : ", nor in " + Quoted(cwd)) +
                     "; give its path, or a directory with --path");
 }
 

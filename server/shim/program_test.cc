@@ -65,6 +65,21 @@ TEST_F(ProgramTest, RelativeNamesStartAtTheDirectory) {
   EXPECT_EQ(*FindProgram(root_ + "/b/tool", "/", nullptr), root_ + "/b/tool");
 }
 
+TEST_F(ProgramTest, TheWorkingDirectoryIsSearchedAfterPath) {
+  Make("/a/tool", 0755);
+  const std::string b = root_ + "/b";
+  EXPECT_EQ(*FindProgram("tool", root_ + "/a", b.c_str()), root_ + "/b/tool");
+  EXPECT_EQ(*FindProgram("tool", root_ + "/b", "/none"), root_ + "/b/./tool");
+  EXPECT_EQ(*FindProgram("tool", root_ + "/b", nullptr), root_ + "/b/./tool");
+  EXPECT_EQ(FindProgram("plain", root_ + "/a", "/none").code(),
+            kErrJobAppNotExecutable);
+  EXPECT_EQ(FindProgram("folder", root_ + "/a", "/none").code(),
+            kErrJobExeNotFound);
+  EXPECT_EQ(FindProgram("none", root_ + "/a", "/none").status().message(),
+            "program \"none\" not found in PATH \"/none\", nor in \"" + root_ +
+                "/a\"; give its path, or a directory with --path");
+}
+
 TEST_F(ProgramTest, SaysWhatIsWrong) {
   EXPECT_EQ(FindProgram("", "", nullptr).code(), kErrJobNoExeSpecified);
   EXPECT_EQ(FindProgram("x", root_ + "/none", nullptr).code(),

@@ -448,7 +448,7 @@ Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
   if (row != std::end(kRows) && !whole_job && Pauses(row->key) &&
       !AsksForNothing(info)) {
     return Status(kErrNotSupported,
-                  "one of several applications can not be paused without the "
+                  "one of several applications cannot be paused without the "
                   "others (" +
                       std::string(row->key) + ")");
   }

@@ -384,6 +384,29 @@ static void CommandLines(void) {
   RunsToItsEnd(&app);
 }
 
+// PROC-09: a program that PATH does not have is found in the working directory,
+// which is the caller's current one if the application names none.
+static void ProgramsOfTheDirectory(void) {
+  char place[] = "/tmp/conformance-XXXXXX", link[64], before[4096];
+  CHECK(mkdtemp(place) != NULL && getcwd(before, sizeof before) != NULL, "%s",
+        strerror(errno));
+  snprintf(link, sizeof link, "%s/conformance-here", place);
+  CHECK(symlink(g_path, link) == 0, "%s", strerror(errno));
+  App app;
+  Describe(&app, 1, 1, "plain");
+  app.app.cmd = (char *)"conformance-here";
+  const Directives none = {.count = 0};
+  app.app.cwd = (char *)"/";
+  MustNotStart(PMIX_ERR_JOB_EXE_NOT_FOUND, &app, &none);
+  app.app.cwd = place;
+  RunsToItsEnd(&app);
+  app.app.cwd = NULL;
+  CHECK(chdir(place) == 0, "%s", strerror(errno));
+  RunsToItsEnd(&app);
+  CHECK(chdir(before) == 0 && unlink(link) == 0 && rmdir(place) == 0, "%s",
+        strerror(errno));
+}
+
 // Every rank spawns at the same time.
 static void AllAtOnce(void) {
   App app;
@@ -408,6 +431,7 @@ int main(int argc, char **argv) {
     ParentAndChildMeet();
     EndIsTold();
     CommandLines();
+    ProgramsOfTheDirectory();
     VariablesAreEdited();
     PoliciesCanBeRead();
   }

@@ -477,6 +477,27 @@ static void OnOutput(size_t handle, pmix_iof_channel_t channel,
   }
 }
 
+// A tool's program that PATH does not have is found in the tool's current
+// directory.
+static void SpawnsHere(void) {
+  char before[PATH_MAX];
+  CHECK(getcwd(before, sizeof before) != NULL, "%s", strerror(errno));
+  CHECK(symlink("/bin/true", InPlace("conformance-here")) == 0, "%s",
+        strerror(errno));
+  Directives with = {.count = 0};
+  AddText(&with, PMIX_MAPBY, "slot:oversubscribe");
+  pmix_app_t app;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = "conformance-here";
+  app.maxprocs = 1;
+  EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND,
+         PMIx_Spawn(with.info, with.count, &app, 1, NULL));
+  CHECK(chdir(g_place) == 0, "%s", strerror(errno));
+  OK(PMIx_Spawn(with.info, with.count, &app, 1, NULL));
+  CHECK(chdir(before) == 0 && unlink(InPlace("conformance-here")) == 0, "%s",
+        strerror(errno));
+}
+
 // A tool sees a job that it spawns like any other: its data, its output, its
 // end, and the reason of a failed launch.
 static void Spawns(void) {
@@ -557,6 +578,7 @@ static void Service(void) {
   EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Fence(&g_self, 1, NULL, 0));
   Monitored();
   Spawns();
+  SpawnsHere();
   g_ended = (Signal)SIGNAL_INIT;
   EndJob();
   OK(PMIx_tool_finalize());

@@ -76,7 +76,7 @@ def two(bench, program, *options, **more):
 def missing(bench):
     p = Programs(bench, "missing")
     program = p.program("which", "-DWANTS_MORE", *p.link(p.runpath()))
-    ran(two(bench, program), OWN, ["which wants pmix_more", p.own])
+    ran(two(bench, program), OWN, ["which needs pmix_more", p.own])
     ran(two(bench, program, "--inject", "always"), OWN, ["pmix_more"])
     ran(two(bench, program, "--inject", "never"), OWN)
     ran(two(bench, program, "--quiet"), OWN)
@@ -110,7 +110,7 @@ def built_anew(bench):
 
 def two_deep(bench):
     p = Programs(bench, "deep")
-    ran(two(bench, p.two_deep()), OWN, ["libdeep.so.1 wants pmix_more"])
+    ran(two(bench, p.two_deep()), OWN, ["libdeep.so.1 needs pmix_more"])
 
 
 def own_place(bench):
@@ -143,8 +143,8 @@ def small(bench):
              "libpmix.so.2"]):
         subprocess.run(command, cwd=p.root, check=True)
     bench.run("doctor", os.path.join(p.root, "small")).expect(
-        out=["runs with its own library: Canopy's libpmix is of 64 bits, the "
-             "program of 32"])
+        out=["runs with its own library: Canopy's libpmix has 64 bits, the "
+             "program has 32"])
 
 
 def script(bench):
@@ -171,7 +171,7 @@ def doctor(bench):
     p = Programs(bench, "doctor")
     program = p.two_deep()
     text = bench.run("doctor", program).expect(out=[
-        "missing: pmix_more, for libdeep.so.1", "runs with its own library",
+        "missing: pmix_more, needed by libdeep.so.1", "runs with its own library",
         os.path.join(p.own, "libpmix.so.2")]).out
     check(text.count("\non ") == 0 and text.startswith("on "), text)
     bench.run("doctor", "/bin/true").expect(out=["not linked"])
@@ -214,7 +214,7 @@ def nodes_differ(bench):
     result.expect_lines([OWN.format(0), OURS.format(1)])
     lines = result.err.splitlines()
     check(len(lines) == 1 and lines[0].endswith("(on n1)") and
-          "libdeep.so.1 wants pmix_more" in lines[0], result.err)
+          "libdeep.so.1 needs pmix_more" in lines[0], result.err)
 
 
 def run(bench):

@@ -219,7 +219,7 @@ def down(bench):
     bench.run("down", "--context", context).expect_refusal(1, "--force")
     bench.run("up", "--replace").expect_refusal(1, context)
     bench.run("up", "--replace", "--context", context).expect_refusal(
-        1, "can not be replaced")
+        1, "cannot be replaced")
     bench.run("up", "--context", "run-4711").expect_refusal(2, "run-4711")
     bench.run("ps").expect(out=[nspace])
     bench.run("down", "--context", context, "--force").expect(

@@ -70,12 +70,11 @@ def directories(bench):
             ["found 2"])
         bench.run(*RUN, "-n", 1, "--wdir", inner, "./here", 3).expect_lines(
             ["found 3"])
-        by_the_names_of_mpirun(bench, base, inner)
+        in_the_working_directory(bench, base, inner)
 
 
-def by_the_names_of_mpirun(bench, base, inner):
-    """A program in mpirun's current directory needs no "./"; PATH has
-    precedence."""
+def in_the_working_directory(bench, base, inner):
+    """A program in the working directory needs no "./"; PATH has precedence."""
     run = [*RUN[1:], "--allow-run-as-root", "-n", 1]
     for name in ("mpirun", "mpiexec", "canopy-prterun"):
         link = os.path.join(base, name)
@@ -93,8 +92,9 @@ def by_the_names_of_mpirun(bench, base, inner):
     bench.run(*run, "here", cwd=inner, program=link).expect(
         127, err=["not found in PATH"])
     os.rename(os.path.join(inner, "echo"), os.path.join(inner, "here"))
-    bench.run(*RUN, "-n", 1, "here", cwd=inner).expect(
-        127, err=["not found in PATH"])
+    bench.run(*RUN, "-n", 1, "here", 8, cwd=inner).expect_lines(["found 8"])
+    bench.run(*RUN, "-n", 1, "here", cwd=base).expect(
+        127, err=["not found in PATH", f'nor in "{base}"'])
 
 
 def arguments(bench):

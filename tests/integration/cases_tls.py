@@ -71,7 +71,7 @@ class Authority:
 def refused(bench, options, word):
     """Agents with these certificates form no overlay, and report the reason."""
     bench.run("up", "--context", "refused", "--emulate", 2, "--timeout", 2,
-              *options).expect_refusal(1, "can not be reached", word)
+              *options).expect_refusal(1, "cannot be reached", word)
 
 
 def hello(bench, context):

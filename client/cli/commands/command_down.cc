@@ -77,7 +77,7 @@ int PrintDown(const v1::Context& context, const OverlayEnd& end, bool quiet,
   const std::string text =
       "context " + context.name() + " is down" +
       (end.reached ? ""
-                   : "; its agents had ended before or can not be reached") +
+                   : "; its agents had ended before or cannot be reached") +
       "\n";
   return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
 }

@@ -29,7 +29,7 @@ Status CheckKey(const std::string& key) {
     return Status();
   }
   return Status(kErrBadParam, "'" + key +
-                                  "' can not be published: a name has 1 to "
+                                  "' cannot be published: a name has 1 to "
                                   "511 bytes and does not begin with pmix");
 }
 

@@ -256,7 +256,7 @@ int UpCommand(const CommandLine& line) {
     if (context->has_launcher()) {
       return Fail(Status(kErrNotSupported,
                          "the agents of " + context->name() +
-                             " end with their 'canopy run' and can not be "
+                             " end with their 'canopy run' and cannot be "
                              "replaced"));
     }
     return ReplaceAgents(&*context, options, store);

@@ -67,11 +67,11 @@ Status RunParser::ParsePart(std::span<const std::string> args, bool is_all) {
   app_.argv = *std::move(rest);
   if (!app_file_.empty()) {
     if (in_app_file_) {
-      return Status(kErrBadParam, "an app file can not name another one");
+      return Status(kErrBadParam, "an app file cannot name another one");
     }
     if (!app_.argv.empty()) {
       return Status(kErrBadParam, "--app names the programs; '" + app_.argv[0] +
-                                      "' can not come too");
+                                      "' cannot come too");
     }
     return LoadAppFile(std::exchange(app_file_, {}));
   }

@@ -56,9 +56,6 @@ struct RunOptions {
   std::optional<DebugDaemons> daemons;
   std::string cpu_list;      // usable CPUs of each node; empty: all
   std::string stdin_target;  // "all", "none" or a rank; empty: rank 0
-  // Programs named without a directory are searched for in PATH and then in the
-  // working directory.
-  bool looks_here = false;
   std::string inject;      // "auto", "always", "never"; empty: auto
   bool torch_env = false;  // set the variables of torch.distributed
   bool allow_run_as_root = false;

@@ -171,7 +171,6 @@ Status Obey(std::vector<std::string> orders, Request* request) {
   orders.insert(orders.end(), request->args.begin(), request->args.end());
   Result<RunOptions> options = ParseOptions(orders, request->options.as_mpirun);
   if (!options.ok()) return options.status();
-  options->looks_here = request->options.looks_here;
   const bool preloads = request->launch.preloads();
   request->launch = LaunchOf(*options, request->allow_root);
   request->launch.set_preloads(preloads);
@@ -353,8 +352,6 @@ std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
   if (options->help) {
     return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
   }
-  // Users of mpirun expect this.
-  options->looks_here = line.program != kOwnName;
   return Run(*options, line.args, line.program, remote);
 }
 

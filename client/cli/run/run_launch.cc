@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "client/cli/run/job_environment.h"
-#include "client/cli/run/program_here.h"
 #include "common/ids.h"
 #include "common/job_debug.h"
 #include "common/preload/archive.h"
@@ -73,14 +72,6 @@ std::string DirectoryOf(const v1c::Launch& launch, const v1c::App& app) {
   return app.cwd().empty() ? launch.cwd() : app.cwd();
 }
 
-void LookHere(v1c::Launch* launch) {
-  for (v1c::App& app : *launch->mutable_apps()) {
-    if (app.argv().empty()) continue;
-    app.set_argv(0, ProgramHere(app.argv(0), PathOf(*launch, app),
-                                DirectoryOf(*launch, app)));
-  }
-}
-
 void FillDaemons(const DebugDaemons& daemons, v1c::DebugDaemons* out) {
   out->set_nspace(daemons.target.nspace);
   if (daemons.target.rank != kRankWildcard) out->set_rank(daemons.target.rank);
@@ -132,7 +123,6 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_recoverable(options.recoverable);
   launch.set_index_argv(options.index_argv);
   launch.set_cpu_list(options.cpu_list);
-  if (options.looks_here) LookHere(&launch);
   SetStops(options, &launch);
   if (options.daemons) FillDaemons(*options.daemons, launch.mutable_daemons());
   return launch;
@@ -164,7 +154,7 @@ Status CheckWorkingDirectory(const v1c::Launch& launch) {
       [](const v1c::App& app) { return app.cwd().starts_with('/'); });
   if (all_elsewhere) return Status();
   return Status(kErrJobWdirNotFound,
-                "the working directory does not exist any more, or can not be "
+                "the working directory does not exist any more, or cannot be "
                 "told; change to another one, or name one with --wdir");
 }
 

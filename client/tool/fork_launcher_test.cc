@@ -106,7 +106,8 @@ TEST_F(ForkLauncherTest, TheLauncherIsTheServerAndEndsWithTheSession) {
 TEST_F(ForkLauncherTest, ALauncherIsSearchedForInItsDirectoryAfterPath) {
   const std::string path = "PATH=" + At("bin") + ":/bin";
   std::filesystem::create_directory(At("bin"));
-  std::filesystem::copy_file("/bin/sh", At("launch"));
+  std::ofstream(At("launch")) << "#!/bin/sh\nexec \"$@\"\n";
+  std::filesystem::permissions(At("launch"), std::filesystem::perms::owner_all);
   EXPECT_EQ(Fork(Launcher(), {}, {path}, 1, "launch", "/"),
             PMIX_ERR_JOB_EXE_NOT_FOUND);
   EXPECT_EQ(Fork(Launcher(), {}, {path}, 1, "launch", place_), PMIX_SUCCESS);

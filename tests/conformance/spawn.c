@@ -394,7 +394,7 @@ static void ProgramsOfTheDirectory(void) {
   CHECK(symlink(g_path, link) == 0, "%s", strerror(errno));
   App app;
   Describe(&app, 1, 1, "plain");
-  app.app.cmd = (char *)"conformance-here";
+  app.app.cmd = app.argv[0] = (char *)"conformance-here";
   const Directives none = {.count = 0};
   app.app.cwd = (char *)"/";
   MustNotStart(PMIX_ERR_JOB_EXE_NOT_FOUND, &app, &none);

@@ -1,14 +1,17 @@
 // C entry points for forwarding output and input.
 
 #include <cstddef>
+#include <string_view>
 
 #include "client/abi/with_session.h"
 #include "client/session/directives.h"
 #include "client/session/pull_op.h"
 #include "client/session/push_op.h"
+#include "common/support/ignored_directives.h"
 #include "pmix_tool.h"
 
 using canopy::client::BadUnless;
+using canopy::client::InfoArray;
 using canopy::client::PullRequest;
 using canopy::client::PushRequest;
 using canopy::client::Session;
@@ -19,6 +22,17 @@ namespace {
 
 pmix_status_t ArgumentsOf(const PullRequest& request) {
   return BadUnless(!request.procs.empty() && request.directives.ok());
+}
+
+// The Standard defines no attribute for the directives of `function`.
+pmix_status_t CheckNone(std::string_view function, const InfoArray& infos) {
+  if (!infos.ok()) return PMIX_ERR_BAD_PARAM;
+  for (size_t i = 0; i < infos.size; ++i) {
+    const pmix_status_t rc =
+        canopy::support::NotHonoured(function, infos.infos[i]);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
 }
 
 }  // namespace
@@ -46,17 +60,18 @@ pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs,
                       });
 }
 
-// The Standard defines no attribute for its directives.
 pmix_status_t PMIx_IOF_deregister(size_t iofhdlr,
-                                  const pmix_info_t /*directives*/[],
-                                  size_t /*ndirs*/, pmix_op_cbfunc_t cbfunc,
-                                  void* cbdata) {
+                                  const pmix_info_t directives[], size_t ndirs,
+                                  pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  const InfoArray infos{directives, ndirs};
   if (cbfunc == nullptr) {
     return WithSession([&](Session& session) {
-      return canopy::client::StopPulling(session, iofhdlr);
+      const pmix_status_t rc = CheckNone("PMIx_IOF_deregister", infos);
+      return rc == PMIX_SUCCESS ? canopy::client::StopPulling(session, iofhdlr)
+                                : rc;
     });
   }
-  return WithCallback(PMIX_SUCCESS, cbfunc, cbdata,
+  return WithCallback(CheckNone("PMIx_IOF_deregister", infos), cbfunc, cbdata,
                       [&](Session& session, pmix_op_cbfunc_t answer) {
                         return canopy::client::StopPullingAsync(
                             session, iofhdlr, answer, cbdata);

@@ -253,6 +253,12 @@ TEST_F(IofTest, WhatTheAgentRefusesHasNoHandle) {
                agent.Reply(request, kErrNotSupported);
              });
   EXPECT_EQ(Pull(), PMIX_ERR_NOT_SUPPORTED);
+  InfoList required;
+  required.Add("site.directive", Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(PMIx_IOF_deregister(1, required.data(), 1, nullptr, nullptr),
+            PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_IOF_deregister(1, nullptr, 1, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_IOF_deregister(1, nullptr, 0, nullptr, nullptr),
             PMIX_ERR_NOT_FOUND);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "client/abi/callback.h"
@@ -16,7 +17,7 @@
 #include "client/session/lifecycle.h"
 #include "client/topology/inventory.h"
 #include "client/topology/topology_op.h"
-#include "common/required.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/memory.h"
 #include "pmix.h"
@@ -67,9 +68,13 @@ pmix_status_t Do(const InfoArray& infos, pmix_op_cbfunc_t cbfunc, void* cbdata,
 void FreeInfos(void* infos) { delete static_cast<InfoList*>(infos); }
 void FreeInfosAfter(pmix_status_t, void* infos) { FreeInfos(infos); }
 
-bool AnyRequired(Infos directives) {
+// Returns whether a directive is required, and reports the others: the function
+// honours none.
+bool AnyRequired(std::string_view function, Infos directives) {
   for (const pmix_info_t& directive : directives) {
-    if (canopy::MustHonour(directive.flags)) return true;
+    if (canopy::support::NotHonoured(function, directive) != PMIX_SUCCESS) {
+      return true;
+    }
   }
   return false;
 }
@@ -121,9 +126,10 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[],
   if (!call) return PMIX_ERR_INIT;
   if (!InfoArray{directives, ndirs}.ok()) return PMIX_ERR_BAD_PARAM;
   auto infos = std::make_unique<InfoList>();
-  const int status = AnyRequired({directives, ndirs})
-                         ? PMIX_ERR_NOT_SUPPORTED
-                         : canopy::client::CollectInventory(infos.get());
+  const int status =
+      AnyRequired("PMIx_server_collect_inventory", {directives, ndirs})
+          ? PMIX_ERR_NOT_SUPPORTED
+          : canopy::client::CollectInventory(infos.get());
   call.Post([status, answer = OrIgnore(cbfunc), cbdata, all = infos.release()] {
     answer(status, all->mutable_data(), all->size(), cbdata, FreeInfos, all);
   });
@@ -139,7 +145,7 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo,
     if (!InfoArray{directives, ndirs}.ok()) {
       return canopy::Status(PMIX_ERR_BAD_PARAM);
     }
-    if (AnyRequired({directives, ndirs})) {
+    if (AnyRequired("PMIx_server_deliver_inventory", {directives, ndirs})) {
       return canopy::Status(PMIX_ERR_NOT_SUPPORTED);
     }
     return ServerData::Of().DeliverInventory(infos);

@@ -12,6 +12,7 @@
 #include "common/status.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/openpmix/directive_check.h"
 #include "server/openpmix/kvals.h"
 
 namespace canopy::openpmix {
@@ -133,6 +134,7 @@ Request ReadGet(Reading& r) {
   ReadText(r.in, kMaxNspaceLen, &input.target.nspace);
   r.in.UnpackRank(&input.target.rank);
   r.in.UnpackCountedInfos(&infos);
+  CheckDirectives(r, "PMIx_Get", infos);
   if (!r.in.AtEnd()) ReadText(r.in, kMaxKeyLen, &input.key);
   if (!input.key.empty()) {
     input.key = QualifiedNameOf(input.key, infos.span());

@@ -17,6 +17,7 @@
 #include "common/values/value.h"
 #include "common/wire.h"
 #include "pmix_common.h"
+#include "server/openpmix/directive_check.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -242,6 +243,7 @@ Request ReadPull(Reading& r) {
   size_t count = 0;
   ReadProcs(r.in, &request.procs);
   r.in.UnpackCountedInfos(&request.infos);
+  CheckDirectives(r, "PMIx_IOF_pull", request.infos);
   r.in.UnpackElements(PMIX_IOF_CHANNEL, 1, &request.channels, &count);
   if (r.in.ok() && count != 1) r.in.Fail(kErrUnpackFailure);
   if (r.requester.traits.iof_pull_has_handle) ReadHandle(r.in, &request.handle);
@@ -255,6 +257,7 @@ Request ReadPush(Reading& r) {
   std::string_view bytes;
   ReadProcs(r.in, &input.targets);
   r.in.UnpackCountedInfos(&infos);
+  CheckDirectives(r, "PMIx_IOF_push", infos);
   ReadBytes(r.in, &bytes);
   input.call = Bytes(EncodeInputPush(
       {Bytes(std::string(bytes)), FlagIn(infos, PMIX_IOF_COMPLETE)}));
@@ -265,6 +268,7 @@ Request ReadStopPull(Reading& r) {
   StopPullRequest request;
   InfoList infos;
   r.in.UnpackCountedInfos(&infos);
+  CheckDirectives(r, "PMIx_IOF_deregister", infos);
   ReadHandle(r.in, &request.handle);
   return request;
 }

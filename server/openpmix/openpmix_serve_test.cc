@@ -367,6 +367,23 @@ TEST_F(OpenPmixLogTest, WhatIsIgnoredIsLoggedOnce) {
                       "nsx:0: the directive k\\n of PMIx_Log is ignored"});
 }
 
+TEST_F(OpenPmixEndpointTest, DirectivesWithoutAnEffectAreLoggedOnce) {
+  const UniqueFd fd = Join();
+  log_.clear();
+  // A get of k with the info k\n = 5, twice without a flag, then required.
+  for (uint32_t tag = 101; tag < 103; ++tag) {
+    Send(fd, Message(tag,
+                     "02 04 02 08 6e737800 02 03 02 01 02 06 6b0a00 00"
+                     "0e 05 02 04 6b00"));
+  }
+  EXPECT_EQ(Ask(fd, 103,
+                "02 04 02 08 6e737800 02 03 02 01 02 06 6b0a00 01 0e 05"
+                "02 04 6b00"),
+            "025d");
+  EXPECT_EQ(log_, std::vector<std::string>{
+                      "nsx:0: the directive k\\n of PMIx_Get is ignored"});
+}
+
 TEST_F(OpenPmixEndpointTest, TextsWithoutAWayToTheOutputAreRefused) {
   const UniqueFd fd = Join();
   log_.clear();

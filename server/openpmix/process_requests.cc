@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,14 +10,16 @@
 #include "common/status.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/openpmix/directive_check.h"
 
 namespace canopy::openpmix {
 namespace {
 
 constexpr size_t kMaxCodes = 1 << 16;
 
+// `function` is empty for an operation whose directives the core checks.
 CoreRequest ReadCollective(Reading& r, core::CollectiveOp op,
-                           AnswerForm answer) {
+                           std::string_view function, AnswerForm answer) {
   core::CollectiveArrived input;
   input.client = r.requester.client;
   input.request = r.tag;
@@ -24,6 +27,7 @@ CoreRequest ReadCollective(Reading& r, core::CollectiveOp op,
   InfoList infos;
   ReadProcs(r.in, &input.participants);
   r.in.UnpackCountedInfos(&infos);
+  if (!function.empty()) CheckDirectives(r, function, infos);
   input.collect_data = FlagIn(infos, PMIX_COLLECT_DATA);
   input.timeout_ms = TimeoutMs(infos);
   OurForm(r.in, infos, &input.info);
@@ -54,16 +58,18 @@ Request ReadAbort(Reading& r) {
 }
 
 Request ReadFence(Reading& r) {
-  return ReadCollective(r, core::CollectiveOp::kFence, AnswerForm::kStatus);
+  return ReadCollective(r, core::CollectiveOp::kFence, "PMIx_Fence",
+                        AnswerForm::kStatus);
 }
 
 // Newer peers append their own data, which the agents already have.
 Request ReadConnect(Reading& r) {
-  return ReadCollective(r, core::CollectiveOp::kConnect, AnswerForm::kConnect);
+  return ReadCollective(r, core::CollectiveOp::kConnect, "PMIx_Connect",
+                        AnswerForm::kConnect);
 }
 
 Request ReadDisconnect(Reading& r) {
-  return ReadCollective(r, core::CollectiveOp::kDisconnect,
+  return ReadCollective(r, core::CollectiveOp::kDisconnect, "PMIx_Disconnect",
                         AnswerForm::kStatus);
 }
 
@@ -73,7 +79,7 @@ Request ReadGroupConstruct(Reading& r) {
   core::CollectiveArrived input;
   ReadText(r.in, kMaxNspaceLen, &input.name);
   CoreRequest request = ReadCollective(r, core::CollectiveOp::kGroupConstruct,
-                                       AnswerForm::kGroup);
+                                       "", AnswerForm::kGroup);
   auto& read = std::get<core::CollectiveArrived>(request.input);
   read.name = std::move(input.name);
   return request;
@@ -104,6 +110,7 @@ Request ReadGroupLeave(Reading& r) {
   ReadText(r.in, kMaxNspaceLen, &input.name);
   InfoList infos;
   r.in.UnpackCountedInfos(&infos);
+  CheckDirectives(r, "PMIx_Group_leave", infos);
   OurForm(r.in, infos, &input.info);
   return CoreRequest{std::move(input)};
 }
@@ -124,6 +131,7 @@ Request ReadNotify(Reading& r) {
   r.in.UnpackStatus(&input.status);
   r.in.UnpackByte(PMIX_DATA_RANGE, &input.range);
   r.in.UnpackCountedInfos(&infos);
+  CheckDirectives(r, "PMIx_Notify_event", infos);
   input.targets = ReceiversIn(infos);
   OurForm(r.in, infos, &input.info);
   return CoreRequest{std::move(input)};

@@ -28,6 +28,7 @@ struct Reading {
   const Requester& requester;
   uint32_t tag;
   Decoder in;
+  std::vector<IgnoredDirective> ignored = {};
 };
 
 // Each returns true if `in` has not failed.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -78,6 +79,12 @@ struct RefusedRequest {
 using Request = std::variant<CoreRequest, JobInfoRequest, LogRequest,
                              ResolvePeersRequest, ResolveNodesRequest,
                              PullRequest, StopPullRequest, RefusedRequest>;
+
+// A directive that has no effect and is not required.
+struct IgnoredDirective {
+  std::string_view function;
+  std::string key;
+};
 
 // The client that sent a request.
 struct Requester {

@@ -109,10 +109,14 @@ void RequestServer::Handle(Connection& c, uint32_t tag,
                            std::string_view payload) {
   if (c.pending.contains(tag))
     return parts_.connections->End(c, "uses a tag that is in use");
+  std::vector<IgnoredDirective> ignored;
   Result<Request> request =
-      ParseRequest({c.id, c.proc, c.traits}, tag, payload);
+      ParseRequest({c.id, c.proc, c.traits}, tag, payload, &ignored);
   if (!request.ok())
     return parts_.connections->End(c, request.status().message());
+  for (const IgnoredDirective& one : ignored) {
+    ignored_log_.Note(c.proc, one.function, one.key);
+  }
   std::visit([&](auto& r) { Serve(c, tag, r); }, *request);
 }
 

@@ -15,6 +15,7 @@
 #include "server/core/step/client_inputs.h"
 #include "server/openpmix/connection.h"
 #include "server/openpmix/connection_persistence.h"
+#include "server/openpmix/ignored_log.h"
 #include "server/openpmix/jobs.h"
 #include "server/openpmix/message_writer.h"
 #include "server/openpmix/options.h"
@@ -39,7 +40,8 @@ class RequestServer {
     OutputPullers* pullers = nullptr;
     InputSink* sink = nullptr;
   };
-  explicit RequestServer(Parts parts) : parts_(parts) {}
+  explicit RequestServer(Parts parts)
+      : parts_(parts), ignored_log_(parts.options) {}
 
   // Handles a request of a connection that is served. Ends the connection if
   // the request is malformed.
@@ -88,6 +90,7 @@ class RequestServer {
   }
 
   const Parts parts_;
+  IgnoredLog ignored_log_;
 };
 
 }  // namespace canopy::openpmix

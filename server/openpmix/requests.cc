@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "common/codec/decoder.h"
 #include "server/openpmix/data_requests.h"
@@ -86,7 +87,8 @@ bool IsOurLimit(int code) {
 }  // namespace
 
 Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
-                             std::string_view payload) {
+                             std::string_view payload,
+                             std::vector<IgnoredDirective>* ignored) {
   Reading reading{requester, tag, Decoder(payload, requester.traits.form)};
   reading.in.set_memory_limit(kDecodedBytes);
   uint8_t command = 0;
@@ -95,6 +97,7 @@ Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
   }
   if (CommandName(command) == "?") return Request(RefusedRequest{});
   Request request = ReadRow(reading, kCommands[command]);
+  if (ignored != nullptr) *ignored = std::move(reading.ignored);
   if (reading.in.ok()) return request;
   if (IsOurLimit(reading.in.code())) {
     return Request(RefusedRequest{reading.in.code()});

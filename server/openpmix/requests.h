@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "common/status.h"
 #include "server/openpmix/request.h"
@@ -13,9 +14,12 @@ namespace canopy::openpmix {
 
 // Parses the request in one message. `tag` becomes the core's request number.
 // Fails only for a malformed message; the connection should then end. An
-// unknown command or data type gives a RefusedRequest.
+// unknown command or data type, and a required directive without an effect,
+// give a RefusedRequest. Adds the other directives without an effect to
+// `ignored` if it is not null.
 Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
-                             std::string_view payload);
+                             std::string_view payload,
+                             std::vector<IgnoredDirective>* ignored = nullptr);
 
 // Returns the name of a command for logs and messages; "?" if there is none.
 std::string_view CommandName(uint8_t command);

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/codec/decoder.h"
 #include "common/codec/infos.h"
@@ -561,6 +563,78 @@ TEST(Requests, VersionsDiffer) {
   // Two units of a device type.
   const char* block = "02 22 02 01 02" M_KEY "02 01 02 04 02" M_NONE;
   EXPECT_TRUE(Parse(Of("6.0.0", "v51"), block).ok());
+}
+
+// One info: KEY = UINT32 5.
+std::string OneInfo(std::string_view key, bool required) {
+  std::string info = Unhex("02 01 02");
+  info += static_cast<char>(2 * (key.size() + 1));
+  return info.append(key) + '\0' + static_cast<char>(required ? 1 : 0) +
+         Unhex("0e 05");
+}
+
+struct Directed {
+  const char* function;
+  std::string before;
+  std::string after;
+  std::string_view honoured;
+};
+
+TEST(Requests, DirectivesWithoutAnEffectAreRefusedOrReported) {
+  const std::string procs = Unhex(M_PROCS);
+  const Directed calls[] = {
+      {"PMIx_Fence", Unhex("02 03") + procs, "", PMIX_TIMEOUT},
+      {"PMIx_Connect", Unhex("02 0a") + procs, "", PMIX_USERID},
+      {"PMIx_Disconnect", Unhex("02 0b") + procs, "", PMIX_TIMEOUT},
+      {"PMIx_Group_leave", Unhex("02 1b 02" M_KEY), "", PMIX_TIMEOUT},
+      {"PMIx_Get", Unhex("02 04 02" M_NS "02 03"), Unhex("02" M_KEY),
+       PMIX_OPTIONAL},
+      {"PMIx_IOF_pull", Unhex("02 16") + procs, Unhex("02 06 02 01"),
+       PMIX_IOF_TAG_OUTPUT},
+      {"PMIx_IOF_push", Unhex("02 17") + procs, Unhex("02 02 abcd"),
+       PMIX_IOF_COMPLETE},
+      {"PMIx_Notify_event", Unhex("02 0c 02 01 02 04"), "", "data"},
+  };
+  for (const Directed& call : calls) {
+    const bool is_event = std::string_view(call.function).ends_with("event");
+    const std::string_view vain = is_event ? PMIX_EVENT_TERMINATE_JOB : "vain";
+    std::vector<IgnoredDirective> ignored;
+    const auto parse = [&](std::string_view key, bool required) {
+      return ParseRequest(Modern(), 101,
+                          call.before + OneInfo(key, required) + call.after,
+                          &ignored);
+    };
+    const Result<Request> refused = parse(vain, true);
+    ASSERT_TRUE(refused.ok()) << call.function;
+    ASSERT_TRUE(std::holds_alternative<RefusedRequest>(*refused))
+        << call.function;
+    EXPECT_EQ(std::get<RefusedRequest>(*refused).status, kErrNotSupported);
+    EXPECT_TRUE(ignored.empty());
+    const Result<Request> honoured = parse(call.honoured, true);
+    ASSERT_TRUE(honoured.ok()) << call.function;
+    EXPECT_FALSE(std::holds_alternative<RefusedRequest>(*honoured))
+        << call.function;
+    EXPECT_TRUE(ignored.empty());
+    const Result<Request> reported = parse(vain, false);
+    ASSERT_TRUE(reported.ok()) << call.function;
+    EXPECT_FALSE(std::holds_alternative<RefusedRequest>(*reported))
+        << call.function;
+    ASSERT_EQ(ignored.size(), 1u) << call.function;
+    EXPECT_EQ(ignored[0].function, call.function);
+    EXPECT_EQ(ignored[0].key, vain);
+  }
+}
+
+// A qualifier of a get is a part of the key.
+TEST(Requests, QualifiersOfAGetHaveAnEffect) {
+  std::vector<IgnoredDirective> ignored;
+  const Result<Request> request = ParseRequest(
+      Modern(), 101,
+      Unhex("02 04 02" M_NS "02 03 02 01 02" M_KEY "09 0e 05 02" M_KEY),
+      &ignored);
+  ASSERT_TRUE(request.ok());
+  EXPECT_FALSE(std::holds_alternative<RefusedRequest>(*request));
+  EXPECT_TRUE(ignored.empty());
 }
 
 TEST(Requests, HugeCountsAreRefusedWithoutAllocating) {

@@ -3,23 +3,17 @@
 #include <ctime>
 #include <utility>
 
-#include "common/text.h"
 #include "server/log/log_plan.h"
 #include "server/log/log_run.h"
 
 namespace canopy::openpmix {
-namespace {
-
-// Limits the remembered names of ignored directives, because peers choose them.
-constexpr size_t kMaxIgnored = 64;
-
-}  // namespace
 
 TextLogger::TextLogger(const OpenPmixOptions* options,
                        const Connections* connections, MessageWriter* writer)
     : options_(options),
       connections_(connections),
       writer_(writer),
+      ignored_log_(options),
       self_(std::make_shared<TextLogger*>(this)) {}
 
 TextLogger::~TextLogger() { *self_ = nullptr; }
@@ -27,7 +21,9 @@ TextLogger::~TextLogger() { *self_ = nullptr; }
 void TextLogger::Serve(Connection& c, uint32_t tag, LogRequest& request) {
   log::LogPlan plan = log::PlanLog(request.data, request.directives,
                                    request.stamp, c.proc, time(nullptr));
-  LogIgnored(c, plan.ignored);
+  for (const std::string& key : plan.ignored) {
+    ignored_log_.Note(c.proc, "PMIx_Log", key);
+  }
   if (plan.entries.empty()) return writer_->SendStatus(c, tag, plan.status);
   if (c.is_tool) {
     return writer_->SendStatus(c, tag, kErrNotSupported);
@@ -47,18 +43,6 @@ void TextLogger::OnDone(core::ClientId client, uint32_t tag, int status) {
   Connection* c = connections_->Find(client);
   if (c == nullptr || !c->serving()) return;
   if (c->pending.erase(tag) > 0) writer_->SendStatus(*c, tag, status);
-}
-
-void TextLogger::LogIgnored(const Connection& c,
-                            const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) {
-    if (ignored_directives_.size() >= kMaxIgnored) return;
-    if (!ignored_directives_.insert(key).second) continue;
-    if (!options_->log) continue;
-    options_->log({core::LogLine::Level::kInfo,
-                   ToString(c.proc) + ": the directive " + Printable(key) +
-                       " of PMIx_Log is ignored"});
-  }
 }
 
 }  // namespace canopy::openpmix

@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "server/core/step/client_id.h"
 #include "server/openpmix/connection.h"
+#include "server/openpmix/ignored_log.h"
 #include "server/openpmix/message_writer.h"
 #include "server/openpmix/options.h"
 #include "server/openpmix/requests.h"
@@ -32,14 +30,11 @@ class TextLogger {
 
  private:
   void OnDone(core::ClientId client, uint32_t tag, int status);
-  void LogIgnored(const Connection& c, const std::vector<std::string>& keys);
-
   const OpenPmixOptions* const options_;
   const Connections* const connections_;
   MessageWriter* const writer_;
   bool replaying_ = false;
-  // Directives that the agent's log has mentioned.
-  std::set<std::string> ignored_directives_;
+  IgnoredLog ignored_log_;
   // Set to null when this object is destroyed.
   std::shared_ptr<TextLogger*> self_;
 };

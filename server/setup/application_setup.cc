@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/required.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/value.h"
 #include "common/values/value_ops.h"
 #include "pmix_common.h"
@@ -121,8 +121,8 @@ int Harvest::Take(const pmix_info_t& directive) {
   if (key == PMIX_ENVARS_HARVESTED) return TakeFlag(directive, &harvested_);
   if (key == PMIX_PROGRAMMING_MODEL) return TakeModel(directive);
   if (IsAnyOf(key, kFabricRequests)) return kErrNotSupported;
-  if (IsAnyOf(key, kAccepted) || !MustHonour(directive.flags)) return kSuccess;
-  return kErrNotSupported;
+  if (IsAnyOf(key, kAccepted)) return kSuccess;
+  return support::NotHonoured("PMIx_server_setup_application", directive);
 }
 
 bool Harvest::IsWanted(std::string_view entry) const {

@@ -21,7 +21,7 @@ namespace canopy::setup {
 // Returns kErrTypeMismatch for a directive of another type, and
 // kErrNotSupported for resources of fabrics (PMIX_ALLOC_FABRIC and related
 // keys), which are not managed here, and for unknown directives that are
-// required.
+// required; others are reported.
 Result<InfoList> SetUpApplication(std::span<const pmix_info_t> directives,
                                   const char* const* environment);
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
+#include "common/support/ignored_directives.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 
@@ -68,6 +70,17 @@ TEST(ApplicationSetupTest, AModelHasItsOwnVariables) {
   EXPECT_EQ(of("MPI"), "OMPI_MCA_btl=self UCX_TLS=tcp PMIX_MCA_ptl=a=b");
   EXPECT_EQ(of("OpenMP"), "UCX_TLS=tcp OMP_NUM_THREADS=2 PMIX_MCA_ptl=a=b");
   EXPECT_EQ(of("other"), Collected({Flag(PMIX_SETUP_APP_ENVARS)}));
+}
+
+TEST(ApplicationSetupTest, ReportsWhatHasNoEffect) {
+  std::string reported;
+  auto& ignored = support::IgnoredDirectives::OfProcess();
+  ignored.SetReport([&](std::string_view function, std::string_view key) {
+    reported += std::string(function) + " " + std::string(key);
+  });
+  EXPECT_EQ(Collected({Flag("site.directive")}), "");
+  ignored.End();
+  EXPECT_EQ(reported, "PMIx_server_setup_application site.directive");
 }
 
 TEST(ApplicationSetupTest, RefusesWhatItCannotFollow) {

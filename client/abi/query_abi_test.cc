@@ -10,6 +10,7 @@
 #include "client/abi/client_fixture.h"
 #include "common/codec/decoder.h"
 #include "common/codec/infos.h"
+#include "common/support/ignored_directives.h"
 #include "common/wire.h"
 #include "pmix_server.h"
 
@@ -121,6 +122,21 @@ TEST_F(QueryTest, AnAnswerIsKeptUntilANewOneIsWanted) {
   EXPECT_EQ(requests_, 3) << "of other qualifiers";
 }
 
+TEST_F(QueryTest, WhatAQueryHasFoundGetFinds) {
+  constexpr char kKey[] = PMIX_QUERY_NUM_PSETS;
+  (void)Get(0, kKey);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Answer(kSuccess, {{kKey, Value::Int(3)}});
+  EXPECT_EQ(Ask({{kKey}, {{PMIX_RANK, Value::Rank(0)}}}), PMIX_SUCCESS);
+  (void)Get(0, kKey);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND) << "of other qualifiers";
+  EXPECT_EQ(Ask({{kKey}}), PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, kKey), Value::Int(3));
+  EXPECT_EQ(Get(kRankWildcard, kKey), Value::Int(3));
+  (void)Get(1, kKey);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND) << "of another process";
+}
+
 TEST_F(QueryTest, WhatGetHasNeedsNoAgent) {
   Answer(kErrNotFound, {});
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE, PMIX_RANK}}), PMIX_SUCCESS);
@@ -129,6 +145,10 @@ TEST_F(QueryTest, WhatGetHasNeedsNoAgent) {
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, Flags({PMIX_QUERY_REFRESH_CACHE})}),
             PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(requests_, 1);
+  // The agent reports a qualifier that has no effect on such data.
+  EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, Flags({PMIX_QUERY_REPORT_AVG})}),
+            PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(requests_, 2);
 }
 
 // QRY-05
@@ -231,8 +251,16 @@ TEST_F(QueryTest, SupportOfTheLibraryAndOfTheHost) {
 TEST_F(QueryTest, ARequiredQualifierThatSupportDoesNotHeed) {
   InfoList unknown = Flags({PMIX_CLIENT_ATTRIBUTES});
   unknown.Add("no.such.qualifier", Value::Bool(true));
+  std::vector<std::string> reported;
+  support::IgnoredDirectives::OfProcess().SetReport(
+      [&](std::string_view function, std::string_view key) {
+        reported.push_back(std::string(function) + " " + std::string(key));
+      });
   EXPECT_EQ(Ask(OneQuery({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"}, unknown)),
             PMIX_SUCCESS);
+  EXPECT_EQ(reported,
+            std::vector<std::string>{"PMIx_Query_info no.such.qualifier"});
+  support::IgnoredDirectives::OfProcess().End();
   unknown = Flags({PMIX_CLIENT_ATTRIBUTES});
   unknown.Add("no.such.qualifier", Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(Ask(OneQuery({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"}, unknown)),

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "client/session/target.h"
 #include "client/topology/node_keys.h"
 #include "common/codec/stored_key.h"
+#include "common/ids.h"
 #include "common/process_keys.h"
 #include "common/values/value.h"
 #include "common/values/value_ops.h"
@@ -170,6 +172,28 @@ bool FindDevices(const Session& session, const Arguments& args,
   return value.has_value();
 }
 
+// Looks for the answer to an earlier query without qualifiers, which is about
+// this process and its job. The Standard has gets find what queries have found.
+// The server's URI is not looked for: a tool may have another server by now.
+bool FindQueried(Session& session, const Arguments& args, pmix_value_t* found) {
+  const bool of_job = args.target.rank == kRankWildcard &&
+                      args.target.nspace == session.self().nspace;
+  if (!IsReserved(args.key) || args.options.realm != Realm::kUnknown ||
+      args.options.refresh || !(of_job || IsSelf(session, args.target)) ||
+      IsServerUri(session, args.target, args.key, args.options)) {
+    return false;
+  }
+  std::optional<Value> value =
+      session.query_cache().Find({std::string(args.key), ""});
+  if (value) *found = value->Release();
+  return value.has_value();
+}
+
+// Looks for data that no agent needs to send.
+bool FindHere(Session& session, const Arguments& args, pmix_value_t* found) {
+  return FindDevices(session, args, found) || FindQueried(session, args, found);
+}
+
 // Returns the result after a refresh. An agent without new data is not a
 // failure: the data that this process can read is current then.
 int FindRefreshed(const Session& session, const Target& target,
@@ -198,7 +222,7 @@ int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindLocally(session, args.target, args.key, args.options, found);
-    if (here.status != PMIX_SUCCESS && FindDevices(session, args, found)) {
+    if (here.status != PMIX_SUCCESS && FindHere(session, args, found)) {
       return PMIX_SUCCESS;
     }
     if (AsksOnce(session, args, here)) return Refresh(session, args, found);
@@ -285,8 +309,7 @@ int GetAsync(Session& session, const Arguments& args,
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindLocally(session, args.target, args.key, args.options, &get->value);
-    if (here.status == PMIX_SUCCESS ||
-        FindDevices(session, args, &get->value)) {
+    if (here.status == PMIX_SUCCESS || FindHere(session, args, &get->value)) {
       session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
       return PMIX_SUCCESS;
     }

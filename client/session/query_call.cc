@@ -93,7 +93,9 @@ std::optional<Value> QueryCall::FindHere(const QueryParts& parts,
                                          const std::string& key) const {
   if (IsOfAbi(key) && !parts.of_qualifiers) return Value::String(kNoAbiVersion);
   if (session_ == nullptr || !parts.here) return std::nullopt;
-  if (auto value = FindData(parts, key)) return value;
+  if (parts.only_of_data) {
+    if (auto value = FindData(parts, key)) return value;
+  }
   return session_->query_cache().Find({key, parts.cache_key});
 }
 

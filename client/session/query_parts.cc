@@ -5,6 +5,7 @@
 
 #include "client/session/directives.h"
 #include "common/codec/encoder.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/rank.h"
 #include "common/values/value.h"
 #include "common/wire.h"
@@ -18,6 +19,8 @@ constexpr std::string_view kOfRealm[] = {
     PMIX_SESSION_INFO, PMIX_JOB_INFO,    PMIX_APP_INFO,
     PMIX_NODE_INFO,    "pmix.proc.info", PMIX_SESSION_ID,
     PMIX_APPNUM,       PMIX_NODEID,      PMIX_HOSTNAME};
+constexpr std::string_view kOfProcess[] = {PMIX_PROCID, PMIX_NSPACE, PMIX_RANK,
+                                           PMIX_USERID, PMIX_GRPID};
 constexpr std::string_view kNotOfAnswer[] = {PMIX_QUERY_REFRESH_CACHE,
                                              PMIX_TIMEOUT};
 
@@ -90,9 +93,12 @@ int ReadQuery(const pmix_query_t& query, QueryParts* parts) {
       parts->of_qualifiers = true;
     }
     if (IsRequired(info)) parts->here = false;
-    if (parts->of_support && IsRequired(info) && !IsOf(key, kOfSupport)) {
-      return PMIX_ERR_NOT_SUPPORTED;
+    if (parts->of_support && !IsOf(key, kOfSupport)) {
+      rc = support::NotHonoured("PMIx_Query_info", info);
+      if (rc != PMIX_SUCCESS) return rc;
     }
+    parts->only_of_data &=
+        IsOf(key, kOfRealm) || IsOf(key, kOfProcess) || IsOf(key, kNotOfAnswer);
     if (IsOf(key, kOfRealm)) parts->realm.Add(key, Value::FromC(info.value));
     if (!IsOf(key, kNotOfAnswer)) cache_key.PutInfo(info);
   }

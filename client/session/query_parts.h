@@ -22,6 +22,9 @@ struct QueryParts {
   // May be answered without the agent: a new answer is not required, and no
   // qualifier needs an agent.
   bool here = true;
+  // All qualifiers concern data that PMIx_Get finds. Other qualifiers
+  // have no effect on such data, and the agent reports them.
+  bool only_of_data = true;
   bool of_support = false;  // PMIX_QUERY_ATTRIBUTE_SUPPORT
   // PMIX_QUERY_SUPPORTED_QUALIFIERS: the answer lists the keys' qualifiers.
   bool of_qualifiers = false;
@@ -29,7 +32,8 @@ struct QueryParts {
 
 // Returns a PMIx status: PMIX_ERR_BAD_PARAM for a query without keys or with
 // two processes; PMIX_ERR_NOT_SUPPORTED for a required qualifier that queries
-// of support do not use. The agent checks the qualifiers of other queries.
+// of support do not use, of which others are reported. The agent checks the
+// qualifiers of other queries.
 int ReadQuery(const pmix_query_t& query, QueryParts* parts);
 
 // Encodes the frame of one query for some of its keys.

@@ -51,6 +51,18 @@ static void Decorations(void) {
   OK(PMIx_Log(data.info, 1, time.info, time.count));
 }
 
+// The texts of one kind are one line of each node.
+static void Gathered(void) {
+  Directives kind = Flag(PMIX_LOG_AGG);
+  AddText(&kind, PMIX_LOG_KEY, "conformance");
+  AddText(&kind, PMIX_LOG_VAL, "gathered");
+  for (size_t i = 0; i < kind.count; ++i) PMIX_INFO_REQUIRED(&kind.info[i]);
+  const Directives data = One(PMIX_LOG_STDOUT, "gathered\n");
+  OK(PMIx_Log(data.info, 1, kind.info, kind.count));
+  ANSWERS(PMIX_SUCCESS, PMIx_Log_nb, data.info, 1, kind.info, kind.count,
+          OnOperation);
+}
+
 // A node may have no syslog.
 static void Syslog(void) {
   Directives priority = {.count = 0};
@@ -123,6 +135,7 @@ int main(int argc, char **argv) {
   Output();
   Once();
   Decorations();
+  Gathered();
   Syslog();
   Unserved();
   Barrier();

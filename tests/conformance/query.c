@@ -110,6 +110,21 @@ static void Qualified(void) {
     AddFlag(&realm, PMIX_QUERY_REFRESH_CACHE, true);
     CHECK(Ask(keys[i], &realm)->type != PMIX_UNDEF, "%s", realms[i]);
   }
+  const struct {
+    char *realm, *number, *key;
+  } numbered[] = {{PMIX_SESSION_INFO, PMIX_SESSION_ID, PMIX_UNIV_SIZE},
+                  {PMIX_APP_INFO, PMIX_APPNUM, PMIX_APP_SIZE},
+                  {PMIX_NODE_INFO, PMIX_NODEID, PMIX_HOSTNAME}};
+  for (int i = 0; i < 3; ++i) {
+    Directives own = Flag(numbered[i].realm);
+    const bool of_session = i == 0;
+    AddU32(&own, numbered[i].number,
+           MustGetNumber(of_session ? &g_job : &g_self, numbered[i].number,
+                         NULL, PMIX_UINT32));
+    for (size_t d = 0; d < own.count; ++d) PMIX_INFO_REQUIRED(&own.info[d]);
+    CHECK(Ask(numbered[i].key, &own)->type != PMIX_UNDEF, "%s",
+          numbered[i].number);
+  }
   AddRank(&process, last);
   char *wanted[] = {PMIX_RANK, NULL};
   pmix_query_t query = QueryOf(wanted, &process);
@@ -304,6 +319,19 @@ static void NonBlocking(void) {
   PMIX_INFO_REQUIRED(&strange.info[0]);
   query = QueryOf(known, &strange);
   ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Query_info_nb, &query, 1, OnAnswers);
+  // Qualifiers that change the answers for other keys.
+  const char *others[] = {PMIX_SESSION_ID, PMIX_APPNUM, PMIX_NODEID,
+                          PMIX_PSET_NAME};
+  for (int i = 0; i < 4; ++i) {
+    Directives other = {.count = 0};
+    if (i < 3) AddU32(&other, others[i], 0);
+    if (i == 3) AddText(&other, others[i], "set");
+    query = QueryOf(known, &other);
+    ANSWERS(PMIX_SUCCESS, PMIx_Query_info_nb, &query, 1, OnAnswers);
+    PMIX_INFO_REQUIRED(&other.info[0]);
+    query = QueryOf(known, &other);
+    ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Query_info_nb, &query, 1, OnAnswers);
+  }
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Query_info_nb, NULL, 0, OnAnswers);
 }
 

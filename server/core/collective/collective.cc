@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "common/status.h"
+#include "common/text.h"
 #include "server/core/collective/collective_messages.h"
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/collective_records.h"
@@ -207,9 +208,10 @@ void Collectives::NoteIgnored(StepContext& step,
     if (ignored_.size() >= kMaxIgnored || !ignored_.insert(key).second) {
       continue;
     }
-    step.out.push_back(LogLine{
-        LogLine::Level::kInfo,
-        "ignoring " + key + ", which operations on groups do not honour"});
+    step.out.push_back(
+        LogLine{LogLine::Level::kInfo,
+                "ignoring " + Printable(key) +
+                    ", which operations on groups do not honour"});
   }
 }
 

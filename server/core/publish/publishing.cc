@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "common/status.h"
+#include "common/text.h"
 #include "server/core/publish/rendezvous.h"
 
 namespace canopy::core {
@@ -104,7 +105,7 @@ int Publishing::Read(PublishStep& step, const Bytes& info,
       continue;
     }
     step.out.push_back(
-        LogLine{LogLine::Level::kInfo, "ignoring " + key +
+        LogLine{LogLine::Level::kInfo, "ignoring " + Printable(key) +
                                            ", which publishing, looking up and "
                                            "unpublishing do not honour"});
   }

@@ -7,6 +7,7 @@
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
 #include "common/status.h"
+#include "common/text.h"
 #include "common/values/info_list.h"
 #include "common/wire.h"
 #include "pmix_common.h"
@@ -17,6 +18,8 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
+// Programs choose the qualifiers, so no more than these are remembered.
+constexpr size_t kMaxIgnored = 64;
 // Marks the number of an AskHost made by a query; HostCalls makes the others.
 constexpr uint64_t kOfQuery = uint64_t{1} << 63;
 // Stands for a query index: the request for the host's supported services.
@@ -80,11 +83,26 @@ void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
   call.since = now;
   const int status = ParseQueries(in.queries.view(), &call.queries);
   if (status != kSuccess) return refuse(status);
+  NoteIgnored(call, actions);
   SetDeadline(now, &call);
   WantMaps(&call);
   const uint64_t id = next_++;
   calls_.emplace(id, std::move(call));
   Begin(now, id, actions);
+}
+
+void Queries::NoteIgnored(const Call& call, Actions* actions) {
+  for (const Query& query : call.queries) {
+    for (const std::string& key : query.ignored) {
+      if (ignored_.size() >= kMaxIgnored || !ignored_.insert(key).second) {
+        continue;
+      }
+      actions->push_back(LogLine{LogLine::Level::kInfo,
+                                 ToString(call.caller) + ": the directive " +
+                                     Printable(key) +
+                                     " of PMIx_Query_info is ignored"});
+    }
+  }
 }
 
 size_t Queries::NumOf(const ProcId& caller) const {

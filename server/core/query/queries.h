@@ -124,6 +124,7 @@ class Queries {
   }
   size_t NumOf(const ProcId& caller) const;
   void SetDeadline(TimeNs now, Call* call) const;
+  void NoteIgnored(const Call& call, Actions* actions);
   void WantMaps(Call* call);
   void OnMap(TimeNs now, const std::string& nspace, Actions* actions);
   // Sends the requests of the call once all maps are here.
@@ -161,6 +162,7 @@ class Queries {
   std::map<uint64_t, uint64_t> call_of_;
   uint64_t next_ = 1;
   std::vector<std::string> wanted_;
+  std::set<std::string> ignored_;  // qualifiers that the log has mentioned
 };
 
 }  // namespace canopy::core

@@ -562,6 +562,17 @@ TEST_F(HostQueriesTest, AHostThatDoesNotAnswerIsNotWaitedForForEver) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
+TEST_F(QueriesTest, QualifiersWithoutAnEffectAreLoggedOnce) {
+  const TestQuery query = {{PMIX_QUERY_NUM_PSETS},
+                           {{"site.new\nline", Value::Uint32(1)}}};
+  const auto lines = All<LogLine>(Ask({query, query}));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].text,
+            "job:0: the directive site.new\\nline of PMIx_Query_info is "
+            "ignored");
+  EXPECT_TRUE(All<LogLine>(Ask({query}, 2)).empty());
+}
+
 TEST_F(HostQueriesTest, TheHostJudgesRequiredQualifiersOfItsOwnKeys) {
   InfoList required;
   required.Add("site.qualifier", Value::Uint32(1), PMIX_INFO_REQD);

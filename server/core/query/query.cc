@@ -149,11 +149,51 @@ constexpr Row kRows[] = {
     {PMIX_TOOL_ATTRIBUTES, ReadLevel},
 };
 
+// Qualifiers of every query: agents answer from what they have, in the time
+// that the caller allows.
+constexpr std::string_view kOfAll[] = {PMIX_QUERY_LOCAL_ONLY,
+                                       PMIX_QUERY_SUPPORTED_QUALIFIERS,
+                                       PMIX_QUERY_REFRESH_CACHE,
+                                       PMIX_USERID,
+                                       PMIX_GRPID,
+                                       PMIX_TIMEOUT};
+
+// Returns whether the qualifier changes the answer for a key, or requests
+// nothing.
+bool HasEffect(const Query& query, const pmix_info_t& info) {
+  const std::string_view name = KeyOf(info);
+  if (std::ranges::find(kRows, name, &Row::key) == std::end(kRows)) {
+    return false;
+  }
+  if (std::ranges::count(kOfAll, name) > 0 || query.of_qualifiers ||
+      !BoolOf(info.value).value_or(true)) {
+    return true;
+  }
+  if (KindOf(query.keys[0]) == KeyKind::kAttributeSupport) {
+    return Supports(query.keys[0], name);
+  }
+  return std::ranges::any_of(query.keys, [name](const std::string& key) {
+    return Supports(key, name);
+  });
+}
+
+// Returns kErrNotSupported for a required qualifier without an effect. The host
+// decides about those of a query that is for the host alone, and gets all those
+// of a query that it answers in part.
+int CheckEffects(const InfoList& qualifiers, Query* query) {
+  if (std::ranges::all_of(query->keys, IsForHost)) return kSuccess;
+  const bool of_host = std::ranges::any_of(query->keys, IsForHost);
+  for (const pmix_info_t& info : qualifiers) {
+    if (HasEffect(*query, info)) continue;
+    if (MustHonour(info.flags)) return kErrNotSupported;
+    if (!of_host) query->ignored.emplace_back(KeyOf(info));
+  }
+  return kSuccess;
+}
+
 int ReadQualifier(Reading r) {
   const auto row = std::ranges::find(kRows, KeyOf(r.info), &Row::key);
-  if (row != std::end(kRows)) return row->read(r) ? kSuccess : kErrBadParam;
-  const bool host_judges = std::ranges::all_of(r.query->keys, IsForHost);
-  return MustHonour(r.info.flags) && !host_judges ? kErrNotSupported : kSuccess;
+  return row == std::end(kRows) || row->read(r) ? kSuccess : kErrBadParam;
 }
 
 // Encodes the qualifiers for the host, without those that agents handle.
@@ -184,7 +224,7 @@ int ReadQualifiers(const InfoList& qualifiers, Query* query) {
     const int status = ReadQualifier({info, query, &names_procid});
     if (status != kSuccess) return status;
   }
-  return kSuccess;
+  return CheckEffects(qualifiers, query);
 }
 
 int ReadQuery(Decoder& in, size_t* keys_left, Query* query) {

@@ -49,16 +49,18 @@ struct Query {
   // The qualifiers for the host, as they arrived, in codec form (SIZE n, then n
   // INFO). Set only for a query with keys for the host.
   std::string for_host = {};
+  // The qualifiers that have no effect on any key and are not required.
+  std::vector<std::string> ignored = {};
 
   bool names_rank() const { return proc.rank != kRankUndef; }
 };
 
 // `encoded` is in codec form: SIZE n, then n QUERY. Returns kErrBadParam for a
 // query without keys, a process that is named twice or has an invalid rank, and
-// an invalid value of a qualifier; kErrNotSupported for an unknown required
-// qualifier, unless all keys are for the host, which decides about it;
-// kErrOutOfResource beyond the limits; otherwise the status of the decoder.
-// Never reads more than the limits allow.
+// an invalid value of a qualifier; kErrNotSupported for a required qualifier
+// that has no effect on any key, unless all keys are for the host, which
+// decides about it; kErrOutOfResource beyond the limits; otherwise the status
+// of the decoder. Never reads more than the limits allow.
 int ParseQueries(std::string_view encoded, std::vector<Query>* queries);
 
 // The keys that are requested from the host, without duplicates.

@@ -77,6 +77,21 @@ const Row* Find(std::string_view key) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
+std::string_view QualifiersOf(std::string_view key) {
+  const Row* row = Find(key);
+  return row == nullptr ? kOfData : row->qualifiers;
+}
+
+bool Contains(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    if (list.substr(0, comma) == name) return true;
+    if (comma == std::string_view::npos) return false;
+    list.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
 }  // namespace
 
 KeyKind KindOf(std::string_view key) {
@@ -100,8 +115,14 @@ std::string SupportedKeys(bool has_scheduler) {
 }
 
 std::string SupportedQualifiers(std::string_view key) {
-  const Row* row = Find(key);
-  return std::string(row == nullptr ? kOfData : row->qualifiers);
+  return std::string(QualifiersOf(key));
+}
+
+bool Supports(std::string_view key, std::string_view qualifier) {
+  const std::string_view list = QualifiersOf(key);
+  // A process names its namespace, too.
+  return Contains(list, qualifier) ||
+         (qualifier == PMIX_PROCID && Contains(list, PMIX_NSPACE));
 }
 
 }  // namespace canopy::core

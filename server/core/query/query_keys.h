@@ -42,6 +42,8 @@ bool IsForHost(std::string_view key);
 // none).
 std::string SupportedKeys(bool has_scheduler);
 std::string SupportedQualifiers(std::string_view key);
+// True if the qualifier changes the answer for the key, or limits the time.
+bool Supports(std::string_view key, std::string_view qualifier);
 
 }  // namespace canopy::core
 

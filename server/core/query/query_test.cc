@@ -88,6 +88,53 @@ TEST(QueryTest, ARequiredQualifierThatIsNotKnown) {
   EXPECT_EQ(StatusOf(qualifiers), kErrNotSupported);
 }
 
+struct Effect {
+  std::vector<std::string> keys;
+  std::string_view qualifier;
+  Value value;
+  bool has = true;
+};
+
+// GEN-10, GEN-11
+TEST(QueryTest, QualifiersWithoutAnEffectAreRefusedOrListed) {
+  const Value yes = Value::Bool(true);
+  const Value text = Value::String("text");
+  const Value proc = Value::Proc({"job", 0});
+  const Effect effects[] = {
+      {{PMIX_QUERY_MEMORY_USAGE}, PMIX_QUERY_REPORT_AVG, yes},
+      {{PMIX_QUERY_NAMESPACES}, PMIX_QUERY_REPORT_AVG, yes, false},
+      {{PMIX_QUERY_NAMESPACES}, PMIX_QUERY_REPORT_AVG, Value::Bool(false)},
+      {{PMIX_QUERY_NAMESPACES, PMIX_QUERY_MEMORY_USAGE},
+       PMIX_QUERY_REPORT_AVG,
+       yes},
+      {{PMIX_QUERY_NAMESPACES}, PMIX_NSPACE, text, false},
+      {{PMIX_QUERY_PROC_TABLE}, PMIX_NSPACE, text},
+      {{PMIX_QUERY_PROC_TABLE}, PMIX_PROCID, proc},
+      {{PMIX_QUERY_PROC_TABLE}, PMIX_HOSTNAME, text, false},
+      {{PMIX_JOB_SIZE}, PMIX_JOB_INFO, yes},
+      {{PMIX_JOB_SIZE}, PMIX_PSET_NAME, text, false},
+      {{PMIX_JOB_SIZE}, PMIX_TIMEOUT, Value::Int(1)},
+      {{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"}, PMIX_HOST_ATTRIBUTES, yes},
+      {{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"}, PMIX_PROCID, proc, false},
+      {{PMIX_QUERY_PROC_TABLE}, PMIX_ALLOC_QUEUE, text, false},
+      {{PMIX_QUERY_QUEUE_STATUS, PMIX_JOB_SIZE}, PMIX_ALLOC_QUEUE, text},
+  };
+  for (const Effect& effect : effects) {
+    std::vector<Query> out;
+    InfoList qualifiers;
+    qualifiers.Add(effect.qualifier, effect.value, PMIX_INFO_REQD);
+    EXPECT_EQ(Parse({{effect.keys, qualifiers}}, &out),
+              effect.has ? kSuccess : kErrNotSupported)
+        << effect.keys[0] << " " << effect.qualifier;
+    ASSERT_EQ(
+        Parse({{effect.keys, {{std::string(effect.qualifier), effect.value}}}},
+              &out),
+        kSuccess);
+    EXPECT_EQ(out[0].ignored.empty(), effect.has)
+        << effect.keys[0] << " " << effect.qualifier;
+  }
+}
+
 TEST(QueryTest, Bounds) {
   std::vector<Query> out;
   EXPECT_EQ(Parse({}, &out), kErrBadParam);

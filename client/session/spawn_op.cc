@@ -7,9 +7,11 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "client/session/directives.h"
 #include "client/session/output_wishes.h"
 #include "client/session/servers.h"
 #include "common/app_command.h"
@@ -61,10 +63,22 @@ void PutApp(const pmix_app_t& app, Encoder* encoder) {
 
 bool IsOfTool(Session& session) { return session.servers().is_tool(); }
 
-// Marks directives that a tool's library handles itself as processed.
-void PutDirective(const pmix_info_t& info, bool of_tool, Encoder* encoder) {
+// Returns whether the job's output may be pulled.
+bool IsForwarded(const InfoArray& directives) {
+  for (size_t i = 0; i < directives.size; ++i) {
+    const pmix_info_t& info = directives.infos[i];
+    const std::string_view key = KeyOf(info);
+    if ((key == PMIX_FWD_STDOUT || key == PMIX_FWD_STDERR) && IsTrue(info)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Marks directives that the pulls of a tool's library honour as processed.
+void PutDirective(const pmix_info_t& info, bool pulls, Encoder* encoder) {
   pmix_info_t marked = info;
-  if (of_tool && IsForPullsAlone(KeyOf(info))) {
+  if (pulls && IsForPullsAlone(KeyOf(info))) {
     marked.flags |= PMIX_INFO_REQD_PROCESSED;
   }
   encoder->PutInfo(marked);
@@ -73,10 +87,11 @@ void PutDirective(const pmix_info_t& info, bool of_tool, Encoder* encoder) {
 int EncodeCall(const SpawnRequest& request, bool of_tool, std::string* call) {
   const int rc = Check(request);
   if (rc != PMIX_SUCCESS) return rc;
+  const bool pulls = of_tool && IsForwarded(request.directives);
   Encoder encoder;
   encoder.PutSize(request.directives.size);
   for (size_t i = 0; i < request.directives.size; ++i) {
-    PutDirective(request.directives.infos[i], of_tool, &encoder);
+    PutDirective(request.directives.infos[i], pulls, &encoder);
   }
   encoder.PutSize(request.apps.size());
   for (const pmix_app_t& app : request.apps) PutApp(app, &encoder);

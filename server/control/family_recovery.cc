@@ -148,7 +148,7 @@ void FamilyRecovery::Welcome(Launcher* launcher, Family* family,
   }
   const JobRecord* const first = families_->FindJob(family->first());
   if (reattach.received_size() == 0 && first != nullptr) {
-    families_->SendMapped(launcher, MappedEvent(*first->job));
+    families_->SendMapped(launcher, MappedEvent(*first));
   }
   v1::RunEvent event;
   event.mutable_reattached()->set_known(true);
@@ -178,8 +178,7 @@ void FamilyRecovery::ReattachOutput(Launcher* launcher, const Family& family,
   if (known != reattach.spawned().end()) {
     take(known->received());
   } else {
-    families_->SendMapped(launcher,
-                          MappedEvent(*families_->FindJob(nspace)->job));
+    families_->SendMapped(launcher, MappedEvent(*families_->FindJob(nspace)));
   }
   sink_->OnInput(std::move(reattached));
 }

@@ -62,6 +62,28 @@ TEST_F(FamilyRecoveryTest, ALauncherComesBackToItsFamily) {
   EXPECT_EQ(resumed_, std::vector<std::string>{"first"});
 }
 
+TEST_F(FamilyRecoveryTest, ALauncherGetsTheWishesOfAJobThatItDoesNotKnow) {
+  Record("first");
+  auto child = Job("child");
+  child->parent = {"first", 0};
+  v1::JobMapped wishes;
+  wishes.set_display_map(true);
+  wishes.add_outputs()->set_tag(true);
+  LaunchFacts facts;
+  facts.spawn_request = 5;
+  facts.wishes = wishes.SerializeAsString();
+  records_.PersistLaunch(*child, "token", facts);
+  recovery_.Recover(records_.All());
+  Reattach("token");
+  for (const v1::RunEvent& event : stream_.Of(v1::RunEvent::kMapped)) {
+    const v1::JobMapped& mapped = event.mapped();
+    const bool is_child = mapped.nspace() == "child";
+    EXPECT_EQ(mapped.display_map(), is_child);
+    EXPECT_EQ(mapped.outputs_size(), is_child ? 1 : 0);
+  }
+  EXPECT_EQ(stream_.Of(v1::RunEvent::kMapped).size(), 2u);
+}
+
 TEST_F(FamilyRecoveryTest, ALauncherIsToldAnEndThatItMissed) {
   Record("first");
   v1::JobEnd end;

@@ -33,7 +33,8 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
                }),
       requests_(loop),
       placements_(loop, [this](QueuedJob* job) { OnWaits(job); }),
-      spawns_(&families_, &placements_, &requests_, &starter_, planner_.spawn),
+      spawns_(&families_, &placements_, &requests_, &starter_, planner_.spawn,
+              planner_.warn),
       recovery_(
           loop, &families_, &requests_,
           [this](Family* family) { spawns_.Release(family); },

@@ -64,6 +64,9 @@ struct LaunchFacts {
   std::optional<HostOutput> host_output;
   bool nohup = false;       // continues when its launcher is gone
   bool unattended = false;  // continues without its launcher now
+  // The spawner's directives for its output and map: a v1::JobMapped with these
+  // fields alone, encoded. Empty: there are none.
+  std::string wishes;
 };
 
 // Returns whether a failure of the job counts as a failure of its family.

@@ -44,6 +44,12 @@ v1::RunEvent MappedEvent(const JobSpec& job) {
   return event;
 }
 
+v1::RunEvent MappedEvent(const JobRecord& record) {
+  v1::RunEvent event = MappedEvent(*record.job);
+  event.mutable_mapped()->MergeFromString(record.facts.wishes);
+  return event;
+}
+
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms) {
   v1::RunEvent event;
   v1::JobQueued* const queued = event.mutable_queued();

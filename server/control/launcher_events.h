@@ -8,12 +8,15 @@
 #include "common/job.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
+#include "server/control/job_record.h"
 #include "server/control/placements.h"
 #include "server/core/step/control_actions.h"
 
 namespace canopy::control {
 
 v1::RunEvent MappedEvent(const JobSpec& job);
+// The same with the wishes of the job's spawner.
+v1::RunEvent MappedEvent(const JobRecord& record);
 // `grace_ms` is as in JobMapped.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
 // Returns the data with which a launcher requests a job again. A scheduler must

@@ -44,21 +44,25 @@ void FillOutput(const spawn::OutputWishes& wishes, v1::OutputWishes* out) {
   out->set_only_files(wishes.only_files.value_or(false));
 }
 
-// Fills in the spawner's directives for the launcher.
-void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
+// Returns the spawner's directives for the launcher, as LaunchFacts has them.
+std::string WishesOf(const spawn::SpawnCall& call) {
+  v1::JobMapped mapped;
   const spawn::OutputWishes& job = call.placing.output;
   const bool differ =
       std::ranges::any_of(call.apps, [](const spawn::SpawnApp& app) {
         return app.placing.output != spawn::OutputWishes();
       });
-  if (!differ) FillOutput(job, mapped->add_outputs());
+  if (!differ && job != spawn::OutputWishes()) {
+    FillOutput(job, mapped.add_outputs());
+  }
   for (const spawn::SpawnApp& app : call.apps) {
     if (!differ) break;
     FillOutput(spawn::WithDefaults(app.placing.output, job),
-               mapped->add_outputs());
+               mapped.add_outputs());
   }
-  mapped->set_display_map(call.display_map);
-  mapped->set_report_bindings(call.report_bindings);
+  mapped.set_display_map(call.display_map);
+  mapped.set_report_bindings(call.report_bindings);
+  return mapped.SerializeAsString();
 }
 
 std::string IgnoredText(const std::string& nspace,
@@ -111,6 +115,12 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
   }
   const Result<spawn::SpawnCall> call = Parse(spawn);
   if (!call.ok()) return Refuse(spawn, call.status());
+  if (core::IsOfTool(spawn.request)) {
+    const std::string refusal = spawn::WithoutLauncher(*call).refusal;
+    if (!refusal.empty()) {
+      return Refuse(spawn, Status(kErrNotSupported, refusal));
+    }
+  }
   if (!call->needs_scheduler.empty() &&
       (call->tool || !placements_->HeedsDirectives())) {
     return Refuse(spawn, Status(kErrNotSupported, call->needs_scheduler));
@@ -226,6 +236,7 @@ Status SpawnExecutor::Add(const core::HostSpawn& spawn,
   const auto job =
       std::make_shared<const JobSpec>(WithCopies(**plan, *preload));
   LaunchFacts facts = FactsOf(call, spawn.request, parent, placed);
+  facts.wishes = WishesOf(call);
   uint64_t home = parent.family;
   if (!jobs->empty()) {
     JobRecord* const main = families_->FindJob(jobs->front().nspace);
@@ -251,7 +262,7 @@ void SpawnExecutor::Forget(const std::string& nspace) {
 void SpawnExecutor::Launch(const SpawnedJob& job,
                            const spawn::SpawnCall& call) {
   const JobRecord& record = *families_->FindJob(job.nspace);
-  TellLauncher(*record.job, call);
+  TellLauncher(record, call);
   const std::string& partner = record.facts.partner;
   if (record.facts.cospawned && families_->FindJob(partner) == nullptr) {
     return starter_->OnFilesCopied(
@@ -260,20 +271,35 @@ void SpawnExecutor::Launch(const SpawnedJob& job,
   starter_->Begin(record, job.preload, false);
 }
 
-void SpawnExecutor::TellLauncher(const JobSpec& job,
+void SpawnExecutor::TellLauncher(const JobRecord& record,
                                  const spawn::SpawnCall& call) {
+  const JobSpec& job = *record.job;
   Launcher* const launcher = families_->LauncherOf(job.nspace);
-  if (launcher == nullptr) return;
-  v1::RunEvent event = MappedEvent(job);
-  FillWishes(call, event.mutable_mapped());
-  families_->SendMapped(launcher, std::move(event));
   std::vector<std::string> ignored = call.ignored;
   if (call.tool || !placements_->HeedsDirectives()) {
     ignored.insert(ignored.end(), call.for_scheduler.begin(),
                    call.for_scheduler.end());
   }
+  if (launcher == nullptr) {
+    const std::vector<std::string> more = spawn::WithoutLauncher(call).keys;
+    ignored.insert(ignored.end(), more.begin(), more.end());
+    return LogIgnored(job.parent, ignored);
+  }
+  families_->SendMapped(launcher, MappedEvent(record));
   if (ignored.empty()) return;
   families_->Notice(job.nspace, IgnoredText(job.nspace, ignored));
+}
+
+// A job without a launcher has no user who reads notices.
+void SpawnExecutor::LogIgnored(const ProcId& spawner,
+                               const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (!warn_ || logged_.size() >= kMaxLogged || !logged_.insert(key).second) {
+      continue;
+    }
+    warn_(ToString(spawner) + ": the directive " + key +
+          " of PMIx_Spawn is ignored");
+  }
 }
 
 // Persists that the start has succeeded: a successor must not apply the time

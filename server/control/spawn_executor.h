@@ -20,7 +20,9 @@
 #ifndef CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_
 #define CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_
 
+#include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,14 +49,18 @@ class SpawnExecutor {
   using Planner =
       std::function<PlannedJob(const spawn::SpawnCall& call,
                                const ProcId& spawner, const Placed& placed)>;
+  using Warn = std::function<void(const std::string& text)>;
 
+  // `warn` writes a line to the agent's log; it may be empty.
   SpawnExecutor(Families* families, Placements* placements,
-                SpawnRequests* requests, JobStarter* starter, Planner planner)
+                SpawnRequests* requests, JobStarter* starter, Planner planner,
+                Warn warn)
       : families_(families),
         placements_(placements),
         requests_(requests),
         starter_(starter),
-        planner_(std::move(planner)) {}
+        planner_(std::move(planner)),
+        warn_(std::move(warn)) {}
 
   // Holds the request while the launcher of the family is still awaited, and
   // then until the host has decided where and when it is executed.
@@ -65,6 +71,9 @@ class SpawnExecutor {
   void OnStarted(const std::string& nspace);
 
  private:
+  // Programs choose the keys, so no more than these are logged.
+  static constexpr size_t kMaxLogged = 64;
+
   // One job of a request before it is launched.
   struct SpawnedJob {
     std::string nspace;
@@ -84,13 +93,16 @@ class SpawnExecutor {
              const Placed& placed, std::vector<SpawnedJob>* jobs);
   void Forget(const std::string& nspace);
   void Launch(const SpawnedJob& job, const spawn::SpawnCall& call);
-  void TellLauncher(const JobSpec& job, const spawn::SpawnCall& call);
+  void TellLauncher(const JobRecord& record, const spawn::SpawnCall& call);
+  void LogIgnored(const ProcId& spawner, const std::vector<std::string>& keys);
 
   Families* const families_;
   Placements* const placements_;
   SpawnRequests* const requests_;
   JobStarter* const starter_;
   const Planner planner_;
+  const Warn warn_;
+  std::set<std::string> logged_;  // keys of directives without an effect
 };
 
 }  // namespace canopy::control

@@ -4,9 +4,13 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "common/codec/encoder.h"
 #include "common/event_loop.h"
 #include "common/status.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
 #include "server/control/control_testing.h"
 #include "server/core/spawn/tool_spawns.h"
 #include "server/core/step/control_inputs.h"
@@ -33,9 +37,8 @@ class SpawnExecutorTest : public testing::Test {
     families_.launchers()[kLauncher] = Launcher(&stream_);
     families_.Attach(kLauncher, family_);
   }
-  void SpawnByTool() {
-    executor_.OnSpawn(
-        {{"tool", 0}, core::kSpawnsOfTools + 5, Bytes(CallBytes())});
+  void SpawnByTool(const std::string& call = CallBytes()) {
+    executor_.OnSpawn({{"tool", 0}, core::kSpawnsOfTools + 5, Bytes(call)});
   }
   void Spawn() { executor_.OnSpawn({{"first", 1}, 5, Bytes(CallBytes())}); }
   PlannedJob Plan(const ProcId& spawner) {
@@ -45,6 +48,7 @@ class SpawnExecutorTest : public testing::Test {
     return PlannedJob(job);
   }
 
+  std::vector<std::string> warnings_;
   EventLoop loop_;
   RecordingSink sink_;
   Stream stream_;
@@ -61,9 +65,15 @@ class SpawnExecutorTest : public testing::Test {
       [this](const std::string&, const Status& status) { failure_ = status; }};
   FakePlacement placement_;
   Placements placements_{&loop_, [](QueuedJob*) {}};
-  SpawnExecutor executor_{&families_, &placements_, &requests_, &starter_,
-                          [this](const spawn::SpawnCall&, const ProcId& spawner,
-                                 const Placed&) { return Plan(spawner); }};
+  SpawnExecutor executor_{
+      &families_,
+      &placements_,
+      &requests_,
+      &starter_,
+      [this](const spawn::SpawnCall&, const ProcId& spawner, const Placed&) {
+        return Plan(spawner);
+      },
+      [this](const std::string& text) { warnings_.push_back(text); }};
 };
 
 TEST_F(SpawnExecutorTest, AJobIsMappedRecordedAndLaunchedInTheSpawnersFamily) {
@@ -123,6 +133,32 @@ TEST_F(SpawnExecutorTest, AToolIsToldWhatIsRefused) {
   SpawnByTool();
   EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status,
             kErrJobInsufficientResources);
+}
+
+TEST_F(SpawnExecutorTest, WhatOnlyALauncherHonoursIsRefusedForATool) {
+  SpawnByTool(CallBytes(0, false, PMIX_OUTPUT_TO_FILE));
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrNotSupported);
+  SpawnByTool(CallBytes(0, false, PMIX_IOF_OUTPUT_TO_FILE));
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrNotSupported);
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(SpawnExecutorTest, WhatHasNoEffectForAToolIsLoggedOnce) {
+  Encoder out;
+  out.PutSize(2);
+  for (const char* key : {PMIX_DISPLAY_MAP, "site.directive"}) {
+    out.PutString(key);
+    out.PutUint32(0);
+    out.PutValue(Value::Bool(true).raw());
+  }
+  const std::string call = out.Take() + CallBytes().substr(1);
+  SpawnByTool(call);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u);
+  EXPECT_EQ(warnings_,
+            (std::vector<std::string>{
+                "tool:0: the directive site.directive of PMIx_Spawn is ignored",
+                "tool:0: the directive " PMIX_DISPLAY_MAP
+                " of PMIx_Spawn is ignored"}));
 }
 
 TEST_F(SpawnExecutorTest, AFamilyWithoutALauncherSpawnsNothing) {

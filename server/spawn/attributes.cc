@@ -32,12 +32,17 @@ struct Target {
 // Returns false if the value does not have the attribute's type.
 using Setter = bool (*)(const pmix_value_t& value, const Target& target);
 
+// kReader is the launcher or, with forwarded output, a puller.
+enum class Place : uint8_t { kAgent, kLauncher, kReader };
+
 struct Row {
   std::string_view key;
   Setter set;
   // Concerns a whole job: it is not honoured if it is given for one of several
   // applications.
   bool of_job = true;
+  // Where it has its effect: in the agents, or where the output is shown.
+  Place place = Place::kAgent;
 };
 
 // --------------------------------------------------------------- values ---
@@ -250,8 +255,9 @@ bool MarkDaemons(const pmix_value_t& value, const Target& target) {
 
 // -------------------------------------------------------------- the rest ---
 
-// Accepts information about the spawner's library, and attributes that were
-// evaluated before this application was assigned to its job.
+// Accepts the user, whom the agent knows and whom libraries name in many calls,
+// and attributes that were evaluated before this application was assigned to
+// its job.
 bool Accept(const pmix_value_t&, const Target&) { return true; }
 
 // Accepts a flag without an effect. A job always gets the environment of its
@@ -322,19 +328,28 @@ constexpr Row kRows[] = {
     {PMIX_MERGE_STDERR_STDOUT, SetOutput<&OutputWishes::merge_stderr>, false},
     {PMIX_IOF_MERGE_STDERR_STDOUT, SetOutput<&OutputWishes::merge_stderr>,
      false},
-    {PMIX_TAG_OUTPUT, SetOutput<&OutputWishes::tag>, false},
-    {PMIX_IOF_TAG_OUTPUT, SetOutput<&OutputWishes::tag>, false},
-    {PMIX_IOF_RANK_OUTPUT, SetOutput<&OutputWishes::rank>, false},
-    {PMIX_TIMESTAMP_OUTPUT, SetOutput<&OutputWishes::timestamp>, false},
-    {PMIX_IOF_TIMESTAMP_OUTPUT, SetOutput<&OutputWishes::timestamp>, false},
-    {PMIX_IOF_XML_OUTPUT, SetOutput<&OutputWishes::xml>, false},
-    {PMIX_IOF_OUTPUT_RAW, SetOutput<&OutputWishes::raw>, false},
-    {PMIX_OUTPUT_TO_DIRECTORY, SetOutput<&OutputWishes::directory>, false},
-    {PMIX_IOF_OUTPUT_TO_DIRECTORY, SetOutput<&OutputWishes::directory>, false},
-    {PMIX_OUTPUT_TO_FILE, SetOutput<&OutputWishes::shared_file>, false},
-    {PMIX_IOF_OUTPUT_TO_FILE, SetOutput<&OutputWishes::file>, false},
-    {PMIX_IOF_FILE_PATTERN, SetOutput<&OutputWishes::pattern>, false},
-    {PMIX_IOF_FILE_ONLY, SetOutput<&OutputWishes::only_files>, false},
+    {PMIX_TAG_OUTPUT, SetOutput<&OutputWishes::tag>, false, Place::kLauncher},
+    {PMIX_IOF_TAG_OUTPUT, SetOutput<&OutputWishes::tag>, false, Place::kReader},
+    {PMIX_IOF_RANK_OUTPUT, SetOutput<&OutputWishes::rank>, false,
+     Place::kReader},
+    {PMIX_TIMESTAMP_OUTPUT, SetOutput<&OutputWishes::timestamp>, false,
+     Place::kLauncher},
+    {PMIX_IOF_TIMESTAMP_OUTPUT, SetOutput<&OutputWishes::timestamp>, false,
+     Place::kReader},
+    {PMIX_IOF_XML_OUTPUT, SetOutput<&OutputWishes::xml>, false, Place::kReader},
+    {PMIX_IOF_OUTPUT_RAW, SetOutput<&OutputWishes::raw>, false, Place::kReader},
+    {PMIX_OUTPUT_TO_DIRECTORY, SetOutput<&OutputWishes::directory>, false,
+     Place::kLauncher},
+    {PMIX_IOF_OUTPUT_TO_DIRECTORY, SetOutput<&OutputWishes::directory>, false,
+     Place::kReader},
+    {PMIX_OUTPUT_TO_FILE, SetOutput<&OutputWishes::shared_file>, false,
+     Place::kLauncher},
+    {PMIX_IOF_OUTPUT_TO_FILE, SetOutput<&OutputWishes::file>, false,
+     Place::kReader},
+    {PMIX_IOF_FILE_PATTERN, SetOutput<&OutputWishes::pattern>, false,
+     Place::kReader},
+    {PMIX_IOF_FILE_ONLY, SetOutput<&OutputWishes::only_files>, false,
+     Place::kReader},
     {PMIX_CPU_LIST, SetPolicy<&Policies::cpu_list>},
     {PMIX_DEBUG_STOP_ON_EXEC, SetStop<&JobDebug::on_exec>},
     {PMIX_DEBUG_STOP_IN_INIT, SetStop<&JobDebug::in_init>},
@@ -347,8 +362,10 @@ constexpr Row kRows[] = {
     {PMIX_JOB_RECOVERABLE, SetCall<&SpawnCall::recoverable>},
     {PMIX_JOB_CONTINUOUS, SetCall<&SpawnCall::continuous>},
     {PMIX_MAX_RESTARTS, SetMaxRestarts},
-    {PMIX_DISPLAY_MAP, SetCall<&SpawnCall::display_map>},
-    {PMIX_REPORT_BINDINGS, SetCall<&SpawnCall::report_bindings>},
+    {PMIX_DISPLAY_MAP, SetCall<&SpawnCall::display_map>, true,
+     Place::kLauncher},
+    {PMIX_REPORT_BINDINGS, SetCall<&SpawnCall::report_bindings>, true,
+     Place::kLauncher},
     {PMIX_SPAWN_CHILD_SEP, SetCall<&SpawnCall::separate>},
     {PMIX_SPAWN_TOOL, SetCall<&SpawnCall::tool>},
     {PMIX_NOHUP, SetCall<&SpawnCall::nohup>},
@@ -382,9 +399,6 @@ constexpr Row kRows[] = {
     {PMIX_WDIR_USER_SPECIFIED, AcceptFlag, false},
     {PMIX_USERID, Accept, false},
     {PMIX_GRPID, Accept, false},
-    {PMIX_SPAWNED, Accept, false},
-    {PMIX_PARENT_ID, Accept, false},
-    {PMIX_REQUESTOR_IS_CLIENT, Accept, false},
 };
 
 // Returns whether only a scheduler can honour the attribute.
@@ -427,6 +441,24 @@ void LeaveToScheduler(const pmix_info_t& info, SpawnCall* call) {
   }
 }
 
+void Note(const pmix_info_t& info, const std::string& without,
+          Conditional* out) {
+  const std::string key = Printable(KeyOf(info));
+  if (MustHonour(info.flags) && out->refusal.empty()) {
+    out->refusal = "attribute " + key + " is required, and the job has no " +
+                   without + " that honours it";
+  }
+  if (std::ranges::count(out->keys, key) == 0) out->keys.push_back(key);
+}
+
+void NotePlace(const pmix_info_t& info, Place place, SpawnCall* call) {
+  if (AsksForNothing(info)) return;
+  if (place == Place::kLauncher) Note(info, "launcher", &call->on_launcher);
+  if (place == Place::kReader) {
+    Note(info, "launcher and no forwarded output", &call->on_reader);
+  }
+}
+
 Status WrongValue(std::string_view key) {
   return Status(kErrBadParam,
                 "attribute " + std::string(key) + " has no such value");
@@ -460,8 +492,9 @@ Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
       !HasEffect(info)) {
     return Ignore(info, target.call);
   }
-  if (row->set(info.value, target)) return Status();
-  return WrongValue(row->key);
+  if (!row->set(info.value, target)) return WrongValue(row->key);
+  NotePlace(info, row->place, target.call);
+  return Status();
 }
 
 }  // namespace

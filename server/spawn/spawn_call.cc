@@ -214,6 +214,17 @@ OutputWishes WithDefaults(const OutputWishes& own, const OutputWishes& job) {
   return out;
 }
 
+Conditional WithoutLauncher(const SpawnCall& call) {
+  Conditional out = call.on_launcher;
+  constexpr uint16_t kOutputs =
+      PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL;
+  if ((call.forwarding.channels & kOutputs) != 0) return out;
+  const Conditional& reader = call.on_reader;
+  out.keys.insert(out.keys.end(), reader.keys.begin(), reader.keys.end());
+  if (out.refusal.empty()) out.refusal = reader.refusal;
+  return out;
+}
+
 Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   Decoder in(bytes);
   in.set_memory_limit(kDecodedBytes);

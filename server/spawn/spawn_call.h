@@ -101,6 +101,14 @@ struct SpawnApp {
   uint32_t num_procs = 1;
 };
 
+// Attributes that have an effect only if the job has something.
+struct Conditional {
+  std::vector<std::string> keys;  // each once
+  // Why a job without it cannot be spawned: some of the attributes are
+  // required. Empty if none is.
+  std::string refusal;
+};
+
 struct SpawnCall {
   std::vector<SpawnApp> apps;
   Placing placing;
@@ -130,6 +138,10 @@ struct SpawnCall {
   std::vector<std::string> for_scheduler;
   // Why the job needs a scheduler: some of them are required. Empty if none is.
   std::string needs_scheduler;
+  // Attributes that the launcher of the family honours, and those that readers
+  // of forwarded output honour, too.
+  Conditional on_launcher;
+  Conditional on_reader;
   // The applications that PMIX_COSPAWN_APP designates. They are a job of their
   // own, which starts together with this one or not at all. May be null.
   std::shared_ptr<const SpawnCall> cospawned;
@@ -141,6 +153,9 @@ struct SpawnCall {
 // kErrNotSupported (a required attribute is not honoured), kErrOutOfResource (a
 // limit is exceeded).
 Result<SpawnCall> ParseSpawnCall(std::string_view bytes);
+
+// The attributes that have no effect on a job without a launcher.
+Conditional WithoutLauncher(const SpawnCall& call);
 
 }  // namespace canopy::spawn
 

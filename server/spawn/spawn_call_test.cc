@@ -224,10 +224,43 @@ TEST(SpawnCallTest, ValuesWithoutAnEffectAreNamedOrRefused) {
   }
 }
 
+// An agent knows its spawner; no process spawns in the name of another one.
+TEST(SpawnCallTest, TheSpawnerIsNoAttribute) {
+  IsNotHonoured(PMIX_PARENT_ID, Value::Proc({"other", 1}),
+                Value::Proc({"other", 1}));
+  for (const char* key : {PMIX_SPAWNED, PMIX_REQUESTOR_IS_CLIENT}) {
+    IsNotHonoured(key, Value::Bool(true), Value::Bool(true));
+  }
+}
+
 TEST(SpawnCallTest, WhatALibraryHasDoneIsNoMatter) {
   const SpawnCall call = Parse(One(PMIX_IOF_BUFFERING_SIZE, Value::Uint32(1),
                                    PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED));
   EXPECT_TRUE(call.ignored.empty());
+}
+
+TEST(SpawnCallTest, WhatShowsOutputNeedsALauncherOrAPuller) {
+  InfoList job;
+  job.Add(PMIX_DISPLAY_MAP, Value::Bool(true));
+  job.Add(PMIX_REPORT_BINDINGS, Value::Bool(false), PMIX_INFO_REQD);
+  job.Add(PMIX_IOF_TAG_OUTPUT, Value::Bool(true), PMIX_INFO_REQD);
+  SpawnCall call = Parse(job);
+  Conditional without = WithoutLauncher(call);
+  EXPECT_EQ(without.keys,
+            (std::vector<std::string>{PMIX_DISPLAY_MAP, PMIX_IOF_TAG_OUTPUT}));
+  EXPECT_EQ(without.refusal,
+            "attribute " PMIX_IOF_TAG_OUTPUT
+            " is required, and the job has no launcher and no forwarded "
+            "output that honours it");
+  job.Add(PMIX_FWD_STDERR, Value::Bool(true));
+  call = Parse(job);
+  without = WithoutLauncher(call);
+  EXPECT_EQ(without.keys, std::vector<std::string>{PMIX_DISPLAY_MAP});
+  EXPECT_EQ(without.refusal, "");
+  job.Add(PMIX_TAG_OUTPUT, Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(WithoutLauncher(Parse(job)).refusal,
+            "attribute " PMIX_TAG_OUTPUT
+            " is required, and the job has no launcher that honours it");
 }
 
 TEST(SpawnCallTest, StatementsChangeNothing) {

@@ -10,6 +10,7 @@ namespace {
 // Returns the number of groups of fields to write. Older agents know only the
 // first groups, so groups at the end with default values are left out.
 int NumGroups(const control::LaunchFacts& facts) {
+  if (!facts.wishes.empty()) return 9;
   if (facts.nohup) return 8;
   if (facts.host_output) return 7;
   if (facts.requeued) return 6;
@@ -79,6 +80,7 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
     out.Bool(facts.nohup);
     out.Bool(facts.unattended);
   }
+  if (groups >= 9) out.String(facts.wishes);
   return out.Take();
 }
 
@@ -107,6 +109,7 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
     facts.nohup = in.Bool();
     facts.unattended = in.Bool();
   }
+  if (in.ok() && !in.done()) facts.wishes = in.String();
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;

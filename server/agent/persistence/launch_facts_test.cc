@@ -31,6 +31,7 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.requeued, facts.requeued);
   EXPECT_EQ(read.nohup, facts.nohup);
   EXPECT_EQ(read.unattended, facts.unattended);
+  EXPECT_EQ(read.wishes, facts.wishes);
   ASSERT_EQ(read.host_output.has_value(), facts.host_output.has_value());
   if (!facts.host_output) return;
   EXPECT_EQ(read.host_output->output, facts.host_output->output);
@@ -46,6 +47,8 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   facts.start_deadline = -6;
   IsTheSame(facts);
   facts.tool = true;
+  IsTheSame(facts);
+  facts.wishes = std::string("\0tags", 5);
   IsTheSame(facts);
   facts = {};
   facts.tool = true;

@@ -1,12 +1,14 @@
 // GEN-10, GEN-11 and QRY-11 together: every function that takes directives,
-// with every attribute that some function supports. A required attribute that
-// the answer to PMIX_QUERY_ATTRIBUTE_SUPPORT does not list for the function
-// makes the call fail, so that no function succeeds without its effect.
+// with every attribute of the tables. A required attribute that the answer to
+// PMIX_QUERY_ATTRIBUTE_SUPPORT does not list for the function makes the call
+// fail with PMIX_ERR_NOT_SUPPORTED or PMIX_ERR_BAD_PARAM, so that no function
+// succeeds without its effect. Word: the table of attributes.
+#include <errno.h>
 #include <pmix_tool.h>
 
 #include "check.h"
 
-#define MAX_KEYS 512
+#define MAX_KEYS 1024
 
 typedef struct {
   char key[PMIX_MAX_KEYLEN + 1];
@@ -27,12 +29,29 @@ static const Attribute *Find(const Attributes *all, const char *key) {
   return NULL;
 }
 
-static void Add(Attributes *all, const pmix_regattr_t *attribute) {
-  if (Find(all, attribute->string) != NULL) return;
+static void Add(Attributes *all, const char *key, pmix_data_type_t type) {
+  if (Find(all, key) != NULL) return;
   CHECK(all->count < MAX_KEYS, "more than %d attributes", MAX_KEYS);
   Attribute *one = &all->list[all->count++];
-  strncpy(one->key, attribute->string, PMIX_MAX_KEYLEN);
-  one->type = attribute->type;
+  strncpy(one->key, key, PMIX_MAX_KEYLEN);
+  one->type = type;
+}
+
+// Reads lines of a name, a key and a C type. Environment variables are no
+// attributes.
+static void ReadTable(Attributes *all, const char *path) {
+  FILE *file = fopen(path, "r");
+  CHECK(file != NULL, "%s: %s", path, strerror(errno));
+  char line[4096], key[512], type[64];
+  while (fgets(line, sizeof line, file) != NULL) {
+    if (sscanf(line, "PMIX_%*s %511s %63s", key, type) != 2) continue;
+    if (strcmp(type, "envvar") == 0) continue;
+    Add(all, key,
+        strcmp(type, "bool") == 0    ? PMIX_BOOL
+        : strcmp(type, "char*") == 0 ? PMIX_STRING
+                                     : PMIX_UINT32);
+  }
+  fclose(file);
 }
 
 // Adds the attributes that a function supports at a level.
@@ -49,7 +68,8 @@ static void AddLevel(Attributes *all, char *function, const char *level) {
   const pmix_info_t *answer = results[0].value.data.darray->array;
   const pmix_data_array_t *attributes = answer->value.data.darray;
   for (size_t i = 0; i < attributes->size; ++i) {
-    Add(all, (pmix_regattr_t *)attributes->array + i);
+    const pmix_regattr_t *one = (pmix_regattr_t *)attributes->array + i;
+    Add(all, one->string, one->type);
   }
   PMIX_INFO_FREE(results, nresults);
 }
@@ -88,8 +108,10 @@ static pmix_status_t Publish(pmix_info_t *info) {
 static pmix_status_t Lookup(pmix_info_t *info) {
   pmix_pdata_t data;
   PMIX_PDATA_CONSTRUCT(&data);
-  strcpy(data.key, "nobody.has.it");
-  return PMIx_Lookup(&data, 1, info, 1);
+  strcpy(data.key, "found");
+  const pmix_status_t status = PMIx_Lookup(&data, 1, info, 1);
+  PMIX_PDATA_DESTRUCT(&data);
+  return status;
 }
 
 static pmix_status_t Unpublish(pmix_info_t *info) {
@@ -102,7 +124,9 @@ static pmix_status_t Construct(pmix_info_t *info) {
 }
 
 static pmix_status_t Control(pmix_info_t *info) {
-  return PMIx_Job_control(&g_self, 1, info, 1, NULL, NULL);
+  Directives with = Flag(PMIX_JOB_CTRL_RESUME);
+  with.info[with.count++] = *info;
+  return PMIx_Job_control(&g_self, 1, with.info, with.count, NULL, NULL);
 }
 
 static pmix_status_t Log(pmix_info_t *info) {
@@ -129,6 +153,57 @@ static pmix_status_t Push(pmix_info_t *info) {
   return PMIx_IOF_push(&g_self, 1, &bytes, info, 1, NULL, NULL);
 }
 
+static pmix_status_t Validate(pmix_info_t *info) {
+  pmix_byte_object_t credential = {NULL, 0};
+  OK(PMIx_Get_credential(NULL, 0, &credential));
+  pmix_info_t *results = NULL;
+  size_t nresults = 0;
+  const pmix_status_t status =
+      PMIx_Validate_credential(&credential, info, 1, &results, &nresults);
+  free(credential.bytes);
+  return status;
+}
+
+static pmix_status_t Monitor(pmix_info_t *info) {
+  const Directives what = Flag(PMIX_MONITOR_HEARTBEAT);
+  Directives with = {.count = 0};
+  AddU32(&with, PMIX_MONITOR_HEARTBEAT_TIME, 600);
+  with.info[with.count++] = *info;
+  return PMIx_Process_monitor(what.info, PMIX_MONITOR_HEARTBEAT_ALERT,
+                              with.info, with.count, NULL, NULL);
+}
+
+// A query of data, and one that only agents answer.
+static pmix_status_t Query(pmix_info_t *info) {
+  char *data[] = {PMIX_JOB_SIZE, NULL};
+  char *jobs[] = {PMIX_QUERY_NAMESPACES, NULL};
+  char **const keys[] = {data, jobs};
+  pmix_status_t status = PMIX_SUCCESS;
+  for (int i = 0; i < 2; ++i) {
+    pmix_query_t query = {.keys = keys[i], .qualifiers = info, .nqual = 1};
+    pmix_info_t *results = NULL;
+    size_t nresults = 0;
+    status = PMIx_Query_info(&query, 1, &results, &nresults);
+    if (results != NULL) PMIX_INFO_FREE(results, nresults);
+    if (status == PMIX_SUCCESS) return status;
+  }
+  return status;
+}
+
+static pmix_status_t Spawn(pmix_info_t *info) {
+  char *argv[] = {(char *)"/bin/true", NULL};
+  pmix_app_t app;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = argv[0];
+  app.argv = argv;
+  app.maxprocs = 1;
+  const pmix_status_t status = PMIx_Spawn(info, 1, &app, 1, NULL);
+  if (status == PMIX_SUCCESS) return status;
+  app.info = info;
+  app.ninfo = 1;
+  return PMIx_Spawn(NULL, 0, &app, 1, NULL);
+}
+
 typedef struct {
   char *name;
   Call call;
@@ -148,14 +223,12 @@ static const Function kFunctions[] = {
     {"PMIx_Get_credential", Credential},
     {"PMIx_Notify_event", Notify},
     {"PMIx_IOF_push", Push},
+    {"PMIx_Validate_credential", Validate},
+    {"PMIx_Process_monitor", Monitor},
+    {"PMIx_Query_info", Query},
+    {"PMIx_Spawn", Spawn},
 };
 #define NUM_FUNCTIONS (sizeof(kFunctions) / sizeof(kFunctions[0]))
-
-// Functions whose attributes are given to the others, too.
-static char *const kOthers[] = {
-    "PMIx_Spawn",          "PMIx_Query_info", "PMIx_Process_monitor",
-    "PMIx_IOF_pull",       "PMIx_Init",       "PMIx_Register_event_handler",
-    "PMIx_Fabric_register"};
 
 // Numbers and flags; of other types a text, which is malformed for most.
 static pmix_info_t Sample(const Attribute *attribute) {
@@ -188,23 +261,22 @@ static void Walk(const Function *function, const Attributes *all) {
     if (Find(&mine, attribute->key) != NULL || IsOwner(attribute)) continue;
     pmix_info_t directive = Sample(attribute);
     const pmix_status_t status = function->call(&directive);
-    CHECK(status < 0 && status != PMIX_OPERATION_SUCCEEDED,
-          "%s ignores %s, which is required: %d", function->name,
-          attribute->key, status);
+    CHECK(status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_BAD_PARAM,
+          "%s ignores %s, which is required: %s", function->name,
+          attribute->key, PMIx_Error_string(status));
   }
 }
 
 int main(int argc, char **argv) {
   Start(argc, argv);
+  CHECK(argc > 3, "no table");
   if (g_self.rank == 0) {
     static Attributes all;
-    for (size_t i = 0; i < NUM_FUNCTIONS; ++i) {
-      AddSupported(&all, kFunctions[i].name);
-    }
-    for (size_t i = 0; i < sizeof(kOthers) / sizeof(kOthers[0]); ++i) {
-      AddSupported(&all, kOthers[i]);
-    }
-    CHECK(all.count > 100, "%zu attributes", all.count);
+    ReadTable(&all, argv[3]);
+    CHECK(all.count > 500, "%zu attributes", all.count);
+    Directives data = {.count = 0};
+    AddU32(&data, "found", 1);
+    OK(PMIx_Publish(data.info, data.count));
     for (size_t i = 0; i < NUM_FUNCTIONS; ++i) Walk(&kFunctions[i], &all);
   }
   Barrier();

@@ -138,6 +138,8 @@ def logged(result):
                              (f"2001-09-09T01:46:40Z timed {rank}", result.out)):
             if stream.splitlines().count(text) != 1:
                 raise harness.Failure(f"not once: {text!r}{result.tail()}")
+    if not 1 <= result.out.splitlines().count("gathered") <= 4:
+        raise harness.Failure(f"not once a node: 'gathered'{result.tail()}")
     for word in ("never", "unserved"):
         if word in result.out or word in result.err:
             raise harness.Failure(f"logged: {word}{result.tail()}")
@@ -451,8 +453,9 @@ def cases(suite):
                      "invitations", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
                      "monitors", "job_life", "thread_stop", "qualified",
-                     "strings", "buffers", "nulls", "directive_walk"):
+                     "strings", "buffers", "nulls"):
             suite.job(name, place, alone=name == "large")
+        suite.job("directive_walk", place, ATTRIBUTES)
         by_hand(suite, place, "tools", tools)
         if place[0] > 1:
             by_hand(suite, place, "servers", servers)

@@ -10,8 +10,11 @@
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/core/step/usage_keys.h"
 #include "server/facts/job_data.h"
+#include "server/facts/node_usage.h"
 #include "server/facts/process_memory.h"
+#include "server/facts/process_usage.h"
 
 namespace canopy::facts {
 
@@ -36,20 +39,34 @@ void FactsReader::Schedule() {
 
 void FactsReader::Serve() {
   served_round_ = loop_->round();
-  const core::ReadFacts& request = waiting_.front();
   if (!std::exchange(begun_, true)) ReadValues();
+  if (Measure()) {
+    waiting_.pop_front();
+    begun_ = false;
+    sink_->OnInput(std::exchange(read_, {}));
+  }
+  if (!waiting_.empty()) Schedule();
+}
+
+bool FactsReader::Measure() {
+  const core::ReadFacts& request = waiting_.front();
   std::vector<uint64_t>& done = read_.pids;
   const size_t end =
       std::min(request.pids.size(), done.size() + kMeasuredAtOnce);
   while (done.size() < end) {
     done.push_back(ResidentBytes(request.pids[done.size()]));
   }
-  if (end == request.pids.size()) {
-    waiting_.pop_front();
-    begun_ = false;
-    sink_->OnInput(std::exchange(read_, {}));
+  std::vector<Bytes>& users = read_.users;
+  const bool has_pss = (request.usage.proc &
+                        core::UsageBit(core::kProcUsage, PMIX_PROC_PSS)) != 0;
+  const size_t at_once = has_pss ? kUsersWithPssAtOnce : kUsersAtOnce;
+  const size_t last = std::min(request.users.size(), users.size() + at_once);
+  while (users.size() < last) {
+    const int pid = request.users[users.size()];
+    users.emplace_back(ProcessUsage(pid, request.usage.proc));
   }
-  if (!waiting_.empty()) Schedule();
+  return done.size() == request.pids.size() &&
+         users.size() == request.users.size();
 }
 
 void FactsReader::ReadValues() {
@@ -64,6 +81,7 @@ void FactsReader::ReadValues() {
     break;
   }
   if (request.agent) read_.agent = ResidentBytes(getpid());
+  if (request.usage.of_node()) read_.node = Bytes(NodeUsage(request.usage));
 }
 
 std::string FactsReader::Find(const core::DataKey& key) const {

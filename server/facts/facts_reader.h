@@ -29,8 +29,12 @@ struct FactsOptions {
   std::function<void(const ProcId& proc)> make_directory;
 };
 
-// Number of processes that are measured in one round of the loop.
+// Number of processes whose memory is measured in one round of the loop, and of
+// those whose statistics are read, without and with PMIX_PROC_PSS. Statistics
+// take longer.
 inline constexpr size_t kMeasuredAtOnce = 64;
+inline constexpr size_t kUsersAtOnce = 8;
+inline constexpr size_t kUsersWithPssAtOnce = 2;
 
 // Loop thread only. Loop and sink must outlive it.
 class FactsReader final : public FactsPort {
@@ -42,8 +46,8 @@ class FactsReader final : public FactsPort {
   FactsReader& operator=(const FactsReader&) = delete;
 
   // Serves one request after the other. In a round of the loop it begins at
-  // most one request and measures at most kMeasuredAtOnce processes, so that
-  // earlier results are delivered first.
+  // most one request and measures only some processes, so that earlier results
+  // are delivered first.
   void Read(const core::ReadFacts& request) override;
 
  private:
@@ -51,6 +55,9 @@ class FactsReader final : public FactsPort {
   std::string AvailableServers() const;
   void Schedule();
   void Serve();
+  // Measures the next processes of the first request. Returns true after the
+  // last.
+  bool Measure();
   void ReadValues();
 
   EventLoop* const loop_;

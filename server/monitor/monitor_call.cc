@@ -49,14 +49,19 @@ bool Flag(const InfoList& infos, const char* key) {
   return infos.FindBool(key).value_or(false);
 }
 
-// Reads the parts that both kinds of monitors have.
-Status TakeCommon(const Parts& parts, const char* time, const char* drops,
-                  int alert, MonitorCall* call) {
+Status TakeId(const Parts& parts, int alert, MonitorCall* call) {
   call->alert = parts.error == 0 ? alert : parts.error;
   call->id = parts.directives.FindString(PMIX_MONITOR_ID).value_or("");
-  if (call->id.size() > kMaxMonitorId) {
-    return Bad("the id of a monitor is too long");
-  }
+  return call->id.size() > kMaxMonitorId
+             ? Bad("the id of a monitor is too long")
+             : Status();
+}
+
+// Reads the parts that both kinds of checks have.
+Status TakeCommon(const Parts& parts, const char* time, const char* drops,
+                  int alert, MonitorCall* call) {
+  Status status = TakeId(parts, alert, call);
+  if (!status.ok()) return status;
   if (!TakeNumber(parts.directives, time, &call->seconds) ||
       !TakeNumber(parts.directives, drops, &call->drops)) {
     return Bad("a value of a monitor is not a number");
@@ -88,12 +93,26 @@ Status TakeFile(const Parts& parts, MonitorCall* call) {
                     PMIX_MONITOR_FILE_DROPS, PMIX_MONITOR_FILE_ALERT, call);
 }
 
+Status TakeUsage(const Parts& parts, MonitorCall* call) {
+  call->kind = Kind::kUsage;
+  Status status = TakeId(parts, PMIX_MONITOR_RESUSAGE_UPDATE, call);
+  if (!status.ok()) return status;
+  if (!TakeNumber(parts.directives, PMIX_MONITOR_RESOURCE_RATE,
+                  &call->seconds)) {
+    return Bad("the rate of a monitor is not a number");
+  }
+  Result<UsageCall> usage = ReadUsageCall(parts.what[0], parts.directives);
+  if (usage.ok()) call->usage = *std::move(usage);
+  return usage.status();
+}
+
 Status Take(const Parts& parts, MonitorCall* call) {
   const std::string_view key = KeyOf(parts.what[0]);
   if (key == PMIX_MONITOR_HEARTBEAT) return TakeHeartbeat(parts, call);
   if (key == PMIX_MONITOR_FILE && parts.what[0].value.type == PMIX_STRING) {
     return TakeFile(parts, call);
   }
+  if (IsOfUsage(key)) return TakeUsage(parts, call);
   if (key == PMIX_SEND_HEARTBEAT) return Status();
   if (key != PMIX_MONITOR_CANCEL) {
     return Status(kErrNotSupported, "nothing of that name is monitored");
@@ -126,7 +145,11 @@ host::Directives MonitorDirectives(host::Directives::Log log) {
            PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,
            PMIX_MONITOR_FILE_SIZE, PMIX_MONITOR_FILE_ACCESS,
            PMIX_MONITOR_FILE_MODIFY, PMIX_MONITOR_FILE_CHECK_TIME,
-           PMIX_MONITOR_FILE_DROPS, PMIX_USERID, PMIX_GRPID},
+           PMIX_MONITOR_FILE_DROPS, PMIX_MONITOR_RESOURCE_RATE,
+           PMIX_MONITOR_TARGET_PROCS, PMIX_MONITOR_TARGET_PIDS,
+           PMIX_MONITOR_TARGET_NODES, PMIX_MONITOR_TARGET_NODEIDS,
+           PMIX_MONITOR_TARGET_DISKS, PMIX_MONITOR_TARGET_NETS,
+           PMIX_MONITOR_LOCAL_ONLY, PMIX_USERID, PMIX_GRPID},
           std::move(log)};
 }
 

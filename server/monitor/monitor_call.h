@@ -10,13 +10,14 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/host/directives.h"
+#include "server/monitor/usage_call.h"
 
 namespace canopy::monitor {
 
 inline constexpr size_t kMaxPath = 4096;
 inline constexpr size_t kMaxMonitorId = 256;
 
-enum class Kind : uint8_t { kBeat, kCancel, kHeartbeat, kFile };
+enum class Kind : uint8_t { kBeat, kCancel, kHeartbeat, kFile, kUsage };
 
 struct MonitorCall {
   Kind kind = Kind::kBeat;
@@ -24,13 +25,15 @@ struct MonitorCall {
   // has none, or all of the caller's are cancelled.
   std::string id;
   // The following fields are for a new monitor.
-  int alert = 0;         // code of the event
-  uint32_t seconds = 0;  // time between two checks, at least 1
+  int alert = 0;  // code of the event
+  // Time between two checks or samples, at least 1. For kUsage, 0: one sample.
+  uint32_t seconds = 0;
   uint32_t drops = 0;  // number of consecutive failed checks that are tolerated
   std::string path;    // kFile: absolute path
   bool size = false;   // kFile: the properties that have to change
   bool accessed = false;
   bool modified = false;
+  UsageCall usage = {};  // kUsage
 };
 
 // `call` has the form of common/local_protocol.h. Returns kErrBadParam for an

@@ -119,6 +119,29 @@ TEST_F(MonitorCallTest, WhatIsNotMonitored) {
   EXPECT_EQ(status_, kErrNotSupported);
 }
 
+TEST_F(MonitorCallTest, ResourceUsage) {
+  const InfoList what = {{PMIX_MONITOR_NODE_RESOURCE_USAGE, Value()}};
+  const MonitorCall once = Read(what, {});
+  EXPECT_EQ(status_, kSuccess);
+  EXPECT_EQ(once.kind, Kind::kUsage);
+  EXPECT_EQ(once.seconds, 0u);
+  EXPECT_EQ(once.alert, PMIX_MONITOR_RESUSAGE_UPDATE);
+  EXPECT_TRUE(once.usage.fields.of_node());
+  InfoList with = {{PMIX_MONITOR_ID, Value::String("id")}};
+  with.Add(PMIX_MONITOR_RESOURCE_RATE, Value::Uint32(3), PMIX_INFO_REQD);
+  with.Add(PMIX_MONITOR_LOCAL_ONLY, Value::Bool(true), PMIX_INFO_REQD);
+  const MonitorCall often = Read(what, with, -3000);
+  EXPECT_EQ(status_, kSuccess);
+  EXPECT_EQ(often.seconds, 3u);
+  EXPECT_EQ(often.id, "id");
+  EXPECT_EQ(often.alert, -3000);
+  EXPECT_TRUE(often.usage.targets.local_only);
+  Read(what, {{PMIX_MONITOR_RESOURCE_RATE, Value::String("x")}});
+  EXPECT_EQ(status_, kErrBadParam);
+  Read({{PMIX_MONITOR_NODE_RESOURCE_USAGE, Value::Int(1)}}, {});
+  EXPECT_EQ(status_, kErrBadParam);
+}
+
 TEST_F(MonitorCallTest, WhatIsMalformed) {
   Read({}, {});
   EXPECT_EQ(status_, kErrUnpackFailure);

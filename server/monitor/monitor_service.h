@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
+#include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/core/step/host.h"
 #include "server/core/step/job_actions.h"
 #include "server/core/step/process_inputs.h"
+#include "server/core/step/usage.h"
 #include "server/host/directives.h"
 #include "server/monitor/file_prober.h"
 #include "server/monitor/monitor_table.h"
@@ -19,6 +22,10 @@
 #include "server/ports/input_sink.h"
 
 namespace canopy::monitor {
+
+// Samples for calls in progress of one process; more are rejected
+// (kErrResourceBusy).
+inline constexpr size_t kMaxSamples = 4;
 
 // Loop thread only. A monitor ends with the process that requested it (for a
 // tool, with its connection), and with this agent.
@@ -38,7 +45,13 @@ class MonitorService : public InputObserver {
   MonitorService(const MonitorService&) = delete;
   MonitorService& operator=(const MonitorService&) = delete;
 
-  Status Call(const core::AskHost& request);
+  // `results` is in codec form (SIZE n, then n INFO), or empty.
+  using Answer = std::function<void(const Status& status, Bytes results)>;
+
+  // Calls `answer` once, at once or later.
+  void Call(const core::AskHost& request, const Answer& answer);
+  // The core's answer to a UsageWanted of this object.
+  void OnUsage(const core::UsageTaken& taken);
   void Beat(const ProcId& proc) { table_.Beat(proc); }
   void OnLocalExits(const core::LocalExits& exits) override;
   void OnJobHeld(const core::JobHeld& change) override;
@@ -46,7 +59,20 @@ class MonitorService : public InputObserver {
   void DropJob(const std::string& nspace) { table_.DropJob(nspace); }
 
  private:
+  // A sample in progress.
+  struct Pending {
+    ProcId proc;
+    uint64_t monitor = 0;  // 0: the call requests one sample
+    int64_t began = 0;
+    Answer answer;  // for the call; null: an event gets the results
+  };
+
+  Status Decide(const core::AskHost& request, const MonitorCall& call);
   Status Start(const core::AskHost& request, const MonitorCall& call);
+  Status StartUsage(const core::AskHost& request, const MonitorCall& call,
+                    const Answer& answer);
+  void Want(Pending pending, UsageCall usage);
+  void RaiseUpdate(const Alert& update, const Bytes& results);
   void OnTimer();
   void SetTimer();
   void Raise(const Alert& alert);
@@ -56,6 +82,8 @@ class MonitorService : public InputObserver {
   MonitorTable table_;
   FileProber prober_;
   EventLoop::TimerId timer_ = 0;
+  std::map<uint64_t, Pending> pending_;  // by the number of UsageWanted
+  uint64_t last_sample_ = 0;
 };
 
 }  // namespace canopy::monitor

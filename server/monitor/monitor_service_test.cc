@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/codec/infos.h"
@@ -19,6 +21,8 @@ namespace canopy::monitor {
 namespace {
 
 constexpr uint32_t kUid = 1000;
+constexpr int kUnanswered = 1;
+const InfoList kUsage = {{PMIX_MONITOR_PROC_RESOURCE_USAGE, Value()}};
 
 std::string Encoded(const InfoList& infos) {
   std::string out;
@@ -48,14 +52,27 @@ class MonitorServiceTest : public testing::Test {
     request.source = {"job", 1};
     request.uid = uid;
     request.call = Bytes(out.Take());
-    return service_->Call(request).code();
+    // A call that is not answered at once leaves this.
+    answered_ = kUnanswered;
+    service_->Call(request, [this](const Status& status, Bytes results) {
+      answered_ = status.code();
+      results_ = std::move(results);
+    });
+    return answered_;
   }
   // Advances the time until there are `count` events.
   std::vector<core::EventRaised> Events(size_t count) {
+    Advance([&] { return sink_.All<core::EventRaised>().size() >= count; });
+    return sink_.All<core::EventRaised>();
+  }
+  // The same until `count` samples are requested.
+  bool Wanted(size_t count) {
+    Advance([&] { return sink_.All<core::UsageWanted>().size() >= count; });
+    return sink_.All<core::UsageWanted>().size() == count;
+  }
+  void Advance(const std::function<bool()>& done) {
     const int64_t end = EventLoop::Now() + int64_t{20} * 1000 * 1000 * 1000;
-    while (EventLoop::Now() < end) {
-      const auto events = sink_.All<core::EventRaised>();
-      if (events.size() >= count) return events;
+    while (!done() && EventLoop::Now() < end) {
       now_ns_ += int64_t{5} * 1000 * 1000 * 1000;
       // Any change of the table sets the timer for the new time.
       Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
@@ -63,13 +80,14 @@ class MonitorServiceTest : public testing::Test {
             {PMIX_MONITOR_ID, Value::String("never")}});
       loop_.RunOnce(10);
     }
-    return {};
   }
 
   EventLoop loop_;
   FakeSink sink_;
   int64_t now_ns_ = 0;
   std::unique_ptr<MonitorService> service_;
+  int answered_ = kUnanswered;
+  Bytes results_;
 };
 
 TEST_F(MonitorServiceTest, Job12TheNamespaceHearsOfIt) {
@@ -104,6 +122,84 @@ TEST_F(MonitorServiceTest, Job16AFileThatDoesNotGrow) {
   EXPECT_EQ(events[0].status, -3000);
   EXPECT_EQ(Call({{PMIX_MONITOR_FILE, Value::String(path)}}, with, 0, kUid + 1),
             kErrNotSupported);
+}
+
+TEST_F(MonitorServiceTest, OneSample) {
+  ASSERT_EQ(Call(kUsage, {{PMIX_MONITOR_LOCAL_ONLY, Value::Bool(true)}}),
+            kUnanswered);
+  const auto wanted = sink_.All<core::UsageWanted>();
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_EQ(wanted[0].caller, (ProcId{"job", 1}));
+  EXPECT_NE(wanted[0].fields.proc, 0u);
+  EXPECT_TRUE(wanted[0].targets.local_only);
+  const Bytes results(Encoded({{"a", Value::Int(1)}}));
+  service_->OnUsage({wanted[0].number + 1, kErrNotFound, {}});
+  EXPECT_EQ(answered_, kUnanswered) << "of no call";
+  service_->OnUsage({wanted[0].number, kSuccess, results});
+  EXPECT_EQ(answered_, kSuccess);
+  EXPECT_EQ(results_.view(), results.view());
+  EXPECT_TRUE(sink_.All<core::EventRaised>().empty());
+}
+
+TEST_F(MonitorServiceTest, ARateGivesSamplesToTheCallerAlone) {
+  Call(kUsage, {{PMIX_MONITOR_RESOURCE_RATE, Value::Uint32(1)},
+                {PMIX_MONITOR_ID, Value::String("id")}});
+  const Bytes results(Encoded({{"a", Value::Int(1)}}));
+  // The call gets the first sample, events get the others.
+  service_->OnUsage(
+      {sink_.All<core::UsageWanted>().at(0).number, kSuccess, results});
+  EXPECT_EQ(answered_, kSuccess);
+  for (size_t i = 1; i < 3; ++i) {
+    ASSERT_TRUE(Wanted(i + 1));
+    const auto wanted = sink_.All<core::UsageWanted>().at(i);
+    service_->OnUsage({wanted.number, kSuccess, results});
+    const auto events = sink_.All<core::EventRaised>();
+    ASSERT_EQ(events.size(), i);
+    EXPECT_EQ(events.back().status, PMIX_MONITOR_RESUSAGE_UPDATE);
+    EXPECT_EQ(events.back().source, (ProcId{"job", 1}));
+    EXPECT_EQ(events.back().range, PMIX_RANGE_PROC_LOCAL);
+    InfoList infos;
+    ASSERT_TRUE(DecodeInfos(events.back().info.view(), &infos));
+    EXPECT_EQ(infos.FindString(PMIX_MONITOR_ID), "id");
+    EXPECT_EQ(infos.FindInt("a"), 1);
+    EXPECT_TRUE(infos.Has(PMIX_EVENT_DO_NOT_CACHE));
+  }
+  EXPECT_EQ(Call({{PMIX_MONITOR_CANCEL, Value::String("id")}}, {}), kSuccess);
+}
+
+TEST_F(MonitorServiceTest, ASampleOfAMonitorThatHasEndedIsDropped) {
+  Call(kUsage, {{PMIX_MONITOR_RESOURCE_RATE, Value::Uint32(1)}});
+  service_->OnUsage(
+      {sink_.All<core::UsageWanted>().at(0).number, kSuccess, {}});
+  ASSERT_TRUE(Wanted(2));
+  core::LocalExits exits;
+  exits.nspace = "job";
+  exits.exits.emplace_back().rank = 1;
+  service_->OnLocalExits(exits);
+  const Bytes results(Encoded({{"a", Value::Int(1)}}));
+  service_->OnUsage(
+      {sink_.All<core::UsageWanted>().at(1).number, kSuccess, results});
+  EXPECT_TRUE(sink_.All<core::EventRaised>().empty());
+}
+
+TEST_F(MonitorServiceTest, AMonitorWhoseFirstSampleFailsDoesNotBegin) {
+  Call(kUsage, {{PMIX_MONITOR_RESOURCE_RATE, Value::Uint32(1)},
+                {PMIX_MONITOR_ID, Value::String("id")}});
+  service_->OnUsage(
+      {sink_.All<core::UsageWanted>().at(0).number, kErrNotFound, {}});
+  EXPECT_EQ(answered_, kErrNotFound);
+  EXPECT_EQ(Call({{PMIX_MONITOR_CANCEL, Value::String("id")}}, {}),
+            kErrNotFound);
+}
+
+TEST_F(MonitorServiceTest, SamplesInProgressAreLimited) {
+  for (size_t i = 0; i < kMaxSamples; ++i) {
+    EXPECT_EQ(Call(kUsage, {}), kUnanswered);
+  }
+  EXPECT_EQ(Call(kUsage, {}), kErrResourceBusy);
+  service_->OnUsage(
+      {sink_.All<core::UsageWanted>().at(0).number, kSuccess, {}});
+  EXPECT_EQ(Call(kUsage, {}), kUnanswered);
 }
 
 TEST_F(MonitorServiceTest, EndsWithTheProcess) {

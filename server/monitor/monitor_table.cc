@@ -1,5 +1,8 @@
 #include "server/monitor/monitor_table.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace canopy::monitor {
 namespace {
 
@@ -17,16 +20,28 @@ bool HasChanged(const MonitorCall& call, const FileState& before,
 
 }  // namespace
 
-Status MonitorTable::Start(int64_t now, const ProcId& proc,
-                           const MonitorCall& call) {
+// kMaxUsageMonitors is less than kMaxMonitors.
+bool MonitorTable::HasRoom(const ProcId& proc, Kind kind) const {
+  const auto it = of_procs_.find(proc);
+  if (it != of_procs_.end() && it->second.size() >= kMaxMonitors) return false;
+  if (kind != Kind::kUsage) return true;
+  if (num_usage_ >= kMaxUsageMonitorsOfNode) return false;
+  if (it == of_procs_.end()) return true;
+  const auto count = std::ranges::count_if(it->second, [this](uint64_t number) {
+    return monitors_.at(number).call.kind == Kind::kUsage;
+  });
+  return static_cast<size_t>(count) < kMaxUsageMonitors;
+}
+
+Result<uint64_t> MonitorTable::Start(int64_t now, const ProcId& proc,
+                                     const MonitorCall& call) {
   if (!call.id.empty()) {
     if (const auto old = Find(proc, call.id); old != monitors_.end()) {
       Erase(old->first);
     }
   }
-  const auto it = of_procs_.find(proc);
-  if (it != of_procs_.end() && it->second.size() >= kMaxMonitors) {
-    return Status(kErrOutOfResource, "too many monitors of one process");
+  if (!HasRoom(proc, call.kind)) {
+    return Status(kErrOutOfResource, "too many monitors");
   }
   const uint64_t number = ++last_;
   Monitor& monitor = monitors_[number];
@@ -36,7 +51,10 @@ Status MonitorTable::Start(int64_t now, const ProcId& proc,
   of_procs_[proc].insert(number);
   Queue(call.kind == Kind::kFile ? now : now + PeriodNs(call), number,
         &monitor);
-  return Status();
+  // The call itself gets the first sample.
+  monitor.probing = call.kind == Kind::kUsage;
+  if (call.kind == Kind::kUsage) ++num_usage_;
+  return number;
 }
 
 // Replaces the time when it was due before.
@@ -71,6 +89,7 @@ MonitorTable::Monitors::iterator MonitorTable::Find(const ProcId& proc,
 void MonitorTable::Erase(uint64_t number) {
   const auto monitor = monitors_.extract(number);
   if (monitor.empty()) return;
+  if (monitor.mapped().call.kind == Kind::kUsage) --num_usage_;
   queue_.erase({monitor.mapped().due, number});
   const auto it = of_procs_.find(monitor.mapped().proc);
   it->second.erase(number);
@@ -108,11 +127,26 @@ std::optional<Alert> MonitorTable::OnProbed(uint64_t number,
   return is_first ? std::nullopt : Note(&monitor, in_vain);
 }
 
+std::optional<Alert> MonitorTable::OnSampled(int64_t now, int64_t began,
+                                             uint64_t number) {
+  const auto it = monitors_.find(number);
+  if (it == monitors_.end() || !it->second.probing) return std::nullopt;
+  Monitor& monitor = it->second;
+  monitor.probing = false;
+  const int64_t pause = kPauseFactor * (now - began);
+  if (now + pause > monitor.due) Queue(now + pause, number, &monitor);
+  return Alert{monitor.proc, monitor.call.alert, monitor.call.id};
+}
+
 void MonitorTable::Look(uint64_t number, Monitor* monitor, Due* due) {
   std::optional<Alert> alert;
   if (monitor->call.kind == Kind::kHeartbeat) {
     alert = Note(monitor, !monitor->beaten);
     monitor->beaten = false;
+  } else if (monitor->call.kind == Kind::kUsage) {
+    // A sample that takes longer than its period is not requested again.
+    if (std::exchange(monitor->probing, true)) return;
+    due->samples.push_back({number, monitor->proc, monitor->call.usage});
   } else if (monitor->probing) {
     // A file system that does not answer counts as no change.
     alert = Note(monitor, true);

@@ -20,6 +20,13 @@ namespace canopy::monitor {
 
 // Limit for one process; more are rejected (kErrOutOfResource).
 inline constexpr size_t kMaxMonitors = 16;
+// The same for monitors of resource usage, which are among them, and for those
+// of all processes of this node.
+inline constexpr size_t kMaxUsageMonitors = 4;
+inline constexpr size_t kMaxUsageMonitorsOfNode = 256;
+// A monitor of resource usage pauses at least this many times as long as its
+// last sample took, so that samples of a busy or large system become rarer.
+inline constexpr int64_t kPauseFactor = 9;
 
 // The state of a file at one check.
 struct FileState {
@@ -42,26 +49,41 @@ struct Probe {
   std::string path;
 };
 
-// The alerts and checks that are due.
+// A sample of resource usage to be taken.
+struct Sample {
+  uint64_t monitor = 0;
+  ProcId proc;  // for which it is taken
+  UsageCall usage;
+};
+
+// The alerts, checks and samples that are due.
 struct Due {
   std::vector<Alert> alerts;
   std::vector<Probe> probes;
+  std::vector<Sample> samples;
 };
 
 // Pure: the time is an argument, in nanoseconds of a monotonic clock. A check
 // fails if there was no heartbeat or no change of the file. A monitor alerts
 // once when more consecutive checks have failed than it tolerates, and can
-// alert again after a check that succeeded. Not thread-safe.
+// alert again after a check that succeeded. A monitor of resource usage has at
+// most one sample in progress. Not thread-safe.
 class MonitorTable {
  public:
-  // Replaces a monitor of the same process and id.
-  Status Start(int64_t now, const ProcId& proc, const MonitorCall& call);
+  // Replaces a monitor of the same process and id. Returns its number.
+  Result<uint64_t> Start(int64_t now, const ProcId& proc,
+                         const MonitorCall& call);
   // Cancels a monitor; an empty `id` stands for all of the process. Returns
   // kErrNotFound if there is none with that id.
   Status Cancel(const ProcId& proc, const std::string& id);
   void Beat(const ProcId& proc);
   // Handles the state of a file. An answer that comes too late has no effect.
   std::optional<Alert> OnProbed(uint64_t monitor, const FileState& state);
+  // Handles the end of a sample that began at `began`. Returns the event for
+  // its results; nothing if the monitor was cancelled meanwhile.
+  std::optional<Alert> OnSampled(int64_t now, int64_t began, uint64_t monitor);
+  // Cancels one monitor. No effect if there is none with that number.
+  void Drop(uint64_t monitor) { Erase(monitor); }
   Due TakeDue(int64_t now);
   // Returns the time when the next check is due; no value: never.
   std::optional<int64_t> NextDue() const;
@@ -79,11 +101,12 @@ class MonitorTable {
     int64_t due = 0;
     uint32_t in_vain = 0;  // number of consecutive failed checks
     bool beaten = false;   // kHeartbeat: since the last check
-    bool probing = false;  // kFile: not answered yet
+    bool probing = false;  // kFile, kUsage: not answered yet
     std::optional<FileState> last;
   };
   using Monitors = std::map<uint64_t, Monitor>;
 
+  bool HasRoom(const ProcId& proc, Kind kind) const;
   void Look(uint64_t number, Monitor* monitor, Due* due);
   static std::optional<Alert> Note(Monitor* monitor, bool in_vain);
   void Queue(int64_t due, uint64_t number, Monitor* monitor);
@@ -95,6 +118,7 @@ class MonitorTable {
   std::set<std::pair<int64_t, uint64_t>> queue_;  // time and monitor
   std::set<std::string> held_;                    // jobs
   uint64_t last_ = 0;
+  size_t num_usage_ = 0;  // monitors of resource usage
 };
 
 }  // namespace canopy::monitor

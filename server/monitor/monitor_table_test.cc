@@ -165,5 +165,58 @@ TEST_F(MonitorTableTest, EndsWithTheProcess) {
   EXPECT_FALSE(table_.NextDue());
 }
 
+MonitorCall Usage(uint32_t seconds, const std::string& id = "") {
+  MonitorCall call = Heartbeat(seconds, 0, id);
+  call.kind = Kind::kUsage;
+  call.alert = -114;
+  call.usage.fields.proc = 1;
+  return call;
+}
+
+TEST_F(MonitorTableTest, SamplesAreTakenPeriodically) {
+  const auto number = table_.Start(0, kProc, Usage(2, "id"));
+  ASSERT_TRUE(number.ok());
+  EXPECT_TRUE(table_.TakeDue(2 * kSecond).samples.empty())
+      << "the first sample is in progress";
+  const auto first = table_.OnSampled(3 * kSecond, 3 * kSecond, *number);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->code, -114);
+  EXPECT_EQ(first->id, "id");
+  EXPECT_FALSE(table_.OnSampled(3 * kSecond, 0, *number).has_value());
+  EXPECT_TRUE(table_.TakeDue(3 * kSecond).samples.empty());
+  const Due due = table_.TakeDue(4 * kSecond);
+  ASSERT_EQ(due.samples.size(), 1u);
+  EXPECT_EQ(due.samples[0].monitor, *number);
+  EXPECT_EQ(due.samples[0].proc, kProc);
+  EXPECT_EQ(due.samples[0].usage.fields.proc, 1u);
+  EXPECT_TRUE(due.alerts.empty());
+}
+
+TEST_F(MonitorTableTest, SlowSamplesBecomeRarer) {
+  const auto number = table_.Start(0, kProc, Usage(1));
+  table_.OnSampled(2 * kSecond, 0, *number);
+  const int64_t next = (2 + 2 * kPauseFactor) * kSecond;
+  EXPECT_EQ(table_.NextDue(), next);
+  EXPECT_TRUE(table_.TakeDue(next - 1).samples.empty());
+  EXPECT_EQ(table_.TakeDue(next).samples.size(), 1u);
+}
+
+TEST_F(MonitorTableTest, MonitorsOfUsageAreFew) {
+  for (size_t i = 0; i < kMaxUsageMonitors; ++i) {
+    ASSERT_TRUE(table_.Start(0, kProc, Usage(1, std::to_string(i))).ok());
+  }
+  EXPECT_EQ(table_.Start(0, kProc, Usage(1)).code(), kErrOutOfResource);
+  EXPECT_TRUE(table_.Start(0, kProc, Usage(2, "0")).ok()) << "replaces one";
+  EXPECT_TRUE(table_.Start(0, kProc, Heartbeat(1, 0)).ok());
+  table_.DropProc(kProc);
+  for (size_t i = 0; i < kMaxUsageMonitorsOfNode; ++i) {
+    const ProcId proc = {"job", static_cast<Rank>(i)};
+    ASSERT_TRUE(table_.Start(0, proc, Usage(1)).ok());
+  }
+  EXPECT_EQ(table_.Start(0, {"job", 4711}, Usage(1)).code(), kErrOutOfResource);
+  table_.DropJob("job");
+  EXPECT_TRUE(table_.Start(0, kProc, Usage(1)).ok());
+}
+
 }  // namespace
 }  // namespace canopy::monitor

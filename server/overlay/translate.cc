@@ -176,6 +176,7 @@ bool WithoutData(core::MessageBody* body) {
     facts->status = kErrOutOfResource;
     facts->processes.clear();
     facts->jobs.clear();
+    facts->usage = Bytes();
     return true;
   }
   if (auto* reply = std::get_if<core::HostReply>(body)) {

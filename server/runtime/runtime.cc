@@ -226,6 +226,10 @@ void AgentRuntime::Do(core::StateCollected& action) {
 
 void AgentRuntime::Do(core::ReadFacts& action) { ports_.facts->Read(action); }
 
+void AgentRuntime::Do(core::UsageTaken& action) {
+  if (ports_.usage) ports_.usage(action);
+}
+
 void AgentRuntime::Do(core::EndAgent& action) { ports_.end(action.reason); }
 
 void AgentRuntime::Do(core::LogLine& action) {

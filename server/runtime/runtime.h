@@ -37,6 +37,8 @@ struct RuntimePorts {
   JobObserver* jobs = nullptr;
   std::vector<InputObserver*> observers;  // called in this order
   std::function<void(const core::LogLine&)> log;
+  // Takes the samples that UsageWanted has requested. May be null.
+  std::function<void(const core::UsageTaken&)> usage;
   std::function<void(const std::string& reason)> end;
 };
 
@@ -99,6 +101,7 @@ class AgentRuntime : public InputSink {
   void Do(core::InputConsumed& action);
   void Do(core::StateCollected& action);
   void Do(core::ReadFacts& action);
+  void Do(core::UsageTaken& action);
   void Do(core::EndAgent& action);
   void Do(core::LogLine& action);
 

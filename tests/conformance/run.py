@@ -452,7 +452,7 @@ def cases(suite):
                      "job_control", "pmi1", "pmi2", "publish", "groups",
                      "invitations", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
-                     "monitors", "job_life", "thread_stop", "qualified",
+                     "monitors", "usage", "job_life", "thread_stop", "qualified",
                      "strings", "buffers", "nulls"):
             suite.job(name, place, alone=name == "large")
         suite.job("directive_walk", place, ATTRIBUTES)

@@ -127,6 +127,7 @@ void Shims::On(NodeId node, ReadFacts& a) {
   read.values.resize(a.keys.size());
   read.pids.assign(a.pids.begin(), a.pids.end());
   read.agent = node + 1;
+  read.users.resize(a.users.size());
   inputs_.Post(node, std::move(read));
 }
 

@@ -68,7 +68,7 @@ void HostServices::AddTo(host::EmbeddedHost* host) {
   host->Decide(HostOp::kMonitor,
                [this](const core::AskHost& request,
                       const host::EmbeddedHost::Answer& answer) {
-                 answer(monitors_.Call(request), {});
+                 monitors_.Call(request, answer);
                });
   // Only a scheduler can answer these queries.
   host->Decide(HostOp::kQuery,

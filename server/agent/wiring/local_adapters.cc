@@ -262,6 +262,9 @@ void LocalAdapters::AddTo(RuntimePorts* ports) {
                     {ClientKind::kOpenPmix, openpmix_.get()}};
   ports->observers.push_back(&cleanup_);
   ports->observers.push_back(&services_->monitors());
+  ports->usage = [this](const core::UsageTaken& taken) {
+    services_->monitors().OnUsage(taken);
+  };
 }
 
 relay::RelayOptions LocalAdapters::ForRelayedTools() {

@@ -126,6 +126,9 @@ void On(Engines& e, const QueryArrived& in) {
   e.queries.OnArrived(e.now, in, &e.out);
 }
 void On(Engines& e, const FactsRead& in) { e.queries.OnRead(in, &e.out); }
+void On(Engines& e, const UsageWanted& in) {
+  e.queries.OnUsageWanted(e.now, in, &e.out);
+}
 
 void On(Engines& e, const HostCallArrived& in) {
   if (e.Forwards(in.op)) return e.forwarding.OnArrived(e.now, in, &e.out);

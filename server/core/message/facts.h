@@ -10,6 +10,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "server/core/step/usage.h"
 
 namespace canopy::core {
 
@@ -40,6 +41,9 @@ struct FactsRequest {
   // Requests the jobs that the receiver knows and their states, instead of
   // processes; only the job `nspace` unless that is empty.
   bool jobs = false;
+  // The requested statistics of these processes and of the node. An agent that
+  // does not know this field answers without them.
+  UsageFields usage = {};
 };
 
 // JobFacts::status of a job that is being launched
@@ -51,6 +55,8 @@ struct ProcessFacts {
   int pid = 0;            // 0: not started
   uint8_t state = 0;      // pmix_proc_state_t
   uint64_t resident = 0;  // bytes; 0: not measured, or the process has ended
+  // Statistics in codec form (SIZE n, then n INFO); empty: not measured.
+  Bytes usage = {};
 };
 
 struct JobFacts {
@@ -76,6 +82,10 @@ struct FactsReply {
   MemoryFacts memory;  // set if `node` was requested
   std::vector<ProcessFacts> processes;
   std::vector<JobFacts> jobs;
+  // Statistics of the node: those of the node itself, then a
+  // PMIX_DISK_RESOURCE_USAGE for each disk and a PMIX_NETWORK_RESOURCE_USAGE
+  // for each interface; in codec form.
+  Bytes usage = {};
 };
 inline constexpr size_t kMaxJobFacts = 4096;  // maximum in one answer
 

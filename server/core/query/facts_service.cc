@@ -68,19 +68,19 @@ std::optional<FactsReply> FactsService::Answer(TimeNs now, NodeId src,
   reply.request = request.request;
   AddProcesses(request, &reply);
   if (request.jobs) AddJobs(now, request, &reply);
-  if (!request.memory && !request.node) return reply;
+  const bool measures = request.memory || request.node || request.usage.any();
+  if (!measures) return reply;
   if (measured_.size() >= kMaxMeasurements) {
     reply.status = kErrResourceBusy;
     return reply;
   }
   ReadFacts read;
   read.number = number;
-  Measured measured{src, {}, {}};
-  for (size_t i = 0; request.memory && i < reply.processes.size(); ++i) {
-    const ProcessFacts& process = reply.processes[i];
-    if (process.pid == 0 || HasEnded(process)) continue;
-    read.pids.push_back(process.pid);
-    measured.processes.push_back(i);
+  read.usage = request.usage;
+  Measured measured{src, {}, {}, {}};
+  if (request.memory) measured.processes = AddRunning(reply, &read.pids);
+  if (request.usage.proc != 0) {
+    measured.users = AddRunning(reply, &read.users);
   }
   read.agent = request.node;
   if (request.node) AddClients(&read.pids);
@@ -88,6 +88,18 @@ std::optional<FactsReply> FactsService::Answer(TimeNs now, NodeId src,
   measured_.emplace(number, std::move(measured));
   actions->push_back(std::move(read));
   return std::nullopt;
+}
+
+std::vector<size_t> FactsService::AddRunning(const FactsReply& reply,
+                                             std::vector<int>* pids) {
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < reply.processes.size(); ++i) {
+    const ProcessFacts& process = reply.processes[i];
+    if (process.pid == 0 || HasEnded(process)) continue;
+    pids->push_back(process.pid);
+    indices.push_back(i);
+  }
+  return indices;
 }
 
 void FactsService::AddProcesses(const FactsRequest& request,
@@ -156,6 +168,11 @@ std::optional<std::pair<NodeId, FactsReply>> FactsService::OnRead(
     }
   }
   reply.memory.agent = read.agent;
+  const size_t users = std::min(measured.users.size(), read.users.size());
+  for (size_t i = 0; i < users; ++i) {
+    reply.processes[measured.users[i]].usage = read.users[i];
+  }
+  reply.usage = read.node;
   return std::pair(measured.src, std::move(reply));
 }
 

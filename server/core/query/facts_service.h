@@ -22,7 +22,8 @@
 
 namespace canopy::core {
 
-// Requests whose memory is being measured; more fail with kErrResourceBusy.
+// Requests whose memory or statistics are being measured; more fail with
+// kErrResourceBusy.
 inline constexpr size_t kMaxMeasurements = 1024;
 
 // Time that a request waits for the PIDs of processes that are being started,
@@ -80,6 +81,7 @@ class FactsService {
     // The measured processes: first these (indices in reply.processes), then
     // clients.
     std::vector<size_t> processes;
+    std::vector<size_t> users;  // those whose statistics are measured
   };
 
   bool NamesStarting(const FactsRequest& request) const;
@@ -90,6 +92,9 @@ class FactsService {
   void AddControlled(TimeNs now, const std::string& nspace,
                      FactsReply* reply) const;
   void AddClients(std::vector<int>* pids) const;
+  // Lists the running processes of the reply in *pids, and their indices.
+  static std::vector<size_t> AddRunning(const FactsReply& reply,
+                                        std::vector<int>* pids);
 
   const NodeId self_;
   const JobTable& jobs_;

@@ -20,6 +20,8 @@ struct GatheredFacts {
   // By namespace and rank, as the processes' agents reported them.
   std::map<std::string, std::map<Rank, ProcessFacts>> processes;
   std::map<NodeId, MemoryFacts> memory;
+  // FactsReply::usage of each node.
+  std::map<NodeId, Bytes> usage;
   // By namespace. The root's answer, which includes all jobs; nothing if the
   // root has not answered.
   std::optional<std::map<std::string, JobFacts>> all_jobs;

@@ -13,6 +13,8 @@
 #include "pmix_common.h"
 #include "server/core/query/query_answers.h"
 #include "server/core/query/query_keys.h"
+#include "server/core/query/usage_report.h"
+#include "server/core/query/usage_scope.h"
 
 namespace canopy::core {
 namespace {
@@ -105,6 +107,26 @@ void Queries::NoteIgnored(const Call& call, Actions* actions) {
   }
 }
 
+void Queries::OnUsageWanted(TimeNs now, const UsageWanted& in,
+                            Actions* actions) {
+  const auto refuse = [&](int status) {
+    actions->push_back(UsageTaken{in.number, status, {}});
+  };
+  // Without an owner, the process has ended since it made the request.
+  if (!jobs_.OwnerOf(in.caller)) return refuse(kErrNotFound);
+  if (calls_.size() >= kMaxCalls) return refuse(kErrResourceBusy);
+  Call call;
+  call.caller = in.caller;
+  call.uid = jobs_.UserSeenBy(in.caller);
+  call.since = now;
+  call.deadline = now + kQueryTime;
+  call.usage = in;
+  for (const ProcId& proc : in.targets.procs) WantMap(proc.nspace, &call);
+  const uint64_t id = next_++;
+  calls_.emplace(id, std::move(call));
+  Begin(now, id, actions);
+}
+
 size_t Queries::NumOf(const ProcId& caller) const {
   return static_cast<size_t>(std::ranges::count_if(
       calls_, [&](const auto& e) { return e.second.caller == caller; }));
@@ -129,10 +151,13 @@ void Queries::WantMaps(Call* call) {
     const std::string& nspace = scope.NspaceOf(query);
     const bool needed =
         !query.local_only && std::ranges::any_of(query.keys, NeedsJob);
-    if (!needed || nspace == call->caller.nspace) continue;
-    if (jobs_.Find(nspace) != nullptr) continue;
-    if (call->maps.insert(nspace).second) wanted_.push_back(nspace);
+    if (needed) WantMap(nspace, call);
   }
+}
+
+void Queries::WantMap(const std::string& nspace, Call* call) {
+  if (nspace == call->caller.nspace || jobs_.Find(nspace) != nullptr) return;
+  if (call->maps.insert(nspace).second) wanted_.push_back(nspace);
 }
 
 std::vector<std::string> Queries::TakeWanted() {
@@ -177,12 +202,26 @@ void Queries::Advance(uint64_t id, Actions* actions) {
 // Returns false if there would be too many requests.
 bool Queries::AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions) {
   const QueryScope scope = ScopeOf(*call);
+  if (call->usage) {
+    return AskFor(now, id, UsageScope(scope, *call->usage).Asks(), call,
+                  actions);
+  }
   FactPlan plan(scope, engine_, tree_.root());
   for (const Query& query : call->queries) plan.Add(query);
-  const size_t limit = std::max(kMaxAsks, 2 * size_t{tree_.size()});
-  if (call_of_.size() + plan.asks().size() > limit) return false;
+  if (!HasRoom(plan.asks())) return false;
   ReadData(id, plan, call, actions);
-  for (const auto& [node, request] : plan.asks()) {
+  return AskFor(now, id, plan.asks(), call, actions);
+}
+
+bool Queries::HasRoom(const Asks& asks) const {
+  const size_t limit = std::max(kMaxAsks, 2 * size_t{tree_.size()});
+  return call_of_.size() + asks.size() <= limit;
+}
+
+bool Queries::AskFor(TimeNs now, uint64_t id, const Asks& requests, Call* call,
+                     Actions* actions) {
+  if (!HasRoom(requests)) return false;
+  for (const auto& [node, request] : requests) {
     if (node != self_ && !tree_.alive(node)) continue;
     Ask ask{node, request};
     ask.request.request = next_++;
@@ -314,6 +353,7 @@ void Queries::Take(NodeId src, const FactsReply& reply, Call* call) const {
   call->too_many_jobs |= reply.status == kErrOutOfResource;
   if (reply.status != kSuccess) return;
   if (request.node) call->facts.memory[src] = reply.memory;
+  if (request.usage.of_node()) call->facts.usage[src] = reply.usage;
   if (request.jobs) return TakeJobs(src, reply, request, call);
   const Job* job = jobs_.Find(request.nspace);
   if (job == nullptr) return;
@@ -373,6 +413,7 @@ bool Queries::OnHostAnswered(const HostAnswered& in, Actions* actions) {
 
 void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
   Call& call = calls_.at(id);
+  if (call.usage) return FinishUsage(id, actions);
   if (!in_time && call.timed) return End(id, kErrTimeout, actions);
   if (call.too_many_jobs) return End(id, kErrOutOfResource, actions);
   if (!call.hosts.empty() && call.host_status == kSuccess) {
@@ -386,9 +427,35 @@ void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
   if (status == kErrNotFound && call.host_status != kSuccess) {
     status = call.host_status;
   }
-  actions->push_back(
-      ReplyClient{call.client, call.request, status, answers.writer().Take()});
+  Reply(call, status, answers.writer().Take(), actions);
   End(id, kSuccess, actions);
+}
+
+// Processes of agents that have not answered in time are left out.
+void Queries::FinishUsage(uint64_t id, Actions* actions) {
+  const Call& call = calls_.at(id);
+  const QueryScope scope = ScopeOf(call);
+  const UsageScope usage(scope, *call.usage);
+  Bytes results;
+  int status = usage.status();
+  if (call.too_many_jobs) status = kErrOutOfResource;
+  if (status == kSuccess) {
+    status =
+        UsageReport(node_names_, *call.usage, call.facts).Make(usage, &results);
+  }
+  Reply(call, status, std::move(results), actions);
+  End(id, kSuccess, actions);
+}
+
+void Queries::Reply(const Call& call, int status, Bytes payload,
+                    Actions* actions) {
+  if (call.usage) {
+    actions->push_back(
+        UsageTaken{call.usage->number, status, std::move(payload)});
+  } else {
+    actions->push_back(
+        ReplyClient{call.client, call.request, status, std::move(payload)});
+  }
 }
 
 void Queries::End(uint64_t id, int status, Actions* actions) {
@@ -399,8 +466,7 @@ void Queries::End(uint64_t id, int status, Actions* actions) {
   }
   call_of_.erase(call.mapped().reading);
   if (status == kSuccess) return;
-  actions->push_back(
-      ReplyClient{call.mapped().client, call.mapped().request, status, {}});
+  Reply(call.mapped(), status, {}, actions);
 }
 
 void Queries::OnClientGone(ClientId client) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -26,6 +27,7 @@
 #include "server/core/step/clock.h"
 #include "server/core/step/facts.h"
 #include "server/core/step/host.h"
+#include "server/core/step/usage.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -64,6 +66,9 @@ class Queries {
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const QueryArrived& in, Actions* actions);
+  // One sample of resource usage, which is gathered as the facts for a query
+  // are. The caller sees the same jobs as with a query.
+  void OnUsageWanted(TimeNs now, const UsageWanted& in, Actions* actions);
   void OnRequest(TimeNs now, NodeId src, const FactsRequest& request,
                  Actions* actions);
   void OnReply(NodeId src, const FactsReply& reply, Actions* actions);
@@ -116,6 +121,8 @@ class Queries {
     uint64_t reading = 0;  // number of the pending ReadFacts; 0: none
     GatheredFacts facts;
     bool too_many_jobs = false;  // an agent's answer exceeded its limit
+    // If set, the call is a sample of resource usage and has no queries.
+    std::optional<UsageWanted> usage = std::nullopt;
   };
   using Calls = std::map<uint64_t, Call>;
 
@@ -126,12 +133,17 @@ class Queries {
   void SetDeadline(TimeNs now, Call* call) const;
   void NoteIgnored(const Call& call, Actions* actions);
   void WantMaps(Call* call);
+  void WantMap(const std::string& nspace, Call* call);
   void OnMap(TimeNs now, const std::string& nspace, Actions* actions);
   // Sends the requests of the call once all maps are here.
   void Begin(TimeNs now, uint64_t id, Actions* actions);
   // Finishes the call if all answers are here; the call may be gone afterwards.
   void Advance(uint64_t id, Actions* actions);
   bool AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions);
+  using Asks = std::vector<std::pair<NodeId, FactsRequest>>;
+  bool HasRoom(const Asks& asks) const;
+  bool AskFor(TimeNs now, uint64_t id, const Asks& asks, Call* call,
+              Actions* actions);
   void AskHosts(uint64_t id, Call* call, Actions* actions);
   // `query` is the index of the query in the call, or kOfSupport.
   void AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
@@ -147,6 +159,9 @@ class Queries {
                 const FactsRequest& request, Call* call) const;
   void Take(NodeId src, const FactsReply& reply, Call* call) const;
   void Finish(uint64_t id, bool in_time, Actions* actions);
+  void FinishUsage(uint64_t id, Actions* actions);
+  static void Reply(const Call& call, int status, Bytes payload,
+                    Actions* actions);
   // Removes the call and replies with `status`; no reply for kSuccess.
   void End(uint64_t id, int status, Actions* actions);
 

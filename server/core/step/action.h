@@ -17,6 +17,7 @@
 #include "server/core/step/log_line.h"
 #include "server/core/step/persisted_state.h"
 #include "server/core/step/process_actions.h"
+#include "server/core/step/usage.h"
 
 namespace canopy::core {
 
@@ -46,7 +47,7 @@ struct AllActions {
                    ResendOutput, PersistRecord, PersistControlState, FeedInput,
                    SetDeadline, HostSpawn, JobChanged, DeliverOutput,
                    OutputDelivered, InputConsumed, StateCollected, ReadFacts,
-                   EndAgent, LogLine>;
+                   UsageTaken, EndAgent, LogLine>;
 };
 using Action = OneOf<AllActions>;
 

@@ -10,6 +10,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "server/core/step/usage.h"
 
 namespace canopy::core {
 
@@ -43,8 +44,11 @@ inline constexpr size_t kMaxFacts = size_t{16} << 20;
 struct ReadFacts {
   uint64_t number = 0;
   std::vector<DataKey> keys;
-  std::vector<int> pids;  // local processes whose memory is requested
-  bool agent = false;     // whether this agent's memory is requested
+  std::vector<int> pids;   // local processes whose memory is requested
+  bool agent = false;      // whether this agent's memory is requested
+  UsageFields usage = {};  // statistics of this node and of `users`
+  std::vector<int> users =
+      {};  // local processes whose statistics are requested
 };
 
 // Input: the answer to ReadFacts.
@@ -56,6 +60,10 @@ struct FactsRead {
   std::vector<uint64_t> pids;
   uint64_t agent = 0;     // resident bytes
   bool too_much = false;  // the values exceed kMaxFacts
+  // Statistics in codec form (SIZE n, then n INFO), in the order of `users`;
+  // empty: the process has ended, or nothing of it may be read.
+  std::vector<Bytes> users = {};
+  Bytes node = {};  // statistics of the node in the same form; empty: none
 };
 
 }  // namespace canopy::core

@@ -12,6 +12,7 @@
 #include "server/core/step/peer_inputs.h"
 #include "server/core/step/persisted_state.h"
 #include "server/core/step/process_inputs.h"
+#include "server/core/step/usage.h"
 
 namespace canopy::core {
 
@@ -26,8 +27,8 @@ struct AllInputs {
       QueryArrived, FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
       PeerArrived, NodeStateChanged, NodeRestarted, NodeIsOld, JobRecovered,
       ClientReattached, LauncherReattached, LocalPrepared, LocalStarted,
-      LocalProcesses, LocalExits, FactsRead, HostAnswered, LocalOutput,
-      LocalInputDone, LaunchRequested, SpawnDone, SpawnRecovered,
+      LocalProcesses, LocalExits, FactsRead, UsageWanted, HostAnswered,
+      LocalOutput, LocalInputDone, LaunchRequested, SpawnDone, SpawnRecovered,
       SignalRequested, KillRequested, TimeLimitSet, OutputConsumed,
       InputOffered, StateRequested, ShutdownRequested, Tick>;
 };

@@ -25,6 +25,14 @@ void Describe(V& v, Is<StateReply> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, Is<UsageFields> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.node);
+  v.Field(3, m.disk);
+  v.Field(4, m.net);
+}
+
+template <typename V>
 void Describe(V& v, Is<FactsRequest> auto& m) {
   v.Field(1, m.request);
   v.Bounded(2, m.nspace, kMaxNspaceLen);
@@ -32,6 +40,7 @@ void Describe(V& v, Is<FactsRequest> auto& m) {
   v.Field(4, m.memory);
   v.Field(5, m.node);
   v.Field(6, m.jobs);
+  v.Field(7, m.usage);
 }
 
 template <typename V>
@@ -40,6 +49,7 @@ void Describe(V& v, Is<ProcessFacts> auto& m) {
   v.Field(2, m.pid);
   v.Field(3, m.state);
   v.Field(4, m.resident);
+  v.Field(5, m.usage);
 }
 
 template <typename V>
@@ -65,6 +75,7 @@ void Describe(V& v, Is<FactsReply> auto& m) {
   v.Field(3, m.memory);
   v.Field(4, m.processes);
   v.Field(5, m.jobs);
+  v.Field(6, m.usage);
 }
 
 }  // namespace canopy::core

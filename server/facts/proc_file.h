@@ -1,0 +1,33 @@
+// Reads files of /proc and their numbers.
+#ifndef CANOPY_SERVER_FACTS_PROC_FILE_H_
+#define CANOPY_SERVER_FACTS_PROC_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace canopy::facts {
+
+// The default for arguments that name the directory; tests have others.
+inline constexpr char kProc[] = "/proc";
+
+// Returns at most `max` bytes of the file, or nothing if it cannot be read.
+// Thread-safe.
+std::string ReadProcFile(const std::string& path, size_t max);
+
+// Returns the words of a line. Blanks and tabs separate them.
+std::vector<std::string_view> WordsOf(std::string_view line);
+// Returns the lines of a text without their ends.
+std::vector<std::string_view> LinesOf(std::string_view text);
+// Returns the number at the beginning of a text, or 0 if there is none.
+uint64_t NumberIn(std::string_view text);
+// Returns the number of a line "NAME: NUMBER ...", or nothing if the text has
+// no such line.
+std::optional<uint64_t> NumberOf(std::string_view text, std::string_view name);
+
+}  // namespace canopy::facts
+
+#endif  // CANOPY_SERVER_FACTS_PROC_FILE_H_

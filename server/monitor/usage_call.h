@@ -1,0 +1,40 @@
+// Parses a call of PMIx_Process_monitor for statistics of resource usage.
+#ifndef CANOPY_SERVER_MONITOR_USAGE_CALL_H_
+#define CANOPY_SERVER_MONITOR_USAGE_CALL_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "pmix_types.h"
+#include "server/core/step/usage.h"
+
+namespace canopy::monitor {
+
+// Limits of one call; more are rejected (kErrOutOfResource). Each host name is
+// searched among the names of all nodes at each sample.
+inline constexpr size_t kMaxTargets = 1024;    // of each kind
+inline constexpr size_t kMaxTargetHosts = 64;  // different names
+inline constexpr size_t kMaxTargetJobs = 64;
+inline constexpr size_t kMaxTargetName = 256;  // bytes of a name
+
+struct UsageCall {
+  core::UsageFields fields;
+  core::UsageTargets targets;
+};
+
+// True if the key requests statistics, e.g. PMIX_MONITOR_PROC_RESOURCE_USAGE.
+bool IsOfUsage(std::string_view key);
+
+// `what` names the kind and lists the requested statistics; without a list, all
+// are requested. Returns kErrBadParam for a value of another type,
+// kErrNotSupported if none of the listed statistics is known.
+Result<UsageCall> ReadUsageCall(const pmix_info_t& what,
+                                const InfoList& directives);
+
+}  // namespace canopy::monitor
+
+#endif  // CANOPY_SERVER_MONITOR_USAGE_CALL_H_

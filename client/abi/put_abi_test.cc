@@ -144,13 +144,45 @@ TEST_F(PutTest, Refusals) {
   EXPECT_EQ(Put(PMIX_GLOBAL, "", Value::Int(1)), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Put(PMIX_SCOPE_UNDEF, "k", Value::Int(1)), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Put(77, "k", Value::Int(1)), PMIX_ERR_NOT_SUPPORTED);
-  EXPECT_EQ(PMIx_Put(PMIX_DEL_LOCAL, "k", nullptr), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_LOCAL, PMIX_QUALIFIED_VALUE, nullptr),
+            PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_GLOBAL, PMIX_JOB_SIZE, nullptr),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_GLOBAL, "", nullptr), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_INTERNAL + 1, "k", nullptr),
+            PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(Put(PMIX_GLOBAL, "\x01k", Value::Int(1)), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "k", nullptr), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
   const std::string long_key(PMIX_MAX_KEYLEN + 1, 'k');
   EXPECT_EQ(Put(PMIX_GLOBAL, long_key.c_str(), Value::Int(1)),
             PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(PutTest, ADeletedKeyIsGoneAtOnce) {
+  pmix_value_t* none = nullptr;
+  Put(PMIX_GLOBAL, "k", Value::Int(1));
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_GLOBAL, "k", nullptr), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Get(&self_, "k", nullptr, 0, &none), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_GLOBAL, "never", nullptr), PMIX_SUCCESS);
+  Put(PMIX_GLOBAL, "k", Value::Int(2));
+  EXPECT_EQ(Get(0, "k"), Value::Int(2));
+  // A key that is deleted for one side remains for the other.
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_LOCAL, "k", nullptr), PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, "k"), Value::Int(2));
+  Put(PMIX_INTERNAL, "i", Value::Int(3));
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_GLOBAL, "i", nullptr), PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, "i"), Value::Int(3));
+  EXPECT_EQ(PMIx_Put(PMIX_DEL_INTERNAL, "i", nullptr), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Get(&self_, "i", nullptr, 0, &none), PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(PutTest, ADeletionIsCommittedAsAnEmptyValue) {
+  Put(PMIX_GLOBAL, "k", Value::Int(1));
+  PMIx_Put(PMIX_DEL_GLOBAL, "k", nullptr);
+  PMIx_Commit();
+  const Committed expected = {{{PMIX_GLOBAL, "k"}, Value()}};
+  EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
 }
 
 TEST_F(PutTest, TheNameOfTheNodeIsPublishedAlready) {

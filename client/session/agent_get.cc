@@ -53,6 +53,8 @@ int FindInPayload(std::string_view payload, std::string_view key,
   if (!found || !WasPutWith(payload, found->key, scope)) {
     return PMIX_ERR_NOT_FOUND;
   }
+  // A deleted key.
+  if (found->type == PMIX_UNDEF) return PMIX_ERR_NOT_FOUND;
   if (!IsQualifiedName(key)) return DecodeValue(found->value, value);
   const auto meant = MeantValueIn(found->value);
   return meant ? DecodeValue(*meant, value) : PMIX_ERR_NOT_FOUND;
@@ -71,6 +73,8 @@ void AddPayload(std::string_view payload, pmix_scope_t scope, InfoList* all) {
     if (!value.ok()) continue;
     if (qualified) {
       AddQualified(*std::move(value), all);
+    } else if (value->empty()) {
+      all->Remove(kval.key);
     } else {
       all->Set(kval.key, *std::move(value));
     }

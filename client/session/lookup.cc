@@ -44,6 +44,13 @@ std::string_view PublicKey(std::string_view key) {
   return IsStoredName(key) ? PMIX_QUALIFIED_VALUE : key;
 }
 
+// Returns the status of a value that was read. A process that deletes a key
+// leaves an empty value in its place.
+int OrDeleted(int status, const pmix_value_t& value) {
+  const bool deleted = status == PMIX_SUCCESS && value.type == PMIX_UNDEF;
+  return deleted ? PMIX_ERR_NOT_FOUND : status;
+}
+
 // Copies the caller's value out of a value of PMIX_QUALIFIED_VALUE.
 int CopyMeant(const pmix_value_t& array, pmix_value_t* value) {
   const auto infos = InfosOf(array);
@@ -135,7 +142,7 @@ bool Lookup::FindStored(const Target& target, std::string_view key,
                         const GetOptions& options, pmix_value_t* value,
                         int* status) const {
   const auto copy = [&](const Value& stored) {
-    *status = CopyValue(value, stored.raw());
+    *status = OrDeleted(CopyValue(value, stored.raw()), stored.raw());
   };
   return store_.Read(target.nspace, target.rank, key, options.scope, copy);
 }
@@ -190,7 +197,7 @@ int Lookup::FindAboutProc(const JobView& job, const Target& target,
       if (key == PMIX_PROCDIR && status == PMIX_SUCCESS) {
         MakeRankDirectory(*value);
       }
-      return status;
+      return OrDeleted(status, *value);
     case Presence::kOutsideScope:
       return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
     case Presence::kAbsent:
@@ -338,11 +345,12 @@ LookupResult Lookup::FindOwner(const JobView& job, const Target& target,
                                pmix_value_t* value) const {
   int status = PMIX_ERR_NOT_FOUND;
   const Target self{self_.nspace, self_.rank};
-  if (target.nspace == self_.nspace &&
-      FindStored(self, key, options, value, &status)) {
-    return {status, false};
-  }
+  const bool stored = target.nspace == self_.nspace &&
+                      FindStored(self, key, options, value, &status);
+  if (stored && status != PMIX_ERR_NOT_FOUND) return {status, false};
   for (Rank rank = 0; rank < job.num_ranks(); ++rank) {
+    // This process has deleted the key, which shared memory may still have.
+    if (stored && rank == self_.rank) continue;
     if (!PlaceAllows(job, rank, options.scope)) continue;
     status = FindAboutProc(job, {target.nspace, rank}, key, value);
     if (status == PMIX_SUCCESS && !WasPutWith(job, rank, key, options.scope)) {
@@ -366,7 +374,8 @@ LookupResult Lookup::FindAll(const Target& target, const GetOptions& options,
     store_.ForEach(target.nspace, target.rank, options.scope,
                    [&](std::string_view key, const Value& value) {
                      if (IsStoredName(key)) return AddQualified(value, all);
-                     all->Set(key, value);
+                     all->Remove(key);
+                     if (!value.empty()) all->Add(key, value);
                    });
   }
   if (!all->empty()) return {PMIX_SUCCESS, false};
@@ -391,7 +400,8 @@ void Lookup::CollectScope(const JobView& job, const Target& target,
     if (IsReserved(key)) return;
     if (!WasPutWith(job, target.rank, key, options.scope)) return;
     Result<Value> value = DecodeValue(v);
-    if (value.ok()) all->Add(PublicKey(key), std::move(value).value());
+    if (!value.ok() || value->empty()) return;
+    all->Add(PublicKey(key), std::move(value).value());
   };
   job.ForEachProc(target.rank, add, [all] { all->Clear(); });
 }
@@ -400,7 +410,7 @@ void Lookup::CollectRealm(const JobView& job, const Target& target,
                           const GetOptions& options, InfoList* all) const {
   const JobView::Visit add = [all](std::string_view key, std::string_view v) {
     Result<Value> value = DecodeValue(v);
-    if (!value.ok()) return;
+    if (!value.ok() || value->empty()) return;
     if (key == PMIX_PROCDIR) MakeRankDirectory(value->raw());
     all->Add(PublicKey(key), std::move(value).value());
   };

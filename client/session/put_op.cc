@@ -31,6 +31,34 @@ bool MayPutReserved(std::string_view key) {
          key == PMIX_ARCH || IsOfProcess(key);
 }
 
+// The scope whose data a scope of a deletion removes.
+pmix_scope_t DeletedScope(pmix_scope_t scope) {
+  return static_cast<pmix_scope_t>(scope - PMIX_DEL_LOCAL + PMIX_LOCAL);
+}
+
+// Removes a key. The commit publishes an empty value in place of the key's
+// value, because keys of other processes' stores are only replaced.
+int DeleteKey(Session& session, pmix_scope_t scope, const char* key) {
+  std::string_view name;
+  if (!ReadKey(key, &name) || name.empty() || IsStoredName(name)) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  // The value would have to name the qualifiers.
+  if (name == PMIX_QUALIFIED_VALUE) return PMIX_ERR_NOT_SUPPORTED;
+  if (IsReserved(name) && !MayPutReserved(name)) return PMIX_ERR_BAD_PARAM;
+  if (scope == PMIX_DEL_INTERNAL) {
+    session.store().EraseInternal(session.self(), name);
+    return PMIX_SUCCESS;
+  }
+  const pmix_scope_t deleted = DeletedScope(scope);
+  const Value none;
+  const int rc = session.commits().staged().Stage(deleted, name, none.raw());
+  if (rc == PMIX_SUCCESS) {
+    session.store().Put(session.self(), name, none, deleted);
+  }
+  return rc;
+}
+
 // The data of one put, as views of its arguments.
 struct Item {
   std::string_view name;  // key under which the value is stored
@@ -79,8 +107,8 @@ bool AgentIsGone(const Session& session, const Channel& channel) {
 
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value) {
-  // Larger numbers include scopes that withdraw a key and have no value.
-  if (scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
+  if (scope > PMIX_DEL_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
+  if (scope > PMIX_INTERNAL) return DeleteKey(session, scope, key);
   std::string_view name;
   if (value == nullptr || !ReadKey(key, &name) || name.empty() ||
       IsStoredName(name) || scope == PMIX_SCOPE_UNDEF) {

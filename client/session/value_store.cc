@@ -31,4 +31,16 @@ void ValueStore::Put(const ProcId& proc, std::string_view key, Value value,
   bits_.fetch_or(Bit(key), std::memory_order_release);
 }
 
+void ValueStore::EraseInternal(const ProcId& proc, std::string_view key) {
+  const WriterLock lock(mu_);
+  const auto keys = procs_.find(proc);
+  if (keys == procs_.end()) return;
+  const auto found = keys->second.find(key);
+  if (found == keys->second.end()) return;
+  std::erase_if(found->second, [](const ScopedValue& one) {
+    return one.scope == PMIX_INTERNAL;
+  });
+  if (found->second.empty()) keys->second.erase(found);
+}
+
 }  // namespace canopy::client

@@ -20,17 +20,22 @@
 namespace canopy::client {
 
 // One key may have a value for each scope, but PMIX_GLOBAL replaces PMIX_LOCAL
-// and PMIX_REMOTE. Thread-safe. Looking for a key that was never stored costs
-// one load.
+// and PMIX_REMOTE. An empty value records that this process has deleted the
+// key, which other stores may still have. Thread-safe. Looking for a key that
+// was never stored costs one load.
 class ValueStore {
  public:
   // Replaces the value of the same scope.
   void Put(const ProcId& proc, std::string_view key, Value value,
            pmix_scope_t scope);
 
+  // Removes the value of the scope PMIX_INTERNAL. No effect if there is none.
+  void EraseInternal(const ProcId& proc, std::string_view key);
+
   // Calls visit(const Value&) under the store's lock if the key has a value
   // with that scope. PMIX_SCOPE_UNDEF means any scope: PMIX_INTERNAL first,
-  // then the scopes that processes of this node see, then PMIX_REMOTE.
+  // then the scopes that processes of this node see, then PMIX_REMOTE. An empty
+  // value counts only if there is no other.
   template <typename Visit>
   bool Read(std::string_view nspace, Rank rank, std::string_view key,
             pmix_scope_t scope, Visit&& visit) const {
@@ -84,11 +89,12 @@ class ValueStore {
 
   // Returns null if there is none with that scope.
   static const Value* ValueIn(const Puts& puts, pmix_scope_t scope) {
-    if (scope == PMIX_SCOPE_UNDEF) return &puts.front().value;
     for (const ScopedValue& one : puts) {
-      if (one.scope == scope) return &one.value;
+      const bool fits =
+          scope == PMIX_SCOPE_UNDEF ? !one.value.empty() : one.scope == scope;
+      if (fits) return &one.value;
     }
-    return nullptr;
+    return scope == PMIX_SCOPE_UNDEF ? &puts.front().value : nullptr;
   }
 
   // A key sets one bit; a clear bit means that no such key was ever stored.

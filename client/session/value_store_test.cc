@@ -56,6 +56,27 @@ TEST(ValueStore, GlobalReplacesTheSidesAndNotWhatIsInternal) {
   EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(4));
 }
 
+TEST(ValueStore, Deletions) {
+  ValueStore store;
+  store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
+  store.Put({"a", 1}, "k", Value(), PMIX_LOCAL);
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(1)) << "for other nodes";
+  store.Put({"a", 1}, "k", Value(), PMIX_GLOBAL);
+  bool is_known = store.Read("a", 1, "k", PMIX_SCOPE_UNDEF,
+                             [](const Value& v) { EXPECT_TRUE(v.empty()); });
+  EXPECT_TRUE(is_known) << "so that no other store is looked into";
+  store.Put({"a", 1}, "k", Value::Int(2), PMIX_INTERNAL);
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(2));
+  store.EraseInternal({"a", 1}, "k");
+  EXPECT_TRUE(Read(store, "a", 1, "k").empty());
+  store.Put({"a", 1}, "i", Value::Int(2), PMIX_INTERNAL);
+  store.EraseInternal({"a", 1}, "i");
+  is_known = store.Read("a", 1, "i", PMIX_SCOPE_UNDEF, [](const Value&) {});
+  EXPECT_FALSE(is_known);
+  store.EraseInternal({"a", 1}, "i");
+  store.EraseInternal({"b", 1}, "i");
+}
+
 // A process sees the value for its node, unless it has stored one of its own.
 TEST(ValueStore, WithoutAScope) {
   ValueStore store;

@@ -21,6 +21,16 @@ namespace {
 constexpr size_t kMaxQueries = 1 << 12;
 constexpr size_t kMaxKeys = 1 << 12;
 
+// Returns KVALs with the same keys and empty values, which delete these keys.
+std::string Deletions(std::string_view kvals) {
+  const Value none;
+  Encoder out;
+  Decoder in(kvals);
+  KvalView kval;
+  while (!in.AtEnd() && in.GetKval(&kval)) out.PutKval(kval.key, none.raw());
+  return out.Take();
+}
+
 bool ReadScope(Decoder& in, core::ScopedData* data) {
   uint8_t scope = 0;
   std::string_view payload;
@@ -28,7 +38,8 @@ bool ReadScope(Decoder& in, core::ScopedData* data) {
   if (!in.UnpackByte(PMIX_SCOPE, &scope) || !in.UnpackBuffer(&payload, &form)) {
     return false;
   }
-  // Larger values encode the deletion of keys.
+  const bool deletes = scope >= PMIX_DEL_LOCAL && scope <= PMIX_DEL_GLOBAL;
+  if (deletes) scope -= PMIX_DEL_LOCAL - PMIX_LOCAL;
   if (scope < PMIX_LOCAL || scope > PMIX_GLOBAL) {
     return in.Fail(kErrNotSupported);
   }
@@ -37,7 +48,7 @@ bool ReadScope(Decoder& in, core::ScopedData* data) {
   std::string kvals;
   const int code = ReadKvals(&nested, &kvals);
   if (code != kSuccess) return in.Fail(code);
-  data->kvals = Bytes(std::move(kvals));
+  data->kvals = Bytes(deletes ? Deletions(kvals) : std::move(kvals));
   return true;
 }
 

@@ -42,8 +42,7 @@ int AppendQualified(std::string_view value, std::string* out) {
   if (!array.ok()) return array.code();
   const std::string name =
       StoredNameOf(array->raw()).value_or(PMIX_QUALIFIED_VALUE);
-  const bool is_plain =
-      !IsQualifiedName(name) && name != PMIX_QUALIFIED_VALUE;
+  const bool is_plain = !IsQualifiedName(name) && name != PMIX_QUALIFIED_VALUE;
   Encoder encoder;
   encoder.PutKvalEncoded(
       name, is_plain ? MeantValueIn(value).value_or(value) : value);
@@ -110,6 +109,8 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
   Decoder decoder(kvals);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
+    // Most peers would take what remains of a deleted key for a value.
+    if (kval.type == PMIX_UNDEF) continue;
     if (IsQualifiedName(kval.key)) {
       PackKval(peer, PMIX_QUALIFIED_VALUE, kval.value, out);
     } else if (!IsStoredName(kval.key)) {

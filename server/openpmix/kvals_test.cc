@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "common/codec/encoder.h"
 #include "common/codec/stored_key.h"
 #include "common/hex.h"
+#include "common/values/value.h"
 #include "common/values/zlib_access.h"
 #include "tests/codec/hex.h"
 
@@ -153,6 +155,13 @@ TEST(Kvals, WhatIsNoQualifiedValueStaysAsItIs) {
   std::string kvals;
   ASSERT_EQ(Read(Modern(), Unhex("02" + text), &kvals), kSuccess);
   EXPECT_EQ(ToHex(kvals), ToHex(Unhex(text)));
+}
+
+TEST(Kvals, DeletedKeysAreNotForPeers) {
+  Encoder deleted;
+  deleted.PutKval("gone", Value().raw());
+  EXPECT_EQ(ToHex(Packed(Modern(), deleted.Take() + Unhex(kElement))),
+            ToHex(Unhex(kModernCall)));
 }
 
 TEST(Kvals, NamesOfScopesAreNotForPeers) {

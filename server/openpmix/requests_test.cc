@@ -304,8 +304,26 @@ TEST(Requests, CommitOfTwoScopes) {
   EXPECT_EQ(in.data[1].kvals.view(), Unhex(M_KEY "0e 06"));
 }
 
-TEST(Requests, DeletionOfKeysIsRefused) {
-  const Result<Request> request = Parse(Modern(), "02 02 02 05 02 01 00");
+// The values that come with deleted keys have no meaning.
+TEST(Requests, CommitOfDeletions) {
+  const Result<Request> request =
+      Parse(Modern(),
+            "02 02"
+            "02 05 02 01 06 02" M_KEY
+            "0e 05"
+            "02 06 02 01 05 02" M_KEY "00");
+  ASSERT_TRUE(request.ok());
+  const auto& in =
+      std::get<core::Committed>(std::get<CoreRequest>(*request).input);
+  ASSERT_EQ(in.data.size(), 2u);
+  EXPECT_EQ(in.data[0].scope, core::Scope::kLocal);
+  EXPECT_EQ(in.data[0].kvals.view(), Unhex(M_KEY "00"));
+  EXPECT_EQ(in.data[1].scope, core::Scope::kRemote);
+  EXPECT_EQ(in.data[1].kvals.view(), Unhex(M_KEY "00"));
+}
+
+TEST(Requests, DeletionOfInternalKeysIsRefused) {
+  const Result<Request> request = Parse(Modern(), "02 02 02 08 02 01 00");
   ASSERT_TRUE(request.ok());
   EXPECT_EQ(std::get<RefusedRequest>(*request).status, kErrNotSupported);
 }

@@ -446,7 +446,7 @@ def cases(suite):
         suite.job("lifecycle", place, own=True)
         suite.job("reserved", place, 1, "app0")
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
-        for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
+        for name in ("values", "scopes", "delete_keys", "modex", "get_rules", "large", "fence",
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "query", "resolve", "progress", "topology",
                      "job_control", "pmi1", "pmi2", "publish", "groups",

@@ -17,7 +17,9 @@ void KeyOwners::Add(std::string_view key, Rank rank) {
 
 void KeyOwners::AddAll(std::string_view kvals, Rank rank) {
   KvalPiece piece;
-  while (TakeKval(&kvals, &piece)) Add(piece.key, rank);
+  while (TakeKval(&kvals, &piece)) {
+    if (!piece.deleted) Add(piece.key, rank);
+  }
 }
 
 std::optional<Rank> KeyOwners::Find(std::string_view key) const {

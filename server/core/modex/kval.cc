@@ -13,6 +13,7 @@ bool TakeKval(std::string_view* rest, KvalPiece* piece) {
   KvalView view;
   if (!decoder.GetKval(&view) || view.key.empty()) return false;
   piece->key = view.key;
+  piece->deleted = view.type == PMIX_UNDEF;
   piece->whole = rest->substr(0, rest->size() - decoder.rest().size());
   *rest = decoder.rest();
   return true;
@@ -23,6 +24,14 @@ bool AreKvals(std::string_view kvals) {
   while (TakeKval(&kvals, &piece)) {
   }
   return kvals.empty();
+}
+
+bool HaveDeletions(std::string_view kvals) {
+  KvalPiece piece;
+  while (TakeKval(&kvals, &piece)) {
+    if (piece.deleted) return true;
+  }
+  return false;
 }
 
 bool HasKey(std::string_view kvals, std::string_view key) {

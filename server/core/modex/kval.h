@@ -10,6 +10,7 @@ namespace canopy::core {
 struct KvalPiece {
   std::string_view key;
   std::string_view whole;  // key and value, as encoded
+  bool deleted = false;    // its value is empty: the key was deleted
 };
 
 // Removes the first KVAL from *rest. Returns false at the end, and if the rest
@@ -18,6 +19,9 @@ bool TakeKval(std::string_view* rest, KvalPiece* piece);
 
 // True if the bytes are a sequence of KVALs, each with a key.
 bool AreKvals(std::string_view kvals);
+
+// True if one of them deletes its key.
+bool HaveDeletions(std::string_view kvals);
 
 // True if they contain a KVAL with this key.
 bool HasKey(std::string_view kvals, std::string_view key);

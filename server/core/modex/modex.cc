@@ -101,16 +101,21 @@ bool ModexReader::Next(RankUpdate* update) {
 
 void ModexStore::Merge(RankData* data, const ScopedData& scoped,
                        Touched* touched) {
-  const bool to_here = scoped.scope != Scope::kRemote;
-  const bool to_others = scoped.scope != Scope::kLocal;
   std::string_view rest = scoped.kvals.view();
   KvalPiece piece;
   while (TakeKval(&rest, &piece)) {
     auto it = data->keys.find(piece.key);
+    // No copy has a key that was never put.
+    if (it == data->keys.end() && piece.deleted) continue;
     if (it == data->keys.end()) {
       it = data->keys.emplace(std::string(piece.key), Put()).first;
     }
     Sides& sides = it->second.sides;
+    // A side that has not seen the key has nothing to delete.
+    const bool to_here = scoped.scope != Scope::kRemote &&
+                         !(piece.deleted && sides.here.empty());
+    const bool to_others = scoped.scope != Scope::kLocal &&
+                           !(piece.deleted && sides.others.empty());
     sides.split |= !to_here || !to_others;
     // Some libraries commit all their data each time.
     if ((!to_here || sides.here.view() == piece.whole) &&
@@ -191,7 +196,7 @@ void ModexStore::IndexAll(Rank rank, const RankData& data, KeyOwners* owners) {
     return;
   }
   for (const auto& [key, put] : data.keys) {
-    if (!put.sides.here.empty()) owners->Add(key, rank);
+    owners->AddAll(put.sides.here.view(), rank);
   }
 }
 
@@ -203,7 +208,9 @@ void ModexStore::Index(const RankUpdate& update, bool replaces, JobData* job,
   // A rank's keys only grow. So the index has no superfluous entries if the new
   // data has all keys of the old, which holds unless the rank's agent
   // contradicts itself.
-  if (replaces && !HasAllKeys(update.kvals.view(), data->here.view())) {
+  // The index is also made again after a deletion.
+  if (HaveDeletions(update.kvals.view()) ||
+      (replaces && !HasAllKeys(update.kvals.view(), data->here.view()))) {
     job->owners.reset();
     return;
   }
@@ -254,7 +261,9 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
   TrimChanges(&rank);
   rank.change = ChangeOf(proc, std::move(touched));
   rank.stale = true;
-  if (job.owners != nullptr) {
+  if (HaveDeletions(rank.change.visible.view())) {
+    job.owners.reset();
+  } else if (job.owners != nullptr) {
     job.owners->AddAll(rank.change.visible.view(), proc.rank);
   }
   NoteChange(rank.change);

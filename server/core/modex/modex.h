@@ -59,14 +59,17 @@ class ModexReader {
 // Keys of one rank that were put, for the first time or again.
 struct DataChange {
   ProcId proc;
-  Bytes visible;  // KVALs that ranks of this node see
+  Bytes visible;                     // KVALs that ranks of this node see
   std::vector<std::string> outside;  // keys that they do not see
 };
 
 // A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
 // other nodes, GLOBAL by both. A later value of a key replaces the earlier one
-// in the views that see it. Names of common/codec/stored_key.h are treated as
-// keys, but never reported as outside of a view. One thread.
+// in the views that see it. An empty value is what remains of a key that the
+// rank has deleted: it is kept and sent as a value, so that a deletion reaches
+// all copies, but never makes a rank the owner of the key. Names of
+// common/codec/stored_key.h are treated as keys, but never reported as outside
+// of a view. One thread.
 //
 // Data for other nodes travels as deltas, with a collective's release and in
 // answers to direct modex, so an older state may arrive after a newer one. Each

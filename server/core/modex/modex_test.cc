@@ -336,6 +336,58 @@ TEST(Modex, HiddenKeysOfRemoteRanks) {
   EXPECT_TRUE(store.Publication(kProc).outside.empty());
 }
 
+std::string Deleted(const std::string& key) {
+  Encoder encoder;
+  encoder.PutString(key);
+  encoder.PutUint16(PMIX_UNDEF);
+  return encoder.Take();
+}
+
+TEST(Modex, ADeletionReplacesTheValue) {
+  ModexStore store;
+  const std::string kept = Kval("a", "1");
+  ASSERT_TRUE(store.Commit(
+      0, kProc, {Data(Scope::kGlobal, kept + Kval("k", "2"))}));
+  const uint64_t version = store.UpdateSince(kProc, 0).version;
+  ASSERT_TRUE(store.Commit(
+      1, kProc, {Data(Scope::kGlobal, Deleted("k") + Deleted("never"))}));
+  EXPECT_EQ(store.SeenHere(kProc).view(), kept + Deleted("k"));
+  EXPECT_EQ(store.UpdateSince(kProc, version).kvals.view(), Deleted("k"));
+  EXPECT_EQ(store.TakeChange(kProc).visible.view(), Deleted("k"));
+  EXPECT_EQ(store.FindHere(kProc, "k"), Found::kYes) << "a get does not wait";
+  EXPECT_EQ(store.FindHere(kProc, "never"), Found::kNo);
+  ASSERT_TRUE(store.Commit(2, kProc, {Data(Scope::kGlobal, Kval("k", "3"))}));
+  EXPECT_EQ(store.SeenHere(kProc).view(), kept + Kval("k", "3"));
+}
+
+TEST(Modex, ADeletionOfOneSide) {
+  ModexStore store;
+  ASSERT_TRUE(store.Commit(0, kProc,
+                           {Data(Scope::kGlobal, Kval("g", "1")),
+                            Data(Scope::kRemote, Kval("r", "2"))}));
+  ASSERT_TRUE(store.Commit(
+      1, kProc, {Data(Scope::kLocal, Deleted("g") + Deleted("r"))}));
+  EXPECT_EQ(store.SeenHere(kProc).view(), Deleted("g"));
+  EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(),
+            Kval("g", "1") + Kval("r", "2"));
+  EXPECT_EQ(store.FindHere(kProc, "r"), Found::kOutside);
+}
+
+TEST(Modex, ADeletedKeyHasNoOwner) {
+  ModexStore store;
+  for (const Rank rank : {2u, 6u}) {
+    store.Commit(0, {"job", rank}, {Data(Scope::kGlobal, Kval("k", "1"))});
+  }
+  store.StoreRemote({{"job", 7}, 0, 5, Bytes(Kval("k", "1"))});
+  EXPECT_EQ(store.OwnerOf("job", "k"), 2u);
+  store.Commit(1, {"job", 2}, {Data(Scope::kGlobal, Deleted("k"))});
+  EXPECT_EQ(store.OwnerOf("job", "k"), 6u);
+  store.Commit(1, {"job", 6}, {Data(Scope::kGlobal, Deleted("k"))});
+  EXPECT_EQ(store.OwnerOf("job", "k"), 7u);
+  store.StoreRemote({{"job", 7}, 5, 6, Bytes(Deleted("k"))});
+  EXPECT_FALSE(store.OwnerOf("job", "k"));
+}
+
 TEST(Modex, OwnerOfAKey) {
   ModexStore store;
   ASSERT_TRUE(

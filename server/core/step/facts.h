@@ -47,8 +47,8 @@ struct ReadFacts {
   std::vector<int> pids;   // local processes whose memory is requested
   bool agent = false;      // whether this agent's memory is requested
   UsageFields usage = {};  // statistics of this node and of `users`
-  std::vector<int> users =
-      {};  // local processes whose statistics are requested
+  // local processes whose statistics are requested
+  std::vector<int> users = {};
 };
 
 // Input: the answer to ReadFacts.

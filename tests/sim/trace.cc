@@ -58,7 +58,7 @@ constexpr std::array<std::string_view, 43> kMessages = {"CollectiveUp",
                                                         "FactsReply",
                                                         "HostRequest",
                                                         "HostReply"};
-constexpr std::array<std::string_view, 44> kInputs = {"client connected",
+constexpr std::array<std::string_view, 45> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",
                                                       "commit taken",
@@ -88,6 +88,7 @@ constexpr std::array<std::string_view, 44> kInputs = {"client connected",
                                                       "local processes",
                                                       "local exits",
                                                       "facts read",
+                                                      "usage wanted",
                                                       "host answered",
                                                       "local output",
                                                       "local input done",
@@ -102,7 +103,7 @@ constexpr std::array<std::string_view, 44> kInputs = {"client connected",
                                                       "state requested",
                                                       "shutdown",
                                                       "tick"};
-constexpr std::array<std::string_view, 33> kActions = {"to",
+constexpr std::array<std::string_view, 34> kActions = {"to",
                                                        "reply",
                                                        "notify",
                                                        "ask host",
@@ -133,6 +134,7 @@ constexpr std::array<std::string_view, 33> kActions = {"to",
                                                        "input consumed",
                                                        "state",
                                                        "read facts",
+                                                       "usage taken",
                                                        "end agent",
                                                        "log"};
 static_assert(kMessages.size() == std::variant_size_v<MessageBody::Variant>);
@@ -221,7 +223,7 @@ std::string Details(const T& v) {
     out += " ranks";
     for (const ProcExit& exit : v.exits) out += Number(exit.rank);
   }
-  if constexpr (requires { v.node; }) out += Number(v.node);
+  if constexpr (requires { Number(v.node); }) out += Number(v.node);
   if constexpr (requires { v.up; }) out += v.up ? " up" : " down";
   if constexpr (requires { v.phase; }) {
     out += " phase" + Number(static_cast<uint64_t>(v.phase));

@@ -4,6 +4,7 @@
 
 #include "client/abi/with_session.h"
 #include "client/session/directives.h"
+#include "client/session/group_bootstrap_op.h"
 #include "client/session/group_invite_op.h"
 #include "client/session/group_op.h"
 #include "pmix.h"
@@ -17,7 +18,8 @@ using canopy::client::WithSession;
 
 namespace {
 
-// All calls need a group's name; a construct also needs its members.
+// All calls need a group's name; an invitation also needs those to invite, and
+// a construct its members, unless others add the caller.
 pmix_status_t ArgumentsOf(const GroupRequest& request) {
   return BadUnless(request.name != nullptr && request.directives.ok());
 }
@@ -27,12 +29,24 @@ pmix_status_t ArgumentsWithProcs(const GroupRequest& request) {
   return has_procs ? ArgumentsOf(request) : PMIX_ERR_BAD_PARAM;
 }
 
+pmix_status_t ArgumentsOfConstruct(const GroupRequest& request) {
+  const bool is_added = request.procs == nullptr && request.nprocs == 0;
+  return is_added ? ArgumentsOf(request) : ArgumentsWithProcs(request);
+}
+
 using Make = int (*)(Session&, const GroupRequest&, pmix_info_cbfunc_t, void*);
 using End = int (*)(Session&, const GroupRequest&, pmix_op_cbfunc_t, void*);
 
-pmix_status_t StartMaking(const GroupRequest& request,
+int Construct(Session& session, const GroupRequest& request,
+              pmix_info_cbfunc_t cbfunc, void* cbdata) {
+  return canopy::client::IsBootstrap(session, request)
+             ? BootstrapGroupAsync(session, request, cbfunc, cbdata)
+             : ConstructGroupAsync(session, request, cbfunc, cbdata);
+}
+
+pmix_status_t StartMaking(pmix_status_t arguments, const GroupRequest& request,
                           pmix_info_cbfunc_t cbfunc, void* cbdata, Make make) {
-  return WithCallback(ArgumentsWithProcs(request), cbfunc, cbdata,
+  return WithCallback(arguments, cbfunc, cbdata,
                       [&](Session& session, pmix_info_cbfunc_t answer) {
                         return make(session, request, answer, cbdata);
                       });
@@ -56,7 +70,9 @@ pmix_status_t PMIx_Group_construct(const char grp[], const pmix_proc_t procs[],
                                    pmix_info_t** results, size_t* nresults) {
   return WithSession([&](Session& session) {
     const GroupRequest request{grp, procs, nprocs, {directives, ndirs}};
-    return canopy::client::ConstructGroup(session, request, results, nresults);
+    return canopy::client::IsBootstrap(session, request)
+               ? BootstrapGroup(session, request, results, nresults)
+               : ConstructGroup(session, request, results, nresults);
   });
 }
 
@@ -64,8 +80,9 @@ pmix_status_t PMIx_Group_construct_nb(const char grp[],
                                       const pmix_proc_t procs[], size_t nprocs,
                                       const pmix_info_t info[], size_t ninfo,
                                       pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  return StartMaking({grp, procs, nprocs, {info, ninfo}}, cbfunc, cbdata,
-                     canopy::client::ConstructGroupAsync);
+  const GroupRequest request{grp, procs, nprocs, {info, ninfo}};
+  return StartMaking(ArgumentsOfConstruct(request), request, cbfunc, cbdata,
+                     Construct);
 }
 
 pmix_status_t PMIx_Group_destruct(const char grp[], const pmix_info_t info[],
@@ -112,7 +129,8 @@ pmix_status_t PMIx_Group_invite_nb(const char grp[], const pmix_proc_t procs[],
                                    size_t nprocs, const pmix_info_t info[],
                                    size_t ninfo, pmix_info_cbfunc_t cbfunc,
                                    void* cbdata) {
-  return StartMaking({grp, procs, nprocs, {info, ninfo}}, cbfunc, cbdata,
+  const GroupRequest request{grp, procs, nprocs, {info, ninfo}};
+  return StartMaking(ArgumentsWithProcs(request), request, cbfunc, cbdata,
                      canopy::client::InviteGroupAsync);
 }
 

@@ -34,6 +34,20 @@ InfoList MembersOf(const std::string& name, const std::vector<ProcId>& members);
 // Returns the members that such an event names.
 std::vector<ProcId> MembersIn(const Event& event);
 
+// Returns whether the directive holds for the group as soon as one member has
+// set it, or limits the time of the construct.
+bool IsOfGroup(const pmix_info_t& info);
+// Returns those of `infos` that are results of a construct which an event may
+// carry: the members, the context id and the name.
+InfoList ResultsIn(const InfoList& infos);
+
+// Subscribes to the events of groups that are being formed; called before the
+// invitation or its answer. The agent has kept earlier events.
+void WatchInvitations(Session& session);
+// Does the same for invitations themselves, which members of a bootstrap accept
+// without a handler.
+void WatchBootstraps(Session& session);
+
 // Raises the event for `receivers` alone. Ignores a lost connection, which ends
 // all that waits for the answers anyway.
 void Tell(Session& session, pmix_status_t status,

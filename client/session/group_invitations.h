@@ -1,5 +1,6 @@
 // The groups that this process is forming by invitation: those to which it has
-// invited others, and those whose invitations it has accepted.
+// invited others, those whose invitations it has accepted, and those whose
+// leader it does not know yet.
 #ifndef CANOPY_CLIENT_SESSION_GROUP_INVITATIONS_H_
 #define CANOPY_CLIENT_SESSION_GROUP_INVITATIONS_H_
 
@@ -30,9 +31,12 @@ struct SentInvitation {
   InfoList directives;
   std::set<ProcId> awaited;  // have not answered
   std::set<ProcId> accepted;
-  bool tolerant = false;           // continues without missing processes
-  bool incomplete = false;         // processes are missing
-  bool has_foreign = false;        // some use another library
+  bool tolerant = false;     // continues without missing processes
+  bool incomplete = false;   // processes are missing
+  bool has_foreign = false;  // some use another library
+  bool outside = false;      // the leader has not named itself
+  // The members that form the group without the leader, once all have answered.
+  std::vector<ProcId> formers;
   std::optional<ProcId> replaces;  // the leader that has ended
   uint64_t number = 0;             // distinguishes it from others of the name
   GroupDone done;
@@ -47,6 +51,26 @@ struct AcceptedInvitation {
   GroupDone done;
 };
 
+// A construct that waits for the invitation of a process that the caller does
+// not know: the first leader of a bootstrap.
+struct AwaitedInvitation {
+  // The leaders' and members' own directives, for the construct that follows.
+  InfoList directives;
+  // The members that this process adds as a leader, with itself, ascending.
+  // Empty for a process that is only added.
+  std::vector<ProcId> members;
+  std::string key;          // published by this leader; empty if none
+  bool publishing = false;  // the leader has no key yet
+  uint64_t number = 0;
+  GroupDone done;
+};
+
+// The first leader's invitation to a bootstrap.
+struct BootstrapInvitation {
+  ProcId leader;
+  std::vector<ProcId> members;  // the whole group
+};
+
 // The end of an invitation that this process has not answered yet.
 struct InvitationEnd {
   bool aborted = false;  // the leader has given up
@@ -58,26 +82,26 @@ struct InvitationEnd {
 
 // The numbers of ends and of inviters that are kept; the oldest are dropped.
 inline constexpr size_t kMaxInvitationEnds = 256;
+// The number of members in all invitations to bootstraps that are kept; the
+// oldest invitations are dropped.
+inline constexpr size_t kMaxBootstrapMembers = size_t{64} << 10;
 
 // Invitations by the group's name. Thread-safe.
 class GroupInvitations {
  public:
-  // Returns false if an invitation of that name exists. Sets its number.
+  // Return false if an invitation of that name exists. Set its number, unless
+  // it has one.
   bool Add(const std::string& name, SentInvitation invitation,
            uint64_t* number) {
-    const MutexLock lock(mu_);
-    if (sent_.contains(name) || accepted_.contains(name)) return false;
-    *number = invitation.number = ++last_number_;
-    sent_.emplace(name, std::move(invitation));
-    return true;
+    return AddTo(&sent_, name, std::move(invitation), number);
   }
   bool Add(const std::string& name, AcceptedInvitation invitation,
            uint64_t* number) {
-    const MutexLock lock(mu_);
-    if (sent_.contains(name) || accepted_.contains(name)) return false;
-    *number = invitation.number = ++last_number_;
-    accepted_.emplace(name, std::move(invitation));
-    return true;
+    return AddTo(&accepted_, name, std::move(invitation), number);
+  }
+  bool Add(const std::string& name, AwaitedInvitation invitation,
+           uint64_t* number) {
+    return AddTo(&awaited_, name, std::move(invitation), number);
   }
 
   // Removes and returns the invitation if `is_meant`, which may change it,
@@ -92,6 +116,11 @@ class GroupInvitations {
                                                    F is_meant) {
     return TakeIf(&accepted_, name, is_meant);
   }
+  template <typename F>
+  std::optional<AwaitedInvitation> TakeAwaitedIf(const std::string& name,
+                                                 F is_meant) {
+    return TakeIf(&awaited_, name, is_meant);
+  }
 
   // Updates the record of the invitation's end.
   template <typename F>
@@ -104,6 +133,12 @@ class GroupInvitations {
     ends_.emplace_back(std::pair(leader, name), InvitationEnd());
     note(ends_.back().second);
     if (ends_.size() > kMaxInvitationEnds) ends_.pop_front();
+  }
+  bool HasEnded(const ProcId& leader, const std::string& name) {
+    const MutexLock lock(mu_);
+    return std::ranges::any_of(ends_, [&](const auto& item) {
+      return item.first == std::pair(leader, name);
+    });
   }
   // Removes the record, because the process was invited anew or has answered.
   std::optional<InvitationEnd> TakeEnd(const ProcId& leader,
@@ -136,13 +171,64 @@ class GroupInvitations {
     return it->second;
   }
 
-  // Returns true for one caller only, which must subscribe to the events.
+  // Records the latest invitation to the bootstrap of the group `name`, until
+  // it is forgotten.
+  void NoteBootstrap(const std::string& name, BootstrapInvitation invitation) {
+    const MutexLock lock(mu_);
+    ForgetLocked(name);
+    num_bootstrap_members_ += invitation.members.size();
+    bootstraps_.emplace_back(name, std::move(invitation));
+    while (bootstraps_.size() > 1 &&
+           (bootstraps_.size() > kMaxInvitationEnds ||
+            num_bootstrap_members_ > kMaxBootstrapMembers)) {
+      ForgetLocked(std::string(bootstraps_.front().first));
+    }
+  }
+  std::optional<BootstrapInvitation> BootstrapOf(const std::string& name) {
+    const MutexLock lock(mu_);
+    const auto it = std::ranges::find(
+        bootstraps_, name,
+        [](const auto& one) -> const auto& { return one.first; });
+    if (it == bootstraps_.end()) return std::nullopt;
+    return it->second;
+  }
+  void ForgetBootstrap(const std::string& name) {
+    const MutexLock lock(mu_);
+    ForgetLocked(name);
+  }
+
+  // Return true for one caller only, which must subscribe to the events: those
+  // of all that form groups, and the invitations to bootstraps.
   bool BeginWatching() {
     const MutexLock lock(mu_);
     return !std::exchange(watches_, true);
   }
+  bool BeginWatchingBootstraps() {
+    const MutexLock lock(mu_);
+    return !std::exchange(watches_bootstraps_, true);
+  }
 
  private:
+  template <typename Map>
+  bool AddTo(Map* map, const std::string& name,
+             typename Map::mapped_type invitation, uint64_t* number) {
+    const MutexLock lock(mu_);
+    if (sent_.contains(name) || accepted_.contains(name) ||
+        awaited_.contains(name)) {
+      return false;
+    }
+    if (invitation.number == 0) invitation.number = ++last_number_;
+    *number = invitation.number;
+    map->emplace(name, std::move(invitation));
+    return true;
+  }
+  void ForgetLocked(const std::string& name) CANOPY_REQUIRES(mu_) {
+    std::erase_if(bootstraps_, [&](const auto& one) {
+      if (one.first != name) return false;
+      num_bootstrap_members_ -= one.second.members.size();
+      return true;
+    });
+  }
   template <typename Map, typename F>
   std::optional<typename Map::mapped_type> TakeIf(Map* map,
                                                   const std::string& name,
@@ -161,8 +247,13 @@ class GroupInvitations {
   std::deque<std::pair<std::string, ProcId>> inviters_ CANOPY_GUARDED_BY(mu_);
   uint64_t last_number_ CANOPY_GUARDED_BY(mu_) = 0;
   bool watches_ CANOPY_GUARDED_BY(mu_) = false;
+  bool watches_bootstraps_ CANOPY_GUARDED_BY(mu_) = false;
+  std::deque<std::pair<std::string, BootstrapInvitation>> bootstraps_
+      CANOPY_GUARDED_BY(mu_);
+  size_t num_bootstrap_members_ CANOPY_GUARDED_BY(mu_) = 0;
   std::map<std::string, SentInvitation> sent_ CANOPY_GUARDED_BY(mu_);
   std::map<std::string, AcceptedInvitation> accepted_ CANOPY_GUARDED_BY(mu_);
+  std::map<std::string, AwaitedInvitation> awaited_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

@@ -1,12 +1,9 @@
 #include "client/session/group_invite_op.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +11,9 @@
 #include <vector>
 
 #include "client/events/event.h"
-#include "client/events/handler.h"
+#include "client/session/group_arguments.h"
+#include "client/session/group_await.h"
+#include "client/session/group_bootstrap_members.h"
 #include "client/session/group_invitation_events.h"
 #include "client/session/group_invitations.h"
 #include "client/session/group_joiner.h"
@@ -22,9 +21,6 @@
 #include "client/session/operation_numbers.h"
 #include "client/session/target.h"
 #include "common/ids.h"
-#include "common/job_name.h"
-#include "common/local_protocol.h"
-#include "common/mutex.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 
@@ -39,15 +35,20 @@ void OnArrival(Session& session, const std::string& name, const Event& event) {
   switch (event.status) {
     case PMIX_GROUP_INVITED:
       (void)session.invitations().TakeEnd(event.source, name);
+      if (event.infos.Has(PMIX_GROUP_BOOTSTRAP)) {
+        return OnBootstrapInvited(session, name, event);
+      }
       session.invitations().NoteInviter(name, event.source);
       return;
     case PMIX_GROUP_INVITE_ACCEPTED:
       return OnAccepted(session, name, event);
     case PMIX_GROUP_MEMBERSHIP_UPDATE:
-      return OnMembers(session, name, event);
+      return event.infos.Has(kFormedStatus) ? OnFormedBy(session, name, event)
+                                            : OnMembers(session, name, event);
     case PMIX_GROUP_CONSTRUCT_COMPLETE:
       return OnComplete(session, name, event);
     case PMIX_GROUP_CONSTRUCT_ABORT:
+      OnBootstrapAborted(session, name, event);
       return OnAbort(session, name, event);
     case PMIX_GROUP_LEADER_SELECTED:
       return OnSelected(session, name, event);
@@ -69,35 +70,6 @@ void See(Session& session, const Event& event, const InfoList* results) {
   }
 }
 
-// Subscribes before the invitation or its answer; the agent keeps earlier
-// events.
-void Watch(Session& session) {
-  if (!session.invitations().BeginWatching()) return;
-  HandlerSpec spec;
-  spec.codes = {PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED,
-                PMIX_GROUP_INVITE_FAILED,   PMIX_GROUP_MEMBERSHIP_UPDATE,
-                PMIX_GROUP_CONSTRUCT_ABORT, PMIX_GROUP_CONSTRUCT_COMPLETE,
-                PMIX_GROUP_LEADER_SELECTED, PMIX_GROUP_LEADER_FAILED};
-  const SubscriptionChange change = session.subscriptions().Add(spec);
-  for (const ChannelRef& server : session.servers().open()) {
-    server->ExpectEvents(true);
-    if (change.empty()) continue;
-    (void)server->CallAsync(local::FrameType::kEventsWanted, change.Encode(),
-                            [](const Reply&) {});
-  }
-}
-
-int CheckName(const Session& session, const char* name,
-              const InfoArray& directives) {
-  if (name == nullptr || !directives.ok()) return PMIX_ERR_BAD_PARAM;
-  const std::string_view text = name;
-  if (text.empty() || text.size() > kMaxNspaceLen ||
-      text == session.self().nspace || IsJobName(text)) {
-    return PMIX_ERR_BAD_PARAM;
-  }
-  return PMIX_SUCCESS;
-}
-
 // Reads the directives; refuses or reports those not in `known`.
 int ReadDirectives(std::string_view function, const InfoArray& directives,
                    std::initializer_list<std::string_view> known,
@@ -114,38 +86,23 @@ int ReadDirectives(std::string_view function, const InfoArray& directives,
   return PMIX_SUCCESS;
 }
 
-// Lists the invited processes one by one, without the caller.
+// Lists the invited processes. A leader that names none but others is not a
+// member.
 int ReadInvited(Session& session, const GroupRequest& request,
-                std::set<ProcId>* invited) {
+                SentInvitation* sent) {
   if (request.procs == nullptr || request.nprocs == 0) {
     return PMIX_ERR_BAD_PARAM;
   }
-  for (const pmix_proc_t& proc : std::span(request.procs, request.nprocs)) {
-    const std::string nspace(NspaceOf(proc));
-    const JobView* job = session.namespaces().Find(nspace);
-    if (nspace.empty()) return PMIX_ERR_BAD_PARAM;
-    if (proc.rank == PMIX_RANK_WILDCARD) {
-      if (job == nullptr) return PMIX_ERR_NOT_FOUND;
-      if (job->num_ranks() > kMaxInvited) return PMIX_ERR_OUT_OF_RESOURCE;
-      for (Rank rank = 0; rank < job->num_ranks(); ++rank) {
-        invited->insert({nspace, rank});
-      }
-    } else if (!IsProcessRank(proc.rank) ||
-               (job != nullptr && proc.rank >= job->num_ranks())) {
-      return PMIX_ERR_BAD_PARAM;
-    } else {
-      invited->insert({nspace, proc.rank});
-    }
-    if (invited->size() > kMaxInvited) return PMIX_ERR_OUT_OF_RESOURCE;
-  }
-  invited->erase(session.self());
-  return PMIX_SUCCESS;
+  const int rc =
+      ListProcesses(session, {request.procs, request.nprocs}, &sent->awaited);
+  sent->outside = sent->awaited.erase(session.self()) == 0;
+  return rc;
 }
 
 int Invite(Session& session, const GroupRequest& request, GroupDone done) {
   SentInvitation sent;
   uint32_t timeout_ms = 0;
-  int rc = CheckName(session, request.name, request.directives);
+  int rc = CheckGroupName(session, request.name, request.directives);
   if (rc == PMIX_SUCCESS) {
     rc = ReadDirectives(
         "PMIx_Group_invite", request.directives,
@@ -154,29 +111,27 @@ int Invite(Session& session, const GroupRequest& request, GroupDone done) {
          PMIX_GROUP_ENDPT_DATA, PMIX_GROUP_INFO, PMIX_GROUP_LEADER},
         &timeout_ms);
   }
-  if (rc == PMIX_SUCCESS) rc = ReadInvited(session, request, &sent.awaited);
+  if (rc == PMIX_SUCCESS) rc = ReadInvited(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;
   if (session.job_channel() == nullptr) return PMIX_ERR_UNREACH;
   const std::string name = request.name;
   if (session.groups().Has(name)) return PMIX_ERR_EXISTS;
   sent.directives =
       InfoList::FromC(request.directives.infos, request.directives.size);
-  sent.tolerant =
-      sent.directives.FindBool(PMIX_GROUP_OPTIONAL).value_or(false) ||
-      sent.directives.FindBool(PMIX_GROUP_FT_COLLECTIVE).value_or(false);
+  sent.tolerant = IsTolerant(sent.directives);
   sent.done = std::move(done);
   const std::vector<ProcId> invited = ListOf(sent.awaited);
   uint64_t number = 0;
   if (!session.invitations().Add(name, std::move(sent), &number)) {
     return PMIX_ERR_EXISTS;
   }
-  Watch(session);
+  WatchInvitations(session);
   Tell(session, PMIX_GROUP_INVITED, invited, About(name));
   After(session, GroupCall::kInvite, name, timeout_ms,
         [&session, name, number] {
           auto late = session.invitations().TakeSentIf(
               name, [number](const SentInvitation& one) {
-                return one.number == number;
+                return one.number == number && one.formers.empty();
               });
           if (late) GiveUp(session, name, *std::move(late), PMIX_ERR_TIMEOUT);
         });
@@ -208,7 +163,7 @@ std::optional<ProcId> LeaderOf(Session& session, const JoinRequest& request) {
 
 int Join(Session& session, const JoinRequest& request, GroupDone done) {
   uint32_t timeout_ms = 0;
-  int rc = CheckName(session, request.name, request.directives);
+  int rc = CheckGroupName(session, request.name, request.directives);
   if (rc == PMIX_SUCCESS) {
     rc = ReadDirectives("PMIx_Group_join", request.directives,
                         {PMIX_GROUP_ENDPT_DATA, PMIX_GROUP_INFO}, &timeout_ms);
@@ -236,7 +191,7 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
   if (!session.invitations().Add(name, std::move(accepted), &number)) {
     return PMIX_ERR_EXISTS;
   }
-  Watch(session);
+  WatchInvitations(session);
   Accept(session, name, leader);
   After(session, GroupCall::kJoin, name, timeout_ms, [&session, name, number] {
     const auto late = session.invitations().TakeAcceptedIf(
@@ -251,54 +206,6 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
   session.progress().Post(
       [&session, name, leader] { TakeUpEnd(session, name, leader); });
   return PMIX_SUCCESS;
-}
-
-GroupDone CallBack(pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  return [cbfunc, cbdata](int status, InfoList results) {
-    cbfunc(status, results.mutable_data(), results.size(), cbdata, nullptr,
-           nullptr);
-  };
-}
-
-// Starts an operation with `begin` and waits for its end.
-template <typename Begin>
-int Await(Session& session, Begin begin, pmix_info_t** results,
-          size_t* nresults) {
-  struct Waiting {
-    Mutex mu;
-    CondVar ended;
-    std::optional<int> status CANOPY_GUARDED_BY(mu);
-    InfoList results CANOPY_GUARDED_BY(mu);
-  };
-  if (results != nullptr) *results = nullptr;
-  if (nresults != nullptr) *nresults = 0;
-  if (session.progress().InTask()) return PMIX_ERR_INVALID_OPERATION;
-  const auto waiting = std::make_shared<Waiting>();
-  const int rc = begin([waiting](int status, InfoList infos) {
-    const MutexLock lock(waiting->mu);
-    waiting->status = status;
-    waiting->results = std::move(infos);
-    waiting->ended.NotifyAll();
-  });
-  if (rc != PMIX_SUCCESS) return rc;
-  for (;;) {
-    // If the program drives progress itself, this thread must do so meanwhile.
-    session.progress().RunPending();
-    const MutexLock lock(waiting->mu);
-    if (!waiting->status) {
-      (void)waiting->ended.WaitUntil(
-          waiting->mu,
-          std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
-    }
-    if (!waiting->status) {
-      if (session.job_channel()->lost()) return PMIX_ERR_LOST_CONNECTION;
-      continue;
-    }
-    if (results != nullptr && nresults != nullptr) {
-      *results = waiting->results.Release(nresults);
-    }
-    return *waiting->status;
-  }
 }
 
 }  // namespace
@@ -317,7 +224,7 @@ int InviteGroupAsync(Session& session, const GroupRequest& request,
 
 int InviteGroup(Session& session, const GroupRequest& request,
                 pmix_info_t** results, size_t* nresults) {
-  return Await(
+  return AwaitGroup(
       session,
       [&](GroupDone done) { return Invite(session, request, std::move(done)); },
       results, nresults);
@@ -330,7 +237,7 @@ int JoinGroupAsync(Session& session, const JoinRequest& request,
 
 int JoinGroup(Session& session, const JoinRequest& request,
               pmix_info_t** results, size_t* nresults) {
-  return Await(
+  return AwaitGroup(
       session,
       [&](GroupDone done) { return Join(session, request, std::move(done)); },
       results, nresults);

@@ -17,14 +17,14 @@ namespace canopy::client {
 // invitations even before it answers them.
 void ObserveInvitations(Session& session);
 
-// Invites `procs`, which need not include the caller, and ends when all have
-// answered. Without PMIX_GROUP_OPTIONAL or PMIX_GROUP_FT_COLLECTIVE, a process
-// that declines or ends makes it end with PMIX_GROUP_CONSTRUCT_ABORT. A handler
-// of that event may decide otherwise by its results: PMIX_GROUP_OPTIONAL (true)
-// continues, PMIX_GROUP_ADD_MEMBERS (processes) invites others instead, and the
-// status PMIX_GROUP_CONSTRUCT_ABORT ends it in any case. Returns
-// PMIX_ERR_EXISTS while the caller is in a group of that name or forms one. The
-// results are those of a construct.
+// Invites `procs`, and ends when all have answered and the group is made. The
+// caller is a member only if it is among them. Without PMIX_GROUP_OPTIONAL or
+// PMIX_GROUP_FT_COLLECTIVE, a process that declines or ends makes it end with
+// PMIX_GROUP_CONSTRUCT_ABORT. A handler of that event may decide otherwise by
+// its results: PMIX_GROUP_OPTIONAL (true) continues, PMIX_GROUP_ADD_MEMBERS
+// (processes) invites others instead, and the status PMIX_GROUP_CONSTRUCT_ABORT
+// ends it in any case. Returns PMIX_ERR_EXISTS while the caller is in a group
+// of that name or forms one. The results are those of a construct.
 int InviteGroupAsync(Session& session, const GroupRequest& request,
                      pmix_info_cbfunc_t cbfunc, void* cbdata);
 // Blocks. Returns PMIX_ERR_INVALID_OPERATION in a callback.

@@ -1,5 +1,6 @@
 #include "client/session/group_joiner.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -104,6 +105,39 @@ bool LoseLeader(Session& session, const std::string& name, const ProcId& leader,
   return number != 0;
 }
 
+// Takes the directives of a leader that is not a member. Those of the caller
+// come first.
+void TakeDirectives(const Event& event, InfoList* directives) {
+  for (const pmix_info_t& info : event.infos) {
+    if (IsOfGroup(info) && !directives->Has(KeyOf(info))) {
+      directives->Append(info);
+    }
+  }
+}
+
+// Reports the end of the construct to the leader, which takes no part in it but
+// has named the members.
+GroupDone AndReport(Session& session, const std::string& name,
+                    const Event& event, GroupDone done) {
+  const ProcId leader = event.source;
+  const size_t announced = MembersIn(event).size();
+  return [&session, name, leader, announced, done = std::move(done)](
+             int status, InfoList results) {
+    InfoList infos = About(name);
+    infos.Add(kFormedStatus, Value::Int(status));
+    for (const pmix_info_t& info : results) {
+      const std::string_view key = KeyOf(info);
+      if (key == PMIX_GROUP_CONTEXT_ID ||
+          (key == PMIX_GROUP_MEMBERSHIP &&
+           ProcsOfInfo(info).size() != announced)) {
+        infos.Append(info);
+      }
+    }
+    Tell(session, PMIX_GROUP_MEMBERSHIP_UPDATE, {leader}, std::move(infos));
+    done(status, std::move(results));
+  };
+}
+
 }  // namespace
 
 void Accept(Session& session, const std::string& name, const ProcId& leader) {
@@ -115,7 +149,11 @@ void Accept(Session& session, const std::string& name, const ProcId& leader) {
 void OnMembers(Session& session, const std::string& name, const Event& event) {
   auto accepted = TakeOf(session, name, event.source);
   if (!accepted) return;
-  const GroupDone done = accepted->done;
+  GroupDone done = accepted->done;
+  if (event.infos.Has(kReports)) {
+    TakeDirectives(event, &accepted->directives);
+    done = AndReport(session, name, event, std::move(done));
+  }
   const int rc = ConstructGroupThen(session, name, MembersIn(event),
                                     accepted->directives, done);
   if (rc != PMIX_SUCCESS) done(rc, {});
@@ -124,15 +162,7 @@ void OnMembers(Session& session, const std::string& name, const Event& event) {
 void OnComplete(Session& session, const std::string& name, const Event& event) {
   const auto accepted = TakeOf(session, name, event.source);
   if (!accepted) return;
-  InfoList results;
-  for (const pmix_info_t& info : event.infos) {
-    const std::string_view key = KeyOf(info);
-    if (key == PMIX_GROUP_MEMBERSHIP || key == PMIX_GROUP_CONTEXT_ID ||
-        key == PMIX_GROUP_ID) {
-      results.Append(info);
-    }
-  }
-  accepted->done(PMIX_SUCCESS, std::move(results));
+  accepted->done(PMIX_SUCCESS, ResultsIn(event.infos));
 }
 
 void OnAbort(Session& session, const std::string& name, const Event& event) {

@@ -49,11 +49,28 @@ void OnFormed(Session& session, const std::string& name,
   sent.done(partly ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
 }
 
+// The members construct the group without the leader, with the directives that
+// it has given for the group.
+void LetMembersForm(Session& session, const std::string& name,
+                    const std::vector<ProcId>& members,
+                    const InfoList& directives) {
+  InfoList infos = MembersOf(name, members);
+  infos.Add(kReports, Value::Bool(true));
+  for (const pmix_info_t& info : directives) {
+    if (IsOfGroup(info)) infos.Append(info);
+  }
+  Tell(session, PMIX_GROUP_MEMBERSHIP_UPDATE, members, std::move(infos));
+}
+
 // Constructs the group after all answers.
 void Form(Session& session, const std::string& name, SentInvitation sent) {
   std::vector<ProcId> members = ListOf(sent.accepted);
-  members.insert(std::ranges::lower_bound(members, session.self()),
-                 session.self());
+  if (!sent.outside) {
+    members.insert(std::ranges::lower_bound(members, session.self()),
+                   session.self());
+  } else if (members.empty()) {
+    return GiveUp(session, name, std::move(sent), PMIX_GROUP_CONSTRUCT_ABORT);
+  }
   if (sent.has_foreign) {
     return FormAmongLibraries(session, name, std::move(sent), members);
   }
@@ -80,6 +97,11 @@ bool SaysAbort(const InfoList& results) {
 
 }  // namespace
 
+bool IsTolerant(const InfoList& directives) {
+  return directives.FindBool(PMIX_GROUP_OPTIONAL).value_or(false) ||
+         directives.FindBool(PMIX_GROUP_FT_COLLECTIVE).value_or(false);
+}
+
 void GiveUp(Session& session, const std::string& name, SentInvitation sent,
             int status) {
   std::set<ProcId> all = std::move(sent.accepted);
@@ -89,20 +111,47 @@ void GiveUp(Session& session, const std::string& name, SentInvitation sent,
 }
 
 void FormIfComplete(Session& session, const std::string& name) {
-  auto sent = session.invitations().TakeSentIf(
-      name, [](const SentInvitation& one) { return one.awaited.empty(); });
-  if (sent) Form(session, name, *std::move(sent));
+  std::vector<ProcId> members;
+  InfoList directives;
+  auto sent = session.invitations().TakeSentIf(name, [&](SentInvitation& one) {
+    if (!one.awaited.empty() || !one.formers.empty()) return false;
+    if (!one.outside || one.has_foreign || one.accepted.empty()) return true;
+    members = one.formers = ListOf(one.accepted);
+    directives = one.directives;
+    return false;
+  });
+  if (sent) return Form(session, name, *std::move(sent));
+  if (!members.empty()) LetMembersForm(session, name, members, directives);
 }
 
 void OnAccepted(Session& session, const std::string& name, const Event& event) {
   const bool own = event.infos.FindBool(kOwnLibrary).value_or(false);
-  auto sent = session.invitations().TakeSentIf(name, [&](SentInvitation& one) {
+  (void)session.invitations().TakeSentIf(name, [&](SentInvitation& one) {
     if (one.awaited.erase(event.source) == 0) return false;
     one.accepted.insert(event.source);
     one.has_foreign |= !own;
-    return one.awaited.empty();
+    return false;
   });
-  if (sent) Form(session, name, *std::move(sent));
+  FormIfComplete(session, name);
+}
+
+void OnFormedBy(Session& session, const std::string& name, const Event& event) {
+  const auto sent =
+      session.invitations().TakeSentIf(name, [&](const SentInvitation& one) {
+        return !one.formers.empty() && one.accepted.contains(event.source);
+      });
+  if (!sent) return;
+  // The report names the members only if some of them are missing.
+  InfoList results = ResultsIn(event.infos);
+  if (!results.Has(PMIX_GROUP_MEMBERSHIP)) {
+    results.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(sent->formers));
+  }
+  const std::vector<ProcId> members =
+      ProcsOfInfo(*results.Find(PMIX_GROUP_MEMBERSHIP));
+  const auto status = event.infos.FindInt(kFormedStatus);
+  OnFormed(session, name, *sent, members,
+           static_cast<int>(status.value_or(PMIX_ERR_BAD_PARAM)),
+           std::move(results));
 }
 
 void OnMissing(Session& session, const std::string& name, const Event& event,
@@ -117,6 +166,8 @@ void OnMissing(Session& session, const std::string& name, const Event& event,
         0) {
       return false;
     }
+    // The other members report how the construct ends.
+    if (!one.formers.empty()) return one.accepted.empty();
     const bool goes_on = one.tolerant || !others.empty() ||
                          results.FindBool(PMIX_GROUP_OPTIONAL).value_or(false);
     if (SaysAbort(results) || !goes_on) return true;

@@ -17,6 +17,15 @@ namespace canopy::client {
 // end.
 inline constexpr char kOwnLibrary[] = "canopy.grp.own";
 
+// Keys of PMIX_GROUP_MEMBERSHIP_UPDATE of a leader that is not a member. With
+// kReports it requests a report from every member; with kFormedStatus the event
+// is such a report, with the status of the construct.
+inline constexpr char kReports[] = "canopy.grp.reports";
+inline constexpr char kFormedStatus[] = "canopy.grp.formed";
+
+// Returns whether the directives let the group go on without members that
+// decline or end.
+bool IsTolerant(const InfoList& directives);
 // Ends the invitation with `status` and notifies the processes concerned.
 void GiveUp(Session& session, const std::string& name, SentInvitation sent,
             int status);
@@ -25,6 +34,8 @@ void FormIfComplete(Session& session, const std::string& name);
 
 // PMIX_GROUP_INVITE_ACCEPTED.
 void OnAccepted(Session& session, const std::string& name, const Event& event);
+// Takes the first report of a member about the construct.
+void OnFormedBy(Session& session, const std::string& name, const Event& event);
 // Handles that an invited process has declined or ended. The handlers of that
 // event have run with `results`.
 void OnMissing(Session& session, const std::string& name, const Event& event,

@@ -65,8 +65,6 @@ constexpr Exception kExceptions[] = {
     {"PMIx_Job_control", "PMIX_JOB_CTRL_PROVISION"},
     {"PMIx_Job_control", "PMIX_JOB_CTRL_PREEMPTIBLE"},
     {"PMIx_IOF_push", "PMIX_IOF_BUFFERING_"},
-    {"PMIx_Group_construct", "PMIX_GROUP_BOOTSTRAP"},
-    {"PMIx_Group_construct", "PMIX_GROUP_ADD_MEMBERS"},
     {"PMIx_server_init", "PMIX_USOCK_DISABLE"},
     {"PMIx_server_init", "PMIX_SINGLE_LISTENER"},
     {"PMIx_server_init", "PMIX_HOMOGENEOUS_SYSTEM"},

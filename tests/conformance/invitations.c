@@ -264,6 +264,49 @@ static void WithoutCallbacks(void) {
   OK(status);
 }
 
+// Rank 0 invites the others without being a member. It learns the end of their
+// construct, whose results they get as in any other group.
+static void LeaderOutside(const char *name, bool one_declines) {
+  const pmix_proc_t leader = ProcOf(0);
+  const bool declines = one_declines && g_self.rank == g_size - 1;
+  const uint32_t members = g_size - (one_declines ? 2 : 1);
+  Group *group = Find(name);
+  FreeResults();
+  if (g_self.rank == 0) {
+    pmix_proc_t others[128];
+    for (uint32_t i = 1; i < g_size; ++i) others[i - 1] = ProcOf(i);
+    Directives with = Flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    AddFlag(&with, PMIX_GROUP_OPTIONAL, one_declines);
+    AddInt(&with, PMIX_TIMEOUT, 60);
+    EXPECT(one_declines ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS,
+           PMIx_Group_invite(name, others, g_size - 1, with.info, with.count,
+                             &g_results, &g_nresults));
+  } else {
+    WaitFor(&group->invited, 1);
+    if (declines) {
+      OK(PMIx_Group_join(name, &leader, PMIX_GROUP_DECLINE, NULL, 0, NULL,
+                         NULL));
+    } else {
+      OK(Accept(name, &leader));
+    }
+  }
+  if (!declines) {
+    ExpectMembers(1, members);
+    CHECK(FindIn(g_results, g_nresults, PMIX_GROUP_CONTEXT_ID) != NULL,
+          "no context id");
+  }
+  if (!declines && g_self.rank != 0) {
+    EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&group->complete, 1));
+    pmix_proc_t all;
+    PMIX_PROC_LOAD(&all, name, PMIX_RANK_WILDCARD);
+    OK(PMIx_Fence(&all, 1, NULL, 0));
+    EndParty(name);
+  } else {
+    EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Group_destruct(name, NULL, 0));
+  }
+  Barrier();
+}
+
 // The last rank declines (GRP-23). Then the group is not constructed, unless
 // the leader's directive or its handler allows it.
 static void OneDeclines(const char *name, const char *directive, bool goes_on) {
@@ -384,6 +427,8 @@ int main(int argc, char **argv) {
   AllAccept();
   Results();
   WithoutCallbacks();
+  LeaderOutside("outside", false);
+  LeaderOutside("outside, too", true);
   SomeDecline();
   TimesOut();
   CallsAnsweredOnce();

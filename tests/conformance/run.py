@@ -450,7 +450,7 @@ def cases(suite):
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "query", "resolve", "progress", "topology",
                      "job_control", "pmi1", "pmi2", "publish", "groups",
-                     "invitations", "resources", "pmi1_names", "pmi2_names",
+                     "invitations", "bootstrap", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
                      "monitors", "usage", "job_life", "thread_stop", "qualified",
                      "strings", "buffers", "nulls"):

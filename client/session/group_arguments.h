@@ -1,0 +1,30 @@
+// Checks of the arguments of calls that form a group by invitations.
+#ifndef CANOPY_CLIENT_SESSION_GROUP_ARGUMENTS_H_
+#define CANOPY_CLIENT_SESSION_GROUP_ARGUMENTS_H_
+
+#include <set>
+#include <span>
+
+#include "client/session/directives.h"
+#include "client/session/session.h"
+#include "common/ids.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Both return a PMIx status.
+
+// PMIX_ERR_BAD_PARAM unless `name` may be the name of a group.
+int CheckGroupName(const Session& session, const char* name,
+                   const InfoArray& directives);
+
+// Adds `procs` to `*listed` one by one, those of wildcards too. Errors:
+// PMIX_ERR_BAD_PARAM for what is no process, PMIX_ERR_NOT_FOUND for the
+// wildcard of a job whose size is not known here, PMIX_ERR_OUT_OF_RESOURCE for
+// more than kMaxInvited.
+int ListProcesses(Session& session, std::span<const pmix_proc_t> procs,
+                  std::set<ProcId>* listed);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_GROUP_ARGUMENTS_H_

@@ -242,6 +242,19 @@ TEST_F(GroupFormingTest, AMemberReportsToALeaderOutside) {
   EXPECT_EQ(result_.Wait(), PMIX_SUCCESS);
 }
 
+TEST_F(GroupFormingTest, AnAbortIsForTheLeaderAndThoseThatDeclineToo) {
+  const std::vector<pmix_proc_t> all = {self_, ToC(At(1)), ToC(At(2))};
+  ASSERT_EQ(PMIx_Group_invite_nb("g", all.data(), 3, nullptr, 0, Result::Set,
+                                 &result_),
+            PMIX_SUCCESS);
+  AcceptFrom(2);
+  Tell(PMIX_GROUP_INVITE_DECLINED, 1);
+  EXPECT_EQ(result_.Wait(), PMIX_GROUP_CONSTRUCT_ABORT);
+  const Told abort = LastTold(2);
+  EXPECT_EQ(abort.status, PMIX_GROUP_CONSTRUCT_ABORT);
+  EXPECT_EQ(abort.receivers, Ranks({0, 1, 2}));
+}
+
 TEST_F(GroupFormingTest, TheFirstLeaderInvitesAllMembers) {
   LetMeet({{0, OfLeader(2, {0, 1})}, {2, OfLeader(2, {2})}});
   ASSERT_EQ(Lead(2), PMIX_SUCCESS);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/events/event.h"
 #include "client/session/group_arguments.h"
 #include "client/session/group_await.h"
 #include "client/session/group_bootstrap_members.h"

@@ -31,10 +31,11 @@ struct SentInvitation {
   InfoList directives;
   std::set<ProcId> awaited;  // have not answered
   std::set<ProcId> accepted;
-  bool tolerant = false;     // continues without missing processes
-  bool incomplete = false;   // processes are missing
-  bool has_foreign = false;  // some use another library
-  bool outside = false;      // the leader has not named itself
+  std::set<ProcId> declined;  // are told of an abort, too
+  bool tolerant = false;      // continues without missing processes
+  bool incomplete = false;    // processes are missing
+  bool has_foreign = false;   // some use another library
+  bool outside = false;       // the leader has not named itself
   // The members that form the group without the leader, once all have answered.
   std::vector<ProcId> formers;
   std::optional<ProcId> replaces;  // the leader that has ended

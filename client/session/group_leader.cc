@@ -42,8 +42,7 @@ void OnFormed(Session& session, const std::string& name,
     // The leader is a member too and may wait for the event.
     Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, members, std::move(infos));
   } else {
-    Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, ListOf(sent.accepted),
-         About(name));
+    Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, members, About(name));
   }
   const bool partly = sent.incomplete && status == PMIX_SUCCESS;
   sent.done(partly ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
@@ -106,6 +105,9 @@ void GiveUp(Session& session, const std::string& name, SentInvitation sent,
             int status) {
   std::set<ProcId> all = std::move(sent.accepted);
   all.merge(sent.awaited);
+  all.merge(sent.declined);
+  // A leader that is a member may wait for the event, as the others do.
+  if (!sent.outside) all.insert(session.self());
   Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, ListOf(all), About(name));
   sent.done(status, {});
 }
@@ -165,6 +167,9 @@ void OnMissing(Session& session, const std::string& name, const Event& event,
     if (one.awaited.erase(event.source) + one.accepted.erase(event.source) ==
         0) {
       return false;
+    }
+    if (event.status == PMIX_GROUP_INVITE_DECLINED) {
+      one.declined.insert(event.source);
     }
     // The other members report how the construct ends.
     if (!one.formers.empty()) return one.accepted.empty();

@@ -11,6 +11,7 @@ typedef struct {
   Signal selected;
   Signal failed;  // of an invitation, or of the leader
   Signal declined;
+  Signal aborted;
   pmix_proc_t source;  // of the latest event
   size_t context;      // from the event of completion
 } Group;
@@ -31,7 +32,7 @@ static Group *Find(const char *name) {
     Group *group = &g_groups[g_num_groups++];
     snprintf(group->name, sizeof(group->name), "%s", name);
     group->invited = group->complete = group->selected = never;
-    group->failed = group->declined = never;
+    group->failed = group->declined = group->aborted = never;
   }
   pthread_mutex_unlock(&g_lock);
   return &g_groups[i];
@@ -70,6 +71,9 @@ static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
       if (strcmp(group->name, g_goes_on) == 0) answer = PMIX_GROUP_OPTIONAL;
       Raise(&group->declined, status);
       break;
+    case PMIX_GROUP_CONSTRUCT_ABORT:
+      Raise(&group->aborted, status);
+      break;
     case PMIX_GROUP_INVITE_FAILED:
       Raise(&group->failed, status);
       break;
@@ -92,12 +96,13 @@ static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
 }
 
 static void Listen(void) {
-  pmix_status_t codes[6] = {
+  pmix_status_t codes[7] = {
       PMIX_GROUP_INVITED,         PMIX_GROUP_CONSTRUCT_COMPLETE,
       PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
-      PMIX_GROUP_LEADER_FAILED,   PMIX_GROUP_LEADER_SELECTED};
+      PMIX_GROUP_LEADER_FAILED,   PMIX_GROUP_LEADER_SELECTED,
+      PMIX_GROUP_CONSTRUCT_ABORT};
   CHECK(
-      PMIx_Register_event_handler(codes, 6, NULL, 0, OnEvent, NULL, NULL) >= 0,
+      PMIx_Register_event_handler(codes, 7, NULL, 0, OnEvent, NULL, NULL) >= 0,
       "not registered");
 }
 
@@ -335,6 +340,10 @@ static void OneDeclines(const char *name, const char *directive, bool goes_on) {
       EXPECT(goes_on ? PMIX_SUCCESS : PMIX_GROUP_CONSTRUCT_ABORT,
              Accept(name, &leader));
     }
+  }
+  // The leader and the process that has declined learn of it, too.
+  if (!goes_on) {
+    EXPECT(PMIX_GROUP_CONSTRUCT_ABORT, WaitFor(&group->aborted, 1));
   }
   if (goes_on && g_self.rank != g_size - 1) {
     ExpectMembers(0, g_size - 1);

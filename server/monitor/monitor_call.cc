@@ -1,7 +1,10 @@
 #include "server/monitor/monitor_call.h"
 
+#include <algorithm>
 #include <climits>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "common/codec/infos.h"
@@ -12,6 +15,19 @@
 
 namespace canopy::monitor {
 namespace {
+
+// The directives of monitors that check something, and of those of resource
+// usage.
+constexpr std::string_view kOfChecks[] = {
+    PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,
+    PMIX_MONITOR_FILE_SIZE,      PMIX_MONITOR_FILE_ACCESS,
+    PMIX_MONITOR_FILE_MODIFY,    PMIX_MONITOR_FILE_CHECK_TIME,
+    PMIX_MONITOR_FILE_DROPS};
+constexpr std::string_view kOfUsage[] = {
+    PMIX_MONITOR_RESOURCE_RATE,  PMIX_MONITOR_TARGET_PROCS,
+    PMIX_MONITOR_TARGET_PIDS,    PMIX_MONITOR_TARGET_NODES,
+    PMIX_MONITOR_TARGET_NODEIDS, PMIX_MONITOR_TARGET_DISKS,
+    PMIX_MONITOR_TARGET_NETS,    PMIX_MONITOR_LOCAL_ONLY};
 
 // One call as it was received.
 struct Parts {
@@ -122,13 +138,26 @@ Status Take(const Parts& parts, MonitorCall* call) {
   return Status();
 }
 
+// Returns false if a required directive is one of the other kind of monitors.
+bool FitsKind(const ProcId& caller, const Parts& parts,
+              host::Directives* directives) {
+  const bool of_usage = IsOfUsage(KeyOf(parts.what[0]));
+  std::span<const std::string_view> others = kOfUsage;
+  if (of_usage) others = kOfChecks;
+  return std::ranges::all_of(parts.directives, [&](const pmix_info_t& info) {
+    return std::ranges::count(others, KeyOf(info)) == 0 ||
+           directives->Refuse(caller, info);
+  });
+}
+
 }  // namespace
 
 Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,
                                     host::Directives* directives) {
   const std::optional<Parts> parts = Read(call);
   if (!parts) return Status(kErrUnpackFailure, "malformed call of a monitor");
-  if (!directives->Check(caller, parts->directives)) {
+  if (!directives->Check(caller, parts->directives) ||
+      !FitsKind(caller, *parts, directives)) {
     return Status(kErrNotSupported, "a directive that is not honoured");
   }
   MonitorCall read;

@@ -142,6 +142,22 @@ TEST_F(MonitorCallTest, ResourceUsage) {
   EXPECT_EQ(status_, kErrBadParam);
 }
 
+// A required directive that has no effect must not be accepted.
+TEST_F(MonitorCallTest, DirectivesOfTheOtherKind) {
+  const InfoList usage = {{PMIX_MONITOR_NODE_RESOURCE_USAGE, Value()}};
+  InfoList beat = {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5)}};
+  beat.Add(PMIX_MONITOR_LOCAL_ONLY, Value::Bool(true));
+  Read(kBeat, beat);
+  EXPECT_EQ(status_, kSuccess);
+  beat.Add(PMIX_MONITOR_RESOURCE_RATE, Value::Uint32(1), PMIX_INFO_REQD);
+  Read(kBeat, beat);
+  EXPECT_EQ(status_, kErrNotSupported);
+  InfoList with;
+  with.Add(PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5), PMIX_INFO_REQD);
+  Read(usage, with);
+  EXPECT_EQ(status_, kErrNotSupported);
+}
+
 TEST_F(MonitorCallTest, WhatIsMalformed) {
   Read({}, {});
   EXPECT_EQ(status_, kErrUnpackFailure);

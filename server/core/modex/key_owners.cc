@@ -17,6 +17,11 @@ void KeyOwners::Add(std::string_view key, Rank rank) {
 
 void KeyOwners::AddAll(std::string_view kvals, Rank rank) {
   KvalPiece piece;
+  while (TakeKval(&kvals, &piece)) Add(piece.key, rank);
+}
+
+void KeyOwners::AddPut(std::string_view kvals, Rank rank) {
+  KvalPiece piece;
   while (TakeKval(&kvals, &piece)) {
     if (!piece.deleted) Add(piece.key, rank);
   }

@@ -22,6 +22,8 @@ class KeyOwners {
   void Add(std::string_view key, Rank rank);
   // Adds every key of KVALs in codec form; stops at the first malformed one.
   void AddAll(std::string_view kvals, Rank rank);
+  // The same without the keys that they delete.
+  void AddPut(std::string_view kvals, Rank rank);
   std::optional<Rank> Find(std::string_view key) const;
   size_t size() const { return owners_.size(); }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/codec/encoder.h"
+#include "common/values/value.h"
 #include "server/core/core_testing.h"
 
 namespace canopy::core {
@@ -26,6 +28,18 @@ TEST(KeyOwners, AllKeysOfARank) {
   EXPECT_EQ(owners.Find("a"), 1u);
   EXPECT_EQ(owners.Find("b"), 1u);
   EXPECT_EQ(owners.size(), 2u);
+}
+
+TEST(KeyOwners, DeletedKeysAreNotPut) {
+  KeyOwners owners;
+  Encoder deleted;
+  deleted.PutKval("b", Value().raw());
+  const std::string two = std::string(Kval("a").view()) + deleted.Take();
+  owners.AddPut(two, 1);
+  EXPECT_EQ(owners.Find("a"), 1u);
+  EXPECT_EQ(owners.Find("b"), std::nullopt);
+  owners.AddAll(two, 1);
+  EXPECT_EQ(owners.Find("b"), 1u);
 }
 
 }  // namespace

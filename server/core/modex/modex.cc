@@ -171,7 +171,10 @@ bool ModexStore::RemoteHas(const RankData& data, std::string_view key) {
   if (data.key_set == nullptr &&
       data.here.size() + data.news_size > kMaxScanned) {
     data.key_set = std::make_unique<KeyOwners>();
-    IndexAll(0, data, data.key_set.get());
+    data.key_set->AddAll(data.here.view(), 0);
+    for (const Bytes& piece : data.news) {
+      data.key_set->AddAll(piece.view(), 0);
+    }
   }
   if (data.key_set != nullptr) return data.key_set->Find(key).has_value();
   return HasKey(data.here.view(), key) ||
@@ -189,14 +192,10 @@ bool ModexStore::RemoteAnswers(const RankData& data, std::string_view key) {
          });
 }
 
-void ModexStore::IndexAll(Rank rank, const RankData& data, KeyOwners* owners) {
-  if (data.remote) {
-    owners->AddAll(data.here.view(), rank);
-    for (const Bytes& piece : data.news) owners->AddAll(piece.view(), rank);
-    return;
-  }
+void ModexStore::IndexPut(Rank rank, const RankData& data, KeyOwners* owners) {
+  if (data.remote) return owners->AddPut(Fresh(data).here.view(), rank);
   for (const auto& [key, put] : data.keys) {
-    owners->AddAll(put.sides.here.view(), rank);
+    owners->AddPut(put.sides.here.view(), rank);
   }
 }
 
@@ -207,8 +206,7 @@ void ModexStore::Index(const RankUpdate& update, bool replaces, JobData* job,
   if (job->owners == nullptr) return;
   // A rank's keys only grow. So the index has no superfluous entries if the new
   // data has all keys of the old, which holds unless the rank's agent
-  // contradicts itself.
-  // The index is also made again after a deletion.
+  // contradicts itself. The index is also made again after a deletion.
   if (HaveDeletions(update.kvals.view()) ||
       (replaces && !HasAllKeys(update.kvals.view(), data->here.view()))) {
     job->owners.reset();
@@ -456,7 +454,7 @@ std::optional<Rank> ModexStore::OwnerOf(const std::string& nspace,
   if (data.owners == nullptr) {
     data.owners = std::make_unique<KeyOwners>();
     for (const auto& [rank, one] : data.ranks) {
-      IndexAll(rank, one, data.owners.get());
+      IndexPut(rank, one, data.owners.get());
     }
   }
   return data.owners->Find(key);

@@ -205,7 +205,8 @@ class ModexStore {
   // Finds a key that a local rank has put, for one side.
   static Found FindPut(const RankData& data, std::string_view key,
                        Bytes Sides::*side);
-  static void IndexAll(Rank rank, const RankData& data, KeyOwners* owners);
+  // Adds the keys that ranks of this node see, without deleted ones.
+  static void IndexPut(Rank rank, const RankData& data, KeyOwners* owners);
   // Updates the indices with an update of a remote rank, before it is stored.
   static void Index(const RankUpdate& update, bool replaces, JobData* job,
                     RankData* data);

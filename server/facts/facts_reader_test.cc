@@ -6,6 +6,7 @@
 #include "common/codec/decoder.h"
 #include "common/values/info_list.h"
 #include "pmix_common.h"
+#include "server/core/step/usage_keys.h"
 #include "server/ports/fake_sink.h"
 
 namespace canopy::facts {
@@ -79,6 +80,23 @@ TEST_F(FactsReaderTest, ManyProcessesAreMeasuredInSeveralRounds) {
   EXPECT_EQ(read.pids[0], 0u);
   EXPECT_GT(read.pids[1], 0u);
   EXPECT_GT(read.agent, 0u);
+}
+
+TEST_F(FactsReaderTest, StatisticsAreReadInSeveralRounds) {
+  core::ReadFacts request;
+  request.number = 9;
+  request.usage.proc = core::UsageBit(core::kProcUsage, PMIX_PROC_RSS);
+  request.usage.node = core::UsageBit(core::kNodeUsage, PMIX_NODE_LOAD_AVG);
+  request.users.assign(2 * kUsersAtOnce + 1, getpid());
+  request.users[0] = 0;
+  reader_.Read(request);
+  EXPECT_TRUE(sink_.All<core::FactsRead>().empty()) << "not in one round";
+  while (sink_.All<core::FactsRead>().empty()) loop_.RunOnce(1000);
+  const auto read = sink_.All<core::FactsRead>().at(0);
+  ASSERT_EQ(read.users.size(), request.users.size());
+  EXPECT_TRUE(read.users[0].empty());
+  EXPECT_FALSE(read.users.back().empty());
+  EXPECT_FALSE(read.node.empty());
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ static void PublishedAgain(void) {
   Barrier();
 }
 
-// What is deleted for one side remains for the other.
+// A key that is deleted for one side remains for the other.
 static void OneSide(void) {
   PutOwn("sided", 7);
   PutOwn("other", 8);

@@ -51,6 +51,9 @@ LAYERS = {
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.
     "server/core/...": ["common", "common/codec", "server/core/..."],
+    # It has the table of the statistics that agents measure.
+    "server/core/step": ["client/include", "common", "common/codec",
+                         "server/core/..."],
     # It reads queries and writes results, which are PMIx values.
     "server/core/query": [*VALUES, "common/support", "server/core/..."],
     "server/ports": ["common", "common/posix", "server/core/..."],

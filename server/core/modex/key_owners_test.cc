@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "common/codec/encoder.h"
-#include "common/values/value.h"
 #include "server/core/core_testing.h"
 
 namespace canopy::core {
@@ -33,7 +32,8 @@ TEST(KeyOwners, AllKeysOfARank) {
 TEST(KeyOwners, DeletedKeysAreNotPut) {
   KeyOwners owners;
   Encoder deleted;
-  deleted.PutKval("b", Value().raw());
+  deleted.PutString("b");
+  deleted.PutUint16(PMIX_UNDEF);
   const std::string two = std::string(Kval("a").view()) + deleted.Take();
   owners.AddPut(two, 1);
   EXPECT_EQ(owners.Find("a"), 1u);

@@ -13,7 +13,7 @@
 namespace canopy::client {
 namespace {
 
-// What this process does about an invitation.
+// The answer of this process to an invitation.
 struct Answer {
   bool declines = false;
   std::optional<AwaitedInvitation> accepts;
@@ -105,8 +105,11 @@ void OnBootstrapInvited(Session& session, const std::string& name,
 void OnBootstrapAborted(Session& session, const std::string& name,
                         const Event& event) {
   if (!event.infos.Has(PMIX_GROUP_BOOTSTRAP)) return;
-  const auto mine = session.invitations().TakeAwaitedIf(
-      name, [](const AwaitedInvitation& one) { return !one.key.empty(); });
+  const auto mine =
+      session.invitations().TakeAwaitedIf(name, [](AwaitedInvitation& one) {
+        one.aborted = !one.members.empty();
+        return one.aborted && !one.publishing;
+      });
   if (!mine) return;
   Withdraw(session, mine->key,
            [done = mine->done] { done(PMIX_GROUP_CONSTRUCT_ABORT, {}); });

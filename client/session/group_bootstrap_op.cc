@@ -220,16 +220,18 @@ void Gather(Session& session, const MeetingRef& meeting) {
 void OnPublished(Session& session, const MeetingRef& meeting,
                  const std::string& key, bool first) {
   bool waits = false;
-  (void)session.invitations().TakeAwaitedIf(meeting->name,
-                                            [&](AwaitedInvitation& one) {
-                                              if (one.number != meeting->number)
-                                                return false;
-                                              waits = true;
-                                              one.key = key;
-                                              one.publishing = false;
-                                              return false;
-                                            });
+  bool aborted = false;
+  const auto note = [&](AwaitedInvitation& one) {
+    if (one.number != meeting->number) return false;
+    waits = true;
+    aborted = one.aborted;
+    one.key = key;
+    one.publishing = false;
+    return false;
+  };
+  (void)session.invitations().TakeAwaitedIf(meeting->name, note);
   if (!waits) return Withdraw(session, key, [] {});
+  if (aborted) return Fail(session, *meeting, PMIX_GROUP_CONSTRUCT_ABORT);
   if (first) return Gather(session, meeting);
   TakeUpBootstrap(session, meeting->name);
 }

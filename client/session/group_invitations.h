@@ -62,6 +62,7 @@ struct AwaitedInvitation {
   std::vector<ProcId> members;
   std::string key;          // published by this leader; empty if none
   bool publishing = false;  // the leader has no key yet
+  bool aborted = false;     // the first leader has given up meanwhile
   uint64_t number = 0;
   GroupDone done;
 };

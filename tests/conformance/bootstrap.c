@@ -167,7 +167,7 @@ static void OneLeads(void) {
 }
 
 // A leader waits for the others as long as it wants, and so does a process that
-// nobody adds. Then the name is as new.
+// no leader adds. Then the name is as new.
 static void TimesOut(void) {
   if (g_self.rank == 0) {
     Directives with = Timeout(1);

@@ -50,7 +50,7 @@ struct Actor {
   size_t key = 0;  // a leader's
   bool published = false;
   bool first = false;  // the first leader
-  // Who has invited a leader that did not know yet that it had published.
+  // The sender of an invitation that came before the answer to the publish.
   std::optional<ProcId> inviter;
   bool told = false;  // of the invitation
   std::set<ProcId> accepted;

@@ -114,7 +114,7 @@ class GroupFormingTest : public ClientTest {
     return PMIx_Group_construct_nb("g", nullptr, 0, nullptr, 0, Result::Set,
                                    &result_);
   }
-  // What a leader has published: its number of leaders and its members.
+  // Returns what a leader has published: its number of leaders and its members.
   InfoList Published(size_t count, std::string* key) {
     const Request request = agent_->Await(FrameType::kPublish, count);
     WireReader in(request.payload);
@@ -152,7 +152,7 @@ class GroupFormingTest : public ClientTest {
     infos.Add(PMIX_GROUP_ADD_MEMBERS, Value::ProcArray(Ranks(ranks)));
     return infos;
   }
-  // Of the keys that leaders try from now on, the first `taken` are taken.
+  // The first `taken` keys that leaders try from now on are taken.
   void Take(size_t taken) {
     const size_t limit = agent_->Count(FrameType::kPublish) + taken;
     agent_->On(

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "client/session/group_invitations.h"
 #include "client/session/session.h"
@@ -42,10 +41,10 @@ int AwaitGroup(Session& session, Begin begin, pmix_info_t** results,
   if (nresults != nullptr) *nresults = 0;
   if (session.progress().InTask()) return PMIX_ERR_INVALID_OPERATION;
   const auto waiting = std::make_shared<Waiting>();
-  const int rc = begin([waiting](int status, InfoList infos) {
+  const int rc = begin([waiting](int status, const InfoList& infos) {
     const MutexLock lock(waiting->mu);
     waiting->status = status;
-    waiting->results = std::move(infos);
+    waiting->results = infos;
     waiting->ended.NotifyAll();
   });
   if (rc != PMIX_SUCCESS) return rc;

@@ -225,11 +225,13 @@ class GroupInvitations {
     return true;
   }
   void ForgetLocked(const std::string& name) CANOPY_REQUIRES(mu_) {
+    size_t members = 0;
     std::erase_if(bootstraps_, [&](const auto& one) {
       if (one.first != name) return false;
-      num_bootstrap_members_ -= one.second.members.size();
+      members += one.second.members.size();
       return true;
     });
+    num_bootstrap_members_ -= members;
   }
   template <typename Map, typename F>
   std::optional<typename Map::mapped_type> TakeIf(Map* map,

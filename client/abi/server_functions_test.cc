@@ -333,7 +333,8 @@ TEST_F(HostTest, GivesItsOwnAddressLater) {
   std::promise<std::string> answer;
   const auto take = [](pmix_status_t status, pmix_value_t* value, void* data) {
     static_cast<std::promise<std::string>*>(data)->set_value(
-        status == PMIX_SUCCESS ? value->data.string : PMIx_Error_string(status));
+        status == PMIX_SUCCESS ? value->data.string
+                               : PMIx_Error_string(status));
   };
   ASSERT_EQ(PMIx_Get_nb(nullptr, PMIX_MYSERVER_URI, nullptr, 0, take, &answer),
             PMIX_SUCCESS);

@@ -96,9 +96,8 @@ TEST_F(AgentGreetingTest, ARefusalIsReadThoughTheHelloCouldNotBeSent) {
 }
 
 TEST_F(AgentGreetingTest, NoAgent) {
-  EXPECT_EQ(
-      GreetAgent("/nonexistent/s", FrameType::kHello, "hello").code(),
-      kErrUnreach);
+  EXPECT_EQ(GreetAgent("/nonexistent/s", FrameType::kHello, "hello").code(),
+            kErrUnreach);
   EXPECT_EQ(
       GreetAgent(std::string(200, 'x'), FrameType::kHello, "hello").code(),
       kErrBadParam);

@@ -32,8 +32,7 @@ struct UriQuery {
 
 int Take(pmix_info_t* infos, size_t count, pmix_value_t* value) {
   const pmix_info_t* found = FindInfo({infos, count}, PMIX_SERVER_URI);
-  return found == nullptr ? PMIX_ERR_NOT_FOUND
-                          : CopyValue(value, found->value);
+  return found == nullptr ? PMIX_ERR_NOT_FOUND : CopyValue(value, found->value);
 }
 
 int TakeOwn(Session& session, pmix_value_t* value) {
@@ -64,7 +63,8 @@ std::optional<int> FindHere(Session& session, std::string_view key,
                             const GetOptions& options, pmix_value_t* value) {
   if (key == PMIX_MYSERVER_URI || session.channel() == nullptr) {
     // A server without a connection to another one is its own server.
-    const bool is_own = key == PMIX_MYSERVER_URI || !session.servers().is_tool();
+    const bool is_own =
+        key == PMIX_MYSERVER_URI || !session.servers().is_tool();
     return is_own ? TakeOwn(session, value) : PMIX_ERR_NOT_FOUND;
   }
   if (options.optional) return PMIX_ERR_NOT_FOUND;
@@ -93,12 +93,11 @@ int FindServerUri(Session& session, std::string_view key,
   return rc;
 }
 
-int FindServerUriAsync(Session& session, std::string_view key,
-                       const GetOptions& options,
-                       std::function<void(int status, pmix_value_t* value)> done) {
+int FindServerUriAsync(
+    Session& session, std::string_view key, const GetOptions& options,
+    std::function<void(int status, pmix_value_t* value)> done) {
   const auto value = std::make_shared<Value>();
-  if (const auto here =
-          FindHere(session, key, options, value->mutable_raw())) {
+  if (const auto here = FindHere(session, key, options, value->mutable_raw())) {
     if (*here != PMIX_SUCCESS) return *here;
     session.progress().Post([done = std::move(done), value] {
       pmix_value_t found = value->Release();
@@ -108,8 +107,8 @@ int FindServerUriAsync(Session& session, std::string_view key,
   }
   auto pending = std::make_unique<Pending>();
   pending->done = std::move(done);
-  const int rc = QueryInfoAsync(session, pending->query.request, OnAnswer,
-                                pending.get());
+  const int rc =
+      QueryInfoAsync(session, pending->query.request, OnAnswer, pending.get());
   if (rc == PMIX_SUCCESS) (void)pending.release();
   return rc;
 }

@@ -28,9 +28,9 @@ int FindServerUri(Session& session, std::string_view key,
 // Returns a PMIx status. With PMIX_SUCCESS it calls done(status, value) once on
 // the progress thread, and `done` takes the value over; otherwise it never
 // calls `done`.
-int FindServerUriAsync(Session& session, std::string_view key,
-                       const GetOptions& options,
-                       std::function<void(int status, pmix_value_t* value)> done);
+int FindServerUriAsync(
+    Session& session, std::string_view key, const GetOptions& options,
+    std::function<void(int status, pmix_value_t* value)> done);
 
 }  // namespace canopy::client
 

@@ -159,7 +159,8 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_TRUE(Job(PMIX_CPUS_PER_PROC).empty());
   EXPECT_TRUE(Job(PMIX_CPU_LIST).empty());
   EXPECT_EQ(Job(PMIX_SERVER_NSPACE), Value::String("canopy.server"));
-  EXPECT_EQ(Job(PMIX_SERVER_URI), Value::String("canopy.server.5;tcp4://127.0.0.1:7"));
+  EXPECT_EQ(Job(PMIX_SERVER_URI),
+            Value::String("canopy.server.5;tcp4://127.0.0.1:7"));
   EXPECT_EQ(Job(PMIX_SERVER_RANK), Value::Rank(5));
   EXPECT_EQ(Job(PMIX_LOCAL_SIZE), Value::Uint32(2));
   EXPECT_EQ(Job(PMIX_LOCAL_PEERS), Value::String("1,3"));

@@ -43,7 +43,9 @@ class NetworkListenerTest : public ::testing::Test {
     options.limits.patience = 0;
     options.unacknowledged_ms = 1234;
     options.defer_s = defer_s_;
-    options.take = [this](int, UniqueFd fd) { taken_.push_back(std::move(fd)); };
+    options.take = [this](int, UniqueFd fd) {
+      taken_.push_back(std::move(fd));
+    };
     options.log = [this](const std::string& line) { log_.push_back(line); };
     listener_.emplace(&loop_, std::move(options));
     ASSERT_TRUE(listener_->Listen("127.0.0.1:0").ok());

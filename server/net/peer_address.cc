@@ -40,8 +40,7 @@ std::string WithoutInterface(std::string text) {
 
 sockaddr_storage Unmapped(const sockaddr_storage& address) {
   const auto* in6 = reinterpret_cast<const sockaddr_in6*>(&address);
-  if (address.ss_family != AF_INET6 ||
-      !IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+  if (address.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
     return address;
   }
   sockaddr_storage out = {};

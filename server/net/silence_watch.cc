@@ -18,8 +18,8 @@ SilenceWatch::SilenceWatch(EventLoop* loop, Parts parts)
     : loop_(loop),
       end_(std::move(parts.end)),
       now_(std::move(parts.now)),
-      step_ns_(std::max(parts.policy.limits.timeout_ns / kSteps,
-                        kShortestStepNs)),
+      step_ns_(
+          std::max(parts.policy.limits.timeout_ns / kSteps, kShortestStepNs)),
       silent_(std::move(parts.policy)),
       looked_ns_(now_()) {}
 

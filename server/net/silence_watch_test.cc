@@ -24,9 +24,8 @@ class SilenceWatchTest : public ::testing::Test {
     watch_.reset();
     SilenceWatch::Parts parts;
     parts.now = now_;
-    parts.policy.limits = {.timeout_ns = timeout_ns,
-                           .per_source = 2,
-                           .total = 4};
+    parts.policy.limits = {
+        .timeout_ns = timeout_ns, .per_source = 2, .total = 4};
     parts.end = [this](Id id, Reason reason) {
       watch_->Remove(id);
       ended_.emplace_back(id, reason);

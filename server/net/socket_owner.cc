@@ -139,8 +139,7 @@ Result<SocketOwner> SearchProcNet(const Endpoint& peer, const Endpoint& own) {
 }
 
 // An address mapped from IPv4 is searched as an IPv4 address.
-std::optional<Endpoint> EndOf(int fd,
-                              int (*name)(int, sockaddr*, socklen_t*)) {
+std::optional<Endpoint> EndOf(int fd, int (*name)(int, sockaddr*, socklen_t*)) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;
   if (name(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {

@@ -10,8 +10,7 @@ namespace canopy::net {
 uint64_t CookieOf(int fd) {
   uint64_t cookie = 0;
   socklen_t size = sizeof cookie;
-  const bool known =
-      getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0;
+  const bool known = getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0;
   return known ? cookie : 0;
 }
 

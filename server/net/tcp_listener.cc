@@ -80,8 +80,7 @@ std::optional<HostAndPort> Split(const std::string& text) {
   if (colon == text.npos) return std::nullopt;
   HostAndPort out{text.substr(0, colon), 0};
   const char* const end = text.data() + text.size();
-  const auto parsed =
-      std::from_chars(text.data() + colon + 1, end, out.port);
+  const auto parsed = std::from_chars(text.data() + colon + 1, end, out.port);
   if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
   if (out.host.starts_with('[') && out.host.ends_with(']')) {
     out.host = out.host.substr(1, out.host.size() - 2);

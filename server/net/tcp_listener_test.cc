@@ -75,9 +75,8 @@ TEST(TcpListenerTest, AWildcardMeansBothFamilies) {
 }
 
 TEST(TcpListenerTest, RefusesWhatIsNotAHostAndAPort) {
-  for (const char* text :
-       {"127.0.0.1", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:70000",
-        "no-such-name.invalid:0"}) {
+  for (const char* text : {"127.0.0.1", "127.0.0.1:", "127.0.0.1:http",
+                           "127.0.0.1:70000", "no-such-name.invalid:0"}) {
     EXPECT_EQ(ListenAt(text).code(), kErrBadParam) << text;
   }
   EXPECT_EQ(ListenAt("192.0.2.1:0").code(), kErrUnreach);

@@ -13,8 +13,9 @@ namespace canopy::openpmix {
 
 // `function` is one of PMIx_Fence, PMIx_Connect, PMIx_Disconnect,
 // PMIx_Group_leave, PMIx_Get, PMIx_Notify_event, PMIx_IOF_pull,
-// PMIx_IOF_push and PMIx_IOF_deregister. Fails `r.in` with kErrNotSupported for a required directive
-// that has no effect, and adds others that have none to `r.ignored`.
+// PMIx_IOF_push and PMIx_IOF_deregister. Fails `r.in` with kErrNotSupported for
+// a required directive that has no effect, and adds others that have none to
+// `r.ignored`.
 void CheckDirectives(Reading& r, std::string_view function,
                      const InfoList& infos);
 

@@ -137,9 +137,9 @@ TEST(Kvals, QualifiedValuesHaveNamesOfTheirOwn) {
   const std::string other = "27 18 01 04 6a00 00 0e 03";
   const std::string plain = "02 04 6b00 0e 05";
   std::string kvals;
-  ASSERT_EQ(
-      Read(Modern(), Unhex(key + one + plain + key + two + key + other), &kvals),
-      kSuccess);
+  ASSERT_EQ(Read(Modern(), Unhex(key + one + plain + key + two + key + other),
+                 &kvals),
+            kSuccess);
   EXPECT_EQ(
       ToHex(kvals),
       ToHex(NameKval(QualifiedNameOf("k", "q", Unhex("0e 07")), Unhex(one)) +

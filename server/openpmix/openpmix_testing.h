@@ -53,12 +53,11 @@ class TestSegment {
     }
     contents.apps = {{Pair(PMIX_APP_SIZE, Value::Uint32(size))}};
     for (const JobNode& node : job.nodes) {
-      contents.nodes.push_back(
-          {node.name,
-           node.aliases,
-           EncodeValue(Value::String(node.name).raw()),
-           {Pair(PMIX_HOSTNAME, Value::String(node.name))},
-           node.agent});
+      contents.nodes.push_back({node.name,
+                                node.aliases,
+                                EncodeValue(Value::String(node.name).raw()),
+                                {Pair(PMIX_HOSTNAME, Value::String(node.name))},
+                                node.agent});
     }
     for (Rank rank = 0; rank < job.procs.size(); ++rank) {
       shm::ProcContents proc;

@@ -306,12 +306,11 @@ TEST(Requests, CommitOfTwoScopes) {
 
 // The values that come with deleted keys have no meaning.
 TEST(Requests, CommitOfDeletions) {
-  const Result<Request> request =
-      Parse(Modern(),
-            "02 02"
-            "02 05 02 01 06 02" M_KEY
-            "0e 05"
-            "02 06 02 01 05 02" M_KEY "00");
+  const Result<Request> request = Parse(Modern(),
+                                        "02 02"
+                                        "02 05 02 01 06 02" M_KEY
+                                        "0e 05"
+                                        "02 06 02 01 05 02" M_KEY "00");
   ASSERT_TRUE(request.ok());
   const auto& in =
       std::get<core::Committed>(std::get<CoreRequest>(*request).input);

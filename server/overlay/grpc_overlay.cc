@@ -32,9 +32,8 @@ bool IsWildcard(const std::string& address) {
 GrpcOverlay::GrpcOverlay(EventLoop* loop, InputSink* sink, OverlayConfig config,
                          OverlayEvents events)
     : config_(std::move(config)),
-      transport_(
-          std::make_unique<GrpcTransport>(loop,
-                                          TransportOptions(config_, events))),
+      transport_(std::make_unique<GrpcTransport>(
+          loop, TransportOptions(config_, events))),
       tree_(std::make_unique<TreeOverlay>(loop, sink, transport_.get(), config_,
                                           std::move(events))),
       address_(config_.listen) {}

@@ -52,8 +52,7 @@ class NetworkPortTest : public ::testing::Test {
     while (!done() && EventLoop::Now() < deadline) loop_.RunOnce(10);
     return done();
   }
-  grpc::StatusCode Call(
-      const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::StatusCode Call(const std::shared_ptr<grpc::Channel>& channel) {
     grpc::GenericStub stub(channel);
     grpc::ClientContext context;
     const grpc::Slice nothing;
@@ -112,9 +111,8 @@ TEST_F(NetworkPortTest, WithoutACallAConnectionEnds) {
   // settings.
   const UniqueFd silent = Dial();
   const UniqueFd idle = Dial();
-  const std::string preface =
-      std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") +
-      std::string("\0\0\0\4\0\0\0\0\0", 9);
+  const std::string preface = std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") +
+                              std::string("\0\0\0\4\0\0\0\0\0", 9);
   ASSERT_EQ(send(idle.get(), preface.data(), preface.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(preface.size()));
   EXPECT_TRUE(Until([&] { return HasEnded(silent) && HasEnded(idle); }));

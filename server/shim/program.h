@@ -19,9 +19,9 @@ inline constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
 // execute: `program` itself if it contains a '/', relative to cwd, otherwise
 // the first executable file of that name in the directories of `path` (null:
 // kDefaultPath) and, after them, in `cwd` if it is not empty, as the launchers
-// of Open MPI and Slurm do. Access is checked with the effective user id of the caller.
-// Errors are the Standard's job errors (working directory or program not found,
-// not accessible, not executable), with one line for the user.
+// of Open MPI and Slurm do. Access is checked with the effective user id of the
+// caller. Errors are the Standard's job errors (working directory or program
+// not found, not accessible, not executable), with one line for the user.
 Result<std::string> FindProgram(const std::string& program,
                                 const std::string& cwd, const char* path);
 

@@ -32,7 +32,7 @@ def program(name):
 
 def client(bench, name, *options):
     result = bench.run(
-        "run", "--nodes", 2, "--oversubscribe", "--map-by", "node", *options,
+        "run", "--emulate", 2, "--oversubscribe", "--map-by", "node", *options,
         "-n", RANKS, PYTHON, program(name), RANKS, env=path(bench),
         timeout=120).expect(
             out=[f"{CLIENTS[name]} ok {rank}\n" for rank in range(RANKS)])
@@ -46,7 +46,7 @@ def client(bench, name, *options):
 
 def old_binding(bench):
     """A program for Debian's binding of OpenPMIx runs on the module."""
-    bench.run("run", "--nodes", 2, "--oversubscribe", "-n", RANKS, PYTHON,
+    bench.run("run", "--emulate", 2, "--oversubscribe", "-n", RANKS, PYTHON,
               os.path.join(PROGRAMS, "pmix_python.py"), RANKS, "lib/canopy/",
               "events", env=path(bench), timeout=120).expect(
                   out=[f"python ok {rank}\n" for rank in range(RANKS)])
@@ -59,7 +59,7 @@ def values(bench):
 
 def tool(bench):
     """The tool ends the job that it has queried."""
-    bench.run("up", "--nodes", 2, "--context", CONTEXT).expect()
+    bench.run("up", "--emulate", 2, "--context", CONTEXT).expect()
     job = bench.start("run", "--context", CONTEXT, "-n", 2, "sh", "-c",
                       'echo "in $PMIX_NAMESPACE ."; exec sleep 600')
     job.wait_for(" .\n", 2)
@@ -76,7 +76,7 @@ def manual(bench):
               encoding="utf-8") as file:
         script = re.search("^```python\n(from pmix.*?)^```$", file.read(),
                            re.M | re.S)[1]
-    bench.run("run", "--nodes", 2, "-n", 2, PYTHON, "-c", script,
+    bench.run("run", "--emulate", 2, "-n", 2, PYTHON, "-c", script,
               env=path(bench)).expect_lines(["blue", "blue"])
 
 

@@ -121,9 +121,8 @@ class Oracle {
       const core::CollectiveId& id,
       const std::vector<core::NodeContribution>& contributions);
   // Checks the committed data of members that go with a group's construct.
-  void CheckGroupData(
-      const core::CollectiveId& id,
-      const std::vector<core::NodeContribution>& contributions);
+  void CheckGroupData(const core::CollectiveId& id,
+                      const std::vector<core::NodeContribution>& contributions);
   void CheckData(const core::CollectiveId& id, NodeId node, const Bytes& data);
   // Returns every key of a KVAL sequence and the commit that wrote it. Reports
   // keys that were never written for that side, and duplicate keys.

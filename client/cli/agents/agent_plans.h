@@ -80,8 +80,8 @@ Result<std::vector<AgentSite>> HostSites(
     const std::string& remote = kDefaultLaunchAgent);
 
 // Keeps the first `count` of the sites, or all if it is 0. Returns
-// kErrJobInsufficientResources if there are fewer; `source` names the list in the
-// message.
+// kErrJobInsufficientResources if there are fewer; `source` names the list in
+// the message.
 Result<std::vector<AgentSite>> FirstSites(std::vector<AgentSite> sites,
                                           uint32_t count,
                                           const std::string& source);

@@ -56,8 +56,8 @@ struct RunOptions {
   std::optional<DebugDaemons> daemons;
   std::string cpu_list;      // usable CPUs of each node; empty: all
   std::string stdin_target;  // "all", "none" or a rank; empty: rank 0
-  std::string inject;      // "auto", "always", "never"; empty: auto
-  bool torch_env = false;  // set the variables of torch.distributed
+  std::string inject;        // "auto", "always", "never"; empty: auto
+  bool torch_env = false;    // set the variables of torch.distributed
   bool allow_run_as_root = false;
   bool do_not_launch = false;
   bool detach = false;  // the launcher continues in the background

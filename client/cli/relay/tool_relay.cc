@@ -58,8 +58,8 @@ Status ToolRelay::Start(const relay::v1::DescribeReply& agent) {
   Result<UniqueFd> loopback = net::ListenTcp(kLoopback, 0);
   if (!loopback.ok()) return loopback.status();
   const ProcId server = {agent.nspace(), agent.rank()};
-  uri_ = openpmix::ServerUri(server,
-                             net::AddressOf(kLoopback, loopback->get()));
+  uri_ =
+      openpmix::ServerUri(server, net::AddressOf(kLoopback, loopback->get()));
   Listen(*std::move(local), ToolProtocol::kLibpmix);
   Listen(*std::move(loopback), ToolProtocol::kOpenPmix);
   openpmix::ToolFilePlaces places;
@@ -111,8 +111,7 @@ void ToolRelay::OnConnection(ToolProtocol protocol, UniqueFd socket) {
   const Status status = uid.ok() ? Check(*uid) : uid.status();
   if (!status.ok()) {
     const std::string source = uid.ok() ? std::to_string(*uid) : "";
-    const auto line =
-        lines_.Admit(source, status.message(), EventLoop::Now());
+    const auto line = lines_.Admit(source, status.message(), EventLoop::Now());
     if (line) options_.report(*line);
     return;
   }

@@ -74,7 +74,7 @@ class ToolRelay {
   std::string uri_;
   openpmix::ToolFile tool_file_;
   std::map<int, Door> doors_;  // by listening socket
-  net::LineLimit lines_;  // about users that are rejected
+  net::LineLimit lines_;       // about users that are rejected
   uint64_t next_ = 0;
   std::map<uint64_t, std::unique_ptr<RelayCall>> calls_;
 };

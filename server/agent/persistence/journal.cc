@@ -252,7 +252,8 @@ Status Journal::Persist(std::string_view key, std::string_view value,
   const auto it = places_.find(key);
   Record* const previous = it == places_.end() ? nullptr : RecordAt(it->second);
   if (previous != nullptr && previous->value() == value) return Status();
-  if (previous != nullptr && previous->copies > 1 && value.size() <= previous->room) {
+  if (previous != nullptr && previous->copies > 1 &&
+      value.size() <= previous->room) {
     previous->Put(1 - previous->current(), ++order_, value);
     return Status();
   }

@@ -27,7 +27,7 @@ bool ReadHead(Decoder* in, std::string_view* key) {
 
 // The array in an info with the key PMIX_GROUP_INFO.
 struct Array {
-  size_t count = 0;  // number of infos after the name
+  size_t count = 0;        // number of infos after the name
   std::string_view infos;  // these infos and what follows them
   std::optional<ProcId> member;
 };
@@ -149,12 +149,12 @@ std::string SharedBy(const ProcId& member, std::string_view key,
 void KeepShared(const std::function<bool(const ProcId&)>& may_share,
                 GroupRecord* record) {
   GroupRecord kept;
-  ForEach(*record, [&](std::string_view info,
-                       const std::optional<Array>& array) {
-    if (array && array->member && !may_share(*array->member)) return;
-    ++kept.num_shared;
-    kept.shared += info;
-  });
+  ForEach(*record,
+          [&](std::string_view info, const std::optional<Array>& array) {
+            if (array && array->member && !may_share(*array->member)) return;
+            ++kept.num_shared;
+            kept.shared += info;
+          });
   record->num_shared = kept.num_shared;
   record->shared = std::move(kept.shared);
 }

@@ -86,9 +86,7 @@ TEST(GroupSharedInfo, OneSharesInNoOtherName) {
 // A job of two ranks; this node has the first.
 class GroupShared : public testing::Test {
  protected:
-  GroupShared() {
-    (void)jobs_.Add(JobOn("job", {0, 1}));
-  }
+  GroupShared() { (void)jobs_.Add(JobOn("job", {0, 1})); }
   void Publish(const GroupRecord& result) {
     StepContext step{10, actions_};
     PublishShared(step, result, jobs_, /*persists=*/true, &modex_);

@@ -104,7 +104,8 @@ TEST(Modex, WhatIsAddedToARemoteRankStays) {
   EXPECT_EQ(store.FindHere(kProc, "k"), Found::kNo);
   ASSERT_TRUE(store.StoreRemote(
       {kProc, 0, 5, Bytes(Kval(Name("b"), "3") + Kval("k", "4"))}));
-  EXPECT_EQ(store.TakeChange(kProc).visible.view(), store.SeenHere(kProc).view());
+  EXPECT_EQ(store.TakeChange(kProc).visible.view(),
+            store.SeenHere(kProc).view());
   EXPECT_EQ(store.SeenHere(kProc).view(),
             Kval(Name("b"), "3") + Kval("k", "4") + Kval(Name("a"), "1"));
   ASSERT_TRUE(store.AddRemote(kProc, Bytes(Kval(Name("c"), "5"))));
@@ -346,8 +347,8 @@ std::string Deleted(const std::string& key) {
 TEST(Modex, ADeletionReplacesTheValue) {
   ModexStore store;
   const std::string kept = Kval("a", "1");
-  ASSERT_TRUE(store.Commit(
-      0, kProc, {Data(Scope::kGlobal, kept + Kval("k", "2"))}));
+  ASSERT_TRUE(
+      store.Commit(0, kProc, {Data(Scope::kGlobal, kept + Kval("k", "2"))}));
   const uint64_t version = store.UpdateSince(kProc, 0).version;
   ASSERT_TRUE(store.Commit(
       1, kProc, {Data(Scope::kGlobal, Deleted("k") + Deleted("never"))}));
@@ -365,8 +366,8 @@ TEST(Modex, ADeletionOfOneSide) {
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kGlobal, Kval("g", "1")),
                             Data(Scope::kRemote, Kval("r", "2"))}));
-  ASSERT_TRUE(store.Commit(
-      1, kProc, {Data(Scope::kLocal, Deleted("g") + Deleted("r"))}));
+  ASSERT_TRUE(store.Commit(1, kProc,
+                           {Data(Scope::kLocal, Deleted("g") + Deleted("r"))}));
   EXPECT_EQ(store.SeenHere(kProc).view(), Deleted("g"));
   EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(),
             Kval("g", "1") + Kval("r", "2"));

@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
-"""Checks that every documented status and attribute is exercised.
+"""Checks that every documented status is exercised, and that a test notices
+every documented attribute.
 
-A conformance program must exercise each status and attribute that the tables of
-client/include/tables document for a function, or not_exercised.tsv states why
-not. The same holds for every attribute of chapter_attributes.tsv, whichever
-function it belongs to. Every function of clients or their helpers must be
-called. The rules of the interface have their tests in rules.tsv (rules.py).
+A conformance program must exercise each status that function_statuses.tsv of
+client/include/tables documents for a function: it counts if a program expects it
+of the call itself, with a macro of check.h, pmi_codes.h or nonblocking.h; a
+function that does not return, if a program calls it.
 
-The functions are those of function_statuses.tsv: another chapter is checked
-once its rows exist. A status counts as exercised if a program expects it of the
-call itself, with a macro of check.h, pmi_codes.h or nonblocking.h; an
-attribute, if a program that calls the function names it, or uses the helper for
-it; a function that does not return, if a program calls it.
+Each attribute that function_attributes.tsv has for a function of clients and
+tools, and each of chapter_attributes.tsv for any function, must be in one of
+these tables:
+  effects.tsv            the program that fails without it, as mutation.py has
+                         found; it must still name both
+  effects_elsewhere.tsv  another test of its effect, which must exist
+  not_exercised.tsv      the reason why there is no test, also of a status
+  unnoticed.tsv          what is to be done: no test notices the attribute yet
+Every function of clients or their helpers must be called. The rules of the
+interface have their tests in rules.tsv (rules.py).
 
 Usage: tests/conformance/coverage.py [FUNCTION...]   (default: all)
 """
+import functools
 import glob
 import os
 import re
@@ -32,8 +38,6 @@ RETURNED = re.compile(r"\b(?:EXPECT|CODE)\(\s*(\w+),\s*(\w+)\(")
 SUCCESS = re.compile(r"\bOK\(\s*(\w+)\(")
 BEGUN = re.compile(r"\b(ANSWERS|REFUSES)\(\s*(\w+),\s*(\w+),")
 GIVEN = ("return", "callback")
-# Helpers of check.h with the attributes that they add.
-HELPERS = {"Timeout": "PMIX_TIMEOUT", "AddScope": "PMIX_DATA_SCOPE"}
 
 
 def read(name, directory=TABLES):
@@ -63,30 +67,88 @@ def exercised_statuses(code):
 
 
 def words_of(code):
-    words = set(re.findall(r"\w+", code))
-    return words | {name for helper, name in HELPERS.items() if helper in words}
+    return set(re.findall(r"\w+", code))
 
 
 def exercised(functions):
-    """Returns everything that programs exercise: statuses and attributes as
-    (function, kind, name), where kind is return, callback or attribute."""
+    """Returns the statuses that programs exercise as (function, kind, name),
+    where kind is return or callback."""
     found = set()
     for code in sources():
-        words = words_of(code)
         for function, status, given in exercised_statuses(code):
             found.add((function, given, status))
-        for function in functions & words:
+        for function in functions & words_of(code):
             found.add((function, "return", "-"))
-            found |= {(function, "attribute", word) for word in words}
     return found
 
 
-def named_anywhere():
-    """Returns every word that programs name, as attributes without a function.
+def pairs():
+    """Returns (function, attribute, key) of every attribute that a program has
+    to notice; the function is "-" for the attributes of chapters."""
+    keys = {row.name: row.key for row in read("attributes")}
+    return [(function, name, keys[name]) for function, kind, name in
+            documented()[1] if kind == "attribute"]
+
+
+def effects():
+    """Returns the pairs that mutation.py has proved, with their programs."""
+    return read("effects", HERE)
+
+
+def tested_elsewhere():
+    """Returns {(function, attribute): test} of the pairs whose effect another
+    test checks."""
+    return {(row.function, row.attribute): row.test
+            for row in read("effects_elsewhere", HERE)}
+
+
+def unnoticed():
+    """Returns the pairs of which no test has an effect yet."""
+    return {(row.function, row.attribute) for row in read("unnoticed", HERE)}
+
+
+def stated(pair):
+    """Returns whether a table states where a pair is tested, or why it is not.
     """
-    for code in sources():
-        for word in words_of(code):
-            yield "-", "attribute", word
+    excused = {(row.function, row.name) for row in read("not_exercised", HERE)
+               if row.kind == "attribute"}
+    return pair in excused or pair in tested_elsewhere() or pair in unnoticed()
+
+
+@functools.cache
+def words_of_program(name):
+    """Returns the words of a program and of the headers beside it that it
+    includes."""
+    words, left = set(), [name + ".c"]
+    while left:
+        path = os.path.join(HERE, left.pop())
+        if not os.path.isfile(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            code = re.sub(r"//.*", "", file.read())
+        words |= words_of(code)
+        left += re.findall(r'#include "(\w+\.h)"', code)
+    return words
+
+
+def names(program, function, attribute):
+    """Returns whether the program names the attribute and the function, or the
+    blocking form that run.py has carried out by the function."""
+    words = words_of_program(program)
+    return attribute in words and (
+        function == "-" or not words.isdisjoint(
+            {function, function.removesuffix("_nb")}))
+
+
+def proved():
+    """Returns the attributes whose effect a test notices as (function,
+    "attribute", name). The program or test must still be there."""
+    for row in effects():
+        if names(row.program, row.function, row.attribute):
+            yield row.function, "attribute", row.attribute
+    for (function, name), test in tested_elsewhere().items():
+        if rules.is_there(*test.split(":", 1)):
+            yield function, "attribute", name
 
 
 # The C program that calls the helpers as applications do; run.py runs it too.
@@ -122,11 +184,14 @@ def documented():
     """Returns the items of the tables in their order: of functions, and of
     chapters with "-" for the function."""
     rows = read("function_statuses")
-    functions = list(dict.fromkeys(row.function for row in rows))
     wanted = [(row.function, row.given, row.status) for row in rows]
-    for row in read("function_attributes"):
-        if row.function in functions:
-            wanted.append((row.function, "attribute", row.attribute))
+    callable_functions = {row.name for row in read("functions")
+                          if row.kind == "function" and
+                          row.role.startswith(("client", "tool"))}
+    wanted += [(row.function, "attribute", row.attribute)
+               for row in read("function_attributes")
+               if row.function in callable_functions]
+    functions = list(dict.fromkeys(item[0] for item in wanted))
     wanted += [("-", "attribute", row.attribute)
                for row in read("chapter_attributes", HERE)]
     return functions + ["-"], wanted
@@ -151,15 +216,18 @@ def problems(wanted, found, excused):
         if item in found and item in excused:
             yield f"{item[1]} {item[2]} is exercised, and excused"
         elif item not in found and not excused.get(item):
-            yield f"{item[1]} {item[2]} is exercised by no program"
+            yield (f"no test notices {item[2]}" if item[1] == "attribute" else
+                   f"{item[1]} {item[2]} is exercised by no program")
 
 
 def check(functions, wanted, only):
     """Prints one line for each function, and returns the number of failures."""
     failed = 0
-    found = exercised(set(functions)) | set(named_anywhere())
+    found = exercised(set(functions)) | set(proved())
     excused = {(row.function, row.kind, row.name): row.reason
                for row in read("not_exercised", HERE)}
+    excused |= {(function, "attribute", name): "not yet"
+                for function, name in unnoticed()}
     for function in functions:
         if only and function not in only:
             continue
@@ -183,6 +251,8 @@ def main():
     if not sys.argv[1:]:
         failed += check_functions()
         failed += rules.check(read("rule_parts", HERE), read("rules", HERE))
+    print(f"attributes: {len(pairs())} of functions and chapters, no test "
+          f"notices {len(unnoticed())} yet")
     print(f"coverage: {len(wanted)} statuses and attributes of "
           f"{len(functions)} functions, {failed} failed")
     return 1 if failed else 0

@@ -127,6 +127,7 @@ static void Order(void) {
   ids[n++] = Single("s2", kNone);
   ids[n++] = Single("s9", Flag(PMIX_EVENT_HDLR_LAST_IN_CATEGORY));
   ids[n++] = Single("s8", Flag(PMIX_EVENT_HDLR_APPEND));
+  ids[n++] = Single("s3", kNone);
   ids[n++] = Single("s1", Flag(PMIX_EVENT_HDLR_PREPEND));
   ids[n++] = Single("s0", Flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY));
   ids[n++] = Single("first", Flag(PMIX_EVENT_HDLR_FIRST));
@@ -137,7 +138,7 @@ static void Order(void) {
   ids[n++] = Register(&code, 1, "after", Relative(PMIX_EVENT_HDLR_AFTER, "s2"));
   Notify(kCode, NULL);
   AwaitEnds(1);
-  ExpectTrace("first s0 s1 before s2 after s8 s9 m0 multi default d9 end");
+  ExpectTrace("first s0 s1 before s2 after s3 s8 s9 m0 multi default d9 end");
   // There is one place of each kind, which is free again when its handler is
   // removed.
   Refuse(PMIX_ERR_EVENT_REGISTRATION, Flag(PMIX_EVENT_HDLR_FIRST));
@@ -300,12 +301,73 @@ static void Filters(void) {
   info->value.type = PMIX_DATA_ARRAY;
   info->value.data.darray = &array;
   const size_t either = Single("either", several);
+  pmix_proc_t beyond[] = {ProcOf(g_self.rank + 2)};
+  pmix_data_array_t one = {.type = PMIX_PROC, .size = 1, .array = beyond};
+  Directives third = several;
+  third.info[0].value.data.darray = &one;
+  const size_t neither = Single("neither", third);
   Notify(kCode, &several);
   AwaitEnds(1);
   ExpectTrace("mine others either end");
   Remove(either);
+  Remove(neither);
   Remove(mine);
   Remove(others);
+  Remove(end);
+}
+
+static Directives From(pmix_proc_t *proc, pmix_data_array_t *array) {
+  const pmix_data_array_t one = {.type = PMIX_PROC, .size = 1, .array = proc};
+  *array = one;
+  Directives with = {.count = 0};
+  pmix_info_t *range = NextInfo(&with, PMIX_RANGE);
+  range->value.type = PMIX_DATA_RANGE;
+  range->value.data.range = PMIX_RANGE_CUSTOM;
+  pmix_info_t *procs = NextInfo(&with, PMIX_EVENT_CUSTOM_RANGE);
+  procs->value.type = PMIX_DATA_ARRAY;
+  procs->value.data.darray = array;
+  return with;
+}
+
+// A handler may select events by their source.
+static void Sources(void) {
+  pmix_proc_t here = g_self;
+  pmix_proc_t other = ProcOf(g_self.rank + 1);
+  pmix_data_array_t arrays[2];
+  const size_t mine = Single("mine", From(&here, &arrays[0]));
+  const size_t others = Single("others", From(&other, &arrays[1]));
+  const size_t end = Single("end", Flag(PMIX_EVENT_HDLR_LAST));
+  Notify(kCode, NULL);
+  AwaitEnds(1);
+  ExpectTrace("mine end");
+  Remove(mine);
+  Remove(others);
+  Remove(end);
+}
+
+// Actions of the host in answer to an event are not supported.
+static void Actions(void) {
+  static const char *const kKeys[] = {
+      PMIX_EVENT_TERMINATE_SESSION, PMIX_EVENT_TERMINATE_JOB,
+      PMIX_EVENT_TERMINATE_NODE,    PMIX_EVENT_TERMINATE_PROC,
+      PMIX_EVENT_ACTION_TIMEOUT,
+  };
+  for (size_t i = 0; i < sizeof(kKeys) / sizeof(*kKeys); ++i) {
+    Directives with = Flag(kKeys[i]);
+    PMIX_INFO_REQUIRED(&with.info[0]);
+    EXPECT(PMIX_ERR_NOT_SUPPORTED,
+           PMIx_Notify_event(kCode, NULL, PMIX_RANGE_PROC_LOCAL, with.info,
+                             with.count, NULL, NULL));
+  }
+}
+
+static void Once(void) {
+  const size_t end = Single("end", Flag(PMIX_EVENT_HDLR_LAST));
+  Single("once", Flag(PMIX_EVENT_ONESHOT));
+  Notify(kCode, NULL);
+  Notify(kCode, NULL);
+  AwaitEnds(2);
+  ExpectTrace("once end end");
   Remove(end);
 }
 
@@ -437,6 +499,9 @@ int main(int argc, char **argv) {
   EndOfChain();
   Results();
   Filters();
+  Sources();
+  Once();
+  Actions();
   NonBlocking();
   Cached();
   Arguments();

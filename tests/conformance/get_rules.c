@@ -258,8 +258,17 @@ static void Internal(void) {
   MustFail(PMIX_ERR_NOT_FOUND, &far, "kept", &immediate);
 }
 
+// A directive selects a realm, in which other keys have no value.
+static void OtherRealms(void) {
+  const Directives session = Flag(PMIX_SESSION_INFO);
+  const Directives app = Flag(PMIX_APP_INFO);
+  MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_JOB_SIZE, &session);
+  MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_HOSTNAME, &app);
+}
+
 int main(int argc, char **argv) {
   Start(argc, argv);
+  OtherRealms();
   PutOwn();
   Ways();
   Everything();

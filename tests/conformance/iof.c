@@ -30,19 +30,16 @@ static Output g_first = OUTPUT_INIT;
 static Output g_late = OUTPUT_INIT;
 static Output g_tagged = OUTPUT_INIT;
 static Output g_redirected = OUTPUT_INIT;
-static Output g_xml = OUTPUT_INIT;
 static Output g_child = OUTPUT_INIT;
 static Output g_one = OUTPUT_INIT;
 static Output g_all = OUTPUT_INIT;
 static Output g_own = OUTPUT_INIT;
-static Output g_timed = OUTPUT_INIT;
 static Output g_filed = OUTPUT_INIT;
 static Output g_merged = OUTPUT_INIT;
 static Output g_ranked = OUTPUT_INIT;
-static Output g_raw = OUTPUT_INIT;
 static Output *const g_outputs[] = {
-    &g_first, &g_late, &g_tagged, &g_redirected, &g_child,  &g_one,    &g_all,
-    &g_own,   &g_xml,  &g_timed,  &g_filed,      &g_merged, &g_ranked, &g_raw};
+    &g_first, &g_late, &g_tagged, &g_redirected, &g_child, &g_one,
+    &g_all,   &g_own,  &g_filed,  &g_merged,     &g_ranked};
 enum { kNumOutputs = sizeof(g_outputs) / sizeof(g_outputs[0]) };
 
 // Output may arrive before the number of its puller is known.
@@ -160,24 +157,6 @@ static void ComesLate(void) {
   char text[PMIX_MAX_NSLEN + 64];
   snprintf(text, sizeof(text), "[%s,1]<stdout>: copied 1\n", g_self.nspace);
   AwaitText(&g_tagged, text);
-}
-
-// IOF-16, with formats that callbacks do not handle otherwise: incomplete
-// output is held until the end.
-static void Formats(void) {
-  if (g_self.rank != 0) return;
-  Directives with = Flag(PMIX_IOF_COPY);
-  AddFlag(&with, PMIX_IOF_XML_OUTPUT, true);
-  AddFlag(&with, PMIX_IOF_TIMESTAMP_OUTPUT, true);
-  AddU32(&with, PMIX_IOF_BUFFERING_SIZE, 1 << 14);
-  Pull(&g_xml, &g_job, &with);
-  OK(PMIx_IOF_deregister(g_xml.handle, NULL, 0, NULL, NULL));
-  Directives time = Flag(PMIX_IOF_COPY);
-  AddU32(&time, PMIX_IOF_BUFFERING_TIME, 1);
-  PMIX_INFO_REQUIRED(&time.info[1]);
-  Pull(&g_timed, &g_job, &time);
-  AwaitAll(&g_timed, "copied");
-  OK(PMIx_IOF_deregister(g_timed.handle, NULL, 0, NULL, NULL));
 }
 
 // IOF-11: no output arrives afterwards.
@@ -435,18 +414,6 @@ static void ToFiles(void) {
   CHECK(rmdir(path) == 0 && rmdir(place) == 0, "more in %s", path);
 }
 
-// Without PMIX_IOF_OUTPUT_RAW a line is whole.
-static void Raw(void) {
-  Directives with = Flag(PMIX_FWD_STDOUT);
-  AddFlag(&with, PMIX_SPAWN_CHILD_SEP, true);
-  pmix_proc_t proc = Spawn("printf start; exec sleep 60", 1, &with);
-  const Directives raw = Flag(PMIX_IOF_OUTPUT_RAW);
-  Pull(&g_raw, &proc, &raw);
-  AwaitText(&g_raw, "start");
-  OK(PMIx_Abort(1, "has written", &proc, 1));
-  AwaitEnd(&g_raw);
-}
-
 static void PushesRefused(void) {
   pmix_byte_object_t bytes = {"text", 4};
   pmix_proc_t nobody;
@@ -494,7 +461,6 @@ int main(int argc, char **argv) {
   Copies();
   Barrier();
   ComesLate();
-  Formats();
   Barrier();
   Ends();
   Barrier();
@@ -502,7 +468,6 @@ int main(int argc, char **argv) {
   if (g_self.rank == 0) {
     Children();
     ToFiles();
-    Raw();
     Refused();
     Pushes();
     PushesItsOwn();

@@ -147,6 +147,23 @@ static void Arguments(void) {
   CHECK(PMIx_Initialized(), "a PMIx_Init that failed took a reference");
 }
 
+// Directives about listeners and connections that a client does not have.
+static void Transport(void) {
+  static const char *const kKeys[] = {
+      PMIX_USOCK_DISABLE,    PMIX_SOCKET_MODE,    PMIX_SINGLE_LISTENER,
+      PMIX_TCP_REPORT_URI,   PMIX_TCP_IF_INCLUDE, PMIX_TCP_IF_EXCLUDE,
+      PMIX_TCP_IPV4_PORT,    PMIX_TCP_IPV6_PORT,  PMIX_TCP_DISABLE_IPV4,
+      PMIX_TCP_DISABLE_IPV6,
+  };
+  for (size_t i = 0; i < sizeof(kKeys) / sizeof(*kKeys); ++i) {
+    Directives with = Flag(kKeys[i]);
+    OK(PMIx_Init(NULL, with.info, with.count));
+    OK(PMIx_Finalize(NULL, 0));
+    PMIX_INFO_REQUIRED(&with.info[0]);
+    EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Init(NULL, with.info, with.count));
+  }
+}
+
 // GEN-03: ending another role does not end this one.
 static void OtherRoles(void) {
   CHECK(PMIx_tool_finalize() < 0, "finalized a tool");
@@ -165,6 +182,27 @@ static void Conflict(void) {
   CHECK(PMIx_Initialized(), "a PMIx_Init that failed took a reference");
 }
 
+// No process has finalized before rank 0, which comes last, has arrived.
+static void FinalizesTogether(void) {
+  char path[PMIX_MAX_NSLEN + 64];
+  snprintf(path, sizeof(path), "/tmp/lifecycle.%s", g_self.nspace);
+  if (g_self.rank == 0) {
+    usleep(300000);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL, "no file %s", path);
+    fclose(file);
+  }
+  const Directives barrier = Flag(PMIX_EMBED_BARRIER);
+  OK(PMIx_Finalize(barrier.info, barrier.count));
+  CHECK(access(path, F_OK) == 0, "finalized before rank 0 was there");
+}
+
+static void RemoveMark(void) {
+  char path[PMIX_MAX_NSLEN + 64];
+  snprintf(path, sizeof(path), "/tmp/lifecycle.%s", g_self.nspace);
+  if (g_self.rank == 0) unlink(path);
+}
+
 int main(int argc, char **argv) {
   Arm(argc, argv);
   Version();
@@ -175,12 +213,12 @@ int main(int argc, char **argv) {
   Identity();
   References();
   Arguments();
+  Transport();
   OtherRoles();
   Conflict();
   AbiVersion();
   Version();
-  const Directives barrier = Flag(PMIX_EMBED_BARRIER);
-  OK(PMIx_Finalize(barrier.info, barrier.count));
+  FinalizesTogether();
   const pmix_proc_t self = g_self;
   CallsOutside();
   // A process may initialise PMIx again.
@@ -189,5 +227,6 @@ int main(int argc, char **argv) {
   g_self = self;
   SameIdentity(&again);
   Barrier();
+  RemoveMark();
   return Finish();
 }

@@ -2,7 +2,7 @@
 // Also tests models that a process declares at PMIx_Init.
 #include <sched.h>
 
-#include "check.h"
+#include "models.h"
 
 static pthread_t g_main;
 static volatile bool g_inside;
@@ -52,12 +52,7 @@ static void OnModel(size_t id, pmix_status_t status, const pmix_proc_t *source,
                     void *cbdata) {
   (void)id, (void)source, (void)results, (void)nresults;
   CHECK(status == PMIX_MODEL_DECLARED, "%s", PMIx_Error_string(status));
-  bool named = false;
-  for (size_t i = 0; i < ninfo; ++i) {
-    named |= strcmp(info[i].key, PMIX_PROGRAMMING_MODEL) == 0 &&
-             strcmp(info[i].value.data.string, "test model") == 0;
-  }
-  CHECK(named, "a model without its name");
+  ReportsTestModel(info, ninfo);
   Called();
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
@@ -68,9 +63,7 @@ static void Model(void) {
   CHECK(
       PMIx_Register_event_handler(&code, 1, NULL, 0, OnModel, NULL, NULL) >= 0,
       "not registered");
-  Directives model = {.count = 0};
-  AddText(&model, PMIX_PROGRAMMING_MODEL, "test model");
-  AddText(&model, PMIX_MODEL_LIBRARY_NAME, "test library");
+  Directives model = TestModel();
   OK(PMIx_Init(NULL, model.info, model.count));
   ProgressUntil(g_calls + 1);
   OK(PMIx_Finalize(NULL, 0));

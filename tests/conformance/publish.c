@@ -294,6 +294,60 @@ static void Ranges(void) {
   Barrier();
 }
 
+static Directives Custom(pmix_proc_t *procs, size_t count,
+                         pmix_data_array_t *array) {
+  const pmix_data_array_t named = {
+      .type = PMIX_PROC, .size = count, .array = procs};
+  *array = named;
+  Directives list = Range(PMIX_RANGE_CUSTOM);
+  pmix_info_t *info = NextInfo(&list, PMIX_EVENT_CUSTOM_RANGE);
+  info->value.type = PMIX_DATA_ARRAY;
+  info->value.data.darray = array;
+  return list;
+}
+
+static pmix_status_t UnpublishOn(const char *key, const Directives *with) {
+  char *keys[] = {(char *)key, NULL};
+  return PMIx_Unpublish(keys, with->info, with->count);
+}
+
+// Rank 0 publishes for itself and the last rank, which look for its data or for
+// that of another process.
+static void CustomRange(void) {
+  const pmix_rank_t last = g_size - 1;
+  const char *key = KeyOf("custom", 0);
+  pmix_proc_t both[] = {ProcOf(0), ProcOf(last)};
+  pmix_proc_t other[] = {ProcOf(1)};
+  pmix_data_array_t arrays[2];
+  const Directives members = Custom(both, 2, &arrays[0]);
+  const Directives others = Custom(other, 1, &arrays[1]);
+  if (g_self.rank == 0) OK(Publish(key, 6, &members));
+  Barrier();
+  if (g_self.rank == 0 || g_self.rank == last) {
+    MustFind(key, NULL, 0, 6);
+    MustFind(key, &members, 0, 6);
+    MustNotFind(key, &others);
+  } else {
+    MustNotFind(key, NULL);
+  }
+  Barrier();
+  if (g_self.rank == 0) OK(UnpublishOn(key, &members));
+  Barrier();
+  MustNotFind(key, NULL);
+  // The range selects the publications to be withdrawn.
+  const Directives local = Range(PMIX_RANGE_LOCAL);
+  const Directives global = Range(PMIX_RANGE_GLOBAL);
+  key = KeyOf("withdrawn", 0);
+  if (g_self.rank == 0) {
+    OK(Publish(key, 7, &global));
+    (void)UnpublishOn(key, &local);
+    MustFind(key, NULL, 0, 7);
+    OK(UnpublishOn(key, &global));
+    MustNotFind(key, NULL);
+  }
+  Barrier();
+}
+
 static uint32_t SumOf(const char *key, uint32_t mine) {
   PutU32(PMIX_GLOBAL, key, mine);
   OK(PMIx_Commit());
@@ -449,6 +503,7 @@ int main(int argc, char **argv) {
   NonBlocking();
   Duplicates();
   Ranges();
+  CustomRange();
   FirstRead();
   Permissions();
   Waiting();

@@ -134,6 +134,22 @@ static void Qualified(void) {
   CHECK(g_results == NULL && g_num_results == 0, "results with an error");
 }
 
+// A qualifier selects a realm, in which other keys have no value.
+static void OfOtherRealms(void) {
+  static const struct {
+    const char *realm;
+    char *key;
+  } kNone[] = {{PMIX_SESSION_INFO, PMIX_JOB_SIZE},
+               {PMIX_JOB_INFO, PMIX_HOSTNAME},
+               {PMIX_APP_INFO, PMIX_HOSTNAME},
+               {PMIX_NODE_INFO, PMIX_JOB_SIZE}};
+  for (size_t i = 0; i < sizeof(kNone) / sizeof(*kNone); ++i) {
+    Directives realm = Flag(kNone[i].realm);
+    CHECK(HasNone(kNone[i].key, &realm), "%s of %s", kNone[i].key,
+          kNone[i].realm);
+  }
+}
+
 // GEN-11: the host does not support a required qualifier.
 static void Required(void) {
   char *keys[] = {PMIX_QUERY_NAMESPACES, NULL};
@@ -353,6 +369,7 @@ int main(int argc, char **argv) {
   Barrier();
   HowManyHaveAnAnswer();
   Qualified();
+  OfOtherRealms();
   Required();
   Tables();
   Servers();

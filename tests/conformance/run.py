@@ -32,6 +32,7 @@ KEYS = os.path.join(HERE, "..", "..", "docs", "reserved_keys.md")
 ATTRIBUTES = os.path.join(HERE, "..", "..", "client", "include", "tables",
                           "attributes.tsv")
 HELPERS = os.path.join(HERE, "..", "codec", "helpers_test.c")
+GENERATOR = os.path.join(HERE, "mutation", "generate.py")
 # A machine with fabric devices, in hwloc's format.
 DEVICES = os.path.join(HERE, "devices.xml")
 # Libraries that programs need in addition to the PMIx library.
@@ -45,6 +46,7 @@ class Suite(harness.Bench):
     def __init__(self, share, only):
         super().__init__(share, only)
         self.shape, self.stack = None, contextlib.ExitStack()
+        self.library = os.path.join(share.directory, "mutation.so")
         self.flags = self.pkg_config("--cflags", "--libs")
 
     def pkg_config(self, *args):
@@ -61,6 +63,22 @@ class Suite(harness.Bench):
                               *LIBRARIES.get(name, []), *self.flags,
                               "-pthread"])
         return out
+
+    def make_library(self):
+        """Builds the library that is preloaded to change the calls of a
+        program."""
+        source = self.library + ".c"
+        self.share.make(source, [
+            "sh", "-c", f"{sys.executable} {GENERATOR} > {source}"])
+        self.share.make(self.library, [
+            "cc", *WARNINGS, "-O1", "-fPIC", "-shared", "-o", self.library,
+            "-I", os.path.dirname(GENERATOR), source, *self.flags])
+
+    def nonblocking_options(self):
+        """Returns options of a job whose blocking calls are carried out by the
+        non-blocking forms."""
+        self.make_library()
+        return ["-x", "LD_PRELOAD=" + self.library, "-x", "CANOPY_NONBLOCKING=1"]
 
     def shaped(self, nodes, radix):
         """Returns options for jobs on an overlay, which stays up until another
@@ -80,21 +98,26 @@ class Suite(harness.Bench):
         self.stack.close()
 
     def job(self, name, place, *words, size=SIZE, used=None, first=None,
-            then=(), options=(), expect=None, own=False, alone=False):
+            then=(), options=(), expect=None, own=False, alone=False,
+            nonblocking=False):
         """Runs a program; every rank must print that it kept the rules.
 
         used: the number of nodes with ranks, if not all. first: the ranks of a
         first application; the others belong to a second one, whose last words
         are `then`. own: the job has its own agents, which end with it. alone:
-        it keeps all CPUs busy.
+        it keeps all CPUs busy. nonblocking: blocking calls are carried out by
+        the non-blocking forms.
         """
         nodes, radix, layout = place
         label = " ".join([name, *(w for w in map(str, words) if w[0] != "/")])
+        if nonblocking:
+            label += ", non-blocking"
 
         def body():
+            more = self.nonblocking_options() if nonblocking else []
             program = [self.program(name), size, used or nodes, *words]
             command = ["-n", first or size, "--map-by", layout,
-                       "--oversubscribe", *options, *program]
+                       "--oversubscribe", *more, *options, *program]
             if first:
                 command += [":", "-n", size - first,
                             *program[:-len(then)], *then]
@@ -110,6 +133,29 @@ class Suite(harness.Bench):
                 where = ["--emulate", nodes, "--radix", radix] if own else \
                     self.shaped(nodes, radix)
                 self.case(label, body)
+
+
+# Programs that also run with their blocking calls carried out by the
+# non-blocking forms, at one place.
+NONBLOCKING = ("values", "scopes", "modex", "get_rules", "fence", "fence_errors",
+               "fence_order", "events", "notify", "query", "resolve", "topology",
+               "job_control", "publish", "groups", "invitations", "resources",
+               "spawn", "credentials", "monitors", "job_life", "qualified", "debug")
+
+
+NONBLOCKING_PLACE = PLACES[2]
+
+
+def nonblocking_forms(suite, place):
+    names = {**dict.fromkeys(NONBLOCKING), "logs": logged, "iof": forwarded}
+    for name, expect in names.items():
+        suite.job(name, place, expect=expect, nonblocking=True)
+    for word in ("well", "badly"):
+        cleanup(suite, place, word, nonblocking=True)
+    suite.job("psets", place, options=["--pset", "launched"], nonblocking=True)
+    suite.job("fabric", place, nonblocking=True)
+    suite.job("fabric", place, "devices", nonblocking=True,
+              options=["-x", "HWLOC_XMLFILE=" + DEVICES])
 
 
 def all_kept(result, name, size):
@@ -182,7 +228,7 @@ def bad_ends(suite, place):
                   t=text: told(r, c, t))
 
 
-def cleanup(suite, place, word):
+def cleanup(suite, place, word, nonblocking=False):
     """Registered files must be gone and the others present, however the job
     ended."""
     kept = ["full.kept", "full.kept/file.kept", "target.kept", "top.kept",
@@ -201,7 +247,8 @@ def cleanup(suite, place, word):
         if left != want:
             raise harness.Failure(f"left {sorted(set(left) - set(want))}, lost "
                                   f"{sorted(set(want) - set(left))}")
-    suite.job("cleanup", place, where, word, own=True, expect=look)
+    suite.job("cleanup", place, where, word, own=True, expect=look,
+              nonblocking=nonblocking)
 
 
 def with_place(suite, place, name):
@@ -216,16 +263,20 @@ def shown(result, where):
     all_kept(result, "spawn_output", SIZE)
     lines = result.out.splitlines() + result.err.splitlines()
     patterns = (
-        [rf"\S.*\[\d+,0\]<std{way}>: tagged {way}" for way in ("out", "err")] +
+        [rf"\S.*\[\d+,{rank}\]<std{way}>: {name} {way}" for way in ("out", "err")
+         for rank, name in ((0, "tagged"), (5, "iof-tagged"))] +
         [rf"\[4\]<std{way}>: ranked {way}" for way in ("out", "err")] +
         [rf'<std{way} nspace="[^"]+" rank="3">element {way}</std{way}>'
          for way in ("out", "err")] +
-        ["merged out", "merged err"])
+        ["merged out", "merged err", "iof-merged out", "iof-merged err"])
     for pattern in patterns:
         if sum(re.fullmatch(pattern, line) is not None for line in lines) != 1:
             raise harness.Failure(f"not once: {pattern!r}{result.tail()}")
-    harness.check("merged err" in result.out, "streams are not merged")
-    harness.check(not any("named" in line for line in lines), "it is shown")
+    for name in ("merged", "iof-merged"):
+        harness.check(f"{name} err" in result.out.splitlines(),
+                      "streams are not merged")
+    harness.check(not any("named" in line or "iof-filed" in line
+                          for line in lines), "it is shown")
     found = {}
     for path in glob.glob(where + "/**", recursive=True):
         if os.path.isfile(path):
@@ -235,15 +286,57 @@ def shown(result, where):
     wanted = {"both.1": "merged out\nmerged err\n",
               "rank-2.stdout": "named out\n", "rank-2.stderr": "named err\n",
               f"directory/{nspace}/rank.4/stdout": "ranked out\n",
-              f"directory/{nspace}/rank.4/stderr": "ranked err\n"}
+              f"directory/{nspace}/rank.4/stderr": "ranked err\n",
+              f"iof.{nspace}.6.stdout": "iof-merged out\niof-merged err\n",
+              f"iof.{nspace}.6.stderr": "",
+              f"iof-directory/{nspace}/rank.7/stdout": "iof-filed out\n",
+              f"iof-directory/{nspace}/rank.7/stderr": "iof-filed err\n"}
     harness.check(found == wanted, f"files: {found}")
 
 
 def spawned_output(suite, place):
-    where = tempfile.mkdtemp(dir=suite.work)
-    os.chmod(where, 0o755)
-    suite.job("spawn_output", place, where,
-              expect=lambda result: shown(result, where))
+    for way in ("blocking", "nonblocking"):
+        where = tempfile.mkdtemp(dir=suite.work)
+        os.chmod(where, 0o755)
+        suite.job("spawn_output", place, where, way,
+                  expect=lambda result, where=where: shown(result, where))
+
+
+# The number of jobs of each kind in spawn_reports.c.
+REPORTS = 2
+
+
+def reported(result):
+    """The launcher must have the text that each job of spawn_reports.c
+    requests."""
+    all_kept(result, "spawn_reports", SIZE)
+    lines = result.out.splitlines() + result.err.splitlines()
+
+    def expect(count, pattern):
+        found = sum(re.fullmatch(pattern, line) is not None for line in lines)
+        if found != count:
+            raise harness.Failure(f"{found} times {pattern!r}, not {count} times"
+                                  + result.tail())
+
+    texts = {"map": [(1, "job {}: 1 process on 1 node, .*")],
+             "completion": [(1, "canopy: job {} has ended")],
+             "events": [(1, "canopy: job {} has started: 1 process"),
+                        (1, "canopy: job {} has ended")],
+             "process": [(1, r"canopy: job {}: rank 0 on \S+ exited with code 0")],
+             # One line is about the failure of every job.
+             "failure": [(2, r"canopy: job {}: rank 0 on \S+ exited with code 3")],
+             "state": [(1, "canopy: job {}: the job ran into its time limit .*")],
+             "stacks": [(1, "canopy: job {}: the job ran into its time limit .*")]}
+    for name, wanted in texts.items():
+        jobs = [line.split()[1] for line in lines
+                if re.fullmatch(rf"{name} \S+", line)]
+        harness.check(len(jobs) == REPORTS, f"jobs of {name}: {jobs}")
+        for job in jobs:
+            for count, pattern in wanted:
+                expect(count, pattern.format(re.escape(job)))
+    for pattern in (r"rank 0 on \S+ is (not )?bound.*",
+                    r"rank 0 on \S+, process \d+: PROC EXECUTING", "1 rank 0:"):
+        expect(REPORTS, pattern)
 
 
 def reserved_keys():
@@ -268,14 +361,16 @@ def reserved_table(suite, place):
               options=["--bind-to", "none"])
 
 
-def two_jobs(suite, program, nodes, layout):
+def two_jobs(suite, program, nodes, layout, nonblocking=False):
     """Runs a program as two jobs on the current overlay, which connect."""
     size = SIZE // 2
+    options = suite.nonblocking_options() if nonblocking else []
     pipes = tempfile.mkdtemp(dir=suite.work)
     for name in ("first", "second"):
         os.mkfifo(os.path.join(pipes, name))
-    jobs = [suite.start("run", "--oversubscribe", "-n", size, "--map-by", layout,
-                        suite.program(program), size, nodes, pipes, name)
+    jobs = [suite.start("run", *options, "--oversubscribe", "-n", size,
+                        "--map-by", layout, suite.program(program), size, nodes,
+                        pipes, name)
             for name in ("first", "second")]
     for job in jobs:
         all_kept(job.finish(60), program, size)
@@ -441,8 +536,14 @@ def forwarded(result):
             raise harness.Failure(f"not {count} times: {text!r}{result.tail()}")
 
 
-def cases(suite):
-    for place in PLACES:
+def only_in_file(result):
+    """Output that is pulled for files alone must not be shown."""
+    all_kept(result, "iof_effects", SIZE)
+    harness.check("only in a file" not in result.out, "it is shown")
+
+
+def cases(suite, places=PLACES):
+    for place in places:
         suite.job("lifecycle", place, own=True)
         suite.job("reserved", place, 1, "app0")
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
@@ -462,6 +563,7 @@ def cases(suite):
         suite.job("psets", place, options=["--pset", "launched"])
         suite.job("logs", place, expect=logged)
         suite.job("iof", place, expect=forwarded)
+        suite.job("iof_effects", place, expect=only_in_file)
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])
         suite.job("buffers", place, "described")
@@ -474,14 +576,17 @@ def cases(suite):
         for word in ("well", "badly"):
             cleanup(suite, place, word)
         reserved_table(suite, place)
-        for name in ("spawn_statuses", "spawn_attributes"):
+        for name in ("spawn_statuses", "spawn_attributes", "spawn_effects"):
             with_place(suite, place, name)
-    for place in (PLACES[0], PLACES[-1]):
+    for place in dict.fromkeys((places[0], places[-1])):
         suite.job("fence_repeat", place, "new", expect=medians)
         suite.job("limits", place)
         suite.job("debug", place)
         suite.job("spawn_honoured", place)
         spawned_output(suite, place)
+        suite.job("spawn_reports", place, expect=reported)
+    nonblocking_forms(suite, NONBLOCKING_PLACE if NONBLOCKING_PLACE in places
+                      else places[0])
     suite.lower()
     suite.case("singleton", lambda: singleton(suite))
     suite.case("server files", lambda: server_files(suite))
@@ -498,6 +603,9 @@ def cases(suite):
             for program in ("two_jobs", "connect") if up else ():
                 suite.case(f"{program}: {name}", lambda p=program, n=nodes,
                            y=layout: two_jobs(suite, p, n, y))
+            if up and (nodes, radix, layout) == NONBLOCKING_PLACE:
+                suite.case(f"connect, non-blocking: {name}", lambda n=nodes,
+                           y=layout: two_jobs(suite, "connect", n, y, True))
     suite.job("reserved", (4, 2, "slot"), 1, "app0", 4, size=2, used=1)
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 

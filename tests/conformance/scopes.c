@@ -201,6 +201,7 @@ static void SideBySide(void) {
   OK(PMIx_Commit());
   FenceCollect();
   CheckSides("sides.fence", 3, 4);
+  Barrier();
   // One of the values may change alone.
   PutU32(PMIX_LOCAL, "sides.fence", 5);
   OK(PMIx_Commit());

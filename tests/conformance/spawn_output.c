@@ -1,9 +1,10 @@
 // How the output of spawned processes is shown, and the files it is written to,
-// where each application has attributes of its own. Word: a directory for
-// files. run.py looks at what the launcher has shown and written.
+// where each application has attributes of its own. Words: a directory for
+// files, and the function that spawns, "blocking" or "nonblocking". run.py
+// looks at what the launcher has shown and written.
 #include "children.h"
 
-enum { kApps = 5, kMaxAttributes = 4 };
+enum { kApps = 8, kMaxAttributes = 4 };
 
 typedef struct {
   const char *key;
@@ -13,6 +14,8 @@ typedef struct {
 static char g_both[4200];
 static char g_named[4200];
 static char g_directory[4200];
+static char g_iof[4200];
+static char g_iof_directory[4200];
 
 // Each application writes its own name to both streams.
 static const struct {
@@ -29,6 +32,13 @@ static const struct {
     {"element", {{PMIX_IOF_XML_OUTPUT, NULL}, {PMIX_IOF_OUTPUT_RAW, NULL}}},
     {"ranked",
      {{PMIX_IOF_RANK_OUTPUT, NULL}, {PMIX_OUTPUT_TO_DIRECTORY, g_directory}}},
+    {"iof-tagged",
+     {{PMIX_IOF_TAG_OUTPUT, NULL}, {PMIX_IOF_TIMESTAMP_OUTPUT, NULL}}},
+    {"iof-merged",
+     {{PMIX_IOF_MERGE_STDERR_STDOUT, NULL}, {PMIX_IOF_OUTPUT_TO_FILE, g_iof}}},
+    {"iof-filed",
+     {{PMIX_IOF_OUTPUT_TO_DIRECTORY, g_iof_directory},
+      {PMIX_IOF_FILE_ONLY, NULL}}},
 };
 
 static void Describe(size_t index, pmix_app_t *app, Directives *own) {
@@ -56,19 +66,26 @@ static void Describe(size_t index, pmix_app_t *app, Directives *own) {
   app->ninfo = own->count;
 }
 
-static void SpawnAll(void) {
+static void SpawnAll(bool nonblocking) {
   pmix_app_t apps[kApps];
   Directives own[kApps];
   for (size_t i = 0; i < kApps; ++i) Describe(i, &apps[i], &own[i]);
-  OK(PMIx_Spawn(NULL, 0, apps, kApps, NULL));
+  if (nonblocking) {
+    ANSWERS(PMIX_SUCCESS, PMIx_Spawn_nb, NULL, 0, apps, kApps, OnSpawned);
+  } else {
+    OK(PMIx_Spawn(NULL, 0, apps, kApps, NULL));
+  }
 }
 
 int main(int argc, char **argv) {
   Start(argc, argv);
-  CHECK(argc > 3, "no directory");
+  CHECK(argc > 4, "no directory or function");
   snprintf(g_both, sizeof(g_both), "%s/both", argv[3]);
   snprintf(g_named, sizeof(g_named), "%s/rank-%%r", argv[3]);
   snprintf(g_directory, sizeof(g_directory), "%s/directory", argv[3]);
-  if (g_self.rank == 0) SpawnAll();
+  snprintf(g_iof, sizeof(g_iof), "%s/iof", argv[3]);
+  snprintf(g_iof_directory, sizeof(g_iof_directory), "%s/iof-directory",
+           argv[3]);
+  if (g_self.rank == 0) SpawnAll(strcmp(argv[4], "nonblocking") == 0);
   return Finish();
 }

@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "job_end.h"
+#include "models.h"
 
 #ifndef PMIX_TOOL_CONNECT_OPTIONAL
 #define PMIX_TOOL_CONNECT_OPTIONAL "pmix.tool.conopt"
@@ -309,22 +310,30 @@ static Directives Named(const char *nspace, uint32_t rank) {
   return list;
 }
 
-// A tool may declare a programming model in its start, as a client does.
+static Signal g_model = SIGNAL_INIT;
+
+static void OnModel(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                    pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                    size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                    void *cbdata) {
+  (void)id, (void)source, (void)results, (void)nresults;
+  ReportsTestModel(info, ninfo);
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+  Raise(&g_model, status);
+}
+
+// A tool may declare a programming model in its start, as a client does. A
+// handler of the first model is notified of the second one.
 static void Model(void) {
-  Directives list = Named("my.tool", 3);
-  AddText(&list, PMIX_PROGRAMMING_MODEL, "MPI");
-  AddText(&list, PMIX_MODEL_LIBRARY_NAME, "library");
-  AddText(&list, PMIX_MODEL_LIBRARY_VERSION, "1.0");
-  AddText(&list, PMIX_THREADING_MODEL, "pthread");
-  OK(Init(list));
+  pmix_status_t code = PMIX_MODEL_DECLARED;
+  Directives model = TestModel();
+  OK(Init(Named("my.tool", 3)));
+  const pmix_status_t handler =
+      PMIx_Register_event_handler(&code, 1, NULL, 0, OnModel, NULL, NULL);
+  CHECK(handler >= 0, "registration gave %d", handler);
+  OK(PMIx_tool_init(NULL, model.info, model.count));
+  EXPECT(PMIX_MODEL_DECLARED, WaitFor(&g_model, 1));
   OK(PMIx_tool_finalize());
-  list = Named("my.tool", 3);
-  AddU32(&list, PMIX_MODEL_NUM_THREADS, 2);
-  AddU32(&list, PMIX_MODEL_NUM_CPUS, 2);
-  AddText(&list, PMIX_MODEL_CPU_TYPE, "core");
-  AddText(&list, PMIX_MODEL_AFFINITY_POLICY, "core");
-  for (size_t i = 0; i < list.count; ++i) PMIX_INFO_REQUIRED(&list.info[i]);
-  OK(Init(list));
   OK(PMIx_tool_finalize());
 }
 

@@ -336,12 +336,17 @@ static void Sources(void) {
   pmix_data_array_t arrays[2];
   const size_t mine = Single("mine", From(&here, &arrays[0]));
   const size_t others = Single("others", From(&other, &arrays[1]));
+  Directives servers = From(&here, &arrays[0]);
+  servers.info[0].value.data.range = PMIX_RANGE_RM;
+  servers.count = 1;
+  const size_t manager = Single("manager", servers);
   const size_t end = Single("end", Flag(PMIX_EVENT_HDLR_LAST));
   Notify(kCode, NULL);
   AwaitEnds(1);
   ExpectTrace("mine end");
   Remove(mine);
   Remove(others);
+  Remove(manager);
   Remove(end);
 }
 

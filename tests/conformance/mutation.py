@@ -184,16 +184,18 @@ class Mutations:
 
     def candidates(self, pair, key):
         """Returns (label, seconds) of the programs with the pair: first the one
-        that noticed it last time, then the others, the fastest first."""
+        that noticed it last time, then those of effects, then the others, the
+        fastest first."""
         def has(lines):
             return any(line.endswith(" " + key) and
                        (pair[0] == "-" or line == f"{pair[0]} {key}")
                        for line in lines)
         hint = self.hints.get(pair)
-        found = [(program_of(label) != hint, seconds, label)
+        found = [(program_of(label) != hint,
+                  not program_of(label).endswith("_effects"), seconds, label)
                  for label, seconds, lines in self.records
                  if has(lines) and coverage.names(program_of(label), *pair)]
-        return [(label, seconds) for _, seconds, label in sorted(found)]
+        return [(label, seconds) for *_, seconds, label in sorted(found)]
 
     def judge(self, pair, key):
         """Returns the program that notices the pair and how, or None and why

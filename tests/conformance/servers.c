@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <limits.h>
 #include <pmix_tool.h>
+#include <time.h>
 
 #include "check.h"
 #include "job_end.h"
@@ -206,6 +207,39 @@ static void Choices(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, Attach(list, NULL));
 }
 
+// Each directive excludes the server that would be found without it.
+static void Excludes(void) {
+  const Server *two = &g_servers[1];
+  char empty[] = "/tmp/canopy-servers-XXXXXX";
+  CHECK(mkdtemp(empty) != NULL, "no directory");
+  Directives list = {.count = 0};
+  AddText(&list, PMIX_SERVER_TMPDIR, empty);
+  EXPECT(PMIX_ERR_UNREACH, Attach(list, NULL));
+  rmdir(empty);
+  list = At(two);
+  AddText(&list, PMIX_SERVER_NSPACE, "no.such.server");
+  EXPECT(PMIX_ERR_UNREACH, Attach(list, NULL));
+  list = At(two);
+  AddText(&list, PMIX_SERVER_HOSTNAME, "no.such.host");
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, Attach(list, NULL));
+}
+
+static double Seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void TriesAgain(void) {
+  Directives list = {.count = 0};
+  AddText(&list, PMIX_SERVER_URI, "nowhere.0;tcp4://127.0.0.1:1");
+  AddU32(&list, PMIX_CONNECT_MAX_RETRIES, 1);
+  AddU32(&list, PMIX_CONNECT_RETRY_DELAY, 2);
+  const double begin = Seconds();
+  EXPECT(PMIX_ERR_UNREACH, Attach(list, NULL));
+  CHECK(Seconds() - begin >= 2, "refused after %f s", Seconds() - begin);
+}
+
 static void SystemServer(void) {
   const Server *two = &g_servers[1];
   char place[] = "/tmp/canopy-servers-XXXXXX";
@@ -223,6 +257,8 @@ static void SystemServer(void) {
   EXPECT(PMIX_ERR_UNREACH, Attach(only, NULL));
   CHECK(symlink(two->file, path) == 0, "symlink");
   Choosing(only, "system server");
+  // The directory has another server.
+  first.info[0].value.data.string = (char *)g_servers[0].directory;
   Choosing(first, "system server first");
   unlink(path);
   rmdir(place);
@@ -232,6 +268,10 @@ static void NoSense(void) {
   const Server *two = &g_servers[1];
   Directives list = File(two);
   AddText(&list, PMIX_TOOL_NSPACE, "another.name");
+  EXPECT(PMIX_ERR_BAD_PARAM, Attach(list, NULL));
+  list = File(two);
+  AddText(&list, PMIX_TOOL_NSPACE, g_self.nspace);
+  AddU32(&list, PMIX_TOOL_RANK, g_self.rank + 1);
   EXPECT(PMIX_ERR_BAD_PARAM, Attach(list, NULL));
   list = File(two);
   AddFlag(&list, PMIX_TOOL_DO_NOT_CONNECT, true);
@@ -327,6 +367,8 @@ int main(int argc, char **argv) {
   OK(PMIx_tool_init(&g_self, list.info, list.count));
   Attaching();
   Choices();
+  Excludes();
+  TriesAgain();
   SystemServer();
   NoSense();
   Waiting();

@@ -45,6 +45,7 @@ typedef struct {
 #define VARIABLE "echo $CONFORMANCE"
 
 static const bool kYes = true;
+static const uint32_t kRestarts = 2;
 static const pmix_envar_t kEdit = {(char *)"CONFORMANCE", (char *)"x", ':'};
 static const pmix_envar_t kAdded = {(char *)"CONFORMANCE_ADDED", (char *)"x",
                                     ':'};
@@ -99,6 +100,11 @@ static const Effect kEffects[] = {
          "mkdir $PLACE/failed 2>/dev/null && exit 3; rmdir $PLACE/failed; "
          "echo restarted",
          "restarted"),
+    // The process fails two times.
+    {"PMIX_MAX_RESTARTS", PMIX_MAX_RESTARTS, PMIX_UINT32, &kRestarts,
+     "echo >>$PLACE/runs; test $(wc -l <$PLACE/runs) = 3 || exit 3; "
+     "rm $PLACE/runs; echo restarted twice",
+     "restarted twice", kOne, NULL, NULL},
     // Rank 1 fails. Otherwise the other rank would be ended within its second.
     {"PMIX_JOB_RECOVERABLE", PMIX_JOB_RECOVERABLE, PMIX_BOOL, &kYes,
      "if [ $PMIX_RANK = 0 ]; then sleep 1; else echo failed; exit 3; fi; "

@@ -4,10 +4,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "common/placement_text.h"
+#include "common/string_util.h"
 #include "common/text.h"
 #include "protos/control.grpc.pb.h"
 #include "server/control/job_map.h"
@@ -162,12 +164,10 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                      const v1::ShutdownRequest* request,
                                      v1::ShutdownReply*) override {
     return OnLoop(context, [this, request](auto finish) {
-      const size_t jobs =
-          job_manager_->jobs().size() + job_manager_->queued().size();
-      if (jobs != 0 && !request->force()) {
+      const std::string jobs = Unfinished();
+      if (!jobs.empty() && !request->force()) {
         return finish(absl::FailedPreconditionError(
-            std::to_string(jobs) +
-            " job(s) are not over; wait for them or use --force"));
+            "not over: " + jobs + "; wait for them or use --force"));
       }
       job_manager_->KillAll("the overlay is shut down", [this, finish] {
         finish(absl::OkStatus());
@@ -188,6 +188,23 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
  private:
+  // Returns the names of the first jobs that run or are queued and the number
+  // of the others; empty if there is none.
+  std::string Unfinished() const {
+    constexpr size_t kMaxNames = 8;
+    std::vector<std::string> names;
+    for (const auto& [nspace, record] : job_manager_->jobs()) {
+      names.push_back(nspace);
+    }
+    job_manager_->queued().ForEach([&names](const QueuedJob& job) {
+      names.push_back(job.request.id.request);
+    });
+    const size_t more = names.size() - std::min(names.size(), kMaxNames);
+    names.resize(names.size() - more);
+    return Join(names, ", ") +
+           (more == 0 ? "" : " and " + std::to_string(more) + " more");
+  }
+
   // An empty `nspace` means every job.
   void AddQueued(const std::string& nspace, v1::WhyReply* reply) {
     job_manager_->queued().ForEach([&](const QueuedJob& job) {

@@ -209,6 +209,12 @@ def counts(bench):
         2, "use one of them")
 
 
+def busy(bench):
+    """Agents with jobs end only by force, and the jobs are named."""
+    job = bench.json("ps", "--context", "bad")["jobs"][0]["nspace"]
+    bench.run("down", "--context", "bad").expect_refusal(1, "not over: ", job)
+
+
 def lost_output(bench):
     """A job is not started if its output would have no place."""
     file = os.path.join(bench.work, "no-directory")
@@ -249,6 +255,7 @@ CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,
          "hosts": hosts, "contexts": contexts, "two contexts": ambiguous,
          "keys": keys, "directory": removed_directory,
          "installation": incomplete, "counts": counts, "words": words,
+         "busy": busy,
          "lost output": lost_output, "doctor": doctor}
 BESIDE = "bad: jobs beside it went on"
 

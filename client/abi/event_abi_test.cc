@@ -516,7 +516,7 @@ TEST_F(EventTest, ModelDeclared) {
   Register("default", {});
   Register("model", {PMIX_MODEL_DECLARED});
   InfoList infos;
-  infos.Add(PMIX_PROGRAMMING_MODEL, Value::String("OpenMP"));
+  infos.Add(PMIX_PROGRAMMING_MODEL, Value::String("OpenMP"), PMIX_INFO_REQD);
   ASSERT_EQ(PMIx_Init(nullptr, infos.mutable_data(), infos.size()),
             PMIX_SUCCESS);
   EXPECT_EQ(log_.Await(1)[0].infos.FindString(PMIX_PROGRAMMING_MODEL),

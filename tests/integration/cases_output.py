@@ -276,7 +276,7 @@ def reference_tools(bench):
     by_name(bench, "pevent", "--event", "PMIX_EVENT_NODE_DOWN", "--range",
             "local").expect()
     by_name(bench, "pevent", "--event", "what").expect_refusal(2, "what")
-    by_name(bench, "palloc", "--emulate", 1).expect_refusal(1, "NOT-SUPPORTED")
+    by_name(bench, "palloc", "--nodes", 1).expect_refusal(1, "NOT-SUPPORTED")
     by_name(bench, "palloc", "--uid", 1).expect_refusal(2, "--uid")
     by_name(bench, "pps", "--scheduler").expect_refusal(2, "--scheduler")
     by_name(bench, "pps", "--help").expect(out=["--nodes", "--uri"])

@@ -63,7 +63,8 @@ _canopy_values() {
 _canopy_num_values() {
   case $1 in
     mca | omca | gmca | gomca | pmixmca | gpmixmca | prtemca | genv | env) echo 2 ;;
-    n | np | c | H | host | hosts | hostfile | machinefile | f | nodes | map-by | \
+    n | np | c | H | host | hosts | hostfile | machinefile | f | nodes | emulate | map-by | \
+      ntasks | ntasks-per-node | cpus-per-task | nodelist | w | chdir | D | export | time | t | \
       default-hostfile | rank-by | bind-to | npernode | N | ppn | perhost | \
       npersocket | cpus-per-proc | cpus-per-rank | display | x | wdir | wd | pset | \
       path | prefix | app | stdin | output-filename | output | timeout | \

@@ -142,8 +142,15 @@ static void Internally(void) {
   Delete(PMIX_DEL_LOCAL, "never");
 }
 
+static void Refused(void) {
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Put(PMIX_DEL_INTERNAL + 1, "key", NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_DEL_GLOBAL, PMIX_JOB_SIZE, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Put(PMIX_DEL_GLOBAL, "", NULL));
+}
+
 int main(int argc, char **argv) {
   Start(argc, argv);
+  Refused();
   Globally();
   PublishedAgain();
   OneSide();

@@ -501,13 +501,17 @@ def helpers(suite):
     harness.Result(done.returncode, done.stdout, done.stderr, 0).expect(code=0)
 
 
+# Programs about what release 4.2, whose headers libpmix-dev has, does not define.
+NEWER = ("delete_keys", "usage")
+
+
 def headers_of_others():
     """Compiles the same sources with another library's headers."""
     include = "/usr/lib/x86_64-linux-gnu/pmix2/include"
     if not os.path.exists(os.path.join(include, "pmix.h")):
         raise harness.Failure("no headers of libpmix-dev")
     for source in sorted(glob.glob(os.path.join(HERE, "*.c"))):
-        if os.path.basename(source)[:-2] in LIBRARIES:
+        if os.path.basename(source)[:-2] in (*LIBRARIES, *NEWER):
             continue
         subprocess.run(["cc", *WARNINGS, "-fsyntax-only", "-I", include,
                         source], check=True)

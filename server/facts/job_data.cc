@@ -3,7 +3,10 @@
 #include <optional>
 #include <string_view>
 
+#include "common/codec/decoder.h"
 #include "common/ids.h"
+#include "common/status.h"
+#include "common/values/value.h"
 #include "pmix_common.h"
 
 namespace canopy::facts {
@@ -81,9 +84,19 @@ class Search {
   const DataKey& key_;
 };
 
+// Returns false if the key names another session than the job's.
+bool IsOfSession(const shm::SegmentReader& job, const DataKey& key) {
+  if (!key.session_id) return true;
+  const auto encoded = job.FindSession(PMIX_SESSION_ID);
+  if (!encoded) return false;
+  const Result<Value> id = DecodeValue(*encoded);
+  return id.ok() && id->AsUint32() == key.session_id;
+}
+
 }  // namespace
 
 std::string FindJobData(const shm::SegmentReader& job, const DataKey& key) {
+  if (!IsOfSession(job, key)) return "";
   return Search(job, key).In(key.realm);
 }
 

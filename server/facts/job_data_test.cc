@@ -28,7 +28,9 @@ class JobDataTest : public testing::Test {
     shm::SegmentContents contents;
     contents.nspace = "job";
     contents.self_node = 0;
-    contents.session = {Pair("s", "session"), Pair("x", "session")};
+    contents.session = {Pair("s", "session"),
+                        Pair("x", "session"),
+                        {PMIX_SESSION_ID, EncodeValue(Value::Uint32(4).raw())}};
     contents.job = {Pair("j", "job"), Pair("x", "job")};
     contents.apps = {{Pair("a", "app0")}, {Pair("a", "app1")}};
     for (const char* name : {"n0", "n1"}) {
@@ -79,6 +81,16 @@ TEST_F(JobDataTest, ARealmThatIsNamed) {
   EXPECT_EQ(Find({proc, "x", DataRealm::kNode}), "n0");
   EXPECT_EQ(Find({proc, "x", DataRealm::kApp}), "");
   EXPECT_EQ(Find({proc, "j", DataRealm::kProc}), "");
+}
+
+TEST_F(JobDataTest, AnotherSessionHasNoData) {
+  DataKey key{{"job", 0}, "s"};
+  key.session_id = 4;
+  EXPECT_EQ(Find(key), "session");
+  key.session_id = 5;
+  EXPECT_EQ(Find(key), "");
+  key.realm = DataRealm::kSession;
+  EXPECT_EQ(Find(key), "");
 }
 
 TEST_F(JobDataTest, APartThatIsNamed) {

@@ -21,6 +21,8 @@ static void Output(void) {
   OK(PMIx_Log(out.info, 1, NULL, 0));
   const Directives error = One(PMIX_LOG_STDERR, Text("err %u\n"));
   ANSWERS(PMIX_SUCCESS, PMIx_Log_nb, error.info, 1, NULL, 0, OnOperation);
+  const Directives fault = One(PMIX_LOG_STDERR, Text("fault %u\n"));
+  OK(PMIx_Log(fault.info, 1, NULL, 0));
 }
 
 // The first channel that accepts its text ends the operation (JOB-23).

@@ -140,7 +140,8 @@ class Suite(harness.Bench):
 NONBLOCKING = ("values", "scopes", "modex", "get_rules", "fence", "fence_errors",
                "fence_order", "events", "notify", "query", "resolve", "topology",
                "job_control", "publish", "groups", "invitations", "resources",
-               "spawn", "credentials", "monitors", "job_life", "qualified", "debug")
+               "spawn", "credentials", "monitors", "usage", "job_life", "qualified",
+               "debug")
 
 
 NONBLOCKING_PLACE = PLACES[2]
@@ -179,6 +180,7 @@ def logged(result):
     all_kept(result, "logs", SIZE)
     for rank in range(SIZE):
         for text, stream in ((f"out {rank}", result.out), (f"err {rank}", result.err),
+                             (f"fault {rank}", result.err),
                              (f"once {rank}", result.out),
                              (f"stdout: tagged {rank}", result.out),
                              (f"2001-09-09T01:46:40Z timed {rank}", result.out)):

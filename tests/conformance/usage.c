@@ -207,6 +207,14 @@ static void Selected(void) {
   free(host);
 }
 
+// The targets select one node.
+static void IsOneNode(const Directives *what, const Directives *targets) {
+  Results got = Ask(what, PMIX_SUCCESS, targets);
+  OK(got.status);
+  CHECK(got.count == 1, "%zu nodes", got.count);
+  PMIX_INFO_FREE(got.info, got.count);
+}
+
 // A node has its load, its memory, its disks and its interfaces.
 static void Nodes(void) {
   const Directives what = Of(PMIX_MONITOR_NODE_RESOURCE_USAGE, NULL);
@@ -227,14 +235,13 @@ static void Nodes(void) {
   }
   PMIX_INFO_FREE(got.info, got.count);
 
-  Directives one = {.count = 0};
+  Directives named = {.count = 0};
   char *host = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
-  AddNames(&one, PMIX_MONITOR_TARGET_NODES, host);
-  AddNodeId(&one, NodeOf(g_self.rank));
-  got = Ask(&what, PMIX_SUCCESS, &one);
-  OK(got.status);
-  CHECK(got.count == 1, "%zu nodes", got.count);
-  PMIX_INFO_FREE(got.info, got.count);
+  AddNames(&named, PMIX_MONITOR_TARGET_NODES, host);
+  IsOneNode(&what, &named);
+  Directives numbered = {.count = 0};
+  AddNodeId(&numbered, NodeOf(g_self.rank));
+  IsOneNode(&what, &numbered);
   free(host);
 }
 
@@ -250,6 +257,11 @@ static void Devices(void) {
         got.info[0].key);
   CHECK(HasIn(&got.info[0], PMIX_NET_RECVD_BYTES), "no bytes");
   PMIX_INFO_FREE(got.info, got.count);
+  Directives absent = {.count = 0};
+  AddNames(&absent, PMIX_MONITOR_TARGET_NETS, "no-such-net");
+  got = Ask(&nets, PMIX_SUCCESS, &absent);
+  OK(got.status);
+  CHECK(got.count == 0, "%zu interfaces of that name", got.count);
   const Directives disks = Of(PMIX_MONITOR_DISK_RESOURCE_USAGE, NULL);
   Directives none = {.count = 0};
   AddNames(&none, PMIX_MONITOR_TARGET_DISKS, "no-such-disk");
@@ -341,6 +353,8 @@ static void Wrong(void) {
   NextInfo(&other, "other");
   const Directives unknown = Of(PMIX_MONITOR_PROC_RESOURCE_USAGE, &other);
   Refused(PMIX_ERR_NOT_SUPPORTED, &unknown, &kNone);
+  const Directives disks = Of(PMIX_MONITOR_DISK_RESOURCE_USAGE, &other);
+  Refused(PMIX_ERR_NOT_SUPPORTED, &disks, &kNone);
   Directives with = Periodic("nobody");
   AddProc(&with, "no-such-job", 0);
   Refused(PMIX_ERR_NOT_FOUND, &what, &with);

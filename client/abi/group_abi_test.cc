@@ -177,6 +177,13 @@ TEST_F(GroupTest, WrongArguments) {
               PMIX_ERR_BAD_PARAM);
   }
   EXPECT_EQ(PMIx_Group_leave("g", nullptr, 1), PMIX_ERR_BAD_PARAM);
+  for (const Value& id : {Value::String("other"), Value::Bool(true)}) {
+    const InfoList another = {{PMIX_GROUP_ID, id}};
+    EXPECT_EQ(PMIx_Group_destruct("g", another.data(), 1), PMIX_ERR_BAD_PARAM);
+  }
+  InfoList required;
+  required.Add(PMIX_GROUP_OPTIONAL, Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(PMIx_Group_leave("g", required.data(), 1), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(agent_->Count(FrameType::kGroup), 0u);
   EXPECT_EQ(agent_->Count(FrameType::kGroupCall), 0u);
 }

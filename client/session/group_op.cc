@@ -15,6 +15,7 @@
 #include "common/ids.h"
 #include "common/job_name.h"
 #include "common/local_protocol.h"
+#include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/wire.h"
 
@@ -46,6 +47,19 @@ int TimeoutIn(const InfoArray& directives, uint32_t* timeout_ms) {
   return PMIX_SUCCESS;
 }
 
+// Returns true if a directive names another group than the call.
+bool NamesAnother(const InfoArray& directives, std::string_view name) {
+  for (size_t i = 0; i < directives.size; ++i) {
+    if (KeyOf(directives.infos[i]) != PMIX_GROUP_ID) continue;
+    const pmix_value_t& value = directives.infos[i].value;
+    if (value.type != PMIX_STRING || value.data.string == nullptr ||
+        name != value.data.string) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // The name, and the fields at the end of every frame.
 struct Parts {
   std::string_view name;
@@ -59,7 +73,7 @@ int CheckParts(const GroupRequest& request, Parts* parts) {
   }
   parts->name = request.name;
   if (parts->name.empty() || parts->name.size() > kMaxNspaceLen ||
-      IsJobName(parts->name)) {
+      IsJobName(parts->name) || NamesAnother(request.directives, parts->name)) {
     return PMIX_ERR_BAD_PARAM;
   }
   const int rc = TimeoutIn(request.directives, &parts->timeout_ms);
@@ -109,9 +123,21 @@ int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
+// A leave honours nothing but a time limit.
+int CheckLeave(const InfoArray& directives) {
+  for (const pmix_info_t& info : std::span(directives.infos, directives.size)) {
+    const std::string_view key = KeyOf(info);
+    if (key == PMIX_TIMEOUT || key == PMIX_GROUP_ID) continue;
+    const int rc = support::NotHonoured("PMIx_Group_leave", info);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
 int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
   Parts parts;
-  const int rc = CheckParts(request, &parts);
+  int rc = CheckParts(request, &parts);
+  if (rc == PMIX_SUCCESS) rc = CheckLeave(request.directives);
   if (rc != PMIX_SUCCESS) return rc;
   WireWriter out;
   out.Uint(static_cast<uint64_t>(GroupCall::kLeave));

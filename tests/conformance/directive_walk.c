@@ -204,6 +204,53 @@ static pmix_status_t Spawn(pmix_info_t *info) {
   return PMIx_Spawn(NULL, 0, &app, 1, NULL);
 }
 
+// The group has this process alone, and exists.
+static pmix_status_t Destruct(pmix_info_t *info) {
+  return PMIx_Group_destruct("own", info, 1);
+}
+
+static pmix_status_t Leave(pmix_info_t *info) {
+  return PMIx_Group_leave("own", info, 1);
+}
+
+static pmix_status_t Join(pmix_info_t *info) {
+  pmix_info_t *results = NULL;
+  size_t nresults = 0;
+  return PMIx_Group_join("invited", &g_self, PMIX_GROUP_ACCEPT, info, 1,
+                         &results, &nresults);
+}
+
+static void Handle(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                   pmix_info_t info[], size_t ninfo, pmix_info_t *results,
+                   size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                   void *cbdata) {
+  (void)id, (void)status, (void)source, (void)info, (void)ninfo;
+  (void)results, (void)nresults;
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+// Without a callback the call returns a reference or an error.
+static pmix_status_t Register(pmix_info_t *info) {
+  pmix_status_t code = PMIX_ERR_TIMEOUT;
+  const pmix_status_t got =
+      PMIx_Register_event_handler(&code, 1, info, 1, Handle, NULL, NULL);
+  return got < 0 ? got : PMIX_SUCCESS;
+}
+
+static pmix_status_t Distances(pmix_info_t *info) {
+  pmix_topology_t topology = {NULL, NULL};
+  OK(PMIx_Load_topology(&topology));
+  pmix_cpuset_t cpuset = {NULL, NULL};
+  OK(PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS));
+  pmix_device_distance_t *distances = NULL;
+  size_t count = 0;
+  const pmix_status_t status =
+      PMIx_Compute_distances(&topology, &cpuset, info, 1, &distances, &count);
+  PMIx_Cpuset_destruct(&cpuset);
+  PMIx_Topology_destruct(&topology);
+  return status;
+}
+
 typedef struct {
   char *name;
   Call call;
@@ -227,6 +274,11 @@ static const Function kFunctions[] = {
     {"PMIx_Process_monitor", Monitor},
     {"PMIx_Query_info", Query},
     {"PMIx_Spawn", Spawn},
+    {"PMIx_Group_destruct", Destruct},
+    {"PMIx_Group_leave", Leave},
+    {"PMIx_Group_join", Join},
+    {"PMIx_Register_event_handler", Register},
+    {"PMIx_Compute_distances", Distances},
 };
 #define NUM_FUNCTIONS (sizeof(kFunctions) / sizeof(kFunctions[0]))
 
@@ -251,14 +303,25 @@ static bool IsOwner(const Attribute *attribute) {
          strcmp(attribute->key, PMIX_GRPID) == 0;
 }
 
+// The Standard lists no attribute of PMIx_Group_leave; Canopy honours a time
+// limit.
+static bool IsLimitOfLeave(const Function *function,
+                           const Attribute *attribute) {
+  return function->call == Leave && strcmp(attribute->key, PMIX_TIMEOUT) == 0;
+}
+
 static void Walk(const Function *function, const Attributes *all) {
   static Attributes mine;
   mine.count = 0;
   AddSupported(&mine, function->name);
-  CHECK(mine.count > 0, "%s supports nothing", function->name);
+  CHECK(mine.count > 0 || function->call == Leave, "%s supports nothing",
+        function->name);
   for (size_t i = 0; i < all->count; ++i) {
     const Attribute *attribute = &all->list[i];
-    if (Find(&mine, attribute->key) != NULL || IsOwner(attribute)) continue;
+    if (Find(&mine, attribute->key) != NULL || IsOwner(attribute) ||
+        IsLimitOfLeave(function, attribute)) {
+      continue;
+    }
     pmix_info_t directive = Sample(attribute);
     const pmix_status_t status = function->call(&directive);
     CHECK(status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_BAD_PARAM,
@@ -277,6 +340,7 @@ int main(int argc, char **argv) {
     Directives data = {.count = 0};
     AddU32(&data, "found", 1);
     OK(PMIx_Publish(data.info, data.count));
+    OK(PMIx_Group_construct("own", &g_self, 1, NULL, 0, NULL, NULL));
     for (size_t i = 0; i < NUM_FUNCTIONS; ++i) Walk(&kFunctions[i], &all);
   }
   Barrier();

@@ -55,7 +55,7 @@ int ArrivalCheck::IdentifyGroup(const CollectiveArrived& in, const ProcId& proc,
                                 CollectiveId* id) const {
   if (in.name.empty() || in.name.size() > kMaxNspaceLen) return kErrBadParam;
   GroupDirectives directives;
-  const int status = ParseGroupDirectives(in.info, proc, &directives);
+  const int status = ParseGroupDirectives(in.info, proc, in.op, &directives);
   if (status != kSuccess) return status;
   *id = {in.op, in.participants, 0, in.name};
   if (id->participants.empty()) {
@@ -107,7 +107,7 @@ int ArrivalCheck::AcceptsGroup(const Series& series,
   }
   GroupDirectives directives;
   (void)ParseGroupDirectives(in.info, series.members->local[index],
-                             &directives);
+                             series.id.op, &directives);
   const auto& nodes = series.members->nodes;
   if (directives.local_only && nodes != std::vector<NodeId>{p_.self}) {
     return kErrBadParam;

@@ -194,7 +194,7 @@ void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
 void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
                                  const ProcId& proc, Instance* instance) {
   GroupDirectives directives;
-  (void)ParseGroupDirectives(in.info, proc, &directives);
+  (void)ParseGroupDirectives(in.info, proc, in.op, &directives);
   if (directives.leads) directives.record.leader = proc;
   instance->group.Merge(directives.record);
   instance->keeps_data |= directives.keeps_data;

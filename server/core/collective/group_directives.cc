@@ -51,7 +51,13 @@ constexpr Row kRows[] = {
     {"pmix.grp.add", Meaning::kImpossible},
 };
 
-const Row* Find(std::string_view key) {
+// Returns true if the directive has a meaning for a destruct, too.
+bool IsOfDestruct(std::string_view key) {
+  return key == "pmix.timeout" || key == "pmix.grp.id";
+}
+
+const Row* Find(std::string_view key, CollectiveOp op) {
+  if (op == CollectiveOp::kGroupDestruct && !IsOfDestruct(key)) return nullptr;
   for (const Row& row : kRows) {
     if (row.key == key) return &row;
   }
@@ -79,12 +85,13 @@ int Share(std::string info, GroupRecord* record) {
 }
 
 // Reads one INFO. Returns a PMIx status.
-int ReadOne(Decoder* in, const ProcId& member, GroupDirectives* out) {
+int ReadOne(Decoder* in, const ProcId& member, CollectiveOp op,
+            GroupDirectives* out) {
   const std::string_view begin = in->rest();
   std::string_view key;
   uint32_t flags = 0;
   if (!in->GetString(&key) || !in->GetUint32(&flags)) return kErrBadParam;
-  const Row* row = Find(key);
+  const Row* row = Find(key, op);
   const std::string_view value_begin = in->rest();
   bool value = true;
   const bool is_flag = row != nullptr && (row->meaning == Meaning::kFlag ||
@@ -126,13 +133,13 @@ int ReadOne(Decoder* in, const ProcId& member, GroupDirectives* out) {
 }  // namespace
 
 int ParseGroupDirectives(const Bytes& info, const ProcId& member,
-                         GroupDirectives* out) {
+                         CollectiveOp op, GroupDirectives* out) {
   if (info.empty()) return kSuccess;
   Decoder decoder(info.view());
   size_t count = 0;
   if (!decoder.GetSize(&count)) return kErrBadParam;
   for (size_t i = 0; i < count; ++i) {
-    const int status = ReadOne(&decoder, member, out);
+    const int status = ReadOne(&decoder, member, op, out);
     if (status != kSuccess) return status;
   }
   return kSuccess;

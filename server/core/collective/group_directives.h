@@ -9,6 +9,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "server/core/collective/group_record.h"
+#include "server/core/messages.h"
 
 namespace canopy::core {
 
@@ -28,13 +29,15 @@ struct GroupDirectives {
   std::vector<std::string> ignored;  // optional ones that are not honoured
 };
 
-// Reads the directives of `member`: SIZE n and n INFO in codec form, or
-// nothing. What the member shares is marked with its name (group_shared.h).
+// Reads the directives that `member` has given to a call of `op`, which is
+// kGroupConstruct or kGroupDestruct: SIZE n and n INFO in codec form, or
+// nothing. A destruct honours nothing but a time limit, and treats the others
+// as unknown. What the member shares is marked with its name (group_shared.h).
 // Returns kErrNotSupported for a directive that is not honoured but is
 // required, or that changes the meaning of the call; kErrOutOfResource for more
 // shared data than kMaxSharedBytes; kErrBadParam for malformed directives.
 int ParseGroupDirectives(const Bytes& info, const ProcId& member,
-                         GroupDirectives* out);
+                         CollectiveOp op, GroupDirectives* out);
 
 }  // namespace canopy::core
 

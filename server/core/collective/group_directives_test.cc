@@ -32,7 +32,8 @@ Bytes Infos(const std::vector<One>& all) {
 
 int Parse(const Bytes& info, GroupDirectives* out) {
   *out = {};
-  return ParseGroupDirectives(info, {"job", 1}, out);
+  return ParseGroupDirectives(info, {"job", 1}, CollectiveOp::kGroupConstruct,
+                              out);
 }
 
 TEST(GroupDirectives, Flags) {
@@ -49,6 +50,22 @@ TEST(GroupDirectives, Flags) {
   EXPECT_TRUE(out.local_only);
   EXPECT_EQ(Parse(Bytes(), &out), kSuccess);
   EXPECT_EQ(out.record.flags, 0u);
+}
+
+TEST(GroupDirectives, ADestructHonoursATimeLimitAlone) {
+  const auto parse = [](const Bytes& info, GroupDirectives* out) {
+    return ParseGroupDirectives(info, {"job", 1}, CollectiveOp::kGroupDestruct,
+                                out);
+  };
+  GroupDirectives out;
+  EXPECT_EQ(parse(Infos({{"pmix.timeout", true, 1}}), &out), kSuccess);
+  EXPECT_TRUE(out.ignored.empty());
+  for (const char* key : {"pmix.grp.opt", "pmix.grp.info", "pmix.collect"}) {
+    EXPECT_EQ(parse(Infos({{key, true, 1}}), &out), kErrNotSupported) << key;
+  }
+  EXPECT_EQ(parse(Infos({{"pmix.grp.opt"}}), &out), kSuccess);
+  EXPECT_EQ(out.record.flags, 0u);
+  EXPECT_EQ(out.ignored, std::vector<std::string>{"pmix.grp.opt"});
 }
 
 TEST(GroupDirectives, WhatMembersShareIsKeptAsItCame) {

@@ -193,6 +193,10 @@ static void NonBlocking(void) {
   MustFailLater(PMIX_ERR_NOT_FOUND, &next, "never", &refresh);
   MustFailLater(PMIX_ERR_NOT_FOUND, NULL, "never", NULL);
   MustFailLater(PMIX_ERR_NOT_FOUND, &g_job, "pmix.no.such.key", NULL);
+  Directives other = Flag(PMIX_SESSION_INFO);
+  AddU32(&other, PMIX_SESSION_ID,
+         1000 + MustGetNumber(&g_job, PMIX_SESSION_ID, NULL, PMIX_UINT32));
+  MustFailLater(PMIX_ERR_NOT_FOUND, &g_job, PMIX_UNIV_SIZE, &other);
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Get_nb(&next, "number", NULL, 0, NULL, NULL));
 }
 

@@ -147,6 +147,18 @@ NONBLOCKING = ("values", "scopes", "modex", "get_rules", "fence", "fence_errors"
 NONBLOCKING_PLACE = PLACES[2]
 
 
+def in_that_form(suite, body):
+    """Runs a body whose programs are not launched, with the non-blocking forms of
+    their calls."""
+    before = suite.env
+    suite.make_library()
+    suite.env = dict(before, LD_PRELOAD=suite.library, CANOPY_NONBLOCKING="1")
+    try:
+        body(suite)
+    finally:
+        suite.env = before
+
+
 def nonblocking_forms(suite, place):
     names = {**dict.fromkeys(NONBLOCKING), "logs": logged, "iof": forwarded}
     for name, expect in names.items():
@@ -154,6 +166,9 @@ def nonblocking_forms(suite, place):
     for word in ("well", "badly"):
         cleanup(suite, place, word, nonblocking=True)
     suite.job("psets", place, options=["--pset", "launched"], nonblocking=True)
+    by_hand(suite, place, "tools, non-blocking", lambda s: in_that_form(s, tools))
+    by_hand(suite, place, "servers, non-blocking",
+            lambda s: in_that_form(s, servers))
     suite.job("fabric", place, nonblocking=True)
     suite.job("fabric", place, "devices", nonblocking=True,
               options=["-x", "HWLOC_XMLFILE=" + DEVICES])

@@ -158,6 +158,26 @@ static Directives System(const char *key, const char *directory) {
   return list;
 }
 
+static void NoteLate(pmix_status_t status, pmix_info_t *info, size_t ninfo,
+                     void *late, pmix_release_cbfunc_t release, void *object) {
+  (void)status, (void)info, (void)ninfo;
+  if (release != NULL) release(object);
+  *(volatile bool *)late = true;
+}
+
+// Callbacks wait for the tool's own calls of PMIx_Progress.
+static void OnlyInProgress(Directives external) {
+  OK(Init(external));
+  char *keys[] = {PMIX_QUERY_NAMESPACES, NULL};
+  pmix_query_t query = {.keys = keys};
+  volatile bool late = false;
+  OK(PMIx_Query_info_nb(&query, 1, NoteLate, (void *)&late));
+  usleep(200000);
+  CHECK(!late, "called back without a call of PMIx_Progress");
+  while (!late) PMIx_Progress();
+  OK(PMIx_tool_finalize());
+}
+
 static void Choices(void) {
   char uri[PATH_MAX + 8];
   Directives launcher = At(g_directory);
@@ -196,6 +216,13 @@ static void SystemServer(void) {
   CHECK(symlink(g_file, InPlace(name)) == 0, "symlink");
   MustConnect(System(PMIX_CONNECT_TO_SYSTEM, g_place));
   MustConnect(System(PMIX_CONNECT_SYSTEM_FIRST, g_place));
+  // The directory of the search has no server, so that only the system server
+  // is found.
+  Directives first = At(g_place);
+  AddText(&first, PMIX_SYSTEM_TMPDIR, g_place);
+  MustBeRefused(PMIX_ERR_UNREACH, first);
+  AddFlag(&first, PMIX_CONNECT_SYSTEM_FIRST, true);
+  MustConnect(first);
   unlink(InPlace(name));
 }
 
@@ -248,6 +275,7 @@ static void Options(void) {
   // Launchers have the necessary functions anyway.
   PMIX_INFO_REQUIRED(&external.info[2]);
   MustConnect(external);
+  OnlyInProgress(external);
 }
 
 static void Write(const char *path, const char *text) {

@@ -242,6 +242,8 @@ def nothing(bench):
 def killed(bench, group):
     """A killed launcher leaves nothing: its agents detect its end."""
     job, _, context = waiting(bench, "--emulate", 2)
+    # A launcher that runs would withdraw its context when the agents end.
+    job.signal(signal.SIGSTOP)
     if group:
         for pid in agents_of(context):
             os.kill(pid, signal.SIGKILL)

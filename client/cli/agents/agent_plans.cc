@@ -142,8 +142,13 @@ void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan) {
   plan->loss_timeout_ms = options.loss_timeout_ms;
 }
 
-std::vector<AgentSite> EmulatedSites(uint32_t count,
-                                     const std::vector<Host>& hosts) {
+Result<std::vector<AgentSite>> EmulatedSites(uint32_t count,
+                                             const std::vector<Host>& hosts) {
+  if (count > kMaxEmulated) {
+    return Status(kErrBadParam, "one machine can emulate " +
+                                    std::to_string(kMaxEmulated) +
+                                    " nodes, not " + std::to_string(count));
+  }
   std::vector<AgentSite> sites(count);
   for (uint32_t i = 0; i < count; ++i) {
     sites[i].name = "node" + std::to_string(i + 1);
@@ -160,6 +165,12 @@ std::vector<AgentSite> EmulatedSites(uint32_t count,
     site.slots = said.Slots();
   }
   return sites;
+}
+
+std::string EmulationWarning(const std::string& reason, size_t count) {
+  const std::string text = std::to_string(count);
+  return reason + ": emulating " + text +
+         " nodes on this machine, as --emulate " + text + " does";
 }
 
 Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,

@@ -65,9 +65,13 @@ void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan);
 
 // Returns `count` nodes on this machine, named node1 to nodeN; a single node
 // has the host name. The nodes get the slots that `hosts` gives them, counted
-// as in HostSites.
-std::vector<AgentSite> EmulatedSites(uint32_t count,
-                                     const std::vector<Host>& hosts = {});
+// as in HostSites. Returns kErrBadParam for more than kMaxEmulated nodes.
+Result<std::vector<AgentSite>> EmulatedSites(
+    uint32_t count, const std::vector<Host>& hosts = {});
+
+// Returns the warning for a user who asks for nodes and names none: `reason`,
+// and that `count` nodes are emulated.
+std::string EmulationWarning(const std::string& reason, size_t count);
 
 // Returns one node for each host; several names of this machine are one node. A
 // host that is named several times without a count has one slot for each

@@ -63,7 +63,7 @@ TEST(AgentPlansTest, RefusesWhatNamesNoHost) {
 
 TEST(AgentPlansTest, EmulatedNodesStayOnLoopback) {
   OverlayPlan plan;
-  plan.sites = EmulatedSites(3);
+  plan.sites = *EmulatedSites(3);
   plan.emulated = true;
   plan.runtime_dir = "/run/x";
   MakeIdentity(&plan);
@@ -87,12 +87,24 @@ TEST(AgentPlansTest, EmulatedNodesStayOnLoopback) {
 
 TEST(AgentPlansTest, EmulatedNodesHaveTheSlotsOfTheirHosts) {
   const auto sites =
-      EmulatedSites(3, *ParseHostList("node1:40,+n1,node3:2,node3,other:7"));
+      *EmulatedSites(3, *ParseHostList("node1:40,+n1,node3:2,node3,other:7"));
   ASSERT_EQ(sites.size(), 3u);
   EXPECT_EQ(sites[0].slots, 40u);
   EXPECT_EQ(sites[1].slots, 0u);
   EXPECT_EQ(sites[2].slots, 3u);
-  EXPECT_EQ(EmulatedSites(1, *ParseHostList("localhost:5"))[0].slots, 5u);
+  const auto one = EmulatedSites(1, *ParseHostList("localhost:5"));
+  EXPECT_EQ(one->at(0).slots, 5u);
+}
+
+TEST(AgentPlansTest, AMachineEmulatesABoundedNumberOfNodes) {
+  EXPECT_EQ(EmulatedSites(kMaxEmulated)->size(), kMaxEmulated);
+  EXPECT_EQ(EmulatedSites(kMaxEmulated + 1).status().code(), kErrBadParam);
+}
+
+TEST(AgentPlansTest, TheWarningOfEmulationNamesTheOption) {
+  EXPECT_EQ(EmulationWarning("no hosts are named", 2),
+            "no hosts are named: emulating 2 nodes on this machine, as "
+            "--emulate 2 does");
 }
 
 TEST(AgentPlansTest, AMachineHasOneSystemServer) {

@@ -112,9 +112,7 @@ void WarnOfEmulation(const UpOptions& options,
                      const std::optional<Allocation>& allocation) {
   if (options.emulate != 0 || options.quiet) return;
   if (EmulatedNodes(options, allocation) < 2) return;
-  const std::string count = std::to_string(options.nodes);
-  PrintError("no hosts are named: emulating " + count +
-             " nodes on this machine, as --emulate " + count + " does");
+  PrintError(EmulationWarning("no hosts are named", options.nodes));
 }
 
 Result<std::vector<AgentSite>> SitesOf(

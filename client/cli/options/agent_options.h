@@ -12,6 +12,9 @@
 
 namespace canopy::cli {
 
+// The most nodes that one machine emulates.
+inline constexpr uint32_t kMaxEmulated = 1024;
+
 struct AgentOptions {
   std::string launch_agent;  // empty: ssh for other hosts
   uint32_t radix = 0;        // 0: the default

@@ -17,7 +17,6 @@ namespace canopy::cli {
 namespace {
 
 constexpr uint32_t kMaxProcs = 1u << 20;
-constexpr uint32_t kMaxEmulated = 1024;
 constexpr uint32_t kMaxSeconds = 365u * 24 * 3600;
 constexpr uint32_t kMaxGraceSeconds = 3600;
 

@@ -10,7 +10,6 @@
 namespace canopy::cli {
 namespace {
 
-constexpr uint32_t kMaxEmulated = 1024;
 constexpr uint32_t kMaxSeconds = 24 * 3600;
 
 Status AddHosts(Result<std::vector<Host>> more, std::vector<Host>* hosts) {

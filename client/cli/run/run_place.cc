@@ -125,7 +125,9 @@ Status RunPlace::FindSites(const RunOptions& options) {
     if (!sites_.empty()) return Status();
   }
   const uint32_t count = std::max({options.emulate, options.nodes, 1u});
-  sites_ = EmulatedSites(count, hosts);
+  Result<std::vector<AgentSite>> sites = EmulatedSites(count, hosts);
+  if (!sites.ok()) return sites.status();
+  sites_ = *std::move(sites);
   emulated_ = count > 1;
   return Status();
 }
@@ -151,9 +153,8 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
   }
   timeline.Note("no overlay is used; starting agents for this job");
   if (emulated_ && options.emulate == 0 && !options.quiet) {
-    const std::string count = std::to_string(sites_.size());
-    PrintError("no overlay is up and no hosts are named: emulating " + count +
-               " nodes on this machine, as --emulate " + count + " does");
+    PrintError(EmulationWarning("no overlay is up and no hosts are named",
+                                sites_.size()));
   }
   return StartAgents(options);
 }

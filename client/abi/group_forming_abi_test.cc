@@ -414,5 +414,33 @@ TEST_F(GroupFormingTest, WrongArguments) {
   EXPECT_EQ(agent_->Count(FrameType::kPublish), 0u);
 }
 
+TEST_F(GroupFormingTest, AnIdentifierMustBeThatOfTheGroup) {
+  const pmix_proc_t other = ToC(At(1));
+  const auto id = [](const char* name) {
+    InfoList infos;
+    infos.Add(PMIX_GROUP_ID, Value::String(name), PMIX_INFO_REQD);
+    return infos;
+  };
+  const auto decline = [&](const InfoList& infos) {
+    Result result;
+    EXPECT_EQ(PMIx_Group_join_nb("g", &other, PMIX_GROUP_DECLINE, infos.data(),
+                                 infos.size(), Result::Set, &result),
+              PMIX_SUCCESS);
+    return result.Wait();
+  };
+  EXPECT_EQ(decline(id("h")), PMIX_ERR_BAD_PARAM);
+  InfoList wrong = id("h");
+  ASSERT_EQ(PMIx_Group_invite_nb("g", &other, 1, wrong.data(), 1, Result::Set,
+                                 &result_),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result_.Wait(), PMIX_ERR_BAD_PARAM);
+  wrong.Add(PMIX_GROUP_BOOTSTRAP, Value::Size(1));
+  EXPECT_EQ(
+      PMIx_Group_construct("g", &self_, 1, wrong.data(), 2, nullptr, nullptr),
+      PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(agent_->Count(FrameType::kNotify), 0u);
+  EXPECT_EQ(decline(id("g")), PMIX_SUCCESS);
+}
+
 }  // namespace
 }  // namespace canopy::client

@@ -32,6 +32,19 @@ int ListOne(Session& session, const pmix_proc_t& proc,
   return PMIX_SUCCESS;
 }
 
+// Returns true if a directive names another group than the call.
+bool NamesAnother(const InfoArray& directives, std::string_view name) {
+  for (size_t i = 0; i < directives.size; ++i) {
+    if (KeyOf(directives.infos[i]) != PMIX_GROUP_ID) continue;
+    const pmix_value_t& value = directives.infos[i].value;
+    if (value.type != PMIX_STRING || value.data.string == nullptr ||
+        name != value.data.string) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 int CheckGroupName(const Session& session, const char* name,
@@ -39,7 +52,8 @@ int CheckGroupName(const Session& session, const char* name,
   if (name == nullptr || !directives.ok()) return PMIX_ERR_BAD_PARAM;
   const std::string_view text = name;
   if (text.empty() || text.size() > kMaxNspaceLen ||
-      text == session.self().nspace || IsJobName(text)) {
+      text == session.self().nspace || IsJobName(text) ||
+      NamesAnother(directives, text)) {
     return PMIX_ERR_BAD_PARAM;
   }
   return PMIX_SUCCESS;

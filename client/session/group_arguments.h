@@ -1,4 +1,4 @@
-// Checks of the arguments of calls that form a group by invitations.
+// Checks of the arguments of group calls.
 #ifndef CANOPY_CLIENT_SESSION_GROUP_ARGUMENTS_H_
 #define CANOPY_CLIENT_SESSION_GROUP_ARGUMENTS_H_
 
@@ -14,7 +14,8 @@ namespace canopy::client {
 
 // Both return a PMIx status.
 
-// PMIX_ERR_BAD_PARAM unless `name` may be the name of a group.
+// PMIX_ERR_BAD_PARAM unless `name` may be the name of a group. It may not be
+// the name of a job, and PMIX_GROUP_ID may not contradict it.
 int CheckGroupName(const Session& session, const char* name,
                    const InfoArray& directives);
 

@@ -70,7 +70,8 @@ void See(Session& session, const Event& event, const InfoList* results) {
   }
 }
 
-// Reads the directives; refuses or reports those not in `known`.
+// Reads the directives; refuses or reports those not in `known`. The check of
+// the name has compared it with the group's identifier.
 int ReadDirectives(std::string_view function, const InfoArray& directives,
                    std::initializer_list<std::string_view> known,
                    uint32_t* timeout_ms) {
@@ -78,7 +79,8 @@ int ReadDirectives(std::string_view function, const InfoArray& directives,
     if (KeyOf(info) == PMIX_TIMEOUT) {
       const int rc = TimeoutOf(info, timeout_ms);
       if (rc != PMIX_SUCCESS) return rc;
-    } else if (std::ranges::find(known, KeyOf(info)) == known.end()) {
+    } else if (KeyOf(info) != PMIX_GROUP_ID &&
+               std::ranges::find(known, KeyOf(info)) == known.end()) {
       const int rc = support::NotHonoured(function, info);
       if (rc != PMIX_SUCCESS) return rc;
     }

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "client/events/event.h"
+#include "client/session/group_arguments.h"
 #include "client/session/known_groups.h"
 #include "client/session/operation_numbers.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
 #include "common/ids.h"
-#include "common/job_name.h"
 #include "common/local_protocol.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
@@ -47,19 +47,6 @@ int TimeoutIn(const InfoArray& directives, uint32_t* timeout_ms) {
   return PMIX_SUCCESS;
 }
 
-// Returns true if a directive names another group than the call.
-bool NamesAnother(const InfoArray& directives, std::string_view name) {
-  for (size_t i = 0; i < directives.size; ++i) {
-    if (KeyOf(directives.infos[i]) != PMIX_GROUP_ID) continue;
-    const pmix_value_t& value = directives.infos[i].value;
-    if (value.type != PMIX_STRING || value.data.string == nullptr ||
-        name != value.data.string) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // The name, and the fields at the end of every frame.
 struct Parts {
   std::string_view name;
@@ -67,16 +54,12 @@ struct Parts {
   std::string infos;
 };
 
-int CheckParts(const GroupRequest& request, Parts* parts) {
-  if (request.name == nullptr || !request.directives.ok()) {
-    return PMIX_ERR_BAD_PARAM;
-  }
+int CheckParts(const Session& session, const GroupRequest& request,
+               Parts* parts) {
+  int rc = CheckGroupName(session, request.name, request.directives);
+  if (rc != PMIX_SUCCESS) return rc;
   parts->name = request.name;
-  if (parts->name.empty() || parts->name.size() > kMaxNspaceLen ||
-      IsJobName(parts->name) || NamesAnother(request.directives, parts->name)) {
-    return PMIX_ERR_BAD_PARAM;
-  }
-  const int rc = TimeoutIn(request.directives, &parts->timeout_ms);
+  rc = TimeoutIn(request.directives, &parts->timeout_ms);
   if (rc != PMIX_SUCCESS || request.directives.size == 0) return rc;
   return EncodeInfos(request.directives.infos, request.directives.size,
                      &parts->infos);
@@ -95,7 +78,7 @@ std::string GroupFrame(CollectiveOperation operation, const Parts& parts,
 
 int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   Parts parts;
-  int rc = CheckParts(request, &parts);
+  int rc = CheckParts(session, request, &parts);
   if (rc != PMIX_SUCCESS) return rc;
   if (request.procs == nullptr || request.nprocs == 0) {
     return PMIX_ERR_BAD_PARAM;
@@ -115,7 +98,7 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
 // If this process does not know the group, the agent looks for it.
 int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   Parts parts;
-  const int rc = CheckParts(request, &parts);
+  const int rc = CheckParts(session, request, &parts);
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
   sent->frame = GroupFrame(CollectiveOperation::kGroupDestruct, parts,
@@ -136,7 +119,7 @@ int CheckLeave(const InfoArray& directives) {
 
 int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
   Parts parts;
-  int rc = CheckParts(request, &parts);
+  int rc = CheckParts(session, request, &parts);
   if (rc == PMIX_SUCCESS) rc = CheckLeave(request.directives);
   if (rc != PMIX_SUCCESS) return rc;
   WireWriter out;

@@ -259,10 +259,12 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
   TrimChanges(&rank);
   rank.change = ChangeOf(proc, std::move(touched));
   rank.stale = true;
-  if (HaveDeletions(rank.change.visible.view())) {
-    job.owners.reset();
-  } else if (job.owners != nullptr) {
-    job.owners->AddAll(rank.change.visible.view(), proc.rank);
+  if (job.owners != nullptr) {
+    if (HaveDeletions(rank.change.visible.view())) {
+      job.owners.reset();
+    } else {
+      job.owners->AddAll(rank.change.visible.view(), proc.rank);
+    }
   }
   NoteChange(rank.change);
   return true;

@@ -10,6 +10,7 @@ from harness import PROGRAMS, PYTHON, ROOT, check
 
 DIRECTORY = os.path.join(PROGRAMS, "python")
 RANKS = 4
+RACING = 16
 CONTEXT = "python-tool"
 # Programs of a job on two nodes, and what each rank of it prints.
 CLIENTS = {"client": "client", "forms": "forms", "publish": "publish",
@@ -132,9 +133,25 @@ def no_finalize(bench):
     script = ("from pmix import *; c = PMIxClient(); c.init(); "
               "c.register_event_handler(None, None, print); "
               "print('end', flush=True)")
-    result = bench.run("run", "-n", 1, PYTHON, "-c", script, env=path(bench))
-    check(result.out == "end\n" and "without calling finalize" in result.err and
+    # Each end is an event of the others' handlers, while their interpreters end.
+    result = bench.run("run", "-n", RACING, "--oversubscribe", "--recoverable", PYTHON, "-c", script,
+                       env=path(bench))
+    check(result.out.count("end\n") == RACING and
+          "without calling finalize" in result.err and
           "signal" not in result.err, "it ended otherwise" + result.tail())
+
+
+def closed(bench):
+    """A library that is closed with a session stays in memory, with its thread."""
+    script = ("import ctypes, _ctypes; "
+              f"path = '{bench.prefix}/lib/canopy/libpmix.so.2'; "
+              "library = ctypes.CDLL(path); "
+              "library.PMIx_Init(ctypes.create_string_buffer(512), None, 0); "
+              "_ctypes.dlclose(library._handle); "
+              "print(ctypes.CDLL(path).PMIx_Initialized())")
+    result = bench.run("run", "-n", 1, "--inject", "never", PYTHON, "-c", script)
+    check(result.out == "1\n" and "signal" not in result.err,
+          "it was removed" + result.tail())
 
 
 def run(bench):
@@ -147,7 +164,8 @@ def run(bench):
                        ("the manual's client", manual), ("values", values), ("tool", tool),
                        ("host of Python", host_of_python),
                        ("host of a tool", host_of_a_tool),
-                       ("end without finalize", no_finalize)):
+                       ("end without finalize", no_finalize),
+                       ("closed without finalize", closed)):
         bench.case(f"python module: {name}", lambda body=body: body(bench))
     bench.case("python module: every function", every_function)
     for kind in ("ours", "openpmix"):

@@ -1,11 +1,12 @@
 """Functions that the library calls many times: handlers of events and of
 output."""
+import atexit
 import threading
 
 from .constants import PMIX_ERR_NOT_FOUND, PMIX_ERROR, \
     PMIX_EVENT_NO_ACTION_TAKEN, PMIX_SUCCESS
 from .errors import Mismatch, converting
-from .library import ffi, log
+from .library import ffi, lib, log
 from .operation import Arguments
 from .types import BYTES
 from .values import infos_of
@@ -44,6 +45,18 @@ def on_registered(status, number, handle):
 
 
 event_handlers, output_handlers = {}, {}
+
+
+@atexit.register
+def _deregister_all():
+    """Deregisters the handlers before the interpreter frees them. The library
+    may have a session still, of this program or of its MPI. A deregistration
+    returns when the thread that calls handlers has ended a call."""
+    for number in list(event_handlers):
+        lib.PMIx_Deregister_event_handler(number, ffi.NULL, ffi.NULL)
+    for number in list(output_handlers):
+        lib.PMIx_IOF_deregister(number, ffi.NULL, 0, ffi.NULL, ffi.NULL)
+
 
 # What event handlers have returned, until the library has read it.
 _returned = {}

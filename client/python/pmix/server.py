@@ -1,4 +1,6 @@
 """The role of a server: a resource manager with the server of the library."""
+import atexit
+
 from . import constants as c
 from .client import PMIxClient
 from .errors import returns
@@ -31,7 +33,15 @@ def _regex(generate, text):
 class PMIxServer(Registration, PMIxClient):
     def __init__(self):
         super().__init__()
+        self._started = False
         self._module = ffi.NULL
+        atexit.register(self._finalize_started)
+
+    def _finalize_started(self):
+        """Ends a server before the interpreter frees the functions that it
+        calls."""
+        if self._started:
+            self.finalize()
 
     def _set_module(self, functions):
         """Makes the module of the functions; returns whether it could."""
@@ -45,10 +55,14 @@ class PMIxServer(Registration, PMIxClient):
         if not self._set_module(functions):
             return c.PMIX_ERR_INIT
         args = Arguments()
-        return lib.PMIx_server_init(self._module, *args.infos(dicts))
+        status = lib.PMIx_server_init(self._module, *args.infos(dicts))
+        self._started = self._started or status == c.PMIX_SUCCESS
+        return status
 
     def finalize(self):
-        return lib.PMIx_server_finalize()
+        status = lib.PMIx_server_finalize()
+        self._started = self._started and status != c.PMIX_SUCCESS
+        return status
 
     @returns(bytearray)
     def generate_regex(self, hosts):

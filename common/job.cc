@@ -1,437 +1,246 @@
 #include "common/job.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
-#include "common/wire.h"
+#include "common/describe.h"
+#include "common/describe_procs.h"
 
 namespace canopy {
 namespace {
 
-// The formats of a job, each with one more feature than the one before: the
-// data of release 0.1, a place in its session, failure handling of its own,
-// process sets, a scheduler's placement, forwarded streams, a debugger, named
-// CPUs, and merged streams of some applications. An agent refuses a format that
-// it does not know, so each job is encoded in the oldest format that holds all
-// its data.
-constexpr uint64_t kJobFormat = 2;
-constexpr uint64_t kSessionFormat = 3;
-constexpr uint64_t kFailureFormat = 4;
-constexpr uint64_t kSetsFormat = 5;
-constexpr uint64_t kPlacedFormat = 6;
-constexpr uint64_t kForwardedFormat = 7;
-constexpr uint64_t kDebugFormat = 8;
-constexpr uint64_t kCpusFormat = 9;
-constexpr uint64_t kMergedAppsFormat = 10;
+using wire::Is;
+
+// The form of an encoded job. An agent skips fields that it does not know, so a
+// field without which a job would run wrongly needs a higher number here, which
+// older agents refuse.
+constexpr uint32_t kJobForm = 1;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
-void PutApps(WireWriter& w, const std::vector<JobApp>& apps) {
-  w.Uint(apps.size());
-  for (const JobApp& app : apps) {
-    w.String(app.cmd);
-    w.Strings(app.argv);
-    w.Strings(app.env);
-    w.String(app.cwd);
-    w.Uint(app.num_procs);
-  }
-}
-
-std::vector<JobApp> GetApps(WireReader& r) {
-  std::vector<JobApp> apps(r.Count(5));
-  for (JobApp& app : apps) {
-    app.cmd = r.String();
-    app.argv = r.Strings();
-    app.env = r.Strings();
-    app.cwd = r.String();
-    app.num_procs = r.Uint32();
-  }
-  return apps;
-}
-
-// Writes an application's part of the allocation, which is newer than release
-// 0.1.
-void PutAppPools(WireWriter& w, const std::vector<JobApp>& apps) {
-  for (const JobApp& app : apps) {
-    w.Strings(app.allocation);
-    w.Uint(app.slots);
-  }
-}
-
-void GetAppPools(WireReader& r, std::vector<JobApp>* apps) {
-  for (JobApp& app : *apps) {
-    app.allocation = r.Strings();
-    app.slots = r.Uint32();
-  }
-}
-
-void PutOthers(WireWriter& w, const std::vector<SessionJob>& jobs) {
-  w.Uint(jobs.size());
-  for (const SessionJob& job : jobs) {
-    w.String(job.nspace);
-    w.Uint(job.nproc_offset);
-    w.Uint(job.runs.size());
-    for (const SessionJob::Run& run : job.runs) {
-      w.Uint(run.agent);
-      w.Uint(run.count);
-    }
-  }
-}
-
-// Readers list every rank, so the total number of ranks is bounded too.
-std::vector<SessionJob> GetOthers(WireReader& r) {
-  std::vector<SessionJob> jobs(r.Count(3));
-  uint64_t procs = 0;
-  for (SessionJob& job : jobs) {
-    job.nspace = r.String();
-    job.nproc_offset = r.Uint32();
-    job.runs.resize(r.Count(2));
-    for (SessionJob::Run& run : job.runs) {
-      run.agent = r.Uint32();
-      run.count = r.Uint32();
-      procs += run.count;
-    }
-    if (job.nspace.size() > kMaxNspaceLen || procs > kMaxProcs) r.Fail();
-  }
-  return jobs;
-}
-
-bool HasSet(const JobApp& app) { return !app.pset.empty(); }
-
-bool HasPool(const JobApp& app) {
-  return !app.allocation.empty() || app.slots != 0;
-}
-
-// Returns true if the job has properties that agents of release 0.1 do not
-// know.
-bool IsOfSession(const JobSpec& job) {
-  return !job.rendezvous_host.empty() || job.nproc_offset != 0 ||
-         !job.others.empty() || std::ranges::any_of(job.apps, HasPool);
-}
-
-void PutNodes(WireWriter& w, const std::vector<JobNode>& nodes) {
-  w.Uint(nodes.size());
-  for (const JobNode& node : nodes) {
-    w.String(node.name);
-    w.Strings(node.aliases);
-    w.Uint(node.agent);
-    w.Uint(node.slots);
-    w.Uint(node.first_node_rank);
-    w.Uint(node.other_procs);
-  }
-}
-
-std::vector<JobNode> GetNodes(WireReader& r) {
-  std::vector<JobNode> nodes(r.Count(6));
-  for (JobNode& node : nodes) {
-    node.name = r.String();
-    node.aliases = r.Strings();
-    node.agent = r.Uint32();
-    node.slots = r.Uint32();
-    node.first_node_rank = r.Uint32();
-    node.other_procs = r.Uint32();
-  }
-  return nodes;
-}
-
-// CPU sets repeat from node to node, so they are written in a dictionary. Ranks
-// are written as runs in which each rank is `step` nodes after its predecessor;
-// thus a mapping by slot or by node takes at most one run for each node.
-struct Run {
-  uint32_t node;
-  uint32_t app;
-  uint32_t cpuset;
-  uint32_t step;
-  uint64_t count;
+// The placements of a job's ranks, as columns of one table: in each run of
+// ranks, a rank is `step` nodes after its predecessor, so a mapping by slot or
+// by node takes at most one run for each node. CPU sets repeat from node to
+// node, so they are in a dictionary.
+struct PlacementRuns {
+  std::vector<std::string> cpusets;
+  std::vector<uint32_t> node;
+  std::vector<uint32_t> app;
+  std::vector<uint32_t> cpuset;  // index in `cpusets`
+  std::vector<uint32_t> step;
+  std::vector<uint32_t> count;
 };
 
-bool Extends(const Run& run, uint32_t node, uint32_t app, uint32_t cpuset) {
-  return run.app == app && run.cpuset == cpuset &&
-         node == run.node + run.step * run.count;
+// What is encoded of a job. `Job` is JobSpec or const JobSpec.
+template <typename Job>
+struct EncodedJob {
+  uint32_t form = kJobForm;
+  Job& job;
+  PlacementRuns runs;
+};
+
+template <typename T>
+concept AnyEncodedJob =
+    Is<T, EncodedJob<JobSpec>> || Is<T, EncodedJob<const JobSpec>>;
+
+void Append(const ProcPlacement& p, uint32_t cpuset, PlacementRuns* runs) {
+  if (!runs->node.empty() && runs->app.back() == p.app &&
+      runs->cpuset.back() == cpuset) {
+    const uint32_t first = runs->node.back();
+    uint32_t& step = runs->step.back();
+    uint32_t& count = runs->count.back();
+    if (count == 1 && p.node >= first) step = p.node - first;
+    if (p.node == first + uint64_t{step} * count) {
+      ++count;
+      return;
+    }
+    if (count == 1) step = 0;
+  }
+  runs->node.push_back(p.node);
+  runs->app.push_back(p.app);
+  runs->cpuset.push_back(cpuset);
+  runs->step.push_back(0);
+  runs->count.push_back(1);
 }
 
-void PutProcs(WireWriter& w, const std::vector<ProcPlacement>& procs) {
-  std::vector<std::string> dictionary;
-  std::unordered_map<std::string, uint32_t> index;
-  std::vector<Run> runs;
+PlacementRuns RunsOf(const std::vector<ProcPlacement>& procs) {
+  PlacementRuns runs;
+  std::unordered_map<std::string_view, uint32_t> index;
   for (const ProcPlacement& p : procs) {
     const auto [it, added] =
-        index.try_emplace(p.cpuset, static_cast<uint32_t>(dictionary.size()));
-    if (added) dictionary.push_back(p.cpuset);
-    if (!runs.empty()) {
-      Run& last = runs.back();
-      if (last.count == 1 && p.node >= last.node) {
-        last.step = p.node - last.node;
-      }
-      if (Extends(last, p.node, p.app, it->second)) {
-        ++last.count;
-        continue;
-      }
-      if (last.count == 1) last.step = 0;
-    }
-    runs.push_back({p.node, p.app, it->second, 0, 1});
+        index.try_emplace(p.cpuset, static_cast<uint32_t>(index.size()));
+    if (added) runs.cpusets.push_back(p.cpuset);
+    Append(p, it->second, &runs);
   }
-  w.Strings(dictionary);
-  w.Uint(procs.size());
-  w.Uint(runs.size());
-  for (const Run& run : runs) {
-    w.Uint(run.node);
-    w.Uint(run.app);
-    w.Uint(run.cpuset);
-    w.Uint(run.step);
-    w.Uint(run.count);
-  }
+  return runs;
 }
 
-bool AppendRun(const Run& run, const std::vector<std::string>& dictionary,
-               const JobSpec& job, std::vector<ProcPlacement>* procs,
-               uint64_t total) {
-  if (run.cpuset >= dictionary.size() || run.app >= job.apps.size() ||
-      run.count > total - procs->size()) {
+// Appends the ranks of a run. Returns false if it names something that the job
+// does not have.
+bool AddRun(const PlacementRuns& runs, size_t run, JobSpec* job) {
+  const uint32_t count = runs.count[run];
+  if (runs.cpuset[run] >= runs.cpusets.size() ||
+      runs.app[run] >= job->apps.size() ||
+      count > kMaxProcs - job->procs.size()) {
     return false;
   }
-  for (uint64_t i = 0; i < run.count; ++i) {
-    const uint64_t node = run.node + uint64_t{run.step} * i;
-    if (node >= job.nodes.size()) return false;
-    procs->push_back(
-        {static_cast<uint32_t>(node), run.app, dictionary[run.cpuset]});
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t node = runs.node[run] + runs.step[run] * i;
+    if (node >= job->nodes.size()) return false;
+    job->procs.push_back({static_cast<uint32_t>(node), runs.app[run],
+                          runs.cpusets[runs.cpuset[run]]});
   }
   return true;
 }
 
-void GetProcs(WireReader& r, JobSpec* job) {
-  const std::vector<std::string> dictionary = r.Strings();
-  const uint64_t total = r.Uint();
-  const size_t runs = r.Count(5);
-  if (!r.ok() || total > kMaxProcs) return r.Fail();
-  for (size_t i = 0; i < runs; ++i) {
-    Run run{r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32(), r.Uint()};
-    if (!r.ok() || !AppendRun(run, dictionary, *job, &job->procs, total)) {
-      return r.Fail();
-    }
+bool AddRuns(const PlacementRuns& runs, JobSpec* job) {
+  const size_t n = runs.node.size();
+  if (runs.app.size() != n || runs.cpuset.size() != n ||
+      runs.step.size() != n || runs.count.size() != n) {
+    return false;
   }
-  if (job->procs.size() != total) r.Fail();
+  for (size_t run = 0; run < n; ++run) {
+    if (!AddRun(runs, run, job)) return false;
+  }
+  return true;
 }
 
-void PutOptions(WireWriter& w, const JobSpec& job) {
-  w.Uint(job.universe_size);
-  w.Strings(job.allocation);
-  w.Uint(job.max_procs);
-  w.String(job.map_by);
-  w.String(job.rank_by);
-  w.String(job.bind_to);
-  w.Bool(job.oversubscribed);
-  w.Bool(job.merge_stderr);
-  w.Uint(static_cast<uint64_t>(job.stdin_target));
-  w.Uint(job.stdin_rank);
-  w.Uint(job.timeout_seconds);
-  w.Proc(job.parent);
-  w.Uint(job.kill_grace_seconds);
-  w.Uint(static_cast<uint64_t>(job.inject));
+template <typename V>
+void Describe(V& v, Is<PlacementRuns> auto& m) {
+  v.Field(1, m.cpusets);
+  v.Field(2, m.node);
+  v.Field(3, m.app);
+  v.Field(4, m.cpuset);
+  v.Field(5, m.step);
+  v.Field(6, m.count);
 }
 
-void GetOptions(WireReader& r, JobSpec* job) {
-  job->universe_size = r.Uint32();
-  job->allocation = r.Strings();
-  job->max_procs = r.Uint32();
-  job->map_by = r.String();
-  job->rank_by = r.String();
-  job->bind_to = r.String();
-  job->oversubscribed = r.Bool();
-  job->merge_stderr = r.Bool();
-  const uint64_t target = r.Uint();
-  if (target > static_cast<uint64_t>(StdinTarget::kAll)) r.Fail();
-  job->stdin_target = static_cast<StdinTarget>(target);
-  job->stdin_rank = r.Uint32();
-  job->timeout_seconds = r.Uint32();
-  job->parent = r.Proc();
-  job->kill_grace_seconds = r.Uint32();
-  const uint64_t inject = r.Uint();
-  if (inject > static_cast<uint64_t>(Inject::kNever)) r.Fail();
-  job->inject = static_cast<Inject>(inject);
+// Readers list every rank of these jobs, so the number of ranks is bounded.
+bool WithinLimits(const std::vector<SessionJob>& jobs) {
+  uint64_t procs = 0;
+  for (const SessionJob& job : jobs) {
+    for (const SessionJob::Run& run : job.runs) procs += run.count;
+    if (procs > kMaxProcs) return false;
+  }
+  return true;
 }
 
-void PutStops(WireWriter& w, const StopRanks& ranks) {
-  w.Bool(ranks.has_value());
-  if (!ranks) return;
-  w.Uint(ranks->size());
-  for (const Rank rank : *ranks) w.Uint(rank);
+bool InOrder(const StopRanks& ranks) {
+  return !ranks.has_value() || std::ranges::is_sorted(*ranks);
 }
 
-StopRanks GetStops(WireReader& r) {
-  if (!r.Bool()) return std::nullopt;
-  std::vector<Rank> ranks(r.Count(1));
-  for (Rank& rank : ranks) rank = r.Uint32();
-  if (!std::ranges::is_sorted(ranks)) r.Fail();
-  return ranks;
-}
-
-void PutDebug(WireWriter& w, const JobDebug& debug) {
-  PutStops(w, debug.on_exec);
-  PutStops(w, debug.in_init);
-  PutStops(w, debug.in_app);
-  w.Proc(debug.target);
-}
-
-JobDebug GetDebug(WireReader& r) {
-  JobDebug debug;
-  debug.on_exec = GetStops(r);
-  debug.in_init = GetStops(r);
-  debug.in_app = GetStops(r);
-  debug.target = r.Proc();
-  return debug;
-}
-
-bool NamesCpus(const JobSpec& job) {
-  return job.cpus_per_proc != 0 || !job.cpu_list.empty();
-}
-
-bool MergesStderr(const JobApp& app) { return app.merge_stderr; }
-
-uint64_t FormatOf(const JobSpec& job) {
-  if (std::ranges::any_of(job.apps, MergesStderr)) return kMergedAppsFormat;
-  if (NamesCpus(job)) return kCpusFormat;
-  if (job.debug.any()) return kDebugFormat;
-  if (job.forwarding != JobForwarding()) return kForwardedFormat;
-  if (!job.host_job.empty()) return kPlacedFormat;
-  if (std::ranges::any_of(job.apps, HasSet)) return kSetsFormat;
-  if (job.max_restarts != 0 || job.recoverable || job.index_argv) {
-    return kFailureFormat;
-  }
-  return IsOfSession(job) ? kSessionFormat : kJobFormat;
-}
-
-void PutForwarding(WireWriter& w, const JobForwarding& forwarding) {
-  w.Uint(forwarding.channels);
-  w.Uint(forwarding.cache_size);
-  w.Bool(forwarding.keeps_oldest);
-  w.Bool(forwarding.input);
-}
-
-JobForwarding GetForwarding(WireReader& r) {
-  JobForwarding forwarding;
-  const uint64_t channels = r.Uint();
-  if (channels > UINT16_MAX) r.Fail();
-  forwarding.channels = static_cast<uint16_t>(channels);
-  forwarding.cache_size = r.Uint32();
-  forwarding.keeps_oldest = r.Bool();
-  forwarding.input = r.Bool();
-  return forwarding;
-}
-
-// Writes the fields that formats after the first append.
-void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
-  if (format >= kSessionFormat) {
-    w.String(job.rendezvous_host);
-    w.Uint(job.nproc_offset);
-    PutAppPools(w, job.apps);
-    PutOthers(w, job.others);
-  }
-  if (format >= kFailureFormat) {
-    w.Uint(job.max_restarts);
-    w.Bool(job.recoverable);
-    w.Bool(job.index_argv);
-  }
-  if (format >= kSetsFormat) {
-    for (const JobApp& app : job.apps) w.String(app.pset);
-  }
-  if (format >= kPlacedFormat) w.String(job.host_job);
-  if (format >= kForwardedFormat) PutForwarding(w, job.forwarding);
-  if (format >= kDebugFormat) PutDebug(w, job.debug);
-  if (format >= kCpusFormat) {
-    w.Uint(job.cpus_per_proc);
-    w.String(job.cpu_list);
-  }
-  if (format >= kMergedAppsFormat) {
-    for (const JobApp& app : job.apps) w.Bool(app.merge_stderr);
-  }
-}
-
-void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
-  if (format >= kSessionFormat) {
-    job->rendezvous_host = r.String();
-    job->nproc_offset = r.Uint32();
-    GetAppPools(r, &job->apps);
-    job->others = GetOthers(r);
-  }
-  if (format >= kFailureFormat) {
-    job->max_restarts = r.Uint32();
-    job->recoverable = r.Bool();
-    job->index_argv = r.Bool();
-  }
-  if (format >= kSetsFormat) {
-    for (JobApp& app : job->apps) app.pset = r.String();
-  }
-  if (format >= kPlacedFormat) job->host_job = r.String();
-  if (format >= kForwardedFormat) job->forwarding = GetForwarding(r);
-  if (format >= kDebugFormat) job->debug = GetDebug(r);
-  if (format >= kCpusFormat) {
-    job->cpus_per_proc = r.Uint32();
-    job->cpu_list = r.String();
-  }
-  if (format >= kMergedAppsFormat) {
-    for (JobApp& app : job->apps) app.merge_stderr = r.Bool();
-  }
+bool Valid(const JobSpec& job) {
+  return !job.nspace.empty() && WithinLimits(job.others) &&
+         InOrder(job.debug.on_exec) && InOrder(job.debug.in_init) &&
+         InOrder(job.debug.in_app);
 }
 
 }  // namespace
 
-std::string EncodeJobSpec(const JobSpec& job) {
-  WireWriter w;
-  const uint64_t format = FormatOf(job);
-  w.Uint(format);
-  w.String(job.nspace);
-  w.Uint(job.session_id);
-  w.Uint(job.uid);
-  w.Uint(job.gid);
-  PutApps(w, job.apps);
-  PutNodes(w, job.nodes);
-  PutProcs(w, job.procs);
-  w.Strings(job.env);
-  w.String(job.cwd);
-  PutOptions(w, job);
-  PutNewer(w, job, format);
-  return w.Take();
+template <typename V>
+void Describe(V& v, Is<JobApp> auto& m) {
+  v.Field(1, m.cmd);
+  v.Field(2, m.argv);
+  v.Field(3, m.env);
+  v.Field(4, m.cwd);
+  v.Field(5, m.num_procs);
+  v.Field(6, m.allocation);
+  v.Field(7, m.slots);
+  v.Field(8, m.pset);
+  v.Field(9, m.merge_stderr);
 }
 
-std::string EncodeJobSpecForRelease01(const JobSpec& job) {
-  JobSpec known = job;
-  known.nproc_offset = 0;
-  known.others.clear();
-  for (JobApp& app : known.apps) {
-    app.allocation.clear();
-    app.slots = 0;
-    app.pset.clear();
-  }
-  known.max_restarts = 0;
-  known.recoverable = false;
-  known.host_job.clear();
-  known.forwarding = {};
-  known.cpus_per_proc = 0;
-  known.cpu_list.clear();
-  return EncodeJobSpec(known);
+template <typename V>
+void Describe(V& v, Is<JobNode> auto& m) {
+  v.Field(1, m.name);
+  v.Field(2, m.aliases);
+  v.Field(3, m.agent);
+  v.Field(4, m.slots);
+  v.Field(5, m.first_node_rank);
+  v.Field(6, m.other_procs);
+}
+
+template <typename V>
+void Describe(V& v, Is<SessionJob::Run> auto& m) {
+  v.Field(1, m.agent);
+  v.Field(2, m.count);
+}
+
+template <typename V>
+void Describe(V& v, Is<SessionJob> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.nproc_offset);
+  v.Field(3, m.runs);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobForwarding> auto& m) {
+  v.Field(1, m.channels);
+  v.Field(2, m.cache_size);
+  v.Field(3, m.keeps_oldest);
+  v.Field(4, m.input);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobDebug> auto& m) {
+  v.Field(1, m.on_exec);
+  v.Field(2, m.in_init);
+  v.Field(3, m.in_app);
+  v.Field(4, m.target);
+}
+
+template <typename V>
+void Describe(V& v, AnyEncodedJob auto& m) {
+  v.Bounded(2, m.job.nspace, kMaxNspaceLen);
+  v.Field(3, m.job.session_id);
+  v.Field(4, m.job.uid);
+  v.Field(5, m.job.gid);
+  v.Field(6, m.job.apps);
+  v.Field(7, m.job.nodes);
+  v.Field(8, m.runs);
+  v.Field(9, m.job.env);
+  v.Field(10, m.job.cwd);
+  v.Field(11, m.job.universe_size);
+  v.Field(12, m.job.allocation);
+  v.Field(13, m.job.max_procs);
+  v.Field(14, m.job.map_by);
+  v.Field(15, m.job.rank_by);
+  v.Field(16, m.job.bind_to);
+  v.Field(17, m.job.oversubscribed);
+  v.Field(18, m.job.merge_stderr);
+  v.Choice(19, m.job.stdin_target, StdinTarget::kAll);
+  v.Field(20, m.job.stdin_rank);
+  v.Field(21, m.job.timeout_seconds);
+  v.Choice(22, m.job.inject, Inject::kNever);
+  v.Field(23, m.job.parent);
+  v.Field(24, m.job.kill_grace_seconds);
+  v.Field(25, m.job.nproc_offset);
+  v.Field(26, m.job.rendezvous_host);
+  v.Field(27, m.job.others);
+  v.Field(28, m.job.max_restarts);
+  v.Field(29, m.job.recoverable);
+  v.Field(30, m.job.index_argv);
+  v.Field(31, m.job.host_job);
+  v.Field(32, m.job.forwarding);
+  v.Field(33, m.job.debug);
+  v.Field(34, m.job.cpus_per_proc);
+  v.Field(35, m.job.cpu_list);
+  v.Field(100, m.form);  // the last, so a truncated job has none
+}
+
+std::string EncodeJobSpec(const JobSpec& job) {
+  return wire::Encode(
+      EncodedJob<const JobSpec>{.job = job, .runs = RunsOf(job.procs)});
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
-  WireReader r(bytes);
-  const uint64_t format = r.Uint();
-  if (format < kJobFormat || format > kMergedAppsFormat) {
-    return Status(kErrUnpackFailure, "job map of an unknown format");
+  Result<JobSpec> job = JobSpec();
+  EncodedJob<JobSpec> encoded{.job = *job, .runs = {}};
+  const bool read = wire::Decode(bytes, &encoded);
+  if (read && encoded.form != kJobForm) {
+    return Status(kErrUnpackFailure, "job map of an unknown form");
   }
-  JobSpec job;
-  job.nspace = r.String();
-  job.session_id = r.Uint32();
-  job.uid = r.Uint32();
-  job.gid = r.Uint32();
-  job.apps = GetApps(r);
-  job.nodes = GetNodes(r);
-  GetProcs(r, &job);
-  job.env = r.Strings();
-  job.cwd = r.String();
-  GetOptions(r, &job);
-  GetNewer(r, format, &job);
-  if (!r.done() || job.nspace.empty() || job.nspace.size() > kMaxNspaceLen) {
+  if (!read || !AddRuns(encoded.runs, &*job) || !Valid(*job)) {
     return Status(kErrUnpackFailure, "malformed job map");
   }
   return job;

@@ -146,13 +146,11 @@ struct JobSpec {
 // The value of JobSpec::max_restarts that means no limit.
 inline constexpr uint32_t kUnlimitedRestarts = UINT32_MAX;
 
-// Encodes the job in a compact form: runs of ranks with the same placement, one
-// dictionary of CPU sets. DecodeJobSpec bounds every length by the bytes left
-// and rejects an index outside its table with kErrUnpackFailure.
+// Encodes the job in a compact form: fields with numbers (describe.h), runs of
+// ranks with the same placement, one dictionary of CPU sets. DecodeJobSpec bounds
+// every length by the bytes left and rejects an index outside its table with
+// kErrUnpackFailure.
 std::string EncodeJobSpec(const JobSpec& job);
-// Encodes the job for an agent of release 0.1. Leaves out the properties that
-// release does not know and the job can run without.
-std::string EncodeJobSpecForRelease01(const JobSpec& job);
 Result<JobSpec> DecodeJobSpec(std::string_view bytes);
 
 // Numbers that PMIx gives a rank and that follow from the whole map.

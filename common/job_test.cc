@@ -54,9 +54,6 @@ TEST(JobSpec, WhatADebuggerWants) {
   EXPECT_FALSE(Stops(job.debug.on_exec, 2));
   EXPECT_TRUE(Stops(job.debug.in_init, 2));
   EXPECT_FALSE(Stops(job.debug.in_app, 2));
-  // An agent that does not know debuggers must reject the job instead of
-  // running it without stops.
-  EXPECT_NE(EncodeJobSpecForRelease01(job), without);
 }
 
 TEST(JobSpec, RanksThatStopAreInOrder) {
@@ -82,26 +79,37 @@ TEST(JobSpec, RoundTrip) {
   }
 }
 
-TEST(JobSpec, WhatRelease01DoesNotKnowIsOfAnotherFormat) {
+TEST(JobSpec, TheOffsetAndTheRendezvousComeBack) {
   JobSpec job = MakeJob(2, 4, false);
-  const std::string without = EncodeJobSpec(job);
+  EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->nproc_offset, 0u);
   job.nproc_offset = 70000;
-  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
-  const std::string offset = EncodeJobSpec(job);
-  EXPECT_NE(offset[0], without[0]);
-  EXPECT_EQ(DecodeJobSpec(offset)->nproc_offset, 70000u);
-  EXPECT_EQ(DecodeJobSpec(without)->nproc_offset, 0u);
-  // Without the rendezvous host, its ranks would wait for each other.
   job.rendezvous_host = "10.0.0.1";
-  EXPECT_NE(EncodeJobSpecForRelease01(job)[0], without[0]);
-  EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->rendezvous_host, "10.0.0.1");
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  EXPECT_EQ(back->nproc_offset, 70000u);
+  EXPECT_EQ(back->rendezvous_host, "10.0.0.1");
+}
+
+TEST(JobSpec, AFieldOfALaterReleaseIsSkipped) {
+  JobSpec job = MakeJob(2, 4, false);
+  job.cpu_list = "0-7";
+  // Field 90 with one byte.
+  const std::string later = EncodeJobSpec(job) + "\xd2\x05\x01x";
+  ExpectSame(DecodeJobSpec(later).value(), job);
+}
+
+TEST(JobSpec, AFormOfALaterReleaseIsRefused) {
+  // Field 100, which repeats the form with a higher number.
+  const std::string later =
+      EncodeJobSpec(MakeJob(2, 4, false)) + "\xa0\x06\x02";
+  const Result<JobSpec> job = DecodeJobSpec(later);
+  EXPECT_EQ(job.code(), kErrUnpackFailure);
+  EXPECT_NE(job.status().message().find("unknown form"), std::string::npos);
 }
 
 TEST(JobSpec, TheSchedulersNameOfIt) {
   JobSpec job = MakeJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
   job.host_job = "17";
-  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->host_job, "17");
@@ -117,7 +125,6 @@ TEST(JobSpec, WhatMayBeForwardedComesBack) {
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->forwarding, job.forwarding);
   EXPECT_EQ(DecodeJobSpec(without)->forwarding, JobForwarding());
-  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
 }
 
 TEST(JobSpec, TheCpusThatWereNamed) {
@@ -125,7 +132,6 @@ TEST(JobSpec, TheCpusThatWereNamed) {
   const std::string without = EncodeJobSpec(job);
   job.cpus_per_proc = 2;
   job.cpu_list = "0-7";
-  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->cpus_per_proc, 2u);
@@ -133,12 +139,9 @@ TEST(JobSpec, TheCpusThatWereNamed) {
   EXPECT_EQ(DecodeJobSpec(without)->cpus_per_proc, 0u);
 }
 
-// An agent that does not know of it would show the streams apart.
 TEST(JobSpec, ApplicationsThatMergeTheirStreams) {
   JobSpec job = MakeJob(2, 4, false);
-  const std::string without = EncodeJobSpec(job);
   job.apps[0].merge_stderr = true;
-  EXPECT_NE(EncodeJobSpecForRelease01(job), without);
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(back->apps[0].merge_stderr);
@@ -146,9 +149,7 @@ TEST(JobSpec, ApplicationsThatMergeTheirStreams) {
 
 TEST(JobSpec, ProcessSetsOfApplications) {
   JobSpec job = MakeJob(2, 4, false);
-  const std::string without = EncodeJobSpec(job);
   job.apps[0].pset = "ocean";
-  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->apps[0].pset, "ocean");
@@ -156,11 +157,9 @@ TEST(JobSpec, ProcessSetsOfApplications) {
 
 TEST(JobSpec, TheSessionOfAJob) {
   JobSpec job = MakeJob(2, 4, false);
-  const std::string without = EncodeJobSpec(job);
   job.apps[0].allocation = {"n1"};
   job.apps[0].slots = 3;
   job.others = {{"before", 7, {{1, 2}, {0, 5}}}};
-  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
   const std::string all = EncodeJobSpec(job);
   const Result<JobSpec> back = DecodeJobSpec(all);
   ASSERT_TRUE(back.ok());
@@ -179,7 +178,6 @@ TEST(JobSpec, TheSessionOfAJob) {
 
 TEST(JobSpec, WhatItSaysOfFailures) {
   JobSpec job = MakeJob(2, 4, false);
-  const std::string without = EncodeJobSpec(job);
   job.max_restarts = 3;
   job.recoverable = true;
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
@@ -187,12 +185,8 @@ TEST(JobSpec, WhatItSaysOfFailures) {
   EXPECT_EQ(back->max_restarts, 3u);
   EXPECT_TRUE(back->recoverable);
   EXPECT_FALSE(back->index_argv);
-  // Agents of release 0.1 end the job when a process fails.
-  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
-  // The name of a process is visible to other programs, so release 0.1 must
-  // reject the job.
   job.index_argv = true;
-  EXPECT_NE(EncodeJobSpecForRelease01(job)[0], without[0]);
+  EXPECT_TRUE(DecodeJobSpec(EncodeJobSpec(job))->index_argv);
 }
 
 TEST(JobSpec, MapBySlotIsCompact) {

@@ -7,19 +7,14 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 #include "common/version.h"
 #include "server/agent/agent.h"
 #include "server/agent/bring_up/bootstrap_channel.h"
 #include "server/agent/persistence/agent_state.h"
-#include "server/overlay/compatibility.h"
 
 namespace canopy::agent {
 namespace {
@@ -33,14 +28,13 @@ constexpr size_t kOldLogs = 1;
 constexpr int kGoneMs = 3000;
 
 constexpr char kUsage[] =
-    "usage: canopyd [--overlay-protocol V] --bootstrap\n"
-    "       canopyd [--overlay-protocol V] --restart DIR\n"
+    "usage: canopyd --bootstrap\n"
+    "       canopyd --restart DIR\n"
     "\n"
     "The node agent of Canopy. 'canopy run' and 'canopy up' start it and\n"
     "send its configuration over standard input. --restart replaces an agent\n"
     "of this node that has ended, and continues its jobs; DIR is the\n"
-    "directory of that agent. --overlay-protocol limits the protocol between\n"
-    "agents to version V, for tests and for stepwise upgrades.\n";
+    "directory of that agent.\n";
 
 // The loop reads termination signals from a descriptor. Threads made later
 // inherit the mask.
@@ -107,14 +101,7 @@ void RemoveLogs(const std::string& directory) {
   }
 }
 
-// Called after the log file was opened, which outlives the bootstrap.
-void LogProtocol(uint32_t overlay_protocol) {
-  if (overlay_protocol == 0) return;
-  spdlog::warn("speaks version {} of the overlay's protocol and no newer one",
-               overlay_protocol);
-}
-
-int Serve(uint32_t overlay_protocol) {
+int Serve() {
   BootstrapChannel channel(STDIN_FILENO, STDOUT_FILENO);
   bootstrap::v1::Config config;
   Status status = channel.Read(&config);
@@ -122,7 +109,6 @@ int Serve(uint32_t overlay_protocol) {
     std::fprintf(stderr, "canopyd: %s\n%s", status.message().c_str(), kUsage);
     return 2;
   }
-  config.set_overlay_protocol(overlay_protocol);
   int report_fd = -1;
   if (config.embedded()) {
     // Fails if the process leads a session already, as a command of sshd does.
@@ -148,7 +134,6 @@ int Serve(uint32_t overlay_protocol) {
       close(report_fd);
     }
     LogToFile(directory + "/agent.log");
-    LogProtocol(overlay_protocol);
     if (!config.embedded()) CloseStandardStreams();
   });
   agent.Run();
@@ -157,14 +142,12 @@ int Serve(uint32_t overlay_protocol) {
 }
 
 // `in_place` means that this process was the predecessor, a daemon.
-int Restart(const std::string& directory, bool in_place,
-            uint32_t overlay_protocol) {
+int Restart(const std::string& directory, bool in_place) {
   Result<bootstrap::v1::AgentState> state = LoadState(directory);
   if (!state.ok()) {
     std::fprintf(stderr, "canopyd: %s\n", state.status().message().c_str());
     return 1;
   }
-  state->mutable_config()->set_overlay_protocol(overlay_protocol);
   const std::string log = directory + "/agent.log";
   if (!in_place && IsServed(directory, kGoneMs)) {
     std::fprintf(stderr, "canopyd: an agent is already running in %s\n",
@@ -185,7 +168,6 @@ int Restart(const std::string& directory, bool in_place,
   }
   agent.Join(state->members(), nullptr, [&] {
     if (!in_place) LogToFile(log);
-    LogProtocol(overlay_protocol);
     if (in_place) return;
     if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
     close(report_fd);
@@ -196,40 +178,15 @@ int Restart(const std::string& directory, bool in_place,
   return 0;
 }
 
-// Returns 0 if this agent cannot speak the version.
-uint32_t ParseProtocol(const char* text) {
-  const std::string_view word(text);
-  uint32_t version = 0;
-  const auto end =
-      std::from_chars(word.data(), word.data() + word.size(), version);
-  const bool whole =
-      end.ec == std::errc() && end.ptr == word.data() + word.size();
-  return whole && version >= overlay::kOldestVersion &&
-                 version <= overlay::kNewestVersion
-             ? version
-             : 0;
-}
-
 int Main(int argc, char** argv) {
-  uint32_t protocol = 0;
-  if (argc >= 3 && std::strcmp(argv[1], "--overlay-protocol") == 0) {
-    protocol = ParseProtocol(argv[2]);
-    if (protocol == 0) {
-      std::fprintf(stderr, "canopyd: it speaks version %u to %u, not %s\n",
-                   overlay::kOldestVersion, overlay::kNewestVersion, argv[2]);
-      return 2;
-    }
-    argv += 2;
-    argc -= 2;
-  }
   if (argc == 2 && std::strcmp(argv[1], "--bootstrap") == 0) {
-    return Serve(protocol);
+    return Serve();
   }
   if (argc == 3 && std::strcmp(argv[1], "--restart") == 0) {
-    return Restart(argv[2], false, protocol);
+    return Restart(argv[2], /*in_place=*/false);
   }
   if (argc == 3 && std::strcmp(argv[1], "--continue") == 0) {
-    return Restart(argv[2], true, protocol);
+    return Restart(argv[2], /*in_place=*/true);
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::printf("canopyd %s\n", kVersion);

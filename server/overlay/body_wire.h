@@ -1,5 +1,4 @@
 // The messages of the agents' cores as fields of Body in protos/overlay.proto.
-// Used only by translate and version_5.
 #ifndef CANOPY_SERVER_OVERLAY_BODY_WIRE_H_
 #define CANOPY_SERVER_OVERLAY_BODY_WIRE_H_
 
@@ -9,6 +8,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "common/describe.h"
 #include "server/core/messages.h"
 #include "server/overlay/message_wire/collectives.h"
 #include "server/overlay/message_wire/events.h"
@@ -18,7 +18,6 @@
 #include "server/overlay/message_wire/modex.h"
 #include "server/overlay/message_wire/publishing.h"
 #include "server/overlay/message_wire/streams.h"
-#include "server/overlay/proto_wire.h"
 
 namespace canopy::overlay {
 

@@ -62,8 +62,7 @@ struct OverlayConfig {
   // self-test shows that it works with the loaded gRPC.
   std::optional<rpc::DriverKind> driver;
 
-  // Protocol versions spoken. With a `version` below the newest, this agent
-  // behaves as one of that version.
+  // The newest and the oldest protocol version that this agent speaks.
   uint32_t version = kNewestVersion;
   uint32_t oldest_version = kOldestVersion;
 };

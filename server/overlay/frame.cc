@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/overlay/proto_wire.h"
+#include "common/describe.h"
 
 namespace canopy::overlay {
 namespace {

@@ -65,7 +65,8 @@ struct MemberState {
   std::string reason;
   std::string address;
   bool recovered = false;
-  // Newest protocol version that the member speaks; 0: unknown.
+  // Newest protocol version that the member speaks, for agents of later
+  // versions.
   uint32_t version = 0;
 };
 

@@ -22,7 +22,7 @@ class GrpcTransport;
 class TreeOverlay;
 
 // Loop thread only. Inputs for the sink: core::PeerArrived,
-// core::NodeStateChanged, core::NodeRestarted and core::NodeIsOld.
+// core::NodeStateChanged and core::NodeRestarted.
 //
 // Order: messages from one source to one target arrive exactly once and in the
 // order sent, within each priority class. Small messages overtake large data,

@@ -255,32 +255,6 @@ TEST(GrpcOverlayTest, NeighbouringVersionsInteroperate) {
 }
 
 // Node 3 is a child of node 1. Only version 6 has JobQueryReply.
-TEST(GrpcOverlayTest, MessagesHaveTheVersionOfTheirTarget) {
-  for (const NodeId older : {NodeId{1}, NodeId{2}, NodeId{3}}) {
-    TestCluster cluster(4);
-    for (NodeId n = 0; n < 4; ++n) {
-      cluster.Start(n, [&](OverlayConfig* c) {
-        if (n == older) c->version = 5;
-      });
-    }
-    for (NodeId n = 0; n < 4; ++n) cluster.overlay(n).Join();
-    ASSERT_TRUE(cluster.AllReady());
-    for (const auto& [from, to] : {std::pair{0u, 3u}, std::pair{3u, 0u}}) {
-      core::PeerMessage message;
-      message.src = from;
-      message.dst = to;
-      message.body = core::JobQueryReply{"job", core::JobVerdict::kNoRecord};
-      cluster.overlay(from).Send(message);
-      const auto& messages = cluster.node(to).sink.messages;
-      ASSERT_TRUE(cluster.WaitFor([&] { return !messages.empty(); }));
-      // Node 1 of version 5 does not forward versions.
-      EXPECT_EQ(std::holds_alternative<core::JobQueryReply>(messages[0].body),
-                older == 2)
-          << older << " to " << to;
-    }
-  }
-}
-
 TEST(GrpcOverlayTest, DistantVersionsAreRefused) {
   TestCluster cluster(2);
   cluster.Start(0);
@@ -295,7 +269,6 @@ TEST(GrpcOverlayTest, DistantVersionsAreRefused) {
             "node1 speaks overlay protocol version " +
                 std::to_string(kNewestVersion + 1) + " to " +
                 std::to_string(kNewestVersion + 2) + ", node0 speaks " +
-                std::to_string(kOldestVersion) + " to " +
                 std::to_string(kNewestVersion));
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "server/overlay/compatibility.h"
-
 namespace canopy::overlay {
 namespace {
 
@@ -24,25 +22,6 @@ bool MemberTable::Merge(const MemberState& state) {
   entry.known = true;
   entry.state = state;
   up_count_ += state.up ? 1 : 0;
-  return true;
-}
-
-uint32_t MemberTable::Version(NodeId node) const {
-  return std::max(states_[node].state.version, kOldestVersion);
-}
-
-bool MemberTable::KnowsVersion(NodeId node) const {
-  return states_[node].state.version != 0;
-}
-
-bool MemberTable::LearnVersion(const MemberState& state) {
-  if (state.node >= states_.size() || state.version == 0) return false;
-  MemberState& known = states_[state.node].state;
-  if (!Up(state.node) || known.incarnation != state.incarnation ||
-      known.version != 0) {
-    return false;
-  }
-  known.version = state.version;
   return true;
 }
 

@@ -29,20 +29,11 @@ class MemberTable {
     return states_[node].state.incarnation;
   }
   const MemberState& State(NodeId node) const { return states_[node].state; }
-  // Newest protocol version that the member speaks; kOldestVersion while it is
-  // unknown.
-  uint32_t Version(NodeId node) const;
-  bool KnowsVersion(NodeId node) const;
   uint32_t up_count() const { return up_count_; }
 
   // Adopts a state that is newer than the known one. Returns false if it is not
   // newer or names no member.
   bool Merge(const MemberState& state);
-
-  // Adopts the version of a member whose state is known without it, because the
-  // state arrived through an agent that does not forward versions. Returns true
-  // if the version was unknown before.
-  bool LearnVersion(const MemberState& state);
 
   void SetAddress(NodeId node, const std::string& address) {
     states_[node].state.address = address;

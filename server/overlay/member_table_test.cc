@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <random>
 
-#include "server/overlay/compatibility.h"
-
 namespace canopy::overlay {
 namespace {
 
@@ -50,44 +48,6 @@ TEST(MemberTableTest, StrangersAreIgnored) {
   MemberTable table(2);
   EXPECT_FALSE(table.Merge(Up(2, 1)));
   EXPECT_FALSE(table.Merge(Up(UINT32_MAX, 1)));
-}
-
-MemberState WithVersion(MemberState state, uint32_t version) {
-  state.version = version;
-  return state;
-}
-
-TEST(MemberTableTest, VersionsComeWithTheStateOrLater) {
-  MemberTable table(3);
-  EXPECT_EQ(table.Version(1), kOldestVersion);
-  EXPECT_TRUE(table.Merge(WithVersion(Up(1, 5), 6)));
-  EXPECT_EQ(table.Version(1), 6u);
-  // A new incarnation may have another version.
-  EXPECT_TRUE(table.Merge(Up(1, 6)));
-  EXPECT_EQ(table.Version(1), kOldestVersion);
-  EXPECT_FALSE(table.Merge(WithVersion(Up(1, 6), 6)));
-  EXPECT_TRUE(table.LearnVersion(WithVersion(Up(1, 6), 6)));
-  EXPECT_EQ(table.Version(1), 6u);
-  EXPECT_FALSE(table.LearnVersion(WithVersion(Up(1, 6), 6)));
-}
-
-TEST(MemberTableTest, NoVersionIsLearntOfAnotherIncarnation) {
-  MemberTable table(3);
-  table.Merge(Up(1, 6));
-  EXPECT_FALSE(table.LearnVersion(WithVersion(Up(1, 5), 6)));
-  EXPECT_FALSE(table.LearnVersion(WithVersion(Up(1, 7), 6)));
-  EXPECT_FALSE(table.LearnVersion(WithVersion(Up(2, 1), 6)));
-  EXPECT_FALSE(table.LearnVersion(WithVersion(Up(9, 1), 6)));
-  EXPECT_FALSE(table.LearnVersion(Up(1, 6)));
-  table.Merge(Down(1, 6));
-  EXPECT_FALSE(table.LearnVersion(WithVersion(Up(1, 6), 6)));
-  EXPECT_EQ(table.Version(1), kOldestVersion);
-}
-
-TEST(MemberTableTest, NoVersionIsBelowTheOldest) {
-  MemberTable table(2);
-  table.Merge(WithVersion(Up(1, 5), 1));
-  EXPECT_EQ(table.Version(1), kOldestVersion);
 }
 
 TEST(MemberTableTest, AnyOrderConverges) {

@@ -68,9 +68,7 @@ MembershipView::Change MembershipView::Merge(const MemberState& state) {
                                                      : Change::kNone;
   }
   const bool was_up = table_.Up(state.node);
-  if (!table_.Merge(state)) {
-    return table_.LearnVersion(state) ? Change::kVersion : Change::kNone;
-  }
+  if (!table_.Merge(state)) return Change::kNone;
   tree_.SetAlive(state.node, state.up);
   if (!state.up) return Change::kLost;
   if (!state.address.empty()) addresses_[state.node] = state.address;

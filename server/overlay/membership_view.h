@@ -48,7 +48,6 @@ class MembershipView {
 
   enum class Change {
     kNone,       // not newer than the known state, or not a member
-    kVersion,    // only its protocol version is new
     kLost,       // the member was lost
     kReturned,   // it is up and was not before
     kReplaced,   // up as another incarnation; its processes are lost

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/overlay/compatibility.h"
-
 namespace canopy::overlay {
 namespace {
 
@@ -101,7 +99,6 @@ void Neighbor::Flush(bool ack_now) {
     if (!stream_->Writable()) return;
     Frame frame;
     FillMembers(&frame);
-    RemoveNewerFields(version_, &frame);
     link_.Fill(&frame, ack_now);
     stream_->Write(EncodeFrame(frame));
   }
@@ -149,7 +146,6 @@ void Neighbor::OnFrame(Bytes data) {
   if (!frame.ok() || IsHandshake(*frame)) {
     return Break("it sent a malformed frame");
   }
-  RemoveNewerFields(version_, &*frame);
   if (frame->received != 0 && !link_.Acknowledge(frame->received)) {
     return Break("it acknowledged a packet that was never sent");
   }

@@ -7,9 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "server/overlay/compatibility.h"
 #include "server/overlay/translate.h"
-#include "server/overlay/version_5.h"
 
 namespace canopy::overlay {
 namespace {
@@ -54,19 +52,7 @@ void Router::Send(const core::PeerMessage& message) {
       view_->table().Down(message.dst)) {
     return;
   }
-  uint32_t version =
-      std::min(config_->version, view_->table().Version(message.dst));
-  std::string encoded = EncodeBody(message.body, version);
-  // An agent that was just started knows no other agent's version yet. A
-  // message without a form in the oldest version is then sent in the newest.
-  const bool known = config_->version < kOwnMessages ||
-                     view_->table().KnowsVersion(message.dst);
-  if (!known && encoded.empty()) {
-    version = config_->version;
-    encoded = EncodeBody(message.body, version);
-  }
-  if (known && version < kOwnMessages) AnswerInPlaceOf(message);
-  if (encoded.empty()) return;
+  std::string encoded = EncodeBody(message.body);
   if (encoded.size() > config_->message_limit_bytes) {
     listener_->OnDropped(
         message.dst, Status(kErrOutOfResource,
@@ -75,7 +61,7 @@ void Router::Send(const core::PeerMessage& message) {
                                 std::to_string(config_->message_limit_bytes)));
     core::MessageBody rest = message.body;
     if (!WithoutData(&rest)) return;
-    encoded = EncodeBody(rest, version);
+    encoded = EncodeBody(rest);
   }
   Packet packet;
   packet.source = self;
@@ -88,13 +74,6 @@ void Router::Send(const core::PeerMessage& message) {
     packet.more = at + kMaxPiece < whole.size();
     Route(packet, kNoNode);
   }
-}
-
-// Answers a request that the receiver's version does not have.
-void Router::AnswerInPlaceOf(const core::PeerMessage& message) {
-  std::optional<core::MessageBody> answer = AnswerOfVersion5(message.body);
-  if (!answer) return;
-  listener_->OnMessage({message.dst, view_->self(), *std::move(answer)});
 }
 
 void Router::Route(Packet packet, NodeId from) {
@@ -167,13 +146,9 @@ void Router::Deliver(const Packet& packet) {
   if (added.outcome == Reassembly::Outcome::kRefused) {
     return Refuse(packet.source, added.bytes);
   }
-  auto body = DecodeBody(added.bytes, config_->version);
+  auto body = DecodeBody(added.bytes);
   if (!body.ok()) return listener_->OnDropped(packet.source, body.status());
-  const NodeId self = view_->self();
-  listener_->OnMessage({packet.source, self, std::move(body->body)});
-  if (body->then) {
-    listener_->OnMessage({packet.source, self, std::move(*body->then)});
-  }
+  listener_->OnMessage({packet.source, view_->self(), std::move(*body)});
 }
 
 // Reports a message that exceeds the limit. The operation that waits for its
@@ -185,7 +160,7 @@ void Router::Refuse(NodeId source, const Bytes& head) {
              "a message was dropped: those that arrive at once are "
              "over the limit of " +
                  std::to_string(config_->message_limit_bytes) + " bytes"));
-  auto failed = DecodeWithoutData(head, config_->version);
+  auto failed = DecodeWithoutData(head);
   if (!failed) return;
   listener_->OnMessage({source, view_->self(), std::move(*failed)});
 }

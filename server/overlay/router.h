@@ -60,7 +60,6 @@ class Router {
   // `from` is the neighbour that sent the packet; kNoNode for packets of this
   // agent.
   void Route(Packet packet, NodeId from);
-  void AnswerInPlaceOf(const core::PeerMessage& message);
   void Deliver(const Packet& packet);
   void Refuse(NodeId source, const Bytes& head);
   bool SourceIsBeyond(NodeId source, NodeId neighbor) const;

@@ -170,29 +170,6 @@ TEST_F(RouterTest, WhatIsDroppedWithoutARouteIsReported) {
   EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
 }
 
-TEST_F(RouterTest, WhatNobodyMayHaveIsSentAsItIs) {
-  Make();
-  // The versions of the other agents are unknown here.
-  router_->Send({kNoNode, 3, core::SpawnRequest{{"job", 1}, 7, Bytes("call")}});
-  EXPECT_EQ(links_.sent.size(), 1u);
-  EXPECT_TRUE(messages_.empty());
-}
-
-TEST_F(RouterTest, WhatTheReceiverDoesNotHaveIsAnsweredInItsPlace) {
-  Make();
-  MemberState old{3, 2, true, "", "", false};
-  old.version = 5;
-  view_->Merge(old);
-  router_->Send({kNoNode, 3, core::SpawnRequest{{"job", 1}, 7, Bytes("call")}});
-  EXPECT_TRUE(links_.sent.empty());
-  ASSERT_EQ(messages_.size(), 1u);
-  EXPECT_EQ(messages_[0].src, 3u);
-  EXPECT_EQ(messages_[0].dst, 1u);
-  const auto& reply = std::get<core::SpawnReply>(messages_[0].body);
-  EXPECT_EQ(reply.status, kErrNotSupported);
-  EXPECT_EQ(reply.request, 7u);
-}
-
 TEST_F(RouterTest, AMessageOverTheLimitBecomesAFailure) {
   config_.message_limit_bytes = 1000;
   Make();

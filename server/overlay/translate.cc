@@ -5,11 +5,9 @@
 #include <utility>
 #include <variant>
 
+#include "common/describe.h"
 #include "common/host_op.h"
 #include "server/overlay/body_wire.h"
-#include "server/overlay/compatibility.h"
-#include "server/overlay/proto_wire.h"
-#include "server/overlay/version_5.h"
 
 namespace canopy::overlay {
 namespace {
@@ -31,17 +29,11 @@ struct Readers;
 template <typename... T>
 struct Readers<std::variant<T...>> {
   static Reader For(uint32_t field) {
-    if (field == kBodyField<core::JobForget>) return &ReadJobForget;
     Reader reader = nullptr;
     ((kBodyField<T> == field ? void(reader = &ReadAs<T>) : void()), ...);
     return reader;
   }
 };
-
-// Version 5 has the messages up to OverlayShutdown.
-bool IsSpoken(uint32_t field, uint32_t version) {
-  return version >= kOwnMessages || field <= kBodyField<core::OverlayShutdown>;
-}
 
 bool KnownOp(core::CollectiveOp op) {
   return op >= core::CollectiveOp::kFence &&
@@ -88,8 +80,7 @@ size_t WholeFields(std::string_view data) {
 
 }  // namespace
 
-std::string EncodeBody(const core::MessageBody& body, uint32_t version) {
-  if (version < kOwnMessages) return EncodeForVersion5(body);
+std::string EncodeBody(const core::MessageBody& body) {
   return std::visit(
       [](const auto& m) {
         return EncodeAs(kBodyField<std::decay_t<decltype(m)>>, m);
@@ -97,18 +88,14 @@ std::string EncodeBody(const core::MessageBody& body, uint32_t version) {
       body);
 }
 
-Result<DecodedBody> DecodeBody(const Bytes& data, uint32_t version) {
+Result<core::MessageBody> DecodeBody(const Bytes& data) {
   wire::ReadContext context{&data, 0};
   wire::Input in(data.view());
-  Result<DecodedBody> result = DecodedBody();
-  DecodedBody& decoded = *result;
+  Result<core::MessageBody> result = core::MessageBody();
   bool found = false;
   while (!in.done()) {
     const uint32_t tag = in.Tag();
-    const Reader reader =
-        IsSpoken(tag >> 3, version)
-            ? Readers<core::MessageBody::Variant>::For(tag >> 3)
-            : nullptr;
+    const Reader reader = Readers<core::MessageBody::Variant>::For(tag >> 3);
     if (reader == nullptr) {
       in.Skip(tag & 7);
       continue;
@@ -116,12 +103,9 @@ Result<DecodedBody> DecodeBody(const Bytes& data, uint32_t version) {
     if (found || (tag & 7) != wire::kLength) return Malformed();
     found = true;
     const std::string_view chunk = in.Chunk();
-    if (!in.ok() || !reader(&context, chunk, &decoded.body)) return Malformed();
+    if (!in.ok() || !reader(&context, chunk, &*result)) return Malformed();
   }
-  if (!in.ok() || !found || !std::visit(Valid(), decoded.body)) {
-    return Malformed();
-  }
-  decoded.then = TranslateFromVersion5(&decoded.body);
+  if (!in.ok() || !found || !std::visit(Valid(), *result)) return Malformed();
   return result;
 }
 
@@ -196,8 +180,7 @@ bool WithoutData(core::MessageBody* body) {
 
 // In each kind with data, the fields that identify the operation precede the
 // data.
-std::optional<core::MessageBody> DecodeWithoutData(const Bytes& head,
-                                                   uint32_t version) {
+std::optional<core::MessageBody> DecodeWithoutData(const Bytes& head) {
   wire::Input in(head.view());
   const uint32_t tag = in.Tag();
   if ((tag & 7) != wire::kLength) return std::nullopt;
@@ -209,9 +192,9 @@ std::optional<core::MessageBody> DecodeWithoutData(const Bytes& head,
   std::string body(wire::Writer::HeadSize(tag >> 3, whole), '\0');
   wire::Writer(body.data()).Head(tag >> 3, whole);
   body += fields.substr(0, whole);
-  auto decoded = DecodeBody(Bytes(std::move(body)), version);
-  if (!decoded.ok() || !WithoutData(&decoded->body)) return std::nullopt;
-  return std::move(decoded->body);
+  auto decoded = DecodeBody(Bytes(std::move(body)));
+  if (!decoded.ok() || !WithoutData(&*decoded)) return std::nullopt;
+  return std::move(*decoded);
 }
 
 }  // namespace canopy::overlay

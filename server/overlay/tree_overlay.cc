@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "server/overlay/compatibility.h"
-
 namespace canopy::overlay {
 namespace {
 
@@ -118,9 +116,6 @@ void TreeOverlay::Merge(const MemberState& state, NodeId from) {
   switch (change) {
     case MembershipView::Change::kNone:
       return;
-    case MembershipView::Change::kVersion:
-      ReportRelease(state.node);
-      return links_.SendMember(state.node, from);
     case MembershipView::Change::kSelfLost:
       return Rejoin(state.reason);
     case MembershipView::Change::kSelfDuplicated:
@@ -135,7 +130,6 @@ void TreeOverlay::Merge(const MemberState& state, NodeId from) {
   links_.SendMember(state.node, from);
   router_.OnTreeChanged();
   Apply(change, state);
-  ReportRelease(state.node);
   ScheduleReconcile();
 }
 
@@ -170,13 +164,6 @@ void TreeOverlay::Returned(NodeId node) {
   if (view_.ReportUp(node)) {
     sink_->OnInput(core::NodeStateChanged{node, true, "", 0});
   }
-}
-
-// An agent of unknown version counts as an old one.
-void TreeOverlay::ReportRelease(NodeId node) {
-  const bool old = table().Up(node) && table().Version(node) < kOwnMessages;
-  const bool news = old ? old_.insert(node).second : old_.erase(node) > 0;
-  if (news) sink_->OnInput(core::NodeIsOld{node, old});
 }
 
 // The tree is unchanged; messages to the old incarnation are void.

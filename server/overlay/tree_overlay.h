@@ -89,7 +89,6 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
             bool left = false);
   void Returned(NodeId node);
   void Restarted(NodeId node);
-  void ReportRelease(NodeId node);
   void Rejoin(const std::string& reason);
   void StartLeaveTimer(std::function<void()>* done);
   void CheckLeft();
@@ -108,7 +107,6 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   bool rejoining_ = false;  // the losses of all members are being reported
   bool reconcile_scheduled_ = false;
   uint32_t reported_up_ = 0;
-  std::set<NodeId> old_;  // reported as speaking an older version
   bool reported_ready_ = false;
   // The last error reported for each member.
   std::map<NodeId, std::string> link_errors_;

@@ -22,18 +22,11 @@ class RecordingSink : public InputSink {
       states.push_back(*state);
     } else if (auto* restart = std::get_if<core::NodeRestarted>(&input)) {
       restarts.push_back(restart->node);
-    } else if (auto* release = std::get_if<core::NodeIsOld>(&input)) {
-      if (release->old) {
-        old.insert(release->node);
-      } else {
-        old.erase(release->node);
-      }
     }
   }
   std::vector<core::PeerMessage> messages;
   std::vector<core::NodeStateChanged> states;
   std::vector<NodeId> restarts;
-  std::set<NodeId> old;  // speak an older version
 };
 
 class TreeOverlayTest : public testing::Test {
@@ -217,30 +210,6 @@ TEST_F(TreeOverlayTest, AnnouncedAbsenceIsWaitedFor) {
   }));
   EXPECT_TRUE(sinks_[0]->states.empty());
   EXPECT_TRUE(sinks_[3]->states.empty());
-}
-
-TEST_F(TreeOverlayTest, VersionsNextToEachOtherMix) {
-  Make(7);
-  ASSERT_TRUE(WaitForAll());
-  for (const auto& sink : sinks_) EXPECT_TRUE(sink->old.empty());
-  for (const NodeId old : {0u, 2u, 5u}) {
-    overlays_[old]->Stop();
-    config_.version = kOldestVersion;
-    config_.recovered = false;
-    Start(old);
-  }
-  ASSERT_TRUE(WaitForAll());
-  for (NodeId id = 0; id < 7; ++id) sinks_[id]->messages.clear();
-  for (NodeId id = 0; id < 7; ++id) overlays_[id]->Send(Note((id + 3) % 7, 1));
-  EXPECT_TRUE(WaitFor([&] {
-    return std::all_of(sinks_.begin(), sinks_.end(),
-                       [](const auto& s) { return !s->messages.empty(); });
-  }));
-  // A state that comes through one of these has no version, so the member
-  // counts as old.
-  EXPECT_TRUE(sinks_[4]->old.contains(0));
-  EXPECT_TRUE(sinks_[3]->old.contains(2));
-  EXPECT_TRUE(sinks_[1]->old.contains(5));
 }
 
 TEST_F(TreeOverlayTest, MembersThatLostEachOtherMeetAgain) {

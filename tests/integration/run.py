@@ -52,7 +52,6 @@ import cases_squat
 import cases_tls
 import cases_tools
 import cases_torch
-import cases_versions
 import cases_write_a_scheduler
 import harness
 import runner
@@ -81,7 +80,6 @@ SUITES = (
     cases_scheduler_commands,
     cases_scheduler_tls,
     cases_driver,
-    cases_versions,
     cases_io,
     cases_ends,
     cases_bad,

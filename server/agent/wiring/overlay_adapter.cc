@@ -49,9 +49,6 @@ overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
   config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
   config.grace_ms = GraceMs(config_);
   config.recovered = recovered;
-  if (config_.overlay_protocol() != 0) {
-    config.version = config_.overlay_protocol();
-  }
   return config;
 }
 

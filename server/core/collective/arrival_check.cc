@@ -112,7 +112,7 @@ int ArrivalCheck::AcceptsGroup(const Series& series,
   if (directives.local_only && nodes != std::vector<NodeId>{p_.self}) {
     return kErrBadParam;
   }
-  return PassesOldNode(series) ? kErrNotSupported : kSuccess;
+  return kSuccess;
 }
 
 int ArrivalCheck::RefusalOf(const CollectiveId& id, const Instance& instance,
@@ -120,28 +120,6 @@ int ArrivalCheck::RefusalOf(const CollectiveId& id, const Instance& instance,
   if (id.op != CollectiveOp::kGroupConstruct) return kSuccess;
   if (p_.groups.FindOf(id.name, proc) != nullptr) return kErrExists;
   return SharesTooMuch(instance) ? kErrOutOfResource : kSuccess;
-}
-
-void ArrivalCheck::NoteOld(NodeId node, bool old) {
-  if (old) {
-    old_nodes_.insert(node);
-  } else {
-    old_nodes_.erase(node);
-  }
-}
-
-// Agents that only forward the messages on the way to the top count as well.
-bool ArrivalCheck::PassesOldNode(const Series& series) const {
-  if (old_nodes_.empty()) return false;
-  std::vector<NodeId> living = series.members->nodes;
-  std::erase_if(living, [&](NodeId node) { return !p_.tree.alive(node); });
-  const NodeId top = p_.tree.TopOf(living);
-  return std::ranges::any_of(living, [&](NodeId node) {
-    for (;; node = p_.tree.parent(node)) {
-      if (old_nodes_.contains(node)) return true;
-      if (node == top || node == kNoNode) return false;
-    }
-  });
 }
 
 }  // namespace canopy::core

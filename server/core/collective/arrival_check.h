@@ -47,12 +47,6 @@ class ArrivalCheck {
   int RefusalOf(const CollectiveId& id, const Instance& instance,
                 const ProcId& proc) const;
 
-  // Records whether the node's agent is too old for groups and drops their
-  // messages.
-  void NoteOld(NodeId node, bool old);
-  // Returns whether messages of the series, whose members are known, would be
-  // dropped.
-  bool PassesOldNode(const Series& series) const;
 
  private:
   int IdentifyGroup(const CollectiveArrived& in, const ProcId& proc,
@@ -61,7 +55,6 @@ class ArrivalCheck {
                    int index) const;
 
   const Parts p_;
-  std::set<NodeId> old_nodes_;
 };
 
 }  // namespace canopy::core

@@ -95,19 +95,6 @@ TEST_F(ArrivalCheckTest, FencesFollowEachOtherUpToALimit) {
   EXPECT_EQ(check_.Accepts(series, in, 0), kErrResourceBusy);
 }
 
-TEST_F(ArrivalCheckTest, GroupsDoNotPassOldAgents) {
-  const Series here =
-      SeriesOf(CollectiveOp::kGroupConstruct, {{"job", 0}, {"job", 1}});
-  const Series below =
-      SeriesOf(CollectiveOp::kGroupConstruct, {{"job", kRankWildcard}});
-  const CollectiveArrived in = At(CollectiveOp::kGroupConstruct, {}, "g");
-  check_.NoteOld(3, true);
-  EXPECT_EQ(check_.Accepts(here, in, 0), kSuccess);
-  EXPECT_EQ(check_.Accepts(below, in, 0), kErrNotSupported);
-  check_.NoteOld(3, false);
-  EXPECT_EQ(check_.Accepts(below, in, 0), kSuccess);
-}
-
 TEST_F(ArrivalCheckTest, NobodyIsInTwoGroupsOfOneName) {
   const CollectiveId first{CollectiveOp::kGroupConstruct, {{"job", 0}}, 0, "g"};
   EXPECT_EQ(check_.RefusalOf(first, {}, kProc), kSuccess);

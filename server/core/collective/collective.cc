@@ -238,29 +238,6 @@ bool Collectives::OnLeft(TimeNs now, const ProcId& proc,
   return group_ends_.OnLeft(step, proc, group, made);
 }
 
-// Each agent with a waiting member fails the operation itself, because the
-// other agents may not be reachable.
-void Collectives::RefuseThroughOldNodes(StepContext& step) {
-  for (auto& [id, series] : table_.all()) {
-    if (!IsGroupOp(id.op) || !series.members || series.active.empty() ||
-        !check_.PassesOldNode(series)) {
-      continue;
-    }
-    for (const uint64_t sequence : series.ActiveSequences()) {
-      const auto it = series.active.find(sequence);
-      if (it == series.active.end() || it->second.waiters.empty()) continue;
-      progress_.Fail(step, series, sequence, kErrNotSupported, {}, kNoNode);
-    }
-  }
-}
-
-void Collectives::OnNodeIsOld(TimeNs now, NodeId node, bool old,
-                              Actions* actions) {
-  StepContext step{now, *actions};
-  check_.NoteOld(node, old);
-  if (old) RefuseThroughOldNodes(step);
-}
-
 // ------------------------------------------------------------- messages ---
 
 void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
@@ -450,7 +427,6 @@ void Collectives::OnTreeChanged(TimeNs now, Actions* actions) {
   for (auto& [id, series] : table_.all()) {
     if (series.members) progress_.OnTreeChanged(step, series);
   }
-  RefuseThroughOldNodes(step);
 }
 
 void Collectives::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {

@@ -73,7 +73,6 @@ class Collectives {
   // received.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   // Fails groups whose messages would pass a node that is too old for groups.
-  void OnNodeIsOld(TimeNs now, NodeId node, bool old, Actions* actions);
   // See GroupEnds.
   bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
               uint64_t made, Actions* actions);
@@ -127,7 +126,6 @@ class Collectives {
                 std::vector<Waiting>* out) const;
 
  private:
-  void RefuseThroughOldNodes(StepContext& step);
   void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);
   // Handles a deadline that has passed. Returns true if it was moved, because a
   // debugger holds a participant.

@@ -191,14 +191,6 @@ TEST_F(CollectiveGroupTest, BadCalls) {
   EXPECT_EQ(Status(Construct(10, self, Flags({"pmix.grp.lcl"}))), kSuccess);
 }
 
-TEST_F(CollectiveGroupTest, OldAgentsKnowNoGroups) {
-  engine_->OnNodeIsOld(kNow, 3, true, &actions_);
-  EXPECT_EQ(Status(Construct(10, kWhole)), kErrNotSupported);
-  EXPECT_EQ(Status(Construct(10, {{"job", 0}})), kSuccess);
-  engine_->OnNodeIsOld(kNow, 3, false, &actions_);
-  EXPECT_EQ(Status(Construct(11, kWhole)), kNone);
-}
-
 TEST_F(CollectiveGroupTest, AMemberOfAGroupOfThatNameFailsIt) {
   MakeGroup();
   const RequestId b = Construct(11, {{"job", 0}, {"job", 1}});
@@ -406,21 +398,6 @@ TEST_F(CollectiveGroupTest, WhoLacksAReleaseAfterALossIsAnsweredAgain) {
   actions_.clear();
   Up(CollectiveOp::kGroupConstruct);
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
-}
-
-// Job "far" is on agents 1 and 5; 5 is below 2.
-TEST_F(CollectiveGroupTest, AnOldAgentOnTheWayRefusesIt) {
-  const Procs all = {{"far", kRankWildcard}};
-  jobs_.Add(JobOn("far", {1, 5}));
-  jobs_.Connect(40, {"far", 0});
-  engine_->OnNodeIsOld(kNow, 6, true, &actions_);
-  const RequestId a = Construct(40, all);
-  EXPECT_EQ(Status(a), kNone);
-  engine_->OnNodeIsOld(kNow, 2, true, &actions_);
-  EXPECT_EQ(Status(a), kErrNotSupported);
-  EXPECT_EQ(Status(Construct(40, all)), kErrNotSupported);
-  engine_->OnNodeIsOld(kNow, 2, false, &actions_);
-  EXPECT_EQ(Status(Construct(40, all)), kNone);
 }
 
 // The top may have released the collective, so the top decides.

@@ -165,10 +165,6 @@ void On(Engines& e, const NodeStateChanged& in) { OnNodeStateChanged(e, in); }
 
 void On(Engines& e, const NodeRestarted& in) { OnNodeRestarted(e, in); }
 
-void On(Engines& e, const NodeIsOld& in) {
-  e.collectives.OnNodeIsOld(e.now, in.node, in.old, &e.out);
-}
-
 void On(Engines& e, const ShutdownRequested& in) { ShutDown(e, {in.reason}); }
 
 // --------------------------------------------------------- recovery ---

@@ -25,7 +25,7 @@ struct AllInputs {
       GroupCallArrived, GetArrived, AbortArrived, HostCallArrived,
       PublishArrived, LookupArrived, UnpublishArrived, SpawnArrived,
       QueryArrived, FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
-      PeerArrived, NodeStateChanged, NodeRestarted, NodeIsOld, JobRecovered,
+      PeerArrived, NodeStateChanged, NodeRestarted, JobRecovered,
       ClientReattached, LauncherReattached, LocalPrepared, LocalStarted,
       LocalProcesses, LocalExits, FactsRead, UsageWanted, HostAnswered,
       LocalOutput, LocalInputDone, LaunchRequested, SpawnDone, SpawnRecovered,

@@ -32,13 +32,6 @@ struct NodeRestarted {
   NodeId node = kNoNode;
 };
 
-// Whether the agent of a node that is up is of an older release without process
-// groups. Not sent unless some agent is.
-struct NodeIsOld {
-  NodeId node = kNoNode;
-  bool old = false;
-};
-
 }  // namespace canopy::core
 
 #endif  // CANOPY_SERVER_CORE_STEP_PEER_INPUTS_H_

@@ -3,14 +3,14 @@
 #ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_HOST_H_
 #define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_HOST_H_
 
+#include "common/describe.h"
+#include "common/describe_procs.h"
 #include "common/ids.h"
 #include "server/core/messages.h"
-#include "server/overlay/message_wire/procs.h"
-#include "server/overlay/proto_wire.h"
 
 namespace canopy::core {
 
-using overlay::wire::Is;
+using wire::Is;
 
 template <typename V>
 void Describe(V& v, Is<HostRequest> auto& m) {

@@ -1,10 +1,14 @@
-// The protobuf wire format for plain C++ structs. A struct's fields are listed
-// once, in a function Describe(visitor, struct); visitors measure, write and
-// read them. Data fields are read as slices of the received buffer, and
-// forwarding needs no generated message. protos/overlay.proto remains the
-// contract; tests compare with the generated classes.
-#ifndef CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_
-#define CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_
+// The codec of Canopy's own structs. A struct's fields are listed once, with
+// their numbers, in a function Describe(visitor, struct); visitors measure,
+// write and read them. The bytes are in the protobuf wire format: a reader
+// skips the fields that it does not know, and a field that is absent has the
+// value 0, so a struct can get fields without a new format. Field numbers are
+// never reused. Data fields (Bytes) are read as slices of the received buffer.
+//
+// Readers accept bytes from anywhere: every length is bounded by the bytes that
+// are there, and the number of elements by kMaxElements.
+#ifndef CANOPY_COMMON_DESCRIBE_H_
+#define CANOPY_COMMON_DESCRIBE_H_
 
 #include <concepts>
 #include <cstdint>
@@ -19,8 +23,13 @@
 #include "common/bytes.h"
 #include "common/slice.h"
 
-namespace canopy::overlay::wire {
+namespace canopy::wire {
 
+// The methods of visitors:
+//   Field(number, value)           any field
+//   Bounded(number, text, limit)   a text; longer ones are malformed
+//   Choice(number, value, last)    an enum whose largest value is `last`
+//
 // For Describe functions that accept const and mutable structs.
 template <typename T, typename U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
@@ -54,6 +63,12 @@ inline uint32_t ZigZag(int32_t v) {
 }
 inline int32_t UnZigZag(uint32_t v) {
   return static_cast<int32_t>((v >> 1) ^ (~(v & 1) + 1));
+}
+inline uint64_t ZigZag64(int64_t v) {
+  return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
+}
+inline int64_t UnZigZag64(uint64_t v) {
+  return static_cast<int64_t>((v >> 1) ^ (~(v & 1) + 1));
 }
 
 // Reads encoded fields. After a failure all further results are 0.
@@ -105,14 +120,24 @@ class Sizer {
     Field(field, static_cast<uint64_t>(value));
   }
   void Field(uint32_t field, const int& value) { Field(field, ZigZag(value)); }
+  void Field(uint32_t field, const int64_t& value) {
+    Field(field, ZigZag64(value));
+  }
   void Field(uint32_t field, const std::string& value) {
     if (!value.empty()) AddChunk(field, value.size());
+  }
+  void Field(uint32_t field, const std::vector<std::string>& values) {
+    for (const std::string& value : values) AddChunk(field, value.size());
   }
   void Field(uint32_t field, const Bytes& value) {
     if (!value.empty()) AddChunk(field, value.size());
   }
   void Field(uint32_t field, const std::vector<uint32_t>& values) {
     if (!values.empty()) AddChunk(field, PackedSize(values));
+  }
+  void Field(uint32_t field,
+             const std::optional<std::vector<uint32_t>>& values) {
+    if (values.has_value()) AddChunk(field, PackedSize(*values));
   }
   template <typename M>
   void Field(uint32_t field, const std::vector<M>& values) {
@@ -125,7 +150,14 @@ class Sizer {
   void Field(uint32_t field, const std::optional<M>& value) {
     if (value.has_value()) Field(field, *value);
   }
+  void Field(uint32_t field, const std::optional<uint64_t>& value) {
+    if (value.has_value()) size_ += TagSize(field) + VarintSize(*value);
+  }
   void Bounded(uint32_t field, const std::string& value, size_t) {
+    Field(field, value);
+  }
+  template <Enum E>
+  void Choice(uint32_t field, const E& value, E) {
     Field(field, value);
   }
 
@@ -171,16 +203,24 @@ class Writer {
     Field(field, static_cast<uint64_t>(value));
   }
   void Field(uint32_t field, const int& value) { Field(field, ZigZag(value)); }
+  void Field(uint32_t field, const int64_t& value) {
+    Field(field, ZigZag64(value));
+  }
   void Field(uint32_t field, const std::string& value) {
     if (!value.empty()) Chunk(field, value);
+  }
+  void Field(uint32_t field, const std::vector<std::string>& values) {
+    for (const std::string& value : values) Chunk(field, value);
   }
   void Field(uint32_t field, const Bytes& value) {
     if (!value.empty()) Chunk(field, value.view());
   }
   void Field(uint32_t field, const std::vector<uint32_t>& values) {
-    if (values.empty()) return;
-    Head(field, Sizer::PackedSize(values));
-    for (const uint32_t v : values) Varint(v);
+    if (!values.empty()) Packed(field, values);
+  }
+  void Field(uint32_t field,
+             const std::optional<std::vector<uint32_t>>& values) {
+    if (values.has_value()) Packed(field, *values);
   }
   template <typename M>
   void Field(uint32_t field, const std::vector<M>& values) {
@@ -193,7 +233,16 @@ class Writer {
   void Field(uint32_t field, const std::optional<M>& value) {
     if (value.has_value()) Field(field, *value);
   }
+  void Field(uint32_t field, const std::optional<uint64_t>& value) {
+    if (!value.has_value()) return;
+    Varint(Tag(field, kVarint));
+    Varint(*value);
+  }
   void Bounded(uint32_t field, const std::string& value, size_t) {
+    Field(field, value);
+  }
+  template <Enum E>
+  void Choice(uint32_t field, const E& value, E) {
     Field(field, value);
   }
 
@@ -210,6 +259,10 @@ class Writer {
   void Varint(uint64_t v) {
     for (; v >= 0x80; v >>= 7) *out_++ = static_cast<char>(v | 0x80);
     *out_++ = static_cast<char>(v);
+  }
+  void Packed(uint32_t field, const std::vector<uint32_t>& values) {
+    Head(field, Sizer::PackedSize(values));
+    for (const uint32_t v : values) Varint(v);
   }
   void Chunk(uint32_t field, std::string_view value) {
     Head(field, value.size());
@@ -243,6 +296,10 @@ class Zeroer {
   requires std::is_class_v<M>
   void Field(uint32_t, M&) {}
   void Bounded(uint32_t, std::string&, size_t) {}
+  template <Enum E>
+  void Choice(uint32_t, E& value, E) {
+    value = static_cast<E>(0);
+  }
 };
 
 // The buffer that data fields share, and the number of elements read.
@@ -276,8 +333,14 @@ class FieldReader {
   void Field(uint32_t field, int& value) {
     if (Mine(field, kVarint)) value = UnZigZag(Narrow<uint32_t>(in_->Varint()));
   }
+  void Field(uint32_t field, int64_t& value) {
+    if (Mine(field, kVarint)) value = UnZigZag64(in_->Varint());
+  }
   void Field(uint32_t field, std::string& value) {
     if (Mine(field, kLength)) value = in_->Chunk();
+  }
+  void Field(uint32_t field, std::vector<std::string>& values) {
+    if (Mine(field, kLength) && Count()) values.emplace_back(in_->Chunk());
   }
   void Field(uint32_t field, Bytes& value) {
     if (Mine(field, kLength)) value = context_->Share(in_->Chunk());
@@ -290,6 +353,9 @@ class FieldReader {
     } else if (Mine(field, kLength)) {
       Packed(in_->Chunk(), &values);
     }
+  }
+  void Field(uint32_t field, std::optional<std::vector<uint32_t>>& values) {
+    if (Mine(field, kLength)) Packed(in_->Chunk(), &values.emplace());
   }
   template <typename M>
   void Field(uint32_t field, std::vector<M>& values) {
@@ -305,10 +371,18 @@ class FieldReader {
   void Field(uint32_t field, std::optional<M>& value) {
     if (Mine(field, kLength)) Nested(&value.emplace());
   }
+  void Field(uint32_t field, std::optional<uint64_t>& value) {
+    if (Mine(field, kVarint)) value = in_->Varint();
+  }
   void Bounded(uint32_t field, std::string& value, size_t limit) {
     if (!Mine(field, kLength)) return;
     value = in_->Chunk();
     if (value.size() > limit) in_->Fail();
+  }
+  template <Enum E>
+  void Choice(uint32_t field, E& value, E last) {
+    Field(field, value);
+    if (value > last) in_->Fail();
   }
 
  private:
@@ -366,6 +440,31 @@ bool ReadMessage(ReadContext* context, std::string_view data, M* message) {
   return in.ok();
 }
 
-}  // namespace canopy::overlay::wire
+// ------------------------------------------------------- whole messages ---
 
-#endif  // CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_
+// Returns the encoded message, made with one allocation.
+template <typename M>
+std::string Encode(const M& message) {
+  std::string out(SizeOf(message), '\0');
+  Writer writer(out.data());
+  Describe(writer, message);
+  return out;
+}
+
+// Reads a message into *message, which has its default values. Returns false
+// unless `data` is well formed and within the limits.
+template <typename M>
+bool Decode(std::string_view data, M* message) {
+  ReadContext context;
+  return ReadMessage(&context, data, message);
+}
+// The same for a message with data fields, which share the bytes of `data`.
+template <typename M>
+bool Decode(const Bytes& data, M* message) {
+  ReadContext context{&data, 0};
+  return ReadMessage(&context, data.view(), message);
+}
+
+}  // namespace canopy::wire
+
+#endif  // CANOPY_COMMON_DESCRIBE_H_

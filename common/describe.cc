@@ -1,6 +1,6 @@
-#include "server/overlay/proto_wire.h"
+#include "common/describe.h"
 
-namespace canopy::overlay::wire {
+namespace canopy::wire {
 
 uint64_t Input::LongVarint() {
   uint64_t value = 0;
@@ -40,4 +40,4 @@ void Input::Skip(uint32_t type) {
   }
 }
 
-}  // namespace canopy::overlay::wire
+}  // namespace canopy::wire

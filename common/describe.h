@@ -252,8 +252,10 @@ class Writer {
   }
   void Head(uint32_t field, size_t n) {
     Varint(Tag(field, kLength));
-    Varint(n);
+    Length(n);
   }
+  // A length alone, as Input::Chunk reads it.
+  void Length(size_t n) { Varint(n); }
 
  private:
   void Varint(uint64_t v) {

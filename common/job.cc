@@ -31,7 +31,8 @@ struct PlacementRuns {
   std::vector<uint32_t> count;
 };
 
-// What is encoded of a job. `Job` is JobSpec or const JobSpec.
+// A job and the encoded form of its placements. `Job` is JobSpec, or const
+// JobSpec for encoding.
 template <typename Job>
 struct EncodedJob {
   uint32_t form = kJobForm;

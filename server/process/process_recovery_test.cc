@@ -142,44 +142,6 @@ TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
   EXPECT_EQ(Output(0, 4), "text");
 }
 
-// A shim that a former version of the agent has started.
-TEST_F(RecoveryTest, AnOlderShimTakesNoTexts) {
-  const Result<UniqueFd> directory = OpenDirectory(runtime_dir_);
-  ASSERT_TRUE(directory.ok());
-  const Result<UniqueFd> listener =
-      ListenAt(directory->get(), ShimSocketName("job"));
-  ASSERT_TRUE(listener.ok());
-  size_t found = 0;
-  adapter_->Recover(
-      [&](const std::vector<RecoveredJob>& jobs) { found = jobs.size(); });
-  UniqueFd shim(accept(listener->get(), nullptr, nullptr));
-  ASSERT_TRUE(shim);
-  Welcome welcome;
-  welcome.version = 3;
-  welcome.pid = INT_MAX;
-  welcome.nspace = "job";
-  welcome.started = true;
-  welcome.record = EncodeJobSpec(*MakeJob({"true"}));
-  const std::string payload = Encode(welcome);
-  FrameHeader header;
-  header.length = static_cast<uint32_t>(payload.size());
-  header.type = static_cast<uint8_t>(FrameType::kWelcome);
-  std::string frame(reinterpret_cast<const char*>(&header), sizeof header);
-  frame += payload;
-  ASSERT_EQ(send(shim.get(), frame.data(), frame.size(), 0),
-            static_cast<ssize_t>(frame.size()));
-  ASSERT_TRUE(RunUntil([&] { return found == 1; }));
-  ProcessText text;
-  text.proc = {"job", 0};
-  text.pieces = {{true, "text"}};
-  int answer = 0;
-  adapter_->Put(text, [&answer](int status) { answer = status; });
-  EXPECT_EQ(answer, kErrNotSupported);
-  adapter_->Forget("job");
-  shim.Reset();
-  EXPECT_TRUE(RunUntil([&] { return adapter_->ending() == 0; }));
-}
-
 TEST_F(RecoveryTest, ExitsWithoutAnAgentAreKept) {
   const std::string barrier = runtime_dir_ + "/gate";
   const auto job = Shell("echo before; while [ ! -e " + barrier +

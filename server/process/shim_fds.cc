@@ -45,11 +45,11 @@ void ShimFds::Hold(FrameChannel* channel, const std::string& name,
   channel->Flush();
 }
 
-bool ShimFds::HoldConnections(FrameChannel* channel, uint32_t version,
+bool ShimFds::HoldConnections(FrameChannel* channel,
                               std::vector<NamedFd> connections) {
   const bool open = std::ranges::all_of(
       connections, [](const NamedFd& held) { return bool{held.fd}; });
-  if (version < 2 || !open) return false;
+  if (!open) return false;
   // Releases go first, because their names may be used again.
   SendReleases(channel);
   if (num_connections_ + connections.size() > MostConnections()) return false;

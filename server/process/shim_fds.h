@@ -19,11 +19,9 @@ class ShimFds {
  public:
   static void Hold(FrameChannel* channel, const std::string& name, UniqueFd fd);
 
-  // `version` is the shim's. Returns false, and sends no connection, if the
-  // shim cannot hold all of them. Names that were released before may be used
-  // again.
-  bool HoldConnections(FrameChannel* channel, uint32_t version,
-                       std::vector<NamedFd> connections);
+  // Returns false, and sends no connection, if the shim cannot hold all of
+  // them. Names that were released before may be used again.
+  bool HoldConnections(FrameChannel* channel, std::vector<NamedFd> connections);
   // Releases a connection, now if `at_once`, otherwise later in a batch.
   void ReleaseConnection(FrameChannel* channel, const std::string& name,
                          bool at_once);

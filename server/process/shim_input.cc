@@ -17,11 +17,6 @@ void ShimInput::Recover(uint64_t taken, uint64_t done) {
   outstanding_ = taken - done;
 }
 
-void ShimInput::RecoverUnknown() {
-  taken_.reset();
-  known_ = false;
-}
-
 void ShimInput::Feed(core::FeedInput input) {
   if (Take(&input)) waiting_.push_back(std::move(input));
 }
@@ -31,15 +26,14 @@ void ShimInput::Feed(core::FeedInput input) {
 bool ShimInput::Take(core::FeedInput* input) {
   const uint64_t size = input->data.size();
   if (input->end == 0) {
-    if (taken_) *taken_ += size;
+    taken_ += size;
     return true;
   }
   if (input->end < size) return false;
   const uint64_t begin = input->end - size;
-  if (!taken_) taken_ = begin;
-  if (size == 0) return begin == *taken_;
-  if (begin > *taken_ || input->end <= *taken_) return false;
-  input->data = input->data.Slice(*taken_ - begin, size);
+  if (size == 0) return begin == taken_;
+  if (begin > taken_ || input->end <= taken_) return false;
+  input->data = input->data.Slice(taken_ - begin, size);
   taken_ = input->end;
   return true;
 }
@@ -57,11 +51,6 @@ std::optional<core::FeedInput> ShimInput::Next() {
 void ShimInput::Done(uint64_t bytes) {
   outstanding_ -= std::min(outstanding_, bytes);
   done_ += bytes;
-}
-
-std::optional<uint64_t> ShimInput::position() const {
-  if (!known_) return std::nullopt;
-  return done_;
 }
 
 }  // namespace canopy::process

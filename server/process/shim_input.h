@@ -17,10 +17,6 @@ class ShimInput {
   // Called after the recovery of a shim with the bytes of the job's input that
   // the shim has received, and that its processes have read.
   void Recover(uint64_t taken, uint64_t done);
-  // Called if the recovered shim does not report its position: the next piece
-  // determines it.
-  void RecoverUnknown();
-
   // Queues the part of `input` that is new. A piece after a gap is dropped,
   // because it will be resent together with the missing data.
   void Feed(core::FeedInput input);
@@ -32,20 +28,18 @@ class ShimInput {
   // Drops the queue.
   void Clear() { waiting_.clear(); }
 
-  // Returns the bytes of the job's input that the processes have read; no value
-  // if unknown.
-  std::optional<uint64_t> position() const;
+  // Returns the bytes of the job's input that the processes have read.
+  uint64_t position() const { return done_; }
   // Returns the bytes of the job's input that were forwarded to the shim.
-  uint64_t given() const { return taken_.value_or(0); }
+  uint64_t given() const { return taken_; }
 
  private:
   bool Take(core::FeedInput* input);
 
   std::deque<core::FeedInput> waiting_;
   uint64_t outstanding_ = 0;  // sent to the shim, not done
-  std::optional<uint64_t> taken_ = 0;
+  uint64_t taken_ = 0;
   uint64_t done_ = 0;
-  bool known_ = true;
 };
 
 }  // namespace canopy::process

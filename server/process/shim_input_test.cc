@@ -102,16 +102,6 @@ TEST(ShimInputTest, CountsWhatAFoundShimHasAhead) {
   EXPECT_TRUE(input.Next());
 }
 
-TEST(ShimInputTest, BelievesThePieceWhenTheShimCanNotTell) {
-  ShimInput input;
-  input.RecoverUnknown();
-  input.Feed(Piece("ef", 6));
-  input.Feed(Piece("ef", 6));
-  input.Done(2);
-  EXPECT_EQ(TakeAll(&input), "ef");
-  EXPECT_FALSE(input.position());
-}
-
 TEST(ShimInputTest, GivesNothingAfterClear) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
@@ -125,8 +115,6 @@ TEST(ShimInputTest, TellsWhatWasTakenForTheProcesses) {
   EXPECT_EQ(input.given(), 7u);
   input.Feed(Piece("abc", 10));
   EXPECT_EQ(input.given(), 10u);
-  input.RecoverUnknown();
-  EXPECT_EQ(input.given(), 0u);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ void ShimJob::Start(uint16_t port) {
 // The new process gets no standard input, because its predecessor consumed it.
 void ShimJob::Restart(const core::RestartLocal& restart) {
   reports_.Await(restart.rank, restart.incarnation);
-  if (channel_ == nullptr || version_ < 5 || !started()) {
+  if (channel_ == nullptr || !started()) {
     return reports_.ReportNoProcess(restart.rank);
   }
   std::vector<UniqueFd> fds;
@@ -170,10 +170,9 @@ void ShimJob::ResumeReports() {
   channel_->Send(FrameType::kResume, "");
   // Input that the predecessor had received and not forwarded was lost with it,
   // so it is requested again.
-  const std::optional<uint64_t> fed = input_.position();
-  if (!fed || job_.job->stdin_target == StdinTarget::kNone) return;
-  context_->sink->OnInput(
-      core::LocalInputDone{nspace(), 0, *fed, /*resend=*/true, input_.given()});
+  if (job_.job->stdin_target == StdinTarget::kNone) return;
+  context_->sink->OnInput(core::LocalInputDone{
+      nspace(), 0, input_.position(), /*resend=*/true, input_.given()});
 }
 
 void ShimJob::Signal(const core::SignalLocal& signal) {
@@ -211,7 +210,7 @@ void ShimJob::SetOrphanTime(uint32_t ms) {
 }
 
 void ShimJob::PutText(ProcessText text, TextDone done) {
-  if (channel_ == nullptr || version_ < 4 ||
+  if (channel_ == nullptr ||
       StepOf(state_, ShimEvent::kTextTaken).verdict != Verdict::kAccept) {
     return done(kErrNotSupported);
   }
@@ -225,7 +224,7 @@ void ShimJob::Hold(const std::string& name, UniqueFd fd) {
 
 bool ShimJob::HoldConnections(std::vector<NamedFd> connections) {
   return channel_ != nullptr &&
-         fds_.HoldConnections(channel_.get(), version_, std::move(connections));
+         fds_.HoldConnections(channel_.get(), std::move(connections));
 }
 
 void ShimJob::ReleaseConnection(const std::string& name, bool at_once) {
@@ -254,7 +253,7 @@ void ShimJob::SendInput() {
 void ShimJob::InputDone(uint64_t bytes) {
   input_.Done(bytes);
   context_->sink->OnInput(
-      core::LocalInputDone{nspace(), bytes, input_.position().value_or(0)});
+      core::LocalInputDone{nspace(), bytes, input_.position()});
 }
 
 void ShimJob::Forget() {
@@ -322,8 +321,7 @@ bool ShimJob::OnHeld(FrameChannel::Frame& frame) {
 bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   Welcome welcome;
   if (!Decode(frame.payload, &welcome) ||
-      welcome.version < kOldestShimProtocol ||
-      welcome.version > kShimProtocolVersion) {
+      welcome.version != kShimProtocolVersion) {
     return false;
   }
   Result<JobSpec> spec = DecodeJobSpec(welcome.record);
@@ -333,12 +331,7 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   }
   job_.job = std::make_shared<const JobSpec>(std::move(*spec));
   job_.layout = std::make_shared<const JobLayout>(*job_.job);
-  version_ = welcome.version;
-  if (version_ < 3) {
-    input_.RecoverUnknown();
-  } else {
-    input_.Recover(welcome.input_taken, welcome.input_done);
-  }
+  input_.Recover(welcome.input_taken, welcome.input_done);
   process_.NoteFound(welcome.pid);
   TakeRanks(std::move(welcome.ranks));
   Advance(welcome.started ? ShimEvent::kFoundStarted

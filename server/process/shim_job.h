@@ -125,7 +125,6 @@ class ShimJob {
   std::unique_ptr<FrameChannel> channel_;
   SocketFile file_;
   ShimProcess process_;
-  uint32_t version_ = kShimProtocolVersion;
   std::vector<std::string> finding_keys_;  // index: application
   std::vector<RankState> ranks_;           // ranks of a recovered shim
   RankReports reports_;

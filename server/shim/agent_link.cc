@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -54,7 +53,8 @@ void AgentLink::OnFrame(uint64_t peer, FrameChannel::Frame& frame) {
 
 void AgentLink::Greet(FrameChannel::Frame& frame) {
   Hello hello;
-  if (frame.type != FrameType::kHello || !Decode(frame.payload, &hello)) {
+  if (frame.type != FrameType::kHello || !Decode(frame.payload, &hello) ||
+      hello.version != kShimProtocolVersion) {
     return candidate_.channel->Fail("no greeting");
   }
   if (agent_.channel != nullptr) {
@@ -62,7 +62,6 @@ void AgentLink::Greet(FrameChannel::Frame& frame) {
     agent_.channel->Flush();
   }
   agent_ = std::exchange(candidate_, {});
-  version_ = std::min(hello.version, kShimProtocolVersion);
   events_.on_agent();
 }
 

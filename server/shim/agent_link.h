@@ -25,7 +25,7 @@ class AgentLink {
   struct Events {
     // Returns false if the agent broke the protocol; it is then disconnected.
     std::function<bool(FrameChannel::Frame& frame)> on_frame;
-    // A later agent is served from now on; version() is its version.
+    // A later agent is served from now on.
     std::function<void()> on_agent;
     // The agent is lost and no other is served.
     std::function<void()> on_lost;
@@ -45,8 +45,6 @@ class AgentLink {
     return connected() && agent_.channel->HasWaiting(wanted);
   }
   bool connected() const { return agent_.channel != nullptr; }
-  // Returns the older of the shim's own protocol version and the agent's.
-  uint32_t version() const { return version_; }
   // Stops accepting further agents.
   void StopListening();
 
@@ -68,7 +66,6 @@ class AgentLink {
   uint64_t next_peer_ = 1;
   Peer agent_;
   Peer candidate_;  // has not sent Hello yet
-  uint32_t version_ = kShimProtocolVersion;
 };
 
 }  // namespace canopy::process

@@ -86,15 +86,12 @@ void JobHolder::OnAgentLost() {
 }
 
 void JobHolder::SendWelcome() {
-  if (agent_.version() >= 2) {
-    // Sent in separate frames, because one frame may be too small.
-    held_.ForEachConnections([this](NamedFds connections) {
-      agent_.Send(FrameType::kHeld, EncodeNames(connections.names), Bytes(),
-                  std::move(connections.fds));
-    });
-  }
+  // Sent in separate frames, because one frame may be too small.
+  held_.ForEachConnections([this](NamedFds connections) {
+    agent_.Send(FrameType::kHeld, EncodeNames(connections.names), Bytes(),
+                std::move(connections.fds));
+  });
   Welcome welcome;
-  welcome.version = agent_.version();
   welcome.pid = getpid();
   welcome.started = state_ == HolderState::kStarted;
   if (starter_ != nullptr) {
@@ -102,10 +99,8 @@ void JobHolder::SendWelcome() {
     welcome.record = starter_->job().record;
   }
   welcome.ranks = processes_.States();
-  if (agent_.version() >= 3) {
-    welcome.input_taken = reports_.input_taken();
-    welcome.input_done = reports_.TakeInputDone();
-  }
+  welcome.input_taken = reports_.input_taken();
+  welcome.input_done = reports_.TakeInputDone();
   NamedFds held = held_.Held();
   welcome.held = std::move(held.names);
   agent_.Send(FrameType::kWelcome, Encode(welcome), Bytes(),
@@ -387,10 +382,8 @@ void JobHolder::WaitForStreams(LocalProcess* process) {
 
 void JobHolder::MakeReportable(LocalProcess* process) {
   process->reportable = true;
-  ExitedRank exit{process->spec.rank, process->wait_status,
-                  process->incarnation};
-  if (agent_.version() >= kFirstWithUsage) exit.used = process->used;
-  reports_.AddExit(exit);
+  reports_.AddExit({process->spec.rank, process->wait_status,
+                    process->incarnation, process->used});
 }
 
 }  // namespace canopy::process

@@ -268,16 +268,20 @@ TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
   }
 }
 
-// An agent of release 0.1 started the shim and is replaced.
-TEST_F(JobHolderTest, AnAgentGetsWhatItsVersionHas) {
-  for (const uint32_t version : {kShimProtocolVersion, 4u}) {
-    ShimUnderTest shim(directory_);
-    shim.Reach(HolderState::kStarted);
-    shim.Reconnect(directory_, version);
-    shim.Kill();
-    ASSERT_EQ(shim.exits().size(), 1u);
-    EXPECT_EQ(shim.exits()[0].used.has_value(), version >= kFirstWithUsage);
-  }
+TEST_F(JobHolderTest, ALaterAgentGetsTheUsageOfRanks) {
+  ShimUnderTest shim(directory_);
+  shim.Reach(HolderState::kStarted);
+  shim.Reconnect(directory_, kShimProtocolVersion);
+  shim.Kill();
+  ASSERT_EQ(shim.exits().size(), 1u);
+  EXPECT_TRUE(shim.exits()[0].used.has_value());
+}
+
+TEST_F(JobHolderTest, AnAgentOfAnotherVersionIsRefused) {
+  ShimUnderTest shim(directory_);
+  shim.Reach(HolderState::kStarted);
+  shim.Reconnect(directory_, kShimProtocolVersion + 1);
+  shim.RunUntil(HolderState::kStarted, /*closed=*/true);
 }
 
 class StartingTest : public JobHolderTest {

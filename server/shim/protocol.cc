@@ -3,493 +3,367 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy::process {
 namespace {
 
-void PutRanks(WireWriter& w, const std::vector<Rank>& ranks) {
-  w.Uint(ranks.size());
-  for (const Rank rank : ranks) w.Uint(rank);
+using wire::Is;
+
+// The payload of a frame that is a list. `Items` may be const.
+template <typename Items>
+struct List {
+  Items& items;
+};
+template <typename T>
+concept AnyList = requires(T list) {
+  list.items;
+};
+
+template <typename T>
+List(T&) -> List<T>;
+
+struct Names {
+  std::vector<std::string> names;
+};
+
+struct ByteCount {
+  uint64_t bytes = 0;
+};
+
+struct InputHead {
+  std::vector<Rank> ranks;
+};
+
+struct OutputHead {
+  Rank rank = 0;
+  uint16_t channel = 0;
+};
+
+template <typename V>
+void Describe(V& v, AnyList auto& m) {
+  v.Field(1, m.items);
 }
 
-std::vector<Rank> GetRanks(WireReader& r) {
-  std::vector<Rank> out(r.Count());
-  for (Rank& rank : out) rank = r.Uint32();
+template <typename V>
+void Describe(V& v, Is<Names> auto& m) {
+  v.Field(1, m.names);
+}
+
+template <typename V>
+void Describe(V& v, Is<ByteCount> auto& m) {
+  v.Field(1, m.bytes);
+}
+
+template <typename V>
+void Describe(V& v, Is<InputHead> auto& m) {
+  v.Field(1, m.ranks);
+}
+
+template <typename V>
+void Describe(V& v, Is<OutputHead> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.channel);
+}
+
+// The head of a frame with data: its length, then the message.
+template <typename M>
+std::string EncodeHead(const M& head) {
+  const size_t size = wire::SizeOf(head);
+  std::string out(wire::VarintSize(size) + size, '\0');
+  wire::Writer writer(out.data());
+  writer.Length(size);
+  Describe(writer, head);
   return out;
 }
 
-int GetInt(WireReader& r) {
-  const int64_t v = r.Int();
-  if (v < INT32_MIN || v > INT32_MAX) r.Fail();
-  return static_cast<int>(v);
+template <typename M>
+bool DecodeHead(std::string_view in, M* head, std::string_view* data) {
+  wire::Input input(in);
+  const std::string_view bytes = input.Chunk();
+  if (!input.ok() || !wire::Decode(bytes, head)) return false;
+  *data = in.substr(input.position());
+  return true;
 }
 
-void PutRank(WireWriter& w, const RankSpec& rank) {
-  w.Uint(rank.rank);
-  w.Uint(rank.app);
-  w.Strings(rank.env);
-  w.String(rank.cpuset);
-  w.Bool(rank.has_stdin);
-  w.Strings(rank.fd_names);
+bool Valid(const RankSpec& rank) {
+  return rank.fd_names.size() <= kMaxInherited;
 }
 
-void GetRank(WireReader& r, RankSpec* rank) {
-  rank->rank = r.Uint32();
-  rank->app = r.Uint32();
-  rank->env = r.Strings();
-  rank->cpuset = r.String();
-  rank->has_stdin = r.Bool();
-  rank->fd_names = r.Strings();
-  if (rank->fd_names.size() > kMaxInherited) r.Fail();
+bool Valid(const TextPart& part) {
+  return part.channel == kChannelStdout || part.channel == kChannelStderr;
 }
 
-// Appended at the end, and only if an incarnation differs from 0: agents of
-// versions before 5 never have such a job.
-template <typename T>
-void PutIncarnations(WireWriter& w, const std::vector<T>& ranks) {
-  const bool none = std::ranges::all_of(
-      ranks, [](const T& rank) { return rank.incarnation == 0; });
-  if (none) return;
-  for (const T& rank : ranks) w.Uint(rank.incarnation);
-}
-
-template <typename T>
-void GetIncarnations(WireReader& r, std::vector<T>* ranks) {
-  if (!r.ok() || r.done()) return;
-  for (T& rank : *ranks) rank.incarnation = r.Uint32();
-}
-
-bool IsMeasured(const std::vector<ExitedRank>& ranks) {
-  return std::ranges::any_of(
-      ranks, [](const ExitedRank& rank) { return rank.used.has_value(); });
-}
-
-// Appended after the incarnations, if a rank has values.
-void PutUsage(WireWriter& w, const std::vector<ExitedRank>& ranks) {
-  for (const ExitedRank& rank : ranks) {
-    w.Bool(rank.used.has_value());
-    if (!rank.used) continue;
-    w.Uint(rank.used->cpu_us);
-    w.Uint(rank.used->peak_bytes);
-  }
-}
-
-void GetUsage(WireReader& r, std::vector<ExitedRank>* ranks) {
-  if (!r.ok() || r.done()) return;
-  for (ExitedRank& rank : *ranks) {
-    if (!r.Bool()) continue;
-    rank.used.emplace();
-    rank.used->cpu_us = r.Uint();
-    rank.used->peak_bytes = r.Uint();
-  }
-  if (!IsMeasured(*ranks)) r.Fail();
-}
-
-// Flags of a PrepareJob, in a number that follows its applications. Some
-// announce further fields.
-constexpr uint64_t kIndexArgv = 1;
-constexpr uint64_t kMergedApps = 2;
-constexpr uint64_t kStopsOnExec = 4;
-
-uint64_t MoreOf(const PrepareJob& m) {
-  const bool merges = std::ranges::any_of(m.apps, &AppSpec::merge_stderr);
-  return (m.index_argv ? kIndexArgv : 0) | (merges ? kMergedApps : 0) |
-         (m.stop_on_exec ? kStopsOnExec : 0);
+size_t TextBytes(const TextRequest& text) {
+  size_t bytes = 0;
+  for (const TextPart& part : text.parts) bytes += part.text.size();
+  return bytes;
 }
 
 }  // namespace
+
+template <typename V>
+void Describe(V& v, Is<RankUsage> auto& m) {
+  v.Field(1, m.cpu_us);
+  v.Field(2, m.peak_bytes);
+}
+
+template <typename V>
+void Describe(V& v, Is<Hello> auto& m) {
+  v.Field(1, m.version);
+}
+
+template <typename V>
+void Describe(V& v, Is<AppSpec> auto& m) {
+  v.Field(1, m.program);
+  v.Field(2, m.argv);
+  v.Field(3, m.env);
+  v.Field(4, m.cwd);
+  v.Field(5, m.own_library_env);
+  v.Field(6, m.known_finding);
+  v.Field(7, m.merge_stderr);
+}
+
+template <typename V>
+void Describe(V& v, Is<PrepareJob> auto& m) {
+  v.Field(1, m.nspace);
+  v.Field(2, m.orphan_ms);
+  v.Field(3, m.grace_ms);
+  v.Field(4, m.window);
+  v.Field(5, m.uid);
+  v.Field(6, m.gid);
+  v.Field(7, m.merge_stderr);
+  v.Field(8, m.record);
+  v.Field(9, m.env);
+  v.Field(10, m.apps);
+  v.Field(11, m.library);
+  v.Field(12, m.index_argv);
+  v.Field(13, m.stop_on_exec);
+}
+
+template <typename V>
+void Describe(V& v, Is<RankSpec> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.app);
+  v.Field(3, m.env);
+  v.Field(4, m.cpuset);
+  v.Field(5, m.has_stdin);
+  v.Field(6, m.fd_names);
+}
+
+template <typename V>
+void Describe(V& v, Is<RestartRank> auto& m) {
+  v.Field(1, m.incarnation);
+  v.Field(2, m.spec);
+}
+
+template <typename V>
+void Describe(V& v, Is<SignalRanks> auto& m) {
+  v.Field(1, m.signal);
+  v.Field(2, m.ranks);
+}
+
+template <typename V>
+void Describe(V& v, Is<KillRanks> auto& m) {
+  v.Field(1, m.grace_ms);
+  v.Field(2, m.ranks);
+}
+
+template <typename V>
+void Describe(V& v, Is<TextPart> auto& m) {
+  v.Field(1, m.channel);
+  v.Field(2, m.text);
+}
+
+template <typename V>
+void Describe(V& v, Is<TextRequest> auto& m) {
+  v.Field(1, m.client);
+  v.Field(2, m.request);
+  v.Field(3, m.again);
+  v.Field(4, m.rank);
+  v.Field(5, m.key);
+  v.Field(6, m.value);
+  v.Field(7, m.parts);
+}
+
+template <typename V>
+void Describe(V& v, Is<RankState> auto& m) {
+  v.Field(1, m.rank);
+  v.Choice(2, m.phase, RankPhase::kEnded);
+  v.Field(3, m.pid);
+  v.Field(4, m.wait_status);
+  v.Field(5, m.incarnation);
+}
+
+template <typename V>
+void Describe(V& v, Is<Welcome> auto& m) {
+  v.Field(1, m.version);
+  v.Field(2, m.pid);
+  v.Field(3, m.nspace);
+  v.Field(4, m.started);
+  v.Field(5, m.record);
+  v.Field(6, m.ranks);
+  v.Field(7, m.held);
+  v.Field(8, m.input_taken);
+  v.Field(9, m.input_done);
+}
+
+template <typename V>
+void Describe(V& v, Is<Prepared> auto& m) {
+  v.Field(1, m.status);
+  v.Field(2, m.text);
+  v.Field(3, m.findings);
+}
+
+template <typename V>
+void Describe(V& v, Is<StartedRank> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.pid);
+}
+
+template <typename V>
+void Describe(V& v, Is<StartError> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.status);
+  v.Field(3, m.error);
+  v.Field(4, m.text);
+}
+
+template <typename V>
+void Describe(V& v, Is<Started> auto& m) {
+  v.Field(1, m.ranks);
+  v.Field(2, m.errors);
+}
+
+template <typename V>
+void Describe(V& v, Is<ExitedRank> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.wait_status);
+  v.Field(3, m.incarnation);
+  v.Field(4, m.used);
+}
+
+template <typename V>
+void Describe(V& v, Is<TextTaken> auto& m) {
+  v.Field(1, m.status);
+}
 
 std::string JobMark(std::string_view nspace, int shim_pid) {
   return "CANOPY_SHIM=" + std::to_string(shim_pid) + ":" + std::string(nspace);
 }
 
-std::string Encode(const Hello& m) {
-  WireWriter w;
-  w.Uint(m.version);
-  return w.Take();
+std::string Encode(const Hello& m) { return wire::Encode(m); }
+std::string Encode(const PrepareJob& m) { return wire::Encode(m); }
+std::string Encode(const RestartRank& m) { return wire::Encode(m); }
+std::string Encode(const SignalRanks& m) { return wire::Encode(m); }
+std::string Encode(const KillRanks& m) { return wire::Encode(m); }
+std::string Encode(const TextRequest& m) { return wire::Encode(m); }
+std::string Encode(const Welcome& m) { return wire::Encode(m); }
+std::string Encode(const Prepared& m) { return wire::Encode(m); }
+std::string Encode(const Started& m) { return wire::Encode(m); }
+std::string Encode(const TextTaken& m) { return wire::Encode(m); }
+std::string Encode(const std::vector<RankSpec>& m) {
+  return wire::Encode(List{m});
+}
+std::string Encode(const std::vector<ExitedRank>& m) {
+  return wire::Encode(List{m});
 }
 
-bool Decode(std::string_view in, Hello* m) {
-  WireReader r(in);
-  m->version = r.Uint32();
-  return r.ok();
-}
-
-std::string Encode(const PrepareJob& m) {
-  WireWriter w;
-  w.String(m.nspace);
-  w.Uint(m.orphan_ms);
-  w.Uint(m.grace_ms);
-  w.Uint(m.window);
-  w.Uint(m.uid);
-  w.Uint(m.gid);
-  w.Bool(m.merge_stderr);
-  w.String(m.record);
-  w.Strings(m.env);
-  w.Uint(m.apps.size());
-  for (const AppSpec& app : m.apps) {
-    w.String(app.program);
-    w.Strings(app.argv);
-    w.Strings(app.env);
-    w.String(app.cwd);
-  }
-  const uint64_t more = MoreOf(m);
-  if (m.library.empty() && more == 0) return w.Take();
-  w.String(m.library);
-  for (const AppSpec& app : m.apps) {
-    w.Strings(app.own_library_env);
-    w.String(app.known_finding);
-  }
-  if (more != 0) w.Uint(more);
-  if ((more & kMergedApps) != 0) {
-    for (const AppSpec& app : m.apps) w.Bool(app.merge_stderr);
-  }
-  if (m.stop_on_exec) PutRanks(w, *m.stop_on_exec);
-  return w.Take();
-}
+bool Decode(std::string_view in, Hello* m) { return wire::Decode(in, m); }
+bool Decode(std::string_view in, SignalRanks* m) { return wire::Decode(in, m); }
+bool Decode(std::string_view in, KillRanks* m) { return wire::Decode(in, m); }
+bool Decode(std::string_view in, Prepared* m) { return wire::Decode(in, m); }
+bool Decode(std::string_view in, Started* m) { return wire::Decode(in, m); }
+bool Decode(std::string_view in, TextTaken* m) { return wire::Decode(in, m); }
 
 bool Decode(std::string_view in, PrepareJob* m) {
-  WireReader r(in);
-  m->nspace = r.String();
-  m->orphan_ms = r.Uint32();
-  m->grace_ms = r.Uint32();
-  m->window = r.Uint();
-  m->uid = r.Uint32();
-  m->gid = r.Uint32();
-  m->merge_stderr = r.Bool();
-  m->record = r.String();
-  m->env = r.Strings();
-  m->apps.resize(r.Count(4));
-  for (AppSpec& app : m->apps) {
-    app.program = r.String();
-    app.argv = r.Strings();
-    app.env = r.Strings();
-    app.cwd = r.String();
-  }
-  // Records of versions before 4 end here.
-  if (!r.done()) {
-    m->library = r.String();
-    for (AppSpec& app : m->apps) {
-      app.own_library_env = r.Strings();
-      app.known_finding = r.String();
-    }
-    const bool has_more = r.ok() && !r.done();
-    const uint64_t more = has_more ? r.Uint() : 0;
-    m->index_argv = (more & kIndexArgv) != 0;
-    if ((more & kMergedApps) != 0) {
-      for (AppSpec& app : m->apps) app.merge_stderr = r.Bool();
-    }
-    if ((more & kStopsOnExec) != 0) m->stop_on_exec = GetRanks(r);
-    if (MoreOf(*m) != more) r.Fail();
-    if (has_more ? more == 0 : m->library.empty()) r.Fail();
-  }
-  return r.done() && !m->nspace.empty() && m->window > 0;
-}
-
-std::string Encode(const std::vector<RankSpec>& m) {
-  WireWriter w;
-  w.Uint(m.size());
-  for (const RankSpec& rank : m) PutRank(w, rank);
-  return w.Take();
+  return wire::Decode(in, m) && !m->nspace.empty() && m->window > 0;
 }
 
 bool Decode(std::string_view in, std::vector<RankSpec>* m) {
-  WireReader r(in);
-  m->resize(r.Count(6));
-  for (RankSpec& rank : *m) GetRank(r, &rank);
-  return r.done();
-}
-
-std::string Encode(const RestartRank& m) {
-  WireWriter w;
-  w.Uint(m.incarnation);
-  PutRank(w, m.spec);
-  return w.Take();
+  List list{*m};
+  return wire::Decode(in, &list) &&
+         std::ranges::all_of(*m, [](const RankSpec& r) { return Valid(r); });
 }
 
 bool Decode(std::string_view in, RestartRank* m) {
-  WireReader r(in);
-  m->incarnation = r.Uint32();
-  GetRank(r, &m->spec);
-  return r.done();
-}
-
-std::string Encode(const SignalRanks& m) {
-  WireWriter w;
-  w.Int(m.signal);
-  PutRanks(w, m.ranks);
-  return w.Take();
-}
-
-bool Decode(std::string_view in, SignalRanks* m) {
-  WireReader r(in);
-  m->signal = GetInt(r);
-  m->ranks = GetRanks(r);
-  return r.done();
-}
-
-std::string Encode(const KillRanks& m) {
-  WireWriter w;
-  w.Uint(m.grace_ms);
-  PutRanks(w, m.ranks);
-  return w.Take();
-}
-
-bool Decode(std::string_view in, KillRanks* m) {
-  WireReader r(in);
-  m->grace_ms = r.Uint32();
-  m->ranks = GetRanks(r);
-  return r.done();
-}
-
-std::string Encode(const TextRequest& m) {
-  WireWriter w;
-  w.Uint(m.client);
-  w.Uint(m.request);
-  w.Bool(m.again);
-  w.Uint(m.rank);
-  w.String(m.key);
-  w.String(m.value);
-  w.Uint(m.parts.size());
-  for (const TextPart& part : m.parts) {
-    w.Uint(part.channel);
-    w.String(part.text);
-  }
-  return w.Take();
+  return wire::Decode(in, m) && Valid(m->spec);
 }
 
 bool Decode(std::string_view in, TextRequest* m) {
-  WireReader r(in);
-  m->client = r.Uint();
-  m->request = r.Uint32();
-  m->again = r.Bool();
-  m->rank = r.Uint32();
-  m->key = r.String();
-  m->value = r.String();
-  const size_t parts = r.Count(2);
-  if (parts > kMaxTextParts) return false;
-  m->parts.resize(parts);
-  size_t bytes = 0;
-  for (TextPart& part : m->parts) {
-    const uint64_t channel = r.Uint();
-    if (channel != kChannelStdout && channel != kChannelStderr) r.Fail();
-    part.channel = static_cast<uint16_t>(channel);
-    part.text = r.String();
-    bytes += part.text.size();
-  }
-  return r.done() && bytes <= kMaxWaitingText &&
+  return wire::Decode(in, m) && m->parts.size() <= kMaxTextParts &&
+         std::ranges::all_of(m->parts,
+                             [](const TextPart& p) { return Valid(p); }) &&
+         TextBytes(*m) <= kMaxWaitingText &&
          m->key.size() + m->value.size() <= kMaxTextKind;
 }
 
-std::string Encode(const Welcome& m) {
-  WireWriter w;
-  w.Uint(m.version);
-  w.Int(m.pid);
-  w.String(m.nspace);
-  w.Bool(m.started);
-  w.String(m.record);
-  w.Uint(m.ranks.size());
-  for (const RankState& rank : m.ranks) {
-    w.Uint(rank.rank);
-    w.Uint(static_cast<uint64_t>(rank.phase));
-    w.Int(rank.pid);
-    w.Int(rank.wait_status);
-  }
-  w.Strings(m.held);
-  if (m.version >= 3) {
-    w.Uint(m.input_taken);
-    w.Uint(m.input_done);
-  }
-  PutIncarnations(w, m.ranks);
-  return w.Take();
-}
-
 bool Decode(std::string_view in, Welcome* m) {
-  WireReader r(in);
-  m->version = r.Uint32();
-  m->pid = GetInt(r);
-  m->nspace = r.String();
-  m->started = r.Bool();
-  m->record = r.String();
-  m->ranks.resize(r.Count(4));
-  for (RankState& rank : m->ranks) {
-    rank.rank = r.Uint32();
-    const uint64_t phase = r.Uint();
-    if (phase > static_cast<uint64_t>(RankPhase::kEnded)) r.Fail();
-    rank.phase = static_cast<RankPhase>(phase);
-    rank.pid = GetInt(r);
-    rank.wait_status = GetInt(r);
-  }
-  m->held = r.Strings();
-  if (m->version >= 3) {
-    m->input_taken = r.Uint();
-    m->input_done = r.Uint();
-  }
-  GetIncarnations(r, &m->ranks);
-  return r.done() && m->held.size() <= kMaxHeld &&
+  return wire::Decode(in, m) && m->held.size() <= kMaxHeld &&
          m->input_done <= m->input_taken;
 }
 
-std::string Encode(const Prepared& m) {
-  WireWriter w;
-  w.Int(m.status);
-  w.String(m.text);
-  if (!m.findings.empty()) w.Strings(m.findings);
-  return w.Take();
-}
-
-bool Decode(std::string_view in, Prepared* m) {
-  WireReader r(in);
-  m->status = GetInt(r);
-  m->text = r.String();
-  if (r.ok() && !r.done()) {
-    m->findings = r.Strings();
-    if (m->findings.empty()) r.Fail();
-  }
-  return r.done();
-}
-
-std::string Encode(const Started& m) {
-  WireWriter w;
-  w.Uint(m.ranks.size());
-  for (const StartedRank& rank : m.ranks) {
-    w.Uint(rank.rank);
-    w.Int(rank.pid);
-  }
-  w.Uint(m.errors.size());
-  for (const StartError& error : m.errors) {
-    w.Uint(error.rank);
-    w.Int(error.status);
-    w.Int(error.error);
-    w.String(error.text);
-  }
-  return w.Take();
-}
-
-bool Decode(std::string_view in, Started* m) {
-  WireReader r(in);
-  m->ranks.resize(r.Count(2));
-  for (StartedRank& rank : m->ranks) {
-    rank.rank = r.Uint32();
-    rank.pid = GetInt(r);
-  }
-  m->errors.resize(r.Count(4));
-  for (StartError& error : m->errors) {
-    error.rank = r.Uint32();
-    error.status = GetInt(r);
-    error.error = GetInt(r);
-    error.text = r.String();
-  }
-  return r.done();
-}
-
-std::string Encode(const std::vector<ExitedRank>& m) {
-  WireWriter w;
-  w.Uint(m.size());
-  for (const ExitedRank& rank : m) {
-    w.Uint(rank.rank);
-    w.Int(rank.wait_status);
-  }
-  if (!IsMeasured(m)) {
-    PutIncarnations(w, m);
-    return w.Take();
-  }
-  for (const ExitedRank& rank : m) w.Uint(rank.incarnation);
-  PutUsage(w, m);
-  return w.Take();
-}
-
 bool Decode(std::string_view in, std::vector<ExitedRank>* m) {
-  WireReader r(in);
-  m->resize(r.Count(2));
-  for (ExitedRank& rank : *m) {
-    rank.rank = r.Uint32();
-    rank.wait_status = GetInt(r);
-  }
-  GetIncarnations(r, m);
-  GetUsage(r, m);
-  return r.done();
-}
-
-std::string Encode(const TextTaken& m) {
-  WireWriter w;
-  w.Int(m.status);
-  return w.Take();
-}
-
-bool Decode(std::string_view in, TextTaken* m) {
-  WireReader r(in);
-  m->status = GetInt(r);
-  return r.done();
+  List list{*m};
+  return wire::Decode(in, &list);
 }
 
 std::string EncodeBytes(uint64_t bytes) {
-  WireWriter w;
-  w.Uint(bytes);
-  return w.Take();
+  return wire::Encode(ByteCount{bytes});
 }
 
 bool DecodeBytes(std::string_view in, uint64_t* bytes) {
-  WireReader r(in);
-  *bytes = r.Uint();
-  return r.done();
+  ByteCount count;
+  const bool read = wire::Decode(in, &count);
+  *bytes = count.bytes;
+  return read;
 }
 
 std::string EncodeNames(const std::vector<std::string>& names) {
-  WireWriter w;
-  w.Strings(names);
-  return w.Take();
+  return wire::Encode(Names{names});
 }
 
 std::string EncodeName(std::string_view name) {
-  WireWriter w;
-  w.String(name);
-  return w.Take();
+  return EncodeNames({std::string(name)});
 }
 
 bool DecodeNames(std::string_view in, std::vector<std::string>* names) {
-  WireReader r(in);
-  *names = r.Strings();
-  return r.done();
+  Names read;
+  if (!wire::Decode(in, &read)) return false;
+  *names = std::move(read.names);
+  return true;
 }
 
 bool DecodeName(std::string_view in, std::string* name) {
-  WireReader r(in);
-  *name = r.String();
-  return r.done();
+  std::vector<std::string> names;
+  if (!DecodeNames(in, &names) || names.size() != 1) return false;
+  *name = std::move(names[0]);
+  return true;
 }
 
 std::string EncodeInputHead(const std::vector<Rank>& ranks) {
-  WireWriter w;
-  PutRanks(w, ranks);
-  return w.Take();
+  return EncodeHead(InputHead{ranks});
 }
 
 bool DecodeInput(std::string_view in, std::vector<Rank>* ranks,
                  std::string_view* data) {
-  WireReader r(in);
-  *ranks = GetRanks(r);
-  *data = r.rest();
-  return r.ok();
+  InputHead head;
+  const bool read = DecodeHead(in, &head, data);
+  *ranks = std::move(head.ranks);
+  return read;
 }
 
 std::string EncodeOutputHead(Rank rank, uint16_t channel) {
-  WireWriter w;
-  w.Uint(rank);
-  w.Uint(channel);
-  return w.Take();
+  return EncodeHead(OutputHead{rank, channel});
 }
 
 bool DecodeOutput(std::string_view in, Rank* rank, uint16_t* channel,
                   std::string_view* data) {
-  WireReader r(in);
-  *rank = r.Uint32();
-  const uint64_t bits = r.Uint();
-  if (bits > UINT16_MAX) r.Fail();
-  *channel = static_cast<uint16_t>(bits);
-  *data = r.rest();
-  return r.ok();
+  OutputHead head;
+  if (!DecodeHead(in, &head, data)) return false;
+  *rank = head.rank;
+  *channel = head.channel;
+  return true;
 }
 
 std::string ShimSocketName(std::string_view nspace) {

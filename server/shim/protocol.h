@@ -9,8 +9,8 @@
 // sent Replaced. A peer must have the shim's own user id or be root.
 //
 // Both ends are on one machine. A frame is a FrameHeader in host byte order and
-// a payload: a WireWriter record of the struct named after the frame type.
-// Descriptors travel as SCM_RIGHTS with the first byte of their frame.
+// a payload: the described struct (common/describe.h) named after the frame
+// type. Descriptors travel as SCM_RIGHTS with the first byte of their frame.
 //
 //   agent                                 shim
 //   Hello                       ->
@@ -70,15 +70,10 @@
 
 namespace canopy::process {
 
-// The shim uses the older of its own version and the agent's. Version 2 holds
-// connections (HoldMany, Release, Held). 3 reports how much input the shim has
-// received. 4 determines whether programs can use Canopy's libpmix, accepts
-// texts (Text, TextTaken), and allows variables in Start. 5 restarts ranks
-// (Restart), puts ranks into the names of processes, and reports resource usage
-// (Exits).
-inline constexpr uint32_t kShimProtocolVersion = 5;
-inline constexpr uint32_t kOldestShimProtocol = 1;
-inline constexpr uint32_t kFirstWithUsage = 5;
+// The version that agents and shims of this release speak. A frame can get
+// fields without a new version, because readers skip those that they do not
+// know.
+inline constexpr uint32_t kShimProtocolVersion = 6;
 
 // Largest payload that either side accepts, in bytes.
 inline constexpr uint32_t kMaxPayload = 64u << 20;
@@ -185,8 +180,7 @@ struct PrepareJob {
   std::vector<AppSpec> apps;
   // Path of Canopy's libpmix.so.2 if `env` puts it before the programs' own
   // library. The shim then determines whether the programs can use it and
-  // answers in Prepared. Empty if it is not injected, or if the agent's version
-  // is below 4.
+  // answers in Prepared. Empty if it is not injected.
   std::string library;
   // argv[0] of a process is NAME-RANK.
   bool index_argv = false;
@@ -271,7 +265,7 @@ struct Welcome {
   std::string record;
   std::vector<RankState> ranks;
   std::vector<std::string> held;  // names; the descriptors come with the frame
-  // Since version 3. Later InputDone frames continue from here.
+  // Later InputDone frames continue from here.
   uint64_t input_taken = 0;  // bytes received in Input frames
   uint64_t input_done = 0;   // part of these that need not be sent again
 };
@@ -320,8 +314,8 @@ struct TextTaken {
 };
 
 // --------------------------------------------------------------- codec ---
-//  The Decode functions return false for anything that the Encode functions do
-//  not write; the result must then not be used.
+// Decode functions return false for malformed bytes, and for values beyond the
+// limits above; the result must then not be used.
 
 std::string Encode(const Hello& m);
 std::string Encode(const PrepareJob& m);

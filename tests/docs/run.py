@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Checks that the tables of docs/life_of_*.md name existing code.
+"""Checks that the tables of docs/life_of_*.md name existing code, and that
+documents are complete (names.py).
 
-Each file must exist, and its code, not just a comment, must contain the
-function's name as a word.
+Each file of a table must exist, and its code, not just a comment, must contain
+the function's name as a word.
 
-Usage: tests/docs/run.py [DOCUMENT...]   (default: all)
+Usage: tests/docs/run.py [DOCUMENT...]
+Without DOCUMENTs: the tables of all, and the checks of names.py.
 """
 import glob
 import os
 import re
 import sys
+
+import names
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HEAD = ["step", "file", "function", "thread"]
@@ -77,10 +81,25 @@ def check(path):
     return not problems
 
 
+def check_names(name):
+    """Prints one line for a check of names.py. Returns true if it found no
+    problem, and looked at something."""
+    problems, count = names.CHECKS[name]()
+    if not count:
+        problems = [*problems, "has nothing to look at"]
+    if problems:
+        print(f"FAILED {name}: " + "; ".join(problems))
+    else:
+        print(f"ok {name} ({count})")
+    return not problems
+
+
 def main():
     paths = sys.argv[1:] or sorted(
         glob.glob(os.path.join(ROOT, "docs", "life_of_*.md")))
     passed = [check(path) for path in paths]
+    if not sys.argv[1:]:
+        passed += [check_names(name) for name in names.CHECKS]
     print(f"docs: {sum(passed)} passed, {len(passed) - sum(passed)} failed")
     return 0 if passed and all(passed) else 1
 

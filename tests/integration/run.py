@@ -52,6 +52,7 @@ import cases_squat
 import cases_tls
 import cases_tools
 import cases_torch
+import cases_user_pages
 import cases_write_a_scheduler
 import harness
 import runner
@@ -85,6 +86,7 @@ SUITES = (
     cases_bad,
     cases_host_module_check,
     cases_write_a_scheduler,
+    cases_user_pages,
     cases_example_scheduler,
     cases_hostile,
     cases_floods,

@@ -1,13 +1,13 @@
-"""Executes the pages of docs/users: their files are written, and the commands of
-their blocks of kind `console` run in order, in one shell and an empty directory.
+"""Executes the README and the pages of docs/users: their files are written, and the
+commands of their blocks of kind `console` run in order, in one shell and an empty
+directory. The README uses the files of the pages.
 
 A block with a name after its kind is that file. In a console, a line that begins
 with "$ " is a command, and the lines below it are its output, on either stream, in
 any order. "..." in a line stands for any text, and a line "..." for any lines. Every
 job name, time in seconds and user name (ada) of a page stands for any other. A
-command ends with 0, unless the next command is `echo $?`, or it is the `wait` for a
-job that was ended. Commands that observe a job behind the prompt are repeated until
-their output is as shown, as a reader would.
+command ends with 0, unless the next command is `echo $?`. Commands that observe a job
+behind the prompt are repeated until their output is as shown, as a reader would.
 """
 import os
 import re
@@ -18,6 +18,7 @@ import tempfile
 import harness
 from harness import Failure, check
 
+README = os.path.join(harness.ROOT, "README.md")
 PAGES = os.path.join(harness.ROOT, "docs", "users")
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 OBSERVERS = ("canopy output ", "canopy ps", "canopy stack ", "canopy why")
@@ -74,7 +75,7 @@ class Shell:
 
     def __init__(self, directory, env):
         self.directory = directory
-        self.out = os.path.join(directory, ".out")
+        self.commands = 0
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
             ["bash"], stdin=subprocess.PIPE, cwd=directory, env=env, text=True,
@@ -89,12 +90,15 @@ class Shell:
 
     def run(self, command):
         """Returns the exit code and the output of a command. It sees the exit code
-        of the one before it as `$?`, and a file that is empty as its input."""
-        self.send(f"was $last\n{{ {command}\n}} > .out 2>&1 < /dev/null\n"
+        of the one before it as `$?`, and an empty file as its input. Jobs behind the
+        prompt keep the file of their own command."""
+        self.commands += 1
+        name = f".out.{self.commands}"
+        self.send(f"was $last\n{{ {command}\n}} > {name} 2>&1 < /dev/null\n"
                   'last=$?; echo "$last" >&"$report"')
         code = self.codes.readline()
         check(code, f"the shell has ended at {command!r}")
-        with open(self.out, encoding="utf-8", errors="replace") as file:
+        with open(os.path.join(self.directory, name), encoding="utf-8", errors="replace") as file:
             return int(code), file.read()
 
     def end(self):
@@ -111,7 +115,7 @@ def step(shell, command, shown, after):
         nonlocal code, problem, out
         code, out = shell.run(command)
         problem = difference(shown, out)
-        if code and after != "echo $?" and command != "wait":
+        if code and after != "echo $?":
             problem = f"exit code {code}"
         return problem is None
 
@@ -126,8 +130,8 @@ def step(shell, command, shown, after):
     raise Failure(f"$ {command}\n    {problem} in:\n{out}")
 
 
-def page(bench, path):
-    files, steps = blocks(path)
+def page(bench, path, files):
+    _, steps = blocks(path)
     check(steps, "the page has no commands")
     directory = tempfile.mkdtemp()
     for name, text in files.items():
@@ -147,6 +151,11 @@ def page(bench, path):
 
 
 def run(bench):
+    every = {}
     for name in sorted(os.listdir(PAGES)):
+        path = os.path.join(PAGES, name)
+        files = blocks(path)[0]
+        every.update(files)
         bench.case(f"user page: {name}",
-                   lambda path=os.path.join(PAGES, name): page(bench, path))
+                   lambda path=path, files=files: page(bench, path, files))
+    bench.case("user page: README.md", lambda: page(bench, README, every))

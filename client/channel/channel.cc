@@ -120,7 +120,7 @@ int Channel::Post(FrameType type, std::string_view payload) {
   // Without a pending request, no reader would detect that the agent is gone.
   if (rc != kErrLostConnection) return rc;
   const MutexLock lock(mu_);
-  // After its end, this object may be destroyed before the task runs.
+  // A channel that has ended may be destroyed before the task would run.
   if (ended_) return rc;
   progress_->Post([this] {
     if (ReadLast()) OnReadable();

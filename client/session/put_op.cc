@@ -43,7 +43,7 @@ int DeleteKey(Session& session, pmix_scope_t scope, const char* key) {
   if (!ReadKey(key, &name) || name.empty() || IsStoredName(name)) {
     return PMIX_ERR_BAD_PARAM;
   }
-  // The value would have to name the qualifiers.
+  // A key is deleted without a value, so the qualifiers are unknown.
   if (name == PMIX_QUALIFIED_VALUE) return PMIX_ERR_NOT_SUPPORTED;
   if (IsReserved(name) && !MayPutReserved(name)) return PMIX_ERR_BAD_PARAM;
   if (scope == PMIX_DEL_INTERNAL) {
@@ -96,9 +96,9 @@ int SendCommit(Session& session, const std::string& frame) {
   return reply.status;
 }
 
-// Returns whether the mailbox has lost its reader. If a successor is expected,
-// a closed connection does not mean that: a reattach also sends the commits
-// left in the mailbox.
+// Returns whether the mailbox has lost its reader. While a successor of the
+// agent is expected, a closed connection is no such loss, because a reattach
+// also sends the commits left in the mailbox.
 bool AgentIsGone(const Session& session, const Channel& channel) {
   return session.agent().MayReattach() ? channel.lost() : channel.PeerIsGone();
 }
@@ -157,7 +157,7 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 int CommitPuts(Session& session) {
   const ChannelRef channel = session.job_channel();
   if (channel == nullptr) {
-    // The data of a singleton is for no other process.
+    // A singleton has no peers that could get its data.
     (void)session.commits().staged().TakeFrame();
     return PMIX_SUCCESS;
   }

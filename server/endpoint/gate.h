@@ -17,12 +17,12 @@
 
 namespace canopy::endpoint {
 
-// Accepted are this process's own user, users with a job on this node, and
-// tools on other machines. A connection is silent until Remove. A limited
-// number of connections of a user with a job may be silent for an unlimited
-// time, because a process can be stopped before it identifies itself; others
-// have a time limit. Excess connections are ended at the cost of their own
-// source (silent_connections.h). Loop thread only; the loop outlives this
+// Accepts connections of this process's own user, of users with a job on this
+// node, and of tools on other machines. A connection is silent until Remove. A
+// limited number of connections of a user with a job may be silent for an
+// unlimited time, because a process can be stopped before it identifies itself;
+// others have a time limit. Excess connections are ended at the cost of their
+// own source (silent_connections.h). Loop thread only; the loop outlives this
 // object.
 class Gate {
  public:
@@ -45,10 +45,10 @@ class Gate {
   // why not. The source is a user, as the kernel reports it, or Relayed(). May
   // close another connection.
   bool Admits(int fd, const net::Source& source);
-  // The connection was accepted and counts as silent.
+  // Counts an accepted connection as silent.
   void Add(core::ClientId id, const net::Source& source);
-  // The connection has identified itself or is closed. No effect for one that
-  // is not silent.
+  // Ends the silence of a connection that has identified itself or is closed.
+  // Has no effect on a connection that is not silent.
   void Remove(core::ClientId id) { watch_.Remove(id); }
 
   // Logs a warning that this source has caused, at a limited rate.

@@ -26,13 +26,13 @@ struct ProcessText {
   };
 
   ProcId proc;  // a rank of this node
-  // Identifies the request. `again`: a predecessor may have printed the text
-  // already; it is then not printed a second time.
+  // Client and number of the request. If `again` is set, a predecessor may have
+  // printed the text, which is then not printed a second time.
   core::ClientId client = 0;
   uint32_t request = 0;
   bool again = false;
   // If several texts have the same key and value, only the first is printed,
-  // and later how many there were. Empty: each text is printed.
+  // and later their number. If the key is empty, each text is printed.
   std::string key;
   std::string value;
   std::vector<Piece> pieces;  // all are printed, or none

@@ -16,9 +16,9 @@ namespace {
 
 using NextStatus = grpc::CompletionQueue::NextStatus;
 
-// Maximum completions in one round, after which the loop's other work gets its
-// turn. It is also the maximum for successive rounds that did not poll (as
-// after a write) before the loop's descriptors are polled.
+// Maximum number of completions in one round, after which the loop's other work
+// gets its turn. A round may end without a poll, as after a write; the same
+// number bounds the completions of successive rounds without one.
 constexpr int kMaxCompletions = 256;
 
 // The wait of this thread's LoopQueue, as the poll hook sees it.

@@ -17,8 +17,8 @@ namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// Identified by the placement, which is released once. They outlive this
-// process. Loop thread only.
+// A placement is released once, so it identifies its release. The store keeps
+// the releases for a successor of this process. Loop thread only.
 class PendingReleases {
  public:
   using Warn = std::function<void(const std::string& text)>;
@@ -27,13 +27,14 @@ class PendingReleases {
   PendingReleases(const PendingReleases&) = delete;
   PendingReleases& operator=(const PendingReleases&) = delete;
 
-  // Stores releases from now on. Returns those that a predecessor has left.
+  // Sets the store, which keeps all later releases. Returns the releases that a
+  // predecessor has left in it.
   std::vector<v1::JobReleasedRequest> SetStore(
       ReportStore* store,
       const std::vector<std::pair<uint64_t, std::string>>& stored);
   void Add(const v1::JobReleasedRequest& release);
-  // Removes a release that was sent or is no longer needed. Ignored if there is
-  // none.
+  // Removes a release that was sent or is no longer needed. Has no effect if
+  // there is no such release.
   void Remove(const v1::JobReleasedRequest& release);
 
  private:

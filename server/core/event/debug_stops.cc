@@ -24,7 +24,7 @@ constexpr int kSignalContinue = 18;  // SIGCONT
 constexpr char kBreakpointKey[] = "pmix.brkpnt";
 constexpr char kNspaceKey[] = "pmix.nspace";
 constexpr std::string_view kInInit = "pmix-init";
-// No process waits there by its own event.
+// No process raises an event when it is stopped at its exec.
 constexpr std::string_view kAtExec = "pmix-exec";
 
 // Returns the name of the breakpoint, "" if the event has none, and nothing if
@@ -167,7 +167,8 @@ void DebugStops::OnProcess(const Job& job, const EventMessage& event,
   stop->ranks.clear();
 }
 
-// Agents see it on its way, no process does.
+// The only target is a rank that does not exist: the event passes the agents on
+// its way to the controller, and no process receives it.
 void DebugStops::TellController(const Job& job, const std::string& breakpoint,
                                 const std::map<Rank, uint64_t>& waiting) {
   EventRaised here = ReadyEvent(job, breakpoint);

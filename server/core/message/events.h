@@ -15,8 +15,8 @@ namespace canopy::core {
 struct EventMessage {
   NodeId origin = kNoNode;
   uint64_t number = 0;  // numbered by the origin
-  // Identifies the event if the source raises it again; 0: the source does not.
-  // See IdOf in server/core/event/events.h.
+  // Identifies the event if the source may raise it again, otherwise 0. See
+  // IdOf in server/core/event/events.h.
   uint64_t request = 0;
   int status = 0;
   ProcId source;

@@ -41,7 +41,7 @@ class ModexWriter {
   std::string out_;
 };
 
-// Decodes it. The results share the owner of `bytes`.
+// Decodes the data of a node. The results share the owner of `bytes`.
 class ModexReader {
  public:
   explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}
@@ -178,7 +178,8 @@ class ModexStore {
     // Remote ranks only: the updates after `here`, in order.
     mutable std::vector<Bytes> news;
     mutable size_t news_size = 0;
-    // Remote ranks with much data only: all keys, once a key was searched.
+    // Only for remote ranks with much data: the index of all keys, which the
+    // first search for a key builds.
     mutable std::unique_ptr<KeyOwners> key_set;
     PublishRank change;
   };

@@ -99,7 +99,7 @@ bool StaysHere(const Publication& p) {
 }
 
 bool OutlivesJob(const Publication& p) {
-  // No process is left that could see it.
+  // Both ranges contain only processes of the job.
   if (RangeOf(p.range) == DataRange::kProcLocal ||
       RangeOf(p.range) == DataRange::kNamespace) {
     return false;

@@ -51,9 +51,9 @@ namespace canopy::core {
 //   if
 //                       an agent that is needed does not know of publishing
 //
-// Tools publish and look up as processes of their user. What would end with the
-// publisher's process or job ends with a tool's connection. Nothing of a tool
-// is persisted, because it has no journal.
+// A tool publishes and looks up as a process of its user. Publications that end
+// with their publisher's process or job end with the connection if a tool has
+// published them. They are not persisted, because a tool has no journal.
 //
 // Not synchronised. Tree and job table outlive this object; the caller updates
 // them before it reports a change.

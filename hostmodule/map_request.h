@@ -46,7 +46,8 @@ struct MapApp {
   uint32_t num_procs = 0;         // 0: as many as there is room for
   std::vector<MapHost> hosts;     // empty: the job's
   std::string pset = {};          // process set of its processes; empty: none
-  // Its stderr goes to its stdout stream, where the whole job's does not.
+  // Whether stderr of the application goes to its stdout stream although that
+  // of the job does not.
   bool merge_stderr = false;
 };
 

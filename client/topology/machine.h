@@ -29,7 +29,7 @@ class Machine {
   // Returns false if the environment makes hwloc read another machine's
   // description.
   bool is_this_system() const { return library_.is_thissystem(topology_) != 0; }
-  // Its processors, with hwloc's numbers.
+  // Returns the processors of the machine, with hwloc's numbers.
   const Topology& processors() const { return processors_; }
 
   CpuSet ToCpuSet(hwloc_const_bitmap_t bitmap) const;

@@ -110,7 +110,7 @@ struct ConnectionLogState {
     std::set<int> codes;
     RecentEvents notified{kRecentOfProcess};
   };
-  // Its sequence is unused.
+  // A collective of a process. The sequence of the CollectiveId is unused.
   using Collective = core::CollectiveId;
   // Number of collectives that have ended for each process, including pending
   // answers.

@@ -16,7 +16,8 @@ namespace canopy::pmi {
 struct RankState {
   bool initialized = false;  // the core knows the connection
   bool finalized = false;
-  // It speaks PMI-2 from now on; unknown to agents of release 0.1.
+  // The process speaks PMI-2 from now on. Agents of release 0.1 do not know
+  // this field.
   bool pmi2 = false;
   bool threaded = false;  // may send a command before the last one is answered
   bool odd_ring = false;  // the number of rings that have ended is odd

@@ -210,7 +210,7 @@ void EndEvents::OnProcLost(TimeNs now, const Job& job, Rank rank,
     OnMemberLost(now, proc, actions);
   }
   if (controller_of_(job.nspace()) != self_) return;
-  // Its exit status is unknown.
+  // The exit status of the process is unknown.
   ProcExit exit;
   exit.rank = rank;
   exit.incarnation = job.ranks[rank].incarnation;

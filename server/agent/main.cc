@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "common/version.h"
@@ -101,6 +102,40 @@ void RemoveLogs(const std::string& directory) {
   }
 }
 
+// Makes an agent, reports it to the launcher and reads the members. Returns
+// null if the agent cannot be prepared or the launcher has left.
+std::unique_ptr<Agent> MakeMember(BootstrapChannel* channel,
+                                  const bootstrap::v1::Config& config,
+                                  bootstrap::v1::Members* members,
+                                  std::string* directory) {
+  auto agent = std::make_unique<Agent>(config);
+  bootstrap::v1::Hello hello;
+  const Status status = agent->Prepare(hello.mutable_node());
+  if (!status.ok()) hello.set_error(status.message());
+  *directory = hello.node().runtime_dir();
+  const Status sent = channel->Write(hello);
+  if (!status.ok() || !sent.ok() || !channel->Read(members).ok())
+    return nullptr;
+  return agent;
+}
+
+// Like MakeMember, as often as the launcher replaces the configuration because
+// other members are missing. An agent gives up its ports and its directory
+// before the next agent is made.
+std::unique_ptr<Agent> Assemble(BootstrapChannel* channel,
+                                bootstrap::v1::Config* config,
+                                bootstrap::v1::Members* members,
+                                std::string* directory) {
+  std::unique_ptr<Agent> agent =
+      MakeMember(channel, *config, members, directory);
+  while (agent != nullptr && members->has_config()) {
+    *config = members->config();
+    agent.reset();
+    agent = MakeMember(channel, *config, members, directory);
+  }
+  return agent;
+}
+
 int Serve() {
   BootstrapChannel channel(STDIN_FILENO, STDOUT_FILENO);
   bootstrap::v1::Config config;
@@ -118,17 +153,12 @@ int Serve() {
   }
   SetSignals();
   SetLogging(config);
-  Agent agent(config);
-  bootstrap::v1::Hello hello;
-  status = agent.Prepare(hello.mutable_node());
-  if (!status.ok()) hello.set_error(status.message());
-  const Status sent = channel.Write(hello);
-  if (!status.ok() || !sent.ok()) return 1;
   bootstrap::v1::Members members;
-  status = channel.Read(&members);
-  if (!status.ok()) return 1;
-  const std::string directory = hello.node().runtime_dir();
-  agent.Join(members, &channel, [&] {
+  std::string directory;
+  std::unique_ptr<Agent> agent =
+      Assemble(&channel, &config, &members, &directory);
+  if (agent == nullptr) return 1;
+  agent->Join(members, &channel, [&] {
     if (!config.embedded()) {
       if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
       close(report_fd);
@@ -136,7 +166,7 @@ int Serve() {
     LogToFile(directory + "/agent.log");
     if (!config.embedded()) CloseStandardStreams();
   });
-  agent.Run();
+  agent->Run();
   RemoveLogs(directory);
   return 0;
 }

@@ -86,7 +86,7 @@ def hosts(bench):
     bench.run(*HERE, "--host", "nosuch", "-n", 1, "true").expect_refusal(
         1, "nosuch", "node1, node2")
     bench.run(*UP, "other", "--hosts", "nosuch.invalid").expect_refusal(
-        1, "nosuch.invalid", "check that")
+        1, "nosuch.invalid", "check the name")
     bench.run(*UP, "other", "--hosts", "a,b", "--launch-agent", "ssh"
               ).expect_refusal(2, "--launch-agent", "{host}")
     bench.run(*UP, "other", "--hosts", "a,b", "--launch-agent",
@@ -94,13 +94,58 @@ def hosts(bench):
                   1, "no-such-carrier", "--launch-agent")
     bench.run(*UP, "other", "--hosts", "a", "--launch-agent",
               "sh -c 'echo no way >&2; exit 3' {host}").expect_refusal(
-                  1, "node '", "no way")
+                  1, "no agent on a (1 of 1)", "no way")
     slow = bench.run(*UP, "other", "--hosts", "a", "--timeout", 1,
                      "--launch-agent", "sh -c 'sleep 1000' {host}")
-    slow.expect_refusal(1, "node 'a'", "did not come up in 1 s")
+    slow.expect_refusal(1, "no answer from a (1 of 1) in 1 s")
     chatty = bench.run(*UP, "other", "--hosts", "a", "--launch-agent",
                        "sh -c 'cat /etc/services; exit 0' {host}")
-    chatty.expect_refusal(1, "node 'a'", "bootstrap protocol")
+    chatty.expect_refusal(1, "no agent on a (1 of 1)", "bootstrap protocol")
+
+
+# Starts the agents of "near" hosts on this machine. The host "silent" never answers, names in
+# "invalid" are unknown, and on "bare" Canopy is not installed.
+LAUNCH_AGENT = """#!/bin/sh
+host=$1
+shift
+case $host in
+  silent) exec sleep 1000 ;;
+  *.invalid) echo "ssh: Could not resolve hostname $host: Name or service not \
+known" >&2; exit 255 ;;
+  bare) exec sh -c "/opt/none/canopyd --bootstrap" ;;
+esac
+exec "$@"
+"""
+
+
+def missing_hosts(bench):
+    """The error names each host that does not come up, and --allow-missing
+    continues without them."""
+    with tempfile.TemporaryDirectory() as base:
+        script = os.path.join(base, "launch")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(LAUNCH_AGENT)
+        os.chmod(script, 0o755)
+        up = [*UP, "other", "--listen", "127.0.0.1", "--timeout", 6,
+              "--launch-agent", script + " {host}", "--hosts"]
+        bench.run(*up, "near1,near2,silent").expect_refusal(
+            1, "no answer from silent (1 of 3) in 6 s", "near1, near2 wait for it",
+            "silent true' works")
+        bench.run(*up, "a.invalid,near1,b.invalid,bare").expect_refusal(
+            1, "no agent on a.invalid, b.invalid (2 of 4)", "check the names",
+            "no agent on bare (1 of 4)", "install Canopy at the same path",
+            "near1 waits for them")
+        try:
+            result = bench.run(*up, "a.invalid,near1,silent,near2", "--allow-missing")
+            result.expect(out=["2 nodes"], err=[
+                "continuing without 2 of 4 nodes", "no agent on a.invalid",
+                "no answer from silent"])
+            bench.run("run", "--context", "other", "-n", 2, "--map-by", "node",
+                      "sh", "-c", "echo $PMIX_RANK").expect(out=["0", "1"])
+        finally:
+            bench.run("down", "--context", "other").expect()
+        bench.run(*up, "a.invalid,b.invalid", "--allow-missing").expect_refusal(
+            1, "no agent on a.invalid, b.invalid (2 of 2)")
 
 
 def contexts(bench):
@@ -132,7 +177,7 @@ def ambiguous(bench):
 
 def no_context(bench):
     bench.run("run", "--host", "nosuch.invalid", "-n", 1, "true"
-              ).expect_refusal(1, "nosuch.invalid", "check that")
+              ).expect_refusal(1, "nosuch.invalid", "check the name")
     bench.run("ps").expect_lines(["no jobs"])
     for command in ("status", "why", "down"):
         bench.run(command).expect_refusal(1, "canopy up")
@@ -252,7 +297,8 @@ def words(bench):
 
 
 CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,
-         "hosts": hosts, "contexts": contexts, "two contexts": ambiguous,
+         "hosts": hosts, "missing hosts": missing_hosts,
+         "contexts": contexts, "two contexts": ambiguous,
          "keys": keys, "directory": removed_directory,
          "installation": incomplete, "counts": counts, "words": words,
          "busy": busy,

@@ -8,24 +8,31 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <span>
 #include <utility>
 
 #include "client/cli/agents/agent_process.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using State = AgentReport::State;
 
 constexpr int kProgressMs = 100;
 // A remote-launch command that closed its output gets this time to end, so that
 // its last error line is complete.
 constexpr int kLastWordsMs = 500;
+// After a failure, the other agents get this time to answer or to fail, so that
+// the error names all hosts that have the same fault.
+constexpr std::chrono::seconds kOthersAfterFailure{2};
+// Commands that are not needed any more get this time to end.
+constexpr int kEndMs = 2000;
 
-int MillisecondsUntil(Clock::time_point deadline) {
+int MillisecondsUntil(std::chrono::steady_clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      deadline - Clock::now());
+      deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::max<int64_t>(left.count(), 0));
 }
 
@@ -38,6 +45,7 @@ struct AgentGroup::Member {
   AgentProcess process;
   Phase phase = Phase::kHello;
   bootstrap::v1::NodeInfo node;
+  std::string failure;  // why the agent does not come up; empty: no failure
 
   // A remote command is "REMOTE-COMMAND... AGENT --bootstrap".
   bool remote() const { return plan.command.size() > 2; }
@@ -46,21 +54,27 @@ struct AgentGroup::Member {
     remote() ? process.SignalGroup(number) : process.Signal(number);
   }
   std::string RemoteCommand() const {
-    std::string text;
-    for (size_t i = 0; i + 2 < plan.command.size(); ++i) {
-      text += (i == 0 ? "" : " ") + plan.command[i];
-    }
-    return text;
+    const auto words = std::span(plan.command);
+    return remote() ? Join(words.first(words.size() - 2), " ") : "";
   }
-  Status Failed(const std::string& what) const {
-    std::string text = "agent of node '" + plan.config.node_name() + "' (" +
-                       plan.command[0] + ") " + what;
+  State state() const {
+    if (!failure.empty()) return State::kFailed;
+    if (phase == Phase::kReady) return State::kUp;
+    return phase == Phase::kState ? State::kAnswered : State::kSilent;
+  }
+  // Records why the agent does not come up, with its last error line.
+  void Fail(const std::string& what) {
     const std::string said = process.LastErrorLine();
-    if (!said.empty()) text += ": " + said;
-    if (phase == Phase::kHello && remote()) {
-      text += "; check that '" + RemoteCommand() + " true' works";
-    }
-    return Status(kErrUnreach, text);
+    failure = said.empty() ? what : what + ": " + said;
+  }
+  AgentReport Report() const {
+    AgentReport report;
+    report.node = plan.config.node_name();
+    report.state = state();
+    report.cause = failure.empty() ? process.LastErrorLine() : failure;
+    report.remote_command = RemoteCommand();
+    report.program = *(plan.command.end() - 2);
+    return report;
   }
 };
 
@@ -88,10 +102,14 @@ Status AgentGroup::Start(std::vector<AgentPlan> plans) {
 
 Status AgentGroup::WaitReady(int timeout_ms, int interrupt_fd,
                              const Progress& progress) {
-  Status status = Exchange(timeout_ms, interrupt_fd, progress);
+  const std::chrono::milliseconds time(timeout_ms);
+  begin_ = Clock::now();
+  deadline_ = begin_ + time;
+  answers_due_ = allow_missing_ ? begin_ + time / 2 : deadline_;
+  Status status = Exchange(interrupt_fd, progress);
   if (!status.ok()) {
     for (auto& member : members_) member->Signal(SIGTERM);
-    Stop(2000);
+    Stop(kEndMs);
     return status;
   }
   for (auto& member : members_) {
@@ -100,127 +118,177 @@ Status AgentGroup::WaitReady(int timeout_ms, int interrupt_fd,
   return status;
 }
 
-size_t AgentGroup::CountReady() const {
-  return static_cast<size_t>(std::count_if(
-      members_.begin(), members_.end(),
-      [](const auto& m) { return m->phase == Member::Phase::kReady; }));
+size_t AgentGroup::Count(State state) const {
+  return static_cast<size_t>(
+      std::count_if(members_.begin(), members_.end(),
+                    [state](const auto& m) { return m->state() == state; }));
 }
 
-Status AgentGroup::Exchange(int timeout_ms, int interrupt_fd,
-                            const Progress& progress) {
-  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  while (CountReady() < members_.size()) {
-    std::vector<pollfd> polls = {{interrupt_fd, POLLIN, 0}};
-    for (const auto& member : members_) {
-      // A ready member may close its output, so it is no longer watched.
-      const bool ready = member->phase == Member::Phase::kReady;
-      polls.push_back({ready ? -1 : member->process.output(), POLLIN, 0});
-    }
-    const int left = MillisecondsUntil(deadline);
-    const int n = poll(polls.data(), polls.size(),
-                       progress ? std::min(left, kProgressMs) : left);
-    if (n < 0 && errno != EINTR) {
-      return Status(kErrJobSysOpFailed, "cannot wait for the agents");
-    }
-    if (polls[0].revents != 0) return Status(kErrJobCanceled, "interrupted");
-    if (left == 0) return TooLate(timeout_ms);
-    for (size_t i = 0; i < members_.size(); ++i) {
-      if (n <= 0 || polls[i + 1].revents == 0) continue;
-      Status status = ReadFrom(members_[i].get());
-      if (!status.ok()) return status;
-    }
-    if (progress) progress(CountReady(), members_.size());
+AgentGroup::Clock::time_point AgentGroup::Due() const {
+  return members_sent_ ? deadline_ : answers_due_;
+}
+
+int AgentGroup::SecondsPassed() const {
+  const auto passed = Clock::now() - begin_;
+  return static_cast<int>(
+      std::chrono::round<std::chrono::seconds>(passed).count());
+}
+
+std::vector<AgentReport> AgentGroup::Reports() const {
+  std::vector<AgentReport> reports;
+  for (const auto& member : members_) reports.push_back(member->Report());
+  return reports;
+}
+
+Status AgentGroup::Failure() const {
+  return Status(kErrUnreach, BringUpError(Reports(), SecondsPassed()));
+}
+
+Status AgentGroup::Exchange(int interrupt_fd, const Progress& progress) {
+  auto next_progress = begin_;
+  while (Count(State::kUp) < members_.size()) {
+    const int left = MillisecondsUntil(Due());
+    Status status =
+        ReadOutput(interrupt_fd, progress ? std::min(left, kProgressMs) : left);
+    if (status.ok()) status = Settle();
+    if (!status.ok()) return status;
+    if (!progress || Clock::now() < next_progress) continue;
+    progress(BringUpProgress(Reports()));
+    next_progress = Clock::now() + std::chrono::milliseconds(kProgressMs);
   }
   return Status();
 }
 
-Status AgentGroup::TooLate(int timeout_ms) const {
-  size_t late = 0;
-  const Member* first = nullptr;
+Status AgentGroup::ReadOutput(int interrupt_fd, int timeout_ms) {
+  std::vector<pollfd> polls = {{interrupt_fd, POLLIN, 0}};
   for (const auto& member : members_) {
-    if (member->phase == Member::Phase::kReady) continue;
-    ++late;
-    // Prefer a member that reported the reason.
-    if (first == nullptr || (first->process.LastErrorLine().empty() &&
-                             !member->process.LastErrorLine().empty())) {
-      first = member.get();
-    }
+    // A ready member may close its output, and so may one that has failed.
+    const State state = member->state();
+    const bool done = state == State::kUp || state == State::kFailed;
+    polls.push_back({done ? -1 : member->process.output(), POLLIN, 0});
   }
-  std::string what =
-      "did not come up in " + std::to_string(timeout_ms / 1000) + " s";
-  if (late > 1) what += ", nor did " + std::to_string(late - 1) + " more";
-  return first->Failed(what);
+  const int n = poll(polls.data(), polls.size(), timeout_ms);
+  if (n < 0 && errno != EINTR) {
+    return Status(kErrJobSysOpFailed, "cannot wait for the agents");
+  }
+  if (polls[0].revents != 0) return Status(kErrJobCanceled, "interrupted");
+  for (size_t i = 0; n > 0 && i < members_.size(); ++i) {
+    if (polls[i + 1].revents != 0) ReadFrom(members_[i].get());
+  }
+  return Status();
 }
 
-Status AgentGroup::ReadFrom(Member* member) {
+void AgentGroup::ReadFrom(Member* member) {
   const bool ended = !member->process.Read();
   std::string message;
   bool broken = false;
-  while (member->process.Take(&message, &broken)) {
-    Status status = Handle(member, message);
-    if (!status.ok()) return status;
+  while (member->failure.empty() && member->process.Take(&message, &broken)) {
+    Handle(member, message);
   }
   if (broken) {
-    return member->Failed("does not speak the bootstrap protocol");
-  }
-  if (ended && member->phase != Member::Phase::kReady) {
+    member->Fail("does not speak the bootstrap protocol");
+  } else if (ended && member->failure.empty() &&
+             member->state() != State::kUp) {
     (void)member->process.WaitEnd(kLastWordsMs);
-    return member->Failed("ended before it was up");
+    member->Fail("ended before it was up");
   }
-  return Status();
+  if (member->failure.empty() || allow_missing_) return;
+  answers_due_ = std::min(answers_due_, Clock::now() + kOthersAfterFailure);
 }
 
-Status AgentGroup::Handle(Member* member, const std::string& message) {
-  if (member->phase == Member::Phase::kHello) {
-    bootstrap::v1::Hello hello;
-    if (!hello.ParseFromString(message)) {
-      return member->Failed("does not speak the bootstrap protocol");
-    }
-    if (!hello.error().empty()) {
-      return member->Failed("gave up: " + hello.error());
-    }
+void AgentGroup::Handle(Member* member, const std::string& message) {
+  bootstrap::v1::Hello hello;
+  bootstrap::v1::State state;
+  const bool first = member->phase == Member::Phase::kHello;
+  if (!(first ? hello.ParseFromString(message)
+              : state.ParseFromString(message))) {
+    return member->Fail("does not speak the bootstrap protocol");
+  }
+  const std::string& error = first ? hello.error() : state.error();
+  if (!error.empty()) return member->Fail("gave up: " + error);
+  if (first) {
     member->node = hello.node();
     member->phase = Member::Phase::kState;
-    for (const auto& m : members_) {
-      if (m->phase == Member::Phase::kHello) return Status();
-    }
-    return SendMembers();
+  } else if (state.ready()) {
+    member->phase = Member::Phase::kReady;
   }
-  bootstrap::v1::State state;
-  if (!state.ParseFromString(message)) {
-    return member->Failed("does not speak the bootstrap protocol");
+}
+
+Status AgentGroup::Settle() {
+  const bool late = Clock::now() >= Due();
+  const size_t silent = Count(State::kSilent);
+  if (silent > 0 && !late) return Status();
+  if (silent == 0 && Count(State::kFailed) == 0) {
+    if (!members_sent_) return SendMembers();
+    const bool up = Count(State::kUp) == members_.size();
+    return late && !up ? Failure() : Status();
   }
-  if (!state.error().empty()) {
-    return member->Failed("gave up: " + state.error());
-  }
-  if (state.ready()) member->phase = Member::Phase::kReady;
-  return Status();
+  const bool first = allow_missing_ && !members_sent_ && missing_.empty();
+  return first && Count(State::kAnswered) > 0 ? ContinueWithoutMissing()
+                                              : Failure();
 }
 
 Status AgentGroup::SendMembers() {
+  members_sent_ = true;
   bootstrap::v1::Members members;
   for (const auto& member : members_) {
     *members.add_nodes() = member->node;
     nodes_.push_back(member->node);
   }
   for (const auto& member : members_) {
-    if (!member->process.Send(members)) {
-      return member->Failed("ended before it was up");
-    }
+    if (member->process.Send(members)) continue;
+    member->Fail("ended before it was up");
+    return Failure();
   }
   return Status();
 }
 
-void AgentGroup::Stop(int timeout_ms) {
-  for (auto& member : members_) member->process.CloseInput();
+Status AgentGroup::ContinueWithoutMissing() {
+  missing_ = MissingText(Reports(), SecondsPassed());
+  const auto rest = std::stable_partition(
+      members_.begin(), members_.end(),
+      [](const auto& m) { return m->state() == State::kAnswered; });
+  Members missing(std::make_move_iterator(rest),
+                  std::make_move_iterator(members_.end()));
+  members_.erase(rest, members_.end());
+  Renumber();
+  answers_due_ = deadline_;
+  for (auto& member : missing) member->Signal(SIGTERM);
+  End(&missing, kEndMs);
+  return Status();
+}
+
+// The names and numbers of the members are a part of each agent's
+// configuration, so each agent gets a new one.
+void AgentGroup::Renumber() {
+  bootstrap::v1::Config shared;
+  for (const auto& member : members_) {
+    shared.add_member_names(member->plan.config.node_name());
+  }
+  for (size_t i = 0; i < members_.size(); ++i) {
+    bootstrap::v1::Config* const config = &members_[i]->plan.config;
+    *config->mutable_member_names() = shared.member_names();
+    config->set_self(static_cast<uint32_t>(i));
+    bootstrap::v1::Members message;
+    *message.mutable_config() = *config;
+    members_[i]->phase = Member::Phase::kHello;
+    if (members_[i]->process.Send(message)) continue;
+    members_[i]->Fail("ended before it was up");
+  }
+}
+
+void AgentGroup::End(Members* members, int timeout_ms) {
+  for (auto& member : *members) member->process.CloseInput();
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  for (auto& member : members_) {
+  for (auto& member : *members) {
     if (member->process.WaitEnd(MillisecondsUntil(deadline))) continue;
     member->Signal(SIGKILL);
     (void)member->process.WaitEnd(-1);
   }
-  members_.clear();
+  members->clear();
 }
+
+void AgentGroup::Stop(int timeout_ms) { End(&members_, timeout_ms); }
 
 Status AgentGroup::Detach(int until_fd, const std::function<void()>& at_end) {
   const pid_t holder = fork();

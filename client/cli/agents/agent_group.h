@@ -3,12 +3,14 @@
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_GROUP_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_GROUP_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "client/cli/agents/bring_up_report.h"
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
 
@@ -26,8 +28,8 @@ struct AgentPlan {
 // them; daemons that are up continue.
 class AgentGroup {
  public:
-  // Called when more agents have come up, and about every 100 ms.
-  using Progress = std::function<void(size_t up, size_t total)>;
+  // Called about every 100 ms with a line for the user.
+  using Progress = std::function<void(const std::string& line)>;
 
   AgentGroup();
   ~AgentGroup();
@@ -38,15 +40,21 @@ class AgentGroup {
   // other work. After a failure, Stop or the destructor ends the commands that
   // were started.
   Status Start(std::vector<AgentPlan> plans);
+  // Lets WaitReady continue without agents that fail or do not answer in half
+  // of its time, as long as one answers.
+  void AllowMissing() { allow_missing_ = true; }
   // Waits until all agents are connected in the overlay, for at most
-  // `timeout_ms`. A failure names the node, quotes its last error line and ends
-  // every agent. Returns kErrJobCanceled when `interrupt_fd` (-1: none) becomes
-  // readable.
+  // `timeout_ms`. A failure names the nodes that have not answered and those
+  // that wait for them, quotes each cause and ends every agent. Returns
+  // kErrJobCanceled when `interrupt_fd` (-1: none) becomes readable.
   Status WaitReady(int timeout_ms, int interrupt_fd, const Progress& progress);
 
   // Valid after WaitReady succeeded. The index is the member's number; the root
   // is member 0.
   const std::vector<bootstrap::v1::NodeInfo>& nodes() const { return nodes_; }
+  // Returns one line that names the agents without which WaitReady continued;
+  // empty if it needed all.
+  const std::string& missing() const { return missing_; }
 
   // Ends embedded agents and waits for them; after `timeout_ms` they are sent
   // SIGKILL.
@@ -60,17 +68,35 @@ class AgentGroup {
 
  private:
   struct Member;
+  using Members = std::vector<std::unique_ptr<Member>>;
+  using Clock = std::chrono::steady_clock;
 
-  Status Exchange(int timeout_ms, int interrupt_fd, const Progress& progress);
-  Status ReadFrom(Member* member);
-  Status Handle(Member* member, const std::string& message);
+  Status Exchange(int interrupt_fd, const Progress& progress);
+  // Waits until output has arrived or `timeout_ms` has passed, and reads it.
+  Status ReadOutput(int interrupt_fd, int timeout_ms);
+  void ReadFrom(Member* member);
+  void Handle(Member* member, const std::string& message);
+  // Takes the next step when the agents have answered or are late.
+  Status Settle();
   Status SendMembers();
-  Status TooLate(int timeout_ms) const;
-  size_t CountReady() const;
+  Status ContinueWithoutMissing();
+  void Renumber();
+  Status Failure() const;
+  std::vector<AgentReport> Reports() const;
+  size_t Count(AgentReport::State state) const;
+  Clock::time_point Due() const;
+  int SecondsPassed() const;
+  static void End(Members* members, int timeout_ms);
   void Hold(int until_fd) const;
 
-  std::vector<std::unique_ptr<Member>> members_;
+  Members members_;
   std::vector<bootstrap::v1::NodeInfo> nodes_;
+  bool allow_missing_ = false;
+  bool members_sent_ = false;
+  std::string missing_;
+  Clock::time_point begin_;
+  Clock::time_point answers_due_;  // of the first answers, in WaitReady
+  Clock::time_point deadline_;
 };
 
 }  // namespace canopy::cli

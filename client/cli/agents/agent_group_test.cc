@@ -55,12 +55,12 @@ class AgentGroupTest : public testing::Test {
 
 TEST_F(AgentGroupTest, BringsUpAllMembers) {
   AgentGroup group;
-  size_t up = 0;
+  std::string line;
   ASSERT_TRUE(group.Start(Plans({"a", "b", "c"})).ok());
-  const Status status =
-      group.WaitReady(kLong, -1, [&up](size_t now, size_t) { up = now; });
+  const Status status = group.WaitReady(
+      kLong, -1, [&line](const std::string& text) { line = text; });
   ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(up, 3u);
+  EXPECT_NE(line.find("/3"), std::string::npos) << line;
   ASSERT_EQ(group.nodes().size(), 3u);
   EXPECT_EQ(group.nodes()[1].name(), "n2");
   EXPECT_EQ(group.nodes()[2].address(), "c");
@@ -68,17 +68,49 @@ TEST_F(AgentGroupTest, BringsUpAllMembers) {
 }
 
 TEST_F(AgentGroupTest, FailuresNameTheNodeAndItsLastWords) {
-  ExpectFailure(
-      {"a", "dies"},
-      "agent of node 'n2' (client/cli/agents/fake_agent) ended before it "
-      "was up: last words");
+  ExpectFailure({"a", "dies"},
+                "no agent on n2 (1 of 2): ended before it was up: last words; "
+                "n1 waits for it");
   ExpectFailure({"refuses", "b"},
-                "'n1' (client/cli/agents/fake_agent) gave up: no "
-                "room here");
+                "no agent on n1 (1 of 2): gave up: no room here");
   ExpectFailure({"a", "unlinked"}, "cannot reach the others");
   ExpectFailure({"garbage", "b"}, "does not speak the bootstrap protocol");
-  ExpectFailure({"a", "silent", "silent"}, "did not come up in 0 s, nor did 2",
+  ExpectFailure({"a", "silent", "silent"},
+                "no answer from n2, n3 (2 of 3) in 0 s; n1 waits for them",
                 300);
+}
+
+TEST_F(AgentGroupTest, AllThatFailAreNamed) {
+  ExpectFailure({"dies", "a", "dies"},
+                "no agent on n1, n3 (2 of 3): ended before it was up: last "
+                "words; n2 waits for them");
+}
+
+TEST_F(AgentGroupTest, AfterAFailureTheOthersAreNotWaitedForLong) {
+  ExpectFailure({"dies", "silent"}, "no agent on n1 (1 of 2)");
+}
+
+TEST_F(AgentGroupTest, ContinuesWithoutTheMissing) {
+  AgentGroup group;
+  group.AllowMissing();
+  ASSERT_TRUE(group.Start(Plans({"dies", "b", "silent", "d"})).ok());
+  const Status status = group.WaitReady(6000, -1, nullptr);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_EQ(group.nodes().size(), 2u);
+  EXPECT_EQ(group.nodes()[0].name(), "n2");
+  EXPECT_EQ(group.nodes()[1].name(), "n4");
+  EXPECT_EQ(group.missing(),
+            "continuing without 2 of 4 nodes: no agent on n1 (1 of 4): ended "
+            "before it was up: last words; no answer from n3 (1 of 4) in 3 s");
+  group.Stop(kLong);
+}
+
+TEST_F(AgentGroupTest, OneAgentAtLeastHasToAnswer) {
+  AgentGroup group;
+  group.AllowMissing();
+  ASSERT_TRUE(group.Start(Plans({"dies", "dies"})).ok());
+  EXPECT_EQ(group.WaitReady(kLong, -1, nullptr).message(),
+            "no agent on n1, n2 (2 of 2): ended before it was up: last words");
 }
 
 TEST_F(AgentGroupTest, ACommandThatIsNotThere) {

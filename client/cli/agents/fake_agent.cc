@@ -72,6 +72,11 @@ int Play(const std::string& role) {
   Send(hello);
   bootstrap::v1::Members members;
   if (!Receive(&members)) return 1;
+  if (members.has_config()) {
+    config = members.config();
+    Send(hello);
+    if (!Receive(&members)) return 1;
+  }
   if (members.nodes_size() != config.member_names_size()) return 3;
   bootstrap::v1::State state;
   if (role == "unlinked") state.set_error("cannot reach the others");

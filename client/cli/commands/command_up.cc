@@ -191,6 +191,19 @@ int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
   return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
 }
 
+Status WaitFor(AgentGroup* group, const UpOptions& options, int interrupt_fd) {
+  ProgressLine line(STDERR_FILENO, !options.quiet);
+  Status status =
+      group->WaitReady(static_cast<int>(options.timeout_seconds) * 1000,
+                       interrupt_fd, [&line](const std::string& text) {
+                         line.Set(text);
+                         line.Tick();
+                       });
+  line.Clear();
+  if (status.ok() && !group->missing().empty()) PrintError(group->missing());
+  return status;
+}
+
 int BringUp(const OverlayPlan& plan, const UpOptions& options,
             const std::optional<Allocation>& allocation, bool json,
             const ContextStore& store) {
@@ -201,16 +214,9 @@ int BringUp(const OverlayPlan& plan, const UpOptions& options,
   v1::Context context =
       MakeContext(plan, agents[0].config, options.agents.launch_agent);
   timeline.Note("starting " + Count(agents.size(), "agent"));
+  if (options.allow_missing) group.AllowMissing();
   if (Status s = group.Start(std::move(agents)); !s.ok()) return Fail(s);
-  ProgressLine line(STDERR_FILENO, !options.quiet);
-  Status status =
-      group.WaitReady(static_cast<int>(options.timeout_seconds) * 1000,
-                      signals.fd(), [&line](size_t up, size_t total) {
-                        line.Set("agents up " + std::to_string(up) + "/" +
-                                 std::to_string(total));
-                        line.Tick();
-                      });
-  line.Clear();
+  Status status = WaitFor(&group, options, signals.fd());
   if (!status.ok()) {
     const std::optional<int> signal = signals.Take();
     if (signal.has_value()) {

@@ -51,6 +51,10 @@ void AddLives(UpOptions* to, OptionTable* table) {
   table->push_back({"timeout", 1, "SECONDS",
                     "time limit for the start of the agents (60)",
                     SetSeconds(&to->timeout_seconds, 1, kMaxSeconds)});
+  table->push_back({"allow-missing", 0, "",
+                    "continue with the hosts that answer in half of this\n"
+                    "time, and name the others",
+                    SetFlag(&to->allow_missing)});
   table->push_back({"orphan-grace", 1, "SECONDS",
                     "how long processes survive without their agent",
                     SetMilliseconds(&to->orphan_grace_ms, 0, kMaxSeconds)});

@@ -21,6 +21,7 @@ struct UpOptions {
   AgentOptions agents;
   std::string key_file;
   uint32_t timeout_seconds = 60;
+  bool allow_missing = false;  // continue with the hosts that answer
   bool reflection = false;
   bool system = false;  // agents act as the system servers of their machines
   uint32_t orphan_grace_ms = 0;

@@ -198,12 +198,11 @@ Status RunPlace::StartAgents(const RunOptions& options) {
 Status RunPlace::WaitForAgents(const RunOptions& options,
                                const SignalSource& signals) {
   ProgressLine line(STDERR_FILENO, !options.quiet);
-  Status status = group_.WaitReady(
-      kBringUpMs, signals.fd(), [&line](size_t up, size_t total) {
-        line.Set("agents up " + std::to_string(up) + "/" +
-                 std::to_string(total));
-        line.Tick();
-      });
+  Status status = group_.WaitReady(kBringUpMs, signals.fd(),
+                                   [&line](const std::string& text) {
+                                     line.Set(text);
+                                     line.Tick();
+                                   });
   if (!status.ok()) return status;
   AddMembers(group_.nodes(), &overlay_);
   socket_ = RunSocket::Connect(group_.nodes()[0].control_socket());

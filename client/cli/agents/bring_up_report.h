@@ -1,0 +1,47 @@
+// What a launcher reports of agents that it brings up: who has answered, who
+// has not, and what the user can do.
+#ifndef CANOPY_CLIENT_CLI_AGENTS_BRING_UP_REPORT_H_
+#define CANOPY_CLIENT_CLI_AGENTS_BRING_UP_REPORT_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace canopy::cli {
+
+// What is known of one agent.
+struct AgentReport {
+  enum class State {
+    kSilent,    // has not answered
+    kFailed,    // does not come up; `cause` is not empty
+    kAnswered,  // runs, and waits for the other agents
+    kUp,        // is connected with the other agents
+  };
+  std::string node;
+  State state = State::kSilent;
+  // The reason of a failure. In other states it is the last line that the
+  // remote-launch command wrote to its standard error, and may be empty.
+  std::string cause;
+  // The remote-launch command without the agent; empty for this machine.
+  std::string remote_command;
+  std::string program;  // path of the agent
+};
+
+// Returns up to ten names, separated by commas, and the number of the others.
+std::string NodesText(std::span<const std::string> names);
+
+// Returns one line that names each cause once with its nodes, the nodes that
+// are up or wait, and what the user can do. `seconds` is the time that has
+// passed.
+std::string BringUpError(std::span<const AgentReport> agents, int seconds);
+
+// Returns the line for a user who waits.
+std::string BringUpProgress(std::span<const AgentReport> agents);
+
+// Returns one line that names the agents that have not answered, which the
+// overlay goes on without.
+std::string MissingText(std::span<const AgentReport> agents, int seconds);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_AGENTS_BRING_UP_REPORT_H_

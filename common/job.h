@@ -108,6 +108,8 @@ struct JobSpec {
   std::string map_by;                   // as applied, e.g. "slot", "ppr:2:node"
   std::string rank_by;
   std::string bind_to;
+  // Why the mapper did not bind the processes, for the launcher; not encoded.
+  std::string unbound_reason;
   bool oversubscribed = false;  // some node has more ranks than CPUs
   bool merge_stderr = false;    // stderr goes to the stdout stream
   StdinTarget stdin_target = StdinTarget::kRank;

@@ -147,7 +147,7 @@ class JobMapper {
  private:
   void AddGivenSlots(const std::vector<PickedNode>& picked);
   void KeepPool(uint32_t app, const std::vector<PickedNode>& picked);
-  bool MayBindByDefault() const;
+  std::string DefaultBindingObstacle() const;
   bool TooManyForSlots() const;
   bool TooManyForCpus() const;
   Status BindAll(const BindPolicy& bind);
@@ -166,6 +166,7 @@ class JobMapper {
   std::vector<JobApp> pools_;  // pools of applications with their own hosts
   std::vector<Placed> ranked_;
   BindPolicy bound_;  // the binding that was applied
+  std::string unbound_reason_;
   size_t num_procs_ = 0;
 };
 
@@ -250,18 +251,24 @@ bool JobMapper::TooManyForCpus() const {
   });
 }
 
-bool JobMapper::MayBindByDefault() const {
-  std::map<std::string, uint32_t> nodes_on;
+// Returns why processes are not bound unless the user requests it; empty if
+// they may be bound.
+std::string JobMapper::DefaultBindingObstacle() const {
   for (const std::vector<Placed>& placed : by_app_) {
     for (const Placed& p : placed) {
       const MapNode& node = pool_[p.node];
-      if (!node.topology || node.slots_in_use > 0) return false;
+      if (!node.topology) return "the CPUs of " + node.name + " are unknown";
+      if (node.slots_in_use > 0) return node.name + " runs other jobs";
     }
   }
+  std::map<std::string, uint32_t> nodes_on;
   for (const MapNode& node : pool_) {
-    if (!node.machine.empty() && ++nodes_on[node.machine] > 1) return false;
+    if (!node.machine.empty() && ++nodes_on[node.machine] > 1) {
+      return "the nodes share a machine";
+    }
   }
-  return !TooManyForSlots() && !TooManyForCpus();
+  if (TooManyForSlots()) return "more processes than slots";
+  return TooManyForCpus() ? "more processes than CPUs" : "";
 }
 
 Status JobMapper::BindAll(const BindPolicy& bind) {
@@ -279,19 +286,23 @@ Status JobMapper::BindAll(const BindPolicy& bind) {
 
 Status JobMapper::Bind() {
   BindPolicy bind = policies_.bind;
-  if (bind.given) return bind.level ? BindAll(bind) : Status();
-  if (request_.tool || !MayBindByDefault()) return {};
+  if (bind.given && bind.level) return BindAll(bind);
+  unbound_reason_ = bind.given      ? "as requested"
+                    : request_.tool ? "it is a tool"
+                                    : DefaultBindingObstacle();
+  if (!unbound_reason_.empty()) return {};
   // The default binding is optional, so a failure is not an error.
   using enum TopologyLevel;
   const std::vector<TopologyLevel> levels =
       num_procs_ <= 2 ? std::vector{kCore} : std::vector{kPackage, kNuma};
   for (const TopologyLevel level : levels) {
     bind.level = level;
-    if (BindAll(bind).ok()) break;
+    if (BindAll(bind).ok()) return {};
     for (std::vector<Placed>& placed : by_app_) {
       for (Placed& p : placed) p.cpus = CpuSet();
     }
   }
+  unbound_reason_ = "no kind of object has enough CPUs for its processes";
   return {};
 }
 
@@ -419,6 +430,7 @@ Result<JobSpec> JobMapper::Finish() && {
   job.map_by = ToString(policies_.map);
   job.rank_by = RankText();
   job.bind_to = ToString(bound_);
+  job.unbound_reason = unbound_reason_;
   job.oversubscribed = TooManyForCpus() || TooManyForSlots();
   if (Status s = SetInput(&job); !s.ok()) return s;
   if (Status s = SetInject(&job); !s.ok()) return s;

@@ -200,6 +200,30 @@ TEST(Mapper, NothingIsBoundByDefaultWhereItWouldHurt) {
   EXPECT_EQ(bound(nodes, 2), "none");
 }
 
+TEST(Mapper, TheJobTellsWhyItIsNotBound) {
+  const auto reason = [](const std::vector<MapNode>& on, uint32_t procs,
+                         const char* bind_to = "") {
+    MapRequest request = Request(procs);
+    request.bind_to = bind_to;
+    request.map_by = ":oversubscribe";
+    const Result<JobSpec> job = MapJob(on, request);
+    return job.ok() ? job->unbound_reason : job.status().message();
+  };
+  std::vector<MapNode> nodes = Nodes(2, 4, "core:2 pu:1");
+  EXPECT_EQ(reason(nodes, 2), "");
+  EXPECT_EQ(reason(nodes, 2, "core"), "");
+  EXPECT_EQ(reason(nodes, 2, "none"), "as requested");
+  EXPECT_EQ(reason(nodes, 8), "more processes than CPUs");
+  EXPECT_EQ(reason(nodes, 9), "more processes than slots");
+  nodes[0].slots_in_use = 1;
+  EXPECT_EQ(reason(nodes, 2), "n0 runs other jobs");
+  nodes[0].topology = nullptr;
+  EXPECT_EQ(reason(nodes, 2), "the CPUs of n0 are unknown");
+  nodes = Nodes(2, 4, "core:4 pu:1");
+  for (MapNode& node : nodes) node.machine = "box";
+  EXPECT_EQ(reason(nodes, 2), "the nodes share a machine");
+}
+
 TEST(Mapper, AToolRunsBesideAFullJobAndIsNotBound) {
   std::vector<MapNode> nodes = Nodes(2, 2, "core:4 pu:1");
   for (MapNode& node : nodes) node.slots_in_use = 2;

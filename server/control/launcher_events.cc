@@ -38,6 +38,7 @@ v1::RunEvent MappedEvent(const JobSpec& job) {
   mapped->set_map_by(job.map_by);
   mapped->set_rank_by(job.rank_by);
   mapped->set_bind_to(job.bind_to);
+  mapped->set_unbound_reason(Printable(job.unbound_reason));
   mapped->set_oversubscribed(job.oversubscribed);
   mapped->set_parent(job.parent.nspace);
   FillJobMap(job, mapped->mutable_nodes());

@@ -11,14 +11,31 @@ namespace {
 
 namespace v1 = control::v1;
 
+// Returns which resource is too small for the processes, or an empty text.
+std::string Shortage(const v1::JobMapped& mapped) {
+  const bool slots =
+      std::ranges::any_of(mapped.nodes(), [](const v1::MapNode& node) {
+        return static_cast<uint32_t>(node.procs_size()) > node.slots();
+      });
+  if (slots) return "more processes than slots";
+  return mapped.oversubscribed() ? "more processes than CPUs" : "";
+}
+
+std::string Binding(const v1::JobMapped& mapped) {
+  if (!mapped.bind_to().empty() && mapped.bind_to() != "none") {
+    return "bound to " + mapped.bind_to();
+  }
+  const std::string& reason = mapped.unbound_reason();
+  return reason.empty() ? "not bound" : "not bound (" + reason + ")";
+}
+
 std::string Policies(const v1::JobMapped& mapped) {
-  std::string out = "mapped by " + mapped.map_by();
-  out += ", ranked by " + mapped.rank_by();
-  out += mapped.bind_to().empty() || mapped.bind_to() == "none"
-             ? ", not bound"
-             : ", bound to " + mapped.bind_to();
-  if (mapped.oversubscribed()) out += ", oversubscribed";
-  return out;
+  const std::string text = "mapped by " + mapped.map_by() + ", ranked by " +
+                           mapped.rank_by() + ", " + Binding(mapped);
+  const std::string shortage = Shortage(mapped);
+  // The shortage may be the reason why the processes are not bound.
+  if (shortage.empty() || shortage == mapped.unbound_reason()) return text;
+  return text + ", " + shortage;
 }
 
 std::string RanksOn(const v1::MapNode& node, bool with_apps) {

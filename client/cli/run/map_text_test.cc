@@ -49,6 +49,26 @@ TEST(MapTextTest, NodesAndTheirRanks) {
             "rank 3 on node2 is not bound\n");
 }
 
+TEST(MapTextTest, WhichResourceIsTooSmallAndWhyProcessesAreNotBound) {
+  v1c::JobMapped mapped = Mapped();
+  mapped.set_oversubscribed(true);
+  const auto policies = [&mapped] {
+    const std::string text = MapText(mapped);
+    return text.substr(0, text.find('\n')).substr(text.find("slot, ") + 6);
+  };
+  EXPECT_EQ(policies(), "bound to core, more processes than CPUs");
+  mapped.set_bind_to("none");
+  EXPECT_EQ(policies(), "not bound, more processes than CPUs");
+  mapped.set_unbound_reason("the nodes share a machine");
+  EXPECT_EQ(policies(),
+            "not bound (the nodes share a machine), more processes than CPUs");
+  mapped.set_unbound_reason("more processes than CPUs");
+  EXPECT_EQ(policies(), "not bound (more processes than CPUs)");
+  mapped.mutable_nodes(0)->set_slots(1);
+  mapped.set_unbound_reason("more processes than slots");
+  EXPECT_EQ(policies(), "not bound (more processes than slots)");
+}
+
 TEST(MapTextTest, SeveralPrograms) {
   v1c::JobMapped mapped = Mapped();
   mapped.mutable_nodes(1)->mutable_procs(1)->set_app(1);

@@ -117,6 +117,9 @@ def json_of_ends(bench):
     """The report has the rank that failed first if and only if one failed."""
     well = bench.run(*RUN, "-o", "json", "-n", 2, "true").expect()
     check("first_failed" not in json.loads(well.err), "a failure" + well.tail())
+    for program, code in (("no-such-program", 127), ("/etc/passwd", 126)):
+        absent = bench.run(*RUN, "-o", "json", "-n", 1, program).expect(code=code)
+        check(json.loads(absent.err)["exit_code"] == code, absent.tail())
     failed = bench.run(*RUN, "-o", "json", "-n", 2, "sh", "-c",
                        "[ $PMIX_RANK = 0 ] || exit 3").expect(3)
     check(json.loads(failed.err)["first_failed"] == 1, "rank" + failed.tail())

@@ -91,20 +91,34 @@ void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
       "which library a program gets)");
 }
 
+// Returns the exit code of this command. `trouble` is an error of the job's
+// output; empty: none.
+int CommandCode(const RunOutcome& outcome, const std::string& trouble) {
+  const int code = ExitCodeOf(outcome);
+  if (trouble.empty()) return code;
+  return code == 0 || outcome.no_reader ? kExitFailure : code;
+}
+
+// Prints the end of the job with the exit code of this command, which differs
+// from the job's own if, for example, its program was not found.
+void PrintEnd(v1c::JobEnd end, int code) {
+  end.set_exit_code(code);
+  (void)WriteAll(STDERR_FILENO, JsonText(end));
+}
+
 int Conclude(const RunOptions& options, const RunOutcome& outcome,
              const RunReport& report) {
   const std::string trouble = report.trouble();
+  const int code = CommandCode(outcome, trouble);
   if (options.json) {
-    (void)WriteAll(STDERR_FILENO, JsonText(outcome.end));
+    PrintEnd(outcome.end, code);
   } else if (!outcome.end.text().empty() && !outcome.no_reader &&
              !options.quiet && !report.has_said(outcome.end.text())) {
     PrintError(outcome.end.text());
     HintAtInjection(options, outcome, report);
   }
-  const int code = ExitCodeOf(outcome);
-  if (trouble.empty()) return code;
-  PrintError(trouble);
-  return code == 0 || outcome.no_reader ? kExitFailure : code;
+  if (!trouble.empty()) PrintError(trouble);
+  return code;
 }
 
 // The launcher's contacts other than agents.

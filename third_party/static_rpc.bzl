@@ -85,3 +85,12 @@ STATIC_PROTOBUF_LINKOPTS = [
     "-lz",
     "-Wl,-Bdynamic",
 ]
+
+# SQLite inside a program: it is loaded only to be used for a millisecond.
+STATIC_SQLITE_LINKOPTS = [
+    "-Wl,--as-needed",
+    "-Wl,-Bstatic",
+    "-lsqlite3",
+    "-Wl,-Bdynamic",
+    "-lm",
+]

@@ -48,6 +48,8 @@ LAYERS = {
                        "common/posix", "common/preload", "protos",
                        "server/net", "server/openpmix", "server/relay",
                        "server/security", "@grpc++", "@protobuf"],
+    "client/cli/history": ["client/cli/base", "common", "common/posix",
+                           "@sqlite3"],
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.
     "server/core/...": ["common", "common/codec", "server/core/..."],
@@ -159,6 +161,7 @@ FOREIGN = {
     "hwloc": "hwloc_headers",
     "openssl/": "openssl",
     "spdlog/": "spdlog",
+    "sqlite3": "sqlite3",
 }
 
 # Further packages that a target of @system provides.

@@ -1,0 +1,229 @@
+#include "client/cli/history/history_store.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "common/posix/private_dir.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr size_t kMaxText = 4000;
+
+// The rows of this version have these columns. A store of another version is
+// left alone.
+constexpr int64_t kVersion = 1;
+constexpr char kMakeTable[] =
+    "CREATE TABLE IF NOT EXISTS jobs("
+    "id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT, earlier TEXT, label TEXT, "
+    "context TEXT, command TEXT, output TEXT, num_procs INTEGER, "
+    "num_nodes INTEGER, nodes TEXT, requested_ms INTEGER, started_ms INTEGER, "
+    "ended_ms INTEGER, exit_code INTEGER, reason TEXT, restarts TEXT, "
+    "host TEXT, boot TEXT, pid INTEGER, pid_start INTEGER)";
+constexpr char kColumns[] =
+    "job, earlier, label, context, command, output, num_procs, num_nodes, "
+    "nodes, requested_ms, started_ms, ended_ms, exit_code, reason, restarts, "
+    "host, boot, pid, pid_start, id";
+
+// Returns at most kMaxText bytes, which end with a whole character of UTF-8.
+std::string Shortened(const std::string& text) {
+  if (text.size() <= kMaxText) return text;
+  size_t size = kMaxText;
+  while (size > 0 && (text[size] & 0xc0) == 0x80) --size;
+  return text.substr(0, size) + "...";
+}
+
+std::vector<SqlValue> ValuesOf(const HistoryEntry& entry) {
+  const ProcessMark& launcher = entry.launcher;
+  std::vector<SqlValue> values = {entry.job,
+                                  entry.earlier,
+                                  entry.label,
+                                  entry.context,
+                                  Shortened(entry.command),
+                                  entry.output,
+                                  entry.num_procs,
+                                  entry.num_nodes,
+                                  Shortened(entry.nodes),
+                                  entry.requested_ms,
+                                  entry.started_ms,
+                                  entry.ended_ms,
+                                  entry.exit_code,
+                                  Shortened(entry.reason),
+                                  Shortened(entry.restarts),
+                                  launcher.host,
+                                  launcher.boot,
+                                  launcher.pid,
+                                  launcher.start};
+  return values;
+}
+
+HistoryEntry EntryOf(const SqlRow& row) {
+  HistoryEntry out;
+  int column = 0;
+  for (std::string* text : {&out.job, &out.earlier, &out.label, &out.context,
+                            &out.command, &out.output}) {
+    *text = row.Text(column++);
+  }
+  out.num_procs = row.Number(column++);
+  out.num_nodes = row.Number(column++);
+  out.nodes = row.Text(column++);
+  for (int64_t* number :
+       {&out.requested_ms, &out.started_ms, &out.ended_ms, &out.exit_code}) {
+    *number = row.Number(column++);
+  }
+  for (std::string* text :
+       {&out.reason, &out.restarts, &out.launcher.host, &out.launcher.boot}) {
+    *text = row.Text(column++);
+  }
+  for (int64_t* number : {&out.launcher.pid, &out.launcher.start, &out.id}) {
+    *number = row.Number(column++);
+  }
+  return out;
+}
+
+std::string HomeDirectory() {
+  const char* const home = getenv("HOME");
+  if (home != nullptr && *home == '/') return home;
+  const passwd* const user = getpwuid(geteuid());
+  return user == nullptr ? "/" : user->pw_dir;
+}
+
+// A relative XDG_STATE_HOME is invalid by the XDG Base Directory Specification.
+std::string StateDirectory() {
+  const char* const given = getenv("XDG_STATE_HOME");
+  if (given != nullptr && *given == '/') return given;
+  return HomeDirectory() + "/.local/state";
+}
+
+Status CheckVersion(SqlDatabase* database, int64_t* version) {
+  Status status =
+      database->Run("PRAGMA user_version", {},
+                    [version](const SqlRow& row) { *version = row.Number(0); });
+  if (!status.ok() || *version <= kVersion) return status;
+  return Status(kErrNotSupported, "a newer release of Canopy has written it");
+}
+
+}  // namespace
+
+HistoryStore::HistoryStore() : HistoryStore(StateDirectory() + "/canopy") {}
+
+HistoryStore::HistoryStore(std::string directory, int64_t limit)
+    : directory_(std::move(directory)), limit_(limit) {}
+
+Status HistoryStore::Failed(const Status& status) const {
+  if (status.code() == kErrTypeMismatch) {
+    return Status(status.code(), "the history of jobs, " + path() +
+                                     ", is damaged (" + status.message() +
+                                     "); remove it, and it begins anew");
+  }
+  return Status(status.code(), "cannot use the history of jobs, " + path() +
+                                   ": " + status.message());
+}
+
+Status HistoryStore::MakeDirectory() const {
+  const std::filesystem::path parent =
+      std::filesystem::path(directory_).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error) return Status(kErrNoPermissions, error.message());
+  if (Status s = MakePrivateDir(directory_); !s.ok()) return s;
+  if (IsOwnDirectory(directory_)) return Status();
+  return Status(kErrNoPermissions, "another user controls that directory");
+}
+
+Result<SqlDatabase> HistoryStore::Open(SqlDatabase::Mode mode) const {
+  char real[PATH_MAX];
+  if (realpath(directory_.c_str(), real) == nullptr) {
+    return Status(kErrNotFound, "there is no such directory");
+  }
+  Result<SqlDatabase> database =
+      SqlDatabase::Open(std::string(real) + "/history.db", mode);
+  if (!database.ok()) return database.status();
+  int64_t version = 0;
+  Status status = CheckVersion(&*database, &version);
+  if (status.ok() && version == 0) {
+    status = database->Run(kMakeTable);
+    if (status.ok()) {
+      status = database->Run("PRAGMA user_version=" + std::to_string(kVersion));
+    }
+  }
+  if (!status.ok()) return status;
+  return database;
+}
+
+Status HistoryStore::Put(HistoryEntry* entry) const {
+  if (Status s = MakeDirectory(); !s.ok()) return Failed(s);
+  Result<SqlDatabase> database = Open(SqlDatabase::Mode::kCreate);
+  if (!database.ok()) return Failed(database.status());
+  const Status status = Store(&*database, entry);
+  return status.ok() ? status : Failed(status);
+}
+
+Status HistoryStore::Store(SqlDatabase* database, HistoryEntry* entry) const {
+  const bool is_new = entry->id == 0;
+  std::vector<SqlValue> values = ValuesOf(*entry);
+  if (!is_new) values.emplace_back(entry->id);
+  const std::string id = is_new ? "NULL" : "?20";
+  if (Status s = database->Run(
+          std::string("INSERT OR REPLACE INTO jobs(") + kColumns +
+              ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+              "?13, ?14, ?15, ?16, ?17, ?18, ?19, " +
+              id + ")",
+          values);
+      !s.ok() || !is_new) {
+    return s;
+  }
+  entry->id = database->LastRow();
+  return database->Run("DELETE FROM jobs WHERE id <= ?1",
+                       std::vector<SqlValue>{entry->id - limit_});
+}
+
+// A store that does not exist yet is empty.
+Result<std::vector<HistoryEntry>> HistoryStore::Select(
+    const std::string& condition, const std::string& value) const {
+  std::vector<HistoryEntry> entries;
+  Result<SqlDatabase> database = Open(SqlDatabase::Mode::kExisting);
+  if (database.code() == kErrNotFound) return entries;
+  if (!database.ok()) return Failed(database.status());
+  const Status status = database->Run(
+      std::string("SELECT ") + kColumns + " FROM jobs WHERE " + condition,
+      std::vector<SqlValue>{value},
+      [&entries](const SqlRow& row) { entries.push_back(EntryOf(row)); });
+  if (!status.ok()) return Failed(status);
+  return entries;
+}
+
+Result<HistoryEntry> HistoryStore::FindOne(const std::string& condition,
+                                           const std::string& word) const {
+  Result<std::vector<HistoryEntry>> found =
+      Select(condition + " ORDER BY id DESC LIMIT 1", word);
+  if (!found.ok()) return found.status();
+  if (!found->empty()) return std::move(found->front());
+  return Status(kErrNotFound, "the history has no job '" + word + "'");
+}
+
+Result<HistoryEntry> HistoryStore::Find(const std::string& word) const {
+  return FindOne(
+      "?1 != '' AND (job = ?1 OR label = ?1 OR "
+      "instr(' ' || earlier || ' ', ' ' || ?1 || ' '))",
+      word);
+}
+
+Result<HistoryEntry> HistoryStore::FindByPart(const std::string& word) const {
+  return FindOne("?1 != '' AND substr(job, -length(?1) - 1) = '-' || ?1", word);
+}
+
+Result<std::vector<HistoryEntry>> HistoryStore::List(
+    const std::string& context) const {
+  return Select("?1 = '' OR context = ?1 ORDER BY id", context);
+}
+
+}  // namespace canopy::cli

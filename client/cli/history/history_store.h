@@ -1,0 +1,86 @@
+// The history: the last jobs that this user's launchers have requested, those
+// that still run among them.
+#ifndef CANOPY_CLIENT_CLI_HISTORY_HISTORY_STORE_H_
+#define CANOPY_CLIENT_CLI_HISTORY_HISTORY_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/cli/history/process_mark.h"
+#include "client/cli/history/sql_database.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+// Times are milliseconds since 1970. Texts are shortened when they are stored.
+struct HistoryEntry {
+  int64_t id = 0;       // 0: not stored yet
+  std::string job;      // its name
+  std::string earlier;  // names before it was requeued, separated by blanks
+  std::string label;    // the user's name for it; empty: none
+  std::string context;  // the name of its overlay
+  std::string command;
+  std::string output;  // path of the file of its output; empty: none
+  int64_t num_procs = 0;
+  int64_t num_nodes = 0;
+  std::string nodes;  // names, separated by commas
+  int64_t requested_ms = 0;
+  int64_t started_ms = 0;  // 0: not yet, or never
+  int64_t ended_ms = 0;    // 0: its launcher has not recorded an end
+  int64_t exit_code = 0;
+  std::string reason;    // why it has failed, in one line; empty: it has not
+  std::string restarts;  // a line for each restart of a rank
+  ProcessMark launcher;  // the process that records the end
+
+  // True if the end will never be recorded, because the launcher was killed.
+  bool lost() const {
+    return ended_ms == 0 && StateOf(launcher) == ProcessState::kEnded;
+  }
+};
+
+// Each call opens the database for itself, so that one that was removed or
+// replaced meanwhile is no problem; any number of processes may use it at once.
+// The errors name the file and the reason.
+class HistoryStore {
+ public:
+  // Number of entries that are retained.
+  static constexpr int64_t kLimit = 10'000;
+
+  // Uses ${XDG_STATE_HOME or ~/.local/state}/canopy/history.db.
+  HistoryStore();
+  explicit HistoryStore(std::string directory, int64_t limit = kLimit);
+
+  // Stores the entry, in place of the stored one if it has an `id`; otherwise
+  // sets its `id`, and removes entries beyond the limit, oldest first. Creates
+  // the database if needed.
+  Status Put(HistoryEntry* entry) const;
+
+  // Returns the youngest entry whose job has this name or label, or the
+  // youngest whose name ends with "-" and `word`. Returns kErrNotFound if there
+  // is none.
+  Result<HistoryEntry> Find(const std::string& word) const;
+  Result<HistoryEntry> FindByPart(const std::string& word) const;
+  // Returns all entries, oldest first; of one context if it is not empty.
+  Result<std::vector<HistoryEntry>> List(const std::string& context) const;
+
+ private:
+  std::string path() const { return directory_ + "/history.db"; }
+  Status MakeDirectory() const;
+  Result<SqlDatabase> Open(SqlDatabase::Mode mode) const;
+  Status Store(SqlDatabase* database, HistoryEntry* entry) const;
+  Result<std::vector<HistoryEntry>> Select(const std::string& condition,
+                                           const std::string& value) const;
+  Result<HistoryEntry> FindOne(const std::string& condition,
+                               const std::string& word) const;
+  Status Failed(const Status& status) const;
+
+  const std::string directory_;
+  const int64_t limit_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_HISTORY_HISTORY_STORE_H_

@@ -1,0 +1,57 @@
+// Records the job of this launcher in the history.
+#ifndef CANOPY_CLIENT_CLI_HISTORY_JOB_RECORDER_H_
+#define CANOPY_CLIENT_CLI_HISTORY_JOB_RECORDER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "client/cli/history/history_store.h"
+#include "common/mutex.h"
+
+namespace canopy::cli {
+
+struct JobPlace {
+  int64_t num_procs = 0;
+  int64_t num_nodes = 0;
+  std::string nodes;  // names, separated by commas
+};
+
+// The entry is stored when the job has a name, and again with its end, so that
+// it exists also if the launcher is killed. A history that cannot be written
+// costs one warning, and never the job. Thread-safe.
+class JobRecorder {
+ public:
+  using Warn = std::function<void(const std::string& text)>;
+
+  // `entry` contains what is known before the job has a name.
+  JobRecorder(HistoryStore store, HistoryEntry entry, Warn warn)
+      : store_(std::move(store)),
+        warn_(std::move(warn)),
+        entry_(std::move(entry)) {}
+
+  // Sets the file of the job's output; before the job has a name.
+  void set_output(const std::string& path);
+  // Records the name of a job that is queued, unless it is known.
+  void Queued(const std::string& job);
+  // Records where the job runs. A job that was requeued has a new name.
+  void Mapped(const std::string& job, const JobPlace& place);
+  // Records the end of a job that has a name. `reason` is empty if the job has
+  // not failed.
+  void Ended(int exit_code, const std::string& reason);
+
+ private:
+  void SetName(const std::string& job) CANOPY_REQUIRES(mutex_);
+  void Store() CANOPY_REQUIRES(mutex_);
+
+  const HistoryStore store_;
+  const Warn warn_;
+  Mutex mutex_;
+  HistoryEntry entry_ CANOPY_GUARDED_BY(mutex_);
+  bool fails_ CANOPY_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_HISTORY_JOB_RECORDER_H_

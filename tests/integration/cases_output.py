@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import harness
-from cases_running import detached_files, until
+from cases_running import until
 from harness import Job, check
 
 CONTEXT = "output"
@@ -111,10 +111,6 @@ def much(bench):
 
 def forget(bench, name, code=0):
     bench.run("wait", *WHERE, name).expect(code)
-    path = os.path.join(detached_files(), name + ".output")
-    if os.path.exists(path):
-        os.remove(path)
-        os.rmdir(detached_files())
 
 
 def attach(bench):

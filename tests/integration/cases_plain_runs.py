@@ -99,7 +99,7 @@ def hang(bench, nodes):
     waits = bench.start("wait", nspace)
     bench.run("kill", "--now", nspace).expect()
     job.finish().expect(137)
-    waits.finish().expect(0)
+    waits.finish().expect(137)
     gone()
 
 
@@ -232,7 +232,7 @@ def down(bench):
 def nothing(bench):
     bench.run("ps").expect_lines(["no jobs"])
     check(bench.json("ps") == {"jobs": []}, "jobs")
-    for command in (["status"], ["why"], ["why", "1"], ["kill", "1"],
+    for command in (["status"], ["why"], ["why", "no-job"], ["kill", "1"],
                     ["kill", "--all"], ["query", "PMIX_JOB_SIZE"]):
         bench.run(*command).expect_refusal(1, "canopy up", "canopy run")
     bench.run("status", "--context", "run-4711").expect_refusal(

@@ -2,7 +2,8 @@
 """
 import os
 import re
-import time
+import signal
+import subprocess
 
 import harness
 from harness import check
@@ -56,36 +57,111 @@ def commands(bench):
     job.finish().expect(137)
 
 
-def detached_files():
-    return os.path.join(harness.RUNTIME, f"canopy-{os.getuid()}", "detached")
+def output_of(bench, name):
+    with open(os.path.join(bench.work, name + ".out"), encoding="utf-8") as file:
+        return file.read()
 
 
 def detached(bench):
-    """The launcher continues in the background, and the end is reported."""
+    """The launcher continues in the background, its output is in the working
+    directory, and the end is known for as long as the history has it."""
     run = ["run", "--context", CONTEXT, "-n", 2, "--detach"]
     where = ["--context", CONTEXT]
     for code in (0, 3):
         name = bench.run(*run, "sh", "-c", f"read x; echo said; exit {code}"
                          ).expect().out.strip()
-        bench.run("wait", *where, name).expect(code)
-        path = os.path.join(detached_files(), name + ".output")
-        with open(path, encoding="utf-8") as file:
-            check("said\n" in file.read(), "its output is not there")
-        bench.run("wait", *where, name).expect_refusal(1, name)
-        os.remove(path)
+        for _ in range(2):
+            bench.run("wait", *where, name).expect(code)
+        check("said\n" in output_of(bench, name), "its output is not there")
+        bench.run("output", *where, name).expect(out=["said"])
+        bench.run("why", *where, name).expect(out=[f"with exit code {code} at"])
     name = bench.run(*run, "sleep", "600").expect().out.strip()
     check(nspace_of(bench) == name, "not that job")
     bench.run("top", *where, "--count", 1).expect(out=[name, "node4"])
     bench.run("kill", *where, "--now", name).expect()
     bench.run("wait", *where, name).expect(137)
-    os.remove(os.path.join(detached_files(), name + ".output"))
     name = bench.run(*run, "no-such-program").expect().out.strip()
-    bench.run("wait", *where, name).expect(127)
-    os.remove(os.path.join(detached_files(), name + ".output"))
+    bench.run("wait", *where, name).expect(127, err=["no-such-program"])
+    before = os.listdir(bench.work)
     bench.run(*run, "--host", "nowhere", "true").expect_refusal(1, "nowhere")
     bench.run("run", "--emulate", 2, "--detach", "true").expect_refusal(
         2, "canopy up")
-    os.rmdir(detached_files())
+    check(sorted(os.listdir(bench.work)) == sorted(before), "a file is left")
+
+
+def output_files(bench):
+    """The file is made before the job; its name has the job's name and rank."""
+    run = ["run", "--context", CONTEXT, "-n", 2]
+    bench.run(*run, "--detach", "--output", "file=missing/out", "true"
+              ).expect_refusal(1, "missing/out", "No such file", "--output file=")
+    bench.run(*run, "--output", "file=missing/%r", "true").expect_refusal(
+        1, "missing/0", "No such file")
+    script = ["sh", "-c", "echo out $PMIX_RANK; echo err $PMIX_RANK >&2"]
+    bench.run(*run, "--output", "file=both", *script).expect_lines([])
+    with open(os.path.join(bench.work, "both"), encoding="utf-8") as file:
+        check(sorted(file.read().splitlines()) ==
+              ["err 0", "err 1", "out 0", "out 1"], "not all output")
+    name = bench.run(*run, "--detach", "--output", "file=log-%j.%r", *script
+                     ).expect().out.strip()
+    bench.run("wait", name).expect()
+    for rank in range(2):
+        path = os.path.join(bench.work, f"log-{name}.{rank}")
+        with open(path, encoding="utf-8") as file:
+            check(sorted(file.read().splitlines()) ==
+                  [f"err {rank}", f"out {rank}"], "not the rank's output")
+
+
+def full_disk(bench):
+    """A job whose output cannot be written is ended, and the wait reports why.
+    """
+    place = os.path.join(bench.work, "small")
+    os.mkdir(place)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "canopy-it", place],
+                   check=True)
+    try:
+        name = bench.run("run", "--context", CONTEXT, "-n", 1, "--detach",
+                         "sh", "-c", "yes; sleep 600", cwd=place
+                         ).expect().out.strip()
+        for _ in range(2):
+            bench.run("wait", name).expect(
+                1, err=["cannot write the file of the output: No space left on "
+                        "device"])
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def history(bench):
+    """Jobs of the foreground are in the history too, and those whose launchers
+    were killed; a history that cannot be used costs a warning."""
+    run = ["run", "--context", CONTEXT, "-n", 2]
+    job = bench.start(*run, "sh", "-c", "echo up; sleep 600")
+    job.wait_for("up", 2)
+    killed = nspace_of(bench)
+    job.end(signal.SIGKILL)
+    bench.run("wait", "--context", CONTEXT, killed).expect_refusal(
+        1, killed, "launcher")
+    bench.run("why", "--context", CONTEXT, killed).expect(
+        out=["launcher was killed"])
+    bench.run(*run, "sh", "-c", "exit 5").expect(5)
+    answer = bench.json("ps", "--all", "--context", CONTEXT)
+    last = answer["ended"][-1]
+    check((last["exitCode"] if "exitCode" in last else last["exit_code"]) == 5 and
+          last["num_procs"] == 2 and "exited with code 5" in last["reason"],
+          f"not that job: {last}")
+    bench.run("wait", last["job"]).expect(5, err=["exited with code 5"])
+    bench.run("wait", last["job"].rsplit("-", 1)[1]).expect(5)
+    bench.run("output", last["job"]).expect_refusal(1, "--output file=")
+    bench.run("ps", "-a").expect(out=[killed, "lost", last["job"]])
+    state = os.path.join(bench.work, "damaged")
+    os.makedirs(os.path.join(state, "canopy"), mode=0o700)
+    os.chmod(os.path.join(state, "canopy"), 0o700)
+    with open(os.path.join(state, "canopy", "history.db"), "w",
+              encoding="utf-8") as file:
+        file.write("x" * 10000)
+    for value, word in ((state, "is damaged"), ("/proc", "cannot use")):
+        result = bench.run(*run, "true", env={"XDG_STATE_HOME": value}).expect(
+            err=["canopy: warning: ", word])
+        check(len(result.err.splitlines()) == 1, "not one line" + result.tail())
 
 
 def with_hang(bench, body):
@@ -141,6 +217,9 @@ def daemons(bench):
 def run(bench):
     cases = {"running jobs: commands": commands,
              "running jobs: detached jobs": detached,
+             "running jobs: files of the output": output_files,
+             "running jobs: output on a full disk": full_disk,
+             "running jobs: history": history,
              "running jobs: stack": stack,
              "running jobs: daemons": daemons}
     if not bench.wanted(*cases):

@@ -244,6 +244,7 @@ class Bench:
             "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:"
                     "/sbin",
             "HOME": self.work, "XDG_RUNTIME_DIR": RUNTIME, "LANG": "C.UTF-8",
+            "XDG_STATE_HOME": os.path.join(self.work, "state"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 

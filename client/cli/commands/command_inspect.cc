@@ -12,12 +12,16 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
+#include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/history_text.h"
+#include "client/cli/commands/known_job.h"
 #include "client/cli/commands/stacks.h"
 #include "client/cli/commands/status_text.h"
 #include "client/cli/commands/tool.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/control/job_target.h"
+#include "client/cli/history/history_store.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 #include "common/string_util.h"
@@ -230,8 +234,40 @@ int StatusCommand(const CommandLine& line) {
                                  OtherContexts(name));
 }
 
+namespace {
+
+// The history belongs to the output even if no overlay is up.
+int PrintAllJobs(const SharedOptions& shared) {
+  Result<JobLists> running = ListAllJobs(shared.context);
+  if (!running.ok() && running.code() != kErrNotFound) {
+    return Fail(running.status());
+  }
+  const JobLists lists = running.ok() ? *std::move(running) : JobLists();
+  const Result<std::vector<HistoryEntry>> ended =
+      HistoryStore().List(shared.context);
+  if (!ended.ok()) return Fail(ended.status());
+  if (!shared.json) {
+    const bool contexts = shared.context.empty();
+    const std::string history = HistoryText(*ended, contexts);
+    const control::v1::ListJobsReply jobs = Merged(lists);
+    const bool show = jobs.jobs_size() > 0 || history.empty();
+    return Print((show ? JobsText(jobs, contexts) : "") + history);
+  }
+  v1::AllJobsAnswer answer;
+  *answer.mutable_jobs() = Merged(lists).jobs();
+  for (const HistoryEntry& entry : *ended) {
+    if (entry.ended_ms != 0 || entry.lost()) {
+      *answer.add_ended() = MessageOf(entry);
+    }
+  }
+  return Print(JsonText(answer));
+}
+
+}  // namespace
+
 int PsCommand(const CommandLine& line) {
   bool procs = false;
+  bool all_jobs = false;
   const CommandInfo info = {
       "ps",
       "[options]",
@@ -241,12 +277,17 @@ int PsCommand(const CommandLine& line) {
       {{"procs", 0, "",
         "list the processes: pid, node, state and program, as\n"
         "known to the agents",
-        SetFlag(&procs)}},
+        SetFlag(&procs)},
+       {"all a", 0, "",
+        "also list the jobs that have ended, of the last\n"
+        "10,000 that 'canopy run' has started",
+        SetFlag(&all_jobs)}},
       0,
       0};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
+  if (all_jobs && !procs) return PrintAllJobs(shared);
   const Result<JobLists> all = ListAllJobs(shared.context);
   if (!all.ok()) return Fail(all.status());
   if (all->lists.empty() && all->exit_code != 0) return all->exit_code;
@@ -268,7 +309,8 @@ int WhyCommand(const CommandLine& line) {
                             "[JOB] [options]",
                             "Shows the operations that wait, in all jobs or in "
                             "one job: for how long,\n"
-                            "and for which ranks on which nodes.\n",
+                            "and for which ranks on which nodes. For a job "
+                            "that has ended: how and when.\n",
                             {{"stacks", 0, "",
                               "also print the stacks of these ranks, as\n"
                               "'canopy stack' does",
@@ -281,7 +323,14 @@ int WhyCommand(const CommandLine& line) {
   int exit_code = 0;
   std::vector<WhyAnswer> answers;
   if (!shared.words.empty()) {
-    Result<WhyAnswer> answer = WhyOf(shared.context, shared.words[0]);
+    const Result<KnownJob> job =
+        FindKnownJob(HistoryStore(), shared.context, shared.words[0]);
+    if (!job.ok()) return Fail(job.status());
+    if (job->over()) {
+      return Print(shared.json ? JsonText(MessageOf(*job->entry))
+                               : EndText(*job->entry) + "\n");
+    }
+    Result<WhyAnswer> answer = WhyOf(shared.context, job->target->nspace);
     if (!answer.ok()) return Fail(answer.status());
     answers.push_back(*std::move(answer));
   } else {

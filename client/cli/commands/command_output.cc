@@ -1,15 +1,25 @@
 // output, attach: the output of a running job, and input for it.
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/known_job.h"
 #include "client/cli/commands/tool.h"
 #include "client/cli/control/job_target.h"
+#include "client/cli/history/history_store.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
+#include "common/posix/unique_fd.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
@@ -63,6 +73,39 @@ Option::Apply SetReader(std::string* to) {
   };
 }
 
+int PrintFile(const std::string& path) {
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char piece[65536];
+  ssize_t size = file ? 0 : -1;
+  while (file && (size = read(file.get(), piece, sizeof piece)) > 0) {
+    const std::string_view data(piece, static_cast<size_t>(size));
+    if (!WriteAll(STDOUT_FILENO, data)) return kExitFailure;
+  }
+  if (size == 0) return 0;
+  return Fail(Status(kErrNotFound, "cannot read the output, " + path + ": " +
+                                       strerror(errno)));
+}
+
+// Prints the output of a job that has ended. Each rank may have a file of its
+// own, whose path has %r in place of the rank.
+int PrintEnded(const HistoryEntry& job, const std::string& ranks) {
+  if (job.output.empty()) {
+    return Fail(Status(kErrNotFound,
+                       EndText(job) +
+                           "; its output went to its launcher, which keeps it "
+                           "in a file only with --detach or --output file="));
+  }
+  if (job.output.find("%r") != std::string::npos) {
+    return Fail(Status(kErrNotFound, "the output of job " + job.job +
+                                         " is in the files " + job.output +
+                                         ", where %r is the rank"));
+  }
+  if (ranks.empty()) return PrintFile(job.output);
+  return Fail(Status(kErrNotSupported, "job " + job.job + " has ended, and " +
+                                           job.output +
+                                           " has the output of all ranks"));
+}
+
 }  // namespace
 
 int OutputCommand(const CommandLine& line) {
@@ -74,8 +117,9 @@ int OutputCommand(const CommandLine& line) {
       "output",
       "JOB [options]",
       "Prints the retained output of a running job: its last MiB. The\n"
-      "launcher of the job prints it as well. JOB is a name shown by\n"
-      "'canopy ps', or the last part of one, such as 1.\n",
+      "launcher of the job prints it as well. Of a job that has ended, prints\n"
+      "the file of its output (see 'canopy run --detach'). JOB is a name\n"
+      "shown by 'canopy ps --all', or the last part of one, such as 1.\n",
       std::move(table),
       1,
       1,
@@ -83,10 +127,13 @@ int OutputCommand(const CommandLine& line) {
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
-  const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
+  const Result<KnownJob> job =
+      FindKnownJob(HistoryStore(), shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  return ExecuteTool(job->overlay.context,
-                     {"output", job->nspace, options.ranks, options.flags()});
+  if (job->over()) return PrintEnded(*job->entry, options.ranks);
+  return ExecuteTool(
+      job->target->overlay.context,
+      {"output", job->target->nspace, options.ranks, options.flags()});
 }
 
 int AttachCommand(const CommandLine& line) {

@@ -1,7 +1,5 @@
 // wait, top: the progress and the end of jobs.
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,13 +11,15 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/known_job.h"
 #include "client/cli/commands/status_text.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/control/job_names.h"
 #include "client/cli/control/job_target.h"
+#include "client/cli/history/history_store.h"
+#include "client/cli/history/process_mark.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
-#include "client/cli/run/detached_jobs.h"
 
 namespace canopy::cli {
 namespace {
@@ -27,26 +27,30 @@ namespace {
 constexpr int kLookAgainMs = 100;
 constexpr uint32_t kMaxInterval = 3600;
 
-// Waits for a job whose launcher runs on this machine. Returns its exit code.
-Result<int> AwaitLauncher(const DetachedJobs& jobs, const std::string& nspace) {
-  for (;;) {
-    Result<DetachedJobs::Job> job = jobs.Find(nspace);
-    if (!job.ok()) return job.status();
-    if (!job->exit_code) {
-      const bool gone = kill(job->launcher, 0) != 0 && errno == ESRCH;
-      // The launcher may have recorded the exit code between the two checks.
-      if (gone) job = jobs.Find(nspace);
-      if (gone && job.ok() && !job->exit_code) {
-        return Status(kErrLostConnection,
-                      "the launcher of job " + nspace + " was ended");
-      }
-    }
-    if (job.ok() && job->exit_code) {
-      jobs.Forget(nspace);
-      return *job->exit_code;
-    }
-    poll(nullptr, 0, kLookAgainMs);
+int Report(const HistoryEntry& entry) {
+  if (!entry.reason.empty()) {
+    PrintError("job " + entry.job + ": " + entry.reason);
   }
+  return static_cast<int>(entry.exit_code);
+}
+
+// Waits until the launcher of the entry has recorded the end of its job.
+Result<HistoryEntry> AwaitLauncher(const HistoryStore& history,
+                                   HistoryEntry entry) {
+  const std::string name = entry.job;
+  while (entry.ended_ms == 0) {
+    // The launcher may have recorded the end before it ended itself.
+    const bool gone = StateOf(entry.launcher) != ProcessState::kRuns;
+    Result<HistoryEntry> now = history.Find(name);
+    if (!now.ok()) return now.status();
+    entry = *std::move(now);
+    if (gone && entry.ended_ms == 0) {
+      return Status(kErrLostConnection,
+                    "the launcher of job " + name + " was ended");
+    }
+    if (entry.ended_ms == 0) poll(nullptr, 0, kLookAgainMs);
+  }
+  return entry;
 }
 
 // Waits for any other job until its agents no longer know it, or have ended
@@ -61,16 +65,29 @@ Result<int> AwaitEnd(OverlayTarget* overlay, const std::string& nspace) {
   }
 }
 
+int Await(const HistoryStore& history, KnownJob job) {
+  const bool near =
+      job.entry && StateOf(job.entry->launcher) != ProcessState::kElsewhere;
+  if (job.target && !near) {
+    const Result<int> code = AwaitEnd(&job.target->overlay, job.target->nspace);
+    if (!code.ok()) return Fail(code.status());
+    if (!job.entry) return *code;
+  }
+  const Result<HistoryEntry> ended =
+      AwaitLauncher(history, *std::move(job.entry));
+  return ended.ok() ? Report(*ended) : Fail(ended.status());
+}
+
 }  // namespace
 
 int WaitCommand(const CommandLine& line) {
   const CommandInfo info = {
       "wait",
       "JOB [options]",
-      "Waits until a job has ended. If the job was started on this machine\n"
-      "by 'canopy run --detach', the exit code is that of the job. JOB is a\n"
-      "name shown by 'canopy ps', or the last part of one, such as 1; a job\n"
-      "that has already ended must be given by its full name.\n",
+      "Waits until a job has ended. If the job was started by 'canopy run',\n"
+      "the exit code is that of the job, also when it has ended before. JOB\n"
+      "is a name shown by 'canopy ps --all', or the last part of one, such\n"
+      "as 1, which is that of the youngest such job.\n",
       {},
       1,
       1,
@@ -78,19 +95,9 @@ int WaitCommand(const CommandLine& line) {
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
-  const DetachedJobs jobs;
-  std::string nspace = shared.words[0];
-  if (!jobs.Find(nspace).ok()) {
-    Result<JobTarget> job = FindJobTarget(shared.context, nspace);
-    if (!job.ok()) return Fail(job.status());
-    nspace = job->nspace;
-    if (!jobs.Find(nspace).ok()) {
-      const Result<int> code = AwaitEnd(&job->overlay, nspace);
-      return code.ok() ? *code : Fail(code.status());
-    }
-  }
-  const Result<int> code = AwaitLauncher(jobs, nspace);
-  return code.ok() ? *code : Fail(code.status());
+  const HistoryStore history;
+  Result<KnownJob> job = FindKnownJob(history, shared.context, shared.words[0]);
+  return job.ok() ? Await(history, *std::move(job)) : Fail(job.status());
 }
 
 int TopCommand(const CommandLine& line) {

@@ -53,6 +53,32 @@ Status NoteDirectory(const std::string& text, RunOptions* to) {
   return Status();
 }
 
+// The directory of the file has to exist before the job has a name.
+Status NoteFile(const std::string& file, RunOptions* to) {
+  const size_t slash = file.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  if (name == file.size()) {
+    return Status(kErrBadParam, "--output file= wants the name of a file");
+  }
+  if (file.find('%') < name) {
+    return Status(kErrBadParam,
+                  "--output file= takes %j and %r in the name of the file, not "
+                  "in that of its directory");
+  }
+  for (size_t at = 0; (at = file.find('%', at)) != std::string::npos; at += 2) {
+    const std::string word = file.substr(at, 2);
+    if (word == "%j" || word == "%r") continue;
+    return Status(kErrBadParam,
+                  "--output file= knows %j (the job's name) and %r (the rank), "
+                  "not '" +
+                      word + "'");
+  }
+  to->output_file = file;
+  // mpirun writes a file for each rank.
+  if (to->as_mpirun && !to->has_rank_files()) to->output_file += ".%r";
+  return Status();
+}
+
 Status Output(const TypedOption& typed, const std::string& word,
               RunOptions* to) {
   if (word == "tag") {
@@ -63,8 +89,10 @@ Status Output(const TypedOption& typed, const std::string& word,
     to->merge_stderr = true;
   } else if (word.starts_with("dir=") || word.starts_with("directory=")) {
     return NoteDirectory(word.substr(word.find('=') + 1), to);
+  } else if (word.starts_with("file=")) {
+    return NoteFile(word.substr(word.find('=') + 1), to);
   } else {
-    return WrongValue(typed, "tag, timestamp, merge or dir=DIR");
+    return WrongValue(typed, "tag, timestamp, merge, dir=DIR or file=FILE");
   }
   return Status();
 }

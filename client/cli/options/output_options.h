@@ -13,7 +13,8 @@ namespace canopy::cli {
 // Accepts "map", "allocation" (or "alloc") and "bindings" (or "bind"),
 // separated by commas.
 Option::Apply SetDisplay(RunOptions* to);
-// Accepts "tag", "timestamp", "merge" and "dir=DIR", separated by commas.
+// Accepts "tag", "timestamp", "merge", "dir=DIR" and "file=FILE", separated by
+// commas.
 Option::Apply SetOutput(RunOptions* to);
 // Accepts DIR, DIR:nocopy, DIR:nojobid and DIR:nocopy,nojobid.
 Option::Apply SetOutputDirectory(RunOptions* to);

@@ -278,7 +278,10 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
        "DIR:nojobid: write to DIR/rank.N)",
        SetOutputDirectory(run)},
       {"output", 1, "WORDS",
-       "tag, timestamp, merge or dir=DIR, or a list of them", SetOutput(run)},
+       "tag, timestamp, merge or dir=DIR, or a list of them;\n"
+       "file=FILE: write to this file instead, where %j is\n"
+       "the job's name, and %r the rank",
+       SetOutput(run)},
       {"merge-stderr-to-stdout", 0, "",
        "redirect standard error of the processes to\n"
        "standard output",
@@ -306,7 +309,8 @@ void AddRest(const RunTargets& to, OptionTable* table) {
        SetFlag(&run->stacks_on_timeout)},
       {"detach", 0, "",
        "print the job's name and return while the job runs;\n"
-       "see 'canopy wait' and, with --stdin, 'canopy attach'",
+       "its output is in JOB.out, unless --output file= names\n"
+       "another file; see 'canopy wait' and 'canopy output'",
        SetFlag(&run->detach)},
       {"kill-grace", 1, "SECONDS",
        "time between SIGTERM and SIGKILL when a job is\n"

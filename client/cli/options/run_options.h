@@ -71,6 +71,9 @@ struct RunOptions {
   std::string output_directory;     // empty: no files
   bool only_to_files = false;       // write output to the files only
   bool job_below_directory = true;  // DIR/NSPACE/rank.N, else DIR/rank.N
+  // File of all output, in place of the standard streams; %j stands for the
+  // job's name, and %r for the rank. Empty: none.
+  std::string output_file;
   bool verbose = false;
   bool quiet = false;
   bool json = false;
@@ -87,6 +90,10 @@ struct RunOptions {
   bool version = false;
   std::vector<std::string> warnings;  // one line each
 
+  // True if each rank has an output file of its own.
+  bool has_rank_files() const {
+    return output_file.find("%r") != std::string::npos;
+  }
   // True for a detached job with a stdin target: it gets its input from `canopy
   // attach`.
   bool input_is_pushed() const {

@@ -186,6 +186,15 @@ INSTANTIATE_TEST_SUITE_P(
                    return o.tag_output && o.timestamp_output &&
                           o.merge_stderr && o.output_directory == "d";
                  }},
+        Spelling{"--output tag,file=logs/%j.%r",
+                 [](const RunOptions& o) {
+                   return o.tag_output && o.output_file == "logs/%j.%r" &&
+                          o.has_rank_files();
+                 }},
+        Spelling{"--output file=out",
+                 [](const RunOptions& o) {
+                   return o.output_file == "out" && !o.has_rank_files();
+                 }},
         Spelling{"--output-filename d:nocopy,nojobid",
                  [](const RunOptions& o) {
                    return o.output_directory == "d" && o.only_to_files &&
@@ -257,6 +266,21 @@ TEST(RunOptionsTest, ProgramsBetweenColons) {
   EXPECT_TRUE(options.apps[1].env.empty());
   EXPECT_EQ(options.apps[2].argv, (std::vector<std::string>{"c", ":d"}));
   EXPECT_TRUE(options.tag_output);
+}
+
+TEST(RunOptionsTest, AnOutputFileHasPatternsInItsNameOnly) {
+  for (const char* value : {"file=", "file=a/", "file=%j/out", "file=%r/%j",
+                            "file=a%x", "file=a%"}) {
+    const auto args = SplitCommand(std::string("--output ") + value + " true");
+    EXPECT_EQ(ParseRunOptions(*args, TestEnvironment).code(), kErrBadParam)
+        << value;
+  }
+}
+
+TEST(RunOptionsTest, MpirunWritesAnOutputFileForEachRank) {
+  const auto args = *SplitCommand("--output file=out true");
+  EXPECT_EQ(ParseRunOptions(args, TestEnvironment, true)->output_file,
+            "out.%r");
 }
 
 TEST(RunOptionsTest, UnderNamesOfMpirunCIsTheNumberOfProcesses) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "client/cli/base/file_util.h"
+#include "client/cli/run/output_file.h"
 #include "common/output_xml.h"
 #include "common/string_util.h"
 
@@ -110,6 +111,10 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   own.only_files = options_.only_to_files;
   if (!own.directory.empty() && options_.job_below_directory) {
     own.directory += "/" + nspace;
+  }
+  if (!options_.rank_files.empty()) {
+    own.shared_file = OutputPath(options_.rank_files, nspace);
+    own.shared_pattern = own.only_files = true;
   }
   return Add(0, {nspace, "", {std::move(own)}, {}});
 }
@@ -261,9 +266,11 @@ bool JobOutput::Drain(Destination* to) {
   if (fine) return true;
   // A reader that went away is not reported.
   if (to->error != EPIPE && trouble_.empty()) {
-    trouble_ = std::string("cannot write standard ") +
-               (to == stderr_.get() ? "error" : "output") + ": " +
-               std::strerror(to->error);
+    const char* const what = options_.to_file      ? "the file of the output"
+                             : to == stderr_.get() ? "standard error"
+                                                   : "standard output";
+    trouble_ =
+        std::string("cannot write ") + what + ": " + std::strerror(to->error);
   }
   return false;
 }
@@ -323,6 +330,11 @@ std::string JobOutput::PathOf(const Job& job, FileKey key) {
   const SpawnedOutputOptions& options = OptionsOf(job, key.first);
   const std::string rank = std::to_string(RankOf(key.first));
   const std::string name = StreamName(key.first.second);
+  if (key.second == FileKind::kShared && options.shared_pattern) {
+    std::string path = options.shared_file;
+    ReplaceAll(&path, "%r", rank);
+    return path;
+  }
   if (key.second == FileKind::kShared) {
     return options.shared_file + "." + rank;
   }

@@ -25,8 +25,13 @@ struct JobOutputOptions {
   std::string directory;  // directory of the files; empty: none
   bool only_to_files = false;
   bool job_below_directory = true;
+  // A file for each rank, with both streams: %j is the job's name, and %r the
+  // rank. Then output of the first job is not written to the descriptors.
+  // Empty: none.
+  std::string rank_files;
   int stdout_fd = 1;
   int stderr_fd = 2;
+  bool to_file = false;  // the descriptors are those of a file
   // A monotonic clock in milliseconds; empty: the system's.
   std::function<int64_t()> now_ms = nullptr;
 };
@@ -44,6 +49,7 @@ struct SpawnedOutputOptions {
   bool pattern = false;  // `file` has %n and %r in place of NAMESPACE and RANK
   // Files FILE.RANK beside these, with both streams; empty: none.
   std::string shared_file;
+  bool shared_pattern = false;  // `shared_file` has %r in place of .RANK
   // Output that is written to one of the files above is not shown.
   bool only_files = false;
 };

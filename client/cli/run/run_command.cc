@@ -21,14 +21,18 @@
 #include "client/cli/base/json_text.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/timeline.h"
+#include "client/cli/history/history_store.h"
+#include "client/cli/history/job_recorder.h"
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/run_options.h"
-#include "client/cli/run/detached_jobs.h"
+#include "client/cli/run/detachment.h"
 #include "client/cli/run/launcher_contact.h"
 #include "client/cli/run/mpir.h"
+#include "client/cli/run/output_file.h"
 #include "client/cli/run/run_client.h"
 #include "client/cli/run/run_launch.h"
 #include "client/cli/run/run_place.h"
+#include "client/cli/run/run_record.h"
 #include "client/cli/run/run_report.h"
 #include "common/posix/unique_fd.h"
 #include "common/preload/preload_list.h"
@@ -106,8 +110,14 @@ void PrintEnd(v1c::JobEnd end, int code) {
   (void)WriteAll(STDERR_FILENO, JsonText(end));
 }
 
-int Conclude(const RunOptions& options, const RunOutcome& outcome,
-             const RunReport& report) {
+// The end of the job as the user sees it.
+struct Conclusion {
+  int exit_code = 0;
+  std::string reason;  // why the job has failed; empty: it has not
+};
+
+Conclusion Conclude(const RunOptions& options, const RunOutcome& outcome,
+                    const RunReport& report) {
   const std::string trouble = report.trouble();
   const int code = CommandCode(outcome, trouble);
   if (options.json) {
@@ -117,8 +127,9 @@ int Conclude(const RunOptions& options, const RunOutcome& outcome,
     PrintError(outcome.end.text());
     HintAtInjection(options, outcome, report);
   }
-  if (!trouble.empty()) PrintError(trouble);
-  return code;
+  if (trouble.empty()) return {code, outcome.end.text()};
+  PrintError(trouble);
+  return {code, trouble};
 }
 
 // The launcher's contacts other than agents.
@@ -161,9 +172,10 @@ struct Request {
   bool allow_root = false;
   v1c::Launch launch;
   std::vector<preload::Item> files;
-  // Null if the launcher is not in the background.
-  const DetachedJobs* detached = nullptr;
-  Detachment detachment = {};
+  // Null if the job's output goes to the standard streams or to files of its
+  // ranks.
+  std::shared_ptr<OutputFile> output = nullptr;
+  Detachment detachment = {};  // of a launcher in the background
 };
 
 Result<RunOptions> ParseOptions(std::span<const std::string> args,
@@ -192,19 +204,60 @@ Status Obey(std::vector<std::string> orders, Request* request) {
   return Status();
 }
 
-// Passes the job's name from the launcher in the background to the original
-// command. A thread that RunJob leaves behind may still do so.
-void TellName(Request* request, RunReport* report) {
-  if (request->detached == nullptr) return;
-  const auto fd =
-      std::make_shared<UniqueFd>(std::move(request->detachment.name));
-  const DetachedJobs jobs = *request->detached;
-  report->set_on_named([jobs, fd](const std::string& nspace) {
-    const Status noted = jobs.NoteJob(nspace, getpid());
-    if (!noted.ok()) PrintError(noted.message());
-    (void)WriteAll(fd->get(), nspace + "\n");
-    fd->Reset();
-  });
+// Records the job under its names. Returns null for jobs that have no history:
+// those that are not started, and debugger daemons.
+std::shared_ptr<JobRecorder> MakeRecorder(const RunOptions& options,
+                                          const std::string& context) {
+  if (options.do_not_launch || options.daemons) return nullptr;
+  return std::make_shared<JobRecorder>(
+      HistoryStore(), EntryOf(options, context),
+      [quiet = options.quiet](const std::string& text) {
+        if (!quiet) PrintError("warning: " + text);
+      });
+}
+
+// The parties that learn the names of the job.
+struct Naming {
+  std::string rank_files;                 // pattern; empty: none
+  std::shared_ptr<OutputFile> output;     // may be null
+  std::shared_ptr<JobRecorder> recorder;  // may be null
+  UniqueFd command;  // where the original command reads the name; may be empty
+
+  void OnKnown(const std::string& nspace, const v1c::JobMapped* mapped) {
+    const Status named = output ? output->SetJob(nspace) : Status();
+    if (!named.ok()) PrintError(named.message());
+    Record(nspace, mapped);
+    if (!command) return;
+    (void)WriteAll(command.get(), nspace + "\n");
+    command.Reset();
+  }
+
+ private:
+  void Record(const std::string& nspace, const v1c::JobMapped* mapped) const {
+    if (recorder == nullptr) return;
+    if (!rank_files.empty()) {
+      recorder->set_output(OutputPath(rank_files, nspace));
+    } else if (output) {
+      recorder->set_output(output->path());
+    }
+    if (mapped == nullptr) return recorder->Queued(nspace);
+    recorder->Mapped(nspace, PlaceOf(*mapped));
+  }
+};
+
+// A thread that RunJob leaves behind may still report names.
+void TellNames(Request* request, std::shared_ptr<JobRecorder> recorder,
+               RunReport* report) {
+  const RunOptions& options = request->options;
+  const auto naming = std::make_shared<Naming>();
+  if (options.has_rank_files()) naming->rank_files = options.output_file;
+  naming->output = request->output;
+  naming->recorder = std::move(recorder);
+  naming->command = std::move(request->detachment.name);
+  report->set_on_known(
+      [naming](const std::string& nspace, const v1c::JobMapped* mapped) {
+        naming->OnKnown(nspace, mapped);
+      });
 }
 
 // Reports an error of a launcher that has not launched anything yet.
@@ -233,7 +286,6 @@ Result<Opened> Open(const RunOptions& options, RunPlace* place,
 }
 
 int Launch(Request request, RunPlace* place, Timeline* timeline) {
-  const bool background = request.detached != nullptr;
   Surroundings around;
   Result<Opened> opened = Open(request.options, place, &around, *timeline);
   if (!opened.ok()) return FailToBegin(opened.status(), &around);
@@ -247,8 +299,11 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   client.files = request.files;
   client.link.dial = place->Redial();
   if (!options.quiet) client.link.say = &PrintError;
-  const auto report = std::make_shared<RunReport>(options, timeline);
-  TellName(&request, report.get());
+  const auto recorder = MakeRecorder(options, place->context());
+  const auto report = std::make_shared<RunReport>(
+      options, timeline,
+      request.output && !options.has_rank_files() ? request.output->fd() : -1);
+  TellNames(&request, recorder, report.get());
   // Shared, because a thread that RunJob leaves behind may still report.
   const auto table = std::make_shared<MpirTable>(place->runtime_dirs());
   report->set_on_running(
@@ -262,12 +317,11 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   }
   place->End();
   timeline->Note("done");
-  const int code = outcome.ok() ? Conclude(options, *outcome, *report)
-                                : Fail(outcome.status());
-  if (background && !report->nspace().empty()) {
-    (void)request.detached->NoteEnd(report->nspace(), code);
-  }
-  return code;
+  const Conclusion end = outcome.ok() ? Conclude(options, *outcome, *report)
+                                      : Conclusion{Fail(outcome.status()),
+                                                   outcome.status().message()};
+  if (recorder) recorder->Ended(end.exit_code, end.reason);
+  return end.exit_code;
 }
 
 // Serves a tool that has started this launcher and spawns its jobs itself.
@@ -287,17 +341,16 @@ int Serve(const RunOptions& options, RunPlace* place, Timeline* timeline) {
   return around.contact.ToolHasEnded() ? 0 : kExitSignal + around.end_signal;
 }
 
+int FailToDetach() {
+  return FailUsage("run", Status(kErrBadParam,
+                                 "--detach needs agents that stay: see "
+                                 "'canopy up'"));
+}
+
 int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
-  if (!place->stays()) {
-    return FailUsage("run", Status(kErrBadParam,
-                                   "--detach needs agents that stay: see "
-                                   "'canopy up'"));
-  }
-  const DetachedJobs jobs;
-  Result<Detachment> both = Detach(jobs);
+  Result<Detachment> both = Detach(*request.output);
   if (!both.ok()) return Fail(both.status());
-  if (!both->is_launcher) return AwaitName(jobs, *both);
-  request.detached = &jobs;
+  if (!both->is_launcher) return AwaitName(*request.output, *both);
   request.detachment = *std::move(both);
   return Launch(std::move(request), place, timeline);
 }
@@ -305,7 +358,7 @@ int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
 // A job whose output would be lost is not started.
 Status PrepareOutputDirectory(const RunOptions& options) {
   const std::string& directory = options.output_directory;
-  if (directory.empty() || options.do_not_launch) return Status();
+  if (directory.empty()) return Status();
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (!error && access(directory.c_str(), W_OK | X_OK) != 0) {
@@ -314,6 +367,24 @@ Status PrepareOutputDirectory(const RunOptions& options) {
   if (!error) return Status();
   return Status(kErrNoPermissions, "cannot write output to the directory " +
                                        directory + ": " + error.message());
+}
+
+// Checks the files of the output, and makes the one that all ranks share. A
+// detached launcher has one for its own messages anyway.
+Status PrepareOutput(const RunOptions& options,
+                     std::shared_ptr<OutputFile>* output) {
+  if (options.do_not_launch) return Status();
+  if (Status s = PrepareOutputDirectory(options); !s.ok()) return s;
+  const bool shared = !options.output_file.empty() && !options.has_rank_files();
+  if (options.has_rank_files()) {
+    if (Status s = OutputFile::Check(options.output_file); !s.ok()) return s;
+  }
+  if (!shared && !options.detach) return Status();
+  Result<OutputFile> file =
+      OutputFile::Make(shared ? options.output_file : kDefaultOutputFile);
+  if (!file.ok()) return file.status();
+  *output = std::make_shared<OutputFile>(*std::move(file));
+  return Status();
 }
 
 std::optional<int> Run(const RunOptions& options,
@@ -335,7 +406,6 @@ std::optional<int> Run(const RunOptions& options,
   if (Status s = CheckWorkingDirectory(launch); !s.ok() && !options.daemons) {
     return Fail(s);
   }
-  if (Status s = PrepareOutputDirectory(options); !s.ok()) return Fail(s);
   Result<std::vector<preload::Item>> files = FilesToPreload(options, launch);
   if (!files.ok()) return Fail(files.status());
   launch.set_preloads(!files->empty());
@@ -343,9 +413,18 @@ std::optional<int> Run(const RunOptions& options,
   for (const std::string& warning : options.warnings) PrintError(warning);
   WarnOfAgentOptions(options.agents, place.persistent());
   if (options.apps.empty()) return Serve(options, &place, &timeline);
+  if (options.detach && !place.stays()) return FailToDetach();
   Request request{options, args, allow_root, launch, *std::move(files)};
-  return options.detach ? LaunchDetached(std::move(request), &place, &timeline)
-                        : Launch(std::move(request), &place, &timeline);
+  if (Status s = PrepareOutput(options, &request.output); !s.ok()) {
+    return Fail(s);
+  }
+  if (options.detach) {
+    return LaunchDetached(std::move(request), &place, &timeline);
+  }
+  const auto output = request.output;
+  const int code = Launch(std::move(request), &place, &timeline);
+  if (output) output->Discard();
+  return code;
 }
 
 }  // namespace

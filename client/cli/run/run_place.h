@@ -55,6 +55,8 @@ class RunPlace {
   // Returns the runtime directories of the known members, which may be on other
   // machines.
   std::vector<std::string> runtime_dirs() const;
+  // Returns the name by which commands find the agents; valid after Connect.
+  const std::string& context() const { return overlay_.name(); }
   // True if the agents were running before.
   bool persistent() const { return persistent_; }
   // True if the agents continue after this launcher and all others have ended:

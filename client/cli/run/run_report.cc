@@ -15,13 +15,16 @@ namespace {
 
 namespace v1 = control::v1;
 
-JobOutputOptions OutputOptions(const RunOptions& options) {
+JobOutputOptions OutputOptions(const RunOptions& options, int output_fd) {
   JobOutputOptions out;
   out.tag = options.tag_output;
   out.timestamp = options.timestamp_output;
   out.directory = options.output_directory;
   out.only_to_files = options.only_to_files;
   out.job_below_directory = options.job_below_directory;
+  if (options.has_rank_files()) out.rank_files = options.output_file;
+  out.to_file = output_fd >= 0;
+  if (out.to_file) out.stdout_fd = out.stderr_fd = output_fd;
   return out;
 }
 
@@ -55,7 +58,8 @@ bool IsOwnFailure(const v1::JobEnd& end) {
 
 }  // namespace
 
-RunReport::RunReport(const RunOptions& options, Timeline* timeline)
+RunReport::RunReport(const RunOptions& options, Timeline* timeline,
+                     int output_fd)
     : display_map_(options.display_map),
       display_allocation_(options.display_allocation),
       report_bindings_(options.report_bindings),
@@ -63,7 +67,7 @@ RunReport::RunReport(const RunOptions& options, Timeline* timeline)
       quiet_(options.quiet),
       merges_stderr_(options.merge_stderr),
       timeline_(timeline),
-      output_(OutputOptions(options)),
+      output_(OutputOptions(options, output_fd)),
       progress_(STDERR_FILENO, !options.quiet) {}
 
 void RunReport::Print(int fd, const std::string& text) {
@@ -85,7 +89,7 @@ Status RunReport::SetUpOutput(const v1::JobMapped& mapped) {
   if (mapped.parent().empty()) {
     const bool is_new = nspace_ != mapped.nspace();
     nspace_ = mapped.nspace();
-    if (is_new && on_named_) on_named_(nspace_);
+    if (is_new && on_known_) on_known_(nspace_, &mapped);
     num_nodes_ = static_cast<size_t>(mapped.nodes_size());
     return output_.SetJob(nspace_, mapped.num_procs());
   }
@@ -133,6 +137,7 @@ bool RunReport::has_said(const std::string& line) const {
 void RunReport::OnQueued(const v1::JobQueued& queued) {
   const MutexLock lock(mutex_);
   timeline_->Note("queued: " + queued.reason());
+  if (nspace_.empty() && on_known_) on_known_(queued.name(), nullptr);
   if (quiet_ || std::exchange(said_queued_, true)) return;
   progress_.Clear();
   PrintError("job " + queued.name() + " is queued: " + queued.reason());

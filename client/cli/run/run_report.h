@@ -24,13 +24,16 @@ namespace canopy::cli {
 // Thread-safe. `timeline` must outlive it.
 class RunReport : public RunObserver {
  public:
-  RunReport(const RunOptions& options, Timeline* timeline);
+  // The job's output is written to the descriptor `output_fd` of a file; -1: to
+  // the standard streams.
+  RunReport(const RunOptions& options, Timeline* timeline, int output_fd = -1);
 
-  // Called with the name of the requested job when it is known. Set it before
-  // the report is used.
-  void set_on_named(std::function<void(const std::string&)> on_named) {
-    on_named_ = std::move(on_named);
-  }
+  // Called with the name of the requested job when it is known, and again when
+  // it changes or the job is mapped; `mapped` is null while the job is queued.
+  using OnKnown = std::function<void(const std::string& nspace,
+                                     const control::v1::JobMapped* mapped)>;
+  // Set it before the report is used.
+  void set_on_known(OnKnown on_known) { on_known_ = std::move(on_known); }
   // Called with the name of that job when all its processes run. Set it before
   // the report is used.
   void set_on_running(std::function<void(const std::string&)> on_running) {
@@ -68,7 +71,7 @@ class RunReport : public RunObserver {
   void SayFailure(const control::v1::SpawnedEnd& ended) CANOPY_REQUIRES(mutex_);
   void Print(int fd, const std::string& text) CANOPY_REQUIRES(mutex_);
 
-  std::function<void(const std::string&)> on_named_;
+  OnKnown on_known_;
   std::function<void(const std::string&)> on_running_;
   const bool display_map_;
   const bool display_allocation_;

@@ -1,0 +1,86 @@
+#include "client/cli/commands/history_text.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include "client/cli/base/table.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr size_t kMaxCommand = 40;
+
+std::string CommandText(const std::string& command) {
+  return command.size() <= kMaxCommand
+             ? command
+             : command.substr(0, kMaxCommand - 3) + "...";
+}
+
+std::string ExitText(const HistoryEntry& entry) {
+  return entry.ended_ms == 0 ? "lost" : std::to_string(entry.exit_code);
+}
+
+}  // namespace
+
+std::string TimeText(int64_t ms) {
+  const auto seconds = static_cast<std::time_t>(ms / 1000);
+  std::tm parts;
+  localtime_r(&seconds, &parts);
+  char text[64] = "";
+  std::strftime(text, sizeof text, "%F %T", &parts);
+  return text;
+}
+
+std::string DurationText(int64_t ms) {
+  return AgeText(static_cast<uint64_t>(std::max<int64_t>(ms, 0)) / 1000);
+}
+
+std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts) {
+  std::vector<std::string> head = {"ENDED JOB"};
+  if (contexts) head.push_back("CONTEXT");
+  for (const char* title :
+       {"EXIT", "STARTED", "TIME", "PROCS", "NODES", "COMMAND"}) {
+    head.push_back(title);
+  }
+  Table table(std::move(head));
+  bool any = false;
+  for (const HistoryEntry& entry : entries) {
+    if (entry.ended_ms == 0 && !entry.lost()) continue;
+    any = true;
+    std::vector<std::string> row = {entry.job};
+    if (contexts) row.push_back(entry.context);
+    for (std::string cell :
+         {ExitText(entry), TimeText(entry.requested_ms),
+          entry.ended_ms == 0
+              ? std::string("-")
+              : DurationText(entry.ended_ms - entry.requested_ms),
+          std::to_string(entry.num_procs), std::to_string(entry.num_nodes),
+          CommandText(entry.command)}) {
+      row.push_back(std::move(cell));
+    }
+    table.Add(std::move(row));
+  }
+  return any ? table.ToString() : "";
+}
+
+v1::EndedJob MessageOf(const HistoryEntry& entry) {
+  v1::EndedJob out;
+  out.set_job(entry.job);
+  out.set_context(entry.context);
+  out.set_command(entry.command);
+  out.set_num_procs(static_cast<uint32_t>(entry.num_procs));
+  out.set_num_nodes(static_cast<uint32_t>(entry.num_nodes));
+  out.set_nodes(entry.nodes);
+  out.set_requested_ms(entry.requested_ms);
+  out.set_started_ms(entry.started_ms);
+  out.set_ended_ms(entry.ended_ms);
+  out.set_lost(entry.lost());
+  out.set_exit_code(static_cast<int32_t>(entry.exit_code));
+  out.set_reason(entry.reason);
+  out.set_output(entry.output);
+  return out;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,34 @@
+// Lets the launcher of `canopy run --detach` continue in the background.
+#ifndef CANOPY_CLIENT_CLI_RUN_DETACHMENT_H_
+#define CANOPY_CLIENT_CLI_RUN_DETACHMENT_H_
+
+#include <sys/types.h>
+
+#include "client/cli/run/output_file.h"
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+// The view of one of the two processes after Detach.
+struct Detachment {
+  bool is_launcher = false;
+  // The launcher writes the job's name into this pipe once; the original
+  // command reads it.
+  UniqueFd name;
+  pid_t launcher = 0;
+};
+
+// Forks: the launcher continues in a new session, without input and with its
+// output in the file; the caller continues here. The process must have only one
+// thread.
+Result<Detachment> Detach(const OutputFile& output);
+
+// For the original command: waits until the launcher knows the job's name and
+// prints it. If the launcher ends first, prints its output instead and removes
+// the file. Returns the exit code.
+int AwaitName(const OutputFile& output, const Detachment& detachment);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_DETACHMENT_H_

@@ -1,0 +1,51 @@
+// The file to which a job's output is written, in place of the standard
+// streams.
+#ifndef CANOPY_CLIENT_CLI_RUN_OUTPUT_FILE_H_
+#define CANOPY_CLIENT_CLI_RUN_OUTPUT_FILE_H_
+
+#include <string>
+
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+// The file of a detached job that requests no other.
+inline constexpr char kDefaultOutputFile[] = "%j.out";
+
+// Returns the absolute path of `pattern`, with the job's name in place of %j.
+// Any other text, such as %r, is unchanged.
+std::string OutputPath(const std::string& pattern, const std::string& nspace);
+
+// The file exists before the job does, so a job whose output would be lost is
+// not started. Until the job has a name, that of this process takes its place.
+// Single-threaded.
+class OutputFile {
+ public:
+  // Creates the file, or empties it. `pattern` may contain %j in its last part.
+  // The error names the file, the reason and the remedy.
+  static Result<OutputFile> Make(const std::string& pattern);
+  // Fails like Make for the file of rank 0, where %r is the rank.
+  static Status Check(const std::string& pattern);
+
+  // Gives the file the job's name, in place of an older file of that name. Has
+  // no effect if it has the name of a job.
+  Status SetJob(const std::string& nspace);
+  // Removes the file if it waits for the name of a job.
+  void Discard() const;
+
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+
+ private:
+  OutputFile(std::string pattern, std::string path, UniqueFd fd);
+
+  std::string pattern_;
+  std::string path_;  // absolute
+  UniqueFd fd_;       // everything is appended
+  bool named_ = false;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_OUTPUT_FILE_H_

@@ -1,0 +1,30 @@
+#include "client/cli/run/run_record.h"
+
+#include "common/string_util.h"
+#include "common/text.h"
+
+namespace canopy::cli {
+
+HistoryEntry EntryOf(const RunOptions& options, const std::string& context) {
+  HistoryEntry entry;
+  entry.context = context;
+  for (const AppOptions& app : options.apps) {
+    if (!entry.command.empty()) entry.command += " : ";
+    entry.command += Printable(Join(app.argv, " "));
+  }
+  return entry;
+}
+
+JobPlace PlaceOf(const control::v1::JobMapped& mapped) {
+  JobPlace place;
+  place.num_procs = mapped.num_procs();
+  for (const control::v1::MapNode& node : mapped.nodes()) {
+    if (node.procs_size() == 0) continue;
+    ++place.num_nodes;
+    if (!place.nodes.empty()) place.nodes += ',';
+    place.nodes += node.name();
+  }
+  return place;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,22 @@
+// The entry of a launcher's job in the history.
+#ifndef CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_
+#define CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_
+
+#include <string>
+
+#include "client/cli/history/history_store.h"
+#include "client/cli/history/job_recorder.h"
+#include "client/cli/options/run_options.h"
+#include "protos/control.pb.h"
+
+namespace canopy::cli {
+
+// Contains what the request states. `context` is the name of the overlay.
+HistoryEntry EntryOf(const RunOptions& options, const std::string& context);
+
+// Returns the processes of the job and the nodes that have at least one.
+JobPlace PlaceOf(const control::v1::JobMapped& mapped);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_

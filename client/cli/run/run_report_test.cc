@@ -58,5 +58,26 @@ TEST_F(RunReportTest, AnEndThatIsNoFailureOfItsOwnIsNotSaid) {
   EXPECT_EQ(TextOf(-185, "job first, which spawned it, has failed"), "");
 }
 
+TEST(RunReportNamesTest, AQueuedJobIsKnownBeforeItIsMapped) {
+  const RunOptions options;
+  Timeline timeline(false);
+  RunReport report(options, &timeline);
+  std::string known;
+  report.set_on_known(
+      [&known](const std::string& nspace, const v1::JobMapped* mapped) {
+        known += nspace + (mapped == nullptr ? " queued " : " mapped ");
+      });
+  v1::JobQueued queued;
+  queued.set_name("job-1");
+  testing::internal::CaptureStderr();
+  report.OnQueued(queued);
+  EXPECT_NE(testing::internal::GetCapturedStderr(), "");
+  v1::JobMapped mapped;
+  mapped.set_nspace("job-1");
+  mapped.set_num_procs(1);
+  report.OnMapped(mapped);
+  EXPECT_EQ(known, "job-1 queued job-1 mapped ");
+}
+
 }  // namespace
 }  // namespace canopy::cli

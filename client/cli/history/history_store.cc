@@ -23,14 +23,14 @@ constexpr size_t kMaxText = 4000;
 constexpr int64_t kVersion = 1;
 constexpr char kMakeTable[] =
     "CREATE TABLE IF NOT EXISTS jobs("
-    "id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT, earlier TEXT, label TEXT, "
+    "id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT, earlier TEXT, "
     "context TEXT, command TEXT, output TEXT, num_procs INTEGER, "
     "num_nodes INTEGER, nodes TEXT, requested_ms INTEGER, started_ms INTEGER, "
-    "ended_ms INTEGER, exit_code INTEGER, reason TEXT, restarts TEXT, "
+    "ended_ms INTEGER, exit_code INTEGER, reason TEXT, "
     "host TEXT, boot TEXT, pid INTEGER, pid_start INTEGER)";
 constexpr char kColumns[] =
-    "job, earlier, label, context, command, output, num_procs, num_nodes, "
-    "nodes, requested_ms, started_ms, ended_ms, exit_code, reason, restarts, "
+    "job, earlier, context, command, output, num_procs, num_nodes, "
+    "nodes, requested_ms, started_ms, ended_ms, exit_code, reason, "
     "host, boot, pid, pid_start, id";
 
 // Returns at most kMaxText bytes, which end with a whole character of UTF-8.
@@ -45,7 +45,6 @@ std::vector<SqlValue> ValuesOf(const HistoryEntry& entry) {
   const ProcessMark& launcher = entry.launcher;
   std::vector<SqlValue> values = {entry.job,
                                   entry.earlier,
-                                  entry.label,
                                   entry.context,
                                   Shortened(entry.command),
                                   entry.output,
@@ -57,7 +56,6 @@ std::vector<SqlValue> ValuesOf(const HistoryEntry& entry) {
                                   entry.ended_ms,
                                   entry.exit_code,
                                   Shortened(entry.reason),
-                                  Shortened(entry.restarts),
                                   launcher.host,
                                   launcher.boot,
                                   launcher.pid,
@@ -68,8 +66,8 @@ std::vector<SqlValue> ValuesOf(const HistoryEntry& entry) {
 HistoryEntry EntryOf(const SqlRow& row) {
   HistoryEntry out;
   int column = 0;
-  for (std::string* text : {&out.job, &out.earlier, &out.label, &out.context,
-                            &out.command, &out.output}) {
+  for (std::string* text :
+       {&out.job, &out.earlier, &out.context, &out.command, &out.output}) {
     *text = row.Text(column++);
   }
   out.num_procs = row.Number(column++);
@@ -80,7 +78,7 @@ HistoryEntry EntryOf(const SqlRow& row) {
     *number = row.Number(column++);
   }
   for (std::string* text :
-       {&out.reason, &out.restarts, &out.launcher.host, &out.launcher.boot}) {
+       {&out.reason, &out.launcher.host, &out.launcher.boot}) {
     *text = row.Text(column++);
   }
   for (int64_t* number : {&out.launcher.pid, &out.launcher.start, &out.id}) {
@@ -171,11 +169,11 @@ Status HistoryStore::Store(SqlDatabase* database, HistoryEntry* entry) const {
   const bool is_new = entry->id == 0;
   std::vector<SqlValue> values = ValuesOf(*entry);
   if (!is_new) values.emplace_back(entry->id);
-  const std::string id = is_new ? "NULL" : "?20";
+  const std::string id = is_new ? "NULL" : "?18";
   if (Status s = database->Run(
           std::string("INSERT OR REPLACE INTO jobs(") + kColumns +
               ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-              "?13, ?14, ?15, ?16, ?17, ?18, ?19, " +
+              "?13, ?14, ?15, ?16, ?17, " +
               id + ")",
           values);
       !s.ok() || !is_new) {
@@ -212,7 +210,7 @@ Result<HistoryEntry> HistoryStore::FindOne(const std::string& condition,
 
 Result<HistoryEntry> HistoryStore::Find(const std::string& word) const {
   return FindOne(
-      "?1 != '' AND (job = ?1 OR label = ?1 OR "
+      "?1 != '' AND (job = ?1 OR "
       "instr(' ' || earlier || ' ', ' ' || ?1 || ' '))",
       word);
 }

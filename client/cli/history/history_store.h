@@ -20,7 +20,6 @@ struct HistoryEntry {
   int64_t id = 0;       // 0: not stored yet
   std::string job;      // its name
   std::string earlier;  // names before it was requeued, separated by blanks
-  std::string label;    // the user's name for it; empty: none
   std::string context;  // the name of its overlay
   std::string command;
   std::string output;  // path of the file of its output; empty: none
@@ -32,7 +31,6 @@ struct HistoryEntry {
   int64_t ended_ms = 0;    // 0: its launcher has not recorded an end
   int64_t exit_code = 0;
   std::string reason;    // why it has failed, in one line; empty: it has not
-  std::string restarts;  // a line for each restart of a rank
   ProcessMark launcher;  // the process that records the end
 
   // True if the end will never be recorded, because the launcher was killed.
@@ -58,7 +56,7 @@ class HistoryStore {
   // the database if needed.
   Status Put(HistoryEntry* entry) const;
 
-  // Returns the youngest entry whose job has this name or label, or the
+  // Returns the youngest entry whose job has or had this name, or the
   // youngest whose name ends with "-" and `word`. Returns kErrNotFound if there
   // is none.
   Result<HistoryEntry> Find(const std::string& word) const;

@@ -55,7 +55,6 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
   entry.ended_ms = 3000;
   entry.exit_code = 7;
   entry.reason = "rank 1 on node1 exited with 7";
-  entry.restarts = "once";
   ASSERT_TRUE(store_.Put(&entry).ok());
   const auto entries = store_.List("");
   ASSERT_EQ(entries->size(), 1u);
@@ -72,7 +71,6 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
   EXPECT_EQ(found.ended_ms, 3000);
   EXPECT_EQ(found.exit_code, 7);
   EXPECT_EQ(found.reason, "rank 1 on node1 exited with 7");
-  EXPECT_EQ(found.restarts, "once");
   EXPECT_EQ(found.launcher, entry.launcher);
   EXPECT_TRUE(store_.List("other")->empty());
   EXPECT_EQ(store_.List("default")->size(), 1u);
@@ -80,16 +78,13 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
 
 TEST_F(HistoryStoreTest, AJobIsFoundByItsNamesAndByThePartOfOne) {
   HistoryEntry first = Entry("a-1");
-  first.label = "night";
   HistoryEntry second = Entry("b-1");
   second.earlier = "b-0 c_0";
   HistoryEntry third = Entry("b-2");
-  third.label = "night";
   for (HistoryEntry* entry : {&first, &second, &third}) {
     ASSERT_TRUE(store_.Put(entry).ok());
   }
   EXPECT_EQ(store_.Find("a-1")->id, first.id);
-  EXPECT_EQ(store_.Find("night")->id, third.id);
   EXPECT_EQ(store_.Find("b-0")->id, second.id);
   EXPECT_EQ(store_.FindByPart("1")->id, second.id);
   for (const char* word : {"1", "", "0", "c%0", "' OR 1"}) {

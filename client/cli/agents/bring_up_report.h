@@ -1,5 +1,5 @@
-// What a launcher reports of agents that it brings up: who has answered, who
-// has not, and what the user can do.
+// The report of a launcher about the agents that it brings up: who has
+// answered, who has not, and what the user can do.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_BRING_UP_REPORT_H_
 #define CANOPY_CLIENT_CLI_AGENTS_BRING_UP_REPORT_H_
 
@@ -9,7 +9,7 @@
 
 namespace canopy::cli {
 
-// What is known of one agent.
+// The state of one agent, as far as its launcher knows it.
 struct AgentReport {
   enum class State {
     kSilent,    // has not answered

@@ -293,7 +293,7 @@ def shown(result, where):
         harness.check(f"{name} err" in result.out.splitlines(),
                       "streams are not merged")
     harness.check(not any("named" in line or "iof-filed" in line
-                          for line in lines), "it is shown")
+                          for line in lines), "it is shown" + result.tail())
     found = {}
     for path in glob.glob(where + "/**", recursive=True):
         if os.path.isfile(path):

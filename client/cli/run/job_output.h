@@ -49,9 +49,9 @@ struct SpawnedOutputOptions {
   bool pattern = false;  // `file` has %n and %r in place of NAMESPACE and RANK
   // Files FILE.RANK beside these, with both streams; empty: none.
   std::string shared_file;
-  bool shared_pattern = false;  // `shared_file` has %r in place of .RANK
   // Output that is written to one of the files above is not shown.
   bool only_files = false;
+  bool shared_pattern = false;  // `shared_file` has %r in place of .RANK
 };
 
 // The directives for the processes of a spawned job.

@@ -1,4 +1,4 @@
-"""A library with its unit test, and a unit test: most targets of the project."""
+"""The targets of a folder: its library, what its tests share, and its tests."""
 
 # For code that is called millions of times and keeps structures of some hundred
 # bytes on its stack. GCC zeroes these by an instruction that takes longer to
@@ -31,11 +31,11 @@ def canopy_library(
         test_tags = [],
         test_data = [],
         **kwargs):
-    """A cc_library NAME and, where NAME_test.cc exists, a cc_test NAME_test.
+    """A library of one header and its source, where a folder's room will not do.
 
-    The files are those that have the library's name: NAME.h, NAME.cc if there is
-    one, and NAME_test.cc. A test that needs more than what is here is a cc_test
-    of its own beside it, with another name.
+    It is a cc_library NAME of NAME.h and NAME.cc, if there is one; and, where
+    NAME_test.cc exists, a cc_test NAME_test. A test that needs more than what is
+    here is a cc_test of its own beside it, with another name.
 
     Args:
       name: of the library.
@@ -49,12 +49,12 @@ def canopy_library(
       test_data: files that the test reads or runs.
       **kwargs: as of cc_library.
     """
-    native.cc_library(
+    _library(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
         hdrs = [name + ".h"] if hdrs == None else hdrs,
-        copts = copts + _with_sanitizers(_WITH_PRECOMPILED),
-        deps = deps + _with_sanitizers(_PRECOMPILED),
+        copts = copts,
+        deps = deps,
         **kwargs
     )
     if native.glob([name + "_test.cc"], allow_empty = True):
@@ -65,6 +65,103 @@ def canopy_library(
             tags = test_tags,
             deps = [":" + name] + test_deps,
         )
+
+# Sources that are no part of a folder's library.
+_BESIDE = [
+    "*_benchmark.cc",
+    "*_fuzz.cc",
+    "*_main.cc",
+    "*_test.cc",
+    "*_testing.cc",
+    "*_testing.h",
+    "main.cc",
+]
+
+def _files_of(entry):
+    """The files that an entry of `without` names."""
+    if "." in entry:
+        return [entry]
+    return [entry + ending for ending in (".cc", ".h", "_test.cc")]
+
+def canopy_room(
+        name,
+        deps = [],
+        without = [],
+        also = [],
+        testing = [],
+        testing_deps = [],
+        test_deps = [],
+        test_tags = [],
+        tests = {},
+        testonly = False,
+        visibility = None):
+    """The library of a folder, with its tests.
+
+    NAME has all sources of the folder, whatever is added to it. `testing` has
+    what the tests of this folder and of others share, and each file *_test.cc
+    is a cc_test. tests/layering compares the dependencies with the includes, and
+    the files of a folder with each other: they may not include each other in a
+    circle.
+
+    Args:
+      name: that of the folder.
+      deps: of the library, libraries of other folders.
+      without: files of the folder that belong to targets of their own. An entry
+        without a dot stands for a header, its source and its test.
+      also: sources whose names look as if they were tests.
+      testing: files of `testing` beside *_testing.h and *_testing.cc.
+      testing_deps: of `testing`, beside the library.
+      test_deps: of all tests, beside the library and `testing`.
+      test_tags: of all tests; say beside no_asan and no_tsan why.
+      tests: by the name of a test, what it needs beyond that: a dictionary of
+        attributes of cc_test.
+      testonly: as of cc_library.
+      visibility: as of cc_library.
+    """
+    left_out = [f for entry in without for f in _files_of(entry)]
+    beside = _BESIDE + left_out + testing
+    srcs = native.glob(["*.cc"], exclude = beside, allow_empty = True)
+    hdrs = native.glob(["*.h"], exclude = beside, allow_empty = True)
+    _library(
+        name = name,
+        srcs = srcs + [f for f in also if f.endswith(".cc")],
+        hdrs = hdrs + [f for f in also if f.endswith(".h")],
+        deps = deps,
+        testonly = testonly,
+        visibility = visibility,
+    )
+    near = [":" + name]
+    shared = native.glob(
+        ["*_testing.cc", "*_testing.h"],
+        exclude = left_out + also,
+        allow_empty = True,
+    ) + testing
+    if shared:
+        _library(
+            name = "testing",
+            testonly = True,
+            srcs = [f for f in shared if f.endswith(".cc")],
+            hdrs = [f for f in shared if f.endswith(".h")],
+            deps = near + testing_deps,
+            visibility = visibility,
+        )
+        near = near + [":testing"]
+    for file in native.glob(["*_test.cc"], exclude = left_out + also, allow_empty = True):
+        test = file[:-len(".cc")]
+        own = dict(tests.get(test, {}))
+        canopy_test(
+            name = test,
+            deps = near + test_deps + own.pop("deps", []),
+            tags = test_tags + own.pop("tags", []),
+            **own
+        )
+
+def _library(copts = [], deps = [], **kwargs):
+    native.cc_library(
+        copts = copts + _with_sanitizers(_WITH_PRECOMPILED),
+        deps = deps + _with_sanitizers(_PRECOMPILED),
+        **kwargs
+    )
 
 def canopy_test(name, deps = [], size = "small", copts = [], **kwargs):
     """A unit test NAME of NAME.cc that is not of the one library of its name.

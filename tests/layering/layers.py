@@ -119,11 +119,16 @@ LAYERS = {
     "third_party/...": [],
 }
 
-# Dependencies that a package may not have although its layer allows them. The
-# core gets the time as an argument, and has one thread.
+# Headers that a package may not use although its layer has the folder that they
+# are in. The core gets the time as an argument, and has one thread.
 EXCEPT = {
-    "server/core/...": ["//common:event_loop"],
+    "server/core/...": ["common/event_loop.h", "common/mutex.h"],
 }
+
+# Folders in which files include each other both ways: what one header declares
+# is defined in several sources, each with a header for the others.
+BOTH_WAYS = ["client/cli/options", "client/include", "common/values",
+             "server/registration", "server/spawn"]
 
 # Packages that a whole program may not link, even indirectly. libpmix finds
 # hwloc at run time; the small command starts in milliseconds because it has no

@@ -25,6 +25,7 @@ class Target:
         self.deps = [name for name in map(plain, record["deps"])
                      if name not in layers.OF_EVERY_TARGET]
         self.files = record["files"]
+        self.kind = record["kind"]
         self.package = package_of(self.name)
 
 
@@ -57,7 +58,6 @@ def edge_faults(target):
     layer = layer_of(target.package, layers.LAYERS)
     if layer is None:
         return
-    except_of = layers.EXCEPT.get(layer_of(target.package, layers.EXCEPT), [])
     for dep in target.deps:
         if dep.startswith("@"):
             allowed = "@" + dep.split(":")[1] in layers.LAYERS[layer]
@@ -65,7 +65,7 @@ def edge_faults(target):
             package = package_of(dep)
             allowed = package == target.package or any(
                 fits(package, p) for p in layers.LAYERS[layer])
-        if not allowed or dep in except_of:
+        if not allowed:
             yield f"{target.name} must not depend on {dep}"
 
 
@@ -108,6 +108,7 @@ def system_fault(target, header):
 
 
 def include_faults(target, owners):
+    forbidden = layers.EXCEPT.get(layer_of(target.package, layers.EXCEPT), [])
     near = {target.name, *target.deps}
     packages = {package_of(name) for name in near}
     for path in target.files:
@@ -118,12 +119,57 @@ def include_faults(target, owners):
                     fault = "needs //client/include"
             elif mark == "<" or header.startswith(tuple(layers.FOREIGN)):
                 fault = system_fault(target, header)
+            elif header in forbidden:
+                fault = "is not for this layer"
             elif header not in owners:
                 fault = "no target below a program has"
             elif not owners[header] & near:
                 fault = f"needs {' or '.join(sorted(owners[header]))}"
             if fault:
                 yield f"{path} includes {header}, which {fault}"
+
+
+def unused_faults(target, targets):
+    """Returns libraries that a library names and includes nothing of."""
+    generated = not all(map(exists, target.files))
+    if target.kind != "cc_library" or not target.files or generated:
+        return
+    used = {header for path in target.files for _, header in includes(path)}
+    for dep in target.deps:
+        headers = [f for f in targets[dep].files if f.endswith(".h")]
+        known = dep.startswith("//") and not is_pmix(dep)
+        if known and headers and not used.intersection(headers):
+            yield f"{target.name} includes nothing of {dep}"
+
+
+def exists(path):
+    return os.path.exists(os.path.join(ROOT, path))
+
+
+def is_pmix(label):
+    """The PMIx headers are included without their folder."""
+    return package_of(label) == "client/include"
+
+
+def circle_faults(target):
+    """Returns files of one library that include each other in a circle.
+
+    A header and its source count as one.
+    """
+    below = {}
+    for path in target.files:
+        stem = path.rsplit(".", 1)[0]
+        below.setdefault(stem, set()).update(
+            header.rsplit(".", 1)[0] for _, header in includes(path))
+    while True:
+        lowest = [s for s, used in below.items()
+                  if not (used - {s}).intersection(below)]
+        if not lowest:
+            break
+        for stem in lowest:
+            del below[stem]
+    if below and target.package not in layers.BOTH_WAYS:
+        yield f"{target.name}: a circle of includes among {', '.join(sorted(below))}"
 
 
 def folder_faults():
@@ -149,6 +195,8 @@ def all_faults():
         if not target.name.startswith("@"):
             yield from edge_faults(target)
             yield from include_faults(target, owners)
+            yield from unused_faults(target, targets)
+            yield from circle_faults(target)
     for program, forbidden in layers.PROGRAMS.items():
         if program not in targets:
             yield f"{program} is not among the roots"

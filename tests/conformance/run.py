@@ -2,6 +2,7 @@
 """Conformance: programs in C that check every rule of the PMIx calls from
 inside real jobs, on 1, 2 and 4 emulated nodes, at radix 2 and 32.
 Usage: tests/conformance/run.py [WORD...]   only the cases with a WORD in them
+       tests/conformance/run.py --list [WORD...]   their names
 CANOPY_PREFIX=P takes what is installed below P. Otherwise .canopy is taken, where
 ./quickstart installs, if it is newer than all sources, or Canopy is installed anew.
 CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most 8).

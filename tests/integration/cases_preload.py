@@ -1,5 +1,6 @@
 """Programs and files that are copied to the nodes of a job before its launch."""
 import hashlib
+import functools
 import os
 import shutil
 import signal
@@ -29,8 +30,6 @@ class Place:
         self.hidden = os.path.join(self.root, "hidden")
         os.makedirs(os.path.join(self.hidden, "data"), exist_ok=True)
         self.seen = bench.pmix("preload")  # on both nodes
-        self.program = shutil.copy(self.seen,
-                                   os.path.join(self.hidden, "only-here"))
         for name in ("data/first", "second"):
             with open(os.path.join(self.hidden, name), "w",
                       encoding="utf-8") as file:
@@ -41,6 +40,11 @@ class Place:
         os.chmod(agent, 0o755)
         self.run = ["run", "--host", ",".join(f"{h}:4" for h in HOSTS),
                     "--launch-agent", agent + " {host}"]
+
+    @functools.cached_property
+    def program(self):
+        """The program's copy, made for the first case that needs it."""
+        return shutil.copy(self.seen, os.path.join(self.hidden, "only-here"))
 
 
 def copies():

@@ -67,13 +67,14 @@ def waits(bench, *words):
 
 
 def in_overlay(bench, what, body, port, scheduler, *options):
-    """Runs BODY with agents of OPTIONS and the SCHEDULER of these."""
+    """Runs BODY with agents of OPTIONS and a scheduler with the options that
+    SCHEDULER() returns, or none if SCHEDULER is None."""
     if not bench.wanted(NAMES[what]):
         return
     with bench.taken() as mine:
         if not mine:
             return
-        remote = None if scheduler is None else Remote(port, *scheduler)
+        remote = None if scheduler is None else Remote(port, *scheduler())
         try:
             with bench.overlay(NAME, "--emulate", 2, "--host-module",
                                f"{ADDRESS}:{port}", *options,
@@ -168,10 +169,10 @@ def by_keys(bench):
     ours, theirs = key_file(bench, "ours", "1"), key_file(bench, "theirs", "2")
     port = free_port()
     in_overlay(bench, "a certificate of the cluster key",
-               lambda: by_cluster_key(bench, port, ours), port, made(bench, ours),
+               lambda: by_cluster_key(bench, port, ours), port, lambda: made(bench, ours),
                "--key-file", ours)
     in_overlay(bench, "a certificate of another cluster key",
-               lambda: waits(bench, "does not answer"), port, made(bench, theirs),
+               lambda: waits(bench, "does not answer"), port, lambda: made(bench, theirs),
                "--key-file", ours)
 
 
@@ -183,7 +184,7 @@ def by_certificates(bench):
 
     def files(options):
         """Returns the scheduler's options for an authority."""
-        return ["--tls", *options[3::2]]
+        return lambda: ["--tls", *options[3::2]]
 
     port = free_port()
     in_overlay(bench, "certificates of one authority", lambda: runs(bench), port,
@@ -193,15 +194,15 @@ def by_certificates(bench):
                files(foreign), *agents)
     # The scheduler trusts only its own authority, and has a certificate of
     # theirs.
-    own_only = ["--tls", theirs.path("ca.pem"), *files(agents)[2:]]
+    own_only = ["--tls", theirs.path("ca.pem"), *files(agents)()[2:]]
     in_overlay(bench, "agents of another authority",
                lambda: waits(bench, "called by TLS", "--tls-cert"), port,
-               own_only, *agents)
+               lambda: own_only, *agents)
     in_overlay(bench, "a scheduler without TLS",
-               lambda: waits(bench, "called by TLS"), port, [], *agents)
+               lambda: waits(bench, "called by TLS"), port, list, *agents)
     in_overlay(bench, "no certificate of the cluster key",
                lambda: waits(bench, "host-module certificate"), port, files(agents))
-    in_overlay(bench, "in clear, by name", lambda: runs(bench), port, [],
+    in_overlay(bench, "in clear, by name", lambda: runs(bench), port, list,
                "--security", "plaintext")
     if not bench.wanted(NAMES["nothing in clear"]):
         return

@@ -322,6 +322,7 @@ class Bench:
         MORE is passed to _run_case. Returns whether the case ran and passed."""
         if not always and not self.wanted(name):
             return False
+        self.share.offer(name)
         with self.taken(alone) as mine:
             return mine and self._run_case(name, body, **more)
 
@@ -372,6 +373,7 @@ class Bench:
         """Brings an overlay up inside the block, named NAME; its up and down
         are cases too. It is one part with everything in the block, ALONE or
         not. Yields False if it is not up. MORE is passed to standing()."""
+        self.share.offer(f"overlay {name}, with its cases")
         with self.taken(alone) as mine:
             if not mine:
                 yield False

@@ -2,6 +2,7 @@
 """Integration tests: unmodified MPI programs under canopy run.
 
 Usage: tests/integration/run.py [WORD...]   only the cases with a WORD in them
+       tests/integration/run.py --list [WORD...]   their names
 CANOPY_PREFIX=P takes what is installed below P. Otherwise .canopy is taken, where
 ./quickstart installs, if it is newer than all sources, or Canopy is installed anew.
 CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most 8).

@@ -28,14 +28,36 @@ def missing_packages():
     return sorted(wanted - there)
 
 
-def worlds(script, keep, words):
+def survey(script, work, words):
+    """Returns what SCRIPT would run, or None if that cannot be found out."""
+    if isolation.enter(script, [harness.ROOT, work], [shards.SURVEY, *words]):
+        print("FAILED worlds: the cases cannot be counted", flush=True)
+        return None
+    return shards.found(work)
+
+
+def listing(script, words):
+    """Prints the names of the wanted cases. Cases of an overlay are listed only
+    as such, since they depend on what is found when it is up."""
+    with tempfile.TemporaryDirectory(prefix="canopy-it-", dir="/tmp") as work:
+        found = survey(script, work, words)
+    names = found["names"] if found else []
+    print("\n".join(names))
+    return 0 if names else 1
+
+
+def worlds(script, keep, words, found):
     """Runs SCRIPT in several worlds at once, then in one for the cases that
-    must run alone. Returns whether every world reached its end."""
-    with concurrent.futures.ThreadPoolExecutor(shards.COUNT) as pool:
-        codes = list(pool.map(
+    must run alone: no more worlds than were FOUND to have work. Returns whether
+    every world reached its end."""
+    codes = []
+    count = min(shards.COUNT, found["beside"])
+    with concurrent.futures.ThreadPoolExecutor(max(count, 1)) as pool:
+        codes += pool.map(
             lambda number: isolation.enter(script, keep, [number, *words]),
-            map(str, range(1, shards.COUNT + 1))))
-    codes.append(isolation.enter(script, keep, [shards.ALONE, *words]))
+            map(str, range(1, count + 1)))
+    if found["alone"]:
+        codes.append(isolation.enter(script, keep, [shards.ALONE, *words]))
     if any(codes):
         print(f"FAILED worlds: exit codes {codes}", flush=True)
     return not any(codes)
@@ -59,10 +81,13 @@ def outside(script, title, words):
         return 1
     work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
     try:
+        found = survey(script, work, words)
+        if not found:
+            return 1
         keep = [harness.ROOT, *harness.install(work)]
         start = time.monotonic()
         with scheduling.without_session_groups():
-            ended = worlds(script, keep, words)
+            ended = worlds(script, keep, words, found)
         if ended and not shards.same_parts(work):
             print("FAILED worlds: they do not agree on the cases", flush=True)
             ended = False
@@ -82,7 +107,9 @@ def main(script, usage, title, inside):
         signal.signal(number, signal.SIG_DFL)
     if words[:1] == [isolation.INSIDE]:
         return isolation.settle_in(words[1:], lambda keep, words: world(
-            shards.Share(keep[1], words[0]), words[1:], inside))
+            shards.share(keep[1], words[0]), words[1:], inside))
+    if words[:1] == ["--list"]:
+        return listing(script, words[1:])
     if any(word.startswith("-") for word in words):
         print(usage.strip())
         return 0 if words[0] in ("-h", "--help") else 2

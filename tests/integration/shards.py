@@ -11,6 +11,7 @@ import subprocess
 # More than CPUs, because many cases wait most of their time; not many more,
 # because an agent that gets no CPU for seconds counts as lost.
 COUNT = int(os.environ.get("CANOPY_SHARDS", min(os.cpu_count() + 1, 8)))
+SURVEY = "survey"  # the world that runs nothing
 ALONE = "alone"  # the world that runs when no other does
 SLOWEST = 15  # number of cases in the summary
 
@@ -41,6 +42,9 @@ class Share:
             return True
         return False
 
+    def offer(self, name):
+        """Is called with the name of each wanted case and overlay."""
+
     def end(self):
         """Records the number of parts."""
         with open(os.path.join(self.directory, "parts-" + self.name), "w",
@@ -70,6 +74,42 @@ class Share:
             with open(os.path.join(self.directory, "results"), "a",
                       encoding="utf-8") as file:
                 file.write(json.dumps([name, seconds, not problem]) + "\n")
+
+
+class Survey(Share):
+    """A share that takes nothing: it counts the wanted parts and notes the
+    names of the cases, so that no more worlds are made than there are parts."""
+
+    def __init__(self, directory):
+        super().__init__(directory, SURVEY)
+        self.found = {"names": [], "beside": 0, "alone": 0}
+
+    def take(self, alone):
+        self.found["alone" if alone else "beside"] += 1
+        return False
+
+    def make(self, path, command):
+        pass
+
+    def offer(self, name):
+        self.found["names"].append(name)
+
+    def end(self):
+        """Records what was found, for found()."""
+        with open(os.path.join(self.directory, SURVEY), "w",
+                  encoding="utf-8") as file:
+            json.dump(self.found, file)
+
+
+def share(directory, name):
+    return Survey(directory) if name == SURVEY else Share(directory, name)
+
+
+def found(directory):
+    """Returns the names of the wanted cases, and how many parts run beside
+    others and alone, after a world was surveyed."""
+    with open(os.path.join(directory, SURVEY), encoding="utf-8") as file:
+        return json.load(file)
 
 
 def same_parts(directory):

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hostmodule/bookings.h"
+
 namespace canopy::host {
 namespace {
 
@@ -36,6 +38,7 @@ Status Overloaded(const MapNode& node, const std::string& level) {
               " would put more processes than CPUs "
               "on a " +
               level + " of node " + node.name +
+              (node.bound.empty() ? "" : ", where other jobs are bound") +
               "; start fewer there, use --bind-to none, or allow it with "
               "--bind-to " +
               level + ":overload-allowed"};
@@ -52,6 +55,14 @@ Binder::Binder(const std::vector<MapNode>& pool, const BindPolicy& bind,
                uint32_t pe, bool hwthread_cpus)
     : pool_(pool), bind_(bind), pe_(pe), hwthread_cpus_(hwthread_cpus) {}
 
+std::vector<uint32_t>& Binder::Loads(const MapNode& node) {
+  const auto [loads, is_new] = loads_.try_emplace(MachineKey(node));
+  if (is_new) {
+    loads->second = BookedCpus(*node.topology, *bind_.level, node.bound);
+  }
+  return loads->second;
+}
+
 Status Binder::Bind(Placed* p) {
   const MapNode& node = pool_[p->node];
   const TopologyLevel level = *bind_.level;
@@ -62,8 +73,7 @@ Status Binder::Bind(Placed* p) {
   }
   const Topology& topology = *node.topology;
   const std::vector<CpuSet>& objects = topology.at(level);
-  std::vector<uint32_t>& loads = loads_[MachineKey(node)];
-  loads.resize(objects.size());
+  std::vector<uint32_t>& loads = Loads(node);
   // With several CPUs per process they may come from outside the core that the
   // process is mapped to.
   const bool confined =

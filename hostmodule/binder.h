@@ -15,7 +15,8 @@ namespace canopy::host {
 
 // Each process gets the least used object of the binding level within the
 // object that it was mapped to (the lowest number if several are equal); with
-// pe=N it gets N of them. Nodes emulated on one machine share its objects.
+// pe=N it gets N of them. Nodes emulated on one machine share its objects. What
+// processes of other jobs are bound to is used from the beginning.
 class Binder {
  public:
   // `pool` must outlive the binder. `bind.level` has a value, and `pe` >= 1.
@@ -29,6 +30,8 @@ class Binder {
   Status Bind(Placed* p);
 
  private:
+  std::vector<uint32_t>& Loads(const MapNode& node);
+
   const std::vector<MapNode>& pool_;
   const BindPolicy bind_;
   const uint32_t pe_;

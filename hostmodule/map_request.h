@@ -12,6 +12,7 @@
 #include "common/job.h"
 #include "common/job_debug.h"
 #include "common/topology.h"
+#include "hostmodule/bookings.h"
 
 namespace canopy::host {
 
@@ -27,6 +28,9 @@ struct MapNode {
   // Nodes with the same text (not empty) are emulated on one machine and share
   // its CPUs.
   std::string machine;
+  // Processes of other jobs on the machine, without tools that are not bound.
+  std::vector<BoundProc> bound;
+  uint32_t unbound_procs = 0;
 };
 
 // One entry of --host or of a hostfile, in the given order: a name or alias,

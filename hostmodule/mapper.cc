@@ -258,7 +258,9 @@ std::string JobMapper::DefaultBindingObstacle() const {
     for (const Placed& p : placed) {
       const MapNode& node = pool_[p.node];
       if (!node.topology) return "the CPUs of " + node.name + " are unknown";
-      if (node.slots_in_use > 0) return node.name + " runs other jobs";
+      if (node.unbound_procs > 0) {
+        return node.name + " runs other jobs that are not bound";
+      }
     }
   }
   std::map<std::string, uint32_t> nodes_on;

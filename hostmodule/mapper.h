@@ -15,8 +15,9 @@ namespace canopy::host {
 //
 // Defaults: processes fill the slots of one node after the other. A job of at
 // most two processes is bound to cores, a larger one to packages. No process is
-// bound if there are more of them than slots or CPUs, if nodes share a machine,
-// or if other jobs run on a node.
+// bound if there are more of them than slots or CPUs, if nodes share a machine, or
+// if jobs that are not bound run on a node. No CPU that a process of another job
+// is bound to is used for binding, unless overload is allowed.
 //
 // Errors have one line with advice: kErrBadParam (misspelt policy),
 // kErrNotSupported, kErrNotFound (unknown host), kErrJobNoExeSpecified,

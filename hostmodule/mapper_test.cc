@@ -190,14 +190,48 @@ TEST(Mapper, NothingIsBoundByDefaultWhereItWouldHurt) {
   EXPECT_EQ(bound(nodes, 8), "numa");
   EXPECT_EQ(bound(Nodes(2, 4, kTwoPackages), 8), "package");
   EXPECT_EQ(bound(nodes, 9), "none");
-  nodes[0].slots_in_use = 1;
+  nodes[0].unbound_procs = 1;
   EXPECT_EQ(bound(nodes, 2), "none");
-  nodes[0].slots_in_use = 0;
+  nodes[0].unbound_procs = 0;
   nodes[0].topology = nullptr;
   EXPECT_EQ(bound(nodes, 2), "none");
   nodes = Nodes(2, 4, "core:4 pu:1");
   for (MapNode& node : nodes) node.machine = "box";
   EXPECT_EQ(bound(nodes, 2), "none");
+}
+
+TEST(Mapper, ASecondJobIsBoundToCoresThatAreFree) {
+  std::vector<MapNode> nodes = Nodes(1, 4, "core:4 pu:1");
+  nodes[0].bound = {{*CpuSet::Parse("0"), 1}, {*CpuSet::Parse("2"), 1}};
+  nodes[0].slots_in_use = 2;
+  const auto bound = [&](uint32_t procs, const char* map_by,
+                         const char* bind_to) {
+    MapRequest request = Request(procs);
+    request.map_by = map_by;
+    request.bind_to = bind_to;
+    Result<JobSpec> job = MapJob(nodes, request);
+    return job.ok() ? BindText(*job) : job.status().message();
+  };
+  EXPECT_EQ(bound(2, "", ""), "1 3");
+  EXPECT_EQ(bound(2, "", "core"), "1 3");
+  EXPECT_EQ(bound(2, "core", "core"), "1 3");
+  EXPECT_EQ(bound(1, "slot:pe=2", ""), "1,3");
+  EXPECT_EQ(bound(3, ":oversubscribe", "core:overload-allowed"), "1 3 0");
+  EXPECT_NE(bound(3, ":oversubscribe", "core").find("other jobs are bound"),
+            std::string::npos);
+  // A package holds as many processes as it has cores.
+  EXPECT_EQ(bound(2, "", "numa"), "0-3 0-3");
+  EXPECT_NE(bound(3, ":oversubscribe", "numa").find("start fewer"),
+            std::string::npos);
+}
+
+TEST(Mapper, ObjectsThatOtherJobsUseAreMappedToLast) {
+  std::vector<MapNode> nodes = Nodes(1, 8, kTwoPackages);
+  nodes[0].bound = {{*CpuSet::Parse("0-7"), 1}};
+  MapRequest request = Request(1);
+  request.map_by = "package";
+  request.bind_to = "package";
+  EXPECT_EQ(BindText(*MapJob(nodes, request)), "8-15");
 }
 
 TEST(Mapper, TheJobTellsWhyItIsNotBound) {
@@ -215,8 +249,8 @@ TEST(Mapper, TheJobTellsWhyItIsNotBound) {
   EXPECT_EQ(reason(nodes, 2, "none"), "as requested");
   EXPECT_EQ(reason(nodes, 8), "more processes than CPUs");
   EXPECT_EQ(reason(nodes, 9), "more processes than slots");
-  nodes[0].slots_in_use = 1;
-  EXPECT_EQ(reason(nodes, 2), "n0 runs other jobs");
+  nodes[0].unbound_procs = 1;
+  EXPECT_EQ(reason(nodes, 2), "n0 runs other jobs that are not bound");
   nodes[0].topology = nullptr;
   EXPECT_EQ(reason(nodes, 2), "the CPUs of n0 are unknown");
   nodes = Nodes(2, 4, "core:4 pu:1");

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "hostmodule/bookings.h"
+
 namespace canopy::host {
 namespace {
 
@@ -43,11 +45,21 @@ uint32_t Placer::RoomOn(const PickedNode& picked) const {
   return room;
 }
 
+std::vector<uint32_t> Placer::OrderOn(const MapNode& node) const {
+  if (node.bound.empty()) return {};
+  const std::vector<uint32_t> booked =
+      BookedCpus(*node.topology, *policy_.level, node.bound);
+  std::vector<uint32_t> order(booked.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, {}, [&](uint32_t i) { return booked[i]; });
+  return order;
+}
+
 Result<std::vector<Placer::Use>> Placer::Uses(
     const std::vector<PickedNode>& nodes) const {
   std::vector<Use> uses;
   for (const PickedNode& picked : nodes) {
-    Use use{picked.node, RoomOn(picked), 1, 0};
+    Use use{picked.node, RoomOn(picked), 1, 0, {}};
     if (policy_.level) {
       const MapNode& node = pool_[picked.node];
       use.objects = node.topology ? node.topology->Count(*policy_.level) : 0;
@@ -57,6 +69,7 @@ Result<std::vector<Placer::Use>> Placer::Uses(
                       "node " + node.name + " shows no " + level +
                           " to map by; use --map-by slot or node");
       }
+      use.order = OrderOn(node);
     }
     uses.push_back(use);
   }
@@ -92,7 +105,7 @@ void Placer::Put(uint32_t app, Use* use) {
   p.app = app;
   if (policy_.level) {
     p.level = policy_.level;
-    p.object = use->placed % use->objects;
+    p.object = use->Object(use->placed % use->objects);
   }
   placed_.push_back(std::move(p));
   ++use->placed;
@@ -165,7 +178,7 @@ Status Placer::PerResource(uint32_t app, uint32_t num_procs,
     for (uint64_t i = 0; i < here; ++i) {
       Put(app, &use);
       if (policy_.level) {
-        placed_.back().object = static_cast<uint32_t>(i / policy_.per_resource);
+        placed_.back().object = use.Object(i / policy_.per_resource);
       }
     }
     left -= here;
@@ -214,7 +227,7 @@ Result<std::vector<Placed>> Placer::PlaceSequence(
   if (num_procs == 0) num_procs = static_cast<uint32_t>(nodes.size());
   placed_.clear();
   for (uint32_t i = 0; i < num_procs; ++i) {
-    Use use{nodes[i], 1, 1, 0};
+    Use use{nodes[i], 1, 1, 0, {}};
     Put(app, &use);
   }
   return std::move(placed_);

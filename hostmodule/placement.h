@@ -48,9 +48,17 @@ class Placer {
     uint32_t room = 0;
     uint32_t objects = 1;  // number at the mapping level; 1 for a whole node
     uint32_t placed = 0;   // processes of this application
+    // The objects, those first of which other jobs have the fewest CPUs. Empty:
+    // in their own order.
+    std::vector<uint32_t> order;
+
+    uint32_t Object(uint64_t i) const {
+      return order.empty() ? static_cast<uint32_t>(i) : order[i];
+    }
   };
 
   Result<std::vector<Use>> Uses(const std::vector<PickedNode>& nodes) const;
+  std::vector<uint32_t> OrderOn(const MapNode& node) const;
   uint32_t RoomOn(const PickedNode& picked) const;
   Status CheckRoom(uint32_t num_procs, uint64_t room, size_t nodes) const;
   void Put(uint32_t app, Use* use);

@@ -193,6 +193,36 @@ def tables(bench):
           "not bound to one core" + bound.tail())
 
 
+def cores(result):
+    found = re.search(r"Cpus_allowed_list:\s+(\S+)$", result.out.strip())
+    check(found, "no CPUs" + result.tail())
+    return found[1]
+
+
+def cores_of_two_jobs(bench):
+    """Runs jobs beside one that is bound to a core."""
+    name = "cores"
+    show = ["grep", "Cpus_allowed_list", "/proc/self/status"]
+    run = ["run", "--context", name, "-n", 1]
+    bench.run("up", "--context", name, "--hosts", "localhost:4").expect()
+    try:
+        first = bench.start(*run, "--bind-to", "core", "sh", "-c",
+                            " ".join(show) + "; sleep 60")
+        first.wait_for("Cpus_allowed_list")
+        taken = re.search(rb"list:\s+(\S+)", first.texts["out"])[1].decode()
+        for options in ([], ["--bind-to", "core"], ["--map-by", "core"]):
+            beside = cores(bench.run(*run, *options, *show).expect())
+            check(beside.isdigit() and beside != taken,
+                  f"{options}: on {beside} beside a job on {taken}")
+        bench.run(*run[:-1], os.cpu_count(), "--oversubscribe", "--bind-to",
+                  "core", "true").expect(code=1, err=["other jobs are bound"])
+        bench.run(*run[:-1], os.cpu_count(), "--oversubscribe", "--bind-to",
+                  "core:overload-allowed", "true").expect()
+        first.end(signal.SIGTERM)
+    finally:
+        bench.run("down", "--context", name, "--force")
+
+
 WITHOUT_REAPER = """
 import glob, os, subprocess, sys
 for _ in range(10):
@@ -223,5 +253,6 @@ def run(bench):
             ("--app file", app_file), ("mpirun, mpiexec, prterun", mpirun_links),
             ("--timeout", time_limit),
             ("--timeout with a report", time_limit_report),
-            ("no zombie", no_reaper), ("--display and bindings", tables)):
+            ("no zombie", no_reaper), ("--display and bindings", tables),
+            ("cores of two jobs", cores_of_two_jobs)):
         bench.case(f"process: {name}", lambda: body(bench))

@@ -6,11 +6,13 @@
 #include <random>
 #include <utility>
 
+#include "common/cpuset.h"
 #include "common/hosts.h"
 #include "common/job.h"
 #include "common/job_debug.h"
 #include "common/job_name.h"
 #include "common/topology.h"
+#include "hostmodule/binder.h"
 #include "hostmodule/mapper.h"
 #include "hostmodule/node_ranks.h"
 #include "hostmodule/session_jobs.h"
@@ -190,21 +192,44 @@ Planner::Planner(const bootstrap::v1::Members& members, NodeId self,
   }
 }
 
-std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& jobs,
+void Planner::Book(const control::JobRecord& record, Bookings* bookings) const {
+  const JobSpec& job = *record.job;
+  std::vector<Booking*> on_node;
+  for (const JobNode& node : job.nodes) {
+    on_node.push_back(&(*bookings)[host::MachineKey(nodes_[node.agent])]);
+  }
+  for (const ProcPlacement& p : job.procs) {
+    Result<CpuSet> cpus = CpuSet::Parse(p.cpuset);
+    if (cpus.ok() && !cpus->empty()) {
+      on_node[p.node]->bound.push_back(
+          {*std::move(cpus), std::max(job.cpus_per_proc, 1u)});
+    } else if (!record.facts.tool) {
+      ++on_node[p.node]->unbound_procs;
+    }
+  }
+}
+
+std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& partners,
+                                          const control::JobRecords& jobs,
                                           const Membership& membership) const {
   std::vector<uint32_t> used(nodes_.size());
-  for (const auto& [nspace, record] : jobs) {
+  for (const auto& [nspace, record] : partners) {
     if (record.facts.tool) continue;
     for (const ProcPlacement& p : record.job->procs) {
       ++used[record.job->nodes[p.node].agent];
     }
   }
+  Bookings bookings;
+  for (const auto& [nspace, record] : jobs) Book(record, &bookings);
   std::vector<host::MapNode> nodes;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const auto node = static_cast<NodeId>(i);
     if (!membership.up(node) || !membership.WhyDrained(node).empty()) continue;
     nodes.push_back(nodes_[i]);
     nodes.back().slots_in_use = used[i];
+    const Booking& booking = bookings[host::MachineKey(nodes_[i])];
+    nodes.back().bound = booking.bound;
+    nodes.back().unbound_procs = booking.unbound_procs;
   }
   return nodes;
 }
@@ -221,7 +246,7 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
   for (const auto& [nspace, record] : jobs) {
     if (record.facts.placed.id == placed.id) partners.emplace(nspace, record);
   }
-  std::vector<host::MapNode> all = Nodes(partners, membership);
+  std::vector<host::MapNode> all = Nodes(partners, jobs, membership);
   std::vector<host::MapNode> nodes;
   for (const GrantedNode& granted : placed.grant.nodes) {
     const auto node =
@@ -271,7 +296,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
     Status status = PlaceDaemons(Daemons(launch.daemons()), jobs, &request);
     if (!status.ok()) return status;
   }
-  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, membership);
+  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, jobs, membership);
   if (!placed.grant.nodes.empty()) {
     nodes = GrantedNodes(placed, jobs, membership);
     if (nodes.ok()) KeepToGrant(placed.grant, *nodes, &request);
@@ -318,7 +343,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     Status status = PlaceDaemons(*call.daemons, jobs, &*request);
     if (!status.ok()) return status;
   }
-  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, membership);
+  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, jobs, membership);
   if (placed.grant.nodes.empty()) {
     GiveSlots(*parent.job, &*nodes);
   } else {

@@ -3,12 +3,14 @@
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_PLANNER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/job.h"
 #include "common/status.h"
+#include "hostmodule/bookings.h"
 #include "hostmodule/map_request.h"
 #include "protos/bootstrap.pb.h"
 #include "protos/control.pb.h"
@@ -45,8 +47,21 @@ class Planner {
       const Membership& membership);
 
  private:
-  std::vector<host::MapNode> Nodes(const control::JobRecords& jobs,
+  // The processes on one machine.
+  struct Booking {
+    std::vector<host::BoundProc> bound;
+    uint32_t unbound_procs = 0;  // without those of tools
+  };
+  using Bookings = std::map<std::string, Booking>;  // by host::MachineKey
+
+  // Returns the nodes that take processes. Those `jobs` that are no tools
+  // occupy slots, and CPUs if they are bound; in `partners` are the jobs whose
+  // slots count.
+  std::vector<host::MapNode> Nodes(const control::JobRecords& partners,
+                                   const control::JobRecords& jobs,
                                    const Membership& membership) const;
+  // Adds the processes of a job to the machines that they run on.
+  void Book(const control::JobRecord& record, Bookings* bookings) const;
   // Returns kErrJobAllocFailed if one of them cannot be used.
   Result<std::vector<host::MapNode>> GrantedNodes(
       const control::Placed& placed, const control::JobRecords& jobs,

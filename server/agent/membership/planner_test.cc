@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "common/status.h"
+#include "common/topology.h"
+#include "server/hwinfo/hwinfo.h"
 
 namespace canopy::agent {
 namespace {
@@ -84,6 +86,36 @@ TEST_F(PlannerTest, WhatOthersUseDoesNotCount) {
   EXPECT_TRUE(Plan(2).ok());
   jobs_["other"].facts.placed.id = placed_.id;
   EXPECT_FALSE(Plan(2).ok()) << "it shares what was granted";
+}
+
+TEST_F(PlannerTest, CpusOfOtherJobsAreNotBoundTo) {
+  bootstrap::v1::Members members = Members();
+  for (bootstrap::v1::NodeInfo& node : *members.mutable_nodes()) {
+    const auto topology = hwinfo::FromDescription("core:2 pu:1");
+    ASSERT_TRUE(topology.ok());
+    node.set_topology(EncodeTopology(*topology));
+  }
+  Planner planner(members, 0, 7);
+  launch_.add_apps()->add_argv("program");
+  launch_.mutable_apps(0)->set_num_procs(1);
+  launch_.set_allow_run_as_root(true);
+  const auto cpus = [&] {
+    const auto job = planner.Plan(launch_, placed_, jobs_, membership_);
+    return job.ok() ? (*job)->procs[0].cpuset : job.status().message();
+  };
+  Grant({{"n1", 1}});
+  EXPECT_EQ(cpus(), "0");
+  auto other = std::make_shared<JobSpec>();
+  other->nodes = {{"n1", {}, 0, 2}};
+  other->procs = {{0, 0, "0"}};
+  jobs_["other"].job = other;
+  EXPECT_EQ(cpus(), "1") << "under another grant of the same node";
+  placed_.grant.nodes.clear();
+  EXPECT_EQ(cpus(), "1") << "without a scheduler";
+  other->procs[0].cpuset = "";
+  EXPECT_EQ(cpus(), "") << "the other job may be anywhere";
+  jobs_["other"].facts.tool = true;
+  EXPECT_EQ(cpus(), "0");
 }
 
 TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {

@@ -1,0 +1,27 @@
+// CPUs of a machine that processes of other jobs are bound to.
+#ifndef CANOPY_HOSTMODULE_BOOKINGS_H_
+#define CANOPY_HOSTMODULE_BOOKINGS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/cpuset.h"
+#include "common/topology.h"
+
+namespace canopy::host {
+
+// A process of another job.
+struct BoundProc {
+  CpuSet cpus;         // CPUs that it may run on; not empty
+  uint32_t cores = 1;  // number of CPUs that it needs of them, at least 1
+};
+
+// Returns for each object of `level` how many CPUs of it `procs` need. A
+// process that may run on more cores than it needs, such as one that is bound
+// to a package, is counted where the fewest others are.
+std::vector<uint32_t> BookedCpus(const Topology& topology, TopologyLevel level,
+                                 const std::vector<BoundProc>& procs);
+
+}  // namespace canopy::host
+
+#endif  // CANOPY_HOSTMODULE_BOOKINGS_H_

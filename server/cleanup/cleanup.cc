@@ -242,29 +242,45 @@ Status CleanupRegistry::Control(const core::AskHost& request) {
   return Status();
 }
 
+CleanupRegistry::CleanupRegistry(const RemovalLimits& limits)
+    : threads_(limits) {}
+
 void CleanupRegistry::OnLocalExits(const core::LocalExits& exits) {
   const auto job = jobs_.find(exits.nspace);
   if (job == jobs_.end()) return;
+  std::vector<Removal> removals;
   for (const core::ProcExit& exit : exits.exits) {
     auto process = job->second.processes.extract(exit.rank);
-    if (!process.empty()) End(&process.mapped(), &job->second);
+    if (process.empty()) continue;
+    removals.push_back(End(std::move(process.mapped()), &job->second));
   }
+  Remove(exits.nspace, std::move(removals));
 }
 
 // Paths that other processes have registered too are kept for them.
-void CleanupRegistry::End(Process* process, Job* job) {
-  for (const CleanupOrder& order : process->orders) {
+CleanupRegistry::Removal CleanupRegistry::End(Process process, Job* job) {
+  for (const CleanupOrder& order : process.orders) {
     for (const std::string& path : order.files) Unregister(path, job);
     for (const std::string& path : order.directories) Unregister(path, job);
   }
   const auto registered = [job](const std::string& path) {
     return job->registered.contains(path);
   };
-  for (CleanupOrder& order : process->orders) {
+  for (CleanupOrder& order : process.orders) {
     std::erase_if(order.files, registered);
     std::erase_if(order.directories, registered);
   }
-  Execute(process->orders, process->user);
+  return {process.user, std::move(process.orders)};
+}
+
+void CleanupRegistry::Remove(const std::string& nspace,
+                             std::vector<Removal> removals) {
+  if (removals.empty()) return;
+  threads_.Run(nspace, [removals = std::move(removals)] {
+    for (const Removal& removal : removals) {
+      Execute(removal.orders, removal.user);
+    }
+  });
 }
 
 void CleanupRegistry::Unregister(const std::string& path, Job* job) {
@@ -273,11 +289,13 @@ void CleanupRegistry::Unregister(const std::string& path, Job* job) {
 }
 
 void CleanupRegistry::DropJob(const std::string& nspace) {
-  const auto job = jobs_.extract(nspace);
+  auto job = jobs_.extract(nspace);
   if (job.empty()) return;
-  for (const auto& [rank, process] : job.mapped().processes) {
-    Execute(process.orders, process.user);
+  std::vector<Removal> removals;
+  for (auto& [rank, process] : job.mapped().processes) {
+    removals.push_back({process.user, std::move(process.orders)});
   }
+  Remove(nspace, std::move(removals));
 }
 
 }  // namespace canopy::cleanup

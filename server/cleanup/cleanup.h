@@ -14,6 +14,7 @@
 #include "common/posix/run_as_user.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
+#include "server/cleanup/removal_threads.h"
 #include "server/core/step/host.h"
 #include "server/core/step/process_inputs.h"
 #include "server/ports/input_observer.h"
@@ -31,8 +32,8 @@ struct CleanupOrder {
   size_t cost = 0;  // memory of the paths, in bytes
 };
 
-// Limit of the registrations of one process, because paths are walked and
-// compared in the agent's loop.
+// Limit of the registrations of one process, because their paths are compared
+// in the agent's loop.
 inline constexpr size_t kMaxCost = size_t{1} << 20;
 
 // Directives of job control other than cleanup are ignored, because the core
@@ -53,9 +54,12 @@ void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
 // Loop thread only. Orders are executed when the process that registered them
 // ends, normally or abnormally; the remaining ones when its job is dropped. A
 // path that several processes of a job have registered is removed with the last
-// of them.
+// of them. Threads execute them (RemovalThreads): removals that take longer
+// than its limits say are not over when the job is.
 class CleanupRegistry : public InputObserver {
  public:
+  explicit CleanupRegistry(const RemovalLimits& limits = {});
+
   // Handles a request of PMIx_Job_control. The paths will be removed with the
   // rights of the request's user.
   Status Control(const core::AskHost& request);
@@ -74,10 +78,18 @@ class CleanupRegistry : public InputObserver {
     std::map<std::string, size_t> registered;
   };
 
-  static void End(Process* process, Job* job);
+  // What is left to remove for a process that has ended.
+  struct Removal {
+    FileUser user;
+    std::vector<CleanupOrder> orders;
+  };
+
+  static Removal End(Process process, Job* job);
+  void Remove(const std::string& nspace, std::vector<Removal> removals);
   static void Unregister(const std::string& path, Job* job);
 
   std::map<std::string, Job> jobs_;
+  RemovalThreads threads_;
 };
 
 }  // namespace canopy::cleanup

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -49,7 +50,8 @@ class CleanupTest : public testing::Test {
 
   fs::path root_;
   FileUser user_ = {geteuid(), getegid()};
-  CleanupRegistry registry_;
+  // Removals are over when the calls return.
+  CleanupRegistry registry_{{.wait = std::chrono::minutes(1)}};
 };
 
 TEST_F(CleanupTest, FilesGoWhenTheirProcessEnds) {

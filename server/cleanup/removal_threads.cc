@@ -1,0 +1,101 @@
+#include "server/cleanup/removal_threads.h"
+
+#include <signal.h>
+
+#include <deque>
+#include <map>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "common/mutex.h"
+#include "common/thread_annotations.h"
+
+namespace canopy::cleanup {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Returns false if the system allows no further thread.
+bool StartDetached(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = true;
+  try {
+    std::thread(std::move(body)).detach();
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+}  // namespace
+
+struct RemovalThreads::State {
+  Mutex mutex;
+  CondVar changed;
+  // What is left of each job: the first entry may be under way.
+  std::map<std::string, std::deque<Work>> left CANOPY_GUARDED_BY(mutex);
+  std::deque<std::string> waiting CANOPY_GUARDED_BY(mutex);  // for a thread
+  size_t threads CANOPY_GUARDED_BY(mutex) = 0;
+};
+
+RemovalThreads::RemovalThreads(const RemovalLimits& limits)
+    : limits_(limits), state_(std::make_shared<State>()) {}
+
+RemovalThreads::~RemovalThreads() {
+  const Clock::time_point end = Clock::now() + limits_.end_wait;
+  MutexLock lock(state_->mutex);
+  while (!state_->left.empty()) {
+    if (!state_->changed.WaitUntil(state_->mutex, end)) return;
+  }
+}
+
+// Does the work of one job, and then of the jobs that wait.
+void RemovalThreads::Serve(const std::shared_ptr<State>& state,
+                           std::string job) {
+  MutexLock lock(state->mutex);
+  for (;;) {
+    std::deque<Work>& left = state->left[job];
+    Work& first = left.front();
+    state->mutex.Unlock();
+    first();
+    state->mutex.Lock();
+    left.pop_front();
+    if (left.empty()) {
+      state->left.erase(job);
+      state->changed.NotifyAll();
+      if (state->waiting.empty()) break;
+      job = std::move(state->waiting.front());
+      state->waiting.pop_front();
+    }
+  }
+  --state->threads;
+}
+
+void RemovalThreads::Run(const std::string& job, Work work) {
+  const Clock::time_point end = Clock::now() + limits_.wait;
+  MutexLock lock(state_->mutex);
+  std::deque<Work>& left = state_->left[job];
+  left.push_back(std::move(work));
+  if (left.size() > 1) return;
+  if (state_->threads == limits_.threads) {
+    state_->waiting.push_back(job);
+    return;
+  }
+  ++state_->threads;
+  if (!StartDetached([state = state_, job] { Serve(state, job); })) {
+    state_->mutex.Unlock();
+    Serve(state_, job);
+    state_->mutex.Lock();
+    return;
+  }
+  while (state_->left.contains(job)) {
+    if (!state_->changed.WaitUntil(state_->mutex, end)) return;
+  }
+}
+
+}  // namespace canopy::cleanup

@@ -1,0 +1,53 @@
+// Threads that remove files, so that a large directory or a file system that
+// does not answer holds up neither the caller nor the files of other jobs.
+#ifndef CANOPY_SERVER_CLEANUP_REMOVAL_THREADS_H_
+#define CANOPY_SERVER_CLEANUP_REMOVAL_THREADS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace canopy::cleanup {
+
+struct RemovalLimits {
+  // Jobs whose work is under way at the same time; others wait for a thread.
+  size_t threads = 16;
+  // How long a caller waits for work that nothing precedes: most removals are
+  // over by then, and their files are gone when their job is.
+  std::chrono::milliseconds wait{10};
+  // How long the destructor waits for the work that is left.
+  std::chrono::milliseconds end_wait{10000};
+};
+
+// One thread calls the methods. The threads are made when there is work, with
+// all signals blocked, and end with it.
+class RemovalThreads {
+ public:
+  using Work = std::function<void()>;
+
+  explicit RemovalThreads(const RemovalLimits& limits = {});
+  // Waits for the work that is left. Work that does not end in time goes on for
+  // as long as the process lives.
+  ~RemovalThreads();
+  RemovalThreads(const RemovalThreads&) = delete;
+  RemovalThreads& operator=(const RemovalThreads&) = delete;
+
+  // Calls `work` in a thread, after the job's earlier work. Without a thread,
+  // because the system allows no more, the caller itself does.
+  void Run(const std::string& job, Work work);
+
+ private:
+  struct State;
+
+  static void Serve(const std::shared_ptr<State>& state, std::string job);
+
+  const RemovalLimits limits_;
+  // Shared with the threads, which may outlive this object.
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace canopy::cleanup
+
+#endif  // CANOPY_SERVER_CLEANUP_REMOVAL_THREADS_H_

@@ -365,6 +365,7 @@ void Agent::Impl::SaveForSuccessor(const bootstrap::v1::Members& members) {
   state.mutable_config()->set_pmix_port(adapters_->openpmix().port());
   if (!overlay_.alone()) {
     state.mutable_config()->set_listen(overlay_.address());
+    state.mutable_config()->set_predecessor(overlay_.incarnation());
     state.mutable_config()->set_control_listen(control_.network_address());
   }
   *state.mutable_members() = WithOwn(members, config_.self(), info_);

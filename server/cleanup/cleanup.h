@@ -78,7 +78,7 @@ class CleanupRegistry : public InputObserver {
     std::map<std::string, size_t> registered;
   };
 
-  // What is left to remove for a process that has ended.
+  // The paths that are left to remove for a process that has ended.
   struct Removal {
     FileUser user;
     std::vector<CleanupOrder> orders;

@@ -87,6 +87,10 @@ bool GrpcOverlay::ready() const {
 
 uint32_t GrpcOverlay::members_up() const { return tree_->table().up_count(); }
 
+uint64_t GrpcOverlay::incarnation() const {
+  return tree_->table().Incarnation(config_.self);
+}
+
 NodeId GrpcOverlay::root() const { return tree_->tree().root(); }
 
 void GrpcOverlay::Stop() {

@@ -69,6 +69,8 @@ class GrpcOverlay : public OverlayPort {
   // Number of members that are up, this one included.
   uint32_t members_up() const;
   NodeId root() const;
+  // Returns the incarnation of this member.
+  uint64_t incarnation() const;
 
   // Ends all links at once and shuts the server down. Blocks for milliseconds
   // until gRPC has released them. No callback runs afterwards.

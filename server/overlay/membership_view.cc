@@ -15,13 +15,21 @@ uint64_t ClockIncarnation() {
          static_cast<uint64_t>(ts.tv_nsec);
 }
 
+// More often no predecessor has rejoined; its incarnation grew by one each time.
+constexpr uint64_t kRejoins = 1000000000;
+
+uint64_t FirstIncarnation(const OverlayConfig& config) {
+  if (config.incarnation != 0) return config.incarnation;
+  if (config.predecessor == 0) return ClockIncarnation();
+  return std::max(ClockIncarnation(), config.predecessor + kRejoins);
+}
+
 Identity MakeIdentity(const OverlayConfig& config) {
   Identity identity;
   identity.self = config.self;
   identity.members = static_cast<uint32_t>(config.members.size());
   identity.name = config.members[config.self].name;
-  identity.incarnation =
-      config.incarnation != 0 ? config.incarnation : ClockIncarnation();
+  identity.incarnation = FirstIncarnation(config);
   identity.overlay_id = config.overlay_id;
   identity.version = config.version;
   identity.oldest_version = config.oldest_version;
@@ -84,8 +92,7 @@ void MembershipView::StartOver() {
   synced_ = false;
   rejoined_ = true;
   identity_.recovered = false;
-  identity_.incarnation =
-      std::max(ClockIncarnation(), identity_.incarnation + 1);
+  ++identity_.incarnation;
   table_.Clear();
   table_.Merge({self(), identity_.incarnation, true, "", identity_.address,
                 false, identity_.version});

@@ -48,6 +48,18 @@ TEST(MembershipViewTest, ASuccessorIsALossUnlessItRecovered) {
   EXPECT_TRUE(view.tree().alive(0));
 }
 
+TEST(MembershipViewTest, ASuccessorIsNewerAlsoIfTheClockWasSetBack) {
+  OverlayConfig config = Config(1, 4);
+  config.incarnation = 0;
+  const uint64_t now = MembershipView(config).identity().incarnation;
+  EXPECT_GT(now, 0u);
+  constexpr uint64_t kHour = 3600000000000;
+  config.predecessor = now + kHour;
+  EXPECT_GT(MembershipView(config).identity().incarnation, now + kHour);
+  config.predecessor = now - kHour;
+  EXPECT_LT(MembershipView(config).identity().incarnation, now + kHour);
+}
+
 TEST(MembershipViewTest, TheTreeGivesTheNeighbours) {
   MembershipView view(Config(1, 7));
   EXPECT_EQ(view.parent(), 0u);

@@ -45,6 +45,7 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: input after the controller's, radix 2",
          "restart: a stream of input, --stdin 3",
          "restart: a stream of input, --stdin all",
+         "restart: the clock was set back",
          "restart: an older launcher is not left",
          "restart: a launcher that came by gRPC, radix 2",
          "restart: an agent that is away, radix 2",
@@ -105,10 +106,11 @@ class Overlay:
         os.kill(pid, signal.SIGKILL)
         until(lambda: not self.serves(pid, node), "the agent's death", 10)
 
-    def restart(self, node):
+    def restart(self, node, **variables):
         agent = os.path.join(self.bench.prefix, "bin", "canopyd")
         done = subprocess.run(
-            [agent, "--restart", self.directory(node)], env=self.bench.env,
+            [agent, "--restart", self.directory(node)],
+            env={**self.bench.env, **variables},
             stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
         check(done.returncode == 0, f"canopyd --restart: {done.stderr}")
 
@@ -158,6 +160,19 @@ def replaced_dead(bench, overlay, nodes):
         for node in nodes:
             check(overlay.pid(node) == int(overlay.member(node)["pid"]),
                   "another pid")
+        go(steps, 1)
+        job.finish(60).expect(out=[f"until ok size {RANKS}"])
+
+
+def clock_set_back(bench, overlay):
+    """An agent is newer than its predecessor, although the clock was set back."""
+    library = bench.compile("gcc", "clock_back", "-shared", "-fPIC")
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        job = waiting_job(bench, overlay, steps)
+        for node in ("node3", "node3", "node1"):
+            overlay.kill(node)
+            overlay.restart(node, LD_PRELOAD=library)
         go(steps, 1)
         job.finish(60).expect(out=[f"until ok size {RANKS}"])
 
@@ -595,6 +610,8 @@ def run(bench):
                         f"restart: a stream of input, --stdin {target}",
                         lambda: streamed(bench, overlay, target, ranks),
                         leaves=True)
+                bench.case("restart: the clock was set back",
+                           lambda: clock_set_back(bench, overlay), leaves=True)
                 bench.case("restart: an older launcher is not left",
                            lambda: older_launcher(bench, overlay), leaves=True)
                 bench.case("restart: a launcher that came by gRPC, radix 2",

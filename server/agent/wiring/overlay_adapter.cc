@@ -49,6 +49,7 @@ overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
   config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
   config.grace_ms = GraceMs(config_);
   config.recovered = recovered;
+  config.predecessor = config_.predecessor();
   return config;
 }
 
@@ -96,6 +97,10 @@ OverlayPort* OverlayAdapter::port() {
 
 void OverlayAdapter::LogDriver() const {
   if (overlay_) spdlog::info("links are served {}", overlay_->driver());
+}
+
+uint64_t OverlayAdapter::incarnation() const {
+  return overlay_ ? overlay_->incarnation() : 0;
 }
 
 std::string OverlayAdapter::address() const {

@@ -51,6 +51,8 @@ class OverlayAdapter {
   void LogDriver() const;
 
   OverlayPort* port();
+  // Returns the incarnation of this agent; 0 if alone.
+  uint64_t incarnation() const;
   // Returns the HOST:PORT of its links after Listen; empty if alone.
   std::string address() const;
   // Returns whether it is linked to another member, or needs no link.

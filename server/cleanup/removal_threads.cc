@@ -37,7 +37,7 @@ bool StartDetached(std::function<void()> body) {
 struct RemovalThreads::State {
   Mutex mutex;
   CondVar changed;
-  // What is left of each job: the first entry may be under way.
+  // The work that is left, by job: its first entry may be under way.
   std::map<std::string, std::deque<Work>> left CANOPY_GUARDED_BY(mutex);
   std::deque<std::string> waiting CANOPY_GUARDED_BY(mutex);  // for a thread
   size_t threads CANOPY_GUARDED_BY(mutex) = 0;

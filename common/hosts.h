@@ -17,7 +17,7 @@ struct Host {
   std::string name;  // or "+nK", "+e", "+any", which the mapper resolves
   uint32_t slots = 0;
   bool slots_given = false;
-  std::vector<std::string> aliases;
+  std::vector<std::string> aliases = {};
 
   // True if the entry selects among the job's nodes instead of naming a host.
   bool relative() const { return name.starts_with('+'); }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "common/describe.h"
 #include "common/describe_procs.h"
+#include "common/job_description.h"
 
 namespace canopy {
 namespace {
@@ -31,18 +33,31 @@ struct PlacementRuns {
   std::vector<uint32_t> count;
 };
 
-// A job and the encoded form of its placements. `Job` is JobSpec, or const
-// JobSpec for encoding.
-template <typename Job>
-struct EncodedJob {
-  uint32_t form = kJobForm;
-  Job& job;
+// A map and the encoded form of its placements. `Map` is JobMap, or const
+// JobMap for encoding.
+template <typename Map>
+struct EncodedMap {
+  Map& map;
   PlacementRuns runs;
 };
 
 template <typename T>
-concept AnyEncodedJob =
-    Is<T, EncodedJob<JobSpec>> || Is<T, EncodedJob<const JobSpec>>;
+concept AnyEncodedMap =
+    Is<T, EncodedMap<JobMap>> || Is<T, EncodedMap<const JobMap>>;
+
+// A job in its parts.
+template <typename Job, typename Request, typename Map>
+struct EncodedJob {
+  Job& job;
+  Request& request;
+  EncodedMap<Map> map;
+  uint32_t form = kJobForm;
+};
+using JobToWrite = EncodedJob<const JobSpec, const JobRequest, const JobMap>;
+using JobToRead = EncodedJob<JobSpec, JobRequest, JobMap>;
+
+template <typename T>
+concept AnyEncodedJob = Is<T, JobToWrite> || Is<T, JobToRead>;
 
 void Append(const ProcPlacement& p, uint32_t cpuset, PlacementRuns* runs) {
   if (!runs->node.empty() && runs->app.back() == p.app &&
@@ -139,19 +154,6 @@ bool Valid(const JobSpec& job) {
 }  // namespace
 
 template <typename V>
-void Describe(V& v, Is<JobApp> auto& m) {
-  v.Field(1, m.cmd);
-  v.Field(2, m.argv);
-  v.Field(3, m.env);
-  v.Field(4, m.cwd);
-  v.Field(5, m.num_procs);
-  v.Field(6, m.allocation);
-  v.Field(7, m.slots);
-  v.Field(8, m.pset);
-  v.Field(9, m.merge_stderr);
-}
-
-template <typename V>
 void Describe(V& v, Is<JobNode> auto& m) {
   v.Field(1, m.name);
   v.Field(2, m.aliases);
@@ -175,75 +177,73 @@ void Describe(V& v, Is<SessionJob> auto& m) {
 }
 
 template <typename V>
-void Describe(V& v, Is<JobForwarding> auto& m) {
-  v.Field(1, m.channels);
-  v.Field(2, m.cache_size);
-  v.Field(3, m.keeps_oldest);
-  v.Field(4, m.input);
+void Describe(V& v, Is<AppNodes> auto& m) {
+  v.Field(1, m.names);
+  v.Field(2, m.slots);
 }
 
+namespace {
+
 template <typename V>
-void Describe(V& v, Is<JobDebug> auto& m) {
-  v.Field(1, m.on_exec);
-  v.Field(2, m.in_init);
-  v.Field(3, m.in_app);
-  v.Field(4, m.target);
+void Describe(V& v, AnyEncodedMap auto& m) {
+  v.Field(1, m.map.nodes);
+  v.Field(2, m.runs);
+  v.Field(3, m.map.allocation);
+  v.Field(4, m.map.universe_size);
+  v.Field(5, m.map.max_procs);
+  v.Field(6, m.map.map_by);
+  v.Field(7, m.map.rank_by);
+  v.Field(8, m.map.bind_to);
+  v.Field(9, m.map.unbound_reason);
+  v.Field(10, m.map.oversubscribed);
+  v.Field(11, m.map.cpus_per_proc);
+  v.Field(12, m.map.app_nodes);
 }
 
 template <typename V>
 void Describe(V& v, AnyEncodedJob auto& m) {
-  v.Bounded(2, m.job.nspace, kMaxNspaceLen);
-  v.Field(3, m.job.session_id);
-  v.Field(4, m.job.uid);
-  v.Field(5, m.job.gid);
-  v.Field(6, m.job.apps);
-  v.Field(7, m.job.nodes);
-  v.Field(8, m.runs);
-  v.Field(9, m.job.env);
-  v.Field(10, m.job.cwd);
-  v.Field(11, m.job.universe_size);
-  v.Field(12, m.job.allocation);
-  v.Field(13, m.job.max_procs);
-  v.Field(14, m.job.map_by);
-  v.Field(15, m.job.rank_by);
-  v.Field(16, m.job.bind_to);
-  v.Field(17, m.job.oversubscribed);
-  v.Field(18, m.job.merge_stderr);
-  v.Choice(19, m.job.stdin_target, StdinTarget::kAll);
-  v.Field(20, m.job.stdin_rank);
-  v.Field(21, m.job.timeout_seconds);
-  v.Choice(22, m.job.inject, Inject::kNever);
-  v.Field(23, m.job.parent);
-  v.Field(24, m.job.kill_grace_seconds);
-  v.Field(25, m.job.nproc_offset);
-  v.Field(26, m.job.rendezvous_host);
-  v.Field(27, m.job.others);
-  v.Field(28, m.job.max_restarts);
-  v.Field(29, m.job.recoverable);
-  v.Field(30, m.job.index_argv);
-  v.Field(31, m.job.host_job);
-  v.Field(32, m.job.forwarding);
-  v.Field(33, m.job.debug);
-  v.Field(34, m.job.cpus_per_proc);
-  v.Field(35, m.job.cpu_list);
+  v.Bounded(1, m.job.nspace, kMaxNspaceLen);
+  v.Field(2, m.job.session_id);
+  v.Field(3, m.job.uid);
+  v.Field(4, m.job.gid);
+  v.Field(5, m.job.parent);
+  v.Field(6, m.job.nproc_offset);
+  v.Field(7, m.job.rendezvous_host);
+  v.Field(8, m.job.others);
+  v.Field(9, m.job.host_job);
+  v.Field(10, m.request);
+  v.Field(11, m.map);
   v.Field(100, m.form);  // the last, so a truncated job has none
 }
 
+}  // namespace
+
 std::string EncodeJobSpec(const JobSpec& job) {
-  return wire::Encode(
-      EncodedJob<const JobSpec>{.job = job, .runs = RunsOf(job.procs)});
+  return wire::Encode(JobToWrite{job, job, {job, RunsOf(job.procs)}});
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   Result<JobSpec> job = JobSpec();
-  EncodedJob<JobSpec> encoded{.job = *job, .runs = {}};
+  JobToRead encoded{*job, *job, {*job, {}}};
   const bool read = wire::Decode(bytes, &encoded);
   if (read && encoded.form != kJobForm) {
     return Status(kErrUnpackFailure, "job map of an unknown form");
   }
-  if (!read || !AddRuns(encoded.runs, &*job) || !Valid(*job)) {
+  if (!read || !AddRuns(encoded.map.runs, &*job) || !Valid(*job)) {
     return Status(kErrUnpackFailure, "malformed job map");
   }
+  return job;
+}
+
+JobSpec MakeJob(JobRequest request, JobMap map) {
+  JobSpec job;
+  static_cast<JobRequest&>(job) = std::move(request);
+  static_cast<JobMap&>(job) = std::move(map);
+  for (JobApp& app : job.apps) {
+    if (app.cmd.empty()) app.cmd = app.argv[0];
+    app.num_procs = 0;
+  }
+  for (const ProcPlacement& proc : job.procs) ++job.apps[proc.app].num_procs;
   return job;
 }
 

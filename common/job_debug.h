@@ -5,6 +5,7 @@
 #define CANOPY_COMMON_JOB_DEBUG_H_
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -40,6 +41,8 @@ struct DebugDaemons {
   ProcId target;          // rank kRankWildcard: the whole job
   uint32_t per_node = 0;  // on each node of the target; 0: not given
   uint32_t per_proc = 0;  // for each target process; 0: not given
+
+  auto operator<=>(const DebugDaemons&) const = default;
 };
 
 }  // namespace canopy

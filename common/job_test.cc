@@ -5,7 +5,7 @@
 namespace canopy {
 namespace {
 
-JobSpec MakeJob(uint32_t nodes, uint32_t procs, bool by_node) {
+JobSpec TestJob(uint32_t nodes, uint32_t procs, bool by_node) {
   JobSpec job;
   job.nspace = "job-1";
   job.uid = 1000;
@@ -38,7 +38,7 @@ void ExpectSame(const JobSpec& a, const JobSpec& b) {
 }
 
 TEST(JobSpec, WhatADebuggerWants) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
   EXPECT_FALSE(DecodeJobSpec(without)->debug.any());
   job.debug.on_exec = std::vector<Rank>{1, 3};
@@ -57,7 +57,7 @@ TEST(JobSpec, WhatADebuggerWants) {
 }
 
 TEST(JobSpec, RanksThatStopAreInOrder) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   job.debug.in_app = std::vector<Rank>{3, 1};
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job)).code(), kErrUnpackFailure);
 }
@@ -65,7 +65,7 @@ TEST(JobSpec, RanksThatStopAreInOrder) {
 TEST(JobSpec, RoundTrip) {
   for (bool by_node : {false, true}) {
     for (uint32_t procs : {1u, 7u, 64u}) {
-      const JobSpec job = MakeJob(4, procs, by_node);
+      const JobSpec job = TestJob(4, procs, by_node);
       const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
       ASSERT_TRUE(back.ok());
       ExpectSame(job, *back);
@@ -80,7 +80,7 @@ TEST(JobSpec, RoundTrip) {
 }
 
 TEST(JobSpec, TheOffsetAndTheRendezvousComeBack) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->nproc_offset, 0u);
   job.nproc_offset = 70000;
   job.rendezvous_host = "10.0.0.1";
@@ -90,8 +90,8 @@ TEST(JobSpec, TheOffsetAndTheRendezvousComeBack) {
 }
 
 TEST(JobSpec, AFieldOfALaterReleaseIsSkipped) {
-  JobSpec job = MakeJob(2, 4, false);
-  job.cpu_list = "0-7";
+  JobSpec job = TestJob(2, 4, false);
+  job.places.cpu_list = "0-7";
   // Field 90 with one byte.
   const std::string later = EncodeJobSpec(job) + "\xd2\x05\x01x";
   ExpectSame(DecodeJobSpec(later).value(), job);
@@ -100,14 +100,14 @@ TEST(JobSpec, AFieldOfALaterReleaseIsSkipped) {
 TEST(JobSpec, AFormOfALaterReleaseIsRefused) {
   // Field 100, which repeats the form with a higher number.
   const std::string later =
-      EncodeJobSpec(MakeJob(2, 4, false)) + "\xa0\x06\x02";
+      EncodeJobSpec(TestJob(2, 4, false)) + "\xa0\x06\x02";
   const Result<JobSpec> job = DecodeJobSpec(later);
   EXPECT_EQ(job.code(), kErrUnpackFailure);
   EXPECT_NE(job.status().message().find("unknown form"), std::string::npos);
 }
 
 TEST(JobSpec, TheSchedulersNameOfIt) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
   job.host_job = "17";
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
@@ -128,19 +128,19 @@ TEST(JobSpec, WhatMayBeForwardedComesBack) {
 }
 
 TEST(JobSpec, TheCpusThatWereNamed) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
   job.cpus_per_proc = 2;
-  job.cpu_list = "0-7";
+  job.places.cpu_list = "0-7";
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->cpus_per_proc, 2u);
-  EXPECT_EQ(back->cpu_list, "0-7");
+  EXPECT_EQ(back->places.cpu_list, "0-7");
   EXPECT_EQ(DecodeJobSpec(without)->cpus_per_proc, 0u);
 }
 
 TEST(JobSpec, ApplicationsThatMergeTheirStreams) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   job.apps[0].merge_stderr = true;
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
@@ -148,7 +148,7 @@ TEST(JobSpec, ApplicationsThatMergeTheirStreams) {
 }
 
 TEST(JobSpec, ProcessSetsOfApplications) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   job.apps[0].pset = "ocean";
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
@@ -156,15 +156,15 @@ TEST(JobSpec, ProcessSetsOfApplications) {
 }
 
 TEST(JobSpec, TheSessionOfAJob) {
-  JobSpec job = MakeJob(2, 4, false);
-  job.apps[0].allocation = {"n1"};
-  job.apps[0].slots = 3;
+  JobSpec job = TestJob(2, 4, false);
+  job.app_nodes = {{{"n1"}, 3}};
   job.others = {{"before", 7, {{1, 2}, {0, 5}}}};
   const std::string all = EncodeJobSpec(job);
   const Result<JobSpec> back = DecodeJobSpec(all);
   ASSERT_TRUE(back.ok());
-  EXPECT_EQ(back->apps[0].allocation, job.apps[0].allocation);
-  EXPECT_EQ(back->apps[0].slots, 3u);
+  ASSERT_EQ(back->app_nodes.size(), 1u);
+  EXPECT_EQ(back->app_nodes[0].names, std::vector<std::string>{"n1"});
+  EXPECT_EQ(back->app_nodes[0].slots, 3u);
   ASSERT_EQ(back->others.size(), 1u);
   EXPECT_EQ(back->others[0].nproc_offset, 7u);
   ASSERT_EQ(back->others[0].runs.size(), 2u);
@@ -177,43 +177,69 @@ TEST(JobSpec, TheSessionOfAJob) {
 }
 
 TEST(JobSpec, WhatItSaysOfFailures) {
-  JobSpec job = MakeJob(2, 4, false);
+  JobSpec job = TestJob(2, 4, false);
   job.max_restarts = 3;
   job.recoverable = true;
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->max_restarts, 3u);
   EXPECT_TRUE(back->recoverable);
-  EXPECT_FALSE(back->index_argv);
-  job.index_argv = true;
-  EXPECT_TRUE(DecodeJobSpec(EncodeJobSpec(job))->index_argv);
+  EXPECT_FALSE(back->process.index_argv);
+  job.process.index_argv = true;
+  EXPECT_TRUE(DecodeJobSpec(EncodeJobSpec(job))->process.index_argv);
+}
+
+TEST(JobSpec, AgentsKnowWhyProcessesAreNotBound) {
+  JobSpec job = TestJob(2, 4, false);
+  job.unbound_reason = "the nodes share a machine";
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->unbound_reason, job.unbound_reason);
+}
+
+TEST(JobSpec, ConsistsOfTheRequestAndItsMap) {
+  JobRequest request;
+  request.name = "ocean";
+  request.apps.resize(2);
+  request.apps[0].argv = {"./a", "-x"};
+  request.apps[1].argv = {"b"};
+  request.apps[1].num_procs = 7;
+  JobMap map;
+  map.nodes = {{"n0", {}, 0, 4}};
+  map.procs = {{0, 0, ""}, {0, 1, ""}, {0, 1, ""}};
+  const JobSpec job = MakeJob(request, map);
+  EXPECT_EQ(job.name, "ocean");
+  EXPECT_EQ(job.apps[0].cmd, "./a");
+  EXPECT_EQ(job.apps[0].num_procs, 1u);
+  EXPECT_EQ(job.apps[1].num_procs, 2u);
+  EXPECT_EQ(job.procs.size(), 3u);
 }
 
 TEST(JobSpec, MapBySlotIsCompact) {
-  JobSpec job = MakeJob(100, 20000, false);
+  JobSpec job = TestJob(100, 20000, false);
   for (ProcPlacement& p : job.procs) p.cpuset.clear();
   EXPECT_LT(EncodeJobSpec(job).size(), 4000u);
 }
 
 TEST(JobSpec, TruncatedOrFalseMapsAreRefused) {
-  const std::string all = EncodeJobSpec(MakeJob(2, 8, true));
+  const std::string all = EncodeJobSpec(TestJob(2, 8, true));
   for (size_t n = 0; n < all.size(); ++n) {
     EXPECT_FALSE(DecodeJobSpec(std::string_view(all).substr(0, n)).ok()) << n;
   }
   EXPECT_FALSE(DecodeJobSpec(all + "x").ok());
-  JobSpec newer = MakeJob(2, 8, true);
-  newer.index_argv = true;
+  JobSpec newer = TestJob(2, 8, true);
+  newer.process.index_argv = true;
   const std::string bytes = EncodeJobSpec(newer);
   for (size_t n = 0; n < bytes.size(); ++n) {
     EXPECT_FALSE(DecodeJobSpec(std::string_view(bytes).substr(0, n)).ok()) << n;
   }
-  JobSpec bad = MakeJob(2, 2, false);
+  JobSpec bad = TestJob(2, 2, false);
   bad.procs[1].node = 9;
   EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(bad)).ok());
 }
 
 TEST(JobLayout, NumbersFollowFromTheMap) {
-  const JobSpec job = MakeJob(2, 5, true);
+  const JobSpec job = TestJob(2, 5, true);
   const JobLayout layout(job);
   EXPECT_EQ(layout.ranks_on(0), (std::vector<Rank>{0, 2, 4}));
   EXPECT_EQ(layout.numbers(4).local_rank, 2);
@@ -225,7 +251,7 @@ TEST(JobLayout, NumbersFollowFromTheMap) {
 }
 
 TEST(JobLayout, AgentsNeedNotBeInTheOrderOfNodes) {
-  JobSpec job = MakeJob(3, 3, true);
+  JobSpec job = TestJob(3, 3, true);
   const NodeId agents[] = {9, 2, 5};
   for (uint32_t node = 0; node < 3; ++node)
     job.nodes[node].agent = agents[node];

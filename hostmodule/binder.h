@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "common/status.h"
+#include "hostmodule/map_node.h"
 #include "hostmodule/map_policy.h"
-#include "hostmodule/map_request.h"
 #include "hostmodule/placement.h"
 
 namespace canopy::host {

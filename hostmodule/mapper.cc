@@ -1,7 +1,6 @@
 #include "hostmodule/mapper.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,18 +20,18 @@ struct Policies {
   bool oversubscribe = false;
 };
 
-Result<Policies> ParsePolicies(const MapRequest& request) {
-  Result<MapPolicy> map = ParseMapBy(request.map_by);
+Result<Policies> ParsePolicies(const JobRequest& request) {
+  Result<MapPolicy> map = ParseMapBy(request.places.map_by);
   if (!map.ok()) return map.status();
-  Result<RankPolicy> rank = ParseRankBy(request.rank_by);
+  Result<RankPolicy> rank = ParseRankBy(request.places.rank_by);
   if (!rank.ok()) return rank.status();
-  Result<BindPolicy> bind = ParseBindTo(request.bind_to);
+  Result<BindPolicy> bind = ParseBindTo(request.places.bind_to);
   if (!bind.ok()) return bind.status();
   Policies p{*map, *rank, *bind, false};
-  p.map.no_local |= request.no_local;
+  p.map.no_local |= request.places.no_local;
   p.bind.overload_allowed |= p.map.overload_allowed;
-  p.oversubscribe =
-      p.map.oversubscribe.value_or(request.oversubscribe || request.tool);
+  p.oversubscribe = p.map.oversubscribe.value_or(request.places.oversubscribe ||
+                                                 request.places.tool);
   const TopologyLevel unit =
       p.map.hwthread_cpus ? TopologyLevel::kHwthread : TopologyLevel::kCore;
   if (p.map.pe > 1) {
@@ -52,8 +51,8 @@ Result<Policies> ParsePolicies(const MapRequest& request) {
   return p;
 }
 
-Status CheckApps(const MapRequest& request) {
-  for (const MapApp& app : request.apps) {
+Status CheckApps(const JobRequest& request) {
+  for (const JobApp& app : request.apps) {
     if (app.argv.empty() || app.argv[0].empty()) {
       return {kErrJobNoExeSpecified, "no program to run was given"};
     }
@@ -70,20 +69,21 @@ Status CheckApps(const MapRequest& request) {
 
 // Returns the nodes that the job as a whole may use.
 Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
-                                      const MapRequest& request,
+                                      const JobRequest& request,
+                                      NodeId local_agent,
                                       const MapPolicy& map) {
   const bool no_local = map.no_local;
   // With seq the hosts are the places of processes, not the job's nodes.
   const bool seq = map.kind == MapPolicy::Kind::kSeq;
   Result<std::vector<PickedNode>> picked = PickNodes(
-      nodes, seq ? std::vector<MapHost>() : request.hosts, request.local_agent);
+      nodes, seq ? std::vector<Host>() : request.places.hosts, local_agent);
   if (!picked.ok()) return picked.status();
   std::vector<MapNode> pool;
   for (const PickedNode& p : *picked) {
-    if (no_local && nodes[p.node].agent == request.local_agent) continue;
+    if (no_local && nodes[p.node].agent == local_agent) continue;
     pool.push_back(nodes[p.node]);
     if (p.slots_given) pool.back().slots = p.slots;
-    if (p.slots_given || request.tool) pool.back().slots_in_use = 0;
+    if (p.slots_given || request.places.tool) pool.back().slots_in_use = 0;
   }
   if (pool.empty()) {
     return Status(kErrJobInsufficientResources,
@@ -114,12 +114,11 @@ Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
   return {};
 }
 
-std::vector<MapHost> WithoutLocal(const std::vector<MapNode>& nodes,
-                                  const MapRequest& request,
-                                  std::vector<MapHost> hosts) {
-  std::erase_if(hosts, [&](const MapHost& host) {
+std::vector<Host> WithoutLocal(const std::vector<MapNode>& nodes,
+                               NodeId local_agent, std::vector<Host> hosts) {
+  std::erase_if(hosts, [&](const Host& host) {
     return std::ranges::any_of(nodes, [&](const MapNode& node) {
-      return node.agent == request.local_agent &&
+      return node.agent == local_agent &&
              (node.name == host.name ||
               std::ranges::count(node.aliases, host.name) > 0);
     });
@@ -129,9 +128,10 @@ std::vector<MapHost> WithoutLocal(const std::vector<MapNode>& nodes,
 
 class JobMapper {
  public:
-  JobMapper(const MapRequest& request, const Policies& policies,
-            std::vector<MapNode> pool)
+  JobMapper(const JobRequest& request, NodeId local_agent,
+            const Policies& policies, std::vector<MapNode> pool)
       : request_(request),
+        local_(local_agent),
         policies_(policies),
         pool_(std::move(pool)),
         by_app_(request.apps.size()),
@@ -142,7 +142,7 @@ class JobMapper {
   // Restricts unbound processes to the CPUs of their node's topology.
   void Confine();
   Status Rank();
-  Result<JobSpec> Finish() &&;
+  Result<JobMap> Finish() &&;
 
  private:
   void AddGivenSlots(const std::vector<PickedNode>& picked);
@@ -151,19 +151,18 @@ class JobMapper {
   bool TooManyForSlots() const;
   bool TooManyForCpus() const;
   Status BindAll(const BindPolicy& bind);
-  void CopyRequest(JobSpec* job) const;
-  void AddAllocation(JobSpec* job) const;
-  void AddNodes(JobSpec* job) const;
-  Status SetInput(JobSpec* job) const;
-  Status SetInject(JobSpec* job) const;
+  void AddAllocation(JobMap* map) const;
+  void AddNodes(JobMap* map) const;
+  Status CheckInput() const;
   std::string RankText() const;
 
-  const MapRequest& request_;
+  const JobRequest& request_;
+  const NodeId local_;
   const Policies policies_;
   std::vector<MapNode> pool_;
   std::vector<uint32_t> given_;  // slots given by applications, by node
   std::vector<std::vector<Placed>> by_app_;
-  std::vector<JobApp> pools_;  // pools of applications with their own hosts
+  std::vector<AppNodes> pools_;  // pools of applications with their own hosts
   std::vector<Placed> ranked_;
   BindPolicy bound_;  // the binding that was applied
   std::string unbound_reason_;
@@ -174,12 +173,12 @@ Status JobMapper::Place(const std::vector<MapNode>& all) {
   Placer placer(pool_, policies_.map, policies_.oversubscribe,
                 policies_.bind.level && !policies_.bind.overload_allowed);
   for (uint32_t i = 0; i < request_.apps.size(); ++i) {
-    const MapApp& app = request_.apps[i];
-    std::vector<MapHost> hosts = app.hosts;
+    const JobApp& app = request_.apps[i];
+    std::vector<Host> hosts = app.hosts;
     const bool seq = policies_.map.kind == MapPolicy::Kind::kSeq;
-    if (seq && hosts.empty()) hosts = request_.hosts;
+    if (seq && hosts.empty()) hosts = request_.places.hosts;
     if (policies_.map.no_local && !hosts.empty()) {
-      hosts = WithoutLocal(all, request_, std::move(hosts));
+      hosts = WithoutLocal(all, local_, std::move(hosts));
       if (hosts.empty()) {
         return {kErrJobInsufficientResources,
                 "nolocal leaves no node to run " + app.argv[0] + " on"};
@@ -187,13 +186,11 @@ Status JobMapper::Place(const std::vector<MapNode>& all) {
     }
     Result<std::vector<Placed>> placed = Status(kErrJobFailedToMap);
     if (seq) {
-      Result<std::vector<uint32_t>> nodes =
-          PickSequence(pool_, hosts, request_.local_agent);
+      Result<std::vector<uint32_t>> nodes = PickSequence(pool_, hosts, local_);
       if (!nodes.ok()) return nodes.status();
       placed = placer.PlaceSequence(i, app.num_procs, *nodes);
     } else {
-      Result<std::vector<PickedNode>> nodes =
-          PickNodes(pool_, hosts, request_.local_agent);
+      Result<std::vector<PickedNode>> nodes = PickNodes(pool_, hosts, local_);
       if (!nodes.ok()) return nodes.status();
       placed = placer.Place(i, app.num_procs, *nodes);
       AddGivenSlots(*nodes);
@@ -219,7 +216,7 @@ void JobMapper::AddGivenSlots(const std::vector<PickedNode>& picked) {
 // Recorded only for such applications; the job's own pool is known anyway.
 void JobMapper::KeepPool(uint32_t app, const std::vector<PickedNode>& picked) {
   for (const PickedNode& p : picked) {
-    pools_[app].allocation.push_back(pool_[p.node].name);
+    pools_[app].names.push_back(pool_[p.node].name);
     pools_[app].slots += p.slots;
   }
 }
@@ -289,9 +286,9 @@ Status JobMapper::BindAll(const BindPolicy& bind) {
 Status JobMapper::Bind() {
   BindPolicy bind = policies_.bind;
   if (bind.given && bind.level) return BindAll(bind);
-  unbound_reason_ = bind.given      ? "as requested"
-                    : request_.tool ? "it is a tool"
-                                    : DefaultBindingObstacle();
+  unbound_reason_ = bind.given             ? "as requested"
+                    : request_.places.tool ? "it is a tool"
+                                           : DefaultBindingObstacle();
   if (!unbound_reason_.empty()) return {};
   // The default binding is optional, so a failure is not an error.
   using enum TopologyLevel;
@@ -326,54 +323,27 @@ Status JobMapper::Rank() {
   return {};
 }
 
-void JobMapper::AddNodes(JobSpec* job) const {
+void JobMapper::AddNodes(JobMap* map) const {
   std::vector<uint32_t> index(pool_.size(), kNoNode);
   for (const Placed& p : ranked_) {
     if (index[p.node] == kNoNode) {
       const MapNode& node = pool_[p.node];
-      index[p.node] = static_cast<uint32_t>(job->nodes.size());
-      job->nodes.push_back({node.name, node.aliases, node.agent, node.slots});
+      index[p.node] = static_cast<uint32_t>(map->nodes.size());
+      map->nodes.push_back({node.name, node.aliases, node.agent, node.slots});
     }
-    job->procs.push_back({index[p.node], p.app, p.cpus.ToString()});
-    ++job->apps[p.app].num_procs;
+    map->procs.push_back({index[p.node], p.app, p.cpus.ToString()});
   }
 }
 
-Status JobMapper::SetInput(JobSpec* job) const {
-  const std::string& target = request_.stdin_target;
-  if (target == "none") {
-    job->stdin_target = StdinTarget::kNone;
-  } else if (target == "all") {
-    job->stdin_target = StdinTarget::kAll;
-  } else if (!target.empty()) {
-    const char* end = target.data() + target.size();
-    const auto [stop, error] =
-        std::from_chars(target.data(), end, job->stdin_rank);
-    if (error != std::errc() || stop != end ||
-        job->stdin_rank >= job->procs.size()) {
-      return {kErrBadParam,
-              "standard input can go to none, all or one of the "
-              "ranks 0 to " +
-                  std::to_string(job->procs.size() - 1) + ", not to '" +
-                  target + "'"};
-    }
+Status JobMapper::CheckInput() const {
+  if (request_.stdin_target != StdinTarget::kRank ||
+      request_.stdin_rank < num_procs_) {
+    return {};
   }
-  return {};
-}
-
-Status JobMapper::SetInject(JobSpec* job) const {
-  const std::string& when = request_.inject;
-  if (when.empty() || when == "auto") {
-    job->inject = Inject::kAuto;
-  } else if (when == "always") {
-    job->inject = Inject::kAlways;
-  } else if (when == "never") {
-    job->inject = Inject::kNever;
-  } else {
-    return {kErrBadParam,
-            "--inject takes auto, always or never, not '" + when + "'"};
-  }
-  return {};
+  return {kErrBadParam,
+          "standard input can go to none, all or one of the ranks 0 to " +
+              std::to_string(num_procs_ - 1) + ", not to '" +
+              std::to_string(request_.stdin_rank) + "'"};
 }
 
 std::string JobMapper::RankText() const {
@@ -384,75 +354,49 @@ std::string JobMapper::RankText() const {
   return ToString(policies_.rank);
 }
 
-void JobMapper::CopyRequest(JobSpec* job) const {
-  job->nspace = request_.nspace;
-  job->session_id = request_.session_id;
-  job->uid = request_.uid;
-  job->gid = request_.gid;
-  job->env = request_.env;
-  job->cwd = request_.cwd;
-  job->merge_stderr = request_.merge_stderr;
-  job->timeout_seconds = request_.timeout_seconds;
-  job->max_restarts = request_.max_restarts;
-  job->recoverable = request_.recoverable;
-  job->index_argv = request_.index_argv;
-  job->cpu_list = request_.cpu_list;
-  job->forwarding = request_.forwarding;
-  job->debug = request_.debug;
-  job->parent = request_.parent;
-  if (request_.kill_grace_seconds > 0) {
-    job->kill_grace_seconds = request_.kill_grace_seconds;
-  }
-}
-
-void JobMapper::AddAllocation(JobSpec* job) const {
+void JobMapper::AddAllocation(JobMap* map) const {
   uint64_t slots = 0;
   for (const MapNode& node : pool_) {
     slots += node.slots;
-    job->allocation.push_back(node.name);
+    map->allocation.push_back(node.name);
   }
   slots = std::min<uint64_t>(slots, kRankValid);
-  job->universe_size =
+  map->universe_size =
       static_cast<uint32_t>(std::max<uint64_t>(slots, num_procs_));
-  job->max_procs = job->universe_size;
+  map->max_procs = map->universe_size;
 }
 
-Result<JobSpec> JobMapper::Finish() && {
-  JobSpec job;
-  CopyRequest(&job);
-  for (size_t i = 0; i < request_.apps.size(); ++i) {
-    const MapApp& app = request_.apps[i];
-    job.apps.push_back({app.argv[0], app.argv, app.env, app.cwd, 0,
-                        pools_[i].allocation, pools_[i].slots, app.pset,
-                        app.merge_stderr});
-  }
-  AddNodes(&job);
-  AddAllocation(&job);
-  if (policies_.map.pe_given) job.cpus_per_proc = policies_.map.pe;
-  job.map_by = ToString(policies_.map);
-  job.rank_by = RankText();
-  job.bind_to = ToString(bound_);
-  job.unbound_reason = unbound_reason_;
-  job.oversubscribed = TooManyForCpus() || TooManyForSlots();
-  if (Status s = SetInput(&job); !s.ok()) return s;
-  if (Status s = SetInject(&job); !s.ok()) return s;
-  return job;
+Result<JobMap> JobMapper::Finish() && {
+  if (Status s = CheckInput(); !s.ok()) return s;
+  JobMap map;
+  AddNodes(&map);
+  AddAllocation(&map);
+  map.app_nodes = std::move(pools_);
+  if (policies_.map.pe_given) map.cpus_per_proc = policies_.map.pe;
+  map.map_by = ToString(policies_.map);
+  map.rank_by = RankText();
+  map.bind_to = ToString(bound_);
+  map.unbound_reason = std::move(unbound_reason_);
+  map.oversubscribed = TooManyForCpus() || TooManyForSlots();
+  return map;
 }
 
 }  // namespace
 
-Result<JobSpec> MapJob(const std::vector<MapNode>& nodes,
-                       const MapRequest& request) {
+Result<JobMap> MapJob(const std::vector<MapNode>& nodes,
+                      const JobRequest& request, NodeId local_agent) {
   if (Status s = CheckApps(request); !s.ok()) return s;
   Result<Policies> policies = ParsePolicies(request);
   if (!policies.ok()) return policies.status();
-  Result<std::vector<MapNode>> pool = MakePool(nodes, request, policies->map);
+  Result<std::vector<MapNode>> pool =
+      MakePool(nodes, request, local_agent, policies->map);
   if (!pool.ok()) return pool.status();
-  if (Status s = RestrictTo(request.cpu_list, &*pool); !s.ok()) return s;
-  JobMapper mapper(request, *policies, std::move(*pool));
+  const std::string& cpu_list = request.places.cpu_list;
+  if (Status s = RestrictTo(cpu_list, &*pool); !s.ok()) return s;
+  JobMapper mapper(request, local_agent, *policies, std::move(*pool));
   if (Status s = mapper.Place(nodes); !s.ok()) return s;
   if (Status s = mapper.Bind(); !s.ok()) return s;
-  if (!request.cpu_list.empty()) mapper.Confine();
+  if (!cpu_list.empty()) mapper.Confine();
   if (Status s = mapper.Rank(); !s.ok()) return s;
   return std::move(mapper).Finish();
 }

@@ -1,29 +1,33 @@
-// Computes a job map from a request. Pure: the same request gives the same map.
+// Computes the map of a job from its request. Pure: the same request gives the
+// same map.
 #ifndef CANOPY_HOSTMODULE_MAPPER_H_
 #define CANOPY_HOSTMODULE_MAPPER_H_
 
 #include <vector>
 
+#include "common/ids.h"
 #include "common/job.h"
+#include "common/job_request.h"
 #include "common/status.h"
-#include "hostmodule/map_request.h"
+#include "hostmodule/map_node.h"
 
 namespace canopy::host {
 
 // `nodes` are all nodes that may get processes, in the order of the overlay.
-// The job's nodes are in the order of their first rank.
+// The job's nodes are in the order of their first rank. `local_agent` is the
+// user's node, for `no_local` and relative hosts.
 //
 // Defaults: processes fill the slots of one node after the other. A job of at
 // most two processes is bound to cores, a larger one to packages. No process is
-// bound if there are more of them than slots or CPUs, if nodes share a machine, or
-// if jobs that are not bound run on a node. No CPU that a process of another job
-// is bound to is used for binding, unless overload is allowed.
+// bound if there are more of them than slots or CPUs, if nodes share a machine,
+// or if jobs that are not bound run on a node. No CPU that a process of another
+// job is bound to is used for binding, unless overload is allowed.
 //
 // Errors have one line with advice: kErrBadParam (misspelt policy),
 // kErrNotSupported, kErrNotFound (unknown host), kErrJobNoExeSpecified,
 // kErrJobInsufficientResources (slots, CPUs), kErrJobFailedToMap.
-Result<JobSpec> MapJob(const std::vector<MapNode>& nodes,
-                       const MapRequest& request);
+Result<JobMap> MapJob(const std::vector<MapNode>& nodes,
+                      const JobRequest& request, NodeId local_agent = kNoNode);
 
 }  // namespace canopy::host
 

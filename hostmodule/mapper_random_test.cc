@@ -36,25 +36,25 @@ TEST(Mapper, PropertiesOfRandomRequests) {
     const uint32_t slots = 1 + below(5);
     const std::vector<MapNode> nodes =
         Nodes(1 + below(5), slots, pick(machines));
-    MapRequest request = Request(below(14));
+    JobRequest request = Request(below(14));
     if (below(3) == 0) {
       request.apps[0].num_procs = 1 + below(4);
-      request.apps.push_back({{"./b"}, {}, "", 1 + below(4), {}});
+      request.apps.push_back({"", {"./b"}, {}, "", 1 + below(4)});
     }
-    request.map_by = pick(map_by);
-    request.rank_by = pick(rank_by);
-    request.bind_to = pick(bind_to);
-    request.oversubscribe = below(2) == 0;
-    Result<JobSpec> job = MapJob(nodes, request);
+    request.places.map_by = pick(map_by);
+    request.places.rank_by = pick(rank_by);
+    request.places.bind_to = pick(bind_to);
+    request.places.oversubscribe = below(2) == 0;
+    Result<JobSpec> job = MapWhole(nodes, request);
     if (!job.ok()) {
       EXPECT_FALSE(job.status().message().empty());
       EXPECT_EQ(job.status().message().find('\n'), std::string::npos);
       continue;
     }
     ++mapped;
-    const std::string what = "round " + std::to_string(round) + " map " +
-                             request.map_by + " rank " + request.rank_by +
-                             " bind " + request.bind_to;
+    const std::string what =
+        "round " + std::to_string(round) + " map " + request.places.map_by +
+        " rank " + request.places.rank_by + " bind " + request.places.bind_to;
     std::vector<uint32_t> on_node(job->nodes.size());
     std::vector<uint32_t> of_app(job->apps.size());
     std::map<uint32_t, CpuSet> cores_taken;
@@ -76,7 +76,8 @@ TEST(Mapper, PropertiesOfRandomRequests) {
     for (uint32_t n = 0; n < job->nodes.size(); ++n) {
       EXPECT_TRUE(agents.insert(job->nodes[n].agent).second) << what;
       EXPECT_GT(on_node[n], 0u) << what;
-      if (!request.oversubscribe && request.map_by != std::string("seq")) {
+      if (!request.places.oversubscribe &&
+          request.places.map_by != std::string("seq")) {
         EXPECT_LE(on_node[n], slots) << what;
       }
     }

@@ -43,44 +43,45 @@ TEST(Mapper, Policies) {
   };
   const std::vector<MapNode> nodes = Nodes(3, 4, kTwoPackages);
   for (const MapCase& c : cases) {
-    MapRequest request = Request(c.procs);
-    request.map_by = c.map_by;
-    request.rank_by = c.rank_by;
+    JobRequest request = Request(c.procs);
+    request.places.map_by = c.map_by;
+    request.places.rank_by = c.rank_by;
     EXPECT_EQ(Map(nodes, request), c.expected)
         << c.procs << " " << c.map_by << " " << c.rank_by;
   }
 }
 
 TEST(Mapper, TheJobTellsHowManyCpusWereGiven) {
-  MapRequest request = Request(2);
-  EXPECT_EQ(MapJob(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc, 0u);
+  JobRequest request = Request(2);
+  EXPECT_EQ(MapWhole(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc, 0u);
   for (const uint32_t cpus : {1u, 2u}) {
-    request.map_by = "slot:pe=" + std::to_string(cpus);
-    EXPECT_EQ(MapJob(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc, cpus);
+    request.places.map_by = "slot:pe=" + std::to_string(cpus);
+    EXPECT_EQ(MapWhole(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc,
+              cpus);
   }
 }
 
 TEST(Mapper, OnlySomeCpusOfEachNode) {
   const std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
-  MapRequest request = Request(8);
-  request.cpu_list = "0-3";
-  Result<JobSpec> job = MapJob(nodes, request);
+  JobRequest request = Request(8);
+  request.places.cpu_list = "0-3";
+  Result<JobSpec> job = MapWhole(nodes, request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   for (const ProcPlacement& proc : job->procs) EXPECT_EQ(proc.cpuset, "0-3");
-  EXPECT_EQ(job->cpu_list, "0-3");
+  EXPECT_EQ(job->places.cpu_list, "0-3");
   request = Request(2);
-  request.cpu_list = "2-5";
-  request.bind_to = "core";
-  job = MapJob(nodes, request);
+  request.places.cpu_list = "2-5";
+  request.places.bind_to = "core";
+  job = MapWhole(nodes, request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(job->procs[0].cpuset, "2-3");
   EXPECT_EQ(job->procs[1].cpuset, "4-5");
-  request.cpu_list = "100";
-  EXPECT_EQ(MapJob(nodes, request).code(), kErrJobInsufficientResources);
-  request.cpu_list = "x";
-  EXPECT_EQ(MapJob(nodes, request).code(), kErrBadParam);
-  request.cpu_list = "0";
-  EXPECT_EQ(MapJob(Nodes(2, 4, ""), request).code(), kErrNotSupported);
+  request.places.cpu_list = "100";
+  EXPECT_EQ(MapWhole(nodes, request).code(), kErrJobInsufficientResources);
+  request.places.cpu_list = "x";
+  EXPECT_EQ(MapWhole(nodes, request).code(), kErrBadParam);
+  request.places.cpu_list = "0";
+  EXPECT_EQ(MapWhole(Nodes(2, 4, ""), request).code(), kErrNotSupported);
 }
 
 TEST(Mapper, Oversubscription) {
@@ -94,9 +95,9 @@ TEST(Mapper, Oversubscription) {
   };
   const std::vector<MapNode> nodes = Nodes(2, 2, "core:2 pu:1");
   for (const MapCase& c : cases) {
-    MapRequest request = Request(c.procs);
-    request.map_by = c.map_by;
-    Result<JobSpec> job = MapJob(nodes, request);
+    JobRequest request = Request(c.procs);
+    request.places.map_by = c.map_by;
+    Result<JobSpec> job = MapWhole(nodes, request);
     ASSERT_TRUE(job.ok()) << job.status().message();
     EXPECT_EQ(MapText(*job), c.expected) << c.map_by;
     EXPECT_EQ(job->oversubscribed, job->procs.size() > 4) << c.map_by;
@@ -104,10 +105,10 @@ TEST(Mapper, Oversubscription) {
       EXPECT_EQ(job->bind_to, "none");
     }
   }
-  MapRequest option = Request(5);
-  option.oversubscribe = true;
+  JobRequest option = Request(5);
+  option.places.oversubscribe = true;
   EXPECT_EQ(Map(nodes, option), "n0:0,1,2 n1:3,4");
-  option.map_by = "slot:nooversubscribe";
+  option.places.map_by = "slot:nooversubscribe";
   EXPECT_NE(Map(nodes, option).find("not enough slots"), std::string::npos);
 }
 
@@ -142,10 +143,10 @@ TEST(Mapper, Bindings) {
   };
   const std::vector<MapNode> nodes = Nodes(1, 8, kTwoPackages);
   for (const BindCase& c : cases) {
-    MapRequest request = Request(c.procs);
-    request.map_by = c.map_by;
-    request.bind_to = c.bind_to;
-    Result<JobSpec> job = MapJob(nodes, request);
+    JobRequest request = Request(c.procs);
+    request.places.map_by = c.map_by;
+    request.places.bind_to = c.bind_to;
+    Result<JobSpec> job = MapWhole(nodes, request);
     ASSERT_TRUE(job.ok()) << c.map_by << " " << c.bind_to << ": "
                           << job.status().message();
     EXPECT_EQ(BindText(*job), c.expected) << c.map_by << " " << c.bind_to;
@@ -155,23 +156,23 @@ TEST(Mapper, Bindings) {
 
 TEST(Mapper, RanksByObject) {
   const std::vector<MapNode> nodes = Nodes(2, 4, "pack:2 core:2 pu:1");
-  MapRequest request = Request(8);
+  JobRequest request = Request(8);
   // Processes are mapped to cores in order, and ranked round-robin by package.
-  request.map_by = "core";
-  request.rank_by = "package";
-  request.bind_to = "core";
-  Result<JobSpec> job = MapJob(nodes, request);
+  request.places.map_by = "core";
+  request.places.rank_by = "package";
+  request.places.bind_to = "core";
+  Result<JobSpec> job = MapWhole(nodes, request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(MapText(*job), "n0:0,1,2,3 n1:4,5,6,7");
   EXPECT_EQ(BindText(*job), "0 2 1 3 0 2 1 3");
-  request.rank_by = "span";
-  request.map_by = "package";
-  job = MapJob(nodes, request);
+  request.places.rank_by = "span";
+  request.places.map_by = "package";
+  job = MapWhole(nodes, request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(MapText(*job), "n0:0,1,4,5 n1:2,3,6,7");
-  request.map_by = "slot";
-  request.rank_by = "core";
-  request.bind_to = "none";
+  request.places.map_by = "slot";
+  request.places.rank_by = "core";
+  request.places.bind_to = "none";
   EXPECT_EQ(Map(nodes, request),
             "--rank-by core needs processes that are mapped by or bound to a "
             "core; add --map-by core");
@@ -179,9 +180,9 @@ TEST(Mapper, RanksByObject) {
 
 TEST(Mapper, NothingIsBoundByDefaultWhereItWouldHurt) {
   const auto bound = [](const std::vector<MapNode>& nodes, uint32_t procs) {
-    MapRequest request = Request(procs);
-    request.oversubscribe = true;
-    Result<JobSpec> job = MapJob(nodes, request);
+    JobRequest request = Request(procs);
+    request.places.oversubscribe = true;
+    Result<JobSpec> job = MapWhole(nodes, request);
     EXPECT_TRUE(job.ok());
     return job.ok() ? job->bind_to : "";
   };
@@ -206,10 +207,10 @@ TEST(Mapper, ASecondJobIsBoundToCoresThatAreFree) {
   nodes[0].slots_in_use = 2;
   const auto bound = [&](uint32_t procs, const char* map_by,
                          const char* bind_to) {
-    MapRequest request = Request(procs);
-    request.map_by = map_by;
-    request.bind_to = bind_to;
-    Result<JobSpec> job = MapJob(nodes, request);
+    JobRequest request = Request(procs);
+    request.places.map_by = map_by;
+    request.places.bind_to = bind_to;
+    Result<JobMap> job = MapJob(nodes, request);
     return job.ok() ? BindText(*job) : job.status().message();
   };
   EXPECT_EQ(bound(2, "", ""), "1 3");
@@ -228,19 +229,19 @@ TEST(Mapper, ASecondJobIsBoundToCoresThatAreFree) {
 TEST(Mapper, ObjectsThatOtherJobsUseAreMappedToLast) {
   std::vector<MapNode> nodes = Nodes(1, 8, kTwoPackages);
   nodes[0].bound = {{*CpuSet::Parse("0-7"), 1}};
-  MapRequest request = Request(1);
-  request.map_by = "package";
-  request.bind_to = "package";
+  JobRequest request = Request(1);
+  request.places.map_by = "package";
+  request.places.bind_to = "package";
   EXPECT_EQ(BindText(*MapJob(nodes, request)), "8-15");
 }
 
 TEST(Mapper, TheJobTellsWhyItIsNotBound) {
   const auto reason = [](const std::vector<MapNode>& on, uint32_t procs,
                          const char* bind_to = "") {
-    MapRequest request = Request(procs);
-    request.bind_to = bind_to;
-    request.map_by = ":oversubscribe";
-    const Result<JobSpec> job = MapJob(on, request);
+    JobRequest request = Request(procs);
+    request.places.bind_to = bind_to;
+    request.places.map_by = ":oversubscribe";
+    const Result<JobSpec> job = MapWhole(on, request);
     return job.ok() ? job->unbound_reason : job.status().message();
   };
   std::vector<MapNode> nodes = Nodes(2, 4, "core:2 pu:1");
@@ -261,47 +262,47 @@ TEST(Mapper, TheJobTellsWhyItIsNotBound) {
 TEST(Mapper, AToolRunsBesideAFullJobAndIsNotBound) {
   std::vector<MapNode> nodes = Nodes(2, 2, "core:4 pu:1");
   for (MapNode& node : nodes) node.slots_in_use = 2;
-  MapRequest request = Request(3);
-  EXPECT_EQ(MapJob(nodes, request).code(), kErrJobInsufficientResources);
-  request.tool = true;
+  JobRequest request = Request(3);
+  EXPECT_EQ(MapWhole(nodes, request).code(), kErrJobInsufficientResources);
+  request.places.tool = true;
   EXPECT_EQ(Map(nodes, request), "n0:0,1 n1:2");
-  EXPECT_EQ(MapJob(nodes, request)->bind_to, "none");
+  EXPECT_EQ(MapWhole(nodes, request)->bind_to, "none");
   request.apps[0].num_procs = 5;
   EXPECT_EQ(Map(nodes, request), "n0:0,1,2 n1:3,4");
-  request.map_by = ":nooversubscribe";
-  EXPECT_EQ(MapJob(nodes, request).code(), kErrJobInsufficientResources);
+  request.places.map_by = ":nooversubscribe";
+  EXPECT_EQ(MapWhole(nodes, request).code(), kErrJobInsufficientResources);
   request = Request(2);
-  request.tool = true;
-  request.map_by = "ppr:1:node";
+  request.places.tool = true;
+  request.places.map_by = "ppr:1:node";
   EXPECT_EQ(Map(nodes, request), "n0:0 n1:1");
-  request.bind_to = "core";
-  EXPECT_EQ(BindText(*MapJob(nodes, request)), "0 0");
+  request.places.bind_to = "core";
+  EXPECT_EQ(BindText(*MapWhole(nodes, request)), "0 0");
 }
 
 TEST(Mapper, EmulatedNodesShareTheirCpus) {
   std::vector<MapNode> nodes = Nodes(4, 2, "core:2 pu:1");
   for (MapNode& node : nodes) node.machine = "box";
-  MapRequest request = Request(8);
-  Result<JobSpec> job = MapJob(nodes, request);
+  JobRequest request = Request(8);
+  Result<JobSpec> job = MapWhole(nodes, request);
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(MapText(*job), "n0:0,1 n1:2,3 n2:4,5 n3:6,7");
   EXPECT_EQ(BindText(*job), "- - - - - - - -");
   EXPECT_TRUE(job->oversubscribed);
   request = Request(2);
-  request.map_by = "node";
-  request.bind_to = "core";
-  job = MapJob(nodes, request);
+  request.places.map_by = "node";
+  request.places.bind_to = "core";
+  job = MapWhole(nodes, request);
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(BindText(*job), "0 1");
   EXPECT_FALSE(job->oversubscribed);
   request.apps[0].num_procs = 3;
-  EXPECT_EQ(MapJob(nodes, request).code(), kErrJobInsufficientResources);
+  EXPECT_EQ(MapWhole(nodes, request).code(), kErrJobInsufficientResources);
 }
 
 TEST(Mapper, Hosts) {
   std::vector<MapNode> nodes = Nodes(4, 4, kTwoPackages);
   nodes[3].slots_in_use = 2;
-  const std::tuple<uint32_t, std::vector<MapHost>, const char*> cases[] = {
+  const std::tuple<uint32_t, std::vector<Host>, const char*> cases[] = {
       {0, {{"n2", 0, false}}, "n2:0,1,2,3"},
       {3, {{"n2", 2, true}, {"n0", 0, false}}, "n2:0,1 n0:2"},
       {0, {{"n1.example.org", 1, true}}, "n1:0"},
@@ -317,39 +318,39 @@ TEST(Mapper, Hosts) {
       {0, {{"+any", 2, true}}, "n0:0,1,2,3 n1:4,5,6,7"},
   };
   for (const auto& [procs, hosts, expected] : cases) {
-    MapRequest request = Request(procs);
-    request.local_agent = 12;
-    request.hosts = hosts;
-    EXPECT_EQ(Map(nodes, request), expected) << hosts[0].name;
-    request.hosts.clear();
+    JobRequest request = Request(procs);
+    request.places.hosts = hosts;
+    EXPECT_EQ(Map(nodes, request, 12), expected) << hosts[0].name;
+    request.places.hosts.clear();
     request.apps[0].hosts = hosts;
-    EXPECT_EQ(Map(nodes, request), expected) << hosts[0].name << " of an app";
+    EXPECT_EQ(Map(nodes, request, 12), expected)
+        << hosts[0].name << " of an app";
   }
 }
 
 TEST(Mapper, ANumberOfNodesPrefersThoseWithFreeSlots) {
   std::vector<MapNode> nodes = Nodes(3, 2, kTwoPackages);
   nodes[0].slots_in_use = 2;
-  MapRequest request = Request(4);
-  request.hosts = {{"+any", 2, true}};
+  JobRequest request = Request(4);
+  request.places.hosts = {{"+any", 2, true}};
   EXPECT_EQ(Map(nodes, request), "n1:0,1 n2:2,3");
-  request.hosts = {{"+any", 3, true}};
+  request.places.hosts = {{"+any", 3, true}};
   EXPECT_EQ(Map(nodes, request), "n1:0,1 n2:2,3");
 }
 
 TEST(Mapper, SlotsThatTheUserGivesAreNotOversubscription) {
-  MapRequest request = Request(6);
+  JobRequest request = Request(6);
   request.apps[0].hosts = {{"n0", 6, true}};
-  Result<JobSpec> job = MapJob(Nodes(1, 4, "core:8 pu:1"), request);
+  Result<JobSpec> job = MapWhole(Nodes(1, 4, "core:8 pu:1"), request);
   ASSERT_TRUE(job.ok());
   EXPECT_FALSE(job->oversubscribed);
   EXPECT_EQ(job->universe_size, 6u);
 }
 
 TEST(Mapper, SequenceOfHosts) {
-  MapRequest request = Request(0);
-  request.map_by = "seq";
-  request.hosts = {{"n1", 0, false}, {"n0", 2, true}, {"n1", 0, false}};
+  JobRequest request = Request(0);
+  request.places.map_by = "seq";
+  request.places.hosts = {{"n1", 0, false}, {"n0", 2, true}, {"n1", 0, false}};
   const std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
   EXPECT_EQ(Map(nodes, request), "n1:0,3 n0:1,2");
   request.apps[0].num_procs = 2;
@@ -361,22 +362,21 @@ TEST(Mapper, SequenceOfHosts) {
 }
 
 TEST(Mapper, NoLocal) {
-  MapRequest request = Request(0);
-  request.no_local = true;
-  request.local_agent = 10;
-  EXPECT_EQ(Map(Nodes(2, 2, ""), request), "n1:0,1");
-  EXPECT_EQ(Map(Nodes(1, 2, ""), request),
+  JobRequest request = Request(0);
+  request.places.no_local = true;
+  EXPECT_EQ(Map(Nodes(2, 2, ""), request, 10), "n1:0,1");
+  EXPECT_EQ(Map(Nodes(1, 2, ""), request, 10),
             "nolocal leaves no node to run on; add a node");
-  request.no_local = false;
-  request.map_by = "slot:nolocal";
+  request.places.no_local = false;
+  request.places.map_by = "slot:nolocal";
   request.apps[0].hosts = {{"n0", 0, false}, {"n1", 1, true}};
-  EXPECT_EQ(Map(Nodes(2, 2, ""), request), "n1:0");
+  EXPECT_EQ(Map(Nodes(2, 2, ""), request, 10), "n1:0");
 }
 
 TEST(Mapper, SeveralPrograms) {
-  MapRequest request = Request(3);
-  request.apps.push_back({{"./b", "-x"}, {"A=1"}, "/tmp", 2, {}});
-  Result<JobSpec> job = MapJob(Nodes(2, 4, kTwoPackages), request);
+  JobRequest request = Request(3);
+  request.apps.push_back({"", {"./b", "-x"}, {"A=1"}, "/tmp", 2});
+  Result<JobSpec> job = MapWhole(Nodes(2, 4, kTwoPackages), request);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(MapText(*job), "n0:0,1,2,3 n1:4");
   ASSERT_EQ(job->apps.size(), 2u);
@@ -389,31 +389,27 @@ TEST(Mapper, SeveralPrograms) {
   request.apps[0].hosts = {{"n1", 0, false}};
   request.apps[1].hosts = {{"n1", 2, true}};
   EXPECT_EQ(Map(Nodes(2, 4, ""), request), "n1:0,1,2,3,4");
-  job = MapJob(Nodes(2, 4, ""), request);
+  job = MapWhole(Nodes(2, 4, ""), request);
   ASSERT_TRUE(job.ok());
-  EXPECT_EQ(job->apps[0].allocation, std::vector<std::string>{"n1"});
-  EXPECT_EQ(job->apps[1].slots, 2u);
+  EXPECT_EQ(job->app_nodes[0].names, std::vector<std::string>{"n1"});
+  EXPECT_EQ(job->app_nodes[1].slots, 2u);
   request.apps[1].num_procs = 0;
   EXPECT_EQ(Map(Nodes(2, 4, ""), request),
             "with several programs, each needs its -n; ./b has none");
 }
 
 TEST(Mapper, WhatTheJobSays) {
-  MapRequest request = Request(3);
-  request.session_id = 7;
-  request.uid = 1000;
+  JobRequest request = Request(3);
   request.env = {"X=1"};
   request.cwd = "/home/u";
   request.timeout_seconds = 60;
   request.merge_stderr = true;
   request.kill_grace_seconds = 9;
-  request.stdin_target = "2";
-  request.map_by = "node";
-  Result<JobSpec> job = MapJob(Nodes(3, 4, kTwoPackages), request);
+  request.stdin_rank = 2;
+  request.inject = Inject::kNever;
+  request.places.map_by = "node";
+  Result<JobSpec> job = MapWhole(Nodes(3, 4, kTwoPackages), request);
   ASSERT_TRUE(job.ok());
-  EXPECT_EQ(job->nspace, "job");
-  EXPECT_EQ(job->session_id, 7u);
-  EXPECT_EQ(job->uid, 1000u);
   EXPECT_EQ(job->env, request.env);
   EXPECT_EQ(job->cwd, "/home/u");
   EXPECT_EQ(job->timeout_seconds, 60u);
@@ -426,17 +422,7 @@ TEST(Mapper, WhatTheJobSays) {
   EXPECT_EQ(job->rank_by, "node");
   EXPECT_EQ(job->nodes[2].agent, 12u);
   EXPECT_EQ(job->nodes[2].slots, 4u);
-  request.stdin_target = "all";
-  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->stdin_target, StdinTarget::kAll);
-  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->inject, Inject::kAuto);
-  request.inject = "never";
-  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->inject, Inject::kNever);
-  request.inject = "often";
-  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request).code(), kErrBadParam);
-  request.inject = "always";
-  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->inject, Inject::kAlways);
-  request.stdin_target = "none";
-  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->stdin_target, StdinTarget::kNone);
+  EXPECT_EQ(job->inject, Inject::kNever);
   // The map must survive its encoding for the agents.
   Result<JobSpec> copy = DecodeJobSpec(EncodeJobSpec(*job));
   ASSERT_TRUE(copy.ok());

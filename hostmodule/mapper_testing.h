@@ -47,15 +47,25 @@ inline std::vector<MapNode> Nodes(uint32_t count, uint32_t slots,
   return nodes;
 }
 
-inline MapRequest Request(uint32_t num_procs) {
-  MapRequest request;
-  request.nspace = "job";
-  request.apps.push_back({{"./a"}, {}, "", num_procs, {}});
+inline JobRequest Request(uint32_t num_procs) {
+  JobRequest request;
+  request.apps.push_back({"", {"./a"}, {}, "", num_procs});
   return request;
 }
 
+// Returns the whole job.
+inline Result<JobSpec> MapWhole(const std::vector<MapNode>& nodes,
+                                const JobRequest& request,
+                                NodeId local_agent = kNoNode) {
+  Result<JobMap> map = MapJob(nodes, request, local_agent);
+  if (!map.ok()) return map.status();
+  JobSpec job = MakeJob(request, *std::move(map));
+  job.nspace = "job";
+  return job;
+}
+
 // Returns "n0:0,2 n1:1,3": nodes in the job's order, with their ranks.
-inline std::string MapText(const JobSpec& job) {
+inline std::string MapText(const JobMap& job) {
   std::string out;
   for (uint32_t n = 0; n < job.nodes.size(); ++n) {
     std::string ranks;
@@ -69,7 +79,7 @@ inline std::string MapText(const JobSpec& job) {
 }
 
 // Returns "0 1 2-3": CPU sets by rank, '-' for none.
-inline std::string BindText(const JobSpec& job) {
+inline std::string BindText(const JobMap& job) {
   std::string out;
   for (const ProcPlacement& p : job.procs) {
     if (!out.empty()) out += " ";
@@ -80,8 +90,9 @@ inline std::string BindText(const JobSpec& job) {
 
 // Returns the map as text, or the error's text.
 inline std::string Map(const std::vector<MapNode>& nodes,
-                       const MapRequest& request) {
-  Result<JobSpec> job = MapJob(nodes, request);
+                       const JobRequest& request,
+                       NodeId local_agent = kNoNode) {
+  Result<JobMap> job = MapJob(nodes, request, local_agent);
   return job.ok() ? MapText(*job) : job.status().message();
 }
 

@@ -52,7 +52,7 @@ Result<std::vector<uint32_t>> FindNumbered(const std::vector<MapNode>& nodes,
 }
 
 Result<std::vector<uint32_t>> FindEmpty(const std::vector<MapNode>& nodes,
-                                        const MapHost& host) {
+                                        const Host& host) {
   std::vector<uint32_t> found;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].slots_in_use == 0) found.push_back(i);
@@ -73,7 +73,7 @@ uint32_t FreeSlots(const MapNode& node) {
 // Returns nodes in their order: those with free slots, and others only if these
 // are too few.
 Result<std::vector<uint32_t>> FindAny(const std::vector<MapNode>& nodes,
-                                      const MapHost& host) {
+                                      const Host& host) {
   const size_t wanted = host.slots_given ? host.slots : nodes.size();
   if (wanted > nodes.size()) {
     return Status(
@@ -94,13 +94,13 @@ Result<std::vector<uint32_t>> FindAny(const std::vector<MapNode>& nodes,
 }
 
 // In an entry that selects several nodes, the count is that of the nodes.
-bool CountsNodes(const MapHost& host) {
+bool CountsNodes(const Host& host) {
   return host.name == "+e" || host.name == "+any";
 }
 
 // Returns the nodes that one entry names.
 Result<std::vector<uint32_t>> Find(const std::vector<MapNode>& nodes,
-                                   const MapHost& host, NodeId local_agent) {
+                                   const Host& host, NodeId local_agent) {
   const std::string& name = host.name;
   if (name == "+e") return FindEmpty(nodes, host);
   if (name == "+any") return FindAny(nodes, host);
@@ -120,7 +120,7 @@ Result<std::vector<uint32_t>> Find(const std::vector<MapNode>& nodes,
 }  // namespace
 
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
-                                          const std::vector<MapHost>& hosts,
+                                          const std::vector<Host>& hosts,
                                           NodeId local_agent) {
   std::vector<PickedNode> picked;
   if (hosts.empty()) {
@@ -130,7 +130,7 @@ Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
     return picked;
   }
   std::vector<uint32_t> times(nodes.size());  // mentions without a count
-  for (const MapHost& host : hosts) {
+  for (const Host& host : hosts) {
     Result<std::vector<uint32_t>> found = Find(nodes, host, local_agent);
     if (!found.ok()) return found.status();
     const bool counted = host.slots_given && !CountsNodes(host);
@@ -159,11 +159,11 @@ Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
 }
 
 Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
-                                           const std::vector<MapHost>& hosts,
+                                           const std::vector<Host>& hosts,
                                            NodeId local_agent) {
   constexpr size_t kMaxSequence = 1u << 20;
   std::vector<uint32_t> sequence;
-  for (const MapHost& host : hosts) {
+  for (const Host& host : hosts) {
     Result<std::vector<uint32_t>> found = Find(nodes, host, local_agent);
     if (!found.ok()) return found.status();
     const bool counted = host.slots_given && !CountsNodes(host);

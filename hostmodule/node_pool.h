@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "common/hosts.h"
 #include "common/status.h"
-#include "hostmodule/map_request.h"
+#include "hostmodule/map_node.h"
 
 namespace canopy::host {
 
@@ -26,13 +27,13 @@ struct PickedNode {
 // named with counts their sum, and a node named once its free slots. Returns
 // kErrNotFound for an unknown host and lists the known ones.
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
-                                          const std::vector<MapHost>& hosts,
+                                          const std::vector<Host>& hosts,
                                           NodeId local_agent);
 
 // For --map-by seq: returns one entry for each process, so a node may occur
 // several times (as often as its count).
 Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
-                                           const std::vector<MapHost>& hosts,
+                                           const std::vector<Host>& hosts,
                                            NodeId local_agent);
 
 }  // namespace canopy::host

@@ -8,8 +8,8 @@
 
 #include "common/status.h"
 #include "common/topology.h"
+#include "hostmodule/map_node.h"
 #include "hostmodule/map_policy.h"
-#include "hostmodule/map_request.h"
 #include "hostmodule/node_pool.h"
 
 namespace canopy::host {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/job.h"
-#include "hostmodule/map_request.h"
+#include "hostmodule/map_node.h"
 
 namespace canopy::host {
 

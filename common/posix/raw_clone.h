@@ -24,4 +24,13 @@ inline constexpr size_t kKernelSigsetSize = 8;
 
 }  // namespace canopy
 
+// For functions that such a child executes: a sanitizer does not know its
+// stack.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CANOPY_NO_SANITIZE \
+  __attribute__((no_sanitize("address", "thread", "undefined")))
+#else
+#define CANOPY_NO_SANITIZE
+#endif
+
 #endif  // CANOPY_COMMON_POSIX_RAW_CLONE_H_

@@ -167,9 +167,9 @@ control::JobPlanner Agent::Impl::MakePlanner() {
   };
   planner.stacks_program = Beside("CANOPY_STACKS", "canopy-stacks");
   planner.new_name = [this] { return planner_->NewNspace(); };
-  planner.launch = [this](const control::v1::Launch& launch,
+  planner.launch = [this](const JobRequest& request,
                           const control::Placed& placed) {
-    return planner_->Plan(launch, placed, job_manager_.jobs(), membership_);
+    return planner_->Plan(request, placed, job_manager_.jobs(), membership_);
   };
   planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
                          const control::Placed& placed) {

@@ -109,7 +109,7 @@ void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
   }
   const Placed placed{in.id, in.grant, WallClockMs(), 0,
                       p_.planner->new_name()};
-  const PlannedJob plan = p_.planner->launch(LaunchOf(in), placed);
+  const PlannedJob plan = p_.planner->launch(in.job, placed);
   if (!plan.ok()) return done(plan.status());
   hosted_.Begin(
       in.id, (*plan)->nspace, in.output,
@@ -124,14 +124,13 @@ void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
 Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
                                                const HostLaunch& in,
                                                const Placed& placed) {
-  const v1::Launch launch = LaunchOf(in);
-  PlannedJob plan = p_.planner->launch(launch, placed);
+  PlannedJob plan = p_.planner->launch(in.job, placed);
   if (!plan.ok()) {
     hosted_.Remove(launcher);
     return plan.status();
   }
   Family* const family = p_.families->AddFamily((*plan)->nspace);
-  LaunchFacts facts = FactsOf(launch, placed);
+  LaunchFacts facts = FactsOf(in.job, placed);
   facts.host_output = in.output;
   JobRecord& record = p_.families->AddJob(family, *plan, facts);
   record.token = HostedJobs::NewToken();

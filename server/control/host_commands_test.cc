@@ -48,7 +48,7 @@ class HostCommandsTest : public testing::Test {
       .warn = {},
       .stacks_program = "",
       .new_name = [] { return std::string("new"); },
-      .launch = [](const v1::Launch&, const Placed&) -> PlannedJob {
+      .launch = [](const JobRequest&, const Placed&) -> PlannedJob {
         return Status(kErrJobAllocFailed, "no room");
       },
       .spawn = {}};

@@ -1,9 +1,12 @@
 #include "server/control/job_manager.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "common/job_description.h"
 #include "server/control/kills.h"
 #include "server/control/launch_facts.h"
 #include "server/control/launcher_events.h"
@@ -96,7 +99,9 @@ void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
   loop_->AssertOnThread();
   Launcher* const launcher = families_.FindLauncher(id);
   if (launcher == nullptr) return;
-  if (request.has_launch()) return Launch(id, launcher, request.launch());
+  if (request.has_launch()) {
+    return Launch(id, launcher, std::move(*request.mutable_launch()));
+  }
   if (request.has_reattach()) {
     return recovery_.OnReattach(id, launcher, request.reattach());
   }
@@ -168,16 +173,23 @@ std::string JobManager::NameFor(const v1::Launch& launch) const {
   return is_free ? before : planner_.new_name();
 }
 
-void JobManager::Launch(uint64_t id, Launcher* launcher,
-                        const v1::Launch& launch) {
+void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
   if (launcher->family != 0 || placements_.WaitingFor(id)) {
     return launcher->Refuse(Status(kErrBadParam, "one job for each call"));
   }
   launcher->requeues = launch.requeues();
   DropEnded(launcher);
+  if (geteuid() == 0 && !launch.allow_run_as_root()) {
+    return launcher->Refuse(
+        Status(kErrNoPermissions,
+               "programs are not run as root unless you say "
+               "--allow-run-as-root; a bug in one can damage the system"));
+  }
+  Result<JobRequest> request = DecodeJobRequest(launch.request());
+  if (!request.ok()) return launcher->Refuse(request.status());
   QueuedJob queued;
   queued.launcher = id;
-  queued.request = PlacementOf(launch);
+  queued.request = PlacementOf(*request);
   queued.request.id.request = NameFor(launch);
   queued.request.again = queued.request.id.request == launch.queued_as();
   if (queued.request.again) {
@@ -186,16 +198,18 @@ void JobManager::Launch(uint64_t id, Launcher* launcher,
   queued.request.since_ms =
       queued.request.again ? launch.queued_since_ms() : WallClockMs();
   // A job that is not started needs no placement.
-  if (launch.do_not_launch()) {
-    return OnPlaced(id, launch, Placed{queued.request.id, {}, 0, 0});
+  const bool starts = !launch.do_not_launch();
+  Asked asked{std::move(launch), *std::move(request)};
+  if (!starts) {
+    return OnPlaced(id, asked, Placed{queued.request.id, {}, 0, 0});
   }
-  placements_.Ask(std::move(queued),
-                  [this, id, launch](const Result<Placed>& placed) {
-                    OnPlaced(id, launch, placed);
-                  });
+  placements_.Ask(std::move(queued), [this, id, asked = std::move(asked)](
+                                         const Result<Placed>& placed) {
+    OnPlaced(id, asked, placed);
+  });
 }
 
-void JobManager::OnPlaced(uint64_t id, const v1::Launch& launch,
+void JobManager::OnPlaced(uint64_t id, const Asked& asked,
                           const Result<Placed>& placed) {
   Launcher* const launcher = families_.FindLauncher(id);
   if (launcher == nullptr) return;
@@ -204,16 +218,18 @@ void JobManager::OnPlaced(uint64_t id, const v1::Launch& launch,
   // Agents may still know the job of the earlier attempt, so this one gets a
   // new name.
   if (in.id.attempt > 1) in.name = planner_.new_name();
-  PlannedJob plan = planner_.launch(launch, in);
-  if (plan.ok()) return LaunchPlaced(id, launcher, launch, in, *plan);
-  placements_.ReleaseUnused(in, PlacementOf(launch), plan.status());
+  PlannedJob plan = planner_.launch(asked.request, in);
+  if (plan.ok()) return LaunchPlaced(id, launcher, asked, in, *plan);
+  placements_.ReleaseUnused(in, PlacementOf(asked.request), plan.status());
   launcher->Refuse(plan.status());
 }
 
 void JobManager::LaunchPlaced(uint64_t id, Launcher* launcher,
-                              const v1::Launch& launch, const Placed& placed,
+                              const Asked& asked, const Placed& placed,
                               const std::shared_ptr<const JobSpec>& plan) {
-  const Preload preload = PreloadOf(launch);
+  const v1::Launch& launch = asked.launch;
+  const Preload preload =
+      launch.preloads() ? PreloadOf(asked.request) : Preload();
   const auto job = std::make_shared<const JobSpec>(WithCopies(*plan, preload));
   v1::RunEvent mapped = MappedEvent(*job);
   mapped.mutable_mapped()->set_preloads(preload.wanted);
@@ -225,7 +241,8 @@ void JobManager::LaunchPlaced(uint64_t id, Launcher* launcher,
     return launcher->Finish();
   }
   Family* const family = families_.AddFamily(job->nspace);
-  JobRecord& record = families_.AddJob(family, job, FactsOf(launch, placed));
+  JobRecord& record =
+      families_.AddJob(family, job, FactsOf(asked.request, placed));
   record.token = launch.token();
   families_.Attach(id, family);
   placements_.Launched(record, /*recovered=*/false);

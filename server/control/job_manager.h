@@ -92,12 +92,17 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnGone(uint64_t id) override;
 
  private:
-  void Launch(uint64_t id, Launcher* launcher, const v1::Launch& launch);
+  // A launch with the request that it carries.
+  struct Asked {
+    v1::Launch launch;
+    JobRequest request;
+  };
+
+  void Launch(uint64_t id, Launcher* launcher, v1::Launch launch);
   std::string NameFor(const v1::Launch& launch) const;
   void OnWaits(QueuedJob* job);
-  void OnPlaced(uint64_t id, const v1::Launch& launch,
-                const Result<Placed>& placed);
-  void LaunchPlaced(uint64_t id, Launcher* launcher, const v1::Launch& launch,
+  void OnPlaced(uint64_t id, const Asked& asked, const Result<Placed>& placed);
+  void LaunchPlaced(uint64_t id, Launcher* launcher, const Asked& asked,
                     const Placed& placed,
                     const std::shared_ptr<const JobSpec>& plan);
   void OnRequestOfQueued(uint64_t id, Launcher* launcher,

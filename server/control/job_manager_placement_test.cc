@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/job_description.h"
 #include "common/status.h"
 #include "pmix_common.h"
 #include "server/control/job_manager_testing.h"
@@ -16,6 +17,12 @@ namespace canopy::control {
 namespace {
 
 using core::JobPhase;
+
+JobRequest TwoProcesses() {
+  JobRequest job;
+  job.apps.push_back({"", {"program"}, {}, "", 2});
+  return job;
+}
 
 class PlacementTest : public JobManagerTest {
  protected:
@@ -29,8 +36,8 @@ class PlacementTest : public JobManagerTest {
     launch->set_queued_as(queued_as);
     launch->set_queued_since_ms(since_ms);
     launch->set_requeues(requeues_);
-    launch->add_apps()->add_argv("program");
-    launch->mutable_apps(0)->set_num_procs(2);
+    launch->set_allow_run_as_root(true);
+    launch->set_request(EncodeJobRequest(TwoProcesses()));
     manager_->OnRequest(kLauncher, request);
   }
   void WaitForConsumed(uint64_t bytes) {
@@ -302,8 +309,8 @@ class RequeueTest : public PlacementTest {
     launch->set_queued_as(requeued.name());
     launch->set_queued_since_ms(requeued.since_ms());
     launch->set_attempt(requeued.attempt());
-    launch->add_apps()->add_argv("program");
-    launch->mutable_apps(0)->set_num_procs(2);
+    launch->set_allow_run_as_root(true);
+    launch->set_request(EncodeJobRequest(TwoProcesses()));
     manager_->OnRequest(launcher, request);
   }
 };
@@ -374,7 +381,7 @@ TEST_F(RequeueTest, NotAJobOfTheHostsOwn) {
   launch.id.request = "batch 1";
   launch.grant.host_job = "host job";
   launch.grant.nodes = {{"n0", 1}, {"n1", 1}};
-  launch.apps.push_back({{"program"}, 2, {}});
+  launch.job = TwoProcesses();
   ASSERT_TRUE(LaunchHostJob(launch).ok());
   EXPECT_EQ(Requeue().code(), kErrNotSupported);
 }
@@ -426,7 +433,7 @@ HostLaunch OfTheHost() {
   launch.id.request = "batch 1";
   launch.grant.host_job = "7";
   launch.grant.nodes = {{"n0", 1}, {"n1", 1}};
-  launch.apps.push_back({{"program"}, 2, {}});
+  launch.job = TwoProcesses();
   return launch;
 }
 

@@ -25,7 +25,7 @@ class JobManagerTest : public testing::Test {
   void Start() {
     JobPlanner planner;
     planner.new_name = [this] { return new_name_; };
-    planner.launch = [this](const v1::Launch&,
+    planner.launch = [this](const JobRequest&,
                             const Placed& placed) -> PlannedJob {
       if (launch_refusal_.code() != kSuccess) return launch_refusal_;
       return PlannedJob(
@@ -51,6 +51,7 @@ class JobManagerTest : public testing::Test {
     manager_->OnLauncher(kLauncher, &stream_);
     v1::RunRequest request;
     request.mutable_launch()->set_token("token");
+    request.mutable_launch()->set_allow_run_as_root(true);
     manager_->OnRequest(kLauncher, request);
     Change("first", core::JobPhase::kRunning, 2);
   }
@@ -58,6 +59,7 @@ class JobManagerTest : public testing::Test {
     manager_->OnLauncher(kLauncher, &stream_);
     v1::RunRequest request;
     request.mutable_launch()->set_token("token");
+    request.mutable_launch()->set_allow_run_as_root(true);
     request.mutable_launch()->set_preloads(true);
     manager_->OnRequest(kLauncher, request);
   }

@@ -66,15 +66,13 @@ void JobNotices::OnWarning(const JobSpec& job,
 }
 
 void JobNotices::OnFirst(const JobRecord& record) const {
-  TellOfJob(*record.job, core::kEventJobStart,
-            Wants(record, spawn::kNotifyJobEvents));
+  TellOfJob(*record.job, core::kEventJobStart, Wants(record, kNotifyJobEvents));
 }
 
 void JobNotices::OnStarted(const JobRecord& record) const {
   const JobSpec& job = *record.job;
-  TellOfJob(job, core::kEventLaunchComplete,
-            Wants(record, spawn::kNotifyJobEvents));
-  if (!Wants(record, spawn::kLogJobEvents)) return;
+  TellOfJob(job, core::kEventLaunchComplete, Wants(record, kNotifyJobEvents));
+  if (!Wants(record, kLogJobEvents)) return;
   print_(job.nspace,
          Named(record) + " has started: " +
              core::Plural(job.procs.size(), "process", "processes"));
@@ -85,8 +83,8 @@ void JobNotices::OnProcEnded(const JobRecord& record,
   const JobSpec& job = *record.job;
   const bool failed = core::IsAbnormal(exit);
   const ProcId proc{job.nspace, exit.rank};
-  const bool asked = Wants(record, spawn::kNotifyProcs) ||
-                     (failed && Wants(record, spawn::kNotifyFailedProcs));
+  const bool asked = Wants(record, kNotifyProcs) ||
+                     (failed && Wants(record, kNotifyFailedProcs));
   // Processes other than the spawner are notified by the agent of the ended
   // process (end_events.h).
   if (!job.parent.nspace.empty() && exit.wait_status != core::kNeverStarted) {
@@ -95,8 +93,7 @@ void JobNotices::OnProcEnded(const JobRecord& record,
          core::kEventProcTerminated, proc, job.parent,
          spawn::ProcEndInfo(proc, core::ExitCodeOf(exit), asked));
   }
-  if (Wants(record, spawn::kLogProcs) ||
-      (failed && Wants(record, spawn::kLogFailedProcs))) {
+  if (Wants(record, kLogProcs) || (failed && Wants(record, kLogFailedProcs))) {
     print_(job.nspace, Named(record) + ": " + core::DescribeExit(job, exit) +
                            (exit.restarted ? ", and is started again" : ""));
   }
@@ -122,10 +119,9 @@ void JobNotices::TellParent(JobRecord* record) const {
 void JobNotices::OnEnded(const JobRecord& record,
                          const core::JobChanged& change) const {
   TellEnd(*record.job, record.facts, change);
-  const bool silent =
-      change.status == kSuccess && Wants(record, spawn::kSilentEnd);
+  const bool silent = change.status == kSuccess && Wants(record, kSilentEnd);
   if (silent || !record.told_start ||
-      !Wants(record, spawn::kLogJobEvents | spawn::kLogCompletion)) {
+      !Wants(record, kLogJobEvents | kLogCompletion)) {
     return;
   }
   print_(record.job->nspace,
@@ -150,10 +146,9 @@ void JobNotices::TellEnd(const JobSpec& job, const LaunchFacts& facts,
   };
   const int code = core::CodeOfJobEnd(end.status);
   if (code != 0) TellAll(job, code, false, info(false));
-  if (end.status == kSuccess && Wants(facts, spawn::kSilentEnd)) return;
-  const bool asked =
-      !job.parent.nspace.empty() &&
-      Wants(facts, spawn::kNotifyJobEvents | spawn::kNotifyCompletion);
+  if (end.status == kSuccess && Wants(facts, kSilentEnd)) return;
+  const bool asked = !job.parent.nspace.empty() &&
+                     Wants(facts, kNotifyJobEvents | kNotifyCompletion);
   if (asked) {
     Tell(core::IdOfJobEvent(core::kEventJobEnd, true), core::kEventJobEnd,
          {job.nspace, kRankWildcard}, job.parent, info(true));

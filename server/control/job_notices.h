@@ -17,7 +17,7 @@
 
 namespace canopy::control {
 
-// A spawner receives the events that its call requested (spawn::Report). The
+// A spawner receives the events that its call requested (JobReports). The
 // job of a spawner receives the failures of processes of a connected job,
 // requested or not. All other processes of the session receive the events for
 // which they have registered by code (docs/design/events.md). A successor

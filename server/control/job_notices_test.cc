@@ -146,7 +146,7 @@ TEST_F(JobNoticesTest, ItsProcessesAreWarnedOfATimeLimitIfTheyAskForThat) {
 }
 
 TEST_F(JobNoticesTest, TheSpawnerHearsOfStartAndEnd) {
-  record_.facts.reports = spawn::kNotifyJobEvents | spawn::kLogJobEvents;
+  record_.facts.reports = kNotifyJobEvents | kLogJobEvents;
   Change(JobPhase::kRunning);
   Change(JobPhase::kRunning);
   ASSERT_EQ(Events().size(), 2u);
@@ -162,7 +162,7 @@ TEST_F(JobNoticesTest, TheSpawnerHearsOfStartAndEnd) {
 }
 
 TEST_F(JobNoticesTest, AGoodEndMayBeSilent) {
-  record_.facts.reports = spawn::kNotifyCompletion | spawn::kSilentEnd;
+  record_.facts.reports = kNotifyCompletion | kSilentEnd;
   Change(JobPhase::kEnded);
   EXPECT_TRUE(Told().empty());
   Change(JobPhase::kEnded, {}, kErrJobNonZeroTerm);
@@ -171,7 +171,7 @@ TEST_F(JobNoticesTest, AGoodEndMayBeSilent) {
 
 TEST_F(JobNoticesTest, EveryEndOfAProcessOrTheFailuresAlone) {
   record_.connected = false;
-  record_.facts.reports = spawn::kNotifyProcs | spawn::kLogFailedProcs;
+  record_.facts.reports = kNotifyProcs | kLogFailedProcs;
   Change(JobPhase::kRunning, {{0, 0, false, true, true}, {1, kKilled}});
   ASSERT_EQ(Events().size(), 2u);
   EXPECT_EQ(Events()[1].source, (ProcId{"child", 1}));
@@ -179,7 +179,7 @@ TEST_F(JobNoticesTest, EveryEndOfAProcessOrTheFailuresAlone) {
                                       core::kEventProcTerminated}));
   ASSERT_EQ(lines_.size(), 1u);
   EXPECT_TRUE(lines_[0].starts_with("job child: rank 1 on node1"));
-  record_.facts.reports = spawn::kNotifyFailedProcs;
+  record_.facts.reports = kNotifyFailedProcs;
   Change(JobPhase::kRunning, {{0, 0, false, true, true}});
   EXPECT_TRUE(Told().empty());
 }
@@ -226,7 +226,7 @@ TEST_F(JobNoticesTest, TheSessionHearsOfTheWholeLife) {
 }
 
 TEST_F(JobNoticesTest, WhoHasAskedIsNotToldTwice) {
-  record_.facts.reports = spawn::kNotifyCompletion;
+  record_.facts.reports = kNotifyCompletion;
   Change(JobPhase::kEnded);
   std::vector<core::EventRaised> ends;
   for (const auto& event : sink_.events) {
@@ -264,7 +264,7 @@ TEST_F(JobNoticesTest, AnEndThatWasPersistedIsToldAgain) {
 
 TEST_F(JobNoticesTest, WhatIsStartedAgainIsToldAsSuch) {
   spec_->max_restarts = 1;
-  record_.facts.reports = spawn::kLogProcs;
+  record_.facts.reports = kLogProcs;
   Change(JobPhase::kRunning, {{1, kKilled, false, true, false, 0, true}});
   ASSERT_EQ(sink_.events.size(), 4u);
   EXPECT_TRUE(IsUnasked(sink_.events[2]));

@@ -12,8 +12,8 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/job_request.h"
 #include "common/status.h"
-#include "protos/control.pb.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
@@ -48,7 +48,7 @@ struct LaunchFacts {
   bool separate = false;  // lives and dies independently of its parent
   // True if its spawner, or an earlier ancestor, is separate.
   bool apart = false;
-  uint32_t reports = 0;  // requested notices: bits of spawn::Report
+  uint32_t reports = 0;  // requested notices: bits of JobReports
   // The time by which it must have started, as EventLoop::Now(). 0: no limit,
   // or it has started.
   int64_t start_deadline = 0;
@@ -115,7 +115,7 @@ struct JobPlanner {
   // Returns a name that no job of the overlay has had.
   std::function<std::string()> new_name;
   // The job gets the name of its request, unless `placed` has one.
-  std::function<PlannedJob(const v1::Launch& launch, const Placed& placed)>
+  std::function<PlannedJob(const JobRequest& request, const Placed& placed)>
       launch;
   // `spawner` is a process of a known job, or a tool.
   std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner,

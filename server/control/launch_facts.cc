@@ -3,19 +3,17 @@
 #include <string>
 
 #include "server/control/placement_request.h"
-#include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
 
-LaunchFacts FactsOf(const v1::Launch& launch, const Placed& placed) {
+LaunchFacts FactsOf(const JobRequest& request, const Placed& placed) {
   LaunchFacts facts;
   facts.oversubscribe =
-      launch.oversubscribe() ||
-      launch.map_by().find(":oversubscribe") != std::string::npos;
+      request.places.oversubscribe ||
+      request.places.map_by.find(":oversubscribe") != std::string::npos;
   facts.placed = PlacementFactsOf(placed);
-  facts.tool = launch.has_daemons();
-  if (launch.states_on_timeout()) facts.reports |= spawn::kTimeoutStates;
-  if (launch.stacks_on_timeout()) facts.reports |= spawn::kTimeoutStacks;
+  facts.tool = request.daemons.has_value();
+  facts.reports = request.reports;
   return facts;
 }
 

@@ -2,14 +2,14 @@
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 
-#include "protos/control.pb.h"
+#include "common/job_request.h"
 #include "server/control/job_record.h"
 #include "server/ports/placement_port.h"
 
 namespace canopy::control {
 
 // They include the permissions for jobs that this job will spawn.
-LaunchFacts FactsOf(const v1::Launch& launch, const Placed& placed);
+LaunchFacts FactsOf(const JobRequest& request, const Placed& placed);
 
 }  // namespace canopy::control
 

@@ -2,36 +2,33 @@
 
 #include <gtest/gtest.h>
 
-#include "server/spawn/spawn_call.h"
-
 namespace canopy::control {
 namespace {
 
 TEST(LaunchFacts, MoreProcessesThanSlotsAreAskedForInTwoWays) {
-  v1::Launch launch;
-  EXPECT_FALSE(FactsOf(launch, {}).oversubscribe);
-  launch.set_map_by("node:oversubscribe");
-  EXPECT_TRUE(FactsOf(launch, {}).oversubscribe);
-  launch.set_map_by("node");
-  launch.set_oversubscribe(true);
-  EXPECT_TRUE(FactsOf(launch, {}).oversubscribe);
+  JobRequest request;
+  EXPECT_FALSE(FactsOf(request, {}).oversubscribe);
+  request.places.map_by = "node:oversubscribe";
+  EXPECT_TRUE(FactsOf(request, {}).oversubscribe);
+  request.places.map_by = "node";
+  request.places.oversubscribe = true;
+  EXPECT_TRUE(FactsOf(request, {}).oversubscribe);
 }
 
 TEST(LaunchFacts, WhatIsToldOfAJobOutOfTime) {
-  v1::Launch launch;
-  EXPECT_EQ(FactsOf(launch, {}).reports, 0u);
-  launch.set_states_on_timeout(true);
-  launch.set_stacks_on_timeout(true);
-  EXPECT_EQ(FactsOf(launch, {}).reports,
-            uint32_t{spawn::kTimeoutStates | spawn::kTimeoutStacks});
+  JobRequest request;
+  EXPECT_EQ(FactsOf(request, {}).reports, 0u);
+  request.reports = kTimeoutStates | kTimeoutStacks;
+  EXPECT_EQ(FactsOf(request, {}).reports,
+            uint32_t{kTimeoutStates | kTimeoutStacks});
 }
 
 TEST(LaunchFacts, APlaceThatWasGrantedByName) {
   Placed placed;
-  EXPECT_FALSE(FactsOf({}, placed).placed.any());
+  EXPECT_FALSE(FactsOf(JobRequest(), placed).placed.any());
   placed.id.request = "request";
   placed.grant.nodes.resize(1);
-  EXPECT_TRUE(FactsOf({}, placed).placed.any());
+  EXPECT_TRUE(FactsOf(JobRequest(), placed).placed.any());
 }
 
 }  // namespace

@@ -13,36 +13,20 @@ namespace {
 constexpr size_t kMaxRequestName = 255;
 constexpr char kNamePrefix[] = "canopy-";
 
-template <typename Hosts>
-std::vector<PlacementHost> HostsOf(const Hosts& hosts) {
-  std::vector<PlacementHost> out;
-  for (const v1::HostSlots& host : hosts) {
-    out.push_back({host.name(), host.slots_given() ? host.slots() : 0});
-  }
-  return out;
-}
-
-std::vector<PlacementHost> HostsOf(const spawn::Placing& placing) {
-  std::vector<PlacementHost> out;
-  for (const Host& host : placing.hosts) {
-    out.push_back({host.name, host.slots_given ? host.slots : 0});
-  }
-  return out;
-}
-
 // Returns 0 if one application requests all slots.
-uint32_t SlotsOf(const std::vector<PlacementApp>& apps) {
+uint32_t SlotsOf(const std::vector<JobApp>& apps) {
   uint32_t slots = 0;
-  for (const PlacementApp& app : apps) {
+  for (const JobApp& app : apps) {
     if (app.num_procs == 0) return 0;
     slots += std::min(app.num_procs, UINT32_MAX - slots);
   }
   return slots;
 }
 
-void AddApps(const spawn::SpawnCall& call, std::vector<PlacementApp>* apps) {
+void AddApps(const spawn::SpawnCall& call, std::vector<JobApp>* apps) {
   for (const spawn::SpawnApp& app : call.apps) {
-    apps->push_back({app.argv, app.num_procs, HostsOf(app.placing)});
+    apps->push_back(app);
+    apps->back().hosts = app.placing.hosts;
   }
 }
 
@@ -57,20 +41,12 @@ void AddCommand(const std::vector<std::string>& argv, std::string* command) {
 
 }  // namespace
 
-PlacementRequest PlacementOf(const v1::Launch& launch) {
+PlacementRequest PlacementOf(const JobRequest& job) {
   PlacementRequest out;
   out.caller.uid = geteuid();
   out.caller.gid = getegid();
-  for (const v1::App& app : launch.apps()) {
-    out.apps.push_back({{app.argv().begin(), app.argv().end()},
-                        app.num_procs(),
-                        HostsOf(app.hosts())});
-  }
-  out.hosts = HostsOf(launch.hosts());
-  out.num_slots = SlotsOf(out.apps);
-  out.oversubscribe = launch.oversubscribe();
-  out.map_by = launch.map_by();
-  out.time_limit_seconds = launch.timeout_seconds();
+  out.job = job;
+  out.num_slots = SlotsOf(job.apps);
   return out;
 }
 
@@ -80,31 +56,15 @@ PlacementRequest PlacementOf(const core::HostSpawn& spawn,
   PlacementRequest out;
   out.caller = {parent.job->uid, parent.job->gid, spawn.proc,
                 parent.facts.placed.host_job};
-  AddApps(call, &out.apps);
-  if (call.cospawned) AddApps(*call.cospawned, &out.apps);
-  out.hosts = HostsOf(call.placing);
-  out.num_slots = SlotsOf(out.apps);
-  out.oversubscribe = parent.facts.oversubscribe;
-  out.map_by = call.policies.map_by;
-  out.time_limit_seconds = call.job_timeout_seconds;
+  out.job = call.request;
+  AddApps(call, &out.job.apps);
+  if (call.cospawned) AddApps(*call.cospawned, &out.job.apps);
+  out.job.places.hosts = call.placing.hosts;
+  out.job.places.oversubscribe = parent.facts.oversubscribe;
+  out.num_slots = SlotsOf(out.job.apps);
   out.directives = spawn.call;
   out.parent = spawn.proc.nspace;
   return out;
-}
-
-v1::Launch LaunchOf(const HostLaunch& in) {
-  v1::Launch launch;
-  for (const PlacementApp& app : in.apps) {
-    v1::App* const out = launch.add_apps();
-    for (const std::string& arg : app.argv) out->add_argv(arg);
-    out->set_num_procs(app.num_procs);
-  }
-  for (const std::string& entry : in.env) launch.add_env(entry);
-  launch.set_cwd(in.cwd.empty() ? "/" : in.cwd);
-  launch.set_map_by(in.map_by);
-  launch.set_stdin_target("none");
-  launch.set_allow_run_as_root(true);  // the host may run any program anyway
-  return launch;
 }
 
 std::string RequestNameOf(const core::HostSpawn& spawn) {
@@ -175,13 +135,13 @@ std::string CommandOf(const JobSpec& job) {
 
 std::string CommandOf(const PlacementRequest& request) {
   std::string command;
-  for (const PlacementApp& app : request.apps) AddCommand(app.argv, &command);
+  for (const JobApp& app : request.job.apps) AddCommand(app.argv, &command);
   return command;
 }
 
 uint32_t NumProcs(const PlacementRequest& request) {
   uint32_t procs = 0;
-  for (const PlacementApp& app : request.apps) procs += app.num_procs;
+  for (const JobApp& app : request.job.apps) procs += app.num_procs;
   return procs;
 }
 

@@ -6,10 +6,9 @@
 #include <string>
 
 #include "common/job.h"
-#include "protos/control.pb.h"
+#include "common/job_request.h"
 #include "server/control/job_record.h"
 #include "server/core/step/control_actions.h"
-#include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
 #include "server/spawn/spawn_call.h"
 
@@ -19,13 +18,11 @@ namespace canopy::control {
 int64_t WallClockMs();
 
 // Leaves the request's identity and time unset.
-PlacementRequest PlacementOf(const v1::Launch& launch);
+PlacementRequest PlacementOf(const JobRequest& job);
 // `parent` is the job of the spawning process.
 PlacementRequest PlacementOf(const core::HostSpawn& spawn,
                              const spawn::SpawnCall& call,
                              const JobRecord& parent);
-// Returns the launch of a job that has no launcher.
-v1::Launch LaunchOf(const HostLaunch& launch);
 // Returns the name of a request. The same request always has the same name,
 // also after an agent's restart.
 std::string RequestNameOf(const core::HostSpawn& spawn);

@@ -9,35 +9,27 @@
 namespace canopy::control {
 namespace {
 
-v1::Launch TwoPrograms() {
-  v1::Launch launch;
-  launch.add_apps()->add_argv("a");
-  launch.mutable_apps(0)->add_argv("b");
-  launch.mutable_apps(0)->set_num_procs(3);
-  launch.add_apps()->add_argv("c");
-  launch.mutable_apps(1)->set_num_procs(4);
-  v1::HostSlots* const host = launch.add_hosts();
-  host->set_name("n1");
-  host->set_slots(2);
-  host->set_slots_given(true);
-  launch.set_timeout_seconds(60);
-  return launch;
+JobRequest TwoPrograms() {
+  JobRequest job;
+  job.apps.resize(2);
+  job.apps[0].argv = {"a", "b"};
+  job.apps[0].num_procs = 3;
+  job.apps[1].argv = {"c"};
+  job.apps[1].num_procs = 4;
+  return job;
 }
 
 TEST(PlacementRequestTest, ALaunchTellsWhatItNeeds) {
   const PlacementRequest request = PlacementOf(TwoPrograms());
   EXPECT_EQ(request.num_slots, 7u);
-  EXPECT_EQ(request.hosts.at(0).name, "n1");
-  EXPECT_EQ(request.hosts.at(0).slots, 2u);
-  EXPECT_EQ(request.time_limit_seconds, 60u);
   EXPECT_EQ(CommandOf(request), "a b : c");
   EXPECT_EQ(NumProcs(request), 7u);
 }
 
 TEST(PlacementRequestTest, OneProgramWithoutANumberWantsAllSlots) {
-  v1::Launch launch = TwoPrograms();
-  launch.mutable_apps(1)->set_num_procs(0);
-  EXPECT_EQ(PlacementOf(launch).num_slots, 0u);
+  JobRequest job = TwoPrograms();
+  job.apps[1].num_procs = 0;
+  EXPECT_EQ(PlacementOf(job).num_slots, 0u);
 }
 
 TEST(PlacementRequestTest, NamesOfRequestsAreThoseThatAgentsGive) {

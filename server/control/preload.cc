@@ -29,13 +29,11 @@ const std::string& DirectoryOf(const JobSpec& job, const JobApp& app) {
 
 }  // namespace
 
-Preload PreloadOf(const v1::Launch& launch) {
+Preload PreloadOf(const JobRequest& request) {
   Preload out;
-  out.wanted = launch.preloads();
-  for (int app = 0; out.wanted && app < launch.apps_size(); ++app) {
-    if (launch.apps(app).preload_program()) {
-      out.programs.push_back(static_cast<uint32_t>(app));
-    }
+  out.wanted = true;
+  for (uint32_t app = 0; app < request.apps.size(); ++app) {
+    if (request.apps[app].preload_program) out.programs.push_back(app);
   }
   return out;
 }

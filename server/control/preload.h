@@ -7,8 +7,8 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/job_request.h"
 #include "common/status.h"
-#include "protos/control.pb.h"
 #include "server/control/staging.h"
 #include "server/spawn/spawn_call.h"
 
@@ -20,8 +20,8 @@ struct Preload {
   std::vector<uint32_t> programs;  // applications with copied programs
 };
 
-// Returns the files of a job if the launcher has them.
-Preload PreloadOf(const v1::Launch& launch);
+// Returns the files of a job whose launcher has them.
+Preload PreloadOf(const JobRequest& request);
 // Returns the files of a job that the process `spawner` of `parent` spawns;
 // they are on that process's node. Returns kErrBadParam if two files have the
 // same name, or one is outside the directory.

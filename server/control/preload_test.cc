@@ -30,7 +30,6 @@ TEST(PreloadTest, NothingIsWantedUnlessItIsAskedFor) {
   const auto preload = PreloadOf(Call(), Job(), Job(), 1);
   ASSERT_TRUE(preload.ok());
   EXPECT_FALSE(preload->wanted);
-  EXPECT_FALSE(PreloadOf(v1::Launch()).wanted);
 }
 
 TEST(PreloadTest, FilesAreWhereTheSpawnerRuns) {
@@ -70,13 +69,11 @@ TEST(PreloadTest, TwoFilesOfOneNameAreRefused) {
 }
 
 TEST(PreloadTest, ALauncherSaysWhichProgramsItSends) {
-  v1::Launch launch;
-  launch.add_apps();
-  launch.add_apps()->set_preload_program(true);
-  EXPECT_TRUE(PreloadOf(launch).programs.empty());
-  launch.set_preloads(true);
-  EXPECT_EQ(PreloadOf(launch).programs, std::vector<uint32_t>{1});
-  EXPECT_FALSE(PreloadOf(launch).source.node.has_value());
+  JobRequest request;
+  request.apps.resize(2);
+  request.apps[1].preload_program = true;
+  EXPECT_EQ(PreloadOf(request).programs, std::vector<uint32_t>{1});
+  EXPECT_FALSE(PreloadOf(request).source.node.has_value());
 }
 
 }  // namespace

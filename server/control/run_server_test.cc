@@ -121,7 +121,7 @@ class RunServerTest : public testing::Test {
 
 v1::RunRequest Launch() {
   v1::RunRequest request;
-  request.mutable_launch()->add_apps()->add_argv("\xff\x80");
+  request.mutable_launch()->set_request("\xff\x80");
   return request;
 }
 
@@ -152,7 +152,7 @@ TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
     EXPECT_FALSE(launcher->Receive(&message));
   });
   ASSERT_EQ(owner_.requests.size(), 1u);
-  EXPECT_EQ(owner_.requests[0].launch().apps(0).argv(0), "\xff\x80");
+  EXPECT_EQ(owner_.requests[0].launch().request(), "\xff\x80");
 }
 
 TEST_F(RunServerTest, MoreThanTheSocketTakesAtOnce) {
@@ -195,7 +195,7 @@ TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
   for (const std::string& bytes :
        {std::string("\0\0\0\2\x20", 5) + "\xff",  // an unterminated number
         std::string("PRI * HTTP/2.0"),            // too long
-        std::string("\0\0\0\5\x0a\x03\x2a\x01\xff", 9)}) {  // not UTF-8
+        std::string("\0\0\0\6\x0a\x04\xd2\x01\x01\xff", 10)}) {  // not UTF-8
     With([&](TestLauncher* launcher) {
       launcher->SendBytes(bytes);
       std::string message;

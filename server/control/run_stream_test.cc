@@ -84,19 +84,18 @@ TEST_F(RunStreamTest, ArgumentsAreAnyBytes) {
   owner_.on_request = [this] { service_.stream->FinishWhenWritten(); };
   WithCall([](Call* call, grpc::ClientContext*) {
     v1::RunRequest request;
-    request.mutable_launch()->add_apps()->add_argv("\xff\x80");
-    request.mutable_launch()->add_env("A=\xfe");
+    request.mutable_launch()->set_request("\xff\x80");
     EXPECT_TRUE(call->Write(request));
     EXPECT_TRUE(call->Finish().ok());
   });
   ASSERT_EQ(owner_.requests.size(), 1u);
-  EXPECT_EQ(owner_.requests[0].launch().apps(0).argv(0), "\xff\x80");
+  EXPECT_EQ(owner_.requests[0].launch().request(), "\xff\x80");
 }
 
 TEST_F(RunStreamTest, ARequestThatIsNoneEndsTheCall) {
   WithCall([](Call* call, grpc::ClientContext*) {
     v1::RunRequest request;
-    request.mutable_launch()->set_map_by("\xff");
+    request.mutable_launch()->set_queued_as("\xff");
     EXPECT_TRUE(call->Write(request));
     EXPECT_EQ(call->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   });

@@ -22,8 +22,8 @@ LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
   facts.spawn_request = request;
   facts.separate = call.separate;
   facts.apart = !CountsForFamily(parent.facts);
-  facts.reports = call.reports;
-  facts.tool = call.tool;
+  facts.reports = call.request.reports;
+  facts.tool = call.request.places.tool;
   facts.start_deadline = placed.give_up;
   facts.placed = PlacementFactsOf(placed);
   facts.nohup = call.nohup || parent.facts.nohup;
@@ -100,7 +100,8 @@ void MakePartners(JobRecord* main, const std::string& nspace,
 spawn::SpawnCall Beside(const spawn::SpawnCall& call,
                         const std::string& nspace) {
   spawn::SpawnCall out = call;
-  if (out.daemons) out.daemons->target = {nspace, kRankWildcard};
+  if (out.request.daemons)
+    out.request.daemons->target = {nspace, kRankWildcard};
   return out;
 }
 
@@ -122,13 +123,13 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
     }
   }
   if (!call->needs_scheduler.empty() &&
-      (call->tool || !placements_->HeedsDirectives())) {
+      (call->request.places.tool || !placements_->HeedsDirectives())) {
     return Refuse(spawn, Status(kErrNotSupported, call->needs_scheduler));
   }
   QueuedJob queued = Queued(spawn, *call);
   const PlacementRequest request = queued.request;
   // A tool runs beside other jobs and takes no slots.
-  if (call->tool) {
+  if (call->request.places.tool) {
     return OnPlaced(spawn, request,
                     Placed{request.id, {}, request.since_ms, request.give_up});
   }
@@ -276,7 +277,7 @@ void SpawnExecutor::TellLauncher(const JobRecord& record,
   const JobSpec& job = *record.job;
   Launcher* const launcher = families_->LauncherOf(job.nspace);
   std::vector<std::string> ignored = call.ignored;
-  if (call.tool || !placements_->HeedsDirectives()) {
+  if (call.request.places.tool || !placements_->HeedsDirectives()) {
     ignored.insert(ignored.end(), call.for_scheduler.begin(),
                    call.for_scheduler.end());
   }

@@ -18,11 +18,11 @@ spawn::SpawnCall CallOf(const std::string& program, const std::string& nspace,
   spawn::SpawnCall call;
   spawn::SpawnApp& app = call.apps.emplace_back();
   app.argv = {program, nspace, "--report"};
-  if ((reports & spawn::kTimeoutStates) != 0) app.argv.emplace_back("states");
-  if ((reports & spawn::kTimeoutStacks) != 0) app.argv.emplace_back("stacks");
-  call.daemons.emplace();
-  call.daemons->target = {nspace, kRankWildcard};
-  call.daemons->per_node = 1;
+  if ((reports & kTimeoutStates) != 0) app.argv.emplace_back("states");
+  if ((reports & kTimeoutStacks) != 0) app.argv.emplace_back("stacks");
+  call.request.daemons.emplace();
+  call.request.daemons->target = {nspace, kRankWildcard};
+  call.request.daemons->per_node = 1;
   return call;
 }
 
@@ -36,7 +36,7 @@ TimeoutReports::~TimeoutReports() {
 
 void TimeoutReports::OnOutOfTime(const std::string& nspace) {
   const uint32_t wanted = families_->FindJob(nspace)->facts.reports &
-                          (spawn::kTimeoutStates | spawn::kTimeoutStacks);
+                          (kTimeoutStates | kTimeoutStacks);
   if (wanted == 0 || families_->LauncherOf(nspace) == nullptr) {
     return End(nspace);
   }

@@ -64,13 +64,13 @@ class TimeoutReportsTest : public testing::Test {
 };
 
 TEST_F(TimeoutReportsTest, AJobOfWhichNothingIsWantedIsEndedAtOnce) {
-  RunOut(spawn::kNotifyCompletion);
+  RunOut(kNotifyCompletion);
   EXPECT_TRUE(Ends());
   EXPECT_TRUE(argv_.empty());
 }
 
 TEST_F(TimeoutReportsTest, AnotherJobLooksAtItBeforeItIsEnded) {
-  RunOut(spawn::kTimeoutStates | spawn::kTimeoutStacks);
+  RunOut(kTimeoutStates | kTimeoutStacks);
   EXPECT_FALSE(Ends());
   EXPECT_EQ(argv_, (Words{"/p/canopy-stacks", "first", "--report", "states",
                           "stacks"}));
@@ -85,27 +85,27 @@ TEST_F(TimeoutReportsTest, AnotherJobLooksAtItBeforeItIsEnded) {
 }
 
 TEST_F(TimeoutReportsTest, OnlyWhatIsWantedIsAskedFor) {
-  RunOut(spawn::kTimeoutStacks);
+  RunOut(kTimeoutStacks);
   EXPECT_EQ(argv_, (Words{"/p/canopy-stacks", "first", "--report", "stacks"}));
 }
 
 TEST_F(TimeoutReportsTest, WithoutALauncherNobodyReadsIt) {
   families_.launchers().clear();
-  RunOut(spawn::kTimeoutStates);
+  RunOut(kTimeoutStates);
   EXPECT_TRUE(Ends());
   EXPECT_TRUE(argv_.empty());
 }
 
 TEST_F(TimeoutReportsTest, WhyThereIsNoneIsSaid) {
   refusal_ = Status(kErrNotFound, "no nodes");
-  RunOut(spawn::kTimeoutStates);
+  RunOut(kTimeoutStates);
   EXPECT_TRUE(Ends());
   EXPECT_EQ(stream_.Of(v1::RunEvent::kNotice).at(0).notice(),
             "job first: its processes are not looked at: no nodes");
 }
 
 TEST_F(TimeoutReportsTest, AJobThatHasEndedMeanwhileIsNotEnded) {
-  RunOut(spawn::kTimeoutStates);
+  RunOut(kTimeoutStates);
   families_.RemoveJob("first");
   reports_.OnEnded("reporter");
   EXPECT_FALSE(Ends());

@@ -202,8 +202,7 @@ TEST_F(DatastoreTest, TheBatchSystemNamesTheJob) {
 TEST_F(DatastoreTest, WhatAnApplicationHasOfTheAllocation) {
   JobSpec spec = TwoNodes();
   spec.max_procs = 9;
-  spec.apps[1].allocation = {"node02"};
-  spec.apps[1].slots = 3;
+  spec.app_nodes = {{}, {{"node02"}, 3}};
   Add(spec);
   EXPECT_EQ(App(0, PMIX_NUM_SLOTS), Value::Uint32(9));
   EXPECT_EQ(App(1, PMIX_NUM_SLOTS), Value::Uint32(3));

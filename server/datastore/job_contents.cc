@@ -129,7 +129,7 @@ shm::KeyValues Builder::Job() const {
   if (job_.cpus_per_proc > 0) {
     keys.Number(PMIX_CPUS_PER_PROC, job_.cpus_per_proc);
   }
-  keys.Text(PMIX_CPU_LIST, job_.cpu_list);
+  keys.Text(PMIX_CPU_LIST, job_.places.cpu_list);
   keys.Number(PMIX_MAX_RESTARTS, job_.max_restarts);
   if (!facts_.server.nspace.empty()) {
     keys.Text(PMIX_SERVER_NSPACE, facts_.server.nspace);
@@ -169,10 +169,12 @@ shm::KeyValues Builder::App(uint32_t app) const {
   Keys keys;
   keys.Number(PMIX_APPNUM, app);
   keys.Number(PMIX_APP_SIZE, ranks.size());
-  const bool own_nodes = !spec.allocation.empty();
+  const AppNodes own =
+      app < job_.app_nodes.size() ? job_.app_nodes[app] : AppNodes();
+  const bool own_nodes = !own.names.empty();
   keys.Number(PMIX_MAX_PROCS, ranks.size());
-  keys.Number(PMIX_NUM_SLOTS, own_nodes ? spec.slots : MaxProcs());
-  AddAllocation(own_nodes ? spec.allocation : job_.allocation, &keys);
+  keys.Number(PMIX_NUM_SLOTS, own_nodes ? own.slots : MaxProcs());
+  AddAllocation(own_nodes ? own.names : job_.allocation, &keys);
   if (!ranks.empty()) {
     keys.Add(PMIX_APPLDR, Value::Rank(layout_.app_leader(app)));
     AddAppNodes(app, &keys);

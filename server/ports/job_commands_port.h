@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
+#include "common/job_request.h"
 #include "common/status.h"
 #include "server/ports/placement_port.h"
 
@@ -23,10 +23,7 @@ struct HostOutput {
 struct HostLaunch {
   PlacementId id;  // used by no other job
   PlacementGrant grant;
-  std::vector<PlacementApp> apps;  // each with a program
-  std::string cwd;                 // empty: the root directory
-  std::vector<std::string> env;    // NAME=VALUE
-  std::string map_by;
+  JobRequest job;  // at least one application, each with a program
   HostOutput output;
 };
 

@@ -101,7 +101,7 @@ inline PlacementRequest ContractRequest(const std::string& name) {
   request.caller.uid = 10;
   request.caller.gid = 20;
   request.caller.process = ProcId{"parent", 3};
-  request.apps.push_back({{"program"}, 2, {}});
+  request.job.apps.push_back({"", {"program"}, {}, "", 2});
   request.num_slots = 2;
   request.parent = "parent";
   return request;

@@ -11,6 +11,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "common/job_request.h"
 #include "common/status.h"
 #include "server/core/step/control_actions.h"
 
@@ -25,17 +26,6 @@ struct PlacementId {
   auto operator<=>(const PlacementId&) const = default;
 };
 
-struct PlacementHost {
-  std::string name;
-  uint32_t slots = 0;  // 0: all slots of the node
-};
-
-struct PlacementApp {
-  std::vector<std::string> argv;
-  uint32_t num_procs = 0;  // 0: one for each slot
-  std::vector<PlacementHost> hosts;
-};
-
 struct PlacementCaller {
   uint32_t uid = 0;
   uint32_t gid = 0;
@@ -46,15 +36,10 @@ struct PlacementCaller {
 struct PlacementRequest {
   PlacementId id;
   PlacementCaller caller;
-  std::vector<PlacementApp> apps;
-  // The only hosts that may be used; empty: any.
-  std::vector<PlacementHost> hosts;
+  JobRequest job;
   uint32_t num_slots = 0;  // 0: as many as possible
-  bool oversubscribe = false;
-  std::string map_by;
-  uint32_t time_limit_seconds = 0;  // 0: none
-  int64_t give_up = 0;              // in terms of EventLoop::Now(); 0: never
-  int64_t since_ms = 0;             // milliseconds since 1970
+  int64_t give_up = 0;     // in terms of EventLoop::Now(); 0: never
+  int64_t since_ms = 0;    // milliseconds since 1970
   // Only for a spawn: the job's infos in codec form (SIZE n, then n INFO),
   // followed by data that is ignored.
   Bytes directives;

@@ -167,7 +167,7 @@ TEST_F(RestartTest, WithoutAShimThereIsNoOther) {
 
 TEST_F(RestartTest, NamesMayHaveRanks) {
   auto job = MakeJob({"sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline"}, 2);
-  job->index_argv = true;
+  job->process.index_argv = true;
   ASSERT_TRUE(Run(job));
   EXPECT_TRUE(Output(0).starts_with("sh-0 -c")) << Output(0);
   EXPECT_TRUE(Output(1).starts_with("sh-1 -c")) << Output(1);

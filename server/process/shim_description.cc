@@ -47,7 +47,7 @@ PrepareJob DescribeJob(const ProcessContext& context,
   out.uid = job.uid;
   out.gid = job.gid;
   out.merge_stderr = job.merge_stderr;
-  out.index_argv = job.index_argv;
+  out.process = job.process;
   out.stop_on_exec = job.debug.on_exec;
   out.record = EncodeJobSpec(job);
   out.env = std::move(environment.base);

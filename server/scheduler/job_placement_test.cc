@@ -62,7 +62,7 @@ v1::PlacementUpdate Grant(const std::vector<std::string>& nodes,
 PlacementRequest Request(uint32_t attempt = 1) {
   PlacementRequest request;
   request.id = {"job", attempt};
-  request.apps.push_back({{"program", "a\xff"}, 2, {}});
+  request.job.apps.push_back({"", {"program", "a\xff"}, {}, "", 2});
   request.num_slots = 2;
   return request;
 }

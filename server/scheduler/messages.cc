@@ -25,11 +25,11 @@ constexpr uint32_t kMaxSlots = 1 << 20;
 constexpr size_t kMaxInfos = 512;
 
 template <typename Hosts>
-void PutHosts(const std::vector<PlacementHost>& hosts, Hosts* out) {
-  for (const PlacementHost& host : hosts) {
+void PutHosts(const std::vector<Host>& hosts, Hosts* out) {
+  for (const Host& host : hosts) {
     v1::HostSlots* const to = out->Add();
     to->set_name(Printable(host.name));
-    to->set_slots(host.slots);
+    to->set_slots(host.slots_given ? host.slots : 0);
   }
 }
 
@@ -93,17 +93,18 @@ v1::PlaceJobRequest ToMessage(const PlacementRequest& request, int64_t now,
   v1::PlaceJobRequest out;
   PutPlacement(request.id, out.mutable_placement());
   PutCaller(request.caller, out.mutable_caller());
-  for (const PlacementApp& app : request.apps) {
+  for (const JobApp& app : request.job.apps) {
     v1::App* const to = out.add_apps();
     for (const std::string& arg : app.argv) to->add_argv(arg);
     to->set_num_procs(app.num_procs);
     PutHosts(app.hosts, to->mutable_hosts());
   }
-  PutHosts(request.hosts, out.mutable_hosts());
+  const JobPlaces& places = request.job.places;
+  PutHosts(places.hosts, out.mutable_hosts());
   out.set_num_slots(request.num_slots);
-  out.set_oversubscribe(request.oversubscribe);
-  out.set_map_by(Printable(request.map_by));
-  out.set_time_limit_seconds(request.time_limit_seconds);
+  out.set_oversubscribe(places.oversubscribe);
+  out.set_map_by(Printable(places.map_by));
+  out.set_time_limit_seconds(request.job.timeout_seconds);
   if (request.give_up != 0) {
     out.set_give_up_ms(now_ms + (request.give_up - now) / 1000000);
   }
@@ -157,8 +158,9 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   if (!grant.ok()) return grant.status();
   out.grant = *std::move(grant);
   for (const v1::LaunchApp& app : launch.apps()) {
-    out.apps.push_back(
-        {{app.argv().begin(), app.argv().end()}, app.num_procs(), {}});
+    JobApp& to = out.job.apps.emplace_back();
+    to.argv = {app.argv().begin(), app.argv().end()};
+    to.num_procs = app.num_procs();
     if (!std::ranges::all_of(app.argv(), IsText)) {
       return malformed("with a NUL byte");
     }
@@ -166,9 +168,9 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
       return malformed("without a program");
     }
   }
-  if (out.apps.empty()) return malformed("without a program");
-  out.env = {launch.env().begin(), launch.env().end()};
-  if (!std::ranges::all_of(out.env, IsVariable) || !IsText(launch.cwd())) {
+  if (out.job.apps.empty()) return malformed("without a program");
+  out.job.env = {launch.env().begin(), launch.env().end()};
+  if (!std::ranges::all_of(out.job.env, IsVariable) || !IsText(launch.cwd())) {
     return malformed(
         "with a NUL byte in its directory or environment, or a variable "
         "that is not NAME=VALUE");
@@ -176,10 +178,13 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   if (!IsText(launch.output()) || !IsText(launch.error())) {
     return malformed("with a NUL byte in the name of a file");
   }
-  out.cwd = launch.cwd();
-  out.map_by = launch.map_by();
-  out.output = {PathIn(out.cwd, launch.output()),
-                PathIn(out.cwd, launch.error()), launch.append()};
+  const std::string& cwd = launch.cwd();
+  out.job.cwd = cwd.empty() ? "/" : cwd;
+  out.job.places.map_by = launch.map_by();
+  out.job.stdin_target = StdinTarget::kNone;
+  out.job.forwarding.channels = kAllOutput;
+  out.output = {PathIn(cwd, launch.output()), PathIn(cwd, launch.error()),
+                launch.append()};
   return out;
 }
 

@@ -39,7 +39,7 @@ class Commands : public JobCommandsPort {
   }
   void LaunchHostJob(const HostLaunch& launch, Launched done) override {
     said.push_back("launch " + launch.id.request + " " +
-                   launch.apps.at(0).argv.at(0) + launch.output.output +
+                   launch.job.apps.at(0).argv.at(0) + launch.output.output +
                    launch.output.error);
     if (keeps) return launching.push_back(std::move(done));
     done(std::string("canopy-1-1"));

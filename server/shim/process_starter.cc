@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "server/shim/cpuset.h"
+#include "server/shim/process_policies.h"
 
 namespace canopy::process {
 namespace {
@@ -192,7 +193,7 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   const std::vector<char*> envp = app.env.Overlay(process.spec.env);
   std::vector<char*> argv = app.argv;
   std::string name = argv[0];
-  if (job_.index_argv) {
+  if (job_.process.index_argv) {
     name += "-" + std::to_string(process.spec.rank);
     argv[0] = name.data();
   }
@@ -211,6 +212,7 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   request.cpus = cpus ? &*cpus : nullptr;
   request.credentials = credentials_.get();
   request.nofile = nofile_;
+  request.policies = &job_.process;
   request.stop = StopsOnExec(process.spec.rank);
   outcome.result = Spawn(request);
   return outcome;
@@ -239,9 +241,12 @@ std::vector<std::optional<ProcessStarter::Outcome>> ProcessStarter::StartAll(
 
 StartError ProcessStarter::Failed(LocalProcess* process,
                                   const SpawnResult& result) const {
-  const Status status = DescribeSpawnFailure(
-      result.failed, result.error, apps_[process->spec.app].path,
-      job_.apps[process->spec.app].cwd, process->spec.cpuset);
+  const Status status =
+      result.failed == SpawnStep::kPolicies
+          ? Status(kErrNoPermissions, PolicyFailure(job_.process, result.error))
+          : DescribeSpawnFailure(
+                result.failed, result.error, apps_[process->spec.app].path,
+                job_.apps[process->spec.app].cwd, process->spec.cpuset);
   process->phase = RankPhase::kEnded;
   process->wait_status = (result.error == ENOENT ? 127 : 126) << 8;
   return {process->spec.rank, status.code(), result.error, status.message()};

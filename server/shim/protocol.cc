@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "common/describe.h"
+#include "common/job_description.h"
 
 namespace canopy::process {
 namespace {
@@ -137,8 +138,8 @@ void Describe(V& v, Is<PrepareJob> auto& m) {
   v.Field(9, m.env);
   v.Field(10, m.apps);
   v.Field(11, m.library);
-  v.Field(12, m.index_argv);
   v.Field(13, m.stop_on_exec);
+  v.Field(14, m.process);
 }
 
 template <typename V>

@@ -66,6 +66,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/job_request.h"
 #include "server/shim/rank_usage.h"
 
 namespace canopy::process {
@@ -182,11 +183,10 @@ struct PrepareJob {
   // library. The shim then determines whether the programs can use it and
   // answers in Prepared. Empty if it is not injected.
   std::string library;
-  // argv[0] of a process is NAME-RANK.
-  bool index_argv = false;
   // Ranks that are stopped (SIGSTOP) before the first instruction of their
   // program; an empty list means all, no value means none.
   std::optional<std::vector<Rank>> stop_on_exec = {};
+  ProcessPolicies process = {};  // as in the job's request
 };
 
 // One process of the job.

@@ -87,13 +87,13 @@ TEST(ShimProtocol, NamesMayHaveRanks) {
   PrepareJob prepare;
   prepare.nspace = "job";
   prepare.window = 1;
-  prepare.index_argv = true;
+  prepare.process.index_argv = true;
   prepare.apps = {{"prog", {"prog"}, {}, "/tmp"}};
   for (const char* library : {"", "/lib/libpmix.so.2"}) {
     prepare.library = library;
     PrepareJob copy;
     ASSERT_TRUE(Decode(Encode(prepare), &copy));
-    EXPECT_TRUE(copy.index_argv);
+    EXPECT_TRUE(copy.process.index_argv);
     EXPECT_EQ(copy.library, library);
     EXPECT_FALSE(Decode(Encode(prepare) + "x", &copy));
   }
@@ -106,11 +106,11 @@ TEST(ShimProtocol, RanksMayBeStoppedAtTheirExec) {
   prepare.apps = {{"prog", {"prog"}, {}, "/tmp"}};
   for (const bool index : {false, true}) {
     for (const std::vector<Rank>& ranks : {std::vector<Rank>{}, {1, 300}}) {
-      prepare.index_argv = index;
+      prepare.process.index_argv = index;
       prepare.stop_on_exec = ranks;
       PrepareJob copy;
       ASSERT_TRUE(Decode(Encode(prepare), &copy));
-      EXPECT_EQ(copy.index_argv, index);
+      EXPECT_EQ(copy.process.index_argv, index);
       EXPECT_EQ(copy.stop_on_exec, prepare.stop_on_exec);
       EXPECT_FALSE(Decode(Encode(prepare) + "x", &copy));
     }
@@ -129,7 +129,7 @@ TEST(ShimProtocol, ApplicationsMayMergeTheirStreams) {
     ASSERT_TRUE(Decode(Encode(prepare), &copy));
     EXPECT_FALSE(copy.apps[0].merge_stderr);
     EXPECT_TRUE(copy.apps[1].merge_stderr);
-    EXPECT_FALSE(copy.index_argv);
+    EXPECT_FALSE(copy.process.index_argv);
     EXPECT_EQ(copy.stop_on_exec, prepare.stop_on_exec);
     EXPECT_EQ(Encode(copy), Encode(prepare));
   }

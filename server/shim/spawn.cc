@@ -15,13 +15,7 @@
 #include <cstdint>
 
 #include "common/posix/raw_clone.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CANOPY_NO_SANITIZE \
-  __attribute__((no_sanitize("address", "thread", "undefined")))
-#else
-#define CANOPY_NO_SANITIZE
-#endif
+#include "server/shim/process_policies.h"
 
 namespace canopy::process {
 namespace {
@@ -75,6 +69,9 @@ CANOPY_NO_SANITIZE int RunChild(void* arg) {
   }
   if (r.credentials != nullptr && !AssumeCredentials(*r.credentials)) {
     return Fail(child, SpawnStep::kCredentials);
+  }
+  if (r.policies != nullptr && !ApplyPolicies(*r.policies)) {
+    return Fail(child, SpawnStep::kPolicies);
   }
   if (!PlaceDescriptors(r)) return Fail(child, SpawnStep::kDescriptors);
   if (r.cwd != nullptr && chdir(r.cwd) != 0) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/job_request.h"
 #include "server/shim/cpuset.h"
 
 namespace canopy::process {
@@ -36,7 +37,8 @@ struct SpawnRequest {
   std::vector<int> inherited;   // become 3, 4, ...; must be above these numbers
   const CpuMask* cpus = nullptr;             // null: the caller's
   const Credentials* credentials = nullptr;  // null: the caller's
-  rlimit nofile = {};                        // RLIMIT_NOFILE
+  rlimit nofile = {};  // RLIMIT_NOFILE, unless the policies have another one
+  const ProcessPolicies* policies = nullptr;  // null: none
   // The process is stopped (SIGSTOP) before the first instruction of the
   // program, and any process of the same user may trace it.
   bool stop = false;
@@ -49,6 +51,7 @@ enum class SpawnStep {
   kBind,
   kCredentials,
   kLimits,
+  kPolicies,
   kDescriptors,
   kDirectory,
   kTrace,

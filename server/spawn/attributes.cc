@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/ids.h"
-#include "common/job_debug.h"
+#include "common/job_request.h"
 #include "common/required.h"
 #include "common/string_util.h"
 #include "common/text.h"
@@ -72,8 +72,23 @@ bool Take(const pmix_value_t& value, uint32_t* to) {
 }
 
 template <auto Member>
-bool SetPolicy(const pmix_value_t& value, const Target& target) {
-  return Take(value, &(target.call->policies.*Member));
+bool SetRequest(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.call->request.*Member));
+}
+
+template <auto Member>
+bool SetPlaces(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.call->request.places.*Member));
+}
+
+template <auto Member>
+bool SetProcess(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.call->request.process.*Member));
+}
+
+template <auto Member>
+bool SetPart(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.call->parts.*Member));
 }
 
 template <auto Member>
@@ -82,14 +97,14 @@ bool SetCall(const pmix_value_t& value, const Target& target) {
 }
 
 bool SetMaxRestarts(const pmix_value_t& value, const Target& target) {
-  return Take(value, &target.call->max_restarts.emplace());
+  return Take(value, &target.call->parts.max_restarts.emplace());
 }
 
 template <uint32_t kBit>
 bool SetReport(const pmix_value_t& value, const Target& target) {
   bool wanted = false;
   if (!Take(value, &wanted)) return false;
-  uint32_t& reports = target.call->reports;
+  uint32_t& reports = target.call->request.reports;
   reports = wanted ? reports | kBit : reports & ~kBit;
   return true;
 }
@@ -98,30 +113,33 @@ template <uint16_t kChannel>
 bool SetForwarded(const pmix_value_t& value, const Target& target) {
   bool wanted = false;
   if (!Take(value, &wanted)) return false;
-  uint16_t& channels = target.call->forwarding.channels;
+  uint16_t& channels = target.call->request.forwarding.channels;
   channels = static_cast<uint16_t>(wanted ? channels | kChannel
                                           : channels & ~kChannel);
   return true;
 }
 
 bool SetCacheSize(const pmix_value_t& value, const Target& target) {
-  return Take(value, &target.call->forwarding.cache_size);
+  return Take(value, &target.call->request.forwarding.cache_size);
 }
 
 // PMIX_RANK_INVALID means that no rank gets input.
 bool SetInput(const pmix_value_t& value, const Target& target) {
   const auto rank = Int64Of(value);
   if (!rank) return false;
-  SpawnCall& call = *target.call;
-  call.forwarding.input = *rank != int64_t{PMIX_RANK_INVALID};
-  if (!call.forwarding.input) {
-    call.stdin_target = "none";
+  if (*rank < 0) return false;
+  JobRequest& request = target.call->request;
+  request.forwarding.input = *rank != int64_t{PMIX_RANK_INVALID};
+  if (!request.forwarding.input) {
+    request.stdin_target = StdinTarget::kNone;
   } else if (*rank == int64_t{PMIX_RANK_WILDCARD}) {
-    call.stdin_target = "all";
+    request.stdin_target = StdinTarget::kAll;
   } else {
-    call.stdin_target = std::to_string(*rank);
+    request.stdin_target = StdinTarget::kRank;
+    request.stdin_rank =
+        static_cast<Rank>(std::min<int64_t>(*rank, kRankUndef));
   }
-  return *rank >= 0;
+  return true;
 }
 
 // The job's cache drops the oldest output unless this keeps it.
@@ -129,7 +147,7 @@ template <bool kOldest>
 bool SetKept(const pmix_value_t& value, const Target& target) {
   bool wanted = false;
   if (!Take(value, &wanted)) return false;
-  if (wanted) target.call->forwarding.keeps_oldest = kOldest;
+  if (wanted) target.call->request.forwarding.keeps_oldest = kOldest;
   return true;
 }
 
@@ -184,7 +202,8 @@ bool AddEdit(const pmix_value_t& value, const Target& target) {
 // ------------------------------------------------------------- debuggers ---
 
 DebugDaemons* DaemonsOf(SpawnCall* call) {
-  return call->daemons ? &*call->daemons : &call->daemons.emplace();
+  std::optional<DebugDaemons>& daemons = call->request.daemons;
+  return daemons ? &*daemons : &daemons.emplace();
 }
 
 bool AddRanks(const pmix_data_array_t* array, std::vector<Rank>* ranks) {
@@ -229,7 +248,7 @@ bool TakeStop(const pmix_value_t& value, StopRanks* to) {
 
 template <StopRanks JobDebug::*Member>
 bool SetStop(const pmix_value_t& value, const Target& target) {
-  return TakeStop(value, &(target.call->debug.*Member));
+  return TakeStop(value, &(target.call->request.debug.*Member));
 }
 
 template <uint32_t DebugDaemons::*Member>
@@ -318,13 +337,13 @@ constexpr Row kRows[] = {
     {PMIX_PREPEND_ENVAR, AddEdit<Kind::kPrepend>, false},
     {PMIX_APPEND_ENVAR, AddEdit<Kind::kAppend>, false},
     {PMIX_FIRST_ENVAR, AddEdit<Kind::kFirst>, false},
-    {PMIX_MAPBY, SetPolicy<&Policies::map_by>},
-    {PMIX_RANKBY, SetPolicy<&Policies::rank_by>},
-    {PMIX_BINDTO, SetPolicy<&Policies::bind_to>},
-    {PMIX_PPR, SetPolicy<&Policies::per_resource>},
-    {PMIX_CPUS_PER_PROC, SetPolicy<&Policies::cpus_per_proc>},
-    {PMIX_NO_OVERSUBSCRIBE, SetPolicy<&Policies::no_oversubscribe>},
-    {PMIX_NO_PROCS_ON_HEAD, SetPolicy<&Policies::no_procs_on_head>},
+    {PMIX_MAPBY, SetPlaces<&JobPlaces::map_by>},
+    {PMIX_RANKBY, SetPlaces<&JobPlaces::rank_by>},
+    {PMIX_BINDTO, SetPlaces<&JobPlaces::bind_to>},
+    {PMIX_PPR, SetPart<&PolicyParts::per_resource>},
+    {PMIX_CPUS_PER_PROC, SetPart<&PolicyParts::cpus_per_proc>},
+    {PMIX_NO_OVERSUBSCRIBE, SetPart<&PolicyParts::no_oversubscribe>},
+    {PMIX_NO_PROCS_ON_HEAD, SetPlaces<&JobPlaces::no_local>},
     {PMIX_MERGE_STDERR_STDOUT, SetOutput<&OutputWishes::merge_stderr>, false},
     {PMIX_IOF_MERGE_STDERR_STDOUT, SetOutput<&OutputWishes::merge_stderr>,
      false},
@@ -350,7 +369,7 @@ constexpr Row kRows[] = {
      Place::kReader},
     {PMIX_IOF_FILE_ONLY, SetOutput<&OutputWishes::only_files>, false,
      Place::kReader},
-    {PMIX_CPU_LIST, SetPolicy<&Policies::cpu_list>},
+    {PMIX_CPU_LIST, SetPlaces<&JobPlaces::cpu_list>},
     {PMIX_DEBUG_STOP_ON_EXEC, SetStop<&JobDebug::on_exec>},
     {PMIX_DEBUG_STOP_IN_INIT, SetStop<&JobDebug::in_init>},
     {PMIX_DEBUG_STOP_IN_APP, SetStop<&JobDebug::in_app>},
@@ -358,16 +377,16 @@ constexpr Row kRows[] = {
     {PMIX_DEBUG_TARGET, SetDebugTarget},
     {PMIX_DEBUG_DAEMONS_PER_NODE, SetDaemons<&DebugDaemons::per_node>},
     {PMIX_DEBUG_DAEMONS_PER_PROC, SetDaemons<&DebugDaemons::per_proc>},
-    {PMIX_INDEX_ARGV, SetCall<&SpawnCall::index_argv>},
-    {PMIX_JOB_RECOVERABLE, SetCall<&SpawnCall::recoverable>},
-    {PMIX_JOB_CONTINUOUS, SetCall<&SpawnCall::continuous>},
+    {PMIX_INDEX_ARGV, SetProcess<&ProcessPolicies::index_argv>},
+    {PMIX_JOB_RECOVERABLE, SetRequest<&JobRequest::recoverable>},
+    {PMIX_JOB_CONTINUOUS, SetPart<&PolicyParts::continuous>},
     {PMIX_MAX_RESTARTS, SetMaxRestarts},
     {PMIX_DISPLAY_MAP, SetCall<&SpawnCall::display_map>, true,
      Place::kLauncher},
     {PMIX_REPORT_BINDINGS, SetCall<&SpawnCall::report_bindings>, true,
      Place::kLauncher},
     {PMIX_SPAWN_CHILD_SEP, SetCall<&SpawnCall::separate>},
-    {PMIX_SPAWN_TOOL, SetCall<&SpawnCall::tool>},
+    {PMIX_SPAWN_TOOL, SetPlaces<&JobPlaces::tool>},
     {PMIX_NOHUP, SetCall<&SpawnCall::nohup>},
     {PMIX_EVENT_SILENT_TERMINATION, SetReport<kSilentEnd>},
     {PMIX_NOTIFY_COMPLETION, SetReport<kNotifyCompletion>},
@@ -380,7 +399,7 @@ constexpr Row kRows[] = {
     {PMIX_LOG_PROC_ABNORMAL_TERMINATION, SetReport<kLogFailedProcs>},
     {PMIX_TIMEOUT_REPORT_STATE, SetReport<kTimeoutStates>},
     {PMIX_TIMEOUT_STACKTRACES, SetReport<kTimeoutStacks>},
-    {PMIX_JOB_TIMEOUT, SetCall<&SpawnCall::job_timeout_seconds>},
+    {PMIX_JOB_TIMEOUT, SetRequest<&JobRequest::timeout_seconds>},
     {PMIX_SPAWN_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
     {PMIX_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
     {PMIX_COSPAWN_APP, Accept, false},

@@ -120,12 +120,26 @@ Status ReadApps(const Apps& apps, SpawnCall* call) {
   return Status();
 }
 
+// PMIX_JOB_CONTINUOUS alone means restarts without a limit.
+void JoinParts(SpawnCall* call) {
+  const PolicyParts& parts = call->parts;
+  std::string& map_by = call->request.places.map_by;
+  if (!parts.per_resource.empty()) map_by = "ppr:" + parts.per_resource;
+  if (parts.cpus_per_proc > 0) {
+    map_by += ":pe=" + std::to_string(parts.cpus_per_proc);
+  }
+  if (parts.no_oversubscribe) map_by += ":nooversubscribe";
+  call->request.max_restarts =
+      parts.max_restarts.value_or(parts.continuous ? kUnlimitedRestarts : 0);
+}
+
 Result<SpawnCall> ReadJob(const InfoList& infos, const Apps& apps) {
   SpawnCall call;
   for (const pmix_info_t& info : infos) {
     if (Status s = ApplyToJob(info, &call); !s.ok()) return s;
   }
   if (Status s = ReadApps(apps, &call); !s.ok()) return s;
+  JoinParts(&call);
   return call;
 }
 
@@ -133,15 +147,15 @@ Result<SpawnCall> ReadJob(const InfoList& infos, const Apps& apps) {
 Result<SpawnCall> ReadDaemons(const InfoList& infos, const Apps& apps) {
   Result<SpawnCall> call = ReadJob(infos, apps);
   if (!call.ok()) return call;
-  call->debug = JobDebug();
-  call->tool = true;
-  if (!call->daemons) call->daemons.emplace();
+  call->request.debug = JobDebug();
+  call->request.places.tool = true;
+  if (!call->request.daemons) call->request.daemons.emplace();
   return call;
 }
 
 // Daemons without other applications debug a job that runs already.
 Result<SpawnCall> WithTarget(Result<SpawnCall> call) {
-  if (!call.ok() || !call->daemons->target.nspace.empty()) return call;
+  if (!call.ok() || !call->request.daemons->target.nspace.empty()) return call;
   return Status(kErrBadParam,
                 "debugger daemons need a PMIX_DEBUG_TARGET where no other "
                 "application is spawned with them");
@@ -186,8 +200,9 @@ Status Divide(const InfoList& infos, const std::vector<CApp>& apps,
 
 // A number of debugger daemons is an error without daemons.
 Status CheckDaemons(const SpawnCall& call, const Division& jobs) {
-  const bool counted = call.daemons && (call.daemons->per_node > 0 ||
-                                        call.daemons->per_proc > 0);
+  const std::optional<DebugDaemons>& daemons = call.request.daemons;
+  const bool counted =
+      daemons && (daemons->per_node > 0 || daemons->per_proc > 0);
   if (!counted || !jobs.daemons.empty()) return Status();
   return Status(kErrBadParam,
                 "PMIX_DEBUG_DAEMONS_PER_NODE and PMIX_DEBUG_DAEMONS_PER_PROC "
@@ -218,7 +233,7 @@ Conditional WithoutLauncher(const SpawnCall& call) {
   Conditional out = call.on_launcher;
   constexpr uint16_t kOutputs =
       PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL;
-  if ((call.forwarding.channels & kOutputs) != 0) return out;
+  if ((call.request.forwarding.channels & kOutputs) != 0) return out;
   const Conditional& reader = call.on_reader;
   out.keys.insert(out.keys.end(), reader.keys.begin(), reader.keys.end());
   if (out.refusal.empty()) out.refusal = reader.refusal;
@@ -241,7 +256,7 @@ Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   if (!call.ok()) return call;
   if (Status s = CheckDaemons(*call, jobs); !s.ok()) return s;
   // These infos describe the daemons, which are another job.
-  call->daemons.reset();
+  call->request.daemons.reset();
   if (jobs.cospawned.empty() && jobs.daemons.empty()) return call;
   Result<SpawnCall> beside = jobs.daemons.empty()
                                  ? ReadJob(infos, jobs.cospawned)

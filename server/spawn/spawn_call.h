@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "common/hosts.h"
-#include "common/job.h"
-#include "common/job_debug.h"
+#include "common/job_request.h"
 #include "common/status.h"
 #include "server/spawn/environment.h"
 
@@ -61,44 +60,23 @@ struct Placing {
   OutputWishes output;
 };
 
-// The notifications about a job's life: events for its spawner, or text for the
-// launcher of its family. Bits can be combined.
-enum Report : uint32_t {
-  kNotifyJobEvents = 1 << 0,   // start and end
-  kNotifyCompletion = 1 << 1,  // the end
-  kNotifyProcs = 1 << 2,       // every end of a process
-  kNotifyFailedProcs = 1 << 3,
-  kLogJobEvents = 1 << 4,
-  kLogCompletion = 1 << 5,
-  kLogProcs = 1 << 6,
-  kLogFailedProcs = 1 << 7,
-  kSilentEnd = 1 << 8,  // but no normal end
-  // On a timeout the launcher gets the states of the job's processes, or their
-  // stacks, before the job ends.
-  kTimeoutStates = 1 << 9,
-  kTimeoutStacks = 1 << 10,
+// An application of the call. `cwd` is pmix_app_t::cwd, used if no attribute
+// names a directory; most libraries set it to the caller's own directory. `env`
+// is in addition to the job's. MakeRequest fills in the other members, which
+// depend on `placing` and the job's.
+struct SpawnApp : JobApp {
+  SpawnApp() { num_procs = 1; }
+
+  Placing placing;
 };
 
-// The mapping policies of the whole job, or of its only application.
-struct Policies {
-  std::string map_by;
-  std::string rank_by;
-  std::string bind_to;
+// Attributes of which several together make one policy of the request.
+struct PolicyParts {
   std::string per_resource;  // PMIX_PPR: "N:RESOURCE"
   uint32_t cpus_per_proc = 0;
   bool no_oversubscribe = false;
-  bool no_procs_on_head = false;
-  std::string cpu_list;
-};
-
-struct SpawnApp {
-  std::vector<std::string> argv;  // argv[0] is the program
-  Environment env;                // in addition to the job's
-  Placing placing;
-  // pmix_app_t::cwd, used if no attribute names a directory. Most libraries set
-  // it to the caller's own directory.
-  std::string cwd;
-  uint32_t num_procs = 1;
+  bool continuous = false;  // failed processes are restarted
+  std::optional<uint32_t> max_restarts;
 };
 
 // Attributes that have an effect only if the job has something.
@@ -109,28 +87,23 @@ struct Conditional {
   std::string refusal;
 };
 
+// Returns a request for a job whose processes get no input.
+inline JobRequest RequestWithoutInput() {
+  JobRequest request;
+  request.stdin_target = StdinTarget::kNone;
+  return request;
+}
+
 struct SpawnCall {
+  // The request as far as the call itself states it: everything but the
+  // applications, their hosts, environments and directories.
+  JobRequest request = RequestWithoutInput();
   std::vector<SpawnApp> apps;
   Placing placing;
-  Policies policies;
   bool display_map = false;
   bool report_bindings = false;
   bool separate = false;  // lives and ends independently of its parent
-  bool tool = false;      // takes no slots, and is not bound by default
-  uint32_t reports = 0;   // bits of Report
-  bool index_argv = false;
-  JobForwarding forwarding;
-  // The ranks that get input, as in MapRequest::stdin_target.
-  std::string stdin_target = "none";
-  JobDebug debug;  // where its processes stop
-  // Set for debugger daemons. An empty namespace means the other applications
-  // of the call.
-  std::optional<DebugDaemons> daemons;
-  bool nohup = false;  // continues without the launcher of its family
-  bool recoverable = false;
-  bool continuous = false;  // failed processes are restarted
-  std::optional<uint32_t> max_restarts;
-  uint32_t job_timeout_seconds = 0;    // 0: none
+  bool nohup = false;     // continues without the launcher of its family
   uint32_t spawn_timeout_seconds = 0;  // 0: none
   // Names of ignored attributes, each once.
   std::vector<std::string> ignored;
@@ -145,6 +118,7 @@ struct SpawnCall {
   // The applications that PMIX_COSPAWN_APP designates. They are a job of their
   // own, which starts together with this one or not at all. May be null.
   std::shared_ptr<const SpawnCall> cospawned;
+  PolicyParts parts;
 };
 
 // Parses `bytes` in codec form: SIZE n, n INFO, SIZE m, m APP. Errors, as one

@@ -75,15 +75,15 @@ TEST(SpawnCallTest, StopsForADebugger) {
   const std::vector<ProcId> procs = {{"", 2}, {"", 0}};
   job.Add(PMIX_DEBUG_STOP_IN_APP, Value::ProcArray(procs));
   const SpawnCall call = Parse(job);
-  EXPECT_EQ(call.debug.on_exec, StopRanks(std::in_place));
-  EXPECT_EQ(call.debug.in_init, (std::vector<Rank>{3}));
-  EXPECT_EQ(call.debug.in_app, (std::vector<Rank>{0, 2}));
-  EXPECT_FALSE(call.daemons);
+  EXPECT_EQ(call.request.debug.on_exec, StopRanks(std::in_place));
+  EXPECT_EQ(call.request.debug.in_init, (std::vector<Rank>{3}));
+  EXPECT_EQ(call.request.debug.in_app, (std::vector<Rank>{0, 2}));
+  EXPECT_FALSE(call.request.daemons);
   InfoList other;
   other.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(false));
-  EXPECT_FALSE(Parse(other).debug.stops());
+  EXPECT_FALSE(Parse(other).request.debug.stops());
   other.Set(PMIX_DEBUG_STOP_IN_INIT, Value::Rank(PMIX_RANK_WILDCARD));
-  EXPECT_EQ(Parse(other).debug.in_init, StopRanks(std::in_place));
+  EXPECT_EQ(Parse(other).request.debug.in_init, StopRanks(std::in_place));
   other.Set(PMIX_DEBUG_STOP_IN_INIT, Value::String("x"));
   EXPECT_EQ(Refusal(other), kErrBadParam);
 }
@@ -92,7 +92,7 @@ TEST(SpawnCallTest, StopsForADebugger) {
 TEST(SpawnCallTest, AStopOfOneApplicationIsRefused) {
   TestApp app;
   app.infos.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
-  EXPECT_TRUE(Parse({}, {app}).debug.in_init);
+  EXPECT_TRUE(Parse({}, {app}).request.debug.in_init);
   EXPECT_EQ(Refusal({}, {app, TestApp()}), kErrNotSupported);
 }
 
@@ -103,18 +103,19 @@ TEST(SpawnCallTest, DebuggerDaemonsOfAJobThatRuns) {
   app.infos.Add(PMIX_DEBUG_TARGET, Value::Proc({"job-1", 2}));
   app.infos.Add(PMIX_DEBUG_DAEMONS_PER_NODE, Value::Uint16(2));
   const SpawnCall call = Parse({}, {app});
-  EXPECT_TRUE(call.tool);
-  ASSERT_TRUE(call.daemons);
-  EXPECT_EQ(call.daemons->target, (ProcId{"job-1", 2}));
-  EXPECT_EQ(call.daemons->per_node, 2u);
-  EXPECT_EQ(call.daemons->per_proc, 0u);
+  EXPECT_TRUE(call.request.places.tool);
+  ASSERT_TRUE(call.request.daemons);
+  EXPECT_EQ(call.request.daemons->target, (ProcId{"job-1", 2}));
+  EXPECT_EQ(call.request.daemons->per_node, 2u);
+  EXPECT_EQ(call.request.daemons->per_proc, 0u);
   // The same directives may be given for the whole job.
   InfoList job = app.infos;
   job.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
   const SpawnCall whole = Parse(job);
-  ASSERT_TRUE(whole.daemons);
-  EXPECT_EQ(whole.daemons->target, call.daemons->target);
-  EXPECT_FALSE(whole.debug.stops()) << "a debugger does not wait for itself";
+  ASSERT_TRUE(whole.request.daemons);
+  EXPECT_EQ(whole.request.daemons->target, call.request.daemons->target);
+  EXPECT_FALSE(whole.request.debug.stops())
+      << "a debugger does not wait for itself";
 }
 
 TEST(SpawnCallTest, DebuggerDaemonsBesideTheJob) {
@@ -125,14 +126,14 @@ TEST(SpawnCallTest, DebuggerDaemonsBesideTheJob) {
   job.Add(PMIX_DEBUG_STOP_ON_EXEC, Value::Bool(true));
   const SpawnCall call = Parse(job, {TestApp(), daemon});
   ASSERT_EQ(call.apps.size(), 1u);
-  EXPECT_TRUE(call.debug.on_exec);
-  EXPECT_FALSE(call.daemons);
+  EXPECT_TRUE(call.request.debug.on_exec);
+  EXPECT_FALSE(call.request.daemons);
   ASSERT_TRUE(call.cospawned);
   EXPECT_EQ(call.cospawned->apps[0].argv[0], "debugger");
-  ASSERT_TRUE(call.cospawned->daemons);
-  EXPECT_EQ(call.cospawned->daemons->per_proc, 1u);
-  EXPECT_FALSE(call.cospawned->debug.stops());
-  EXPECT_TRUE(call.cospawned->tool);
+  ASSERT_TRUE(call.cospawned->request.daemons);
+  EXPECT_EQ(call.cospawned->request.daemons->per_proc, 1u);
+  EXPECT_FALSE(call.cospawned->request.debug.stops());
+  EXPECT_TRUE(call.cospawned->request.places.tool);
   TestApp beside;
   beside.infos.Add(PMIX_COSPAWN_APP, Value::Bool(true));
   EXPECT_EQ(Refusal({}, {TestApp(), daemon, beside}), kErrNotSupported);
@@ -318,16 +319,17 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
   EXPECT_EQ(call.placing.hosts[1].slots, 2u);
   EXPECT_FALSE(call.placing.adds_hosts);
   EXPECT_EQ(call.placing.hostfile, "file");
-  EXPECT_EQ(call.policies.map_by, "node");
-  EXPECT_EQ(call.policies.cpus_per_proc, 3u);
-  EXPECT_TRUE(call.policies.no_oversubscribe);
+  EXPECT_EQ(call.request.places.map_by, "node:pe=3:nooversubscribe");
   EXPECT_EQ(call.placing.output.tag, true);
-  EXPECT_EQ(call.job_timeout_seconds, 7u);
+  EXPECT_EQ(call.request.timeout_seconds, 7u);
   EXPECT_EQ(call.spawn_timeout_seconds, 8u);
   EXPECT_TRUE(call.separate);
-  EXPECT_TRUE(call.tool);
+  EXPECT_TRUE(call.request.places.tool);
   EXPECT_TRUE(call.nohup);
   EXPECT_TRUE(call.ignored.empty());
+  job.Add(PMIX_PPR, Value::String("2:node"));
+  EXPECT_EQ(Parse(job).request.places.map_by,
+            "ppr:2:node:pe=3:nooversubscribe");
 }
 
 TEST(SpawnCallTest, WhatIsToBecomeOfFailures) {
@@ -338,26 +340,25 @@ TEST(SpawnCallTest, WhatIsToBecomeOfFailures) {
   job.Add(PMIX_CPU_LIST, Value::String("0,2"));
   job.Add(PMIX_OUTPUT_TO_FILE, Value::String("/out"));
   SpawnCall call = Parse(job);
-  EXPECT_TRUE(call.recoverable);
-  EXPECT_TRUE(call.continuous);
-  EXPECT_FALSE(call.max_restarts.has_value());
-  EXPECT_TRUE(call.index_argv);
-  EXPECT_EQ(call.policies.cpu_list, "0,2");
+  EXPECT_TRUE(call.request.recoverable);
+  EXPECT_EQ(call.request.max_restarts, kUnlimitedRestarts);
+  EXPECT_TRUE(call.request.process.index_argv);
+  EXPECT_EQ(call.request.places.cpu_list, "0,2");
   EXPECT_EQ(call.placing.output.shared_file, "/out");
   job.Add(PMIX_MAX_RESTARTS, Value::Uint32(4));
-  EXPECT_EQ(Parse(job).max_restarts, 4u);
+  EXPECT_EQ(Parse(job).request.max_restarts, 4u);
 }
 
 TEST(SpawnCallTest, WhatIsToBeReported) {
-  EXPECT_EQ(Parse({}).reports, 0u);
+  EXPECT_EQ(Parse({}).request.reports, 0u);
   InfoList job;
   job.Add(PMIX_NOTIFY_PROC_TERMINATION, Value::Bool(true));
   job.Add(PMIX_LOG_JOB_EVENTS, Value::Bool(true));
   job.Add(PMIX_NOTIFY_COMPLETION, Value::Bool(true));
-  EXPECT_EQ(Parse(job).reports,
+  EXPECT_EQ(Parse(job).request.reports,
             kNotifyProcs | kLogJobEvents | kNotifyCompletion);
   job.Add(PMIX_NOTIFY_COMPLETION, Value::Bool(false));
-  EXPECT_EQ(Parse(job).reports, kNotifyProcs | kLogJobEvents);
+  EXPECT_EQ(Parse(job).request.reports, kNotifyProcs | kLogJobEvents);
 }
 
 TEST(SpawnCallTest, AttributesOfAnApplicationAreItsOwn) {
@@ -374,9 +375,9 @@ TEST(SpawnCallTest, AttributesOfAnApplicationAreItsOwn) {
 TEST(SpawnCallTest, APolicyOfTheOnlyApplicationIsTheJobs) {
   TestApp app;
   app.infos.Add(PMIX_MAPBY, Value::String("node"));
-  EXPECT_EQ(Parse({}, {app}).policies.map_by, "node");
+  EXPECT_EQ(Parse({}, {app}).request.places.map_by, "node");
   const SpawnCall two = Parse({}, {app, TestApp()});
-  EXPECT_EQ(two.policies.map_by, "");
+  EXPECT_EQ(two.request.places.map_by, "");
   EXPECT_EQ(two.ignored, (std::vector<std::string>{PMIX_MAPBY}));
 }
 
@@ -440,8 +441,8 @@ TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
 }
 
 TEST(SpawnCallTest, WhatMayBeForwardedIsSaidWhenItIsSpawned) {
-  EXPECT_EQ(Parse({}).forwarding, JobForwarding());
-  EXPECT_EQ(Parse({}).stdin_target, "none");
+  EXPECT_EQ(Parse({}).request.forwarding, JobForwarding());
+  EXPECT_EQ(Parse({}).request.stdin_target, StdinTarget::kNone);
   InfoList job;
   job.Add(PMIX_FWD_STDOUT, Value::Bool(true), PMIX_INFO_REQD);
   job.Add(PMIX_FWD_STDERR, Value::Bool(false), PMIX_INFO_REQD);
@@ -450,12 +451,13 @@ TEST(SpawnCallTest, WhatMayBeForwardedIsSaidWhenItIsSpawned) {
   job.Add(PMIX_IOF_DROP_NEWEST, Value::Bool(true), PMIX_INFO_REQD);
   job.Add(PMIX_FWD_STDIN, Value::Rank(3), PMIX_INFO_REQD);
   const SpawnCall call = Parse(job);
-  EXPECT_EQ(call.forwarding, (JobForwarding{10, 17, true, true}));
-  EXPECT_EQ(call.stdin_target, "3");
+  EXPECT_EQ(call.request.forwarding, (JobForwarding{10, 17, true, true}));
+  EXPECT_EQ(call.request.stdin_target, StdinTarget::kRank);
+  EXPECT_EQ(call.request.stdin_rank, 3u);
   InfoList all;
   all.Add(PMIX_STDIN_TGT, Value::Uint32(PMIX_RANK_WILDCARD));
-  EXPECT_EQ(Parse(all).stdin_target, "all");
-  EXPECT_TRUE(Parse(all).forwarding.input);
+  EXPECT_EQ(Parse(all).request.stdin_target, StdinTarget::kAll);
+  EXPECT_TRUE(Parse(all).request.forwarding.input);
   InfoList text;
   text.Add(PMIX_FWD_STDIN, Value::String("all"));
   EXPECT_EQ(Refusal(text), kErrBadParam);
@@ -479,7 +481,7 @@ TEST(SpawnCallTest, WhatAsksForNothingIsHonoured) {
   job.Add(PMIX_FWD_STDIN, Value::Rank(PMIX_RANK_INVALID), PMIX_INFO_REQD);
   job.Add(PMIX_STDIN_TGT, Value::Uint32(PMIX_RANK_INVALID), PMIX_INFO_REQD);
   EXPECT_TRUE(Parse(job).ignored.empty());
-  EXPECT_FALSE(Parse(job).forwarding.input);
+  EXPECT_FALSE(Parse(job).request.forwarding.input);
   EXPECT_FALSE(Parse(job).nohup);
   InfoList unknown;
   unknown.Add("some.key", Value::Bool(false), PMIX_INFO_REQD);
@@ -500,13 +502,14 @@ TEST(SpawnCallTest, DesignatedApplicationsAreAJobOfTheirOwn) {
   const SpawnCall call = Parse(job, {Designated("a"), alone, Designated("c")});
   ASSERT_EQ(call.apps.size(), 1u);
   EXPECT_EQ(call.apps[0].argv[0], "b");
-  EXPECT_EQ(call.policies.map_by, "core") << "it is the only one of its job";
+  EXPECT_EQ(call.request.places.map_by, "core")
+      << "it is the only one of its job";
   EXPECT_FALSE(call.separate);
   ASSERT_NE(call.cospawned, nullptr);
   ASSERT_EQ(call.cospawned->apps.size(), 2u);
   EXPECT_EQ(call.cospawned->apps[1].argv[0], "c");
   EXPECT_EQ(call.cospawned->placing.cwd, "/w");
-  EXPECT_EQ(call.cospawned->policies.map_by, "");
+  EXPECT_EQ(call.cospawned->request.places.map_by, "");
   EXPECT_TRUE(call.cospawned->separate);
   EXPECT_EQ(call.cospawned->cospawned, nullptr);
 }

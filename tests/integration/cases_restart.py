@@ -356,8 +356,9 @@ class OlderLauncher:
         self.socket.settimeout(30)
         self.socket.connect(os.path.join(directory, "run.sock"))
         check(self.socket.recv(4) == bytes(4), "no greeting")
-        app = b"".join(self.field(1, word.encode()) for word in argv)
-        launch = self.field(1, app + b"\x20\x01") + b"\x70\x01"
+        app = b"".join(self.field(2, word.encode()) for word in argv)
+        job = self.field(1, app + b"\x28\x01")
+        launch = b"\x92\x03" + bytes([len(job)]) + job + b"\x70\x01"
         request = self.field(1, launch)
         self.socket.sendall(len(request).to_bytes(4, "big") + request)
 

@@ -214,6 +214,22 @@ def daemons(bench):
     with_hang(bench, look)
 
 
+def shell(bench, command):
+    """Runs a shell command in which "canopy" is the program under test."""
+    return bench.run("-c", f'canopy() {{ "{bench.canopy}" "$@"; }}\n{command}',
+                     program="/bin/sh")
+
+
+def callers_world(bench):
+    """Ranks have the umask and the resource limits of the command, not those of
+    the agents; a soft limit is at most the hard limit of the agents."""
+    run = f"canopy run --context {CONTEXT} -n 2 --map-by node sh -c"
+    shell(bench, f"umask 027; ulimit -S -c 0; ulimit -S -s 4096; {run} "
+          "'umask; ulimit -s; ulimit -c'").expect_lines(
+              ["0027", "0027", "4096", "4096", "0", "0"])
+    shell(bench, f"umask 077; {run} umask").expect_lines(["0077"] * 2)
+
+
 def run(bench):
     cases = {"running jobs: commands": commands,
              "running jobs: detached jobs": detached,
@@ -221,6 +237,7 @@ def run(bench):
              "running jobs: output on a full disk": full_disk,
              "running jobs: history": history,
              "running jobs: stack": stack,
+             "running jobs: the caller's world": callers_world,
              "running jobs: daemons": daemons}
     if not bench.wanted(*cases):
         return

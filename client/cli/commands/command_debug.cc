@@ -27,9 +27,9 @@ int Start(const JobTarget& job, DebugDaemons daemons,
           RunOptions run) {
   run.context = job.overlay.context.name();
   daemons.target.nspace = job.nspace;
-  run.stdin_target = "none";
-  run.daemons = daemons;
-  AppOptions& app = run.apps.emplace_back();
+  run.job.stdin_target = StdinTarget::kNone;
+  run.job.daemons = daemons;
+  JobApp& app = run.job.apps.emplace_back();
   app.argv.assign(command.begin(), command.end());
   GrpcAgents agents;
   return RunOnAgents(run, program, &agents);

@@ -86,7 +86,7 @@ Status Output(const TypedOption& typed, const std::string& word,
   } else if (word == "timestamp") {
     to->timestamp_output = true;
   } else if (word == "merge" || word == "merge-stderr-to-stdout") {
-    to->merge_stderr = true;
+    to->job.merge_stderr = true;
   } else if (word.starts_with("dir=") || word.starts_with("directory=")) {
     return NoteDirectory(word.substr(word.find('=') + 1), to);
   } else if (word.starts_with("file=")) {

@@ -20,7 +20,7 @@ constexpr uint32_t kMaxProcs = 1u << 20;
 constexpr uint32_t kMaxSeconds = 365u * 24 * 3600;
 constexpr uint32_t kMaxGraceSeconds = 3600;
 
-Status AddHosts(Result<std::vector<Host>> more, AppOptions* app) {
+Status AddHosts(Result<std::vector<Host>> more, JobApp* app) {
   if (!more.ok()) return more.status();
   app->hosts.insert(app->hosts.end(), std::make_move_iterator(more->begin()),
                     std::make_move_iterator(more->end()));
@@ -57,13 +57,38 @@ Option::Apply SetCounted(std::string* to, const std::string& before,
   };
 }
 
-Option::Apply SetStdin(std::string* to) {
+Option::Apply SetStdin(RunOptions* to) {
   return [to](const TypedOption& typed) {
     const std::string& value = typed.values[0];
-    if (value != "all" && value != "none" && !ParseNumber(value, kMaxProcs)) {
+    const auto rank = ParseNumber(value, kMaxProcs);
+    if (value != "all" && value != "none" && !rank) {
       return WrongValue(typed, "a rank, 'all' or 'none'");
     }
-    *to = value;
+    to->stdin_given = true;
+    to->job.stdin_target = value == "all"    ? StdinTarget::kAll
+                           : value == "none" ? StdinTarget::kNone
+                                             : StdinTarget::kRank;
+    to->job.stdin_rank = static_cast<Rank>(rank.value_or(0));
+    return Status();
+  };
+}
+
+Option::Apply SetInject(Inject* to) {
+  return [to](const TypedOption& typed) {
+    std::string word;
+    const std::vector<std::string_view> words = {"auto", "always", "never"};
+    if (Status s = SetOneOf(&word, words)(typed); !s.ok()) return s;
+    *to = word == "always"  ? Inject::kAlways
+          : word == "never" ? Inject::kNever
+                            : Inject::kAuto;
+    return Status();
+  };
+}
+
+// Adds a bit to the reports.
+Option::Apply AddReport(uint32_t* to, JobReports report) {
+  return [to, report](const TypedOption&) {
+    *to |= report;
     return Status();
   };
 }
@@ -105,8 +130,8 @@ void AddNodes(const RunTargets& to, OptionTable* table) {
 
 // Options without a help text are older spellings.
 void AddPlacement(const RunTargets& to, OptionTable* table) {
-  std::string* const map_by = &to.run->map_by;
-  std::string* const bind_to = &to.run->bind_to;
+  std::string* const map_by = &to.run->job.places.map_by;
+  std::string* const bind_to = &to.run->job.places.bind_to;
   const Option options[] = {
       {"map-by", 1, "POLICY",
        "slot, node, core, hwthread, package (socket), numa,\n"
@@ -114,7 +139,7 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
        ":pe=N, :span, :oversubscribe, :nolocal",
        SetText(map_by)},
       {"rank-by", 1, "POLICY", "slot, node, span, core, package, ...",
-       SetText(&to.run->rank_by)},
+       SetText(&to.run->job.places.rank_by)},
       {"bind-to", 1, "OBJECT",
        "none, core, hwthread, package, numa, l3cache, ...", SetText(bind_to)},
       {"npernode N ppn perhost ntasks-per-node", 1, "N",
@@ -128,7 +153,7 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
        SetCounted(to.map_suffix, ":pe=", "", /*append=*/true)},
       {"cpu-list cpu-set", 1, "CPUS",
        "use only these CPUs of each node, such as 0-3,8",
-       SetText(&to.run->cpu_list)},
+       SetText(&to.run->job.places.cpu_list)},
       {"bynode", 0, "", "", SetTo(map_by, "node")},
       {"byslot", 0, "", "", SetTo(map_by, "slot")},
       {"bycore", 0, "", "", SetTo(map_by, "core")},
@@ -136,14 +161,14 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
       {"bind-to-socket", 0, "", "", SetTo(bind_to, "package")},
       {"bind-to-none", 0, "", "", SetTo(bind_to, "none")},
       {"oversubscribe", 0, "", "allow more processes than slots",
-       SetFlag(&to.run->oversubscribe)},
+       SetFlag(&to.run->job.places.oversubscribe)},
       {"nooversubscribe", 0, "", "",
        [suffix = to.map_suffix](const TypedOption&) {
          *suffix += ":nooversubscribe";
          return Status();
        }},
       {"nolocal", 0, "", "place no process on the node of the launcher",
-       SetFlag(&to.run->no_local)},
+       SetFlag(&to.run->job.places.no_local)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
 }
@@ -169,16 +194,16 @@ void AddFailures(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
       {"max-restarts", 1, "N", "restart each failed rank, at most N times",
-       SetNumber(&run->max_restarts, 0, UINT32_MAX - 1)},
+       SetNumber(&run->job.max_restarts, 0, UINT32_MAX - 1)},
       {"continuous", 0, "", "restart failed ranks without a limit",
        [run](const TypedOption&) {
-         run->max_restarts = UINT32_MAX;
+         run->job.max_restarts = kUnlimitedRestarts;
          return Status();
        }},
       {"enable-recovery recoverable", 0, "",
        "continue when processes fail; the job fails only if\n"
        "no process succeeds",
-       SetFlag(&run->recoverable)},
+       SetFlag(&run->job.recoverable)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
 }
@@ -215,7 +240,7 @@ void AddPreloads(const RunTargets& to, OptionTable* table) {
 // Options about the environment of the processes.
 void AddEnvironment(const RunTargets& to, OptionTable* table) {
   std::vector<std::string>* const app = &to.app->env;
-  std::vector<std::string>* const all = &to.run->env;
+  std::vector<std::string>* const all = &to.run->job.env;
   const Environment* const environment = to.environment;
   const Option options[] = {
       {"x", 1, "NAME[=VALUE]", "set an environment variable for this program",
@@ -249,10 +274,10 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
        "set RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,\n"
        "MASTER_PORT and the other variables that\n"
        "torch.distributed reads",
-       SetFlag(&to.run->torch_env)},
+       SetFlag(&to.run->job.torch_env)},
       {"index-argv-by-rank", 0, "",
        "set argv[0] of each process to PROGRAM-RANK",
-       SetFlag(&to.run->index_argv)},
+       SetFlag(&to.run->job.process.index_argv)},
       {"app", 1, "FILE",
        "read the programs from a file: lines of\n"
        "[options] program [args]",
@@ -267,7 +292,7 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
       {"stdin", 1, "RANK",
        "rank that receives standard input, or all or none\n"
        "(default: 0)",
-       SetStdin(&run->stdin_target)},
+       SetStdin(run)},
       {"tag-output l label", 0, "", "prefix every line with [job,rank]<stream>",
        SetFlag(&run->tag_output)},
       {"timestamp-output", 0, "", "prefix every line with the time",
@@ -285,7 +310,7 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
       {"merge-stderr-to-stdout", 0, "",
        "redirect standard error of the processes to\n"
        "standard output",
-       SetFlag(&run->merge_stderr)},
+       SetFlag(&run->job.merge_stderr)},
   };
   table->insert(table->end(), std::begin(options), std::end(options));
 }
@@ -296,17 +321,17 @@ void AddRest(const RunTargets& to, OptionTable* table) {
       {"timeout", 1, "TIME",
        "end the job if it runs longer than this: seconds,\n"
        "10m, 2h or 1:30",
-       SetSeconds(&run->timeout_seconds, 0, kMaxSeconds)},
+       SetSeconds(&run->job.timeout_seconds, 0, kMaxSeconds)},
       {"time t", 1, "TIME", "likewise, as in srun: a plain number is minutes",
-       SetSlurmLimit(&run->timeout_seconds)},
+       SetSlurmLimit(&run->job.timeout_seconds)},
       {"report-state-on-timeout", 0, "",
        "print the state of each process before the timeout\n"
        "ends the job",
-       SetFlag(&run->states_on_timeout)},
+       AddReport(&run->job.reports, kTimeoutStates)},
       {"get-stack-traces", 0, "",
        "print the stacks of the processes before the timeout\n"
        "ends the job (needs gdb on each node)",
-       SetFlag(&run->stacks_on_timeout)},
+       AddReport(&run->job.reports, kTimeoutStacks)},
       {"detach", 0, "",
        "print the job's name and return while the job runs;\n"
        "its output is in JOB.out, unless --output file= names\n"
@@ -315,11 +340,11 @@ void AddRest(const RunTargets& to, OptionTable* table) {
       {"kill-grace", 1, "SECONDS",
        "time between SIGTERM and SIGKILL when a job is\n"
        "ended",
-       SetSeconds(&run->kill_grace_seconds, 1, kMaxGraceSeconds)},
+       SetSeconds(&run->job.kill_grace_seconds, 1, kMaxGraceSeconds)},
       {"inject", 1, "WHEN",
        "whether to put Canopy's libpmix before a program's\n"
        "own: auto, always, never",
-       SetOneOf(&run->inject, {"auto", "always", "never"})},
+       SetInject(&run->job.inject)},
       {"allow-run-as-root", 0, "",
        "allow root to run programs when called as mpirun",
        SetFlag(&run->allow_run_as_root)},

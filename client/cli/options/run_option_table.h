@@ -12,9 +12,9 @@ namespace canopy::cli {
 // Destinations of the option values. They must outlive the table.
 struct RunTargets {
   RunOptions* run = nullptr;
-  AppOptions* app = nullptr;        // the program being described
+  JobApp* app = nullptr;            // the program being described
   std::string* app_file = nullptr;  // file that describes the programs instead
-  std::string* map_suffix = nullptr;  // appended to run->map_by at the end
+  std::string* map_suffix = nullptr;  // appended to the policy at the end
   const Environment* environment = nullptr;
   // Called as mpirun: -c is the number of processes, not of CPUs for each.
   bool as_mpirun = false;

@@ -30,11 +30,12 @@ class RunParser {
   Status ParsePart(std::span<const std::string> args, bool is_all = false);
   Status LoadAppFile(const std::string& path);
   Status Check() const;
+  void SetStops();
   // Limits the hosts that the applications name to as many as requested.
   Status LimitHosts();
 
   RunOptions out_;
-  AppOptions app_;  // the program of the part that is being parsed
+  JobApp app_;  // the program of the part that is being parsed
   std::string app_file_;
   std::string map_suffix_;
   bool in_app_file_ = false;
@@ -54,12 +55,13 @@ Result<RunOptions> RunParser::Parse(std::span<const std::string> args) {
   }
   if (Status status = Check(); !status.ok()) return status;
   if (Status status = LimitHosts(); !status.ok()) return status;
-  out_.map_by += map_suffix_;
+  out_.job.places.map_by += map_suffix_;
+  SetStops();
   return std::move(out_);
 }
 
 Status RunParser::ParsePart(std::span<const std::string> args, bool is_all) {
-  app_ = AppOptions();
+  app_ = JobApp();
   Result<std::vector<std::string>> rest =
       ApplyOptions(table_, args, RestRule::kFromFirstWord);
   if (!rest.ok()) return rest.status();
@@ -81,7 +83,7 @@ Status RunParser::ParsePart(std::span<const std::string> args, bool is_all) {
                   "no program to run; say it after the options, as in "
                   "'canopy run -n 4 ./app'");
   }
-  out_.apps.push_back(std::move(app_));
+  out_.job.apps.push_back(std::move(app_));
   return Status();
 }
 
@@ -92,8 +94,8 @@ Status RunParser::LoadAppFile(const std::string& path) {
                   "cannot read app file " + content.status().message());
   }
   in_app_file_ = true;
-  const size_t before = out_.apps.size();
-  const AppOptions shared = app_;
+  const size_t before = out_.job.apps.size();
+  const JobApp shared = app_;
   size_t number = 0;
   for (const std::string& line : Split(*content, '\n')) {
     ++number;
@@ -105,7 +107,7 @@ Status RunParser::LoadAppFile(const std::string& path) {
     Status status = ParsePart(*words);
     if (!status.ok()) return Status(status.code(), where + status.message());
     if (out_.help || out_.version) return Status();
-    AppOptions& app = out_.apps.back();
+    JobApp& app = out_.job.apps.back();
     app.env.insert(app.env.begin(), shared.env.begin(), shared.env.end());
     if (app.cwd.empty()) app.cwd = shared.cwd;
     if (app.pset.empty()) app.pset = shared.pset;
@@ -113,7 +115,7 @@ Status RunParser::LoadAppFile(const std::string& path) {
     if (app.hosts.empty()) app.hosts = shared.hosts;
   }
   in_app_file_ = false;
-  if (out_.apps.size() > before) return Status();
+  if (out_.job.apps.size() > before) return Status();
   return Status(kErrBadParam, "app file " + path + " names no program");
 }
 
@@ -132,10 +134,17 @@ Status RunParser::Check() const {
   return CheckAgentOptions(out_.agents);
 }
 
+void RunParser::SetStops() {
+  JobDebug& debug = out_.job.debug;
+  if (out_.stop_on_exec) debug.on_exec = out_.stop_ranks;
+  if (out_.stop_in_init) debug.in_init = out_.stop_ranks;
+  if (out_.stop_in_app) debug.in_app = out_.stop_ranks;
+}
+
 Status RunParser::LimitHosts() {
   std::vector<std::string> kept;
   bool named = false;
-  for (AppOptions& app : out_.apps) {
+  for (JobApp& app : out_.job.apps) {
     if (out_.nodes == 0 || app.hosts.empty()) continue;
     named = true;
     std::erase_if(app.hosts, [&](const Host& host) {
@@ -170,7 +179,7 @@ Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
 
 std::string RunOptionHelp() {
   RunOptions run;
-  AppOptions app;
+  JobApp app;
   std::string text;
   const Environment none;
   return OptionHelp(RunOptionTable({&run, &app, &text, &text, &none}));

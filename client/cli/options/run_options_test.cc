@@ -44,29 +44,29 @@ class SpellingTest : public testing::TestWithParam<Spelling> {};
 TEST_P(SpellingTest, IsUnderstood) {
   const RunOptions options =
       MustParse(std::string(GetParam().options) + " ./app -n 9 --help");
-  ASSERT_EQ(options.apps.size(), 1u);
-  EXPECT_EQ(options.apps[0].argv,
+  ASSERT_EQ(options.job.apps.size(), 1u);
+  EXPECT_EQ(options.job.apps[0].argv,
             (std::vector<std::string>{"./app", "-n", "9", "--help"}));
   EXPECT_TRUE(GetParam().seen(options)) << GetParam().options;
   EXPECT_FALSE(options.help);
 }
 
-bool FourProcs(const RunOptions& o) { return o.apps[0].num_procs == 4; }
+bool FourProcs(const RunOptions& o) { return o.job.apps[0].num_procs == 4; }
 bool HostAB(const RunOptions& o) {
-  const std::vector<Host>& hosts = o.apps[0].hosts;
+  const std::vector<Host>& hosts = o.job.apps[0].hosts;
   return hosts.size() == 2 && hosts[0].name == "a" && hosts[0].slots == 2 &&
          hosts[0].slots_given && hosts[1].name == "b" && !hosts[1].slots_given;
 }
-bool MapNode(const RunOptions& o) { return o.map_by == "node"; }
-bool RankCore(const RunOptions& o) { return o.rank_by == "core"; }
-bool BindCore(const RunOptions& o) { return o.bind_to == "core"; }
-bool Ppr2(const RunOptions& o) { return o.map_by == "ppr:2:node"; }
-bool TwoCpus(const RunOptions& o) { return o.map_by == ":pe=2"; }
-bool NinetySeconds(const RunOptions& o) { return o.timeout_seconds == 90; }
-bool Pset(const RunOptions& o) { return o.apps[0].pset == "sea"; }
-bool Wdir(const RunOptions& o) { return o.apps[0].cwd == "/w"; }
+bool MapNode(const RunOptions& o) { return o.job.places.map_by == "node"; }
+bool RankCore(const RunOptions& o) { return o.job.places.rank_by == "core"; }
+bool BindCore(const RunOptions& o) { return o.job.places.bind_to == "core"; }
+bool Ppr2(const RunOptions& o) { return o.job.places.map_by == "ppr:2:node"; }
+bool TwoCpus(const RunOptions& o) { return o.job.places.map_by == ":pe=2"; }
+bool NinetySeconds(const RunOptions& o) { return o.job.timeout_seconds == 90; }
+bool Pset(const RunOptions& o) { return o.job.apps[0].pset == "sea"; }
+bool Wdir(const RunOptions& o) { return o.job.apps[0].cwd == "/w"; }
 bool Mca(const RunOptions& o) {
-  return o.apps[0].env == std::vector<std::string>{"OMPI_MCA_btl=tcp,self"};
+  return o.job.apps[0].env == std::vector<std::string>{"OMPI_MCA_btl=tcp,self"};
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -99,13 +99,15 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Flags, SpellingTest,
     testing::Values(
-        Spelling{"--oversubscribe",
-                 [](const RunOptions& o) { return o.oversubscribe; }},
-        Spelling{"-oversubscribe",
-                 [](const RunOptions& o) { return o.oversubscribe; }},
+        Spelling{
+            "--oversubscribe",
+            [](const RunOptions& o) { return o.job.places.oversubscribe; }},
+        Spelling{
+            "-oversubscribe",
+            [](const RunOptions& o) { return o.job.places.oversubscribe; }},
         Spelling{"--nooversubscribe --map-by node",
                  [](const RunOptions& o) {
-                   return o.map_by == "node:nooversubscribe";
+                   return o.job.places.map_by == "node:nooversubscribe";
                  }},
         Spelling{"--cpus-per-proc 2", TwoCpus},
         Spelling{"--cpus-per-task=2", TwoCpus}, Spelling{"-c 2", TwoCpus},
@@ -113,15 +115,17 @@ INSTANTIATE_TEST_SUITE_P(
         Spelling{"--timeout 90", NinetySeconds},
         Spelling{"--timeout 89.5", NinetySeconds},
         Spelling{"--time 1:30", NinetySeconds},
-        Spelling{"-t 2",
-                 [](const RunOptions& o) { return o.timeout_seconds == 120; }},
+        Spelling{
+            "-t 2",
+            [](const RunOptions& o) { return o.job.timeout_seconds == 120; }},
         Spelling{"--label", [](const RunOptions& o) { return o.tag_output; }},
         Spelling{"--export=ALL,A=1,SET",
                  [](const RunOptions& o) {
-                   return o.apps[0].env ==
+                   return o.job.apps[0].env ==
                           std::vector<std::string>{"A=1", "SET=value"};
                  }},
-        Spelling{"--nolocal", [](const RunOptions& o) { return o.no_local; }},
+        Spelling{"--nolocal",
+                 [](const RunOptions& o) { return o.job.places.no_local; }},
         Spelling{"--report-bindings",
                  [](const RunOptions& o) { return o.report_bindings; }},
         Spelling{"-report-bindings",
@@ -136,19 +140,21 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) { return o.do_not_launch; }},
         Spelling{"--max-restarts 3 --enable-recovery",
                  [](const RunOptions& o) {
-                   return o.max_restarts == 3 && o.recoverable;
+                   return o.job.max_restarts == 3 && o.job.recoverable;
                  }},
         Spelling{"--continuous --index-argv-by-rank",
                  [](const RunOptions& o) {
-                   return o.max_restarts == UINT32_MAX && o.index_argv;
+                   return o.job.max_restarts == UINT32_MAX &&
+                          o.job.process.index_argv;
                  }},
         Spelling{"--preload-binary --preload-files a,/b/c",
                  [](const RunOptions& o) {
-                   return o.apps[0].preload_program &&
-                          o.apps[0].preload_files == "a,/b/c";
+                   return o.job.apps[0].preload_program &&
+                          o.job.apps[0].preload_files == "a,/b/c";
                  }},
-        Spelling{"-s",
-                 [](const RunOptions& o) { return o.apps[0].preload_program; }},
+        Spelling{
+            "-s",
+            [](const RunOptions& o) { return o.job.apps[0].preload_program; }},
         Spelling{"--detach",
                  [](const RunOptions& o) {
                    return o.detach && !o.input_is_pushed();
@@ -167,14 +173,17 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) {
                    return o.stop_ranks == std::vector<uint32_t>{2, 3, 4, 7};
                  }},
-        Spelling{"--cpu-list 0-3",
-                 [](const RunOptions& o) { return o.cpu_list == "0-3"; }},
+        Spelling{
+            "--cpu-list 0-3",
+            [](const RunOptions& o) { return o.job.places.cpu_list == "0-3"; }},
         Spelling{"--report-state-on-timeout --get-stack-traces",
                  [](const RunOptions& o) {
-                   return o.states_on_timeout && o.stacks_on_timeout;
+                   return (o.job.reports & kTimeoutStates) != 0 &&
+                          (o.job.reports & kTimeoutStacks) != 0;
                  }},
-        Spelling{"--timeout 7",
-                 [](const RunOptions& o) { return o.timeout_seconds == 7; }},
+        Spelling{
+            "--timeout 7",
+            [](const RunOptions& o) { return o.job.timeout_seconds == 7; }},
         Spelling{"--tag-output",
                  [](const RunOptions& o) { return o.tag_output; }},
         Spelling{"-tag-output",
@@ -184,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
         Spelling{"--output tag,timestamp,merge,dir=d",
                  [](const RunOptions& o) {
                    return o.tag_output && o.timestamp_output &&
-                          o.merge_stderr && o.output_directory == "d";
+                          o.job.merge_stderr && o.output_directory == "d";
                  }},
         Spelling{"--output tag,file=logs/%j.%r",
                  [](const RunOptions& o) {
@@ -201,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(
                           !o.job_below_directory;
                  }},
         Spelling{"--merge-stderr-to-stdout",
-                 [](const RunOptions& o) { return o.merge_stderr; }},
+                 [](const RunOptions& o) { return o.job.merge_stderr; }},
         Spelling{"--allow-run-as-root",
                  [](const RunOptions& o) { return o.allow_run_as_root; }},
         Spelling{"-allow-run-as-root",
@@ -213,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) { return o.emulate == 3; }},
         Spelling{"--nodes 2 --host a:2,b,c --host a",
                  [](const RunOptions& o) {
-                   const std::vector<Host>& hosts = o.apps[0].hosts;
+                   const std::vector<Host>& hosts = o.job.apps[0].hosts;
                    return o.nodes == 0 && hosts.size() == 3 &&
                           hosts[1].name == "b" && hosts[2].name == "a";
                  }},
@@ -241,12 +250,17 @@ INSTANTIATE_TEST_SUITE_P(
                  }},
         Spelling{"--context c",
                  [](const RunOptions& o) { return o.context == "c"; }},
-        Spelling{"--inject never",
-                 [](const RunOptions& o) { return o.inject == "never"; }},
+        Spelling{
+            "--inject never",
+            [](const RunOptions& o) { return o.job.inject == Inject::kNever; }},
         Spelling{"--stdin all",
-                 [](const RunOptions& o) { return o.stdin_target == "all"; }},
+                 [](const RunOptions& o) {
+                   return o.job.stdin_target == StdinTarget::kAll;
+                 }},
         Spelling{"--stdin 3",
-                 [](const RunOptions& o) { return o.stdin_target == "3"; }},
+                 [](const RunOptions& o) {
+                   return o.job.stdin_rank == 3 && o.stdin_given;
+                 }},
         Spelling{"-o json", [](const RunOptions& o) { return o.json; }},
         Spelling{"--launch-agent 'ip netns exec {host}'",
                  [](const RunOptions& o) {
@@ -256,15 +270,15 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RunOptionsTest, ProgramsBetweenColons) {
   const RunOptions options =
       MustParse("-n 2 -x A=1 a x : -n 3 --host h b : --tag-output c :d");
-  ASSERT_EQ(options.apps.size(), 3u);
-  EXPECT_EQ(options.apps[0].argv, (std::vector<std::string>{"a", "x"}));
-  EXPECT_EQ(options.apps[0].num_procs, 2u);
-  EXPECT_EQ(options.apps[0].env, std::vector<std::string>{"A=1"});
-  EXPECT_TRUE(options.apps[0].hosts.empty());
-  EXPECT_EQ(options.apps[1].num_procs, 3u);
-  EXPECT_EQ(options.apps[1].hosts.size(), 1u);
-  EXPECT_TRUE(options.apps[1].env.empty());
-  EXPECT_EQ(options.apps[2].argv, (std::vector<std::string>{"c", ":d"}));
+  ASSERT_EQ(options.job.apps.size(), 3u);
+  EXPECT_EQ(options.job.apps[0].argv, (std::vector<std::string>{"a", "x"}));
+  EXPECT_EQ(options.job.apps[0].num_procs, 2u);
+  EXPECT_EQ(options.job.apps[0].env, std::vector<std::string>{"A=1"});
+  EXPECT_TRUE(options.job.apps[0].hosts.empty());
+  EXPECT_EQ(options.job.apps[1].num_procs, 3u);
+  EXPECT_EQ(options.job.apps[1].hosts.size(), 1u);
+  EXPECT_TRUE(options.job.apps[1].env.empty());
+  EXPECT_EQ(options.job.apps[2].argv, (std::vector<std::string>{"c", ":d"}));
   EXPECT_TRUE(options.tag_output);
 }
 
@@ -287,23 +301,23 @@ TEST(RunOptionsTest, UnderNamesOfMpirunCIsTheNumberOfProcesses) {
   const auto args = *SplitCommand("-c 4 ./app");
   const auto as_mpirun = ParseRunOptions(args, TestEnvironment, true);
   ASSERT_TRUE(as_mpirun.ok());
-  EXPECT_EQ(as_mpirun->apps[0].num_procs, 4u);
-  EXPECT_EQ(as_mpirun->map_by, "");
+  EXPECT_EQ(as_mpirun->job.apps[0].num_procs, 4u);
+  EXPECT_EQ(as_mpirun->job.places.map_by, "");
 }
 
 TEST(RunOptionsTest, EachProgramHasItsNumberOfProcesses) {
-  EXPECT_EQ(MustParse("-n 2 a : -n 3 b").apps[1].num_procs, 3u);
+  EXPECT_EQ(MustParse("-n 2 a : -n 3 b").job.apps[1].num_procs, 3u);
 }
 
 TEST(RunOptionsTest, DoubleDashEndsTheOptions) {
   const RunOptions options = MustParse("-n 2 -- -odd-name arg");
-  EXPECT_EQ(options.apps[0].argv,
+  EXPECT_EQ(options.job.apps[0].argv,
             (std::vector<std::string>{"-odd-name", "arg"}));
 }
 
 TEST(RunOptionsTest, ExportsVariables) {
   const RunOptions options = MustParse("-x SET -x A=b=c -x MISSING app");
-  EXPECT_EQ(options.apps[0].env,
+  EXPECT_EQ(options.job.apps[0].env,
             (std::vector<std::string>{"SET=value", "A=b=c"}));
   ASSERT_EQ(options.warnings.size(), 1u);
   EXPECT_NE(options.warnings[0].find("MISSING"), std::string::npos);
@@ -312,8 +326,8 @@ TEST(RunOptionsTest, ExportsVariables) {
 TEST(RunOptionsTest, ParametersGoToTheirLibraries) {
   const RunOptions options = MustParse(
       "-gmca a 1 --pmixmca b 2 --prtemca c 3 -genv G v -env E w -path /p app");
-  EXPECT_EQ(options.env, (std::vector<std::string>{"OMPI_MCA_a=1", "G=v"}));
-  EXPECT_EQ(options.apps[0].env,
+  EXPECT_EQ(options.job.env, (std::vector<std::string>{"OMPI_MCA_a=1", "G=v"}));
+  EXPECT_EQ(options.job.apps[0].env,
             (std::vector<std::string>{"PMIX_MCA_b=2", "PRTE_MCA_c=3", "E=w",
                                       "PATH=/p:/usr/bin"}));
 }
@@ -321,12 +335,12 @@ TEST(RunOptionsTest, ParametersGoToTheirLibraries) {
 TEST(RunOptionsTest, AVariableInOneWordIsNameAndValue) {
   const RunOptions options = MustParse(
       "--env=A=1 -env B=2=3 --env C= -env D 4=5 -genv=E=6 --genv F 7 app x=y");
-  EXPECT_EQ(options.apps[0].env,
+  EXPECT_EQ(options.job.apps[0].env,
             (std::vector<std::string>{"A=1", "B=2=3", "C=", "D=4=5"}));
-  EXPECT_EQ(options.env, (std::vector<std::string>{"E=6", "F=7"}));
-  EXPECT_EQ(options.apps[0].argv, (std::vector<std::string>{"app", "x=y"}));
+  EXPECT_EQ(options.job.env, (std::vector<std::string>{"E=6", "F=7"}));
+  EXPECT_EQ(options.job.apps[0].argv, (std::vector<std::string>{"app", "x=y"}));
   // Library parameters do not have this form.
-  EXPECT_EQ(MustParse("-mca a=b c app").apps[0].env,
+  EXPECT_EQ(MustParse("-mca a=b c app").job.apps[0].env,
             std::vector<std::string>{"OMPI_MCA_a=b=c"});
 }
 
@@ -334,12 +348,12 @@ TEST(RunOptionsTest, AppFileHoldsProgramsWithOptions) {
   const std::string path = TestFile(
       "apps", "# comment\n-np 2 ./a 'b c'\n\n-np 3 --wdir /y ./d : x\n");
   const RunOptions options = MustParse("--wdir /x --app " + path);
-  ASSERT_EQ(options.apps.size(), 2u);
-  EXPECT_EQ(options.apps[0].argv, (std::vector<std::string>{"./a", "b c"}));
-  EXPECT_EQ(options.apps[0].num_procs, 2u);
-  EXPECT_EQ(options.apps[0].cwd, "/x");
-  EXPECT_EQ(options.apps[1].num_procs, 3u);
-  EXPECT_EQ(options.apps[1].cwd, "/y");
+  ASSERT_EQ(options.job.apps.size(), 2u);
+  EXPECT_EQ(options.job.apps[0].argv, (std::vector<std::string>{"./a", "b c"}));
+  EXPECT_EQ(options.job.apps[0].num_procs, 2u);
+  EXPECT_EQ(options.job.apps[0].cwd, "/x");
+  EXPECT_EQ(options.job.apps[1].num_procs, 3u);
+  EXPECT_EQ(options.job.apps[1].cwd, "/y");
 }
 
 TEST(RunOptionsTest, AppFileNamesNoOther) {
@@ -358,8 +372,8 @@ TEST(RunOptionsTest, HostfileAndHostAddUp) {
   for (const char* option : {"--hostfile ", "-machinefile ", "-hostfile ",
                              "--machinefile ", "-f "}) {
     const RunOptions options = MustParse(option + path + " --host n3 app");
-    ASSERT_EQ(options.apps[0].hosts.size(), 3u) << option;
-    EXPECT_EQ(options.apps[0].hosts[0].slots, 4u);
+    ASSERT_EQ(options.job.apps[0].hosts.size(), 3u) << option;
+    EXPECT_EQ(options.job.apps[0].hosts[0].slots, 4u);
   }
 }
 
@@ -377,8 +391,8 @@ TEST(RunOptionsTest, AToolsLauncherNeedsNoProgram) {
       return file ? "/a/file" : nullptr;
     });
   };
-  EXPECT_TRUE(parse("--verbose").value().apps.empty());
-  EXPECT_EQ(parse("./app").value().apps.size(), 1u);
+  EXPECT_TRUE(parse("--verbose").value().job.apps.empty());
+  EXPECT_EQ(parse("./app").value().job.apps.size(), 1u);
   EXPECT_EQ(parse("a : -n 2").code(), kErrJobNoExeSpecified);
 }
 

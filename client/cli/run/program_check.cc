@@ -91,8 +91,9 @@ int CheckProgram(const ProgramCheck& check, RemoteAgents* remote) {
   if (!options.ok()) return FailUsage("doctor", options.status());
   RunPlace place(remote);
   if (Status s = place.Find(*options); !s.ok()) return Fail(s);
-  v1c::Launch launch = MakeLaunch(*options, /*allow_root=*/true);
-  if (Status s = CheckWorkingDirectory(launch); !s.ok()) return Fail(s);
+  const JobRequest request = MakeRequest(*options);
+  if (Status s = CheckWorkingDirectory(request); !s.ok()) return Fail(s);
+  v1c::Launch launch = MakeLaunch(request, /*allow_root=*/true);
   launch.set_do_not_launch(true);
   launch.set_check_only(true);
   SignalSource signals;

@@ -44,7 +44,8 @@ class JobRun {
         observer_(std::move(observer)),
         input_(options.stdin_fd),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        items_(options.files) {
+        items_(options.files),
+        grace_(options.kill_grace) {
     files_.emplace(items_);
   }
   ~JobRun() { close(wake_fd_); }
@@ -94,14 +95,11 @@ class JobRun {
 
   int end_signal_ = 0;
   int end_signals_ = 0;
-  std::chrono::seconds grace_{0};
+  const std::chrono::seconds grace_;
   Clock::time_point give_up_ = Clock::time_point::max();
 };
 
-void JobRun::Begin(const v1::Launch& launch) {
-  grace_ = std::chrono::seconds(launch.kill_grace_seconds());
-  link_.Launch(launch);
-}
+void JobRun::Begin(const v1::Launch& launch) { link_.Launch(launch); }
 
 void JobRun::ReadEvents() {
   v1::RunEvent event;

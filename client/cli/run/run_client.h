@@ -51,6 +51,8 @@ class RunObserver {
 struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
   SignalSource* signals = nullptr;
+  // Time between SIGTERM and SIGKILL when the job is ended.
+  std::chrono::seconds kill_grace{0};
   // Files that are sent to the nodes when the launch requests them.
   std::vector<preload::Item> files;
   RunLinkOptions link;

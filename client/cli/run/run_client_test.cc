@@ -108,7 +108,7 @@ class RunClientTest : public testing::Test {
     options.stdin_fd = stdin_fd;
     options.signals = signals_;
     v1c::Launch launch;
-    launch.add_apps()->add_argv("program");
+    launch.set_request("request");
     if (redials_) {
       options.link.dial = [this]() -> std::unique_ptr<RunConnection> {
         auto next = DialRun(target_);
@@ -153,7 +153,7 @@ TEST_F(RunClientTest, AJobThatIsRequeuedIsAskedForAnewWithItsInput) {
     EXPECT_EQ(request.launch().queued_as(), "job-1");
     EXPECT_EQ(request.launch().attempt(), 2u);
     EXPECT_EQ(request.launch().queued_since_ms(), 99);
-    EXPECT_EQ(request.launch().apps(0).argv(0), "program");
+    EXPECT_EQ(request.launch().request(), "request");
     event.mutable_mapped()->set_nspace("job-2");
     stream->Write(event);
     EXPECT_TRUE(stream->Read(&request));
@@ -177,7 +177,7 @@ TEST_F(RunClientTest, LaunchOutputAndEnd) {
   control_.play = [](Stream* stream) {
     v1c::RunRequest request;
     EXPECT_TRUE(stream->Read(&request));
-    EXPECT_EQ(request.launch().apps(0).argv(0), "program");
+    EXPECT_EQ(request.launch().request(), "request");
     v1c::RunEvent event;
     event.mutable_mapped()->set_nspace("job");
     stream->Write(event);
@@ -505,7 +505,7 @@ TEST_F(RunClientTest, LaunchesAgainWhatNobodyHasHeardOf) {
     EXPECT_TRUE(request.has_reattach());
     SendAttached(stream, false);
     EXPECT_TRUE(stream->Read(&request));
-    EXPECT_EQ(request.launch().apps(0).argv(0), "program");
+    EXPECT_EQ(request.launch().request(), "request");
     EXPECT_FALSE(request.launch().token().empty());
     SendEnd(stream, 0);
     return grpc::Status::OK;

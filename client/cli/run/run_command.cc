@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -34,6 +35,7 @@
 #include "client/cli/run/run_place.h"
 #include "client/cli/run/run_record.h"
 #include "client/cli/run/run_report.h"
+#include "common/job_request.h"
 #include "common/posix/unique_fd.h"
 #include "common/preload/preload_list.h"
 #include "common/string_util.h"
@@ -84,7 +86,7 @@ bool AllowsRoot(const RunOptions& options, const std::string& program) {
 // has it too.
 void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
                      const RunReport& report) {
-  if (outcome.end.exit_code() == 0 || options.inject == "never" ||
+  if (outcome.end.exit_code() == 0 || options.job.inject == Inject::kNever ||
       !outcome.end.has_first_failed() || report.has_own_library() ||
       !report.saw_loader_error()) {
     return;
@@ -170,7 +172,7 @@ struct Request {
   RunOptions options;
   std::span<const std::string> args;  // source of `options`
   bool allow_root = false;
-  v1c::Launch launch;
+  JobRequest job;
   std::vector<preload::Item> files;
   // Null if the job's output goes to the standard streams or to files of its
   // ranks.
@@ -184,10 +186,17 @@ Result<RunOptions> ParseOptions(std::span<const std::string> args,
       args, [](const char* name) { return std::getenv(name); }, as_mpirun);
 }
 
-v1c::Launch LaunchOf(const RunOptions& options, bool allow_root) {
-  v1c::Launch launch = MakeLaunch(options, allow_root);
+JobRequest JobOf(const RunOptions& options) {
+  JobRequest job = MakeRequest(options);
   // A debugger that started this program is notified when the processes exist.
-  if (IsTraced()) launch.mutable_stop_on_exec();
+  if (IsTraced()) job.debug.on_exec.emplace();
+  return job;
+}
+
+v1c::Launch LaunchOf(const Request& request) {
+  v1c::Launch launch = MakeLaunch(request.job, request.allow_root);
+  launch.set_do_not_launch(request.options.do_not_launch);
+  launch.set_preloads(!request.files.empty());
   return launch;
 }
 
@@ -197,9 +206,7 @@ Status Obey(std::vector<std::string> orders, Request* request) {
   orders.insert(orders.end(), request->args.begin(), request->args.end());
   Result<RunOptions> options = ParseOptions(orders, request->options.as_mpirun);
   if (!options.ok()) return options.status();
-  const bool preloads = request->launch.preloads();
-  request->launch = LaunchOf(*options, request->allow_root);
-  request->launch.set_preloads(preloads);
+  request->job = JobOf(*options);
   request->options = *std::move(options);
   return Status();
 }
@@ -208,7 +215,7 @@ Status Obey(std::vector<std::string> orders, Request* request) {
 // those that are not started, and debugger daemons.
 std::shared_ptr<JobRecorder> MakeRecorder(const RunOptions& options,
                                           const std::string& context) {
-  if (options.do_not_launch || options.daemons) return nullptr;
+  if (options.do_not_launch || options.job.daemons) return nullptr;
   return std::make_shared<JobRecorder>(
       HistoryStore(), EntryOf(options, context),
       [quiet = options.quiet](const std::string& text) {
@@ -279,7 +286,7 @@ Result<Opened> Open(const RunOptions& options, RunPlace* place,
   if (!connection.ok()) return connection.status();
   if (Status s = contact.Tell(place->runtime_dirs()); !s.ok()) return s;
   auto orders = contact.AwaitOrders(
-      options.apps.empty(),
+      options.job.apps.empty(),
       {around->signals.fd(), [around] { return around->TakeEndSignal(); }});
   if (!orders.ok()) return orders.status();
   return Opened{*std::move(connection), *std::move(orders)};
@@ -292,11 +299,11 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   if (Status s = Obey(opened->orders, &request); !s.ok()) return Fail(s);
   const RunOptions& options = request.options;
   RunClientOptions client;
-  const bool reads =
-      options.stdin_target != "none" && !options.input_is_pushed();
+  const bool reads = options.reads_input() && !options.input_is_pushed();
   client.stdin_fd = reads ? STDIN_FILENO : -1;
   client.signals = &around.signals;
   client.files = request.files;
+  client.kill_grace = std::chrono::seconds(request.job.kill_grace_seconds);
   client.link.dial = place->Redial();
   if (!options.quiet) client.link.say = &PrintError;
   const auto recorder = MakeRecorder(options, place->context());
@@ -309,7 +316,7 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   report->set_on_running(
       [table](const std::string& nspace) { table->OnRunning(nspace); });
   Result<RunOutcome> outcome =
-      RunJob(std::move(opened->connection), request.launch, client, report);
+      RunJob(std::move(opened->connection), LaunchOf(request), client, report);
   if (outcome.ok()) {
     report->Finish();
     timeline->Note("job ended");
@@ -401,20 +408,19 @@ std::optional<int> Run(const RunOptions& options,
   if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
   RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
-  v1c::Launch launch = LaunchOf(options, allow_root);
+  JobRequest job = JobOf(options);
   // Debugger daemons need no working directory.
-  if (Status s = CheckWorkingDirectory(launch); !s.ok() && !options.daemons) {
+  if (Status s = CheckWorkingDirectory(job); !s.ok() && !options.job.daemons) {
     return Fail(s);
   }
-  Result<std::vector<preload::Item>> files = FilesToPreload(options, launch);
+  Result<std::vector<preload::Item>> files = FilesToPreload(job);
   if (!files.ok()) return Fail(files.status());
-  launch.set_preloads(!files->empty());
   if (place.NeedsRemoteAgents()) return std::nullopt;
   for (const std::string& warning : options.warnings) PrintError(warning);
   WarnOfAgentOptions(options.agents, place.persistent());
-  if (options.apps.empty()) return Serve(options, &place, &timeline);
+  if (options.job.apps.empty()) return Serve(options, &place, &timeline);
   if (options.detach && !place.stays()) return FailToDetach();
-  Request request{options, args, allow_root, launch, *std::move(files)};
+  Request request{options, args, allow_root, std::move(job), *std::move(files)};
   if (Status s = PrepareOutput(options, &request.output); !s.ok()) {
     return Fail(s);
   }

@@ -1,5 +1,7 @@
 #include "client/cli/run/run_launch.h"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +13,7 @@
 #include <vector>
 
 #include "client/cli/run/job_environment.h"
-#include "common/ids.h"
-#include "common/job_debug.h"
+#include "common/job_description.h"
 #include "common/preload/archive.h"
 #include "common/text.h"
 
@@ -21,14 +22,12 @@ namespace {
 
 namespace v1c = control::v1;
 
-void FillHosts(const std::vector<Host>& hosts,
-               google::protobuf::RepeatedPtrField<v1c::HostSlots>* out) {
-  for (const Host& host : hosts) {
-    v1c::HostSlots* const entry = out->Add();
-    entry->set_name(host.name.substr(host.name.find('@') + 1));
-    entry->set_slots(host.slots);
-    entry->set_slots_given(host.slots_given);
+// Names without the users of ssh, which mean nothing to an overlay.
+std::vector<Host> WithoutUsers(std::vector<Host> hosts) {
+  for (Host& host : hosts) {
+    host.name = host.name.substr(host.name.find('@') + 1);
   }
+  return hosts;
 }
 
 std::string Absolute(const std::string& directory, const std::string& cwd) {
@@ -42,24 +41,18 @@ std::string CurrentDirectory() {
   return error ? std::string() : path.string();
 }
 
-void FillApp(const AppOptions& app, const std::string& cwd, bool only,
-             v1c::Launch* launch) {
-  v1c::App* const out = launch->add_apps();
-  for (const std::string& arg : app.argv) out->add_argv(arg);
-  out->set_cwd(Absolute(app.cwd, cwd));
-  out->set_num_procs(app.num_procs);
-  out->set_preload_program(app.preload_program);
-  out->set_pset(app.pset);
-  FillHosts(app.hosts, only ? launch->mutable_hosts() : out->mutable_hosts());
-  if (only) return;
-  for (const std::string& entry : app.env) out->add_env(entry);
+// The hosts and the environment of the only program are those of the job.
+void MoveToJob(JobRequest* request) {
+  JobApp& app = request->apps[0];
+  SetVariables(std::exchange(app.env, {}), &request->env);
+  request->places.hosts = std::exchange(app.hosts, {});
 }
 
 // Returns the PATH that is searched for the application's program.
-std::string PathOf(const v1c::Launch& launch, const v1c::App& app) {
+std::string PathOf(const JobRequest& request, const JobApp& app) {
   constexpr std::string_view kPath = "PATH=";
   std::string path;
-  for (const auto* env : {&launch.env(), &app.env()}) {
+  for (const auto* env : {&request.env, &app.env}) {
     for (const std::string& entry : *env) {
       if (entry.starts_with(kPath)) path = entry.substr(kPath.size());
     }
@@ -68,77 +61,66 @@ std::string PathOf(const v1c::Launch& launch, const v1c::App& app) {
 }
 
 // Returns the working directory of the application's processes.
-std::string DirectoryOf(const v1c::Launch& launch, const v1c::App& app) {
-  return app.cwd().empty() ? launch.cwd() : app.cwd();
+const std::string& DirectoryOf(const JobRequest& request, const JobApp& app) {
+  return app.cwd.empty() ? request.cwd : app.cwd;
 }
 
-void FillDaemons(const DebugDaemons& daemons, v1c::DebugDaemons* out) {
-  out->set_nspace(daemons.target.nspace);
-  if (daemons.target.rank != kRankWildcard) out->set_rank(daemons.target.rank);
-  out->set_per_node(daemons.per_node);
-  out->set_per_proc(daemons.per_proc);
+// The kernel tells the umask only to those who replace it.
+uint64_t CurrentUmask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
 }
 
-void SetStops(const RunOptions& options, v1c::Launch* launch) {
-  v1c::StopRanks ranks;
-  for (const uint32_t rank : options.stop_ranks) ranks.add_ranks(rank);
-  if (options.stop_on_exec) *launch->mutable_stop_on_exec() = ranks;
-  if (options.stop_in_init) *launch->mutable_stop_in_init() = ranks;
-  if (options.stop_in_app) *launch->mutable_stop_in_app() = ranks;
+std::vector<ResourceLimit> CurrentLimits() {
+  std::vector<ResourceLimit> limits;
+  for (uint32_t resource = 0; resource < RLIMIT_NLIMITS; ++resource) {
+    rlimit limit = {};
+    if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) {
+      continue;
+    }
+    limits.push_back({resource, limit.rlim_cur});
+  }
+  return limits;
 }
 
 }  // namespace
 
-v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
-  v1c::Launch launch;
-  const std::string cwd = CurrentDirectory();
-  launch.set_cwd(cwd);
-  const bool only = options.apps.size() == 1;
-  std::vector<std::string> env = InheritedEnvironment(environ);
-  SetVariables(options.env, &env);
-  if (only) SetVariables(options.apps[0].env, &env);
-  for (std::string& entry : env) launch.add_env(std::move(entry));
-  for (const AppOptions& app : options.apps) FillApp(app, cwd, only, &launch);
-  if (options.nodes != 0) {
-    FillHosts({{"+any", options.nodes, true, {}}}, launch.mutable_hosts());
+JobRequest MakeRequest(const RunOptions& options) {
+  JobRequest request = options.job;
+  request.cwd = CurrentDirectory();
+  request.env = InheritedEnvironment(environ);
+  SetVariables(options.job.env, &request.env);
+  for (JobApp& app : request.apps) {
+    app.cwd = Absolute(app.cwd, request.cwd);
+    app.hosts = WithoutUsers(std::move(app.hosts));
   }
-  launch.set_map_by(options.map_by);
-  launch.set_rank_by(options.rank_by);
-  launch.set_bind_to(options.bind_to);
-  launch.set_oversubscribe(options.oversubscribe);
-  launch.set_no_local(options.no_local);
-  launch.set_timeout_seconds(options.timeout_seconds);
-  launch.set_states_on_timeout(options.states_on_timeout);
-  launch.set_stacks_on_timeout(options.stacks_on_timeout);
-  launch.set_merge_stderr(options.merge_stderr);
-  launch.set_stdin_target(options.stdin_target);
-  launch.set_pushed_input(options.input_is_pushed());
-  launch.set_kill_grace_seconds(options.kill_grace_seconds);
+  if (request.apps.size() == 1) MoveToJob(&request);
+  if (options.nodes != 0) {
+    request.places.hosts.push_back({"+any", options.nodes, true, {}});
+  }
+  request.process.umask = CurrentUmask();
+  request.process.limits = CurrentLimits();
+  request.forwarding.channels = kAllOutput;
+  request.forwarding.input = options.input_is_pushed();
+  return request;
+}
+
+v1c::Launch MakeLaunch(const JobRequest& request, bool allow_root) {
+  v1c::Launch launch;
+  launch.set_request(EncodeJobRequest(request));
   launch.set_allow_run_as_root(allow_root);
-  launch.set_do_not_launch(options.do_not_launch);
-  launch.set_report_bindings(options.report_bindings);
-  launch.set_inject(options.inject);
-  launch.set_torch_env(options.torch_env);
-  launch.set_max_restarts(options.max_restarts);
-  launch.set_recoverable(options.recoverable);
-  launch.set_index_argv(options.index_argv);
-  launch.set_cpu_list(options.cpu_list);
-  SetStops(options, &launch);
-  if (options.daemons) FillDaemons(*options.daemons, launch.mutable_daemons());
   return launch;
 }
 
-Result<std::vector<preload::Item>> FilesToPreload(const RunOptions& options,
-                                                  const v1c::Launch& launch) {
+Result<std::vector<preload::Item>> FilesToPreload(const JobRequest& request) {
   preload::List list;
-  for (size_t i = 0; i < options.apps.size(); ++i) {
-    const AppOptions& app = options.apps[i];
-    const v1c::App& sent = launch.apps(static_cast<int>(i));
-    const std::string cwd = DirectoryOf(launch, sent);
+  for (uint32_t i = 0; i < request.apps.size(); ++i) {
+    const JobApp& app = request.apps[i];
+    const std::string& cwd = DirectoryOf(request, app);
     Status status = list.AddFiles(app.preload_files, cwd);
     if (status.ok() && app.preload_program) {
-      status = list.AddProgram(static_cast<uint32_t>(i), sent.argv(0), cwd,
-                               PathOf(launch, sent));
+      status = list.AddProgram(i, app.argv[0], cwd, PathOf(request, app));
     }
     if (!status.ok()) return status;
   }
@@ -147,11 +129,10 @@ Result<std::vector<preload::Item>> FilesToPreload(const RunOptions& options,
   return list.items();
 }
 
-Status CheckWorkingDirectory(const v1c::Launch& launch) {
-  if (!launch.cwd().empty()) return Status();
+Status CheckWorkingDirectory(const JobRequest& request) {
+  if (!request.cwd.empty()) return Status();
   const bool all_elsewhere = std::ranges::all_of(
-      launch.apps(),
-      [](const v1c::App& app) { return app.cwd().starts_with('/'); });
+      request.apps, [](const JobApp& app) { return app.cwd.starts_with('/'); });
   if (all_elsewhere) return Status();
   return Status(kErrJobWdirNotFound,
                 "the working directory does not exist any more, or cannot be "
@@ -159,10 +140,11 @@ Status CheckWorkingDirectory(const v1c::Launch& launch) {
 }
 
 Status CheckTexts(const RunOptions& options) {
-  std::vector<std::string> texts = {options.map_by, options.rank_by,
-                                    options.bind_to, options.stdin_target,
-                                    options.cpu_list};
-  for (const AppOptions& app : options.apps) {
+  const JobPlaces& places = options.job.places;
+  std::vector<std::string> texts = {places.map_by, places.rank_by,
+                                    places.bind_to, places.cpu_list,
+                                    options.job.name};
+  for (const JobApp& app : options.job.apps) {
     for (const Host& host : app.hosts) texts.push_back(host.name);
   }
   for (const std::string& text : texts) {

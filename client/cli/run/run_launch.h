@@ -1,28 +1,33 @@
-// Creates the launch request of `canopy run`.
+// Creates the request of `canopy run`, and its launch.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_LAUNCH_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_LAUNCH_H_
 
 #include <vector>
 
 #include "client/cli/options/run_options.h"
+#include "common/job_request.h"
 #include "common/preload/preload_list.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
 
 namespace canopy::cli {
 
-// Uses the environment and the working directory of this process.
-control::v1::Launch MakeLaunch(const RunOptions& options, bool allow_root);
+// Returns the request of the command line, with the environment, the working
+// directory, the umask and the resource limits of this process.
+JobRequest MakeRequest(const RunOptions& options);
+
+// Returns the launch of the request; the caller adds what concerns the
+// launcher.
+control::v1::Launch MakeLaunch(const JobRequest& request, bool allow_root);
 
 // Returns the files and programs to copy to the nodes, all of which are
 // readable now. Returns kErrBadParam if two have the same name or a name leads
 // out of the directory; otherwise fails like ArchiveSource::Check.
-Result<std::vector<preload::Item>> FilesToPreload(
-    const RunOptions& options, const control::v1::Launch& launch);
+Result<std::vector<preload::Item>> FilesToPreload(const JobRequest& request);
 
-// Returns kErrJobWdirNotFound if a program of the launch runs in this process's
-// working directory and that directory has been removed.
-Status CheckWorkingDirectory(const control::v1::Launch& launch);
+// Returns kErrJobWdirNotFound if a program of the request runs in this
+// process's working directory and that directory has been removed.
+Status CheckWorkingDirectory(const JobRequest& request);
 
 // Checks that all values except those passed unchanged to the processes are
 // text.

@@ -37,7 +37,7 @@ constexpr int kGreetingMs = 3000;
 
 std::vector<Host> HostsOf(const RunOptions& options) {
   std::vector<Host> hosts;
-  for (const AppOptions& app : options.apps) {
+  for (const JobApp& app : options.job.apps) {
     hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
   }
   return hosts;
@@ -89,7 +89,8 @@ Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
 
 // Returns the first program as text for people.
 std::string CommandOf(const RunOptions& options) {
-  return options.apps.empty() ? std::string() : Join(options.apps[0].argv, " ");
+  const std::vector<JobApp>& apps = options.job.apps;
+  return apps.empty() ? std::string() : Join(apps[0].argv, " ");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace canopy::cli {
 HistoryEntry EntryOf(const RunOptions& options, const std::string& context) {
   HistoryEntry entry;
   entry.context = context;
-  for (const AppOptions& app : options.apps) {
+  for (const JobApp& app : options.job.apps) {
     if (!entry.command.empty()) entry.command += " : ";
     entry.command += Printable(Join(app.argv, " "));
   }

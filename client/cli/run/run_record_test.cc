@@ -9,9 +9,9 @@ namespace {
 
 TEST(RunRecordTest, TheCommandHasEveryProgramInPrintableForm) {
   RunOptions options;
-  options.apps.resize(2);
-  options.apps[0].argv = {"a", "b\n"};
-  options.apps[1].argv = {"c"};
+  options.job.apps.resize(2);
+  options.job.apps[0].argv = {"a", "b\n"};
+  options.job.apps[1].argv = {"c"};
   const HistoryEntry entry = EntryOf(options, "default");
   EXPECT_EQ(entry.command, "a b\\n : c");
   EXPECT_EQ(entry.context, "default");

@@ -65,7 +65,7 @@ RunReport::RunReport(const RunOptions& options, Timeline* timeline,
       report_bindings_(options.report_bindings),
       json_(options.json),
       quiet_(options.quiet),
-      merges_stderr_(options.merge_stderr),
+      merges_stderr_(options.job.merge_stderr),
       timeline_(timeline),
       output_(OutputOptions(options, output_fd)),
       progress_(STDERR_FILENO, !options.quiet) {}

@@ -116,7 +116,7 @@ class RunSocketTest : public testing::Test {
       server_.Reset();
     });
     v1c::Launch launch;
-    launch.add_apps()->add_argv("program");
+    launch.set_request("request");
     auto outcome = RunJob(std::move(socket_), launch, {}, observer_);
     agent.join();
     return outcome;
@@ -157,7 +157,7 @@ TEST_F(RunSocketTest, LaunchOutputAndEnd) {
   const auto outcome = Run([&](Agent* agent) {
     v1c::RunRequest request;
     ASSERT_TRUE(agent->Receive(&request));
-    EXPECT_EQ(request.launch().apps(0).argv(0), "program");
+    EXPECT_EQ(request.launch().request(), "request");
     const std::string events = Output(much) + Output("end") + End(7);
     agent->Send(events.substr(0, 2));
     agent->Send(events.substr(2));

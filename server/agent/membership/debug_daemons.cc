@@ -11,7 +11,7 @@ namespace canopy::agent {
 namespace {
 
 Status Check(const DebugDaemons& daemons, const control::JobRecords& jobs,
-             const host::MapRequest& request) {
+             const JobRequest& request, uint32_t uid) {
   if (request.apps.size() != 1) {
     return Status(kErrBadParam, "debugger daemons are of one program");
   }
@@ -31,7 +31,7 @@ Status Check(const DebugDaemons& daemons, const control::JobRecords& jobs,
     return Status(kErrNotFound, "job " + job.nspace + " has no rank " +
                                     std::to_string(daemons.target.rank));
   }
-  if (job.uid == request.uid) return Status();
+  if (job.uid == uid) return Status();
   return Status(kErrNoPermissions,
                 "job " + job.nspace + " belongs to another user");
 }
@@ -53,25 +53,27 @@ std::vector<uint32_t> CountsOf(const DebugDaemons& daemons,
 
 }  // namespace
 
-Status PlaceDaemons(const DebugDaemons& daemons,
-                    const control::JobRecords& jobs,
-                    host::MapRequest* request) {
-  if (Status s = Check(daemons, jobs, *request); !s.ok()) return s;
+Status PlaceDaemons(const control::JobRecords& jobs, uint32_t uid,
+                    JobRequest* request) {
+  if (!request->daemons) return Status();
+  const DebugDaemons& daemons = *request->daemons;
+  if (Status s = Check(daemons, jobs, *request, uid); !s.ok()) return s;
   const JobSpec& job = *jobs.at(daemons.target.nspace).job;
   const std::vector<uint32_t> counts = CountsOf(daemons, job);
-  host::MapApp& app = request->apps[0];
+  JobApp& app = request->apps[0];
   app.num_procs = 0;
   app.hosts.clear();
   for (size_t node = 0; node < counts.size(); ++node) {
     if (counts[node] == 0) continue;
-    app.hosts.push_back({job.nodes[node].name, counts[node], true});
+    app.hosts.push_back({job.nodes[node].name, counts[node], true, {}});
     app.num_procs += counts[node];
   }
-  request->hosts.clear();
-  request->map_by = "seq";
-  request->rank_by.clear();
-  request->bind_to = "none";
-  request->tool = true;
+  JobPlaces& places = request->places;
+  places.hosts.clear();
+  places.map_by = "seq";
+  places.rank_by.clear();
+  places.bind_to = "none";
+  places.tool = true;
   request->debug = JobDebug();
   request->debug.target = daemons.target;
   return Status();

@@ -2,20 +2,22 @@
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_DEBUG_DAEMONS_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_DEBUG_DAEMONS_H_
 
-#include "common/job_debug.h"
+#include <cstdint>
+
+#include "common/job_request.h"
 #include "common/status.h"
-#include "hostmodule/map_request.h"
 #include "server/control/job_record.h"
 
 namespace canopy::agent {
 
-// Makes the only program of `request` the daemons of a job among `jobs`. Sets
-// their number and their nodes, in the order of the job's, and removes slots,
-// binding and stop directives. Errors, with a message of one line: kErrBadParam
-// (several programs; both numbers given), kErrNotFound (no such job or rank),
-// kErrNoPermissions (the job belongs to another user).
-Status PlaceDaemons(const DebugDaemons& daemons,
-                    const control::JobRecords& jobs, host::MapRequest* request);
+// Places the daemons that the request of user `uid` names; other requests stay
+// as they are. The only program of `request` becomes the daemons of a job among
+// `jobs`: sets their number and their nodes, in the order of the job's, and
+// removes slots, binding and stop directives. Errors, with a message of one
+// line: kErrBadParam (several programs; both numbers given), kErrNotFound (no
+// such job or rank), kErrNoPermissions (the job belongs to another user).
+Status PlaceDaemons(const control::JobRecords& jobs, uint32_t uid,
+                    JobRequest* request);
 
 }  // namespace canopy::agent
 

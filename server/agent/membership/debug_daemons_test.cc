@@ -22,9 +22,8 @@ control::JobRecords Jobs() {
   return jobs;
 }
 
-host::MapRequest OfDebugger() {
-  host::MapRequest request;
-  request.uid = 7;
+JobRequest OfDebugger() {
+  JobRequest request;
   request.apps.resize(1);
   request.apps[0].num_procs = 5;
   request.debug.in_init.emplace();
@@ -33,15 +32,16 @@ host::MapRequest OfDebugger() {
 
 // Returns "n0*2 n1*1", or the error code.
 std::string Place(const DebugDaemons& daemons) {
-  host::MapRequest request = OfDebugger();
-  const Status status = PlaceDaemons(daemons, Jobs(), &request);
+  JobRequest request = OfDebugger();
+  request.daemons = daemons;
+  const Status status = PlaceDaemons(Jobs(), 7, &request);
   if (!status.ok()) return std::to_string(status.code());
-  EXPECT_TRUE(request.tool);
+  EXPECT_TRUE(request.places.tool);
   EXPECT_FALSE(request.debug.stops());
   EXPECT_EQ(request.debug.target, daemons.target);
   std::string out;
   uint32_t total = 0;
-  for (const host::MapHost& host : request.apps[0].hosts) {
+  for (const Host& host : request.apps[0].hosts) {
     if (!out.empty()) out += ' ';
     out += host.name + "*" + std::to_string(host.slots);
     total += host.slots;
@@ -64,13 +64,13 @@ TEST(DebugDaemonsTest, RefusesWhatIsNotThere) {
   EXPECT_EQ(Place({{"other", kRankWildcard}}), std::to_string(kErrNotFound));
   EXPECT_EQ(Place({{"job", 3}}), std::to_string(kErrNotFound));
   EXPECT_EQ(Place({{"job", 0}, 1, 1}), std::to_string(kErrBadParam));
-  host::MapRequest theirs = OfDebugger();
-  theirs.uid = 8;
-  EXPECT_EQ(PlaceDaemons({{"job", 0}}, Jobs(), &theirs).code(),
-            kErrNoPermissions);
-  host::MapRequest two = OfDebugger();
+  JobRequest theirs = OfDebugger();
+  theirs.daemons = DebugDaemons{{"job", 0}};
+  EXPECT_EQ(PlaceDaemons(Jobs(), 8, &theirs).code(), kErrNoPermissions);
+  JobRequest two = OfDebugger();
   two.apps.resize(2);
-  EXPECT_EQ(PlaceDaemons({{"job", 0}}, Jobs(), &two).code(), kErrBadParam);
+  two.daemons = DebugDaemons{{"job", 0}};
+  EXPECT_EQ(PlaceDaemons(Jobs(), 7, &two).code(), kErrBadParam);
 }
 
 }  // namespace

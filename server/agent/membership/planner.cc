@@ -24,74 +24,6 @@
 namespace canopy::agent {
 namespace {
 
-std::vector<host::MapHost> Hosts(
-    const google::protobuf::RepeatedPtrField<control::v1::HostSlots>& hosts) {
-  std::vector<host::MapHost> out;
-  for (const control::v1::HostSlots& host : hosts) {
-    out.push_back({host.name(), host.slots(), host.slots_given()});
-  }
-  return out;
-}
-
-host::MapApp App(const control::v1::App& app) {
-  host::MapApp out;
-  out.argv = {app.argv().begin(), app.argv().end()};
-  out.env = {app.env().begin(), app.env().end()};
-  out.cwd = app.cwd();
-  out.num_procs = app.num_procs();
-  out.pset = app.pset();
-  out.hosts = Hosts(app.hosts());
-  return out;
-}
-
-StopRanks Stop(bool given, const control::v1::StopRanks& stop) {
-  if (!given) return std::nullopt;
-  std::vector<Rank> ranks = {stop.ranks().begin(), stop.ranks().end()};
-  std::ranges::sort(ranks);
-  return ranks;
-}
-
-DebugDaemons Daemons(const control::v1::DebugDaemons& daemons) {
-  DebugDaemons out;
-  out.target = {daemons.nspace(),
-                daemons.has_rank() ? daemons.rank() : kRankWildcard};
-  out.per_node = daemons.per_node();
-  out.per_proc = daemons.per_proc();
-  return out;
-}
-
-host::MapRequest Request(const control::v1::Launch& launch) {
-  host::MapRequest out;
-  out.uid = geteuid();
-  out.gid = getegid();
-  for (const control::v1::App& app : launch.apps()) {
-    out.apps.push_back(App(app));
-  }
-  out.env = {launch.env().begin(), launch.env().end()};
-  out.cwd = launch.cwd();
-  out.hosts = Hosts(launch.hosts());
-  out.map_by = launch.map_by();
-  out.rank_by = launch.rank_by();
-  out.bind_to = launch.bind_to();
-  out.oversubscribe = launch.oversubscribe();
-  out.no_local = launch.no_local();
-  out.timeout_seconds = launch.timeout_seconds();
-  out.merge_stderr = launch.merge_stderr();
-  out.stdin_target = launch.stdin_target();
-  out.kill_grace_seconds = launch.kill_grace_seconds();
-  out.inject = launch.inject();
-  out.max_restarts = launch.max_restarts();
-  out.recoverable = launch.recoverable();
-  out.index_argv = launch.index_argv();
-  out.forwarding.channels = kAllOutput;
-  out.forwarding.input = launch.pushed_input();
-  out.cpu_list = launch.cpu_list();
-  out.debug.on_exec = Stop(launch.has_stop_on_exec(), launch.stop_on_exec());
-  out.debug.in_init = Stop(launch.has_stop_in_init(), launch.stop_in_init());
-  out.debug.in_app = Stop(launch.has_stop_in_app(), launch.stop_in_app());
-  return out;
-}
-
 // Returns the host of an address. An overlay of one agent has no address; its
 // host is this machine.
 std::string HostOf(const std::string& address) {
@@ -99,13 +31,12 @@ std::string HostOf(const std::string& address) {
   return host.empty() ? "127.0.0.1" : host;
 }
 
-Status CheckNotLost(const host::MapRequest& request,
-                    const Membership& membership) {
-  std::vector<host::MapHost> hosts = request.hosts;
-  for (const host::MapApp& app : request.apps) {
+Status CheckNotLost(const JobRequest& request, const Membership& membership) {
+  std::vector<Host> hosts = request.places.hosts;
+  for (const JobApp& app : request.apps) {
     hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
   }
-  for (const host::MapHost& host : hosts) {
+  for (const Host& host : hosts) {
     const std::string reason = membership.LostNode(host.name);
     if (reason.empty()) continue;
     return Status(kErrUnreach, "node '" + host.name + "' is down: " + reason +
@@ -132,14 +63,13 @@ bool IsOf(const host::MapNode& node, const std::string& name) {
 // Removes hosts that were not granted from a user's list, and gives the others
 // the granted slots. Relative entries select from the granted nodes anyway.
 void KeepGranted(const std::vector<host::MapNode>& nodes,
-                 std::vector<host::MapHost>* hosts) {
-  std::vector<host::MapHost> kept;
-  for (host::MapHost& host : *hosts) {
+                 std::vector<Host>* hosts) {
+  std::vector<Host> kept;
+  for (Host& host : *hosts) {
     const bool relative = host.name.starts_with('+');
     const bool granted = std::ranges::any_of(
         nodes, [&](const auto& node) { return IsOf(node, host.name); });
-    const bool again =
-        std::ranges::count(kept, host.name, &host::MapHost::name) > 0;
+    const bool again = std::ranges::count(kept, host.name, &Host::name) > 0;
     if (!relative && (!granted || again)) continue;
     if (!relative) host.slots_given = false;
     kept.push_back(std::move(host));
@@ -156,12 +86,11 @@ void SetVariable(const std::string& entry, std::vector<std::string>* env) {
 
 // Restricts a request to the granted nodes and the granted time limit.
 void KeepToGrant(const PlacementGrant& grant,
-                 const std::vector<host::MapNode>& nodes,
-                 host::MapRequest* request) {
+                 const std::vector<host::MapNode>& nodes, JobRequest* request) {
   // A sequential mapping names the node of each process, so it is kept.
-  if (!request->map_by.starts_with("seq")) {
-    KeepGranted(nodes, &request->hosts);
-    for (host::MapApp& app : request->apps) KeepGranted(nodes, &app.hosts);
+  if (!request->places.map_by.starts_with("seq")) {
+    KeepGranted(nodes, &request->places.hosts);
+    for (JobApp& app : request->apps) KeepGranted(nodes, &app.hosts);
   }
   const uint32_t limit = grant.time_limit_seconds;
   if (limit != 0 &&
@@ -282,20 +211,10 @@ std::string Planner::HostOfRank0(const JobSpec& job) const {
 }
 
 Result<std::shared_ptr<const JobSpec>> Planner::Plan(
-    const control::v1::Launch& launch, const control::Placed& placed,
+    JobRequest request, const control::Placed& placed,
     const control::JobRecords& jobs, const Membership& membership) {
-  if (geteuid() == 0 && !launch.allow_run_as_root()) {
-    return Status(kErrNoPermissions,
-                  "programs are not run as root unless you say "
-                  "--allow-run-as-root; a bug in one can damage the system");
-  }
-  host::MapRequest request = Request(launch);
-  request.session_id = session_id_;
-  request.nspace = placed.name.empty() ? placed.id.request : placed.name;
-  if (launch.has_daemons()) {
-    Status status = PlaceDaemons(Daemons(launch.daemons()), jobs, &request);
-    if (!status.ok()) return status;
-  }
+  const uint32_t uid = geteuid();
+  if (Status s = PlaceDaemons(jobs, uid, &request); !s.ok()) return s;
   Result<std::vector<host::MapNode>> nodes = Nodes(jobs, jobs, membership);
   if (!placed.grant.nodes.empty()) {
     nodes = GrantedNodes(placed, jobs, membership);
@@ -303,10 +222,11 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   }
   if (!nodes.ok()) return nodes.status();
   Result<JobSpec> job =
-      Map(*std::move(nodes), std::move(request), jobs, membership);
+      Map(*nodes, std::move(request), placed, jobs, membership);
   if (!job.ok()) return job.status();
-  job->host_job = placed.grant.host_job;
-  if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);
+  job->nspace = placed.name.empty() ? placed.id.request : placed.name;
+  job->uid = uid;
+  job->gid = getegid();
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
@@ -328,20 +248,19 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   const control::JobRecord parent = job_of_spawner == jobs.end()
                                         ? control::ToolRecord(spawner)
                                         : job_of_spawner->second;
-  Result<host::MapRequest> request =
-      SpawnMapRequest(call, spawner, parent, [&](const std::string& path) {
+  Result<JobRequest> request =
+      SpawnRequestOf(call, parent, [&](const std::string& path) {
         return ReadHostfile(path, parent.job->uid, parent.job->gid);
       });
   if (!request.ok()) return request.status();
+  std::vector<Host>& hosts = request->places.hosts;
   if (!NamesHosts(call.placing)) {
-    std::erase_if(request->hosts, [&](const host::MapHost& host) {
+    std::erase_if(hosts, [&](const Host& host) {
       return !membership.LostNode(host.name).empty();
     });
   }
-  request->nspace = NewNspace();
-  if (call.daemons) {
-    Status status = PlaceDaemons(*call.daemons, jobs, &*request);
-    if (!status.ok()) return status;
+  if (Status s = PlaceDaemons(jobs, parent.job->uid, &*request); !s.ok()) {
+    return s;
   }
   Result<std::vector<host::MapNode>> nodes = Nodes(jobs, jobs, membership);
   if (placed.grant.nodes.empty()) {
@@ -349,13 +268,13 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   } else {
     // A request without hosts of its own would be restricted to the parent's
     // allocation, which the grant replaces.
-    if (!NamesHosts(call.placing)) request->hosts.clear();
+    if (!NamesHosts(call.placing)) hosts.clear();
     nodes = GrantedNodes(placed, jobs, membership);
     if (nodes.ok()) KeepToGrant(placed.grant, *nodes, &*request);
   }
   if (!nodes.ok()) return nodes.status();
   Result<JobSpec> job =
-      Map(*std::move(nodes), *std::move(request), jobs, membership);
+      Map(*nodes, *std::move(request), placed, jobs, membership);
   if (job.code() == kErrNotFound && AddsHosts(call)) {
     return Status(kErrNotSupported,
                   "an overlay that is up takes no more "
@@ -368,31 +287,33 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     return Status(kErrJobAllocFailed, job.status().message());
   }
   if (!job.ok()) return job.status();
-  job->host_job = placed.grant.host_job;
-  // If the parent's ranks have a rendezvous host, the children get one too.
-  if (!parent.job->rendezvous_host.empty()) {
-    job->rendezvous_host = HostOfRank0(*job);
-  }
+  job->nspace = NewNspace();
+  job->uid = parent.job->uid;
+  job->gid = parent.job->gid;
+  job->parent = spawner;
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
 std::string Planner::NewNspace() { return JobName(instance_, next_job_++); }
 
-Result<JobSpec> Planner::Map(std::vector<host::MapNode> nodes,
-                             host::MapRequest request,
+Result<JobSpec> Planner::Map(const std::vector<host::MapNode>& nodes,
+                             JobRequest request, const control::Placed& placed,
                              const control::JobRecords& jobs,
                              const Membership& membership) {
   if (Status status = CheckNotLost(request, membership); !status.ok()) {
     return status;
   }
-  request.local_agent = self_;
-  Result<JobSpec> job = host::MapJob(nodes, request);
-  if (!job.ok()) return job;
+  Result<JobMap> map = host::MapJob(nodes, request, self_);
+  if (!map.ok()) return map.status();
+  JobSpec job = MakeJob(std::move(request), *std::move(map));
+  job.session_id = session_id_;
+  job.host_job = placed.grant.host_job;
+  if (job.torch_env) job.rendezvous_host = HostOfRank0(job);
   std::vector<const JobSpec*> running;
   for (const auto& [nspace, record] : jobs) running.push_back(record.job.get());
-  job->nproc_offset = TakeOffset(job->procs.size(), running);
-  host::NumberOnNodes(running, &*job);
-  host::DescribeSession(nodes, running, &*job);
+  job.nproc_offset = TakeOffset(job.procs.size(), running);
+  host::NumberOnNodes(running, &job);
+  host::DescribeSession(nodes, running, &job);
   return job;
 }
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "common/job.h"
+#include "common/job_request.h"
 #include "common/status.h"
 #include "hostmodule/bookings.h"
-#include "hostmodule/map_request.h"
+#include "hostmodule/map_node.h"
 #include "protos/bootstrap.pb.h"
-#include "protos/control.pb.h"
 #include "server/agent/membership/membership.h"
 #include "server/control/job_record.h"
 #include "server/spawn/spawn_call.h"
@@ -35,7 +35,7 @@ class Planner {
   // if that fails. Lost members take no processes. If nodes were granted by
   // name, the job gets these nodes and slots only. Otherwise those `jobs` that
   // are no tools occupy slots of their nodes.
-  Result<std::shared_ptr<const JobSpec>> Plan(const control::v1::Launch& launch,
+  Result<std::shared_ptr<const JobSpec>> Plan(JobRequest request,
                                               const control::Placed& placed,
                                               const control::JobRecords& jobs,
                                               const Membership& membership);
@@ -68,8 +68,9 @@ class Planner {
       const Membership& membership) const;
   static void GiveSlots(const JobSpec& parent,
                         std::vector<host::MapNode>* nodes);
-  Result<JobSpec> Map(std::vector<host::MapNode> nodes,
-                      host::MapRequest request, const control::JobRecords& jobs,
+  Result<JobSpec> Map(const std::vector<host::MapNode>& nodes,
+                      JobRequest request, const control::Placed& placed,
+                      const control::JobRecords& jobs,
                       const Membership& membership);
 
   std::string HostOfRank0(const JobSpec& job) const;

@@ -42,11 +42,10 @@ class PlannerTest : public testing::Test {
     placed_.grant.nodes = nodes;
   }
   control::PlannedJob Plan(uint32_t procs) {
-    launch_.clear_apps();
-    launch_.add_apps()->add_argv("program");
-    launch_.mutable_apps(0)->set_num_procs(procs);
-    launch_.set_allow_run_as_root(true);
-    return planner_.Plan(launch_, placed_, jobs_, membership_);
+    request_.apps.resize(1);
+    request_.apps[0].argv = {"program"};
+    request_.apps[0].num_procs = procs;
+    return planner_.Plan(request_, placed_, jobs_, membership_);
   }
   // Returns the names of the ranks' nodes.
   static std::vector<std::string> Places(const JobSpec& job) {
@@ -60,7 +59,7 @@ class PlannerTest : public testing::Test {
 
   Membership membership_;
   Planner planner_;
-  control::v1::Launch launch_;
+  JobRequest request_;
   control::Placed placed_;
   control::JobRecords jobs_;
 };
@@ -96,11 +95,11 @@ TEST_F(PlannerTest, CpusOfOtherJobsAreNotBoundTo) {
     node.set_topology(EncodeTopology(*topology));
   }
   Planner planner(members, 0, 7);
-  launch_.add_apps()->add_argv("program");
-  launch_.mutable_apps(0)->set_num_procs(1);
-  launch_.set_allow_run_as_root(true);
+  request_.apps.resize(1);
+  request_.apps[0].argv = {"program"};
+  request_.apps[0].num_procs = 1;
   const auto cpus = [&] {
-    const auto job = planner.Plan(launch_, placed_, jobs_, membership_);
+    const auto job = planner.Plan(request_, placed_, jobs_, membership_);
     return job.ok() ? (*job)->procs[0].cpuset : job.status().message();
   };
   Grant({{"n1", 1}});
@@ -138,15 +137,9 @@ TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {
 }
 
 TEST_F(PlannerTest, HostsOfTheUserAreKeptToWhatWasGranted) {
-  const auto add = [this](const std::string& name, uint32_t slots) {
-    control::v1::HostSlots* const host = launch_.add_hosts();
-    host->set_name(name);
-    host->set_slots(slots);
-    host->set_slots_given(slots != 0);
-  };
-  add("n1", 8);
-  add("n2.cluster", 0);
-  add("n2.cluster", 0);
+  request_.places.hosts = {{"n1", 8, true, {}},
+                           {"n2.cluster", 0, false, {}},
+                           {"n2.cluster", 0, false, {}}};
   Grant({{"n2", 1}, {"n1", 1}});
   const auto job = Plan(2);
   ASSERT_TRUE(job.ok()) << job.status().message();
@@ -159,11 +152,10 @@ TEST_F(PlannerTest, TheShorterTimeLimitHoldsAndVariablesReplace) {
   Grant({{"n1", 1}});
   placed_.grant.time_limit_seconds = 30;
   placed_.grant.env = {"A=new"};
-  launch_.add_env("A=old");
-  launch_.add_env("AB=old");
+  request_.env = {"A=old", "AB=old"};
   EXPECT_EQ((*Plan(1))->timeout_seconds, 30u);
   EXPECT_EQ((*Plan(1))->env, (Names{"AB=old", "A=new"}));
-  launch_.set_timeout_seconds(20);
+  request_.timeout_seconds = 20;
   EXPECT_EQ((*Plan(1))->timeout_seconds, 20u);
 }
 
@@ -191,8 +183,8 @@ TEST_F(PlannerTest, WhatASpawnNamesAndIsNotThere) {
   call.placing.hosts = {{"elsewhere", 1, true, {}}};
   EXPECT_EQ(status(), kErrJobAllocFailed) << "a host";
   call.placing.hosts.clear();
-  call.tool = true;
-  call.daemons.emplace().target = {"nobody", kRankWildcard};
+  call.request.places.tool = true;
+  call.request.daemons.emplace().target = {"nobody", kRankWildcard};
   EXPECT_EQ(status(), kErrNotFound) << "what its daemons are to debug";
 }
 

@@ -31,26 +31,25 @@ std::string Below(const std::string& directory, const std::string& path) {
 
 // ---------------------------------------------------------------- hosts ---
 
-std::vector<host::MapHost> MapHosts(const std::vector<Host>& hosts) {
-  std::vector<host::MapHost> out;
-  for (const Host& host : hosts) {
-    out.push_back({host.name.substr(host.name.find('@') + 1), host.slots,
-                   host.slots_given});
+// Names without the users of ssh, which mean nothing to an overlay.
+std::vector<Host> WithoutUsers(std::vector<Host> hosts) {
+  for (Host& host : hosts) {
+    host.name = host.name.substr(host.name.find('@') + 1);
   }
-  return out;
+  return hosts;
 }
 
-Result<std::vector<host::MapHost>> HostsOf(const spawn::Placing& placing,
-                                           const std::string& cwd,
-                                           const HostfileReader& read) {
-  std::vector<host::MapHost> hosts = MapHosts(placing.hosts);
+Result<std::vector<Host>> HostsOf(const spawn::Placing& placing,
+                                  const std::string& cwd,
+                                  const HostfileReader& read) {
+  std::vector<Host> hosts = WithoutUsers(placing.hosts);
   if (placing.hostfile.empty()) return hosts;
   const std::string path = Below(cwd, placing.hostfile);
   Result<std::string> content = read(path);
   if (!content.ok()) return content.status();
   Result<std::vector<Host>> named = ParseHostfile(*content, path);
   if (!named.ok()) return named.status();
-  for (host::MapHost& host : MapHosts(*named)) {
+  for (Host& host : WithoutUsers(*std::move(named))) {
     hosts.push_back(std::move(host));
   }
   return hosts;
@@ -58,10 +57,10 @@ Result<std::vector<host::MapHost>> HostsOf(const spawn::Placing& placing,
 
 // Returns the nodes of the parent's allocation, which the job may use as far as
 // they have room.
-std::vector<host::MapHost> Allocation(const JobSpec& parent) {
-  std::vector<host::MapHost> out;
+std::vector<Host> Allocation(const JobSpec& parent) {
+  std::vector<Host> out;
   for (const std::string& name : parent.allocation) {
-    out.push_back({name, 0, false});
+    out.push_back({name, 0, false, {}});
   }
   return out;
 }
@@ -83,7 +82,7 @@ bool EditsItsOwn(const spawn::SpawnCall& call, const spawn::SpawnApp& app) {
 
 // An application starts with the spawner's environment and the variables of its
 // own. These are changed by the edits of the job, then by the application's.
-Status SetEnvironments(const spawn::SpawnCall& call, host::MapRequest* out) {
+Status SetEnvironments(const spawn::SpawnCall& call, JobRequest* out) {
   const spawn::Environment inherited = out->env;
   spawn::Apply(call.placing.edits, &out->env);
   const bool edited = std::ranges::any_of(
@@ -112,23 +111,6 @@ Status SetEnvironments(const spawn::SpawnCall& call, host::MapRequest* out) {
 
 // --------------------------------------------------------------- the rest ---
 
-std::string MapBy(const spawn::Policies& policies) {
-  std::string out = policies.per_resource.empty()
-                        ? policies.map_by
-                        : "ppr:" + policies.per_resource;
-  if (policies.cpus_per_proc > 0) {
-    out += ":pe=" + std::to_string(policies.cpus_per_proc);
-  }
-  if (policies.no_oversubscribe) out += ":nooversubscribe";
-  return out;
-}
-
-// Returns how many times a failed process is restarted. PMIX_JOB_CONTINUOUS
-// alone means without a limit.
-uint32_t MaxRestarts(const spawn::SpawnCall& call) {
-  return call.max_restarts.value_or(call.continuous ? kUnlimitedRestarts : 0);
-}
-
 // The value of the application has precedence over that of the job.
 const std::string& Either(const std::string& app, const std::string& job) {
   return app.empty() ? job : app;
@@ -137,7 +119,7 @@ const std::string& Either(const std::string& app, const std::string& job) {
 // Determines which applications have one stream: all of them, or those that
 // request it.
 void MergeStreams(const spawn::SpawnCall& call, bool parents_do,
-                  host::MapRequest* out) {
+                  JobRequest* out) {
   const bool otherwise = call.placing.output.merge_stderr.value_or(parents_do);
   const auto merges = [&](const spawn::SpawnApp& app) {
     return app.placing.output.merge_stderr.value_or(otherwise);
@@ -149,72 +131,60 @@ void MergeStreams(const spawn::SpawnCall& call, bool parents_do,
   }
 }
 
-Result<host::MapApp> App(const spawn::SpawnApp& app,
-                         const spawn::SpawnCall& call, const std::string& cwd,
-                         const HostfileReader& read) {
+Result<JobApp> App(const spawn::SpawnApp& app, const spawn::SpawnCall& call,
+                   const std::string& cwd, const HostfileReader& read) {
   const spawn::Placing& job = call.placing;
-  host::MapApp out;
-  out.argv = app.argv;
+  JobApp out = app;
+  out.env.clear();  // set for all applications together
   const std::string& prefix = Either(app.placing.prefix, job.prefix);
   if (!prefix.empty() && out.argv[0].find('/') == std::string::npos) {
     out.argv[0] = Below(cwd, prefix) + "/" + out.argv[0];
   }
+  out.cwd.clear();
   if (!app.placing.session_cwd && !job.session_cwd) {
     // Libraries fill in the caller's own directory if the caller gives none.
     out.cwd = Below(cwd, Either(Either(app.placing.cwd, job.cwd), app.cwd));
   }
-  out.num_procs = app.num_procs;
   out.pset = Either(app.placing.pset, job.pset);
-  Result<std::vector<host::MapHost>> hosts = HostsOf(app.placing, cwd, read);
+  out.preload_program = app.placing.preload_program || job.preload_program;
+  out.preload_files = app.placing.preload_files;
+  Result<std::vector<Host>> hosts = HostsOf(app.placing, cwd, read);
   if (!hosts.ok()) return hosts.status();
   out.hosts = *std::move(hosts);
   return out;
 }
 
+// A process that a rank starts itself would have these, too.
+void Inherit(const ProcessPolicies& parent, ProcessPolicies* child) {
+  child->umask = parent.umask;
+  child->limits = parent.limits;
+}
+
 }  // namespace
 
-Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
-                                         const ProcId& spawner,
-                                         const control::JobRecord& parent,
-                                         const HostfileReader& read) {
+Result<JobRequest> SpawnRequestOf(const spawn::SpawnCall& call,
+                                  const control::JobRecord& parent,
+                                  const HostfileReader& read) {
   const JobSpec& job = *parent.job;
-  host::MapRequest out;
-  out.session_id = job.session_id;
-  out.uid = job.uid;
-  out.gid = job.gid;
+  JobRequest out = call.request;
   out.env = job.env;
   out.cwd = job.cwd;
-  Result<std::vector<host::MapHost>> hosts =
-      HostsOf(call.placing, job.cwd, read);
+  Result<std::vector<Host>> hosts = HostsOf(call.placing, job.cwd, read);
   if (!hosts.ok()) return hosts.status();
-  out.hosts = *std::move(hosts);
-  if (out.hosts.empty()) out.hosts = Allocation(job);
+  out.places.hosts = *std::move(hosts);
+  if (out.places.hosts.empty()) out.places.hosts = Allocation(job);
   for (const spawn::SpawnApp& app : call.apps) {
-    Result<host::MapApp> mapped = App(app, call, job.cwd, read);
+    Result<JobApp> mapped = App(app, call, job.cwd, read);
     if (!mapped.ok()) return mapped.status();
     out.apps.push_back(*std::move(mapped));
   }
   if (Status s = SetEnvironments(call, &out); !s.ok()) return s;
-  out.map_by = MapBy(call.policies);
-  out.rank_by = call.policies.rank_by;
-  out.bind_to = call.policies.bind_to;
-  out.oversubscribe = parent.facts.oversubscribe;
-  out.tool = call.tool;
-  out.no_local = call.policies.no_procs_on_head;
-  out.timeout_seconds = call.job_timeout_seconds;
+  out.places.oversubscribe = parent.facts.oversubscribe;
   MergeStreams(call, job.merge_stderr, &out);
-  out.stdin_target = call.stdin_target;
   out.kill_grace_seconds = job.kill_grace_seconds;
-  out.parent = spawner;
-  out.cpu_list = call.policies.cpu_list;
-  out.max_restarts = MaxRestarts(call);
-  out.recoverable = call.recoverable;
-  out.index_argv = call.index_argv;
-  out.forwarding = call.forwarding;
-  out.debug = call.debug;
-  out.inject = job.inject == Inject::kAlways  ? "always"
-               : job.inject == Inject::kNever ? "never"
-                                              : "auto";
+  out.inject = job.inject;
+  out.torch_env = job.torch_env;
+  Inherit(job.process, &out.process);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Turns a spawn request into a request for the mapper, including what the new
-// job inherits from the job of its spawner.
+// Completes the request of a call of PMIx_Spawn by what the new job inherits
+// from the job of its spawner.
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_SPAWN_REQUEST_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_SPAWN_REQUEST_H_
 
@@ -8,10 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "common/ids.h"
-#include "common/job.h"
+#include "common/job_request.h"
 #include "common/status.h"
-#include "hostmodule/map_request.h"
 #include "server/control/job_record.h"
 #include "server/spawn/spawn_call.h"
 
@@ -22,14 +20,13 @@ namespace canopy::agent {
 using HostfileReader =
     std::function<Result<std::string>(const std::string& path)>;
 
-// Environment, session, directory and privileges are the parent's. The caller
-// fills in `nspace` and `local_agent`. In addition to the reader's errors,
-// returns kErrBadParam (malformed hostfile) and kErrOutOfResource (environments
-// that are too large).
-Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
-                                         const ProcId& spawner,
-                                         const control::JobRecord& parent,
-                                         const HostfileReader& read);
+// Returns the request of the call, completed by what follows from its spawner's
+// job: environment, directory, privileges and the nodes that it may use. In
+// addition to the reader's errors, returns kErrBadParam (malformed hostfile)
+// and kErrOutOfResource (environments that are too large).
+Result<JobRequest> SpawnRequestOf(const spawn::SpawnCall& call,
+                                  const control::JobRecord& parent,
+                                  const HostfileReader& read);
 
 // Reads a regular file of at most 1 MiB with the permissions of this user,
 // without supplementary groups. Opens no other kinds of files, and thus never

@@ -15,8 +15,6 @@ namespace {
 
 using Kind = spawn::EnvarEdit::Kind;
 
-const ProcId kSpawner{"parent", 3};
-
 control::JobRecord Parent() {
   auto job = std::make_shared<JobSpec>();
   job->nspace = "parent";
@@ -27,6 +25,8 @@ control::JobRecord Parent() {
   job->allocation = {"n0", "n1"};
   job->inject = Inject::kNever;
   job->kill_grace_seconds = 9;
+  job->process.umask = 027;
+  job->process.limits = {{3, 65536}};
   control::JobRecord record;
   record.job = job;
   record.facts.oversubscribe = true;
@@ -44,27 +44,26 @@ Result<std::string> NoFile(const std::string& path) {
   return Status(kErrJobFailedToMap, path);
 }
 
-host::MapRequest Request(const spawn::SpawnCall& call) {
-  auto request = SpawnMapRequest(call, kSpawner, Parent(), NoFile);
+JobRequest Request(const spawn::SpawnCall& call) {
+  auto request = SpawnRequestOf(call, Parent(), NoFile);
   EXPECT_TRUE(request.ok()) << request.status().message();
-  return request.ok() ? *std::move(request) : host::MapRequest();
+  return request.ok() ? *std::move(request) : JobRequest();
 }
 
 TEST(SpawnRequestTest, WhatIsNotSaidIsAsOfTheParent) {
-  const host::MapRequest request = Request(Call());
-  EXPECT_EQ(request.parent, kSpawner);
-  EXPECT_EQ(request.session_id, 7u);
-  EXPECT_EQ(request.uid, 1000u);
+  const JobRequest request = Request(Call());
   EXPECT_EQ(request.cwd, "/start");
   EXPECT_EQ(request.apps[0].cwd, "");
   EXPECT_EQ(request.env, (std::vector<std::string>{"A=1", "B=1"}));
-  ASSERT_EQ(request.hosts.size(), 2u);
-  EXPECT_EQ(request.hosts[1].name, "n1");
-  EXPECT_FALSE(request.hosts[1].slots_given);
-  EXPECT_TRUE(request.oversubscribe);
-  EXPECT_EQ(request.inject, "never");
+  ASSERT_EQ(request.places.hosts.size(), 2u);
+  EXPECT_EQ(request.places.hosts[1].name, "n1");
+  EXPECT_FALSE(request.places.hosts[1].slots_given);
+  EXPECT_TRUE(request.places.oversubscribe);
+  EXPECT_EQ(request.inject, Inject::kNever);
   EXPECT_EQ(request.kill_grace_seconds, 9u);
-  EXPECT_EQ(request.stdin_target, "none");
+  EXPECT_EQ(request.stdin_target, StdinTarget::kNone);
+  EXPECT_EQ(request.process.umask, 027u);
+  EXPECT_EQ(request.process.limits, (std::vector<ResourceLimit>{{3, 65536}}));
 }
 
 TEST(SpawnRequestTest, DirectoriesAreBelowTheSessions) {
@@ -73,7 +72,7 @@ TEST(SpawnRequestTest, DirectoriesAreBelowTheSessions) {
   call.apps[1].placing.cwd = "/app";
   for (spawn::SpawnApp& app : call.apps) app.cwd = "/callers";
   call.apps[2].placing.session_cwd = true;
-  const host::MapRequest request = Request(call);
+  const JobRequest request = Request(call);
   EXPECT_EQ(request.apps[0].cwd, "/start/job");
   EXPECT_EQ(request.apps[1].cwd, "/app");
   EXPECT_EQ(request.apps[2].cwd, "");
@@ -83,20 +82,9 @@ TEST(SpawnRequestTest, ThePrefixIsForProgramsWithoutADirectory) {
   spawn::SpawnCall call = Call(2);
   call.placing.prefix = "/opt";
   call.apps[1].argv = {"/bin/prog"};
-  const host::MapRequest request = Request(call);
+  const JobRequest request = Request(call);
   EXPECT_EQ(request.apps[0].argv[0], "/opt/prog");
   EXPECT_EQ(request.apps[1].argv[0], "/bin/prog");
-}
-
-TEST(SpawnRequestTest, PoliciesBecomeMpirunsWords) {
-  spawn::SpawnCall call = Call();
-  call.policies.per_resource = "2:node";
-  call.policies.cpus_per_proc = 3;
-  call.policies.no_oversubscribe = true;
-  EXPECT_EQ(Request(call).map_by, "ppr:2:node:pe=3:nooversubscribe");
-  call.policies = {};
-  call.policies.map_by = "core";
-  EXPECT_EQ(Request(call).map_by, "core");
 }
 
 TEST(SpawnRequestTest, HostsOfListAndFile) {
@@ -107,15 +95,14 @@ TEST(SpawnRequestTest, HostsOfListAndFile) {
     EXPECT_EQ(path, "/start/file");
     return std::string("ann@y slots=4\n");
   };
-  const auto request = SpawnMapRequest(call, kSpawner, Parent(), read);
+  const auto request = SpawnRequestOf(call, Parent(), read);
   ASSERT_TRUE(request.ok());
-  ASSERT_EQ(request->hosts.size(), 1u);
-  EXPECT_EQ(request->hosts[0].name, "x");
+  ASSERT_EQ(request->places.hosts.size(), 1u);
+  EXPECT_EQ(request->places.hosts[0].name, "x");
   ASSERT_EQ(request->apps[0].hosts.size(), 1u);
   EXPECT_EQ(request->apps[0].hosts[0].name, "y");
   EXPECT_EQ(request->apps[0].hosts[0].slots, 4u);
-  EXPECT_EQ(SpawnMapRequest(call, kSpawner, Parent(), NoFile).code(),
-            kErrJobFailedToMap);
+  EXPECT_EQ(SpawnRequestOf(call, Parent(), NoFile).code(), kErrJobFailedToMap);
 }
 
 TEST(SpawnRequestTest, VariablesOfOneApplicationAreItsOwn) {
@@ -123,7 +110,7 @@ TEST(SpawnRequestTest, VariablesOfOneApplicationAreItsOwn) {
   call.placing.edits = {{Kind::kSet, "A", "2"}};
   call.apps[0].placing.edits = {{Kind::kUnset, "B", ""}};
   call.apps[1].env = {"C=3"};
-  const host::MapRequest request = Request(call);
+  const JobRequest request = Request(call);
   EXPECT_EQ(request.env, (std::vector<std::string>{"A=2"}));
   EXPECT_TRUE(request.apps[0].env.empty());
   EXPECT_EQ(request.apps[1].env, (std::vector<std::string>{"B=1", "C=3"}));
@@ -139,7 +126,7 @@ TEST(SpawnRequestTest, EditsOfTheJobConcernTheVariablesOfEachApplication) {
   call.apps[0].env = {"A=own", "C=gone", "CC=gone", "E=5"};
   call.apps[0].placing.edits = {{Kind::kPrepend, "A", "app"}};
   call.apps[1].env = {"D=own"};
-  const host::MapRequest request = Request(call);
+  const JobRequest request = Request(call);
   EXPECT_EQ(request.env, (std::vector<std::string>{"A=1:job", "B=1", "D=job"}));
   EXPECT_EQ(request.apps[0].env,
             (std::vector<std::string>{"A=app:own:job", "E=5"}));
@@ -159,27 +146,20 @@ TEST(SpawnRequestTest, StreamsAreMergedByApplication) {
   EXPECT_FALSE(Request(call).apps[1].merge_stderr);
 }
 
-TEST(SpawnRequestTest, WhatIsToBecomeOfFailures) {
+TEST(SpawnRequestTest, WhatTheCallSaysOfTheJobStays) {
   spawn::SpawnCall call = Call();
-  EXPECT_EQ(Request(call).max_restarts, 0u);
-  call.continuous = true;
-  EXPECT_EQ(Request(call).max_restarts, kUnlimitedRestarts);
-  call.max_restarts = 3;
-  EXPECT_EQ(Request(call).max_restarts, 3u);
-  call.continuous = false;
-  EXPECT_EQ(Request(call).max_restarts, 3u);
-  call.recoverable = call.index_argv = true;
-  call.policies.cpu_list = "0-3";
-  EXPECT_TRUE(Request(call).recoverable);
-  EXPECT_TRUE(Request(call).index_argv);
-  EXPECT_EQ(Request(call).cpu_list, "0-3");
-}
-
-TEST(SpawnRequestTest, AToolIsMappedAsSuch) {
-  spawn::SpawnCall call = Call();
-  EXPECT_FALSE(Request(call).tool);
-  call.tool = true;
-  EXPECT_TRUE(Request(call).tool);
+  call.request.recoverable = call.request.process.index_argv = true;
+  call.request.places.cpu_list = "0-3";
+  call.request.places.map_by = "core";
+  call.request.places.tool = true;
+  call.request.max_restarts = 3;
+  const JobRequest request = Request(call);
+  EXPECT_TRUE(request.recoverable);
+  EXPECT_TRUE(request.process.index_argv);
+  EXPECT_EQ(request.places.cpu_list, "0-3");
+  EXPECT_EQ(request.places.map_by, "core");
+  EXPECT_TRUE(request.places.tool);
+  EXPECT_EQ(request.max_restarts, 3u);
 }
 
 Result<std::string> ReadOwn(const std::string& path) {

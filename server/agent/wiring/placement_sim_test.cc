@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/job_description.h"
 #include "common/status.h"
 #include "server/agent/membership/membership.h"
 #include "server/agent/membership/planner.h"
@@ -191,9 +192,9 @@ class PlacementSim : public InputSink {
   control::JobPlanner PlannerOf() {
     control::JobPlanner planner;
     planner.new_name = [this] { return planner_.NewNspace(); };
-    planner.launch = [this](const control::v1::Launch& launch,
+    planner.launch = [this](const JobRequest& request,
                             const control::Placed& placed) {
-      return planner_.Plan(launch, placed, root_->manager.jobs(), membership_);
+      return planner_.Plan(request, placed, root_->manager.jobs(), membership_);
     };
     planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
                            const control::Placed& placed) {
@@ -284,9 +285,11 @@ class PlacementSim : public InputSink {
     control::v1::Launch* const launch = launcher.launch.mutable_launch();
     launch->set_token("token" + std::to_string(number));
     launch->set_allow_run_as_root(true);
-    launch->add_apps()->add_argv("program");
-    launch->mutable_apps(0)->set_num_procs(
-        2 + static_cast<uint32_t>(events_.Random(4)));
+    JobRequest request;
+    JobApp& app = request.apps.emplace_back();
+    app.argv = {"program"};
+    app.num_procs = 2 + static_cast<uint32_t>(events_.Random(4));
+    launch->set_request(EncodeJobRequest(request));
     events_.Post(events_.Random(100),
                  [this, number] { Ask(&launchers_[number]); });
   }

@@ -1,0 +1,35 @@
+// A node of the overlay, as the mapper sees it.
+#ifndef CANOPY_HOSTMODULE_MAP_NODE_H_
+#define CANOPY_HOSTMODULE_MAP_NODE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/topology.h"
+#include "hostmodule/bookings.h"
+
+namespace canopy::host {
+
+// A node of the overlay that may get processes.
+struct MapNode {
+  std::string name;
+  std::vector<std::string> aliases;
+  NodeId agent = kNoNode;
+  uint32_t slots = 0;         // processes it may get without oversubscription
+  uint32_t slots_in_use = 0;  // slots in use by other jobs
+  // Null if the agent could not determine it; nothing is bound there then.
+  std::shared_ptr<const Topology> topology;
+  // Nodes with the same text (not empty) are emulated on one machine and share
+  // its CPUs.
+  std::string machine;
+  // Processes of other jobs on the machine, without tools that are not bound.
+  std::vector<BoundProc> bound;
+  uint32_t unbound_procs = 0;
+};
+
+}  // namespace canopy::host
+
+#endif  // CANOPY_HOSTMODULE_MAP_NODE_H_

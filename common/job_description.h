@@ -50,6 +50,11 @@ void Describe(V& v, wire::Is<JobPlaces> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, wire::Is<NiceValue> auto& m) {
+  v.Field(1, m.value);
+}
+
+template <typename V>
 void Describe(V& v, wire::Is<ResourceLimit> auto& m) {
   v.Field(1, m.resource);
   v.Field(2, m.soft);
@@ -58,6 +63,7 @@ void Describe(V& v, wire::Is<ResourceLimit> auto& m) {
 template <typename V>
 void Describe(V& v, wire::Is<ProcessPolicies> auto& m) {
   v.Field(1, m.index_argv);
+  v.Field(2, m.nice);
   v.Field(3, m.umask);
   v.Field(4, m.limits);
 }

@@ -22,6 +22,7 @@ JobRequest Whole() {
   request.places.waits = true;
   request.process.umask = 0;
   request.process.limits = {{3, 65536}, {7, UINT64_MAX}};
+  request.process.nice = NiceValue{-3};
   request.inject = Inject::kNever;
   request.stdin_target = StdinTarget::kNone;
   request.kill_grace_seconds = 9;
@@ -40,6 +41,7 @@ TEST(JobRequestTest, ComesBackFromItsBytes) {
   EXPECT_EQ(back->apps[0].hosts[0].slots, 2u);
   EXPECT_EQ(back->process.umask, 0u);
   EXPECT_EQ(back->process.limits, request.process.limits);
+  EXPECT_EQ(back->process.nice, request.process.nice);
   EXPECT_EQ(back->debug.in_init, request.debug.in_init);
   EXPECT_EQ(back->daemons->target, request.daemons->target);
 }
@@ -49,6 +51,7 @@ TEST(JobRequestTest, NothingIsAddedOnTheWay) {
       DecodeJobRequest(EncodeJobRequest(JobRequest()));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->process.umask, std::nullopt);
+  EXPECT_EQ(back->process.nice, std::nullopt);
   EXPECT_EQ(back->daemons, std::nullopt);
   EXPECT_EQ(back->kill_grace_seconds, 2u);
 }

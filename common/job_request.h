@@ -56,6 +56,13 @@ struct JobPlaces {
   bool waits = false;
 };
 
+// A nice value, from -20 (most favourable) to 19.
+struct NiceValue {
+  int value = 0;
+
+  auto operator<=>(const NiceValue&) const = default;
+};
+
 // The soft limit of a resource (RLIMIT_*). The shim lowers it to the hard limit
 // that the process has on its node.
 struct ResourceLimit {
@@ -68,6 +75,7 @@ struct ResourceLimit {
 // How each process is executed. The shim gets this part of the job as it is.
 struct ProcessPolicies {
   bool index_argv = false;                 // argv[0] is NAME-RANK
+  std::optional<NiceValue> nice = {};      // no value: that of the agent
   std::optional<uint64_t> umask = {};      // no value: that of the agent
   std::vector<ResourceLimit> limits = {};  // others are those of the agent
 };

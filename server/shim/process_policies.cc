@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "common/posix/raw_clone.h"
@@ -29,10 +30,16 @@ CANOPY_NO_SANITIZE bool ApplyPolicies(const ProcessPolicies& policies) {
   for (const ResourceLimit& limit : policies.limits) {
     if (!SetSoftLimit(limit)) return false;
   }
-  return true;
+  const auto& nice = policies.nice;
+  return !nice || syscall(SYS_setpriority, PRIO_PROCESS, 0, nice->value) == 0;
 }
 
-std::string PolicyFailure(const ProcessPolicies&, int error) {
+std::string PolicyFailure(const ProcessPolicies& policies, int error) {
+  if (policies.nice && (error == EACCES || error == EPERM)) {
+    return "nice value " + std::to_string(policies.nice->value) +
+           " is lower than this user may have here (see RLIMIT_NICE in "
+           "'man setrlimit')";
+  }
   return std::string("cannot set the umask and the resource limits: ") +
          std::strerror(error);
 }

@@ -31,11 +31,13 @@ TEST(ProcessPoliciesTest, ValuesThatAreNotGivenStay) {
 TEST(ProcessPoliciesTest, TheProcessGetsWhatIsGiven) {
   ProcessPolicies policies;
   policies.umask = 0137;
+  policies.nice = NiceValue{19};
   policies.limits = {{RLIMIT_CORE, 0}};
   EXPECT_TRUE(InChild(policies, [] {
     rlimit core = {1, 1};
     getrlimit(RLIMIT_CORE, &core);
-    return umask(0) == 0137 && core.rlim_cur == 0;
+    return umask(0) == 0137 && getpriority(PRIO_PROCESS, 0) == 19 &&
+           core.rlim_cur == 0;
   }));
 }
 
@@ -55,6 +57,15 @@ TEST(ProcessPoliciesTest, SoftLimitsAreLoweredToTheHardLimits) {
   int status = 0;
   waitpid(pid, &status, 0);
   EXPECT_EQ(status, 0);
+}
+
+TEST(ProcessPoliciesTest, ARefusedNiceValueIsNamed) {
+  ProcessPolicies policies;
+  policies.nice = NiceValue{-5};
+  const std::string text = PolicyFailure(policies, EACCES);
+  EXPECT_NE(text.find("nice value -5 is lower"), std::string::npos) << text;
+  policies.nice.reset();
+  EXPECT_EQ(PolicyFailure(policies, EINVAL).find("nice"), std::string::npos);
 }
 
 }  // namespace

@@ -151,6 +151,13 @@ bool SetKept(const pmix_value_t& value, const Target& target) {
   return true;
 }
 
+bool SetNice(const pmix_value_t& value, const Target& target) {
+  const auto nice = Int64Of(value);
+  if (!nice || *nice < -20 || *nice > 19) return false;
+  target.call->request.process.nice = NiceValue{static_cast<int>(*nice)};
+  return true;
+}
+
 template <auto Member>
 bool SetPlacing(const pmix_value_t& value, const Target& target) {
   return Take(value, &(target.placing->*Member));
@@ -318,6 +325,9 @@ bool SetPersonality(const pmix_value_t& value, const Target&) {
 
 using Kind = EnvarEdit::Kind;
 
+// An attribute of Canopy's own: the nice value of the processes, a number.
+constexpr char kNiceKey[] = "canopy.nice";
+
 constexpr Row kRows[] = {
     {PMIX_WDIR, SetPlacing<&Placing::cwd>, false},
     {PMIX_SET_SESSION_CWD, SetPlacing<&Placing::session_cwd>, false},
@@ -378,6 +388,7 @@ constexpr Row kRows[] = {
     {PMIX_DEBUG_DAEMONS_PER_NODE, SetDaemons<&DebugDaemons::per_node>},
     {PMIX_DEBUG_DAEMONS_PER_PROC, SetDaemons<&DebugDaemons::per_proc>},
     {PMIX_INDEX_ARGV, SetProcess<&ProcessPolicies::index_argv>},
+    {kNiceKey, SetNice},
     {PMIX_JOB_RECOVERABLE, SetRequest<&JobRequest::recoverable>},
     {PMIX_JOB_CONTINUOUS, SetPart<&PolicyParts::continuous>},
     {PMIX_MAX_RESTARTS, SetMaxRestarts},

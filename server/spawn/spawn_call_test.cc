@@ -349,6 +349,14 @@ TEST(SpawnCallTest, WhatIsToBecomeOfFailures) {
   EXPECT_EQ(Parse(job).request.max_restarts, 4u);
 }
 
+TEST(SpawnCallTest, TheNiceValueOfTheProcesses) {
+  InfoList job;
+  job.Add("canopy.nice", Value::Int(-20));
+  EXPECT_EQ(Parse(job).request.process.nice, NiceValue{-20});
+  job.Set("canopy.nice", Value::Int(20));
+  EXPECT_EQ(Refusal(job), kErrBadParam);
+}
+
 TEST(SpawnCallTest, WhatIsToBeReported) {
   EXPECT_EQ(Parse({}).request.reports, 0u);
   InfoList job;

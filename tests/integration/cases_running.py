@@ -230,6 +230,18 @@ def callers_world(bench):
     shell(bench, f"umask 077; {run} umask").expect_lines(["0077"] * 2)
 
 
+def nice(bench):
+    run = ["run", "--context", CONTEXT, "-n", 2, "--map-by", "node"]
+    bench.run(*run, "--nice", 7, "nice").expect_lines(["7", "7"])
+    bench.run(*run, "--nice", 20, "nice").expect_refusal(2, "from -20 to 19")
+    lowered = bench.run(*run, "--nice", -5, "nice")
+    if subprocess.run(["nice", "-n", "-5", "true"], stderr=subprocess.PIPE,
+                      check=True).stderr:
+        lowered.expect(code=126, err=["nice value -5 is lower than"])
+    else:
+        lowered.expect_lines(["-5", "-5"])
+
+
 def run(bench):
     cases = {"running jobs: commands": commands,
              "running jobs: detached jobs": detached,
@@ -238,6 +250,7 @@ def run(bench):
              "running jobs: history": history,
              "running jobs: stack": stack,
              "running jobs: the caller's world": callers_world,
+             "running jobs: nice values": nice,
              "running jobs: daemons": daemons}
     if not bench.wanted(*cases):
         return

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,17 @@ Option::Apply SetInject(Inject* to) {
     *to = word == "always"  ? Inject::kAlways
           : word == "never" ? Inject::kNever
                             : Inject::kAuto;
+    return Status();
+  };
+}
+
+Option::Apply SetNice(std::optional<NiceValue>* to) {
+  return [to](const TypedOption& typed) {
+    const std::string& text = typed.values[0];
+    const bool below = text.starts_with('-');
+    const auto value = ParseNumber(text.substr(below ? 1 : 0), below ? 20 : 19);
+    if (!value) return WrongValue(typed, "a nice value from -20 to 19");
+    to->emplace().value = static_cast<int>(*value) * (below ? -1 : 1);
     return Status();
   };
 }
@@ -275,6 +287,8 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
        "MASTER_PORT and the other variables that\n"
        "torch.distributed reads",
        SetFlag(&to.run->job.torch_env)},
+      {"nice", 1, "N", "nice value of the processes, from -20 to 19",
+       SetNice(&to.run->job.process.nice)},
       {"index-argv-by-rank", 0, "",
        "set argv[0] of each process to PROGRAM-RANK",
        SetFlag(&to.run->job.process.index_argv)},

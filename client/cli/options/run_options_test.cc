@@ -250,6 +250,10 @@ INSTANTIATE_TEST_SUITE_P(
                  }},
         Spelling{"--context c",
                  [](const RunOptions& o) { return o.context == "c"; }},
+        Spelling{"--nice -5",
+                 [](const RunOptions& o) {
+                   return o.job.process.nice == NiceValue{-5};
+                 }},
         Spelling{
             "--inject never",
             [](const RunOptions& o) { return o.job.inject == Inject::kNever; }},
@@ -430,6 +434,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--frobnicate a", "unknown option '--frobnicate'"},
         Refusal{"--oversubscribe=1 a", "takes no value"},
         Refusal{"--display mpa a", "did you mean 'map'"},
+        Refusal{"--nice 20 a", "a nice value from -20 to 19"},
+        Refusal{"--nice -21 a", "a nice value from -20 to 19"},
+        Refusal{"--nice --1 a", "a nice value from -20 to 19"},
         Refusal{"--inject sometimes a", "auto, always or never"},
         Refusal{"--stdin first a", "a rank"}, Refusal{"--radix 1 a", "from 2"},
         Refusal{"--nodes 0 a", "from 1"},

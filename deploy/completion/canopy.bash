@@ -68,7 +68,7 @@ _canopy_num_values() {
       default-hostfile | rank-by | bind-to | npernode | N | ppn | perhost | \
       npersocket | cpus-per-proc | cpus-per-rank | display | x | wdir | wd | pset | \
       path | prefix | app | stdin | output-filename | output | timeout | \
-      kill-grace | nice | preload-files | max-restarts | cpu-list | cpu-set | stop-ranks | inject | context | launch-agent | radix | security | tls-ca | \
+      kill-grace | nice | name | job-name | J | preload-files | max-restarts | cpu-list | cpu-set | stop-ranks | inject | context | launch-agent | radix | security | tls-ca | \
       tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | host-module | node | o)
       echo 1 ;;
     *) echo 0 ;;

@@ -126,7 +126,7 @@ class Agent::Impl {
   std::optional<RuntimeDir> dir_;
   Membership membership_;
   std::unique_ptr<Planner> planner_;  // null before Join
-  host::EmbeddedPlacement embedded_placement_;
+  host::EmbeddedPlacement embedded_placement_{&loop_};
   control::JobManager job_manager_;
   std::unique_ptr<LocalAdapters> adapters_;
   OverlayAdapter overlay_;
@@ -152,6 +152,10 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
                [this](NodeId node) { return membership_.Name(node); }),
       control_(&loop_, &job_manager_, MakeView()) {
   job_manager_.set_sink(&runtime_);
+  embedded_placement_.set_fits([this](const JobRequest& job, bool alone) {
+    return planner_->Fits(
+        job, alone ? control::JobRecords() : job_manager_.jobs(), membership_);
+  });
   job_manager_.set_placement(&embedded_placement_);
 }
 

@@ -56,6 +56,7 @@ void FillJob(const std::string& nspace, const JobRecord& record,
              v1::JobStatus* out) {
   const JobSpec& job = *record.job;
   out->set_nspace(nspace);
+  out->set_name(Printable(job.name));
   out->set_phase(PhaseName(record.phase));
   out->set_command(Printable(CommandOf(job)));
   out->set_num_procs(static_cast<uint32_t>(job.procs.size()));
@@ -72,6 +73,7 @@ void FillJob(const std::string& nspace, const JobRecord& record,
 void FillQueued(const QueuedJob& job, v1::JobStatus* out) {
   const PlacementRequest& request = job.request;
   out->set_nspace(request.id.request);
+  out->set_name(Printable(request.job.name));
   out->set_phase("queued");
   out->set_command(Printable(CommandOf(request)));
   out->set_num_procs(NumProcs(request));

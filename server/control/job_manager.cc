@@ -381,6 +381,7 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   const bool counts = ran && CountsForFamily(record.facts);
   family->OnEnded(change.nspace, counts ? end : v1::JobEnd());
   if (family->over()) Conclude(*family);
+  placements_.SlotsFreed();
   if (!families_.jobs().empty()) return;
   for (auto& done : std::exchange(when_idle_, {})) done();
 }

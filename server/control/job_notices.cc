@@ -27,6 +27,17 @@ std::string Named(const JobRecord& record) {
   return "job " + record.job->nspace;
 }
 
+// Returns ", and is started again (restart 1 of 3)", or an empty string.
+std::string RestartText(const JobSpec& job, const core::ProcExit& exit) {
+  if (!exit.restarted) return "";
+  std::string text = ", and is started again (restart " +
+                     std::to_string(exit.incarnation + uint64_t{1});
+  if (job.max_restarts != kUnlimitedRestarts) {
+    text += " of " + std::to_string(job.max_restarts);
+  }
+  return text + ")";
+}
+
 }  // namespace
 
 void JobNotices::OnJobChanged(const core::JobChanged& change,
@@ -93,10 +104,11 @@ void JobNotices::OnProcEnded(const JobRecord& record,
          core::kEventProcTerminated, proc, job.parent,
          spawn::ProcEndInfo(proc, core::ExitCodeOf(exit), asked));
   }
-  if (Wants(record, kLogProcs) || (failed && Wants(record, kLogFailedProcs))) {
-    print_(job.nspace, Named(record) + ": " + core::DescribeExit(job, exit) +
-                           (exit.restarted ? ", and is started again" : ""));
-  }
+  const bool logged =
+      Wants(record, kLogProcs) || (failed && Wants(record, kLogFailedProcs));
+  if (!logged && !exit.restarted) return;
+  print_(job.nspace, Named(record) + ": " + core::DescribeExit(job, exit) +
+                         RestartText(job, exit));
 }
 
 // A process may fail before the last one has started. The jobs are connected

@@ -271,7 +271,16 @@ TEST_F(JobNoticesTest, WhatIsStartedAgainIsToldAsSuch) {
   EXPECT_EQ(sink_.events[3].status, kErrProcRestart);
   EXPECT_TRUE(Told().empty());
   ASSERT_EQ(lines_.size(), 1u);
-  EXPECT_TRUE(lines_[0].ends_with("and is started again"));
+  EXPECT_TRUE(lines_[0].ends_with(", and is started again (restart 1 of 1)"));
+}
+
+// A user sees that processes are restarted without having requested reports.
+TEST_F(JobNoticesTest, EachRestartIsOneLine) {
+  spec_->max_restarts = kUnlimitedRestarts;
+  Change(JobPhase::kRunning, {{1, kKilled, false, true, false, 1, true}});
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_TRUE(lines_[0].ends_with(", and is started again (restart 2)"))
+      << lines_[0];
 }
 
 }  // namespace

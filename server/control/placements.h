@@ -59,6 +59,8 @@ class Placements : public PlacementListener {
   // `last` means that no other job uses the grant.
   void Released(const JobRecord& record, const core::JobChanged& end,
                 bool last);
+  // Notifies the host that a job of any kind has ended.
+  void SlotsFreed() { port_->SlotsFreed(); }
   // Notifies the host that its grant is not used.
   void ReleaseUnused(const Placed& placed, const PlacementRequest& request,
                      const Status& why);

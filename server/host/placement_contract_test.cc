@@ -18,8 +18,9 @@ class PlayedEmbeddedPlacement : public PlayedPlacement {
   void Destroy() override { port_.reset(); }
 
  private:
+  EventLoop loop_;
   std::unique_ptr<EmbeddedPlacement> port_ =
-      std::make_unique<EmbeddedPlacement>();
+      std::make_unique<EmbeddedPlacement>(&loop_);
 };
 
 const PlacementKind<PlayedPlacement> kEmbedded{

@@ -119,6 +119,8 @@ class PlacementPort {
   // Answered by one OnGranted or OnRefused, unless it is cancelled first.
   virtual void Place(PlacementRequest request) = 0;
   virtual void Cancel(const PlacementId& id) = 0;
+  // Called when a job of any kind has ended.
+  virtual void SlotsFreed() {}
 
   // The following notifications concern jobs on nodes that were granted by
   // name. `recovered`: a predecessor launched the job.

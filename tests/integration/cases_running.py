@@ -242,6 +242,74 @@ def nice(bench):
         lowered.expect_lines(["-5", "-5"])
 
 
+def names(bench):
+    where = ["--context", CONTEXT]
+    bench.run("ps", *where).expect(absent=["NAME"])
+    job = bench.start("run", *where, "--name", "ocean", "-n", 1, "sh", "-c",
+                      "echo up; exec sleep 600")
+    job.wait_for("up\n")
+    bench.run("ps", *where).expect(out=["NAME", "ocean"])
+    check(bench.json("ps", *where)["jobs"][0]["name"] == "ocean", "no name")
+    bench.run("kill", *where, nspace_of(bench)).expect()
+    job.finish()
+
+
+def slots_of(bench):
+    nodes = bench.json("status", "--context", CONTEXT)["nodes"]
+    return sum(int(node["slots"]) for node in nodes)
+
+
+def queued(bench):
+    """Returns the commands of the queued jobs, in the order of their turns."""
+    jobs = bench.json("ps", "--context", CONTEXT)["jobs"]
+    waiting = [job for job in jobs if job["phase"] == "queued"]
+    return [job["command"] for job in sorted(waiting,
+                                             key=lambda job: job["position"])]
+
+
+def queue(bench):
+    """Jobs that wait for slots run in the order of their requests; without
+    --wait a job fails at once."""
+    run = ["run", "--context", CONTEXT]
+    slots = slots_of(bench)
+    first = bench.start(*run, "-n", slots, "sh", "-c", "echo up; exec sleep 600")
+    first.wait_for("up\n", slots)
+    nspace = nspace_of(bench)
+    bench.run(*run, "-n", 1, "true").expect_refusal(1, "not enough slots")
+    bench.run(*run, "--wait", "-n", slots + 1, "true").expect_refusal(
+        1, "not enough slots")
+    second = bench.start(*run, "--wait", "-n", slots, "echo", "second")
+    until(lambda: queued(bench) == ["echo second"])
+    third = bench.start(*run, "--wait", "-n", 1, "echo", "third")
+    until(lambda: queued(bench) == ["echo second", "echo third"])
+    bench.run("ps", "--context", CONTEXT).expect(
+        out=["place 1: too few slots are free",
+             "place 2: jobs before it wait for slots"])
+    bench.run(*run, "--wait", "--detach", "-n", 1, "sh", "-c",
+              "echo fourth").expect()
+    second.signal(signal.SIGINT)
+    second.finish().expect(128 + signal.SIGINT, absent=["second\n"])
+    until(lambda: queued(bench) == ["echo third", "sh -c echo fourth"])
+    bench.run("kill", "--context", CONTEXT, nspace).expect()
+    first.finish()
+    third.finish().expect_lines(["third"])
+    until(lambda: not bench.json("ps", "--context", CONTEXT).get("jobs"))
+
+
+def restarts(bench):
+    """Each restart is one line on standard error."""
+    tries = os.path.join(bench.work, "tries")
+    done = bench.run(
+        "run", "--context", CONTEXT, "-n", 1, "--max-restarts", 2, "sh", "-c",
+        f"echo >> {tries}; [ $(wc -l < {tries}) = 3 ] || exit 3; echo done")
+    done.expect_lines(["done"])
+    lines = done.err.splitlines()
+    check(len(lines) == 2, "not one line for each" + done.tail())
+    for number, line in enumerate(lines, 1):
+        check("exited with code 3" in line and
+              line.endswith(f"is started again (restart {number} of 2)"), line)
+
+
 def run(bench):
     cases = {"running jobs: commands": commands,
              "running jobs: detached jobs": detached,
@@ -251,6 +319,9 @@ def run(bench):
              "running jobs: stack": stack,
              "running jobs: the caller's world": callers_world,
              "running jobs: nice values": nice,
+             "running jobs: names": names,
+             "running jobs: queue": queue,
+             "running jobs: restarts": restarts,
              "running jobs: daemons": daemons}
     if not bench.wanted(*cases):
         return

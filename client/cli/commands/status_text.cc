@@ -126,13 +126,17 @@ std::string QueuedLine(const v1::JobStatus& job) {
   return line + ": " + job.reason() + "\n";
 }
 
-// The columns PARENT and KIND appear only if a job was spawned or is a tool.
+// The columns NAME, PARENT and KIND appear only if a job has a name, was
+// spawned or is a tool.
 std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
   if (jobs.jobs_size() == 0) return "no jobs\n";
   const bool spawned = std::ranges::any_of(
       jobs.jobs(), [](const auto& job) { return !job.parent().empty(); });
   const bool tools = std::ranges::any_of(jobs.jobs(), &v1::JobStatus::tool);
+  const bool named = std::ranges::any_of(
+      jobs.jobs(), [](const auto& job) { return !job.name().empty(); });
   std::vector<std::string> head = {"JOB"};
+  if (named) head.push_back("NAME");
   if (contexts) head.push_back("CONTEXT");
   if (spawned) head.push_back("PARENT");
   if (tools) head.push_back("KIND");
@@ -143,6 +147,7 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
   Table table(std::move(head));
   for (const v1::JobStatus& job : jobs.jobs()) {
     std::vector<std::string> row = {job.nspace()};
+    if (named) row.push_back(job.name().empty() ? "-" : job.name());
     if (contexts) row.push_back(job.context());
     if (spawned) row.push_back(job.parent().empty() ? "-" : job.parent());
     if (tools) row.push_back(job.tool() ? "tool" : "job");

@@ -346,6 +346,12 @@ void AddRest(const RunTargets& to, OptionTable* table) {
        "print the stacks of the processes before the timeout\n"
        "ends the job (needs gdb on each node)",
        AddReport(&run->job.reports, kTimeoutStacks)},
+      {"wait", 0, "",
+       "wait until enough slots are free, first come, first\n"
+       "served (default: fail if there are too few)",
+       SetFlag(&run->job.places.waits)},
+      {"name job-name J", 1, "NAME", "name of the job in 'canopy ps'",
+       SetText(&run->job.name)},
       {"detach", 0, "",
        "print the job's name and return while the job runs;\n"
        "its output is in JOB.out, unless --output file= names\n"

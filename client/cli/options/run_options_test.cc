@@ -250,9 +250,10 @@ INSTANTIATE_TEST_SUITE_P(
                  }},
         Spelling{"--context c",
                  [](const RunOptions& o) { return o.context == "c"; }},
-        Spelling{"--nice -5",
+        Spelling{"--nice -5 --name ocean --wait",
                  [](const RunOptions& o) {
-                   return o.job.process.nice == NiceValue{-5};
+                   return o.job.process.nice == NiceValue{-5} &&
+                          o.job.name == "ocean" && o.job.places.waits;
                  }},
         Spelling{
             "--inject never",

@@ -294,6 +294,11 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
+Status Planner::Fits(const JobRequest& request, const control::JobRecords& jobs,
+                     const Membership& membership) const {
+  return host::MapJob(Nodes(jobs, jobs, membership), request, self_).status();
+}
+
 std::string Planner::NewNspace() { return JobName(instance_, next_job_++); }
 
 Result<JobSpec> Planner::Map(const std::vector<host::MapNode>& nodes,

@@ -46,6 +46,11 @@ class Planner {
       const control::Placed& placed, const control::JobRecords& jobs,
       const Membership& membership);
 
+  // Returns the error with which the mapping of the request would fail if these
+  // jobs ran. Only for requests without a grant.
+  Status Fits(const JobRequest& request, const control::JobRecords& jobs,
+              const Membership& membership) const;
+
  private:
   // The processes on one machine.
   struct Booking {

@@ -136,6 +136,17 @@ TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {
   EXPECT_EQ(Plan(1).code(), kErrJobAllocFailed) << "twice";
 }
 
+TEST_F(PlannerTest, WhetherAJobFitsDependsOnThoseThatRun) {
+  ASSERT_TRUE(Plan(5).ok());
+  EXPECT_TRUE(planner_.Fits(request_, jobs_, membership_).ok());
+  control::JobRecord other;
+  other.job = *Plan(2);
+  jobs_["other"] = other;
+  request_.apps[0].num_procs = 5;
+  EXPECT_EQ(planner_.Fits(request_, jobs_, membership_).code(),
+            kErrJobInsufficientResources);
+}
+
 TEST_F(PlannerTest, HostsOfTheUserAreKeptToWhatWasGranted) {
   request_.places.hosts = {{"n1", 8, true, {}},
                            {"n2.cluster", 0, false, {}},

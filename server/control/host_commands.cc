@@ -129,14 +129,12 @@ Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
     hosted_.Remove(launcher);
     return plan.status();
   }
-  Family* const family = p_.families->AddFamily((*plan)->nspace);
   LaunchFacts facts = FactsOf(in.job, placed);
   facts.host_output = in.output;
-  JobRecord& record = p_.families->AddJob(family, *plan, facts);
+  JobRecord& record = p_.pipeline->Record({*plan, facts}, /*family=*/nullptr);
   record.token = HostedJobs::NewToken();
-  p_.families->Attach(launcher, family);
-  p_.placements->Launched(record, /*recovered=*/false);
-  p_.starter->Begin(record, Preload(), /*check_only=*/false);
+  p_.families->Attach(launcher, p_.families->FindFamily(record.family));
+  p_.pipeline->Start((*plan)->nspace);
   return (*plan)->nspace;
 }
 

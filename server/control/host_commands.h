@@ -12,7 +12,7 @@
 #include "server/control/families.h"
 #include "server/control/hosted_jobs.h"
 #include "server/control/job_record.h"
-#include "server/control/job_starter.h"
+#include "server/control/launch_pipeline.h"
 #include "server/control/launcher_stream.h"
 #include "server/control/placements.h"
 #include "server/ports/input_sink.h"
@@ -30,7 +30,7 @@ class HostCommands : public JobCommandsPort {
     const JobPlanner* planner = nullptr;
     Families* families = nullptr;
     Placements* placements = nullptr;
-    JobStarter* starter = nullptr;
+    LaunchPipeline* pipeline = nullptr;
     LauncherListener* launchers = nullptr;
     InputSink* sink = nullptr;
   };

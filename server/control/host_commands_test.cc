@@ -53,10 +53,10 @@ class HostCommandsTest : public testing::Test {
       },
       .spawn = {}};
   Placements placements_{&loop_, [](QueuedJob*) {}};
-  JobStarter starter_{&families_, nullptr,
-                      [](const std::string&, const Status&) {}};
+  LaunchPipeline pipeline_{&families_, &placements_, nullptr,
+                           [](const std::string&, const Status&) {}};
   HostCommands commands_{{&loop_, &planner_, &families_, &placements_,
-                          &starter_, &launchers_, &sink_}};
+                          &pipeline_, &launchers_, &sink_}};
 };
 
 TEST_F(HostCommandsTest, AllJobsOfTheHostsJobAreMeant) {

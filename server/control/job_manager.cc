@@ -25,18 +25,18 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
       planner_(std::move(planner)),
       staging_(
           [this](const std::string& nspace, Status status) {
-            starter_.OnFilesCopied(nspace, std::move(status));
+            pipeline_.OnFilesCopied(nspace, std::move(status));
           },
           [this](const std::string& nspace, uint64_t bytes) {
             OnPreloadTaken(nspace, bytes);
           }),
-      starter_(&families_, &staging_,
-               [this](const std::string& nspace, const Status& status) {
-                 OnNotLaunched(nspace, status);
-               }),
       requests_(loop),
       placements_(loop, [this](QueuedJob* job) { OnWaits(job); }),
-      spawns_(&families_, &placements_, &requests_, &starter_, planner_.spawn,
+      pipeline_(&families_, &placements_, &staging_,
+                [this](const std::string& nspace, const Status& status) {
+                  OnNotLaunched(nspace, status);
+                }),
+      spawns_(&families_, &placements_, &requests_, &pipeline_, planner_.spawn,
               planner_.warn),
       recovery_(
           loop, &families_, &requests_,
@@ -47,14 +47,14 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
       notices_([this](const std::string& nspace, const std::string& line) {
         families_.Notice(nspace, line);
       }),
-      timeouts_(loop, &families_, &starter_, &states_, planner_),
-      commands_({loop, &planner_, &families_, &placements_, &starter_, this,
+      timeouts_(loop, &families_, &pipeline_, &states_, planner_),
+      commands_({loop, &planner_, &families_, &placements_, &pipeline_, this,
                  &staging_}) {}
 
 void JobManager::set_sink(InputSink* sink) {
   staging_.set_sink(sink);
   sink_ = &staging_;
-  starter_.set_sink(sink_);
+  pipeline_.set_sink(sink_);
   requests_.set_sink(sink_);
   recovery_.set_sink(sink_);
   notices_.set_sink(sink_);
@@ -187,51 +187,52 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
   }
   Result<JobRequest> request = DecodeJobRequest(launch.request());
   if (!request.ok()) return launcher->Refuse(request.status());
-  QueuedJob queued;
-  queued.launcher = id;
-  queued.request = PlacementOf(*request);
-  queued.request.id.request = NameFor(launch);
-  queued.request.again = queued.request.id.request == launch.queued_as();
-  if (queued.request.again) {
-    queued.request.id.attempt = std::max(launch.attempt(), 1u);
-  }
-  queued.request.since_ms =
-      queued.request.again ? launch.queued_since_ms() : WallClockMs();
   // A job that is not started needs no placement.
-  const bool starts = !launch.do_not_launch();
-  Asked asked{std::move(launch), *std::move(request)};
-  if (!starts) {
-    return OnPlaced(id, asked, Placed{queued.request.id, {}, 0, 0});
-  }
-  placements_.Ask(std::move(queued), [this, id, asked = std::move(asked)](
-                                         const Result<Placed>& placed) {
-    OnPlaced(id, asked, placed);
-  });
+  const bool is_placed = launch.do_not_launch();
+  const auto asked = std::make_shared<const Asked>(
+      Asked{std::move(launch), *std::move(request)});
+  pipeline_.Ask(QueuedOf(id, *asked), is_placed,
+                {[this, id, asked](const Placed& placed) {
+                   return Begin(id, *asked, placed);
+                 },
+                 [this, id](const Status& why) {
+                   Launcher* const refused = families_.FindLauncher(id);
+                   if (refused != nullptr) refused->Refuse(why);
+                 }});
 }
 
-void JobManager::OnPlaced(uint64_t id, const Asked& asked,
-                          const Result<Placed>& placed) {
-  Launcher* const launcher = families_.FindLauncher(id);
-  if (launcher == nullptr) return;
-  if (!placed.ok()) return launcher->Refuse(placed.status());
-  Placed in = *placed;
+QueuedJob JobManager::QueuedOf(uint64_t launcher, const Asked& asked) const {
+  const v1::Launch& launch = asked.launch;
+  QueuedJob queued;
+  queued.launcher = launcher;
+  PlacementRequest& request = queued.request;
+  request = PlacementOf(asked.request);
+  request.id.request = NameFor(launch);
+  request.again = request.id.request == launch.queued_as();
+  if (request.again) request.id.attempt = std::max(launch.attempt(), 1u);
+  request.since_ms = request.again ? launch.queued_since_ms() : WallClockMs();
+  return queued;
+}
+
+Status JobManager::Begin(uint64_t id, const Asked& asked, Placed placed) {
+  if (families_.FindLauncher(id) == nullptr) {
+    return Status(kErrJobKilledByCmd, "the launcher went away");
+  }
   // Agents may still know the job of the earlier attempt, so this one gets a
   // new name.
-  if (in.id.attempt > 1) in.name = planner_.new_name();
-  PlannedJob plan = planner_.launch(asked.request, in);
-  if (plan.ok()) return LaunchPlaced(id, launcher, asked, in, *plan);
-  placements_.ReleaseUnused(in, PlacementOf(asked.request), plan.status());
-  launcher->Refuse(plan.status());
+  if (placed.id.attempt > 1) placed.name = planner_.new_name();
+  const PlannedJob plan = planner_.launch(asked.request, placed);
+  if (plan.ok()) Start(id, asked, placed, *plan);
+  return plan.status();
 }
 
-void JobManager::LaunchPlaced(uint64_t id, Launcher* launcher,
-                              const Asked& asked, const Placed& placed,
-                              const std::shared_ptr<const JobSpec>& plan) {
+void JobManager::Start(uint64_t id, const Asked& asked, const Placed& placed,
+                       const std::shared_ptr<const JobSpec>& plan) {
+  Launcher* const launcher = families_.FindLauncher(id);
   const v1::Launch& launch = asked.launch;
-  const Preload preload =
-      launch.preloads() ? PreloadOf(asked.request) : Preload();
-  const auto job = std::make_shared<const JobSpec>(WithCopies(*plan, preload));
-  v1::RunEvent mapped = MappedEvent(*job);
+  const std::string nspace = plan->nspace;
+  Preload preload = launch.preloads() ? PreloadOf(asked.request) : Preload();
+  v1::RunEvent mapped = MappedEvent(WithCopies(*plan, preload));
   mapped.mutable_mapped()->set_preloads(preload.wanted);
   families_.SendMapped(launcher, std::move(mapped));
   if (launch.do_not_launch() && !launch.check_only()) {
@@ -240,15 +241,13 @@ void JobManager::LaunchPlaced(uint64_t id, Launcher* launcher,
     launcher->Send(std::move(end));
     return launcher->Finish();
   }
-  Family* const family = families_.AddFamily(job->nspace);
-  JobRecord& record =
-      families_.AddJob(family, job, FactsOf(asked.request, placed));
+  JobRecord& record = pipeline_.Record(
+      {plan, FactsOf(asked.request, placed), std::move(preload)}, nullptr);
   record.token = launch.token();
-  families_.Attach(id, family);
-  placements_.Launched(record, /*recovered=*/false);
-  starter_.Begin(record, preload, launch.check_only());
-  for (v1::RunRequest& request : std::exchange(launcher->held, {})) {
-    OnRequest(id, std::move(request));
+  families_.Attach(id, families_.FindFamily(record.family));
+  pipeline_.Start(nspace, launch.check_only());
+  for (v1::RunRequest& held : std::exchange(launcher->held, {})) {
+    OnRequest(id, std::move(held));
   }
 }
 

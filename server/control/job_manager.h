@@ -18,7 +18,7 @@
 #include "server/control/host_commands.h"
 #include "server/control/job_notices.h"
 #include "server/control/job_record.h"
-#include "server/control/job_starter.h"
+#include "server/control/launch_pipeline.h"
 #include "server/control/launcher.h"
 #include "server/control/launcher_stream.h"
 #include "server/control/placements.h"
@@ -101,10 +101,10 @@ class JobManager : public JobObserver, public LauncherListener {
   void Launch(uint64_t id, Launcher* launcher, v1::Launch launch);
   std::string NameFor(const v1::Launch& launch) const;
   void OnWaits(QueuedJob* job);
-  void OnPlaced(uint64_t id, const Asked& asked, const Result<Placed>& placed);
-  void LaunchPlaced(uint64_t id, Launcher* launcher, const Asked& asked,
-                    const Placed& placed,
-                    const std::shared_ptr<const JobSpec>& plan);
+  QueuedJob QueuedOf(uint64_t launcher, const Asked& asked) const;
+  Status Begin(uint64_t id, const Asked& asked, Placed placed);
+  void Start(uint64_t id, const Asked& asked, const Placed& placed,
+             const std::shared_ptr<const JobSpec>& plan);
   void OnRequestOfQueued(uint64_t id, Launcher* launcher,
                          v1::RunRequest request);
   // Called when the job has ended without having been launched.
@@ -125,9 +125,9 @@ class JobManager : public JobObserver, public LauncherListener {
   std::atomic<uint64_t> next_launcher_{1};
   Families families_;
   Staging staging_;
-  JobStarter starter_;
   SpawnRequests requests_;
   Placements placements_;
+  LaunchPipeline pipeline_;
   SpawnExecutor spawns_;
   FamilyRecovery recovery_;
   JobNotices notices_;

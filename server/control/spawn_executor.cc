@@ -114,51 +114,45 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
     family->held_spawns.push_back(spawn);
     return;
   }
-  const Result<spawn::SpawnCall> call = Parse(spawn);
+  Result<spawn::SpawnCall> call = Parse(spawn);
   if (!call.ok()) return Refuse(spawn, call.status());
-  if (core::IsOfTool(spawn.request)) {
-    const std::string refusal = spawn::WithoutLauncher(*call).refusal;
-    if (!refusal.empty()) {
-      return Refuse(spawn, Status(kErrNotSupported, refusal));
-    }
-  }
-  if (!call->needs_scheduler.empty() &&
-      (call->request.places.tool || !placements_->HeedsDirectives())) {
-    return Refuse(spawn, Status(kErrNotSupported, call->needs_scheduler));
-  }
-  QueuedJob queued = Queued(spawn, *call);
-  const PlacementRequest request = queued.request;
+  const auto request =
+      std::make_shared<const Request>(Request{spawn, *std::move(call)});
+  if (Status s = MayExecute(*request); !s.ok()) return Refuse(spawn, s);
   // A tool runs beside other jobs and takes no slots.
-  if (call->request.places.tool) {
-    return OnPlaced(spawn, request,
-                    Placed{request.id, {}, request.since_ms, request.give_up});
-  }
-  placements_->Ask(std::move(queued),
-                   [this, spawn, request](const Result<Placed>& placed) {
-                     OnPlaced(spawn, request, placed);
-                   });
+  pipeline_->Ask(
+      Queued(*request), /*is_placed=*/request->call.request.places.tool,
+      {[this, request](const Placed& placed) {
+         return Spawn(*request, placed);
+       },
+       [this, request](const Status& why) { Refuse(request->spawn, why); }});
 }
 
-QueuedJob SpawnExecutor::Queued(const core::HostSpawn& spawn,
-                                const spawn::SpawnCall& call) const {
+// Returns why attributes that must be honoured cannot be, if there are such.
+Status SpawnExecutor::MayExecute(const Request& request) const {
+  const spawn::SpawnCall& call = request.call;
+  if (core::IsOfTool(request.spawn.request)) {
+    const std::string refusal = spawn::WithoutLauncher(call).refusal;
+    if (!refusal.empty()) return Status(kErrNotSupported, refusal);
+  }
+  const bool scheduled =
+      !call.request.places.tool && placements_->HeedsDirectives();
+  return call.needs_scheduler.empty() || scheduled
+             ? Status()
+             : Status(kErrNotSupported, call.needs_scheduler);
+}
+
+QueuedJob SpawnExecutor::Queued(const Request& request) const {
+  const core::HostSpawn& spawn = request.spawn;
   QueuedJob out;
-  out.request = PlacementOf(spawn, call, SpawnerOf(spawn));
+  out.request = PlacementOf(spawn, request.call, SpawnerOf(spawn));
   out.request.id.request = RequestNameOf(spawn);
   out.request.since_ms = WallClockMs();
-  if (call.spawn_timeout_seconds > 0) {
+  if (request.call.spawn_timeout_seconds > 0) {
     out.request.give_up =
-        EventLoop::Now() + call.spawn_timeout_seconds * kSecond;
+        EventLoop::Now() + request.call.spawn_timeout_seconds * kSecond;
   }
   return out;
-}
-
-void SpawnExecutor::OnPlaced(const core::HostSpawn& spawn,
-                             const PlacementRequest& request,
-                             const Result<Placed>& placed) {
-  const Status status = placed.ok() ? Spawn(spawn, *placed) : placed.status();
-  if (status.ok()) return;
-  if (placed.ok()) placements_->ReleaseUnused(*placed, request, status);
-  Refuse(spawn, status);
 }
 
 void SpawnExecutor::Refuse(const core::HostSpawn& spawn, const Status& why) {
@@ -197,79 +191,67 @@ Result<spawn::SpawnCall> SpawnExecutor::Parse(
   return spawn::ParseSpawnCall(spawn.call.view());
 }
 
-Status SpawnExecutor::Spawn(const core::HostSpawn& spawn,
-                            const Placed& placed) {
-  const Result<spawn::SpawnCall> call = Parse(spawn);
-  if (!call.ok()) return call.status();
-  std::vector<SpawnedJob> jobs;
-  Status status = Add(spawn, *call, placed, &jobs);
-  if (status.ok() && call->cospawned) {
-    status =
-        Add(spawn, Beside(*call->cospawned, jobs[0].nspace), placed, &jobs);
-  }
-  std::vector<std::string> names;
-  for (const SpawnedJob& job : jobs) names.push_back(job.nspace);
+Status SpawnExecutor::Spawn(const Request& request, const Placed& placed) {
+  if (Status s = MaySpawn(request.spawn); !s.ok()) return s;
+  std::vector<std::string> jobs;
+  const Status status = AddAll(request, placed, &jobs);
   if (!status.ok()) {
-    for (const std::string& nspace : names) Forget(nspace);
+    for (const std::string& nspace : jobs) pipeline_->Forget(nspace);
     return status;
   }
-  requests_->Begin(spawn, names,
-                   families_->FindJob(names[0])->facts.start_deadline);
-  for (const std::string& nspace : names) {
-    placements_->Launched(*families_->FindJob(nspace), /*recovered=*/false);
-  }
-  Launch(jobs[0], *call);
-  if (call->cospawned) Launch(jobs[1], *call->cospawned);
+  requests_->Begin(request.spawn, jobs,
+                   families_->FindJob(jobs[0])->facts.start_deadline);
+  Start(jobs[0], request.call);
+  if (jobs.size() > 1) Start(jobs[1], *request.call.cospawned);
   return Status();
 }
 
-// Plans and records the next job of the request. The earlier jobs already
+Status SpawnExecutor::AddAll(const Request& request, const Placed& placed,
+                             std::vector<std::string>* jobs) {
+  const spawn::SpawnCall& call = request.call;
+  const Status status = Add(request.spawn, call, placed, jobs);
+  if (!status.ok() || !call.cospawned) return status;
+  return Add(request.spawn, Beside(*call.cospawned, jobs->front()), placed,
+             jobs);
+}
+
+// Maps and records the next job of the request. The earlier jobs already
 // occupy their slots.
 Status SpawnExecutor::Add(const core::HostSpawn& spawn,
                           const spawn::SpawnCall& call, const Placed& placed,
-                          std::vector<SpawnedJob>* jobs) {
+                          std::vector<std::string>* jobs) {
   PlannedJob plan = planner_(call, spawn.proc, placed);
   if (!plan.ok()) return plan.status();
   const JobRecord parent = SpawnerOf(spawn);
   Result<Preload> preload =
       PreloadOf(call, **plan, *parent.job, spawn.proc.rank);
   if (!preload.ok()) return preload.status();
-  const auto job =
-      std::make_shared<const JobSpec>(WithCopies(**plan, *preload));
+  const std::string nspace = (*plan)->nspace;
   LaunchFacts facts = FactsOf(call, spawn.request, parent, placed);
   facts.wishes = WishesOf(call);
   uint64_t home = parent.family;
   if (!jobs->empty()) {
-    JobRecord* const main = families_->FindJob(jobs->front().nspace);
-    MakePartners(main, job->nspace, &facts);
+    JobRecord* const main = families_->FindJob(jobs->front());
+    MakePartners(main, nspace, &facts);
     home = main->family;
   }
-  jobs->push_back({job->nspace, *std::move(preload)});
-  Family* const family = home == 0 ? families_->AddFamily(job->nspace)
-                                   : families_->FindFamily(home);
-  families_->AddJob(family, job, facts).token = family->token;
+  jobs->push_back(nspace);
+  JobRecord& record = pipeline_->Record({*plan, facts, *std::move(preload)},
+                                        families_->FindFamily(home));
+  record.token = families_->FindFamily(record.family)->token;
   return Status();
 }
 
-// Removes a job that was not launched.
-void SpawnExecutor::Forget(const std::string& nspace) {
-  const JobRecord record = families_->RemoveJob(nspace);
-  Family* const family = families_->FindFamily(record.family);
-  family->OnEnded(nspace, v1::JobEnd());
-  // The family of a tool has no other jobs.
-  if (family->over()) families_->RemoveFamily(record.family);
-}
-
-void SpawnExecutor::Launch(const SpawnedJob& job,
-                           const spawn::SpawnCall& call) {
-  const JobRecord& record = *families_->FindJob(job.nspace);
+void SpawnExecutor::Start(const std::string& nspace,
+                          const spawn::SpawnCall& call) {
+  const JobRecord& record = *families_->FindJob(nspace);
   TellLauncher(record, call);
   const std::string& partner = record.facts.partner;
   if (record.facts.cospawned && families_->FindJob(partner) == nullptr) {
-    return starter_->OnFilesCopied(
-        job.nspace, Status(kErrJobCanceled, "job " + partner + " has ended"));
+    return pipeline_->Fail(
+        nspace, Status(kErrJobCanceled, "job " + partner + " has ended"));
   }
-  starter_->Begin(record, job.preload, false);
+  pipeline_->Start(nspace);
 }
 
 void SpawnExecutor::TellLauncher(const JobRecord& record,

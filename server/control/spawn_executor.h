@@ -5,11 +5,12 @@
 // 1. OnSpawn. If the launcher of the spawner's family is still awaited, the
 //   request is held in the family until Release.
 // 2. The call is parsed, and checked against the state of the spawner's family.
-//   The host then decides where and when it runs (Placements::Ask). A tool
-//   takes no slots and skips this decision.
-// 3. OnPlaced. The grant may come much later, so the call is checked again.
-//   Each job of the request, one or two, is mapped and recorded (Add).
-// 4. SpawnRequests::Begin takes over the answer, and the jobs are launched.
+//   LaunchPipeline asks the host where and when it runs. A tool takes no slots
+//   and skips this decision.
+// 3. Spawn. The grant may come much later, so the spawner is checked again.
+// Each
+//   job of the request, one or two, is mapped and recorded (Add).
+// 4. SpawnRequests::Begin takes over the answer, and the jobs are started.
 // 5. OnStarted, for each job, after the spawner was notified that they run.
 //
 // A failure up to stage 3 removes the recorded jobs, releases the grant and
@@ -22,6 +23,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,9 +33,8 @@
 #include "common/status.h"
 #include "server/control/families.h"
 #include "server/control/job_record.h"
-#include "server/control/job_starter.h"
+#include "server/control/launch_pipeline.h"
 #include "server/control/placements.h"
-#include "server/control/preload.h"
 #include "server/control/spawn_requests.h"
 #include "server/core/step/control_actions.h"
 #include "server/spawn/spawn_call.h"
@@ -53,12 +54,12 @@ class SpawnExecutor {
 
   // `warn` writes a line to the agent's log; it may be empty.
   SpawnExecutor(Families* families, Placements* placements,
-                SpawnRequests* requests, JobStarter* starter, Planner planner,
-                Warn warn)
+                SpawnRequests* requests, LaunchPipeline* pipeline,
+                Planner planner, Warn warn)
       : families_(families),
         placements_(placements),
         requests_(requests),
-        starter_(starter),
+        pipeline_(pipeline),
         planner_(std::move(planner)),
         warn_(std::move(warn)) {}
 
@@ -74,32 +75,31 @@ class SpawnExecutor {
   // Programs choose the keys, so no more than these are logged.
   static constexpr size_t kMaxLogged = 64;
 
-  // One job of a request before it is launched.
-  struct SpawnedJob {
-    std::string nspace;
-    Preload preload;
+  // A request with its parsed call.
+  struct Request {
+    core::HostSpawn spawn;
+    spawn::SpawnCall call;
   };
 
   JobRecord SpawnerOf(const core::HostSpawn& spawn) const;
   Status MaySpawn(const core::HostSpawn& spawn) const;
   Result<spawn::SpawnCall> Parse(const core::HostSpawn& spawn) const;
-  QueuedJob Queued(const core::HostSpawn& spawn,
-                   const spawn::SpawnCall& call) const;
-  void OnPlaced(const core::HostSpawn& spawn, const PlacementRequest& request,
-                const Result<Placed>& placed);
+  Status MayExecute(const Request& request) const;
+  QueuedJob Queued(const Request& request) const;
   void Refuse(const core::HostSpawn& spawn, const Status& why);
-  Status Spawn(const core::HostSpawn& spawn, const Placed& placed);
+  Status Spawn(const Request& request, const Placed& placed);
+  Status AddAll(const Request& request, const Placed& placed,
+                std::vector<std::string>* jobs);
   Status Add(const core::HostSpawn& spawn, const spawn::SpawnCall& call,
-             const Placed& placed, std::vector<SpawnedJob>* jobs);
-  void Forget(const std::string& nspace);
-  void Launch(const SpawnedJob& job, const spawn::SpawnCall& call);
+             const Placed& placed, std::vector<std::string>* jobs);
+  void Start(const std::string& nspace, const spawn::SpawnCall& call);
   void TellLauncher(const JobRecord& record, const spawn::SpawnCall& call);
   void LogIgnored(const ProcId& spawner, const std::vector<std::string>& keys);
 
   Families* const families_;
   Placements* const placements_;
   SpawnRequests* const requests_;
-  JobStarter* const starter_;
+  LaunchPipeline* const pipeline_;
   const Planner planner_;
   const Warn warn_;
   std::set<std::string> logged_;  // keys of directives without an effect

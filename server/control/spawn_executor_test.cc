@@ -25,7 +25,7 @@ class SpawnExecutorTest : public testing::Test {
   SpawnExecutorTest() {
     requests_.set_sink(&sink_);
     staging_.set_sink(&sink_);
-    starter_.set_sink(&sink_);
+    pipeline_.set_sink(&sink_);
     placements_.set_port(&placement_);
     families_.set_persistence(&records_, 1000);
     family_ = families_.AddFamily("first");
@@ -60,16 +60,16 @@ class SpawnExecutorTest : public testing::Test {
   SpawnRequests requests_{&loop_};
   Staging staging_{[](const std::string&, const Status&) {},
                    [](const std::string&, uint64_t) {}};
-  JobStarter starter_{
-      &families_, &staging_,
-      [this](const std::string&, const Status& status) { failure_ = status; }};
   FakePlacement placement_;
   Placements placements_{&loop_, [](QueuedJob*) {}};
+  LaunchPipeline pipeline_{
+      &families_, &placements_, &staging_,
+      [this](const std::string&, const Status& status) { failure_ = status; }};
   SpawnExecutor executor_{
       &families_,
       &placements_,
       &requests_,
-      &starter_,
+      &pipeline_,
       [this](const spawn::SpawnCall&, const ProcId& spawner, const Placed&) {
         return Plan(spawner);
       },

@@ -5,7 +5,6 @@
 
 #include "common/ids.h"
 #include "server/control/launcher_events.h"
-#include "server/control/preload.h"
 #include "server/control/time_limit.h"
 #include "server/core/step/control_inputs.h"
 #include "server/spawn/spawn_call.h"
@@ -59,7 +58,7 @@ Result<std::string> TimeoutReports::Begin(const std::string& nspace) {
   facts.tool = facts.separate = facts.apart = true;
   const std::string reporter = (*job)->nspace;
   Family* const family = families_->FindFamily(record.family);
-  const JobRecord& added = families_->AddJob(family, *job, facts);
+  pipeline_->Record({*job, facts}, family);
   families_->SendMapped(families_->LauncherOf(nspace), MappedEvent(**job));
   Report& report = reports_[reporter];
   report.nspace = nspace;
@@ -68,7 +67,7 @@ Result<std::string> TimeoutReports::Begin(const std::string& nspace) {
     sink_->OnInput(core::KillRequested{reporter, kErrTimeout,
                                        "its report takes too long", true});
   });
-  starter_->Begin(added, Preload(), /*check_only=*/false);
+  pipeline_->Start(reporter);
   return reporter;
 }
 

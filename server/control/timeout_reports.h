@@ -15,7 +15,7 @@
 #include "common/status.h"
 #include "server/control/families.h"
 #include "server/control/job_record.h"
-#include "server/control/job_starter.h"
+#include "server/control/launch_pipeline.h"
 #include "server/control/state_collector.h"
 #include "server/ports/input_sink.h"
 
@@ -30,11 +30,11 @@ class TimeoutReports {
   // The time limit of the reporting job.
   static constexpr int64_t kLimitNs = 20'000'000'000;
 
-  TimeoutReports(EventLoop* loop, Families* families, JobStarter* starter,
+  TimeoutReports(EventLoop* loop, Families* families, LaunchPipeline* pipeline,
                  StateCollector* states, const JobPlanner& planner)
       : loop_(loop),
         families_(families),
-        starter_(starter),
+        pipeline_(pipeline),
         states_(states),
         planner_(planner) {}
   ~TimeoutReports();
@@ -59,7 +59,7 @@ class TimeoutReports {
 
   EventLoop* const loop_;
   Families* const families_;
-  JobStarter* const starter_;
+  LaunchPipeline* const pipeline_;
   StateCollector* const states_;
   const JobPlanner& planner_;
   InputSink* sink_ = nullptr;

@@ -30,7 +30,7 @@ class TimeoutReportsTest : public testing::Test {
       argv_ = call.apps.at(0).argv;
       return PlannedJob(Job("reporter"));
     };
-    starter_.set_sink(&sink_);
+    pipeline_.set_sink(&sink_);
     states_.set_sink(&sink_);
     reports_.set_sink(&sink_);
     family_ = families_.AddFamily("first");
@@ -58,9 +58,10 @@ class TimeoutReportsTest : public testing::Test {
   StateCollector states_;
   Staging staging_{[](const std::string&, const Status&) {},
                    [](const std::string&, uint64_t) {}};
-  JobStarter starter_{&families_, &staging_,
-                      [](const std::string&, const Status&) {}};
-  TimeoutReports reports_{&loop_, &families_, &starter_, &states_, planner_};
+  Placements placements_{&loop_, [](QueuedJob*) {}};
+  LaunchPipeline pipeline_{&families_, &placements_, &staging_,
+                           [](const std::string&, const Status&) {}};
+  TimeoutReports reports_{&loop_, &families_, &pipeline_, &states_, planner_};
 };
 
 TEST_F(TimeoutReportsTest, AJobOfWhichNothingIsWantedIsEndedAtOnce) {

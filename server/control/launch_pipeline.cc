@@ -1,0 +1,85 @@
+#include "server/control/launch_pipeline.h"
+
+#include "server/core/step/control_inputs.h"
+
+namespace canopy::control {
+
+void LaunchPipeline::Ask(QueuedJob request, bool is_placed, Answers answers) {
+  const PlacementRequest asked = request.request;
+  if (is_placed) {
+    return Begin(asked, Placed{asked.id, {}, asked.since_ms, asked.give_up},
+                 answers);
+  }
+  placements_->Ask(
+      std::move(request),
+      [this, asked, answers = std::move(answers)](const auto& placed) {
+        if (!placed.ok()) return answers.refuse(placed.status());
+        Begin(asked, *placed, answers);
+      });
+}
+
+void LaunchPipeline::Begin(const PlacementRequest& request,
+                           const Placed& placed, const Answers& answers) {
+  const Status status = answers.begin(placed);
+  if (status.ok()) return;
+  placements_->ReleaseUnused(placed, request, status);
+  answers.refuse(status);
+}
+
+JobRecord& LaunchPipeline::Record(MappedJob mapped, Family* family) {
+  const auto job =
+      std::make_shared<const JobSpec>(WithCopies(*mapped.job, mapped.preload));
+  if (mapped.preload.wanted) {
+    files_[job->nspace] = std::move(mapped.preload.source);
+  }
+  Family* const home =
+      family == nullptr ? families_->AddFamily(job->nspace) : family;
+  return families_->AddJob(home, job, mapped.facts);
+}
+
+void LaunchPipeline::Forget(const std::string& nspace) {
+  files_.erase(nspace);
+  const JobRecord record = families_->RemoveJob(nspace);
+  Family* const family = families_->FindFamily(record.family);
+  family->OnEnded(nspace, v1::JobEnd());
+  // The family of a tool has no other jobs.
+  if (family->over()) families_->RemoveFamily(record.family);
+}
+
+void LaunchPipeline::Start(const std::string& nspace, bool check_only) {
+  const JobRecord& record = *families_->FindJob(nspace);
+  placements_->Launched(record, /*recovered=*/false);
+  const auto files = files_.extract(nspace);
+  if (!files.empty()) return staging_->Begin(record.job, files.mapped());
+  const Status status = Launch(record, check_only);
+  if (!status.ok()) failed_(nspace, status);
+}
+
+void LaunchPipeline::Fail(const std::string& nspace, const Status& why) {
+  files_.erase(nspace);
+  placements_->Launched(*families_->FindJob(nspace), /*recovered=*/false);
+  failed_(nspace, why);
+}
+
+Status LaunchPipeline::Launch(const JobRecord& record, bool check_only) {
+  Family* const family = families_->FindFamily(record.family);
+  LaunchPersistence* const persistence = families_->persistence();
+  const bool persisted =
+      persistence != nullptr && !record.token.empty() &&
+      persistence->PersistLaunch(*record.job, record.token, record.facts);
+  if (record.facts.spawn_request && !record.token.empty() && !persisted) {
+    return Status(kErrJobSysOpFailed, "it could not be recorded");
+  }
+  if (persisted) family->token = record.token;
+  sink_->OnInput(core::LaunchRequested{record.job, persisted, check_only});
+  return Status();
+}
+
+void LaunchPipeline::OnFilesCopied(const std::string& nspace, Status status) {
+  const JobRecord* const job = families_->FindJob(nspace);
+  if (job == nullptr) return;
+  if (status.ok()) status = Launch(*job, false);
+  if (!status.ok()) failed_(nspace, status);
+}
+
+}  // namespace canopy::control

@@ -1,0 +1,98 @@
+// The way of every job from its request to its start, whether a launcher, a
+// process or the scheduler requests it:
+//
+//   asked      Ask: the host decides where and when the job runs (Placements).
+//   placed     The request may start. Its `begin` maps it.
+//   mapped     The mapper has assigned its ranks to nodes (JobPlanner).
+//   recorded   Record: it is a member of a family, and occupies its slots.
+//   copied     Start: its files are on its nodes (Staging).
+//   persisted  A successor of this agent can continue it.
+//   started    The core launches it.
+//
+// A failure before a job is recorded releases the grant and is the answer to
+// the request. A later failure is the end of the job, and is reported as such.
+#ifndef CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
+#define CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/job.h"
+#include "common/status.h"
+#include "server/control/families.h"
+#include "server/control/job_record.h"
+#include "server/control/placements.h"
+#include "server/control/preload.h"
+#include "server/control/staging.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::control {
+
+// A job that has a map.
+struct MappedJob {
+  std::shared_ptr<const JobSpec> job;
+  LaunchFacts facts;
+  Preload preload = {};
+};
+
+// Loop thread only; the arguments of the constructor outlive it.
+class LaunchPipeline {
+ public:
+  // Called when a recorded job has ended without having been started.
+  using Failed =
+      std::function<void(const std::string& nspace, const Status& status)>;
+
+  LaunchPipeline(Families* families, Placements* placements, Staging* staging,
+                 Failed failed)
+      : families_(families),
+        placements_(placements),
+        staging_(staging),
+        failed_(std::move(failed)) {}
+
+  void set_sink(InputSink* sink) { sink_ = sink; }
+
+  // The answers to a request; one of them is called, now or later.
+  struct Answers {
+    // Maps the jobs of the request, records and starts them. After an error no
+    // job of the request is recorded.
+    std::function<Status(const Placed& placed)> begin;
+    // The request is not executed.
+    std::function<void(const Status& why)> refuse;
+  };
+  // Asks for a place. `is_placed`: the job takes no slots, or is not started at
+  // all, so it needs none.
+  void Ask(QueuedJob request, bool is_placed, Answers answers);
+
+  // Records a job in a family; null means a new one. The caller adds what it
+  // knows of the launcher before it starts the job.
+  JobRecord& Record(MappedJob mapped, Family* family);
+  // Removes a recorded job that is not started.
+  void Forget(const std::string& nspace);
+  // Starts a recorded job. It is not persisted while its files are being
+  // copied, because a successor cannot use the copies.
+  void Start(const std::string& nspace, bool check_only = false);
+  // Ends a recorded job in place of its start.
+  void Fail(const std::string& nspace, const Status& why);
+  // Called when the job's files are in place, or with the reason why it is not
+  // started.
+  void OnFilesCopied(const std::string& nspace, Status status);
+
+ private:
+  void Begin(const PlacementRequest& request, const Placed& placed,
+             const Answers& answers);
+  Status Launch(const JobRecord& record, bool check_only);
+
+  Families* const families_;
+  Placements* const placements_;
+  Staging* const staging_;
+  const Failed failed_;
+  InputSink* sink_ = nullptr;
+  std::map<std::string, FileSource> files_;  // of recorded jobs, until Start
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_

@@ -46,6 +46,11 @@ class Place:
         """The program's copy, made for the first case that needs it."""
         return shutil.copy(self.seen, os.path.join(self.hidden, "only-here"))
 
+    @property
+    def relative(self):
+        """The same program as seen from the hidden directory."""
+        return "./" + os.path.basename(self.program)
+
 
 def copies():
     """Returns the directories of copies, complete or not."""
@@ -62,7 +67,7 @@ def nothing_left():
 
 
 def spawned(bench, place):
-    bench.run(*place.run, "-n", 1, place.seen, "spawn", "./only-here",
+    bench.run(*place.run, "-n", 1, place.seen, "spawn", place.relative,
               "data/first", "SUCCESS", cwd=place.hidden).expect_lines(
                   ["spawn gives SUCCESS", "rank 0 has data/first",
                    "rank 1 has data/first"])
@@ -71,7 +76,7 @@ def spawned(bench, place):
 
 def launched(bench, place):
     bench.run(*place.run, "-n", 2, "--map-by", "node", "--preload-binary",
-              "--preload-files", "data/first,./second", "./only-here", "copy",
+              "--preload-files", "data/first,./second", place.relative, "copy",
               "second", cwd=place.hidden).expect_lines(
                   ["rank 0 has second", "rank 1 has second"])
     nothing_left()
@@ -92,15 +97,15 @@ def refused_spawns(bench, place):
         nothing_left()
     gives("./none", "second", "EXECUTABLE NOT FOUND", "canopy: job", "none")
     gives("./second", "second", "APPLICATION NOT EXECUTABLE", "canopy: job")
-    gives("./only-here", "second,none", "JOB FAILED TO LAUNCH", "No such file")
-    gives("./only-here", "second,../second", "BAD-PARAM",
+    gives(place.relative, "second,none", "JOB FAILED TO LAUNCH", "No such file")
+    gives(place.relative, "second,../second", "BAD-PARAM",
           "cannot spawn", "..")
-    gives("./only-here", f"second,{place.seen}/second", "BAD-PARAM",
+    gives(place.relative, f"second,{place.seen}/second", "BAD-PARAM",
           "the same name")
 
 
 def refused_runs(bench, place):
-    def gives(code, *words, files="second", program="./only-here"):
+    def gives(code, *words, files="second", program=place.relative):
         bench.run(*place.run, "-n", 2, "--preload-binary", "--preload-files",
                   files, program, cwd=place.hidden).expect_refusal(code, *words)
     gives(127, "none", program="./none")

@@ -7,8 +7,9 @@
 
 namespace canopy {
 
-template <typename V>
-void Describe(V& v, wire::Is<ProcId> auto& m) {
+template <typename V, typename P>
+requires wire::Is<P, ProcId> || wire::Is<P, ProcView>
+void Describe(V& v, P& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
   v.Field(2, m.rank);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/bytes.h"
@@ -106,6 +107,72 @@ TEST(DescribeTest, UnknownFieldsAreSkippedAndAbsentOnesAreZero) {
   EXPECT_EQ(inner.number, 0u);
 }
 
+struct Views {
+  std::string_view text;
+  std::vector<std::string_view> texts;
+  std::vector<int> codes;
+  std::optional<int> code;
+  std::optional<std::string> name;
+  uint32_t count = 0;
+
+  bool operator==(const Views&) const = default;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Views> auto& m) {
+  v.Bounded(1, m.text, 4);
+  v.Bounded(2, m.texts, 2);
+  v.Field(3, m.codes);
+  v.Field(4, m.code);
+  v.Field(5, m.name);
+  v.Always(6, m.count);
+}
+
+TEST(DescribeTest, ViewsPointIntoTheBuffer) {
+  const Views message{"text", {"a", ""}, {-1, 0, INT32_MIN}, 0, "", 0};
+  const std::string bytes = wire::Encode(message);
+  Views read;
+  ASSERT_TRUE(wire::Decode(bytes, &read));
+  EXPECT_EQ(read, message);
+  EXPECT_GE(read.text.data(), bytes.data());
+  EXPECT_LT(read.text.data(), bytes.data() + bytes.size());
+}
+
+TEST(DescribeTest, ANumberThatIsAlwaysWrittenMakesTheMessageNotEmpty) {
+  EXPECT_EQ(wire::Encode(Views()).size(), 2u);
+}
+
+TEST(DescribeTest, ListsBeyondTheirLimitsAreMalformed) {
+  Views message;
+  message.texts = {"a", "b", "c"};
+  const std::string bytes = wire::Encode(message);
+  Views read;
+  EXPECT_FALSE(wire::Decode(bytes, &read));
+}
+
+TEST(DescribeTest, SignedNumbersHaveTheirRange) {
+  std::string wide;
+  const std::vector<int64_t> numbers = {int64_t{INT32_MAX} + 1};
+  wide.resize(16);
+  wire::Writer writer(wide.data());
+  writer.Field(3, numbers);
+  wide.resize(static_cast<size_t>(writer.end() - wide.data()));
+  Views read;
+  EXPECT_FALSE(wire::Decode(wide, &read));
+}
+
+TEST(DescribeTest, ReadingReplacesWhatWasThere) {
+  Outer read = Full();
+  ASSERT_TRUE(wire::Decode(std::string_view(), &read));
+  EXPECT_EQ(read, Outer());
+}
+
+TEST(DescribeTest, AppendingKeepsWhatIsThere) {
+  std::string out = "head";
+  wire::Append(Full(), &out);
+  EXPECT_EQ(out, "head" + wire::Encode(Full()));
+}
+
 TEST(DescribeTest, DataShareTheBuffer) {
   Later message;
   message.data = Bytes(std::string("payload"));
@@ -115,6 +182,9 @@ TEST(DescribeTest, DataShareTheBuffer) {
   EXPECT_EQ(read.data.view(), "payload");
   EXPECT_GE(read.data.view().data(), whole.view().data());
   EXPECT_LT(read.data.view().data(), whole.view().data() + whole.size());
+  ASSERT_TRUE(wire::Decode(whole.view(), &read));
+  EXPECT_EQ(read.data.view(), "payload");
+  EXPECT_NE(read.data.view().data(), whole.view().data());
 }
 
 TEST(DescribeTest, ValuesBeyondTheirLimitsAreMalformed) {

@@ -23,7 +23,7 @@ enum class HostOp : uint8_t {
   // answers (common/iof_call.h).
   kReadOutput = 10,
   kPushInput = 11,
-  // PMIx_Fabric_register and PMIx_Fabric_update (common/fabric_call.h). It is
+  // PMIx_Fabric_register and PMIx_Fabric_update (common/host_call.h). It is
   // in the local protocol only.
   kFabric = 12,
 };

@@ -49,6 +49,9 @@ struct ProcView {
   auto operator<=>(const ProcView&) const = default;
 };
 inline ProcView ViewOf(const ProcId& proc) { return {proc.nspace, proc.rank}; }
+inline ProcId OwnerOf(const ProcView& proc) {
+  return {std::string(proc.nspace), proc.rank};
+}
 
 struct ProcIdHash {
   size_t operator()(const ProcId& p) const noexcept {

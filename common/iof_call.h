@@ -1,15 +1,16 @@
-// The requests of PMIx_IOF_pull and PMIx_IOF_push in encoded form: calls of
-// HostOp::kReadOutput and HostOp::kPushInput, and the replies to the former
+// The requests of PMIx_IOF_pull and PMIx_IOF_push: calls of HostOp::kReadOutput
+// and HostOp::kPushInput, and the replies to the former
 // (docs/design/output_forwarding.md).
 #ifndef CANOPY_COMMON_IOF_CALL_H_
 #define CANOPY_COMMON_IOF_CALL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/describe.h"
 #include "common/ids.h"
 
 namespace canopy {
@@ -41,15 +42,34 @@ struct OutputRead {
   std::string cursor;        // from the last reply; empty in the first read
 };
 
-std::string EncodeOutputRead(const OutputRead& read);
-// Returns false if the bytes are malformed.
-bool DecodeOutputRead(std::string_view bytes, OutputRead* read);
+// A cursor has eight bytes for each node of a job.
+inline constexpr size_t kMaxCursor = 1 << 20;
+
+template <typename V>
+void Describe(V& v, wire::Is<OutputRead> auto& m) {
+  v.Field(1, m.handle);
+  v.Field(2, m.channels);
+  v.Field(3, m.cache_size);
+  v.Choice(4, m.overflow, Overflow::kDropOldest);
+  v.Field(5, m.from_now);
+  v.Field(6, m.only_cached);
+  v.Field(7, m.redirects);
+  v.Field(8, m.ends);
+  v.Bounded(9, m.cursor, kMaxCursor);
+}
 
 struct OutputPiece {
   Rank rank = 0;
   uint16_t channel = 0;  // one bit
   Bytes data;            // empty if the channel is closed
 };
+
+template <typename V>
+void Describe(V& v, wire::Is<OutputPiece> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.channel);
+  v.Field(3, m.data);
+}
 
 // The reply to an OutputRead. The first reply is empty and confirms the puller.
 struct OutputRun {
@@ -59,9 +79,13 @@ struct OutputRun {
   std::string cursor;
 };
 
-std::string EncodeOutputRun(const OutputRun& run);
-// The pieces share `bytes`. Returns false if the bytes are malformed.
-bool DecodeOutputRun(const Bytes& bytes, OutputRun* run);
+template <typename V>
+void Describe(V& v, wire::Is<OutputRun> auto& m) {
+  v.Field(1, m.pieces);
+  v.Field(2, m.dropped);
+  v.Field(3, m.complete);
+  v.Bounded(4, m.cursor, kMaxCursor);
+}
 
 // PMIX_ERR_IOF_COMPLETE: the input that is pushed to has ended.
 inline constexpr int kErrIofComplete = -173;
@@ -73,12 +97,15 @@ inline constexpr int kErrIofFailure = -172;
 struct InputPush {
   Bytes data;
   bool complete = false;
+
+  bool empty() const { return !complete && data.empty(); }
 };
 
-std::string EncodeInputPush(const InputPush& push);
-// The data shares `bytes`. Returns false if the bytes are malformed, or if they
-// hold neither data nor the end.
-bool DecodeInputPush(const Bytes& bytes, InputPush* push);
+template <typename V>
+void Describe(V& v, wire::Is<InputPush> auto& m) {
+  v.Field(1, m.data);
+  v.Field(2, m.complete);
+}
 
 }  // namespace canopy
 

@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "client/session/fake_agent.h"
 #include "common/codec/infos.h"
 #include "common/ids.h"
+#include "common/local/collectives.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 
@@ -21,18 +22,20 @@ struct Arrival {
   bool collect = false;
   uint64_t timeout_ms = 0;
   InfoList infos;
+  std::string name;
 };
 
 inline Arrival ParseArrival(const Request& request) {
-  WireReader in(request.payload);
+  const auto frame = request.As<local::Collective>();
   Arrival arrival;
-  arrival.op = in.Uint();
-  const size_t count = in.Count(2);
-  for (size_t i = 0; i < count; ++i) arrival.procs.push_back(in.Proc());
-  arrival.collect = in.Bool();
-  arrival.timeout_ms = in.Uint();
-  EXPECT_TRUE(DecodeInfos(in.String(), &arrival.infos));
-  EXPECT_TRUE(in.done());
+  arrival.op = static_cast<uint64_t>(frame.series.op);
+  arrival.name = frame.series.name;
+  for (const ProcView& proc : frame.series.participants) {
+    arrival.procs.push_back(OwnerOf(proc));
+  }
+  arrival.collect = frame.collect;
+  arrival.timeout_ms = frame.timeout_ms;
+  EXPECT_TRUE(frame.info.empty() || DecodeInfos(frame.info, &arrival.infos));
   return arrival;
 }
 

@@ -8,7 +8,6 @@
 #include "pmix.h"
 
 using canopy::client::BadUnless;
-using canopy::client::CollectiveOperation;
 using canopy::client::ConnectProcs;
 using canopy::client::ConnectProcsAsync;
 using canopy::client::ConnectRequest;
@@ -16,6 +15,7 @@ using canopy::client::InfoArray;
 using canopy::client::Session;
 using canopy::client::WithCallback;
 using canopy::client::WithSession;
+using canopy::local::CollectiveOp;
 
 namespace {
 
@@ -41,24 +41,23 @@ extern "C" {
 pmix_status_t PMIx_Connect(const pmix_proc_t procs[], size_t nprocs,
                            const pmix_info_t info[], size_t ninfo) {
   return WithSession([&](Session& session) {
-    return ConnectProcs(
-        session, {CollectiveOperation::kConnect, procs, nprocs, info, ninfo});
+    return ConnectProcs(session,
+                        {CollectiveOp::kConnect, procs, nprocs, info, ninfo});
   });
 }
 
 pmix_status_t PMIx_Connect_nb(const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t info[], size_t ninfo,
                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return StartConnecting(
-      {CollectiveOperation::kConnect, procs, nprocs, info, ninfo}, cbfunc,
-      cbdata);
+  return StartConnecting({CollectiveOp::kConnect, procs, nprocs, info, ninfo},
+                         cbfunc, cbdata);
 }
 
 pmix_status_t PMIx_Disconnect(const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t info[], size_t ninfo) {
   return WithSession([&](Session& session) {
-    return ConnectProcs(session, {CollectiveOperation::kDisconnect, procs,
-                                  nprocs, info, ninfo});
+    return ConnectProcs(
+        session, {CollectiveOp::kDisconnect, procs, nprocs, info, ninfo});
   });
 }
 
@@ -66,8 +65,7 @@ pmix_status_t PMIx_Disconnect_nb(const pmix_proc_t procs[], size_t nprocs,
                                  const pmix_info_t info[], size_t ninfo,
                                  pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return StartConnecting(
-      {CollectiveOperation::kDisconnect, procs, nprocs, info, ninfo}, cbfunc,
-      cbdata);
+      {CollectiveOp::kDisconnect, procs, nprocs, info, ninfo}, cbfunc, cbdata);
 }
 
 }  // extern "C"

@@ -5,8 +5,9 @@
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
 
 namespace canopy::client {
 namespace {
@@ -28,13 +29,13 @@ class CredentialTest : public ClientTest {
                  agent.Reply(request, status, payload);
                });
   }
-  // Returns the payload of the frame after the operation and the targets.
-  WireReader Sent(HostOp op) {
+  // Returns the call for the host, which the frame contains.
+  std::string_view Sent(HostOp op) {
     frame_ = agent_->Await(FrameType::kHostCall);
-    WireReader in(frame_.payload);
-    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(op));
-    EXPECT_EQ(in.Count(2), 0u);
-    return WireReader(in.String());
+    const auto frame = frame_.As<local::HostCall>();
+    EXPECT_EQ(frame.op, op);
+    EXPECT_TRUE(frame.targets.empty());
+    return frame.call;
   }
 
   Request frame_;
@@ -93,10 +94,10 @@ TEST_F(CredentialTest, Sec05ValidationTellsOfTheHolder) {
   ASSERT_EQ(count, 1u);
   EXPECT_EQ(KeyOf(results[0]), PMIX_USERID);
   free(results);
-  WireReader in = Sent(HostOp::kValidateCredential);
-  EXPECT_EQ(in.String(), "secret");
-  EXPECT_EQ(in.String(), Encoded(with));
-  EXPECT_TRUE(in.done());
+  host_call::ValidateCredential call;
+  ASSERT_TRUE(wire::Decode(Sent(HostOp::kValidateCredential), &call));
+  EXPECT_EQ(call.credential, "secret");
+  EXPECT_EQ(call.infos, Encoded(with));
 }
 
 TEST_F(CredentialTest, ValidationThatFails) {

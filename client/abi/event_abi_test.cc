@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "client/abi/client_fixture.h"
-#include "common/wire.h"
+#include "common/local/events.h"
 
 namespace canopy::client {
 namespace {
@@ -306,20 +306,19 @@ TEST_F(EventTest, TheAgentHearsOfEachCodeOnce) {
   const int d = Register("d", {});
   EXPECT_EQ(agent_->Count(FrameType::kEventsWanted), 3u);
   const Request wanted_frame = agent_->Await(FrameType::kEventsWanted, 2);
-  WireReader wanted(wanted_frame.payload);
-  EXPECT_FALSE(wanted.Bool());
-  EXPECT_EQ(wanted.Count(), 1u);
-  EXPECT_EQ(wanted.Int(), kOtherCode);
+  const auto wanted = wanted_frame.As<local::Subscription>();
+  EXPECT_FALSE(wanted.all);
+  EXPECT_EQ(wanted.codes, std::vector<int>{kOtherCode});
   const Request all_frame = agent_->Await(FrameType::kEventsWanted, 3);
-  WireReader all(all_frame.payload);
-  EXPECT_TRUE(all.Bool());
-  EXPECT_EQ(all.Uint(), 0u);
+  const auto all = all_frame.As<local::Subscription>();
+  EXPECT_TRUE(all.all);
+  EXPECT_TRUE(all.codes.empty());
   EXPECT_EQ(PMIx_Deregister_event_handler(a, nullptr, nullptr), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Deregister_event_handler(d, nullptr, nullptr), PMIX_SUCCESS);
   const Request unwanted_frame = agent_->Await(FrameType::kEventsUnwanted);
-  WireReader unwanted(unwanted_frame.payload);
-  EXPECT_TRUE(unwanted.Bool());
-  EXPECT_EQ(unwanted.Uint(), 0u);
+  const auto unwanted = unwanted_frame.As<local::Subscription>();
+  EXPECT_TRUE(unwanted.all);
+  EXPECT_TRUE(unwanted.codes.empty());
 }
 
 TEST_F(EventTest, AnEventThatComesAgainIsNoNews) {
@@ -465,11 +464,11 @@ TEST_F(EventTest, NotifyTellsTheAgentAndThisProcess) {
                               infos.size(), nullptr, nullptr),
             PMIX_SUCCESS);
   const Request in_frame = agent_->Await(FrameType::kNotify);
-  WireReader in(in_frame.payload);
-  EXPECT_EQ(in.Int(), kCode);
-  EXPECT_EQ(in.Uint(), PMIX_RANGE_CUSTOM);
-  EXPECT_EQ(in.Count(), 2u);
-  EXPECT_EQ(in.Proc(), three);
+  const auto notify = in_frame.As<local::Notify>();
+  EXPECT_EQ(notify.status, kCode);
+  EXPECT_EQ(notify.range, PMIX_RANGE_CUSTOM);
+  ASSERT_EQ(notify.receivers.size(), 2u);
+  EXPECT_EQ(OwnerOf(notify.receivers[0]), three);
   const std::vector<Call> runs = log_.Await(2);
   EXPECT_EQ(runs[0].source, self);
   EXPECT_EQ(runs[1].source, three);

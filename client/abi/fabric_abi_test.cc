@@ -6,11 +6,11 @@
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
-#include "common/fabric_call.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
+#include "common/local/calls.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -83,11 +83,11 @@ class FabricTest : public ClientTest {
   // Returns the directives of the host's last call, which is the `calls`-th.
   InfoList Asked(pmix_fabric_operation_t operation, size_t calls) {
     const Request frame = agent_->Await(local::FrameType::kHostCall, calls);
-    WireReader in(frame.payload);
-    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(HostOp::kFabric));
-    EXPECT_EQ(in.Count(), 0u);
-    FabricCall call;
-    EXPECT_TRUE(DecodeFabricCall(in.String(), &call) && in.done());
+    const auto sent = frame.As<local::HostCall>();
+    EXPECT_EQ(sent.op, HostOp::kFabric);
+    EXPECT_TRUE(sent.targets.empty());
+    host_call::Fabric call;
+    EXPECT_TRUE(wire::Decode(sent.call, &call));
     EXPECT_EQ(call.operation, operation);
     InfoList infos;
     EXPECT_TRUE(DecodeInfos(call.infos, &infos));

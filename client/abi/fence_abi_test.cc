@@ -8,7 +8,8 @@
 #include "client/abi/arrival.h"
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
+#include "common/local/data.h"
 
 namespace canopy::client {
 namespace {
@@ -147,12 +148,10 @@ TEST_F(FenceTest, Abort) {
   pmix_proc_t peer = Proc(agent_->nspace(), 3);
   EXPECT_EQ(PMIx_Abort(17, "why", &peer, 1), PMIX_ERR_NOT_SUPPORTED);
   const Request in_frame = agent_->Await(FrameType::kAbort);
-  WireReader in(in_frame.payload);
-  EXPECT_EQ(in.Int(), 17);
-  EXPECT_EQ(in.String(), "why");
-  EXPECT_EQ(in.Count(2), 1u);
-  EXPECT_EQ(in.Proc(), (ProcId{agent_->nspace(), 3}));
-  EXPECT_TRUE(in.done());
+  const auto abort = in_frame.As<local::Abort>();
+  EXPECT_EQ(abort.status, 17);
+  EXPECT_EQ(abort.text, "why");
+  EXPECT_EQ(abort.targets, (std::vector<ProcView>{{agent_->nspace(), 3}}));
   EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 2), PMIX_ERR_BAD_PARAM);
 }
 
@@ -187,7 +186,7 @@ TEST_F(FenceTest, ResolvePeersAndNodes) {
     agent.Reply(r, kSuccess, payload);
   });
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& r) {
-    const std::string nspace(WireReader(r.payload).String());
+    const std::string nspace(r.As<local::Get>().target.nspace);
     if (nspace == "job-2") agent.OfferNamespace(nspace, 3);
     agent.Reply(r, nspace == "job-2" ? kSuccess : kErrNotFound);
   });

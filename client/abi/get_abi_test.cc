@@ -9,7 +9,8 @@
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/stored_key.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
+#include "common/local/data.h"
 
 namespace canopy::client {
 namespace {
@@ -27,15 +28,9 @@ struct AskedFor {
 };
 
 AskedFor Parse(const Request& request) {
-  WireReader in(request.payload);
-  AskedFor asked;
-  asked.proc = in.Proc();
-  asked.key = std::string(in.String());
-  asked.immediate = in.Bool();
-  asked.refresh = in.Bool();
-  asked.timeout_ms = in.Uint();
-  EXPECT_TRUE(in.done());
-  return asked;
+  const auto get = request.As<local::Get>();
+  return {OwnerOf(get.target), std::string(get.key), get.immediate, get.refresh,
+          get.timeout_ms};
 }
 
 class GetTest : public ClientTest {
@@ -54,10 +49,9 @@ TEST_F(GetTest, AnOptionalDirectiveThatIsIgnoredIsReportedOnce) {
   const InfoList unknown{{"some.directive", Value::Bool(true)}};
   EXPECT_EQ(Get(0, PMIX_JOB_SIZE, unknown), Value::Uint32(4));
   const Request request = agent_->Await(FrameType::kIgnored);
-  WireReader in(request.payload);
-  EXPECT_EQ(in.String(), "PMIx_Get");
-  EXPECT_EQ(in.String(), "some.directive");
-  EXPECT_TRUE(in.done());
+  const auto ignored = request.As<local::Ignored>();
+  EXPECT_EQ(ignored.function, "PMIx_Get");
+  EXPECT_EQ(ignored.key, "some.directive");
   EXPECT_EQ(request.tag, 0u) << "nobody waits for an answer";
   EXPECT_EQ(Get(1, PMIX_JOB_SIZE, unknown), Value::Uint32(4));
   const InfoList another{{"another.directive", Value::Bool(true)}};
@@ -686,9 +680,7 @@ TEST_F(GetTest, ABlockedGetEndsWhenTheAgentDies) {
 
 TEST_F(GetTest, ManyThreadsShareTheConnection) {
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
-    WireReader in(request.payload);
-    (void)in.Proc();
-    const std::string key(in.String());
+    const std::string key(request.As<local::Get>().key);
     agent.Reply(request, kSuccess,
                 EncodeKvals({{key, Value::String("of " + key)}}));
   });

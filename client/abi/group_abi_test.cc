@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "client/abi/arrival.h"
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
-#include "common/wire.h"
+#include "common/local/collectives.h"
+#include "common/local/data.h"
 
 namespace canopy::client {
 namespace {
@@ -18,27 +20,6 @@ using local::FrameType;
 constexpr size_t kContext = 4711;
 
 // A kGroup frame.
-struct GroupArrival {
-  uint64_t op = 0;
-  std::string name;
-  std::vector<ProcId> procs;
-  uint64_t timeout_ms = 0;
-  InfoList infos;
-};
-
-GroupArrival Parse(const Request& request) {
-  WireReader in(request.payload);
-  GroupArrival arrival;
-  arrival.op = in.Uint();
-  arrival.name = in.String();
-  const size_t count = in.Count(2);
-  for (size_t i = 0; i < count; ++i) arrival.procs.push_back(in.Proc());
-  arrival.timeout_ms = in.Uint();
-  EXPECT_TRUE(DecodeInfos(in.String(), &arrival.infos));
-  EXPECT_TRUE(in.done());
-  return arrival;
-}
-
 std::string Results() {
   InfoList infos;
   infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(kContext));
@@ -53,7 +34,7 @@ class GroupTest : public ClientTest {
     Answer(PMIX_SUCCESS);
   }
   void Answer(int status) {
-    agent_->On(FrameType::kGroup,
+    agent_->On(FrameType::kCollective,
                [=](FakeAgent& agent, const Request& request) {
                  agent.Reply(request, status, Results());
                });
@@ -62,8 +43,8 @@ class GroupTest : public ClientTest {
     return PMIx_Group_construct("g", &all_, 1, infos.data(), infos.size(),
                                 &results_, &nresults_);
   }
-  GroupArrival Last(size_t count) {
-    return Parse(agent_->Await(FrameType::kGroup, count));
+  Arrival Last(size_t count) {
+    return ParseArrival(agent_->Await(FrameType::kCollective, count));
   }
   void ExpectContext() {
     ASSERT_EQ(nresults_, 1u);
@@ -83,7 +64,7 @@ TEST_F(GroupTest, ItsEndNamesThoseOfItsConstruction) {
   infos.Add(PMIX_GROUP_ASSIGN_CONTEXT_ID, Value::Bool(true));
   ASSERT_EQ(Construct(infos), PMIX_SUCCESS);
   ExpectContext();
-  GroupArrival arrival = Last(1);
+  Arrival arrival = Last(1);
   EXPECT_EQ(arrival.op, 4u);
   EXPECT_EQ(arrival.name, "g");
   const std::vector<ProcId> all = {{agent_->nspace(), kRankWildcard}};
@@ -106,9 +87,10 @@ TEST_F(GroupTest, ItsNameStandsForItsMembers) {
   std::string results;
   EXPECT_EQ(EncodeInfos(members.data(), members.size(), &results),
             PMIX_SUCCESS);
-  agent_->On(FrameType::kGroup, [=](FakeAgent& agent, const Request& request) {
-    agent.Reply(request, PMIX_SUCCESS, results);
-  });
+  agent_->On(FrameType::kCollective,
+             [=](FakeAgent& agent, const Request& request) {
+               agent.Reply(request, PMIX_SUCCESS, results);
+             });
   const pmix_proc_t group = Proc("g", PMIX_RANK_WILDCARD);
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
   ASSERT_EQ(Construct(), PMIX_SUCCESS);
@@ -128,8 +110,7 @@ TEST_F(GroupTest, ItsNameStandsForItsMembers) {
   EXPECT_EQ(agent_->Count(FrameType::kGet), 0u);
   const pmix_proc_t other = Proc("g", 1);
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
-    WireReader in(request.payload);
-    EXPECT_EQ(in.Proc(), (ProcId{"other", 7}));
+    EXPECT_EQ(OwnerOf(request.As<local::Get>().target), (ProcId{"other", 7}));
     agent.Reply(request, kErrNotFound);
   });
   EXPECT_EQ(PMIx_Get(&other, "key", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);
@@ -184,7 +165,7 @@ TEST_F(GroupTest, WrongArguments) {
   InfoList required;
   required.Add(PMIX_GROUP_OPTIONAL, Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(PMIx_Group_leave("g", required.data(), 1), PMIX_ERR_NOT_SUPPORTED);
-  EXPECT_EQ(agent_->Count(FrameType::kGroup), 0u);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
   EXPECT_EQ(agent_->Count(FrameType::kGroupCall), 0u);
 }
 
@@ -193,9 +174,9 @@ TEST_F(GroupTest, Leave) {
   free(results_);
   EXPECT_EQ(PMIx_Group_leave("g", nullptr, 0), PMIX_SUCCESS);
   const Request frame = agent_->Await(FrameType::kGroupCall);
-  WireReader in(frame.payload);
-  EXPECT_EQ(in.Uint(), 3u);
-  EXPECT_EQ(in.String(), "g");
+  const auto call = frame.As<local::GroupCall>();
+  EXPECT_EQ(call.step, local::GroupStep::kLeave);
+  EXPECT_EQ(call.group, "g");
 }
 
 struct InfoResult {

@@ -11,7 +11,8 @@
 #include "client/abi/client_fixture.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
-#include "common/wire.h"
+#include "common/local/data.h"
+#include "common/local/events.h"
 
 namespace canopy::client {
 namespace {
@@ -28,14 +29,14 @@ struct Told {
 };
 
 Told Parse(const Request& request) {
-  WireReader in(request.payload);
+  const auto notify = request.As<local::Notify>();
   Told told;
-  told.status = in.Int();
-  EXPECT_EQ(in.Uint(), PMIX_RANGE_CUSTOM);
-  const size_t count = in.Count(2);
-  for (size_t i = 0; i < count; ++i) told.receivers.push_back(in.Proc());
-  EXPECT_TRUE(DecodeInfos(in.String(), &told.infos));
-  EXPECT_TRUE(in.done());
+  told.status = notify.status;
+  EXPECT_EQ(notify.range, PMIX_RANGE_CUSTOM);
+  for (const ProcView& proc : notify.receivers) {
+    told.receivers.push_back(OwnerOf(proc));
+  }
+  EXPECT_TRUE(DecodeInfos(notify.info, &told.infos));
   return told;
 }
 
@@ -65,7 +66,7 @@ class GroupFormingTest : public ClientTest {
     InfoList results;
     results.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(kContext));
     results.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(Ranks({0, 1, 2})));
-    agent_->On(FrameType::kGroup,
+    agent_->On(FrameType::kCollective,
                [=](FakeAgent& agent, const Request& request) {
                  agent.Reply(request, PMIX_SUCCESS, Encoded(results));
                });
@@ -117,9 +118,8 @@ class GroupFormingTest : public ClientTest {
   // Returns what a leader has published: its number of leaders and its members.
   InfoList Published(size_t count, std::string* key) {
     const Request request = agent_->Await(FrameType::kPublish, count);
-    WireReader in(request.payload);
     InfoList infos;
-    EXPECT_TRUE(DecodeInfos(in.String(), &infos));
+    EXPECT_TRUE(DecodeInfos(request.As<local::Publish>().info, &infos));
     EXPECT_EQ(infos.FindUint(PMIX_PERSISTENCE), uint64_t{PMIX_PERSIST_PROC});
     *key = infos[0].key;
     return Array(infos[0].value);
@@ -192,7 +192,7 @@ TEST_F(GroupFormingTest, ALeaderOutsideWaitsForTheMembersReport) {
   const pmix_info_t* members = result_.infos.Find(PMIX_GROUP_MEMBERSHIP);
   ASSERT_NE(members, nullptr);
   EXPECT_EQ(ProcsOf(members->value)->size(), 2u);
-  EXPECT_EQ(agent_->Count(FrameType::kGroup), 0u);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
 TEST_F(GroupFormingTest, ALeaderOutsideLearnsThatTheMembersFailed) {
@@ -230,7 +230,7 @@ TEST_F(GroupFormingTest, AMemberReportsToALeaderOutside) {
   update.Add("canopy.grp.reports", Value::Bool(true));
   update.Add(PMIX_GROUP_NOTIFY_TERMINATION, Value::Bool(true));
   Tell(PMIX_GROUP_MEMBERSHIP_UPDATE, 3, std::move(update));
-  const Request construct = agent_->Await(FrameType::kGroup);
+  const Request construct = agent_->Await(FrameType::kCollective);
   EXPECT_NE(construct.payload.find(PMIX_GROUP_NOTIFY_TERMINATION),
             std::string::npos);
   const Told report = LastTold(2);
@@ -269,7 +269,7 @@ TEST_F(GroupFormingTest, TheFirstLeaderInvitesAllMembers) {
   AcceptFrom(1);
   AcceptFrom(2);
   // The agents must not see directives that they would refuse.
-  const Request construct = agent_->Await(FrameType::kGroup);
+  const Request construct = agent_->Await(FrameType::kCollective);
   EXPECT_EQ(construct.payload.find(PMIX_GROUP_BOOTSTRAP), std::string::npos);
   EXPECT_EQ(construct.payload.find(PMIX_GROUP_ADD_MEMBERS), std::string::npos);
   EXPECT_EQ(LastTold(3).status, PMIX_GROUP_CONSTRUCT_COMPLETE);

@@ -12,7 +12,7 @@
 #include "common/bytes.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
 #include "pmix_tool.h"
 
 namespace canopy::client {
@@ -76,12 +76,14 @@ struct Asked {
 };
 
 Asked Parse(const std::string& payload) {
-  WireReader in(payload);
-  EXPECT_EQ(in.Uint(), static_cast<uint64_t>(HostOp::kReadOutput));
+  local::HostCall call;
+  EXPECT_TRUE(wire::Decode(payload, &call));
+  EXPECT_EQ(call.op, HostOp::kReadOutput);
   Asked asked;
-  for (size_t n = in.Count(2); n > 0; --n) asked.targets.push_back(in.Proc());
-  EXPECT_TRUE(DecodeOutputRead(in.String(), &asked.read));
-  EXPECT_TRUE(in.done());
+  for (const ProcView& target : call.targets) {
+    asked.targets.push_back(OwnerOf(target));
+  }
+  EXPECT_TRUE(wire::Decode(call.call, &asked.read));
   return asked;
 }
 
@@ -115,7 +117,7 @@ class IofTest : public ClientTest {
           if (*next == runs.size()) return;
           OutputRun run = runs[(*next)++];
           run.cursor = "cursor " + std::to_string(*next);
-          agent.Reply(request, kSuccess, EncodeOutputRun(run));
+          agent.Reply(request, kSuccess, wire::Encode(run));
         });
   }
 
@@ -127,7 +129,7 @@ class IofTest : public ClientTest {
         FrameType::kHostCall,
         [reads, status, answer](FakeAgent& agent, const Request& request) {
           if ((*reads)++ == 0) {
-            return agent.Reply(request, kSuccess, EncodeOutputRun({}));
+            return agent.Reply(request, kSuccess, wire::Encode(OutputRun{}));
           }
           agent.Reply(request, status, answer);
         });

@@ -6,7 +6,7 @@
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
 
 namespace canopy::client {
 namespace {
@@ -20,8 +20,8 @@ TEST_F(JobControlTest, GoesToTheAgent) {
   infos.Add(PMIX_REGISTER_CLEANUP, Value::String("/tmp/x"));
   InfoList answer;
   answer.Add("answer", Value::Int(1));
-  agent_->On(FrameType::kJobControl, [&](FakeAgent& agent,
-                                         const Request& request) {
+  agent_->On(FrameType::kHostCall, [&](FakeAgent& agent,
+                                       const Request& request) {
     std::string payload;
     EXPECT_EQ(EncodeInfos(answer.data(), answer.size(), &payload), kSuccess);
     agent.Reply(request, kSuccess, payload);
@@ -34,18 +34,17 @@ TEST_F(JobControlTest, GoesToTheAgent) {
   ASSERT_EQ(count, 1u);
   EXPECT_EQ(KeyOf(results[0]), "answer");
   free(results);
-  const Request frame = agent_->Await(FrameType::kJobControl);
-  WireReader in(frame.payload);
-  EXPECT_EQ(in.Count(2), 1u);
-  EXPECT_EQ(in.Proc(), (ProcId{agent_->nspace(), 0}));
+  const Request frame = agent_->Await(FrameType::kHostCall);
+  const auto call = frame.As<local::HostCall>();
+  EXPECT_EQ(call.op, HostOp::kJobControl);
+  EXPECT_EQ(call.targets, (std::vector<ProcView>{{agent_->nspace(), 0}}));
   InfoList sent;
-  EXPECT_TRUE(DecodeInfos(in.String(), &sent));
+  EXPECT_TRUE(DecodeInfos(call.call, &sent));
   EXPECT_EQ(sent, infos);
-  EXPECT_TRUE(in.done());
 }
 
 TEST_F(JobControlTest, NonBlocking) {
-  agent_->On(FrameType::kJobControl,
+  agent_->On(FrameType::kHostCall,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, kErrNotSupported);
              });

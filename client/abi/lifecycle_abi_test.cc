@@ -9,7 +9,7 @@
 
 #include "client/abi/client_fixture.h"
 #include "client/session/fake_agent.h"
-#include "common/wire.h"
+#include "common/local/greeting.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -88,12 +88,11 @@ TEST(Lifecycle, HelloSaysWhoItIs) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   const Request in_frame = agent.Await(FrameType::kHello);
-  WireReader in(in_frame.payload);
-  EXPECT_EQ(in.Uint(), local::kProtocolVersion);
-  EXPECT_EQ(in.Proc(), (ProcId{agent.nspace(), 0}));
-  EXPECT_EQ(in.String(), "0123456789abcdef0123456789abcdef");
-  EXPECT_FALSE(in.String().empty());
-  EXPECT_TRUE(in.done());
+  const auto hello = in_frame.As<local::Hello>();
+  EXPECT_EQ(hello.version, local::kProtocolVersion);
+  EXPECT_EQ(OwnerOf(hello.claimed), (ProcId{agent.nspace(), 0}));
+  EXPECT_EQ(hello.token, "0123456789abcdef0123456789abcdef");
+  EXPECT_FALSE(hello.library.empty());
   PMIx_Finalize(nullptr, 0);
 }
 

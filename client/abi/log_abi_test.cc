@@ -5,9 +5,10 @@
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
+#include "common/local/calls.h"
 #include "common/log_call.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -19,15 +20,15 @@ class LogTest : public ClientTest {
   // Returns the directives of the last call and checks its data.
   InfoList Sent(const InfoList& data, size_t count = 1) {
     const Request frame = agent_->Await(FrameType::kHostCall, count);
-    WireReader in(frame.payload);
-    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(HostOp::kLog));
-    EXPECT_EQ(in.Count(2), 0u);
-    WireReader call(in.String());
+    const auto host = frame.As<local::HostCall>();
+    EXPECT_EQ(host.op, HostOp::kLog);
+    EXPECT_TRUE(host.targets.empty());
+    host_call::Log call;
+    EXPECT_TRUE(wire::Decode(host.call, &call));
     InfoList sent;
     InfoList directives;
-    EXPECT_TRUE(DecodeInfos(call.String(), &sent));
-    EXPECT_TRUE(DecodeInfos(call.String(), &directives));
-    EXPECT_TRUE(call.done() && in.done());
+    EXPECT_TRUE(DecodeInfos(call.data, &sent));
+    EXPECT_TRUE(DecodeInfos(call.infos, &directives));
     EXPECT_EQ(sent, data);
     return directives;
   }

@@ -5,8 +5,9 @@
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
 
 namespace canopy::client {
 namespace {
@@ -17,16 +18,16 @@ class MonitorTest : public ClientTest {
  protected:
   void ExpectSent(const InfoList& what, int error, const InfoList& with) {
     const Request frame = agent_->Await(FrameType::kHostCall);
-    WireReader in(frame.payload);
-    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(HostOp::kMonitor));
-    EXPECT_EQ(in.Count(2), 0u);
-    WireReader call(in.String());
+    const auto host = frame.As<local::HostCall>();
+    EXPECT_EQ(host.op, HostOp::kMonitor);
+    EXPECT_TRUE(host.targets.empty());
+    host_call::Monitor call;
+    EXPECT_TRUE(wire::Decode(host.call, &call));
     InfoList sent;
     InfoList directives;
-    EXPECT_TRUE(DecodeInfos(call.String(), &sent));
-    EXPECT_EQ(call.Int(), error);
-    EXPECT_TRUE(DecodeInfos(call.String(), &directives));
-    EXPECT_TRUE(call.done() && in.done());
+    EXPECT_TRUE(DecodeInfos(call.what, &sent));
+    EXPECT_EQ(call.error, error);
+    EXPECT_TRUE(DecodeInfos(call.infos, &directives));
     EXPECT_EQ(sent, what);
     EXPECT_EQ(directives, with);
   }

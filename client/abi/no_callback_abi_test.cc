@@ -20,10 +20,9 @@ class NoCallbackTest : public ClientTest {
  protected:
   NoCallbackTest() : all_(Proc(agent_->nspace(), PMIX_RANK_WILDCARD)) {
     for (const FrameType type :
-         {FrameType::kCollective, FrameType::kGroup, FrameType::kGroupCall,
-          FrameType::kPublish, FrameType::kLookup, FrameType::kUnpublish,
-          FrameType::kSpawn, FrameType::kQuery, FrameType::kHostCall,
-          FrameType::kJobControl}) {
+         {FrameType::kCollective, FrameType::kGroupCall, FrameType::kPublish,
+          FrameType::kLookup, FrameType::kUnpublish, FrameType::kSpawn,
+          FrameType::kQuery, FrameType::kHostCall}) {
       agent_->On(type, [](FakeAgent& agent, const Request& request) {
         agent.Reply(request, kSuccess, Answer());
       });
@@ -68,9 +67,10 @@ TEST_F(NoCallbackTest, Connections) {
 }
 
 TEST_F(NoCallbackTest, Groups) {
-  ExpectTaken(FrameType::kGroup, PMIx_Group_construct_nb("g", &all_, 1, nullptr,
-                                                         0, nullptr, nullptr));
-  ExpectTaken(FrameType::kGroup,
+  ExpectTaken(
+      FrameType::kCollective,
+      PMIx_Group_construct_nb("g", &all_, 1, nullptr, 0, nullptr, nullptr));
+  ExpectTaken(FrameType::kCollective,
               PMIx_Group_destruct_nb("g", nullptr, 0, nullptr, nullptr));
   ExpectTaken(FrameType::kGroupCall,
               PMIx_Group_leave_nb("g", nullptr, 0, nullptr, nullptr));
@@ -109,7 +109,7 @@ TEST_F(NoCallbackTest, SpawnAndQuery) {
 
 TEST_F(NoCallbackTest, CallsOfTheHost) {
   pmix_info_t* const info = info_.mutable_data();
-  ExpectTaken(FrameType::kJobControl,
+  ExpectTaken(FrameType::kHostCall,
               PMIx_Job_control_nb(nullptr, 0, info, 1, nullptr, nullptr));
   ExpectTaken(FrameType::kHostCall,
               PMIx_Process_monitor_nb(info, -1, nullptr, 0, nullptr, nullptr));

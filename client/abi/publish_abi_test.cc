@@ -11,7 +11,7 @@
 #include "client/abi/client_fixture.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
-#include "common/wire.h"
+#include "common/local/data.h"
 
 namespace canopy::client {
 namespace {
@@ -89,11 +89,16 @@ class PublishTest : public ClientTest {
   };
   Call Last(FrameType type, size_t count = 1) {
     const Request request = agent_->Await(type, count);
-    WireReader in(request.payload);
     Call call;
-    if (type != FrameType::kPublish) call.keys = in.Strings();
-    EXPECT_TRUE(DecodeInfos(in.String(), &call.infos));
-    EXPECT_TRUE(in.done());
+    std::string_view infos;
+    if (type == FrameType::kPublish) {
+      infos = request.As<local::Publish>().info;
+    } else {
+      const auto frame = request.As<local::Keys>();
+      call.keys.assign(frame.keys.begin(), frame.keys.end());
+      infos = frame.info;
+    }
+    EXPECT_TRUE(DecodeInfos(infos, &call.infos));
     return call;
   }
 

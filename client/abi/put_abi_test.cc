@@ -6,7 +6,7 @@
 #include "client/abi/client_fixture.h"
 #include "common/codec/decoder.h"
 #include "common/codec/stored_key.h"
-#include "common/wire.h"
+#include "common/local/data.h"
 
 namespace canopy::client {
 namespace {
@@ -16,11 +16,9 @@ using Committed = std::map<std::pair<uint64_t, std::string>, Value>;
 
 Committed Parse(const Request& request) {
   Committed committed;
-  WireReader in(request.payload);
-  const size_t scopes = in.Count(2);
-  for (size_t i = 0; i < scopes; ++i) {
-    const uint64_t scope = in.Uint();
-    Decoder decoder(in.String());
+  const auto frame = request.As<local::Commit>();
+  for (const auto& [scope, kvals] : frame.scopes) {
+    Decoder decoder(kvals);
     KvalView kval;
     while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
       if (IsStoredName(kval.key)) continue;  // staged_puts_test.cc
@@ -28,7 +26,6 @@ Committed Parse(const Request& request) {
     }
     EXPECT_TRUE(decoder.done());
   }
-  EXPECT_TRUE(in.done());
   return committed;
 }
 

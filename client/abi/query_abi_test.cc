@@ -10,8 +10,8 @@
 #include "client/abi/client_fixture.h"
 #include "common/codec/decoder.h"
 #include "common/codec/infos.h"
+#include "common/local/calls.h"
 #include "common/support/ignored_directives.h"
-#include "common/wire.h"
 #include "pmix_server.h"
 
 namespace canopy::client {
@@ -81,8 +81,7 @@ TEST_F(QueryTest, TheAgentAnswers) {
             PMIX_SUCCESS);
   EXPECT_EQ(answer_.FindString(PMIX_QUERY_NAMESPACES), "a,b");
   const Request frame = agent_->Await(FrameType::kQuery);
-  WireReader in(frame.payload);
-  Decoder query(in.String());
+  Decoder query(frame.As<local::Query>().queries);
   size_t n = 0;
   int32_t keys = 0;
   std::string_view key;
@@ -154,8 +153,8 @@ TEST_F(QueryTest, WhatGetHasNeedsNoAgent) {
 // QRY-05
 TEST_F(QueryTest, EachQueryHasItsAnswersInOrder) {
   agent_->On(FrameType::kQuery, [](FakeAgent& agent, const Request& request) {
-    WireReader in(request.payload);
-    const bool first = in.String().find("other") == std::string_view::npos;
+    const bool first = request.As<local::Query>().queries.find("other") ==
+                       std::string_view::npos;
     const InfoList answer{{"k", Value::Int(first ? 1 : 2)}};
     std::string payload;
     EXPECT_EQ(EncodeInfos(answer.data(), answer.size(), &payload), kSuccess);

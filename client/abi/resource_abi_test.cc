@@ -5,8 +5,9 @@
 
 #include "client/abi/client_fixture.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
 
 namespace canopy::client {
 namespace {
@@ -25,12 +26,10 @@ class ResourceTest : public ClientTest {
   // Returns the call for the host, after the operation and the targets.
   std::string CallOf(HostOp op) {
     const Request frame = agent_->Await(FrameType::kHostCall);
-    WireReader in(frame.payload);
-    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(op));
-    EXPECT_EQ(in.Count(2), 0u);
-    std::string call(in.String());
-    EXPECT_TRUE(in.done());
-    return call;
+    const auto sent = frame.As<local::HostCall>();
+    EXPECT_EQ(sent.op, op);
+    EXPECT_TRUE(sent.targets.empty());
+    return std::string(sent.call);
   }
 };
 
@@ -59,12 +58,12 @@ TEST_F(ResourceTest, AnAllocationIsTheHosts) {
   free(results[0].value.data.string);
   free(results);
   const std::string call = CallOf(HostOp::kAllocate);
-  WireReader in(call);
-  EXPECT_EQ(in.Uint(), uint64_t{PMIX_ALLOC_EXTEND});
+  host_call::Allocate allocate;
+  ASSERT_TRUE(wire::Decode(call, &allocate));
+  EXPECT_EQ(allocate.directive, PMIX_ALLOC_EXTEND);
   InfoList sent;
-  EXPECT_TRUE(DecodeInfos(in.String(), &sent));
+  EXPECT_TRUE(DecodeInfos(allocate.infos, &sent));
   EXPECT_EQ(sent, infos);
-  EXPECT_TRUE(in.done());
 }
 
 TEST_F(ResourceTest, WithoutASchedulerNothingIsSupported) {

@@ -11,7 +11,7 @@
 #include "client/abi/client_fixture.h"
 #include "common/codec/decoder.h"
 #include "common/ids.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
 
 namespace canopy::client {
 namespace {
@@ -48,10 +48,7 @@ struct Sent {
 };
 
 void Read(const Request& request, Sent* sent) {
-  WireReader in(request.payload);
-  const std::string_view call = in.String();
-  EXPECT_TRUE(in.done());
-  Decoder decoder(call);
+  Decoder decoder(request.As<local::Spawn>().call);
   size_t count = 0;
   EXPECT_TRUE(decoder.GetSize(&count));
   for (size_t i = 0; i < count; ++i) {

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/describe.h"
+#include "common/local/reply.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 
@@ -260,16 +261,10 @@ void Channel::Dispatch(const Frame& frame) {
 }
 
 void Channel::DispatchReply(const Frame& frame) {
-  WireReader in(frame.payload);
-  Reply reply;
-  const int64_t status = in.Int();
-  const std::string_view payload = in.String();
-  if (in.ok()) {
-    reply.status = static_cast<int>(status);
-    reply.payload = std::string(payload);
-  } else {
-    reply.status = kErrUnpackFailure;
-  }
+  local::Reply answer;
+  const bool ok = wire::Decode(frame.payload, &answer);
+  Reply reply{ok ? answer.status : kErrUnpackFailure,
+              std::string(ok ? answer.payload : std::string_view())};
   const MutexLock lock(mu_);
   const auto it = pending_.find(frame.tag);
   if (it == pending_.end()) return;

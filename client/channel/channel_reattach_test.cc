@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "client/channel/channel.h"
+#include "common/local/reply.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -108,10 +108,8 @@ class ChannelReconnectTest : public testing::Test {
     }
   }
   void Answer(const Received& request, const std::string& payload) {
-    WireWriter out;
-    out.Int(kSuccess);
-    out.String(payload);
-    EXPECT_EQ(agent_->Send(FrameType::kReply, request.tag, out.str()),
+    EXPECT_EQ(agent_->Send(FrameType::kReply, request.tag,
+                           wire::Encode(local::Reply{kSuccess, payload})),
               kSuccess);
   }
   std::future<Reply> CallInThread(const std::string& payload) {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/local/reply.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -64,10 +64,9 @@ class ChannelTest : public testing::Test {
     }
   }
   void Answer(uint64_t tag, int status, const std::string& payload) {
-    WireWriter out;
-    out.Int(status);
-    out.String(payload);
-    EXPECT_EQ(agent_->Send(FrameType::kReply, tag, out.str()), kSuccess);
+    EXPECT_EQ(agent_->Send(FrameType::kReply, tag,
+                           wire::Encode(local::Reply{status, payload})),
+              kSuccess);
   }
   std::future<Reply> CallInThread(const std::string& payload) {
     return std::async(std::launch::async, [this, payload] {
@@ -147,7 +146,7 @@ TEST_F(ChannelTest, AnAnswerWithoutAQuestionIsIgnored) {
 TEST_F(ChannelTest, AMalformedAnswerIsAnError) {
   std::future<Reply> reply = CallInThread("x");
   const Received got = Receive();
-  ASSERT_EQ(agent_->Send(FrameType::kReply, got.tag, ""), kSuccess);
+  ASSERT_EQ(agent_->Send(FrameType::kReply, got.tag, "\x08"), kSuccess);
   EXPECT_EQ(reply.get().status, kErrUnpackFailure);
 }
 

@@ -2,7 +2,8 @@
 
 #include <set>
 
-#include "common/wire.h"
+#include "common/describe.h"
+#include "common/local/events.h"
 
 namespace canopy::client {
 namespace {
@@ -18,11 +19,7 @@ std::set<pmix_status_t> CodesOf(const HandlerSpec& spec) {
 }  // namespace
 
 std::string SubscriptionChange::Encode() const {
-  WireWriter out;
-  out.Bool(all);
-  out.Uint(codes.size());
-  for (const pmix_status_t code : codes) out.Int(code);
-  return out.Take();
+  return wire::Encode(local::Subscription{all, codes});
 }
 
 SubscriptionChange Subscriptions::Add(const HandlerSpec& spec) {

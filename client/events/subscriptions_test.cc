@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/wire.h"
+#include "common/local/events.h"
 
 namespace canopy::client {
 namespace {
@@ -45,12 +45,10 @@ TEST(Subscriptions, Encoding) {
   change.all = true;
   change.codes = {-5, 7};
   const std::string bytes = change.Encode();
-  WireReader in(bytes);
-  EXPECT_TRUE(in.Bool());
-  EXPECT_EQ(in.Count(), 2u);
-  EXPECT_EQ(in.Int(), -5);
-  EXPECT_EQ(in.Int(), 7);
-  EXPECT_TRUE(in.done());
+  local::Subscription read;
+  ASSERT_TRUE(wire::Decode(bytes, &read));
+  EXPECT_TRUE(read.all);
+  EXPECT_EQ(read.codes, (std::vector<int>{-5, 7}));
 }
 
 }  // namespace

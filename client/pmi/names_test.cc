@@ -10,9 +10,9 @@
 #include "client/session/fake_agent.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/local/data.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::pmi {
 namespace {
@@ -40,7 +40,8 @@ class NamesTest : public client::ClientTest {
   }
   std::vector<std::string> KeysOf(FrameType type) {
     const Request request = agent_->Await(type);
-    return WireReader(request.payload).Strings();
+    const auto frame = request.As<local::Keys>();
+    return {frame.keys.begin(), frame.keys.end()};
   }
 };
 
@@ -48,7 +49,7 @@ TEST_F(NamesTest, AServiceOutlivesItsPublisher) {
   EXPECT_EQ(PublishName("service", "port 7"), PMIX_SUCCESS);
   const Request request = agent_->Await(FrameType::kPublish);
   InfoList infos;
-  ASSERT_TRUE(DecodeInfos(WireReader(request.payload).String(), &infos));
+  ASSERT_TRUE(DecodeInfos(request.As<local::Publish>().info, &infos));
   EXPECT_EQ(infos.FindString("service"), "port 7");
   EXPECT_EQ(infos.FindUint(PMIX_PERSISTENCE), PMIX_PERSIST_SESSION);
   Answer(FrameType::kPublish, PMIX_ERR_DUPLICATE_KEY);

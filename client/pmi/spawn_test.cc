@@ -11,8 +11,8 @@
 #include "client/abi/client_fixture.h"
 #include "client/session/fake_agent.h"
 #include "common/codec/decoder.h"
+#include "common/local/calls.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 
 namespace canopy::pmi {
 namespace {
@@ -34,7 +34,7 @@ class SpawnTest : public client::ClientTest {
   // Returns the applications of the first spawn.
   const std::vector<pmix_app_t>& Apps() {
     const Request request = agent_->Await(FrameType::kSpawn);
-    Decoder decoder(WireReader(request.payload).String());
+    Decoder decoder(request.As<local::Spawn>().call);
     size_t ninfo = 1;
     size_t napps = 0;
     EXPECT_TRUE(decoder.GetSize(&ninfo) && decoder.GetSize(&napps));

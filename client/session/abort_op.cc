@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include "client/session/target.h"
-#include "common/wire.h"
+#include "common/describe.h"
+#include "common/local/calls.h"
 
 namespace canopy::client {
 namespace {
@@ -39,13 +40,14 @@ int Abort(Session& session, int status, const char* message,
   if (rc != PMIX_SUCCESS) return rc;
   const ChannelRef channel = session.job_channel();
   if (channel == nullptr) return PMIX_ERR_UNREACH;
-  WireWriter out;
-  out.Int(status);
-  out.String(message == nullptr
-                 ? std::string_view()
-                 : std::string_view(message, strnlen(message, kMaxMessage)));
-  PutProcs({procs, nprocs}, &out);
-  const Reply reply = channel->Call(local::FrameType::kAbort, out.str());
+  local::Abort frame;
+  frame.status = status;
+  if (message != nullptr) {
+    frame.text = {message, strnlen(message, kMaxMessage)};
+  }
+  frame.targets = ViewsOf({procs, nprocs});
+  const Reply reply =
+      channel->Call(local::FrameType::kAbort, wire::Encode(frame));
   if (reply.status == PMIX_SUCCESS && Includes(procs, nprocs, session.self())) {
     channel->WaitForEnd(kMaxWaitForEndMs);
   }

@@ -8,10 +8,12 @@
 
 #include "client/session/shm_job.h"
 #include "common/codec/infos.h"
+#include "common/describe.h"
+#include "common/local/events.h"
+#include "common/local/greeting.h"
 #include "common/mutex.h"
 #include "common/shm/memory_file.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 
@@ -36,40 +38,32 @@ void AgentConnection::Close(int status) {
 // -------------------------------------------------- frames from the agent ---
 
 void AgentConnection::OnEvent(std::string_view payload) {
-  WireReader in(payload);
-  const int64_t status = in.Int();
-  ProcId source = in.Proc();
-  const uint32_t range = in.Uint32();
-  const std::string_view encoded = in.String();
+  local::Event event;
   InfoList infos;
-  if (!in.ok() || range > UINT8_MAX || !DecodeInfos(encoded, &infos)) return;
-  const ProcView raiser = in.ProcInPlace();
-  const uint64_t number = in.Uint();
-  if (in.ok() && !parts_.seen.Note(raiser, number)) return;
-  parts_.events.Raise(
-      MakeEvent(static_cast<pmix_status_t>(status), std::move(source),
-                static_cast<pmix_data_range_t>(range), std::move(infos)));
+  if (!wire::Decode(payload, &event) || !DecodeInfos(event.info, &infos) ||
+      !parts_.seen.Note(event.raiser, event.number)) {
+    return;
+  }
+  parts_.events.Raise(MakeEvent(event.status, OwnerOf(event.source),
+                                event.range, std::move(infos)));
 }
 
 namespace {
 
 // Makes a file from the copy that the agent sends if it cannot pass the
-// descriptor: its size, and offset and bytes of each part of it.
-UniqueFd FileOf(std::string_view content) {
+// descriptor.
+UniqueFd FileOf(const local::Segment& segment) {
   constexpr uint64_t kMaxFile = uint64_t{1} << 40;
-  WireReader in(content);
+  const uint64_t size = segment.file_size;
   UniqueFd file = shm::CreateMemoryFile("canopy-job-copy");
-  const uint64_t size = in.Uint();
-  if (!in.ok() || size > kMaxFile || !file ||
+  if (size > kMaxFile || !file ||
       ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
     return UniqueFd();
   }
-  while (!in.done()) {
-    const uint64_t at = in.Uint();
-    const std::string_view part = in.String();
-    if (!in.ok() || at > size || part.size() > size - at ||
-        pwrite(file.get(), part.data(), part.size(), static_cast<off_t>(at)) !=
-            static_cast<ssize_t>(part.size())) {
+  for (const auto& [at, bytes] : segment.copy) {
+    if (at > size || bytes.size() > size - at ||
+        pwrite(file.get(), bytes.data(), bytes.size(),
+               static_cast<off_t>(at)) != static_cast<ssize_t>(bytes.size())) {
       return UniqueFd();
     }
   }
@@ -79,27 +73,25 @@ UniqueFd FileOf(std::string_view content) {
 }  // namespace
 
 void AgentConnection::OnSegment(std::string_view payload, UniqueFd fd) {
-  WireReader in(payload);
-  const std::string nspace(in.String());
-  const uint64_t size = in.Uint();
-  if (in.ok() && !fd) fd = FileOf(in.String());
-  if (!in.ok() || !fd) return;
-  auto job = ShmJob::Map(fd.get(), size);
-  if (job.ok()) parts_.namespaces.Add(nspace, std::move(job).value());
+  local::Segment segment;
+  if (!wire::Decode(payload, &segment)) return;
+  if (!fd) fd = FileOf(segment);
+  if (!fd) return;
+  auto job = ShmJob::Map(fd.get(), segment.size);
+  if (job.ok()) {
+    parts_.namespaces.Add(std::string(segment.nspace), std::move(job).value());
+  }
 }
 
 void AgentConnection::OnHandover(std::string_view payload) {
-  WireReader in(payload);
-  const uint32_t limit_ms = in.Uint32();
-  if (in.ok()) search_.SetLimit(limit_ms);
+  local::Handover handover;
+  if (wire::Decode(payload, &handover)) search_.SetLimit(handover.reattach_ms);
 }
 
 void AgentConnection::OnAnswered(FrameType type, std::string_view request,
                                  int status) {
   if (type == FrameType::kCollective) {
     parts_.fences.counts().Add(request, status);
-  } else if (type == FrameType::kGroup) {
-    parts_.fences.counts().AddGroup(request, status);
   } else if (type == FrameType::kGroupCall) {
     parts_.fences.counts().AddGroupCall(request, status);
   }

@@ -12,8 +12,10 @@
 
 #include "client/session/fake_agent.h"
 #include "client/session/session.h"
+#include "common/describe.h"
+#include "common/local/data.h"
+#include "common/local/greeting.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -44,13 +46,9 @@ class AgentConnectionTest : public testing::Test {
   }
   // Returns the status of a request, which is kErrNotFound if an agent answers.
   int Ask() {
-    WireWriter get;
-    get.Proc({"elsewhere", 0});
-    get.String("key");
-    get.Bool(false);
-    get.Bool(false);
-    get.Uint(0);
-    return session_->channel()->Call(FrameType::kGet, get.Take()).status;
+    const std::string get =
+        wire::Encode(local::Get{{"elsewhere", 0}, "key", false, false, 0});
+    return session_->channel()->Call(FrameType::kGet, get).status;
   }
   void Commit(const char* key, uint32_t value) {
     ASSERT_EQ(session_->commits().staged().Stage(PMIX_GLOBAL, key,
@@ -143,9 +141,7 @@ TEST_F(AgentConnectionTest, NoSearchWhereNoneIsExpected) {
 
 TEST_F(AgentConnectionTest, AHandoverAnnouncesASuccessor) {
   Connect(1, 0);
-  WireWriter away;
-  away.Uint(kLong);
-  session_->servers().home().OnHandover(away.Take());
+  session_->servers().home().OnHandover(wire::Encode(local::Handover{kLong}));
   EXPECT_TRUE(session_->servers().home().MayReattach());
   Replace(2, 0);
   EXPECT_EQ(Ask(), kErrNotFound);

@@ -6,24 +6,13 @@
 #include "common/codec/decoder.h"
 #include "common/codec/qualified_value.h"
 #include "common/codec/stored_key.h"
+#include "common/describe.h"
+#include "common/local/data.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
-
-std::string Encode(const Target& target, std::string_view key, bool immediate,
-                   bool refresh, uint32_t timeout_ms) {
-  WireWriter out;
-  out.String(target.nspace);
-  out.Uint(target.rank);
-  out.String(key);
-  out.Bool(immediate);
-  out.Bool(refresh);
-  out.Uint(timeout_ms);
-  return out.Take();
-}
 
 // Returns the KVAL of an answer that satisfies a request for `key`.
 std::optional<KvalView> KvalIn(std::string_view payload, std::string_view key) {
@@ -104,13 +93,17 @@ GetOptions GetRequest::options() const {
 
 std::string EncodeGet(const Target& target, std::string_view key,
                       const GetOptions& options) {
-  return Encode(target, key, options.immediate, options.refresh,
-                options.timeout_ms);
+  return wire::Encode(local::Get{{target.nspace, target.rank},
+                                 key,
+                                 options.immediate,
+                                 options.refresh,
+                                 options.timeout_ms});
 }
 
 std::string EncodeRefresh(const Target& target, const GetOptions& options) {
-  return Encode(target, {}, options.immediate, /*refresh=*/true,
-                options.timeout_ms);
+  GetOptions refreshing = options;
+  refreshing.refresh = true;
+  return EncodeGet(target, {}, refreshing);
 }
 
 LookupResult FindLocally(const Session& session, const Target& target,

@@ -9,7 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "common/wire.h"
+#include "common/describe.h"
+#include "common/local/reply.h"
 
 namespace canopy::client {
 namespace {
@@ -36,14 +37,14 @@ Result<std::string> TakeWelcome(FrameSocket* socket, bool wait) {
   for (;;) {
     while (std::optional<Frame> frame = socket->Next()) {
       if (frame->type != FrameType::kReply) continue;
-      WireReader in(frame->payload);
-      const int64_t status = in.Int();
-      const std::string_view payload = in.String();
-      if (!in.ok()) return Status(kErrHandshakeFailed, "malformed welcome");
-      if (status != kSuccess) {
-        return Status(static_cast<int>(status), "the agent refused");
+      local::Reply reply;
+      if (!wire::Decode(frame->payload, &reply)) {
+        return Status(kErrHandshakeFailed, "malformed welcome");
       }
-      return std::string(payload);
+      if (reply.status != kSuccess) {
+        return Status(reply.status, "the agent refused");
+      }
+      return std::string(reply.payload);
     }
     switch (socket->Read(wait)) {
       case FrameSocket::ReadState::kData:

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "common/local/reply.h"
 #include "common/posix/unique_fd.h"
 #include "common/posix/unix_socket.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -56,15 +56,13 @@ class AgentGreetingTest : public ::testing::Test {
 
   static void Close(UniqueFd) {}
   static void Answer(const UniqueFd& fd, int status) {
-    WireWriter content;
-    content.Int(status);
-    content.String("welcome");
+    const std::string content = wire::Encode(local::Reply{status, "welcome"});
     local::FrameHeader header;
     header.type = static_cast<uint16_t>(FrameType::kReply);
-    header.length = static_cast<uint32_t>(content.str().size());
+    header.length = static_cast<uint32_t>(content.size());
     header.tag = 1;
     std::string frame(reinterpret_cast<const char*>(&header), sizeof header);
-    frame += content.str();
+    frame += content;
     EXPECT_EQ(send(fd.get(), frame.data(), frame.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(frame.size()));
   }

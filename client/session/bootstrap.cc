@@ -11,9 +11,10 @@
 #include "client/session/shm_job.h"
 #include "client/session/singleton_job.h"
 #include "client/session/version.h"
+#include "common/describe.h"
+#include "common/local/greeting.h"
 #include "common/local_protocol.h"
 #include "common/posix/host_name.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -24,54 +25,38 @@ std::string Variable(const char* name) {
 }
 
 std::string HelloPayload(const Environment& environment) {
-  WireWriter out;
-  out.Uint(local::kProtocolVersion);
-  out.Proc(environment.claimed);
-  out.String(environment.token);
-  out.String(kVersionText);
-  return out.Take();
+  return wire::Encode(local::Hello{local::kProtocolVersion,
+                                   ViewOf(environment.claimed),
+                                   environment.token, kVersionText});
 }
 
-// Maps the barrier; without one fences use messages. `index` is the process's
-// place in it.
-std::unique_ptr<shm::BarrierParticipant> MapBarrier(WireReader* in,
-                                                    FrameSocket* socket,
-                                                    uint32_t* index) {
-  const uint64_t size = in->Uint();
-  *index = in->Uint32();
-  if (!in->ok() || size == 0) return nullptr;
+// Maps the barrier; without one fences use messages.
+std::unique_ptr<shm::BarrierParticipant> MapBarrier(
+    const local::Welcome& welcome, FrameSocket* socket) {
+  if (welcome.barrier_size == 0) return nullptr;
   const UniqueFd fd = socket->TakeFd();
   if (!fd) return nullptr;
-  auto barrier = shm::BarrierParticipant::Map(fd.get(), size, *index);
+  auto barrier = shm::BarrierParticipant::Map(fd.get(), welcome.barrier_size,
+                                              welcome.index);
   return barrier.ok() ? std::move(barrier).value() : nullptr;
 }
 
 // Maps the mailbox; without one commits use messages.
 std::unique_ptr<shm::CommitWriter> MapMailbox(
-    WireReader* in, FrameSocket* socket, uint32_t index,
+    const local::Welcome& welcome, FrameSocket* socket,
     const shm::BarrierParticipant* barrier) {
-  const uint64_t size = in->Uint();
-  if (!in->ok() || size == 0) return nullptr;
+  if (welcome.mailboxes_size == 0) return nullptr;
   const UniqueFd fd = socket->TakeFd();
   if (!fd || barrier == nullptr) return nullptr;
-  auto mailbox =
-      shm::CommitWriter::Map(fd.get(), size, index, barrier->commits());
+  auto mailbox = shm::CommitWriter::Map(fd.get(), welcome.mailboxes_size,
+                                        welcome.index, barrier->commits());
   return mailbox.ok() ? std::move(mailbox).value() : nullptr;
 }
 
-// Reads the parts that follow the job's segment; older agents send fewer.
-void ReadOptionalParts(WireReader* in, Bootstrap* out) {
-  uint32_t index = 0;
-  if (!in->rest().empty()) {
-    out->barrier = MapBarrier(in, out->socket.get(), &index);
-  }
-  if (!in->rest().empty()) {
-    out->reattach_ms = in->Uint32();
-    out->epoch = in->Uint();
-  }
-  if (!in->rest().empty()) {
-    out->commits = MapMailbox(in, out->socket.get(), index, out->barrier.get());
-  }
+// Maps what is shared beside the job's segment.
+void MapOptionalParts(const local::Welcome& welcome, Bootstrap* out) {
+  out->barrier = MapBarrier(welcome, out->socket.get());
+  out->commits = MapMailbox(welcome, out->socket.get(), out->barrier.get());
   // With this count the agent knows whether it has read all commits sent before
   // the arrivals at a fence, and the mailbox whether it may be used yet.
   if (out->barrier != nullptr) {
@@ -79,17 +64,19 @@ void ReadOptionalParts(WireReader* in, Bootstrap* out) {
   }
 }
 
-Status ReadWelcome(const std::string& welcome, Bootstrap* out) {
-  WireReader in(welcome);
-  out->self = in.Proc();
-  out->server = in.Proc();
-  const uint64_t size = in.Uint();
+Status ReadWelcome(const std::string& bytes, Bootstrap* out) {
+  local::Welcome welcome;
+  const bool ok = wire::Decode(bytes, &welcome);
   const UniqueFd segment = out->socket->TakeFd();
-  if (!in.ok() || !segment) {
+  if (!ok || !segment) {
     return Status(kErrHandshakeFailed, "malformed welcome");
   }
-  ReadOptionalParts(&in, out);
-  auto job = ShmJob::Map(segment.get(), size);
+  out->self = OwnerOf(welcome.self);
+  out->server = OwnerOf(welcome.server);
+  out->reattach_ms = welcome.reattach_ms;
+  out->epoch = welcome.epoch;
+  MapOptionalParts(welcome, out);
+  auto job = ShmJob::Map(segment.get(), welcome.segment_size);
   if (!job.ok()) return job.status();
   out->job = std::move(job).value();
   return Status();

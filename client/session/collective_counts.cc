@@ -4,134 +4,107 @@
 #include <utility>
 #include <vector>
 
-#include "client/session/operation_numbers.h"
+#include "common/describe.h"
 #include "common/ids.h"
+#include "common/local/collectives.h"
+#include "common/local/greeting.h"
 #include "common/refusal.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
 
-using Key = std::pair<uint64_t, std::vector<ProcId>>;
+using local::CollectiveOp;
+using local::Series;
 
-constexpr uint64_t Number(CollectiveOperation operation) {
-  return static_cast<uint64_t>(operation);
+// The series of a Collective in encoded form, which identifies it as the caller
+// has named it.
+struct EncodedSeries {
+  std::string_view series;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<EncodedSeries> auto& m) {
+  v.Field(local::kSeriesField, m.series);
 }
 
-// A set of participants has one key, in whichever form it was named.
-Key Read(std::string_view request, const std::string& own_nspace) {
-  WireReader in(request);
-  Key key;
-  key.first = in.Uint();
-  key.second.resize(in.Count(2));
-  for (ProcId& proc : key.second) {
-    proc = in.Proc();
+// Returns the encoded series of a request; empty if the request is malformed.
+std::string_view SeriesIn(std::string_view request) {
+  EncodedSeries encoded;
+  return wire::Decode(request, &encoded) ? encoded.series : std::string_view();
+}
+
+// A set of participants has one form, however it was named.
+void Normalise(const std::string& own_nspace, Series* series) {
+  std::vector<ProcView>& procs = series->participants;
+  for (ProcView& proc : procs) {
     if (proc.nspace.empty()) proc.nspace = own_nspace;
   }
-  if (key.second.empty()) key.second = {{own_nspace, kRankWildcard}};
-  std::sort(key.second.begin(), key.second.end());
-  key.second.erase(std::unique(key.second.begin(), key.second.end()),
-                   key.second.end());
-  return key;
-}
-
-// Returns the beginning of a request, which identifies its series; empty if the
-// request is malformed.
-std::string_view SetOf(std::string_view request, bool is_group) {
-  WireReader in(request);
-  in.Uint();
-  if (is_group) in.String();
-  const size_t n = in.Count(2);
-  for (size_t i = 0; i < n; ++i) {
-    in.String();
-    in.Uint();
-  }
-  if (!in.ok()) return {};
-  return request.substr(0, request.size() - in.rest().size());
+  if (procs.empty()) procs = {{own_nspace, kRankWildcard}};
+  std::sort(procs.begin(), procs.end());
+  procs.erase(std::unique(procs.begin(), procs.end()), procs.end());
 }
 
 }  // namespace
 
 void CollectiveCounts::Add(std::string_view request, int status) {
+  if (IsRefusal(status) || status == kErrLostConnection) return;
+  const std::string_view series = SeriesIn(request);
+  if (series.empty()) return;
   const MutexLock lock(mu_);
-  Count(request, false, status, &ended_);
-}
-
-void CollectiveCounts::AddGroup(std::string_view request, int status) {
-  const MutexLock lock(mu_);
-  Count(request, true, status, &groups_);
+  const auto it = ended_.find(series);
+  if (it != ended_.end()) {
+    ++it->second;
+  } else {
+    ended_.emplace(series, 1);
+  }
   if (status == kSuccess || status == kErrPartialSuccess) {
-    NoteConstruct(request);
+    NoteConstruct(series);
   }
 }
 
 // A process that can construct the group again is not in it any more, so the
 // group's destruct is over.
-void CollectiveCounts::NoteConstruct(std::string_view request) {
-  WireReader in(SetOf(request, true));
-  if (in.Uint() != Number(CollectiveOperation::kGroupConstruct)) return;
-  WireWriter end;
-  end.Uint(Number(CollectiveOperation::kGroupDestruct));
-  end.Raw(in.rest());
-  const std::string name(in.String());
-  if (!in.ok()) return;
-  if (left_.erase(end.str()) > 0) ++groups_[end.str()];
-  ends_[name] = end.Take();
+void CollectiveCounts::NoteConstruct(std::string_view encoded) {
+  Series series;
+  if (!wire::Decode(encoded, &series) ||
+      series.op != CollectiveOp::kGroupConstruct) {
+    return;
+  }
+  series.op = CollectiveOp::kGroupDestruct;
+  std::string end = wire::Encode(series);
+  if (left_.erase(end) > 0) ++ended_[end];
+  ends_[std::string(series.name)] = std::move(end);
 }
 
 void CollectiveCounts::AddGroupCall(std::string_view request, int status) {
-  WireReader in(request);
-  const auto call = static_cast<GroupCall>(in.Uint());
-  const std::string_view name = in.String();
-  if (!in.ok() || call != GroupCall::kLeave || status != kSuccess) return;
+  local::GroupCall call;
+  if (status != kSuccess || !wire::Decode(request, &call) ||
+      call.step != local::GroupStep::kLeave) {
+    return;
+  }
   const MutexLock lock(mu_);
-  const auto end = ends_.find(name);
+  const auto end = ends_.find(call.group);
   if (end != ends_.end()) left_.insert(end->second);
 }
 
-void CollectiveCounts::Count(std::string_view request, bool is_group,
-                             int status, Counts* counts) {
-  if (IsRefusal(status) || status == kErrLostConnection) return;
-  const std::string_view set = SetOf(request, is_group);
-  if (set.empty()) return;
-  const auto it = counts->find(set);
-  if (it != counts->end()) {
-    ++it->second;
-  } else {
-    counts->emplace(set, 1);
-  }
-}
-
 std::string CollectiveCounts::Encode(const std::string& own_nspace) const {
-  std::map<Key, uint64_t> counts;
-  {
-    const MutexLock lock(mu_);
-    for (const auto& [set, ended] : ended_) {
-      counts[Read(set, own_nspace)] += ended;
-    }
+  std::map<Series, uint64_t> counts;
+  const MutexLock lock(mu_);
+  for (const auto& [encoded, ended] : ended_) {
+    Series series;
+    if (!wire::Decode(encoded, &series)) continue;
+    if (!IsGroupOp(series.op)) Normalise(own_nspace, &series);
+    counts[std::move(series)] += ended;
   }
   if (const uint64_t whole = whole_.load(std::memory_order_relaxed)) {
-    counts[{Number(CollectiveOperation::kFence),
-            {{own_nspace, kRankWildcard}}}] += whole;
+    counts[{CollectiveOp::kFence, {}, {{own_nspace, kRankWildcard}}}] += whole;
   }
-  WireWriter out;
-  out.Uint(counts.size());
-  for (const auto& [key, ended] : counts) {
-    out.Uint(key.first);
-    out.Uint(key.second.size());
-    for (const ProcId& proc : key.second) out.Proc(proc);
-    out.Uint(ended);
+  local::Reattach frame;
+  for (const auto& [series, ended] : counts) {
+    frame.counts.push_back({series, ended});
   }
-  // Agents that do not know groups cannot read the rest.
-  const MutexLock lock(mu_);
-  if (groups_.empty()) return out.Take();
-  out.Uint(groups_.size());
-  for (const auto& [series, ended] : groups_) {
-    out.Raw(series);
-    out.Uint(ended);
-  }
-  return out.Take();
+  return wire::Encode(frame);
 }
 
 }  // namespace canopy::client

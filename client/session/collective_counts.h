@@ -22,28 +22,20 @@ class CollectiveCounts {
   // Counts an answered request, given the payload of kCollective. A refused
   // request does not count.
   void Add(std::string_view request, int status);
-  // Does the same with the payload of kGroup.
-  void AddGroup(std::string_view request, int status);
-  // Does the same with the payload of kGroupCall. Leaving a group ends its
-  // destruct for this process; the count changes when the group is constructed
-  // again.
+  // Records an answered call, given the payload of kGroupCall. Leaving a group
+  // ends its destruct for this process; the count changes when the group is
+  // constructed again.
   void AddGroupCall(std::string_view request, int status);
   // Returns the payload of kReattach, which is empty when nothing was counted.
   std::string Encode(const std::string& own_nspace) const;
 
  private:
+  void NoteConstruct(std::string_view encoded) CANOPY_REQUIRES(mu_);
+
   std::atomic<uint64_t> whole_{0};
-  // The key is the beginning of the request, which identifies the series as the
-  // caller named it.
-  using Counts = std::map<std::string, uint64_t, std::less<>>;
-
-  void Count(std::string_view request, bool is_group, int status,
-             Counts* counts) CANOPY_REQUIRES(mu_);
-  void NoteConstruct(std::string_view request) CANOPY_REQUIRES(mu_);
-
   mutable Mutex mu_;
-  Counts ended_ CANOPY_GUARDED_BY(mu_);
-  Counts groups_ CANOPY_GUARDED_BY(mu_);
+  // The key is the encoded series as the caller has named it.
+  std::map<std::string, uint64_t, std::less<>> ended_ CANOPY_GUARDED_BY(mu_);
   // Series of the destructs of groups: for each constructed group, by name, and
   // for those that the process has left since their last construct.
   std::map<std::string, std::string, std::less<>> ends_ CANOPY_GUARDED_BY(mu_);

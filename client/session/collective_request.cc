@@ -6,9 +6,9 @@
 #include "client/session/directives.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
+#include "common/describe.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -55,7 +55,7 @@ int ParseCollectiveOptions(std::string_view function, const pmix_info_t* info,
   return PMIX_SUCCESS;
 }
 
-int EncodeCollective(CollectiveOperation operation,
+int EncodeCollective(local::CollectiveOp operation,
                      std::span<const pmix_proc_t> participants,
                      std::span<const pmix_info_t> infos,
                      const CollectiveOptions& options, std::string* frame) {
@@ -65,13 +65,11 @@ int EncodeCollective(CollectiveOperation operation,
     const int rc = EncodeInfos(marked.data(), marked.size(), &encoded);
     if (rc != PMIX_SUCCESS) return rc;
   }
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(operation));
-  PutProcs(participants, &out);
-  out.Bool(options.collect);
-  out.Uint(options.timeout_ms);
-  out.String(encoded);
-  *frame = out.Take();
+  *frame =
+      wire::Encode(local::Collective{{operation, {}, ViewsOf(participants)},
+                                     options.collect,
+                                     options.timeout_ms,
+                                     encoded});
   return PMIX_SUCCESS;
 }
 

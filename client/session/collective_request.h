@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/session/operation_numbers.h"
+#include "common/local/collectives.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -27,7 +27,7 @@ int ParseCollectiveOptions(std::string_view function, const pmix_info_t* info,
 
 // Encodes the frame's payload. Returns a PMIx status, because a directive may
 // have a type that cannot be encoded.
-int EncodeCollective(CollectiveOperation operation,
+int EncodeCollective(local::CollectiveOp operation,
                      std::span<const pmix_proc_t> participants,
                      std::span<const pmix_info_t> infos,
                      const CollectiveOptions& options, std::string* frame);

@@ -14,14 +14,14 @@ int EncodeRequest(Session& session, const ConnectRequest& request,
     return PMIX_ERR_BAD_PARAM;
   }
   // A process can only disconnect a set that it belongs to.
-  if (request.operation == CollectiveOperation::kDisconnect &&
+  if (request.operation == local::CollectiveOp::kDisconnect &&
       !NamesCaller(session, {request.procs, request.nprocs})) {
     return PMIX_ERR_INVALID_OPERATION;
   }
   int rc = CheckParticipants(session, request.procs, request.nprocs);
   if (rc != PMIX_SUCCESS) return rc;
   CollectiveOptions options;
-  const bool connects = request.operation == CollectiveOperation::kConnect;
+  const bool connects = request.operation == local::CollectiveOp::kConnect;
   rc = ParseCollectiveOptions(connects ? "PMIx_Connect" : "PMIx_Disconnect",
                               request.info, request.ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;

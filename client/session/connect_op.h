@@ -13,7 +13,7 @@ namespace canopy::client {
 // The processes and the directives. The caller owns the arrays, which are not
 // used after the call.
 struct ConnectRequest {
-  CollectiveOperation operation;  // kConnect or kDisconnect
+  local::CollectiveOp operation;  // kConnect or kDisconnect
   const pmix_proc_t* procs = nullptr;
   size_t nprocs = 0;
   const pmix_info_t* info = nullptr;

@@ -8,9 +8,9 @@
 
 #include "client/session/host_call.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -30,11 +30,9 @@ int MakeValidation(const pmix_byte_object_t* credential, const InfoArray& infos,
   std::string encoded;
   const int rc = EncodeInfos(infos.infos, infos.size, &encoded);
   if (rc != PMIX_SUCCESS) return rc;
-  WireWriter out;
-  out.String({credential->bytes, credential->size});
-  out.String(encoded);
   call->op = HostOp::kValidateCredential;
-  call->call = out.Take();
+  call->call = wire::Encode(host_call::ValidateCredential{
+      {credential->bytes, credential->size}, encoded});
   return PMIX_SUCCESS;
 }
 

@@ -13,10 +13,11 @@
 #include "client/events/handler.h"
 #include "client/session/directives.h"
 #include "common/codec/infos.h"
+#include "common/describe.h"
+#include "common/local/events.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -127,13 +128,11 @@ int EncodeNotification(const Notification& event, std::string* frame) {
   if (event.range == PMIX_RANGE_CUSTOM && receivers.empty()) {
     return PMIX_ERR_BAD_PARAM;
   }
-  WireWriter out;
-  out.Int(event.status);
-  out.Uint(event.range);
-  out.Uint(receivers.size());
-  for (const ProcId& proc : receivers) out.Proc(proc);
-  out.String(infos);
-  *frame = out.Take();
+  local::Notify notify{event.status, event.range, {}, infos};
+  for (const ProcId& proc : receivers) {
+    notify.receivers.push_back(ViewOf(proc));
+  }
+  *frame = wire::Encode(notify);
   return PMIX_SUCCESS;
 }
 

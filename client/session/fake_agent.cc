@@ -11,8 +11,11 @@
 
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/describe.h"
+#include "common/local/events.h"
+#include "common/local/greeting.h"
+#include "common/local/reply.h"
 #include "common/status.h"
-#include "common/wire.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -207,56 +210,48 @@ void FakeAgent::Handle(const Request& request) {
   }
 }
 
-void FakeAgent::Welcome(const Request& hello) {
-  WireReader in(hello.payload);
-  (void)in.Uint();
-  const ProcId claimed = in.Proc();
-  WireWriter welcome;
-  welcome.Proc(claimed);
+void FakeAgent::Welcome(const Request& request) {
+  local::Hello hello;
+  if (!wire::Decode(request.payload, &hello)) Fatal("hello");
+  local::Welcome welcome;
+  welcome.self = hello.claimed;
+  welcome.index = hello.claimed.rank;
+  welcome.segment_size = segment_->size();
+  std::vector<int> fds = {segment_->fd()};
+  ProcId server;
   {
     const MutexLock lock(mu_);
-    welcome.Proc(server_);
+    server = server_;
+    welcome.reattach_ms = reattach_ms_;
+    welcome.epoch = epoch_;
   }
-  welcome.Uint(segment_->size());
-  std::vector<int> fds = {segment_->fd()};
+  welcome.server = ViewOf(server);
   if (barrier_ != nullptr) {
-    welcome.Uint(barrier_->size());
-    welcome.Uint(claimed.rank);
+    welcome.barrier_size = barrier_->size();
     fds.push_back(barrier_->fd());
   }
-  {
-    const MutexLock lock(mu_);
-    if (epoch_ != 0) {
-      if (barrier_ == nullptr) {
-        welcome.Uint(0);
-        welcome.Uint(0);
-      }
-      welcome.Uint(reattach_ms_);
-      welcome.Uint(epoch_);
-    }
-    if (mailboxes_ != nullptr) {
-      welcome.Uint(mailboxes_->size());
-      fds.push_back(mailboxes_->fd());
-    }
+  if (mailboxes_ != nullptr) {
+    welcome.mailboxes_size = mailboxes_->size();
+    fds.push_back(mailboxes_->fd());
   }
-  WireWriter out;
-  out.Int(kSuccess);
-  out.String(welcome.str());
-  Send(FrameType::kReply, hello.tag, out.str(), fds);
+  const std::string payload = wire::Encode(welcome);
+  Send(FrameType::kReply, request.tag,
+       wire::Encode(local::Reply{kSuccess, payload}), fds);
 }
 
-void FakeAgent::WelcomeTool(const Request& hello) {
-  WireReader in(hello.payload);
-  (void)in.Uint();
-  ProcId claimed = in.Proc();
-  if (claimed.nspace.empty()) claimed.nspace = "tool";
-  WireWriter welcome;
-  welcome.Proc(claimed);
+void FakeAgent::WelcomeTool(const Request& request) {
+  local::Hello hello;
+  if (!wire::Decode(request.payload, &hello)) Fatal("hello");
+  local::Welcome welcome;
+  welcome.self = hello.claimed;
+  if (welcome.self.nspace.empty()) welcome.self.nspace = "tool";
+  ProcId server;
   {
     const MutexLock lock(mu_);
-    welcome.Proc(server_);
+    server = server_;
   }
-  Reply(hello, kSuccess, welcome.str());
+  welcome.server = ViewOf(server);
+  Reply(request, kSuccess, wire::Encode(welcome));
 }
 
 void FakeAgent::Rename(const ProcId& server) {
@@ -309,26 +304,21 @@ void FakeAgent::SendRaw(std::string_view bytes) {
 
 void FakeAgent::Reply(const Request& request, int status,
                       std::string_view payload) {
-  WireWriter out;
-  out.Int(status);
-  out.String(payload);
-  Send(FrameType::kReply, request.tag, out.str());
+  Send(FrameType::kReply, request.tag,
+       wire::Encode(local::Reply{status, payload}));
 }
 
 void FakeAgent::SendEvent(int status, const ProcId& source, uint8_t range,
                           const InfoList& infos, uint64_t number) {
   std::string encoded;
   if (EncodeInfos(infos.data(), infos.size(), &encoded) != kSuccess) return;
-  WireWriter out;
-  out.Int(status);
-  out.Proc(source);
-  out.Uint(range);
-  out.String(encoded);
-  if (number != 0) {
-    out.Proc(source);
-    out.Uint(number);
+  if (number == 0) {
+    const MutexLock lock(mu_);
+    number = ++events_;
   }
-  Send(FrameType::kEvent, 0, out.str());
+  Send(FrameType::kEvent, 0,
+       wire::Encode(local::Event{status, ViewOf(source), range, encoded,
+                                 ViewOf(source), number}));
 }
 
 void FakeAgent::OfferBarrier(bool local_only) {
@@ -344,12 +334,6 @@ void FakeAgent::OfferBarrier(bool local_only) {
 
 void FakeAgent::OfferMailboxes() {
   if (barrier_ == nullptr) OfferBarrier(/*local_only=*/true);
-  bool named;
-  {
-    const MutexLock lock(mu_);
-    named = epoch_ != 0;
-  }
-  if (!named) BeAgent(1, 0);
   auto mailboxes = shm::CommitReader::Create(2);
   if (!mailboxes.ok()) Fatal("boxes");
   mailboxes_ = std::move(mailboxes).value();
@@ -376,10 +360,9 @@ void FakeAgent::OfferNamespace(const std::string& nspace, uint32_t ranks) {
     c.procs.push_back(proc);
   }
   std::unique_ptr<shm::SegmentWriter> segment = MakeSegment(c);
-  WireWriter out;
-  out.String(nspace);
-  out.Uint(segment->size());
-  Send(FrameType::kSegment, 0, out.str(), {segment->fd()});
+  Send(FrameType::kSegment, 0,
+       wire::Encode(local::Segment{nspace, segment->size(), 0, {}}),
+       {segment->fd()});
   const MutexLock lock(mu_);
   other_segments_.push_back(std::move(segment));
 }

@@ -3,6 +3,7 @@
 #ifndef CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
 #define CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/describe.h"
 #include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/mutex.h"
@@ -30,6 +32,17 @@ struct Request {
   local::FrameType type{};
   uint64_t tag = 0;
   std::string payload;
+
+  // Returns the frame, whose views point into the payload. Ends the test if the
+  // payload is malformed.
+  template <typename M>
+  M As() const& {
+    M message;
+    if (!wire::Decode(payload, &message)) abort();
+    return message;
+  }
+  template <typename M>
+  M As() const&& = delete;
 };
 
 // The job: 4 ranks, 0 and 1 (and the client, rank 0) on node "here", 2 and 3
@@ -60,7 +73,7 @@ class FakeAgent {
   // The following may be called from any thread.
 
   void Reply(const Request& request, int status, std::string_view payload = {});
-  // A `number` of 0 sends the event without an identity, as older agents do.
+  // A `number` of 0 gives the event a number that no other event has.
   void SendEvent(int status, const ProcId& source, uint8_t range,
                  const InfoList& infos, uint64_t number = 0);
   // Called before PMIx_Init: the client gets an open barrier for ranks 0 and 1.
@@ -99,9 +112,9 @@ class FakeAgent {
   void Serve();
   bool ReadExactly(void* to, size_t size);
   void Handle(const Request& request);
-  void Welcome(const Request& hello);
+  void Welcome(const Request& request);
   // A tool without a name is named "tool".
-  void WelcomeTool(const Request& hello);
+  void WelcomeTool(const Request& request);
   void Send(local::FrameType type, uint64_t tag, std::string_view payload,
             const std::vector<int>& fds = {});
 
@@ -121,6 +134,7 @@ class FakeAgent {
   ProcId server_ CANOPY_GUARDED_BY(mu_){"agent", 0};
   uint64_t epoch_ CANOPY_GUARDED_BY(mu_) = 0;
   uint32_t reattach_ms_ CANOPY_GUARDED_BY(mu_) = 0;
+  uint64_t events_ CANOPY_GUARDED_BY(mu_) = uint64_t{1} << 32;
   CondVar changed_;
   UniqueFd connection_ CANOPY_GUARDED_BY(mu_);
   std::map<local::FrameType, Handler> handlers_ CANOPY_GUARDED_BY(mu_);

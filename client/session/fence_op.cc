@@ -132,7 +132,7 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
     return FenceAlone(session, procs, nprocs);
   }
   std::string frame;
-  rc = EncodeCollective(CollectiveOperation::kFence, {procs, nprocs},
+  rc = EncodeCollective(local::CollectiveOp::kFence, {procs, nprocs},
                         {info, ninfo}, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
   return session.job_channel()
@@ -153,7 +153,7 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
     return PMIX_SUCCESS;
   }
   std::string frame;
-  rc = EncodeCollective(CollectiveOperation::kFence, {procs, nprocs},
+  rc = EncodeCollective(local::CollectiveOp::kFence, {procs, nprocs},
                         {info, ninfo}, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
   // The fence is counted while it is in progress: a blocking fence must not

@@ -21,10 +21,10 @@
 #include "client/session/group_invitation_events.h"
 #include "client/session/group_invitations.h"
 #include "client/session/group_leader.h"
-#include "client/session/operation_numbers.h"
 #include "client/session/publish_then.h"
 #include "client/session/target.h"
 #include "common/ids.h"
+#include "common/local/collectives.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -296,7 +296,7 @@ int Begin(Session& session, const GroupRequest& request, GroupDone done) {
   WatchInvitations(session);
   WatchBootstraps(session);
   After(
-      session, GroupCall::kJoin, call.name, call.timeout_ms,
+      session, local::GroupStep::kJoin, call.name, call.timeout_ms,
       [&session, meeting] { OnLate(session, meeting->name, meeting->number); });
   session.progress().Post([&session, meeting] {
     if (meeting->leaders != 0) return Meet(session, meeting);

@@ -6,9 +6,9 @@
 #include "client/events/handler.h"
 #include "client/session/event_op.h"
 #include "client/session/target.h"
+#include "common/describe.h"
 #include "common/local_protocol.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -94,18 +94,15 @@ void Tell(Session& session, pmix_status_t status,
       session, event, [](pmix_status_t, void*) {}, nullptr);
 }
 
-void After(Session& session, GroupCall call, const std::string& name,
+void After(Session& session, local::GroupStep step, const std::string& name,
            uint32_t timeout_ms, std::function<void()> what) {
   if (timeout_ms == 0) return;
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(call));
-  out.String(name);
-  PutProcs({}, &out);
-  out.Bool(false);
-  out.Uint(timeout_ms);
-  out.String("");
+  local::GroupCall frame;
+  frame.step = step;
+  frame.group = name;
+  frame.timeout_ms = timeout_ms;
   (void)session.job_channel()->CallAsync(
-      local::FrameType::kGroupCall, out.Take(),
+      local::FrameType::kGroupCall, wire::Encode(frame),
       [what = std::move(what)](const Reply& reply) {
         if (reply.status == PMIX_ERR_TIMEOUT) what();
       });

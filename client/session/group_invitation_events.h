@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "client/events/event.h"
-#include "client/session/operation_numbers.h"
 #include "client/session/session.h"
 #include "common/ids.h"
+#include "common/local/collectives.h"
 #include "common/values/info_list.h"
 #include "pmix_common.h"
 
@@ -55,7 +55,7 @@ void Tell(Session& session, pmix_status_t status,
 
 // Runs `what` on the progress thread after `timeout_ms` (0: never), unless the
 // connection is lost first.
-void After(Session& session, GroupCall call, const std::string& name,
+void After(Session& session, local::GroupStep step, const std::string& name,
            uint32_t timeout_ms, std::function<void()> what);
 
 }  // namespace canopy::client

@@ -18,9 +18,9 @@
 #include "client/session/group_invitations.h"
 #include "client/session/group_joiner.h"
 #include "client/session/group_leader.h"
-#include "client/session/operation_numbers.h"
 #include "client/session/target.h"
 #include "common/ids.h"
+#include "common/local/collectives.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
 
@@ -129,7 +129,7 @@ int Invite(Session& session, const GroupRequest& request, GroupDone done) {
   }
   WatchInvitations(session);
   Tell(session, PMIX_GROUP_INVITED, invited, About(name));
-  After(session, GroupCall::kInvite, name, timeout_ms,
+  After(session, local::GroupStep::kInvite, name, timeout_ms,
         [&session, name, number] {
           auto late = session.invitations().TakeSentIf(
               name, [number](const SentInvitation& one) {
@@ -195,16 +195,18 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
   }
   WatchInvitations(session);
   Accept(session, name, leader);
-  After(session, GroupCall::kJoin, name, timeout_ms, [&session, name, number] {
-    const auto late = session.invitations().TakeAcceptedIf(
-        name, [number](const AcceptedInvitation& one) {
-          return one.number == number;
+  After(session, local::GroupStep::kJoin, name, timeout_ms,
+        [&session, name, number] {
+          const auto late = session.invitations().TakeAcceptedIf(
+              name, [number](const AcceptedInvitation& one) {
+                return one.number == number;
+              });
+          if (!late) return;
+          // The leader must not wait for this process.
+          Tell(session, PMIX_GROUP_INVITE_DECLINED, {late->leader},
+               About(name));
+          late->done(PMIX_ERR_TIMEOUT, {});
         });
-    if (!late) return;
-    // The leader must not wait for this process.
-    Tell(session, PMIX_GROUP_INVITE_DECLINED, {late->leader}, About(name));
-    late->done(PMIX_ERR_TIMEOUT, {});
-  });
   session.progress().Post(
       [&session, name, leader] { TakeUpEnd(session, name, leader); });
   return PMIX_SUCCESS;

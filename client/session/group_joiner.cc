@@ -12,8 +12,8 @@
 #include "client/session/group_invitations.h"
 #include "client/session/group_leader.h"
 #include "client/session/group_op.h"
-#include "client/session/operation_numbers.h"
 #include "client/session/target.h"
+#include "common/local/collectives.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
@@ -99,7 +99,7 @@ bool LoseLeader(Session& session, const std::string& name, const ProcId& leader,
   if (mine) {
     Lead(session, name, *std::move(mine), end.invited);
   } else if (number != 0) {
-    After(session, GroupCall::kJoin, name, kSelectionMs,
+    After(session, local::GroupStep::kJoin, name, kSelectionMs,
           [&session, name, number] { AbortLeaderless(session, name, number); });
   }
   return number != 0;

@@ -10,14 +10,14 @@
 #include "client/events/event.h"
 #include "client/session/group_arguments.h"
 #include "client/session/known_groups.h"
-#include "client/session/operation_numbers.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
+#include "common/describe.h"
 #include "common/ids.h"
+#include "common/local/collectives.h"
 #include "common/local_protocol.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -30,7 +30,7 @@ bool Succeeded(int status) {
 
 // A request that waits for its answer, with the data that the answer needs.
 struct Sent {
-  FrameType type = FrameType::kGroup;
+  FrameType type = FrameType::kCollective;
   std::string frame;
   std::string name;
   std::vector<pmix_proc_t> participants;
@@ -65,15 +65,13 @@ int CheckParts(const Session& session, const GroupRequest& request,
                      &parts->infos);
 }
 
-std::string GroupFrame(CollectiveOperation operation, const Parts& parts,
+std::string GroupFrame(local::CollectiveOp operation, const Parts& parts,
                        std::span<const pmix_proc_t> procs) {
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(operation));
-  out.String(parts.name);
-  PutProcs(procs, &out);
-  out.Uint(parts.timeout_ms);
-  out.String(parts.infos);
-  return out.Take();
+  local::Collective frame;
+  frame.series = {operation, parts.name, ViewsOf(procs)};
+  frame.timeout_ms = parts.timeout_ms;
+  frame.info = parts.infos;
+  return wire::Encode(frame);
 }
 
 int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
@@ -91,7 +89,7 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   if (!NamesGroup(session, procs)) {
     sent->participants.assign(procs.begin(), procs.end());
   }
-  sent->frame = GroupFrame(CollectiveOperation::kGroupConstruct, parts, procs);
+  sent->frame = GroupFrame(local::CollectiveOp::kGroupConstruct, parts, procs);
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
@@ -101,7 +99,7 @@ int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   const int rc = CheckParts(session, request, &parts);
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
-  sent->frame = GroupFrame(CollectiveOperation::kGroupDestruct, parts,
+  sent->frame = GroupFrame(local::CollectiveOp::kGroupDestruct, parts,
                            session.groups().ParticipantsOf(parts.name));
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
@@ -122,16 +120,14 @@ int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
   int rc = CheckParts(session, request, &parts);
   if (rc == PMIX_SUCCESS) rc = CheckLeave(request.directives);
   if (rc != PMIX_SUCCESS) return rc;
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(GroupCall::kLeave));
-  out.String(parts.name);
-  PutProcs({}, &out);
-  out.Bool(false);
-  out.Uint(parts.timeout_ms);
-  out.String(parts.infos);
+  local::GroupCall frame;
+  frame.step = local::GroupStep::kLeave;
+  frame.group = parts.name;
+  frame.timeout_ms = parts.timeout_ms;
+  frame.info = parts.infos;
   sent->type = FrameType::kGroupCall;
   sent->name = parts.name;
-  sent->frame = out.Take();
+  sent->frame = wire::Encode(frame);
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
@@ -177,7 +173,7 @@ int ConstructAsync(Session& session, const GroupRequest& request,
   if (rc != PMIX_SUCCESS) return rc;
   const std::string frame = std::move(sent.frame);
   return session.job_channel()->CallAsync(
-      FrameType::kGroup, frame,
+      FrameType::kCollective, frame,
       [&session, sent, done = std::move(done)](const Reply& reply) mutable {
         InfoList infos = TakeResults(session, sent, reply);
         done(reply.status, std::move(infos));

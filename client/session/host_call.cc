@@ -7,27 +7,19 @@
 
 #include "client/session/target.h"
 #include "common/codec/infos.h"
+#include "common/describe.h"
 #include "common/ids.h"
+#include "common/local/calls.h"
 #include "common/local_protocol.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
 
-// Old agents know job control but no other host call.
-local::FrameType TypeOf(HostOp op) {
-  return op == HostOp::kJobControl ? local::FrameType::kJobControl
-                                   : local::FrameType::kHostCall;
-}
+using local::FrameType;
 
 std::string PayloadOf(const HostCall& call) {
-  WireWriter out;
-  if (call.op != HostOp::kJobControl) {
-    out.Uint(static_cast<uint64_t>(call.op));
-  }
-  PutProcs(call.targets, &out);
-  out.String(call.call);
-  return out.Take();
+  return wire::Encode(
+      local::HostCall{call.op, ViewsOf(call.targets), call.call});
 }
 
 InfoList ResultsOf(std::string_view payload) {
@@ -69,14 +61,14 @@ int AskOwnHost(Session& session, const Session::HostFunction& host, HostOp op,
 // Sends a payload that PayloadOf or a similar function has encoded.
 int SendToOwnHost(Session& session, const Session::HostFunction& host,
                   std::string_view payload, Channel::Done done) {
-  WireReader in(payload);
-  const auto op = static_cast<HostOp>(in.Uint());
-  std::vector<ProcId> targets(in.Count());
-  for (ProcId& target : targets) target = in.Proc();
-  std::string call(in.String());
-  if (!in.done()) return PMIX_ERR_BAD_PARAM;
-  return AskOwnHost(session, host, op, std::move(targets), std::move(call),
-                    std::move(done));
+  local::HostCall frame;
+  if (!wire::Decode(payload, &frame)) return PMIX_ERR_BAD_PARAM;
+  std::vector<ProcId> targets;
+  for (const ProcView& target : frame.targets) {
+    targets.push_back(OwnerOf(target));
+  }
+  return AskOwnHost(session, host, frame.op, std::move(targets),
+                    std::string(frame.call), std::move(done));
 }
 
 }  // namespace
@@ -86,7 +78,8 @@ int CallHost(Session& session, const HostCall& call, InfoList* results) {
     return CallOwnHost(host, call, results);
   }
   if (session.channel() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-  const Reply reply = session.channel()->Call(TypeOf(call.op), PayloadOf(call));
+  const Reply reply =
+      session.channel()->Call(FrameType::kHostCall, PayloadOf(call));
   *results = ResultsOf(reply.payload);
   return reply.status;
 }
@@ -101,7 +94,7 @@ int CallHostAsync(Session& session, const HostCall& call,
   }
   if (session.channel() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
   return session.channel()->CallAsync(
-      TypeOf(call.op), PayloadOf(call),
+      FrameType::kHostCall, PayloadOf(call),
       [done = std::move(done)](const Reply& reply) {
         done(reply.status, ResultsOf(reply.payload));
       });
@@ -121,8 +114,7 @@ HostCaller CallerOf(Session& session) {
 HostCaller CallerOf(ChannelRef channel) {
   return [channel = std::move(channel)](std::string_view payload,
                                         Channel::Done done) {
-    return channel->CallAsync(local::FrameType::kHostCall, payload,
-                              std::move(done));
+    return channel->CallAsync(FrameType::kHostCall, payload, std::move(done));
   };
 }
 

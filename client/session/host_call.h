@@ -21,7 +21,7 @@ namespace canopy::client {
 struct HostCall {
   HostOp op = HostOp::kJobControl;
   std::span<const pmix_proc_t> targets;  // none: the caller's namespace
-  std::string call;                      // common/local_protocol.h, kHostCall
+  std::string call;                      // common/host_call.h
 };
 
 // Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED without an agent, or if the

@@ -7,7 +7,7 @@
 #include "client/session/host_call.h"
 #include "client/topology/fabric_op.h"
 #include "common/codec/infos.h"
-#include "common/fabric_call.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/values/info_list.h"
 
@@ -24,7 +24,7 @@ int MakeCall(pmix_fabric_operation_t operation, const InfoList& directives,
   if (rc != PMIX_SUCCESS) return rc;
   call->op = HostOp::kFabric;
   call->call =
-      EncodeFabricCall({static_cast<uint8_t>(operation), std::move(infos)});
+      wire::Encode(host_call::Fabric{static_cast<uint8_t>(operation), infos});
   return PMIX_SUCCESS;
 }
 

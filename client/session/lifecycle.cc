@@ -16,11 +16,11 @@
 #include "client/session/init_options.h"
 #include "client/session/successor_search.h"
 #include "client/topology/topology_op.h"
+#include "common/local/calls.h"
 #include "common/local_protocol.h"
 #include "common/mutex.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -102,10 +102,8 @@ void ReportIgnored(Session& session) {
       [&session](std::string_view function, std::string_view key) {
         const ChannelRef channel = session.channel();
         if (channel == nullptr) return;
-        WireWriter out;
-        out.String(function);
-        out.String(key);
-        (void)channel->Post(local::FrameType::kIgnored, out.Take());
+        (void)channel->Post(local::FrameType::kIgnored,
+                            wire::Encode(local::Ignored{function, key}));
       });
 }
 

@@ -12,10 +12,10 @@
 
 #include "client/session/host_call.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/log_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -67,11 +67,8 @@ int MakeCall(const InfoArray& data, const InfoArray& directives,
   std::string rest;
   int rc = EncodeInfos(data.infos, data.size, &texts);
   if (rc == PMIX_SUCCESS) rc = EncodeInfos(all.data(), all.size(), &rest);
-  WireWriter out;
-  out.String(texts);
-  out.String(rest);
   call->op = HostOp::kLog;
-  call->call = out.Take();
+  call->call = wire::Encode(host_call::Log{texts, rest});
   return rc;
 }
 

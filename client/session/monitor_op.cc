@@ -4,9 +4,9 @@
 
 #include "client/session/host_call.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -21,12 +21,8 @@ int MakeCall(const MonitorRequest& request, HostCall* call) {
   if (rc == PMIX_SUCCESS) {
     rc = EncodeInfos(request.directives.infos, request.directives.size, &with);
   }
-  WireWriter out;
-  out.String(what);
-  out.Int(request.error);
-  out.String(with);
   call->op = HostOp::kMonitor;
-  call->call = out.Take();
+  call->call = wire::Encode(host_call::Monitor{what, request.error, with});
   return rc;
 }
 

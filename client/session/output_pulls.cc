@@ -6,9 +6,10 @@
 
 #include "client/session/hold_timer.h"
 #include "common/bytes.h"
+#include "common/describe.h"
 #include "common/host_op.h"
+#include "common/local/calls.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 
@@ -58,12 +59,12 @@ std::string OutputPulls::Payload(const Pull& pull, const Flow& flow,
   read.handle = pull.handle;
   read.cursor = flow.cursor;
   read.ends = ends;
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(HostOp::kReadOutput));
-  out.Uint(flow.targets.size());
-  for (const ProcId& target : flow.targets) out.Proc(target);
-  out.String(EncodeOutputRead(read));
-  return out.Take();
+  const std::string call = wire::Encode(read);
+  local::HostCall frame{HostOp::kReadOutput, {}, call};
+  for (const ProcId& target : flow.targets) {
+    frame.targets.push_back(ViewOf(target));
+  }
+  return wire::Encode(frame);
 }
 
 int OutputPulls::Start(Progress* progress, Caller call, PullSpec spec,
@@ -101,7 +102,7 @@ void OutputPulls::OnRegistered(const PullRef& pull, size_t flow,
   Flow& first = pull->flows[flow];
   OutputRun run;
   int status = reply.status;
-  if (status == kSuccess && !DecodeOutputRun(Bytes(reply.payload), &run)) {
+  if (status == kSuccess && !wire::Decode(Bytes(reply.payload), &run)) {
     status = kErrUnpackFailure;
   }
   first.open = status == kSuccess;
@@ -131,7 +132,7 @@ void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   if (pull->stopped) return;
   OutputRun run;
   int status = reply.status;
-  if (status == kSuccess && !DecodeOutputRun(Bytes(reply.payload), &run)) {
+  if (status == kSuccess && !wire::Decode(Bytes(reply.payload), &run)) {
     status = kErrUnpackFailure;
   }
   if (status != kSuccess) return Fail(pull, flow, status);

@@ -9,17 +9,15 @@
 #include "client/session/found_data.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
+#include "common/describe.h"
+#include "common/local/data.h"
 #include "common/values/info_list.h"
 #include "common/values/value_ops.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
 
 using local::FrameType;
-
-// The limit of agents, which reject longer lists.
-constexpr size_t kMaxKeys = 1 << 16;
 
 int Encode(const InfoArray& array, std::string* out) {
   if (!array.ok()) return PMIX_ERR_BAD_PARAM;
@@ -34,9 +32,7 @@ int EncodePublish(const InfoArray& array, std::string* frame) {
   for (size_t i = 0; i < array.size; ++i) {
     if (KeyOf(array.infos[i]).empty()) return PMIX_ERR_BAD_PARAM;
   }
-  WireWriter out;
-  out.String(infos);
-  *frame = out.Take();
+  *frame = wire::Encode(local::Publish{infos});
   return PMIX_SUCCESS;
 }
 
@@ -45,18 +41,14 @@ int EncodeKeys(std::vector<std::string_view> keys, const InfoArray& directives,
                std::string* frame) {
   std::ranges::sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  if (keys.size() > kMaxKeys) return PMIX_ERR_BAD_PARAM;
+  if (keys.size() > local::kMaxKeys) return PMIX_ERR_BAD_PARAM;
   std::string infos;
   const int rc = Encode(directives, &infos);
   if (rc != PMIX_SUCCESS) return rc;
-  WireWriter out;
-  out.Uint(keys.size());
   for (const std::string_view key : keys) {
     if (key.empty() || key.size() > kMaxKeyLen) return PMIX_ERR_BAD_PARAM;
-    out.String(key);
   }
-  out.String(infos);
-  *frame = out.Take();
+  *frame = wire::Encode(local::Keys{std::move(keys), infos});
   return PMIX_SUCCESS;
 }
 

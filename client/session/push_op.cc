@@ -14,11 +14,12 @@
 #include "client/session/iof_event.h"
 #include "client/session/stdin_push.h"
 #include "common/bytes.h"
+#include "common/describe.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
+#include "common/local/calls.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -106,12 +107,13 @@ struct Push {
 using PushRef = std::shared_ptr<Push>;
 
 std::string Payload(const Push& push, std::string_view piece, bool complete) {
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(HostOp::kPushInput));
-  out.Uint(push.what.targets.size());
-  for (const ProcId& target : push.what.targets) out.Proc(target);
-  out.String(EncodeInputPush({Bytes(std::string(piece)), complete}));
-  return out.Take();
+  const std::string call =
+      wire::Encode(InputPush{Bytes(std::string(piece)), complete});
+  local::HostCall frame{HostOp::kPushInput, {}, call};
+  for (const ProcId& target : push.what.targets) {
+    frame.targets.push_back(ViewOf(target));
+  }
+  return wire::Encode(frame);
 }
 
 // Sends the next part; the last one includes the end of input, if requested.

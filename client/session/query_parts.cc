@@ -5,10 +5,11 @@
 
 #include "client/session/directives.h"
 #include "common/codec/encoder.h"
+#include "common/describe.h"
+#include "common/local/calls.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/rank.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -116,9 +117,8 @@ int EncodeQuery(const std::vector<std::string>& keys,
   query.PutSize(qualifiers.size());
   for (const pmix_info_t& info : qualifiers) query.PutInfo(info);
   if (!query.ok()) return query.status().code();
-  WireWriter out;
-  out.String(query.Take());
-  *frame = out.Take();
+  const std::string queries = query.Take();
+  *frame = wire::Encode(local::Query{queries});
   return PMIX_SUCCESS;
 }
 

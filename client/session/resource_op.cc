@@ -6,8 +6,8 @@
 
 #include "client/session/host_call.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -25,11 +25,8 @@ int MakeAllocation(pmix_alloc_directive_t directive,
   std::string infos;
   if (directive == 0) return PMIX_ERR_BAD_PARAM;
   if (const int rc = Encode(directives, &infos); rc != PMIX_SUCCESS) return rc;
-  WireWriter out;
-  out.Uint(directive);
-  out.String(infos);
   call->op = HostOp::kAllocate;
-  call->call = out.Take();
+  call->call = wire::Encode(host_call::Allocate{directive, infos});
   return PMIX_SUCCESS;
 }
 
@@ -38,11 +35,8 @@ int MakeControl(uint32_t session_id, const Directives& directives,
   std::string infos;
   if (directives.count == 0) return PMIX_ERR_BAD_PARAM;
   if (const int rc = Encode(directives, &infos); rc != PMIX_SUCCESS) return rc;
-  WireWriter out;
-  out.Uint(session_id);
-  out.String(infos);
   call->op = HostOp::kControlSession;
-  call->call = out.Take();
+  call->call = wire::Encode(host_call::ControlSession{session_id, infos});
   return PMIX_SUCCESS;
 }
 
@@ -55,17 +49,12 @@ int MakeBlock(const BlockRequest& request, HostCall* call) {
   if (const int rc = Encode(request.directives, &infos); rc != PMIX_SUCCESS) {
     return rc;
   }
-  WireWriter out;
-  out.Uint(request.directive);
-  out.String(request.name);
-  out.Uint(request.nunits);
+  host_call::BlockResources block{request.directive, request.name, {}, infos};
   for (size_t i = 0; i < request.nunits; ++i) {
-    out.Uint(request.units[i].type);
-    out.Uint(request.units[i].count);
+    block.units.push_back({request.units[i].type, request.units[i].count});
   }
-  out.String(infos);
   call->op = HostOp::kBlockResources;
-  call->call = out.Take();
+  call->call = wire::Encode(block);
   return PMIX_SUCCESS;
 }
 

@@ -16,9 +16,10 @@
 #include "client/session/servers.h"
 #include "common/app_command.h"
 #include "common/codec/encoder.h"
+#include "common/describe.h"
 #include "common/ids.h"
+#include "common/local/calls.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -101,9 +102,7 @@ int EncodeCall(const SpawnRequest& request, bool of_tool, std::string* call) {
 }
 
 std::string FrameOf(const std::string& call) {
-  WireWriter out;
-  out.String(call);
-  return out.Take();
+  return wire::Encode(local::Spawn{call});
 }
 
 // Copies the name of the new job, or "".

@@ -1,25 +1,27 @@
 #include "client/session/staged_puts.h"
 
 #include <utility>
+#include <vector>
 
 #include "common/codec/encoder.h"
 #include "common/codec/stored_key.h"
+#include "common/describe.h"
+#include "common/local/data.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
 
-// The bytes of a scope and a length.
-constexpr size_t kScopeOverhead = 16;
-
 // The scopes that concern one side only.
 constexpr pmix_scope_t kSides[] = {PMIX_LOCAL, PMIX_REMOTE};
 
-size_t SizeOf(const StagedPuts::Kvals& kvals) {
+std::string Join(const StagedPuts::Kvals& kvals) {
   size_t size = 0;
   for (const auto& [key, encoded] : kvals) size += encoded.size();
-  return size;
+  std::string all;
+  all.reserve(size);
+  for (const auto& [key, encoded] : kvals) all += encoded;
+  return all;
 }
 
 void Erase(std::string_view key, StagedPuts::Kvals* kvals) {
@@ -96,24 +98,15 @@ std::string StagedPuts::CommittedFrame() const {
 }
 
 std::string StagedPuts::Encode(const Scopes& scopes) {
-  uint64_t filled = 0;
-  size_t all = 0;
+  std::vector<std::string> joined;  // for each scope
+  joined.reserve(scopes.size());
+  local::Commit commit;
   for (const auto& [scope, kvals] : scopes) {
     if (kvals.empty()) continue;
-    ++filled;
-    all += kScopeOverhead + SizeOf(kvals);
+    const std::string& all = joined.emplace_back(Join(kvals));
+    commit.scopes.push_back({scope, all});
   }
-  if (filled == 0) return {};
-  WireWriter out;
-  out.Reserve(all + kScopeOverhead);
-  out.Uint(filled);
-  for (const auto& [scope, kvals] : scopes) {
-    if (kvals.empty()) continue;
-    out.Uint(scope);
-    out.Uint(SizeOf(kvals));
-    for (const auto& [key, encoded] : kvals) out.Raw(encoded);
-  }
-  return out.Take();
+  return wire::Encode(commit);
 }
 
 }  // namespace canopy::client

@@ -8,8 +8,9 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/stored_key.h"
+#include "common/describe.h"
+#include "common/local/data.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
@@ -26,19 +27,16 @@ using Entries = std::vector<Entry>;
 // Returns the entries of a frame in the order in which an agent reads them.
 Entries Parse(const std::string& frame) {
   Entries entries;
-  if (frame.empty()) return entries;
-  WireReader in(frame);
-  const size_t scopes = in.Count(2);
-  for (size_t i = 0; i < scopes; ++i) {
-    const auto scope = static_cast<pmix_scope_t>(in.Uint());
-    Decoder decoder(in.String());
+  local::Commit commit;
+  EXPECT_TRUE(wire::Decode(frame, &commit));
+  for (const auto& [scope, kvals] : commit.scopes) {
+    Decoder decoder(kvals);
     KvalView kval;
     while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
       entries.push_back(
           {scope, std::string(kval.key), *DecodeValue(kval.value)});
     }
   }
-  EXPECT_TRUE(in.done());
   return entries;
 }
 

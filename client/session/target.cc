@@ -23,12 +23,13 @@ int ResolveTarget(const Session& session, const pmix_proc_t* proc,
   return known ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-void PutProcs(std::span<const pmix_proc_t> procs, WireWriter* out) {
-  out->Uint(procs.size());
+std::vector<ProcView> ViewsOf(std::span<const pmix_proc_t> procs) {
+  std::vector<ProcView> views;
+  views.reserve(procs.size());
   for (const pmix_proc_t& proc : procs) {
-    out->String(NspaceOf(proc));
-    out->Uint(proc.rank);
+    views.push_back({NspaceOf(proc), proc.rank});
   }
+  return views;
 }
 
 bool ReadKey(const char* key, std::string_view* text) {

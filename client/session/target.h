@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "client/session/lookup.h"
 #include "client/session/session.h"
-#include "common/wire.h"
+#include "common/ids.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -21,8 +22,8 @@ int ResolveTarget(const Session& session, const pmix_proc_t* proc,
 // Returns the namespace as text, even if it is not terminated.
 std::string_view NspaceOf(const pmix_proc_t& proc);
 
-// Encodes processes as in frames: Uint n, n x Proc.
-void PutProcs(std::span<const pmix_proc_t> procs, WireWriter* out);
+// Returns views of the processes, for a frame.
+std::vector<ProcView> ViewsOf(std::span<const pmix_proc_t> procs);
 
 // Reads the text of `key`, which is empty for null. Returns false if the key is
 // too long.

@@ -4,33 +4,24 @@
 
 #include "client/session/agent_greeting.h"
 #include "client/session/version.h"
+#include "common/describe.h"
+#include "common/local/greeting.h"
 #include "common/local_protocol.h"
-#include "common/wire.h"
 
 namespace canopy::client {
-namespace {
-
-std::string HelloPayload(const ProcId& claimed) {
-  WireWriter out;
-  out.Uint(local::kProtocolVersion);
-  out.Proc(claimed);
-  out.String(kVersionText);
-  return out.Take();
-}
-
-}  // namespace
-
 Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed) {
+  const local::Hello hello{
+      local::kProtocolVersion, ViewOf(claimed), {}, kVersionText};
   Result<Greeted> greeted =
-      GreetAgent(path, local::FrameType::kToolHello, HelloPayload(claimed));
+      GreetAgent(path, local::FrameType::kToolHello, wire::Encode(hello));
   if (!greeted.ok()) return greeted.status();
-  // The rest of the welcome is for ranks only.
-  WireReader in(greeted->welcome);
-  const ProcId self = in.Proc();
-  const ProcId server = in.Proc();
-  if (!in.ok()) return Status(kErrHandshakeFailed, "malformed welcome");
+  local::Welcome welcome;
+  if (!wire::Decode(greeted->welcome, &welcome)) {
+    return Status(kErrHandshakeFailed, "malformed welcome");
+  }
+  const ProcId self = OwnerOf(welcome.self);
   Bootstrap result = MakeAlone(self);
-  result.server = server;
+  result.server = OwnerOf(welcome.server);
   result.is_tool = true;
   result.environment.socket = path;
   result.environment.claimed = self;

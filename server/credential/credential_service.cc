@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 
 namespace canopy::credential {
@@ -81,14 +81,15 @@ Status CredentialService::Issue(const core::AskHost& request, Bytes* results) {
 
 Status CredentialService::Validate(const core::AskHost& request,
                                    Bytes* results) {
-  WireReader in(request.call.view());
-  const std::string_view credential = in.String();
+  host_call::ValidateCredential call;
   InfoList infos;
-  if (!DecodeInfos(in.String(), &infos) || !in.done()) return Malformed();
+  if (!wire::Decode(request.call, &call) || !DecodeInfos(call.infos, &infos)) {
+    return Malformed();
+  }
   Status status = Check(request.source, infos, &of_validate_);
   if (!status.ok()) return status;
   const int64_t now = options_.now_s ? options_.now_s() : time(nullptr);
-  const std::optional<Holder> holder = key_->Check(credential, now);
+  const std::optional<Holder> holder = key_->Check(call.credential, now);
   if (!holder) return Status(kErrInvalidCred, "not a valid credential");
   return Give({{PMIX_USERID, Value::Uint32(holder->uid)},
                {PMIX_GRPID, Value::Uint32(holder->gid)},

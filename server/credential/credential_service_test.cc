@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 
 namespace canopy::credential {
@@ -57,12 +57,10 @@ class CredentialServiceTest : public testing::Test {
                            : std::string(BytesOf(info->value).value_or(""));
   }
   InfoList Validate(std::string_view credential, const InfoList& infos = {}) {
-    WireWriter call;
-    call.String(credential);
-    call.String(Encoded(infos));
     core::AskHost request;
     request.source = {"other", 1};
-    request.call = Bytes(call.Take());
+    request.call = Bytes(wire::Encode(
+        host_call::ValidateCredential{credential, Encoded(infos)}));
     Bytes results;
     status_ = service().Validate(request, &results).code();
     return Decoded(results);

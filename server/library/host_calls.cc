@@ -8,20 +8,17 @@
 #include <vector>
 
 #include "common/codec/infos.h"
-#include "common/fabric_call.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/library/requestor.h"
 
 namespace canopy::library {
 namespace {
-
-constexpr uint64_t kMaxUnits = 4096;
 
 void AddUser(const core::AskHost& ask, InfoList* infos) {
   const bool ours = ask.uid == core::kAgentsUser;
@@ -30,14 +27,10 @@ void AddUser(const core::AskHost& ask, InfoList* infos) {
           infos);
 }
 
-bool ReadUnits(WireReader* in, std::vector<pmix_resource_unit_t>* units) {
-  const uint64_t count = in->Uint();
-  if (!in->ok() || count > kMaxUnits) return false;
-  for (uint64_t i = 0; i < count && in->ok(); ++i) {
-    const auto type = static_cast<pmix_device_type_t>(in->Uint());
-    units->push_back({type, static_cast<size_t>(in->Uint())});
-  }
-  return in->ok();
+// Reads a call, and its infos into *infos.
+template <typename Call>
+bool Read(const core::AskHost& ask, Call* call, InfoList* infos) {
+  return wire::Decode(ask.call, call) && DecodeInfos(call->infos, infos);
 }
 
 }  // namespace
@@ -116,11 +109,9 @@ int HostCalls::ControlJob(const core::AskHost& ask, Shared a,
 int HostCalls::Allocate(const core::AskHost& ask, Shared a,
                         Upcalls::Done done) {
   if (module_.allocate == nullptr) return kErrNotSupported;
-  WireReader call(ask.call.view());
-  const auto directive = static_cast<pmix_alloc_directive_t>(call.Uint());
-  if (!DecodeInfos(call.String(), &a->infos) || !call.done()) {
-    return kErrUnpackFailure;
-  }
+  host_call::Allocate call;
+  if (!Read(ask, &call, &a->infos)) return kErrUnpackFailure;
+  const pmix_alloc_directive_t directive = call.directive;
   AddUser(ask, &a->infos);
   upcalls_.Call(
       a,
@@ -134,13 +125,12 @@ int HostCalls::Allocate(const core::AskHost& ask, Shared a,
 
 int HostCalls::Monitor(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   if (module_.monitor == nullptr) return kErrNotSupported;
-  WireReader call(ask.call.view());
-  const bool what = DecodeInfos(call.String(), &a->infos);
-  const auto error = static_cast<pmix_status_t>(call.Int());
-  if (!what || a->infos.size() != 1 ||
-      !DecodeInfos(call.String(), &a->directives) || !call.done()) {
+  host_call::Monitor call;
+  if (!Read(ask, &call, &a->directives) || !DecodeInfos(call.what, &a->infos) ||
+      a->infos.size() != 1) {
     return kErrUnpackFailure;
   }
+  const pmix_status_t error = call.error;
   AddUser(ask, &a->directives);
   upcalls_.Call(
       a,
@@ -158,9 +148,8 @@ int HostCalls::Log(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   if (module_.log == nullptr && module_.log2 == nullptr) {
     return kErrNotSupported;
   }
-  WireReader call(ask.call.view());
-  if (!DecodeInfos(call.String(), &a->infos) ||
-      !DecodeInfos(call.String(), &a->directives) || !call.done()) {
+  host_call::Log call;
+  if (!Read(ask, &call, &a->directives) || !DecodeInfos(call.data, &a->infos)) {
     return kErrUnpackFailure;
   }
   AddUser(ask, &a->directives);
@@ -184,11 +173,9 @@ int HostCalls::Log(const core::AskHost& ask, Shared a, Upcalls::Done done) {
 int HostCalls::ControlSession(const core::AskHost& ask, Shared a,
                               Upcalls::Done done) {
   if (module_.session_control == nullptr) return kErrNotSupported;
-  WireReader call(ask.call.view());
-  const auto session = static_cast<uint32_t>(call.Uint());
-  if (!DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return kErrUnpackFailure;
-  }
+  host_call::ControlSession call;
+  if (!Read(ask, &call, &a->directives)) return kErrUnpackFailure;
+  const uint32_t session = call.session;
   AddUser(ask, &a->directives);
   upcalls_.Call(
       a,
@@ -204,14 +191,12 @@ int HostCalls::ControlSession(const core::AskHost& ask, Shared a,
 int HostCalls::BlockResources(const core::AskHost& ask, Shared a,
                               Upcalls::Done done) {
   if (module_.resource_block == nullptr) return kErrNotSupported;
-  WireReader call(ask.call.view());
-  const auto directive =
-      static_cast<pmix_resource_block_directive_t>(call.Uint());
-  a->text = call.String();
-  if (!ReadUnits(&call, &a->units) || !DecodeInfos(call.String(), &a->infos) ||
-      !call.done()) {
-    return kErrUnpackFailure;
-  }
+  host_call::BlockResources call;
+  if (!Read(ask, &call, &a->infos)) return kErrUnpackFailure;
+  const pmix_resource_block_directive_t directive = call.directive;
+  a->text = call.block;
+  for (const auto& [type, count] : call.units)
+    a->units.push_back({type, count});
   AddUser(ask, &a->infos);
   upcalls_.Call(
       a,
@@ -250,11 +235,9 @@ int HostCalls::GetCredential(const core::AskHost& ask, Shared a,
 int HostCalls::Validate(const core::AskHost& ask, Shared a,
                         Upcalls::Done done) {
   if (module_.validate_credential == nullptr) return kErrNotSupported;
-  WireReader call(ask.call.view());
-  a->text = call.String();
-  if (!DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return kErrUnpackFailure;
-  }
+  host_call::ValidateCredential call;
+  if (!Read(ask, &call, &a->directives)) return kErrUnpackFailure;
+  a->text = call.credential;
   AddUser(ask, &a->directives);
   upcalls_.Call(
       a,
@@ -270,10 +253,9 @@ int HostCalls::Validate(const core::AskHost& ask, Shared a,
 
 int HostCalls::Fabric(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   if (module_.fabric == nullptr) return kErrNotSupported;
-  FabricCall call;
-  if (!DecodeFabricCall(ask.call.view(), &call) ||
-      call.operation > PMIX_FABRIC_UPDATE_INFO ||
-      !DecodeInfos(call.infos, &a->directives)) {
+  host_call::Fabric call;
+  if (!Read(ask, &call, &a->directives) ||
+      call.operation > PMIX_FABRIC_UPDATE_INFO) {
     return kErrUnpackFailure;
   }
   const auto op = static_cast<pmix_fabric_operation_t>(call.operation);

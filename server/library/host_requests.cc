@@ -264,7 +264,7 @@ void HostRequests::PushInput(const HostCaller& caller,
   auto a = std::make_shared<Arguments>(caller);
   if (module_->push_stdin == nullptr) return Refuse(in, kErrNotSupported);
   InputPush push;
-  if (!DecodeInputPush(in.call, &push) || in.targets.empty()) {
+  if (!wire::Decode(in.call, &push) || push.empty() || in.targets.empty()) {
     return Refuse(in, kErrUnpackFailure);
   }
   for (const ProcId& proc : in.targets) a->targets.push_back(ToC(proc));

@@ -208,7 +208,7 @@ TEST_F(HostRequestsTest, PushesInput) {
   auto in = From<core::HostCallArrived>();
   in.op = HostOp::kPushInput;
   in.targets = {{"job", 0}};
-  in.call = Bytes(EncodeInputPush({Bytes(std::string("typed")), true}));
+  in.call = Bytes(wire::Encode(InputPush{Bytes(std::string("typed")), true}));
   requests_.PushInput(kCaller, in);
   Run();
   EXPECT_EQ(statuses_, Statuses{kSuccess});

@@ -66,7 +66,7 @@ void ForEachChannel(uint16_t channels, F&& what) {
 int HostedOutput::Refusal(const HostCaller& caller,
                           const core::HostCallArrived& in,
                           OutputRead* read) const {
-  if (in.targets.empty() || !DecodeOutputRead(in.call.view(), read)) {
+  if (in.targets.empty() || !wire::Decode(in.call.view(), read)) {
     return kErrBadParam;
   }
   const std::string& nspace = in.targets.front().nspace;
@@ -113,7 +113,7 @@ void HostedOutput::Begin(const Id& id, const HostCaller& caller,
     OutputRun run;
     run.complete = true;
     run.cursor = read.cursor;
-    return answer_(in.client, in.request, kSuccess, EncodeOutputRun(run));
+    return answer_(in.client, in.request, kSuccess, wire::Encode(run));
   }
   if (pulls_.size() >= kMaxPulls) {
     return answer_(in.client, in.request, kErrOutOfResource, "");
@@ -141,7 +141,7 @@ void HostedOutput::OnBegun(const Id& id, core::RequestId request, int status) {
   if (pull == pulls_.end()) return;  // the puller has ended, and the host knows
   std::string welcome;
   if (status == kSuccess) {
-    welcome = EncodeOutputRun(pull->second.puller.Welcome());
+    welcome = wire::Encode(pull->second.puller.Welcome());
   } else {
     pulls_.erase(pull);
   }
@@ -152,7 +152,7 @@ void HostedOutput::AnswerNews(const Id& id, Pull* pull) {
   if (!pull->reads || !pull->puller.HasNews()) return;
   const core::RequestId request = *std::exchange(pull->reads, std::nullopt);
   answer_(std::get<0>(id), request, kSuccess,
-          EncodeOutputRun(pull->puller.Next()));
+          wire::Encode(pull->puller.Next()));
 }
 
 // ----------------------------------------------------------------- ends ---

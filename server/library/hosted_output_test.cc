@@ -55,7 +55,7 @@ class HostedOutputTest : public WithUpcalls<HostedOutputTest> {
     in.request = 1;
     in.op = HostOp::kReadOutput;
     in.targets = {std::move(target)};
-    in.call = Bytes(EncodeOutputRead(read));
+    in.call = Bytes(wire::Encode(read));
     answer_status_ = PMIX_ERR_EMPTY;
     output_.Read(caller, in);
     Run();
@@ -81,7 +81,7 @@ class HostedOutputTest : public WithUpcalls<HostedOutputTest> {
         answer_status_ = status;
         run_ = {};
         if (!payload.empty()) {
-          EXPECT_TRUE(DecodeOutputRun(Bytes(payload), &run_));
+          EXPECT_TRUE(wire::Decode(Bytes(payload), &run_));
         }
       }};
 };

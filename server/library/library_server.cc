@@ -260,9 +260,6 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
                              std::move(segment->owner)};
   };
   settings.holds = [this](const ProcId& proc) { return datastore.Holds(proc); };
-  settings.make_directory = [this](const ProcId& proc) {
-    datastore.MakeRankDirectory(proc);
-  };
   settings.tools = tools;
   settings.ask = AskHost();
   settings.serves_job_owners = true;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/event_loop.h"
-#include "common/fabric_call.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -206,7 +206,8 @@ TEST(ModuleHost, AMalformedCallIsRefused) {
 // Makes a fabric call with an operation and directives.
 core::AskHost AskOfAFabric(uint64_t number, uint8_t operation) {
   core::AskHost ask = ContractAsk(number, HostOp::kFabric);
-  ask.call = Bytes(EncodeFabricCall({operation, ContractInfos(0)}));
+  ask.call =
+      Bytes(wire::Encode(host_call::Fabric{operation, ContractInfos(0)}));
   return ask;
 }
 

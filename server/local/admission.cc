@@ -14,15 +14,6 @@
 namespace canopy::local {
 namespace {
 
-// The first protocol versions whose clients use the barrier, may reattach to
-// another agent, create their directory themselves, use commit mailboxes, and
-// never reuse a tag.
-constexpr uint64_t kBarrierVersion = 2;
-constexpr uint64_t kSuccessorVersion = 3;
-constexpr uint64_t kOwnDirectoryVersion = 4;
-constexpr uint64_t kMailboxVersion = 5;
-constexpr uint64_t kUniqueTagsVersion = 6;
-
 // Returns a random number other than 0.
 uint64_t MakeEpoch() {
   uint64_t epoch = 0;
@@ -30,6 +21,18 @@ uint64_t MakeEpoch() {
     epoch = static_cast<uint64_t>(EventLoop::Now());
   }
   return epoch | 1;
+}
+
+Status ReadHello(std::string_view payload, Hello* hello) {
+  if (!wire::Decode(payload, hello)) {
+    return Status(kErrUnpackFailure,
+                  "its hello is malformed, or of a library of another release");
+  }
+  if (hello->version == kProtocolVersion) return Status();
+  return Status(kErrHandshakeFailed, "its library speaks protocol version " +
+                                         std::to_string(hello->version) +
+                                         ", and this agent " +
+                                         std::to_string(kProtocolVersion));
 }
 
 }  // namespace
@@ -46,45 +49,44 @@ Admission::Admission(const LocalOptions* options, LocalJobs* jobs)
 
 Result<endpoint::Newcomer> Admission::Recognise(Connection& c, bool is_tool,
                                                 std::string_view payload) {
-  if (is_tool) {
-    const Result<ToolHello> hello = ParseToolHello(payload);
-    if (!hello.ok()) return hello.status();
-    return ProveTool(c, *hello);
-  }
-  const Result<Hello> hello = ParseHello(payload);
-  if (!hello.ok()) return hello.status();
-  Result<endpoint::Newcomer> who = ProveRank(c, *hello);
-  if (who.ok()) Count(c, hello->claimed);
+  Hello hello;
+  const Status status = ReadHello(payload, &hello);
+  if (!status.ok()) return status;
+  if (is_tool) return ProveTool(c, OwnerOf(hello.claimed));
+  Result<endpoint::Newcomer> who = ProveRank(c, hello);
+  if (who.ok()) Count(c, who->proc);
   return who;
 }
 
 Status Admission::Identify(Connection& c, const FrameHeader& header,
                            std::string_view payload) {
-  const Result<Hello> hello = ParseHello(payload);
-  if (!hello.ok()) return hello.status();
-  const Result<endpoint::Newcomer> proven = ProveRank(c, *hello);
+  Hello hello;
+  const Status status = ReadHello(payload, &hello);
+  if (!status.ok()) return status;
+  const Result<endpoint::Newcomer> proven = ProveRank(c, hello);
   if (!proven.ok()) return proven.status();
   const std::optional<SegmentRef> segment =
-      options_->segment(hello->claimed.nspace);
+      options_->segment(proven->proc.nspace);
   if (!segment) return Status(kErrNotFound, "its job has no segment");
-  Admit(c, *hello);
-  Welcome(c, header.tag, hello->version, *segment);
+  Count(c, proven->proc);
+  c.identified = true;
+  c.segments.insert(c.proc.nspace);
+  Welcome(c, header.tag, *segment);
   return Status();
 }
 
 Result<endpoint::Newcomer> Admission::ProveTool(const Connection& c,
-                                                const ToolHello& hello) const {
+                                                const ProcId& claimed) const {
   const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
   if (!peer.ok()) return peer.status();
   if (!ServesToolsOf(peer->uid)) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
-  if (jobs_->Find(hello.claimed.nspace) != nullptr) {
-    return Status(kErrInvalidCred, "is a tool that claims the name of job " +
-                                       hello.claimed.nspace);
+  if (jobs_->Find(claimed.nspace) != nullptr) {
+    return Status(kErrInvalidCred,
+                  "is a tool that claims the name of job " + claimed.nspace);
   }
-  return endpoint::Newcomer{hello.claimed, true, peer->uid, peer->gid,
-                            c.relayed};
+  return endpoint::Newcomer{claimed, true, peer->uid, peer->gid, c.relayed};
 }
 
 bool Admission::ServesToolsOf(uint32_t uid) const {
@@ -94,9 +96,10 @@ bool Admission::ServesToolsOf(uint32_t uid) const {
 
 Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
                                std::string_view payload, const ProcId& name) {
-  const Result<ToolHello> hello = ParseToolHello(payload);
-  if (!hello.ok()) return hello.status();
-  const Result<endpoint::Newcomer> who = ProveTool(c, *hello);
+  Hello hello;
+  const Status status = ReadHello(payload, &hello);
+  if (!status.ok()) return status;
+  const Result<endpoint::Newcomer> who = ProveTool(c, OwnerOf(hello.claimed));
   if (!who.ok()) return who.status();
   const bool nameless = who->proc.nspace.empty();
   if (nameless && jobs_->Find(name.nspace) != nullptr) {
@@ -109,29 +112,27 @@ Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
   c.identified = c.is_tool = true;
   c.uid = who->uid;
   c.gid = who->gid;
-  c.unique_tags = true;
-  c.out.Append(MakeHelloReply(header.tag, c.proc, options_->server,
-                              /*segment_size=*/0, {}, {0, epoch_},
-                              {/*understood=*/true, 0}));
+  local::Welcome welcome;
+  welcome.self = ViewOf(c.proc);
+  welcome.server = ViewOf(options_->server);
+  welcome.epoch = epoch_;
+  c.out.Append(MakeWelcome(header.tag, welcome));
   return Status();
 }
 
 // Checks that the connection belongs to the rank that it claims to be.
 Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
                                                 const Hello& hello) const {
-  if (hello.version < kOldestVersion) {
-    return Status(kErrHandshakeFailed, "its library speaks protocol version " +
-                                           std::to_string(hello.version));
-  }
-  const std::string claimed = ToString(hello.claimed);
-  const auto* rank = jobs_->FindRank(hello.claimed);
+  const ProcId proc = OwnerOf(hello.claimed);
+  const std::string claimed = ToString(proc);
+  const auto* rank = jobs_->FindRank(proc);
   if (rank == nullptr) {
     return Status(kErrInvalidCred,
                   "claims to be " + claimed + ", which does not run here");
   }
   const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
   if (!peer.ok()) return peer.status();
-  const uint32_t uid = jobs_->Find(hello.claimed.nspace)->spec->uid;
+  const uint32_t uid = jobs_->Find(proc.nspace)->spec->uid;
   const Status identity = options_->identity->Check(
       *peer, {uid, rank->token, rank->pid}, hello.token);
   if (!identity.ok()) {
@@ -139,8 +140,7 @@ Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
                   "claims to be " + claimed + ": " + identity.message());
   }
   if (c.counted || rank->connections < options_->max_connections_per_rank) {
-    return endpoint::Newcomer{hello.claimed, false, peer->uid, peer->gid,
-                              c.relayed};
+    return endpoint::Newcomer{proc, false, peer->uid, peer->gid, c.relayed};
   }
   return Status(kErrResourceBusy,
                 claimed + " has too many connections already");
@@ -158,45 +158,34 @@ void Admission::OnClosed(const Connection& c) {
   if (rank != nullptr) --rank->connections;
 }
 
-void Admission::Admit(Connection& c, const Hello& hello) {
-  Count(c, hello.claimed);
-  c.identified = true;
-  c.segments.insert(c.proc.nspace);
-  c.may_hand_over = hello.version >= kSuccessorVersion;
-  c.unique_tags = hello.version >= kUniqueTagsVersion;
-  if (hello.version < kOwnDirectoryVersion && options_->make_directory) {
-    options_->make_directory(c.proc);
-  }
-}
-
-void Admission::Welcome(Connection& c, uint64_t tag, uint64_t version,
+void Admission::Welcome(Connection& c, uint64_t tag,
                         const SegmentRef& segment) {
-  std::vector<SharedFd> fds = {{segment.fd, segment.owner}};
-  BarrierOffer barrier;
-  if (version >= kBarrierVersion) barrier = jobs_->OfferBarrier(c.proc, c.id);
-  const MailboxOffer mailboxes = OfferMailboxes(c, version, barrier);
+  const BarrierOffer barrier = jobs_->OfferBarrier(c.proc, c.id);
+  local::Welcome welcome;
+  welcome.self = ViewOf(c.proc);
+  welcome.server = ViewOf(options_->server);
+  welcome.segment_size = segment.size;
+  welcome.barrier_size = barrier.size;
+  welcome.index = barrier.index;
+  welcome.reattach_ms = reattach_ms_;
+  welcome.epoch = epoch_;
+  welcome.mailboxes_size = OfferMailboxes(c, barrier);
   const LocalJobs::Job& job = *jobs_->Find(c.proc.nspace);
-  if (barrier.size > 0) {
+  std::vector<SharedFd> fds = {{segment.fd, segment.owner}};
+  if (welcome.barrier_size > 0) {
     fds.push_back({job.barrier->fd(), job.barrier->owner()});
   }
-  if (mailboxes.size > 0) {
+  if (welcome.mailboxes_size > 0) {
     fds.push_back({job.mailboxes->fd(), job.mailboxes->owner()});
   }
-  ReattachOffer reattach;
-  if (c.may_hand_over) reattach = {reattach_ms_, epoch_};
-  c.out.AppendWithFds(
-      MakeHelloReply(tag, c.proc, options_->server, segment.size, barrier,
-                     reattach, mailboxes),
-      std::move(fds));
+  c.out.AppendWithFds(MakeWelcome(tag, welcome), std::move(fds));
 }
 
-MailboxOffer Admission::OfferMailboxes(Connection& c, uint64_t version,
-                                       const BarrierOffer& barrier) {
-  if (version < kMailboxVersion) return {};
-  if (barrier.size == 0) return {true, 0};
+uint64_t Admission::OfferMailboxes(Connection& c, const BarrierOffer& barrier) {
+  if (barrier.size == 0) return 0;
   const uint64_t size = jobs_->OfferMailboxes(c.proc.nspace, barrier.index);
   if (size > 0) c.mailbox = static_cast<int>(barrier.index);
-  return {true, size};
+  return size;
 }
 
 }  // namespace canopy::local

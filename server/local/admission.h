@@ -47,14 +47,12 @@ class Admission {
   Result<endpoint::Newcomer> ProveRank(const Connection& c,
                                        const Hello& hello) const;
   Result<endpoint::Newcomer> ProveTool(const Connection& c,
-                                       const ToolHello& hello) const;
+                                       const ProcId& claimed) const;
   bool ServesToolsOf(uint32_t uid) const;
   void Count(Connection& c, const ProcId& rank);
-  void Admit(Connection& c, const Hello& hello);
-  void Welcome(Connection& c, uint64_t tag, uint64_t version,
-               const SegmentRef& segment);
-  MailboxOffer OfferMailboxes(Connection& c, uint64_t version,
-                              const BarrierOffer& barrier);
+  void Welcome(Connection& c, uint64_t tag, const SegmentRef& segment);
+  // Returns the size of the mailboxes.
+  uint64_t OfferMailboxes(Connection& c, const BarrierOffer& barrier);
 
   const LocalOptions* const options_;
   LocalJobs* const jobs_;

@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
-#include "common/wire.h"
+#include "common/describe.h"
+#include "common/local/data.h"
 #include "server/local/commit_mailboxes.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -39,11 +40,8 @@ std::string Record() {
   kval.PutString("key");
   kval.PutUint16(PMIX_STRING);
   kval.PutString("value");
-  WireWriter w;
-  w.Uint(1);
-  w.Uint(3);
-  w.String(kval.Take());
-  const std::string payload = w.Take();
+  const std::string bytes = kval.Take();
+  const std::string payload = wire::Encode(Commit{{{3, bytes}}});
   const auto length = static_cast<shm::CommitLength>(payload.size());
   std::string record(sizeof length, '\0');
   std::memcpy(record.data(), &length, sizeof length);

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/describe.h"
+#include "common/local/data.h"
 #include "common/posix/unique_fd.h"
 #include "common/shm/commit_writer.h"
-#include "common/wire.h"
 
 namespace canopy::local {
 namespace {
@@ -29,11 +30,9 @@ std::string Kval(const std::string& key, const std::string& value) {
 }
 
 std::string Commit(const std::string& key, const std::string& value = "v") {
-  WireWriter w;
-  w.Uint(1);
-  w.Uint(static_cast<uint64_t>(core::Scope::kGlobal));
-  w.String(Kval(key, value));
-  return w.Take();
+  const std::string kval = Kval(key, value);
+  return wire::Encode(
+      local::Commit{{{static_cast<uint8_t>(core::Scope::kGlobal), kval}}});
 }
 
 class FakeSink : public InputSink {

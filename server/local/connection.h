@@ -25,13 +25,11 @@ struct Connection : endpoint::Connection {
   bool identified = false;  // ClientConnected was sent to the core
   bool asked = false;       // LocalOptions::ask is deciding about its welcome
   bool is_tool = false;
-  bool relayed = false;        // it comes from another machine
-  uint32_t uid = 0;            // uid of a tool
-  uint32_t gid = 0;            // gid of a tool
-  bool may_hand_over = false;  // it may reattach to the next agent
-  ProcId proc;                 // valid if identified or counted
-  bool counted = false;        // it counts for its rank
-  bool unique_tags = false;    // the requests of its rank have different tags
+  bool relayed = false;  // it comes from another machine
+  uint32_t uid = 0;      // uid of a tool
+  uint32_t gid = 0;      // gid of a tool
+  ProcId proc;           // valid if identified or counted
+  bool counted = false;  // it counts for its rank
   int mailbox =
       -1;  // index of the commit mailbox that it may write to; -1: none
   // Tags of pending fences over the whole job.

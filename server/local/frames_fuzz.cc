@@ -1,22 +1,31 @@
-// Fuzz target: the agent's parsing of a client's frame. The first byte is the
-// type of the frame.
+// Fuzz target: frames of the local protocol, as the agent and its clients
+// decode them. The first byte is the type of the frame.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/codec/encoder.h"
-#include "common/wire.h"
+#include "common/local/calls.h"
+#include "common/local/collectives.h"
+#include "common/local/data.h"
+#include "common/local/events.h"
+#include "common/local/greeting.h"
+#include "common/local/reply.h"
 #include "server/local/frames.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace canopy::local {
 namespace {
 
-std::string Frame(FrameType type, WireWriter payload) {
-  return static_cast<char>(type) + payload.Take();
+template <typename M>
+std::string Frame(FrameType type, const M& payload) {
+  return static_cast<char>(type) + wire::Encode(payload);
 }
+
+std::string Empty(FrameType type) { return {static_cast<char>(type)}; }
 
 std::string Infos() {
   Encoder infos;
@@ -36,155 +45,67 @@ std::string Kval() {
   return kval.Take();
 }
 
-std::string HelloFrame() {
-  WireWriter w;
-  w.Uint(kProtocolVersion);
-  w.Proc({"job", 1});
-  w.String("0123456789abcdef0123456789abcdef");
-  w.String("library");
-  return Frame(FrameType::kHello, std::move(w));
+std::vector<std::string> Requests() {
+  const std::string infos = Infos();
+  const std::string kval = Kval();
+  const std::vector<ProcView> procs = {{"job", kRankWildcard}, {"job", 2}};
+  const Series fence = {CollectiveOp::kFence, {}, procs};
+  const Series group = {CollectiveOp::kGroupConstruct, "group", procs};
+  const Subscription codes = {false, {-5, -200}};
+  const Keys keys = {{"key", "another"}, infos};
+  return {
+      Frame(FrameType::kCommit, Commit{{{3, kval}, {1, kval}}}),
+      Frame(FrameType::kCollective, Collective{fence, true, 1000, infos}),
+      Frame(FrameType::kCollective, Collective{group, false, 1000, infos}),
+      Frame(FrameType::kGroupCall,
+            GroupCall{GroupStep::kJoin, "group", procs, true, 1000, infos}),
+      Frame(FrameType::kGet, Get{{"job", 2}, "key", false, true, 1000}),
+      Frame(FrameType::kAbort, Abort{-1, "why", procs}),
+      Empty(FrameType::kFinalize),
+      Frame(FrameType::kEventsWanted, codes),
+      Frame(FrameType::kEventsUnwanted, codes),
+      Frame(FrameType::kNotify, Notify{-5, 3, procs, infos}),
+      Frame(FrameType::kHostCall, HostCall{HostOp::kLog, procs, infos}),
+      Frame(FrameType::kPublish, Publish{infos}),
+      Frame(FrameType::kLookup, keys),
+      Frame(FrameType::kUnpublish, keys),
+      Frame(FrameType::kSpawn, Spawn{infos}),
+      Frame(FrameType::kQuery, Query{infos}),
+      Frame(FrameType::kReattach, Reattach{{{fence, 3}, {group, 1}}}),
+      Frame(FrameType::kIgnored, Ignored{"PMIx_Get", "pmix.unknown"}),
+      Empty(FrameType::kBarrierFull),
+      Empty(FrameType::kCommitted),
+  };
 }
 
-std::string CommitFrame() {
-  WireWriter w;
-  w.Uint(1);
-  w.Uint(3);
-  w.String(Kval());
-  return Frame(FrameType::kCommit, std::move(w));
-}
-
-std::string CollectiveFrame() {
-  WireWriter w;
-  w.Uint(0);
-  w.Uint(1);
-  w.Proc({"job", kRankWildcard});
-  w.Bool(true);
-  w.Uint(1000);
-  w.String(Infos());
-  return Frame(FrameType::kCollective, std::move(w));
-}
-
-std::string GroupFrame() {
-  WireWriter w;
-  w.Uint(4);
-  w.String("group");
-  w.Uint(1);
-  w.Proc({"job", kRankWildcard});
-  w.Uint(1000);
-  w.String(Infos());
-  return Frame(FrameType::kGroup, std::move(w));
-}
-
-std::string GroupCallFrame() {
-  WireWriter w;
-  w.Uint(2);
-  w.String("group");
-  w.Uint(1);
-  w.Proc({"job", 1});
-  w.Bool(true);
-  w.Uint(1000);
-  w.String(Infos());
-  return Frame(FrameType::kGroupCall, std::move(w));
-}
-
-std::string GetFrame() {
-  WireWriter w;
-  w.Proc({"job", 2});
-  w.String("key");
-  w.Bool(false);
-  w.Bool(true);
-  w.Uint(1000);
-  return Frame(FrameType::kGet, std::move(w));
-}
-
-std::string AbortFrame() {
-  WireWriter w;
-  w.Int(-1);
-  w.String("why");
-  w.Uint(1);
-  w.Proc({"job", 2});
-  return Frame(FrameType::kAbort, std::move(w));
-}
-
-std::string EventsFrame(FrameType type) {
-  WireWriter w;
-  w.Bool(false);
-  w.Uint(2);
-  w.Int(-5);
-  w.Int(-200);
-  return Frame(type, std::move(w));
-}
-
-std::string NotifyFrame() {
-  WireWriter w;
-  w.Int(-5);
-  w.Uint(3);
-  w.Uint(1);
-  w.Proc({"job", 2});
-  w.String(Infos());
-  return Frame(FrameType::kNotify, std::move(w));
-}
-
-std::string JobControlFrame() {
-  WireWriter w;
-  w.Uint(1);
-  w.Proc({"job", 2});
-  w.String(Infos());
-  return Frame(FrameType::kJobControl, std::move(w));
-}
-
-std::string HostCallFrame() {
-  WireWriter w;
-  w.Uint(4);
-  w.Uint(1);
-  w.Proc({"job", 2});
-  w.String(Infos());
-  return Frame(FrameType::kHostCall, std::move(w));
-}
-
-// The payload of a publish or a spawn, which the agent forwards unread.
-std::string OpaqueFrame(FrameType type) {
-  WireWriter w;
-  w.String(Infos());
-  return Frame(type, std::move(w));
-}
-
-std::string KeysFrame(FrameType type) {
-  WireWriter w;
-  w.Strings({"key", "another"});
-  w.String(Infos());
-  return Frame(type, std::move(w));
-}
-
-std::string IgnoredFrame() {
-  WireWriter w;
-  w.String("PMIx_Get");
-  w.String("pmix.unknown");
-  return Frame(FrameType::kIgnored, std::move(w));
-}
-
+// The frames that a client receives, and the hello.
 std::vector<std::string> Frames() {
-  return {HelloFrame(),
-          CommitFrame(),
-          CollectiveFrame(),
-          GroupFrame(),
-          GroupCallFrame(),
-          GetFrame(),
-          AbortFrame(),
-          std::string(1, static_cast<char>(FrameType::kFinalize)),
-          EventsFrame(FrameType::kEventsWanted),
-          EventsFrame(FrameType::kEventsUnwanted),
-          NotifyFrame(),
-          JobControlFrame(),
-          HostCallFrame(),
-          OpaqueFrame(FrameType::kPublish),
-          KeysFrame(FrameType::kLookup),
-          KeysFrame(FrameType::kUnpublish),
-          OpaqueFrame(FrameType::kSpawn),
-          OpaqueFrame(FrameType::kQuery),
-          IgnoredFrame(),
-          std::string(1, static_cast<char>(FrameType::kBarrierFull)),
-          std::string(1, static_cast<char>(FrameType::kCommitted))};
+  const std::string infos = Infos();
+  std::vector<std::string> frames = Requests();
+  const Hello hello = {kProtocolVersion,
+                       {"job", 1},
+                       "0123456789abcdef0123456789abcdef",
+                       "library"};
+  frames.push_back(Frame(FrameType::kHello, hello));
+  frames.push_back(Frame(FrameType::kReply, Reply{-1, "payload"}));
+  frames.push_back(Frame(FrameType::kReply,
+                         Welcome{{"job", 1}, {"agent", 0}, 1, 2, 3, 4, 5, 6}));
+  frames.push_back(
+      Frame(FrameType::kEvent, Event{-5, {"job", 1}, 3, infos, {"job", 2}, 7}));
+  frames.push_back(Frame(FrameType::kSegment,
+                         Segment{"job", 4096, 8192, {{0, "a"}, {4096, "b"}}}));
+  frames.push_back(Frame(FrameType::kHandover, Handover{1000}));
+  return frames;
+}
+
+// Bytes that decode are encoded as bytes that decode to the same message.
+template <typename M>
+void Decode(std::string_view payload) {
+  M message;
+  if (!wire::Decode(payload, &message)) return;
+  const std::string once = wire::Encode(message);
+  M again;
+  if (!wire::Decode(once, &again) || wire::Encode(again) != once) abort();
 }
 
 void Parse(const uint8_t* data, size_t size) {
@@ -194,9 +115,16 @@ void Parse(const uint8_t* data, size_t size) {
   header.type = data[0];
   header.length = static_cast<uint32_t>(payload.size());
   header.tag = 1;
-  (void)ParseHello(payload);
-  (void)ParseToolHello(payload);
-  (void)ParseIgnored(payload);
+  Decode<Hello>(payload);
+  Decode<Welcome>(payload);
+  Decode<Collective>(payload);
+  Decode<Commit>(payload);
+  Decode<Get>(payload);
+  Decode<Notify>(payload);
+  Decode<Event>(payload);
+  Decode<Segment>(payload);
+  Decode<Ignored>(payload);
+  Decode<Reply>(payload);
   (void)ParseRequest(1, {"job", 0}, header, payload);
 }
 

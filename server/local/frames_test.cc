@@ -5,20 +5,27 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/local/calls.h"
+#include "common/local/collectives.h"
+#include "common/local/data.h"
+#include "common/local/events.h"
+#include "common/local/reply.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 
 namespace canopy::local {
 namespace {
 
 const ProcId kSelf = {"job", 3};
+const std::vector<ProcView> kTwo = {{"job", kRankWildcard}, {"other", 1}};
+const std::vector<ProcId> kTwoIds = {{"job", kRankWildcard}, {"other", 1}};
 
-Result<core::Input> Parse(FrameType type, std::string_view payload,
-                          uint64_t tag = 9) {
+Result<core::Input> ParseBytes(FrameType type, std::string_view payload,
+                               uint64_t tag = 9) {
   FrameHeader header;
   header.type = static_cast<uint16_t>(type);
   header.length = static_cast<uint32_t>(payload.size());
@@ -26,9 +33,14 @@ Result<core::Input> Parse(FrameType type, std::string_view payload,
   return ParseRequest(77, kSelf, header, payload);
 }
 
-template <typename T>
-T Parsed(FrameType type, const WireWriter& w) {
-  auto input = Parse(type, w.str());
+template <typename M>
+Result<core::Input> Parse(FrameType type, const M& frame, uint64_t tag = 9) {
+  return ParseBytes(type, wire::Encode(frame), tag);
+}
+
+template <typename T, typename M>
+T Parsed(FrameType type, const M& frame) {
+  auto input = Parse(type, frame);
   EXPECT_TRUE(input.ok()) << input.status().message();
   if (!input.ok() || !std::holds_alternative<T>(*input)) {
     ADD_FAILURE() << "another kind of input";
@@ -43,272 +55,162 @@ std::string Kvals() {
   return encoder.Take();
 }
 
-WireWriter Commit() {
-  WireWriter w;
-  w.Uint(2);
-  w.Uint(1);
-  w.String(Kvals());
-  w.Uint(3);
-  w.String("");
-  return w;
-}
+const std::string kKvals = Kvals();
+const Commit kCommit = {{{1, kKvals}, {3, ""}}};
+const Collective kFence = {
+    {CollectiveOp::kFence, {}, kTwo}, true, 500, "infos"};
+const Collective kGroup = {
+    {CollectiveOp::kGroupConstruct, "g", kTwo}, false, 500, "infos"};
+const GroupCall kGroupCall = {GroupStep::kJoin, "g", kTwo, true, 500, "infos"};
+const Get kGet = {{"job", 1}, "key", true, false, 250};
+const Abort kAbort = {-7, "because", kTwo};
+const Subscription kCodes = {true, {-61, 5}};
+const Notify kNotify = {-200, 4, kTwo, "infos"};
+const Keys kKeys = {{"one", "two"}, "infos"};
+const Publish kPublish = {"payload"};
+const Spawn kSpawn = {"payload"};
+const Query kQuery = {"payload"};
+const HostCall kHostCall = {HostOp::kLog, kTwo, "call"};
+const Reattach kReattach = {{{{CollectiveOp::kFence, {}, kTwo}, 3},
+                             {{CollectiveOp::kGroupDestruct, "g", kTwo}, 7}}};
 
-WireWriter Group(const std::string& name) {
-  WireWriter w;
-  w.Uint(4);
-  w.String(name);
-  w.Uint(1);
-  w.Proc({"job", kRankWildcard});
-  w.Uint(500);
-  w.String("infos");
-  return w;
-}
-
-WireWriter GroupCall() {
-  WireWriter w;
-  w.Uint(2);
-  w.String("g");
-  w.Uint(1);
-  w.Proc({"job", 1});
-  w.Bool(true);
-  w.Uint(500);
-  w.String("infos");
-  return w;
-}
-
-WireWriter Collective() {
-  WireWriter w;
-  w.Uint(1);
-  w.Uint(2);
-  w.Proc({"job", kRankWildcard});
-  w.Proc({"other", 1});
-  w.Bool(true);
-  w.Uint(500);
-  w.String("infos");
-  return w;
-}
-
-WireWriter Get() {
-  WireWriter w;
-  w.Proc({"job", 1});
-  w.String("key");
-  w.Bool(true);
-  w.Bool(false);
-  w.Uint(250);
-  return w;
-}
-
-WireWriter Abort() {
-  WireWriter w;
-  w.Int(-7);
-  w.String("because");
-  w.Uint(1);
-  w.Proc({"job", 2});
-  return w;
-}
-
-WireWriter Wanted() {
-  WireWriter w;
-  w.Bool(true);
-  w.Uint(2);
-  w.Int(-61);
-  w.Int(5);
-  return w;
-}
-
-WireWriter NotifyRecord() {
-  WireWriter w;
-  w.Int(-200);
-  w.Uint(4);
-  w.Uint(1);
-  w.Proc({"job", 1});
-  w.String("infos");
-  return w;
-}
-
-WireWriter Opaque() {
-  WireWriter w;
-  w.String("payload");
-  return w;
-}
-
-WireWriter Keys() {
-  WireWriter w;
-  w.Strings({"one", "two"});
-  w.String("infos");
-  return w;
-}
-
-TEST(FramesTest, Hello) {
-  WireWriter w;
-  w.Uint(1);
-  w.Proc(kSelf);
-  w.String("token");
-  w.String("canopy 1.0");
-  const auto hello = ParseHello(w.str());
-  ASSERT_TRUE(hello.ok());
-  EXPECT_EQ(hello->version, 1u);
-  EXPECT_EQ(hello->claimed, kSelf);
-  EXPECT_EQ(hello->token, "token");
-  EXPECT_EQ(hello->library, "canopy 1.0");
-  EXPECT_EQ(ParseHello(w.str().substr(0, 6)).code(), kErrUnpackFailure);
-}
-
-TEST(FramesTest, HelloOfATool) {
-  WireWriter w;
-  w.Uint(6);
-  w.Proc({"tool", 2});
-  w.String("canopy 1.0");
-  const auto hello = ParseToolHello(w.str());
-  ASSERT_TRUE(hello.ok());
-  EXPECT_EQ(hello->version, 6u);
-  EXPECT_EQ(hello->claimed, (ProcId{"tool", 2}));
-  EXPECT_EQ(ParseToolHello(w.str().substr(0, 6)).code(), kErrUnpackFailure);
-}
-
-TEST(FramesTest, Requests) {
-  const auto commit = Parsed<core::Committed>(FrameType::kCommit, Commit());
+TEST(FramesTest, Data) {
+  const auto commit = Parsed<core::Committed>(FrameType::kCommit, kCommit);
   EXPECT_EQ(commit.client, 77u);
   EXPECT_EQ(commit.request, 9u);
   ASSERT_EQ(commit.data.size(), 2u);
   EXPECT_EQ(commit.data[0].scope, core::Scope::kLocal);
-  EXPECT_EQ(commit.data[0].kvals.view(), Kvals());
+  EXPECT_EQ(commit.data[0].kvals.view(), kKvals);
   EXPECT_EQ(commit.data[1].scope, core::Scope::kGlobal);
-
-  const auto fence =
-      Parsed<core::CollectiveArrived>(FrameType::kCollective, Collective());
-  EXPECT_EQ(fence.op, core::CollectiveOp::kFence);
-  EXPECT_EQ(fence.participants,
-            (std::vector<ProcId>{{"job", kRankWildcard}, {"other", 1}}));
-  EXPECT_TRUE(fence.collect_data);
-  EXPECT_EQ(fence.timeout_ms, 500u);
-  EXPECT_EQ(fence.info.view(), "infos");
-
-  const auto get = Parsed<core::GetArrived>(FrameType::kGet, Get());
+  const auto get = Parsed<core::GetArrived>(FrameType::kGet, kGet);
+  EXPECT_EQ(get.client, 77u);
+  EXPECT_EQ(get.request, 9u);
   EXPECT_EQ(get.target, (ProcId{"job", 1}));
   EXPECT_EQ(get.key, "key");
   EXPECT_TRUE(get.immediate);
   EXPECT_FALSE(get.refresh);
   EXPECT_EQ(get.timeout_ms, 250u);
+}
 
-  const auto abort = Parsed<core::AbortArrived>(FrameType::kAbort, Abort());
+TEST(FramesTest, Collectives) {
+  const auto fence =
+      Parsed<core::CollectiveArrived>(FrameType::kCollective, kFence);
+  EXPECT_EQ(fence.client, 77u);
+  EXPECT_EQ(fence.request, 9u);
+  EXPECT_EQ(fence.op, core::CollectiveOp::kFence);
+  EXPECT_EQ(fence.participants, kTwoIds);
+  EXPECT_TRUE(fence.collect_data);
+  EXPECT_EQ(fence.timeout_ms, 500u);
+  EXPECT_EQ(fence.info.view(), "infos");
+  const auto group =
+      Parsed<core::CollectiveArrived>(FrameType::kCollective, kGroup);
+  EXPECT_EQ(group.op, core::CollectiveOp::kGroupConstruct);
+  EXPECT_EQ(group.name, "g");
+  EXPECT_EQ(group.participants, kTwoIds);
+  const auto call =
+      Parsed<core::GroupCallArrived>(FrameType::kGroupCall, kGroupCall);
+  EXPECT_EQ(call.call, core::GroupCallArrived::Call::kJoin);
+  EXPECT_EQ(call.name, "g");
+  EXPECT_EQ(call.procs, kTwoIds);
+  EXPECT_TRUE(call.accepts);
+  EXPECT_EQ(call.timeout_ms, 500u);
+  EXPECT_EQ(call.info.view(), "infos");
+}
+
+TEST(FramesTest, CountsOfAReattachedClient) {
+  const auto reattached =
+      Parsed<core::ClientReattached>(FrameType::kReattach, kReattach);
+  ASSERT_EQ(reattached.counts.size(), 2u);
+  EXPECT_EQ(reattached.counts[0].op, core::CollectiveOp::kFence);
+  EXPECT_EQ(reattached.counts[0].participants, kTwoIds);
+  EXPECT_EQ(reattached.counts[0].ended, 3u);
+  EXPECT_EQ(reattached.counts[1].op, core::CollectiveOp::kGroupDestruct);
+  EXPECT_EQ(reattached.counts[1].name, "g");
+  EXPECT_EQ(reattached.counts[1].ended, 7u);
+  EXPECT_TRUE(Parsed<core::ClientReattached>(FrameType::kReattach, Reattach{})
+                  .counts.empty());
+}
+
+TEST(FramesTest, AbortsAndEvents) {
+  const auto abort = Parsed<core::AbortArrived>(FrameType::kAbort, kAbort);
   EXPECT_EQ(abort.status, -7);
   EXPECT_EQ(abort.text, "because");
-  EXPECT_EQ(abort.targets, (std::vector<ProcId>{{"job", 2}}));
-
+  EXPECT_EQ(abort.targets, kTwoIds);
   const auto wanted =
-      Parsed<core::EventsWanted>(FrameType::kEventsWanted, Wanted());
+      Parsed<core::EventsWanted>(FrameType::kEventsWanted, kCodes);
+  EXPECT_EQ(wanted.request, 9u);
   EXPECT_TRUE(wanted.all);
   EXPECT_EQ(wanted.codes, (std::vector<int>{-61, 5}));
   const auto unwanted =
-      Parsed<core::EventsUnwanted>(FrameType::kEventsUnwanted, Wanted());
+      Parsed<core::EventsUnwanted>(FrameType::kEventsUnwanted, kCodes);
+  EXPECT_TRUE(unwanted.all);
   EXPECT_EQ(unwanted.codes, (std::vector<int>{-61, 5}));
-
-  const auto raised =
-      Parsed<core::EventRaised>(FrameType::kNotify, NotifyRecord());
+  const auto raised = Parsed<core::EventRaised>(FrameType::kNotify, kNotify);
+  EXPECT_EQ(raised.request, 9u);
+  EXPECT_EQ(raised.id, 9u);
   EXPECT_EQ(raised.status, -200);
   EXPECT_EQ(raised.source, kSelf);
   EXPECT_EQ(raised.range, 4);
+  EXPECT_EQ(raised.targets, kTwoIds);
   EXPECT_EQ(raised.info.view(), "infos");
-
-  EXPECT_TRUE(Parse(FrameType::kFinalize, "").ok());
-  EXPECT_EQ(Parse(static_cast<FrameType>(40), "").code(), kErrNotSupported);
+  EXPECT_TRUE(ParseBytes(FrameType::kFinalize, "").ok());
+  EXPECT_EQ(ParseBytes(static_cast<FrameType>(40), "").code(),
+            kErrNotSupported);
 }
 
-TEST(FramesTest, Groups) {
-  const auto group =
-      Parsed<core::CollectiveArrived>(FrameType::kGroup, Group("g"));
-  EXPECT_EQ(group.client, 77u);
-  EXPECT_EQ(group.op, core::CollectiveOp::kGroupConstruct);
-  EXPECT_EQ(group.name, "g");
-  EXPECT_EQ(group.participants, (std::vector<ProcId>{{"job", kRankWildcard}}));
-  EXPECT_EQ(group.timeout_ms, 500u);
-  EXPECT_EQ(group.info.view(), "infos");
-  EXPECT_FALSE(Parse(FrameType::kGroup, Group("").str()).ok());
-  EXPECT_FALSE(
-      Parse(FrameType::kGroup, Group(std::string(256, 'x')).str()).ok());
-  const auto call =
-      Parsed<core::GroupCallArrived>(FrameType::kGroupCall, GroupCall());
-  EXPECT_EQ(call.call, core::GroupCallArrived::Call::kJoin);
-  EXPECT_EQ(call.name, "g");
-  EXPECT_EQ(call.procs, (std::vector<ProcId>{{"job", 1}}));
-  EXPECT_TRUE(call.accepts);
-}
-
-// Encoded after the counts of the other collectives, for a process that had
-// some.
-TEST(FramesTest, CountsOfGroups) {
-  WireWriter w;
-  w.Uint(0);
-  EXPECT_TRUE(
-      Parsed<core::ClientReattached>(FrameType::kReattach, w).counts.empty());
-  w.Uint(1);
-  w.Uint(5);
-  w.String("g");
-  w.Uint(1);
-  w.Proc({"job", 1});
-  w.Uint(7);
-  const auto reattached =
-      Parsed<core::ClientReattached>(FrameType::kReattach, w);
-  ASSERT_EQ(reattached.counts.size(), 1u);
-  EXPECT_EQ(reattached.counts[0].op, core::CollectiveOp::kGroupDestruct);
-  EXPECT_EQ(reattached.counts[0].name, "g");
-  EXPECT_EQ(reattached.counts[0].ended, 7u);
-  w.Uint(0);
-  EXPECT_FALSE(Parse(FrameType::kReattach, w.str()).ok());
-}
-
-TEST(FramesTest, PublishedDataAndSpawn) {
+TEST(FramesTest, PublishedDataAndCalls) {
   const auto publish =
-      Parsed<core::PublishArrived>(FrameType::kPublish, Opaque());
+      Parsed<core::PublishArrived>(FrameType::kPublish, kPublish);
   EXPECT_EQ(publish.client, 77u);
   EXPECT_EQ(publish.request, 9u);
   EXPECT_EQ(publish.info.view(), "payload");
-  const auto lookup = Parsed<core::LookupArrived>(FrameType::kLookup, Keys());
+  const auto lookup = Parsed<core::LookupArrived>(FrameType::kLookup, kKeys);
   EXPECT_EQ(lookup.client, 77u);
   EXPECT_EQ(lookup.request, 9u);
   EXPECT_EQ(lookup.keys, (std::vector<std::string>{"one", "two"}));
   EXPECT_EQ(lookup.info.view(), "infos");
   const auto unpublish =
-      Parsed<core::UnpublishArrived>(FrameType::kUnpublish, Keys());
+      Parsed<core::UnpublishArrived>(FrameType::kUnpublish, kKeys);
   EXPECT_EQ(unpublish.client, 77u);
   EXPECT_EQ(unpublish.request, 9u);
   EXPECT_EQ(unpublish.keys, lookup.keys);
   EXPECT_EQ(unpublish.info.view(), "infos");
-  const auto spawn = Parsed<core::SpawnArrived>(FrameType::kSpawn, Opaque());
-  EXPECT_EQ(spawn.client, 77u);
+  const auto spawn = Parsed<core::SpawnArrived>(FrameType::kSpawn, kSpawn);
   EXPECT_EQ(spawn.request, 9u);
   EXPECT_EQ(spawn.call.view(), "payload");
-  const auto query = Parsed<core::QueryArrived>(FrameType::kQuery, Opaque());
-  EXPECT_EQ(query.client, 77u);
+  const auto query = Parsed<core::QueryArrived>(FrameType::kQuery, kQuery);
   EXPECT_EQ(query.request, 9u);
   EXPECT_EQ(query.queries.view(), "payload");
+  const auto call =
+      Parsed<core::HostCallArrived>(FrameType::kHostCall, kHostCall);
+  EXPECT_EQ(call.request, 9u);
+  EXPECT_EQ(call.op, HostOp::kLog);
+  EXPECT_EQ(call.targets, kTwoIds);
+  EXPECT_EQ(call.call.view(), "call");
 }
 
 TEST(FramesTest, NoKeysMeanAllForUnpublishAlone) {
-  WireWriter none;
-  none.Uint(0);
-  none.String("");
-  EXPECT_TRUE(
-      Parsed<core::UnpublishArrived>(FrameType::kUnpublish, none).keys.empty());
-  EXPECT_EQ(Parse(FrameType::kLookup, none.str()).code(), kErrUnpackFailure);
+  EXPECT_TRUE(Parsed<core::UnpublishArrived>(FrameType::kUnpublish, Keys{})
+                  .keys.empty());
+  EXPECT_EQ(Parse(FrameType::kLookup, Keys{}).code(), kErrUnpackFailure);
 }
 
-TEST(FramesTest, WhatIsDoneOnceNeedsATag) {
-  for (const FrameType type : {FrameType::kPublish, FrameType::kSpawn}) {
-    EXPECT_EQ(Parse(type, Opaque().str(), 0).code(), kErrUnpackFailure);
-  }
-  for (const FrameType type : {FrameType::kLookup, FrameType::kUnpublish}) {
-    EXPECT_EQ(Parse(type, Keys().str(), 0).code(), kErrUnpackFailure);
-  }
+TEST(FramesTest, RequestsThatAreExecutedOnceNeedATag) {
+  EXPECT_EQ(Parse(FrameType::kPublish, kPublish, 0).code(), kErrUnpackFailure);
+  EXPECT_EQ(Parse(FrameType::kSpawn, kSpawn, 0).code(), kErrUnpackFailure);
+  EXPECT_EQ(Parse(FrameType::kQuery, kQuery, 0).code(), kErrUnpackFailure);
+  EXPECT_EQ(Parse(FrameType::kLookup, kKeys, 0).code(), kErrUnpackFailure);
+  EXPECT_EQ(Parse(FrameType::kUnpublish, kKeys, 0).code(), kErrUnpackFailure);
+  EXPECT_EQ(Parse(FrameType::kHostCall, kHostCall, 0).code(),
+            kErrUnpackFailure);
+  EXPECT_EQ(Parse(FrameType::kGroupCall, kGroupCall, 0).code(),
+            kErrUnpackFailure);
 }
 
 TEST(FramesTest, KeysAreBounded) {
   const auto parse = [](const std::vector<std::string>& keys) {
-    WireWriter w;
-    w.Strings(keys);
-    w.String("");
-    return Parse(FrameType::kLookup, w.str()).code();
+    return Parse(FrameType::kLookup, Keys{{keys.begin(), keys.end()}, {}})
+        .code();
   };
   EXPECT_EQ(parse({std::string(511, 'k')}), kSuccess);
   EXPECT_EQ(parse({std::string(512, 'k')}), kErrUnpackFailure);
@@ -318,77 +220,80 @@ TEST(FramesTest, KeysAreBounded) {
             kErrUnpackFailure);
 }
 
-TEST(FramesTest, WhatIsNoCodecFormIsRefused) {
-  WireWriter w;
-  w.Uint(1);
-  w.Uint(1);
-  w.String("\x06no kvals");
-  EXPECT_EQ(Parse(FrameType::kCommit, w.str()).code(), kErrUnpackFailure);
+TEST(FramesTest, CommitsAreInCodecForm) {
+  EXPECT_EQ(Parse(FrameType::kCommit, Commit{{{1, "\x06no kvals"}}}).code(),
+            kErrUnpackFailure);
 }
 
 TEST(FramesTest, OutOfRange) {
-  WireWriter scope;
-  scope.Uint(1);
-  scope.Uint(4);
-  scope.String(Kvals());
-  EXPECT_FALSE(Parse(FrameType::kCommit, scope.str()).ok());
-  WireWriter op;
-  op.Uint(6);
-  op.Uint(0);
-  op.Bool(true);
-  op.Uint(0);
-  op.String("");
-  EXPECT_FALSE(Parse(FrameType::kCollective, op.str()).ok());
-  WireWriter key;
-  key.Proc({"job", 1});
-  key.String(std::string(512, 'k'));
-  key.Bool(true);
-  key.Bool(false);
-  key.Uint(0);
-  EXPECT_FALSE(Parse(FrameType::kGet, key.str()).ok());
-  WireWriter name;
-  name.Proc({std::string(256, 'n'), 1});
-  name.String("k");
-  name.Bool(true);
-  name.Bool(false);
-  name.Uint(0);
-  EXPECT_FALSE(Parse(FrameType::kGet, name.str()).ok());
-  WireWriter many;
-  many.Int(1);
-  many.String("");
-  many.Uint(uint64_t{1} << 60);
-  EXPECT_FALSE(Parse(FrameType::kAbort, many.str()).ok());
+  const std::string name(256, 'n');
+  const std::string key(512, 'k');
+  for (const uint8_t scope : {0, 4}) {
+    EXPECT_FALSE(Parse(FrameType::kCommit, Commit{{{scope, kKvals}}}).ok());
+  }
+  for (const auto op : {0, 6}) {
+    EXPECT_FALSE(
+        Parse(
+            FrameType::kCollective,
+            Collective{{static_cast<CollectiveOp>(op), "g", {}}, false, 0, {}})
+            .ok());
+  }
+  const auto collective = [](CollectiveOp op, std::string_view group) {
+    return Parse(FrameType::kCollective,
+                 Collective{{op, group, {}}, false, 0, {}})
+        .ok();
+  };
+  EXPECT_FALSE(collective(CollectiveOp::kGroupConstruct, ""));
+  EXPECT_FALSE(collective(CollectiveOp::kGroupConstruct, name));
+  EXPECT_FALSE(collective(CollectiveOp::kFence, "g"));
+  EXPECT_FALSE(
+      Parse(FrameType::kReattach, Reattach{{{{CollectiveOp::kFence, "g", {}}}}})
+          .ok());
+  GroupCall call = kGroupCall;
+  call.group = {};
+  EXPECT_FALSE(Parse(FrameType::kGroupCall, call).ok());
+  call = kGroupCall;
+  call.step = static_cast<GroupStep>(0);
+  EXPECT_FALSE(Parse(FrameType::kGroupCall, call).ok());
+  EXPECT_FALSE(
+      Parse(FrameType::kGet, Get{{"job", 1}, key, false, false, 0}).ok());
+  EXPECT_FALSE(
+      Parse(FrameType::kGet, Get{{name, 1}, "k", false, false, 0}).ok());
+  for (const auto op : {0, 9, 13}) {
+    EXPECT_FALSE(
+        Parse(FrameType::kHostCall, HostCall{static_cast<HostOp>(op), {}, {}})
+            .ok());
+  }
+  const std::vector<ProcView> many(kMaxProcs + 1);
+  EXPECT_FALSE(Parse(FrameType::kAbort, Abort{1, "", many}).ok());
 }
 
-TEST(FramesTest, TruncatedAndDamagedRequestsDoNoHarm) {
+TEST(FramesTest, DamagedRequestsDoNoHarm) {
   const std::vector<std::pair<FrameType, std::string>> good = {
-      {FrameType::kCommit, Commit().str()},
-      {FrameType::kCollective, Collective().str()},
-      {FrameType::kGroup, Group("g").str()},
-      {FrameType::kGroupCall, GroupCall().str()},
-      {FrameType::kGet, Get().str()},
-      {FrameType::kAbort, Abort().str()},
-      {FrameType::kEventsWanted, Wanted().str()},
-      {FrameType::kNotify, NotifyRecord().str()},
-      {FrameType::kPublish, Opaque().str()},
-      {FrameType::kLookup, Keys().str()},
-      {FrameType::kUnpublish, Keys().str()},
-      {FrameType::kSpawn, Opaque().str()},
+      {FrameType::kCommit, wire::Encode(kCommit)},
+      {FrameType::kCollective, wire::Encode(kFence)},
+      {FrameType::kCollective, wire::Encode(kGroup)},
+      {FrameType::kGroupCall, wire::Encode(kGroupCall)},
+      {FrameType::kGet, wire::Encode(kGet)},
+      {FrameType::kAbort, wire::Encode(kAbort)},
+      {FrameType::kEventsWanted, wire::Encode(kCodes)},
+      {FrameType::kNotify, wire::Encode(kNotify)},
+      {FrameType::kPublish, wire::Encode(kPublish)},
+      {FrameType::kLookup, wire::Encode(kKeys)},
+      {FrameType::kSpawn, wire::Encode(kSpawn)},
+      {FrameType::kHostCall, wire::Encode(kHostCall)},
+      {FrameType::kReattach, wire::Encode(kReattach)},
   };
   std::mt19937 random(7);
   for (const auto& [type, payload] : good) {
-    for (size_t n = 0; n < payload.size(); ++n) {
-      EXPECT_FALSE(Parse(type, payload.substr(0, n)).ok());
-    }
-    EXPECT_FALSE(Parse(type, payload + "x").ok());
+    EXPECT_FALSE(ParseBytes(type, payload + "x").ok());
+    EXPECT_FALSE(ParseBytes(type, payload.substr(0, payload.size() - 1)).ok());
     for (int i = 0; i < 20000; ++i) {
       std::string damaged = payload;
       for (uint32_t k = random() % 4; k < 4; ++k) {
         damaged[random() % damaged.size()] = static_cast<char>(random());
       }
-      (void)Parse(type, damaged);
-      (void)ParseHello(damaged);
-      (void)ParseToolHello(damaged);
+      (void)ParseBytes(type, damaged);
     }
   }
 }
@@ -401,10 +306,14 @@ TEST(FramesTest, Replies) {
   EXPECT_EQ(header.tag, 5u);
   EXPECT_EQ(header.length + sizeof header, reply.size());
   EXPECT_EQ(MakeReplyHead(5, -46, 7) + "payload", reply);
-  WireReader r(std::string_view(reply).substr(sizeof header));
-  EXPECT_EQ(r.Int(), -46);
-  EXPECT_EQ(r.String(), "payload");
-  EXPECT_TRUE(r.done());
+  EXPECT_EQ(MakeReplyHead(5, -46, 0), MakeReply(5, -46, {}));
+  EXPECT_EQ(MakeReplyHead(5, 0, 300) + std::string(300, 'x'),
+            MakeReply(5, 0, std::string(300, 'x')));
+  Reply read;
+  ASSERT_TRUE(
+      wire::Decode(std::string_view(reply).substr(sizeof header), &read));
+  EXPECT_EQ(read.status, -46);
+  EXPECT_EQ(read.payload, "payload");
 }
 
 }  // namespace

@@ -323,8 +323,8 @@ void LocalEndpoint::OnCorrupted(const ProcId& proc) {
 void LocalEndpoint::PrepareHandover(uint32_t ms) {
   admission_.set_reattach_ms(ms);
   connections_.ForEach([&](Connection& c) {
-    if (!c.may_hand_over || !c.serving()) return;
-    c.out.Append(MakeHandover(ms));
+    if (c.is_tool || !c.serving()) return;
+    c.out.Append(MakeFrame(FrameType::kHandover, 0, Handover{ms}));
     connections_.MarkDirty(c);
   });
 }

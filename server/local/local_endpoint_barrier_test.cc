@@ -7,7 +7,6 @@
 
 #include "common/shm/barrier_participant.h"
 #include "common/shm/commit_writer.h"
-#include "common/wire.h"
 #include "server/local/local_endpoint_test_base.h"
 #include "server/ports/fake_fd_store.h"
 
@@ -29,16 +28,13 @@ class GatedTest : public LocalEndpointTest {
     member.client->Hello({"job", rank}, Token(rank));
     Settle();
     const std::string welcome = PayloadOf(member.client->Next());
-    WireReader r(welcome);
-    r.Proc();
-    r.Proc();
-    r.Uint();
-    const uint64_t size = r.Uint();
-    const uint32_t index = r.Uint32();
-    EXPECT_EQ(r.Uint32(), 0u);  // there is no other agent to look for
-    EXPECT_NE(r.Uint(), 0u);
-    const uint64_t mailboxes_size = r.Uint();
-    EXPECT_TRUE(r.done());
+    local::Welcome parts;
+    EXPECT_TRUE(wire::Decode(welcome, &parts));
+    const uint64_t size = parts.barrier_size;
+    const uint32_t index = parts.index;
+    EXPECT_EQ(parts.reattach_ms, 0u);  // there is no other agent to look for
+    EXPECT_NE(parts.epoch, 0u);
+    const uint64_t mailboxes_size = parts.mailboxes_size;
     EXPECT_EQ(member.client->fds.size(), 3u);
     if (member.client->fds.size() == 3) {
       auto barrier = shm::BarrierParticipant::Map(member.client->fds[1].get(),
@@ -53,20 +49,8 @@ class GatedTest : public LocalEndpointTest {
     }
     return member;
   }
-  static std::string Commit() {
-    WireWriter w;
-    w.Uint(0);
-    return w.Take();
-  }
-  static std::string WholeJobFence() {
-    WireWriter w;
-    w.Uint(1);
-    w.Uint(0);
-    w.Bool(false);
-    w.Uint(0);
-    w.String("");
-    return w.Take();
-  }
+  static std::string Commit() { return wire::Encode(local::Commit{}); }
+  static std::string WholeJobFence() { return wire::Encode(Collective{}); }
   // Replies to an arrival at the barrier.
   void AnswerBarrier(size_t client, int status) {
     Reply(client, kBarrierRequest, status);
@@ -120,17 +104,6 @@ TEST_F(GatedTest, TheEndOfAMemberHandsOver) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(GatedTest, OldClientsGetNone) {
-  TestClient old(path());
-  old.Hello({"job", 0}, Token(0), 1);
-  Settle();
-  EXPECT_EQ(StatusOf(old.Next()), 0);
-  EXPECT_EQ(old.fds.size(), 1u);
-  Member b = Join(1);
-  EXPECT_EQ(b.barrier->Arrive(0, &b.ticket),
-            shm::BarrierParticipant::Arrival::kClosed);
-}
-
 TEST_F(GatedTest, TheBarriersRequestIsNobodysTag) {
   Member a = Join(0);
   a.client->Send(FrameType::kCollective, kBarrierRequest, WholeJobFence());
@@ -167,32 +140,16 @@ class MailboxTest : public GatedTest {
 
 using Ranks = std::vector<Rank>;
 
-TEST_F(MailboxTest, OlderClientsGetNone) {
-  TestClient old(path());
-  old.Hello({"job", 0}, Token(0), 4);
-  Settle();
-  const std::string welcome = PayloadOf(old.Next());
-  WireReader r(welcome);
-  r.Proc();
-  r.Proc();
-  for (int i = 0; i < 5; ++i) r.Uint();
-  EXPECT_TRUE(r.done());
-  EXPECT_EQ(old.fds.size(), 2u);
-  EXPECT_TRUE(fd_store_.nspaces.empty());
-}
-
 TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
   Member a = Join(0);
   TestClient second(path());
   second.Hello({"job", 0}, Token(0));
   Settle();
   const std::string welcome = PayloadOf(second.Next());
-  WireReader r(welcome);
-  r.Proc();
-  r.Proc();
-  for (int i = 0; i < 5; ++i) r.Uint();
-  EXPECT_EQ(r.Uint(), 0u);
-  EXPECT_TRUE(r.done());
+  local::Welcome parts;
+  ASSERT_TRUE(wire::Decode(welcome, &parts));
+  EXPECT_EQ(parts.barrier_size, 0u);
+  EXPECT_EQ(parts.mailboxes_size, 0u);
   EXPECT_EQ(second.fds.size(), 1u);
   // Requests of the second connection are not ordered with the first one's
   // commits.

@@ -14,9 +14,13 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/local/calls.h"
+#include "common/local/collectives.h"
+#include "common/local/data.h"
+#include "common/local/events.h"
+#include "common/local/greeting.h"
 #include "common/process_keys.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "server/local/local_endpoint_test_base.h"
 
 namespace canopy::local {
@@ -24,21 +28,19 @@ namespace {
 
 TEST_F(LocalEndpointTest, HelloGivesIdentityAndSegment) {
   TestClient client(path());
-  client.Hello({"job", 1}, Token(1), 1);
+  client.Hello({"job", 1}, Token(1));
   Settle();
   const auto frame = client.Next();
   ASSERT_TRUE(frame.has_value());
   EXPECT_EQ(frame->header.type, static_cast<uint16_t>(FrameType::kReply));
   EXPECT_EQ(frame->header.tag, 1u);
-  WireReader outer(frame->payload);
-  EXPECT_EQ(outer.Int(), 0);
-  WireReader r(outer.String());
-  EXPECT_TRUE(outer.done());
-  EXPECT_EQ(r.Proc(), (ProcId{"job", 1}));
-  EXPECT_EQ(r.Proc(), (ProcId{"canopy", 0}));
-  EXPECT_EQ(r.Uint(), 4099u);
-  EXPECT_TRUE(r.done());
-  ASSERT_EQ(client.fds.size(), 1u);
+  Welcome welcome;
+  ASSERT_TRUE(wire::Decode(ReplyIn(*frame).payload, &welcome));
+  EXPECT_EQ(OwnerOf(welcome.self), (ProcId{"job", 1}));
+  EXPECT_EQ(OwnerOf(welcome.server), (ProcId{"canopy", 0}));
+  EXPECT_EQ(welcome.segment_size, 4099u);
+  EXPECT_NE(welcome.epoch, 0u);
+  ASSERT_FALSE(client.fds.empty());
   struct stat got, want;
   ASSERT_EQ(fstat(client.fds[0].get(), &got), 0);
   ASSERT_EQ(fstat(null_.get(), &want), 0);
@@ -56,14 +58,13 @@ TEST_F(LocalEndpointTest, AToolIsNamedAndGetsNoSegment) {
   Settle();
   const auto frame = client.Next();
   ASSERT_TRUE(frame.has_value());
-  WireReader outer(frame->payload);
-  EXPECT_EQ(outer.Int(), 0);
-  WireReader r(outer.String());
-  const ProcId named = r.Proc();
+  Welcome welcome;
+  ASSERT_TRUE(wire::Decode(ReplyIn(*frame).payload, &welcome));
+  const ProcId named = OwnerOf(welcome.self);
   EXPECT_TRUE(named.nspace.starts_with("canopy-tool0-")) << named.nspace;
   EXPECT_EQ(named.rank, 0u);
-  EXPECT_EQ(r.Proc(), (ProcId{"canopy", 0}));
-  EXPECT_EQ(r.Uint(), 0u);
+  EXPECT_EQ(OwnerOf(welcome.server), (ProcId{"canopy", 0}));
+  EXPECT_EQ(welcome.segment_size, 0u);
   EXPECT_TRUE(client.fds.empty());
   const auto connected = sink_.All<core::ClientConnected>();
   ASSERT_EQ(connected.size(), 1u);
@@ -141,14 +142,14 @@ TEST_F(AdoptingEndpointTest, AToolIsServedWithoutDescriptors) {
   const auto copy = client.Next();
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(copy->header.type, static_cast<uint16_t>(FrameType::kSegment));
-  WireReader r(copy->payload);
-  EXPECT_EQ(r.String(), "job");
-  EXPECT_EQ(r.Uint(), 5u);
-  WireReader content(r.String());
-  EXPECT_EQ(content.Uint(), uint64_t{kFarAway} + 8);
-  const uint64_t begin = content.Uint();
-  EXPECT_LE(begin, uint64_t{kFarAway});
-  EXPECT_TRUE(content.String().ends_with("the data"));
+  Segment segment;
+  ASSERT_TRUE(wire::Decode(copy->payload, &segment));
+  EXPECT_EQ(segment.nspace, "job");
+  EXPECT_EQ(segment.size, 5u);
+  EXPECT_EQ(segment.file_size, uint64_t{kFarAway} + 8);
+  ASSERT_EQ(segment.copy.size(), 1u);
+  EXPECT_LE(segment.copy[0].offset, uint64_t{kFarAway});
+  EXPECT_TRUE(segment.copy[0].bytes.ends_with("the data"));
   const auto answer = client.Next();
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->header.type, static_cast<uint16_t>(FrameType::kReply));
@@ -179,29 +180,28 @@ TEST_F(AdoptingEndpointTest, NobodyElsewhereIsARank) {
   EXPECT_EQ(log_.size(), 2u);
 }
 
-std::string Ignored(const std::string& function, const std::string& key) {
-  WireWriter w;
-  w.String(function);
-  w.String(key);
-  return w.Take();
+std::string IgnoredFrame(const std::string& function, const std::string& key) {
+  return wire::Encode(Ignored{function, key});
 }
 
 TEST_F(LocalEndpointTest, DirectivesThatLibrariesIgnoreAreLoggedOnce) {
   const auto a = Connected(0);
   const auto b = Connected(1);
-  a->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", "key\n"));
-  b->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", "key\n"));
+  a->Send(FrameType::kIgnored, 0, IgnoredFrame("PMIx_Get", "key\n"));
+  b->Send(FrameType::kIgnored, 0, IgnoredFrame("PMIx_Get", "key\n"));
   Settle();
   ASSERT_EQ(log_.size(), 1u);
   EXPECT_NE(log_[0].find("PMIx_Get is ignored"), std::string::npos) << log_[0];
   EXPECT_EQ(log_[0].find('\n'), std::string::npos) << log_[0];
   for (int i = 0; i < 1000; ++i) {
-    b->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", std::to_string(i)));
+    b->Send(FrameType::kIgnored, 0,
+            IgnoredFrame("PMIx_Get", std::to_string(i)));
     Settle();
   }
   EXPECT_EQ(log_.size(), 256u) << "programs choose the keys";
   EXPECT_TRUE(a->Pump());
-  a->Send(FrameType::kIgnored, 0, Ignored("PMIx_Get", std::string(512, 'x')));
+  a->Send(FrameType::kIgnored, 0,
+          IgnoredFrame("PMIx_Get", std::string(512, 'x')));
   Settle();
   EXPECT_FALSE(a->Pump()) << "no attribute has so long a key";
 }
@@ -262,11 +262,8 @@ TEST_F(LocalEndpointTest, LargeCommit) {
   Encoder encoder;
   encoder.PutKval("big", Value::ByteObject(std::string(3 << 20, 'b')).raw());
   const std::string kvals = encoder.Take();
-  WireWriter w;
-  w.Uint(1);
-  w.Uint(3);
-  w.String(kvals);
-  const std::string frame = TestClient::Frame(FrameType::kCommit, 0, w.str());
+  const std::string frame = TestClient::Frame(
+      FrameType::kCommit, 0, wire::Encode(Commit{{{3, kvals}}}));
   for (size_t at = 0; at < frame.size(); at += 100000) {
     client->SendRaw(std::string_view(frame).substr(at, 100000));
     loop_.RunOnce(0);
@@ -310,9 +307,10 @@ TEST_F(LocalEndpointTest, DataOfAnotherNamespaceComesWithItsSegment) {
   const auto segment = client->Next();
   ASSERT_TRUE(segment.has_value());
   EXPECT_EQ(segment->header.type, static_cast<uint16_t>(FrameType::kSegment));
-  WireReader r(segment->payload);
-  EXPECT_EQ(r.String(), "other");
-  EXPECT_EQ(r.Uint(), 4101u);
+  Segment offer;
+  ASSERT_TRUE(wire::Decode(segment->payload, &offer));
+  EXPECT_EQ(offer.nspace, "other");
+  EXPECT_EQ(offer.size, 4101u);
   EXPECT_EQ(client->fds.size(), 1u);
   EXPECT_EQ(PayloadOf(client->Next()), "");
   EXPECT_EQ(PayloadOf(client->Next()), "");
@@ -321,12 +319,17 @@ TEST_F(LocalEndpointTest, DataOfAnotherNamespaceComesWithItsSegment) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
+std::string NspaceOf(const ReceivedFrame& frame) {
+  Segment segment;
+  EXPECT_TRUE(wire::Decode(frame.payload, &segment));
+  return std::string(segment.nspace);
+}
+
 TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
   auto client = Connected(0);
-  WireWriter call;
-  call.String("call");
+  const std::string call = wire::Encode(Spawn{"call"});
   for (const uint64_t tag : {2, 3, 4}) {
-    client->Send(FrameType::kSpawn, tag, call.str());
+    client->Send(FrameType::kSpawn, tag, call);
   }
   Settle();
   ASSERT_EQ(sink_.All<core::SpawnArrived>().size(), 3u);
@@ -338,7 +341,7 @@ TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
   const auto segment = client->Next();
   ASSERT_TRUE(segment.has_value());
   EXPECT_EQ(segment->header.type, static_cast<uint16_t>(FrameType::kSegment));
-  EXPECT_EQ(WireReader(segment->payload).String(), "child");
+  EXPECT_EQ(NspaceOf(*segment), "child");
   EXPECT_EQ(PayloadOf(client->Next()), "child");
   EXPECT_EQ(StatusOf(client->Next()), kErrNotSupported);
   EXPECT_EQ(PayloadOf(client->Next()), "lost") << "no segment here";
@@ -347,18 +350,15 @@ TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
 
 TEST_F(LocalEndpointTest, JobsThatAreConnectedComeWithTheirSegments) {
   auto client = Connected(0);
-  WireWriter connect;
-  connect.Uint(static_cast<uint64_t>(core::CollectiveOp::kConnect));
-  connect.Uint(4);
-  connect.Proc({"job", kRankWildcard});
-  connect.Proc({"other", 0});
-  connect.Proc({"other", 1});
-  connect.Proc({"lost", kRankWildcard});
-  connect.Bool(false);
-  connect.Uint(0);
-  connect.String("");
+  Collective connect;
+  connect.series = {CollectiveOp::kConnect,
+                    {},
+                    {{"job", kRankWildcard},
+                     {"other", 0},
+                     {"other", 1},
+                     {"lost", kRankWildcard}}};
   for (const uint64_t tag : {2, 3}) {
-    client->Send(FrameType::kCollective, tag, connect.str());
+    client->Send(FrameType::kCollective, tag, wire::Encode(connect));
   }
   Settle();
   Reply(0, 2, kErrTimeout);
@@ -368,7 +368,7 @@ TEST_F(LocalEndpointTest, JobsThatAreConnectedComeWithTheirSegments) {
   const auto segment = client->Next();
   ASSERT_TRUE(segment.has_value());
   EXPECT_EQ(segment->header.type, static_cast<uint16_t>(FrameType::kSegment));
-  EXPECT_EQ(WireReader(segment->payload).String(), "other");
+  EXPECT_EQ(NspaceOf(*segment), "other");
   EXPECT_EQ(StatusOf(client->Next()), 0) << "and there is none of the third";
   EXPECT_FALSE(client->Next().has_value());
 }
@@ -376,10 +376,9 @@ TEST_F(LocalEndpointTest, JobsThatAreConnectedComeWithTheirSegments) {
 // A process may spawn any number of jobs.
 TEST_F(LocalEndpointTest, NothingIsKeptOfAJobThatIsOver) {
   auto client = Connected(0);
-  WireWriter call;
-  call.String("call");
+  const std::string call = wire::Encode(Spawn{"call"});
   for (const uint64_t tag : {2, 3}) {
-    client->Send(FrameType::kSpawn, tag, call.str());
+    client->Send(FrameType::kSpawn, tag, call);
     Settle();
     Reply(0, tag, 0, "child");
     Settle();
@@ -393,11 +392,10 @@ TEST_F(LocalEndpointTest, NothingIsKeptOfAJobThatIsOver) {
 TEST_F(LocalEndpointTest, SpawnsThatArePendingAreBounded) {
   constexpr uint64_t kMost = 1 << 10;
   auto client = Connected(0);
-  WireWriter call;
-  call.String("call");
+  const std::string call = wire::Encode(Spawn{"call"});
   // Not more at once than the socket accepts.
   for (uint64_t tag = 1; tag <= kMost + 1; ++tag) {
-    client->Send(FrameType::kSpawn, tag, call.str());
+    client->Send(FrameType::kSpawn, tag, call);
     if (tag % 32 == 0) Settle();
   }
   Settle();
@@ -429,14 +427,14 @@ TEST_F(LocalEndpointTest, Events) {
   const auto frame = client->Next();
   ASSERT_TRUE(frame.has_value());
   EXPECT_EQ(frame->header.type, static_cast<uint16_t>(FrameType::kEvent));
-  WireReader r(frame->payload);
-  EXPECT_EQ(r.Int(), -200);
-  EXPECT_EQ(r.Proc(), (ProcId{"job", 2}));
-  EXPECT_EQ(r.Uint(), 4u);
-  EXPECT_EQ(r.String(), "info");
-  EXPECT_EQ(r.Proc(), event.id.raiser);
-  EXPECT_EQ(r.Uint(), 7u);
-  EXPECT_TRUE(r.done());
+  Event received;
+  ASSERT_TRUE(wire::Decode(frame->payload, &received));
+  EXPECT_EQ(received.status, -200);
+  EXPECT_EQ(OwnerOf(received.source), (ProcId{"job", 2}));
+  EXPECT_EQ(received.range, 4u);
+  EXPECT_EQ(received.info, "info");
+  EXPECT_EQ(OwnerOf(received.raiser), event.id.raiser);
+  EXPECT_EQ(received.number, 7u);
 }
 
 TEST_F(LocalEndpointTest, EndOfAConnectionIsReportedOnce) {
@@ -464,22 +462,27 @@ TEST_F(LocalEndpointTest, CloseByTheCore) {
   EXPECT_NE(log_[0].find("job:0: its process is gone"), std::string::npos);
 }
 
-TEST_F(LocalEndpointTest, VersionTooOld) {
-  TestClient client(path());
-  client.Hello({"job", 0}, Token(0), 0);
-  Settle();
-  EXPECT_EQ(StatusOf(client.Next()), kErrHandshakeFailed);
-  EXPECT_FALSE(client.Pump());
+TEST_F(LocalEndpointTest, LibrariesOfAnotherVersionAreRefused) {
+  for (const uint32_t version : {kProtocolVersion - 1, kProtocolVersion + 1}) {
+    TestClient client(path());
+    client.Hello({"job", 0}, Token(0), version);
+    Settle();
+    EXPECT_EQ(StatusOf(client.Next()), kErrHandshakeFailed);
+    EXPECT_FALSE(client.Pump());
+    EXPECT_NE(log_.back().find("its library speaks protocol version " +
+                               std::to_string(version) + ", and this agent 7"),
+              std::string::npos)
+        << log_.back();
+  }
 }
 
-TEST_F(LocalEndpointTest, DirectoriesForLibrariesThatMakeNone) {
-  TestClient old(path()), current(path());
-  old.Hello({"job", 0}, Token(0), 3);
-  current.Hello({"job", 1}, Token(1));
+// The hello of version 6 began with the version itself.
+TEST_F(LocalEndpointTest, AHelloThatIsNoMessageIsRefused) {
+  TestClient client(path());
+  client.Send(FrameType::kHello, 1, "\6\3job");
   Settle();
-  ASSERT_EQ(StatusOf(old.Next()), 0);
-  ASSERT_EQ(StatusOf(current.Next()), 0);
-  EXPECT_EQ(made_, (std::vector<ProcId>{{"job", 0}}));
+  EXPECT_EQ(StatusOf(client.Next()), kErrUnpackFailure);
+  EXPECT_FALSE(client.Pump());
 }
 
 TEST_F(LocalEndpointTest, SeveralConnectionsOfOneRank) {

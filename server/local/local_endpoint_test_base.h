@@ -15,8 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/describe.h"
+#include "common/local/data.h"
+#include "common/local/greeting.h"
+#include "common/local/reply.h"
 #include "common/posix/unix_socket.h"
-#include "common/wire.h"
 #include "server/local/local_endpoint.h"
 #include "server/ports/fake_sink.h"
 
@@ -56,20 +59,14 @@ class TestClient {
   }
   void Hello(const ProcId& proc, const std::string& token,
              uint64_t version = kProtocolVersion) {
-    WireWriter w;
-    w.Uint(version);
-    w.Proc(proc);
-    w.String(token);
-    w.String("test");
-    Send(FrameType::kHello, 1, w.str());
+    Send(FrameType::kHello, 1,
+         wire::Encode(local::Hello{version, ViewOf(proc), token, "test"}));
   }
 
   void ToolHello(const ProcId& claimed) {
-    WireWriter w;
-    w.Uint(kProtocolVersion);
-    w.Proc(claimed);
-    w.String("test");
-    Send(FrameType::kToolHello, 1, w.str());
+    Send(FrameType::kToolHello, 1,
+         wire::Encode(
+             local::Hello{kProtocolVersion, ViewOf(claimed), {}, "test"}));
   }
 
   // Reads what is available. Returns false at the end of the stream.
@@ -156,9 +153,6 @@ class LocalEndpointTest : public ::testing::Test {
       return SegmentRef{null_.get(), 4096 + ns.size(), nullptr};
     };
     options.holds = [](const ProcId& proc) { return proc.nspace != "full"; };
-    options.make_directory = [this](const ProcId& proc) {
-      made_.push_back(proc);
-    };
     options.log = [this](const core::LogLine& l) { log_.push_back(l.text); };
     Tune(&options);
     endpoint_.emplace(&loop_, &sink_, std::move(options));
@@ -188,12 +182,7 @@ class LocalEndpointTest : public ::testing::Test {
     auto client = std::make_unique<TestClient>(path());
     client->Hello({"job", rank}, Token(rank));
     Settle();
-    const auto reply = client->Next();
-    EXPECT_TRUE(reply.has_value());
-    if (reply) {
-      WireReader r(reply->payload);
-      EXPECT_EQ(r.Int(), 0);
-    }
+    EXPECT_EQ(StatusOf(client->Next()), 0);
     return client;
   }
   core::ClientId IdOf(size_t n) {
@@ -208,25 +197,19 @@ class LocalEndpointTest : public ::testing::Test {
     reply.payload = Bytes(payload);
     endpoint_->Reply(reply);
   }
+  static local::Reply ReplyIn(const ReceivedFrame& frame) {
+    local::Reply reply;
+    EXPECT_TRUE(wire::Decode(frame.payload, &reply));
+    return reply;
+  }
   static int StatusOf(const std::optional<ReceivedFrame>& frame) {
-    if (!frame) return 9999;
-    WireReader r(frame->payload);
-    return static_cast<int>(r.Int());
+    return frame ? ReplyIn(*frame).status : 9999;
   }
   static std::string PayloadOf(const std::optional<ReceivedFrame>& frame) {
-    if (!frame) return "none";
-    WireReader r(frame->payload);
-    r.Int();
-    return std::string(r.String());
+    return frame ? std::string(ReplyIn(*frame).payload) : "none";
   }
   static std::string GetOf(const ProcId& target, std::string_view key = "key") {
-    WireWriter w;
-    w.Proc(target);
-    w.String(key);
-    w.Bool(false);
-    w.Bool(false);
-    w.Uint(0);
-    return w.Take();
+    return wire::Encode(Get{ViewOf(target), key, false, false, 0});
   }
 
   EventLoop loop_;
@@ -234,7 +217,6 @@ class LocalEndpointTest : public ::testing::Test {
   std::string directory_;
   UniqueFd null_;
   std::vector<std::string> log_;
-  std::vector<ProcId> made_;
   core::PrepareLocal prepare_;
   std::optional<LocalEndpoint> endpoint_;
 };

@@ -13,8 +13,10 @@
 #include <variant>
 #include <vector>
 
+#include "common/describe.h"
+#include "common/local/collectives.h"
+#include "common/local/greeting.h"
 #include "common/posix/unix_socket.h"
-#include "common/wire.h"
 #include "server/local/local_endpoint.h"
 
 namespace canopy::local {
@@ -48,22 +50,12 @@ std::string Frame(FrameType type, const std::string& payload) {
 }
 
 std::string FenceFrame() {
-  WireWriter w;
-  w.Uint(1);
-  w.Uint(0);
-  w.Bool(false);
-  w.Uint(0);
-  w.String("");
-  return Frame(FrameType::kCollective, w.str());
+  return Frame(FrameType::kCollective, wire::Encode(Collective{}));
 }
 
 std::string HelloFrame(Rank rank) {
-  WireWriter w;
-  w.Uint(kProtocolVersion);
-  w.Proc({"job", rank});
-  w.String("");
-  w.String("benchmark");
-  return Frame(FrameType::kHello, w.str());
+  return Frame(FrameType::kHello,
+               wire::Encode(Hello{kProtocolVersion, {"job", rank}, {}, "b"}));
 }
 
 void BM_LocalFence(benchmark::State& state) {

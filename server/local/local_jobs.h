@@ -18,7 +18,6 @@
 #include "server/endpoint/local_processes.h"
 #include "server/local/commit_mailboxes.h"
 #include "server/local/fence_barrier.h"
-#include "server/local/frames.h"
 #include "server/ports/fd_store_port.h"
 #include "server/ports/input_sink.h"
 
@@ -35,6 +34,12 @@ struct LocalJob {
   // Created like the barrier. Null: commits are messages.
   std::unique_ptr<CommitMailboxes> mailboxes;
   bool mailboxes_closed = false;
+};
+
+// The barrier in the welcome of a rank.
+struct BarrierOffer {
+  uint64_t size = 0;  // 0: fences are messages
+  uint32_t index = 0;
 };
 
 struct LocalJobsOptions {

@@ -42,9 +42,6 @@ struct LocalOptions {
   std::function<bool(const ProcId& proc)> holds;
   // Called when a rank's process exists. May be empty.
   std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
-  // Called when a rank connects whose library expects its directory to exist.
-  // May be empty.
-  std::function<void(const ProcId& proc)> make_directory;
   // Stores each job's commit mailboxes before a process can write to them.
   // Null: there is no successor.
   FdStorePort* fd_store = nullptr;

@@ -8,11 +8,14 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "common/describe.h"
 #include "common/ids.h"
+#include "common/local/calls.h"
+#include "common/local/greeting.h"
 #include "common/process_keys.h"
 #include "common/text.h"
-#include "common/wire.h"
 #include "server/core/step/log_line.h"
 #include "server/local/frames.h"
 
@@ -27,33 +30,37 @@ constexpr size_t kMaxConnectedJobs = 1 << 8;
 // names.
 constexpr size_t kMaxIgnored = 1 << 8;
 // Limit for the copy of a job's data for a tool on another machine.
-constexpr uint64_t kMaxCopy = uint64_t{32} << 20;
+constexpr off_t kMaxCopy = off_t{32} << 20;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {
   return header.type == static_cast<uint16_t>(type);
 }
 
-// Returns the content of a sparse file: its size, and the offset and bytes of
-// each part. Returns no value if it is too large or cannot be read.
-std::optional<std::string> ContentOf(int fd) {
+// The content of a sparse file.
+struct FileCopy {
+  uint64_t size = 0;
+  std::vector<std::pair<uint64_t, std::string>> parts;  // by offset
+};
+
+// Returns no value if the content is too large or cannot be read.
+std::optional<FileCopy> ContentOf(int fd) {
   struct stat info = {};
   if (fstat(fd, &info) != 0) return std::nullopt;
-  WireWriter w;
-  w.Uint(static_cast<uint64_t>(info.st_size));
+  FileCopy file;
+  file.size = static_cast<uint64_t>(info.st_size);
+  off_t most = kMaxCopy;
   for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
     const off_t end = lseek(fd, at, SEEK_HOLE);
-    const off_t most = static_cast<off_t>(kMaxCopy - w.str().size());
     if (end <= at || end - at > most) return std::nullopt;
     std::string part(static_cast<size_t>(end - at), '\0');
     if (pread(fd, part.data(), part.size(), at) != end - at) {
       return std::nullopt;
     }
-    w.Uint(static_cast<uint64_t>(at));
-    w.String(part);
-    if (w.str().size() > kMaxCopy) return std::nullopt;
+    file.parts.emplace_back(static_cast<uint64_t>(at), std::move(part));
+    most -= end - at;
     at = end;
   }
-  return w.Take();
+  return file;
 }
 
 }  // namespace
@@ -91,9 +98,6 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
   if (const auto* resumed = std::get_if<core::ClientReattached>(&*input)) {
     NoteReattached(c, *resumed);
   }
-  if (auto* event = std::get_if<core::EventRaised>(&*input)) {
-    event->id = c.unique_tags ? header.tag : 0;
-  }
   const bool commits = std::holds_alternative<core::Committed>(*input);
   NoteRequest(c, header, *input);
   sink_->OnInput(std::move(*input));
@@ -102,11 +106,13 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
 }
 
 Status RequestFlow::LogIgnored(const Connection& c, std::string_view payload) {
-  Result<IgnoredDirective> directive = ParseIgnored(payload);
-  if (!directive.ok()) return directive.status();
+  Ignored directive;
+  if (!wire::Decode(payload, &directive)) {
+    return Status(kErrUnpackFailure, "malformed ignored directive");
+  }
   if (ignored_.size() >= kMaxIgnored || !options_->log) return Status();
-  const std::string what = "the directive " + Printable(directive->key) +
-                           " of " + Printable(directive->function);
+  const std::string what = "the directive " + Printable(directive.key) +
+                           " of " + Printable(directive.function);
   if (!ignored_.insert(what).second) return Status();
   options_->log({core::LogLine::Level::kInfo,
                  ToString(c.proc) + ": " + what + " is ignored"});
@@ -259,7 +265,8 @@ void RequestFlow::OfferSegment(Connection& c, const std::string& nspace) {
   std::optional<SegmentRef> segment = options_->segment(nspace);
   if (!segment) return;
   c.segments.insert(nspace);
-  c.out.AppendWithFds(MakeSegment(nspace, segment->size),
+  const Segment offer{nspace, segment->size, 0, {}};
+  c.out.AppendWithFds(MakeFrame(FrameType::kSegment, 0, offer),
                       {{segment->fd, std::move(segment->owner)}});
 }
 
@@ -268,10 +275,14 @@ void RequestFlow::OfferSegment(Connection& c, const std::string& nspace) {
 void RequestFlow::OfferCopy(Connection& c, const std::string& nspace) {
   const std::optional<SegmentRef> segment = options_->segment(nspace);
   if (!segment || c.copies.contains(nspace)) return;
-  const std::optional<std::string> content = ContentOf(segment->fd);
+  const std::optional<FileCopy> content = ContentOf(segment->fd);
   if (!content) return;
   c.copies.insert(nspace);
-  c.out.Append(MakeSegmentCopy(nspace, segment->size, *content));
+  Segment offer{nspace, segment->size, content->size, {}};
+  for (const auto& [at, part] : content->parts) {
+    offer.copy.push_back({at, part});
+  }
+  c.out.Append(MakeFrame(FrameType::kSegment, 0, offer));
 }
 
 }  // namespace canopy::local

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/log_call.h"
 #include "common/text.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 #include "server/ports/client_port.h"
 
 namespace canopy::log {
@@ -38,11 +38,11 @@ LogRequestId IdOf(const core::AskHost& request, InfoList* directives) {
 
 void LogService::Log(const core::AskHost& request,
                      const host::EmbeddedHost::Answer& done) {
-  WireReader in(request.call.view());
+  host_call::Log call;
   InfoList data;
   InfoList directives;
-  if (!DecodeInfos(in.String(), &data) ||
-      !DecodeInfos(in.String(), &directives) || !in.done()) {
+  if (!wire::Decode(request.call, &call) || !DecodeInfos(call.data, &data) ||
+      !DecodeInfos(call.infos, &directives)) {
     return done(Status(kErrUnpackFailure, "malformed call of PMIx_Log"), {});
   }
   const LogRequestId id = IdOf(request, &directives);

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/log_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 
 namespace canopy::log {
@@ -39,10 +39,8 @@ class LogServiceTest : public testing::Test {
     return out;
   }
   std::optional<int> Log(const InfoList& data, const InfoList& directives) {
-    WireWriter call;
-    call.String(Encoded(data));
-    call.String(Encoded(directives));
-    return Log(call.Take());
+    return Log(
+        wire::Encode(host_call::Log{Encoded(data), Encoded(directives)}));
   }
   std::optional<int> Log(std::string call) {
     core::AskHost request;

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 
 namespace canopy::monitor {
@@ -37,17 +37,14 @@ struct Parts {
 };
 
 std::optional<Parts> Read(std::string_view call) {
-  WireReader in(call);
+  host_call::Monitor monitor;
   Parts parts;
-  const std::string_view what = in.String();
-  const int64_t error = in.Int();
-  const std::string_view directives = in.String();
-  if (!in.done() || error < INT_MIN || error > INT_MAX ||
-      !DecodeInfos(what, &parts.what) || parts.what.size() != 1 ||
-      !DecodeInfos(directives, &parts.directives)) {
+  if (!wire::Decode(call, &monitor) ||
+      !DecodeInfos(monitor.what, &parts.what) || parts.what.size() != 1 ||
+      !DecodeInfos(monitor.infos, &parts.directives)) {
     return std::nullopt;
   }
-  parts.error = static_cast<int>(error);
+  parts.error = monitor.error;
   return parts;
 }
 

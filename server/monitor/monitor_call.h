@@ -36,7 +36,7 @@ struct MonitorCall {
   UsageCall usage = {};  // kUsage
 };
 
-// `call` has the form of common/local_protocol.h. Returns kErrBadParam for an
+// `call` is an encoded host_call::Monitor. Returns kErrBadParam for an
 // invalid call, and kErrNotSupported for a monitor that is not implemented and
 // for required directives that are not among `directives`.
 Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,

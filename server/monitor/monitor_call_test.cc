@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 
 namespace canopy::monitor {
@@ -28,12 +28,10 @@ class MonitorCallTest : public testing::Test {
  protected:
   // Stores the status in status_.
   MonitorCall Read(const InfoList& what, const InfoList& with, int error = 0) {
-    WireWriter out;
-    out.String(Encoded(what));
-    out.Int(error);
-    out.String(Encoded(with));
+    const std::string bytes =
+        wire::Encode(host_call::Monitor{Encoded(what), error, Encoded(with)});
     const Result<MonitorCall> call =
-        ReadMonitorCall({"job", 1}, out.str(), &directives_);
+        ReadMonitorCall({"job", 1}, bytes, &directives_);
     status_ = call.code();
     return call.ok() ? *call : MonitorCall();
   }

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/ports/fake_sink.h"
 
@@ -44,14 +44,11 @@ class MonitorServiceTest : public testing::Test {
 
   int Call(const InfoList& what, const InfoList& with, int error = 0,
            uint32_t uid = kUid) {
-    WireWriter out;
-    out.String(Encoded(what));
-    out.Int(error);
-    out.String(Encoded(with));
     core::AskHost request;
     request.source = {"job", 1};
     request.uid = uid;
-    request.call = Bytes(out.Take());
+    request.call = Bytes(
+        wire::Encode(host_call::Monitor{Encoded(what), error, Encoded(with)}));
     // A call that is not answered at once leaves this.
     answered_ = kUnanswered;
     service_->Call(request, [this](const Status& status, Bytes results) {

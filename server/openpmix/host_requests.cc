@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
-#include "common/fabric_call.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
 #include "common/status.h"
@@ -15,7 +15,6 @@
 #include "common/values/info_list.h"
 #include "common/values/type_table.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/openpmix/directive_check.h"
 
@@ -23,7 +22,6 @@ namespace canopy::openpmix {
 namespace {
 
 constexpr size_t kMaxApps = 1 << 10;
-constexpr size_t kMaxUnits = 1 << 12;
 
 // Owns applications in their C form.
 class CApps {
@@ -72,33 +70,28 @@ core::HostCallArrived HostCall(const Reading& r, HostOp op) {
   return input;
 }
 
-// Reads SIZE n and n INFO, and appends them to `out` in Canopy's form.
-bool ReadInfos(Decoder& in, WireWriter* out) {
+// Reads SIZE n and n INFO. Returns them in Canopy's form.
+Bytes ReadInfos(Decoder& in) {
   InfoList infos;
   Bytes ours;
-  if (!in.UnpackCountedInfos(&infos) || !OurForm(in, infos, &ours)) {
-    return false;
-  }
-  out->String(ours.view());
-  return true;
+  if (in.UnpackCountedInfos(&infos)) OurForm(in, infos, &ours);
+  return ours;
 }
 
-// Reads SIZE n and n units, and appends them to `out`.
-bool ReadUnits(Decoder& in, WireWriter* out) {
+// Reads SIZE n and n units.
+bool ReadUnits(Decoder& in, std::vector<host_call::ResourceUnit>* out) {
   size_t n = 0;
   size_t count = 0;
   if (!in.UnpackSize(&n)) return false;
-  if (n > kMaxUnits) return in.Fail(kErrOutOfResource);
+  if (n > host_call::kMaxUnits) return in.Fail(kErrOutOfResource);
   std::vector<pmix_resource_unit_t> units(n);
   if (n > 0 &&
       !in.UnpackElements(PMIX_RESOURCE_UNIT, n, units.data(), &count)) {
     return false;
   }
   if (count != n) return in.Fail(kErrUnpackFailure);
-  out->Uint(n);
   for (const pmix_resource_unit_t& unit : units) {
-    out->Uint(unit.type);
-    out->Uint(unit.count);
+    out->push_back({unit.type, unit.count});
   }
   return true;
 }
@@ -116,8 +109,8 @@ core::HostCallArrived FabricRequest(Reading& r,
   core::HostCallArrived input = HostCall(r, HostOp::kFabric);
   Bytes ours;
   OurForm(r.in, infos, &ours);
-  input.call = Bytes(EncodeFabricCall(
-      {static_cast<uint8_t>(operation), std::string(ours.view())}));
+  input.call = Bytes(wire::Encode(
+      host_call::Fabric{static_cast<uint8_t>(operation), ours.view()}));
   return input;
 }
 
@@ -149,11 +142,10 @@ Request ReadGetCredential(Reading& r) {
 Request ReadValidateCredential(Reading& r) {
   core::HostCallArrived input = HostCall(r, HostOp::kValidateCredential);
   std::string_view credential;
-  WireWriter call;
   ReadBytes(r.in, &credential);
-  call.String(credential);
-  ReadInfos(r.in, &call);
-  input.call = Bytes(call.Take());
+  const Bytes infos = ReadInfos(r.in);
+  input.call = Bytes(
+      wire::Encode(host_call::ValidateCredential{credential, infos.view()}));
   return CoreRequest{std::move(input), AnswerForm::kInfos};
 }
 
@@ -168,11 +160,8 @@ Request ReadMonitor(Reading& r) {
   r.in.UnpackCountedInfos(&with);
   OurForm(r.in, what, &encoded[0]);
   OurForm(r.in, with, &encoded[1]);
-  WireWriter call;
-  call.String(encoded[0].view());
-  call.Int(error);
-  call.String(encoded[1].view());
-  input.call = Bytes(call.Take());
+  input.call = Bytes(wire::Encode(
+      host_call::Monitor{encoded[0].view(), error, encoded[1].view()}));
   return CoreRequest{std::move(input), AnswerForm::kInfos};
 }
 
@@ -188,11 +177,10 @@ Request ReadJobControl(Reading& r) {
 Request ReadAllocate(Reading& r) {
   core::HostCallArrived input = HostCall(r, HostOp::kAllocate);
   uint8_t directive = 0;
-  WireWriter call;
   r.in.UnpackByte(PMIX_ALLOC_DIRECTIVE, &directive);
-  call.Uint(directive);
-  ReadInfos(r.in, &call);
-  input.call = Bytes(call.Take());
+  const Bytes infos = ReadInfos(r.in);
+  input.call =
+      Bytes(wire::Encode(host_call::Allocate{directive, infos.view()}));
   return CoreRequest{std::move(input), AnswerForm::kInfos};
 }
 
@@ -200,25 +188,24 @@ Request ReadSessionControl(Reading& r) {
   core::HostCallArrived input = HostCall(r, HostOp::kControlSession);
   uint32_t session = 0;
   size_t count = 0;
-  WireWriter call;
   r.in.UnpackElements(PMIX_UINT32, 1, &session, &count);
-  call.Uint(session);
-  ReadInfos(r.in, &call);
-  input.call = Bytes(call.Take());
+  const Bytes infos = ReadInfos(r.in);
+  input.call =
+      Bytes(wire::Encode(host_call::ControlSession{session, infos.view()}));
   return CoreRequest{std::move(input), AnswerForm::kInfos};
 }
 
 Request ReadResourceBlock(Reading& r) {
   core::HostCallArrived input = HostCall(r, HostOp::kBlockResources);
-  uint8_t directive = 0;
+  host_call::BlockResources block;
   std::string name;
-  WireWriter call;
-  r.in.UnpackByte(PMIX_RESBLOCK_DIRECTIVE, &directive);
+  r.in.UnpackByte(PMIX_RESBLOCK_DIRECTIVE, &block.directive);
   ReadText(r.in, kMaxText, &name);
-  call.Uint(directive);
-  call.String(name);
-  if (r.in.ok() && ReadUnits(r.in, &call)) ReadInfos(r.in, &call);
-  input.call = Bytes(call.Take());
+  Bytes infos;
+  if (r.in.ok() && ReadUnits(r.in, &block.units)) infos = ReadInfos(r.in);
+  block.block = name;
+  block.infos = infos.view();
+  input.call = Bytes(wire::Encode(block));
   return CoreRequest{std::move(input)};
 }
 
@@ -259,8 +246,8 @@ Request ReadPush(Reading& r) {
   r.in.UnpackCountedInfos(&infos);
   CheckDirectives(r, "PMIx_IOF_push", infos);
   ReadBytes(r.in, &bytes);
-  input.call = Bytes(EncodeInputPush(
-      {Bytes(std::string(bytes)), FlagIn(infos, PMIX_IOF_COMPLETE)}));
+  input.call = Bytes(wire::Encode(
+      InputPush{Bytes(std::string(bytes)), FlagIn(infos, PMIX_IOF_COMPLETE)}));
   return CoreRequest{std::move(input)};
 }
 

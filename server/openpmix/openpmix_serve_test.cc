@@ -9,10 +9,10 @@
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
 #include "common/hex.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/core/step/host.h"
 #include "server/openpmix/endpoint_testing.h"
@@ -329,14 +329,14 @@ TEST_F(OpenPmixLogTest, WhatAHostLogsItIsAsked) {
   const auto calls = sink_.All<core::HostCallArrived>();
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].op, HostOp::kLog);
-  WireReader call(calls[0].call.view());
+  host_call::Log call;
+  ASSERT_TRUE(wire::Decode(calls[0].call, &call));
   InfoList data;
-  ASSERT_TRUE(DecodeInfos(call.String(), &data));
+  ASSERT_TRUE(DecodeInfos(call.data, &data));
   EXPECT_EQ(data.FindString(PMIX_LOG_STDERR), "a\nb");
   InfoList directives;
-  ASSERT_TRUE(DecodeInfos(call.String(), &directives));
+  ASSERT_TRUE(DecodeInfos(call.infos, &directives));
   EXPECT_TRUE(directives.empty());
-  EXPECT_TRUE(call.done());
 }
 
 TEST_F(OpenPmixLogTest, WhoHasGoneIsNotAnswered) {

@@ -75,7 +75,7 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
   const auto answer = [this](size_t nth, const OutputRun& run) {
     const auto asked = sink_.All<core::HostCallArrived>().at(nth);
     endpoint_->Reply(
-        {client_, asked.request, kSuccess, Bytes(EncodeOutputRun(run))});
+        {client_, asked.request, kSuccess, Bytes(wire::Encode(run))});
   };
   // Rank 1 of nsx, standard output, as its puller 7.
   Send(fd, Message(101, "02 16 02 01 02 08 6e737800 01 02 00 02 02 02 07"));
@@ -83,7 +83,7 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
   EXPECT_EQ(first.op, HostOp::kReadOutput);
   EXPECT_EQ(first.targets, (std::vector<ProcId>{{"nsx", 1}}));
   OutputRead read;
-  ASSERT_TRUE(DecodeOutputRead(first.call.view(), &read));
+  ASSERT_TRUE(wire::Decode(first.call.view(), &read));
   EXPECT_EQ(read.channels, kOutputChannel);
   EXPECT_TRUE(read.redirects);
   OutputRun run;
@@ -96,13 +96,13 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
             "02086e7378000102020207020002047465"
             "7874");
   ASSERT_EQ(sink_.All<core::HostCallArrived>().size(), 3u);
-  ASSERT_TRUE(DecodeOutputRead(
-      sink_.All<core::HostCallArrived>()[2].call.view(), &read));
+  ASSERT_TRUE(
+      wire::Decode(sink_.All<core::HostCallArrived>()[2].call.view(), &read));
   EXPECT_EQ(read.cursor, "cursor");
   // The puller stops; the agent's number is 1.
   EXPECT_EQ(Ask(fd, 102, "02 1d 02 00 02 01"), "0200");
-  ASSERT_TRUE(DecodeOutputRead(
-      sink_.All<core::HostCallArrived>().at(3).call.view(), &read));
+  ASSERT_TRUE(wire::Decode(sink_.All<core::HostCallArrived>().at(3).call.view(),
+                           &read));
   EXPECT_TRUE(read.ends);
   EXPECT_EQ(Ask(fd, 103, "02 1d 02 00 02 01"), "025b");
 }
@@ -118,7 +118,7 @@ TEST_F(OpenPmixToolTest, OutputThatCanNotBeReadAnyMoreIsAnEvent) {
     const auto asked = sink_.All<core::HostCallArrived>().at(nth);
     endpoint_->Reply({client_, asked.request, status, bytes});
   };
-  answer(0, kSuccess, Bytes(EncodeOutputRun({})));
+  answer(0, kSuccess, Bytes(wire::Encode(OutputRun{})));
   EXPECT_EQ(Body(Receive(fd), 101), "02000201");
   answer(1, kErrOutOfResource, {});
   const std::string event = Body(Receive(fd), 0);

@@ -76,7 +76,7 @@ void OutputPullers::Read(Connection& c, Client& client, FlowId id, bool ends) {
   input.request = (c.id << 32) | tag;
   input.op = HostOp::kReadOutput;
   input.targets = flow.targets;
-  input.call = Bytes(EncodeOutputRead(read));
+  input.call = Bytes(wire::Encode(read));
   sink_->OnInput(std::move(input));
 }
 
@@ -101,7 +101,7 @@ void OutputPullers::OnRegistered(Connection& c, Client& client, FlowId id,
                                  const core::ReplyClient& reply) {
   Puller& puller = client.pullers.at(id.first);
   OutputRun run;
-  if (reply.status == kSuccess && DecodeOutputRun(reply.payload, &run)) {
+  if (reply.status == kSuccess && wire::Decode(reply.payload, &run)) {
     puller.flows[id.second].cursor = run.cursor;
   } else if (puller.status == kSuccess) {
     puller.status = reply.status == kSuccess ? kErrUnpackFailure : reply.status;
@@ -126,7 +126,7 @@ void OutputPullers::OnRead(Connection& c, Client& client, FlowId id,
   Flow& flow = puller.flows[id.second];
   OutputRun run;
   int status = reply.status;
-  if (status == kSuccess && !DecodeOutputRun(reply.payload, &run)) {
+  if (status == kSuccess && !wire::Decode(reply.payload, &run)) {
     status = kErrUnpackFailure;
   }
   if (status != kSuccess) return Fail(c, puller, flow, status);

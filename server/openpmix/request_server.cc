@@ -11,11 +11,11 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/job.h"
 #include "common/refusal.h"
 #include "common/status.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/core/step/host.h"
 #include "server/openpmix/credential_reply.h"
@@ -267,14 +267,11 @@ void RequestServer::Serve(Connection& c, uint32_t tag, LogRequest& request) {
                          &directives);
   }
   if (status != kSuccess) return SendStatus(c, tag, status);
-  WireWriter call;
-  call.String(data);
-  call.String(directives);
   core::HostCallArrived input;
   input.client = c.id;
   input.request = tag;
   input.op = HostOp::kLog;
-  input.call = Bytes(call.Take());
+  input.call = Bytes(wire::Encode(host_call::Log{data, directives}));
   CoreRequest to_host{std::move(input), AnswerForm::kStatus};
   Serve(c, tag, to_host);
 }

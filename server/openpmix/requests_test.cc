@@ -14,11 +14,10 @@
 #include "common/codec/decoder.h"
 #include "common/codec/infos.h"
 #include "common/codec/stored_key.h"
-#include "common/fabric_call.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/openpmix/golden.h"
 #include "tests/codec/hex.h"
@@ -159,7 +158,7 @@ TEST(Requests, PushesOfInput) {
     EXPECT_EQ(in.op, HostOp::kPushInput);
     EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
     InputPush push;
-    ASSERT_TRUE(DecodeInputPush(in.call, &push));
+    ASSERT_TRUE(wire::Decode(in.call, &push));
     EXPECT_EQ(push.data.view(), "\xab\xcd");
     EXPECT_FALSE(push.complete);
   }
@@ -175,8 +174,8 @@ TEST(Requests, Fabrics) {
     for (const auto& in :
          CoreInputs<core::HostCallArrived>(name, AnswerForm::kInfos)) {
       EXPECT_EQ(in.op, HostOp::kFabric);
-      FabricCall call;
-      ASSERT_TRUE(DecodeFabricCall(in.call.view(), &call));
+      host_call::Fabric call;
+      ASSERT_TRUE(wire::Decode(in.call, &call));
       EXPECT_EQ(call.operation, operation);
       InfoList infos;
       ASSERT_TRUE(DecodeInfos(call.infos, &infos));
@@ -469,18 +468,18 @@ TEST(Requests, WhatASchedulerDecides) {
   for (const auto& in :
        CoreInputs<core::HostCallArrived>("allocate", AnswerForm::kInfos)) {
     EXPECT_EQ(in.op, HostOp::kAllocate);
-    WireReader call(in.call.view());
-    EXPECT_EQ(call.Uint(), 1u);
-    EXPECT_EQ(call.String(), kOurInfos);
-    EXPECT_TRUE(call.done());
+    host_call::Allocate call;
+    ASSERT_TRUE(wire::Decode(in.call, &call));
+    EXPECT_EQ(call.directive, 1u);
+    EXPECT_EQ(call.infos, kOurInfos);
   }
   for (const auto& in : CoreInputs<core::HostCallArrived>("session control",
                                                           AnswerForm::kInfos)) {
     EXPECT_EQ(in.op, HostOp::kControlSession);
-    WireReader call(in.call.view());
-    EXPECT_EQ(call.Uint(), 7u);
-    EXPECT_EQ(call.String(), kOurInfos);
-    EXPECT_TRUE(call.done());
+    host_call::ControlSession call;
+    ASSERT_TRUE(wire::Decode(in.call, &call));
+    EXPECT_EQ(call.session, 7u);
+    EXPECT_EQ(call.infos, kOurInfos);
   }
 }
 
@@ -488,11 +487,11 @@ TEST(Requests, Monitors) {
   for (const auto& in :
        CoreInputs<core::HostCallArrived>("monitor", AnswerForm::kInfos)) {
     EXPECT_EQ(in.op, HostOp::kMonitor);
-    WireReader call(in.call.view());
-    EXPECT_EQ(call.String(), kOurInfos);
-    EXPECT_EQ(call.Int(), -1);
-    EXPECT_EQ(call.String(), kOurInfos);
-    EXPECT_TRUE(call.done());
+    host_call::Monitor call;
+    ASSERT_TRUE(wire::Decode(in.call, &call));
+    EXPECT_EQ(call.what, kOurInfos);
+    EXPECT_EQ(call.error, -1);
+    EXPECT_EQ(call.infos, kOurInfos);
   }
 }
 
@@ -507,10 +506,10 @@ TEST(Requests, Credentials) {
   for (const auto& in : CoreInputs<core::HostCallArrived>("validate credential",
                                                           AnswerForm::kInfos)) {
     EXPECT_EQ(in.op, HostOp::kValidateCredential);
-    WireReader call(in.call.view());
-    EXPECT_EQ(call.String(), "\xab\xcd");
-    EXPECT_EQ(call.String(), kOurInfos);
-    EXPECT_TRUE(call.done());
+    host_call::ValidateCredential call;
+    ASSERT_TRUE(wire::Decode(in.call, &call));
+    EXPECT_EQ(call.credential, "\xab\xcd");
+    EXPECT_EQ(call.infos, kOurInfos);
   }
 }
 

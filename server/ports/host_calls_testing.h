@@ -10,12 +10,12 @@
 
 #include "common/bytes.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/host_op.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/core/step/host.h"
 
@@ -39,41 +39,33 @@ inline std::string ContractInfos(uint32_t timeout) {
   return bytes;
 }
 
-// A well-formed call in the format of common/local_protocol.h. `timeout` is in
-// seconds, for operations that have one; 0: none.
+// A well-formed call of common/host_call.h. `timeout` is in seconds, for
+// operations that have one; 0: none.
 inline Bytes ContractCall(HostOp op, uint32_t timeout = 0) {
   const std::string infos = ContractInfos(timeout);
-  WireWriter out;
   switch (op) {
     case HostOp::kAllocate:
+      return Bytes(wire::Encode(host_call::Allocate{1, infos}));
     case HostOp::kControlSession:
-      out.Uint(1);
-      break;
+      return Bytes(wire::Encode(host_call::ControlSession{1, infos}));
     case HostOp::kBlockResources:
-      out.Uint(1);
-      out.String("block");
-      out.Uint(0);
-      break;
+      return Bytes(
+          wire::Encode(host_call::BlockResources{1, "block", {}, infos}));
     case HostOp::kLog:
-      out.String(infos);
-      break;
+      return Bytes(wire::Encode(host_call::Log{infos, infos}));
     case HostOp::kMonitor: {
       InfoList monitor;
       monitor.Add(PMIX_MONITOR_HEARTBEAT, Value::Bool(true));
       std::string what;
       EXPECT_EQ(EncodeInfos(monitor.data(), monitor.size(), &what), kSuccess);
-      out.String(what);
-      out.Int(0);
-      break;
+      return Bytes(wire::Encode(host_call::Monitor{what, 0, infos}));
     }
     case HostOp::kValidateCredential:
-      out.String("credential");
-      break;
+      return Bytes(
+          wire::Encode(host_call::ValidateCredential{"credential", infos}));
     default:
       return Bytes(infos);
   }
-  out.String(infos);
-  return Bytes(out.Take());
 }
 
 inline core::AskHost ContractAsk(uint64_t number, HostOp op,

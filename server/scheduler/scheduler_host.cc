@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/text.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/core/step/host_services.h"
 #include "server/ports/placement_port.h"
@@ -64,61 +64,66 @@ bool PutInfos(std::string_view bytes, Infos* out) {
   return true;
 }
 
-// The calls have the forms of common/local_protocol.h. Returns false for a
-// malformed call.
-bool Fill(WireReader* in, v1::AllocateRequest* out) {
-  out->set_directive(in->Uint32());
-  return PutInfos(in->String(), out->mutable_infos());
+// These functions return false for a malformed call.
+
+bool Fill(const host_call::Allocate& call, v1::AllocateRequest* out) {
+  out->set_directive(call.directive);
+  return PutInfos(call.infos, out->mutable_infos());
 }
 
-bool Fill(WireReader* in, v1::ControlSessionRequest* out) {
-  out->set_session_id(in->Uint32());
-  return PutInfos(in->String(), out->mutable_infos());
+bool Fill(const host_call::ControlSession& call,
+          v1::ControlSessionRequest* out) {
+  out->set_session_id(call.session);
+  return PutInfos(call.infos, out->mutable_infos());
 }
 
-bool Fill(WireReader* in, v1::BlockResourcesRequest* out) {
-  out->set_directive(in->Uint32());
-  out->set_block(Printable(in->String()));
-  const uint64_t units = in->Uint();
-  if (units > kMaxUnits) return false;
-  for (uint64_t i = 0; i < units && in->ok(); ++i) {
+bool Fill(const host_call::BlockResources& call,
+          v1::BlockResourcesRequest* out) {
+  out->set_directive(call.directive);
+  out->set_block(Printable(call.block));
+  if (call.units.size() > kMaxUnits) return false;
+  for (const auto& [type, count] : call.units) {
     v1::ResourceUnit* const unit = out->add_units();
-    unit->set_type(in->Uint32());
-    unit->set_count(in->Uint());
+    unit->set_type(static_cast<uint32_t>(type));
+    unit->set_count(count);
   }
-  return PutInfos(in->String(), out->mutable_infos());
+  return PutInfos(call.infos, out->mutable_infos());
 }
 
-bool Fill(WireReader* in, v1::LogRequest* out) {
-  return PutInfos(in->String(), out->mutable_data()) &&
-         PutInfos(in->String(), out->mutable_directives());
+bool Fill(const host_call::Log& call, v1::LogRequest* out) {
+  return PutInfos(call.data, out->mutable_data()) &&
+         PutInfos(call.infos, out->mutable_directives());
 }
 
-bool Fill(WireReader* in, v1::MonitorRequest* out) {
+bool Fill(const host_call::Monitor& call, v1::MonitorRequest* out) {
   InfoList monitor;
-  if (!DecodeInfos(in->String(), &monitor) || monitor.size() != 1) return false;
+  if (!DecodeInfos(call.what, &monitor) || monitor.size() != 1) return false;
   PutInfo(monitor[0], out->mutable_monitor());
-  out->set_error(static_cast<int32_t>(in->Int()));
-  return PutInfos(in->String(), out->mutable_directives());
+  out->set_error(call.error);
+  return PutInfos(call.infos, out->mutable_directives());
 }
 
-bool Fill(WireReader* in, v1::ValidateCredentialRequest* out) {
-  out->set_credential(std::string(in->String()));
-  return PutInfos(in->String(), out->mutable_infos());
+bool Fill(const host_call::ValidateCredential& call,
+          v1::ValidateCredentialRequest* out) {
+  out->set_credential(std::string(call.credential));
+  return PutInfos(call.infos, out->mutable_infos());
 }
 
-bool Fill(WireReader* in, v1::QueryRequest* out) {
-  const size_t keys = in->Count();
-  for (size_t i = 0; i < keys && in->ok(); ++i) {
-    out->add_keys(std::string(in->String()));
-  }
-  return PutInfos(in->String(), out->mutable_qualifiers());
+bool Fill(const host_call::Query& call, v1::QueryRequest* out) {
+  for (const std::string_view key : call.keys) out->add_keys(std::string(key));
+  return PutInfos(call.infos, out->mutable_qualifiers());
+}
+
+template <typename Request, typename Call>
+bool FillFrom(bool (*fill)(const Call&, Request*), const Bytes& bytes,
+              Request* out) {
+  Call call;
+  return wire::Decode(bytes, &call) && fill(call, out);
 }
 
 template <typename Request>
 bool FillCall(const Bytes& call, Request* out) {
-  WireReader in(call.view());
-  return Fill(&in, out) && in.done();
+  return FillFrom<Request>(Fill, call, out);
 }
 
 // This call contains only infos.
@@ -128,35 +133,27 @@ bool FillCall(const Bytes& call, v1::GetCredentialRequest* out) {
 
 // Agents send this query themselves to learn what the scheduler serves.
 bool AsksWhatItServes(const core::AskHost& request) {
-  if (request.op != HostOp::kQuery) return false;
-  WireReader in(request.call.view());
-  return in.Count() == 1 && in.String() == PMIX_QUERY_SUPPORTED_KEYS;
+  host_call::Query query;
+  return request.op == HostOp::kQuery && wire::Decode(request.call, &query) &&
+         query.keys.size() == 1 && query.keys[0] == PMIX_QUERY_SUPPORTED_KEYS;
 }
 
-// Returns PMIX_TIMEOUT from the infos of a call, which are the last part of
-// each call.
+// Returns PMIX_TIMEOUT from the infos of a call that has a time limit.
 int64_t TimeLimitMs(const core::AskHost& request) {
   const int64_t standard = request.op == HostOp::kQuery
                                ? SchedulerHost::kQueryMs
                                : SchedulerHost::kDefaultMs;
-  std::string infos;
-  WireReader in(request.call.view());
+  std::string_view infos = request.call.view();
+  host_call::Infos call;
   switch (request.op) {
+    case HostOp::kGetCredential:
+      break;
     case HostOp::kAllocate:
     case HostOp::kControlSession:
-      in.Uint();
-      infos = in.String();
-      break;
-    case HostOp::kGetCredential:
-      infos = std::string(request.call.view());
-      break;
     case HostOp::kValidateCredential:
-      in.String();
-      infos = in.String();
-      break;
     case HostOp::kQuery:
-      for (size_t left = in.Count(); left > 0; --left) in.String();
-      infos = in.String();
+      if (!wire::Decode(request.call, &call)) return standard;
+      infos = call.infos;
       break;
     default:
       return standard;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/codec/infos.h"
-#include "common/wire.h"
+#include "common/host_call.h"
 #include "pmix_common.h"
 #include "server/core/step/host_services.h"
 #include "server/ports/fake_sink.h"
@@ -37,9 +37,6 @@ core::AskHost Allocation(uint64_t number, uint32_t timeout = 0) {
   InfoList infos;
   infos.Add(PMIX_ALLOC_NUM_NODES, Value::Uint64(3), PMIX_INFO_REQD);
   if (timeout != 0) infos.Add(PMIX_TIMEOUT, Value::Uint32(timeout));
-  WireWriter out;
-  out.Uint(PMIX_ALLOC_NEW);
-  out.String(Infos(infos));
   core::AskHost ask;
   ask.number = number;
   ask.op = HostOp::kAllocate;
@@ -47,7 +44,8 @@ core::AskHost Allocation(uint64_t number, uint32_t timeout = 0) {
   ask.request = 7;
   ask.uid = 10;
   ask.gid = 20;
-  ask.call = Bytes(out.Take());
+  ask.call =
+      Bytes(wire::Encode(host_call::Allocate{PMIX_ALLOC_NEW, Infos(infos)}));
   ask.host_job = "job's";
   return ask;
 }
@@ -56,18 +54,14 @@ core::AskHost QueueQuery(uint64_t number, uint32_t timeout = 0) {
   InfoList qualifiers;
   qualifiers.Add(PMIX_ALLOC_QUEUE, Value::String("fast"));
   if (timeout != 0) qualifiers.Add(PMIX_TIMEOUT, Value::Uint32(timeout));
-  WireWriter out;
-  out.Uint(2);
-  out.String(PMIX_QUERY_QUEUE_LIST);
-  out.String(PMIX_QUERY_QUEUE_STATUS);
-  out.String(Infos(qualifiers));
   core::AskHost ask;
   ask.number = number;
   ask.op = HostOp::kQuery;
   ask.source = {"tool", 0};
   ask.uid = core::kAgentsUser;
   ask.gid = core::kAgentsUser;
-  ask.call = Bytes(out.Take());
+  ask.call = Bytes(wire::Encode(host_call::Query{
+      {PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_QUEUE_STATUS}, Infos(qualifiers)}));
   return ask;
 }
 
@@ -285,14 +279,11 @@ TEST_F(SchedulerHostTest, CallsOfAJobEndWithIt) {
 
 // Agents query the scheduler's supported keys for themselves.
 TEST_F(SchedulerHostTest, AgentsAskWhatItServes) {
-  WireWriter out;
-  out.Uint(1);
-  out.String(PMIX_QUERY_SUPPORTED_KEYS);
-  out.String("");
   core::AskHost ask;
   ask.number = 1;
   ask.op = HostOp::kQuery;
-  ask.call = Bytes(out.Take());
+  ask.call =
+      Bytes(wire::Encode(host_call::Query{{PMIX_QUERY_SUPPORTED_KEYS}, {}}));
   const auto services = [&] {
     host_->Ask(ask);
     InfoList infos;

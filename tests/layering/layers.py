@@ -9,7 +9,7 @@ of its layer's entry, and a package without a layer fails the test.
 VALUES = ["client/include", "common", "common/codec", "common/values"]
 ENDPOINT = [*VALUES, "common/posix", "common/shm", "server/core/step",
             "server/ports"]
-CLIENT = [*VALUES, "common/posix", "common/shm", "common/support"]
+CLIENT = [*VALUES, "common/local", "common/posix", "common/shm", "common/support"]
 
 # Package: the packages, and targets of @system, that it may depend on. Adapters
 # do not depend on each other; server/agent connects them.
@@ -21,6 +21,7 @@ LAYERS = {
     "common": ["@hwloc_headers"],
     "common/codec": VALUES,
     "common/loader": ["common", "common/posix"],
+    "common/local": ["common"],
     "common/posix": ["common"],
     "common/preload": ["common", "common/posix"],
     "common/shm": ["common", "common/posix"],
@@ -71,7 +72,8 @@ LAYERS = {
     # Connections whose peers have not identified themselves.
     "server/net": ["common", "common/posix"],
     "server/endpoint": [*ENDPOINT, "server/net"],
-    "server/local": [*ENDPOINT, "server/endpoint", "server/net"],
+    "server/local": [*ENDPOINT, "common/local", "server/endpoint",
+                     "server/net"],
     "server/openpmix": [*ENDPOINT, "common/support", "server/core/...",
                         "server/endpoint", "server/log", "server/net"],
     "server/pmi": [*ENDPOINT, "server/endpoint"],

@@ -62,8 +62,7 @@ RequestId ToolSoak::Ask(const PlayedTool& tool, const PlayedPull& pull,
   OutputRead read = pull.read;
   read.ends = ends;
   return cluster_.clients().CallHost(tool.proc, HostOp::kReadOutput,
-                                     Bytes(EncodeOutputRead(read)),
-                                     pull.targets);
+                                     Bytes(wire::Encode(read)), pull.targets);
 }
 
 void ToolSoak::Read(PlayedTool& tool, PlayedPull& pull) {
@@ -114,7 +113,7 @@ void ToolSoak::OnRead(PlayedTool& tool, PlayedPull& pull,
     return LeaveIfDone(tool);
   }
   OutputRun run;
-  if (!DecodeOutputRun(Bytes(answer.payload), &run)) {
+  if (!wire::Decode(Bytes(answer.payload), &run)) {
     return Error(who + " has a malformed answer");
   }
   Take(pull, run, who);

@@ -22,7 +22,7 @@ void ToolSoak::Push(PlayedTool& tool) {
                         ? kRankWildcard
                         : job.spec.stdin_rank;
   const RequestId request = cluster_.clients().CallHost(
-      tool.proc, HostOp::kPushInput, Bytes(EncodeInputPush(push)),
+      tool.proc, HostOp::kPushInput, Bytes(wire::Encode(push)),
       {{job.spec.nspace, rank}});
   tool.pushes[request] = job.pushed.count(tool.proc);
 }

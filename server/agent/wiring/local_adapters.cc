@@ -134,9 +134,6 @@ void LocalAdapters::MakeLocal() {
   options.on_process = [this](const std::string& nspace, Rank rank, int pid) {
     datastore_->SetPid(nspace, rank, pid);
   };
-  options.make_directory = [this](const ProcId& proc) {
-    datastore_->MakeRankDirectory(proc);
-  };
   options.fd_store = fd_store();
   options.tools = tools_;
   options.ask = AskAboutTools();

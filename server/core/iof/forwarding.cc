@@ -44,8 +44,8 @@ Forwarding::Forwarding(NodeId self, const JobTable& jobs, JobEngine& engine)
 int Forwarding::Refusal(const ProcId* caller, const HostCallArrived& in,
                         OutputRead* read) const {
   if (caller == nullptr || !jobs_.OwnerOf(*caller)) return kErrInit;
-  if (in.targets.empty() || (in.op == HostOp::kReadOutput &&
-                             !DecodeOutputRead(in.call.view(), read))) {
+  if (in.targets.empty() ||
+      (in.op == HostOp::kReadOutput && !wire::Decode(in.call.view(), read))) {
     return kErrBadParam;
   }
   const std::string& nspace = in.targets.front().nspace;
@@ -93,7 +93,7 @@ void Forwarding::Own(const HostCallArrived& in, const HostRequest& request,
   owned.client = in.client;
   owned.end = request;
   read.ends = true;
-  owned.end.call = Bytes(EncodeOutputRead(read));
+  owned.end.call = Bytes(wire::Encode(read));
 }
 
 // The input of one process must arrive in order, so a push waits for the answer
@@ -162,7 +162,7 @@ bool Forwarding::OnEnded(const HostReply& reply) {
 void Forwarding::Disown(const HostRequest& request) {
   OutputRead read;
   if (request.op != HostOp::kReadOutput ||
-      !DecodeOutputRead(request.call.view(), &read)) {
+      !wire::Decode(request.call.view(), &read)) {
     return;
   }
   owned_.erase({{request.proc, read.handle}, request.nspace});
@@ -230,7 +230,7 @@ void Forwarding::Refuse(TimeNs now, NodeId src, const HostRequest& request,
 int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
                       Actions* actions) {
   OutputRead read;
-  if (!DecodeOutputRead(request.call.view(), &read)) return kErrBadParam;
+  if (!wire::Decode(request.call.view(), &read)) return kErrBadParam;
   const Asker asker{src, request.proc, request.request, request.nspace};
   Source* source = SourceOf(request.nspace);
   if (source == nullptr) {
@@ -255,7 +255,7 @@ int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
   entry->node = src;
   Expire(entry, source->over ? now + kLinger : kNever);
   if (read.cursor.empty()) {
-    Answer(asker, kSuccess, Bytes(EncodeOutputRun(entry->puller.Welcome())),
+    Answer(asker, kSuccess, Bytes(wire::Encode(entry->puller.Welcome())),
            actions);
     return kSuccess;
   }
@@ -280,7 +280,7 @@ void Forwarding::AnswerComplete(const Asker& asker, const OutputRead& read,
   run.complete = true;
   run.cursor = read.cursor;
   run.dropped = Puller::DroppedIn(read.cursor);
-  Answer(asker, kSuccess, Bytes(EncodeOutputRun(run)), actions);
+  Answer(asker, kSuccess, Bytes(wire::Encode(run)), actions);
 }
 
 int Forwarding::Check(const HostRequest& request, const OutputRead& read,
@@ -387,8 +387,7 @@ void Forwarding::Answer(const Asker& asker, int status, Bytes results,
 void Forwarding::AnswerNews(Entry* entry, Actions* actions) {
   const Asker asker = std::move(*entry->asker);
   entry->asker.reset();
-  Answer(asker, kSuccess, Bytes(EncodeOutputRun(entry->puller.Next())),
-         actions);
+  Answer(asker, kSuccess, Bytes(wire::Encode(entry->puller.Next())), actions);
 }
 
 bool Forwarding::OnOutput(TimeNs /*now*/, const TappedOutput& output,

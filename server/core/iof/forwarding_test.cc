@@ -58,7 +58,7 @@ class ForwardingTest : public testing::Test {
                            ++request_,
                            HostOp::kReadOutput,
                            {{nspace, rank}},
-                           Bytes(EncodeOutputRead(read))},
+                           Bytes(wire::Encode(read))},
                           &actions);
     return actions;
   }
@@ -72,7 +72,7 @@ class ForwardingTest : public testing::Test {
     EXPECT_EQ(replies[0].client, kClient);
     EXPECT_EQ(replies[0].status, status);
     if (!replies[0].payload.empty()) {
-      EXPECT_TRUE(DecodeOutputRun(replies[0].payload, &run));
+      EXPECT_TRUE(wire::Decode(replies[0].payload, &run));
     }
     return run;
   }
@@ -87,9 +87,8 @@ class ForwardingTest : public testing::Test {
 
   HostRequest Request(const OutputRead& read, uint32_t uid = 17,
                       uint64_t number = 9) {
-    return {
-        kTool, number, HostOp::kReadOutput,      uid,
-        18,    "job",  {{"job", kRankWildcard}}, Bytes(EncodeOutputRead(read))};
+    return {kTool, number, HostOp::kReadOutput,      uid,
+            18,    "job",  {{"job", kRankWildcard}}, Bytes(wire::Encode(read))};
   }
 
   // Makes a read from another agent and returns the replies.
@@ -109,7 +108,7 @@ class ForwardingTest : public testing::Test {
 
   static std::string CursorOf(const HostReply& reply) {
     OutputRun run;
-    EXPECT_TRUE(DecodeOutputRun(reply.results, &run));
+    EXPECT_TRUE(wire::Decode(reply.results, &run));
     return run.cursor;
   }
 
@@ -187,7 +186,7 @@ TEST_F(ForwardingTest, OfTheCacheAloneNothingFollowsARestart) {
   const auto replies = Replies(actions);
   ASSERT_EQ(replies.size(), 1u);
   OutputRun run;
-  ASSERT_TRUE(DecodeOutputRun(replies[0].results, &run));
+  ASSERT_TRUE(wire::Decode(replies[0].results, &run));
   EXPECT_TRUE(run.pieces.empty());
   EXPECT_TRUE(run.complete);
 }
@@ -257,13 +256,13 @@ TEST_F(ForwardingTest, AReadThatComesLateBringsNothingBack) {
   const auto again = Ask(Want(cursor), 2);
   ASSERT_EQ(again.size(), 1u) << "its answer may be lost";
   OutputRun run;
-  ASSERT_TRUE(DecodeOutputRun(again[0].results, &run));
+  ASSERT_TRUE(wire::Decode(again[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
   // A late first read does not revive it either.
   const auto first = Ask(Want(), 1);
   ASSERT_EQ(first.size(), 1u);
-  ASSERT_TRUE(DecodeOutputRun(first[0].results, &run));
+  ASSERT_TRUE(wire::Decode(first[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
   // A new process, even with the same number, makes a new puller.
@@ -285,7 +284,7 @@ TEST_F(ForwardingTest, TheEndAnswersAReadThatWaits) {
   EXPECT_EQ(replies[0].request, request_ - 1);
   EXPECT_EQ(replies[1].request, request_);
   OutputRun run;
-  ASSERT_TRUE(DecodeOutputRun(replies[0].payload, &run));
+  ASSERT_TRUE(wire::Decode(replies[0].payload, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
 }
@@ -324,7 +323,7 @@ TEST_F(ForwardingTest, AReadOfTheEndThatComesAgainHasTheSameAnswer) {
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].results.view(), Replies(actions)[0].results.view());
   OutputRun run;
-  ASSERT_TRUE(DecodeOutputRun(again[0].results, &run));
+  ASSERT_TRUE(wire::Decode(again[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(run.dropped, 0u);
 }
@@ -361,7 +360,7 @@ TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
   const auto replies = Replies(actions);
   ASSERT_EQ(replies.size(), 1u);
   OutputRun run;
-  ASSERT_TRUE(DecodeOutputRun(replies[0].results, &run));
+  ASSERT_TRUE(wire::Decode(replies[0].results, &run));
   EXPECT_EQ(run.pieces.size(), 2u);
   EXPECT_EQ(run.dropped, 0u);
   next.OnTick(now_ + kLong);
@@ -370,7 +369,7 @@ TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
   // This read is too late.
   actions.clear();
   next.OnRequest(now_ + kLong, 1, Request(read), &actions);
-  ASSERT_TRUE(DecodeOutputRun(Replies(actions).at(0).results, &run));
+  ASSERT_TRUE(wire::Decode(Replies(actions).at(0).results, &run));
   EXPECT_TRUE(run.pieces.empty());
   EXPECT_TRUE(run.complete);
 }
@@ -424,7 +423,7 @@ TEST_F(ForwardingTest, WhatWasRefusedStaysRefusedWhenItComesAgain) {
   HostRequest push = read;
   push.request = 10;
   push.op = HostOp::kPushInput;
-  push.call = Bytes(EncodeInputPush({Bytes("in"), false}));
+  push.call = Bytes(wire::Encode(InputPush{Bytes("in"), false}));
   Actions actions;
   for (const HostRequest& request : {read, push}) {
     forwarding_.OnRequest(now_, 1, request, &actions);
@@ -466,7 +465,7 @@ TEST_F(RemoteForwardingTest, TheAgentThatControlsIsAsked) {
   OutputRun run;
   run.cursor = "cursor";
   const HostReply reply{kTool, asked[0].second.request, "job", kSuccess,
-                        Bytes(EncodeOutputRun(run))};
+                        Bytes(wire::Encode(run))};
   EXPECT_TRUE(forwarding_.OnReply(1, reply, &actions));
   EXPECT_TRUE(actions.empty()) << "from an agent that does not control it";
   EXPECT_TRUE(forwarding_.OnReply(0, reply, &actions));
@@ -481,7 +480,7 @@ TEST_F(RemoteForwardingTest, TheEndOfAClientIsTold) {
   const auto ends = Sent<HostRequest>(actions);
   ASSERT_EQ(ends.size(), 1u);
   OutputRead read;
-  ASSERT_TRUE(DecodeOutputRead(ends[0].second.call.view(), &read));
+  ASSERT_TRUE(wire::Decode(ends[0].second.call.view(), &read));
   EXPECT_TRUE(read.ends);
   // The message that ends the puller may be lost.
   EXPECT_EQ(forwarding_.size(), 1u);
@@ -502,7 +501,7 @@ TEST_F(RemoteForwardingTest, PushesOfOneProcessFollowEachOther) {
                            ++request_,
                            HostOp::kPushInput,
                            {{"job", kRankWildcard}},
-                           Bytes(EncodeInputPush({Bytes("in"), false}))},
+                           Bytes(wire::Encode(InputPush{Bytes("in"), false}))},
                           &actions);
     return Sent<HostRequest>(actions);
   };
@@ -536,7 +535,7 @@ TEST_F(RemoteForwardingTest, ARestartedRankIsAnotherProcess) {
                            7,
                            HostOp::kPushInput,
                            {{"job", kRankWildcard}},
-                           Bytes(EncodeInputPush({Bytes("in"), false}))},
+                           Bytes(wire::Encode(InputPush{Bytes("in"), false}))},
                           &actions);
     const auto sent = Sent<HostRequest>(actions);
     ASSERT_EQ(sent.size(), 1u);

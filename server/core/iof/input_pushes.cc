@@ -53,7 +53,7 @@ std::optional<int> InputPushes::OnRequest(TimeNs now, NodeId src,
                                           const HostRequest& request,
                                           Actions* actions) {
   InputPush push;
-  if (!DecodeInputPush(request.call, &push)) return kErrBadParam;
+  if (!wire::Decode(request.call, &push) || push.empty()) return kErrBadParam;
   if (const int status = Check(request); status != kSuccess) return status;
   Input& input = inputs_[request.nspace];
   bool answered = false;

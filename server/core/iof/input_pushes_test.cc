@@ -38,14 +38,15 @@ class InputPushesTest : public testing::Test {
                           bool complete = false, uint64_t request = 0,
                           NodeId src = 1) {
     Actions actions;
-    const HostRequest call{{"tool", 0},
-                           request == 0 ? ++request_ : request,
-                           HostOp::kPushInput,
-                           uid_,
-                           18,
-                           target.nspace,
-                           {target},
-                           Bytes(EncodeInputPush({Bytes(text), complete}))};
+    const HostRequest call{
+        {"tool", 0},
+        request == 0 ? ++request_ : request,
+        HostOp::kPushInput,
+        uid_,
+        18,
+        target.nspace,
+        {target},
+        Bytes(wire::Encode(InputPush{Bytes(text), complete}))};
     return pushes_.OnRequest(0, src, call, &actions);
   }
 

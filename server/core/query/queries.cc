@@ -6,10 +6,10 @@
 
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/core/query/query_answers.h"
 #include "server/core/query/query_keys.h"
@@ -44,11 +44,8 @@ uint64_t ServicesOf(const HostAnswered& in) {
 }
 
 Bytes CallOf(const std::vector<std::string>& keys, const Query& query) {
-  WireWriter out;
-  out.Uint(keys.size());
-  for (const std::string& key : keys) out.String(key);
-  out.String(query.for_host);
-  return Bytes(out.Take());
+  host_call::Query call{{keys.begin(), keys.end()}, query.for_host};
+  return Bytes(wire::Encode(call));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/host_call.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/core/core_testing.h"
 #include "server/core/query/facts_service.h"
@@ -458,9 +458,10 @@ TEST_F(HostQueriesTest, AttributeSupport) {
 
 TEST_F(HostQueriesTest, WhatCanBeAskedFor) {
   const AskHost ask = AskForHost({{{PMIX_QUERY_SUPPORTED_KEYS}}});
-  WireReader in(ask.call.view());
-  EXPECT_EQ(in.Uint(), 1u);
-  EXPECT_EQ(in.String(), PMIX_QUERY_SUPPORTED_KEYS);
+  host_call::Query query;
+  ASSERT_TRUE(wire::Decode(ask.call, &query));
+  ASSERT_EQ(query.keys.size(), 1u);
+  EXPECT_EQ(query.keys[0], PMIX_QUERY_SUPPORTED_KEYS);
   EXPECT_EQ(Answer(ask, kErrNotFound), kSuccess);
   EXPECT_EQ(
       Answered(Ask({{{PMIX_QUERY_PROC_TABLE},
@@ -508,12 +509,12 @@ TEST_F(HostQueriesTest, WhatOnlyASchedulerKnowsIsAskedOfTheHost) {
   EXPECT_EQ(ask.op, HostOp::kQuery);
   EXPECT_EQ(ask.source, (ProcId{"job", 0}));
   EXPECT_EQ(ask.uid, kUser);
-  WireReader in(ask.call.view());
-  EXPECT_EQ(in.Uint(), 1u);
-  EXPECT_EQ(in.String(), PMIX_QUERY_QUEUE_STATUS);
+  host_call::Query query;
+  ASSERT_TRUE(wire::Decode(ask.call, &query));
+  ASSERT_EQ(query.keys.size(), 1u);
+  EXPECT_EQ(query.keys[0], PMIX_QUERY_QUEUE_STATUS);
   InfoList qualifiers;
-  EXPECT_TRUE(DecodeInfos(in.String(), &qualifiers));
-  EXPECT_TRUE(in.done());
+  EXPECT_TRUE(DecodeInfos(query.infos, &qualifiers));
   EXPECT_EQ(qualifiers.FindString(PMIX_ALLOC_QUEUE), "fast");
   EXPECT_TRUE(qualifiers.Has("site.qualifier"));
   EXPECT_FALSE(qualifiers.Has(PMIX_USERID)) << "the agent knows it";

@@ -21,9 +21,7 @@ struct HostCallArrived {
   RequestId request = 0;
   HostOp op = HostOp::kJobControl;
   std::vector<ProcId> targets;  // empty: the caller's namespace
-  // For kJobControl: codec form, SIZE n, then n INFO. For other operations: see
-  // common/local_protocol.h.
-  Bytes call;
+  Bytes call;                   // the call of `op`, see common/host_call.h
 };
 
 // AskHost::uid and gid of a tool of the agent's own user.
@@ -40,10 +38,8 @@ struct AskHost {
   uint32_t uid = 0;  // user of the process's job
   uint32_t gid = 0;
   std::vector<ProcId> targets;  // as in HostCallArrived
-  // As in HostCallArrived. For kQuery, in the form of WireWriter: the number of
-  // keys, the keys, and the qualifiers in codec form (SIZE n, n INFO).
-  Bytes call;
-  std::string host_job = {};  // JobSpec::host_job of the process's job
+  Bytes call;                   // as in HostCallArrived
+  std::string host_job = {};    // JobSpec::host_job of the process's job
 };
 
 // Input: the answer to AskHost.

@@ -1,4 +1,4 @@
-#include "common/describe.h"
+#include "common/wire_input.h"
 
 namespace canopy::wire {
 

@@ -12,10 +12,13 @@ constexpr std::string_view kNames[] = {
 
 }  // namespace
 
-WireWriter BeginKey(JournalRecordType type) {
-  WireWriter key;
-  key.Raw(kNames[static_cast<size_t>(type)]);
-  return key;
+std::string KeyOf(JournalRecordType type) {
+  return std::string(kNames[static_cast<size_t>(type)]);
+}
+
+bool IsKeyOf(JournalRecordType type, std::string_view key) {
+  const auto parsed = ParseKey(key);
+  return parsed && parsed->type == type;
 }
 
 std::optional<JournalKey> ParseKey(std::string_view key) {

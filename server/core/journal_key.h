@@ -1,18 +1,18 @@
 // The types of records in a job's journal, and the keys of the records.
 //
 // A record is a key and a value; a later value of a key replaces the earlier
-// one. A key consists of the type and an identifier that is unique among
-// records of this type. Agents of one release read records of another release,
-// older or newer: the encoding must not change, and records of unknown types
-// are ignored.
+// one, and an empty value erases the record. A key consists of the name of the
+// type and an identifier that is unique among records of this type, encoded as
+// common/describe.h does. A successor ignores records of unknown types.
 #ifndef CANOPY_SERVER_CORE_JOURNAL_KEY_H_
 #define CANOPY_SERVER_CORE_JOURNAL_KEY_H_
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy::core {
 
@@ -29,15 +29,44 @@ enum class JournalRecordType : uint8_t {
   kInputRun,     // where the input of a run begins here
 };
 
-// Begins a key with its type; the caller appends the identifier.
-WireWriter BeginKey(JournalRecordType type);
+// The identifier of records of which each type has a fixed number of slots.
+struct JournalSlot {
+  uint32_t slot = 0;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<JournalSlot> auto& m) {
+  v.Field(1, m.slot);
+}
+
+// Returns the name of the type, which is the whole key where a job has one
+// record of the type.
+std::string KeyOf(JournalRecordType type);
+
+template <typename Id>
+std::string KeyOf(JournalRecordType type, const Id& id) {
+  std::string key = KeyOf(type);
+  wire::Append(id, &key);
+  return key;
+}
 
 struct JournalKey {
   JournalRecordType type;
-  std::string_view id;  // what follows the type; a view into the key
+  std::string_view id;  // what follows the name of the type; a view of the key
 };
 // Returns nothing for a key of an unknown type.
 std::optional<JournalKey> ParseKey(std::string_view key);
+
+// Returns whether the key is of this type.
+bool IsKeyOf(JournalRecordType type, std::string_view key);
+
+// Reads the identifier, whose views point into the key. Returns false if the
+// key is of another type or malformed.
+template <typename Id>
+bool ReadKey(JournalRecordType type, std::string_view key, Id* id) {
+  const auto parsed = ParseKey(key);
+  return parsed && parsed->type == type && wire::Decode(parsed->id, id);
+}
 
 }  // namespace canopy::core
 

@@ -7,16 +7,16 @@
 namespace canopy::core {
 namespace {
 
-// Agents of other releases have stored these names and will read them.
+// A predecessor of another release has stored these names.
 TEST(JournalKeyTest, TheStoredNamesStay) {
-  EXPECT_EQ(BeginKey(JournalRecordType::kController).str(), "controller");
-  EXPECT_EQ(BeginKey(JournalRecordType::kCollective).str(), "collective ");
-  EXPECT_EQ(BeginKey(JournalRecordType::kCommit).str(), "commit ");
-  EXPECT_EQ(BeginKey(JournalRecordType::kPublication).str(), "publication ");
-  EXPECT_EQ(BeginKey(JournalRecordType::kLookup).str(), "lookup ");
-  EXPECT_EQ(BeginKey(JournalRecordType::kHostCall).str(), "hostcall ");
-  EXPECT_EQ(BeginKey(JournalRecordType::kHeld).str(), "held ");
-  EXPECT_EQ(BeginKey(JournalRecordType::kInputRun).str(), "inputrun");
+  EXPECT_EQ(KeyOf(JournalRecordType::kController), "controller");
+  EXPECT_EQ(KeyOf(JournalRecordType::kCollective), "collective ");
+  EXPECT_EQ(KeyOf(JournalRecordType::kCommit), "commit ");
+  EXPECT_EQ(KeyOf(JournalRecordType::kPublication), "publication ");
+  EXPECT_EQ(KeyOf(JournalRecordType::kLookup), "lookup ");
+  EXPECT_EQ(KeyOf(JournalRecordType::kHostCall), "hostcall ");
+  EXPECT_EQ(KeyOf(JournalRecordType::kHeld), "held ");
+  EXPECT_EQ(KeyOf(JournalRecordType::kInputRun), "inputrun");
 }
 
 TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
@@ -25,14 +25,20 @@ TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
         JournalRecordType::kCommit, JournalRecordType::kPublication,
         JournalRecordType::kLookup, JournalRecordType::kHostCall,
         JournalRecordType::kHeld, JournalRecordType::kInputRun}) {
-    WireWriter writer = BeginKey(type);
-    writer.Uint(7);
-    const std::string key = writer.Take();
-    const auto parsed = ParseKey(key);
-    ASSERT_TRUE(parsed);
-    EXPECT_EQ(parsed->type, type);
-    EXPECT_EQ(parsed->id, "\7");
+    const std::string key = KeyOf(type, JournalSlot{7});
+    JournalSlot slot;
+    ASSERT_TRUE(ReadKey(type, key, &slot));
+    EXPECT_EQ(slot.slot, 7u);
+    EXPECT_TRUE(IsKeyOf(type, key));
   }
+}
+
+TEST(JournalKeyTest, MalformedIdentifiersAreRejected) {
+  JournalSlot slot;
+  EXPECT_FALSE(ReadKey(JournalRecordType::kEvent, "event \x08", &slot));
+  EXPECT_FALSE(ReadKey(JournalRecordType::kLookup,
+                       KeyOf(JournalRecordType::kEvent, JournalSlot{7}),
+                       &slot));
 }
 
 TEST(JournalKeyTest, OtherTypesAreUnknown) {

@@ -5,60 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "common/wire.h"
-
 namespace canopy::core {
 namespace {
-
-constexpr uint64_t kAnswerFormat = 1;
-
-void PutWaiting(WireWriter& w, const Waiting& waiting) {
-  w.String(waiting.nspace);
-  w.String(waiting.operation);
-  w.Uint(waiting.age_ms);
-  w.Uint(waiting.callers);
-  w.Uint(waiting.missing.size());
-  for (const MissingProc& m : waiting.missing) {
-    w.Proc(m.proc);
-    w.Uint(m.node);
-    w.Bool(m.sure);
-  }
-  w.Uint(waiting.more_missing);
-}
-
-Waiting GetWaiting(WireReader& r) {
-  Waiting waiting;
-  waiting.nspace = r.String();
-  waiting.operation = r.String();
-  waiting.age_ms = r.Uint();
-  waiting.callers = r.Uint32();
-  waiting.missing.resize(r.Count(4));
-  for (MissingProc& m : waiting.missing) {
-    m.proc = r.Proc();
-    m.node = r.Uint32();
-    m.sure = r.Bool();
-  }
-  waiting.more_missing = r.Uint();
-  return waiting;
-}
-
-void PutJob(WireWriter& w, const JobReport& job) {
-  w.String(job.nspace);
-  w.Uint(job.num_procs);
-  w.Uint(job.local_procs);
-  w.Uint(job.local_ended);
-  w.Uint(job.connected);
-}
-
-JobReport GetJob(WireReader& r) {
-  JobReport job;
-  job.nspace = r.String();
-  job.num_procs = r.Uint32();
-  job.local_procs = r.Uint32();
-  job.local_ended = r.Uint32();
-  job.connected = r.Uint32();
-  return job;
-}
 
 using Operation = std::pair<std::string, std::string>;
 
@@ -86,32 +34,12 @@ Waiting Finish(Merged merged) {
 }  // namespace
 
 std::string EncodeStateAnswer(const StateAnswer& answer) {
-  WireWriter w;
-  w.Uint(kAnswerFormat);
-  w.Uint(answer.node);
-  w.Uint(answer.parent);
-  w.String(answer.about);
-  w.Uint(answer.jobs.size());
-  for (const JobReport& job : answer.jobs) PutJob(w, job);
-  w.Uint(answer.waiting.size());
-  for (const Waiting& waiting : answer.waiting) PutWaiting(w, waiting);
-  return w.Take();
+  return wire::Encode(answer);
 }
 
 Result<StateAnswer> DecodeStateAnswer(std::string_view bytes) {
-  WireReader r(bytes);
-  if (r.Uint() != kAnswerFormat) {
-    return Status(kErrUnpackFailure, "state of an agent in an unknown format");
-  }
   StateAnswer answer;
-  answer.node = r.Uint32();
-  answer.parent = r.Uint32();
-  answer.about = r.String();
-  answer.jobs.resize(r.Count(5));
-  for (JobReport& job : answer.jobs) job = GetJob(r);
-  answer.waiting.resize(r.Count(6));
-  for (Waiting& waiting : answer.waiting) waiting = GetWaiting(r);
-  if (!r.done()) {
+  if (bytes.empty() || !wire::Decode(bytes, &answer)) {
     return Status(kErrUnpackFailure, "malformed state of an agent");
   }
   return answer;

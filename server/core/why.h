@@ -1,5 +1,5 @@
 // An agent's answer to StateQuery: its jobs and the waiting operations, with
-// the processes that they wait for. Answers are WireWriter records.
+// the processes that they wait for.
 #ifndef CANOPY_SERVER_CORE_WHY_H_
 #define CANOPY_SERVER_CORE_WHY_H_
 
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/describe_procs.h"
 #include "common/ids.h"
 #include "common/status.h"
 
@@ -23,6 +24,13 @@ struct MissingProc {
   auto operator<=>(const MissingProc&) const = default;
 };
 
+template <typename V>
+void Describe(V& v, wire::Is<MissingProc> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.node);
+  v.Field(3, m.sure);
+}
+
 // One blocked operation. It has the same text on every agent that takes part.
 struct Waiting {
   std::string nspace;     // namespace of the waiting processes
@@ -32,6 +40,16 @@ struct Waiting {
   std::vector<MissingProc> missing;
   uint64_t more_missing = 0;  // those beyond kMaxMissing, which are not listed
 };
+
+template <typename V>
+void Describe(V& v, wire::Is<Waiting> auto& m) {
+  v.Field(1, m.nspace);
+  v.Field(2, m.operation);
+  v.Field(3, m.age_ms);
+  v.Field(4, m.callers);
+  v.Field(5, m.missing);
+  v.Field(6, m.more_missing);
+}
 
 inline constexpr size_t kMaxMissing = 256;
 
@@ -43,6 +61,15 @@ struct JobReport {
   uint32_t connected = 0;  // clients of this agent
 };
 
+template <typename V>
+void Describe(V& v, wire::Is<JobReport> auto& m) {
+  v.Field(1, m.nspace);
+  v.Field(2, m.num_procs);
+  v.Field(3, m.local_procs);
+  v.Field(4, m.local_ended);
+  v.Field(5, m.connected);
+}
+
 // The answer to "status" and "why". `waiting` is filled only for "why".
 struct StateAnswer {
   NodeId node = kNoNode;
@@ -51,6 +78,15 @@ struct StateAnswer {
   std::vector<JobReport> jobs;
   std::vector<Waiting> waiting;
 };
+
+template <typename V>
+void Describe(V& v, wire::Is<StateAnswer> auto& m) {
+  v.Always(1, m.node);
+  v.Field(2, m.parent);
+  v.Field(3, m.about);
+  v.Field(4, m.jobs);
+  v.Field(5, m.waiting);
+}
 
 std::string EncodeStateAnswer(const StateAnswer& answer);
 // Returns kErrUnpackFailure for a malformed answer.

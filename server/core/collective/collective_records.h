@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/describe_procs.h"
 #include "common/ids.h"
 #include "server/core/messages.h"
 #include "server/core/step/persisted_state.h"
@@ -29,6 +30,16 @@ struct CollectiveRecord {
   // members on this node.
   std::vector<ProcId> left = {};
 };
+
+template <typename V>
+void Describe(V& v, wire::Is<CollectiveRecord> auto& m) {
+  v.Always(1, m.sequence);
+  v.Field(2, m.status);
+  v.Field(3, m.connected);
+  v.Field(4, m.collect);
+  v.Field(5, m.result);
+  v.Field(6, m.left);
+}
 
 // Encodes a record. The latest success of a series replaces the one before;
 // failures have separate records. `series` must have participants; its sequence

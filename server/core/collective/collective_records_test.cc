@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::core {
 namespace {
@@ -55,11 +54,14 @@ TEST(CollectiveRecords, OnlyTheLastSuccessIsKept) {
   EXPECT_NE(key(1, kErrTimeout), key(1, kSuccess));
 }
 
-TEST(CollectiveRecords, OfAnOlderAgentCarryData) {
-  PersistedRecord record = Persisted(Encode(7, kSuccess));
-  record.value = record.value.Slice(0, record.value.size() - 1);
-  ASSERT_TRUE(DecodeCollective(record));
-  EXPECT_TRUE(DecodeCollective(record)->second.collect);
+// An empty value would erase the record.
+TEST(CollectiveRecords, ARecordIsNeverEmpty) {
+  const PersistRecord record =
+      EncodeCollective("a", kId, {0, kSuccess, false, false});
+  EXPECT_FALSE(record.value.empty());
+  const auto back = DecodeCollective(Persisted(record));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->second.sequence, 0u);
 }
 
 TEST(CollectiveRecords, OthersAreLeftOut) {

@@ -4,14 +4,15 @@
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RECORD_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RECORD_H_
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/describe_procs.h"
 #include "common/ids.h"
 
 namespace canopy::core {
@@ -25,6 +26,20 @@ enum GroupFlag : uint32_t {
   kGroupNotifies = 8,          // PMIX_GROUP_NOTIFY_TERMINATION
 };
 
+// A member whose rank was restarted.
+struct RestartedMember {
+  ProcId proc;
+  uint32_t before = 0;  // processes of the rank before it
+
+  auto operator<=>(const RestartedMember&) const = default;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<RestartedMember> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.before);
+}
+
 struct GroupRecord {
   uint32_t flags = 0;  // bits of GroupFlag
   // Number that distinguishes the group from any other group, also of the same
@@ -36,9 +51,7 @@ struct GroupRecord {
   // Participants that are not members, because they ended before they took
   // part.
   std::vector<ProcId> missing;
-  // Members whose rank was restarted, and how many processes of the rank came
-  // before them.
-  std::vector<std::pair<ProcId, uint32_t>> restarted;
+  std::vector<RestartedMember> restarted;
   // Infos that members share (PMIX_GROUP_INFO, PMIX_GROUP_ENDPT_DATA):
   // `num_shared` INFO in codec form, back to back.
   size_t num_shared = 0;
@@ -54,6 +67,19 @@ struct GroupRecord {
   // Adds the contribution of another node or member.
   void Merge(const GroupRecord& other);
 };
+
+template <typename V>
+void Describe(V& v, wire::Is<GroupRecord> auto& m) {
+  v.Always(1, m.flags);
+  v.Field(2, m.context_id);
+  v.Field(3, m.leader);
+  v.Field(4, m.missing);
+  v.Field(5, m.num_shared);
+  v.Field(6, m.shared);
+  v.Field(7, m.made);
+  v.Field(8, m.restarted);
+  v.Field(9, m.committed);
+}
 
 Bytes EncodeGroupRecord(const GroupRecord& record);
 // Returns nothing if the bytes are malformed.

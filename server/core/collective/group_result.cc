@@ -64,7 +64,7 @@ Bytes GroupContribution(const Series& series, const Instance& instance,
     if (!instance.arrived[i]) {
       record.missing.push_back(proc);
     } else if (const uint32_t number = IncarnationOf(proc, jobs); number > 0) {
-      record.restarted.emplace_back(proc, number);
+      record.restarted.push_back({proc, number});
     }
   }
   return EncodeGroupRecord(record);
@@ -101,8 +101,10 @@ GroupRecord SumOf(const Series& series, const Instance& instance,
 std::vector<ProcId> FollowedByOthers(const Series& series,
                                      const GroupRecord& result,
                                      const JobTable& jobs) {
-  std::map<ProcId, uint32_t> took_part(result.restarted.begin(),
-                                       result.restarted.end());
+  std::map<ProcId, uint32_t> took_part;
+  for (const auto& [proc, before] : result.restarted) {
+    took_part.emplace(proc, before);
+  }
   std::vector<ProcId> followed;
   for (const ProcId& proc : series.members->local) {
     const uint32_t now = IncarnationOf(proc, jobs);

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/seek_info.h"
-#include "common/wire.h"
+#include "common/describe.h"
 #include "server/core/data_range.h"
 #include "server/core/event/event_info.h"
 #include "server/core/event/lifecycle.h"
@@ -36,18 +37,32 @@ EventRaised Word(const std::string& nspace, int64_t age) {
   return event;
 }
 
-void PutRanks(const std::set<Rank>& ranks, WireWriter* out) {
-  out->Uint(ranks.size());
-  for (const Rank rank : ranks) out->Uint(rank);
+// The record of the processes that are held.
+struct HeldRecord {
+  TimeNs since = kNever;
+  std::vector<Rank> at_exec;
+  std::vector<Rank> waiting;
+  std::vector<Rank> freed;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<HeldRecord> auto& m) {
+  v.Always(1, m.since);
+  v.Field(2, m.at_exec);
+  v.Field(3, m.waiting);
+  v.Field(4, m.freed);
 }
 
-std::set<Rank> RanksIn(const Job& job, WireReader* in) {
-  std::set<Rank> ranks;
-  for (size_t left = in->Count(); left > 0; --left) {
-    const Rank rank = in->Uint32();
-    if (job.is_local(rank)) ranks.insert(rank);
+std::vector<Rank> ListOf(const std::set<Rank>& ranks) {
+  return {ranks.begin(), ranks.end()};
+}
+
+std::set<Rank> LocalOf(const Job& job, const std::vector<Rank>& ranks) {
+  std::set<Rank> local;
+  for (const Rank rank : ranks) {
+    if (job.is_local(rank)) local.insert(rank);
   }
-  return ranks;
+  return local;
 }
 
 }  // namespace
@@ -119,27 +134,26 @@ void LocalHolds::Update(TimeNs now, const std::string& nspace, Held* held) {
 }
 
 void LocalHolds::Persist(const std::string& nspace, const Held& held) {
-  WireWriter value;
-  value.Int(held.since);
-  PutRanks(held.at_exec, &value);
-  PutRanks(held.waiting, &value);
-  PutRanks(held.freed, &value);
+  const HeldRecord record{held.since, ListOf(held.at_exec),
+                          ListOf(held.waiting), ListOf(held.freed)};
   records_.push_back(
-      {nspace, BeginKey(JournalRecordType::kHeld).Take(), Bytes(value.Take())});
+      {nspace, KeyOf(JournalRecordType::kHeld), Bytes(wire::Encode(record))});
 }
 
 void LocalHolds::Recover(TimeNs now, const std::string& nspace,
                          const PersistedRecord& record) {
-  const auto key = ParseKey(record.key);
   const Job* job = jobs_.Find(nspace);
-  if (!key || key->type != JournalRecordType::kHeld || job == nullptr) return;
-  WireReader in(record.value.view());
+  HeldRecord read;
+  if (job == nullptr || !IsKeyOf(JournalRecordType::kHeld, record.key) ||
+      !wire::Decode(record.value, &read)) {
+    return;
+  }
   Held held;
-  held.since = in.Int();
-  held.at_exec = RanksIn(*job, &in);
-  held.waiting = RanksIn(*job, &in);
-  held.freed = RanksIn(*job, &in);
-  if (!in.done() || (!held.any() && held.freed.empty())) return;
+  held.since = read.since;
+  held.at_exec = LocalOf(*job, read.at_exec);
+  held.waiting = LocalOf(*job, read.waiting);
+  held.freed = LocalOf(*job, read.freed);
+  if (!held.any() && held.freed.empty()) return;
   held.since = held.any() ? std::clamp<TimeNs>(held.since, 0, now) : kNever;
   if (held.any()) due_.push_back(Word(nspace, now - held.since));
   held_[nspace] = std::move(held);

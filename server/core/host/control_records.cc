@@ -1,12 +1,30 @@
 #include "server/core/host/control_records.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/bytes.h"
-#include "common/wire.h"
+#include "common/describe_procs.h"
 #include "server/core/journal_key.h"
 
 namespace canopy::core {
+namespace {
+
+// The value of a record.
+struct StoredControl {
+  uint64_t number = 0;
+  ProcId proc;
+  uint64_t request = 0;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<StoredControl> auto& m) {
+  v.Field(1, m.number);
+  v.Field(2, m.proc);
+  v.Field(3, m.request);
+}
+
+}  // namespace
 
 bool ControlRecords::Contains(const std::string& nspace,
                               const ControlId& id) const {
@@ -20,25 +38,19 @@ PersistRecord ControlRecords::Add(const std::string& nspace,
   Ring& ring = jobs_[nspace];
   const uint64_t number = ring.count;
   Put(number, id, &ring);
-  WireWriter key = BeginKey(JournalRecordType::kHostCall);
-  key.Uint(number % kControlsKept);
-  WireWriter value;
-  value.Uint(number);
-  value.Proc(id.proc);
-  value.Uint(id.request);
-  return {nspace, key.Take(), Bytes(value.Take())};
+  const auto slot = static_cast<uint32_t>(number % kControlsKept);
+  return {nspace, KeyOf(JournalRecordType::kHostCall, JournalSlot{slot}),
+          Bytes(wire::Encode(StoredControl{number, id.proc, id.request}))};
 }
 
 void ControlRecords::Recover(const std::string& nspace,
                              const PersistedRecord& record) {
-  const auto key = ParseKey(record.key);
-  if (!key || key->type != JournalRecordType::kHostCall) return;
-  WireReader in(record.value.view());
-  const uint64_t number = in.Uint();
-  ControlId id;
-  id.proc = in.Proc();
-  id.request = in.Uint();
-  if (in.done()) Put(number, id, &jobs_[nspace]);
+  StoredControl stored;
+  if (!IsKeyOf(JournalRecordType::kHostCall, record.key) ||
+      !wire::Decode(record.value, &stored) || stored.proc.nspace.empty()) {
+    return;
+  }
+  Put(stored.number, {std::move(stored.proc), stored.request}, &jobs_[nspace]);
 }
 
 void ControlRecords::Put(uint64_t number, const ControlId& id, Ring* ring) {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy::core {
 namespace {
@@ -16,9 +16,38 @@ uint64_t LimitOf(uint64_t asked) {
 // Upper limit for the number of ranks in a decoded cursor.
 constexpr uint64_t kMaxRanks = uint64_t{1} << 24;
 
-// Encodes the lengths of alternating runs of false and true, starting with
-// false.
-void PutRuns(const std::vector<bool>& flags, WireWriter* out) {
+// The ranks whose channel is closed: the lengths of alternating runs of open
+// and closed ranks, beginning with open ones.
+struct ClosedRanks {
+  uint16_t channel = 0;
+  std::vector<uint64_t> runs;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<ClosedRanks> auto& m) {
+  v.Field(1, m.channel);
+  v.Field(2, m.runs);
+}
+
+// A cursor as pullers receive it.
+struct EncodedCursor {
+  uint64_t epoch = 0;
+  uint64_t answers = 0;
+  uint64_t dropped = 0;
+  std::vector<uint64_t> nodes;
+  std::vector<ClosedRanks> closed;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<EncodedCursor> auto& m) {
+  v.Field(1, m.epoch);
+  v.Field(2, m.answers);
+  v.Field(3, m.dropped);
+  v.Field(4, m.nodes);
+  v.Field(5, m.closed);
+}
+
+std::vector<uint64_t> RunsOf(const std::vector<bool>& flags) {
   std::vector<uint64_t> runs;
   bool current = false;
   uint64_t length = 0;
@@ -30,18 +59,16 @@ void PutRuns(const std::vector<bool>& flags, WireWriter* out) {
     ++length;
   }
   runs.push_back(length);
-  out->Uint(runs.size());
-  for (const uint64_t run : runs) out->Uint(run);
+  return runs;
 }
 
-bool TakeRuns(WireReader* in, std::vector<bool>* flags) {
+bool TakeRuns(const std::vector<uint64_t>& runs, std::vector<bool>* flags) {
   bool current = false;
-  for (size_t left = in->Count(); left > 0; --left) {
-    const uint64_t length = in->Uint();
+  for (const uint64_t length : runs) {
     if (length > kMaxRanks - flags->size()) return false;
     flags->resize(flags->size() + length, std::exchange(current, !current));
   }
-  return in->ok();
+  return true;
 }
 
 }  // namespace
@@ -54,33 +81,24 @@ struct Puller::Cursor {
   std::map<uint16_t, std::vector<bool>> closed;
 
   std::string Encode() const {
-    WireWriter out;
-    out.Uint(epoch);
-    out.Uint(answers);
-    out.Uint(dropped);
-    out.Uint(nodes.size());
-    for (const uint64_t position : nodes) out.Uint(position);
-    out.Uint(closed.size());
+    EncodedCursor encoded{epoch, answers, dropped, nodes, {}};
     for (const auto& [channel, ranks] : closed) {
-      out.Uint(channel);
-      PutRuns(ranks, &out);
+      encoded.closed.push_back({channel, RunsOf(ranks)});
     }
-    return out.Take();
+    return wire::Encode(encoded);
   }
 
   static std::optional<Cursor> Decode(const std::string& bytes) {
-    WireReader in(bytes);
-    Cursor cursor;
-    cursor.epoch = in.Uint();
-    cursor.answers = in.Uint();
-    cursor.dropped = in.Uint();
-    cursor.nodes.resize(in.Count());
-    for (uint64_t& position : cursor.nodes) position = in.Uint();
-    for (size_t left = in.Count(2); left > 0 && in.ok(); --left) {
-      const auto channel = static_cast<uint16_t>(in.Uint());
-      if (!TakeRuns(&in, &cursor.closed[channel])) return std::nullopt;
+    EncodedCursor encoded;
+    if (bytes.empty() || !wire::Decode(bytes, &encoded)) return std::nullopt;
+    Cursor cursor{encoded.epoch,
+                  encoded.answers,
+                  encoded.dropped,
+                  std::move(encoded.nodes),
+                  {}};
+    for (const auto& [channel, runs] : encoded.closed) {
+      if (!TakeRuns(runs, &cursor.closed[channel])) return std::nullopt;
     }
-    if (!in.done()) return std::nullopt;
     return cursor;
   }
 };

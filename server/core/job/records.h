@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/describe.h"
 #include "common/ids.h"
 #include "server/core/job/progress.h"
 #include "server/core/job/step.h"
@@ -35,8 +36,32 @@ struct HeadRecord {
   TimeNs warn_at = kNever;     // when to warn of the last of these limits
 };
 
+template <typename V>
+void Describe(V& v, wire::Is<JobFailure> auto& m) {
+  v.Field(1, m.exit_code);
+  v.Field(2, m.status);
+  v.Field(3, m.rank);
+  v.Field(4, m.text);
+}
+
+template <typename V>
+void Describe(V& v, wire::Is<HeadRecord> auto& m) {
+  v.Always(1, m.started);
+  v.Field(2, m.ending);
+  v.Field(3, m.kill_requests);
+  v.Field(4, m.since);
+  v.Field(5, m.timeout);
+  v.Field(6, m.out_of_time);
+  v.Field(7, m.failure);
+  v.Field(8, m.expected);
+  v.Field(9, m.lost);
+  v.Field(10, m.port);
+  v.Field(11, m.limits);
+  v.Field(12, m.warn_at);
+}
+
 std::string EncodeHeadRecord(const HeadRecord& record);
-// Returns nothing if EncodeHeadRecord did not write the bytes.
+// Returns nothing if the bytes are malformed.
 std::optional<HeadRecord> DecodeHeadRecord(std::string_view bytes);
 
 // Persists the head's state before the effects that depend on it.

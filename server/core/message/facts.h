@@ -15,8 +15,7 @@
 namespace canopy::core {
 
 // Query of one agent's state. `what` is "status" or "why"; the answer in
-// StateReply is a WireWriter record, see why.h. An empty `nspace` means all
-// jobs.
+// StateReply is a StateAnswer of why.h. An empty `nspace` means all jobs.
 struct StateQuery {
   uint64_t request = 0;
   std::string what;

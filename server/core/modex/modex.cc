@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/codec/stored_key.h"
+#include "common/describe_procs.h"
 #include "common/slice.h"
-#include "common/wire.h"
 #include "server/core/modex/kval.h"
 
 namespace canopy::core {
@@ -71,31 +71,67 @@ Bytes WithQualified(const Bytes& kvals, const Bytes& known) {
   return Bytes(std::string(kvals.view()).append(lacking));
 }
 
+// A rank's update is an element of a repeated field, so the data of several
+// nodes are joined by appending.
+constexpr uint32_t kUpdateField = 1;
+constexpr uint32_t kKvalsField = 4;
+
+struct UpdateHead {
+  ProcView proc;
+  uint64_t base = 0;
+  uint64_t version = 0;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<UpdateHead> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.base);
+  v.Field(3, m.version);
+}
+
+struct UpdateView {
+  UpdateHead head;
+  std::string_view kvals;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<UpdateView> auto& m) {
+  Describe(v, m.head);
+  v.Field(kKvalsField, m.kvals);
+}
+
 }  // namespace
 
 void ModexWriter::Add(const RankUpdate& update) {
-  WireWriter w;
-  w.Proc(update.proc);
-  w.Uint(update.base);
-  w.Uint(update.version);
-  w.Uint(update.kvals.size());
-  out_ += w.str();
+  const UpdateHead head{
+      {update.proc.nspace, update.proc.rank}, update.base, update.version};
+  const size_t size = wire::SizeOf(head);
+  const size_t kvals = update.kvals.size();
+  const size_t whole =
+      size + wire::Writer::HeadSize(kKvalsField, kvals) + kvals;
+  const size_t at = out_.size();
+  out_.resize(at + wire::Writer::HeadSize(kUpdateField, whole) + whole - kvals);
+  wire::Writer writer(out_.data() + at);
+  writer.Head(kUpdateField, whole);
+  Describe(writer, head);
+  writer.Head(kKvalsField, kvals);
   out_ += update.kvals.view();
 }
 
 Bytes ModexWriter::Take() { return Bytes(std::exchange(out_, {})); }
 
 bool ModexReader::Next(RankUpdate* update) {
-  WireReader r(bytes_.view().substr(at_));
-  if (!ok_ || r.rest().empty()) return false;
-  update->proc = r.Proc();
-  update->base = r.Uint();
-  update->version = r.Uint();
-  const std::string_view data = r.String();
-  ok_ = r.ok();
+  wire::Input in(bytes_.view().substr(at_));
+  if (!ok_ || in.done()) return false;
+  ok_ = in.Tag() == wire::Tag(kUpdateField, wire::kLength);
+  UpdateView view;
+  ok_ = ok_ && wire::Decode(in.Chunk(), &view) && in.ok();
   if (!ok_) return false;
-  update->kvals = SliceOf(bytes_, data);
-  at_ = bytes_.size() - r.rest().size();
+  update->proc = OwnerOf(view.head.proc);
+  update->base = view.head.base;
+  update->version = view.head.version;
+  update->kvals = SliceOf(bytes_, view.kvals);
+  at_ += in.position();
   return true;
 }
 

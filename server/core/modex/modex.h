@@ -30,8 +30,7 @@ struct RankUpdate {
 };
 
 // Encodes the data that a node contributes to a collective
-// (NodeContribution::data) by WireWriter: for each rank a Proc, Uint base, Uint
-// version and a String with its KVALs.
+// (NodeContribution::data): for each rank its process, base, version and KVALs.
 class ModexWriter {
  public:
   void Add(const RankUpdate& update);

@@ -3,21 +3,32 @@
 #include <string_view>
 #include <utility>
 
-#include "common/wire.h"
 #include "server/core/journal_key.h"
 #include "server/core/modex/kval.h"
 
 namespace canopy::core {
 namespace {
 
+struct CommitKey {
+  Rank rank = 0;
+  Scope scope = Scope::kGlobal;
+  std::string_view name;  // of the key that was put
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<CommitKey> auto& m) {
+  v.Field(1, m.rank);
+  v.Choice(2, m.scope, Scope::kGlobal);
+  v.Field(3, m.name);
+}
+
 void PersistPut(const ProcId& proc, Scope scope, std::string_view name,
                 const Bytes& kval, Actions* actions) {
   if (kval.empty()) return;
-  WireWriter key = BeginKey(JournalRecordType::kCommit);
-  key.Uint(proc.rank);
-  key.Uint(static_cast<uint64_t>(scope));
-  key.String(name);
-  actions->push_back(PersistRecord{proc.nspace, key.Take(), kval});
+  actions->push_back(PersistRecord{
+      proc.nspace,
+      KeyOf(JournalRecordType::kCommit, CommitKey{proc.rank, scope, name}),
+      kval});
 }
 
 }  // namespace
@@ -44,15 +55,11 @@ std::map<Rank, std::vector<ScopedData>> RecoverCommits(
     const std::vector<PersistedRecord>& records) {
   std::map<Rank, std::vector<ScopedData>> out;
   for (const PersistedRecord& record : records) {
-    const auto stored = ParseKey(record.key);
-    if (!stored || stored->type != JournalRecordType::kCommit) continue;
-    WireReader key(stored->id);
-    const Rank rank = key.Uint32();
-    const uint64_t scope = key.Uint();
-    if (!key.ok() || scope < 1 || scope > 3 || !AreKvals(record.value.view())) {
-      continue;
+    CommitKey key;
+    if (ReadKey(JournalRecordType::kCommit, record.key, &key) &&
+        key.scope >= Scope::kLocal && AreKvals(record.value.view())) {
+      out[key.rank].push_back({key.scope, record.value});
     }
-    out[rank].push_back({static_cast<Scope>(scope), record.value});
   }
   return out;
 }

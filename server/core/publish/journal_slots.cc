@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include "common/wire.h"
 #include "server/core/journal_key.h"
 #include "server/core/publish/publication.h"
 
 namespace canopy::core {
 namespace {
 
-std::string KeyOf(uint32_t slot) {
-  WireWriter key = BeginKey(JournalRecordType::kPublication);
-  key.Uint(slot);
-  return key.Take();
+std::string KeyAt(uint32_t slot) {
+  return KeyOf(JournalRecordType::kPublication, JournalSlot{slot});
 }
 
 }  // namespace
@@ -29,7 +26,7 @@ void JournalSlots::Store(PublishStep& step, const Publication& p) {
   auto it = job.slots.find(p.id);
   if (it == job.slots.end()) it = job.slots.emplace(p.id, Claim(&job)).first;
   step.out.push_back(
-      PersistRecord{nspace, KeyOf(it->second), Bytes(EncodePublication(p))});
+      PersistRecord{nspace, KeyAt(it->second), Bytes(EncodePublication(p))});
 }
 
 void JournalSlots::Clear(PublishStep& step, const PublicationId& id) {
@@ -39,16 +36,17 @@ void JournalSlots::Clear(PublishStep& step, const PublicationId& id) {
   if (slot.empty()) return;
   job->second.free.insert(slot.mapped());
   step.out.push_back(
-      PersistRecord{id.publisher.nspace, KeyOf(slot.mapped()), Bytes()});
+      PersistRecord{id.publisher.nspace, KeyAt(slot.mapped()), Bytes()});
 }
 
 std::optional<Publication> JournalSlots::Recover(
     const std::string& nspace, const PersistedRecord& record) {
-  const auto stored = ParseKey(record.key);
-  if (!stored || stored->type != JournalRecordType::kPublication) return {};
-  WireReader key(stored->id);
-  const uint32_t slot = key.Uint32();
-  if (!key.done() || slot == UINT32_MAX) return {};
+  JournalSlot key;
+  if (!ReadKey(JournalRecordType::kPublication, record.key, &key) ||
+      key.slot == UINT32_MAX) {
+    return {};
+  }
+  const uint32_t slot = key.slot;
   Job& job = jobs_[nspace];
   for (; job.next <= slot; ++job.next) job.free.insert(job.next);
   std::optional<Publication> p = DecodePublication(record.value);

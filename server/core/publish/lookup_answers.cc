@@ -1,20 +1,29 @@
 #include "server/core/publish/lookup_answers.h"
 
 #include <algorithm>
-#include <string_view>
+#include <utility>
 
-#include "common/slice.h"
-#include "common/wire.h"
+#include "common/describe.h"
 #include "server/core/journal_key.h"
 
 namespace canopy::core {
 namespace {
 
+struct AnswerKey {
+  Rank rank = 0;
+  uint32_t slot = 0;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<AnswerKey> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.slot);
+}
+
 PersistRecord Record(const ProcId& proc, uint32_t slot, Bytes value) {
-  WireWriter key = BeginKey(JournalRecordType::kLookup);
-  key.Uint(proc.rank);
-  key.Uint(slot);
-  return {proc.nspace, key.Take(), std::move(value)};
+  return {proc.nspace,
+          KeyOf(JournalRecordType::kLookup, AnswerKey{proc.rank, slot}),
+          std::move(value)};
 }
 
 }  // namespace
@@ -23,11 +32,7 @@ void LookupAnswers::Store(PublishStep& step, const ProcId& proc,
                           LookupAnswer answer) {
   if (!enabled_) return;
   const uint32_t slot = processes_[proc].stored++ % kMaxLookupAnswers;
-  WireWriter value;
-  value.Uint(answer.request);
-  value.Int(answer.status);
-  value.String(answer.payload.view());
-  step.out.push_back(Record(proc, slot, Bytes(value.Take())));
+  step.out.push_back(Record(proc, slot, Bytes(wire::Encode(answer))));
 }
 
 void LookupAnswers::Keep(PublishStep& step, const ProcId& proc,
@@ -66,20 +71,15 @@ void LookupAnswers::OnJobRemoved(const std::string& nspace) {
 
 void LookupAnswers::Recover(const std::string& nspace,
                             const PersistedRecord& record) {
-  const auto stored = ParseKey(record.key);
-  if (!stored || stored->type != JournalRecordType::kLookup) return;
-  WireReader key(stored->id);
-  const ProcId proc{nspace, key.Uint32()};
-  const uint32_t slot = key.Uint32();
-  WireReader value(record.value.view());
+  AnswerKey key;
   LookupAnswer answer;
-  answer.request = value.Uint();
-  answer.status = static_cast<int>(value.Int());
-  const std::string_view payload = value.String();
-  if (!key.done() || !value.done() || slot >= kMaxLookupAnswers) return;
-  answer.payload = SliceOf(record.value, payload);
-  Process& process = processes_[proc];
-  process.stored = std::max(process.stored, slot + 1);
+  if (!ReadKey(JournalRecordType::kLookup, record.key, &key) ||
+      key.slot >= kMaxLookupAnswers || record.value.empty() ||
+      !wire::Decode(record.value, &answer)) {
+    return;
+  }
+  Process& process = processes_[{nspace, key.rank}];
+  process.stored = std::max(process.stored, key.slot + 1);
   process.recovered[answer.request] = std::move(answer);
 }
 

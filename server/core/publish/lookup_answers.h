@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/bytes.h"
+#include "common/describe.h"
 #include "common/ids.h"
 #include "server/core/publish/publish_step.h"
 #include "server/core/step/persisted_state.h"
@@ -27,6 +28,13 @@ struct LookupAnswer {
   int status = 0;
   Bytes payload;
 };
+
+template <typename V>
+void Describe(V& v, wire::Is<LookupAnswer> auto& m) {
+  v.Always(1, m.request);
+  v.Field(2, m.status);
+  v.Field(3, m.payload);
+}
 
 // Not synchronised.
 class LookupAnswers {

@@ -3,12 +3,38 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/slice.h"
+#include "common/describe_procs.h"
 #include "common/status.h"
-#include "common/wire.h"
 
 namespace canopy::core {
 namespace {
+
+// A publication in a journal. The steward, which recovers it, is not part of
+// the record.
+struct StoredPublication {
+  Publication p;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<StoredPublication> auto& m) {
+  auto& p = m.p;
+  v.Field(1, p.id.publisher);
+  v.Field(2, p.id.number);
+  v.Field(3, p.version);
+  v.Field(4, p.request);
+  v.Field(5, p.key);
+  v.Field(6, p.range);
+  v.Field(7, p.persistence);
+  v.Field(8, p.members);
+  v.Field(9, p.uid);
+  v.Field(10, p.gid);
+  v.Field(11, p.uids);
+  v.Field(12, p.gids);
+  v.Field(13, p.reader.proc);
+  v.Field(14, p.reader.request);
+  v.Field(15, p.reader.node);
+  v.Field(16, p.value);
+}
 
 // Approximate memory of a publication besides its key and value, in bytes.
 constexpr size_t kOverhead = 256;
@@ -61,28 +87,6 @@ int Width(const Publication& p) {
     default:
       return 5;
   }
-}
-
-void PutProcs(WireWriter& w, const std::vector<ProcId>& procs) {
-  w.Uint(procs.size());
-  for (const ProcId& proc : procs) w.Proc(proc);
-}
-
-void PutNumbers(WireWriter& w, const std::vector<uint32_t>& numbers) {
-  w.Uint(numbers.size());
-  for (const uint32_t number : numbers) w.Uint(number);
-}
-
-std::vector<ProcId> GetProcs(WireReader& r) {
-  std::vector<ProcId> procs(r.Count(2));
-  for (ProcId& proc : procs) proc = r.Proc();
-  return procs;
-}
-
-std::vector<uint32_t> GetNumbers(WireReader& r) {
-  std::vector<uint32_t> numbers(r.Count());
-  for (uint32_t& number : numbers) number = r.Uint32();
-  return numbers;
 }
 
 }  // namespace
@@ -161,48 +165,15 @@ bool ComesBefore(const Publication& a, const Publication& b) {
 }
 
 std::string EncodePublication(const Publication& p) {
-  WireWriter w;
-  w.Proc(p.id.publisher);
-  w.Uint(p.id.number);
-  w.Uint(p.version);
-  w.Uint(p.request);
-  w.String(p.key);
-  w.Uint(p.range);
-  w.Uint(p.persistence);
-  PutProcs(w, p.members);
-  w.Uint(p.uid);
-  w.Uint(p.gid);
-  PutNumbers(w, p.uids);
-  PutNumbers(w, p.gids);
-  w.Proc(p.reader.proc);
-  w.Uint(p.reader.request);
-  w.Uint(p.reader.node);
-  w.String(p.value.view());
-  return w.Take();
+  return wire::Encode(StoredPublication{p});
 }
 
 std::optional<Publication> DecodePublication(const Bytes& bytes) {
-  WireReader r(bytes.view());
-  Publication p;
-  p.id.publisher = r.Proc();
-  p.id.number = r.Uint();
-  p.version = r.Uint();
-  p.request = r.Uint();
-  p.key = r.String();
-  p.range = static_cast<uint8_t>(r.Uint());
-  p.persistence = static_cast<uint8_t>(r.Uint());
-  p.members = GetProcs(r);
-  p.uid = r.Uint32();
-  p.gid = r.Uint32();
-  p.uids = GetNumbers(r);
-  p.gids = GetNumbers(r);
-  p.reader.proc = r.Proc();
-  p.reader.request = r.Uint();
-  p.reader.node = r.Uint32();
-  const std::string_view value = r.String();
-  if (!r.done()) return std::nullopt;
-  p.value = SliceOf(bytes, value);
-  return p;
+  StoredPublication stored;
+  if (!wire::Decode(bytes, &stored) || stored.p.id.publisher.nspace.empty()) {
+    return std::nullopt;
+  }
+  return std::move(stored.p);
 }
 
 }  // namespace canopy::core

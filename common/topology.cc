@@ -2,12 +2,41 @@
 
 #include <algorithm>
 
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy {
 namespace {
 
-constexpr uint64_t kTopologyFormat = 1;
+// The objects of one level, as texts of their CPUs.
+struct Level {
+  std::vector<std::string> objects;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Level> auto& m) {
+  v.Field(1, m.objects);
+}
+
+struct EncodedTopology {
+  std::vector<Level> levels;
+  std::string cpus;
+  uint64_t memory_bytes = 0;
+  std::string signature;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<EncodedTopology> auto& m) {
+  v.Field(1, m.levels);
+  v.Field(2, m.cpus);
+  v.Field(3, m.memory_bytes);
+  v.Field(4, m.signature);
+}
+
+bool ReadSet(const std::string& text, CpuSet* out) {
+  Result<CpuSet> set = CpuSet::Parse(text);
+  if (set.ok()) *out = *std::move(set);
+  return set.ok();
+}
 
 struct LevelNames {
   TopologyLevel level;
@@ -98,41 +127,34 @@ std::string TopologySignature(const Topology& topology) {
 }
 
 std::string EncodeTopology(const Topology& topology) {
-  WireWriter w;
-  w.Uint(kTopologyFormat);
-  w.Uint(topology.levels.size());
+  EncodedTopology encoded;
   for (const std::vector<CpuSet>& objects : topology.levels) {
-    w.Uint(objects.size());
-    for (const CpuSet& object : objects) w.String(object.ToString());
+    Level& level = encoded.levels.emplace_back();
+    for (const CpuSet& object : objects) {
+      level.objects.push_back(object.ToString());
+    }
   }
-  w.String(topology.cpus.ToString());
-  w.Uint(topology.memory_bytes);
-  w.String(topology.signature);
-  return w.Take();
+  encoded.cpus = topology.cpus.ToString();
+  encoded.memory_bytes = topology.memory_bytes;
+  encoded.signature = topology.signature;
+  return wire::Encode(encoded);
 }
 
 Result<Topology> DecodeTopology(std::string_view bytes) {
-  WireReader r(bytes);
+  EncodedTopology encoded;
   Topology topology;
-  if (r.Uint() != kTopologyFormat || r.Uint() != kNumTopologyLevels) {
-    return Status(kErrUnpackFailure, "topology of an unknown format");
-  }
-  const auto read = [&r] {
-    Result<CpuSet> set = CpuSet::Parse(r.String());
-    if (!set.ok()) r.Fail();
-    return set.ok() ? *set : CpuSet();
-  };
-  for (std::vector<CpuSet>& objects : topology.levels) {
-    const size_t count = r.Count(2);
-    for (size_t i = 0; i < count && r.ok(); ++i) {
-      objects.push_back(read());
-      if (objects.back().empty()) r.Fail();
+  bool ok = wire::Decode(bytes, &encoded) &&
+            encoded.levels.size() == topology.levels.size() &&
+            ReadSet(encoded.cpus, &topology.cpus);
+  for (size_t i = 0; ok && i < encoded.levels.size(); ++i) {
+    for (const std::string& object : encoded.levels[i].objects) {
+      CpuSet& set = topology.levels[i].emplace_back();
+      ok = ok && ReadSet(object, &set) && !set.empty();
     }
   }
-  topology.cpus = read();
-  topology.memory_bytes = r.Uint();
-  topology.signature = r.String();
-  if (!r.done()) return Status(kErrUnpackFailure, "malformed topology");
+  if (!ok) return Status(kErrUnpackFailure, "malformed topology");
+  topology.memory_bytes = encoded.memory_bytes;
+  topology.signature = std::move(encoded.signature);
   return topology;
 }
 

@@ -2,16 +2,30 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "common/codec/infos.h"
+#include "common/describe_procs.h"
 #include "common/hex.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
 
 // The kernel limits one variable to 128 KiB.
 constexpr size_t kMaxText = size_t{64} << 10;
+
+// The orders as bytes.
+struct EncodedOrders {
+  ProcId name;
+  std::string_view job_data;  // codec form
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<EncodedOrders> auto& m) {
+  v.Field(1, m.name);
+  v.Field(2, m.job_data);
+}
 
 Status Malformed() {
   return Status(kErrBadParam, "malformed orders for a launcher");
@@ -24,10 +38,7 @@ Result<std::string> WriteOrders(const LauncherOrders& orders) {
   const int status =
       EncodeInfos(orders.job_data.data(), orders.job_data.size(), &infos);
   if (status != kSuccess) return Status(kErrBadParam, "values without a form");
-  WireWriter out;
-  out.Proc(orders.name);
-  out.String(infos);
-  std::string text = ToHex(out.str());
+  std::string text = ToHex(wire::Encode(EncodedOrders{orders.name, infos}));
   if (text.size() > kMaxText) return Status(kErrOutOfResource, "too long");
   return text;
 }
@@ -35,17 +46,14 @@ Result<std::string> WriteOrders(const LauncherOrders& orders) {
 Result<LauncherOrders> ReadOrders(std::string_view text) {
   const auto bytes = text.size() <= kMaxText ? FromHex(text) : std::nullopt;
   if (!bytes) return Malformed();
-  WireReader in(*bytes);
+  EncodedOrders encoded;
   LauncherOrders orders;
-  orders.name = in.Proc();
-  const std::string_view infos = in.String();
-  const bool named = !orders.name.nspace.empty() &&
-                     orders.name.nspace.size() <= kMaxNspaceLen &&
-                     orders.name.rank <= kRankValid;
-  if (!in.ok() || !in.done() || !named ||
-      !DecodeInfos(infos, &orders.job_data)) {
+  if (!wire::Decode(*bytes, &encoded) || encoded.name.nspace.empty() ||
+      encoded.name.rank > kRankValid || encoded.job_data.empty() ||
+      !DecodeInfos(encoded.job_data, &orders.job_data)) {
     return Malformed();
   }
+  orders.name = std::move(encoded.name);
   return orders;
 }
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy::loader {
 namespace {
@@ -354,44 +354,73 @@ bool IsCurrent(const LibraryFinding& finding) {
          });
 }
 
+namespace {
+
+struct Detail {
+  std::string what;
+  std::string found;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Detail> auto& m) {
+  v.Field(1, m.what);
+  v.Field(2, m.found);
+}
+
+struct Evidence {
+  std::string path;
+  FileStamp stamp;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Evidence> auto& m) {
+  v.Field(1, m.path);
+  v.Field(2, m.stamp.device);
+  v.Field(3, m.stamp.inode);
+  v.Field(4, m.stamp.changed_ns);
+}
+
+struct EncodedFinding {
+  LibraryFit fit = LibraryFit::kUnknown;
+  std::string reason;
+  std::vector<Detail> details;
+  std::vector<Evidence> evidence;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<EncodedFinding> auto& m) {
+  v.Choice(1, m.fit, LibraryFit::kCannotLoad);
+  v.Field(2, m.reason);
+  v.Field(3, m.details);
+  v.Field(4, m.evidence);
+}
+
+}  // namespace
+
 std::string EncodeFinding(const LibraryFinding& finding) {
-  WireWriter w;
-  w.Uint(static_cast<uint64_t>(finding.fit));
-  w.String(finding.reason);
-  w.Uint(finding.details.size());
+  EncodedFinding encoded{finding.fit, finding.reason, {}, {}};
   for (const auto& [what, found] : finding.details) {
-    w.String(what);
-    w.String(found);
+    encoded.details.push_back({what, found});
   }
-  w.Uint(finding.evidence.size());
   for (const auto& [path, stamp] : finding.evidence) {
-    w.String(path);
-    w.Uint(stamp.device);
-    w.Uint(stamp.inode);
-    w.Int(stamp.changed_ns);
+    encoded.evidence.push_back({path, stamp});
   }
-  return w.Take();
+  return wire::Encode(encoded);
 }
 
 bool DecodeFinding(std::string_view in, LibraryFinding* finding) {
-  WireReader r(in);
-  const uint64_t fit = r.Uint();
-  if (fit > static_cast<uint64_t>(LibraryFit::kCannotLoad)) r.Fail();
-  finding->fit = static_cast<LibraryFit>(fit);
-  finding->reason = r.String();
-  finding->details.resize(r.Count(2));
-  for (auto& [what, found] : finding->details) {
-    what = r.String();
-    found = r.String();
+  EncodedFinding encoded;
+  if (in.empty() || !wire::Decode(in, &encoded)) return false;
+  *finding = {};
+  finding->fit = encoded.fit;
+  finding->reason = std::move(encoded.reason);
+  for (auto& [what, found] : encoded.details) {
+    finding->details.emplace_back(std::move(what), std::move(found));
   }
-  finding->evidence.resize(r.Count(4));
-  for (auto& [path, stamp] : finding->evidence) {
-    path = r.String();
-    stamp.device = r.Uint();
-    stamp.inode = r.Uint();
-    stamp.changed_ns = r.Int();
+  for (auto& [path, stamp] : encoded.evidence) {
+    finding->evidence.emplace_back(std::move(path), stamp);
   }
-  return r.done();
+  return true;
 }
 
 }  // namespace canopy::loader

@@ -1,15 +1,42 @@
 #include "server/control/hosted_launcher.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/bytes.h"
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy::control {
 namespace {
 
 constexpr uint32_t kChannelStderr = 4;
+
+struct ReceivedOutput {
+  std::string nspace;
+  std::vector<uint64_t> bytes;  // for each node
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<ReceivedOutput> auto& m) {
+  v.Field(1, m.nspace);
+  v.Field(2, m.bytes);
+}
+
+// The persisted state.
+struct StoredState {
+  uint64_t output = 0;
+  uint64_t error = 0;
+  std::vector<ReceivedOutput> received;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<StoredState> auto& m) {
+  v.Always(1, m.output);
+  v.Field(2, m.error);
+  v.Field(3, m.received);
+}
 
 }  // namespace
 
@@ -129,28 +156,22 @@ void HostedLauncher::OnWritten(size_t pieces, const OutputPositions& at,
 }
 
 std::string HostedLauncher::State(const OutputPositions& at) const {
-  WireWriter out;
-  out.Uint(at.output);
-  out.Uint(at.error);
-  out.Uint(received_.size());
+  StoredState state{at.output, at.error, {}};
   for (const auto& [nspace, bytes] : received_) {
-    out.String(nspace);
-    out.Uint(bytes.size());
-    for (const uint64_t received : bytes) out.Uint(received);
+    state.received.push_back({nspace, bytes});
   }
-  return out.Take();
+  return wire::Encode(state);
 }
 
 bool HostedLauncher::TakeState(std::string_view state, OutputPositions* at) {
-  WireReader in(state);
-  at->output = in.Uint();
-  at->error = in.Uint();
-  for (size_t left = in.Count(2); left > 0 && in.ok(); --left) {
-    std::vector<uint64_t>& bytes = received_[std::string(in.String())];
-    bytes.resize(in.Count());
-    for (uint64_t& received : bytes) received = in.Uint();
+  StoredState stored;
+  if (state.empty() || !wire::Decode(state, &stored)) return false;
+  at->output = stored.output;
+  at->error = stored.error;
+  for (auto& [nspace, bytes] : stored.received) {
+    received_[std::move(nspace)] = std::move(bytes);
   }
-  return in.done();
+  return true;
 }
 
 }  // namespace canopy::control

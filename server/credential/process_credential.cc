@@ -1,13 +1,24 @@
 #include "server/credential/process_credential.h"
 
+#include "common/describe_procs.h"
 #include "common/hex.h"
-#include "common/wire.h"
 
 namespace canopy::credential {
 namespace {
 
-// Version of the form; the authentication covers it.
-constexpr uint64_t kForm = 1;
+// The content of a credential.
+struct Statement {
+  Holder holder;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Statement> auto& m) {
+  v.Field(1, m.holder.proc);
+  v.Field(2, m.holder.uid);
+  v.Field(3, m.holder.gid);
+  v.Field(4, m.holder.node);
+  v.Field(5, m.holder.issued_s);
+}
 
 security::ClusterKey KeyFor(const security::ClusterKey& key,
                             std::string_view overlay) {
@@ -16,30 +27,6 @@ security::ClusterKey KeyFor(const security::ClusterKey& key,
   // 64 digits are always a valid key.
   return *security::ClusterKey::FromHex(
       ToHex(key.Derive(purpose, security::kDigestBytes)));
-}
-
-std::string Statement(const Holder& holder) {
-  WireWriter out;
-  out.Uint(kForm);
-  out.Proc(holder.proc);
-  out.Uint(holder.uid);
-  out.Uint(holder.gid);
-  out.Uint(holder.node);
-  out.Int(holder.issued_s);
-  return out.Take();
-}
-
-std::optional<Holder> ReadStatement(std::string_view bytes) {
-  WireReader in(bytes);
-  if (in.Uint() != kForm) return std::nullopt;
-  Holder holder;
-  holder.proc = in.Proc();
-  holder.uid = in.Uint32();
-  holder.gid = in.Uint32();
-  holder.node = in.Uint32();
-  holder.issued_s = in.Int();
-  if (!in.done()) return std::nullopt;
-  return holder;
 }
 
 bool IsValidAt(const Holder& holder, int64_t now_s) {
@@ -55,7 +42,7 @@ CredentialKey::CredentialKey(const security::ClusterKey& key,
     : key_(KeyFor(key, overlay)) {}
 
 std::string CredentialKey::Issue(const Holder& holder) const {
-  const std::string statement = Statement(holder);
+  const std::string statement = wire::Encode(Statement{holder});
   return statement + key_.Hmac(statement);
 }
 
@@ -72,9 +59,11 @@ std::optional<Holder> CredentialKey::Check(std::string_view credential,
                                      credential.substr(size))) {
     return std::nullopt;
   }
-  std::optional<Holder> holder = ReadStatement(statement);
-  if (holder && !IsValidAt(*holder, now_s)) holder.reset();
-  return holder;
+  Statement read;
+  if (!wire::Decode(statement, &read) || !IsValidAt(read.holder, now_s)) {
+    return std::nullopt;
+  }
+  return std::move(read.holder);
 }
 
 }  // namespace canopy::credential

@@ -2,8 +2,9 @@
 
 #include <cstdint>
 
+#include "common/describe.h"
 #include "common/slice.h"
-#include "common/wire.h"
+#include "common/wire_input.h"
 
 namespace canopy::library {
 namespace {
@@ -15,32 +16,52 @@ constexpr std::string_view kFailureMark = "canopy-local-1";
 static_assert(kMark.size() == kOutsideMark.size());
 static_assert(kMark.size() == kFailureMark.size());
 
+// Keys that a process has put for its own node only.
+struct Outside {
+  std::vector<std::string_view> keys;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Outside> auto& m) {
+  v.Field(1, m.keys);
+}
+
+// The status with which a collective has failed on a node.
+struct Failure {
+  int status = 0;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Failure> auto& m) {
+  v.Field(1, m.status);
+}
+
 bool ReadOutside(std::string_view bytes, std::vector<std::string>* keys) {
-  WireReader in(bytes);
-  const size_t count = in.Count();
-  for (size_t i = 0; i < count && in.ok(); ++i) {
-    const std::string_view key = in.String();
-    if (keys != nullptr) keys->emplace_back(key);
+  Outside outside;
+  if (!wire::Decode(bytes, &outside)) return false;
+  if (keys != nullptr) {
+    keys->insert(keys->end(), outside.keys.begin(), outside.keys.end());
   }
-  return in.done();
+  return true;
 }
 
 // Never returns a success.
 Status ReadFailure(std::string_view bytes) {
-  WireReader in(bytes);
-  const int64_t status = in.Int();
-  if (!in.done() || status >= kSuccess || status < INT32_MIN) {
+  Failure failure;
+  if (!wire::Decode(bytes, &failure) || failure.status >= kSuccess) {
     return Status(kErrUnpackFailure, "malformed status of a node");
   }
-  return Status(static_cast<int>(status), "it has failed on another node");
+  return Status(failure.status, "it has failed on another node");
 }
 
 std::string Marked(std::string_view mark, std::string_view content) {
-  WireWriter out;
-  out.Reserve(mark.size() + content.size() + 16);
-  out.Raw(mark);
-  out.String(content);
-  return out.Take();
+  std::string out;
+  out.reserve(mark.size() + content.size() + 16);
+  out += mark;
+  char length[10];
+  out.append(length, wire::PutVarint(content.size(), length));
+  out += content;
+  return out;
 }
 
 }  // namespace
@@ -50,17 +71,13 @@ std::string MakeBlob(std::string_view records) {
 }
 
 std::string MakeFailure(int status) {
-  WireWriter content;
-  content.Int(status);
-  return Marked(kFailureMark, content.Take());
+  return Marked(kFailureMark, wire::Encode(Failure{status}));
 }
 
 std::string MakeOutside(const std::vector<std::string>& keys) {
   if (keys.empty()) return {};
-  WireWriter names;
-  names.Uint(keys.size());
-  for (const std::string& key : keys) names.String(key);
-  return Marked(kOutsideMark, names.Take());
+  return Marked(kOutsideMark,
+                wire::Encode(Outside{{keys.begin(), keys.end()}}));
 }
 
 Result<std::vector<Bytes>> SplitBlobs(const Bytes& joined,
@@ -73,8 +90,8 @@ Result<std::vector<Bytes>> SplitBlobs(const Bytes& joined,
     if (!is_outside && !is_failure && !rest.starts_with(kMark)) {
       return Status(kErrUnpackFailure, "data of another kind of server");
     }
-    WireReader in(rest.substr(kMark.size()));
-    const std::string_view records = in.String();
+    wire::Input in(rest.substr(kMark.size()));
+    const std::string_view records = in.Chunk();
     if (!in.ok()) return Status(kErrUnpackFailure, "data was cut off");
     if (is_failure) return ReadFailure(records);
     if (is_outside) {
@@ -84,7 +101,7 @@ Result<std::vector<Bytes>> SplitBlobs(const Bytes& joined,
     } else {
       nodes.push_back(SliceOf(joined, records));
     }
-    rest = in.rest();
+    rest.remove_prefix(kMark.size() + in.position());
   }
   return nodes;
 }

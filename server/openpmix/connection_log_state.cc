@@ -5,37 +5,26 @@
 #include <iterator>
 #include <optional>
 
-#include "common/wire.h"
+#include "common/describe_procs.h"
 #include "server/openpmix/handshake.h"
 
 namespace canopy::openpmix {
 namespace {
 
+// The participants of a collective in a record.
+struct StoredSeries {
+  ConnectionLogState::Collective series;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<StoredSeries> auto& m) {
+  v.Choice(1, m.series.op, core::CollectiveOp::kGroupDestruct);
+  v.Field(2, m.series.participants);
+  v.Field(3, m.series.name);
+}
+
 // A longer message ends its connection before it is read.
 constexpr uint32_t kMaxPayload = uint32_t{256} << 20;
-
-std::optional<Opening> DecodeOpening(std::string_view bytes) {
-  WireReader in(bytes);
-  Opening out;
-  out.kind = static_cast<uint8_t>(in.Uint());
-  out.described = in.Bool();
-  out.version = in.String();
-  out.codec = in.String();
-  if (!in.done()) return std::nullopt;
-  return out;
-}
-
-std::optional<ConnectionLogState::Collective> DecodeSeries(
-    std::string_view bytes) {
-  WireReader in(bytes);
-  ConnectionLogState::Collective out;
-  out.op = static_cast<core::CollectiveOp>(in.Uint());
-  out.participants.resize(in.Count(2));
-  for (ProcId& proc : out.participants) proc = in.Proc();
-  if (core::IsGroupOp(out.op)) out.name = in.String();
-  if (!in.done()) return std::nullopt;
-  return out;
-}
 
 // Adds the complete messages in `bytes` to the requests. Returns the rest, or
 // no value if a header is invalid.
@@ -110,29 +99,20 @@ bool ApplyCodes(std::string_view bytes, ConnectionLogState::Connection* c) {
 
 bool ApplyNotified(uint64_t number, std::string_view bytes,
                    ConnectionLogState::Connection* c) {
-  WireReader in(bytes);
-  c->notified.Note({in.Proc(), number});
-  return in.done();
+  ProcId raiser;
+  if (!wire::Decode(bytes, &raiser)) return false;
+  c->notified.Note({std::move(raiser), number});
+  return true;
 }
 
 }  // namespace
 
 std::string EncodeOpening(const Opening& opening) {
-  WireWriter out;
-  out.Uint(opening.kind);
-  out.Bool(opening.described);
-  out.String(opening.version);
-  out.String(opening.codec);
-  return out.Take();
+  return wire::Encode(opening);
 }
 
 std::string EncodeSeries(const ConnectionLogState::Collective& collective) {
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(collective.op));
-  out.Uint(collective.participants.size());
-  for (const ProcId& proc : collective.participants) out.Proc(proc);
-  if (core::IsGroupOp(collective.op)) out.String(collective.name);
-  return out.Take();
+  return wire::Encode(StoredSeries{collective});
 }
 
 std::string EncodeCodes(const std::set<int>& codes) {
@@ -143,17 +123,13 @@ std::string EncodeCodes(const std::set<int>& codes) {
   return out;
 }
 
-std::string EncodeRaiser(const ProcId& raiser) {
-  WireWriter out;
-  out.Proc(raiser);
-  return out.Take();
-}
+std::string EncodeRaiser(const ProcId& raiser) { return wire::Encode(raiser); }
 
 bool ConnectionLogState::Apply(const Record& record, std::string_view bytes) {
   if (record.kind == RecordKind::kSeries) {
-    auto one_series = DecodeSeries(bytes);
-    if (!one_series) return false;
-    series[record.b] = std::move(*one_series);
+    StoredSeries stored;
+    if (!wire::Decode(bytes, &stored)) return false;
+    series[record.b] = std::move(stored.series);
     return true;
   }
   if (record.kind == RecordKind::kEnded) {
@@ -161,11 +137,9 @@ bool ConnectionLogState::Apply(const Record& record, std::string_view bytes) {
     return true;
   }
   if (record.kind == RecordKind::kOpened) {
-    const auto opening = DecodeOpening(bytes);
-    if (!opening) return false;
     Connection c;
+    if (!wire::Decode(bytes, &c.opening)) return false;
     c.rank = record.a;
-    c.opening = *opening;
     c.received = record.number;
     return connections.emplace(record.connection, std::move(c)).second;
   }

@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/describe.h"
 #include "common/ids.h"
 #include "common/recent_events.h"
 #include "server/core/messages.h"
@@ -74,6 +75,14 @@ struct Opening {
   std::string version;
   std::string codec;
 };
+
+template <typename V>
+void Describe(V& v, wire::Is<Opening> auto& m) {
+  v.Always(1, m.kind);
+  v.Field(2, m.described);
+  v.Field(3, m.version);
+  v.Field(4, m.codec);
+}
 
 // Views point into the records, which do not move, or into the state.
 struct ConnectionLogState {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy::process {
 namespace {
@@ -14,28 +14,52 @@ constexpr size_t kMaxFinding = 64u << 10;
 constexpr std::array<std::string_view, 3> kVariables = {
     "PATH=", "LD_LIBRARY_PATH=", "LD_PRELOAD="};
 
-void PutVariables(const std::vector<std::string>& env, WireWriter* w) {
+// The circumstances on which a finding depends.
+struct Question {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::string_view program;
+  std::string_view cwd;
+  std::string_view library;
+  std::vector<std::string_view> job_env;
+  std::vector<std::string_view> app_env;
+  std::vector<std::string_view> own_library_env;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<Question> auto& m) {
+  v.Field(1, m.uid);
+  v.Field(2, m.gid);
+  v.Field(3, m.program);
+  v.Field(4, m.cwd);
+  v.Field(5, m.library);
+  v.Field(6, m.job_env);
+  v.Field(7, m.app_env);
+  v.Field(8, m.own_library_env);
+}
+
+std::vector<std::string_view> VariablesIn(const std::vector<std::string>& env) {
+  std::vector<std::string_view> found;
   for (const std::string& entry : env) {
     for (const std::string_view name : kVariables) {
-      if (entry.starts_with(name)) w->String(entry);
+      if (entry.starts_with(name)) found.push_back(entry);
     }
   }
+  return found;
 }
 
 }  // namespace
 
 std::string FindingKey(const PrepareJob& job, const AppSpec& app) {
-  WireWriter w;
-  w.Uint(job.uid);
-  w.Uint(job.gid);
-  w.String(app.program);
-  w.String(app.cwd);
-  w.String(job.library);
-  PutVariables(job.env, &w);
-  w.String("");
-  PutVariables(app.env, &w);
-  w.Strings(app.own_library_env);
-  return w.Take();
+  return wire::Encode(
+      Question{job.uid,
+               job.gid,
+               app.program,
+               app.cwd,
+               job.library,
+               VariablesIn(job.env),
+               VariablesIn(app.env),
+               {app.own_library_env.begin(), app.own_library_env.end()}});
 }
 
 std::string FindingCache::Get(const std::string& key) {

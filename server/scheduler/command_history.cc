@@ -2,9 +2,30 @@
 
 #include <utility>
 
-#include "common/wire.h"
+#include "common/describe.h"
 
 namespace canopy::scheduler {
+namespace {
+
+// A command in the store.
+struct StoredCommand {
+  std::string id;
+  int64_t at_ms = 0;
+  std::string request;
+  bool done = false;
+  std::string result;  // v1::CommandResult, if it is done
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<StoredCommand> auto& m) {
+  v.Field(1, m.id);
+  v.Field(2, m.at_ms);
+  v.Field(3, m.request);
+  v.Field(4, m.done);
+  v.Field(5, m.result);
+}
+
+}  // namespace
 
 std::vector<std::string> CommandHistory::SetStore(
     ReportStore* store, const std::vector<std::string>& stored, int64_t now) {
@@ -18,16 +39,17 @@ std::vector<std::string> CommandHistory::SetStore(
 }
 
 void CommandHistory::Take(const std::string& entry, int64_t now) {
-  WireReader in(entry);
-  const std::string id(in.String());
+  StoredCommand stored;
+  if (!wire::Decode(entry, &stored) || stored.id.empty() ||
+      stored.at_ms + kMaxAgeMs < now) {
+    return;
+  }
   Known known;
-  known.at_ms = in.Int();
-  known.request = in.String();
-  known.done = in.Bool();
-  const std::string result(in.String());
-  if (!in.done() || id.empty() || known.at_ms + kMaxAgeMs < now) return;
-  if (known.done && !known.result.ParseFromString(result)) return;
-  *Add(id) = std::move(known);
+  known.at_ms = stored.at_ms;
+  known.request = std::move(stored.request);
+  known.done = stored.done;
+  if (known.done && !known.result.ParseFromString(stored.result)) return;
+  *Add(stored.id) = std::move(known);
 }
 
 const CommandHistory::Known* CommandHistory::Find(const std::string& id,
@@ -75,13 +97,10 @@ void CommandHistory::Forget(const std::string& id) {
 
 void CommandHistory::Store(const std::string& id, const Known& known) {
   if (store_ == nullptr) return;
-  WireWriter out;
-  out.String(id);
-  out.Int(known.at_ms);
-  out.String(known.request);
-  out.Bool(known.done);
-  out.String(known.done ? known.result.SerializeAsString() : "");
-  const Status status = store_->AddCommand(out.Take());
+  const StoredCommand stored{
+      id, known.at_ms, known.request, known.done,
+      known.done ? known.result.SerializeAsString() : ""};
+  const Status status = store_->AddCommand(wire::Encode(stored));
   if (status.ok() || std::exchange(warned_, true)) return;
   warn_(
       "that commands were executed would not survive a restart of this "

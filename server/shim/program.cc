@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "common/describe.h"
 #include "common/posix/read_to_end.h"
 #include "common/posix/unique_fd.h"
-#include "common/wire.h"
 
 namespace canopy::process {
 namespace {
@@ -79,8 +79,34 @@ loader::LibraryFinding FitOf(const ProgramQuery& query,
       {path, query.cwd, query.library, query.injected, query.own});
 }
 
-// Runs in the child of FindProgramsAs. Returns status, text, paths and
-// findings.
+// The answer of the child of FindProgramsAs.
+struct FoundPath {
+  std::string path;
+  std::string finding;  // encoded; empty if there is none
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<FoundPath> auto& m) {
+  v.Field(1, m.path);
+  v.Field(2, m.finding);
+}
+
+struct SearchAnswer {
+  bool complete = false;  // false if the child has ended before its answer
+  int status = kSuccess;
+  std::string text;  // of an error
+  std::vector<FoundPath> programs;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<SearchAnswer> auto& m) {
+  v.Field(1, m.status);
+  v.Field(2, m.text);
+  v.Field(3, m.programs);
+  v.Field(4, m.complete);
+}
+
+// Runs in the child of FindProgramsAs.
 std::string Search(const Credentials& who,
                    const std::vector<ProgramQuery>& queries) {
   Result<std::vector<FoundProgram>> found =
@@ -89,15 +115,14 @@ std::string Search(const Credentials& who,
           : Status(kErrNoPermissions,
                    std::string("cannot change user: ") + strerror(errno));
   const Status status = found.status();
-  WireWriter w;
-  w.Int(status.code());
-  w.String(status.message());
-  if (!found.ok()) return w.Take();
+  SearchAnswer answer{true, status.code(), status.message(), {}};
+  if (!found.ok()) return wire::Encode(answer);
   for (const FoundProgram& program : *found) {
-    w.String(program.path);
-    w.String(program.finding ? loader::EncodeFinding(*program.finding) : "");
+    answer.programs.push_back(
+        {program.path,
+         program.finding ? loader::EncodeFinding(*program.finding) : ""});
   }
-  return w.Take();
+  return wire::Encode(answer);
 }
 
 void WriteAll(int fd, std::string_view text) {
@@ -140,25 +165,28 @@ Result<std::vector<FoundProgram>> FindProgramsAs(
     _exit(0);
   }
   theirs.Reset();
-  const std::string answer = ReadToEnd(ours.get());
+  const std::string bytes = ReadToEnd(ours.get());
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  WireReader r(answer);
-  const int code = static_cast<int>(r.Int());
-  const std::string text(r.String());
-  if (r.ok() && code != kSuccess) return Status(code, text);
-  std::vector<FoundProgram> programs(queries.size());
-  for (FoundProgram& program : programs) {
-    program.path = r.String();
-    const std::string_view bytes = r.String();
+  SearchAnswer answer;
+  const bool ok = wire::Decode(bytes, &answer) && answer.complete;
+  if (ok && answer.status != kSuccess) {
+    return Status(answer.status, answer.text);
+  }
+  if (!ok || answer.programs.size() != queries.size()) {
+    return Status(kErrJobSysOpFailed, "cannot look for programs as user " +
+                                          std::to_string(who.uid));
+  }
+  std::vector<FoundProgram> programs;
+  for (FoundPath& found : answer.programs) {
+    FoundProgram& program = programs.emplace_back();
+    program.path = std::move(found.path);
     loader::LibraryFinding finding;
-    if (loader::DecodeFinding(bytes, &finding)) {
+    if (loader::DecodeFinding(found.finding, &finding)) {
       program.finding = std::move(finding);
     }
   }
-  if (r.done()) return programs;
-  return Status(kErrJobSysOpFailed,
-                "cannot look for programs as user " + std::to_string(who.uid));
+  return programs;
 }
 
 Result<std::string> FindProgram(const std::string& program,

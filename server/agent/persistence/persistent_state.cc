@@ -5,16 +5,26 @@
 #include <utility>
 
 #include "common/codec/encoder.h"
+#include "common/describe.h"
 #include "common/event_loop.h"
 #include "common/posix/unique_fd.h"
 #include "common/shm/segment_reader.h"
-#include "common/wire.h"
 #include "server/agent/persistence/launch_facts.h"
 #include "server/core/step/job_actions.h"
 #include "server/openpmix/openpmix_endpoint.h"
 
 namespace canopy::agent {
 namespace {
+
+// The time of a launch, in nanoseconds of the machine's clock.
+struct LaunchTime {
+  int64_t ns = 0;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<LaunchTime> auto& m) {
+  v.Always(1, m.ns);
+}
 
 constexpr char kSegment[] = "segment";
 constexpr char kJournal[] = "journal";
@@ -124,9 +134,8 @@ bool PersistentState::PersistLaunch(const JobSpec& job,
   Status status = control_.Persist(job.nspace, kSpec, EncodeJobSpec(job));
   if (status.ok()) status = control_.Persist(job.nspace, kToken, token);
   if (status.ok()) {
-    WireWriter since;
-    since.Int(EventLoop::Now());
-    status = control_.Persist(job.nspace, kSince, since.str());
+    status = control_.Persist(job.nspace, kSince,
+                              wire::Encode(LaunchTime{EventLoop::Now()}));
   }
   if (status.ok()) {
     status = control_.Persist(job.nspace, kFacts, EncodeFacts(facts));
@@ -176,12 +185,14 @@ std::vector<ControlledJob> PersistentState::FindControlled() {
     Result<JobSpec> spec = DecodeJobSpec(values[kSpec]);
     ControlledJob job;
     job.persisted.token = values[kToken];
-    WireReader since(values[kSince]);
-    job.persisted.since = since.Int();
+    LaunchTime since;
+    const bool launched =
+        !values[kSince].empty() && wire::Decode(values[kSince], &since);
+    job.persisted.since = since.ns;
     job.persisted.facts = DecodeFacts(values[kFacts]);
     // The job was not launched yet, and its launcher knows nothing of it.
     if (!spec.ok() || spec->nspace != nspace || job.persisted.token.empty() ||
-        !since.done()) {
+        !launched) {
       control_.Drop(nspace);
       continue;
     }

@@ -147,6 +147,7 @@ bool InOrder(const StopRanks& ranks) {
 
 bool Valid(const JobSpec& job) {
   return !job.nspace.empty() && WithinLimits(job.others) &&
+         (job.gpus.empty() || job.gpus.size() == job.procs.size()) &&
          InOrder(job.debug.on_exec) && InOrder(job.debug.in_init) &&
          InOrder(job.debug.in_app);
 }
@@ -198,6 +199,7 @@ void Describe(V& v, AnyEncodedMap auto& m) {
   v.Field(10, m.map.oversubscribed);
   v.Field(11, m.map.cpus_per_proc);
   v.Field(12, m.map.app_nodes);
+  v.Field(13, m.map.gpus);
 }
 
 template <typename V>

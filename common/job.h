@@ -73,6 +73,9 @@ struct JobMap {
   uint32_t cpus_per_proc = 0;
   // Index = application; may have fewer entries than there are applications.
   std::vector<AppNodes> app_nodes;
+  // Index = rank: its GPUs, as JoinGpus writes them (common/gpu.h). Empty if
+  // the job has none.
+  std::vector<std::string> gpus;
 };
 
 // A job as the agents have it. `cmd` and `num_procs` of its applications have

@@ -47,6 +47,7 @@ void Describe(V& v, wire::Is<JobPlaces> auto& m) {
   v.Field(7, m.tool);
   v.Field(8, m.cpu_list);
   v.Field(9, m.waits);
+  v.Field(10, m.gpus_per_proc);
 }
 
 template <typename V>

@@ -54,6 +54,7 @@ struct JobPlaces {
   std::string cpu_list;
   // Without a scheduler, the job waits until enough slots are free.
   bool waits = false;
+  uint32_t gpus_per_proc = 0;  // that no other process has; 0: they get none
 };
 
 // A nice value, from -20 (most favourable) to 19.

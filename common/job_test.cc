@@ -195,6 +195,10 @@ TEST(JobSpec, AgentsKnowWhyProcessesAreNotBound) {
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->unbound_reason, job.unbound_reason);
+  job.gpus.assign(job.procs.size(), "nvidia:0,1");
+  EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->gpus, job.gpus);
+  job.gpus.push_back("nvidia:2");
+  EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(job)).ok());
 }
 
 TEST(JobSpec, ConsistsOfTheRequestAndItsMap) {

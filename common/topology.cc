@@ -17,11 +17,25 @@ void Describe(V& v, wire::Is<Level> auto& m) {
   v.Field(1, m.objects);
 }
 
+struct EncodedGpu {
+  GpuKind kind = GpuKind::kNvidia;
+  std::string id;
+  std::string cpus;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<EncodedGpu> auto& m) {
+  v.Choice(1, m.kind, GpuKind::kAmd);
+  v.Field(2, m.id);
+  v.Field(3, m.cpus);
+}
+
 struct EncodedTopology {
   std::vector<Level> levels;
   std::string cpus;
   uint64_t memory_bytes = 0;
   std::string signature;
+  std::vector<EncodedGpu> gpus;
 };
 
 template <typename V>
@@ -30,6 +44,7 @@ void Describe(V& v, wire::Is<EncodedTopology> auto& m) {
   v.Field(2, m.cpus);
   v.Field(3, m.memory_bytes);
   v.Field(4, m.signature);
+  v.Field(5, m.gpus);
 }
 
 bool ReadSet(const std::string& text, CpuSet* out) {
@@ -137,6 +152,9 @@ std::string EncodeTopology(const Topology& topology) {
   encoded.cpus = topology.cpus.ToString();
   encoded.memory_bytes = topology.memory_bytes;
   encoded.signature = topology.signature;
+  for (const Gpu& gpu : topology.gpus) {
+    encoded.gpus.push_back({gpu.kind, gpu.id, gpu.cpus.ToString()});
+  }
   return wire::Encode(encoded);
 }
 
@@ -151,6 +169,12 @@ Result<Topology> DecodeTopology(std::string_view bytes) {
       CpuSet& set = topology.levels[i].emplace_back();
       ok = ok && ReadSet(object, &set) && !set.empty();
     }
+  }
+  for (EncodedGpu& gpu : encoded.gpus) {
+    Gpu& out = topology.gpus.emplace_back();
+    out.kind = gpu.kind;
+    out.id = std::move(gpu.id);
+    ok = ok && ReadSet(gpu.cpus, &out.cpus);
   }
   if (!ok) return Status(kErrUnpackFailure, "malformed topology");
   topology.memory_bytes = encoded.memory_bytes;

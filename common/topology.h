@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/cpuset.h"
+#include "common/gpu.h"
 #include "common/status.h"
 
 namespace canopy {
@@ -39,6 +40,7 @@ struct Topology {
   CpuSet cpus;  // CPUs that processes may use
   uint64_t memory_bytes = 0;
   std::string signature;  // equal for machines of the same shape
+  std::vector<Gpu> gpus;
 
   const std::vector<CpuSet>& at(TopologyLevel level) const {
     return levels[static_cast<size_t>(level)];

@@ -48,13 +48,17 @@ TEST(Topology, RestrictedToSomeCpus) {
 }
 
 TEST(Topology, SurvivesTheWire) {
-  const Topology in = Sample();
+  Topology in = Sample();
+  in.gpus = {{GpuKind::kNvidia, "0", Set("0-1")}, {GpuKind::kAmd, "7", {}}};
   Result<Topology> out = DecodeTopology(EncodeTopology(in));
   ASSERT_TRUE(out.ok());
   EXPECT_EQ(out->levels, in.levels);
   EXPECT_EQ(out->cpus, in.cpus);
   EXPECT_EQ(out->memory_bytes, in.memory_bytes);
   EXPECT_EQ(out->signature, in.signature);
+  ASSERT_EQ(out->gpus.size(), 2u);
+  EXPECT_EQ(GpuName(out->gpus[1]), "amd:7");
+  EXPECT_EQ(out->gpus[0].cpus, in.gpus[0].cpus);
 }
 
 TEST(Topology, EveryDamagedFormIsRefusedOrHarmless) {

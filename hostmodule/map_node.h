@@ -28,6 +28,7 @@ struct MapNode {
   // Processes of other jobs on the machine, without tools that are not bound.
   std::vector<BoundProc> bound;
   uint32_t unbound_procs = 0;
+  std::vector<std::string> gpus_in_use;  // names of GPUs that they have
 };
 
 }  // namespace canopy::host

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hostmodule/binder.h"
+#include "hostmodule/gpu_assigner.h"
 #include "hostmodule/map_policy.h"
 #include "hostmodule/node_pool.h"
 #include "hostmodule/placement.h"
@@ -139,6 +140,8 @@ class JobMapper {
 
   Status Place(const std::vector<MapNode>& all);
   Status Bind();
+  // Follows Bind, since GPUs near a process's CPUs are preferred.
+  Status AssignGpus();
   // Restricts unbound processes to the CPUs of their node's topology.
   void Confine();
   Status Rank();
@@ -171,7 +174,8 @@ class JobMapper {
 
 Status JobMapper::Place(const std::vector<MapNode>& all) {
   Placer placer(pool_, policies_.map, policies_.oversubscribe,
-                policies_.bind.level && !policies_.bind.overload_allowed);
+                policies_.bind.level && !policies_.bind.overload_allowed,
+                request_.places.gpus_per_proc);
   for (uint32_t i = 0; i < request_.apps.size(); ++i) {
     const JobApp& app = request_.apps[i];
     std::vector<Host> hosts = app.hosts;
@@ -305,6 +309,17 @@ Status JobMapper::Bind() {
   return {};
 }
 
+Status JobMapper::AssignGpus() {
+  if (request_.places.gpus_per_proc == 0) return {};
+  GpuAssigner assigner(pool_, request_.places.gpus_per_proc);
+  for (std::vector<Placed>& placed : by_app_) {
+    for (Placed& p : placed) {
+      if (Status s = assigner.Assign(&p); !s.ok()) return s;
+    }
+  }
+  return {};
+}
+
 void JobMapper::Confine() {
   for (std::vector<Placed>& placed : by_app_) {
     for (Placed& p : placed) {
@@ -332,6 +347,7 @@ void JobMapper::AddNodes(JobMap* map) const {
       map->nodes.push_back({node.name, node.aliases, node.agent, node.slots});
     }
     map->procs.push_back({index[p.node], p.app, p.cpus.ToString()});
+    if (!p.gpus.empty()) map->gpus.push_back(p.gpus);
   }
 }
 
@@ -396,6 +412,7 @@ Result<JobMap> MapJob(const std::vector<MapNode>& nodes,
   JobMapper mapper(request, local_agent, *policies, std::move(*pool));
   if (Status s = mapper.Place(nodes); !s.ok()) return s;
   if (Status s = mapper.Bind(); !s.ok()) return s;
+  if (Status s = mapper.AssignGpus(); !s.ok()) return s;
   if (!cpu_list.empty()) mapper.Confine();
   if (Status s = mapper.Rank(); !s.ok()) return s;
   return std::move(mapper).Finish();

@@ -181,4 +181,13 @@ Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
   return sequence;
 }
 
+std::vector<Gpu> FreeGpus(const MapNode& node) {
+  if (!node.topology) return {};
+  std::vector<Gpu> free = node.topology->gpus;
+  std::erase_if(free, [&](const Gpu& gpu) {
+    return std::ranges::count(node.gpus_in_use, GpuName(gpu)) > 0;
+  });
+  return free;
+}
+
 }  // namespace canopy::host

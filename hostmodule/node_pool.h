@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/gpu.h"
 #include "common/hosts.h"
 #include "common/status.h"
 #include "hostmodule/map_node.h"
@@ -35,6 +36,9 @@ Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
 Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
                                            const std::vector<Host>& hosts,
                                            NodeId local_agent);
+
+// Returns the GPUs of a node that no process of another job has.
+std::vector<Gpu> FreeGpus(const MapNode& node);
 
 }  // namespace canopy::host
 

@@ -27,11 +27,12 @@ uint32_t CpusOn(const MapNode& node, const MapPolicy& policy) {
 }  // namespace
 
 Placer::Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
-               bool oversubscribe, bool cpus_limit)
+               bool oversubscribe, bool cpus_limit, uint32_t gpus)
     : pool_(pool),
       policy_(policy),
       oversubscribe_(oversubscribe),
       cpus_limit_(cpus_limit),
+      gpus_(gpus),
       used_(pool.size()) {}
 
 uint32_t Placer::RoomOn(const PickedNode& picked) const {
@@ -40,6 +41,11 @@ uint32_t Placer::RoomOn(const PickedNode& picked) const {
   if (!picked.slots_given) room -= std::min(room, used_[picked.node]);
   if (cpus_limit_ && policy_.pe > 1 && pool_[picked.node].topology) {
     const uint32_t fits = CpusOn(pool_[picked.node], policy_) / policy_.pe;
+    room = std::min(room, fits - std::min(fits, used_[picked.node]));
+  }
+  if (gpus_ > 0) {
+    const auto fits =
+        static_cast<uint32_t>(FreeGpus(pool_[picked.node]).size()) / gpus_;
     room = std::min(room, fits - std::min(fits, used_[picked.node]));
   }
   return room;
@@ -95,6 +101,8 @@ Status Placer::CheckRoom(uint32_t num_procs, uint64_t room,
   if (policy_.pe > 1 && cpus_limit_) {
     text += " with " + std::to_string(policy_.pe) + " CPUs for each process";
   }
+  if (gpus_ > 0)
+    text += " with " + Count(gpus_, "GPU", "GPUs") + " for each process";
   return {kErrJobInsufficientResources,
           text + "; start fewer, add nodes or slots, or use --oversubscribe"};
 }

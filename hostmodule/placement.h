@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/status.h"
@@ -22,6 +23,7 @@ struct Placed {
   std::optional<TopologyLevel> level;
   uint32_t object = 0;  // index at that level
   CpuSet cpus;          // CPUs that it is bound to; empty: not bound
+  std::string gpus;     // its GPUs, as JoinGpus writes them
 };
 
 // Places the applications of one job, one after the other, on one pool of
@@ -29,9 +31,9 @@ struct Placed {
 class Placer {
  public:
   // `pool` must outlive the placer. `cpus_limit`: with pe > 1 the CPUs of a
-  // node limit its processes.
+  // node limit its processes. Each process needs `gpus` GPUs of its own.
   Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
-         bool oversubscribe, bool cpus_limit);
+         bool oversubscribe, bool cpus_limit, uint32_t gpus);
 
   // Places `num_procs` processes (0: as many as there is room for) on `nodes`,
   // which were picked for this application. The result is in mapping order.
@@ -70,6 +72,7 @@ class Placer {
   const MapPolicy policy_;
   const bool oversubscribe_;
   const bool cpus_limit_;
+  const uint32_t gpus_;
   std::vector<uint32_t> used_;  // slots in use, by node of the pool
   std::vector<Placed> placed_;  // processes of the current application
 };

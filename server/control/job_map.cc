@@ -18,6 +18,7 @@ void FillJobMap(const JobSpec& job,
     out->set_rank(rank);
     out->set_app(place.app);
     out->set_cpuset(place.cpuset);
+    if (!job.gpus.empty()) out->set_gpus(job.gpus[rank]);
   }
 }
 

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "common/hwloc_levels.h"
+#include "server/hwinfo/gpus.h"
 #include "server/hwinfo/hwloc_api.h"
 
 namespace canopy::hwinfo {
@@ -67,9 +70,49 @@ std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
   return objects;
 }
 
+// Makes hwloc look for devices of the PCI bus, without its plugins that ask the
+// drivers of GPUs: they load libraries of the drivers into the agent, and may
+// take seconds.
+void WantDevices(const Handle& handle) {
+  const HwlocApi& api = handle.api();
+  api.set_io_types_filter(handle.get(), HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  for (const char* plugin : {"cuda", "nvml", "opencl", "rsmi", "gl"}) {
+    api.set_components(handle.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                       plugin);
+  }
+}
+
+PciDevice Describe(const HwlocApi& api, const hwloc_obj* object) {
+  const auto& pci = object->attr->pcidev;
+  PciDevice device{pci.vendor_id, pci.class_id, 0, {}};
+  device.address = uint64_t{pci.domain} << 24 | uint64_t{pci.bus} << 16 |
+                   uint64_t{pci.dev} << 8 | pci.func;
+  const hwloc_obj* near = object;
+  while (near != nullptr && near->cpuset == nullptr) near = near->parent;
+  if (near != nullptr) device.cpus = FromBitmap(api, near->cpuset);
+  return device;
+}
+
+std::vector<Gpu> GpusOf(const Handle& handle) {
+  const HwlocApi& api = handle.api();
+  std::vector<PciDevice> devices;
+  const unsigned count =
+      api.get_nbobjs_by_depth(handle.get(), HWLOC_TYPE_DEPTH_PCI_DEVICE);
+  for (unsigned i = 0; i < count; ++i) {
+    devices.push_back(Describe(
+        api,
+        api.get_obj_by_depth(handle.get(), HWLOC_TYPE_DEPTH_PCI_DEVICE, i)));
+  }
+  return FindGpus(std::move(devices), [](const std::string& name) {
+    const char* const value = std::getenv(name.c_str());
+    return std::string(value == nullptr ? "" : value);
+  });
+}
+
 // Restricted to `limit` unless that is empty.
 Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
   const HwlocApi& api = handle.api();
+  WantDevices(handle);
   if (api.load(handle.get()) != 0) {
     return Status(kErrBadParam, "hwloc cannot load this topology");
   }
@@ -87,6 +130,7 @@ Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
   }
   topology.memory_bytes =
       api.get_obj_by_depth(handle.get(), 0, 0)->total_memory;
+  topology.gpus = GpusOf(handle);
   topology.signature = TopologySignature(topology);
   return topology;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/gpu.h"
+
 namespace canopy::hwinfo {
 namespace {
 
@@ -50,6 +52,34 @@ TEST(Hwinfo, ThisMachineIsCutDownToWhatMayBeUsed) {
   for (const std::vector<CpuSet>& objects : t.levels) {
     for (const CpuSet& o : objects) EXPECT_TRUE(t.cpus.Contains(o));
   }
+}
+
+TEST(Hwinfo, GpusAreFoundOnTheBus) {
+  const Result<Topology> t = FromXml(R"(<?xml version="1.0"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+ <object type="Machine" os_index="0" cpuset="0x3" complete_cpuset="0x3"
+  allowed_cpuset="0x3" nodeset="0x1" complete_nodeset="0x1"
+  allowed_nodeset="0x1" gp_index="1">
+  <object type="NUMANode" os_index="0" cpuset="0x3" complete_cpuset="0x3"
+   nodeset="0x1" complete_nodeset="0x1" gp_index="2" local_memory="1024"/>
+  <object type="PU" os_index="0" cpuset="0x1" complete_cpuset="0x1"
+   nodeset="0x1" complete_nodeset="0x1" gp_index="3"/>
+  <object type="PU" os_index="1" cpuset="0x2" complete_cpuset="0x2"
+   nodeset="0x1" complete_nodeset="0x1" gp_index="4"/>
+  <object type="Bridge" gp_index="5" bridge_type="0-1" depth="0"
+   bridge_pci="0000:[10-11]">
+   <object type="PCIDev" gp_index="6" pci_busid="0000:11:00.0"
+    pci_type="0302 [10de:20b0] [10de:144e] a1" pci_link_speed="0.0"/>
+   <object type="PCIDev" gp_index="7" pci_busid="0000:10:00.0"
+    pci_type="0300 [1a03:2000] [1a03:2000] 41" pci_link_speed="0.0"/>
+  </object>
+ </object>
+</topology>)");
+  ASSERT_TRUE(t.ok()) << t.status().message();
+  ASSERT_EQ(t->gpus.size(), 1u);
+  EXPECT_EQ(GpuName(t->gpus[0]), "nvidia:0");
+  EXPECT_EQ(t->gpus[0].cpus.ToString(), "0-1");
 }
 
 TEST(Hwinfo, XmlDescribesTheSameMachine) {

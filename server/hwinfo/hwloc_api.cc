@@ -23,6 +23,9 @@ std::optional<HwlocApi> Load() {
       Find(lib, "hwloc_topology_destroy", &api.destroy) &&
       Find(lib, "hwloc_topology_set_synthetic", &api.set_synthetic) &&
       Find(lib, "hwloc_topology_set_xmlbuffer", &api.set_xmlbuffer) &&
+      Find(lib, "hwloc_topology_set_io_types_filter",
+           &api.set_io_types_filter) &&
+      Find(lib, "hwloc_topology_set_components", &api.set_components) &&
       Find(lib, "hwloc_topology_load", &api.load) &&
       Find(lib, "hwloc_get_type_depth", &api.get_type_depth) &&
       Find(lib, "hwloc_get_nbobjs_by_depth", &api.get_nbobjs_by_depth) &&

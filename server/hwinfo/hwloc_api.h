@@ -15,6 +15,8 @@ struct HwlocApi {
   decltype(&::hwloc_topology_destroy) destroy;
   decltype(&::hwloc_topology_set_synthetic) set_synthetic;
   decltype(&::hwloc_topology_set_xmlbuffer) set_xmlbuffer;
+  decltype(&::hwloc_topology_set_io_types_filter) set_io_types_filter;
+  decltype(&::hwloc_topology_set_components) set_components;
   decltype(&::hwloc_topology_load) load;
   decltype(&::hwloc_get_type_depth) get_type_depth;
   decltype(&::hwloc_get_nbobjs_by_depth) get_nbobjs_by_depth;

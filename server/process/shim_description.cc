@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "common/gpu.h"
 #include "common/preload/preload_list.h"
 #include "server/process/finding_cache.h"
 #include "server/process/job_environment.h"
@@ -82,6 +83,7 @@ RankSpec DescribeRank(const ProcessContext& context,
   spec.has_stdin =
       job.stdin_target == StdinTarget::kAll ||
       (job.stdin_target == StdinTarget::kRank && job.stdin_rank == rank);
+  if (!job.gpus.empty()) Append(GpuVariables(job.gpus[rank]), &spec.env);
   Append(TorchRankVariables(prepare, rank), &spec.env);
   for (ProcessEnvironment* environment : context.environments) {
     Append(environment->ForRank(prepare, rank), &spec.env);

@@ -223,6 +223,34 @@ def cores_of_two_jobs(bench):
         bench.run("down", "--context", name, "--force")
 
 
+def gpus(bench):
+    """Ranks and jobs have different GPUs, on a machine that hwloc's XML shows."""
+    name = "gpus"
+    env = {"HWLOC_XMLFILE": os.path.join(PROGRAMS, "four_gpus.xml"),
+           "HWLOC_THISSYSTEM": "1"}
+    show = ["sh", "-c", 'echo "${CUDA_VISIBLE_DEVICES-all}"']
+    run = ["run", "--context", name, "--oversubscribe"]
+    bench.run("up", "--context", name, "--hosts", "localhost:8", env=env).expect()
+    try:
+        bench.run(*run, "-n", 2, *show).expect_lines(["all", "all"])
+        bench.run(*run, "-n", 2, "--gpus-per-rank", 2, *show).expect_lines(
+            ["0,1", "2,3"])
+        bench.run(*run, "-n", 3, "--gpus-per-rank", 2, "true").expect(
+            code=1, err=["2 GPUs"])
+        first = bench.start(*run, "-n", 1, "--gpus-per-rank", 3, "sh", "-c",
+                            show[2] + "; sleep 60")
+        first.wait_for("0,1,2")
+        bench.run(*run, "-n", 1, "--gpus-per-rank", 1, "--report-bindings",
+                  *show).expect(out=["3"], err=["has GPUs nvidia:3"])
+        bench.run(*run, "-n", 1, "--gpus-per-rank", 2, "true").expect(
+            code=1, err=["2 GPUs"])
+        first.end(signal.SIGTERM)
+        bench.run(*run, "-n", 1, "--gpus-per-rank", 4, *show).expect_lines(
+            ["0,1,2,3"])
+    finally:
+        bench.run("down", "--context", name, "--force")
+
+
 WITHOUT_REAPER = """
 import glob, os, subprocess, sys
 for _ in range(10):
@@ -254,5 +282,5 @@ def run(bench):
             ("--timeout", time_limit),
             ("--timeout with a report", time_limit_report),
             ("no zombie", no_reaper), ("--display and bindings", tables),
-            ("cores of two jobs", cores_of_two_jobs)):
+            ("cores of two jobs", cores_of_two_jobs), ("GPUs", gpus)):
         bench.case(f"process: {name}", lambda: body(bench))

@@ -163,6 +163,11 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
                     : "cpus-per-task c cpus-per-proc cpus-per-rank",
        1, "N", "CPUs for each process (--map-by slot:pe=N)",
        SetCounted(to.map_suffix, ":pe=", "", /*append=*/true)},
+      {"gpus-per-rank gpus-per-task", 1, "N",
+       "GPUs for each process, which no other process\n"
+       "has: CUDA_VISIBLE_DEVICES or\n"
+       "ROCR_VISIBLE_DEVICES names them",
+       SetNumber(&to.run->job.places.gpus_per_proc, 1, 1024)},
       {"cpu-list cpu-set", 1, "CPUS",
        "use only these CPUs of each node, such as 0-3,8",
        SetText(&to.run->job.places.cpu_list)},

@@ -435,6 +435,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--frobnicate a", "unknown option '--frobnicate'"},
         Refusal{"--oversubscribe=1 a", "takes no value"},
         Refusal{"--display mpa a", "did you mean 'map'"},
+        Refusal{"--gpus-per-rank 0 a", "1 to 1024"},
         Refusal{"--nice 20 a", "a nice value from -20 to 19"},
         Refusal{"--nice -21 a", "a nice value from -20 to 19"},
         Refusal{"--nice --1 a", "a nice value from -20 to 19"},

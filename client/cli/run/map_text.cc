@@ -111,7 +111,7 @@ std::string BindingsText(const v1::JobMapped& mapped) {
           "rank " + std::to_string(proc.rank()) + " on " + node.name() +
           (proc.cpuset().empty() ? " is not bound"
                                  : " is bound to CPUs " + proc.cpuset()) +
-          "\n";
+          (proc.gpus().empty() ? "" : " and has GPUs " + proc.gpus()) + "\n";
     }
   }
   std::string out;

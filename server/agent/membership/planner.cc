@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/cpuset.h"
+#include "common/gpu.h"
 #include "common/hosts.h"
 #include "common/job.h"
 #include "common/job_debug.h"
@@ -136,6 +137,12 @@ void Planner::Book(const control::JobRecord& record, Bookings* bookings) const {
       ++on_node[p.node]->unbound_procs;
     }
   }
+  for (size_t rank = 0; rank < job.gpus.size(); ++rank) {
+    std::vector<std::string>& gpus = on_node[job.procs[rank].node]->gpus;
+    for (std::string& name : GpuNames(job.gpus[rank])) {
+      gpus.push_back(std::move(name));
+    }
+  }
 }
 
 std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& partners,
@@ -159,6 +166,7 @@ std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& partners,
     const Booking& booking = bookings[host::MachineKey(nodes_[i])];
     nodes.back().bound = booking.bound;
     nodes.back().unbound_procs = booking.unbound_procs;
+    nodes.back().gpus_in_use = booking.gpus;
   }
   return nodes;
 }

@@ -56,6 +56,7 @@ class Planner {
   struct Booking {
     std::vector<host::BoundProc> bound;
     uint32_t unbound_procs = 0;  // without those of tools
+    std::vector<std::string> gpus;
   };
   using Bookings = std::map<std::string, Booking>;  // by host::MachineKey
 

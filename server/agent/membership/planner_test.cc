@@ -117,6 +117,33 @@ TEST_F(PlannerTest, CpusOfOtherJobsAreNotBoundTo) {
   EXPECT_EQ(cpus(), "0");
 }
 
+TEST_F(PlannerTest, GpusOfOtherJobsAreNotGiven) {
+  bootstrap::v1::Members members = Members();
+  for (bootstrap::v1::NodeInfo& node : *members.mutable_nodes()) {
+    auto topology = hwinfo::FromDescription("core:2 pu:1");
+    ASSERT_TRUE(topology.ok());
+    topology->gpus = {{GpuKind::kNvidia, "0", {}}, {GpuKind::kNvidia, "1", {}}};
+    node.set_topology(EncodeTopology(*topology));
+  }
+  Planner planner(members, 0, 7);
+  request_.apps.resize(1);
+  request_.apps[0].argv = {"program"};
+  request_.apps[0].num_procs = 1;
+  request_.places.gpus_per_proc = 1;
+  Grant({{"n1", 1}});
+  auto other = std::make_shared<JobSpec>();
+  other->nodes = {{"n1", {}, 0, 2}};
+  other->procs = {{0, 0, ""}};
+  other->gpus = {"nvidia:0"};
+  jobs_["other"].job = other;
+  const auto job = planner.Plan(request_, placed_, jobs_, membership_);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_EQ((*job)->gpus, Names{"nvidia:1"});
+  other->gpus = {"nvidia:0,1"};
+  const auto none = planner.Plan(request_, placed_, jobs_, membership_);
+  EXPECT_EQ(none.code(), kErrJobInsufficientResources);
+}
+
 TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {
   const auto refused = [this](const std::string& name) {
     Grant({{name, 1}});

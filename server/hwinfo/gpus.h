@@ -1,0 +1,34 @@
+// The GPUs of a machine.
+#ifndef CANOPY_SERVER_HWINFO_GPUS_H_
+#define CANOPY_SERVER_HWINFO_GPUS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/cpuset.h"
+#include "common/gpu.h"
+
+namespace canopy::hwinfo {
+
+// A device of the PCI bus, as hwloc describes it.
+struct PciDevice {
+  uint16_t vendor = 0;
+  uint16_t device_class = 0;  // class and subclass, such as 0x0302
+  uint64_t address = 0;       // grows with domain, bus, device and function
+  CpuSet cpus;                // the CPUs that are near
+};
+
+// Returns the GPUs among the devices, by kind and then in the order of the bus.
+// The identifiers are what the kind's variable takes (see VisibleVariable): by
+// default the numbers from 0 on. `listed` returns the value of a variable in
+// this process's environment, or an empty text; where it lists devices, only
+// these are returned, since a batch system has given only these.
+std::vector<Gpu> FindGpus(
+    std::vector<PciDevice> devices,
+    const std::function<std::string(const std::string&)>& listed);
+
+}  // namespace canopy::hwinfo
+
+#endif  // CANOPY_SERVER_HWINFO_GPUS_H_

@@ -48,6 +48,10 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
         families_.Notice(nspace, line);
       }),
       timeouts_(loop, &families_, &pipeline_, &states_, planner_),
+      start_watch_(loop, &states_,
+                   [this](const std::string& nspace, const std::string& line) {
+                     families_.Notice(nspace, line);
+                   }),
       commands_({loop, &planner_, &families_, &placements_, &pipeline_, this,
                  &staging_}) {}
 
@@ -245,6 +249,7 @@ void JobManager::Start(uint64_t id, const Asked& asked, const Placed& placed,
       {plan, FactsOf(asked.request, placed), std::move(preload)}, nullptr);
   record.token = launch.token();
   families_.Attach(id, families_.FindFamily(record.family));
+  start_watch_.Begin(*record.job);
   pipeline_.Start(nspace, launch.check_only());
   for (v1::RunRequest& held : std::exchange(launcher->held, {})) {
     OnRequest(id, std::move(held));
@@ -301,6 +306,9 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   JobRecord* const record = families_.FindJob(change.nspace);
   if (record == nullptr) return;
   record->phase = change.phase;
+  if (change.phase != core::JobPhase::kPreparing) {
+    start_watch_.End(change.nspace);
+  }
   record->procs_ended = change.procs_ended;
   for (const std::string& job :
        requests_.OnJobChanged(change, record->job->procs.size())) {

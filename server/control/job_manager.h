@@ -25,6 +25,7 @@
 #include "server/control/spawn_executor.h"
 #include "server/control/spawn_requests.h"
 #include "server/control/staging.h"
+#include "server/control/start_watch.h"
 #include "server/control/state_collector.h"
 #include "server/control/timeout_reports.h"
 #include "server/core/step/control_actions.h"
@@ -133,6 +134,7 @@ class JobManager : public JobObserver, public LauncherListener {
   JobNotices notices_;
   StateCollector states_;
   TimeoutReports timeouts_;
+  StartWatch start_watch_;
   HostCommands commands_;
   std::vector<std::function<void()>> when_idle_;
 };

@@ -1,5 +1,9 @@
-# Bash completion for canopy and for the names under which it is mpirun. Options
-# are asked from the program itself, so they are always those that it has.
+# Completion for canopy and for the names under which it is mpirun. The options are
+# those that the program itself lists.
+#
+# Bash reads this file. The completions of zsh and fish run it as a program, with the
+# words of the command line as arguments, the last one incomplete: it prints what may
+# stand in the place of that word.
 
 # Options that a command's help names.
 _canopy_options() {
@@ -41,6 +45,35 @@ _canopy_jobs() {
   "$1" ps "${context[@]}" 2>/dev/null | sed -n '2,$s/ .*//p'
 }
 
+# Prints the words after which a command that lists something has a context.
+_canopy_list() {
+  local context
+  mapfile -t context < <(_canopy_typed_context)
+  "${@}" "${context[@]}" 2>/dev/null
+}
+
+# Nodes of the overlay, as `canopy status` draws them.
+_canopy_nodes() {
+  _canopy_list "$1" status -o json | sed -n 's/^   "node": "\(.*\)",$/\1/p'
+}
+
+_canopy_ended_jobs() {
+  _canopy_list "$1" ps --all -o json | sed -n 's/^   "job": "\(.*\)",$/\1/p'
+}
+
+_canopy_signals() {
+  compgen -A signal | sed -n 's/^SIG\([A-Z0-9]*\)$/\1/p'
+}
+
+_canopy_query_keys() {
+  _canopy_list "$1" query PMIX_QUERY_SUPPORTED_KEYS |
+    sed -n 's/^PMIX_QUERY_SUPPORTED_KEYS: //p' | tr -d ','
+}
+
+_canopy_settings() {
+  "$1" config 2>/dev/null | sed -n '2,$s/^\([a-z-]*\)  .*/\1/p'
+}
+
 # Words for the value of option $1 (without dashes); fails when there are none.
 _canopy_values() {
   case $1 in
@@ -54,6 +87,9 @@ _canopy_values() {
     stdin) echo all none 0 ;;
     security) echo tls files plaintext ;;
     log-level) echo debug info warn error ;;
+    color) echo auto always never ;;
+    range) echo session global local ;;
+    persist) echo indef first-read session ;;
     o) echo json text ;;
     *) return 1 ;;
   esac
@@ -69,7 +105,8 @@ _canopy_num_values() {
       npersocket | cpus-per-proc | cpus-per-rank | gpus-per-rank | gpus-per-task | display | x | wdir | wd | pset | \
       path | prefix | app | stdin | output-filename | output | timeout | \
       kill-grace | nice | name | job-name | J | preload-files | max-restarts | cpu-list | cpu-set | stop-ranks | inject | context | launch-agent | radix | security | tls-ca | \
-      tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | host-module | node | o)
+      tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | host-module | node | color | range | persist | job | rank | \
+      ranks | interval | count | text | lines | o)
       echo 1 ;;
     *) echo 0 ;;
   esac
@@ -119,8 +156,17 @@ _canopy_word() {
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
-      host | hosts | H | node)
+      host | H | node)
+        words="$(_canopy_nodes "$1") $(compgen -A hostname -- "$word")"
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+        return
+        ;;
+      hosts)
         mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
+        return
+        ;;
+      job)
+        mapfile -t COMPREPLY < <(compgen -W "$(_canopy_jobs "$1")" -- "$word")
         return
         ;;
     esac
@@ -145,27 +191,77 @@ _canopy_run() {
   fi
 }
 
+# Index of the command's name, after options that stand before it.
+_canopy_command_at() {
+  local i=1
+  while ((i < COMP_CWORD)); do
+    case ${COMP_WORDS[i]} in
+      --context | -o | --color) ((i += 2)) ;;
+      --context=* | --color=*) ((++i)) ;;
+      *) break ;;
+    esac
+  done
+  echo "$i"
+}
+
+# Number of words that are no options between index $1 and the current word.
+_canopy_arguments_from() {
+  local i=$1 count=0 word
+  while ((i < COMP_CWORD)); do
+    word=${COMP_WORDS[i]}
+    case $word in
+      -*=*) ;;
+      -*)
+        word=${word#-}
+        word=${word#-}
+        ((i += $(_canopy_num_values "$word")))
+        ;;
+      *) ((++count)) ;;
+    esac
+    ((++i))
+  done
+  echo "$count"
+}
+
+# What the arguments of command $2 may be; $3 is the number of those before.
+_canopy_arguments() {
+  case $2 in
+    signal) if (($3 == 0)); then _canopy_jobs "$1"; else _canopy_signals; fi ;;
+    kill | attach | stack) _canopy_jobs "$1" ;;
+    debug) (($3 == 0)) && _canopy_jobs "$1" ;;
+    why | output | wait) (($3 == 0)) && _canopy_ended_jobs "$1" ;;
+    logs) _canopy_nodes "$1" ;;
+    query) _canopy_query_keys "$1" ;;
+    config) (($3 == 0)) && _canopy_settings "$1" ;;
+    help) _canopy_commands "$1" ;;
+    host-module) echo check certificate ;;
+  esac
+}
+
 _canopy() {
   COMPREPLY=()
-  local canopy=${COMP_WORDS[0]} command=${COMP_WORDS[1]}
-  if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(
-      compgen -W "$(_canopy_commands "$canopy") --help --version" -- "$command"
-    )
+  local canopy=${COMP_WORDS[0]} at
+  at=$(_canopy_command_at)
+  if ((COMP_CWORD <= at)); then
+    if ((COMP_CWORD == at)); then
+      mapfile -t COMPREPLY < <(
+        compgen -W "$(_canopy_commands "$canopy") --help --version" \
+          -- "${COMP_WORDS[at]}"
+      )
+    else
+      _canopy_word "$canopy"
+    fi
     return
   fi
-  case $command in
-    run) _canopy_run 2 "$canopy" run ;;
-    kill | signal | why | output | attach | stack | debug | wait)
-      _canopy_word "$canopy" "$command"
-      if [[ ${#COMPREPLY[@]} == 0 && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
-        mapfile -t COMPREPLY < <(
-          compgen -W "$(_canopy_jobs "$canopy")" -- "${COMP_WORDS[COMP_CWORD]}"
-        )
-      fi
-      ;;
-    *) _canopy_word "$canopy" "$command" ;;
-  esac
+  local command=${COMP_WORDS[at]}
+  [[ $command == run ]] && { _canopy_run "$((at + 1))" "$canopy" run; return; }
+  _canopy_word "$canopy" "$command"
+  if [[ ${#COMPREPLY[@]} == 0 && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
+    mapfile -t COMPREPLY < <(
+      compgen -W "$(_canopy_arguments "$canopy" "$command" \
+        "$(_canopy_arguments_from "$((at + 1))")")" -- "${COMP_WORDS[COMP_CWORD]}"
+    )
+  fi
 }
 
 _canopy_mpirun() {
@@ -173,5 +269,16 @@ _canopy_mpirun() {
   _canopy_run 1 "${COMP_WORDS[0]}"
 }
 
-complete -F _canopy canopy
-complete -F _canopy_mpirun canopy-mpirun canopy-mpiexec canopy-prterun
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+  compopt() { :; }
+  COMP_WORDS=("$@")
+  COMP_CWORD=$(($# - 1))
+  case ${1##*/} in
+    canopy) _canopy ;;
+    *) _canopy_mpirun ;;
+  esac
+  ((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]}"
+else
+  complete -F _canopy canopy
+  complete -F _canopy_mpirun canopy-mpirun canopy-mpiexec canopy-prterun
+fi

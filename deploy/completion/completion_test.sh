@@ -14,6 +14,10 @@ case "$*" in
   --help) printf 'commands:\n  run       run it\n  status    show it\n' ;;
   "run --help" | --help) printf 'options:\n  -n, --np N    processes\n  --tag-output\n                tags\n' ;;
   "status --help") printf 'options:\n  --context NAME   which\n' ;;
+  "status -o json"*) printf '{\n "nodes": [\n  {\n   "node": "node1",\n   "number": 0\n  }\n ]\n}\n' ;;
+  "ps --all -o json"*) printf '{\n "ended": [\n  {\n   "job": "canopy-9-1",\n   "context": "x"\n  }\n ]\n}\n' ;;
+  "query PMIX_QUERY_SUPPORTED_KEYS") echo "PMIX_QUERY_SUPPORTED_KEYS: PMIX_A, PMIX_B" ;;
+  config) printf 'KEY    VALUE\nradix  32\n' ;;
   ps) printf 'JOB PHASE\ncanopy-1-2 running\n' ;;
   "ps --context run-11") printf 'JOB PHASE\ncanopy-3-1 running\n' ;;
 esac
@@ -45,10 +49,26 @@ offers "--context" _canopy canopy status --c
 offers "node numa" _canopy canopy run --map-by n
 offers "canopy-1-2" _canopy canopy kill ""
 offers "canopy-3-1" _canopy canopy kill --context run-11 ""
+offers "canopy-1-2" _canopy canopy signal ""
+offers "TERM" _canopy canopy signal canopy-1-2 TER
+offers "canopy-9-1" _canopy canopy wait ""
+offers "node1" _canopy canopy logs n
+offers "node1" _canopy canopy relay --node node
+offers "PMIX_A PMIX_B" _canopy canopy query ""
+offers "canopy-1-2" _canopy canopy query --job ""
+offers "radix" _canopy canopy config ""
+offers "status" _canopy canopy --context lab s
+offers "lab run-11" _canopy canopy --context ""
+offers "json text" _canopy canopy ps -o ""
+offers "never" _canopy canopy status --color n
 touch "$TEST_TMPDIR/argument"
 cd "$TEST_TMPDIR" || exit 1
 offers "argument" _canopy canopy run -n 2 -mca a b ./app arg
 offers "argument" _canopy canopy run --np=2 ./app arg
 offers "argument" _canopy canopy run --env A=1 ./app arg
 offers "argument" _canopy canopy run -genv A 1 ./app arg
+
+# Other shells run the file as a program.
+found=$(bash "$OLDPWD/canopy.bash" canopy config "")
+[ "$found" = radix ] || { echo "as a program: '$found'"; failed=1; }
 exit $failed

@@ -34,7 +34,7 @@ class Overlay:
 def overlay(prefix, name, nodes):
     made = Overlay(prefix, name)
     try:
-        made.members = made.json("up", "--nodes", str(nodes))["members"]
+        made.members = made.json("up", "--nodes", str(nodes))["nodes"]
         yield made
     finally:
         subprocess.run(made.command("down", "--force"), env=made.env, check=False,

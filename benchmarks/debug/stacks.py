@@ -49,7 +49,7 @@ def measure(options, nodes):
                       "node", program, text=True, stdout=subprocess.PIPE)
     for _ in range(options.ranks):
         job.stdout.readline()
-    name = nodes.json("ps")["jobs"][0]["nspace"]
+    name = nodes.json("ps")["jobs"][0]["job"]
     took, failed = [], False
     for _ in range(options.times):
         start = time.monotonic()

@@ -108,7 +108,7 @@ def measure(options, nodes):
         jobs = []
         while not jobs:
             jobs = nodes.json("ps").get("jobs", [])
-        command = nodes.command("output", jobs[0]["nspace"], "-f")
+        command = nodes.command("output", jobs[0]["job"], "-f")
         pullers = [Puller(command, nodes.env, float(rate) * (1 << 20))
                    for rate in options.rates.split(",")]
         time.sleep(1)  # until the pullers are connected

@@ -57,6 +57,8 @@ constexpr Command kCommands[] = {
     {"signal", SignalCommand, "send a signal to the processes of a job"},
     {"logs", LogsCommand, "print the logs of the agents"},
     {"doctor", DoctorCommand, "check for problems that keep jobs from running"},
+    {"config", ConfigCommand,
+     "show the settings, and where each one comes from"},
     {"host-module", HostModuleCommand,
      "test a scheduler's service, or create its certificate"},
 };
@@ -102,9 +104,9 @@ size_t SharedWords(std::span<const std::string> args) {
   size_t words = 0;
   while (words < args.size()) {
     const std::string& word = args[words];
-    if (word.starts_with("--context=")) {
+    if (word.starts_with("--context=") || word.starts_with("--color=")) {
       words += 1;
-    } else if ((word == "--context" || word == "-o") &&
+    } else if ((word == "--context" || word == "-o" || word == "--color") &&
                words + 1 < args.size()) {
       words += 2;
     } else {

@@ -68,6 +68,14 @@ void StackTree::Add(uint32_t rank, const std::vector<std::string>& frames) {
   }
 }
 
+std::vector<const StackTree::Node*> StackTree::ChildrenOf(const Node& node) {
+  std::vector<const Node*> children;
+  for (const auto& child : node.children) children.push_back(child.get());
+  std::ranges::stable_sort(
+      children, {}, [](const Node* child) { return *child->ranks.begin(); });
+  return children;
+}
+
 void StackTree::Print(const Node& node, size_t depth, bool parted,
                       std::string* out) {
   const std::string indent(depth * 2, ' ');
@@ -75,10 +83,7 @@ void StackTree::Print(const Node& node, size_t depth, bool parted,
     *out += indent + Plural(node.ranks.size()) + RanksText(node.ranks) + ":\n";
   }
   *out += indent + "  " + node.frame + "\n";
-  std::vector<const Node*> children;
-  for (const auto& child : node.children) children.push_back(child.get());
-  std::ranges::stable_sort(
-      children, {}, [](const Node* child) { return *child->ranks.begin(); });
+  const std::vector<const Node*> children = ChildrenOf(node);
   const bool parts = children.size() > 1 ||
                      (children.size() == 1 && children[0]->ranks != node.ranks);
   for (const Node* child : children) {
@@ -87,12 +92,27 @@ void StackTree::Print(const Node& node, size_t depth, bool parted,
 }
 
 std::string StackTree::Text() const {
-  std::vector<const Node*> roots;
-  for (const auto& child : root_.children) roots.push_back(child.get());
-  std::ranges::stable_sort(
-      roots, {}, [](const Node* root) { return *root->ranks.begin(); });
   std::string out;
-  for (const Node* root : roots) Print(*root, 0, true, &out);
+  for (const Node* root : ChildrenOf(root_)) Print(*root, 0, true, &out);
+  return out;
+}
+
+void StackTree::Collect(const Node& node, std::vector<std::string>* frames,
+                        std::vector<MergedStack>* out) {
+  std::set<uint32_t> ending = node.ranks;
+  for (const Node* child : ChildrenOf(node)) {
+    for (const uint32_t rank : child->ranks) ending.erase(rank);
+    frames->push_back(child->frame);
+    Collect(*child, frames, out);
+    frames->pop_back();
+  }
+  if (!ending.empty() && !frames->empty()) out->push_back({ending, *frames});
+}
+
+std::vector<MergedStack> StackTree::Stacks() const {
+  std::vector<MergedStack> out;
+  std::vector<std::string> frames;
+  Collect(root_, &frames, &out);
   return out;
 }
 

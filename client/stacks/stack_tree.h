@@ -15,6 +15,12 @@ namespace canopy::tools {
 // Returns ranges such as "0-2,5"; empty without ranks.
 std::string RanksText(const std::set<uint32_t>& ranks);
 
+// A stack, from the outermost frame, and the ranks that have it.
+struct MergedStack {
+  std::set<uint32_t> ranks;
+  std::vector<std::string> frames;
+};
+
 // Frames are in the order of calls. Children are in the order of their lowest
 // ranks.
 class StackTree {
@@ -27,6 +33,8 @@ class StackTree {
   // and list of the ranks precedes the frame, and only there the indentation
   // grows by two blanks.
   std::string Text() const;
+  // Returns each different stack once, in the order of Text.
+  std::vector<MergedStack> Stacks() const;
 
  private:
   struct Node {
@@ -35,9 +43,13 @@ class StackTree {
     std::vector<std::unique_ptr<Node>> children;
   };
 
+  static std::vector<const Node*> ChildrenOf(const Node& node);
   static Node* ChildOf(Node* node, const std::string& frame);
   static void Print(const Node& node, size_t depth, bool parted,
                     std::string* out);
+
+  static void Collect(const Node& node, std::vector<std::string>* frames,
+                      std::vector<MergedStack>* out);
 
   Node root_;
 };

@@ -30,6 +30,20 @@ TEST(StackTreeTest, EqualStacksAreOne) {
             "      fence\n");
 }
 
+TEST(StackTreeTest, EachStackOnce) {
+  StackTree tree;
+  tree.Add(0, {"main", "work"});
+  tree.Add(1, {"main", "fence"});
+  tree.Add(2, {"main", "fence"});
+  tree.Add(3, {"main"});
+  const std::vector<MergedStack> stacks = tree.Stacks();
+  ASSERT_EQ(stacks.size(), 3u);
+  EXPECT_EQ(stacks[0].ranks, std::set<uint32_t>{0});
+  EXPECT_EQ(stacks[1].ranks, (std::set<uint32_t>{1, 2}));
+  EXPECT_EQ(stacks[1].frames, (std::vector<std::string>{"main", "fence"}));
+  EXPECT_EQ(stacks[2].frames, std::vector<std::string>{"main"});
+}
+
 constexpr char kOutput[] =
     "[job,0]<stdout>: stack\t0\t0\tmain\tfence\n"
     "[job,1]<stdout>: stack\t1\t0\tmain\n"

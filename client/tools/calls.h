@@ -35,6 +35,7 @@ class Infos {
   void RequireAll();
 
   pmix_info_t* data() { return infos_.data(); }
+  const pmix_info_t* data() const { return infos_.data(); }
   size_t size() const { return infos_.size(); }
 
  private:

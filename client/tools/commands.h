@@ -1,6 +1,6 @@
 // Commands of `canopy` that need the agent of this machine. Each is called with
 // a connection. Its words are arguments by position, and it returns the exit
-// code.
+// code. With Format::kJson, it prints a document of docs/json.md.
 #ifndef CANOPY_CLIENT_TOOLS_COMMANDS_H_
 #define CANOPY_CLIENT_TOOLS_COMMANDS_H_
 
@@ -11,40 +11,44 @@
 namespace canopy::tools {
 
 using Words = std::span<const std::string>;
+enum class Format { kText, kJson };
 
-// NSPACE...: prints the processes of these jobs.
-int Procs(Words words);
+// NSPACE...: prints the processes of these jobs, with their states.
+int Procs(Words words, Format format);
 // NSPACE: prints the processes of one job for programs, by rank: RANK TAB PID
 // TAB HOST TAB PROGRAM.
-int Table(Words words);
+int Table(Words words, Format format);
+// NAME...: prints what nodes of these names, and the processes of all jobs,
+// use; a document in either format.
+int Usage(Words words, Format format);
 // NSPACE RANK KEY...: queries the keys. NSPACE and RANK may be empty.
-int Query(Words words);
+int Query(Words words, Format format);
 // NSPACE RANK CODE TEXT: raises an event. All words but CODE may be empty.
-int Event(Words words);
+int Event(Words words, Format format);
 // NSPACE RANKS FLAGS: prints the output of the job, or of these ranks ("0,2-5";
 // empty: all). FLAGS are letters: f follows the output, n omits earlier output,
 // t tags lines, s adds time stamps.
-int Output(Words words);
+int Output(Words words, Format format);
 // NSPACE RANKS FLAGS STDIN KEY: does the same as Output, and forwards standard
 // input to a rank, to "all" or to "none". An empty STDIN means the ranks that
 // read the job's input. Input ends when KEY, such as "ctrl-]", is typed.
-int Attach(Words words);
+int Attach(Words words, Format format);
 // ORDERS MODE: connects a launcher to the tool that has started it, whose
 // directives ORDERS holds (client/tool/launcher_orders.h). Prints the options
 // of `canopy run` for the launcher's job, each followed by a NUL, once the tool
 // releases it. MODE "serve": the launcher has no job, and notifies the tool
 // that it is ready. MODE "run": otherwise.
-int Launch(Words words);
+int Launch(Words words, Format format);
 // Sets up the environment for Launch; called before this process connects as a
 // tool.
 void PrepareLaunch(const std::string& orders);
 // RANGE PERSISTENCE (KEY VALUE)...: publishes the pairs.
-int Publish(Words words);
+int Publish(Words words, Format format);
 // RANGE WAITS TIMEOUT KEY...: looks the keys up. An empty WAITS does not wait,
 // and an empty TIMEOUT sets none.
-int Lookup(Words words);
+int Lookup(Words words, Format format);
 // RANGE KEY...: unpublishes the keys.
-int Unpublish(Words words);
+int Unpublish(Words words, Format format);
 
 // Prints the processes of these jobs as a table.
 int PrintProcesses(Words nspaces);

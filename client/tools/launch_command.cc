@@ -66,7 +66,7 @@ void PrepareLaunch(const std::string& orders) {
   setenv(kEnvLauncherOrders, orders.c_str(), 1);
 }
 
-int Launch(Words words) {
+int Launch(Words words, Format /*format*/) {
   const OwnValue directives(PMIX_LAUNCH_DIRECTIVES);
   const Result<std::vector<std::string>> options =
       LaunchWords(Directives(directives));

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json.h"
 #include "client/cli/options/option_setters.h"
 #include "client/cli/run/job_output.h"
 #include "client/tools/calls.h"
@@ -35,6 +39,7 @@ struct Wanted {
   bool from_now = false;
   bool tags = false;
   bool stamps = false;
+  bool json = false;
 };
 
 bool ReadWanted(Words words, Wanted* out) {
@@ -52,11 +57,54 @@ bool ReadWanted(Words words, Wanted* out) {
   return true;
 }
 
+// Prints each line of output as a document on a line of its own.
+class JsonLines {
+ public:
+  explicit JsonLines(std::string nspace) : nspace_(std::move(nspace)) {}
+
+  // Empty data ends the stream. Returns false if the document cannot be
+  // written.
+  bool Add(pmix_rank_t rank, uint32_t channel, std::string_view data) {
+    std::string& held = held_[{rank, channel}];
+    held += data;
+    size_t begin = 0;
+    for (size_t end = 0; (end = held.find('\n', begin)) != std::string::npos;) {
+      if (!Print(rank, channel, held.substr(begin, end - begin))) return false;
+      begin = end + 1;
+    }
+    held.erase(0, begin);
+    if (!data.empty() || held.empty()) return true;
+    return Print(rank, channel, std::exchange(held, ""));
+  }
+  // Prints the lines that have no end.
+  bool Flush() {
+    for (auto& [key, text] : held_) {
+      if (text.empty()) continue;
+      if (!Print(key.first, key.second, std::exchange(text, ""))) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool Print(pmix_rank_t rank, uint32_t channel, const std::string& line) {
+    cli::Json document;
+    document["job"] = nspace_;
+    document["rank"] = rank;
+    document["stream"] = channel == cli::kStderrChannel ? "stderr" : "stdout";
+    document["line"] = line;
+    return cli::WriteAll(STDOUT_FILENO, cli::LineText(document));
+  }
+
+  const std::string nspace_;
+  std::map<std::pair<pmix_rank_t, uint32_t>, std::string> held_;
+};
+
 // Writes the output that the library's thread delivers to standard output and
 // standard error, and notifies the main thread when it is complete.
 class Shown {
  public:
-  explicit Shown(const Wanted& wanted) : output_(Options(wanted)) {
+  explicit Shown(const Wanted& wanted)
+      : output_(Options(wanted)), json_(wanted.json), lines_(wanted.nspace) {
     (void)output_.SetJob(wanted.nspace,
                          static_cast<uint32_t>(wanted.ranks.size()));
   }
@@ -100,7 +148,7 @@ class Shown {
       const auto wait = std::chrono::milliseconds(tick < 0 ? kIdleMs : tick);
       changed_.WaitUntil(mu_, std::chrono::steady_clock::now() + wait);
     }
-    return output_.Flush() && !no_reader_;
+    return output_.Flush() && lines_.Flush() && !no_reader_;
   }
 
   uint64_t dropped() {
@@ -129,7 +177,9 @@ class Shown {
     const uint32_t to = channel == PMIX_FWD_STDERR_CHANNEL
                             ? cli::kStderrChannel
                             : cli::kStdoutChannel;
-    if (output_.Write(0, rank, to, data)) return true;
+    const bool written =
+        json_ ? lines_.Add(rank, to, data) : output_.Write(0, rank, to, data);
+    if (written) return true;
     no_reader_ = true;
     return false;
   }
@@ -142,6 +192,8 @@ class Shown {
   Mutex mu_;
   CondVar changed_;
   cli::JobOutput output_ CANOPY_GUARDED_BY(mu_);
+  const bool json_;
+  JsonLines lines_ CANOPY_GUARDED_BY(mu_);
   uint64_t dropped_ CANOPY_GUARDED_BY(mu_) = 0;
   pmix_status_t failure_ CANOPY_GUARDED_BY(mu_) = PMIX_SUCCESS;
   bool no_reader_ CANOPY_GUARDED_BY(mu_) = false;
@@ -301,15 +353,16 @@ void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
 
 }  // namespace
 
-int Output(Words words) {
+int Output(Words words, Format format) {
   Wanted wanted;
+  wanted.json = format == Format::kJson;
   if (!ReadWanted(words, &wanted)) return kExitUsage;
   g_shown = new Shown(wanted);
   const pmix_status_t puller = Pull(wanted);
   return puller < 0 ? PullFailed(wanted, puller) : Conclude(wanted.nspace);
 }
 
-int Attach(Words words) {
+int Attach(Words words, Format /*format*/) {
   Wanted wanted;
   if (!ReadWanted(words, &wanted)) return kExitUsage;
   const char key = ControlCharacter(words[4]);

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "client/cli/base/json.h"
 #include "client/tools/calls.h"
 #include "client/tools/commands.h"
+#include "client/tools/value_json.h"
 #include "common/string_util.h"
 
 namespace canopy::tools {
@@ -59,6 +61,20 @@ class Sought {
     }
     return keys;
   }
+  cli::Json ToJson(pmix_status_t status) const {
+    cli::Json document;
+    document["values"] = cli::Json::array();
+    for (const pmix_pdata_t& one : data_) {
+      if (one.value.type == PMIX_UNDEF) continue;
+      cli::Json value;
+      value["key"] = one.key;
+      value["value"] = ValueJson(one.value);
+      document["values"].push_back(std::move(value));
+    }
+    document["missing"] = Missing();
+    AddStatus(status, &document);
+    return document;
+  }
   void Print() const {
     for (const pmix_pdata_t& one : data_) {
       if (one.value.type == PMIX_UNDEF) continue;
@@ -77,9 +93,28 @@ std::vector<std::string> KeysOf(Words pairs) {
   return keys;
 }
 
+// Reports the result of a call that changes these keys.
+int Conclude(const std::string& what, const std::vector<std::string>& keys,
+             Format format, pmix_status_t status) {
+  if (format == Format::kText) {
+    if (status == PMIX_SUCCESS) return 0;
+    if (status == PMIX_ERR_DUPLICATE_KEY) {
+      Complain((keys.size() == 1 ? "already published: "
+                                 : "already published: one of ") +
+               Join(keys, ", "));
+      return kExitFailure;
+    }
+    return Fail(what + " " + Join(keys, ", "), status);
+  }
+  cli::Json document;
+  document["keys"] = keys;
+  AddStatus(status, &document);
+  return PrintDocument(document, status);
+}
+
 }  // namespace
 
-int Publish(Words words) {
+int Publish(Words words, Format format) {
   Infos infos;
   pmix_persistence_t persistence = PMIX_PERSIST_INDEF;
   if (!AddRange(words[0], &infos) || !ReadPersistence(words[1], &persistence)) {
@@ -90,11 +125,10 @@ int Publish(Words words) {
     infos.AddText(words[i].c_str(), words[i + 1]);
   }
   const pmix_status_t status = PMIx_Publish(infos.data(), infos.size());
-  if (status == PMIX_SUCCESS) return 0;
-  return Fail("publish " + Join(KeysOf(words.subspan(2)), ", "), status);
+  return Conclude("publish", KeysOf(words.subspan(2)), format, status);
 }
 
-int Lookup(Words words) {
+int Lookup(Words words, Format format) {
   Infos directives;
   if (!AddRange(words[0], &directives)) return kExitUsage;
   if (!words[1].empty()) {
@@ -105,14 +139,21 @@ int Lookup(Words words) {
   if (timeout != 0) directives.Add(PMIX_TIMEOUT, &timeout, PMIX_INT);
   Sought sought(words.subspan(3));
   const pmix_status_t status = sought.LookUp(&directives);
+  if (format == Format::kJson)
+    return PrintDocument(sought.ToJson(status), status);
   if (status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS) {
     sought.Print();
   }
   if (status == PMIX_SUCCESS) return 0;
-  return Fail("lookup " + Join(sought.Missing(), ", "), status);
+  const std::string missing = Join(sought.Missing(), ", ");
+  if (status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_PARTIAL_SUCCESS) {
+    Complain("not published: " + missing);
+    return kExitFailure;
+  }
+  return Fail("lookup " + missing, status);
 }
 
-int Unpublish(Words words) {
+int Unpublish(Words words, Format format) {
   Infos directives;
   if (!AddRange(words[0], &directives)) return kExitUsage;
   char** keys = nullptr;
@@ -122,7 +163,8 @@ int Unpublish(Words words) {
   const pmix_status_t status =
       PMIx_Unpublish(keys, directives.data(), directives.size());
   PMIx_Argv_free(keys);
-  return status == PMIX_SUCCESS ? 0 : Fail("unpublish", status);
+  return Conclude("unpublish", {words.begin() + 1, words.end()}, format,
+                  status);
 }
 
 }  // namespace canopy::tools

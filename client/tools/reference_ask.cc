@@ -302,7 +302,7 @@ class Plookup : public ReferenceTool {
         "session", waits_ ? "wait" : "",
         timeout_s_ == 0 ? "" : std::to_string(timeout_s_)};
     all.insert(all.end(), words.begin(), words.end());
-    return Lookup(all);
+    return Lookup(all, Format::kText);
   }
 
  private:

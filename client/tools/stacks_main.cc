@@ -30,6 +30,7 @@
 
 #include "client/stacks/stack_tree.h"
 #include "client/tools/gdb_output.h"
+#include "client/tools/process_state.h"
 #include "pmix.h"
 
 extern char** environ;
@@ -45,6 +46,7 @@ struct Process {
   pmix_rank_t rank;
   pid_t pid;
   pmix_proc_state_t state;
+  int exit_code;
 };
 
 void Complain(const std::string& text, std::string* out) {
@@ -69,7 +71,8 @@ std::vector<Process> ProcessesIn(const pmix_info_t& info) {
   if (array.type != PMIX_PROC_INFO) return out;
   const auto* const rows = static_cast<const pmix_proc_info_t*>(array.array);
   for (size_t i = 0; i < array.size; ++i) {
-    out.push_back({rows[i].proc.rank, rows[i].pid, rows[i].state});
+    out.push_back(
+        {rows[i].proc.rank, rows[i].pid, rows[i].state, rows[i].exit_code});
   }
   return out;
 }
@@ -236,13 +239,33 @@ bool Find(const std::string& nspace, std::vector<Process>* processes,
   return false;
 }
 
+// Returns the kernel's letter for the state of a process, or 0.
+char OsStateOf(pid_t pid) {
+  FILE* const file =
+      fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "re");
+  if (file == nullptr) return '\0';
+  char line[256] = "";
+  if (fgets(line, sizeof line, file) == nullptr) line[0] = '\0';
+  fclose(file);
+  // The name before the state may contain parentheses.
+  const char* const name_end = strrchr(line, ')');
+  return name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '\0';
+}
+
+std::string StateOf(const Process& process) {
+  pmix_proc_info_t info = {};
+  info.state = process.state;
+  info.exit_code = process.exit_code;
+  return StateText(info, OsStateOf(process.pid));
+}
+
 std::string StatesText(const std::vector<Process>& processes) {
   std::string out;
   const std::string host = Host();
   for (const Process& process : processes) {
     out += "rank " + std::to_string(process.rank) + " on " + host +
            ", process " + std::to_string(process.pid) + ": " +
-           PMIx_Proc_state_string(process.state) + "\n";
+           StateOf(process) + "\n";
   }
   return out;
 }

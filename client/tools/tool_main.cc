@@ -2,8 +2,8 @@
 // starts this program with words by position (commands.h). Under the name of a
 // tool of OpenPMIx, the program is that tool.
 //
-// canopy-tool DIRECTORY COMMAND WORD... DIRECTORY holds the agent's rendezvous
-// files. If it is empty, the library searches for the agent.
+// canopy-tool [--json] DIRECTORY COMMAND WORD... DIRECTORY holds the agent's
+// rendezvous files. If it is empty, the library searches for the agent.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 struct Command {
   std::string_view name;
   size_t min_words;
-  int (*run)(Words words);
+  int (*run)(Words words, Format format);
   bool publishes = false;  // the data belongs to the publisher's name
 };
 
@@ -35,6 +35,7 @@ constexpr Command kCommands[] = {
     {"output", 3, Output}, {"attach", 5, Attach},
     {"launch", 2, Launch}, {"publish", 4, Publish, true},
     {"lookup", 4, Lookup}, {"unpublish", 2, Unpublish, true},
+    {"usage", 0, Usage},
 };
 
 // All commands that publish use the same tool name, so that a later command can
@@ -58,7 +59,9 @@ pmix_status_t Connect(const std::string& directory, bool publishes) {
   return status;
 }
 
-int RunCommand(const std::vector<std::string>& args) {
+int RunCommand(Words args) {
+  const bool json = !args.empty() && args[0] == "--json";
+  if (json) args = args.subspan(1);
   const Command* const command =
       args.size() < 2 ? std::end(kCommands)
                       : std::ranges::find(kCommands, args[1], &Command::name);
@@ -69,7 +72,8 @@ int RunCommand(const std::vector<std::string>& args) {
   if (command->run == Launch) PrepareLaunch(args[2]);
   pmix_status_t status = Connect(args[0], command->publishes);
   if (status != PMIX_SUCCESS) return Fail("no agent of this machine", status);
-  const int code = command->run(Words(args).subspan(2));
+  const int code =
+      command->run(args.subspan(2), json ? Format::kJson : Format::kText);
   status = PMIx_tool_finalize();
   return code != 0 || status == PMIX_SUCCESS ? code : Fail("tool", status);
 }

@@ -386,6 +386,8 @@ control::AgentView Agent::Impl::MakeView() {
     reply.set_started(started_);
     reply.set_linked(overlay_.linked());
     reply.set_pid(static_cast<uint64_t>(getpid()));
+    reply.set_scheduler(config_.host_module());
+    if (scheduler_) reply.set_scheduler_trouble(scheduler_->trouble());
     return reply;
   };
   view.node_name = [this](NodeId node) { return membership_.Name(node); };

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
+#include "server/core/event/local_holds.h"
 #include "server/core/why.h"
 
 namespace canopy::control {
@@ -18,11 +20,16 @@ std::string Describe(const core::MissingProc& missing,
          (missing.node == kNoNode ? "" : " on " + node_name(missing.node));
 }
 
+bool IsHold(std::string_view operation) {
+  return operation == core::kHeldAtExec || operation == core::kHeldInProgram;
+}
+
 std::string Line(const v1::Waiting& waiting) {
   char age[32];
   std::snprintf(age, sizeof age, "%.1f s",
                 static_cast<double>(waiting.age_ms()) / 1000);
-  std::string text = waiting.operation() + " has waited " + age;
+  std::string text = waiting.operation() +
+                     (waiting.held() ? " has lasted " : " has waited ") + age;
   const int named = std::min(waiting.missing_size(), kMaxNamed);
   for (int i = 0; i < named; ++i) {
     text += (i == 0 ? " for " : ", ") + waiting.missing(i);
@@ -48,6 +55,7 @@ void FillWaiting(const std::vector<core::StateCollected>& collected,
     out->set_nspace(waiting.nspace);
     out->set_operation(waiting.operation);
     out->set_age_ms(waiting.age_ms);
+    out->set_held(IsHold(waiting.operation));
     for (const core::MissingProc& missing : waiting.missing) {
       out->add_missing(Describe(missing, node_name));
     }

@@ -353,7 +353,7 @@ def reported(result):
             for count, pattern in wanted:
                 expect(count, pattern.format(re.escape(job)))
     for pattern in (r"rank 0 on \S+ is (not )?bound.*",
-                    r"rank 0 on \S+, process \d+: PROC EXECUTING", "1 rank 0:"):
+                    r"rank 0 on \S+, process \d+: (running|in MPI)", "1 rank 0:"):
         expect(REPORTS, pattern)
 
 
@@ -439,7 +439,7 @@ def tools(suite):
             0).expect(out=["spawned "]).out.split()[-1]
 
     def jobs():
-        return {one["nspace"] for one in suite.json("ps", *where)["jobs"]}
+        return {one["job"] for one in suite.json("ps", *where)["jobs"]}
 
     # The second job ends with its tool; the first one has had time to end.
     stays, goes = spawned_by("nohup"), spawned_by("spawner")

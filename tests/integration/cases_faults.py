@@ -39,12 +39,12 @@ def waiter(bench, hosts):
 
 
 def nodes_of(bench):
-    return {node["name"]: node for node in
+    return {node["node"]: node for node in
             bench.json("status", "--context", CONTEXT)["nodes"]}
 
 
 def wait_for_state(bench, name, up):
-    return until(lambda: nodes_of(bench)[name]["up"] == up and
+    return until(lambda: (nodes_of(bench)[name]["state"] == "up") == up and
                  nodes_of(bench)[name],
                  f"status to show that {name} is {'up' if up else 'down'}")
 
@@ -200,7 +200,7 @@ def waiting_for(bench, rank):
     """Returns true if `canopy why` names RANK as the one that others wait for.
     """
     waiting = bench.json("why", "--context", CONTEXT).get("waiting", [])
-    return any(f"rank {rank} " in f"{missing} " for one in waiting
+    return any(missing["rank"] == rank for one in waiting
                for missing in one["missing"])
 
 
@@ -246,11 +246,11 @@ def output_is_lost(bench):
     job = bench.start(*HERE, "--host", "node1", "-n", 1, "sh", "-c",
                       "echo up; exec sleep 1000")
     job.wait_for("up\n", 1)
-    nspace = bench.json("ps", "--context", CONTEXT)["jobs"][0]["nspace"]
+    nspace = bench.json("ps", "--context", CONTEXT)["jobs"][0]["job"]
     nodes = nodes_of(bench)
     env = dict(bench.env, TMPDIR=harness.RUNTIME,
                LD_LIBRARY_PATH=os.path.join(bench.prefix, "lib"))
-    tool = harness.Job([bench.pmix("lost_output"), nodes["node3"]["pid"], nspace],
+    tool = harness.Job([bench.pmix("lost_output"), str(nodes["node3"]["pid"]), nspace],
                        env)
     tool.wait_for("up\n", 1)
     start = time.monotonic()

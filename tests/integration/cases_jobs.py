@@ -35,10 +35,10 @@ def state(agents):
         with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
             children = file.read().split()
         files = [os.path.join(base, name) for base, directories, names in
-                 os.walk(agent["runtime_dir"]) for name in directories + names]
+                 os.walk(agent["directory"]) for name in directories + names]
         with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
             maps = len(file.readlines())
-        found[agent["name"]] = {
+        found[agent["node"]] = {
             "descriptors": sorted(links), "files": sorted(files),
             "processes": sorted(children), "mappings": maps,
             "KiB": int(re.search(r"RssAnon:\s+(\d+)", text)[1])}
@@ -85,7 +85,7 @@ def one_job(bench, context, pmix, number):
 def one_after_another(bench, context):
     pmix = bench.compile("gcc", "stuck", f"-I{bench.prefix}/include",
                          f"-L{bench.prefix}/lib", "-lpmix")
-    agents = bench.json("up", "--context", context[1], "--emulate", 2)["members"]
+    agents = bench.json("up", "--context", context[1], "--emulate", 2)["nodes"]
     for number in range(WARM_UP):
         one_job(bench, context, pmix, number)
     empty = bench.json("ps", *context)["jobs"]

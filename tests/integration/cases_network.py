@@ -14,7 +14,7 @@ PARTED = 10  # seconds; a silent node is lost after 5
 
 
 def states(bench):
-    return {node["name"]: node for node in
+    return {node["node"]: node for node in
             bench.json("status", "--context", CONTEXT)["nodes"]}
 
 
@@ -29,7 +29,7 @@ def log_of(name):
 
 
 def up(bench):
-    return [name for name, node in states(bench).items() if node["up"]]
+    return [name for name, node in states(bench).items() if node["state"] == "up"]
 
 
 def partition(bench, space):

@@ -28,7 +28,7 @@ def running(bench, name, *options):
                       "node", *options, "sh", "-c", TWO_LINES, "sh", go_on)
     job.wait_for("first", RANKS)
     job.wait_for("error", RANKS, stream="err")
-    return job, bench.json("ps", *WHERE)["jobs"][0]["nspace"], go_on
+    return job, bench.json("ps", *WHERE)["jobs"][0]["job"], go_on
 
 
 def lines(result):
@@ -76,7 +76,7 @@ def from_now(bench):
                       'echo first; until [ -e "$1" ]; do echo tick; sleep 0.05; '
                       'done; echo last', "sh", go_on)
     job.wait_for("tick", 3)
-    nspace = bench.json("ps", *WHERE)["jobs"][0]["nspace"]
+    nspace = bench.json("ps", *WHERE)["jobs"][0]["job"]
     follower = bench.start("output", *WHERE, nspace, "--from-now")
     follower.wait_for("tick")
     touch(go_on)
@@ -93,7 +93,7 @@ def much(bench):
                       'seq 1 400000; echo end >&2; until [ -e "$1" ]; do '
                       'sleep 0.05; done', "sh", go_on)
     job.wait_for("end", stream="err")
-    nspace = bench.json("ps", *WHERE)["jobs"][0]["nspace"]
+    nspace = bench.json("ps", *WHERE)["jobs"][0]["job"]
     result = bench.run("output", *WHERE, nspace).expect(err=["are missing"])
     missing = int(re.search(r"(\d+) bytes of output are missing",
                             result.err)[1])
@@ -218,15 +218,15 @@ def publish(bench):
     bench.run("lookup", *WHERE, "color", "size").expect_lines(
         ["color: blue", "size: 12=3"])
     bench.run("publish", *WHERE, "color=red").expect_refusal(
-        1, "publish color", "DUPLICATE")
+        1, "already published: color")
     bench.run("publish", *WHERE, "pmix.rank=1").expect_refusal(2, "pmix.rank")
     bench.run("publish", *WHERE, "nothing").expect_refusal(2, "KEY=VALUE")
     # Programs find the data on every node, and vice versa.
     bench.run("lookup", *WHERE, "color", "none").expect(
-        1, out=["color: blue"], err=["lookup none: PARTIAL"])
+        1, out=["color: blue"], err=["not published: none"])
     bench.run("unpublish", *WHERE, "color").expect()
     bench.run("lookup", *WHERE, "color").expect_refusal(
-        1, "lookup color: NOT-FOUND")
+        1, "not published: color")
     bench.run("publish", *WHERE, "once=only", "--persist", "first-read").expect()
     bench.run("lookup", *WHERE, "once").expect_lines(["once: only"])
     bench.run("lookup", *WHERE, "once", "--wait", "--timeout", 1
@@ -287,7 +287,7 @@ def reference_tools(bench):
     sleeping = bench.start("run", *WHERE, "-n", 1, "sh", "-c",
                            "echo up; exec sleep 600")
     sleeping.wait_for("up")
-    nspace = bench.json("ps", *WHERE)["jobs"][0]["nspace"]
+    nspace = bench.json("ps", *WHERE)["jobs"][0]["job"]
     by_name(bench, "pctrl", "--targets", f"{nspace}:0", "--signal", "TERM"
             ).expect()
     sleeping.finish().expect(143)

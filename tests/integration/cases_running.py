@@ -24,7 +24,7 @@ def hanging(bench):
 def nspace_of(bench):
     jobs = bench.json("ps", "--context", CONTEXT)["jobs"]
     check(len(jobs) == 1, f"not one job: {jobs}")
-    return jobs[0]["nspace"]
+    return jobs[0]["job"]
 
 
 def start(bench, *args):
@@ -43,13 +43,13 @@ def commands(bench):
     job, nspace = start(bench, hanging(bench))
     where = ["--context", CONTEXT]
     until(lambda: bench.run("ps", *where, "--procs").expect().out.count(
-        "CONNECTED") == RANKS)
+        " in MPI ") == RANKS)
     table = bench.run("ps", *where, "--procs").expect(out=["PROGRAM"])
     check(len(re.findall(rf"^{nspace} +\d+ +[1-9]\d* +node[1-4] .*hang",
                          table.out, re.M)) == RANKS, "not all" + table.tail())
     bench.run("query", *where, "PMIX_JOB_SIZE", "pmix.qry.ns", "--job",
               nspace).expect(out=[f"PMIX_JOB_SIZE: {RANKS}", nspace])
-    bench.run("query", *where, "no.such.key").expect_refusal(1, "NOT-FOUND")
+    bench.run("query", *where, "no.such.key").expect_refusal(1, "no answer for no.such.key")
     bench.run("event", *where, "PMIX_NOTHING").expect_refusal(2, "PMIX_NOTHING")
     bench.run("event", *where, "PMIX_EVENT_NODE_DOWN", "--job", nspace, "--text",
               "no more").expect()
@@ -146,7 +146,7 @@ def history(bench):
     answer = bench.json("ps", "--all", "--context", CONTEXT)
     last = answer["ended"][-1]
     check((last["exitCode"] if "exitCode" in last else last["exit_code"]) == 5 and
-          last["num_procs"] == 2 and "exited with code 5" in last["reason"],
+          last["processes"] == 2 and "exited with code 5" in last["reason"],
           f"not that job: {last}")
     bench.run("wait", last["job"]).expect(5, err=["exited with code 5"])
     bench.run("wait", last["job"].rsplit("-", 1)[1]).expect(5)

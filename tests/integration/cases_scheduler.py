@@ -191,7 +191,7 @@ def cancelled(bench):
             job.signal(signal.SIGINT)
             job.finish().expect(code=128 + signal.SIGINT)
         elif end == "kill":
-            bench.run("kill", "--context", NAME, queued(bench)[0]["nspace"]).expect()
+            bench.run("kill", "--context", NAME, queued(bench)[0]["job"]).expect()
             job.finish().expect(code=128 + signal.SIGTERM, err=["killed while"])
         else:
             job.end(signal.SIGKILL)
@@ -242,11 +242,11 @@ def root_restarted(bench, overlay):
     held = Held(bench, SLOTS, "held").wait()
     waiting = [hello(bench, SLOTS) for _ in range(2)]
     wait_jobs(bench, 1, 2)
-    names = {job["nspace"] for job in queued(bench)}
+    names = {job["job"] for job in queued(bench)}
     overlay.kill("node1")
     overlay.restart("node1")
     wait_jobs(bench, 1, 2)
-    check({job["nspace"] for job in queued(bench)} == names,
+    check({job["job"] for job in queued(bench)} == names,
           "the jobs are queued under other names")
     held.end()
     for job in waiting:
@@ -259,10 +259,10 @@ def replaced(bench):
     held = Held(bench, SLOTS, "held").wait()
     waiting = hello(bench, SLOTS)
     wait_jobs(bench, 1, 1)
-    names = {job["nspace"] for job in queued(bench)}
+    names = {job["job"] for job in queued(bench)}
     replaced_agents(bench)
     wait_jobs(bench, 1, 1)
-    check({job["nspace"] for job in queued(bench)} == names, "another name")
+    check({job["job"] for job in queued(bench)} == names, "another name")
     held.end()
     waiting.finish().expect(out=[f"hello from rank 0 of {SLOTS}"])
 
@@ -297,7 +297,7 @@ def used(bench, scheduler):
     check(2 ** 26 <= int(record["peak_bytes"]) < 2 ** 28, record)
     job = start(bench, SLOTS, "sh", "-c", "echo up; exec sleep 1000")
     job.wait_for("up", SLOTS)
-    pids = {node["name"]: int(node["pid"])
+    pids = {node["node"]: int(node["pid"])
             for node in bench.json("status", "--context", NAME)["nodes"]}
     for shim in shims_of(bench, pids["node3"]):
         os.kill(shim, signal.SIGKILL)
@@ -442,14 +442,14 @@ def spawned(bench):
     parent = start(bench, 2, bench.mpi("dynamic"), "spawn", 3)
     wait_jobs(bench, 2, 1)
     child = queued(bench)[0]
-    check(child["parent"] in child["nspace"] and "wanted" in child["reason"], child)
+    check(child["parent"] in child["job"] and "wanted" in child["reason"], child)
     held.end()
     parent.finish().expect(out=["dynamic ok, spawn"])
     # A waiting job can be killed by its name.
     held = Held(bench, SLOTS - 2, "held").wait()
     parent = start(bench, 2, bench.mpi("dynamic"), "spawn", 3)
     wait_jobs(bench, 2, 1)
-    bench.run("kill", "--context", NAME, queued(bench)[0]["nspace"]).expect()
+    bench.run("kill", "--context", NAME, queued(bench)[0]["job"]).expect()
     check(parent.finish().code != 0, "a spawn that was killed has not failed")
     held.end()
 

@@ -62,7 +62,7 @@ def waits(bench, *words):
 
     until(said, f"a reason with {words}")
     bench.run("kill", "--context", NAME, bench.json(
-        "ps", "--context", NAME)["jobs"][0]["nspace"]).expect()
+        "ps", "--context", NAME)["jobs"][0]["job"]).expect()
     check(job.finish().code != 0, "a job has run")
 
 
@@ -121,7 +121,7 @@ def nothing_in_clear(bench, listener):
     check(not any(b"HostModule" in first or b"PRI * HTTP" in first
                   for first in listener.said), "a call in clear")
     bench.run("kill", "--context", NAME, bench.json(
-        "ps", "--context", NAME)["jobs"][0]["nspace"]).expect()
+        "ps", "--context", NAME)["jobs"][0]["job"]).expect()
     job.finish()
 
 

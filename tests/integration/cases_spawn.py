@@ -109,7 +109,7 @@ def without_launcher(bench, overlay, restart):
     """
     def running():
         listed = bench.json("ps", "--context", overlay.name)["jobs"]
-        return sorted(job["nspace"] for job in listed)
+        return sorted(job["job"] for job in listed)
 
     def marked(what):
         return all(os.path.exists(os.path.join(place, f"{what}.{rank}"))

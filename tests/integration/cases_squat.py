@@ -111,7 +111,7 @@ class Nodes:
         until(self.all_back, "the second agent to be back")
 
     def all_back(self):
-        return all(node["up"] and not node.get("away") for node in
+        return all(node["state"] == "up" for node in
                    self.bench.json("status", "--context", CONTEXT)["nodes"])
 
 

@@ -132,7 +132,7 @@ def dead_system_server(bench):
     env = {"TMPDIR": temporary}
     up = ["up", "--system", "--context"]
     told = bench.run(*up, "tools-killed", "-o", "json", env=env).expect()
-    member = json.loads(told.out)["members"][0]
+    member = json.loads(told.out)["nodes"][0]
     os.kill(int(member["pid"]), signal.SIGKILL)
     bench.run(*up, "tools-next", env=env).expect()
     bench.run("down", "--context", "tools-killed").expect()
@@ -168,9 +168,9 @@ def several_overlays(bench):
 def kill_agent(bench):
     """Kills the agent of an overlay that is brought up for this. Returns its
     directory."""
-    member = bench.json("up", "--context", "tools-gone")["members"][0]
+    member = bench.json("up", "--context", "tools-gone")["nodes"][0]
     os.kill(int(member["pid"]), signal.SIGKILL)
-    return member["runtime_dir"]
+    return member["directory"]
 
 
 def agent_is_gone(bench):

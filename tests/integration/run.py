@@ -26,6 +26,7 @@ import cases_hostile
 import cases_inject
 import cases_io
 import cases_jobs
+import cases_json
 import cases_mpi
 import cases_netns
 import cases_network
@@ -54,6 +55,7 @@ import cases_tls
 import cases_tools
 import cases_torch
 import cases_user_pages
+import cases_user_story
 import cases_write_a_scheduler
 import harness
 import runner
@@ -88,6 +90,7 @@ SUITES = (
     cases_host_module_check,
     cases_write_a_scheduler,
     cases_user_pages,
+    cases_user_story,
     cases_example_scheduler,
     cases_hostile,
     cases_floods,
@@ -104,6 +107,7 @@ SUITES = (
     cases_tools,
     cases_debug,
     cases_running,
+    cases_json,
     cases_plain_runs,
 )
 

@@ -41,14 +41,16 @@ LAYERS = {
                     "client/session"],
     "client/topology": [*CLIENT, "@hwloc_headers"],
     "client/stacks": ["client/stacks", "common"],
-    "client/tools": ["client/abi", "client/cli/options", "client/cli/run",
-                      "client/include", "client/stacks", "client/tools",
-                      "common"],
+    "client/tools": ["client/abi", "client/cli/base", "client/cli/options",
+                      "client/cli/run", "client/include", "client/stacks",
+                      "client/tools", "common", "@nlohmann_json"],
     # The command `canopy`.
     "client/cli/...": ["client/cli/...", "client/stacks", "common",
                        "common/posix", "common/preload", "protos",
                        "server/net", "server/openpmix", "server/relay",
-                       "server/security", "@grpc++", "@protobuf"],
+                       "server/security", "@grpc++", "@nlohmann_json",
+                       "@protobuf"],
+    "client/cli/config": ["common", "@tomlplusplus"],
     "client/cli/history": ["client/cli/base", "common", "common/posix",
                            "@sqlite3"],
     "protos": ["@grpc++", "@protobuf"],
@@ -149,8 +151,9 @@ PROGRAMS = {
                             "//server/"],
     "//server/shim:canopy-shim": ["@system//:", "//client/", "//protos:"],
 }
-LINKS_NOTHING = {"@system//:hwloc_headers", "//common:mutex",
-                 "//common:thread_annotations"}
+LINKS_NOTHING = {"@system//:hwloc_headers", "@system//:nlohmann_json",
+                 "@system//:tomlplusplus",
+                 "//common:mutex", "//common:thread_annotations"}
 
 # What the macros of build/ add to targets: compiled headers of the system.
 OF_EVERY_TARGET = {"//build:gtest_precompiled"}
@@ -166,9 +169,11 @@ FOREIGN = {
     "grpcpp/": "grpc++",
     "gtest/": "gtest",
     "hwloc": "hwloc_headers",
+    "nlohmann/": "nlohmann_json",
     "openssl/": "openssl",
     "spdlog/": "spdlog",
     "sqlite3": "sqlite3",
+    "toml++/": "tomlplusplus",
 }
 
 # Further packages that a target of @system provides.

@@ -7,11 +7,18 @@
 namespace canopy::cli {
 namespace {
 
-// Counts characters as a terminal shows them: UTF-8 continuation bytes have no
-// width.
+// Counts characters as a terminal shows them: UTF-8 continuation bytes and the
+// sequences of colours have no width.
 size_t Width(const std::string& text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
+  size_t width = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\033') {
+      i = std::min(text.find('m', i), text.size() - 1);
+    } else if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) {
+      ++width;
+    }
+  }
+  return width;
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ int DebugCommand(const CommandLine& line) {
        {"tag-output l", 0, "", "prefix every line with [job,rank]<stream>",
         SetFlag(&run.tag_output)}},
       1,
-      1};
+      1,
+      /*prints_json=*/false};
   const ParseOutcome parsed = ParseCommandLine(
       info, {line.program, line.args.subspan(0, own)}, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -70,7 +71,6 @@ int DebugCommand(const CommandLine& line) {
   }
   const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  run.json = shared.json;
   return Start(*job, daemons, line.program, line.args.subspan(own + 1),
                std::move(run));
 }

@@ -2,10 +2,10 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/base/table.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/doctor.h"
+#include "client/cli/commands/documents.h"
 #include "client/cli/commands/status_text.h"
 #include "client/cli/context/context.pb.h"
 #include "client/cli/context/context_choice.h"
@@ -28,9 +28,14 @@ Result<control::v1::StatusReply> StatusOf(const v1::Context& context) {
 
 // Adds the result for an overlay whose agents have answered.
 void CheckNodes(const std::string& name, const control::v1::StatusReply& status,
-                v1::DoctorReport* report) {
+                DoctorReport* report) {
   if (const std::string silent = SilentText(status); !silent.empty()) {
     return AddCheck(name, "failed", silent.substr(0, silent.size() - 1),
+                    report);
+  }
+  if (!status.scheduler_trouble().empty()) {
+    return AddCheck(name, "failed",
+                    status.scheduler_trouble() + "; new jobs wait for it",
                     report);
   }
   std::string lost;
@@ -41,14 +46,17 @@ void CheckNodes(const std::string& name, const control::v1::StatusReply& status,
     return AddCheck(name, "warning", "lost: " + lost + "; see 'canopy status'",
                     report);
   }
-  AddCheck(name, "ok",
-           Count(static_cast<uint64_t>(status.nodes_size()), "node") + " up",
-           report);
+  AddCheck(
+      name, "ok",
+      Count(static_cast<uint64_t>(status.nodes_size()), "node") + " up" +
+          (status.scheduler().empty() ? ""
+                                      : ", scheduler " + status.scheduler()),
+      report);
 }
 
 // `stays`: the context is an overlay, which jobs would be sent to.
 void CheckContext(const std::string& name, const v1::Context& context,
-                  bool stays, v1::DoctorReport* report) {
+                  bool stays, DoctorReport* report) {
   const auto status = StatusOf(context);
   if (!status.ok() && HasEnded(context)) return;
   if (!status.ok()) {
@@ -59,7 +67,7 @@ void CheckContext(const std::string& name, const v1::Context& context,
 }
 
 template <typename Store>
-void CheckContextsIn(const Store& store, bool stays, v1::DoctorReport* report) {
+void CheckContextsIn(const Store& store, bool stays, DoctorReport* report) {
   const auto names = store.List();
   if (!names.ok()) {
     return AddCheck("contexts", "failed", names.status().message(), report);
@@ -76,22 +84,17 @@ void CheckContextsIn(const Store& store, bool stays, v1::DoctorReport* report) {
 }
 
 // Checks that every overlay and every `canopy run` answers.
-void CheckContexts(v1::DoctorReport* report) {
+void CheckContexts(DoctorReport* report) {
   CheckContextsIn(ContextStore(), /*stays=*/true, report);
   CheckContextsIn(RunContexts(), /*stays=*/false, report);
 }
 
 int CheckThisMachine(bool json) {
-  v1::DoctorReport report = CheckMachine();
+  DoctorReport report = CheckMachine();
   CheckContexts(&report);
-  bool healthy = true;
-  for (const v1::DoctorCheck& check : report.checks()) {
-    if (check.result() == "failed") healthy = false;
-  }
-  report.set_healthy(healthy);
-  const bool written =
-      WriteAll(STDOUT_FILENO, json ? JsonText(report) : DoctorText(report));
-  return written && healthy ? 0 : kExitFailure;
+  const int exit_code = report.healthy() ? 0 : kExitFailure;
+  if (json) return PrintDocument(DoctorDocument(report), exit_code);
+  return WriteAll(STDOUT_FILENO, DoctorText(report)) ? exit_code : kExitFailure;
 }
 
 }  // namespace

@@ -6,11 +6,10 @@
 #include "client/cli/agents/overlay_end.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
-#include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/documents.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/context/context_store.h"
 #include "client/cli/options/command_line.h"
@@ -66,12 +65,15 @@ int PrintDown(const v1::Context& context, const OverlayEnd& end, bool quiet,
                "ended there");
   }
   if (json) {
-    v1::DownAnswer answer;
-    answer.set_context(context.name());
-    for (const auto& node : context.members()) answer.add_nodes(node.name());
-    answer.set_reached(end.reached);
-    for (const std::string& name : end.silent) answer.add_silent(name);
-    return WriteAll(STDOUT_FILENO, JsonText(answer)) ? 0 : kExitFailure;
+    Json out;
+    out["context"] = context.name();
+    out["nodes"] = Json::array();
+    for (const auto& node : context.members()) {
+      out["nodes"].push_back(node.name());
+    }
+    out["reached"] = end.reached;
+    out["no_answer"] = end.silent;
+    return PrintDocument(out);
   }
   if (quiet) return 0;
   const std::string text =

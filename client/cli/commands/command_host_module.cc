@@ -173,6 +173,12 @@ int HostModuleCommand(const CommandLine& line) {
   Status status = CheckOptions(&options);
   if (!status.ok()) return FailUsage("host-module", status);
   if (shared.words[0] == "certificate") {
+    if (shared.json) {
+      return FailUsage("host-module",
+                       Status(kErrNotSupported,
+                              "'canopy host-module certificate' prints no "
+                              "JSON"));
+    }
     return Certificate(shared.words[1], options, shared.context);
   }
   if (shared.words[0] != "check") {

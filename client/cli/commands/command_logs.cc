@@ -11,15 +11,13 @@
 #include "client/cli/agents/agent_plans.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
-#include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/documents.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/control/context_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
 #include "common/string_util.h"
-#include "common/text.h"
 
 namespace canopy::cli {
 namespace {
@@ -124,26 +122,29 @@ int PrintLogs(const v1::Context& context, const std::vector<std::string>& words,
   return exit_code;
 }
 
+Json LogJson(const std::string& node, const Result<std::string>& text) {
+  Json log;
+  log["node"] = node;
+  log["lines"] = Json::array();
+  log["error"] = text.ok() ? Json() : Json(text.status().message());
+  if (!text.ok()) return log;
+  std::istringstream in(*text);
+  for (std::string row; std::getline(in, row);) log["lines"].push_back(row);
+  return log;
+}
+
 int PrintJson(const v1::Context& context, const std::vector<std::string>& words,
               uint32_t lines) {
-  v1::LogsAnswer answer;
+  Json out;
+  out["logs"] = Json::array();
   int exit_code = 0;
   for (const auto& node : context.members()) {
     if (!Chosen(words, node.name())) continue;
-    v1::NodeLog* const log = answer.add_logs();
-    log->set_node(node.name());
-    Result<std::string> text = Log(context, node, lines);
-    if (!text.ok()) {
-      log->set_error(Printable(text.status().message()));
-      exit_code = kExitFailure;
-      continue;
-    }
-    std::istringstream in(*text);
-    for (std::string row; std::getline(in, row);) {
-      log->add_lines(Printable(row));
-    }
+    const Result<std::string> text = Log(context, node, lines);
+    out["logs"].push_back(LogJson(node.name(), text));
+    if (!text.ok()) exit_code = kExitFailure;
   }
-  return WriteAll(STDOUT_FILENO, JsonText(answer)) ? exit_code : kExitFailure;
+  return PrintDocument(out, exit_code);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
+#include "client/cli/base/json.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/known_job.h"
 #include "client/cli/commands/tool.h"
@@ -88,12 +89,18 @@ int PrintFile(const std::string& path) {
 
 // Prints the output of a job that has ended. Each rank may have a file of its
 // own, whose path has %r in place of the rank.
-int PrintEnded(const HistoryEntry& job, const std::string& ranks) {
+int PrintEnded(const HistoryEntry& job, const std::string& ranks, bool json) {
   if (job.output.empty()) {
     return Fail(Status(kErrNotFound,
                        EndText(job) +
                            "; its output went to its launcher, which keeps it "
                            "in a file only with --detach or --output file="));
+  }
+  if (json) {
+    Json out;
+    out["job"] = job.job;
+    out["file"] = job.output;
+    return WriteAll(STDOUT_FILENO, LineText(out)) ? 0 : kExitFailure;
   }
   if (job.output.find("%r") != std::string::npos) {
     return Fail(Status(kErrNotFound, "the output of job " + job.job +
@@ -119,21 +126,25 @@ int OutputCommand(const CommandLine& line) {
       "Prints the retained output of a running job: its last MiB. The\n"
       "launcher of the job prints it as well. Of a job that has ended, prints\n"
       "the file of its output (see 'canopy run --detach'). JOB is a name\n"
-      "shown by 'canopy ps --all', or the last part of one, such as 1.\n",
+      "shown by 'canopy ps --all', or the last part of one, such as 1. With\n"
+      "-o json, each line of output is a document on one line; of a job that\n"
+      "has ended, there is only one, which names the file.\n",
       std::move(table),
       1,
-      1,
-      /*prints_json=*/false};
+      1};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   const Result<KnownJob> job =
       FindKnownJob(HistoryStore(), shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  if (job->over()) return PrintEnded(*job->entry, options.ranks);
+  if (job->over()) {
+    return PrintEnded(*job->entry, options.ranks, shared.json);
+  }
   return ExecuteTool(
       job->target->overlay.context,
-      {"output", job->target->nspace, options.ranks, options.flags()});
+      {"output", job->target->nspace, options.ranks, options.flags()},
+      shared.json);
 }
 
 int AttachCommand(const CommandLine& line) {
@@ -168,7 +179,8 @@ int AttachCommand(const CommandLine& line) {
   if (!job.ok()) return Fail(job.status());
   return ExecuteTool(
       job->overlay.context,
-      {"attach", job->nspace, options.ranks, options.flags(), reader, key});
+      {"attach", job->nspace, options.ranks, options.flags(), reader, key},
+      /*json=*/false);
 }
 
 }  // namespace canopy::cli

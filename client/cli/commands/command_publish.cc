@@ -46,7 +46,7 @@ Status AddPair(const std::string& word, std::vector<std::string>* out) {
 int Execute(const SharedOptions& shared, std::vector<std::string> words) {
   const Result<v1::Context> context = NeedContext(shared.context);
   if (!context.ok()) return Fail(context.status());
-  return ExecuteTool(*context, std::move(words));
+  return ExecuteTool(*context, std::move(words), shared.json);
 }
 
 }  // namespace
@@ -66,8 +66,7 @@ int PublishCommand(const CommandLine& line) {
         "first-read or session",
         SetOneOf(&persistence, {"indef", "first-read", "session"})}},
       1,
-      kMaxKeys,
-      /*prints_json=*/false};
+      kMaxKeys};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -97,8 +96,7 @@ int LookupCommand(const CommandLine& line) {
        {"timeout", 1, "SECONDS", "wait no longer than this",
         SetSeconds(&timeout_s, 1, kMaxSeconds)}},
       1,
-      kMaxKeys,
-      /*prints_json=*/false};
+      kMaxKeys};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -117,8 +115,7 @@ int UnpublishCommand(const CommandLine& line) {
       "Removes values that 'canopy publish' has published on this machine.\n",
       {RangeOption("range with which the keys were published", &range)},
       1,
-      kMaxKeys,
-      /*prints_json=*/false};
+      kMaxKeys};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

@@ -18,9 +18,8 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
+#include "client/cli/base/json.h"
 #include "client/cli/base/signals.h"
-#include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/control/context_target.h"
@@ -138,10 +137,18 @@ class Directory {
   std::string path_;
 };
 
-std::string TextOf(const v1::RelayAnswer& answer) {
-  return "agent of " + answer.node() +
+std::string TextOf(const std::string& node, const ToolRelay& relay) {
+  return "agent of " + node +
          ": tools of this machine find it, or by one of\n  file " +
-         answer.file() + "\n  uri  " + answer.uri() + "\n";
+         relay.file() + "\n  uri  " + relay.uri() + "\n";
+}
+
+Json JsonOf(const std::string& node, const ToolRelay& relay) {
+  Json out;
+  out["node"] = node;
+  out["file"] = relay.file();
+  out["uri"] = relay.uri();
+  return out;
 }
 
 // Returns a function that prints lines and omits immediate repetitions.
@@ -162,13 +169,9 @@ int Serve(Agent agent, SignalSource* signals, bool json) {
   ToolRelay relay(&loop, std::move(agent.stub), std::move(options));
   const Status status = relay.Start(agent.itself);
   if (!status.ok()) return Fail(status);
-  v1::RelayAnswer answer;
-  answer.set_node(agent.node);
-  answer.set_uri(relay.uri());
-  answer.set_file(relay.file());
-  if (!WriteAll(STDOUT_FILENO, json ? JsonText(answer) : TextOf(answer))) {
-    return kExitFailure;
-  }
+  const std::string answer = json ? DocumentText(JsonOf(agent.node, relay))
+                                  : TextOf(agent.node, relay);
+  if (!WriteAll(STDOUT_FILENO, answer)) return kExitFailure;
   loop.Watch(signals->fd(), EPOLLIN, [&](uint32_t) {
     while (const std::optional<int> signal = signals->Take()) {
       if (IsEndSignal(*signal)) loop.Stop();

@@ -10,9 +10,8 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
-#include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/documents.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/control/job_names.h"
 #include "client/cli/control/job_target.h"
@@ -123,10 +122,11 @@ Status EndJobs(std::vector<Victims>* all, bool now, int* sent) {
 int Done(const SharedOptions& shared, const std::vector<std::string>& jobs,
          int signal) {
   if (!shared.json) return 0;
-  v1::JobsAnswer answer;
-  for (const std::string& job : jobs) answer.add_jobs(job);
-  answer.set_signal(signal);
-  return WriteAll(STDOUT_FILENO, JsonText(answer)) ? 0 : kExitFailure;
+  Json out;
+  out["jobs"] = jobs;
+  out["signal"] = signal;
+  out["signal_name"] = SignalName(signal);
+  return PrintDocument(out);
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ int KillCommand(const CommandLine& line) {
   if (!parsed.go_on) return parsed.exit_code;
   if (shared.words.empty() != all) {
     return FailUsage(
-        "kill", Status(kErrBadParam, "name the jobs to end, or say --all"));
+        "kill", Status(kErrBadParam, "name the jobs to end, or use --all"));
   }
   Result<std::vector<Victims>> victims =
       all ? AllJobs(shared) : NamedJobs(shared);
@@ -178,8 +178,8 @@ int SignalCommand(const CommandLine& line) {
   if (!parsed.go_on) return parsed.exit_code;
   const std::optional<int> signal = ParseSignal(shared.words[1]);
   if (!signal.has_value()) {
-    return FailUsage("signal", Status(kErrBadParam, "'" + shared.words[1] +
-                                                        "' is no signal"));
+    return FailUsage("signal", Status(kErrBadParam, "unknown signal '" +
+                                                        shared.words[1] + "'"));
   }
   Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
   if (!job.ok()) return Fail(job.status());

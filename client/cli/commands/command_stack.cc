@@ -12,6 +12,7 @@
 #include "client/cli/base/program_output.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/documents.h"
 #include "client/cli/commands/stacks.h"
 #include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
@@ -19,6 +20,20 @@
 
 namespace canopy::cli {
 namespace {
+
+Json StacksJson(const std::string& nspace, const tools::StackReport& report) {
+  Json out;
+  out["job"] = nspace;
+  out["stacks"] = Json::array();
+  for (const tools::MergedStack& stack : report.tree.Stacks()) {
+    Json one;
+    one["ranks"] = stack.ranks;
+    one["frames"] = stack.frames;
+    out["stacks"].push_back(std::move(one));
+  }
+  out["errors"] = report.errors;
+  return out;
+}
 
 int Print(const tools::StackReport& report) {
   for (const std::string& error : report.errors) PrintError(error);
@@ -64,8 +79,7 @@ int StackCommand(const CommandLine& line) {
        {"ranks", 1, "RANKS", "show only these ranks, such as 0,2-5",
         SetRanks(&ranks)}},
       1,
-      1,
-      /*prints_json=*/false};
+      1};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);
@@ -73,7 +87,10 @@ int StackCommand(const CommandLine& line) {
   Result<tools::StackReport> report =
       StacksOf(job->overlay.context.name(), job->nspace, threads,
                {ranks.begin(), ranks.end()});
-  return report.ok() ? Print(*report) : Fail(report.status());
+  if (!report.ok()) return Fail(report.status());
+  if (!shared.json) return Print(*report);
+  return PrintDocument(StacksJson(job->nspace, *report),
+                       report->errors.empty() ? 0 : kExitFailure);
 }
 
 }  // namespace canopy::cli

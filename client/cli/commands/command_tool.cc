@@ -40,8 +40,7 @@ Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
   const bool is_rank = std::ranges::all_of(
       subject->rank, [](char c) { return c >= '0' && c <= '9'; });
   if (!is_rank || (subject->job.empty() && !subject->rank.empty())) {
-    return Status(kErrBadParam,
-                  "--rank wants the number of a rank, and a --job");
+    return Status(kErrBadParam, "--rank needs the number of a rank, and --job");
   }
   if (subject->job.empty()) return NeedContext(shared.context);
   Result<JobTarget> target = FindJobTarget(shared.context, subject->job);
@@ -52,7 +51,8 @@ Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
 
 // Returns canopy-tool for the agent of this machine, with its arguments.
 Result<std::vector<std::string>> ToolCommand(const v1::Context& context,
-                                             std::vector<std::string> words) {
+                                             std::vector<std::string> words,
+                                             bool json) {
   const auto here = std::ranges::find_if(
       context.members(), [](const bootstrap::v1::NodeInfo& member) {
         return IsThisMachineNow(member.machine());
@@ -61,16 +61,18 @@ Result<std::vector<std::string>> ToolCommand(const v1::Context& context,
     return Status(kErrUnreach, "no agent of context '" + context.name() +
                                    "' is on this machine");
   }
-  words.insert(words.begin(), {ProgramBeside("CANOPY_TOOL", "canopy-tool"),
-                               here->runtime_dir()});
+  words.insert(words.begin(), here->runtime_dir());
+  if (json) words.insert(words.begin(), "--json");
+  words.insert(words.begin(), ProgramBeside("CANOPY_TOOL", "canopy-tool"));
   return words;
 }
 
 }  // namespace
 
-int ExecuteTool(const v1::Context& context, std::vector<std::string> words) {
+int ExecuteTool(const v1::Context& context, std::vector<std::string> words,
+                bool json) {
   Result<std::vector<std::string>> command =
-      ToolCommand(context, std::move(words));
+      ToolCommand(context, std::move(words), json);
   if (!command.ok()) return Fail(command.status());
   std::vector<char*> argv;
   for (std::string& word : *command) argv.push_back(word.data());
@@ -80,18 +82,34 @@ int ExecuteTool(const v1::Context& context, std::vector<std::string> words) {
   return errno == ENOENT ? kExitNotFound : kExitNotExecutable;
 }
 
-int RunTool(const v1::Context& context, std::vector<std::string> words) {
-  Result<std::vector<std::string>> command =
-      ToolCommand(context, std::move(words));
-  if (!command.ok()) return Fail(command.status());
+namespace {
+
+Result<std::string> Output(Result<std::vector<std::string>> command) {
+  if (!command.ok()) return command.status();
   const std::string program = command->front();
-  const Result<ProgramOutput> output =
-      RunProgram(program, *std::move(command), /*quiet=*/false);
-  if (!output.ok()) return Fail(output.status());
-  const bool written = WriteAll(STDOUT_FILENO, output->text);
-  const bool ended_well = WIFEXITED(output->status);
-  if (!written || !ended_well) return kExitFailure;
-  return WEXITSTATUS(output->status);
+  Result<ProgramOutput> output =
+      RunProgram(program, *std::move(command), /*quiet=*/true);
+  if (!output.ok()) return output.status();
+  if (WIFEXITED(output->status) && WEXITSTATUS(output->status) == 0) {
+    return std::move(output->text);
+  }
+  return Status(kErrUnreach,
+                "the agent of this machine does not list processes");
+}
+
+}  // namespace
+
+Result<std::string> ToolOutput(const v1::Context& context,
+                               std::vector<std::string> words) {
+  return Output(ToolCommand(context, std::move(words), /*json=*/false));
+}
+
+Result<Json> ToolDocument(const v1::Context& context,
+                          std::vector<std::string> words) {
+  const Result<std::string> text =
+      Output(ToolCommand(context, std::move(words), /*json=*/true));
+  if (!text.ok()) return text.status();
+  return ParseDocument(*text);
 }
 
 int QueryCommand(const CommandLine& line) {
@@ -104,15 +122,14 @@ int QueryCommand(const CommandLine& line) {
       "name or the string of an attribute, such as PMIX_QUERY_NAMESPACES.\n",
       SubjectOptions(&subject),
       1,
-      256,
-      /*prints_json=*/false};
+      256};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   Result<v1::Context> context = Find(shared, &subject);
   if (!context.ok()) return FailUsage("query", context.status());
   std::vector<std::string> words = {"query", subject.job, subject.rank};
   words.insert(words.end(), shared.words.begin(), shared.words.end());
-  return ExecuteTool(*context, std::move(words));
+  return ExecuteTool(*context, std::move(words), shared.json);
 }
 
 int EventCommand(const CommandLine& line) {
@@ -131,14 +148,14 @@ int EventCommand(const CommandLine& line) {
       "a debugger.\n",
       options,
       1,
-      1,
-      /*prints_json=*/false};
+      1};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   Result<v1::Context> context = Find(shared, &subject);
   if (!context.ok()) return FailUsage("event", context.status());
   return ExecuteTool(
-      *context, {"event", subject.job, subject.rank, shared.words[0], text});
+      *context, {"event", subject.job, subject.rank, shared.words[0], text},
+      shared.json);
 }
 
 }  // namespace canopy::cli

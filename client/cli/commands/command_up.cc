@@ -11,17 +11,19 @@
 #include "client/cli/agents/overlay_context.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/documents.h"
 #include "client/cli/commands/replace.h"
+#include "client/cli/config/the_config.h"
 #include "client/cli/context/context.pb.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/context/context_store.h"
 #include "client/cli/control/context_target.h"
+#include "client/cli/options/agent_config.h"
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/up_options.h"
@@ -123,7 +125,8 @@ Result<std::vector<AgentSite>> SitesOf(
   }
   Result<std::vector<AgentSite>> sites =
       allocation ? AllocationSites(*allocation, launch_agent)
-                 : HostSites(options.hosts, launch_agent);
+                 : HostSites(options.hosts, launch_agent,
+                             TheConfig()->at("launch-agent").text);
   if (!sites.ok()) return sites;
   return FirstSites(*std::move(sites), options.nodes,
                     allocation ? allocation->job : "the list of hosts");
@@ -176,11 +179,7 @@ Status LeaveInAllocation(const Allocation& allocation,
 }
 
 int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
-  if (json) {
-    v1::Context shown = context;
-    shown.clear_cluster_key();
-    return WriteAll(STDOUT_FILENO, JsonText(shown)) ? 0 : kExitFailure;
-  }
+  if (json) return PrintDocument(ContextDocument(context));
   if (options.quiet) return 0;
   uint64_t slots = 0;
   for (const auto& node : context.members()) slots += node.slots();
@@ -212,7 +211,10 @@ int BringUp(const OverlayPlan& plan, const UpOptions& options,
   AgentGroup group;
   std::vector<AgentPlan> agents = MakeAgentPlans(plan);
   v1::Context context =
-      MakeContext(plan, agents[0].config, options.agents.launch_agent);
+      MakeContext(plan, agents[0].config,
+                  options.agents.launch_agent.empty() && !allocation
+                      ? TheConfig()->Text("launch-agent")
+                      : options.agents.launch_agent);
   timeline.Note("starting " + Count(agents.size(), "agent"));
   if (options.allow_missing) group.AllowMissing();
   if (Status s = group.Start(std::move(agents)); !s.ok()) return Fail(s);
@@ -251,7 +253,9 @@ int UpCommand(const CommandLine& line) {
   if (!parsed.go_on) return parsed.exit_code;
   const Result<std::optional<Allocation>> allocation = UsedAllocation(options);
   if (!allocation.ok()) return Fail(allocation.status());
-  Status status = CheckUpOptions(options, allocation->has_value());
+  Status status = UseConfig(*TheConfig(), allocation->has_value(), &options);
+  if (!status.ok()) return Fail(status);
+  status = CheckUpOptions(options, allocation->has_value());
   if (!status.ok()) return FailUsage("up", status);
   const ContextStore store;
   if (options.replace) {
@@ -263,7 +267,7 @@ int UpCommand(const CommandLine& line) {
                              " end with their 'canopy run' and cannot be "
                              "replaced"));
     }
-    return ReplaceAgents(&*context, options, store);
+    return ReplaceAgents(&*context, options, shared.json, store);
   }
   const std::string name = ContextName(shared.context);
   if (Status s = TakeName(store, name); !s.ok()) return Fail(s);

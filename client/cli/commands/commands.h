@@ -28,6 +28,7 @@ int PublishCommand(const CommandLine& line);
 int LookupCommand(const CommandLine& line);
 int UnpublishCommand(const CommandLine& line);
 int RelayCommand(const CommandLine& line);
+int ConfigCommand(const CommandLine& line);
 int StackCommand(const CommandLine& line);
 
 }  // namespace canopy::cli

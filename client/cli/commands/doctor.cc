@@ -9,14 +9,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "client/cli/agents/allocation.h"
+#include "client/cli/base/color.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
 #include "common/posix/private_dir.h"
@@ -32,7 +35,7 @@ constexpr char kFailed[] = "failed";
 constexpr rlim_t kFewFiles = 1024;
 
 void CheckProgram(const std::string& name, const char* variable,
-                  v1::DoctorReport* report) {
+                  DoctorReport* report) {
   const std::string path = ProgramBeside(variable, name);
   if (access(path.c_str(), X_OK) == 0) {
     return AddCheck(name, kOk, path, report);
@@ -53,19 +56,19 @@ std::string FirstLine(const std::string& command) {
   return std::string(Trim(line));
 }
 
-void CheckAgentVersion(v1::DoctorReport* report) {
+void CheckAgentVersion(DoctorReport* report) {
   const std::string path = ProgramBeside("CANOPYD", "canopyd");
   if (access(path.c_str(), X_OK) != 0) return;
   const std::string said = FirstLine(ShellQuoted(path) + " --version");
   const std::string wanted = std::string("canopyd ") + kVersion;
   if (said == wanted) return AddCheck("version", kOk, said, report);
   AddCheck("version", kFailed,
-           "canopyd says '" + said + "' and this is canopy " + kVersion +
+           "canopyd is '" + said + "' and this is canopy " + kVersion +
                "; install both from one build",
            report);
 }
 
-void CheckLibrary(v1::DoctorReport* report) {
+void CheckLibrary(DoctorReport* report) {
   const std::string directory =
       ProgramBeside("CANOPY_LIBRARY_DIR", "../lib/canopy");
   const std::string path = directory + "/libpmix.so.2";
@@ -86,7 +89,7 @@ constexpr uint64_t kLeastSpace = 1 << 20;
 constexpr uint64_t kAmpleSpace = 16 << 20;
 
 void CheckSpace(const std::string& own, const std::string& base,
-                v1::DoctorReport* report) {
+                DoctorReport* report) {
   struct statvfs file_system;
   if (statvfs(base.c_str(), &file_system) != 0) return;
   const uint64_t left = uint64_t{file_system.f_bavail} * file_system.f_frsize;
@@ -100,7 +103,7 @@ void CheckSpace(const std::string& own, const std::string& base,
            report);
 }
 
-void CheckRuntimeDirectory(v1::DoctorReport* report) {
+void CheckRuntimeDirectory(DoctorReport* report) {
   const std::string base = RuntimeBase();
   const std::string own = UserRuntimeDir();
   struct stat info;
@@ -134,7 +137,7 @@ void CheckRuntimeDirectory(v1::DoctorReport* report) {
   CheckSpace(own, base, report);
 }
 
-void CheckFiles(v1::DoctorReport* report) {
+void CheckFiles(DoctorReport* report) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const std::string text = std::to_string(limit.rlim_cur) + " open files, " +
@@ -147,7 +150,7 @@ void CheckFiles(v1::DoctorReport* report) {
            report);
 }
 
-void CheckKernel(v1::DoctorReport* report) {
+void CheckKernel(DoctorReport* report) {
   const int memory = memfd_create("canopy-doctor", MFD_CLOEXEC);
   const long process = syscall(SYS_pidfd_open, getpid(), 0);
   if (memory >= 0 && process >= 0) {
@@ -162,7 +165,7 @@ void CheckKernel(v1::DoctorReport* report) {
   if (process >= 0) close(static_cast<int>(process));
 }
 
-void CheckName(v1::DoctorReport* report) {
+void CheckName(DoctorReport* report) {
   const std::string name = HostName();
   addrinfo* found = nullptr;
   const int error = getaddrinfo(name.c_str(), nullptr, nullptr, &found);
@@ -176,7 +179,7 @@ void CheckName(v1::DoctorReport* report) {
            report);
 }
 
-void CheckAllocation(const Allocation& allocation, v1::DoctorReport* report) {
+void CheckAllocation(const Allocation& allocation, DoctorReport* report) {
   const std::string program =
       allocation.launch_agent.substr(0, allocation.launch_agent.find(' '));
   std::string text =
@@ -188,7 +191,7 @@ void CheckAllocation(const Allocation& allocation, v1::DoctorReport* report) {
   AddCheck("other nodes", there || !needed ? kOk : kFailed, text, report);
 }
 
-void CheckHosts(v1::DoctorReport* report) {
+void CheckHosts(DoctorReport* report) {
   const auto allocation = FindAllocation(&getenv);
   if (!allocation.ok()) {
     return AddCheck("other nodes", kFailed, allocation.status().message(),
@@ -202,18 +205,25 @@ void CheckHosts(v1::DoctorReport* report) {
            report);
 }
 
+void CheckDebugger(DoctorReport* report) {
+  const std::string gdb = FirstLine("command -v gdb");
+  AddCheck("gdb", gdb.empty() ? kWarning : kOk,
+           gdb.empty()
+               ? "not in PATH: 'canopy stack' and 'canopy why --stacks' "
+                 "show nothing of processes on this machine"
+               : gdb,
+           report);
+}
+
 }  // namespace
 
 void AddCheck(const std::string& name, const std::string& result,
-              const std::string& text, v1::DoctorReport* report) {
-  v1::DoctorCheck* const check = report->add_checks();
-  check->set_name(name);
-  check->set_result(result);
-  check->set_text(text);
+              const std::string& text, DoctorReport* report) {
+  report->checks.push_back({name, result, text});
 }
 
-v1::DoctorReport CheckMachine() {
-  v1::DoctorReport report;
+DoctorReport CheckMachine() {
+  DoctorReport report;
   CheckProgram("canopyd", "CANOPYD", &report);
   CheckAgentVersion(&report);
   CheckProgram("canopy-shim", "CANOPY_SHIM", &report);
@@ -223,15 +233,44 @@ v1::DoctorReport CheckMachine() {
   CheckKernel(&report);
   CheckName(&report);
   CheckHosts(&report);
+  CheckDebugger(&report);
   return report;
 }
 
-std::string DoctorText(const v1::DoctorReport& report) {
+namespace {
+
+std::string Colored(const std::string& result) {
+  if (result == kOk) return Good(result);
+  return result == kFailed ? Bad(result) : Warning(result);
+}
+
+}  // namespace
+
+bool DoctorReport::healthy() const {
+  return std::ranges::none_of(
+      checks, [](const DoctorCheck& check) { return check.result == kFailed; });
+}
+
+Json DoctorDocument(const DoctorReport& report) {
+  Json out;
+  out["healthy"] = report.healthy();
+  out["checks"] = Json::array();
+  for (const DoctorCheck& check : report.checks) {
+    Json one;
+    one["check"] = check.name;
+    one["result"] = check.result;
+    one["text"] = check.text;
+    out["checks"].push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string DoctorText(const DoctorReport& report) {
   Table table({"CHECK", "RESULT", "FOUND"});
   uint64_t failed = 0;
-  for (const v1::DoctorCheck& check : report.checks()) {
-    table.Add({check.name(), check.result(), check.text()});
-    if (check.result() == kFailed) ++failed;
+  for (const DoctorCheck& check : report.checks) {
+    table.Add({check.name, Colored(check.result), check.text});
+    if (check.result == kFailed) ++failed;
   }
   return table.ToString() + (failed == 0 ? "ready to run jobs\n"
                                          : Count(failed, "check") +

@@ -3,19 +3,34 @@
 #define CANOPY_CLIENT_CLI_COMMANDS_DOCTOR_H_
 
 #include <string>
+#include <vector>
 
-#include "client/cli/commands/doctor.pb.h"
+#include "client/cli/base/json.h"
 
 namespace canopy::cli {
 
+struct DoctorCheck {
+  std::string name;
+  std::string result;  // "ok", "warning" or "failed"
+  std::string text;    // the finding, and advice
+};
+
+struct DoctorReport {
+  std::vector<DoctorCheck> checks;
+
+  // Returns true if no check has failed.
+  bool healthy() const;
+};
+
 // Checks programs and libraries, the runtime directory, limits, names and
 // addresses, and kernel features. Runs the agent with --version.
-v1::DoctorReport CheckMachine();
+DoctorReport CheckMachine();
 
 void AddCheck(const std::string& name, const std::string& result,
-              const std::string& text, v1::DoctorReport* report);
+              const std::string& text, DoctorReport* report);
 // Returns one line for each check, and a last line with the conclusion.
-std::string DoctorText(const v1::DoctorReport& report);
+std::string DoctorText(const DoctorReport& report);
+Json DoctorDocument(const DoctorReport& report);
 
 }  // namespace canopy::cli
 

@@ -65,22 +65,4 @@ std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts) {
   return any ? table.ToString() : "";
 }
 
-v1::EndedJob MessageOf(const HistoryEntry& entry) {
-  v1::EndedJob out;
-  out.set_job(entry.job);
-  out.set_context(entry.context);
-  out.set_command(entry.command);
-  out.set_num_procs(static_cast<uint32_t>(entry.num_procs));
-  out.set_num_nodes(static_cast<uint32_t>(entry.num_nodes));
-  out.set_nodes(entry.nodes);
-  out.set_requested_ms(entry.requested_ms);
-  out.set_started_ms(entry.started_ms);
-  out.set_ended_ms(entry.ended_ms);
-  out.set_lost(entry.lost());
-  out.set_exit_code(static_cast<int32_t>(entry.exit_code));
-  out.set_reason(entry.reason);
-  out.set_output(entry.output);
-  return out;
-}
-
 }  // namespace canopy::cli

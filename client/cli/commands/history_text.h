@@ -1,4 +1,4 @@
-// Text and messages for people and programs about the history of jobs.
+// Text for people about the history of jobs.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_HISTORY_TEXT_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_HISTORY_TEXT_H_
 
@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 
-#include "client/cli/commands/answers.pb.h"
 #include "client/cli/history/history_store.h"
 
 namespace canopy::cli {
@@ -19,7 +18,6 @@ std::string DurationText(int64_t ms);
 // One row for each entry that is no longer running, in the given order; empty
 // if there is none. `contexts` adds a column.
 std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts);
-v1::EndedJob MessageOf(const HistoryEntry& entry);
 
 }  // namespace canopy::cli
 

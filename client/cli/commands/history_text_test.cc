@@ -46,14 +46,5 @@ TEST(HistoryTextTest, ARowForEachEndedJob) {
   EXPECT_EQ(HistoryText(std::vector<HistoryEntry>{running}, false), "");
 }
 
-TEST(HistoryTextTest, TheMessageHasWhatIsKnown) {
-  const v1::EndedJob message = MessageOf(Entry());
-  EXPECT_EQ(message.job(), "canopy-1-2");
-  EXPECT_EQ(message.exit_code(), 3);
-  EXPECT_EQ(message.reason(), "rank 1 failed");
-  EXPECT_EQ(message.ended_ms(), 61'500);
-  EXPECT_FALSE(message.lost());
-}
-
 }  // namespace
 }  // namespace canopy::cli

@@ -13,6 +13,7 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/table.h"
+#include "client/cli/commands/documents.h"
 #include "client/cli/control/context_target.h"
 #include "common/string_util.h"
 
@@ -143,11 +144,12 @@ class Replacement {
 
 }  // namespace
 
-int ReplaceAgents(v1::Context* context, const UpOptions& options,
+int ReplaceAgents(v1::Context* context, const UpOptions& options, bool json,
                   const ContextStore& store) {
   Replacement replacement(context, options);
   if (Status s = replacement.Run(store); !s.ok()) return Fail(s);
   if (replacement.failed() > 0) return kExitFailure;
+  if (json) return PrintDocument(ContextDocument(*context));
   if (options.quiet) return 0;
   const std::string text =
       "context " + context->name() + ": " +

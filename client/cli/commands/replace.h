@@ -12,7 +12,7 @@ namespace canopy::cli {
 // one after the other, the root last; each starts when the previous one is
 // linked with the overlay again. Continues after a failure, reports it, and
 // updates the process ids in the store. Returns the exit code.
-int ReplaceAgents(v1::Context* context, const UpOptions& options,
+int ReplaceAgents(v1::Context* context, const UpOptions& options, bool json,
                   const ContextStore& store);
 
 }  // namespace canopy::cli

@@ -3,14 +3,13 @@
 #include <pwd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string_view>
 #include <vector>
 
+#include "client/cli/base/color.h"
 #include "client/cli/base/table.h"
-#include "common/placement_text.h"
 
 namespace canopy::cli {
 namespace {
@@ -43,10 +42,11 @@ class TreeTable {
   void Add(int index, const std::string& lead, const std::string& branch,
            int depth) {
     const v1::NodeStatus& node = status_.nodes(index);
-    table_.Add({lead + branch + node.name(), node.address(),
-                std::to_string(node.slots()), std::to_string(node.procs()),
-                std::to_string(node.pid()),
-                node.away() ? "no answer" : AgeText(node.uptime_seconds())});
+    table_.Add(
+        {lead + branch + node.name(), node.address(),
+         std::to_string(node.slots()), std::to_string(node.procs()),
+         std::to_string(node.pid()),
+         node.away() ? Warning("no answer") : AgeText(node.uptime_seconds())});
     if (depth > kMaxDepth) return;
     const std::vector<int>& below = children_[node.node()];
     const std::string further =
@@ -67,11 +67,6 @@ class TreeTable {
   std::map<int64_t, std::vector<int>> children_;
 };
 
-std::string UserName(uint32_t uid) {
-  const passwd* const user = getpwuid(uid);
-  return user != nullptr ? user->pw_name : std::to_string(uid);
-}
-
 std::string Shortened(std::string text, size_t limit) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -80,13 +75,21 @@ std::string Shortened(std::string text, size_t limit) {
   return text;
 }
 
-std::string SecondsText(uint64_t ms) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ms) / 1000);
-  return text;
+std::string SchedulerText(const v1::StatusReply& status) {
+  if (status.scheduler().empty()) return "";
+  if (status.scheduler_trouble().empty()) {
+    return "scheduler: " + status.scheduler() + "\n";
+  }
+  return "scheduler: " + status.scheduler_trouble() +
+         "; new jobs wait for it\n";
 }
 
 }  // namespace
+
+std::string UserName(uint32_t uid) {
+  const passwd* const user = getpwuid(uid);
+  return user != nullptr ? user->pw_name : std::to_string(uid);
+}
 
 std::string StatusText(const std::string& context,
                        const v1::StatusReply& status, bool utf8) {
@@ -103,7 +106,7 @@ std::string StatusText(const std::string& context,
       }
       continue;
     }
-    lost += "lost: " + node.name();
+    lost += Bad("lost") + ": " + node.name();
     if (!node.reason().empty()) lost += " (" + node.reason() + ")";
     lost += "\n";
   }
@@ -116,7 +119,8 @@ std::string StatusText(const std::string& context,
   head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") +
           ", radix " + std::to_string(status.radix()) + ", version " +
           status.version() + "\n";
-  return head + TreeTable(status, utf8).ToString() + SilentText(status) + lost;
+  return head + TreeTable(status, utf8).ToString() + SilentText(status) +
+         SchedulerText(status) + lost;
 }
 
 std::string QueuedLine(const v1::JobStatus& job) {
@@ -169,22 +173,6 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
 
 namespace {
 
-std::string QueuedText(const v1::Waiting& waiting) {
-  std::string text = waiting.nspace() + " has been queued for " +
-                     SecondsText(waiting.age_ms());
-  for (std::string_view reason : waiting.missing()) {
-    if (reason.starts_with(kPlacementPrefix)) {
-      reason.remove_prefix(std::string_view(kPlacementPrefix).size());
-    }
-    if (!reason.empty()) text += ": " + std::string(reason);
-  }
-  return text + "\n";
-}
-
-}  // namespace
-
-namespace {
-
 std::string SilentNames(const v1::StatusReply& status) {
   std::string names;
   for (const v1::NodeStatus& node : status.nodes()) {
@@ -200,42 +188,10 @@ std::string SilentNames(const v1::StatusReply& status) {
 std::string SilentText(const v1::StatusReply& status) {
   const std::string names = SilentNames(status);
   if (names.empty()) return "";
-  return "no answer: " + names +
+  return Warning("no answer") + ": " + names +
          "; new jobs wait for it. If the agent has ended, 'canopy up "
          "--replace' "
          "starts another one\n";
-}
-
-std::string RunningText(const v1::ListJobsReply& jobs,
-                        const v1::StatusReply& status) {
-  std::string text;
-  for (const v1::JobStatus& job : jobs.jobs()) {
-    const uint32_t left =
-        job.num_procs() - std::min(job.num_procs(), job.procs_ended());
-    if (job.phase() != "running" || left == 0) continue;
-    text += job.nspace() + ": " + Count(left, "process") +
-            " running; 'canopy stack " + job.nspace() + "' shows where\n";
-  }
-  return text + SilentText(status);
-}
-
-std::string WhyText(const v1::WhyReply& why) {
-  if (why.waiting_size() == 0) return "no PMIx operation waits\n";
-  std::string out;
-  for (const v1::Waiting& waiting : why.waiting()) {
-    if (waiting.operation() == kPlacementOperation) {
-      out += QueuedText(waiting);
-      continue;
-    }
-    out += waiting.nspace() + ": " + waiting.operation();
-    out += " has waited " + SecondsText(waiting.age_ms());
-    if (waiting.missing_size() > 0) out += " for:";
-    out += "\n";
-    for (const std::string& missing : waiting.missing()) {
-      out += "  " + missing + "\n";
-    }
-  }
-  return out;
 }
 
 bool ShowsUtf8() {

@@ -54,20 +54,6 @@ TEST(StatusTextTest, AgentsThatDoNotAnswerAreNoNodesThatAreUp) {
   EXPECT_EQ(SilentText(status), "");
 }
 
-TEST(StatusTextTest, WhereNothingWaitsTheRunningJobsAreNamed) {
-  v1c::ListJobsReply jobs;
-  for (const auto& [phase, ended] :
-       {std::pair("running", 1), {"queued", 0}, {"running", 4}}) {
-    auto* job = jobs.add_jobs();
-    job->set_nspace("job-" + std::to_string(jobs.jobs_size()));
-    job->set_phase(phase);
-    job->set_num_procs(4);
-    job->set_procs_ended(static_cast<uint32_t>(ended));
-  }
-  EXPECT_EQ(RunningText(jobs, {}),
-            "job-1: 3 processes running; 'canopy stack job-1' shows where\n");
-}
-
 TEST(StatusTextTest, AParentLoopEnds) {
   v1c::StatusReply status;
   for (uint32_t i = 0; i < 2; ++i) {
@@ -92,27 +78,17 @@ TEST(StatusTextTest, WhatIsAToolIsShownWhereThereIsOne) {
   EXPECT_NE(text.find("job-2  job-1   tool"), std::string::npos) << text;
 }
 
-TEST(StatusTextTest, WhatWaits) {
-  v1c::WhyReply why;
-  EXPECT_EQ(WhyText(why), "no PMIx operation waits\n");
-  auto* waiting = why.add_waiting();
-  waiting->set_nspace("job-1");
-  waiting->set_operation("fence");
-  waiting->set_age_ms(3250);
-  waiting->add_missing("rank 3 on node2");
-  EXPECT_EQ(WhyText(why),
-            "job-1: fence has waited 3.2 s for:\n  rank 3 on node2\n");
-}
-
-TEST(StatusTextTest, WhyAJobIsQueued) {
-  v1c::WhyReply why;
-  auto* waiting = why.add_waiting();
-  waiting->set_nspace("job-1");
-  waiting->set_operation("its place");
-  waiting->set_age_ms(2000);
-  waiting->add_missing("the scheduler: 2 slots wanted, 0 free");
-  EXPECT_EQ(WhyText(why),
-            "job-1 has been queued for 2.0 s: 2 slots wanted, 0 free\n");
+TEST(StatusTextTest, ASchedulerThatDoesNotAnswerIsNamed) {
+  v1c::StatusReply status;
+  EXPECT_EQ(StatusText("c", status, false).find("scheduler"),
+            std::string::npos);
+  status.set_scheduler("unix:/s");
+  EXPECT_NE(StatusText("c", status, false).find("scheduler: unix:/s\n"),
+            std::string::npos);
+  status.set_scheduler_trouble("the scheduler at unix:/s does not answer: no");
+  EXPECT_NE(StatusText("c", status, false)
+                .find("does not answer: no; new jobs wait for it\n"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -6,17 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/base/json.h"
 #include "client/cli/context/context.pb.h"
+#include "common/status.h"
 
 namespace canopy::cli {
 
 // Replaces this process by canopy-tool with these words, connected to the agent
-// of the overlay on this machine. Returns only on failure, with the exit code.
-int ExecuteTool(const v1::Context& context, std::vector<std::string> words);
+// of the overlay on this machine. With `json`, it prints a document. Returns
+// only on failure, with the exit code.
+int ExecuteTool(const v1::Context& context, std::vector<std::string> words,
+                bool json);
 
-// Like ExecuteTool, in a child process: waits for its end, prints its output
-// and returns its exit code.
-int RunTool(const v1::Context& context, std::vector<std::string> words);
+// Like ExecuteTool, in a child process: return what it prints. If it fails,
+// its message is the error.
+Result<std::string> ToolOutput(const v1::Context& context,
+                               std::vector<std::string> words);
+Result<Json> ToolDocument(const v1::Context& context,
+                          std::vector<std::string> words);
 
 }  // namespace canopy::cli
 

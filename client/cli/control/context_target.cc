@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/cli/base/this_machine.h"
 #include "server/security/credentials.h"
 
 namespace canopy::cli {
@@ -41,7 +42,9 @@ ControlTarget WithCredentials(const v1::Context& context, std::string address) {
 
 ControlTarget TargetOf(const v1::Context& context, int member) {
   const auto& node = context.members(member);
-  if (!IsOwnSocket(node.control_socket())) {
+  // The file of a socket on another machine may be visible here.
+  const bool here = node.machine().empty() || IsThisMachineNow(node.machine());
+  if (!here || !IsOwnSocket(node.control_socket())) {
     return NetworkTargetOf(context, member);
   }
   return WithCredentials(context, "unix:" + node.control_socket());

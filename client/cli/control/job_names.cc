@@ -58,4 +58,9 @@ std::optional<int> ParseSignal(const std::string& word) {
   return std::nullopt;
 }
 
+std::string SignalName(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name == nullptr ? std::to_string(signal) : "SIG" + std::string(name);
+}
+
 }  // namespace canopy::cli

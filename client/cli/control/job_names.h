@@ -21,6 +21,8 @@ Result<std::vector<std::string>> JobNames(ControlClient* client);
 
 // Accepts "TERM", "SIGTERM" and "15".
 std::optional<int> ParseSignal(const std::string& word);
+// Returns "SIGTERM", or the number of a signal without a name.
+std::string SignalName(int signal);
 
 }  // namespace canopy::cli
 

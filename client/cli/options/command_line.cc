@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <utility>
 
+#include "client/cli/base/color.h"
 #include "client/cli/base/file_util.h"
+#include "client/cli/config/the_config.h"
 #include "client/cli/options/option_setters.h"
 #include "common/status.h"
 
@@ -27,6 +30,10 @@ OptionTable AllOptions(const CommandInfo& info, SharedOptions* shared) {
                  SetText(&shared->context)});
   all.push_back({"o", 1, "json", info.prints_json ? "print JSON" : "",
                  Format(info, &shared->json)});
+  all.push_back({"color", 1, "WHEN",
+                 "colours: always, never, or auto (on a terminal, the\n"
+                 "default)",
+                 SetOneOf(&shared->color, {"auto", "always", "never"})});
   all.push_back({"help h", 0, "", "print this help", SetFlag(&shared->help),
                  /*last=*/true});
   return all;
@@ -42,8 +49,8 @@ int PrintHelp(const CommandInfo& info, const OptionTable& options) {
 
 Status CheckWords(const CommandInfo& info, const SharedOptions& shared) {
   if (shared.words.size() > info.max_words) {
-    return Status(kErrBadParam, "'" + shared.words[info.max_words] +
-                                    "' is one word too many");
+    return Status(kErrBadParam,
+                  "unexpected argument '" + shared.words[info.max_words] + "'");
   }
   if (shared.words.size() < info.min_words) {
     return Status(kErrBadParam, "usage: canopy " + std::string(info.name) +
@@ -54,8 +61,23 @@ Status CheckWords(const CommandInfo& info, const SharedOptions& shared) {
 
 }  // namespace
 
+namespace {
+
+void UseConfig(const Config& config, const CommandInfo& info,
+               SharedOptions* shared) {
+  shared->context = config.Text("context");
+  shared->json = info.prints_json && config.Text("output") == "json";
+  shared->color = config.at("color").text;
+}
+
+const char* Variable(const char* name) { return std::getenv(name); }
+
+}  // namespace
+
 ParseOutcome ParseCommandLine(const CommandInfo& info, const CommandLine& line,
                               SharedOptions* shared) {
+  const Result<Config>& config = TheConfig();
+  if (config.ok()) UseConfig(*config, info, shared);
   const auto failed = [&info](const Status& status) {
     return ParseOutcome{false, FailUsage(std::string(info.name), status)};
   };
@@ -64,6 +86,12 @@ ParseOutcome ParseCommandLine(const CommandInfo& info, const CommandLine& line,
       ApplyOptions(options, line.args, RestRule::kBetween);
   if (!words.ok()) return failed(words.status());
   if (shared->help) return {false, PrintHelp(info, options)};
+  if (!config.ok()) {
+    PrintError(config.status().message());
+    return {false, kExitUsage};
+  }
+  UseColor(!shared->json &&
+           WantsColor(shared->color, isatty(STDOUT_FILENO) != 0, Variable));
   shared->words = *std::move(words);
   if (Status status = CheckWords(info, *shared); !status.ok()) {
     return failed(status);

@@ -16,6 +16,7 @@ struct SharedOptions {
   bool json = false;
   bool help = false;
   std::vector<std::string> words;  // arguments that are not options
+  std::string color;               // "auto", "always" or "never"
 };
 
 // Describes a command for parsing and help.
@@ -29,8 +30,9 @@ struct CommandInfo {
   bool prints_json = true;  // otherwise -o json is refused
 };
 
-// Result of ParseCommandLine, which applies --context, -o, --help and the
-// command's own options. If `go_on` is false, help or an error was printed and
+// Result of ParseCommandLine, which applies --context, -o, --color, --help and
+// the command's own options, and the settings of canopy.toml for the first
+// three. If `go_on` is false, help or an error was printed and
 // the command ends with `exit_code`.
 struct ParseOutcome {
   bool go_on = false;

@@ -68,6 +68,12 @@ bool SplitPair(std::vector<std::string>* values) {
   return true;
 }
 
+// Returns "a value: N", or "two values: NAME VALUE".
+std::string NeededText(const Option& option) {
+  return std::string(option.num_values == 1 ? "a value: " : "values: ") +
+         std::string(option.value_name);
+}
+
 struct Occurrence {
   const Option* option = nullptr;
   TypedOption typed;
@@ -141,8 +147,8 @@ class LineParser {
     while (typed->values.size() < wanted) {
       if (option.joins_values && SplitPair(&typed->values)) break;
       if (next_ == args_.size()) {
-        return Status(kErrBadParam, "option '" + typed->name + "' wants " +
-                                        std::string(option.value_name));
+        return Status(kErrBadParam, "option '" + typed->name + "' needs " +
+                                        NeededText(option));
       }
       typed->values.push_back(args_[next_++]);
     }

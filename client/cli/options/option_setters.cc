@@ -54,7 +54,7 @@ Option::Apply WithDuration(seconds min, seconds max, Store store) {
 }  // namespace
 
 Status WrongValue(const TypedOption& typed, const std::string& wanted) {
-  return Status(kErrBadParam, "option '" + typed.name + "' wants " + wanted +
+  return Status(kErrBadParam, "option '" + typed.name + "' needs " + wanted +
                                   ", not '" + typed.values[0] + "'");
 }
 

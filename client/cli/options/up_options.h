@@ -20,8 +20,8 @@ struct UpOptions {
   std::vector<Host> hosts;
   AgentOptions agents;
   std::string key_file;
-  uint32_t timeout_seconds = 60;
-  bool allow_missing = false;  // continue with the hosts that answer
+  uint32_t timeout_seconds = 0;  // 0: not given
+  bool allow_missing = false;    // continue with the hosts that answer
   bool reflection = false;
   bool system = false;  // agents act as the system servers of their machines
   uint32_t orphan_grace_ms = 0;

@@ -11,7 +11,9 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
+#include "client/cli/base/json.h"
 #include "common/posix/read_to_end.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
@@ -28,6 +30,17 @@ bool RedirectStreams(int output) {
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   return null && dup2(null.get(), STDIN_FILENO) >= 0 &&
          dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0;
+}
+
+// `line` is the name and a line feed.
+int PrintName(const std::string& line, bool json) {
+  std::string text = line;
+  if (json) {
+    Json document;
+    document["job"] = Trim(line);
+    text = DocumentText(document);
+  }
+  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
 }
 
 }  // namespace
@@ -47,9 +60,10 @@ Result<Detachment> Detach(const OutputFile& output) {
   return Detachment{true, std::move(writer), getpid()};
 }
 
-int AwaitName(const OutputFile& output, const Detachment& detachment) {
+int AwaitName(const OutputFile& output, const Detachment& detachment,
+              bool json) {
   const std::string name = ReadToEnd(detachment.name.get());
-  if (!name.empty()) return WriteAll(STDOUT_FILENO, name) ? 0 : kExitFailure;
+  if (!name.empty()) return PrintName(name, json);
   int status = 0;
   while (waitpid(detachment.launcher, &status, 0) < 0 && errno == EINTR) {
   }

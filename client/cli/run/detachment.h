@@ -25,9 +25,10 @@ struct Detachment {
 Result<Detachment> Detach(const OutputFile& output);
 
 // For the original command: waits until the launcher knows the job's name and
-// prints it. If the launcher ends first, prints its output instead and removes
+// prints it, with `json` as a document. If the launcher ends first, prints its output instead and removes
 // the file. Returns the exit code.
-int AwaitName(const OutputFile& output, const Detachment& detachment);
+int AwaitName(const OutputFile& output, const Detachment& detachment,
+              bool json);
 
 }  // namespace canopy::cli
 

@@ -20,7 +20,7 @@ int LaunchAndAwait(const OutputFile& output, const std::string& name,
     (void)WriteAll(both->name.get(), name);
     _exit(code);
   }
-  return AwaitName(output, *both);
+  return AwaitName(output, *both, /*json=*/false);
 }
 
 TEST(DetachmentTest, PrintsTheNameOrTheErrors) {

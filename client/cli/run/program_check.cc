@@ -58,7 +58,8 @@ class Answers : public RunObserver {
 };
 
 Result<RunOptions> OneOnEachNode(const ProgramCheck& check) {
-  std::vector<std::string> args = {"--map-by", "ppr:1:node", "--stdin", "none"};
+  std::vector<std::string> args = {"--map-by", "ppr:1:node", "--oversubscribe",
+                                   "--stdin", "none"};
   if (!check.inject.empty()) {
     args.insert(args.end(), {"--inject", check.inject});
   }

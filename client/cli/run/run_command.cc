@@ -22,6 +22,7 @@
 #include "client/cli/base/json_text.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/timeline.h"
+#include "client/cli/config/the_config.h"
 #include "client/cli/history/history_store.h"
 #include "client/cli/history/job_recorder.h"
 #include "client/cli/options/agent_options.h"
@@ -357,7 +358,8 @@ int FailToDetach() {
 int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
   Result<Detachment> both = Detach(*request.output);
   if (!both.ok()) return Fail(both.status());
-  if (!both->is_launcher) return AwaitName(*request.output, *both);
+  const bool json = std::exchange(request.options.json, false);
+  if (!both->is_launcher) return AwaitName(*request.output, *both, json);
   request.detachment = *std::move(both);
   return Launch(std::move(request), place, timeline);
 }
@@ -450,6 +452,13 @@ std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
   }
   if (options->help) {
     return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
+  }
+  if (!TheConfig().ok()) {
+    PrintError(TheConfig().status().message());
+    return kExitUsage;
+  }
+  if (options->context.empty()) {
+    options->context = TheConfig()->Text("context");
   }
   return Run(*options, line.args, line.program, remote);
 }

@@ -17,8 +17,10 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/this_machine.h"
+#include "client/cli/config/the_config.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/context/run_choice.h"
+#include "client/cli/options/agent_config.h"
 #include "client/cli/options/agent_options.h"
 #include "common/posix/private_dir.h"
 #include "common/string_util.h"
@@ -43,14 +45,20 @@ std::vector<Host> HostsOf(const RunOptions& options) {
   return hosts;
 }
 
+// Returns the command that reaches other machines without --launch-agent.
+std::string RemoteAgentCommand() {
+  return TheConfig().ok() ? TheConfig()->at("launch-agent").text
+                          : kDefaultLaunchAgent;
+}
+
 // Returns the nodes that the options or a batch system name, or none.
 Result<std::vector<AgentSite>> NamedSites(const RunOptions& options,
                                           const std::vector<Host>& hosts) {
-  const std::string& launch_agent = options.agents.launch_agent;
   // A user who names hosts and a launch agent does not want the allocation.
-  if (!hosts.empty() && !launch_agent.empty()) {
-    return HostSites(hosts, launch_agent);
+  if (!hosts.empty() && !options.agents.launch_agent.empty()) {
+    return HostSites(hosts, options.agents.launch_agent);
   }
+  const std::string& launch_agent = options.agents.launch_agent;
   Result<std::optional<Allocation>> allocation = FindAllocation(&getenv);
   if (!allocation.ok()) return allocation.status();
   if (allocation->has_value()) {
@@ -59,7 +67,7 @@ Result<std::vector<AgentSite>> NamedSites(const RunOptions& options,
     if (!sites.ok()) return sites;
     return FirstSites(*std::move(sites), options.nodes, (*allocation)->job);
   }
-  return HostSites(hosts, launch_agent);
+  return HostSites(hosts, launch_agent, RemoteAgentCommand());
 }
 
 // Running agents cannot adopt other options for one job. Options that their
@@ -179,7 +187,9 @@ Status RunPlace::MakeDirectory() {
 Status RunPlace::StartAgents(const RunOptions& options) {
   OverlayPlan plan;
   plan.sites = sites_;
-  UseAgentOptions(options.agents, &plan);
+  AgentOptions agent_options = options.agents;
+  if (TheConfig().ok()) UseConfig(*TheConfig(), &agent_options);
+  UseAgentOptions(agent_options, &plan);
   plan.embedded = true;
   plan.emulated = emulated_;
   if (options.verbose && plan.log_level.empty()) plan.log_level = "info";
@@ -190,9 +200,9 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   std::vector<AgentPlan> agents = MakeAgentPlans(plan);
   overlay_ = MakeContext(plan, agents[0].config, options.agents.launch_agent);
   *overlay_.mutable_launcher() = DescribeLauncher(CommandOf(options));
-  const bool near = plan.sites[0].remote_command.empty();
+  const bool root_is_near = plan.sites[0].remote_command.empty();
   Status status = group_.Start(std::move(agents));
-  if (status.ok() && !near) remote_->WarmUp();
+  if (status.ok() && !root_is_near) remote_->WarmUp();
   return status;
 }
 

@@ -52,6 +52,8 @@ class SchedulerAdapter : public InputObserver {
   // Called when all jobs have ended. Runs the loop for up to a second, until
   // the scheduler has received their records.
   void FinishReports();
+  // Returns the reason why the scheduler is not reachable; empty: it is.
+  std::string trouble() const { return link_.up() ? "" : link_.WhyDown(); }
   PlacementPort* placement() { return &placement_; }
   HostPort* host() { return &host_; }
 

@@ -116,6 +116,7 @@ StateAnswer Engines::Describe(TimeNs t, const std::string& what,
     spawns.Describe(t, nspace, &answer.waiting);
     queries.Describe(t, nspace, &answer.waiting);
     host.Describe(t, nspace, &answer.waiting);
+    stops.local().Describe(t, nspace, &answer.waiting);
   }
   return answer;
 }

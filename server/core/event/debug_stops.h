@@ -68,6 +68,7 @@ class DebugStops {
 
   // The processes of this node that are held.
   LocalHolds& local() { return local_; }
+  const LocalHolds& local() const { return local_; }
 
   size_t size() const { return stops_.size(); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "common/codec/decoder.h"
@@ -157,6 +158,35 @@ void LocalHolds::Recover(TimeNs now, const std::string& nspace,
   held.since = held.any() ? std::clamp<TimeNs>(held.since, 0, now) : kNever;
   if (held.any()) due_.push_back(Word(nspace, now - held.since));
   held_[nspace] = std::move(held);
+}
+
+void LocalHolds::Describe(TimeNs now, const std::string& nspace,
+                          std::vector<Waiting>* out) const {
+  for (const auto& [job, held] : held_) {
+    if (!nspace.empty() && nspace != job) continue;
+    Describe(now, job, held, kHeldAtExec, held.at_exec, out);
+    Describe(now, job, held, kHeldInProgram, held.waiting, out);
+  }
+}
+
+void LocalHolds::Describe(TimeNs now, const std::string& nspace,
+                          const Held& held, const char* operation,
+                          const std::set<Rank>& ranks,
+                          std::vector<Waiting>* out) const {
+  const Job* job = jobs_.Find(nspace);
+  if (ranks.empty() || job == nullptr) return;
+  Waiting waiting;
+  waiting.nspace = nspace;
+  waiting.operation = operation;
+  waiting.age_ms = static_cast<uint64_t>(now - held.since) / 1'000'000;
+  for (const Rank rank : ranks) {
+    if (waiting.missing.size() == kMaxMissing) {
+      waiting.more_missing = ranks.size() - kMaxMissing;
+      break;
+    }
+    waiting.missing.push_back({{nspace, rank}, job->agent_of(rank), true});
+  }
+  out->push_back(std::move(waiting));
 }
 
 void LocalHolds::OnPeerIsNew(TimeNs now) {

@@ -19,8 +19,13 @@
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/persisted_state.h"
+#include "server/core/why.h"
 
 namespace canopy::core {
+
+// How `why` reports held ranks: as operations with these texts.
+inline constexpr char kHeldAtExec[] = "hold before the first instruction";
+inline constexpr char kHeldInProgram[] = "hold in PMIx_Init or at a breakpoint";
 
 // Decodes such a notification. Returns the job and its state at the sending
 // agent; nothing for any other event.
@@ -49,6 +54,11 @@ class LocalHolds {
   // A peer has joined or returned: notifies it of what is held here.
   void OnPeerIsNew(TimeNs now);
 
+  // Adds an operation for the processes held here, of all jobs or of one: at
+  // their exec, and in PMIx_Init or the program. `missing` are these processes.
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const;
+
   // Return the notifications and records since the last call. The caller
   // persists the records before it sends the notifications.
   std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
@@ -67,6 +77,9 @@ class LocalHolds {
     bool any() const { return !at_exec.empty() || !waiting.empty(); }
   };
 
+  void Describe(TimeNs now, const std::string& nspace, const Held& held,
+                const char* operation, const std::set<Rank>& ranks,
+                std::vector<Waiting>* out) const;
   Held* Find(const ProcId& proc);
   void Update(TimeNs now, const std::string& nspace, Held* held);
   void Persist(const std::string& nspace, const Held& held);

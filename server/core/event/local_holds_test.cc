@@ -65,6 +65,25 @@ TEST_F(LocalHoldsTest, IsToldOfTheFirstAndTheLast) {
   EXPECT_TRUE(local_.empty());
 }
 
+TEST_F(LocalHoldsTest, DescribesTheHeldProcesses) {
+  std::vector<Waiting> waiting;
+  local_.Describe(5, "", &waiting);
+  EXPECT_TRUE(waiting.empty());
+  local_.OnStarted(5'000'000, "a");
+  local_.OnReleased(6'000'000, {"a", 1}, false);
+  local_.OnWaits(7'000'000, {"a", 1});
+  local_.Describe(2'005'000'000, "b", &waiting);
+  EXPECT_TRUE(waiting.empty());
+  local_.Describe(2'005'000'000, "a", &waiting);
+  ASSERT_EQ(waiting.size(), 2u);
+  EXPECT_EQ(waiting[0].operation, kHeldAtExec);
+  EXPECT_EQ(waiting[0].age_ms, 2000u);
+  ASSERT_EQ(waiting[0].missing.size(), 1u);
+  EXPECT_EQ(waiting[0].missing[0], (MissingProc{{"a", 0}, 0, true}));
+  EXPECT_EQ(waiting[1].operation, kHeldInProgram);
+  EXPECT_EQ(waiting[1].missing[0].proc.rank, 1u);
+}
+
 TEST_F(LocalHoldsTest, WhoWasReleasedBeforeItStopsDoesNotWait) {
   local_.OnStarted(5, "a");
   EXPECT_EQ(Said(5), 0);

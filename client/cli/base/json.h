@@ -1,0 +1,26 @@
+// JSON documents that commands print with -o json (docs/json.md). Members keep
+// the order in which they are added.
+#ifndef CANOPY_CLIENT_CLI_BASE_JSON_H_
+#define CANOPY_CLIENT_CLI_BASE_JSON_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/status.h"
+
+namespace canopy::cli {
+
+using Json = nlohmann::ordered_json;
+
+// Returns the document as indented text that ends with a line feed. Bytes that
+// are not UTF-8 are replaced.
+std::string DocumentText(const Json& document);
+// Returns the document on one line, for commands that print several.
+std::string LineText(const Json& document);
+
+// Parses a document that another program of Canopy has printed.
+Result<Json> ParseDocument(const std::string& text);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_BASE_JSON_H_

@@ -1,0 +1,39 @@
+// The documents of commands with -o json (docs/json.md). Their names are those
+// of the command line, not those of the messages between programs.
+#ifndef CANOPY_CLIENT_CLI_COMMANDS_DOCUMENTS_H_
+#define CANOPY_CLIENT_CLI_COMMANDS_DOCUMENTS_H_
+
+#include <span>
+#include <string>
+
+#include "client/cli/base/json.h"
+#include "client/cli/context/context.pb.h"
+#include "client/cli/history/history_store.h"
+#include "protos/control.pb.h"
+
+namespace canopy::cli {
+
+// Prints a document on standard output. Returns `exit_code`, or kExitFailure if
+// it cannot be written.
+int PrintDocument(const Json& document, int exit_code = 0);
+
+// An overlay that has come up.
+Json ContextDocument(const v1::Context& context);
+Json StatusDocument(const std::string& context,
+                    const control::v1::StatusReply& status);
+
+Json JobJson(const control::v1::JobStatus& job);
+Json JobsJson(const control::v1::ListJobsReply& jobs);
+// A job of the history.
+Json EndedJson(const HistoryEntry& entry);
+// Only entries that no longer run.
+Json EndedJobsJson(std::span<const HistoryEntry> entries);
+
+Json WaitingJson(const control::v1::WhyReply& why);
+
+// A text, or null if it is empty.
+Json TextOrNull(const std::string& text);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_COMMANDS_DOCUMENTS_H_

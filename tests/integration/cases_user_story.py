@@ -1,0 +1,218 @@
+"""What users of mpirun and srun, and operators, do on their first day: each row is a
+command and what is expected of it. Rows that need more than one command, or two
+machines, are cases elsewhere: hosts that do not come up (cases_bad), JSON
+(cases_json), resource limits and umask (cases_process)."""
+import json
+import os
+import signal
+
+from harness import check, until
+
+CONTEXT = "story"
+WHERE = ("--context", CONTEXT)
+MPIRUN = ("--allow-run-as-root",)
+
+
+def row(bench, *args, code=0, out=(), err=(), absent=(), env=None, program=None,
+        cwd=None):
+    """Runs one command and checks its exit code and its texts."""
+    return bench.run(*args, env=env, program=program, cwd=cwd).expect(
+        code=code, out=out, err=err, absent=absent)
+
+
+def job_of(bench):
+    return bench.json("ps", *WHERE)["jobs"][0]["job"]
+
+
+def counts(bench):
+    """--nodes means nodes of what there is; repeated counts are refused."""
+    hosts = row(bench, "run", *WHERE, "--nodes", 2, "-n", 4, "--map-by", "node",
+                "printenv", "PMIX_HOSTNAME")
+    check(set(hosts.out.split()) == {"node1", "node2"}, hosts.tail())
+    row(bench, "run", *WHERE, "-n", 2, "-n", 3, "true", code=2, err=["-n"])
+    one = row(bench, "run", *WHERE, "-n", 1, "-c", 2, "--display", "map", "true")
+    check("1 process on 1 node" in one.out, one.tail())
+
+
+def output_files(bench):
+    """A file that cannot be made is an error before the job starts."""
+    touched = os.path.join(bench.work, "touched")
+    for option in (["--output-filename", "/proc/x:nocopy"],
+                   ["--output", "file=/proc/x/y"]):
+        refused = row(bench, "run", *WHERE, *option, "-n", 1, "touch", touched,
+                      code=1, err=["/proc/x"])
+        check(not os.path.exists(touched), "the job ran" + refused.tail())
+
+
+def background(bench):
+    """A job in the background: its name at once, its output in a file, its end any
+    number of times."""
+    place = os.path.join(bench.work, "background")
+    os.makedirs(place)
+    name = row(bench, "run", *WHERE, "--detach", "-n", 1, "sh", "-c",
+               "echo hello; exit 3", cwd=place).out.strip()
+    for _ in range(2):
+        row(bench, "wait", name, code=3, err=["exited with code 3"])
+    row(bench, "output", name, out=["hello"])
+    with open(os.path.join(place, name + ".out"), encoding="utf-8") as file:
+        check("hello" in file.read(), "not in the file")
+    row(bench, "ps", "-a", out=[name])
+    row(bench, "why", name, out=["exited with code 3"])
+
+
+def hang(bench):
+    """A job that hangs outside of PMIx, and one that is stopped."""
+    job = bench.start("run", *WHERE, "-n", 2, "sh", "-c", "echo up; sleep 600")
+    job.wait_for("up\n", 2)
+    name = job_of(bench)
+    row(bench, "why", *WHERE, out=["no PMIx operation waits",
+                                   f"{name}: 2 processes run",
+                                   f"canopy stack {name}"])
+    row(bench, "why", *WHERE, "--stacks", out=["2 ranks 0-1:"])
+    row(bench, "ps", *WHERE, "--procs", out=[" running "], absent=["EXECUTING"])
+    row(bench, "signal", *WHERE, name, "STOP")
+    until(lambda: "stopped" in bench.run("ps", *WHERE, "--procs").out, "the stop")
+    row(bench, "why", *WHERE, out=[f"{name}: all processes are stopped",
+                                   f"canopy signal {name} CONT"])
+    row(bench, "signal", *WHERE, name, "CONT")
+    refused = row(bench, "down", *WHERE, code=1, err=[name])
+    check("node1" not in refused.err, refused.tail())
+    row(bench, "kill", *WHERE, "--now", name)
+    job.finish().expect(137)
+
+
+def held(bench):
+    """Ranks that a debugger holds."""
+    job = bench.start("run", *WHERE, "-n", 2, "--stop-on-exec", "echo", "free")
+    until(lambda: "hold before the first instruction" in bench.run(
+        "why", *WHERE).out, "the hold")
+    name = job_of(bench)
+    row(bench, "why", *WHERE, out=[f"{name} rank 0 on node1", "PMIX_DEBUGGER_RELEASE"])
+    row(bench, "event", *WHERE, "PMIX_DEBUGGER_RELEASE", "--job", name)
+    job.finish().expect_lines(["free"] * 2)
+
+
+def names_of_keys(bench):
+    """Errors name the keys that they are about."""
+    row(bench, "lookup", *WHERE, "c", code=1, err=["not published: c"])
+    row(bench, "publish", *WHERE, "a=1")
+    row(bench, "publish", *WHERE, "a=2", code=1, err=["already published: a"])
+    row(bench, "lookup", *WHERE, "a", "b", code=1, out=["a: 1"],
+        err=["not published: b"])
+    row(bench, "query", *WHERE, "no.such", code=1, err=["no answer for no.such"])
+    row(bench, "query", *WHERE, "PMIX_QUERY_SUPPORTED_KEYS",
+        out=["PMIX_QUERY_NAMESPACES"], absent=["pmix.qry.ns"])
+
+
+def words_of_others(bench):
+    """Words that users of mpirun, srun and docker type."""
+    place = os.path.join(bench.work, "words")
+    os.makedirs(place)
+    with open(os.path.join(place, "app"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\necho here\n")
+    os.chmod(os.path.join(place, "app"), 0o755)
+    row(bench, *MPIRUN, *WHERE, "-n", 1, "app", out=["here"], cwd=place,
+        program=os.path.join(bench.prefix, "bin", "canopy-mpirun"))
+    for option in (["--env=A=1"], ["--env", "A=1"], ["-x", "A=1"],
+                   ["--export=ALL,A=1"]):
+        row(bench, "run", *WHERE, *option, "-n", 1, "printenv", "A", out=["1\n"])
+    row(bench, "run", *WHERE, "--ntasks", 2, "--chdir", place, "pwd",
+        out=[place + "\n" + place])
+    row(bench, "run", *WHERE, "--ntasks-per-node", 1, "--cpus-per-task", 1, "true")
+    for time in ("1:00", "10m", "0.5"):
+        row(bench, "run", *WHERE, "--timeout", time, "-n", 1, "true")
+    row(bench, "run", *WHERE, "--timeout", "0.5", "-n", 1, "sleep", 60, code=110,
+        err=["time limit"])
+    row(bench, "help", "run", out=["usage: canopy run"])
+    row(bench, *WHERE, "status", out=["4 nodes up"])
+    missing = row(bench, "run", *WHERE, "-n", 1, "sh", "-c", "no-such-command",
+                  code=127, absent=["--inject", "PMIx library"])
+    check("exited with code 127" in missing.err, missing.tail())
+
+
+def texts(bench):
+    """Errors are short sentences that say what to do."""
+    row(bench, "status", "foo", code=2, err=["unexpected argument 'foo'"])
+    row(bench, "run", "-n", code=2, err=["option '-n' needs a value"])
+    row(bench, "signal", *WHERE, "1", "NOSUCH", code=2, err=["unknown signal 'NOSUCH'"])
+    row(bench, "run", "--ntask", 1, "true", code=2, err=["did you mean '--ntasks'?"])
+
+
+def agent_in_grace(bench):
+    """An agent that has ended, while its node is not lost: said by all commands that
+    an operator tries; its replacement has another process ID."""
+    def nodes():
+        return {node["node"]: node for node in
+                bench.json("status", "--context", "grace")["nodes"]}
+    where = ("--context", "grace")
+    bench.run("up", *where, "--emulate", 3, "--restart-grace", 60).expect()
+    first = nodes()["node3"]["pid"]
+    os.kill(first, signal.SIGKILL)
+    row(bench, "status", *where, out=["no answer: node3", "canopy up --replace"])
+    row(bench, "doctor", code=1, out=["no answer: node3", "jobs will not run"])
+    job = bench.start("run", *where, "-n", 6, "echo", "there")
+    job.wait_for("node3", stream="err")
+    row(bench, "why", *where, out=["node3"])
+    until(lambda: "no answer: node3" in bench.run("ps", *where).out, "ps")
+    row(bench, "up", *where, "--replace")
+    job.finish().expect_lines(["there"] * 6)
+    check(nodes()["node3"]["pid"] not in (0, first), "the dead process")
+    row(bench, "doctor", out=["3 nodes up", "ready to run jobs"])
+    row(bench, "down", *where)
+
+
+def doctor_of_directories(bench):
+    """`canopy doctor` fails where a run would."""
+    deep = os.path.join(bench.work, "d" * 60)
+    os.makedirs(deep, mode=0o700)
+    env = {"XDG_RUNTIME_DIR": deep}
+    row(bench, "doctor", code=1, out=["too long"], env=env)
+    row(bench, "run", "-n", 1, "true", code=1, err=["too long"], env=env)
+    busy = bench.start("run", *WHERE, "-n", 8, "sleep", 600)
+    until(lambda: bench.json("ps", *WHERE)["jobs"], "the job")
+    row(bench, "doctor", *WHERE, "/bin/true", out=["not linked"])
+    row(bench, "kill", *WHERE, "--now", "--all")
+    busy.finish().expect(137)
+
+
+def watch(bench):
+    """`ps --watch` and `top` refresh what they show."""
+    again = row(bench, "ps", *WHERE, "--watch", "--interval", "0.1", "--count", 3)
+    check(again.out.count("no jobs") == 3, again.tail())
+    job = bench.start("run", *WHERE, "-n", 1, "sh", "-c",
+                      "echo up; while :; do :; done")
+    job.wait_for("up\n")
+    name = job_of(bench)
+    shown = bench.run("top", *WHERE, "-o", "json", "--interval", 1, "--count",
+                      2).expect()
+    last = json.loads(shown.out.splitlines()[1])
+    busy = {one["job"]: one["cpus_busy"] for one in last["job_usage"]}
+    check(busy[name] > 0.1, f"a job that computes uses {busy} CPUs")
+    check(all(one["memory_mb"] > 0 for one in last["node_usage"]), last)
+    row(bench, "top", *WHERE, "--count", 1, out=["CPUS BUSY", "MEMORY"])
+    row(bench, "kill", *WHERE, "--now", name)
+    job.finish().expect(137)
+
+
+def colors(bench):
+    """Colours are for terminals, or requested."""
+    row(bench, "doctor", absent=["\033["])
+    row(bench, "doctor", "--color", "always", out=["\033[32mok\033[0m"])
+    row(bench, "doctor", env={"CANOPY_COLOR": "always"}, out=["\033["])
+    row(bench, "doctor", "--color", "always", "-o", "json", absent=["\\u001b", "\033"])
+
+
+ROWS = {"counts": counts, "files of output": output_files, "background": background,
+        "a hang": hang, "held ranks": held, "keys": names_of_keys,
+        "words": words_of_others, "texts": texts, "doctor": doctor_of_directories,
+        "watch": watch, "colours": colors}
+
+
+def run(bench):
+    bench.case("user story: an agent in its grace", lambda: agent_in_grace(bench))
+    cases = {f"user story: {name}": body for name, body in ROWS.items()}
+    if not bench.wanted(*cases):
+        return
+    with bench.overlay(CONTEXT, "--emulate", 4) as up:
+        for name, body in cases.items() if up else ():
+            bench.case(name, lambda b=body: b(bench), settle=10)

@@ -33,9 +33,9 @@ def build_scheduler(out):
     subprocess.run(["sh", "-ec", f"""
         protoc -I {ROOT} --cpp_out={made} --grpc_out={made} \
             --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin \
-            {ROOT}/protos/host_module.proto
+            {ROOT}/protos/canopy/hostmodule/v1/*.proto
         g++ -std=c++20 -O2 -w -I {made} {ROOT}/examples/host_module/scheduler.cc \
-            {made}/protos/*.cc -o {out} \
+            {made}/protos/canopy/hostmodule/v1/*.cc -o {out} \
             $(pkg-config --libs grpc++ protobuf) -lgrpc++_reflection"""], check=True)
 
 

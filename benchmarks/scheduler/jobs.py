@@ -88,7 +88,7 @@ def main():
     parser.add_argument("prefix")
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--callers", type=int, default=20)
-    parser.add_argument("--emulate", type=int, default=4)
+    parser.add_argument("--emulate", dest="nodes", type=int, default=4)
     parser.add_argument("--ranks", type=int, default=2)
     options = parser.parse_args()
     canopy = Canopy(options)

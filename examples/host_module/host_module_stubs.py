@@ -1,12 +1,12 @@
-"""Provides the Python modules that protoc makes of host_module.proto.
+"""Provides the Python modules that protoc makes of the scheduler's contract.
 
 They are made when this module is imported:
 
-    from host_module_stubs import pb, rpc
+    from host_module_stubs import errors, pb, rpc
 
-Needs the Debian packages python3-grpcio, protobuf-compiler and
-protobuf-compiler-grpc. The .proto file is beside this source tree's examples,
-or in the directory that CANOPY_PROTOS names, such as
+Needs the Debian packages python3-grpcio, protobuf-compiler,
+protobuf-compiler-grpc and libprotobuf-dev. The .proto files are beside this
+source tree's examples, or in the directory that CANOPY_PROTOS names, such as
 $PREFIX/share/canopy/protos.
 """
 import importlib
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 _PROTOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protos")
+_FOLDER = "canopy/hostmodule/v1"
 
 
 def _make(protos):
@@ -23,13 +24,15 @@ def _make(protos):
         subprocess.run(
             ["protoc", "-I", protos, f"--python_out={out}", f"--grpc_out={out}",
              "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin",
-             os.path.join(protos, "host_module.proto")], check=True)
+             *(os.path.join(protos, _FOLDER, name)
+               for name in ("error_details.proto", "host_module.proto"))], check=True)
         sys.path.insert(0, out)
         try:
-            return [importlib.import_module(name)
-                    for name in ("host_module_pb2", "host_module_pb2_grpc")]
+            return [importlib.import_module(f"canopy.hostmodule.v1.{name}")
+                    for name in ("error_details_pb2", "host_module_pb2",
+                                 "host_module_pb2_grpc")]
         finally:
             sys.path.remove(out)
 
 
-pb, rpc = _make(os.environ.get("CANOPY_PROTOS", _PROTOS))
+errors, pb, rpc = _make(os.environ.get("CANOPY_PROTOS", _PROTOS))

@@ -20,18 +20,36 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "protos/host_module.grpc.pb.h"
+#include "protos/canopy/hostmodule/v1/error_details.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.grpc.pb.h"
 
 namespace {
 
 namespace v1 = canopy::hostmodule::v1;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kNotFound = -46;        // PMIX_ERR_NOT_FOUND
-constexpr int kNotSupported = -47;    // PMIX_ERR_NOT_SUPPORTED
-constexpr int kPartialSuccess = -52;  // PMIX_ERR_PARTIAL_SUCCESS
 constexpr int kTickMs = 100;
+
+// Returns a refusal, with the name of the PMIx status that its user gets.
+grpc::Status Refusal(const std::string& pmix_status, const std::string& why) {
+  v1::ErrorInfo info;
+  info.set_reason(pmix_status);
+  info.set_domain("pmix.org");
+  v1::Status status;
+  status.set_code(grpc::StatusCode::FAILED_PRECONDITION);
+  status.set_message(why);
+  google::protobuf::Any* const detail = status.add_details();
+  detail->set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
+  detail->set_value(info.SerializeAsString());
+  return {grpc::StatusCode::FAILED_PRECONDITION, why,
+          status.SerializeAsString()};
+}
+
+double SecondsOf(const google::protobuf::Timestamp& time) {
+  return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
+}
 
 // A stream to an agent. Messages wait in a queue while one is being sent. Its
 // functions are called with the scheduler's mutex held. It deletes itself.
@@ -75,8 +93,8 @@ class Stream : public Reactor {
 class Scheduler;
 
 // A call of PlaceJob.
-class Placing : public Stream<grpc::ServerWriteReactor<v1::PlacementUpdate>,
-                              v1::PlacementUpdate> {
+class Placing : public Stream<grpc::ServerWriteReactor<v1::PlaceJobResponse>,
+                              v1::PlaceJobResponse> {
  public:
   explicit Placing(Scheduler* scheduler) : scheduler_(scheduler) {}
   void OnWriteDone(bool ok) override;
@@ -88,8 +106,9 @@ class Placing : public Stream<grpc::ServerWriteReactor<v1::PlacementUpdate>,
 
 // A call of Attach.
 class Attached
-    : public Stream<grpc::ServerBidiReactor<v1::AgentMessage, v1::HostMessage>,
-                    v1::HostMessage> {
+    : public Stream<
+          grpc::ServerBidiReactor<v1::AttachRequest, v1::AttachResponse>,
+          v1::AttachResponse> {
  public:
   explicit Attached(Scheduler* scheduler) : scheduler_(scheduler) {
     StartRead(&message_);
@@ -102,10 +121,11 @@ class Attached
 
  private:
   Scheduler* const scheduler_;
-  v1::AgentMessage message_;
+  v1::AttachRequest message_;
 };
 
 struct Node {
+  std::vector<std::string> aliases;
   uint32_t slots = 0;
   uint32_t used = 0;
   bool up = false;
@@ -126,23 +146,24 @@ struct Overlay {
   Attached* stream = nullptr;
   uint64_t incarnation = 0;   // of the agent that reports
   uint64_t acknowledged = 0;  // the last report that was accepted
+  bool first_page = true;     // the next page begins a snapshot
 };
 
-class Scheduler final : public v1::HostModule::CallbackService {
+class Scheduler final : public v1::HostModuleService::CallbackService {
  public:
   grpc::ServerUnaryReactor* GetCapabilities(
       grpc::CallbackServerContext* context, const v1::GetCapabilitiesRequest*,
-      v1::GetCapabilitiesReply* reply) override {
+      v1::GetCapabilitiesResponse* reply) override {
     reply->set_name("first come first served");
     reply->set_version("1");
-    for (const v1::Slot slot :
-         {v1::SLOT_PLACE_JOB, v1::SLOT_ATTACH, v1::SLOT_LOG, v1::SLOT_QUERY}) {
-      reply->add_slots(slot);
+    for (const v1::Feature feature : {v1::FEATURE_PLACE_JOB, v1::FEATURE_ATTACH,
+                                      v1::FEATURE_LOG, v1::FEATURE_QUERY}) {
+      reply->add_features(feature);
     }
     return Answered(context);
   }
 
-  grpc::ServerWriteReactor<v1::PlacementUpdate>* PlaceJob(
+  grpc::ServerWriteReactor<v1::PlaceJobResponse>* PlaceJob(
       grpc::CallbackServerContext*,
       const v1::PlaceJobRequest* request) override {
     const std::lock_guard lock(mutex_);
@@ -171,7 +192,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
 
   grpc::ServerUnaryReactor* JobLaunched(grpc::CallbackServerContext* context,
                                         const v1::JobLaunchedRequest* request,
-                                        v1::JobLaunchedReply*) override {
+                                        v1::JobLaunchedResponse*) override {
     std::printf("job %s runs as %s\n", request->host_job_id().c_str(),
                 request->nspace().c_str());
     return Answered(context);
@@ -179,7 +200,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
 
   grpc::ServerUnaryReactor* JobReleased(grpc::CallbackServerContext* context,
                                         const v1::JobReleasedRequest* request,
-                                        v1::JobReleasedReply*) override {
+                                        v1::JobReleasedResponse*) override {
     const std::lock_guard lock(mutex_);
     Overlay& overlay = overlays_[request->overlay().overlay_id()];
     const auto job = overlay.jobs.find(request->placement().request_id());
@@ -194,7 +215,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
     return Answered(context);
   }
 
-  grpc::ServerBidiReactor<v1::AgentMessage, v1::HostMessage>* Attach(
+  grpc::ServerBidiReactor<v1::AttachRequest, v1::AttachResponse>* Attach(
       grpc::CallbackServerContext*) override {
     return new Attached(this);
   }
@@ -202,14 +223,14 @@ class Scheduler final : public v1::HostModule::CallbackService {
   // Log entries go to the output of this program.
   grpc::ServerUnaryReactor* Log(grpc::CallbackServerContext* context,
                                 const v1::LogRequest* request,
-                                v1::HostReply* reply) override {
+                                v1::LogResponse*) override {
     for (const v1::Info& directive : request->directives()) {
-      if (directive.required()) reply->set_status(kNotSupported);
+      if (directive.required()) return Unsupported(context, directive.key());
     }
     for (const v1::Info& info : request->data()) {
-      if (reply->status() != 0) break;
-      std::printf("log of user %u: %s %s\n", request->call().caller().uid(),
-                  info.key().c_str(), info.value().text().c_str());
+      std::printf("log of user %u: %s %s\n",
+                  request->call().caller().user().uid(), info.key().c_str(),
+                  info.value().text().c_str());
     }
     return Answered(context);
   }
@@ -217,12 +238,10 @@ class Scheduler final : public v1::HostModule::CallbackService {
   // There is one queue.
   grpc::ServerUnaryReactor* Query(grpc::CallbackServerContext* context,
                                   const v1::QueryRequest* request,
-                                  v1::HostReply* reply) override {
+                                  v1::QueryResponse* reply) override {
     const std::lock_guard lock(mutex_);
     for (const v1::Info& qualifier : request->qualifiers()) {
-      if (!qualifier.required()) continue;
-      reply->set_status(kNotSupported);
-      return Answered(context);
+      if (qualifier.required()) return Unsupported(context, qualifier.key());
     }
     const auto answer = [reply](const std::string& key, std::string text) {
       v1::Info* const info = reply->add_results();
@@ -238,15 +257,11 @@ class Scheduler final : public v1::HostModule::CallbackService {
         answer(key, std::to_string(waiting) + " waiting");
       }
     }
-    reply->set_status(reply->results().empty() ? kNotFound
-                      : reply->results_size() == request->keys_size()
-                          ? 0
-                          : kPartialSuccess);
     return Answered(context);
   }
 
   // Handlers of the streams' messages.
-  void Taken(Attached* stream, const v1::AgentMessage& message) {
+  void Taken(Attached* stream, const v1::AttachRequest& message) {
     if (message.has_hello()) Hello(stream, message.hello());
     Overlay& overlay = overlays_[stream->overlay_id];
     if (overlay.stream != stream) return;
@@ -295,6 +310,14 @@ class Scheduler final : public v1::HostModule::CallbackService {
     return reactor;
   }
 
+  static grpc::ServerUnaryReactor* Unsupported(grpc::CallbackServerContext* c,
+                                               const std::string& key) {
+    grpc::ServerUnaryReactor* const reactor = c->DefaultReactor();
+    reactor->Finish(
+        {grpc::StatusCode::UNIMPLEMENTED, key + " is not supported"});
+    return reactor;
+  }
+
   void Hello(Attached* stream, const v1::AgentHello& hello) {
     stream->overlay_id = hello.overlay().overlay_id();
     Overlay& overlay = overlays_[stream->overlay_id];
@@ -302,25 +325,25 @@ class Scheduler final : public v1::HostModule::CallbackService {
       overlay.stream->End({grpc::StatusCode::ABORTED, "there is a newer one"});
     }
     overlay.stream = stream;
+    overlay.first_page = true;
     if (overlay.incarnation != hello.incarnation()) overlay.acknowledged = 0;
     overlay.incarnation = hello.incarnation();
-    v1::HostMessage answer;
+    v1::AttachResponse answer;
     answer.mutable_hello()->set_incarnation(overlay.incarnation);
     answer.mutable_hello()->set_acknowledged(overlay.acknowledged);
     stream->Send(std::move(answer));
   }
 
-  // Takes over the reported state: nodes, and jobs that use some of their
-  // slots. Granted jobs that are missing may still be requested again.
-  void Take(const v1::Snapshot& snapshot, Overlay* overlay) {
-    for (auto& [name, node] : overlay->nodes) node.up = false;
-    for (const v1::NodeReport& node : snapshot.nodes()) Take(node, overlay);
-    const auto settled =
-        Clock::now() + std::chrono::milliseconds(snapshot.settle_ms());
-    for (auto& [id, job] : overlay->jobs) {
-      if (job.granted) job.doubtful = settled;
+  // Takes over a page of the reported state: nodes, and jobs that use some of
+  // their slots. Granted jobs that are on no page may still be requested again.
+  void Take(const v1::SnapshotPage& page, Overlay* overlay) {
+    if (std::exchange(overlay->first_page, page.last())) {
+      Doubt(std::chrono::seconds(page.settle_time().seconds()) +
+                std::chrono::nanoseconds(page.settle_time().nanos()),
+            overlay);
     }
-    for (const v1::JobReport& report : snapshot.jobs()) {
+    for (const v1::NodeReport& node : page.nodes()) Take(node, overlay);
+    for (const v1::JobReport& report : page.jobs()) {
       if (report.nodes().empty()) continue;
       Job& job = overlay->jobs[report.placement().request_id()];
       job.doubtful.reset();
@@ -332,9 +355,16 @@ class Scheduler final : public v1::HostModule::CallbackService {
       for (const v1::NodeUse& use : report.nodes()) {
         v1::GrantedNode* const node = job.granted->add_nodes();
         node->set_name(use.name());
-        node->set_slots(use.procs());
-        overlay->nodes[use.name()].used += use.procs();
+        node->set_slots(use.slots());
+        overlay->nodes[use.name()].used += use.slots();
       }
+    }
+  }
+  // Whatever the following pages do not name is gone when the time is over.
+  static void Doubt(Clock::duration settle_time, Overlay* overlay) {
+    for (auto& [name, node] : overlay->nodes) node.up = false;
+    for (auto& [id, job] : overlay->jobs) {
+      if (job.granted) job.doubtful = Clock::now() + settle_time;
     }
   }
   void Take(const v1::Report& report, Overlay* overlay) {
@@ -343,24 +373,27 @@ class Scheduler final : public v1::HostModule::CallbackService {
       if (report.has_node()) Take(report.node(), overlay);
       if (report.has_record()) Account(report.record());
     }
-    v1::HostMessage answer;
+    v1::AttachResponse answer;
     answer.mutable_acknowledge()->set_sequence(overlay->acknowledged);
     overlay->stream->Send(std::move(answer));
   }
   static void Take(const v1::NodeReport& report, Overlay* overlay) {
     Node& node = overlay->nodes[report.name()];
+    node.aliases = {report.aliases().begin(), report.aliases().end()};
     node.slots = report.slots();
     node.up = report.state() == v1::NODE_STATE_UP;
   }
   static void Account(const v1::JobRecord& record) {
+    const double seconds =
+        SecondsOf(record.end_time()) - SecondsOf(record.request_time());
+    const double cpu = static_cast<double>(record.cpu_time().seconds()) +
+                       record.cpu_time().nanos() * 1e-9;
     std::printf(
-        "job %s of user %u ended with exit code %d after %lld ms, %llu ms of "
-        "CPU "
+        "job %s of user %u ended with exit code %d after %.3f s, %.3f s of CPU "
         "time of %u of %u processes and at most %llu KiB: %s\n",
-        record.host_job_id().c_str(), record.caller().uid(), record.exit_code(),
-        static_cast<long long>(record.ended_ms() - record.queued_ms()),
-        static_cast<unsigned long long>(record.cpu_time_ms()),
-        record.procs_measured(), record.num_procs(),
+        record.host_job_id().c_str(), record.caller().user().uid(),
+        record.exit_code(), seconds, cpu, record.procs_measured(),
+        record.num_procs(),
         static_cast<unsigned long long>(record.peak_memory_bytes() >> 10),
         record.command().c_str());
   }
@@ -382,15 +415,13 @@ class Scheduler final : public v1::HostModule::CallbackService {
   }
 
   static void Grant(Job* job, const v1::Granted& granted) {
-    v1::PlacementUpdate update;
+    v1::PlaceJobResponse update;
     *update.mutable_granted() = granted;
     std::exchange(job->call, nullptr)->Send(std::move(update), true);
   }
-  static void Refuse(Job* job, int status, const std::string& why) {
-    v1::PlacementUpdate update;
-    update.mutable_refused()->set_status(status);
-    update.mutable_refused()->set_message(why);
-    std::exchange(job->call, nullptr)->Send(std::move(update), true);
+  static void Refuse(Job* job, const std::string& pmix_status,
+                     const std::string& why) {
+    std::exchange(job->call, nullptr)->End(Refusal(pmix_status, why));
   }
 
   // Grants waiting jobs in the order of their requests, until the first one has
@@ -406,7 +437,8 @@ class Scheduler final : public v1::HostModule::CallbackService {
     Job* first = nullptr;
     for (auto& [id, job] : overlay->jobs) {
       if (job.call == nullptr || job.granted) continue;
-      if (!first || job.request.since_ms() < first->request.since_ms()) {
+      if (!first || SecondsOf(job.request.request_time()) <
+                        SecondsOf(first->request.request_time())) {
         first = &job;
       }
     }
@@ -417,13 +449,13 @@ class Scheduler final : public v1::HostModule::CallbackService {
   bool Decide(Overlay* overlay, Job* job) {
     for (const v1::Info& info : job->request.directives()) {
       if (!info.required()) continue;
-      Refuse(job, kNotSupported, info.key() + " is not supported");
+      Refuse(job, "PMIX_ERR_NOT_SUPPORTED", info.key() + " is not supported");
       return true;
     }
     uint32_t all = 0;
     uint32_t free = 0;
     for (const auto& [name, node] : overlay->nodes) {
-      all += node.up ? Usable(job->request, name, node.slots) : 0;
+      all += node.up ? Usable(job->request, name, node) : 0;
       free += FreeFor(job->request, name, node);
     }
     // A job without a number of slots gets all that are free, at least one. If
@@ -433,7 +465,8 @@ class Scheduler final : public v1::HostModule::CallbackService {
     if (job->request.oversubscribe())
       wanted = std::min(wanted, std::max(all, 1u));
     if (wanted > all && overlay->stream != nullptr) {
-      Refuse(job, 0, Text(wanted, "wanted and there are", all));
+      Refuse(job, "PMIX_ERR_JOB_INSUFFICIENT_RESOURCES",
+             Text(wanted, "wanted and there are", all));
       return true;
     }
     if (wanted > free)
@@ -447,15 +480,17 @@ class Scheduler final : public v1::HostModule::CallbackService {
   static bool Wait(Job* job, const std::string& reason) {
     if (job->reason == reason) return false;
     job->reason = reason;
-    v1::PlacementUpdate update;
+    v1::PlaceJobResponse update;
     update.mutable_queued()->set_reason(reason);
     job->call->Send(std::move(update));
     return false;
   }
   void Take(Overlay* overlay, Job* job, uint32_t wanted) {
     v1::Granted granted;
-    granted.set_host_job_id(std::to_string(++last_job_));
-    granted.set_time_limit_seconds(job->request.time_limit_seconds());
+    granted.set_host_job_id(run_ + "." + std::to_string(++last_job_));
+    if (job->request.has_time_limit()) {
+      *granted.mutable_time_limit() = job->request.time_limit();
+    }
     for (auto& [name, node] : overlay->nodes) {
       const uint32_t n = std::min(wanted, FreeFor(job->request, name, node));
       if (n == 0) continue;
@@ -472,22 +507,47 @@ class Scheduler final : public v1::HostModule::CallbackService {
   static uint32_t FreeFor(const v1::PlaceJobRequest& request,
                           const std::string& name, const Node& node) {
     if (!node.up || node.used >= node.slots) return 0;
-    return std::min(Usable(request, name, node.slots), node.slots - node.used);
+    return std::min(Usable(request, name, node), node.slots - node.used);
   }
-  // Returns how many of a node's slots the job may use, according to the hosts
-  // that it names.
+  // Returns how many of a node's slots the job may use, according to its
+  // requirements. Of a job with several applications, the hosts of all count.
   static uint32_t Usable(const v1::PlaceJobRequest& request,
-                         const std::string& name, uint32_t slots) {
-    if (request.hosts().empty()) return slots;
-    for (const v1::HostSlots& host : request.hosts()) {
-      if (host.name() != name) continue;
-      return host.slots() == 0 ? slots : std::min(host.slots(), slots);
+                         const std::string& name, const Node& node) {
+    if (std::ranges::count(request.refused_nodes(), name) > 0) return 0;
+    uint64_t usable = 0;
+    for (const v1::Application& app : request.applications()) {
+      const auto& hosts = app.hosts().empty() ? request.hosts() : app.hosts();
+      uint64_t procs = HostSlots(hosts, name, node);
+      if (app.has_max_procs_per_node()) {
+        procs = std::min<uint64_t>(procs, app.max_procs_per_node());
+      }
+      usable += procs * std::max(app.slots_per_process(), 1u);
     }
-    return 0;
+    return static_cast<uint32_t>(std::min<uint64_t>(usable, node.slots));
+  }
+  template <typename Hosts>
+  static uint64_t HostSlots(const Hosts& hosts, const std::string& name,
+                            const Node& node) {
+    if (hosts.empty()) return node.slots;
+    uint64_t slots = 0;
+    for (const v1::HostSlots& host : hosts) {
+      if (host.name().starts_with('+')) return node.slots;
+      if (host.name() != name &&
+          std::ranges::count(node.aliases, host.name()) == 0) {
+        continue;
+      }
+      slots += host.has_slots() ? host.slots() : node.slots;
+    }
+    return slots;
   }
 
   std::mutex mutex_;  // guards everything
   std::map<std::string, Overlay> overlays_;
+  // Makes the names of jobs unique over restarts of this program.
+  const std::string run_ =
+      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count());
   uint64_t last_job_ = 0;
 };
 

@@ -5,486 +5,671 @@
     canopy up --emulate 4 --host-module unix:/run/user/1000/scheduler.sock
     canopy run -n 4 ./a.out
 
-Jobs start in the order of their requests. A job that has to wait is overtaken
-by jobs whose time limits end before it can start. Standard input takes commands
-of the operator: jobs, launch PROGRAM [ARG...], kill JOB, suspend JOB, resume
-JOB, signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, drain NODE,
-undrain NODE. Programs can query the queue, "all", their jobs and the remaining
-time of these with PMIx_Query_info. Needs the same packages as
-host_module_stubs.py.
+Jobs of an overlay start in the order of their requests. A job that has to wait
+is overtaken by jobs whose time limits end before it can start. Everything runs
+in one thread, so any number of jobs can wait, of any number of overlays.
+
+Standard input takes commands of the operator: jobs, launch PROGRAM [ARG...],
+kill JOB, suspend JOB, resume JOB, signal JOB NUMBER, limit JOB SECONDS [WARN],
+requeue JOB, drain NODE, undrain NODE. Programs can query the queue, "all",
+their jobs and the remaining time of these with PMIx_Query_info. Needs the same
+packages as host_module_stubs.py.
 """
 import argparse
+import asyncio
+import bisect
 import collections
-import concurrent.futures
 import os
-import queue
 import re
 import sys
-import threading
 import time
 
 import grpc
 
-from host_module_stubs import pb, rpc
+from host_module_stubs import errors, pb, rpc
 
-INSUFFICIENT_RESOURCES = -234  # PMIX_ERR_JOB_INSUFFICIENT_RESOURCES
-OUT_OF_RESOURCE = -29          # PMIX_ERR_OUT_OF_RESOURCE
-NOT_SUPPORTED = -47            # PMIX_ERR_NOT_SUPPORTED
-NOT_FOUND = -46                # PMIX_ERR_NOT_FOUND
-PARTIAL_SUCCESS = -52          # PMIX_ERR_PARTIAL_SUCCESS
-UINT32 = 14                    # PMIX_UINT32
-QUEUE = "all"                  # the only one
+NOT_SUPPORTED = "PMIX_ERR_NOT_SUPPORTED"
+OUT_OF_RESOURCE = "PMIX_ERR_OUT_OF_RESOURCE"
+INSUFFICIENT_RESOURCES = "PMIX_ERR_JOB_INSUFFICIENT_RESOURCES"
+QUEUE = "all"  # the only one
+CHECK = "host-module-check"  # the overlay of 'canopy host-module check'
+POSITIONS_SECONDS = 1  # between two reports of the places in the queue
+
+
+async def refuse(context, code, reason, text):
+    """Ends a call with an error that names its PMIx status."""
+    info = errors.ErrorInfo(reason=reason, domain="pmix.org")
+    status = errors.Status(code=code.value[0], message=text)
+    status.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo",
+                       value=info.SerializeToString())
+    await context.abort(code, text, (
+        ("grpc-status-details-bin", status.SerializeToString()),))
+
+
+def moment(timestamp):
+    return timestamp.seconds + timestamp.nanos / 1e9
+
+
+class Refused(Exception):
+    """A job that can never run."""
 
 
 class Job:
     """A job from its request to its release."""
 
     def __init__(self, request):
-        self.overlay = request.overlay.overlay_id
         self.placement = request.placement
         self.request = request
         self.host_job_id = ""
         self.nodes = {}        # granted slots by name; empty: waiting
         self.ends = 0          # when its time is over, at the latest
         self.answers = None    # queue of its open call, or None
-        self.said = ""
+        self.said = None       # the last reason and place
 
     def order(self):
-        return (self.request.since_ms, self.placement.request_id)
+        return (moment(self.request.request_time), self.placement.request_id)
 
-    def hosts(self):
-        """Returns the nodes that its user names; an empty set means any."""
-        named = list(self.request.hosts)
-        for app in self.request.apps:
-            named += app.hosts
-        return {host.name for host in named if not host.name.startswith("+")}
-
-
-class Scheduler(rpc.HostModuleServicer):
-    def __init__(self, default_limit, accounting):
-        self.lock = threading.RLock()
-        self.default_limit = default_limit
-        self.accounting = accounting
-        self.nodes = {}                            # by name: NodeReport
-        self.jobs = {}                             # by overlay and request
-        # for job names, unique over restarts
-        self.next_id = int(time.time())
-        # queue of the stream, by overlay
-        self.agents = {}
-        self.unanswered = {}                       # commands, by number
-        self.taken = collections.defaultdict(int)  # reports, by incarnation
-        self.next_command = 0
-        self.last_command = pb.HostMessage()
-        self.read_accounts()
-
-    def read_accounts(self):
-        """Reads the accounts of an earlier run of this scheduler."""
-        if not self.accounting or not os.path.exists(self.accounting):
+    def say(self, reason, position):
+        if self.answers is None or self.said == (reason, position):
             return
-        with open(self.accounting, encoding="utf-8") as lines:
-            for line in lines:
-                found = re.search(r" report=(\d+)\.(\d+) ", line)
-                if found:
-                    series, number = map(int, found.groups())
-                    self.taken[series] = max(self.taken[series], number)
+        self.said = (reason, position)
+        self.answers.put_nowait(pb.PlaceJobResponse(queued=pb.Queued(
+            reason=reason, position=position)))
+
+
+class Overlay:
+    """The nodes and jobs of one overlay. Names are unique only in it."""
+
+    def __init__(self, scheduler):
+        self.scheduler = scheduler
+        self.nodes = {}        # by name: NodeReport
+        self.free = {}         # slots by name; negative: oversubscribed
+        self.jobs = {}         # by request_id
+        self.waiting = []      # (order, job), sorted
+        self.out = None        # queue of the stream
+        self.unanswered = {}   # commands, by command_id
+        self.incarnation = None
+        self.taken = 0         # last report of the incarnation
+
+    # ---------------------------------------------------------------- nodes
+
+    def set_node(self, report):
+        used = self.slots_of(report.name) - self.free.get(report.name, 0)
+        self.nodes[report.name] = report
+        self.free[report.name] = self.slots_of(report.name) - used
+
+    def slots_of(self, name):
+        node = self.nodes.get(name)
+        return node.slots if node and node.state == pb.NODE_STATE_UP else 0
+
+    def use(self, nodes, sign):
+        for name, slots in nodes.items():
+            self.free[name] = self.free.get(name, 0) - sign * slots
+
+    def rooms(self, request, application, slots):
+        """Returns how many processes of an application fit on each node with
+        these free slots."""
+        hosts = application.hosts or request.hosts
+        per_process = max(application.slots_per_process, 1)
+        rooms = {}
+        for name in sorted(slots):
+            node = self.nodes.get(name)
+            if node is None or name in request.refused_nodes:
+                continue
+            room = max(slots[name], 0) // per_process
+            if application.HasField("max_procs_per_node"):
+                room = min(room, application.max_procs_per_node)
+            if hosts and not any(host.name.startswith("+") for host in hosts):
+                named = [host for host in hosts
+                         if host.name == name or host.name in node.aliases]
+                if not named:
+                    continue
+                if all(host.HasField("slots") for host in named):
+                    room = min(room, sum(host.slots for host in named))
+            if room > 0:
+                rooms[name] = room
+        return rooms
+
+    def pick(self, request, slots):
+        """Returns slots by node if the job fits into these slots, or None."""
+        left = dict(slots)
+        picked = collections.Counter()
+        for application in request.applications:
+            rooms = self.rooms(request, application, left)
+            total = sum(rooms.values())
+            wanted = max(application.num_procs, 1) if \
+                application.HasField("num_procs") else max(total, 1)
+            if request.oversubscribe:
+                wanted = min(wanted, max(total, 1))
+            for name, room in rooms.items():
+                procs = min(room, wanted)
+                wanted -= procs
+                taken = procs * max(application.slots_per_process, 1)
+                left[name] -= taken
+                picked[name] += taken
+            if wanted > 0:
+                return None
+        return {name: n for name, n in picked.items() if n > 0}
 
     # ---------------------------------------------------------------- queue
 
-    def free(self):
-        slots = {name: node.slots for name, node in self.nodes.items()
-                 if node.state == pb.NODE_STATE_UP}
-        for job in self.jobs.values():
-            for name, used in job.nodes.items():
-                if name in slots:
-                    slots[name] -= used
-        return slots
+    def enqueue(self, job):
+        self.jobs[job.placement.request_id] = job
+        bisect.insort(self.waiting, (job.order(), job))
 
-    def pick(self, job, slots):
-        """Returns slots by node if the job fits into these slots, or None."""
-        hosts = job.hosts()
-        may = {name: n for name, n in slots.items()
-               if n > 0 and (not hosts or hosts & {name, *self.nodes[name].aliases})}
-        wanted = job.request.num_slots or sum(
-            node.slots for node in self.nodes.values()
-            if node.state == pb.NODE_STATE_UP)
-        if job.request.oversubscribe:
-            wanted = min(wanted, max(sum(may.values()), 1))
-        picked = {}
-        for name, n in sorted(may.items()):
-            if wanted > 0:
-                picked[name] = min(n, wanted)
-                wanted -= picked[name]
-        return picked if wanted == 0 else None
+    def dequeue(self, job):
+        at = bisect.bisect_left(self.waiting, (job.order(),))
+        if at < len(self.waiting) and self.waiting[at][1] is job:
+            del self.waiting[at]
+
+    def forget(self, job):
+        """Removes a job that is no longer wanted, or has ended."""
+        del self.jobs[job.placement.request_id]
+        self.dequeue(job)
+        self.use(job.nodes, -1)
+
+    def schedule(self):
+        """Starts the jobs that can start."""
+        blocked_until = None  # start of the first waiting job
+        for _, job in list(self.waiting):
+            if blocked_until is not None and not any(
+                    n > 0 for n in self.free.values()):
+                return
+            nodes = self.pick(job.request, self.free)
+            now = time.time()
+            if nodes and (blocked_until is None or
+                          now + self.limit(job) <= blocked_until):
+                self.grant(job, nodes, now)
+                continue
+            if blocked_until is None:
+                try:
+                    blocked_until = self.start_of(job, now)
+                except Refused as refusal:
+                    self.forget(job)
+                    job.answers.put_nowait(refusal)
+                    continue
+                self.say(job, 1)
+
+    def say(self, job, position):
+        reason = "no nodes are known yet" if not self.nodes else \
+            f"{job.request.num_slots or 'all'} slots wanted, " \
+            f"{sum(max(n, 0) for n in self.free.values())} free"
+        job.say(reason, position)
+
+    def say_positions(self):
+        for position, (_, job) in enumerate(self.waiting, 1):
+            self.say(job, position)
 
     def limit(self, job):
-        return job.request.time_limit_seconds or self.default_limit
+        return job.request.time_limit.seconds or self.scheduler.default_limit
 
     def start_of(self, job, now):
         """Returns when the job can start at the latest, if jobs use all of
         their time."""
-        slots = self.free()
+        if not self.nodes:
+            return now
+        slots = dict(self.free)
         for running in sorted((j for j in self.jobs.values() if j.nodes),
                               key=lambda j: j.ends):
             for name, used in running.nodes.items():
-                if name in slots:
-                    slots[name] += used
-            if self.pick(job, slots) is not None:
+                slots[name] = slots.get(name, 0) + used
+            if self.pick(job.request, slots):
                 return max(running.ends, now)
-        return None
-
-    def schedule(self):
-        """Starts the jobs that can start, and reports to the others why they
-        wait."""
-        now = time.time()
-        waiting = sorted((job for job in self.jobs.values() if not job.nodes),
-                         key=Job.order)
-        blocked_until = None  # start of the first waiting job
-        for position, job in enumerate(waiting, 1):
-            slots = self.free()
-            nodes = self.pick(job, slots)
-            if nodes is not None and (blocked_until is None or
-                                      now + self.limit(job) <= blocked_until):
-                self.grant(job, nodes, now)
-                continue
-            if blocked_until is None:
-                blocked_until = self.start_of(job, now)
-                if blocked_until is None and self.nodes:
-                    total = {name: node.slots for name, node in self.nodes.items()}
-                    if self.pick(job, total) is None:
-                        self.refuse(job, INSUFFICIENT_RESOURCES,
-                                    f"{job.request.num_slots} slots are wanted, and "
-                                    f"there are {sum(total.values())}")
-                        continue
-                    blocked_until = now
-            self.say(job, position, sum(slots.values()))
-
-    def say(self, job, position, free):
-        reason = (f"{job.request.num_slots or 'all'} slots wanted, {free} free"
-                  if self.nodes else "no nodes are known yet")
-        if job.answers is None or job.said == f"{position} {reason}":
-            return
-        job.said = f"{position} {reason}"
-        job.answers.put(pb.PlacementUpdate(queued=pb.Queued(
-            reason=reason, position=position)))
+        total = {name: node.slots for name, node in self.nodes.items()}
+        if not self.pick(job.request, total):
+            raise Refused(f"{job.request.num_slots} slots are wanted, and there "
+                          f"are {sum(total.values())}")
+        return now
 
     def grant(self, job, nodes, now):
-        job.host_job_id = str(self.next_id)
-        self.next_id += 1
+        job.host_job_id = self.scheduler.next_name()
         job.nodes = nodes
         job.ends = now + self.limit(job)
+        self.dequeue(job)
+        self.use(nodes, 1)
         self.answer_granted(job)
 
     def answer_granted(self, job):
         if job.answers is None:
             return
-        job.answers.put(pb.PlacementUpdate(granted=pb.Granted(
-            host_job_id=job.host_job_id, time_limit_seconds=self.limit(job),
+        granted = pb.Granted(
+            host_job_id=job.host_job_id,
             env=[f"SCHEDULER_JOB_ID={job.host_job_id}".encode()],
             nodes=[pb.GrantedNode(name=name, slots=n)
-                   for name, n in sorted(job.nodes.items())])))
-        job.answers.put(None)
+                   for name, n in sorted(job.nodes.items())])
+        granted.time_limit.seconds = self.limit(job)
+        job.answers.put_nowait(pb.PlaceJobResponse(granted=granted))
 
-    def refuse(self, job, status, why):
-        self.jobs.pop((job.overlay, job.placement.request_id), None)
-        if job.answers is not None:
-            job.answers.put(pb.PlacementUpdate(refused=pb.Refused(
-                status=status, message=why)))
-            job.answers.put(None)
+    # --------------------------------------------------------------- agents
+
+    def take_snapshot(self, pages):
+        there = set()
+        for page in pages:
+            for node in page.nodes:
+                self.set_node(node)
+        for page in pages:
+            for report in page.jobs:
+                there.add(report.placement.request_id)
+                self.adopt(report)
+        gone = [job for job in self.jobs.values() if job.nodes and
+                job.placement.request_id not in there]
+        settle = pages[-1].settle_time
+        asyncio.get_running_loop().call_later(
+            settle.seconds + settle.nanos / 1e9, self.settle, gone)
+        self.schedule()
+
+    def adopt(self, report):
+        """Adopts a job that an earlier run of this scheduler has started."""
+        name = report.placement.request_id
+        if report.state == pb.JOB_STATE_QUEUED or name in self.jobs:
+            return
+        job = self.jobs[name] = Job(pb.PlaceJobRequest(placement=report.placement))
+        job.host_job_id = report.host_job_id
+        job.nodes = {use.name: use.slots for use in report.nodes}
+        limit = report.time_limit.seconds or self.scheduler.default_limit
+        job.ends = (moment(report.start_time) or time.time()) + limit
+        self.use(job.nodes, 1)
+
+    def settle(self, jobs):
+        """Releases granted jobs that neither run nor were requested again."""
+        for job in jobs:
+            if self.jobs.get(job.placement.request_id) is job and \
+                    job.answers is None:
+                self.forget(job)
+        self.schedule()
+
+    def send(self, message):
+        self.unanswered[message.command.command_id] = message
+        if self.out is not None:
+            self.out.put_nowait(message)
+
+
+class Scheduler(rpc.HostModuleServiceServicer):
+    def __init__(self, default_limit, accounting):
+        self.default_limit = default_limit
+        self.accounting = accounting and open(accounting, "a+", encoding="utf-8")
+        self.overlays = collections.defaultdict(lambda: Overlay(self))
+        # Names of jobs are unique over restarts: the clock is faster than the
+        # jobs.
+        self.last_name = int(time.time() * 1000)
+        self.next_command = 0
+        self.last_command = pb.AttachResponse()
+        self.taken = collections.Counter()  # reports, by incarnation
+        self.read_accounts()
+
+    def next_name(self):
+        self.last_name += 1
+        return str(self.last_name)
+
+    def read_accounts(self):
+        """Reads the accounts of an earlier run of this scheduler."""
+        if not self.accounting:
+            return
+        self.accounting.seek(0)
+        for line in self.accounting:
+            found = re.search(r" report=(\d+)\.(\d+) ", line)
+            if found:
+                series, number = map(int, found.groups())
+                self.taken[series] = max(self.taken[series], number)
+
+    async def positions(self):
+        while True:
+            await asyncio.sleep(POSITIONS_SECONDS)
+            for overlay in self.overlays.values():
+                overlay.say_positions()
 
     # -------------------------------------------------------------- service
 
-    def GetCapabilities(self, request, context):
-        return pb.GetCapabilitiesReply(
+    async def GetCapabilities(self, request, context):
+        return pb.GetCapabilitiesResponse(
             name="example", version="1",
-            slots=[pb.SLOT_PLACE_JOB, pb.SLOT_ATTACH, pb.SLOT_ALLOCATE,
-                   pb.SLOT_QUERY])
+            features=[pb.FEATURE_PLACE_JOB, pb.FEATURE_ATTACH, pb.FEATURE_ALLOCATE,
+                      pb.FEATURE_QUERY])
 
-    def PlaceJob(self, request, context):
+    async def PlaceJob(self, request, context):
         # Required directives must be honoured, and this scheduler knows none.
-        required = [info.key for info in request.directives if info.required]
-        if required:
-            yield pb.PlacementUpdate(refused=pb.Refused(
-                status=NOT_SUPPORTED, message=f"{required[0]} is not supported"))
-            return
-        key = (request.overlay.overlay_id, request.placement.request_id)
-        answers = queue.Queue()
-        context.add_callback(lambda: self.stream_ended(key, answers))
-        with self.lock:
-            job = self.jobs.get(key)
-            if job is None or job.placement.attempt < request.placement.attempt:
-                job = self.jobs[key] = Job(request)
-            elif job.answers is not None:
-                job.answers.put(None)  # ends an older call of the same
-                                       # placement
-            job.answers = answers
-            job.said = ""
+        for info in request.directives:
+            if info.required:
+                await refuse(context, grpc.StatusCode.UNIMPLEMENTED, NOT_SUPPORTED,
+                             f"{info.key} is not supported")
+        overlay = self.overlays[request.overlay.overlay_id]
+        answers = asyncio.Queue()
+        job = self.job_of(overlay, request)
+        if job is None:
+            await context.abort(grpc.StatusCode.ABORTED, "there is a later attempt")
+        if job.answers is not None:
+            job.answers.put_nowait(None)  # the newer call replaces it
+        job.answers = answers
+        job.said = None
+        try:
             if job.nodes:
-                self.answer_granted(job)
-            self.schedule()
-        while (update := answers.get()) is not None:
-            yield update
+                overlay.answer_granted(job)
+            else:
+                overlay.schedule()
+                if not job.nodes:
+                    overlay.say(job, len(overlay.waiting))
+            while (update := await answers.get()) is not None:
+                if isinstance(update, Refused):
+                    await refuse(context, grpc.StatusCode.FAILED_PRECONDITION,
+                                 INSUFFICIENT_RESOURCES, str(update))
+                yield update
+                if update.HasField("granted"):
+                    return
+        finally:
+            self.call_ended(overlay, job, answers)
 
-    def stream_ended(self, key, answers):
-        """Called when a stream ends. A job that still waits is requested again
-        if it is still wanted."""
-        answers.put(None)
-        with self.lock:
-            job = self.jobs.get(key)
-            if job is None or job.answers is not answers:
-                return
-            job.answers = None
-            if not job.nodes:
-                del self.jobs[key]
-                self.schedule()
+    @staticmethod
+    def job_of(overlay, request):
+        """Returns the job of a request, or None if a later attempt is known."""
+        job = overlay.jobs.get(request.placement.request_id)
+        if job is not None:
+            if job.placement.attempt > request.placement.attempt:
+                return None
+            if job.placement.attempt == request.placement.attempt:
+                return job
+            overlay.forget(job)  # the attempt before
+        job = Job(request)
+        overlay.enqueue(job)
+        return job
 
-    def JobLaunched(self, request, context):
-        return pb.JobLaunchedReply()
+    @staticmethod
+    def call_ended(overlay, job, answers):
+        """A job that still waits is requested again if it is still wanted."""
+        if job.answers is not answers:
+            return
+        job.answers = None
+        if not job.nodes and overlay.jobs.get(job.placement.request_id) is job:
+            overlay.forget(job)
+            overlay.schedule()
 
-    def JobReleased(self, request, context):
-        with self.lock:
-            key = (request.overlay.overlay_id, request.placement.request_id)
-            job = self.jobs.get(key)
-            if job is not None and job.placement.attempt <= request.placement.attempt:
-                del self.jobs[key]
-                self.schedule()
-        return pb.JobReleasedReply()
+    async def JobLaunched(self, request, context):
+        return pb.JobLaunchedResponse()
 
-    def Allocate(self, request, context):
-        """Jobs keep their nodes. The reply states whether the request could
+    async def JobReleased(self, request, context):
+        overlay = self.overlays[request.overlay.overlay_id]
+        job = overlay.jobs.get(request.placement.request_id)
+        # The release of an earlier attempt is late: a later one has the slots.
+        if job is not None and job.placement.attempt <= request.placement.attempt:
+            overlay.forget(job)
+            if job.answers is not None:
+                job.answers.put_nowait(None)
+            overlay.schedule()
+        return pb.JobReleasedResponse()
+
+    async def Allocate(self, request, context):
+        """Jobs keep their nodes. The error states whether the request could
         ever succeed."""
         infos = {info.key: info.value for info in request.infos}
-        wanted = infos.get("pmix.alloc.nnodes", pb.Value()).unsigned
-        with self.lock:
-            there = len(self.nodes)
+        wanted = infos.get("pmix.alloc.nnodes", pb.Value()).unsigned_integer
+        there = len(self.overlays[request.call.overlay.overlay_id].nodes)
         if wanted > there:
-            return pb.HostReply(status=OUT_OF_RESOURCE, message=(
-                f"job {request.call.caller.host_job_id or '-'} wants {wanted} nodes, "
-                f"and there are {there}"), results=[pb.Info(
-                    key="pmix.alloc.id", value=pb.Value(text=b"none"))])
-        return pb.HostReply(status=NOT_SUPPORTED)
+            await refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, OUT_OF_RESOURCE,
+                         f"job {request.call.caller.host_job_id or '-'} wants "
+                         f"{wanted} nodes, and there are {there}")
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "jobs keep their nodes")
 
-    def Query(self, request, context):
+    async def Query(self, request, context):
         qualifiers = {info.key: info.value for info in request.qualifiers}
         for info in request.qualifiers:
             if info.required and info.key not in (
                     "pmix.alloc.queue", "pmix.alloc.id", "pmix.timeout"):
-                return pb.HostReply(status=NOT_SUPPORTED,
-                                    message=f"{info.key} is not supported")
-        with self.lock:
-            answers = {key: self.answer(key, qualifiers, request.call.caller)
-                       for key in request.keys}
-        results = [pb.Info(key=key, value=value)
-                   for key, value in answers.items() if value is not None]
-        status = NOT_FOUND if not results else 0
-        return pb.HostReply(results=results, status=status if
-                            len(results) in (0, len(answers)) else PARTIAL_SUCCESS)
+                await context.abort(grpc.StatusCode.UNIMPLEMENTED,
+                                    f"{info.key} is not supported")
+        overlay = self.overlays[request.call.overlay.overlay_id]
+        answers = {key: self.answer(overlay, key, qualifiers, request.call.caller)
+                   for key in request.keys}
+        return pb.QueryResponse(results=[
+            pb.Info(key=key, value=value)
+            for key, value in answers.items() if value is not None])
 
-    def answer(self, key, qualifiers, caller):
+    @staticmethod
+    def answer(overlay, key, qualifiers, caller):
         """Returns None if there is no answer."""
         name = qualifiers.get("pmix.alloc.id", pb.Value()).text.decode()
-        jobs = [job for job in self.jobs.values()
-                if job.host_job_id == (name or caller.host_job_id) and job.nodes]
+        jobs = [job for job in overlay.jobs.values() if job.nodes and
+                job.host_job_id == (name or caller.host_job_id)]
         if key == "pmix.qry.qlst":
             return pb.Value(text=QUEUE.encode())
         if key == "pmix.qry.qst":
-            queue_name = qualifiers.get("pmix.alloc.queue", pb.Value()).text.decode()
-            waiting = sum(not job.nodes for job in self.jobs.values())
-            return pb.Value(text=f"{QUEUE}: {waiting} waiting".encode()) \
-                if queue_name in ("", QUEUE) else None
+            queue = qualifiers.get("pmix.alloc.queue", pb.Value()).text.decode()
+            return pb.Value(text=f"{QUEUE}: {len(overlay.waiting)} waiting".encode()) \
+                if queue in ("", QUEUE) else None
         if key == "pmix.query.alloc" and jobs:
             return pb.Value(text=f"job {jobs[0].host_job_id}: granted".encode())
         if key == "pmix.time.remaining" and jobs and jobs[0].ends:
-            return pb.Value(type=UINT32, unsigned=max(
+            return pb.Value(type=pb.DATA_TYPE_UINT32, unsigned_integer=max(
                 int(jobs[0].ends - time.time()), 0))
         return None
 
     # --------------------------------------------------------------- agents
 
-    def Attach(self, messages, context):
-        overlay = next(messages).hello
-        out = queue.Queue()
-        key = overlay.overlay.overlay_id
-        with self.lock:
-            if key in self.agents:
-                self.agents[key].put(None)  # the new stream replaces it
-            self.agents[key] = out
-            again = list(self.unanswered.values())
-        out.put(pb.HostMessage(hello=pb.HostHello(
-            incarnation=overlay.incarnation,
-            acknowledged=self.taken[overlay.incarnation])))
-        # The commands may have been lost with the previous agent; none is
+    async def Attach(self, messages, context):
+        hello = (await anext(aiter(messages))).hello
+        overlay = self.overlays[hello.overlay.overlay_id]
+        if overlay.incarnation != hello.incarnation:
+            overlay.incarnation = hello.incarnation
+            overlay.taken = self.taken[hello.incarnation]
+        out = asyncio.Queue()
+        if overlay.out is not None:
+            overlay.out.put_nowait(None)  # the new stream replaces it
+        overlay.out = out
+        # Of the changes of jobs, the ends alone are of interest.
+        yield pb.AttachResponse(hello=pb.HostHello(
+            incarnation=hello.incarnation, acknowledged=overlay.taken,
+            filter=pb.ReportFilter()))
+        # These commands may have been lost with the previous agent; none is
         # executed twice.
-        for message in again:
-            out.put(message)
-        reader = threading.Thread(target=self.read, daemon=True, args=(
-            key, overlay.incarnation, messages, out))
-        reader.start()
-        while (message := out.get()) is not None:
-            yield message
-
-    def read(self, overlay, incarnation, messages, out):
+        for message in overlay.unanswered.values():
+            out.put_nowait(message)
+        reader = asyncio.ensure_future(
+            self.read(overlay, hello.overlay.context, messages, out))
         try:
-            for message in messages:
+            while (message := await out.get()) is not None:
+                yield message
+        finally:
+            reader.cancel()
+            if overlay.out is out:
+                overlay.out = None
+
+    async def read(self, overlay, context, messages, out):
+        pages = []
+        try:
+            async for message in messages:
                 kind = message.WhichOneof("kind")
                 if kind == "snapshot":
-                    self.take_snapshot(overlay, message.snapshot)
+                    pages.append(message.snapshot)
+                    if message.snapshot.last:
+                        overlay.take_snapshot(pages)
+                        pages = []
                 elif kind == "report":
-                    if message.report.sequence > self.taken[incarnation]:
-                        self.take_report(incarnation, message.report)
-                        self.taken[incarnation] = message.report.sequence
-                    out.put(pb.HostMessage(acknowledge=pb.Acknowledge(
+                    self.take_report(overlay, context, message.report)
+                    out.put_nowait(pb.AttachResponse(acknowledge=pb.Acknowledge(
                         sequence=message.report.sequence)))
                 elif kind == "result":
-                    self.unanswered.pop(message.result.command_id, None)
+                    overlay.unanswered.pop(message.result.command_id, None)
                     print(f"command {message.result.command_id}: "
-                          f"{message.result.status} {message.result.message}", flush=True)
-        except grpc.RpcError:
-            pass  # the agent is gone
-        out.put(None)
+                          f"{message.result.pmix_status} {message.result.message}",
+                          flush=True)
+        finally:
+            out.put_nowait(None)
 
-    def take_snapshot(self, overlay, snapshot):
-        with self.lock:
-            for node in snapshot.nodes:
-                self.nodes[node.name] = node
-            there = {job.placement.request_id for job in snapshot.jobs}
-            for report in snapshot.jobs:
-                self.adopt(overlay, report)
-            gone = [key for key, job in self.jobs.items()
-                    if key[0] == overlay and job.nodes and key[1] not in there]
-            threading.Timer(snapshot.settle_ms / 1000, self.settle, (gone,)).start()
-            self.schedule()
-
-    def adopt(self, overlay, report):
-        """Adopts a job that an earlier run of this scheduler has started."""
-        key = (overlay, report.placement.request_id)
-        if report.state == pb.JOB_STATE_QUEUED or key in self.jobs:
+    def take_report(self, overlay, context, report):
+        if report.sequence <= overlay.taken:
             return
-        job = Job(pb.PlaceJobRequest(placement=report.placement))
-        job.overlay = overlay
-        job.host_job_id = report.host_job_id
-        job.nodes = {use.name: use.procs for use in report.nodes}
-        job.ends = time.time() + self.default_limit
-        self.jobs[key] = job
-
-    def settle(self, keys):
-        """Releases granted jobs that neither run nor were requested again."""
-        with self.lock:
-            for key in keys:
-                job = self.jobs.get(key)
-                if job is not None and job.answers is None:
-                    del self.jobs[key]
-            self.schedule()
-
-    def take_report(self, incarnation, report):
         kind = report.WhichOneof("kind")
-        with self.lock:
-            if kind == "node":
-                self.nodes[report.node.name] = report.node
-                self.schedule()
-        if kind == "record" and self.accounting:
-            record = report.record
-            nodes = ",".join(f"{use.name}:{use.procs}" for use in record.nodes)
-            with open(self.accounting, "a", encoding="utf-8") as out:
-                out.write(f"{record.host_job_id} {record.placement.request_id} "
-                          f"report={incarnation}.{report.sequence} "
-                          f"uid={record.caller.uid} nodes={nodes} "
-                          f"waited_ms={record.started_ms - record.queued_ms} "
-                          f"ran_ms={record.ended_ms - record.started_ms} "
-                          f"exit={record.exit_code} status={record.status} "
-                          f"cpu_ms={self.measured(record, 'cpu_time_ms')} "
-                          f"peak_bytes={self.measured(record, 'peak_memory_bytes')} "
-                          f"{record.command}\n")
+        if kind == "node":
+            overlay.set_node(report.node)
+            overlay.schedule()
+        if kind == "record" and self.accounting and context != CHECK:
+            self.account(overlay.incarnation, report.sequence, report.record)
+        overlay.taken = self.taken[overlay.incarnation] = report.sequence
+
+    def account(self, incarnation, sequence, record):
+        nodes = ",".join(f"{use.name}:{use.procs}" for use in record.nodes)
+        requested, ended = moment(record.request_time), moment(record.end_time)
+        # A job that was never started has waited until its end.
+        started = moment(record.start_time) if record.HasField("start_time") else ended
+        self.accounting.write(
+            f"{record.host_job_id} {record.placement.request_id} "
+            f"report={incarnation}.{sequence} "
+            f"uid={record.caller.user.uid} nodes={nodes} "
+            f"waited_ms={int((started - requested) * 1000)} "
+            f"ran_ms={int((ended - started) * 1000)} "
+            f"exit={record.exit_code} status={record.pmix_status} "
+            f"cpu_ms={self.cpu_ms(record)} "
+            f"peak_bytes={self.peak_bytes(record)} {record.command}\n")
+        self.accounting.flush()
 
     @staticmethod
-    def measured(record, field):
-        """Returns a number as text, with "+" if it is a lower bound, or "-" if
-        unknown."""
-        if not record.HasField(field):
-            return "-"
-        more = "+" if record.procs_measured < record.num_procs else ""
-        return f"{getattr(record, field)}{more}"
+    def bound(record):
+        """Returns "+" if the numbers of a record are lower bounds."""
+        return "+" if record.procs_measured < record.num_procs else ""
+
+    def cpu_ms(self, record):
+        return f"{record.cpu_time.ToMilliseconds()}{self.bound(record)}" \
+            if record.HasField("cpu_time") else "-"
+
+    def peak_bytes(self, record):
+        return f"{record.peak_memory_bytes}{self.bound(record)}" \
+            if record.HasField("peak_memory_bytes") else "-"
 
     # ------------------------------------------------------------- operator
 
     def show(self):
-        with self.lock:
-            running = [f"job {job.host_job_id}: {job.placement.request_id} on "
-                       f"{','.join(sorted(job.nodes))}"
-                       for job in self.jobs.values() if job.nodes]
+        running = [f"job {job.host_job_id}: {job.placement.request_id} on "
+                   f"{','.join(sorted(job.nodes))}"
+                   for overlay in self.overlays.values()
+                   for job in overlay.jobs.values() if job.nodes]
         print("; ".join(running) or "no jobs", flush=True)
+
+    def overlays_with(self, name, is_node):
+        """Returns the overlays that have a node or a job of this name, or, if
+        none has it, all: the agents then answer that there is none."""
+        found = [overlay for overlay in self.overlays.values() if overlay.out and (
+            name in overlay.nodes if is_node else
+            any(job.host_job_id == name for job in overlay.jobs.values()))]
+        return found or [overlay for overlay in self.overlays.values() if overlay.out]
 
     def launch(self, argv):
         """Launches a job of one process on the first free slot. It has no
         launcher; its output goes to a file in the directory of the scheduler.
         """
-        with self.lock:
-            nodes = [name for name, n in sorted(self.free().items()) if n > 0]
-            if not nodes or not self.agents:
-                print("no slot is free", flush=True)
-                return None
-            overlay = next(iter(self.agents))
-            job = Job(pb.PlaceJobRequest(placement=pb.Placement(
-                request_id=f"batch {self.next_id}", attempt=1)))
-            job.overlay = overlay
-            job.nodes = {nodes[0]: 1}
-            job.ends = time.time() + self.default_limit
-            job.host_job_id = str(self.next_id)
-            self.next_id += 1
-            self.jobs[(overlay, job.placement.request_id)] = job
-        return {"launch": pb.LaunchJob(
+        for overlay in self.overlays.values():
+            nodes = [name for name, n in sorted(overlay.free.items()) if n > 0]
+            if nodes and overlay.out:
+                break
+        else:
+            print("no slot is free", flush=True)
+            return
+        name = self.next_name()
+        job = Job(pb.PlaceJobRequest(placement=pb.Placement(
+            request_id=f"batch {name}", attempt=1)))
+        job.host_job_id = name
+        job.nodes = {nodes[0]: 1}
+        job.ends = time.time() + self.default_limit
+        overlay.jobs[job.placement.request_id] = job
+        overlay.use(job.nodes, 1)
+        self.send([overlay], {"launch": pb.LaunchJob(
             request_id=job.placement.request_id,
-            granted=pb.Granted(host_job_id=job.host_job_id, nodes=[
+            granted=pb.Granted(host_job_id=name, nodes=[
                 pb.GrantedNode(name=nodes[0], slots=1)]),
-            apps=[pb.LaunchApp(argv=[word.encode() for word in argv], num_procs=1)],
+            applications=[pb.LaunchApplication(
+                argv=[word.encode() for word in argv], num_procs=1)],
             env=[b"PATH=/usr/bin:/bin"], cwd=os.getcwd().encode(),
-            output=f"job-{job.host_job_id}.out".encode())}
+            output=f"job-{name}.out".encode())})
 
     def limit_job(self, name, seconds, warn=0):
-        with self.lock:
-            for job in self.jobs.values():
+        for overlay in self.overlays.values():
+            for job in overlay.jobs.values():
                 if job.host_job_id == name:
                     job.ends = time.time() + int(seconds)
-        return {"time_limit": pb.SetTimeLimit(
-            job=pb.JobName(host_job_id=name), seconds=int(seconds),
-            warn_seconds=int(warn))}
+        limit = pb.SetTimeLimit(host_job_id=name)
+        limit.limit.seconds = int(seconds)
+        if int(warn):
+            limit.warning.seconds = int(warn)
+        return {"time_limit": limit}
 
     def command(self, words):
         if words == ["jobs"]:
             return self.show()
         if words == ["again"]:  # agents execute it once and reply again
-            return self.send(self.last_command)
-        verb, name = words[0], pb.JobName(host_job_id=words[1])
+            for overlay in self.overlays.values():
+                overlay.send(self.last_command)
+            return None
+        verb, name = words[0], words[1]
+        if verb == "launch":
+            return self.launch(words[1:])
         fields = {
-            "launch": lambda: self.launch(words[1:]),
-            "drain": lambda: {"drain_node": pb.DrainNode(name=words[1], reason="drained")},
-            "undrain": lambda: {"resume_node": pb.ResumeNode(name=words[1])},
-            "kill": lambda: {"kill": pb.KillJob(job=name, reason="its operator says so")},
-            "suspend": lambda: {"suspend": pb.SuspendJob(job=name)},
-            "resume": lambda: {"resume": pb.ResumeJob(job=name)},
-            "requeue": lambda: {"requeue": pb.RequeueJob(job=name, reason="for another")},
+            "drain": lambda: {"drain_node": pb.DrainNode(name=name, reason="drained")},
+            "undrain": lambda: {"resume_node": pb.ResumeNode(name=name)},
+            "kill": lambda: {"kill": pb.KillJob(
+                host_job_id=name, reason="its operator says so")},
+            "suspend": lambda: {"suspend": pb.SuspendJob(host_job_id=name)},
+            "resume": lambda: {"resume": pb.ResumeJob(host_job_id=name)},
+            "requeue": lambda: {"requeue": pb.RequeueJob(
+                host_job_id=name, reason="for another")},
             "limit": lambda: self.limit_job(*words[1:]),
-            "signal": lambda: {"signal": pb.SignalJob(job=name, signal=int(words[2]))},
+            "signal": lambda: {"signal": pb.SignalJob(
+                host_job_id=name, signal=int(words[2]))},
         }[verb]()
-        if fields is None:
-            return
+        return self.send(
+            self.overlays_with(name, verb in ("drain", "undrain")), fields)
+
+    def send(self, overlays, fields):
         self.next_command += 1
-        self.last_command = pb.HostMessage(command=pb.Command(
+        self.last_command = pb.AttachResponse(command=pb.Command(
             command_id=f"{os.getpid()}-{self.next_command}", **fields))
-        self.send(self.last_command)
-
-    def send(self, message):
-        with self.lock:
-            self.unanswered[message.command.command_id] = message
-            for out in self.agents.values():
-                out.put(message)
+        for overlay in overlays:
+            overlay.send(self.last_command)
 
 
-def read(path):
+async def operate(scheduler):
+    """Executes the commands of standard input."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    async for line in reader:
+        try:
+            scheduler.command(line.decode().split())
+        except (KeyError, IndexError, TypeError, ValueError):
+            print("jobs, again, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
+                  "signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, "
+                  "drain NODE, undrain NODE", flush=True)
+
+
+def health():
+    """Returns the handler of grpc.health.v1.Health/Check, which answers that the
+    scheduler serves: field 1 of the response is 1."""
+    async def serving(request, context):
+        return b"\x08\x01"
+    return grpc.method_handlers_generic_handler("grpc.health.v1.Health", {
+        "Check": grpc.unary_unary_rpc_method_handler(serving)})
+
+
+def read_file(path):
     with open(path, "rb") as file:
         return file.read()
 
 
-def main():
+async def serve(options, servicer):
+    scheduler = servicer(options.time_limit, options.accounting)
+    server = grpc.aio.server()
+    rpc.add_HostModuleServiceServicer_to_server(scheduler, server)
+    server.add_generic_rpc_handlers((health(),))
+    if options.tls:
+        authority, certificate, key = (read_file(path) for path in options.tls)
+        server.add_secure_port(options.listen, grpc.ssl_server_credentials(
+            [(key, certificate)], authority, require_client_auth=True))
+    else:
+        server.add_insecure_port(options.listen)
+    await server.start()
+    print("ready", flush=True)
+    await asyncio.gather(server.wait_for_termination(), scheduler.positions(),
+                         operate(scheduler))
+
+
+def main(servicer=Scheduler):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--listen", required=True, help="unix:/PATH or HOST:PORT")
     parser.add_argument("--time-limit", type=int, default=3600,
@@ -493,27 +678,7 @@ def main():
     parser.add_argument("--tls", nargs=3, metavar=("CA", "CERT", "KEY"),
                         help="PEM files, for HOST:PORT that is not this machine's "
                         "alone: agents need certificates of CA")
-    options = parser.parse_args()
-    scheduler = Scheduler(options.time_limit, options.accounting)
-    # Each waiting job occupies a thread.
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(max_workers=1000))
-    rpc.add_HostModuleServicer_to_server(scheduler, server)
-    if options.tls:
-        authority, certificate, key = (read(path) for path in options.tls)
-        server.add_secure_port(options.listen, grpc.ssl_server_credentials(
-            [(key, certificate)], authority, require_client_auth=True))
-    else:
-        server.add_insecure_port(options.listen)
-    server.start()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        try:
-            scheduler.command(line.split())
-        except (KeyError, IndexError, TypeError, ValueError):
-            print("jobs, again, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
-                  "signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, "
-                  "drain NODE, undrain NODE", flush=True)
-    server.wait_for_termination()
+    asyncio.run(serve(parser.parse_args(), servicer))
 
 
 if __name__ == "__main__":

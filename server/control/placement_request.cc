@@ -107,12 +107,15 @@ PlacedJob PlacedJobOf(const JobRecord& record) {
   if (!job.parent.nspace.empty()) out.caller.process = job.parent;
   out.parent = job.parent.nspace;
   out.command = CommandOf(job);
-  for (const JobNode& node : job.nodes) out.nodes.push_back({node.name, 0});
+  for (const JobNode& node : job.nodes) {
+    out.nodes.push_back({node.name, 0, node.slots});
+  }
   for (const ProcPlacement& proc : job.procs) ++out.nodes[proc.node].procs;
   std::erase_if(out.nodes, [](const NodeUse& use) { return use.procs == 0; });
   out.num_procs = static_cast<uint32_t>(job.procs.size());
   out.queued_ms = facts.queued_ms;
   out.started_ms = facts.started_ms;
+  out.time_limit_seconds = job.timeout_seconds;
   return out;
 }
 

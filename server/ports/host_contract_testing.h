@@ -84,11 +84,21 @@ TEST_P(HostContract, ACallIsAnsweredOnceAsItWasDecided) {
   Ask(ContractAsk(1, op()));
   AwaitCalls(1);
   EXPECT_TRUE(Answered().empty());
+  host_->Answer(0, kSuccess, "because");
+  AwaitAnswers(1);
+  EXPECT_EQ(Answered()[0].number, 1u);
+  EXPECT_EQ(Answered()[0].status, kSuccess);
+  EXPECT_EQ(ResultOf(Answered()[0]), Expected(op(), "because"));
+}
+
+TEST_P(HostContract, AnErrorIsAnsweredWithItsStatus) {
+  Start();
+  Ask(ContractAsk(1, op()));
+  AwaitCalls(1);
   host_->Answer(0, kErrOutOfResource, "why");
   AwaitAnswers(1);
   EXPECT_EQ(Answered()[0].number, 1u);
   EXPECT_EQ(Answered()[0].status, kErrOutOfResource);
-  EXPECT_EQ(ResultOf(Answered()[0]), Expected(op(), "why"));
 }
 
 TEST_P(HostContract, WhoDecidesIsToldWhoAsks) {

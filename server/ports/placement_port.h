@@ -83,6 +83,7 @@ class PlacementListener {
 struct NodeUse {
   std::string name;
   uint32_t procs = 0;
+  uint32_t slots = 0;  // of the grant
 };
 
 // A job on nodes that were granted by name.
@@ -97,6 +98,7 @@ struct PlacedJob {
   uint32_t num_procs = 0;
   int64_t queued_ms = 0;   // milliseconds since 1970
   int64_t started_ms = 0;  // milliseconds since 1970; 0: never
+  uint32_t time_limit_seconds = 0;  // from the start; 0: none
 };
 
 struct PlacedEnd {

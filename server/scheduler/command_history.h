@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/scheduler/report_store.h"
 
 namespace canopy::scheduler {

@@ -30,14 +30,14 @@ class CommandHistoryTest : public testing::Test {
            int64_t now = kNow) {
     v1::CommandResult result;
     result.set_command_id(id);
-    result.set_status(status);
+    result.set_pmix_status(status);
     history_->End(result, keep, now);
   }
   // Returns the command's status; 1: it is unknown, 2: it is being executed.
   int Status(const std::string& id, int64_t now = kNow) const {
     const CommandHistory::Known* known = history_->Find(id, now);
     if (known == nullptr) return 1;
-    return known->done ? known->result.status() : 2;
+    return known->done ? known->result.pmix_status() : 2;
   }
 
   FakeReportStore store_;

@@ -30,14 +30,14 @@ namespace {
 constexpr int kRounds = 1000;
 constexpr int kRoundMs = 10;
 
-const std::map<HostOp, v1::Slot> kSlots = {
-    {HostOp::kAllocate, v1::SLOT_ALLOCATE},
-    {HostOp::kControlSession, v1::SLOT_CONTROL_SESSION},
-    {HostOp::kBlockResources, v1::SLOT_BLOCK_RESOURCES},
-    {HostOp::kLog, v1::SLOT_LOG},
-    {HostOp::kMonitor, v1::SLOT_MONITOR},
-    {HostOp::kGetCredential, v1::SLOT_GET_CREDENTIAL},
-    {HostOp::kValidateCredential, v1::SLOT_VALIDATE_CREDENTIAL},
+const std::map<HostOp, v1::Feature> kFeatures = {
+    {HostOp::kAllocate, v1::FEATURE_ALLOCATE},
+    {HostOp::kControlSession, v1::FEATURE_CONTROL_SESSION},
+    {HostOp::kBlockResources, v1::FEATURE_BLOCK_RESOURCES},
+    {HostOp::kLog, v1::FEATURE_LOG},
+    {HostOp::kMonitor, v1::FEATURE_MONITOR},
+    {HostOp::kGetCredential, v1::FEATURE_GET_CREDENTIAL},
+    {HostOp::kValidateCredential, v1::FEATURE_VALIDATE_CREDENTIAL},
 };
 
 // A scheduler, and the agent's connection to it.
@@ -52,9 +52,9 @@ class Connection {
   }
 
   // Runs until the agent knows what the scheduler implements.
-  void Start(std::vector<v1::Slot> slots) {
-    slots_ = std::move(slots);
-    scheduler_.Start(slots_);
+  void Start(std::vector<v1::Feature> features) {
+    features_ = std::move(features);
+    scheduler_.Start(features_);
     link_->Start();
     RunUntil([&] { return link_->up(); });
     ASSERT_TRUE(link_->up());
@@ -71,7 +71,7 @@ class Connection {
     for (int i = 0; i < kRounds && !done(); ++i) loop_.RunOnce(kRoundMs);
   }
   void GoAway() { scheduler_.Stop(); }
-  void ComeBack() { scheduler_.Start(slots_); }
+  void ComeBack() { scheduler_.Start(features_); }
 
   EventLoop* loop() { return &loop_; }
   Link* link() { return link_.get(); }
@@ -80,7 +80,7 @@ class Connection {
  private:
   EventLoop loop_;
   PlayedScheduler scheduler_;
-  std::vector<v1::Slot> slots_;
+  std::vector<v1::Feature> features_;
   std::unique_ptr<ServiceClient> client_;
   std::unique_ptr<Link> link_;
 };
@@ -93,11 +93,11 @@ class GrpcHost : public RemotePlayedHost {
  public:
   GrpcHost(InputSink* sink, const std::set<HostOp>& implemented)
       : embedded_(std::make_unique<host::EmbeddedHost>(sink)) {
-    std::vector<v1::Slot> slots;
+    std::vector<v1::Feature> features;
     for (const HostOp op : implemented) {
-      const auto slot = kSlots.find(op);
-      if (slot != kSlots.end()) {
-        slots.push_back(slot->second);
+      const auto feature = kFeatures.find(op);
+      if (feature != kFeatures.end()) {
+        features.push_back(feature->second);
       } else {
         DecideHere(op);
       }
@@ -108,7 +108,7 @@ class GrpcHost : public RemotePlayedHost {
     options.sink = sink;
     options.embedded = embedded_.get();
     host_ = std::make_unique<SchedulerHost>(std::move(options));
-    connection_.Start(slots);
+    connection_.Start(features);
   }
   ~GrpcHost() override {
     if (host_ != nullptr) Destroy();
@@ -120,20 +120,18 @@ class GrpcHost : public RemotePlayedHost {
     for (const auto& call : connection_.scheduler().calls()) {
       const v1::Caller& caller = call.call.caller();
       out.push_back({{caller.process().nspace(), caller.process().rank()},
-                     caller.uid(),
-                     caller.gid(),
+                     caller.user().uid(),
+                     caller.user().gid(),
                      call.call.call_id()});
     }
     return out;
   }
   void Answer(size_t call, int status, const std::string& result) override {
-    v1::HostReply reply;
-    reply.set_status(status);
-    v1::Info* const info = reply.add_results();
-    info->set_key("test.result");
-    info->mutable_value()->set_text(result);
+    v1::Info info;
+    info.set_key("test.result");
+    info.mutable_value()->set_text(result);
     if (heard_here_.empty()) {
-      return connection_.scheduler().Reply(call, reply);
+      return connection_.scheduler().Reply(call, status, info);
     }
     InfoList results;
     results.Add("test.result", Value::String(result));
@@ -155,9 +153,7 @@ class GrpcHost : public RemotePlayedHost {
     return connection_.scheduler().calls().at(call).cancelled;
   }
   void AnswerMalformed(size_t call) override {
-    v1::HostReply reply;
-    reply.add_results();  // without a key
-    connection_.scheduler().Reply(call, reply);
+    connection_.scheduler().Reply(call, 0, v1::Info());  // without a key
   }
   void Fail(size_t call) override { connection_.scheduler().Fail(call); }
   void GoAway() override { connection_.GoAway(); }
@@ -199,7 +195,7 @@ class GrpcTools : public testing::Test {
     options.sink = &sink_;
     options.embedded = &embedded_;
     host_ = std::make_unique<SchedulerHost>(std::move(options));
-    connection_.Start({v1::SLOT_CONNECT_TOOL});
+    connection_.Start({v1::FEATURE_CONNECT_TOOL});
   }
   ~GrpcTools() override {
     connection_.Destroy([this] { host_.reset(); });
@@ -229,15 +225,13 @@ TEST_F(GrpcTools, TheSchedulerDecides) {
   Connect();
   AwaitCalls(1);
   const PlayedScheduler::Call heard = connection_.scheduler().calls()[0];
-  EXPECT_EQ(heard.slot, v1::SLOT_CONNECT_TOOL);
+  EXPECT_EQ(heard.feature, v1::FEATURE_CONNECT_TOOL);
   EXPECT_EQ(heard.call.caller().process().nspace(), "tool");
-  connection_.scheduler().Reply(0, {});
+  connection_.scheduler().Reply(0, 0, {});
   EXPECT_EQ(Told(1), kSuccess);
   Connect();
   AwaitCalls(2);
-  v1::HostReply refusal;
-  refusal.set_status(kErrNoPermissions);
-  connection_.scheduler().Reply(1, refusal);
+  connection_.scheduler().Reply(1, kErrNoPermissions, {});
   EXPECT_EQ(Told(2), kErrNoPermissions);
   Connect();
   AwaitCalls(3);
@@ -253,7 +247,7 @@ TEST_F(GrpcTools, WhoComesBackIsAskedAgain) {
   AwaitCalls(2);
   const auto calls = connection_.scheduler().calls();
   EXPECT_EQ(calls[0].call.call_id(), calls[1].call.call_id());
-  connection_.scheduler().Reply(1, {});
+  connection_.scheduler().Reply(1, 0, {});
   EXPECT_EQ(Told(1), kSuccess);
 }
 
@@ -277,9 +271,9 @@ std::vector<PlacementId> IdsOf(const std::vector<v1::Placement>& placements) {
   return out;
 }
 
-v1::PlacementUpdate GrantOf(const std::string& host_job,
-                            const std::vector<std::string>& nodes) {
-  v1::PlacementUpdate update;
+v1::PlaceJobResponse GrantOf(const std::string& host_job,
+                             const std::vector<std::string>& nodes) {
+  v1::PlaceJobResponse update;
   update.mutable_granted()->set_host_job_id(host_job);
   for (const std::string& name : nodes) {
     v1::GrantedNode* const node = update.mutable_granted()->add_nodes();
@@ -293,13 +287,14 @@ class GrpcPlacement : public RemotePlayedPlacement {
  public:
   explicit GrpcPlacement(bool places) {
     JobPlacement::Options options;
+    options.loop = connection_.loop();
     options.link = connection_.link();
     options.listener = &reports_;
     options.wall_clock_ms = [] { return int64_t{1000}; };
     placement_ = std::make_unique<JobPlacement>(std::move(options));
-    std::vector<v1::Slot> slots;
-    if (places) slots.push_back(v1::SLOT_PLACE_JOB);
-    connection_.Start(slots);
+    std::vector<v1::Feature> features;
+    if (places) features.push_back(v1::FEATURE_PLACE_JOB);
+    connection_.Start(features);
   }
   ~GrpcPlacement() override {
     if (placement_ != nullptr) Destroy();
@@ -317,8 +312,8 @@ class GrpcPlacement : public RemotePlayedPlacement {
       const v1::Caller& caller = place.request.caller();
       HeardPlacement heard;
       heard.id = IdOf(place.request.placement());
-      heard.caller.uid = caller.uid();
-      heard.caller.gid = caller.gid();
+      heard.caller.uid = caller.user().uid();
+      heard.caller.gid = caller.user().gid();
       heard.caller.process =
           ProcId{caller.process().nspace(), caller.process().rank()};
       heard.again = place.request.again();
@@ -327,7 +322,7 @@ class GrpcPlacement : public RemotePlayedPlacement {
     return out;
   }
   void Queue(size_t call, const std::string& reason) override {
-    v1::PlacementUpdate update;
+    v1::PlaceJobResponse update;
     update.mutable_queued()->set_reason(reason);
     connection_.scheduler().Update(call, update);
   }
@@ -336,7 +331,7 @@ class GrpcPlacement : public RemotePlayedPlacement {
     connection_.scheduler().Update(call, GrantOf(host_job, nodes));
   }
   void GrantBadly(size_t call, BadGrant how) override {
-    v1::PlacementUpdate update = GrantOf("7", {"node1"});
+    v1::PlaceJobResponse update = GrantOf("7", {"node1"});
     v1::Granted* const granted = update.mutable_granted();
     switch (how) {
       case BadGrant::kNoNodes:
@@ -354,10 +349,7 @@ class GrpcPlacement : public RemotePlayedPlacement {
     connection_.scheduler().Update(call, update);
   }
   void Refuse(size_t call, int status, const std::string& why) override {
-    v1::PlacementUpdate update;
-    update.mutable_refused()->set_status(status);
-    update.mutable_refused()->set_message(why);
-    connection_.scheduler().Update(call, update);
+    connection_.scheduler().Refuse(call, status, why);
   }
   void End(size_t call, bool fails) override {
     connection_.scheduler().EndPlace(call, fails);

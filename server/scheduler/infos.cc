@@ -25,7 +25,7 @@ void PutEncoded(const pmix_value_t& value, v1::Value* out) {
 }
 
 void PutValue(const pmix_value_t& value, v1::Value* out) {
-  out->set_type(value.type);
+  out->set_type(static_cast<v1::DataType>(value.type));
   switch (value.type) {
     case PMIX_BOOL:
       out->set_flag(value.data.flag);
@@ -49,7 +49,7 @@ void PutValue(const pmix_value_t& value, v1::Value* out) {
   } else if (const auto infos = InfosOf(value)) {
     PutInfos(*infos, out->mutable_infos()->mutable_infos());
   } else if (const auto number = Uint64Of(value)) {
-    out->set_unsigned_(*number);
+    out->set_unsigned_integer(*number);
   } else if (const auto integer = Int64Of(value)) {
     out->set_integer(*integer);
   } else {
@@ -79,11 +79,11 @@ bool GetValue(const v1::Value& value, int depth, int* left, Value* out) {
     case v1::Value::kInteger:
       *out = Number(value, PMIX_INT64, static_cast<uint64_t>(value.integer()));
       return !out->empty();
-    case v1::Value::kUnsigned:
-      *out = Number(value, PMIX_UINT64, value.unsigned_());
+    case v1::Value::kUnsignedInteger:
+      *out = Number(value, PMIX_UINT64, value.unsigned_integer());
       return !out->empty();
     case v1::Value::kReal:
-      *out = value.type() == PMIX_FLOAT
+      *out = value.type() == v1::DATA_TYPE_FLOAT
                  ? Value::Float(static_cast<float>(value.real()))
                  : Value::Double(value.real());
       return true;

@@ -8,7 +8,7 @@
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_types.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 
 namespace canopy::scheduler {
 

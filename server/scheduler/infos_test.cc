@@ -43,7 +43,7 @@ TEST(InfosTest, WhatGoesThereComesBackTheSame) {
   ASSERT_EQ(there.size(), static_cast<int>(infos.size()));
   EXPECT_TRUE(there[0].required());
   EXPECT_TRUE(there[0].value().flag());
-  EXPECT_EQ(there[2].value().type(), static_cast<uint32_t>(PMIX_INT));
+  EXPECT_EQ(there[2].value().type(), v1::DATA_TYPE_INT);
   const Result<InfoList> back = GetInfos(there);
   ASSERT_TRUE(back.ok()) << back.status().message();
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -58,7 +58,7 @@ TEST(InfosTest, AValueWithoutATypeHasThatOfItsKind) {
   Infos infos;
   v1::Info* const info = infos.Add();
   info->set_key("n");
-  info->mutable_value()->set_unsigned_(5);
+  info->mutable_value()->set_unsigned_integer(5);
   const Result<InfoList> got = GetInfos(infos);
   ASSERT_TRUE(got.ok());
   EXPECT_EQ((*got)[0].value.type, PMIX_UINT64);
@@ -76,12 +76,12 @@ TEST(InfosTest, WhatIsMalformedIsRefused) {
   EXPECT_TRUE(refused([](v1::Info* i) { i->clear_key(); }));
   EXPECT_TRUE(refused([](v1::Info* i) { i->set_key(std::string(512, 'k')); }));
   EXPECT_TRUE(refused([](v1::Info* i) {
-    i->mutable_value()->set_type(PMIX_UINT8);
-    i->mutable_value()->set_unsigned_(256);
+    i->mutable_value()->set_type(v1::DATA_TYPE_UINT8);
+    i->mutable_value()->set_unsigned_integer(256);
   }));
   EXPECT_TRUE(refused([](v1::Info* i) {
-    i->mutable_value()->set_type(9999);
-    i->mutable_value()->set_unsigned_(1);
+    i->mutable_value()->set_type(static_cast<v1::DataType>(9999));
+    i->mutable_value()->set_unsigned_integer(1);
   }));
   EXPECT_TRUE(refused(
       [](v1::Info* i) { i->mutable_value()->set_encoded("\xff\xff\xff"); }));

@@ -6,7 +6,7 @@
 
 #include "common/event_loop.h"
 #include "common/text.h"
-#include "server/scheduler/line.h"
+#include "server/scheduler/contract/line.h"
 #include "server/scheduler/messages.h"
 
 namespace canopy::scheduler {
@@ -18,17 +18,32 @@ constexpr int64_t kNoteMs = 10'000;
 // A scheduler that is unreachable for long gets the missed events from the
 // snapshot.
 constexpr size_t kMaxNotes = 10'000;
+// A note that fails this often is dropped, because others wait behind it.
+constexpr uint32_t kMaxFailures = 10;
+constexpr size_t kMaxCookie = 4096;
+
+// The status of a refusal. A code of gRPC alone says little about it.
+Status RefusalOf(const CallEnd& end) {
+  const Status status = StatusOf(end);
+  const std::string text = status.message().empty()
+                               ? "the scheduler has refused the job"
+                               : status.message();
+  const bool is_precise = end.pmix_status || status.code() == kErrNoPermissions;
+  return {is_precise ? status.code() : int{kErrJobAllocFailed}, text};
+}
 
 // Returns true if the request has required directives.
 bool NeedsScheduler(const PlacementRequest& request) {
-  const v1::PlaceJobRequest message = ToMessage(request, 0, 0);
+  const v1::PlaceJobRequest message = ToMessage(request, "", 0, 0);
   return std::ranges::any_of(message.directives(), &v1::Info::required);
 }
 
 }  // namespace
 
 JobPlacement::JobPlacement(Options options)
-    : options_(std::move(options)), link_(options_.link) {
+    : options_(std::move(options)),
+      link_(options_.link),
+      note_backoff_(options_.first_pause_ns) {
   link_->OnUp([this] { OnUp(); });
 }
 
@@ -50,7 +65,7 @@ void JobPlacement::Place(PlacementRequest request) {
   Waiting& waiting = waiting_[request.id.request];
   waiting = {};
   waiting.request = std::move(request);
-  if (!link_->up()) return SayDown(waiting);
+  waiting.backoff = Backoff(options_.first_pause_ns);
   Ask(&waiting);
 }
 
@@ -63,11 +78,15 @@ void JobPlacement::SayDown(const Waiting& waiting) {
 
 void JobPlacement::Ask(Waiting* waiting) {
   const PlacementId id = waiting->request.id;
-  if (!link_->Has(v1::SLOT_PLACE_JOB)) return Unsupported(id);
+  link_->Refresh();
+  if (!link_->up()) return SayDown(*waiting);
+  if (!link_->Has(v1::FEATURE_PLACE_JOB)) return Unsupported(id, "");
   // A pending release could free the new grant, so it is sent first.
   if (IsToBeReleased(id)) return;
   v1::PlaceJobRequest request =
-      ToMessage(waiting->request, EventLoop::Now(), options_.wall_clock_ms());
+      ToMessage(waiting->request, link_->overlay().agent(), EventLoop::Now(),
+                options_.wall_clock_ms());
+  request.set_cookie(waiting->cookie);
   *request.mutable_overlay() = link_->overlay();
   const uint64_t number = next_call_++;
   waiting->number = number;
@@ -75,19 +94,26 @@ void JobPlacement::Ask(Waiting* waiting) {
   waiting->request.again = true;
   waiting->call = link_->client()->Place(
       request, kPlaceMs,
-      [this, id, number](const v1::PlacementUpdate& update) {
+      [this, id, number](const v1::PlaceJobResponse& update) {
         OnUpdate(id, number, update);
       },
       [this, id, number](const CallEnd& end) { OnEnd(id, number, end); });
 }
 
-void JobPlacement::Unsupported(const PlacementId& id) {
+void JobPlacement::Unsupported(const PlacementId& id, const std::string& why) {
   const auto it = waiting_.find(id.request);
   const bool required = NeedsScheduler(it->second.request);
   waiting_.erase(it);
   if (options_.fallback && !required) return listener_->OnGranted(id, {});
   listener_->OnRefused(
-      id, Status(kErrNotSupported, "the scheduler does not place jobs"));
+      id, Status(kErrNotSupported,
+                 why.empty() ? "the scheduler does not place jobs" : why));
+}
+
+void JobPlacement::After(int64_t pause_ns, std::function<void()> work) {
+  options_.loop->AddTimer(pause_ns, [alive = alive_, work = std::move(work)] {
+    if (*alive) work();
+  });
 }
 
 JobPlacement::Waiting* JobPlacement::Find(const PlacementId& id,
@@ -99,24 +125,33 @@ JobPlacement::Waiting* JobPlacement::Find(const PlacementId& id,
 }
 
 void JobPlacement::OnUpdate(const PlacementId& id, uint64_t number,
-                            const v1::PlacementUpdate& update) {
-  if (Find(id, number) == nullptr) {
+                            const v1::PlaceJobResponse& update) {
+  Waiting* const waiting = Find(id, number);
+  if (waiting == nullptr) {
     return link_->Warn("an answer of the scheduler to " + id.request +
                        " came late or twice, and is dropped");
   }
   switch (update.kind_case()) {
-    case v1::PlacementUpdate::kQueued:
-      return listener_->OnQueued(
-          id, {LineOf(update.queued().reason()), update.queued().since_ms(),
-               update.queued().position()});
-    case v1::PlacementUpdate::kGranted:
+    case v1::PlaceJobResponse::kQueued:
+      return OnQueued(waiting, update.queued());
+    case v1::PlaceJobResponse::kGranted:
       return OnGranted(id, update.granted());
-    case v1::PlacementUpdate::kRefused:
-      return Refuse(id, FromMessage(update.refused()));
-    case v1::PlacementUpdate::KIND_NOT_SET:
+    case v1::PlaceJobResponse::KIND_NOT_SET:
       link_->Warn("an answer of the scheduler to " + id.request +
                   " is of an unknown kind, and is dropped");
   }
+}
+
+void JobPlacement::OnQueued(Waiting* waiting, const v1::Queued& queued) {
+  const PlacementId id = waiting->request.id;
+  waiting->backoff.Reset();
+  if (queued.cookie().size() <= kMaxCookie) {
+    waiting->cookie = queued.cookie();
+  } else {
+    link_->Warn("a cookie of the scheduler for " + id.request +
+                " has more than 4096 bytes, and is dropped");
+  }
+  listener_->OnQueued(id, FromMessage(queued));
 }
 
 void JobPlacement::OnGranted(const PlacementId& id,
@@ -142,21 +177,41 @@ void JobPlacement::Refuse(const PlacementId& id, const Status& why) {
   listener_->OnRefused(id, why);
 }
 
-// The call ended without an answer; it is repeated if that can help.
+// The call ended without a grant; it is repeated unless that is a refusal.
 void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
                          const CallEnd& end) {
   Waiting* const waiting = Find(id, number);
   if (waiting == nullptr) return;
   waiting->call = nullptr;
-  if (end.unimplemented()) return Unsupported(id);
-  if (end.out_of_time() && link_->up()) return Ask(waiting);
-  if (!end.ok() && !end.gone() && !end.out_of_time()) {
-    return Refuse(id,
-                  Status(kErrServerFailedRequest,
-                         "the scheduler has failed: " + LineOf(end.message)));
+  if (end.unimplemented() && !end.pmix_status) {
+    return Unsupported(id, LineOf(end.message));
   }
-  link_->Lost(end.ok() ? "it has ended a call without an answer" : end.message);
-  SayDown(*waiting);
+  if (!end.ok() && !end.leaves_undecided()) {
+    return Refuse(id, RefusalOf(end));
+  }
+  if (link_->LostBy(end)) return SayDown(*waiting);
+  AskLater(waiting, end);
+}
+
+// A call that was open for long is no failure.
+void JobPlacement::AskLater(Waiting* waiting, const CallEnd& end) {
+  const PlacementId id = waiting->request.id;
+  After(waiting->backoff.Next(end.retry_ns),
+        [this, id, number = waiting->number] { AskAgain(id, number); });
+  if (end.out_of_time()) return;
+  PlacementQueued queued;
+  queued.reason = "the scheduler has not decided yet: " +
+                  (end.ok() ? "it has ended the call" : LineOf(end.message));
+  listener_->OnQueued(id, queued);
+}
+
+void JobPlacement::AskAgain(const PlacementId& id, uint64_t number) {
+  const auto it = waiting_.find(id.request);
+  if (it == waiting_.end() || it->second.request.id != id ||
+      it->second.number != number || it->second.call != nullptr) {
+    return;
+  }
+  Ask(&it->second);
 }
 
 // Only the scheduler knows whether a grant is on its way.
@@ -193,7 +248,7 @@ void JobPlacement::Launched(const PlacedJob& job, bool recovered) {
   Tell({job.id, [this, request](std::function<void(const CallEnd&)> done) {
           link_->client()->Send(
               request, kNoteMs,
-              [done](const CallEnd& end, const v1::JobLaunchedReply&) {
+              [done](const CallEnd& end, const v1::JobLaunchedResponse&) {
                 done(end);
               });
         }});
@@ -235,6 +290,8 @@ std::vector<v1::JobReport> JobPlacement::Jobs() const {
   for (const auto& [name, waiting] : waiting_) {
     PlacedJob job;
     job.id = waiting.request.id;
+    job.caller = waiting.request.caller;
+    job.queued_ms = waiting.request.since_ms;
     out.push_back(ReportOf(job, v1::JOB_STATE_QUEUED, 0));
   }
   for (const auto& [nspace, running] : running_) {
@@ -252,7 +309,7 @@ v1::JobReleasedRequest JobPlacement::ReleaseOf(const PlacedJob& job,
   PutPlacement(job.id, release.mutable_placement());
   release.set_host_job_id(job.host_job);
   release.set_nspace(job.nspace);
-  release.set_status(end.status);
+  release.set_pmix_status(end.status);
   release.set_message(Printable(end.text));
   return release;
 }
@@ -266,7 +323,9 @@ JobPlacement::Note JobPlacement::NoteOf(const v1::JobReleasedRequest& release) {
   note.send = [this, release](std::function<void(const CallEnd&)> done) {
     link_->client()->Send(
         release, kNoteMs,
-        [done](const CallEnd& end, const v1::JobReleasedReply&) { done(end); });
+        [done](const CallEnd& end, const v1::JobReleasedResponse&) {
+          done(end);
+        });
   };
   return note;
 }
@@ -303,6 +362,7 @@ bool JobPlacement::IsToBeReleased(const PlacementId& id) const {
 }
 
 void JobPlacement::TellNext() {
+  link_->Refresh();
   if (telling_ || notes_.empty() || !link_->up()) return;
   telling_ = true;
   notes_.front().send([this](const CallEnd& end) { OnTold(end); });
@@ -310,11 +370,22 @@ void JobPlacement::TellNext() {
 
 void JobPlacement::OnTold(const CallEnd& end) {
   telling_ = false;
-  if (end.gone() || end.out_of_time()) return link_->Lost(end.message);
+  if (end.leaves_undecided()) {
+    if (link_->LostBy(end)) return;
+    if (++failures_ < kMaxFailures) {
+      telling_ = true;
+      return After(note_backoff_.Next(end.retry_ns), [this] {
+        telling_ = false;
+        TellNext();
+      });
+    }
+  }
   if (!end.ok()) {
     link_->Warn("the scheduler does not accept reports about " +
                 notes_.front().id.request + ": " + LineOf(end.message));
   }
+  failures_ = 0;
+  note_backoff_.Reset();
   Drop(notes_.begin());
   TellNext();
 }

@@ -7,14 +7,17 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/event_loop.h"
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/ports/placement_port.h"
+#include "server/scheduler/backoff.h"
 #include "server/scheduler/link.h"
 #include "server/scheduler/service_client.h"
 
@@ -38,20 +41,25 @@ class JobListener {
 class JobPlacement : public PlacementPort {
  public:
   struct Options {
-    Link* link = nullptr;  // must outlive it, like the listener
+    EventLoop* loop = nullptr;  // these must outlive it
+    Link* link = nullptr;
     JobListener* listener = nullptr;
     // If the scheduler does not place jobs, they run at once where there is
     // room.
     bool fallback = false;
     std::function<int64_t()> wall_clock_ms;
+    int64_t first_pause_ns = Backoff::kFirstNs;  // after a failed call
   };
   explicit JobPlacement(Options options);
+  ~JobPlacement() override { *alive_ = false; }
+  JobPlacement(const JobPlacement&) = delete;
+  JobPlacement& operator=(const JobPlacement&) = delete;
 
   void set_listener(PlacementListener* listener) override {
     listener_ = listener;
   }
   bool HeedsDirectives() const override {
-    return !link_->up() || link_->Has(v1::SLOT_PLACE_JOB);
+    return !link_->up() || link_->Has(v1::FEATURE_PLACE_JOB);
   }
   void Place(PlacementRequest request) override;
   void Cancel(const PlacementId& id) override;
@@ -70,9 +78,11 @@ class JobPlacement : public PlacementPort {
  private:
   struct Waiting {
     PlacementRequest request;
-    CallPtr call;         // null: it must be requested (again)
-    uint64_t number = 0;  // number of the call
-    bool asked = false;   // whether it was ever requested
+    CallPtr call;                 // null: it must be requested (again)
+    uint64_t number = 0;          // number of the last call
+    bool asked = false;           // whether it was ever requested
+    Backoff backoff = Backoff();  // after calls without a decision
+    std::string cookie;           // the scheduler's, to be handed back
   };
   struct Running {
     PlacedJob job;
@@ -91,12 +101,18 @@ class JobPlacement : public PlacementPort {
   void OnUp();
   void Ask(Waiting* waiting);
   void OnUpdate(const PlacementId& id, uint64_t number,
-                const v1::PlacementUpdate& update);
+                const v1::PlaceJobResponse& update);
   void OnEnd(const PlacementId& id, uint64_t number, const CallEnd& end);
+  void OnQueued(Waiting* waiting, const v1::Queued& queued);
   void OnGranted(const PlacementId& id, const v1::Granted& granted);
+  // Requests the placement again after a pause.
+  void AskLater(Waiting* waiting, const CallEnd& end);
+  void AskAgain(const PlacementId& id, uint64_t number);
   void Refuse(const PlacementId& id, const Status& why);
   void SayDown(const Waiting& waiting);
-  void Unsupported(const PlacementId& id);
+  void Unsupported(const PlacementId& id, const std::string& why);
+  // Runs `work` after `pause_ns`, unless this object is destroyed first.
+  void After(int64_t pause_ns, std::function<void()> work);
   // Returns null if no such call is pending.
   Waiting* Find(const PlacementId& id, uint64_t number);
 
@@ -118,7 +134,11 @@ class JobPlacement : public PlacementPort {
   std::map<std::string, Running> running_;  // key: the namespace
   uint64_t next_call_ = 1;
   std::deque<Note> notes_;
-  bool telling_ = false;
+  bool telling_ = false;   // the first note is sent, or will be after a pause
+  uint32_t failures_ = 0;  // of the first note
+  Backoff note_backoff_;
+  // False when this object is destroyed; shared with timers.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace canopy::scheduler

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,9 +50,9 @@ class Heard : public PlacementListener, public JobListener {
   std::vector<std::string> released;
 };
 
-v1::PlacementUpdate Grant(const std::vector<std::string>& nodes,
-                          uint32_t slots = 1) {
-  v1::PlacementUpdate update;
+v1::PlaceJobResponse Grant(const std::vector<std::string>& nodes,
+                           uint32_t slots = 1) {
+  v1::PlaceJobResponse update;
   update.mutable_granted()->set_host_job_id("7");
   for (const std::string& name : nodes) {
     v1::GrantedNode* const node = update.mutable_granted()->add_nodes();
@@ -57,6 +60,12 @@ v1::PlacementUpdate Grant(const std::vector<std::string>& nodes,
     node->set_slots(slots);
   }
   return update;
+}
+
+v1::Overlay Here() {
+  v1::Overlay overlay;
+  overlay.set_agent("here");
+  return overlay;
 }
 
 PlacementRequest Request(uint32_t attempt = 1) {
@@ -74,9 +83,10 @@ class JobPlacementTest : public testing::Test {
   void Make(bool fallback) {
     placement_.reset();
     link_ = std::make_unique<Link>(
-        &loop_, &client_, v1::Overlay(), "there",
+        &loop_, &client_, Here(), "there",
         [this](const core::LogLine& line) { lines_.push_back(line.text); });
     JobPlacement::Options options;
+    options.loop = &loop_;
     options.link = link_.get();
     options.listener = &heard_;
     options.fallback = fallback;
@@ -85,7 +95,15 @@ class JobPlacementTest : public testing::Test {
     placement_->set_listener(&heard_);
     link_->Start();
   }
-  void Up() { client_.Up({v1::SLOT_PLACE_JOB}); }
+  void Up() { client_.Up({v1::FEATURE_PLACE_JOB}); }
+  // The connection is lost, and with it this call.
+  void Lose(const std::function<void(const CallEnd&)>& on_end) {
+    client_.is_connected = false;
+    on_end(kGone);
+  }
+  void RunUntil(const std::function<bool()>& done) {
+    for (int i = 0; i < 300 && !done(); ++i) loop_.RunOnce(10);
+  }
   // Runs until it has requested the capabilities again.
   void Reconnect() {
     const size_t before = client_.capabilities.size();
@@ -113,7 +131,7 @@ TEST_F(JobPlacementTest, AJobIsAskedForOnceTheSchedulerIsThere) {
   const v1::PlaceJobRequest& asked = client_.places[0].request;
   EXPECT_EQ(asked.placement().request_id(), "job");
   EXPECT_EQ(asked.placement().attempt(), 1u);
-  EXPECT_EQ(asked.apps(0).argv(1), "a\xff");
+  EXPECT_EQ(asked.applications(0).argv(1), "a\xff");
   EXPECT_FALSE(asked.again());
   client_.places[0].on_update(Grant({"node2", "node1"}, 3));
   ASSERT_EQ(heard_.grants.size(), 1u);
@@ -125,7 +143,7 @@ TEST_F(JobPlacementTest, AJobIsAskedForOnceTheSchedulerIsThere) {
 TEST_F(JobPlacementTest, WhatWaitsIsAskedAgainUnderTheSameName) {
   Up();
   placement_->Place(Request());
-  client_.places[0].on_end(kGone);
+  Lose(client_.places[0].on_end);
   EXPECT_NE(heard_.queued.back().reason.find("connection refused"),
             std::string::npos);
   EXPECT_TRUE(heard_.refused.empty());
@@ -144,7 +162,7 @@ TEST_F(JobPlacementTest, AnEndWithoutAnAnswerIsNoAnswer) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_end({});
-  Reconnect();
+  RunUntil([&] { return client_.places.size() == 2; });
   EXPECT_EQ(client_.places.size(), 2u);
 }
 
@@ -153,9 +171,7 @@ TEST_F(JobPlacementTest, AnswersAfterTheFirstAreDropped) {
   placement_->Place(Request());
   client_.places[0].on_update(Grant({"node1"}));
   client_.places[0].on_update(Grant({"node1"}));
-  v1::PlacementUpdate refused;
-  refused.mutable_refused();
-  client_.places[0].on_update(refused);
+  client_.places[0].on_end({9, "refused"});
   EXPECT_EQ(heard_.granted.size(), 1u);
   EXPECT_TRUE(heard_.refused.empty());
   EXPECT_NE(lines_.back().find("late or twice"), std::string::npos);
@@ -163,13 +179,13 @@ TEST_F(JobPlacementTest, AnswersAfterTheFirstAreDropped) {
 
 TEST_F(JobPlacementTest, AMalformedGrantIsRefusedAndReleased) {
   Up();
-  const v1::PlacementUpdate bad[] = {
+  const v1::PlaceJobResponse bad[] = {
       Grant({}), Grant({"node1", "node1"}), Grant({"node1"}, 0), [] {
-        v1::PlacementUpdate update = Grant({"node1"});
+        v1::PlaceJobResponse update = Grant({"node1"});
         update.mutable_granted()->add_env("no variable");
         return update;
       }()};
-  for (const v1::PlacementUpdate& update : bad) {
+  for (const v1::PlaceJobResponse& update : bad) {
     placement_->Place(Request());
     client_.places.back().on_update(update);
     EXPECT_EQ(heard_.refused.back().code(), kErrJobAllocFailed);
@@ -182,19 +198,151 @@ TEST_F(JobPlacementTest, AMalformedGrantIsRefusedAndReleased) {
 TEST_F(JobPlacementTest, ARefusalIsToldWithItsReason) {
   Up();
   placement_->Place(Request());
-  v1::PlacementUpdate update;
-  update.mutable_refused()->set_status(kErrJobInsufficientResources);
-  update.mutable_refused()->set_message("too much\n");
-  client_.places[0].on_update(update);
+  client_.places[0].on_end({8, "too much\n", kErrJobInsufficientResources});
   EXPECT_EQ(heard_.refused.at(0).code(), kErrJobInsufficientResources);
   EXPECT_EQ(heard_.refused.at(0).message().find('\n'), std::string::npos);
+  placement_->Place(Request());
+  client_.places[1].on_end({9, ""});
+  EXPECT_EQ(heard_.refused.at(1).code(), kErrJobAllocFailed);
+  EXPECT_EQ(heard_.refused.at(1).message(),
+            "the scheduler has refused the job");
+  placement_->Place(Request());
+  client_.places[2].on_end({7, "not you"});
+  EXPECT_EQ(heard_.refused.at(2).code(), kErrNoPermissions);
 }
 
-TEST_F(JobPlacementTest, AFailureOfTheSchedulerIsARefusal) {
+// The call is not repeated at once: a scheduler that fails all calls would use
+// the agent up.
+TEST_F(JobPlacementTest, AFailureOfTheSchedulerCostsNoPlaceInTheQueue) {
   Up();
   placement_->Place(Request());
-  client_.places[0].on_end({2, "exception"});
-  EXPECT_EQ(heard_.refused.at(0).code(), kErrServerFailedRequest);
+  size_t calls = 1;
+  for (const int code : {2, 4, 8, 13, 14}) {
+    client_.places.back().on_end({code, "database is locked"});
+    EXPECT_EQ(client_.places.size(), calls) << "at once";
+    v1::PlaceJobResponse queued;
+    RunUntil([&] { return client_.places.size() > calls; });
+    ASSERT_EQ(client_.places.size(), ++calls) << code;
+    EXPECT_TRUE(client_.places.back().request.again());
+    queued.mutable_queued()->set_reason("waits");
+    client_.places.back().on_update(queued);  // the next pause is short again
+  }
+  EXPECT_TRUE(heard_.refused.empty());
+  EXPECT_EQ(client_.capabilities.size(), 1u) << "the connection is there";
+  client_.places.back().on_update(Grant({"node1"}));
+  EXPECT_EQ(heard_.granted.size(), 1u);
+}
+
+TEST_F(JobPlacementTest, WhyItIsNotDecidedIsToldWithoutTheTimeLimitOfACall) {
+  Up();
+  placement_->Place(Request());
+  client_.places[0].on_end({4, "Deadline Exceeded"});
+  EXPECT_TRUE(heard_.queued.empty());
+  RunUntil([&] { return client_.places.size() == 2; });
+  client_.places.at(1).on_end({13, "database is locked"});
+  EXPECT_NE(heard_.queued.back().reason.find("database is locked"),
+            std::string::npos);
+}
+
+TEST_F(JobPlacementTest, TheSchedulersPauseIsKept) {
+  Up();
+  placement_->Place(Request());
+  client_.places[0].on_end(
+      {8, "busy", std::nullopt, int64_t{3600} * 1'000'000'000});
+  const int64_t until = EventLoop::Now() + 300'000'000;
+  while (EventLoop::Now() < until) loop_.RunOnce(10);
+  EXPECT_EQ(client_.places.size(), 1u);
+  placement_->Cancel({"job", 1});
+  EXPECT_EQ(client_.released.size(), 1u);
+}
+
+TEST_F(JobPlacementTest, ACookieIsHandedBack) {
+  Up();
+  placement_->Place(Request());
+  v1::PlaceJobResponse update;
+  update.mutable_queued()->set_cookie("mine");
+  client_.places[0].on_update(update);
+  update.mutable_queued()->set_cookie(std::string(4097, 'x'));
+  client_.places[0].on_update(update);
+  EXPECT_NE(lines_.back().find("4096"), std::string::npos);
+  Lose(client_.places[0].on_end);
+  Reconnect();
+  EXPECT_EQ(client_.places.at(1).request.cookie(), "mine");
+}
+
+TEST_F(JobPlacementTest, ALostConnectionIsNoticedWithoutACall) {
+  client_.Up({});
+  client_.is_connected = false;
+  placement_->Place(Request());
+  EXPECT_TRUE(heard_.refused.empty()) << "by what an older one said";
+  EXPECT_FALSE(heard_.queued.empty());
+  ASSERT_EQ(client_.capabilities.size(), 2u);
+  Up();
+  EXPECT_EQ(client_.places.size(), 1u);
+}
+
+TEST_F(JobPlacementTest, WhatIsNeededIsSaid) {
+  Up();
+  PlacementRequest request = Request();
+  request.job.places.map_by = "slot:pe=2:nolocal";
+  request.job.places.hosts.resize(2);
+  request.job.places.hosts[0].name = "node1";
+  request.job.places.hosts[1].name = "node2";
+  request.job.places.hosts[1].slots = 3;
+  request.job.places.hosts[1].slots_given = true;
+  placement_->Place(request);
+  const v1::PlaceJobRequest& pe = client_.places.back().request;
+  EXPECT_EQ(pe.num_slots(), 4u);
+  EXPECT_EQ(pe.applications(0).num_procs(), 2u);
+  EXPECT_EQ(pe.applications(0).slots_per_process(), 2u);
+  EXPECT_EQ(pe.applications(0).cpus_per_process(), 2u);
+  EXPECT_EQ(pe.mapping().policy(), v1::MAP_POLICY_SLOT);
+  EXPECT_EQ(pe.refused_nodes(0), "here");
+  EXPECT_FALSE(pe.hosts(0).has_slots());
+  EXPECT_EQ(pe.hosts(1).slots(), 3u);
+  request = Request(2);
+  request.job.places.map_by = "ppr:1:node";
+  request.num_slots = 0;
+  request.job.apps[0].num_procs = 0;
+  placement_->Place(request);
+  const v1::PlaceJobRequest& ppr = client_.places.back().request;
+  EXPECT_FALSE(ppr.has_num_slots());
+  EXPECT_FALSE(ppr.applications(0).has_num_procs());
+  EXPECT_EQ(ppr.applications(0).max_procs_per_node(), 1u);
+  EXPECT_EQ(ppr.refused_nodes_size(), 0);
+}
+
+TEST_F(JobPlacementTest, LongCommandsAreCut) {
+  Up();
+  PlacementRequest request = Request();
+  JobApp& large = request.job.apps.emplace_back();
+  large.argv = {std::string(65'530, 'x'), "more"};
+  large.num_procs = 1;
+  placement_->Place(request);
+  const v1::PlaceJobRequest& asked = client_.places.back().request;
+  EXPECT_EQ(asked.applications(0).argv_size(), 2);
+  EXPECT_FALSE(asked.applications(0).argv_cut());
+  EXPECT_EQ(asked.applications(1).argv_size(), 0);
+  EXPECT_TRUE(asked.applications(1).argv_cut());
+}
+
+TEST_F(JobPlacementTest, BoundsOfAGrantAreKept) {
+  Up();
+  v1::PlaceJobResponse many = Grant({"node1"});
+  for (int i = 0; i < 4097; ++i) many.mutable_granted()->add_env("A=b");
+  v1::PlaceJobResponse large = Grant({"node1"});
+  large.mutable_granted()->add_env("A=" + std::string(1 << 20, 'x'));
+  v1::PlaceJobResponse name = Grant({"node1"});
+  name.mutable_granted()->set_host_job_id("\x1b[31m");
+  for (const v1::PlaceJobResponse& update :
+       {many, large, name, Grant({"node1"}, 4097)}) {
+    placement_->Place(Request());
+    client_.places.back().on_update(update);
+    EXPECT_EQ(heard_.refused.back().code(), kErrJobAllocFailed);
+    client_.released.back().done({}, {});
+  }
+  EXPECT_NE(heard_.refused.back().message().find("4096"), std::string::npos);
+  EXPECT_TRUE(heard_.granted.empty());
 }
 
 TEST_F(JobPlacementTest, WhoWasAskedIsToldThatItIsInVain) {
@@ -233,15 +381,15 @@ TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
   ASSERT_EQ(client_.launched.size(), 1u);
   EXPECT_EQ(client_.launched[0].request.nodes(0).procs(), 2u);
   EXPECT_TRUE(client_.released.empty()) << "the other is not answered yet";
-  client_.launched[0].done(kGone, {});
+  Lose([&](const CallEnd& end) { client_.launched[0].done(end, {}); });
   Reconnect();
   ASSERT_EQ(client_.launched.size(), 2u);
   client_.launched[1].done({}, {});
   ASSERT_EQ(client_.released.size(), 1u);
-  EXPECT_EQ(client_.released[0].request.status(), kErrJobNonZeroTerm);
+  EXPECT_EQ(client_.released[0].request.pmix_status(), kErrJobNonZeroTerm);
   EXPECT_EQ(heard_.releasing, std::vector<std::string>{"job"});
   EXPECT_TRUE(heard_.released.empty());
-  client_.released[0].done(kGone, {});
+  Lose([&](const CallEnd& end) { client_.released[0].done(end, {}); });
   EXPECT_TRUE(heard_.released.empty());
   Reconnect();
   client_.released.at(1).done({}, {});
@@ -250,7 +398,7 @@ TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
   EXPECT_EQ(heard_.jobs[1].state(), v1::JOB_STATE_RUNNING);
   ASSERT_EQ(heard_.records.size(), 1u);
   EXPECT_EQ(heard_.records[0].exit_code(), 3);
-  EXPECT_FALSE(heard_.records[0].has_cpu_time_ms());
+  EXPECT_FALSE(heard_.records[0].has_cpu_time());
   EXPECT_FALSE(heard_.records[0].has_peak_memory_bytes());
   EXPECT_TRUE(placement_->Jobs().empty());
 }
@@ -261,7 +409,8 @@ TEST_F(JobPlacementTest, WhatAJobHasUsedIsOnItsRecord) {
   end.used = {{2'500'999, 8192}, 3};
   placement_->Released(PlacedJob(), end);
   const v1::JobRecord& record = heard_.records.at(0);
-  EXPECT_EQ(record.cpu_time_ms(), 2500u);
+  EXPECT_EQ(record.cpu_time().seconds(), 2);
+  EXPECT_EQ(record.cpu_time().nanos(), 500'000'000);
   EXPECT_EQ(record.peak_memory_bytes(), 8192u);
   EXPECT_EQ(record.procs_measured(), 3u);
 }
@@ -287,6 +436,20 @@ TEST_F(JobPlacementTest, WhatAPredecessorMayNotHaveReleasedIsReleased) {
   EXPECT_EQ(client_.released[0].request.placement().attempt(), 2u);
   client_.released[0].done({}, {});
   EXPECT_EQ(heard_.released.size(), 2u);
+}
+
+TEST_F(JobPlacementTest, AReleaseThatFailsIsRepeatedAndInTheEndDropped) {
+  Up();
+  v1::JobReleasedRequest release;
+  release.mutable_placement()->set_request_id("job");
+  placement_->ReleaseAgain(release);
+  client_.released.back().done({13, "exception"}, {});
+  EXPECT_EQ(client_.released.size(), 1u) << "at once";
+  EXPECT_TRUE(heard_.released.empty());
+  RunUntil([&] { return client_.released.size() == 2; });
+  client_.released.at(1).done({3, "nonsense"}, {});
+  EXPECT_EQ(heard_.released.size(), 1u);
+  EXPECT_NE(lines_.back().find("nonsense"), std::string::npos);
 }
 
 // Otherwise the release would arrive after the new grant, and free it.

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/scheduler/line.h"
+#include "server/scheduler/contract/line.h"
 
 namespace canopy::scheduler {
 namespace {
 
 constexpr int64_t kLongestPause = 20;  // times the first
 constexpr int64_t kCapabilitiesMs = 10'000;
+constexpr int kMaxFeatures = 64;
 
 }  // namespace
 
@@ -36,21 +37,29 @@ void Link::Ask() {
   timer_ = 0;
   v1::GetCapabilitiesRequest request;
   *request.mutable_overlay() = overlay_;
+  for (int i = 1; i < v1::AgentFeature_ARRAYSIZE; ++i) {
+    request.add_agent_features(static_cast<v1::AgentFeature>(i));
+  }
   client_->Send(
       request, kCapabilitiesMs,
       [this](const CallEnd& end, const auto& reply) { OnAnswer(end, reply); });
 }
 
-void Link::OnAnswer(const CallEnd& end, const v1::GetCapabilitiesReply& reply) {
+void Link::OnAnswer(const CallEnd& end,
+                    const v1::GetCapabilitiesResponse& reply) {
   if (stopped_) return;
   if (!end.ok()) {
-    return AskLater(end.unimplemented() ? "it is no HostModule service"
+    return AskLater(end.unimplemented() ? "it is no HostModuleService"
                                         : end.message);
   }
   pause_ns_ = 0;
   up_ = true;
   said_ = false;
   capabilities_ = reply;
+  if (capabilities_.features_size() > kMaxFeatures) {
+    Warn("the scheduler names too many features, and only the first count");
+    capabilities_.mutable_features()->Truncate(kMaxFeatures);
+  }
   log_({core::LogLine::Level::kInfo, "the scheduler " + LineOf(reply.name()) +
                                          " " + LineOf(reply.version()) +
                                          " is at " + address_});
@@ -66,8 +75,17 @@ void Link::AskLater(const std::string& why) {
   timer_ = loop_->AddTimer(pause_ns_, [this] { Ask(); });
 }
 
-bool Link::Has(v1::Slot slot) const {
-  return up_ && std::ranges::count(capabilities_.slots(), slot) > 0;
+bool Link::Has(v1::Feature feature) const {
+  return up() && std::ranges::count(capabilities_.features(), feature) > 0;
+}
+
+// A connection may be closed because it was idle, so the first request is made
+// at once.
+void Link::Refresh() {
+  if (!up_ || client_->connected()) return;
+  up_ = false;
+  why_ = "its connection was closed";
+  Ask();
 }
 
 std::string Link::WhyDown() const {
@@ -78,6 +96,12 @@ std::string Link::WhyDown() const {
 
 void Link::Lost(const std::string& why) {
   if (up_) AskLater(why);
+}
+
+bool Link::LostBy(const CallEnd& end) {
+  if (up()) return false;
+  Lost(end.message);
+  return true;
 }
 
 void Link::Warn(const std::string& text) const {

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "common/event_loop.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/core/step/log_line.h"
 #include "server/scheduler/service_client.h"
 
 namespace canopy::scheduler {
 
 // Requests the capabilities until there is an answer, with pauses that grow up
-// to twenty times the first, and again whenever a user of the service finds it
-// unreachable. Loop thread only.
+// to twenty times the first, and again on every new connection. Loop thread
+// only.
 class Link {
  public:
   using Log = std::function<void(const core::LogLine&)>;
@@ -37,13 +37,21 @@ class Link {
   // Stops all requests.
   void Stop();
 
-  bool up() const { return up_; }
-  // Returns true if the service has the slot. Valid only while it is up.
-  bool Has(v1::Slot slot) const;
+  // True if the connection on which the service has told its features is still
+  // there.
+  bool up() const { return up_ && client_->connected(); }
+  // Requests the capabilities anew if the connection was lost. Users of the
+  // service call this before they consult the capabilities.
+  void Refresh();
+  // Returns true if the service has the feature; false while it is not up.
+  bool Has(v1::Feature feature) const;
   // Returns the reason why it is not up, in one line.
   std::string WhyDown() const;
   // Reports that a call has found it unreachable.
   void Lost(const std::string& why);
+  // Reports the error of a call. Returns true if it was the connection that
+  // failed: the call can be made again when the service is reachable.
+  bool LostBy(const CallEnd& end);
 
   ServiceClient* client() { return client_; }
   const v1::Overlay& overlay() const { return overlay_; }
@@ -51,7 +59,7 @@ class Link {
 
  private:
   void Ask();
-  void OnAnswer(const CallEnd& end, const v1::GetCapabilitiesReply& reply);
+  void OnAnswer(const CallEnd& end, const v1::GetCapabilitiesResponse& reply);
   void AskLater(const std::string& why);
 
   EventLoop* const loop_;
@@ -61,8 +69,8 @@ class Link {
   const Log log_;
   const int64_t first_pause_ns_;
   std::vector<std::function<void()>> ups_;
-  v1::GetCapabilitiesReply capabilities_;
-  bool up_ = false;
+  v1::GetCapabilitiesResponse capabilities_;
+  bool up_ = false;  // the features of the last connection are known
   bool stopped_ = false;
   std::string why_;       // reason why it is not up; empty: unknown yet
   bool said_ = false;     // it was logged that it is not up

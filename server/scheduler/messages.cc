@@ -1,5 +1,7 @@
 #include "server/scheduler/messages.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -8,8 +10,10 @@
 #include "common/codec/decoder.h"
 #include "common/text.h"
 #include "common/values/info_list.h"
+#include "server/scheduler/contract/line.h"
+#include "server/scheduler/contract/times.h"
 #include "server/scheduler/infos.h"
-#include "server/scheduler/line.h"
+#include "server/scheduler/mapping.h"
 
 namespace canopy::scheduler {
 namespace {
@@ -21,15 +25,23 @@ constexpr size_t kMaxRequest = 255;
 // Attributes of a spawn that are passed to the scheduler: PMIX_ALLOC_*.
 constexpr char kAllocation[] = "pmix.alloc.";
 constexpr size_t kMaxCommand = 4096;
-constexpr uint32_t kMaxSlots = 1 << 20;
 constexpr size_t kMaxInfos = 512;
+// Bounds of the scheduler's lists.
+constexpr uint32_t kMaxSlots = 4096;
+constexpr int kMaxNodes = 65'536;
+constexpr int kMaxVariables = 4096;
+constexpr size_t kMaxEnvironment = 1 << 20;
+constexpr int kMaxApplications = 1024;
+constexpr int kMaxArguments = 65'536;
+// Bound of the arguments in a request.
+constexpr size_t kMaxArgvSent = 64 << 10;
 
 template <typename Hosts>
 void PutHosts(const std::vector<Host>& hosts, Hosts* out) {
   for (const Host& host : hosts) {
     v1::HostSlots* const to = out->Add();
     to->set_name(Printable(host.name));
-    to->set_slots(host.slots_given ? host.slots : 0);
+    if (host.slots_given) to->set_slots(host.slots);
   }
 }
 
@@ -39,7 +51,42 @@ void PutNodes(const std::vector<NodeUse>& nodes, Nodes* out) {
     v1::NodeUse* const to = out->Add();
     to->set_name(Printable(node.name));
     to->set_procs(node.procs);
+    to->set_slots(node.slots);
   }
+}
+
+// Appends arguments as long as `room` lasts.
+void PutArgv(const std::vector<std::string>& argv, size_t* room,
+             v1::Application* out) {
+  for (const std::string& arg : argv) {
+    if (arg.size() >= *room) {
+      *room = 0;
+      return out->set_argv_cut(true);
+    }
+    *room -= arg.size() + 1;
+    out->add_argv(arg);
+  }
+}
+
+void PutApplications(const PlacementRequest& request, const MappingNeeds& needs,
+                     v1::PlaceJobRequest* out) {
+  size_t room = kMaxArgvSent;
+  uint64_t slots = 0;
+  for (const JobApp& app : request.job.apps) {
+    v1::Application* const to = out->add_applications();
+    PutArgv(app.argv, &room, to);
+    if (app.num_procs != 0) to->set_num_procs(app.num_procs);
+    PutHosts(app.hosts, to->mutable_hosts());
+    to->set_slots_per_process(needs.slots_per_process);
+    to->set_cpus_per_process(needs.cpus_per_process);
+    if (needs.max_procs_per_node) {
+      to->set_max_procs_per_node(*needs.max_procs_per_node);
+    }
+    slots += uint64_t{app.num_procs} * needs.slots_per_process;
+  }
+  if (request.num_slots == 0) return;  // an application takes what it gets
+  out->set_num_slots(
+      static_cast<uint32_t>(std::min<uint64_t>(slots, UINT32_MAX)));
 }
 
 bool IsText(const std::string& text) {
@@ -53,6 +100,41 @@ std::string PathIn(const std::string& directory, const std::string& path) {
 bool IsVariable(const std::string& entry) {
   const size_t equals = entry.find('=');
   return equals != 0 && equals != std::string::npos && IsText(entry);
+}
+
+// Returns the reason why a list of variables is invalid, or an empty string.
+template <typename Entries>
+std::string ProblemOfEnvironment(const Entries& env) {
+  if (env.size() > kMaxVariables) {
+    return "with " + std::to_string(env.size()) + " variables, and " +
+           std::to_string(kMaxVariables) + " are possible";
+  }
+  size_t size = 0;
+  for (const std::string& entry : env) {
+    if (!IsVariable(entry)) return "with a variable that is not NAME=VALUE";
+    size += entry.size();
+  }
+  return size > kMaxEnvironment ? "with more than 1 MiB of variables" : "";
+}
+
+// Returns text for display with the local time of the day.
+std::string ExpectedAt(int64_t ms) {
+  const time_t seconds = ms / 1000;
+  tm local;
+  char text[48];
+  if (localtime_r(&seconds, &local) == nullptr ||
+      strftime(text, sizeof text, " (starts at about %H:%M)", &local) == 0) {
+    return "";
+  }
+  return text;
+}
+
+// Returns the reason why a node of a grant is invalid, or an empty string.
+std::string ProblemOf(const v1::GrantedNode& node) {
+  if (node.slots() > 0 && node.slots() <= kMaxSlots) return "";
+  return "of " + std::to_string(node.slots()) + " slots on " +
+         LineOf(node.name()) + ", and 1 to " + std::to_string(kMaxSlots) +
+         " are possible";
 }
 
 // Adds the directives of the job, which come first in a spawn call.
@@ -80,38 +162,49 @@ void PutPlacement(const PlacementId& id, v1::Placement* out) {
 }
 
 void PutCaller(const PlacementCaller& caller, v1::Caller* out) {
-  out->set_uid(caller.uid);
-  out->set_gid(caller.gid);
+  out->mutable_user()->set_uid(caller.uid);
+  out->mutable_user()->set_gid(caller.gid);
   out->set_host_job_id(caller.host_job);
   if (!caller.process) return;
   out->mutable_process()->set_nspace(Printable(caller.process->nspace));
   out->mutable_process()->set_rank(caller.process->rank);
 }
 
-v1::PlaceJobRequest ToMessage(const PlacementRequest& request, int64_t now,
+v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
+                              const std::string& here, int64_t now,
                               int64_t now_ms) {
   v1::PlaceJobRequest out;
+  const MappingNeeds needs = NeedsOf(request.job.places.map_by);
   PutPlacement(request.id, out.mutable_placement());
   PutCaller(request.caller, out.mutable_caller());
-  for (const JobApp& app : request.job.apps) {
-    v1::App* const to = out.add_apps();
-    for (const std::string& arg : app.argv) to->add_argv(arg);
-    to->set_num_procs(app.num_procs);
-    PutHosts(app.hosts, to->mutable_hosts());
-  }
+  PutApplications(request, needs, &out);
   const JobPlaces& places = request.job.places;
   PutHosts(places.hosts, out.mutable_hosts());
-  out.set_num_slots(request.num_slots);
+  if (needs.not_here || places.no_local) out.add_refused_nodes(here);
   out.set_oversubscribe(places.oversubscribe);
-  out.set_map_by(Printable(places.map_by));
-  out.set_time_limit_seconds(request.job.timeout_seconds);
-  if (request.give_up != 0) {
-    out.set_give_up_ms(now_ms + (request.give_up - now) / 1000000);
+  *out.mutable_mapping() = MappingOf(places.map_by);
+  if (request.job.timeout_seconds != 0) {
+    *out.mutable_time_limit() = DurationOfSeconds(request.job.timeout_seconds);
   }
-  out.set_since_ms(request.since_ms);
+  if (request.give_up != 0) {
+    *out.mutable_give_up_time() =
+        TimestampOf(now_ms + (request.give_up - now) / 1000000);
+  }
+  *out.mutable_request_time() = TimestampOf(request.since_ms);
   PutDirectives(request.directives, &out);
   out.set_parent(Printable(request.parent));
   out.set_again(request.again);
+  return out;
+}
+
+PlacementQueued FromMessage(const v1::Queued& queued) {
+  PlacementQueued out;
+  out.reason = LineOf(queued.reason());
+  if (queued.has_expected_start_time()) {
+    out.reason += ExpectedAt(MsOf(queued.expected_start_time()));
+  }
+  if (queued.has_queue_time()) out.since_ms = MsOf(queued.queue_time());
+  out.position = queued.position();
   return out;
 }
 
@@ -121,26 +214,24 @@ Result<PlacementGrant> FromMessage(const v1::Granted& granted) {
   };
   PlacementGrant out;
   out.host_job = granted.host_job_id();
-  out.time_limit_seconds = granted.time_limit_seconds();
+  out.time_limit_seconds = SecondsOf(granted.time_limit());
   if (out.host_job.size() > kMaxHostJob) return malformed("with a long name");
+  if (LineOf(out.host_job) != out.host_job) {
+    return malformed("with control characters in its name");
+  }
   if (granted.nodes_size() == 0) return malformed("without nodes");
+  if (granted.nodes_size() > kMaxNodes) return malformed("of too many nodes");
   std::set<std::string> names;
   for (const v1::GrantedNode& node : granted.nodes()) {
-    if (node.slots() == 0 || node.slots() > kMaxSlots) {
-      return malformed("of " + std::to_string(node.slots()) + " slots on " +
-                       LineOf(node.name()));
-    }
+    if (const std::string p = ProblemOf(node); !p.empty()) return malformed(p);
     if (!names.insert(node.name()).second) {
       return malformed("of node " + LineOf(node.name()) + " twice");
     }
     out.nodes.push_back({node.name(), node.slots()});
   }
-  for (const std::string& entry : granted.env()) {
-    if (!IsVariable(entry)) {
-      return malformed("with a variable that is not NAME=VALUE");
-    }
-    out.env.push_back(entry);
-  }
+  const std::string problem = ProblemOfEnvironment(granted.env());
+  if (!problem.empty()) return malformed(problem);
+  out.env = {granted.env().begin(), granted.env().end()};
   return out;
 }
 
@@ -157,7 +248,10 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   Result<PlacementGrant> grant = FromMessage(launch.granted());
   if (!grant.ok()) return grant.status();
   out.grant = *std::move(grant);
-  for (const v1::LaunchApp& app : launch.apps()) {
+  if (launch.applications_size() > kMaxApplications) {
+    return malformed("of too many applications");
+  }
+  for (const v1::LaunchApplication& app : launch.applications()) {
     JobApp& to = out.job.apps.emplace_back();
     to.argv = {app.argv().begin(), app.argv().end()};
     to.num_procs = app.num_procs();
@@ -167,32 +261,30 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
     if (app.argv_size() == 0 || app.argv(0).empty()) {
       return malformed("without a program");
     }
+    if (app.argv_size() > kMaxArguments) {
+      return malformed("with too many arguments");
+    }
   }
   if (out.job.apps.empty()) return malformed("without a program");
+  const std::string problem = ProblemOfEnvironment(launch.env());
+  if (!problem.empty()) return malformed(problem);
   out.job.env = {launch.env().begin(), launch.env().end()};
-  if (!std::ranges::all_of(out.job.env, IsVariable) || !IsText(launch.cwd())) {
-    return malformed(
-        "with a NUL byte in its directory or environment, or a variable "
-        "that is not NAME=VALUE");
+  if (!IsText(launch.cwd())) {
+    return malformed("with a NUL byte in its directory");
   }
   if (!IsText(launch.output()) || !IsText(launch.error())) {
     return malformed("with a NUL byte in the name of a file");
   }
   const std::string& cwd = launch.cwd();
   out.job.cwd = cwd.empty() ? "/" : cwd;
-  out.job.places.map_by = launch.map_by();
+  Result<std::string> map_by = MapByOf(launch.mapping());
+  if (!map_by.ok()) return malformed("with " + map_by.status().message());
+  out.job.places.map_by = *std::move(map_by);
   out.job.stdin_target = StdinTarget::kNone;
   out.job.forwarding.channels = kAllOutput;
   out.output = {PathIn(cwd, launch.output()), PathIn(cwd, launch.error()),
                 launch.append()};
   return out;
-}
-
-Status FromMessage(const v1::Refused& refused) {
-  const int status =
-      refused.status() < 0 ? refused.status() : int{kErrJobAllocFailed};
-  const std::string why = LineOf(refused.message());
-  return {status, why.empty() ? "the scheduler has refused the job" : why};
 }
 
 v1::JobReport ReportOf(const PlacedJob& job, v1::JobState state,
@@ -205,6 +297,14 @@ v1::JobReport ReportOf(const PlacedJob& job, v1::JobState state,
   out.set_num_procs(job.num_procs);
   out.set_procs_ended(procs_ended);
   PutNodes(job.nodes, out.mutable_nodes());
+  PutCaller(job.caller, out.mutable_caller());
+  *out.mutable_request_time() = TimestampOf(job.queued_ms);
+  if (job.started_ms != 0) {
+    *out.mutable_start_time() = TimestampOf(job.started_ms);
+  }
+  if (job.time_limit_seconds != 0) {
+    *out.mutable_time_limit() = DurationOfSeconds(job.time_limit_seconds);
+  }
   return out;
 }
 
@@ -234,15 +334,18 @@ v1::JobRecord RecordOf(const PlacedJob& job, const PlacedEnd& end) {
   out.set_command(Printable(job.command.substr(0, kMaxCommand)));
   PutNodes(job.nodes, out.mutable_nodes());
   out.set_num_procs(job.num_procs);
-  out.set_queued_ms(job.queued_ms);
-  out.set_started_ms(job.started_ms);
-  out.set_ended_ms(end.ended_ms);
+  *out.mutable_request_time() = TimestampOf(job.queued_ms);
+  if (job.started_ms != 0) {
+    *out.mutable_start_time() = TimestampOf(job.started_ms);
+  }
+  *out.mutable_end_time() = TimestampOf(end.ended_ms);
   out.set_exit_code(end.exit_code);
-  out.set_status(end.status);
+  out.set_pmix_status(end.status);
   out.set_message(Printable(end.text));
   out.set_procs_measured(end.used.ranks);
   if (end.used.ranks == 0) return out;
-  out.set_cpu_time_ms(end.used.sum.cpu_us / 1000);
+  *out.mutable_cpu_time() =
+      DurationOfMs(static_cast<int64_t>(end.used.sum.cpu_us / 1000));
   out.set_peak_memory_bytes(end.used.sum.peak_bytes);
   return out;
 }

@@ -3,9 +3,10 @@
 #define CANOPY_SERVER_SCHEDULER_MESSAGES_H_
 
 #include <cstdint>
+#include <string>
 
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
@@ -17,12 +18,14 @@ namespace canopy::scheduler {
 void PutPlacement(const PlacementId& id, hostmodule::v1::Placement* out);
 void PutCaller(const PlacementCaller& caller, hostmodule::v1::Caller* out);
 // `now` is EventLoop::Now() at the time `now_ms`, in milliseconds since 1970.
+// `here` is the name of the root agent's node.
 hostmodule::v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
-                                          int64_t now, int64_t now_ms);
+                                          const std::string& here, int64_t now,
+                                          int64_t now_ms);
+PlacementQueued FromMessage(const hostmodule::v1::Queued& queued);
 // Return kErrUnpackFailure for an invalid message, with one line of
 // explanation.
 Result<PlacementGrant> FromMessage(const hostmodule::v1::Granted& granted);
-Status FromMessage(const hostmodule::v1::Refused& refused);
 Result<HostLaunch> FromMessage(const hostmodule::v1::LaunchJob& launch);
 
 hostmodule::v1::JobReport ReportOf(const PlacedJob& job,

@@ -9,20 +9,41 @@
 #include <deque>
 #include <utility>
 
+#include "client/include/pmix_tables.h"
+#include "protos/canopy/hostmodule/v1/error_details.pb.h"
 #include "server/scheduler/callback_threads.h"
 
 namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
+namespace {
+
+// Returns an error whose details name the PMIx status.
+grpc::Status ErrorOf(int pmix_status, const std::string& text) {
+  v1::ErrorInfo info;
+  info.set_reason(FindConstant("pmix_status_t", pmix_status)->name.data());
+  info.set_domain("pmix.org");
+  v1::Status details;
+  google::protobuf::Any* const any = details.add_details();
+  any->set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
+  any->set_value(info.SerializeAsString());
+  return {grpc::StatusCode::FAILED_PRECONDITION, text,
+          details.SerializeAsString()};
+}
+
+}  // namespace
+
 // The caller that takes it from the scheduler must finish it once.
 class HeldCall : public grpc::ServerUnaryReactor {
  public:
-  HeldCall(PlayedScheduler* owner, size_t number, v1::HostReply* reply)
-      : owner_(owner), number_(number), reply_(reply) {}
+  using Put = std::function<void(const v1::Info&)>;
 
-  void Answer(const v1::HostReply& reply) {
-    *reply_ = reply;
+  HeldCall(PlayedScheduler* owner, size_t number, Put put)
+      : owner_(owner), number_(number), put_(std::move(put)) {}
+
+  void Answer(const v1::Info& result) {
+    if (put_ != nullptr) put_(result);
     Finish(grpc::Status::OK);
   }
   void OnCancel() override { owner_->OnCallCancelled(number_); }
@@ -31,16 +52,16 @@ class HeldCall : public grpc::ServerUnaryReactor {
  private:
   PlayedScheduler* const owner_;
   const size_t number_;
-  v1::HostReply* const reply_;
+  const Put put_;
 };
 
 // Writes one update after the other, then finishes.
-class HeldPlace : public grpc::ServerWriteReactor<v1::PlacementUpdate> {
+class HeldPlace : public grpc::ServerWriteReactor<v1::PlaceJobResponse> {
  public:
   HeldPlace(PlayedScheduler* owner, size_t number)
       : owner_(owner), number_(number) {}
 
-  void Update(const v1::PlacementUpdate& update) {
+  void Update(const v1::PlaceJobResponse& update) {
     {
       const MutexLock lock(mutex_);
       queue_.push_back(update);
@@ -76,7 +97,7 @@ class HeldPlace : public grpc::ServerWriteReactor<v1::PlacementUpdate> {
   PlayedScheduler* const owner_;
   const size_t number_;
   Mutex mutex_;
-  std::deque<v1::PlacementUpdate> queue_;  // the first is being written
+  std::deque<v1::PlaceJobResponse> queue_;  // the first is being written
   bool ends_ = false;
   grpc::Status end_;
 };
@@ -93,10 +114,10 @@ PlayedScheduler::~PlayedScheduler() {
   rmdir(folder_.c_str());
 }
 
-void PlayedScheduler::Start(const std::vector<v1::Slot>& slots) {
+void PlayedScheduler::Start(const std::vector<v1::Feature>& features) {
   {
     const MutexLock lock(mutex_);
-    slots_ = slots;
+    features_ = features;
   }
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
@@ -145,8 +166,12 @@ HeldPlace* PlayedScheduler::TakePlace(size_t number) {
   return std::exchange(places_.at(number).held, nullptr);
 }
 
-void PlayedScheduler::Reply(size_t number, const v1::HostReply& reply) {
-  if (HeldCall* const call = TakeCall(number)) call->Answer(reply);
+void PlayedScheduler::Reply(size_t number, int pmix_status,
+                            const v1::Info& result) {
+  HeldCall* const call = TakeCall(number);
+  if (call == nullptr) return;
+  if (pmix_status != 0) return call->Finish(ErrorOf(pmix_status, ""));
+  call->Answer(result);
 }
 
 void PlayedScheduler::Fail(size_t number) {
@@ -155,7 +180,8 @@ void PlayedScheduler::Fail(size_t number) {
 }
 
 // The lock prevents that it is finished meanwhile.
-void PlayedScheduler::Update(size_t number, const v1::PlacementUpdate& update) {
+void PlayedScheduler::Update(size_t number,
+                             const v1::PlaceJobResponse& update) {
   const MutexLock lock(mutex_);
   HeldPlace* const place = places_.at(number).held;
   if (place != nullptr) place->Update(update);
@@ -166,6 +192,12 @@ void PlayedScheduler::EndPlace(size_t number, bool fails) {
   if (place == nullptr) return;
   place->End(fails ? grpc::Status(grpc::StatusCode::INTERNAL, "exception")
                    : grpc::Status::OK);
+}
+
+void PlayedScheduler::Refuse(size_t number, int pmix_status,
+                             const std::string& why) {
+  HeldPlace* const place = TakePlace(number);
+  if (place != nullptr) place->End(ErrorOf(pmix_status, why));
 }
 
 void PlayedScheduler::OnCallCancelled(size_t number) {
@@ -192,18 +224,18 @@ void PlayedScheduler::OnPlaceCancelled(size_t number) {
 
 grpc::ServerUnaryReactor* PlayedScheduler::GetCapabilities(
     Context* context, const v1::GetCapabilitiesRequest*,
-    v1::GetCapabilitiesReply* reply) {
+    v1::GetCapabilitiesResponse* reply) {
   reply->set_name("played");
   {
     const MutexLock lock(mutex_);
-    for (const v1::Slot slot : slots_) reply->add_slots(slot);
+    for (const v1::Feature it : features_) reply->add_features(it);
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
 }
 
-grpc::ServerWriteReactor<v1::PlacementUpdate>* PlayedScheduler::PlaceJob(
+grpc::ServerWriteReactor<v1::PlaceJobResponse>* PlayedScheduler::PlaceJob(
     Context*, const v1::PlaceJobRequest* request) {
   const MutexLock lock(mutex_);
   auto* const place = new HeldPlace(this, places_.size());
@@ -213,7 +245,7 @@ grpc::ServerWriteReactor<v1::PlacementUpdate>* PlayedScheduler::PlaceJob(
 
 grpc::ServerUnaryReactor* PlayedScheduler::JobLaunched(
     Context* context, const v1::JobLaunchedRequest* request,
-    v1::JobLaunchedReply*) {
+    v1::JobLaunchedResponse*) {
   {
     const MutexLock lock(mutex_);
     launched_.push_back(request->placement());
@@ -225,7 +257,7 @@ grpc::ServerUnaryReactor* PlayedScheduler::JobLaunched(
 
 grpc::ServerUnaryReactor* PlayedScheduler::JobReleased(
     Context* context, const v1::JobReleasedRequest* request,
-    v1::JobReleasedReply*) {
+    v1::JobReleasedResponse*) {
   {
     const MutexLock lock(mutex_);
     released_.push_back(request->placement());
@@ -235,55 +267,67 @@ grpc::ServerUnaryReactor* PlayedScheduler::JobReleased(
   return reactor;
 }
 
-grpc::ServerUnaryReactor* PlayedScheduler::Hold(v1::Slot slot,
-                                                const v1::HostCall& call,
-                                                v1::HostReply* reply) {
+grpc::ServerUnaryReactor* PlayedScheduler::Hold(
+    v1::Feature feature, const v1::HostCall& call,
+    std::function<void(const v1::Info&)> put) {
   const MutexLock lock(mutex_);
-  auto* const held = new HeldCall(this, calls_.size(), reply);
-  calls_.push_back({slot, call, false, held});
+  auto* const held = new HeldCall(this, calls_.size(), std::move(put));
+  calls_.push_back({feature, call, false, held});
   return held;
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::Allocate(
-    Context*, const v1::AllocateRequest* request, v1::HostReply* reply) {
-  return Hold(v1::SLOT_ALLOCATE, request->call(), reply);
+    Context*, const v1::AllocateRequest* request,
+    v1::AllocateResponse* response) {
+  return Hold(v1::FEATURE_ALLOCATE, request->call(),
+              [response](const v1::Info& i) { *response->add_results() = i; });
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::ControlSession(
-    Context*, const v1::ControlSessionRequest* request, v1::HostReply* reply) {
-  return Hold(v1::SLOT_CONTROL_SESSION, request->call(), reply);
+    Context*, const v1::ControlSessionRequest* request,
+    v1::ControlSessionResponse* response) {
+  return Hold(v1::FEATURE_CONTROL_SESSION, request->call(),
+              [response](const v1::Info& i) { *response->add_results() = i; });
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::BlockResources(
-    Context*, const v1::BlockResourcesRequest* request, v1::HostReply* reply) {
-  return Hold(v1::SLOT_BLOCK_RESOURCES, request->call(), reply);
+    Context*, const v1::BlockResourcesRequest* request,
+    v1::BlockResourcesResponse* response) {
+  return Hold(v1::FEATURE_BLOCK_RESOURCES, request->call(),
+              [response](const v1::Info& i) { *response->add_results() = i; });
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::Log(Context*,
                                                const v1::LogRequest* request,
-                                               v1::HostReply* reply) {
-  return Hold(v1::SLOT_LOG, request->call(), reply);
+                                               v1::LogResponse* response) {
+  return Hold(v1::FEATURE_LOG, request->call(),
+              [response](const v1::Info& i) { *response->add_results() = i; });
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::Monitor(
-    Context*, const v1::MonitorRequest* request, v1::HostReply* reply) {
-  return Hold(v1::SLOT_MONITOR, request->call(), reply);
+    Context*, const v1::MonitorRequest* request,
+    v1::MonitorResponse* response) {
+  return Hold(v1::FEATURE_MONITOR, request->call(),
+              [response](const v1::Info& i) { *response->add_results() = i; });
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::GetCredential(
-    Context*, const v1::GetCredentialRequest* request, v1::HostReply* reply) {
-  return Hold(v1::SLOT_GET_CREDENTIAL, request->call(), reply);
+    Context*, const v1::GetCredentialRequest* request,
+    v1::GetCredentialResponse* response) {
+  return Hold(v1::FEATURE_GET_CREDENTIAL, request->call(),
+              [response](const v1::Info& i) { *response->add_results() = i; });
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::ValidateCredential(
     Context*, const v1::ValidateCredentialRequest* request,
-    v1::HostReply* reply) {
-  return Hold(v1::SLOT_VALIDATE_CREDENTIAL, request->call(), reply);
+    v1::ValidateCredentialResponse* response) {
+  return Hold(v1::FEATURE_VALIDATE_CREDENTIAL, request->call(),
+              [response](const v1::Info& i) { *response->add_results() = i; });
 }
 
 grpc::ServerUnaryReactor* PlayedScheduler::ConnectTool(
-    Context*, const v1::ConnectToolRequest* request, v1::HostReply* reply) {
-  return Hold(v1::SLOT_CONNECT_TOOL, request->call(), reply);
+    Context*, const v1::ConnectToolRequest* request, v1::ConnectToolResponse*) {
+  return Hold(v1::FEATURE_CONNECT_TOOL, request->call(), nullptr);
 }
 
 }  // namespace canopy::scheduler

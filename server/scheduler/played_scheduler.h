@@ -5,13 +5,14 @@
 #include <grpcpp/server.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/mutex.h"
-#include "protos/host_module.grpc.pb.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.grpc.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 
 namespace canopy::scheduler {
 
@@ -20,11 +21,12 @@ class HeldPlace;
 
 // Holds calls until the test answers them, with success or failure, or stops
 // the service. Thread-safe.
-class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
+class PlayedScheduler
+    : public hostmodule::v1::HostModuleService::CallbackService {
  public:
   // A request of a process; these calls differ only in their requests.
   struct Call {
-    hostmodule::v1::Slot slot = hostmodule::v1::SLOT_UNSPECIFIED;
+    hostmodule::v1::Feature feature = hostmodule::v1::FEATURE_UNSPECIFIED;
     hostmodule::v1::HostCall call;
     bool cancelled = false;  // the agent cancelled it, or its connection ended
     HeldCall* held = nullptr;  // set until it is answered or cancelled
@@ -40,7 +42,7 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
   ~PlayedScheduler() override;
   std::string address() const { return "unix:" + folder_ + "/socket"; }
 
-  void Start(const std::vector<hostmodule::v1::Slot>& slots);
+  void Start(const std::vector<hostmodule::v1::Feature>& features);
   // All calls end with the connections. The recorded calls are kept.
   void Stop();
 
@@ -49,12 +51,15 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
   std::vector<hostmodule::v1::Placement> launched() const;
   std::vector<hostmodule::v1::Placement> released() const;
 
-  // These answer calls()[number], and have no effect on a call that is over.
-  void Reply(size_t number, const hostmodule::v1::HostReply& reply);
+  // These answer calls()[number], and have no effect on a call that is over. A
+  // PMIx status other than success is an error whose details name it.
+  void Reply(size_t number, int pmix_status,
+             const hostmodule::v1::Info& result);
   void Fail(size_t number);
   // Sends an update for places()[number], which stays open.
-  void Update(size_t number, const hostmodule::v1::PlacementUpdate& update);
+  void Update(size_t number, const hostmodule::v1::PlaceJobResponse& update);
   void EndPlace(size_t number, bool fails);
+  void Refuse(size_t number, int pmix_status, const std::string& why);
 
  private:
   friend class HeldCall;
@@ -62,46 +67,48 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
 
-  Unary* GetCapabilities(Context* context,
-                         const hostmodule::v1::GetCapabilitiesRequest* request,
-                         hostmodule::v1::GetCapabilitiesReply* reply) override;
-  grpc::ServerWriteReactor<hostmodule::v1::PlacementUpdate>* PlaceJob(
+  Unary* GetCapabilities(
+      Context* context, const hostmodule::v1::GetCapabilitiesRequest* request,
+      hostmodule::v1::GetCapabilitiesResponse* reply) override;
+  grpc::ServerWriteReactor<hostmodule::v1::PlaceJobResponse>* PlaceJob(
       Context* context,
       const hostmodule::v1::PlaceJobRequest* request) override;
   Unary* JobLaunched(Context* context,
                      const hostmodule::v1::JobLaunchedRequest* request,
-                     hostmodule::v1::JobLaunchedReply* reply) override;
+                     hostmodule::v1::JobLaunchedResponse* reply) override;
   Unary* JobReleased(Context* context,
                      const hostmodule::v1::JobReleasedRequest* request,
-                     hostmodule::v1::JobReleasedReply* reply) override;
+                     hostmodule::v1::JobReleasedResponse* reply) override;
   Unary* Allocate(Context* context,
                   const hostmodule::v1::AllocateRequest* request,
-                  hostmodule::v1::HostReply* reply) override;
-  Unary* ControlSession(Context* context,
-                        const hostmodule::v1::ControlSessionRequest* request,
-                        hostmodule::v1::HostReply* reply) override;
-  Unary* BlockResources(Context* context,
-                        const hostmodule::v1::BlockResourcesRequest* request,
-                        hostmodule::v1::HostReply* reply) override;
+                  hostmodule::v1::AllocateResponse* response) override;
+  Unary* ControlSession(
+      Context* context, const hostmodule::v1::ControlSessionRequest* request,
+      hostmodule::v1::ControlSessionResponse* response) override;
+  Unary* BlockResources(
+      Context* context, const hostmodule::v1::BlockResourcesRequest* request,
+      hostmodule::v1::BlockResourcesResponse* response) override;
   Unary* Log(Context* context, const hostmodule::v1::LogRequest* request,
-             hostmodule::v1::HostReply* reply) override;
+             hostmodule::v1::LogResponse* response) override;
   Unary* Monitor(Context* context,
                  const hostmodule::v1::MonitorRequest* request,
-                 hostmodule::v1::HostReply* reply) override;
-  Unary* GetCredential(Context* context,
-                       const hostmodule::v1::GetCredentialRequest* request,
-                       hostmodule::v1::HostReply* reply) override;
+                 hostmodule::v1::MonitorResponse* response) override;
+  Unary* GetCredential(
+      Context* context, const hostmodule::v1::GetCredentialRequest* request,
+      hostmodule::v1::GetCredentialResponse* response) override;
   Unary* ValidateCredential(
       Context* context,
       const hostmodule::v1::ValidateCredentialRequest* request,
-      hostmodule::v1::HostReply* reply) override;
+      hostmodule::v1::ValidateCredentialResponse* response) override;
 
   Unary* ConnectTool(Context* context,
                      const hostmodule::v1::ConnectToolRequest* request,
-                     hostmodule::v1::HostReply* reply) override;
+                     hostmodule::v1::ConnectToolResponse* response) override;
 
-  Unary* Hold(hostmodule::v1::Slot slot, const hostmodule::v1::HostCall& call,
-              hostmodule::v1::HostReply* reply);
+  // `put` adds an info to the response; null: the response has none.
+  Unary* Hold(hostmodule::v1::Feature feature,
+              const hostmodule::v1::HostCall& call,
+              std::function<void(const hostmodule::v1::Info&)> put);
   // These return null if the call is over.
   HeldCall* TakeCall(size_t number);
   HeldPlace* TakePlace(size_t number);
@@ -111,7 +118,7 @@ class PlayedScheduler : public hostmodule::v1::HostModule::CallbackService {
   std::string folder_;
   std::unique_ptr<grpc::Server> server_;
   mutable Mutex mutex_;
-  std::vector<hostmodule::v1::Slot> slots_ CANOPY_GUARDED_BY(mutex_);
+  std::vector<hostmodule::v1::Feature> features_ CANOPY_GUARDED_BY(mutex_);
   std::vector<Call> calls_ CANOPY_GUARDED_BY(mutex_);
   std::vector<Place> places_ CANOPY_GUARDED_BY(mutex_);
   std::vector<hostmodule::v1::Placement> launched_ CANOPY_GUARDED_BY(mutex_);

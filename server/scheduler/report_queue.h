@@ -10,7 +10,7 @@
 #include <string>
 
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/scheduler/report_store.h"
 
 namespace canopy::scheduler {

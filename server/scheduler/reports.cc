@@ -2,10 +2,13 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "common/status.h"
-#include "server/scheduler/line.h"
+#include "server/scheduler/contract/line.h"
+#include "server/scheduler/contract/times.h"
 #include "server/scheduler/messages.h"
 
 namespace canopy::scheduler {
@@ -13,6 +16,10 @@ namespace {
 
 constexpr size_t kMaxCommandId = 255;
 constexpr int kLastSignal = 64;
+constexpr int kMaxStates = 64;
+// A page of a snapshot ends with the entry that reaches this size, so that a
+// page is far below gRPC's limit for a message.
+constexpr size_t kPageBytes = 256 << 10;
 
 // Commands that must not be repeated: if an agent was killed during one, it is
 // not executed again.
@@ -25,10 +32,45 @@ bool IsOfThisProcess(const v1::Command& command) {
   return command.has_drain_node() || command.has_resume_node();
 }
 
+// Distributes the state of the overlay over pages.
+class Snapshot {
+ public:
+  explicit Snapshot(const google::protobuf::Duration& settle_time)
+      : settle_time_(settle_time) {
+    Begin();
+  }
+  void Add(v1::NodeReport node) {
+    bytes_ += node.ByteSizeLong();
+    *page_->add_nodes() = std::move(node);
+    if (bytes_ >= kPageBytes) Begin();
+  }
+  void Add(v1::JobReport job) {
+    bytes_ += job.ByteSizeLong();
+    *page_->add_jobs() = std::move(job);
+    if (bytes_ >= kPageBytes) Begin();
+  }
+  std::vector<v1::AttachRequest> Take() {
+    page_->set_last(true);
+    return std::move(messages_);
+  }
+
+ private:
+  void Begin() {
+    page_ = messages_.emplace_back().mutable_snapshot();
+    *page_->mutable_settle_time() = settle_time_;
+    bytes_ = 0;
+  }
+
+  const google::protobuf::Duration settle_time_;
+  std::vector<v1::AttachRequest> messages_;
+  v1::SnapshotPage* page_ = nullptr;  // the last one
+  size_t bytes_ = 0;                  // of the last page
+};
+
 v1::CommandResult ResultOf(const std::string& command, const Status& status) {
   v1::CommandResult result;
   result.set_command_id(command);
-  result.set_status(status.code());
+  result.set_pmix_status(status.code());
   // Truncated between characters; an incomplete character would be shown as
   // bytes.
   result.set_message(LineOf(status.message()));
@@ -99,15 +141,16 @@ void Reports::OnLeft(const std::string& command) {
 
 void Reports::Attach() {
   Link* const link = options_.link;
-  if (!root_ || call_ != nullptr || !link->Has(v1::SLOT_ATTACH)) return;
+  link->Refresh();
+  if (!root_ || call_ != nullptr || !link->Has(v1::FEATURE_ATTACH)) return;
   const uint64_t number = ++number_;
   greeted_ = false;
   call_ = link->client()->Attach(
-      [this, number](const v1::HostMessage& message) {
+      [this, number](const v1::AttachResponse& message) {
         OnMessage(number, message);
       },
       [this, number](const CallEnd& end) { OnEnd(number, end); });
-  v1::AgentMessage message;
+  v1::AttachRequest message;
   v1::AgentHello* const hello = message.mutable_hello();
   *hello->mutable_overlay() = link->overlay();
   hello->set_incarnation(queue_.series());
@@ -122,26 +165,35 @@ void Reports::OnEnd(uint64_t number, const CallEnd& end) {
   call_.reset();
   greeted_ = false;
   if (!root_) return;
-  // A stream that ends normally is also opened again through the link, because
-  // the link has pauses.
-  options_.link->Lost(end.ok() ? "it has ended the stream of reports"
-                               : end.message);
+  if (!options_.link->LostBy(end)) AttachLater(end);
 }
 
-void Reports::OnMessage(uint64_t number, const v1::HostMessage& message) {
+// A stream that ends normally is also opened again after a pause.
+void Reports::AttachLater(const CallEnd& end) {
+  options_.link->Warn("the stream of reports to the scheduler has ended: " +
+                      (end.message.empty() ? std::string("without an error")
+                                           : LineOf(end.message)));
+  options_.loop->AddTimer(backoff_.Next(end.retry_ns),
+                          [this, alive = alive_, number = number_] {
+                            if (*alive && number == number_) Attach();
+                          });
+}
+
+void Reports::OnMessage(uint64_t number, const v1::AttachResponse& message) {
   if (number != number_ || call_ == nullptr) return;
-  if (message.has_hello() == greeted_) {
+  if (message.has_hello() == greeted_ &&
+      message.kind_case() != v1::AttachResponse::KIND_NOT_SET) {
     options_.link->Warn("the scheduler's stream is out of order, and is ended");
     return call_->Cancel();
   }
   switch (message.kind_case()) {
-    case v1::HostMessage::kHello:
+    case v1::AttachResponse::kHello:
       return OnHello(message.hello());
-    case v1::HostMessage::kAcknowledge:
+    case v1::AttachResponse::kAcknowledge:
       return queue_.Acknowledge(message.acknowledge().sequence());
-    case v1::HostMessage::kCommand:
+    case v1::AttachResponse::kCommand:
       return OnCommand(message.command());
-    case v1::HostMessage::KIND_NOT_SET:
+    case v1::AttachResponse::KIND_NOT_SET:
       return;  // a message of a later version
   }
 }
@@ -151,22 +203,41 @@ void Reports::OnHello(const v1::HostHello& hello) {
   if (hello.incarnation() == queue_.series()) {
     queue_.Acknowledge(hello.acknowledged());
   }
-  v1::AgentMessage message;
-  v1::Snapshot* const snapshot = message.mutable_snapshot();
-  for (v1::NodeReport& node : options_.nodes()) {
-    *snapshot->add_nodes() = std::move(node);
+  backoff_.Reset();
+  filter_.reset();
+  if (hello.has_filter()) {
+    filter_ = hello.filter();
+    filter_->mutable_job_states()->Truncate(
+        std::min(filter_->job_states_size(), kMaxStates));
   }
-  for (v1::JobReport& job : options_.jobs()) {
-    *snapshot->add_jobs() = std::move(job);
-  }
-  snapshot->set_settle_ms(options_.settle_ms);
-  call_->Write(std::move(message));
+  SendSnapshot();
   for (const v1::Report& report : queue_.reports()) Send(report);
+}
+
+void Reports::SendSnapshot() {
+  Snapshot snapshot(DurationOfMs(options_.settle_ms));
+  for (v1::NodeReport& node : options_.nodes()) snapshot.Add(std::move(node));
+  for (v1::JobReport& job : options_.jobs()) snapshot.Add(std::move(job));
+  for (v1::AttachRequest& message : snapshot.Take()) {
+    call_->Write(std::move(message));
+  }
+}
+
+void Reports::SayGoodbye() {
+  if (!greeted_) return;
+  v1::AttachRequest message;
+  message.mutable_goodbye();
+  call_->Write(std::move(message));
+}
+
+bool Reports::Wants(v1::JobState state) const {
+  return !filter_ || std::ranges::count(filter_->job_states(), state) > 0;
 }
 
 // ----------------------------------------------------------------- reports ---
 
 void Reports::OnJob(const v1::JobReport& job) {
+  if (!Wants(job.state())) return;
   v1::Report report;
   *report.mutable_job() = job;
   Add(std::move(report));
@@ -190,7 +261,7 @@ void Reports::Add(v1::Report report) {
 }
 
 void Reports::Send(const v1::Report& report) {
-  v1::AgentMessage message;
+  v1::AttachRequest message;
   *message.mutable_report() = report;
   call_->Write(std::move(message));
 }
@@ -237,24 +308,22 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
   Status status(kErrNotSupported, "this agent does not have that command");
   switch (command.kind_case()) {
     case v1::Command::kKill:
-      status = to->KillHostJob(command.kill().job().host_job_id(),
+      status = to->KillHostJob(command.kill().host_job_id(),
                                LineOf(command.kill().reason()),
                                command.kill().immediately());
       break;
     case v1::Command::kSignal: {
       const int signal = command.signal().signal();
-      status =
-          signal < 1 || signal > kLastSignal
-              ? Status(kErrBadParam, "there is no such signal")
-              : to->SignalHostJob(command.signal().job().host_job_id(), signal);
+      status = signal < 1 || signal > kLastSignal
+                   ? Status(kErrBadParam, "there is no such signal")
+                   : to->SignalHostJob(command.signal().host_job_id(), signal);
       break;
     }
     case v1::Command::kSuspend:
-      status =
-          to->SignalHostJob(command.suspend().job().host_job_id(), SIGSTOP);
+      status = to->SignalHostJob(command.suspend().host_job_id(), SIGSTOP);
       break;
     case v1::Command::kResume:
-      status = to->SignalHostJob(command.resume().job().host_job_id(), SIGCONT);
+      status = to->SignalHostJob(command.resume().host_job_id(), SIGCONT);
       break;
     case v1::Command::kDrainNode:
       status = to->DrainNode(command.drain_node().name(),
@@ -264,12 +333,12 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       status = to->ResumeNode(command.resume_node().name());
       break;
     case v1::Command::kTimeLimit:
-      status = to->SetHostTimeLimit(command.time_limit().job().host_job_id(),
-                                    command.time_limit().seconds(),
-                                    command.time_limit().warn_seconds());
+      status = to->SetHostTimeLimit(command.time_limit().host_job_id(),
+                                    SecondsOf(command.time_limit().limit()),
+                                    SecondsOf(command.time_limit().warning()));
       break;
     case v1::Command::kRequeue:
-      status = to->RequeueHostJob(command.requeue().job().host_job_id(),
+      status = to->RequeueHostJob(command.requeue().host_job_id(),
                                   LineOf(command.requeue().reason()));
       break;
     case v1::Command::kLaunch:  // is answered later
@@ -281,7 +350,7 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
 
 void Reports::Answer(const v1::CommandResult& result) {
   if (call_ == nullptr) return;
-  v1::AgentMessage message;
+  v1::AttachRequest message;
   *message.mutable_result() = result;
   call_->Write(std::move(message));
 }

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/event_loop.h"
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/ports/job_commands_port.h"
+#include "server/scheduler/backoff.h"
 #include "server/scheduler/command_history.h"
 #include "server/scheduler/job_placement.h"
 #include "server/scheduler/link.h"
@@ -32,7 +34,7 @@ class Reports : public JobListener {
     // a predecessor has left some.
     uint64_t incarnation = 0;
     ReportStore* store = nullptr;  // null: this agent has no successor
-    uint32_t settle_ms = 0;        // as in v1::Snapshot
+    uint32_t settle_ms = 0;        // as in v1::SnapshotPage
     std::function<std::vector<v1::NodeReport>()> nodes;
     std::function<std::vector<v1::JobReport>()> jobs;
     // Repeats a release that a predecessor may not have sent.
@@ -50,6 +52,10 @@ class Reports : public JobListener {
 
   // True if the scheduler is connected and has not acknowledged all records.
   bool AwaitsRecords() const { return greeted_ && queue_.has_records(); }
+  // Tells the scheduler that the overlay ends. The last message of the stream.
+  void SayGoodbye();
+  // True if messages of the stream are still to be sent.
+  bool Writes() const { return greeted_ && call_->writes(); }
 
   void OnJob(const v1::JobReport& report) override;
   void OnRecord(const v1::JobRecord& record) override;
@@ -65,8 +71,12 @@ class Reports : public JobListener {
   void Attach();
   void TakeStore();
   void OnLeft(const std::string& command);
-  void OnMessage(uint64_t number, const v1::HostMessage& message);
+  void OnMessage(uint64_t number, const v1::AttachResponse& message);
   void OnHello(const v1::HostHello& hello);
+  void SendSnapshot();
+  void AttachLater(const CallEnd& end);
+  // False if the scheduler does not want reports of jobs in this state.
+  bool Wants(v1::JobState state) const;
   void OnCommand(const v1::Command& command);
   v1::CommandResult Execute(const v1::Command& command);
   void Launch(const v1::Command& command);
@@ -78,9 +88,11 @@ class Reports : public JobListener {
 
   const Options options_;
   bool root_ = false;
-  std::shared_ptr<AttachCall> call_;  // null: none
-  uint64_t number_ = 0;               // number of the call
-  bool greeted_ = false;              // the host has answered
+  std::shared_ptr<AttachCall> call_;        // null: none
+  uint64_t number_ = 0;                     // number of the call
+  bool greeted_ = false;                    // the host has answered
+  Backoff backoff_;                         // after streams that failed
+  std::optional<v1::ReportFilter> filter_;  // of the last stream
   ReportQueue queue_;
   PendingReleases releases_;
   CommandHistory history_;

@@ -67,13 +67,14 @@ class ReportsTest : public testing::Test {
       : link_(&loop_, &client_, v1::Overlay(), "there",
               [](const core::LogLine&) {}) {
     Reports::Options options;
+    options.loop = &loop_;
     options.link = &link_;
     options.commands = &commands_;
     options.incarnation = 5;
     options.store = store;
     options.settle_ms = 70;
     options.nodes = [] { return std::vector<v1::NodeReport>(2); };
-    options.jobs = [] { return std::vector<v1::JobReport>(3); };
+    options.jobs = [this] { return jobs_; };
     options.release_again = [this](const v1::JobReleasedRequest& release) {
       released_.push_back(release.nspace());
     };
@@ -84,18 +85,18 @@ class ReportsTest : public testing::Test {
 
   void Attach() {
     reports_->SetRoot(true);
-    client_.Up({v1::SLOT_ATTACH});
+    client_.Up({v1::FEATURE_ATTACH});
   }
   FakeServiceClient::Stream& Stream() { return client_.streams.back(); }
-  std::vector<v1::AgentMessage>& Written() { return Stream().call->written; }
+  std::vector<v1::AttachRequest>& Written() { return Stream().call->written; }
   void Greet(uint64_t incarnation = 0, uint64_t acknowledged = 0) {
-    v1::HostMessage message;
+    v1::AttachResponse message;
     message.mutable_hello()->set_incarnation(incarnation);
     message.mutable_hello()->set_acknowledged(acknowledged);
     Stream().on_message(message);
   }
   void Acknowledge(uint64_t sequence) {
-    v1::HostMessage message;
+    v1::AttachResponse message;
     message.mutable_acknowledge()->set_sequence(sequence);
     Stream().on_message(message);
   }
@@ -105,30 +106,32 @@ class ReportsTest : public testing::Test {
     reports_->OnRecord(record);
   }
   v1::CommandResult Tell(const v1::Command& command) {
-    v1::HostMessage message;
+    v1::AttachResponse message;
     *message.mutable_command() = command;
     Stream().on_message(message);
     return Written().back().result();
   }
   void Reconnect() {
+    client_.is_connected = false;
     Stream().on_end({14, "gone"});
     const size_t before = client_.capabilities.size();
     for (int i = 0; i < 300 && client_.capabilities.size() == before; ++i) {
       loop_.RunOnce(10);
     }
-    client_.Up({v1::SLOT_ATTACH});
+    client_.Up({v1::FEATURE_ATTACH});
   }
 
   EventLoop loop_;
   FakeServiceClient client_;
   Commands commands_;
   Link link_;
+  std::vector<v1::JobReport> jobs_ = std::vector<v1::JobReport>(3);
   std::vector<std::string> released_;
   std::unique_ptr<Reports> reports_;
 };
 
 TEST_F(ReportsTest, TheRootAloneAttaches) {
-  client_.Up({v1::SLOT_ATTACH});
+  client_.Up({v1::FEATURE_ATTACH});
   EXPECT_TRUE(client_.streams.empty());
   reports_->SetRoot(true);
   EXPECT_EQ(client_.streams.size(), 1u);
@@ -138,7 +141,7 @@ TEST_F(ReportsTest, TheRootAloneAttaches) {
 
 TEST_F(ReportsTest, NobodyIsAttachedToWithoutTheSlot) {
   reports_->SetRoot(true);
-  client_.Up({v1::SLOT_PLACE_JOB});
+  client_.Up({v1::FEATURE_PLACE_JOB});
   EXPECT_TRUE(client_.streams.empty());
 }
 
@@ -155,9 +158,68 @@ TEST_F(ReportsTest, TheSnapshotComesAfterTheGreeting) {
   ASSERT_EQ(Written().size(), 4u);
   EXPECT_EQ(Written()[1].snapshot().nodes_size(), 2);
   EXPECT_EQ(Written()[1].snapshot().jobs_size(), 3);
-  EXPECT_EQ(Written()[1].snapshot().settle_ms(), 70u);
+  EXPECT_EQ(Written()[1].snapshot().settle_time().nanos(), 70'000'000);
   EXPECT_EQ(Written()[2].report().record().nspace(), "early");
   EXPECT_EQ(Written()[3].report().sequence(), 2u);
+}
+
+TEST_F(ReportsTest, ALargeSnapshotHasPages) {
+  jobs_.resize(1000);
+  for (v1::JobReport& job : jobs_) job.set_nspace(std::string(1000, 'x'));
+  Attach();
+  Greet();
+  int jobs = 0;
+  for (size_t i = 1; i < Written().size(); ++i) {
+    const v1::SnapshotPage& page = Written()[i].snapshot();
+    EXPECT_LT(page.ByteSizeLong(), size_t{1} << 20);
+    EXPECT_EQ(page.last(), i + 1 == Written().size());
+    EXPECT_EQ(page.settle_time().nanos(), 70'000'000);
+    jobs += page.jobs_size();
+  }
+  EXPECT_GT(Written().size(), 3u);
+  EXPECT_EQ(jobs, 1000);
+}
+
+TEST_F(ReportsTest, OnlyStatesThatAreWantedAreReported) {
+  Attach();
+  v1::AttachResponse message;
+  message.mutable_hello()->mutable_filter()->add_job_states(
+      v1::JOB_STATE_RUNNING);
+  Stream().on_message(message);
+  const size_t before = Written().size();
+  v1::JobReport job;
+  job.set_state(v1::JOB_STATE_STARTING);
+  reports_->OnJob(job);
+  EXPECT_EQ(Written().size(), before);
+  job.set_state(v1::JOB_STATE_RUNNING);
+  reports_->OnJob(job);
+  Record("ended");
+  EXPECT_EQ(Written().size(), before + 2);
+}
+
+// Otherwise each end would lead to a new stream at once.
+TEST_F(ReportsTest, AStreamThatIsRefusedIsOpenedAfterAPause) {
+  Attach();
+  const size_t asked = client_.capabilities.size();
+  for (size_t streams = 1; streams < 3; ++streams) {
+    Stream().on_end({13, "exception"});
+    EXPECT_EQ(client_.streams.size(), streams);
+    for (int i = 0; i < 300 && client_.streams.size() == streams; ++i) {
+      loop_.RunOnce(10);
+    }
+    ASSERT_EQ(client_.streams.size(), streams + 1);
+  }
+  EXPECT_EQ(client_.capabilities.size(), asked) << "the connection is there";
+}
+
+TEST_F(ReportsTest, AnOverlayThatEndsSaysSo) {
+  Attach();
+  const size_t before = Written().size();
+  reports_->SayGoodbye();
+  EXPECT_EQ(Written().size(), before) << "to a host that has not greeted";
+  Greet();
+  reports_->SayGoodbye();
+  EXPECT_TRUE(Written().back().has_goodbye());
 }
 
 TEST_F(ReportsTest, WhatWasTakenIsNotSentAgain) {
@@ -236,7 +298,7 @@ v1::Command LaunchOf(const std::string& id, const std::string& request) {
   launch->set_request_id(request);
   launch->mutable_granted()->add_nodes()->set_name("node1");
   launch->mutable_granted()->mutable_nodes(0)->set_slots(2);
-  launch->add_apps()->add_argv("program");
+  launch->add_applications()->add_argv("program");
   return command;
 }
 
@@ -245,11 +307,11 @@ TEST_F(SuccessorTest, ExecutesNoCommandThatItsPredecessorHas) {
   Greet();
   v1::Command command;
   command.set_command_id("killed");
-  command.mutable_kill()->mutable_job()->set_host_job_id("7");
-  EXPECT_EQ(Tell(command).status(), kSuccess);
+  command.mutable_kill()->set_host_job_id("7");
+  EXPECT_EQ(Tell(command).pmix_status(), kSuccess);
   command.set_command_id("signal");
   command.mutable_signal()->set_signal(SIGUSR1);
-  EXPECT_EQ(Tell(command).status(), kErrLostConnection);
+  EXPECT_EQ(Tell(command).pmix_status(), kErrLostConnection);
   EXPECT_EQ(Tell(LaunchOf("launched", "batch 1")).nspace(), "canopy-1-7");
   EXPECT_TRUE(commands_.said.empty());
   EXPECT_EQ(Tell(LaunchOf("not launched", "batch 2")).nspace(), "canopy-1-1");
@@ -286,7 +348,7 @@ TEST_F(ReportsTest, ALaunchIsAnsweredWhenItHasBegun) {
   Attach();
   Greet();
   commands_.keeps = true;
-  v1::HostMessage message;
+  v1::AttachResponse message;
   *message.mutable_command() = LaunchOf("1", "batch 1");
   const size_t before = Written().size();
   Stream().on_message(message);
@@ -305,7 +367,7 @@ TEST_F(ReportsTest, ALaunchMayEndWhenItIsGone) {
   Attach();
   Greet();
   commands_.keeps = true;
-  v1::HostMessage message;
+  v1::AttachResponse message;
   *message.mutable_command() = LaunchOf("1", "batch 1");
   Stream().on_message(message);
   reports_.reset();
@@ -334,12 +396,12 @@ TEST_F(ReportsTest, ACommandIsExecutedOnceAndAnsweredEachTime) {
   Greet();
   v1::Command command;
   command.set_command_id("1");
-  command.mutable_kill()->mutable_job()->set_host_job_id("7");
+  command.mutable_kill()->set_host_job_id("7");
   command.mutable_kill()->set_reason("why");
-  EXPECT_EQ(Tell(command).status(), kSuccess);
+  EXPECT_EQ(Tell(command).pmix_status(), kSuccess);
   Reconnect();
   Greet();
-  EXPECT_EQ(Tell(command).status(), kSuccess);
+  EXPECT_EQ(Tell(command).pmix_status(), kSuccess);
   EXPECT_EQ(commands_.said, std::vector<std::string>{"kill 7 why"});
 }
 
@@ -348,14 +410,14 @@ TEST_F(ReportsTest, CommandsReachWhomTheyName) {
   Greet();
   v1::Command command;
   command.set_command_id("1");
-  command.mutable_suspend()->mutable_job()->set_host_job_id("7");
-  EXPECT_EQ(Tell(command).status(), kErrNotFound);
+  command.mutable_suspend()->set_host_job_id("7");
+  EXPECT_EQ(Tell(command).pmix_status(), kErrNotFound);
   command.set_command_id("2");
   command.mutable_signal()->set_signal(65);
-  EXPECT_EQ(Tell(command).status(), kErrBadParam);
+  EXPECT_EQ(Tell(command).pmix_status(), kErrBadParam);
   command.set_command_id("3");
   command.mutable_drain_node()->set_name("node1");
-  EXPECT_EQ(Tell(command).status(), kSuccess);
+  EXPECT_EQ(Tell(command).pmix_status(), kSuccess);
   EXPECT_EQ(commands_.said,
             (std::vector<std::string>{"signal 7 " + std::to_string(SIGSTOP),
                                       "drain node1"}));
@@ -368,26 +430,26 @@ TEST_F(ReportsTest, AJobOfTheSchedulersOwnIsLaunched) {
   command.set_command_id("1");
   v1::LaunchJob* const launch = command.mutable_launch();
   launch->set_request_id("batch 1");
-  EXPECT_EQ(Tell(command).status(), kErrUnpackFailure) << "without nodes";
+  EXPECT_EQ(Tell(command).pmix_status(), kErrUnpackFailure) << "without nodes";
   v1::GrantedNode* const node = launch->mutable_granted()->add_nodes();
   node->set_name("node1");
   node->set_slots(2);
   command.set_command_id("2");
-  EXPECT_EQ(Tell(command).status(), kErrBadParam) << "without a program";
-  launch->add_apps()->add_argv("program");
+  EXPECT_EQ(Tell(command).pmix_status(), kErrBadParam) << "without a program";
+  launch->add_applications()->add_argv("program");
   launch->add_env("no variable");
   command.set_command_id("3");
-  EXPECT_EQ(Tell(command).status(), kErrBadParam);
+  EXPECT_EQ(Tell(command).pmix_status(), kErrBadParam);
   launch->set_env(0, "A=b");
   command.set_command_id("4");
   const v1::CommandResult result = Tell(command);
-  EXPECT_EQ(result.status(), kSuccess);
+  EXPECT_EQ(result.pmix_status(), kSuccess);
   EXPECT_EQ(result.nspace(), "canopy-1-1");
   launch->set_cwd("/home");
   launch->set_output("out");
   launch->set_error("/tmp/err");
   command.set_command_id("5");
-  EXPECT_EQ(Tell(command).status(), kSuccess);
+  EXPECT_EQ(Tell(command).pmix_status(), kSuccess);
   EXPECT_EQ(commands_.said, (std::vector<std::string>{
                                 "launch batch 1 program",
                                 "launch batch 1 program/home/out/tmp/err"}));
@@ -398,7 +460,7 @@ TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {
   Greet();
   v1::Command command;
   command.set_command_id("1");
-  EXPECT_EQ(Tell(command).status(), kErrNotSupported);
+  EXPECT_EQ(Tell(command).pmix_status(), kErrNotSupported);
 }
 
 TEST_F(ReportsTest, TimeLimitsAndRequeuesAreJobsOfTheRoot) {
@@ -406,15 +468,15 @@ TEST_F(ReportsTest, TimeLimitsAndRequeuesAreJobsOfTheRoot) {
   Greet();
   v1::Command command;
   command.set_command_id("1");
-  command.mutable_time_limit()->mutable_job()->set_host_job_id("7");
-  command.mutable_time_limit()->set_seconds(60);
-  command.mutable_time_limit()->set_warn_seconds(5);
-  EXPECT_EQ(Tell(command).status(), kSuccess);
+  command.mutable_time_limit()->set_host_job_id("7");
+  command.mutable_time_limit()->mutable_limit()->set_seconds(60);
+  command.mutable_time_limit()->mutable_warning()->set_seconds(5);
+  EXPECT_EQ(Tell(command).pmix_status(), kSuccess);
   command.set_command_id("2");
-  command.mutable_requeue()->mutable_job()->set_host_job_id("7");
+  command.mutable_requeue()->set_host_job_id("7");
   command.mutable_requeue()->set_reason("for others");
   const v1::CommandResult result = Tell(command);
-  EXPECT_EQ(result.status(), kErrUnreach);
+  EXPECT_EQ(result.pmix_status(), kErrUnreach);
   EXPECT_EQ(result.message(), "its launcher is not there");
   EXPECT_EQ(commands_.said,
             (std::vector<std::string>{"limit 7 60 5", "requeue 7 for others"}));

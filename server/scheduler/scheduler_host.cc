@@ -13,8 +13,8 @@
 #include "pmix_common.h"
 #include "server/core/step/host_services.h"
 #include "server/ports/placement_port.h"
+#include "server/scheduler/contract/line.h"
 #include "server/scheduler/infos.h"
-#include "server/scheduler/line.h"
 #include "server/scheduler/messages.h"
 
 namespace canopy::scheduler {
@@ -23,31 +23,31 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr uint64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr uint64_t kMaxUnits = 512;
+constexpr uint32_t kCallersSession = UINT32_MAX;
 
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
 // Marks the numbers of requests about tools; the core's numbers are lower.
 constexpr uint64_t kOfTool = uint64_t{1} << 62;
-constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
 
-std::optional<v1::Slot> SlotOfCall(HostOp op) {
+std::optional<v1::Feature> FeatureOfCall(HostOp op) {
   switch (op) {
     case HostOp::kAllocate:
-      return v1::SLOT_ALLOCATE;
+      return v1::FEATURE_ALLOCATE;
     case HostOp::kControlSession:
-      return v1::SLOT_CONTROL_SESSION;
+      return v1::FEATURE_CONTROL_SESSION;
     case HostOp::kBlockResources:
-      return v1::SLOT_BLOCK_RESOURCES;
+      return v1::FEATURE_BLOCK_RESOURCES;
     case HostOp::kLog:
-      return v1::SLOT_LOG;
+      return v1::FEATURE_LOG;
     case HostOp::kMonitor:
-      return v1::SLOT_MONITOR;
+      return v1::FEATURE_MONITOR;
     case HostOp::kGetCredential:
-      return v1::SLOT_GET_CREDENTIAL;
+      return v1::FEATURE_GET_CREDENTIAL;
     case HostOp::kValidateCredential:
-      return v1::SLOT_VALIDATE_CREDENTIAL;
+      return v1::FEATURE_VALIDATE_CREDENTIAL;
     case HostOp::kQuery:
-      return v1::SLOT_QUERY;
+      return v1::FEATURE_QUERY;
     case HostOp::kJobControl:
     case HostOp::kReadOutput:
     case HostOp::kPushInput:
@@ -67,24 +67,24 @@ bool PutInfos(std::string_view bytes, Infos* out) {
 // These functions return false for a malformed call.
 
 bool Fill(const host_call::Allocate& call, v1::AllocateRequest* out) {
-  out->set_directive(call.directive);
+  out->set_directive(static_cast<v1::AllocationDirective>(call.directive));
   return PutInfos(call.infos, out->mutable_infos());
 }
 
 bool Fill(const host_call::ControlSession& call,
           v1::ControlSessionRequest* out) {
-  out->set_session_id(call.session);
+  if (call.session != kCallersSession) out->set_session_id(call.session);
   return PutInfos(call.infos, out->mutable_infos());
 }
 
 bool Fill(const host_call::BlockResources& call,
           v1::BlockResourcesRequest* out) {
-  out->set_directive(call.directive);
+  out->set_directive(static_cast<v1::ResourceBlockDirective>(call.directive));
   out->set_block(Printable(call.block));
   if (call.units.size() > kMaxUnits) return false;
   for (const auto& [type, count] : call.units) {
     v1::ResourceUnit* const unit = out->add_units();
-    unit->set_type(static_cast<uint32_t>(type));
+    unit->set_type(static_cast<v1::DeviceType>(type));
     unit->set_count(count);
   }
   return PutInfos(call.infos, out->mutable_infos());
@@ -99,7 +99,7 @@ bool Fill(const host_call::Monitor& call, v1::MonitorRequest* out) {
   InfoList monitor;
   if (!DecodeInfos(call.what, &monitor) || monitor.size() != 1) return false;
   PutInfo(monitor[0], out->mutable_monitor());
-  out->set_error(call.error);
+  out->set_event_pmix_status(call.error);
   return PutInfos(call.infos, out->mutable_directives());
 }
 
@@ -168,13 +168,25 @@ int64_t TimeLimitMs(const core::AskHost& request) {
   return request.op == HostOp::kQuery ? std::min(limit, standard) : limit;
 }
 
-// An invalid status rejects the tool too.
-Status VerdictOf(const Status& status) {
-  if (status.code() == kOperationSucceeded) return Status();
-  return status.code() > 0 ? Status(kErrServerFailedRequest,
-                                    "the scheduler has answered " +
-                                        std::to_string(status.code()))
-                           : status;
+// Returns the keys of a query.
+std::vector<std::string> KeysOf(const core::AskHost& query) {
+  WireReader in(query.call.view());
+  std::vector<std::string> keys(in.Count());
+  for (std::string& key : keys) key = in.String();
+  return keys;
+}
+
+// Returns the status of a query with these answers.
+int StatusOfQuery(const core::AskHost& query, const InfoList& results) {
+  const std::vector<std::string> keys = KeysOf(query);
+  const auto answered =
+      std::ranges::count_if(keys, [&](const std::string& key) {
+        return std::ranges::any_of(results.span(), [&](const auto& info) {
+          return KeyOf(info) == key;
+        });
+      });
+  if (answered == 0) return kErrNotFound;
+  return answered < std::ssize(keys) ? kErrPartialSuccess : kSuccess;
 }
 
 }  // namespace
@@ -184,13 +196,15 @@ SchedulerHost::SchedulerHost(Options options) : options_(std::move(options)) {
 }
 
 SchedulerHost::~SchedulerHost() {
+  *alive_ = false;
   for (const auto& [number, pending] : pending_) {
     options_.loop->CancelTimer(pending.timer);
   }
 }
 
 void SchedulerHost::Ask(const core::AskHost& request) {
-  if (!SlotOfCall(request.op)) return options_.embedded->Ask(request);
+  if (!FeatureOfCall(request.op)) return options_.embedded->Ask(request);
+  options_.link->Refresh();
   if (AsksWhatItServes(request)) return AnswerWhatItServes(request.number);
   Begin({request}, TimeLimitMs(request));
 }
@@ -199,6 +213,7 @@ void SchedulerHost::Ask(const core::AskHost& request) {
 // either.
 void SchedulerHost::AskAboutTool(const ArrivingTool& tool,
                                  std::function<void(const Status&)> done) {
+  options_.link->Refresh();
   if (!options_.link->up() && decides_tools_ == false) return done(Status());
   if (num_tools_ >= kMaxTools) {
     return done(Status(kErrResourceBusy, "too many tools are asked about"));
@@ -223,17 +238,18 @@ void SchedulerHost::Begin(Pending pending, int64_t limit_ms) {
   if (options_.link->up()) Send(&begun);
 }
 
-v1::Slot SchedulerHost::SlotOf(const Pending& pending) {
-  return pending.tool ? v1::SLOT_CONNECT_TOOL : *SlotOfCall(pending.request.op);
+v1::Feature SchedulerHost::FeatureOf(const Pending& pending) {
+  return pending.tool ? v1::FEATURE_CONNECT_TOOL
+                      : *FeatureOfCall(pending.request.op);
 }
 
 void SchedulerHost::AnswerWhatItServes(uint64_t request) {
-  const auto bit = [this](v1::Slot slot, uint64_t it) {
-    return options_.link->Has(slot) ? it : uint64_t{0};
+  const auto bit = [this](v1::Feature feature, uint64_t it) {
+    return options_.link->Has(feature) ? it : uint64_t{0};
   };
-  const uint64_t services = bit(v1::SLOT_PLACE_JOB, core::kHostPlacesJobs) |
-                            bit(v1::SLOT_ALLOCATE, core::kHostAllocates) |
-                            bit(v1::SLOT_QUERY, core::kHostAnswersQueries);
+  const uint64_t services = bit(v1::FEATURE_PLACE_JOB, core::kHostPlacesJobs) |
+                            bit(v1::FEATURE_ALLOCATE, core::kHostAllocates) |
+                            bit(v1::FEATURE_QUERY, core::kHostAnswersQueries);
   const InfoList infos{{PMIX_QUERY_SUPPORTED_KEYS, Value::Uint64(services)}};
   std::string bytes;
   const int status = EncodeInfos(infos.data(), infos.size(), &bytes);
@@ -242,7 +258,7 @@ void SchedulerHost::AnswerWhatItServes(uint64_t request) {
 }
 
 void SchedulerHost::OnUp() {
-  decides_tools_ = options_.link->Has(v1::SLOT_CONNECT_TOOL);
+  decides_tools_ = options_.link->Has(v1::FEATURE_CONNECT_TOOL);
   std::vector<uint64_t> numbers;
   for (const auto& [number, pending] : pending_) {
     if (pending.call == nullptr) numbers.push_back(number);
@@ -255,7 +271,9 @@ void SchedulerHost::OnUp() {
 
 void SchedulerHost::Send(Pending* pending) {
   const uint64_t number = pending->request.number;
-  if (!options_.link->Has(SlotOf(*pending))) return Unsupported(number);
+  if (!options_.link->Has(FeatureOf(*pending))) {
+    return Unsupported(number, "no such service");
+  }
   pending->number = next_call_++;
   Sent sent = SendCall(*pending);
   if (!sent.ok()) return Answer(number, sent.status(), {});
@@ -328,38 +346,59 @@ v1::HostCall SchedulerHost::CallOf(const core::AskHost& request) const {
   return out;
 }
 
-ServiceClient::Done<v1::HostReply> SchedulerHost::Done(uint64_t request,
-                                                       uint64_t call) {
-  return [this, request, call](const CallEnd& end, const v1::HostReply& reply) {
+ServiceClient::Done<Results> SchedulerHost::Done(uint64_t request,
+                                                 uint64_t call) {
+  return [this, request, call](const CallEnd& end, const Results& reply) {
     OnReply(request, call, end, reply);
   };
 }
 
 void SchedulerHost::OnReply(uint64_t request, uint64_t call, const CallEnd& end,
-                            const v1::HostReply& reply) {
+                            const Results& results) {
   const auto it = pending_.find(request);
   if (it == pending_.end() || it->second.number != call) return;
   it->second.call = nullptr;
-  if (end.unimplemented()) return Unsupported(request);
-  if (end.gone()) return options_.link->Lost(end.message);
-  if (end.out_of_time()) return;  // the timer answers
-  if (!end.ok()) {
-    return Answer(request, Status(kErrServerFailedRequest, LineOf(end.message)),
-                  {});
-  }
-  const Result<InfoList> results = GetInfos(reply.results());
-  if (!results.ok()) {
+  if (!end.ok()) return OnError(request, end);
+  const Result<InfoList> infos = GetInfos(results);
+  if (!infos.ok()) {
     options_.link->Warn("the scheduler's answer is malformed: " +
-                        results.status().message());
-    return Answer(request, results.status(), {});
+                        infos.status().message());
+    return Answer(request, infos.status(), {});
   }
   std::string bytes;
-  if (!results->empty() &&
-      EncodeInfos(results->data(), results->size(), &bytes) != kSuccess) {
+  if (!infos->empty() &&
+      EncodeInfos(infos->data(), infos->size(), &bytes) != kSuccess) {
     return Answer(request, Status(kErrUnpackFailure, "it cannot travel"), {});
   }
-  Answer(request, Status(reply.status(), LineOf(reply.message())),
+  const core::AskHost& asked = it->second.request;
+  const bool query = !it->second.tool && asked.op == HostOp::kQuery;
+  Answer(request, Status(query ? StatusOfQuery(asked, *infos) : int{kSuccess}),
          Bytes(std::move(bytes)));
+}
+
+void SchedulerHost::OnError(uint64_t request, const CallEnd& end) {
+  Pending& pending = pending_.at(request);
+  if (end.unimplemented() && !end.pmix_status) {
+    return Unsupported(request, LineOf(end.message));
+  }
+  if (end.out_of_time() && !end.pmix_status) return;  // the timer answers
+  if (!end.passes()) return Answer(request, StatusOf(end), {});
+  if (options_.link->LostBy(end)) return;
+  options_.loop->AddTimer(
+      pending.backoff.Next(end.retry_ns),
+      [this, alive = alive_, request, call = pending.number] {
+        if (*alive) SendAgain(request, call);
+      });
+}
+
+void SchedulerHost::SendAgain(uint64_t request, uint64_t call) {
+  const auto it = pending_.find(request);
+  if (it == pending_.end() || it->second.number != call ||
+      it->second.call != nullptr) {
+    return;
+  }
+  options_.link->Refresh();
+  if (options_.link->up()) Send(&it->second);
 }
 
 void SchedulerHost::OnTimeout(uint64_t request) {
@@ -382,15 +421,15 @@ void SchedulerHost::Answer(uint64_t request, const Status& status,
         core::HostAnswered{request, status.code(), std::move(results)});
   }
   --num_tools_;
-  pending.tool->done(VerdictOf(status));
+  pending.tool->done(status);
 }
 
 // Tools are served if the scheduler does not decide about them.
-void SchedulerHost::Unsupported(uint64_t request) {
+void SchedulerHost::Unsupported(uint64_t request, const std::string& why) {
   const core::AskHost ask = pending_.at(request).request;
   if (pending_.at(request).tool) return Answer(request, Status(), {});
   if (!options_.fallback) {
-    return Answer(request, Status(kErrNotSupported, "no such service"), {});
+    return Answer(request, Status(kErrNotSupported, why), {});
   }
   options_.loop->CancelTimer(pending_.at(request).timer);
   pending_.erase(request);

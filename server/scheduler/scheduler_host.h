@@ -6,16 +6,18 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/core/step/host.h"
 #include "server/ports/host_port.h"
 #include "server/ports/input_sink.h"
+#include "server/scheduler/backoff.h"
 #include "server/scheduler/link.h"
 #include "server/scheduler/service_client.h"
 
@@ -67,25 +69,28 @@ class SchedulerHost : public HostPort {
     std::optional<Tool> tool = {};  // the tool to decide about
     int64_t deadline = 0;           // EventLoop::Now()
     EventLoop::TimerId timer = 0;
-    CallPtr call = {};    // null: it must be requested (again)
-    uint64_t number = 0;  // number of the call
+    CallPtr call = {};            // null: it must be requested (again)
+    uint64_t number = 0;          // number of the last call
+    Backoff backoff = Backoff();  // after calls that may be repeated
   };
   using Sent = Result<CallPtr>;
 
   void AnswerWhatItServes(uint64_t request);
   void Begin(Pending pending, int64_t limit_ms);
   void OnUp();
-  static v1::Slot SlotOf(const Pending& pending);
+  static v1::Feature FeatureOf(const Pending& pending);
   void Send(Pending* pending);
   // Returns kErrUnpackFailure if the process's call is malformed.
   Sent SendCall(const Pending& pending);
   v1::HostCall CallOf(const core::AskHost& request) const;
-  ServiceClient::Done<v1::HostReply> Done(uint64_t request, uint64_t call);
+  ServiceClient::Done<Results> Done(uint64_t request, uint64_t call);
   void OnReply(uint64_t request, uint64_t call, const CallEnd& end,
-               const v1::HostReply& reply);
+               const Results& results);
+  void OnError(uint64_t request, const CallEnd& end);
+  void SendAgain(uint64_t request, uint64_t call);
   void OnTimeout(uint64_t request);
   void Answer(uint64_t request, const Status& status, Bytes results);
-  void Unsupported(uint64_t request);
+  void Unsupported(uint64_t request, const std::string& why);
 
   const Options options_;
   std::map<uint64_t, Pending> pending_;  // key: the request's number
@@ -95,6 +100,8 @@ class SchedulerHost : public HostPort {
   // True if the scheduler decides about tools; no value before it was ever
   // reachable.
   std::optional<bool> decides_tools_;
+  // False when this object is destroyed; shared with timers.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace canopy::scheduler

@@ -27,6 +27,14 @@ class Embedded : public HostPort {
   std::string dropped;
 };
 
+Results One(const std::string& key, const std::string& text) {
+  Results results;
+  v1::Info* const info = results.Add();
+  info->set_key(key);
+  info->mutable_value()->set_text(text);
+  return results;
+}
+
 std::string Infos(const InfoList& infos) {
   std::string bytes;
   EXPECT_EQ(EncodeInfos(infos.data(), infos.size(), &bytes), kSuccess);
@@ -88,8 +96,8 @@ class SchedulerHostTest : public testing::Test {
     host_ = std::make_unique<SchedulerHost>(std::move(options));
     link_->Start();
   }
-  void Up() { client_.Up({v1::SLOT_ALLOCATE}); }
-  void ToolsUp() { client_.Up({v1::SLOT_CONNECT_TOOL}); }
+  void Up() { client_.Up({v1::FEATURE_ALLOCATE}); }
+  void ToolsUp() { client_.Up({v1::FEATURE_CONNECT_TOOL}); }
   void Connect(const ArrivingTool& tool = {{"tool", 3}, 77, 78, false}) {
     host_->AskAboutTool(tool, [this](const Status& s) { told_.push_back(s); });
   }
@@ -120,31 +128,27 @@ TEST_F(SchedulerHostTest, AnAllocationIsTheSchedulersToDecide) {
   host_->Ask(Allocation(5));
   ASSERT_EQ(client_.allocations.size(), 1u);
   const v1::AllocateRequest& asked = client_.allocations[0].request;
-  EXPECT_EQ(asked.directive(), static_cast<uint32_t>(PMIX_ALLOC_NEW));
+  EXPECT_EQ(asked.directive(), v1::ALLOCATION_DIRECTIVE_NEW);
   EXPECT_EQ(asked.infos(0).key(), PMIX_ALLOC_NUM_NODES);
   EXPECT_TRUE(asked.infos(0).required());
-  EXPECT_EQ(asked.infos(0).value().unsigned_(), 3u);
-  EXPECT_EQ(asked.call().caller().uid(), 10u);
-  EXPECT_EQ(asked.call().caller().gid(), 20u);
+  EXPECT_EQ(asked.infos(0).value().unsigned_integer(), 3u);
+  EXPECT_EQ(asked.call().caller().user().uid(), 10u);
+  EXPECT_EQ(asked.call().caller().user().gid(), 20u);
   EXPECT_EQ(asked.call().caller().process().rank(), 2u);
   EXPECT_EQ(asked.call().caller().host_job_id(), "job's");
   EXPECT_EQ(asked.call().call_id(), "job.2.7");
 
-  v1::HostReply reply;
-  reply.set_status(kErrOutOfResource);
-  reply.add_results()->set_key("result");
-  reply.mutable_results(0)->mutable_value()->set_text("why");
-  client_.allocations[0].done({}, reply);
+  client_.allocations[0].done({}, One("result", "why"));
   ASSERT_EQ(Answers().size(), 1u);
   EXPECT_EQ(Answers()[0].number, 5u);
-  EXPECT_EQ(Answers()[0].status, kErrOutOfResource);
+  EXPECT_EQ(Answers()[0].status, kSuccess);
   InfoList results;
   EXPECT_TRUE(DecodeInfos(Answers()[0].results.view(), &results));
   EXPECT_EQ(results.FindString("result"), "why");
 }
 
 TEST_F(SchedulerHostTest, AQueryIsTheSchedulersToAnswer) {
-  client_.Up({v1::SLOT_QUERY});
+  client_.Up({v1::FEATURE_QUERY});
   host_->Ask(QueueQuery(7));
   ASSERT_EQ(client_.queries.size(), 1u);
   const v1::QueryRequest& asked = client_.queries[0].request;
@@ -152,14 +156,11 @@ TEST_F(SchedulerHostTest, AQueryIsTheSchedulersToAnswer) {
   EXPECT_EQ(asked.keys(1), PMIX_QUERY_QUEUE_STATUS);
   EXPECT_EQ(asked.qualifiers(0).key(), PMIX_ALLOC_QUEUE);
   EXPECT_EQ(asked.qualifiers(0).value().text(), "fast");
-  EXPECT_EQ(asked.call().caller().uid(), 77u) << "the agent's, of a tool";
-  EXPECT_EQ(asked.call().caller().gid(), 78u);
+  EXPECT_EQ(asked.call().caller().user().uid(), 77u)
+      << "the agent's, of a tool";
+  EXPECT_EQ(asked.call().caller().user().gid(), 78u);
   EXPECT_EQ(asked.call().caller().process().nspace(), "tool");
-  v1::HostReply reply;
-  reply.set_status(kErrPartialSuccess);
-  reply.add_results()->set_key(PMIX_QUERY_QUEUE_LIST);
-  reply.mutable_results(0)->mutable_value()->set_text("fast,slow");
-  client_.queries[0].done({}, reply);
+  client_.queries[0].done({}, One(PMIX_QUERY_QUEUE_LIST, "fast,slow"));
   ASSERT_EQ(Answers().size(), 1u);
   EXPECT_EQ(Answers()[0].number, 7u);
   EXPECT_EQ(Answers()[0].status, kErrPartialSuccess);
@@ -168,14 +169,29 @@ TEST_F(SchedulerHostTest, AQueryIsTheSchedulersToAnswer) {
   EXPECT_EQ(results.FindString(PMIX_QUERY_QUEUE_LIST), "fast,slow");
 }
 
+TEST_F(SchedulerHostTest, TheStatusOfAQueryFollowsFromItsAnswers) {
+  client_.Up({v1::FEATURE_QUERY});
+  const auto status = [&](const Results& results) {
+    host_->Ask(QueueQuery(7));
+    client_.queries.back().done({}, results);
+    return Answers().back().status;
+  };
+  EXPECT_EQ(status({}), kErrNotFound);
+  EXPECT_EQ(status(One(PMIX_JOB_SIZE, "of no key")), kErrNotFound);
+  Results both = One(PMIX_QUERY_QUEUE_LIST, "a");
+  EXPECT_EQ(status(both), kErrPartialSuccess);
+  both.MergeFrom(One(PMIX_QUERY_QUEUE_STATUS, "b"));
+  EXPECT_EQ(status(both), kSuccess);
+}
+
 TEST_F(SchedulerHostTest, AQueryIsNotWaitedForLongerThanItsCaller) {
-  client_.Up({v1::SLOT_QUERY});
+  client_.Up({v1::FEATURE_QUERY});
   host_->Ask(QueueQuery(7, 1));
   RunUntil([this] { return !Answers().empty(); });
   EXPECT_EQ(Answers().at(0).status, kErrTimeout);
   EXPECT_TRUE(client_.queries[0].call->cancelled);
   // A late answer is ignored.
-  client_.queries[0].done({}, v1::HostReply());
+  client_.queries[0].done({}, {});
   EXPECT_EQ(Answers().size(), 1u);
 }
 
@@ -210,6 +226,7 @@ TEST_F(SchedulerHostTest, ACallIsMadeAgainUnderTheSameName) {
   host_->Ask(Allocation(5));
   EXPECT_TRUE(client_.allocations.empty());
   Up();
+  client_.is_connected = false;
   client_.allocations.at(0).done({14, "gone"}, {});
   const size_t before = client_.capabilities.size();
   RunUntil([&] { return client_.capabilities.size() > before; });
@@ -222,6 +239,32 @@ TEST_F(SchedulerHostTest, ACallIsMadeAgainUnderTheSameName) {
   EXPECT_EQ(Answers().at(0).status, kSuccess);
   client_.allocations[1].done({}, {});
   EXPECT_EQ(Answers().size(), 1u) << "once";
+}
+
+// The connection is there, so the capabilities are not requested again.
+TEST_F(SchedulerHostTest, ACallThatMayBeRepeatedIsAfterAPause) {
+  Up();
+  host_->Ask(Allocation(5));
+  const size_t asked = client_.capabilities.size();
+  client_.allocations.at(0).done({14, "busy"}, {});
+  EXPECT_EQ(client_.allocations.size(), 1u);
+  RunUntil([&] { return client_.allocations.size() == 2; });
+  ASSERT_EQ(client_.allocations.size(), 2u);
+  EXPECT_EQ(client_.capabilities.size(), asked);
+  client_.allocations[1].done({5, "none"}, {});
+  EXPECT_EQ(Answers().at(0).status, kErrNotFound);
+}
+
+// The other scheduler at the address may have other features.
+TEST_F(SchedulerHostTest, EachConnectionIsAskedForItsFeatures) {
+  client_.Up({});
+  client_.is_connected = false;
+  const size_t before = client_.capabilities.size();
+  host_->Ask(Allocation(5));
+  EXPECT_TRUE(Answers().empty());
+  ASSERT_EQ(client_.capabilities.size(), before + 1);
+  Up();
+  EXPECT_EQ(client_.allocations.size(), 1u);
 }
 
 TEST_F(SchedulerHostTest, WhoDoesNotAnswerIsNotWaitedForLongerThanAsked) {
@@ -243,9 +286,9 @@ TEST_F(SchedulerHostTest, NorWhoIsNotThere) {
 TEST_F(SchedulerHostTest, AMalformedAnswerIsAnError) {
   Up();
   host_->Ask(Allocation(5));
-  v1::HostReply reply;
-  reply.add_results();  // without a key
-  client_.allocations[0].done({}, reply);
+  Results results;
+  results.Add();  // without a key
+  client_.allocations[0].done({}, results);
   EXPECT_EQ(Answers().at(0).status, kErrUnpackFailure);
 }
 
@@ -291,7 +334,7 @@ TEST_F(SchedulerHostTest, AgentsAskWhatItServes) {
     return infos.FindUint(PMIX_QUERY_SUPPORTED_KEYS);
   };
   EXPECT_EQ(services(), 0u) << "it is not there yet";
-  client_.Up({v1::SLOT_QUERY, v1::SLOT_PLACE_JOB, v1::SLOT_LOG});
+  client_.Up({v1::FEATURE_QUERY, v1::FEATURE_PLACE_JOB, v1::FEATURE_LOG});
   EXPECT_EQ(services(), core::kHostAnswersQueries | core::kHostPlacesJobs);
   EXPECT_EQ(Answers().size(), 2u);
 }
@@ -304,8 +347,8 @@ TEST_F(SchedulerHostTest, AToolIsTheSchedulersToServe) {
   ASSERT_EQ(client_.tools.size(), 1u);
   const v1::ConnectToolRequest asked = client_.tools[0].request;
   EXPECT_FALSE(asked.elsewhere());
-  EXPECT_EQ(asked.call().caller().uid(), 77u);
-  EXPECT_EQ(asked.call().caller().gid(), 78u);
+  EXPECT_EQ(asked.call().caller().user().uid(), 77u);
+  EXPECT_EQ(asked.call().caller().user().gid(), 78u);
   EXPECT_EQ(asked.call().caller().process().nspace(), "tool");
   EXPECT_EQ(asked.call().caller().process().rank(), 3u);
   EXPECT_TRUE(told_.empty());
@@ -326,19 +369,12 @@ TEST_F(SchedulerHostTest, AToolIsTheSchedulersToServe) {
 TEST_F(SchedulerHostTest, ARefusalIsTheSchedulers) {
   ToolsUp();
   Connect();
-  v1::HostReply reply;
-  reply.set_status(kErrNoPermissions);
-  reply.set_message("not in the group");
-  client_.tools[0].done({}, reply);
+  client_.tools[0].done({7, "not in the group"}, {});
   EXPECT_EQ(told_.at(0).code(), kErrNoPermissions);
   EXPECT_EQ(told_[0].message(), "not in the group");
   Connect();
-  reply.set_status(5);  // an invalid status
-  client_.tools[1].done({}, reply);
+  client_.tools[1].done({2, "exception"}, {});
   EXPECT_EQ(told_.at(1).code(), kErrServerFailedRequest);
-  Connect();
-  client_.tools[2].done({2, "exception"}, {});
-  EXPECT_EQ(told_.at(2).code(), kErrServerFailedRequest);
 }
 
 TEST_F(SchedulerHostTest, WhoHasNoSayInToolsIsNotAsked) {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "common/mutex.h"
-#include "protos/host_module.grpc.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.grpc.pb.h"
 #include "server/scheduler/callback_threads.h"
 #include "server/scheduler/owner.h"
 #include "server/security/identity.h"
@@ -62,7 +62,17 @@ class Calls {
 using CallsPtr = std::shared_ptr<Calls>;
 
 CallEnd EndOf(const grpc::Status& status) {
-  return {static_cast<int>(status.error_code()), status.error_message()};
+  return scheduler::EndOf(status.error_code(), status.error_message(),
+                          status.error_details());
+}
+
+// Passes on the infos of an answer.
+template <typename Response>
+ServiceClient::Done<Response> WithResults(ServiceClient::Done<Results> done) {
+  return
+      [done = std::move(done)](const CallEnd& end, const Response& response) {
+        done(end, response.results());
+      };
 }
 
 void SetDeadline(int64_t deadline_ms, grpc::ClientContext* context) {
@@ -88,13 +98,13 @@ class UnaryCall : public Call {
 
 // Reads one message after the other, each when the previous one was handled.
 class PlaceCall : public Call,
-                  public grpc::ClientReadReactor<v1::PlacementUpdate>,
+                  public grpc::ClientReadReactor<v1::PlaceJobResponse>,
                   public std::enable_shared_from_this<PlaceCall> {
  public:
   PlaceCall(CallsPtr calls, v1::PlaceJobRequest request)
       : calls_(std::move(calls)), request_(std::move(request)) {}
 
-  void Begin(v1::HostModule::Stub* stub, int64_t deadline_ms) {
+  void Begin(v1::HostModuleService::Stub* stub, int64_t deadline_ms) {
     self_ = shared_from_this();
     SetDeadline(deadline_ms, &context_);
     stub->async()->PlaceJob(&context_, &request_, this);
@@ -104,13 +114,13 @@ class PlaceCall : public Call,
   }
   void Cancel() override { context_.TryCancel(); }
 
-  // One message after the decision is passed on, so that it can be reported as
+  // One message after the grant is passed on, so that it can be reported as
   // late.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
     calls_->gate->Post([this, self = shared_from_this()] {
-      const bool too_much = std::exchange(
-          decided_, decided_ || update_.has_granted() || update_.has_refused());
+      const bool too_much =
+          std::exchange(decided_, decided_ || update_.has_granted());
       on_update(update_);
       if (too_much) context_.TryCancel();
       StartRead(&update_);
@@ -124,26 +134,26 @@ class PlaceCall : public Call,
     });
   }
 
-  std::function<void(const v1::PlacementUpdate&)> on_update;
+  std::function<void(const v1::PlaceJobResponse&)> on_update;
   std::function<void(const CallEnd&)> on_end;
 
  private:
   const CallsPtr calls_;
   const v1::PlaceJobRequest request_;
   grpc::ClientContext context_;
-  v1::PlacementUpdate update_;
+  v1::PlaceJobResponse update_;
   bool decided_ = false;             // loop thread
   std::shared_ptr<PlaceCall> self_;  // until it is done
 };
 
 class AttachStream
     : public AttachCall,
-      public grpc::ClientBidiReactor<v1::AgentMessage, v1::HostMessage>,
+      public grpc::ClientBidiReactor<v1::AttachRequest, v1::AttachResponse>,
       public std::enable_shared_from_this<AttachStream> {
  public:
   explicit AttachStream(CallsPtr calls) : calls_(std::move(calls)) {}
 
-  void Begin(v1::HostModule::Stub* stub) {
+  void Begin(v1::HostModuleService::Stub* stub) {
     self_ = shared_from_this();
     stub->async()->Attach(&context_, this);
     AddHold();
@@ -151,7 +161,8 @@ class AttachStream
     StartCall();
   }
   void Cancel() override { context_.TryCancel(); }
-  void Write(v1::AgentMessage message) override {
+  bool writes() const override { return !ended_ && !queue_.empty(); }
+  void Write(v1::AttachRequest message) override {
     if (ended_) return;
     // The server does not read.
     if (queue_.size() >= kMaxQueued) return Cancel();
@@ -188,14 +199,14 @@ class AttachStream
     });
   }
 
-  std::function<void(const v1::HostMessage&)> on_message;
+  std::function<void(const v1::AttachResponse&)> on_message;
   std::function<void(const CallEnd&)> on_end;
 
  private:
   const CallsPtr calls_;
   grpc::ClientContext context_;
-  v1::HostMessage message_;
-  std::deque<v1::AgentMessage> queue_;  // the first is being written
+  v1::AttachResponse message_;
+  std::deque<v1::AttachRequest> queue_;  // the first is being written
   bool ended_ = false;
   std::shared_ptr<AttachStream> self_;  // until it is done
 };
@@ -228,7 +239,8 @@ class GrpcClient : public ServiceClient {
         local_(std::move(local)),
         how_(std::move(how)),
         make_channel_(std::move(make_channel)),
-        stub_(v1::HostModule::NewStub(make_channel_())),
+        channel_(make_channel_()),
+        stub_(v1::HostModuleService::NewStub(channel_)),
         calls_(std::make_shared<Calls>(loop)) {}
 
   ~GrpcClient() override {
@@ -240,8 +252,12 @@ class GrpcClient : public ServiceClient {
     calls_->gate->Close();
   }
 
+  bool connected() const override {
+    return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+  }
+
   CallPtr Send(const v1::GetCapabilitiesRequest& request, int64_t deadline_ms,
-               Done<v1::GetCapabilitiesReply> done) override {
+               Done<v1::GetCapabilitiesResponse> done) override {
     const Status owner =
         local_.empty() ? Status() : CheckOwner(local_, geteuid());
     if (!owner.ok()) {
@@ -249,8 +265,9 @@ class GrpcClient : public ServiceClient {
     }
     // A channel retries after pauses of its own, but the link has pauses
     // already.
-    stub_ = v1::HostModule::NewStub(make_channel_());
-    return Unary<v1::GetCapabilitiesRequest, v1::GetCapabilitiesReply>(
+    channel_ = make_channel_();
+    stub_ = v1::HostModuleService::NewStub(channel_);
+    return Unary<v1::GetCapabilitiesRequest, v1::GetCapabilitiesResponse>(
         &Async::GetCapabilities, request, deadline_ms,
         [done = std::move(done), how = how_](CallEnd end, const auto& reply) {
           if (end.gone()) end.message += how;
@@ -259,59 +276,70 @@ class GrpcClient : public ServiceClient {
   }
   // Sent after the loop's work of this round, which is the launch itself.
   CallPtr Send(const v1::JobLaunchedRequest& request, int64_t deadline_ms,
-               Done<v1::JobLaunchedReply> done) override {
+               Done<v1::JobLaunchedResponse> done) override {
     const auto call =
-        NewUnary<v1::JobLaunchedRequest, v1::JobLaunchedReply>(request);
+        NewUnary<v1::JobLaunchedRequest, v1::JobLaunchedResponse>(request);
     calls_->gate->Post([this, call, deadline_ms, done = std::move(done)] {
       Begin(&Async::JobLaunched, call, deadline_ms, done);
     });
     return call;
   }
   CallPtr Send(const v1::JobReleasedRequest& request, int64_t deadline_ms,
-               Done<v1::JobReleasedReply> done) override {
+               Done<v1::JobReleasedResponse> done) override {
     return Unary(&Async::JobReleased, request, deadline_ms, std::move(done));
   }
   CallPtr Send(const v1::AllocateRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::Allocate, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary(&Async::Allocate, request, deadline_ms,
+                 WithResults<v1::AllocateResponse>(std::move(done)));
   }
   CallPtr Send(const v1::ControlSessionRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::ControlSession, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary(&Async::ControlSession, request, deadline_ms,
+                 WithResults<v1::ControlSessionResponse>(std::move(done)));
   }
   CallPtr Send(const v1::BlockResourcesRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::BlockResources, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary(&Async::BlockResources, request, deadline_ms,
+                 WithResults<v1::BlockResourcesResponse>(std::move(done)));
   }
   CallPtr Send(const v1::LogRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::Log, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary(&Async::Log, request, deadline_ms,
+                 WithResults<v1::LogResponse>(std::move(done)));
   }
   CallPtr Send(const v1::MonitorRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::Monitor, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary(&Async::Monitor, request, deadline_ms,
+                 WithResults<v1::MonitorResponse>(std::move(done)));
   }
   CallPtr Send(const v1::GetCredentialRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::GetCredential, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary(&Async::GetCredential, request, deadline_ms,
+                 WithResults<v1::GetCredentialResponse>(std::move(done)));
   }
   CallPtr Send(const v1::ValidateCredentialRequest& request,
-               int64_t deadline_ms, Done<v1::HostReply> done) override {
+               int64_t deadline_ms, Done<Results> done) override {
     return Unary(&Async::ValidateCredential, request, deadline_ms,
-                 std::move(done));
+                 WithResults<v1::ValidateCredentialResponse>(std::move(done)));
   }
   CallPtr Send(const v1::QueryRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::Query, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary(&Async::Query, request, deadline_ms,
+                 WithResults<v1::QueryResponse>(std::move(done)));
   }
   CallPtr Send(const v1::ConnectToolRequest& request, int64_t deadline_ms,
-               Done<v1::HostReply> done) override {
-    return Unary(&Async::ConnectTool, request, deadline_ms, std::move(done));
+               Done<Results> done) override {
+    return Unary<v1::ConnectToolRequest, v1::ConnectToolResponse>(
+        &Async::ConnectTool, request, deadline_ms,
+        [done = std::move(done)](const CallEnd& end, const auto&) {
+          done(end, {});
+        });
   }
 
   CallPtr Place(
       const v1::PlaceJobRequest& request, int64_t deadline_ms,
-      std::function<void(const v1::PlacementUpdate& update)> on_update,
+      std::function<void(const v1::PlaceJobResponse& update)> on_update,
       std::function<void(const CallEnd& end)> on_end) override {
     const auto call = std::make_shared<PlaceCall>(calls_, request);
     call->on_update = std::move(on_update);
@@ -322,7 +350,7 @@ class GrpcClient : public ServiceClient {
   }
 
   std::shared_ptr<AttachCall> Attach(
-      std::function<void(const v1::HostMessage& message)> on_message,
+      std::function<void(const v1::AttachResponse& message)> on_message,
       std::function<void(const CallEnd& end)> on_end) override {
     const auto call = std::make_shared<AttachStream>(calls_);
     call->on_message = std::move(on_message);
@@ -333,17 +361,17 @@ class GrpcClient : public ServiceClient {
   }
 
  private:
-  CallPtr Fail(Done<v1::GetCapabilitiesReply> done, const Status& why) {
+  CallPtr Fail(Done<v1::GetCapabilitiesResponse> done, const Status& why) {
     const auto call = std::make_shared<NoCall>();
     calls_->Add(call);
     calls_->gate->Post([calls = calls_, call, done = std::move(done), why] {
       calls->Remove(call);
-      done({grpc::StatusCode::PERMISSION_DENIED, why.message()}, {});
+      done(CallEnd{grpc::StatusCode::PERMISSION_DENIED, why.message()}, {});
     });
     return call;
   }
 
-  using Async = v1::HostModule::StubInterface::async_interface;
+  using Async = v1::HostModuleService::StubInterface::async_interface;
 
   template <typename Request, typename Reply>
   CallPtr Unary(void (Async::*method)(grpc::ClientContext*, const Request*,
@@ -383,7 +411,8 @@ class GrpcClient : public ServiceClient {
   const std::string local_;
   const std::string how_;
   const MakeChannel make_channel_;
-  std::unique_ptr<v1::HostModule::Stub> stub_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::HostModuleService::Stub> stub_;
   const CallsPtr calls_;
 };
 

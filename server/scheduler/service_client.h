@@ -1,4 +1,4 @@
-// Calls of a scheduler's HostModule service. Only this library uses gRPC for
+// Calls of a scheduler's HostModuleService. Only this library uses gRPC for
 // it.
 #ifndef CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
 #define CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
@@ -10,25 +10,16 @@
 
 #include "common/event_loop.h"
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
+#include "server/scheduler/contract/call_end.h"
 #include "server/security/credentials.h"
 
 namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// The result of a call: a gRPC status.
-struct CallEnd {
-  int code = 0;
-  std::string message;
-
-  bool ok() const { return code == 0; }
-  // The service does not implement the call.
-  bool unimplemented() const { return code == 12; }
-  bool out_of_time() const { return code == 4; }
-  // The service is unreachable, or went away: the call may be repeated.
-  bool gone() const { return code == 14 || code == 1; }
-};
+// The infos of an answer.
+using Results = google::protobuf::RepeatedPtrField<v1::Info>;
 
 // A pending call. Dropping the reference does not end the call.
 class Call {
@@ -43,7 +34,9 @@ using CallPtr = std::shared_ptr<Call>;
 class AttachCall : public Call {
  public:
   // Queues a message, which is lost if the stream ends first.
-  virtual void Write(v1::AgentMessage message) = 0;
+  virtual void Write(v1::AttachRequest message) = 0;
+  // True if a message is queued or being written.
+  virtual bool writes() const = 0;
 };
 
 // Loop thread only. All callbacks run there, each end is reported once, and
@@ -64,42 +57,46 @@ class ServiceClient {
   // the loop. No callback runs later.
   virtual ~ServiceClient() = default;
 
-  // The first call after each loss of the connection. It fails if a user other
+  // False if a connection that served calls is lost or was closed. The next
+  // call would open another one, perhaps to another scheduler.
+  virtual bool connected() const = 0;
+
+  // The first call on each connection. It fails if a user other
   // than this process's user or root serves the address on this machine.
   virtual CallPtr Send(const v1::GetCapabilitiesRequest& request,
                        int64_t deadline_ms,
-                       Done<v1::GetCapabilitiesReply> done) = 0;
+                       Done<v1::GetCapabilitiesResponse> done) = 0;
   virtual CallPtr Send(const v1::JobLaunchedRequest& request,
                        int64_t deadline_ms,
-                       Done<v1::JobLaunchedReply> done) = 0;
+                       Done<v1::JobLaunchedResponse> done) = 0;
   virtual CallPtr Send(const v1::JobReleasedRequest& request,
                        int64_t deadline_ms,
-                       Done<v1::JobReleasedReply> done) = 0;
+                       Done<v1::JobReleasedResponse> done) = 0;
   virtual CallPtr Send(const v1::AllocateRequest& request, int64_t deadline_ms,
-                       Done<v1::HostReply> done) = 0;
+                       Done<Results> done) = 0;
   virtual CallPtr Send(const v1::ControlSessionRequest& request,
-                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+                       int64_t deadline_ms, Done<Results> done) = 0;
   virtual CallPtr Send(const v1::BlockResourcesRequest& request,
-                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+                       int64_t deadline_ms, Done<Results> done) = 0;
   virtual CallPtr Send(const v1::LogRequest& request, int64_t deadline_ms,
-                       Done<v1::HostReply> done) = 0;
+                       Done<Results> done) = 0;
   virtual CallPtr Send(const v1::MonitorRequest& request, int64_t deadline_ms,
-                       Done<v1::HostReply> done) = 0;
+                       Done<Results> done) = 0;
   virtual CallPtr Send(const v1::GetCredentialRequest& request,
-                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+                       int64_t deadline_ms, Done<Results> done) = 0;
   virtual CallPtr Send(const v1::ValidateCredentialRequest& request,
-                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+                       int64_t deadline_ms, Done<Results> done) = 0;
   virtual CallPtr Send(const v1::QueryRequest& request, int64_t deadline_ms,
-                       Done<v1::HostReply> done) = 0;
+                       Done<Results> done) = 0;
   virtual CallPtr Send(const v1::ConnectToolRequest& request,
-                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+                       int64_t deadline_ms, Done<Results> done) = 0;
 
   virtual CallPtr Place(
       const v1::PlaceJobRequest& request, int64_t deadline_ms,
-      std::function<void(const v1::PlacementUpdate& update)> on_update,
+      std::function<void(const v1::PlaceJobResponse& update)> on_update,
       std::function<void(const CallEnd& end)> on_end) = 0;
   virtual std::shared_ptr<AttachCall> Attach(
-      std::function<void(const v1::HostMessage& message)> on_message,
+      std::function<void(const v1::AttachResponse& message)> on_message,
       std::function<void(const CallEnd& end)> on_end) = 0;
 };
 

@@ -16,18 +16,18 @@
 #include "common/event_loop.h"
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
-#include "protos/host_module.grpc.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.grpc.pb.h"
 #include "server/security/cluster_key.h"
 #include "server/security/identity.h"
 
 namespace canopy::scheduler {
 namespace {
 
-class Service : public v1::HostModule::Service {
+class Service : public v1::HostModuleService::Service {
  public:
   grpc::Status GetCapabilities(grpc::ServerContext*,
                                const v1::GetCapabilitiesRequest*,
-                               v1::GetCapabilitiesReply* reply) override {
+                               v1::GetCapabilitiesResponse* reply) override {
     reply->set_name("there");
     return grpc::Status::OK;
   }

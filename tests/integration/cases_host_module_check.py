@@ -9,7 +9,7 @@ import harness
 from harness import PROGRAMS, PYTHON, ROOT, check
 
 EXAMPLE = os.path.join(ROOT, "examples", "host_module", "scheduler.cc")
-PROTOS = os.path.join(ROOT, "protos")
+CONTRACT = os.path.join(ROOT, "protos/canopy/hostmodule/v1")
 SLOTS = ("capabilities", "place_job", "attach", "allocate", "control_session",
          "block_resources", "log", "monitor", "get_credential",
          "validate_credential", "query", "connect_tool")
@@ -44,7 +44,6 @@ BROKEN = {
     "keeps-jobs": ("place_job", "that a snapshot has not"),
     "log-required": ("log", "required directive"),
     "log-again": ("log", "again for the same call_id"),
-    "query-status": ("query", "answers to 1 of 2 keys"),
     "query-required": ("query", "required directive"),
     "query-malformed": ("query", "has no value"),
     "query-again": ("query", "again for the same call_id"),
@@ -60,8 +59,9 @@ def build(bench):
         mkdir -p {made}
         protoc -I {ROOT} --cpp_out={made} --grpc_out={made} \
             --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin \
-            {PROTOS}/host_module.proto
-        g++ -std=c++20 -O0 -w -I {made} {EXAMPLE} {made}/protos/*.cc -o {out} \
+            {CONTRACT}/*.proto
+        g++ -std=c++20 -O0 -w -I {made} {EXAMPLE} \
+            {made}/protos/canopy/hostmodule/v1/*.cc -o {out} \
             $(pkg-config --libs grpc++ protobuf) -lgrpc++_reflection"""])
     return out
 
@@ -107,9 +107,9 @@ def absent(bench, directory):
 def reflection(bench, address):
     """The port of a scheduler supports reflection."""
     out = bench.run(os.path.join(PROGRAMS, "reflect.py"), address, "-", "-", "-",
-                    "canopy.hostmodule.v1.HostModule/GetCapabilities",
+                    "canopy.hostmodule.v1.HostModuleService/GetCapabilities",
                     program=PYTHON).expect(out=["server: SERVING"]).out
-    check("SLOT_PLACE_JOB" in out and "PlaceJob" in out, out)
+    check("FEATURE_PLACE_JOB" in out and "PlaceJob" in out, out)
 
 
 def cases(bench, directory):

@@ -26,7 +26,6 @@ FAULTS = {
     "fails": (SERVER_FAILED, 8),
     "malformed": (UNPACK_FAILURE, 8),
     "others": (NOT_FOUND, 8),
-    "positive": (NOT_FOUND, 8),
 }
 
 

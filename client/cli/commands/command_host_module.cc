@@ -159,7 +159,8 @@ int HostModuleCommand(const CommandLine& line) {
       "host-module",
       "[options] check ADDRESS | certificate DIRECTORY",
       "check: tests whether the scheduler's service at unix:PATH or\n"
-      "HOST:PORT behaves as agents expect (protos/host_module.proto).\n"
+      "HOST:PORT behaves as agents expect (protos/canopy/\n"
+      "hostmodule/v1/host_module.proto).\n"
       "Simulates an overlay with jobs that are never started. Prints a line\n"
       "for each slot, and fails if a slot does not behave as expected.\n"
       "certificate: creates ca.pem, cert.pem and key.pem from the cluster\n"

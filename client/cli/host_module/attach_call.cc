@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "server/scheduler/contract/times.h"
+
 namespace canopy::cli {
 namespace {
 
@@ -16,7 +18,7 @@ constexpr size_t kMaxId = 255;
 
 AttachCall::AttachCall(const Probe* probe, uint64_t incarnation, uint64_t first)
     : probe_(probe), stream_(probe->stub()->Attach(&context_)), next_(first) {
-  v1h::AgentMessage message;
+  v1h::AttachRequest message;
   v1h::AgentHello* const hello = message.mutable_hello();
   *hello->mutable_overlay() = probe_->overlay();
   hello->set_incarnation(incarnation);
@@ -31,17 +33,17 @@ AttachCall::~AttachCall() {
   thread_.join();
 }
 
-void AttachCall::Write(const v1h::AgentMessage& message) {
+void AttachCall::Write(const v1h::AttachRequest& message) {
   const MutexLock lock(write_mutex_);
   // The reader notices a broken stream.
   (void)stream_->Write(message);
 }
 
 void AttachCall::Run() {
-  v1h::HostMessage message;
+  v1h::AttachResponse message;
   while (stream_->Read(&message)) {
     if (message.has_command()) {
-      v1h::AgentMessage answer;
+      v1h::AttachRequest answer;
       answer.mutable_result()->set_command_id(message.command().command_id());
       Write(answer);
     }
@@ -55,7 +57,7 @@ void AttachCall::Run() {
   changed_.NotifyAll();
 }
 
-std::string AttachCall::ProblemOf(const v1h::HostMessage& message) const {
+std::string AttachCall::ProblemOf(const v1h::AttachResponse& message) const {
   if (message.has_hello()) {
     return hello_ ? "a second hello of the host" : "";
   }
@@ -77,7 +79,7 @@ std::string AttachCall::ProblemOf(const v1h::HostMessage& message) const {
              : "";
 }
 
-void AttachCall::Take(const v1h::HostMessage& message) {
+void AttachCall::Take(const v1h::AttachResponse& message) {
   const std::string problem = ProblemOf(message);
   if (problem_.empty()) problem_ = problem;
   if (message.has_hello() && !hello_) hello_ = message.hello();
@@ -107,18 +109,23 @@ v1h::NodeReport AttachCall::MakeNode(const std::string& name,
 
 void AttachCall::SendSnapshot(const std::vector<v1h::JobReport>& jobs,
                               uint32_t settle_ms) {
-  v1h::AgentMessage message;
-  v1h::Snapshot* const snapshot = message.mutable_snapshot();
+  const google::protobuf::Duration settle = scheduler::DurationOfMs(settle_ms);
   for (const char* name : kProbeNodes) {
-    *snapshot->add_nodes() = MakeNode(name, v1h::NODE_STATE_UP);
+    v1h::AttachRequest page;
+    *page.mutable_snapshot()->add_nodes() = MakeNode(name, v1h::NODE_STATE_UP);
+    *page.mutable_snapshot()->mutable_settle_time() = settle;
+    Write(page);
   }
-  for (const v1h::JobReport& job : jobs) *snapshot->add_jobs() = job;
-  snapshot->set_settle_ms(settle_ms);
-  Write(message);
+  v1h::AttachRequest last;
+  v1h::SnapshotPage* const page = last.mutable_snapshot();
+  for (const v1h::JobReport& job : jobs) *page->add_jobs() = job;
+  *page->mutable_settle_time() = settle;
+  page->set_last(true);
+  Write(last);
 }
 
 uint64_t AttachCall::Send(v1h::Report report) {
-  v1h::AgentMessage message;
+  v1h::AttachRequest message;
   {
     const MutexLock lock(mutex_);
     report.set_sequence(next_++);

@@ -15,7 +15,7 @@
 #include "client/cli/host_module/probe.h"
 #include "common/mutex.h"
 #include "common/thread_annotations.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 
 namespace canopy::cli {
 
@@ -31,7 +31,8 @@ class AttachCall {
 
   // Waits for the host's hello. Returns no value if it does not arrive in time.
   std::optional<hostmodule::v1::HostHello> WaitHello(int milliseconds);
-  // Sends a snapshot in which both nodes are up and `jobs` exist.
+  // Sends a snapshot of several pages in which both nodes are up and `jobs`
+  // exist.
   void SendSnapshot(const std::vector<hostmodule::v1::JobReport>& jobs,
                     uint32_t settle_ms);
   // These return the report's number.
@@ -46,16 +47,17 @@ class AttachCall {
   uint64_t last_report();
 
  private:
-  using Stream = grpc::ClientReaderWriter<hostmodule::v1::AgentMessage,
-                                          hostmodule::v1::HostMessage>;
+  using Stream = grpc::ClientReaderWriter<hostmodule::v1::AttachRequest,
+                                          hostmodule::v1::AttachResponse>;
 
   static hostmodule::v1::NodeReport MakeNode(const std::string& name,
                                              hostmodule::v1::NodeState state);
   uint64_t Send(hostmodule::v1::Report report);
-  void Write(const hostmodule::v1::AgentMessage& message);
+  void Write(const hostmodule::v1::AttachRequest& message);
   void Run();
-  void Take(const hostmodule::v1::HostMessage& message) CANOPY_REQUIRES(mutex_);
-  std::string ProblemOf(const hostmodule::v1::HostMessage& message) const
+  void Take(const hostmodule::v1::AttachResponse& message)
+      CANOPY_REQUIRES(mutex_);
+  std::string ProblemOf(const hostmodule::v1::AttachResponse& message) const
       CANOPY_REQUIRES(mutex_);
 
   const Probe* const probe_;

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "server/scheduler/contract/times.h"
+
 namespace canopy::cli {
 namespace {
 
@@ -50,7 +52,7 @@ void Attachment::Reports() {
   *record.mutable_caller() = probe_->caller();
   record.set_command("of a job that was granted before the check");
   record.set_host_job_id("check");
-  record.set_ended_ms(NowMs());
+  *record.mutable_end_time() = scheduler::TimestampOf(NowMs());
   const uint64_t last = call_->ReportRecord(record);
   findings_->Expect(call_->WaitAcknowledged(last, probe_->timeout_ms()),
                     "report " + std::to_string(last) + " acknowledged",

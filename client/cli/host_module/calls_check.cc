@@ -1,11 +1,12 @@
 #include "client/cli/host_module/calls_check.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
-#include "client/cli/host_module/placement_call.h"
+#include "client/cli/host_module/status_text.h"
 #include "client/cli/host_module/well_formed.h"
+#include "common/status.h"
+#include "server/scheduler/contract/call_end.h"
 
 namespace canopy::cli {
 namespace {
@@ -13,14 +14,9 @@ namespace {
 namespace v1h = hostmodule::v1;
 using Infos = google::protobuf::RepeatedPtrField<v1h::Info>;
 
-constexpr uint32_t kAllocNew = 1;  // PMIX_ALLOC_NEW
-constexpr uint32_t kCallersSession = UINT32_MAX;
 constexpr char kCredential[] = "pmix.cred";  // PMIX_CREDENTIAL
 // PMIX_QUERY_QUEUE_LIST, PMIX_TIME_REMAINING
 constexpr const char* kKeys[] = {"pmix.qry.qlst", "pmix.time.remaining"};
-constexpr int32_t kNotFound = -46;        // PMIX_ERR_NOT_FOUND
-constexpr int32_t kPartialSuccess = -52;  // PMIX_ERR_PARTIAL_SUCCESS
-
 struct Asked {
   v1h::HostCall call;
   Infos infos;
@@ -29,30 +25,24 @@ struct Asked {
 v1h::Info Text(const std::string& key, const std::string& text) {
   v1h::Info info;
   info.set_key(key);
-  info.mutable_value()->set_type(3);  // PMIX_STRING
+  info.mutable_value()->set_type(v1h::DATA_TYPE_STRING);
   info.mutable_value()->set_text(text);
   return info;
 }
 
 v1h::AllocateRequest MakeAllocate() {
   v1h::AllocateRequest request;
-  request.set_directive(kAllocNew);
+  request.set_directive(v1h::ALLOCATION_DIRECTIVE_NEW);
   v1h::Info* const nodes = request.add_infos();
   nodes->set_key("pmix.alloc.nnodes");
-  nodes->mutable_value()->set_type(15);  // PMIX_UINT64
-  nodes->mutable_value()->set_unsigned_(1);
-  return request;
-}
-
-v1h::ControlSessionRequest MakeControlSession() {
-  v1h::ControlSessionRequest request;
-  request.set_session_id(kCallersSession);
+  nodes->mutable_value()->set_type(v1h::DATA_TYPE_UINT64);
+  nodes->mutable_value()->set_unsigned_integer(1);
   return request;
 }
 
 v1h::BlockResourcesRequest MakeBlockResources() {
   v1h::BlockResourcesRequest request;
-  request.set_directive(1);  // PMIX_RESBLK_DEFINE
+  request.set_directive(v1h::RESOURCE_BLOCK_DIRECTIVE_DEFINE);
   request.set_block("check");
   return request;
 }
@@ -68,7 +58,7 @@ v1h::MonitorRequest MakeMonitor() {
   v1h::MonitorRequest request;
   request.mutable_monitor()->set_key("pmix.monitor.mbeat");  // a heartbeat
   request.mutable_monitor()->mutable_value()->set_flag(true);
-  request.set_error(-1);
+  request.set_event_pmix_status(-1);
   return request;
 }
 
@@ -84,54 +74,77 @@ v1h::QueryRequest MakeQuery() {
   return request;
 }
 
-grpc::Status Ask(Probe* probe, v1h::Slot slot, const Asked& asked,
-                 v1h::HostReply* reply) {
-  grpc::ClientContext context;
-  probe->SetDeadline(&context);
-  const auto call = [&](auto request, Infos* infos, auto method) {
-    *request->mutable_call() = asked.call;
-    infos->MergeFrom(asked.infos);
-    return (probe->stub()->*method)(&context, *request, reply);
-  };
-  using Stub = v1h::HostModule::Stub;
-  switch (slot) {
-    case v1h::SLOT_ALLOCATE: {
-      v1h::AllocateRequest request = MakeAllocate();
-      return call(&request, request.mutable_infos(), &Stub::Allocate);
-    }
-    case v1h::SLOT_CONTROL_SESSION: {
-      v1h::ControlSessionRequest request = MakeControlSession();
-      return call(&request, request.mutable_infos(), &Stub::ControlSession);
-    }
-    case v1h::SLOT_BLOCK_RESOURCES: {
-      v1h::BlockResourcesRequest request = MakeBlockResources();
-      return call(&request, request.mutable_infos(), &Stub::BlockResources);
-    }
-    case v1h::SLOT_LOG: {
-      v1h::LogRequest request = MakeLog();
-      return call(&request, request.mutable_directives(), &Stub::Log);
-    }
-    case v1h::SLOT_MONITOR: {
-      v1h::MonitorRequest request = MakeMonitor();
-      return call(&request, request.mutable_directives(), &Stub::Monitor);
-    }
-    case v1h::SLOT_GET_CREDENTIAL: {
-      v1h::GetCredentialRequest request;
-      return call(&request, request.mutable_infos(), &Stub::GetCredential);
-    }
-    case v1h::SLOT_CONNECT_TOOL: {
-      v1h::ConnectToolRequest request;
-      *request.mutable_call() = asked.call;
-      return probe->stub()->ConnectTool(&context, request, reply);
-    }
-    case v1h::SLOT_QUERY: {
-      v1h::QueryRequest request = MakeQuery();
-      return call(&request, request.mutable_qualifiers(), &Stub::Query);
-    }
-    default: {
-      v1h::ValidateCredentialRequest request = MakeValidate();
-      return call(&request, request.mutable_infos(), &Stub::ValidateCredential);
-    }
+template <typename Response>
+void PutResults(const Response& response, Infos* results) {
+  *results = response.results();
+}
+void PutResults(const v1h::ConnectToolResponse&, Infos*) {}
+
+// Makes calls of one kind, each with its own infos.
+class Caller {
+ public:
+  Caller(Probe* probe, const Asked& asked, Infos* results)
+      : probe_(probe), asked_(asked), results_(results) {}
+
+  scheduler::CallEnd Ask(v1h::Feature feature);
+
+ private:
+  using Stub = v1h::HostModuleService::Stub;
+
+  // `infos` of the request get the call's infos; null: the request has none.
+  template <typename Request, typename Response>
+  scheduler::CallEnd Call(Request request, Infos* (Request::*infos)(),
+                          grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                       const Request&,
+                                                       Response*)) {
+    grpc::ClientContext context;
+    probe_->SetDeadline(&context);
+    *request.mutable_call() = asked_.call;
+    if (infos != nullptr) (request.*infos)()->MergeFrom(asked_.infos);
+    Response response;
+    const grpc::Status status =
+        (probe_->stub()->*method)(&context, request, &response);
+    PutResults(response, results_);
+    return EndOf(status);
+  }
+
+  Probe* const probe_;
+  const Asked& asked_;
+  Infos* const results_;
+};
+
+scheduler::CallEnd Caller::Ask(v1h::Feature feature) {
+  switch (feature) {
+    case v1h::FEATURE_ALLOCATE:
+      return Call(MakeAllocate(), &v1h::AllocateRequest::mutable_infos,
+                  &Stub::Allocate);
+    case v1h::FEATURE_CONTROL_SESSION:
+      return Call(v1h::ControlSessionRequest(),
+                  &v1h::ControlSessionRequest::mutable_infos,
+                  &Stub::ControlSession);
+    case v1h::FEATURE_BLOCK_RESOURCES:
+      return Call(MakeBlockResources(),
+                  &v1h::BlockResourcesRequest::mutable_infos,
+                  &Stub::BlockResources);
+    case v1h::FEATURE_LOG:
+      return Call(MakeLog(), &v1h::LogRequest::mutable_directives, &Stub::Log);
+    case v1h::FEATURE_MONITOR:
+      return Call(MakeMonitor(), &v1h::MonitorRequest::mutable_directives,
+                  &Stub::Monitor);
+    case v1h::FEATURE_GET_CREDENTIAL:
+      return Call(v1h::GetCredentialRequest(),
+                  &v1h::GetCredentialRequest::mutable_infos,
+                  &Stub::GetCredential);
+    case v1h::FEATURE_QUERY:
+      return Call(MakeQuery(), &v1h::QueryRequest::mutable_qualifiers,
+                  &Stub::Query);
+    case v1h::FEATURE_CONNECT_TOOL:
+      return Call<v1h::ConnectToolRequest>(v1h::ConnectToolRequest(), nullptr,
+                                           &Stub::ConnectTool);
+    default:
+      return Call(MakeValidate(),
+                  &v1h::ValidateCredentialRequest::mutable_infos,
+                  &Stub::ValidateCredential);
   }
 }
 
@@ -145,70 +158,60 @@ v1h::HostCall MakeCall(Probe* probe) {
 }
 
 // The issued credential must be in the results.
-void CheckCredential(const v1h::HostReply& reply, Findings* findings) {
-  if (reply.status() != 0) return;
-  findings->Expect(std::ranges::any_of(reply.results(),
+void CheckCredential(const Infos& results, Findings* findings) {
+  findings->Expect(std::ranges::any_of(results,
                                        [](const v1h::Info& info) {
                                          return info.key() == kCredential &&
                                                 !info.value().octets().empty();
                                        }),
                    "PMIX_CREDENTIAL, a byte object, in the results",
-                   std::to_string(reply.results_size()) + " others");
+                   std::to_string(results.size()) + " others");
 }
 
-// The status must match the number of keys that have an answer.
-void CheckAnswers(const v1h::HostReply& reply, Findings* findings) {
-  const auto answered =
-      std::ranges::count_if(kKeys, [&](const std::string& key) {
-        return std::ranges::any_of(reply.results(), [&](const v1h::Info& info) {
-          return info.key() == key;
-        });
-      });
-  const int32_t wanted = answered == std::ssize(kKeys) ? 0
-                         : answered == 0               ? kNotFound
-                                                       : kPartialSuccess;
-  findings->Expect(reply.status() == wanted,
-                   "status " + std::to_string(wanted) + " with answers to " +
-                       std::to_string(answered) + " of " +
-                       std::to_string(std::ssize(kKeys)) + " keys",
-                   std::to_string(reply.status()));
+// Returns what a process learns of the answer.
+std::string AnswerText(const scheduler::CallEnd& end, const Infos& results) {
+  if (!end.ok()) return StatusText(end);
+  std::string text = "an answer of";
+  for (const v1h::Info& info : results) text += " " + info.key();
+  return results.empty() ? "an answer without infos" : text;
+}
+
+// An error of the call itself; other errors are answers.
+bool IsFailure(const scheduler::CallEnd& end) {
+  return !end.ok() && (end.leaves_undecided() || end.unimplemented());
 }
 
 }  // namespace
 
-void CheckCalls(Probe* probe, v1h::Slot slot, Findings* findings) {
+void CheckCalls(Probe* probe, v1h::Feature feature, Findings* findings) {
   Asked asked = {MakeCall(probe), {}};
-  v1h::HostReply first;
-  grpc::Status status = Ask(probe, slot, asked, &first);
-  if (!findings->Expect(status.ok(), "an answer", StatusText(status))) return;
-  findings->Expect(first.status() <= 0, "a PMIx status, 0 or negative",
-                   std::to_string(first.status()));
+  Infos first;
+  scheduler::CallEnd end = Caller(probe, asked, &first).Ask(feature);
+  const std::string answer = AnswerText(end, first);
+  if (!findings->Expect(!IsFailure(end), "an answer", StatusText(end))) return;
   const std::string problem = ProblemOf(first);
   if (!problem.empty()) findings->Fail("got " + problem);
-  if (slot == v1h::SLOT_GET_CREDENTIAL) CheckCredential(first, findings);
-  if (slot == v1h::SLOT_QUERY) CheckAnswers(first, findings);
+  if (end.ok() && feature == v1h::FEATURE_GET_CREDENTIAL) {
+    CheckCredential(first, findings);
+  }
 
-  v1h::HostReply again;
-  status = Ask(probe, slot, asked, &again);
-  findings->Expect(
-      status.ok() && again.status() == first.status(),
-      "status " + std::to_string(first.status()) +
-          " again for the same call_id",
-      status.ok() ? std::to_string(again.status()) : StatusText(status));
+  Infos again;
+  end = Caller(probe, asked, &again).Ask(feature);
+  findings->Expect(AnswerText(end, again) == answer,
+                   answer + " again for the same call_id",
+                   AnswerText(end, again));
 
-  // This slot has no directives.
-  if (slot == v1h::SLOT_CONNECT_TOOL) return;
+  // This call has no directives.
+  if (feature == v1h::FEATURE_CONNECT_TOOL) return;
   asked.call = MakeCall(probe);
   *asked.infos.Add() = Text("canopy.check.unknown", "");
   asked.infos[0].set_required(true);
-  v1h::HostReply refused;
-  status = Ask(probe, slot, asked, &refused);
-  findings->Expect(status.ok() && refused.status() == kPmixNotSupported,
+  Infos refused;
+  end = Caller(probe, asked, &refused).Ask(feature);
+  findings->Expect(!end.ok() && StatusOf(end).code() == kErrNotSupported,
                    "a required directive that is not known refused with "
-                   "status " +
-                       std::to_string(kPmixNotSupported),
-                   status.ok() ? "status " + std::to_string(refused.status())
-                               : StatusText(status));
+                   "UNIMPLEMENTED",
+                   StatusText(end));
 }
 
 }  // namespace canopy::cli

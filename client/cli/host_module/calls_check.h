@@ -1,16 +1,16 @@
 // Checks that a scheduler answers the requests of processes as
-// protos/host_module.proto describes.
+// protos/canopy/hostmodule/v1/host_module.proto describes.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_CALLS_CHECK_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_CALLS_CHECK_H_
 
 #include "client/cli/host_module/findings.h"
 #include "client/cli/host_module/probe.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 
 namespace canopy::cli {
 
 // `slot` answers with a HostReply, and the service declares it as implemented.
-void CheckCalls(Probe* probe, hostmodule::v1::Slot slot, Findings* findings);
+void CheckCalls(Probe* probe, hostmodule::v1::Feature slot, Findings* findings);
 
 }  // namespace canopy::cli
 

@@ -8,9 +8,9 @@
 #include "client/cli/host_module/attachment.h"
 #include "client/cli/host_module/calls_check.h"
 #include "client/cli/host_module/findings.h"
-#include "client/cli/host_module/placement_call.h"
 #include "client/cli/host_module/placement_check.h"
 #include "client/cli/host_module/probe.h"
+#include "client/cli/host_module/status_text.h"
 #include "client/cli/host_module/well_formed.h"
 
 namespace canopy::cli {
@@ -25,7 +25,8 @@ v1::SlotCheck* AddSlot(const std::string& name, v1::HostModuleCheck* check) {
   return slot;
 }
 
-grpc::Status GetCapabilities(Probe* probe, v1h::GetCapabilitiesReply* reply) {
+grpc::Status GetCapabilities(Probe* probe,
+                             v1h::GetCapabilitiesResponse* reply) {
   grpc::ClientContext context;
   probe->SetDeadline(&context);
   context.set_wait_for_ready(true);
@@ -43,7 +44,7 @@ class WholeCheck {
     Findings findings(AddSlot("capabilities", check_));
     const grpc::Status status = GetCapabilities(probe_, &capabilities_);
     if (!findings.Expect(status.ok(), "an answer to GetCapabilities",
-                         StatusText(status))) {
+                         StatusText(EndOf(status)))) {
       return;
     }
     check_->set_name(capabilities_.name());
@@ -51,30 +52,30 @@ class WholeCheck {
     const std::string problem = ProblemOf(capabilities_);
     if (!problem.empty()) findings.Fail("got " + problem);
     Placements();
-    for (int slot = v1h::SLOT_ALLOCATE; slot <= v1h::Slot_MAX; ++slot) {
-      Calls(static_cast<v1h::Slot>(slot));
+    for (int slot = v1h::FEATURE_ALLOCATE; slot <= v1h::Feature_MAX; ++slot) {
+      Calls(static_cast<v1h::Feature>(slot));
     }
-    v1h::GetCapabilitiesReply last;
+    v1h::GetCapabilitiesResponse last;
     const grpc::Status after = GetCapabilities(probe_, &last);
     findings.Expect(after.ok(), "a service that still answers after the check",
-                    StatusText(after));
+                    StatusText(EndOf(after)));
   }
 
  private:
-  bool Has(v1h::Slot slot) const {
-    return std::ranges::find(capabilities_.slots(), slot) !=
-           capabilities_.slots().end();
+  bool Has(v1h::Feature slot) const {
+    return std::ranges::find(capabilities_.features(), slot) !=
+           capabilities_.features().end();
   }
 
   // Checks the two slots that belong together.
   void Placements() {
     v1::SlotCheck* const place = AddSlot("place_job", check_);
     v1::SlotCheck* const attach = AddSlot("attach", check_);
-    if (!Has(v1h::SLOT_ATTACH)) return;
+    if (!Has(v1h::FEATURE_ATTACH)) return;
     Findings attach_findings(attach);
     Attachment attachment(probe_, &attach_findings);
     const bool attached = attachment.Check();
-    if (!Has(v1h::SLOT_PLACE_JOB)) return;
+    if (!Has(v1h::FEATURE_PLACE_JOB)) return;
     Findings findings(place);
     if (!findings.Expect(attached, "nodes to be reported by attach",
                          "no stream")) {
@@ -84,8 +85,8 @@ class WholeCheck {
     attachment.CheckProblems();
   }
 
-  void Calls(v1h::Slot slot) {
-    v1::SlotCheck* const line = AddSlot(SlotName(slot), check_);
+  void Calls(v1h::Feature slot) {
+    v1::SlotCheck* const line = AddSlot(FeatureName(slot), check_);
     if (!Has(slot)) return;
     Findings findings(line);
     CheckCalls(probe_, slot, &findings);
@@ -93,7 +94,7 @@ class WholeCheck {
 
   Probe* const probe_;
   v1::HostModuleCheck* const check_;
-  v1h::GetCapabilitiesReply capabilities_;
+  v1h::GetCapabilitiesResponse capabilities_;
 };
 
 }  // namespace

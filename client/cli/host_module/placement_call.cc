@@ -12,35 +12,7 @@ namespace {
 namespace v1h = hostmodule::v1;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kCodes[] = {"OK",
-                                  "CANCELLED",
-                                  "UNKNOWN",
-                                  "INVALID_ARGUMENT",
-                                  "DEADLINE_EXCEEDED",
-                                  "NOT_FOUND",
-                                  "ALREADY_EXISTS",
-                                  "PERMISSION_DENIED",
-                                  "RESOURCE_EXHAUSTED",
-                                  "FAILED_PRECONDITION",
-                                  "ABORTED",
-                                  "OUT_OF_RANGE",
-                                  "UNIMPLEMENTED",
-                                  "INTERNAL",
-                                  "UNAVAILABLE",
-                                  "DATA_LOSS",
-                                  "UNAUTHENTICATED"};
-
 }  // namespace
-
-std::string StatusText(const grpc::Status& status) {
-  const auto code = static_cast<size_t>(status.error_code());
-  std::string text = "status ";
-  text += code < std::size(kCodes) ? kCodes[code] : std::to_string(code);
-  if (!status.error_message().empty()) {
-    text += " (" + status.error_message().substr(0, 200) + ")";
-  }
-  return text;
-}
 
 PlacementCall::PlacementCall(const Probe* probe, v1h::PlaceJobRequest request)
     : probe_(probe), request_(std::move(request)) {
@@ -53,31 +25,28 @@ PlacementCall::~PlacementCall() {
 }
 
 void PlacementCall::Run() {
-  const std::unique_ptr<grpc::ClientReader<v1h::PlacementUpdate>> stream =
+  const std::unique_ptr<grpc::ClientReader<v1h::PlaceJobResponse>> stream =
       probe_->stub()->PlaceJob(&context_, request_);
-  v1h::PlacementUpdate update;
+  v1h::PlaceJobResponse update;
   while (stream->Read(&update)) {
     const MutexLock lock(mutex_);
     Take(update);
     changed_.NotifyAll();
   }
-  const grpc::Status status = stream->Finish();
+  const scheduler::CallEnd end = EndOf(stream->Finish());
   const MutexLock lock(mutex_);
   ended_ = true;
-  status_ = status;
+  end_ = end;
   changed_.NotifyAll();
 }
 
-void PlacementCall::Take(const v1h::PlacementUpdate& update) {
+void PlacementCall::Take(const v1h::PlaceJobResponse& update) {
   std::string problem;
-  if (granted_ || refused_) {
+  if (granted_) {
     problem = "an answer after the decision";
   } else if (update.has_granted()) {
     granted_ = update.granted();
     problem = ProblemOf(update.granted());
-  } else if (update.has_refused()) {
-    refused_ = update.refused();
-    problem = ProblemOf(update.refused());
   } else if (update.has_queued()) {
     problem = ProblemOf(update.queued(), NowMs());
   } else {
@@ -103,7 +72,9 @@ std::string PlacementCall::WaitEnd(int milliseconds) {
   }
   if (!problem_.empty()) return problem_;
   if (!ended_) return "a stream that goes on after the decision";
-  if (!status_.ok()) return StatusText(status_) + " after the decision";
+  if (granted_ && !end_.ok()) {
+    return StatusText(end_) + " after the decision";
+  }
   return {};
 }
 
@@ -112,9 +83,12 @@ std::optional<v1h::Granted> PlacementCall::granted() {
   return granted_;
 }
 
-std::optional<v1h::Refused> PlacementCall::refused() {
+std::optional<Status> PlacementCall::refused() {
   const MutexLock lock(mutex_);
-  return refused_;
+  if (granted_ || !ended_ || end_.ok() || end_.leaves_undecided()) {
+    return std::nullopt;
+  }
+  return StatusOf(end_);
 }
 
 std::string PlacementCall::Outcome() {
@@ -126,13 +100,12 @@ std::string PlacementCall::Outcome() {
     }
     return text;
   }
-  if (refused_) {
-    return "a refusal with status " + std::to_string(refused_->status()) +
-           (refused_->message().empty() ? "" : ": " + refused_->message());
-  }
   if (!problem_.empty()) return problem_;
   if (!ended_) return "no decision";
-  return "the stream's end without a decision, " + StatusText(status_);
+  if (end_.ok() || end_.leaves_undecided()) {
+    return "the stream's end without a decision, " + StatusText(end_);
+  }
+  return "a refusal with " + StatusText(end_);
 }
 
 void PlacementCall::Cancel() { context_.TryCancel(); }

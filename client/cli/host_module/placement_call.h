@@ -9,9 +9,12 @@
 #include <thread>
 
 #include "client/cli/host_module/probe.h"
+#include "client/cli/host_module/status_text.h"
 #include "common/mutex.h"
+#include "common/status.h"
 #include "common/thread_annotations.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
+#include "server/scheduler/contract/call_end.h"
 
 namespace canopy::cli {
 
@@ -31,20 +34,19 @@ class PlacementCall {
   // Waits after the decision for the end of the stream. Returns a description
   // of what was wrong on it, or an empty string.
   std::string WaitEnd(int milliseconds);
-  // These return no value before the decision.
+  // These return no value before the decision. An error that lets an agent ask
+  // again is no refusal.
   std::optional<hostmodule::v1::Granted> granted();
-  std::optional<hostmodule::v1::Refused> refused();
+  std::optional<Status> refused();
   // "nothing", "a grant of 2 slots", "status UNAVAILABLE"...
   std::string Outcome();
   void Cancel();
 
  private:
   void Run();
-  void Take(const hostmodule::v1::PlacementUpdate& update)
+  void Take(const hostmodule::v1::PlaceJobResponse& update)
       CANOPY_REQUIRES(mutex_);
-  bool Decided() const CANOPY_REQUIRES(mutex_) {
-    return granted_ || refused_ || ended_;
-  }
+  bool Decided() const CANOPY_REQUIRES(mutex_) { return granted_ || ended_; }
 
   const Probe* const probe_;
   const hostmodule::v1::PlaceJobRequest request_;
@@ -52,15 +54,11 @@ class PlacementCall {
   Mutex mutex_;
   CondVar changed_;
   std::optional<hostmodule::v1::Granted> granted_ CANOPY_GUARDED_BY(mutex_);
-  std::optional<hostmodule::v1::Refused> refused_ CANOPY_GUARDED_BY(mutex_);
   std::string problem_ CANOPY_GUARDED_BY(mutex_);  // the first one
   bool ended_ CANOPY_GUARDED_BY(mutex_) = false;
-  grpc::Status status_ CANOPY_GUARDED_BY(mutex_);
+  scheduler::CallEnd end_ CANOPY_GUARDED_BY(mutex_);
   std::thread thread_;
 };
-
-// Returns "UNAVAILABLE (connection refused)", for example.
-std::string StatusText(const grpc::Status& status);
 
 }  // namespace canopy::cli
 

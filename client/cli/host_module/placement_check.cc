@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "client/cli/host_module/status_text.h"
+#include "common/status.h"
+#include "server/scheduler/contract/times.h"
+
 namespace canopy::cli {
 namespace {
 
@@ -57,11 +61,14 @@ PlacementCheck::Request PlacementCheck::Ask(uint32_t slots,
   request.mutable_placement()->set_request_id(probe_->NextId("job"));
   request.mutable_placement()->set_attempt(1);
   *request.mutable_caller() = probe_->caller();
-  v1h::App* const app = request.add_apps();
+  v1h::Application* const app = request.add_applications();
   app->add_argv("/bin/true");
-  app->set_num_procs(slots);
-  request.set_num_slots(slots);
-  request.set_since_ms(NowMs());
+  app->set_slots_per_process(1);
+  if (slots != 0) {
+    app->set_num_procs(slots);
+    request.set_num_slots(slots);
+  }
+  *request.mutable_request_time() = scheduler::TimestampOf(NowMs());
   if (!host.empty()) request.add_hosts()->set_name(host);
   return request;
 }
@@ -160,13 +167,15 @@ void PlacementCheck::Launched(const PlacementCall& call) {
     v1h::NodeUse* const use = request.add_nodes();
     use->set_name(part.name());
     use->set_procs(part.slots());
+    use->set_slots(part.slots());
   }
   grpc::ClientContext context;
   probe_->SetDeadline(&context);
-  v1h::JobLaunchedReply reply;
+  v1h::JobLaunchedResponse reply;
   const grpc::Status status =
       probe_->stub()->JobLaunched(&context, request, &reply);
-  findings_->Expect(status.ok(), "JobLaunched answered", StatusText(status));
+  findings_->Expect(status.ok(), "JobLaunched answered",
+                    StatusText(EndOf(status)));
 }
 
 void PlacementCheck::Release(const Request& job) {
@@ -184,10 +193,11 @@ void PlacementCheck::Release(const Request& job) {
   }
   grpc::ClientContext context;
   probe_->SetDeadline(&context);
-  v1h::JobReleasedReply reply;
+  v1h::JobReleasedResponse reply;
   const grpc::Status status =
       probe_->stub()->JobReleased(&context, request, &reply);
-  findings_->Expect(status.ok(), "JobReleased answered", StatusText(status));
+  findings_->Expect(status.ok(), "JobReleased answered",
+                    StatusText(EndOf(status)));
 }
 
 // Releases as well, as an agent does, because a grant may have been on its way.
@@ -311,11 +321,10 @@ void PlacementCheck::RequiredDirective() {
   request.mutable_directives(0)->set_required(true);
   const Call required = Start(request);
   (void)required->Wait(probe_->timeout_ms());
-  const std::optional<v1h::Refused> refused = required->refused();
+  const std::optional<Status> refused = required->refused();
   findings_->Expect(
-      refused.has_value() && refused->status() == kPmixNotSupported,
-      "a required directive that is not known refused with status " +
-          std::to_string(kPmixNotSupported),
+      refused.has_value() && refused->code() == kErrNotSupported,
+      "a required directive that is not known refused with UNIMPLEMENTED",
       required->Outcome());
 }
 
@@ -366,6 +375,7 @@ void PlacementCheck::JobsOfSnapshot() {
     v1h::NodeUse* const use = report.add_nodes();
     use->set_name(part.name());
     use->set_procs(part.slots());
+    use->set_slots(part.slots());
   }
   if (!attachment_->Again({report},
                           static_cast<uint32_t>(probe_->quiet_ms()))) {

@@ -1,5 +1,6 @@
-// Checks that a scheduler places jobs as protos/host_module.proto describes for
-// PlaceJob, JobLaunched and JobReleased.
+// Checks that a scheduler places jobs as
+// protos/canopy/hostmodule/v1/host_module.proto describes for PlaceJob,
+// JobLaunched and JobReleased.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_PLACEMENT_CHECK_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_PLACEMENT_CHECK_H_
 

@@ -23,7 +23,7 @@ int64_t NowMs() {
 }
 
 Probe::Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms)
-    : stub_(hostmodule::v1::HostModule::NewStub(channel)),
+    : stub_(hostmodule::v1::HostModuleService::NewStub(channel)),
       timeout_ms_(timeout_ms),
       overlay_id_(RandomId()) {}
 
@@ -42,8 +42,8 @@ hostmodule::v1::Overlay Probe::overlay() const {
 
 hostmodule::v1::Caller Probe::caller() const {
   hostmodule::v1::Caller caller;
-  caller.set_uid(geteuid());
-  caller.set_gid(getegid());
+  caller.mutable_user()->set_uid(geteuid());
+  caller.mutable_user()->set_gid(getegid());
   return caller;
 }
 

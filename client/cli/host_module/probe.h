@@ -10,12 +10,11 @@
 #include <memory>
 #include <string>
 
-#include "protos/host_module.grpc.pb.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.grpc.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 
 namespace canopy::cli {
 
-inline constexpr int32_t kPmixNotSupported = -47;
 inline constexpr const char* kProbeNodes[] = {"check1", "check2"};
 inline constexpr uint32_t kSlotsOfNode = 2;
 inline constexpr uint32_t kAllSlots = 4;
@@ -30,7 +29,7 @@ class Probe {
   // that something does not happen.
   Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
 
-  hostmodule::v1::HostModule::Stub* stub() const { return stub_.get(); }
+  hostmodule::v1::HostModuleService::Stub* stub() const { return stub_.get(); }
   int timeout_ms() const { return timeout_ms_; }
   int quiet_ms() const { return timeout_ms_ / 10; }
   // Sets the deadline of a call that is answered at once.
@@ -42,7 +41,7 @@ class Probe {
   std::string NextId(const std::string& kind);
 
  private:
-  const std::unique_ptr<hostmodule::v1::HostModule::Stub> stub_;
+  const std::unique_ptr<hostmodule::v1::HostModuleService::Stub> stub_;
   const int timeout_ms_;
   const std::string overlay_id_;
   int last_id_ = 0;

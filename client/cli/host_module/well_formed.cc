@@ -4,6 +4,8 @@
 #include <cctype>
 #include <set>
 
+#include "server/scheduler/contract/times.h"
+
 namespace canopy::cli {
 namespace {
 
@@ -12,6 +14,11 @@ namespace v1h = hostmodule::v1;
 constexpr size_t kMaxKey = 511;
 constexpr size_t kMaxName = 255;
 constexpr uint32_t kMaxType = 0xffff;
+constexpr size_t kMaxText = 1024;
+constexpr size_t kMaxCookie = 4096;
+constexpr int kMaxInfos = 512;
+constexpr int kMaxVariables = 4096;
+constexpr uint32_t kMaxSlots = 4096;
 // A time more than a day ahead is rejected as invalid.
 constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
 
@@ -36,8 +43,8 @@ uint32_t OnlyTypeOf(v1h::Value::KindCase kind) {
 std::string ProblemOfValue(const v1h::Value& value) {
   if (value.kind_case() == v1h::Value::KIND_NOT_SET) return "has no value";
   const uint32_t only = OnlyTypeOf(value.kind_case());
-  if (value.type() > kMaxType ||
-      (value.type() != 0 && only != 0 && value.type() != only)) {
+  const auto type = static_cast<uint32_t>(value.type());
+  if (type > kMaxType || (type != 0 && only != 0 && type != only)) {
     return "has type " + std::to_string(value.type()) +
            ", which its value is not of";
   }
@@ -51,16 +58,48 @@ std::string ProblemOfValue(const v1h::Value& value) {
   return {};
 }
 
-bool IsOneLine(const std::string& text) {
-  return text.find('\n') == std::string::npos;
+bool HasControl(const std::string& text) {
+  return std::ranges::any_of(
+      text, [](unsigned char c) { return std::iscntrl(c) != 0; });
+}
+
+std::string ProblemOfName(const std::string& what, const std::string& name) {
+  if (name.size() > kMaxName) return what + " above 255 bytes";
+  return HasControl(name) ? what + " with control characters" : "";
+}
+
+// Returns the problem of a text for people.
+std::string ProblemOfText(const std::string& what, const std::string& text) {
+  if (text.find('\n') != std::string::npos) {
+    return what + " of more than one line";
+  }
+  if (HasControl(text)) return what + " with control characters";
+  return text.size() > kMaxText ? what + " above 1024 bytes" : "";
+}
+
+std::string ProblemOf(const v1h::GrantedNode& node) {
+  if (node.slots() == 0) return "node '" + node.name() + "' with 0 slots";
+  if (node.slots() <= kMaxSlots) return {};
+  return "node '" + node.name() + "' with more than 4096 slots";
+}
+
+std::string ProblemOfEnvironment(const v1h::Granted& granted) {
+  if (granted.env_size() > kMaxVariables) return "more than 4096 variables";
+  for (const std::string& entry : granted.env()) {
+    const size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return "'" + entry.substr(0, 80) + "' in env, which is not NAME=VALUE";
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
-std::string SlotName(v1h::Slot slot) {
-  constexpr size_t kPrefix = sizeof "SLOT_" - 1;
-  std::string name = v1h::Slot_Name(slot);
-  if (name.size() <= kPrefix) return "slot " + std::to_string(slot);
+std::string FeatureName(v1h::Feature feature) {
+  constexpr size_t kPrefix = sizeof "FEATURE_" - 1;
+  std::string name = v1h::Feature_Name(feature);
+  if (name.size() <= kPrefix) return "feature " + std::to_string(feature);
   name.erase(0, kPrefix);
   std::ranges::transform(name, name.begin(), [](unsigned char c) {
     return static_cast<char>(std::tolower(c));
@@ -75,27 +114,32 @@ std::string ProblemOf(const v1h::Info& info) {
   return problem.empty() ? problem : "info '" + info.key() + "' " + problem;
 }
 
-std::string ProblemOf(const v1h::HostReply& reply) {
-  if (!IsOneLine(reply.message())) return "a message of more than one line";
-  for (const v1h::Info& info : reply.results()) {
+std::string ProblemOf(
+    const google::protobuf::RepeatedPtrField<v1h::Info>& results) {
+  if (results.size() > kMaxInfos) return "more than 512 infos";
+  for (const v1h::Info& info : results) {
     std::string problem = ProblemOf(info);
     if (!problem.empty()) return problem;
   }
   return {};
 }
 
-std::string ProblemOf(const v1h::GetCapabilitiesReply& reply) {
-  if (reply.name().size() > kMaxName || reply.version().size() > kMaxName) {
-    return "a name or version above 255 bytes";
+std::string ProblemOf(const v1h::GetCapabilitiesResponse& reply) {
+  for (const std::string* const text : {&reply.name(), &reply.version()}) {
+    const std::string problem = ProblemOfName("a name or version", *text);
+    if (!problem.empty()) return problem;
   }
   std::set<int> seen;
-  for (const int slot : reply.slots()) {
-    if (slot == v1h::SLOT_UNSPECIFIED) return "SLOT_UNSPECIFIED in its list";
-    if (!seen.insert(slot).second) {
-      return SlotName(static_cast<v1h::Slot>(slot)) + " listed twice";
+  for (const int feature : reply.features()) {
+    if (feature == v1h::FEATURE_UNSPECIFIED) {
+      return "FEATURE_UNSPECIFIED in its list";
+    }
+    if (!seen.insert(feature).second) {
+      return FeatureName(static_cast<v1h::Feature>(feature)) + " listed twice";
     }
   }
-  if (seen.contains(v1h::SLOT_PLACE_JOB) && !seen.contains(v1h::SLOT_ATTACH)) {
+  if (seen.contains(v1h::FEATURE_PLACE_JOB) &&
+      !seen.contains(v1h::FEATURE_ATTACH)) {
     return "place_job without attach, which tells it of nodes and ends";
   }
   return {};
@@ -103,39 +147,27 @@ std::string ProblemOf(const v1h::GetCapabilitiesReply& reply) {
 
 std::string ProblemOf(const v1h::Granted& granted) {
   if (granted.host_job_id().empty()) return "a grant without host_job_id";
-  if (granted.host_job_id().size() > kMaxName) {
-    return "a host_job_id above 255 bytes";
-  }
+  const std::string problem =
+      ProblemOfName("a host_job_id", granted.host_job_id());
+  if (!problem.empty()) return problem;
   if (granted.nodes().empty()) return "a grant of no node";
   std::set<std::string> names;
   for (const v1h::GrantedNode& node : granted.nodes()) {
-    if (node.slots() == 0) return "node '" + node.name() + "' with 0 slots";
+    if (const std::string p = ProblemOf(node); !p.empty()) return p;
     if (!names.insert(node.name()).second) {
       return "node '" + node.name() + "' twice in one grant";
     }
   }
-  for (const std::string& entry : granted.env()) {
-    const size_t equals = entry.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return "'" + entry.substr(0, 80) + "' in env, which is not NAME=VALUE";
-    }
-  }
-  return {};
-}
-
-std::string ProblemOf(const v1h::Refused& refused) {
-  if (refused.status() > 0) {
-    return "a refusal with status " + std::to_string(refused.status()) +
-           ", which is not negative";
-  }
-  return IsOneLine(refused.message()) ? "" : "a refusal of more than one line";
+  return ProblemOfEnvironment(granted);
 }
 
 std::string ProblemOf(const v1h::Queued& queued, int64_t now_ms) {
-  if (!IsOneLine(queued.reason())) return "a reason of more than one line";
-  if (queued.since_ms() < 0 || queued.since_ms() > now_ms + kDayMs) {
-    return "queued since " + std::to_string(queued.since_ms()) +
-           " ms, which is no time";
+  const std::string problem = ProblemOfText("a reason", queued.reason());
+  if (!problem.empty()) return problem;
+  if (queued.cookie().size() > kMaxCookie) return "a cookie above 4096 bytes";
+  const int64_t since = scheduler::MsOf(queued.queue_time());
+  if (since < 0 || since > now_ms + kDayMs) {
+    return "queued since " + std::to_string(since) + " ms, which is no time";
   }
   return {};
 }

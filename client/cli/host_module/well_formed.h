@@ -4,22 +4,23 @@
 
 #include <string>
 
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 
 namespace canopy::cli {
 
 // Each returns a description of the problem, or an empty string
-// (protos/host_module.proto).
+// (protos/canopy/hostmodule/v1/host_module.proto).
 std::string ProblemOf(const hostmodule::v1::Info& info);
-std::string ProblemOf(const hostmodule::v1::HostReply& reply);
-std::string ProblemOf(const hostmodule::v1::GetCapabilitiesReply& reply);
+// The results of a call of a process.
+std::string ProblemOf(
+    const google::protobuf::RepeatedPtrField<hostmodule::v1::Info>& results);
+std::string ProblemOf(const hostmodule::v1::GetCapabilitiesResponse& reply);
 std::string ProblemOf(const hostmodule::v1::Granted& granted);
-std::string ProblemOf(const hostmodule::v1::Refused& refused);
 // `now_ms` is the time since 1970 in milliseconds.
 std::string ProblemOf(const hostmodule::v1::Queued& queued, int64_t now_ms);
 
-// Returns the name of a slot without the prefix "SLOT_", in lower case.
-std::string SlotName(hostmodule::v1::Slot slot);
+// Returns the name of a feature without the prefix "FEATURE_", in lower case.
+std::string FeatureName(hostmodule::v1::Feature feature);
 
 }  // namespace canopy::cli
 

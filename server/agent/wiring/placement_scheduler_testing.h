@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "common/status.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/scheduler/fake_service_client.h"
 #include "server/scheduler/service_client.h"
 
@@ -23,6 +23,7 @@ namespace canopy::agent {
 
 inline constexpr int kGone = 14;
 inline constexpr int kInternal = 13;
+inline constexpr int kFailedPrecondition = 9;
 inline constexpr uint32_t kSlots = 4;  // of each node
 inline constexpr char kLost[] = "lost";
 inline constexpr char kDrained[] = "drained";
@@ -38,6 +39,7 @@ enum class Manner : uint8_t {
   kDiesBefore,      // dies before it answers
   kDiesAfter,       // dies after its grant, before it knows of the launch
   kEndsSilently,    // ends the call, and places the job when requested again
+  kFails,           // fails the call, and places the job when requested again
   kOversubscribes,  // grants slots that are in use
   // With the manners above, the job is placed in the end.
   kMalformed,
@@ -46,7 +48,6 @@ enum class Manner : uint8_t {
   kDrainedNode,
   kTooFew,  // fewer slots than processes
   kRefuses,
-  kFails,
   kNever,  // never answers
 };
 inline constexpr size_t kNumManners = 15;
@@ -112,13 +113,16 @@ class PlayedService : public scheduler::FakeServiceClient {
     });
   }
 
+  bool connected() const override { return connected_; }
+
   scheduler::CallPtr Send(
       const hostmodule::v1::GetCapabilitiesRequest&, int64_t,
-      Done<hostmodule::v1::GetCapabilitiesReply> done) override {
+      Done<hostmodule::v1::GetCapabilitiesResponse> done) override {
     events_.Post(1, [this, done, root = root_] {
       if (root != root_) return;
-      hostmodule::v1::GetCapabilitiesReply reply;
-      reply.add_slots(hostmodule::v1::SLOT_PLACE_JOB);
+      hostmodule::v1::GetCapabilitiesResponse reply;
+      reply.add_features(hostmodule::v1::FEATURE_PLACE_JOB);
+      connected_ = alive_;
       done(alive_ ? scheduler::CallEnd() : scheduler::CallEnd{kGone, "away"},
            reply);
     });
@@ -126,16 +130,16 @@ class PlayedService : public scheduler::FakeServiceClient {
   }
   scheduler::CallPtr Send(
       const hostmodule::v1::JobLaunchedRequest& request, int64_t,
-      Done<hostmodule::v1::JobLaunchedReply> done) override {
-    return Take<hostmodule::v1::JobLaunchedReply>(
+      Done<hostmodule::v1::JobLaunchedResponse> done) override {
+    return Take<hostmodule::v1::JobLaunchedResponse>(
         std::move(done), [this, request] {
           ++decisions.at(request.placement().request_id()).launched;
         });
   }
   scheduler::CallPtr Send(
       const hostmodule::v1::JobReleasedRequest& request, int64_t,
-      Done<hostmodule::v1::JobReleasedReply> done) override {
-    return Take<hostmodule::v1::JobReleasedReply>(
+      Done<hostmodule::v1::JobReleasedResponse> done) override {
+    return Take<hostmodule::v1::JobReleasedResponse>(
         std::move(done), [this, request] {
           const auto it = decisions.find(request.placement().request_id());
           // the request was cancelled before
@@ -147,7 +151,7 @@ class PlayedService : public scheduler::FakeServiceClient {
   }
   scheduler::CallPtr Place(
       const hostmodule::v1::PlaceJobRequest& request, int64_t,
-      std::function<void(const hostmodule::v1::PlacementUpdate&)> on_update,
+      std::function<void(const hostmodule::v1::PlaceJobResponse&)> on_update,
       std::function<void(const scheduler::CallEnd&)> on_end) override {
     const size_t number = calls_.size();
     calls_.push_back({request.placement().request_id(), std::move(on_update),
@@ -184,7 +188,7 @@ class PlayedService : public scheduler::FakeServiceClient {
  private:
   struct PlaceCall {
     std::string request;
-    std::function<void(const hostmodule::v1::PlacementUpdate&)> on_update;
+    std::function<void(const hostmodule::v1::PlaceJobResponse&)> on_update;
     std::function<void(const scheduler::CallEnd&)> on_end;
     std::shared_ptr<scheduler::FakeCall> call;
     bool over = false;
@@ -233,7 +237,8 @@ class PlayedService : public scheduler::FakeServiceClient {
       case Manner::kRefuses:
         return Refuse(number, &it);
       case Manner::kFails:
-        return End(number, {kInternal, "exception"});
+        if (!it.asked_again) return End(number, {kInternal, "exception"});
+        return Grant(number, &it);
       case Manner::kNever:
         return;
       default:
@@ -257,20 +262,20 @@ class PlayedService : public scheduler::FakeServiceClient {
 
   void Grant(size_t number, Decision* it) {
     if (it->granted.empty() && Places(it->manner) && !Choose(it)) {
-      hostmodule::v1::PlacementUpdate update;
+      hostmodule::v1::PlaceJobResponse update;
       update.mutable_queued()->set_reason("no room");
       Update(number, update, 0);
       return events_.Post(30, [this, number] { Decide(number); });
     }
-    hostmodule::v1::PlacementUpdate update =
+    hostmodule::v1::PlaceJobResponse update =
         Places(it->manner) ? GrantOf(it->granted) : BadGrant(it);
     Update(number, update, 0);
     if (it->manner == Manner::kTwice) {
       Update(number, GrantOf({{kNodes[0], 1}}), events_.Random(10));
     } else if (it->manner == Manner::kRefusesToo) {
-      hostmodule::v1::PlacementUpdate refused;
-      refused.mutable_refused();
-      Update(number, refused, events_.Random(10));
+      events_.Post(events_.Random(10), [this, number] {
+        End(number, {kFailedPrecondition, "refused"});
+      });
     } else if (it->manner == Manner::kDiesAfter) {
       events_.Post(events_.Random(3), [this] { Die(); });
     } else if (events_.OneIn(2)) {
@@ -278,9 +283,9 @@ class PlayedService : public scheduler::FakeServiceClient {
     }
   }
 
-  static hostmodule::v1::PlacementUpdate GrantOf(
+  static hostmodule::v1::PlaceJobResponse GrantOf(
       const std::map<std::string, uint32_t>& slots) {
-    hostmodule::v1::PlacementUpdate update;
+    hostmodule::v1::PlaceJobResponse update;
     update.mutable_granted()->set_host_job_id("job");
     for (const auto& [name, count] : slots) {
       hostmodule::v1::GrantedNode* const node =
@@ -291,7 +296,7 @@ class PlayedService : public scheduler::FakeServiceClient {
     return update;
   }
 
-  hostmodule::v1::PlacementUpdate BadGrant(Decision* it) {
+  hostmodule::v1::PlaceJobResponse BadGrant(Decision* it) {
     switch (it->manner) {
       case Manner::kUnknownNode:
         it->granted = {{"nowhere", it->wanted}};
@@ -306,7 +311,7 @@ class PlayedService : public scheduler::FakeServiceClient {
         it->granted = {{kNodes[0], it->wanted - 1}};
         break;
       default: {
-        hostmodule::v1::PlacementUpdate update =
+        hostmodule::v1::PlaceJobResponse update =
             GrantOf({{kNodes[1], it->wanted}});
         if (events_.OneIn(2)) {
           *update.mutable_granted()->add_nodes() = update.granted().nodes(0);
@@ -322,14 +327,12 @@ class PlayedService : public scheduler::FakeServiceClient {
 
   void Refuse(size_t number, Decision* it) {
     it->status = kErrJobInsufficientResources;
-    hostmodule::v1::PlacementUpdate update;
-    update.mutable_refused()->set_status(it->status);
-    Update(number, update, 0);
+    End(number, {kFailedPrecondition, "refused", it->status});
   }
 
   // Sends an update, even for a call that was answered, as long as the
   // connection exists.
-  void Update(size_t number, const hostmodule::v1::PlacementUpdate& update,
+  void Update(size_t number, const hostmodule::v1::PlaceJobResponse& update,
               uint64_t delay) {
     events_.Post(delay, [this, number, update] {
       if (!calls_[number].over) calls_[number].on_update(update);
@@ -345,6 +348,7 @@ class PlayedService : public scheduler::FakeServiceClient {
 
   void Die() {
     if (!std::exchange(alive_, false)) return;
+    connected_ = false;
     ++deaths;
     for (size_t i = 0; i < calls_.size(); ++i) End(i, {kGone, "it has died"});
     events_.Post(5 + events_.Random(50), [this] { alive_ = true; });
@@ -357,6 +361,7 @@ class PlayedService : public scheduler::FakeServiceClient {
   uint64_t root_ = 0;  // number of the root that calls
   std::vector<PlaceCall> calls_;
   bool alive_ = true;
+  bool connected_ = true;
 };
 
 }  // namespace canopy::agent

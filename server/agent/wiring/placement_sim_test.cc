@@ -130,6 +130,7 @@ class PlacementSim : public InputSink {
  private:
   static constexpr int64_t kPauseNs = 500'000;
   static constexpr int kRounds = 2000;
+  static constexpr uint64_t kIdleRounds = 8;
 
   // The parts of one root agent.
   struct Root {
@@ -172,6 +173,8 @@ class PlacementSim : public InputSink {
   }
   scheduler::JobPlacement::Options PlacementOptions(Root* root) {
     scheduler::JobPlacement::Options options;
+    options.loop = &root->loop;
+    options.first_pause_ns = kPauseNs;
     options.link = &root->link;
     options.listener = &root->reports;
     options.wall_clock_ms = [] { return int64_t{1000}; };
@@ -179,6 +182,7 @@ class PlacementSim : public InputSink {
   }
   scheduler::Reports::Options ReportsOptions(Root* root) {
     scheduler::Reports::Options options;
+    options.loop = &root->loop;
     options.link = &root->link;
     options.commands = &commands_;
     options.incarnation = 1;
@@ -416,9 +420,12 @@ class PlacementSim : public InputSink {
     }
   }
 
-  // No event is pending: cancels the jobs that would wait for ever.
+  // No event is pending: cancels the jobs that would wait for ever, after the
+  // pauses before repeated calls.
   void Idle() {
-    if (!root_->link.up()) return root_->loop.RunOnce(1);
+    if (!root_->link.up() || ++idle_rounds_ % kIdleRounds != 0) {
+      return root_->loop.RunOnce(1);
+    }
     for (auto& [id, launcher] : launchers_) {
       if (!launcher.stream.finished &&
           root_->manager.CancelQueued(launcher.request, "enough")) {
@@ -445,8 +452,6 @@ class PlacementSim : public InputSink {
     switch (decision.manner) {
       case Manner::kRefuses:
         return decision.status;
-      case Manner::kFails:
-        return kErrServerFailedRequest;
       case Manner::kNever:
         return kErrJobKilledByCmd;
       case Manner::kTooFew:
@@ -505,6 +510,7 @@ class PlacementSim : public InputSink {
   Events events_;
   int restarts_;
   PlayedService service_;
+  uint64_t idle_rounds_ = 0;
   std::vector<std::string> errors_;
   Membership membership_;
   Planner planner_;

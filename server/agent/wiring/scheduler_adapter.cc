@@ -28,6 +28,8 @@ v1::Overlay OverlayOf(const bootstrap::v1::Config& config) {
   overlay.set_context(config.context());
   overlay.set_agent(config.node_name());
   overlay.set_version(kVersion);
+  overlay.mutable_user()->set_uid(geteuid());
+  overlay.mutable_user()->set_gid(getegid());
   return overlay;
 }
 
@@ -39,7 +41,9 @@ v1::NodeReport NodeOf(const bootstrap::v1::NodeInfo& info) {
   const Result<Topology> topology = DecodeTopology(info.topology());
   if (topology.ok()) {
     node.set_cores(topology->Count(TopologyLevel::kCore));
-    node.set_memory_bytes(topology->memory_bytes);
+    if (topology->memory_bytes != 0) {
+      node.set_memory_bytes(topology->memory_bytes);
+    }
   }
   return node;
 }
@@ -69,6 +73,7 @@ SchedulerAdapter::~SchedulerAdapter() { link_.Stop(); }
 
 scheduler::Reports::Options SchedulerAdapter::ReportsOptions() {
   scheduler::Reports::Options options;
+  options.loop = parts_.loop;
   options.link = &link_;
   options.commands = &parts_.job_manager->commands();
   options.incarnation = parts_.started;
@@ -85,6 +90,7 @@ scheduler::Reports::Options SchedulerAdapter::ReportsOptions() {
 
 scheduler::JobPlacement::Options SchedulerAdapter::PlacementOptions() {
   scheduler::JobPlacement::Options options;
+  options.loop = parts_.loop;
   options.link = &link_;
   options.listener = &reports_;
   options.fallback = parts_.config->host_module_fallback();
@@ -115,9 +121,14 @@ void SchedulerAdapter::Start(const bootstrap::v1::Members& members) {
 
 void SchedulerAdapter::FinishReports() {
   const int64_t deadline = EventLoop::Now() + kFinishNs;
-  while (reports_.AwaitsRecords() && EventLoop::Now() < deadline) {
-    parts_.loop->RunOnce(kStepMs);
-  }
+  const auto run_while = [&](auto holds) {
+    while (holds() && EventLoop::Now() < deadline) {
+      parts_.loop->RunOnce(kStepMs);
+    }
+  };
+  run_while([this] { return reports_.AwaitsRecords(); });
+  reports_.SayGoodbye();
+  run_while([this] { return reports_.Writes(); });
 }
 
 std::vector<v1::NodeReport> SchedulerAdapter::Nodes() const {

@@ -10,7 +10,7 @@
 #include "common/event_loop.h"
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
-#include "protos/host_module.pb.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
 #include "server/agent/membership/membership.h"
 #include "server/control/job_manager.h"
 #include "server/core/step/peer_inputs.h"
@@ -50,7 +50,7 @@ class SchedulerAdapter : public InputObserver {
   // Starts to connect. `members` include their slots and topologies.
   void Start(const bootstrap::v1::Members& members);
   // Called when all jobs have ended. Runs the loop for up to a second, until
-  // the scheduler has received their records.
+  // the scheduler has received their records and a goodbye.
   void FinishReports();
   // Returns the reason why the scheduler is not reachable; empty: it is.
   std::string trouble() const { return link_.up() ? "" : link_.WhyDown(); }

@@ -24,12 +24,12 @@ KINDS = (
     "negative-time", "too-few", "ignores-hosts", "new-grant", "no-end",
     "silent-end", "leaks", "unknown-release", "never-acks", "speaks-first",
     "forgets-reports", "lost-nodes", "keeps-jobs", "log-required", "log-again",
-    "query-status", "query-required", "query-malformed", "query-again",
+    "query-required", "query-malformed", "query-again",
     "query-silent")
 FOR_EVER = 3600
 
 
-class Broken(rpc.HostModuleServicer):
+class Broken(rpc.HostModuleServiceServicer):
     """Forwards all calls with the defect of KIND."""
 
     def __init__(self, kind, stub):
@@ -50,7 +50,7 @@ class Broken(rpc.HostModuleServicer):
     def GetCapabilities(self, request, context):
         reply = self.stub.GetCapabilities(request)
         if self.is_kind("claims-slot"):
-            reply.slots.append(pb.SLOT_MONITOR)
+            reply.features.append(pb.FEATURE_MONITOR)
         return reply
 
     # ------------------------------------------------------------- placement
@@ -79,6 +79,9 @@ class Broken(rpc.HostModuleServicer):
                 yield from self.updates(request, update)
         except grpc.RpcError as error:
             if call not in self.lost:
+                context.set_trailing_metadata([
+                    item for item in error.trailing_metadata()
+                    if item[0] == "grpc-status-details-bin"])
                 context.abort(error.code(), error.details() or "")
         finally:
             with self.lock:
@@ -88,7 +91,7 @@ class Broken(rpc.HostModuleServicer):
 
     def updates(self, request, update):
         if update.HasField("queued") and self.is_kind("negative-time"):
-            update.queued.since_ms = -1
+            update.queued.queue_time.seconds = -1
         if not update.HasField("granted"):
             yield update
             return
@@ -122,7 +125,7 @@ class Broken(rpc.HostModuleServicer):
         known = request.placement.request_id in self.attempts
         if self.is_kind("leaks") or self.is_kind("grants-after-cancel") and \
                 request.placement.request_id in self.undecided:
-            return pb.JobReleasedReply()
+            return pb.JobReleasedResponse()
         if self.is_kind("unknown-release") and not known:
             context.abort(grpc.StatusCode.NOT_FOUND, "there is no such job")
         if self.is_kind("wrong-attempt") and known:
@@ -139,7 +142,7 @@ class Broken(rpc.HostModuleServicer):
 
     def Attach(self, requests, context):
         if self.is_kind("speaks-first"):
-            yield pb.HostMessage(acknowledge=pb.Acknowledge(sequence=0))
+            yield pb.AttachResponse(acknowledge=pb.Acknowledge(sequence=0))
         call = self.stub.Attach(map(self.message, requests))
         context.add_callback(call.cancel)
         try:
@@ -159,20 +162,30 @@ class Broken(rpc.HostModuleServicer):
         if self.is_kind("lost-nodes") and message.report.HasField("node"):
             message.report.node.state = pb.NODE_STATE_UP
         if self.is_kind("keeps-jobs") and message.HasField("snapshot"):
-            message.snapshot.settle_ms = FOR_EVER * 1000
+            message.snapshot.settle_time.seconds = FOR_EVER
         return message
 
     # ----------------------------------------------------------------- calls
+
+    @staticmethod
+    def forward(method, request, context):
+        try:
+            return method(request)
+        except grpc.RpcError as error:
+            context.set_trailing_metadata([
+                item for item in error.trailing_metadata()
+                if item[0] == "grpc-status-details-bin"])
+            context.abort(error.code(), error.details() or "")
 
     def Log(self, request, context):
         if self.is_kind("log-required"):
             for info in request.directives:
                 info.required = False
-        reply = self.stub.Log(request)
+        reply = self.forward(self.stub.Log, request, context)
         if self.is_kind("malformed-infos"):
             reply.results.add().value.text = b"of no key"
         if self.is_kind("log-again") and request.call.call_id in self.calls:
-            reply.status = -1
+            context.abort(grpc.StatusCode.NOT_FOUND, "there is no log")
         self.calls.add(request.call.call_id)
         return reply
 
@@ -184,13 +197,11 @@ class Broken(rpc.HostModuleServicer):
         if self.is_kind("query-required"):
             for info in request.qualifiers:
                 info.required = False
-        reply = self.stub.Query(request)
-        if self.is_kind("query-status"):
-            reply.status = 0
+        reply = self.forward(self.stub.Query, request, context)
         if self.is_kind("query-malformed"):
             reply.results.add(key="pmix.qry.qlst")
         if self.is_kind("query-again") and request.call.call_id in self.calls:
-            reply.status = -1
+            del reply.results[:]
         self.calls.add(request.call.call_id)
         return reply
 
@@ -198,10 +209,10 @@ class Broken(rpc.HostModuleServicer):
 def main(upstream, directory):
     servers = []
     channel = grpc.insecure_channel(upstream)
-    stub = rpc.HostModuleStub(channel)
+    stub = rpc.HostModuleServiceStub(channel)
     for kind in KINDS:
         server = grpc.server(concurrent.futures.ThreadPoolExecutor(32))
-        rpc.add_HostModuleServicer_to_server(Broken(kind, stub), server)
+        rpc.add_HostModuleServiceServicer_to_server(Broken(kind, stub), server)
         server.add_insecure_port(f"unix:{directory}/{kind}.sock")
         server.start()
         servers.append(server)

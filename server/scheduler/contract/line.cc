@@ -1,4 +1,4 @@
-#include "server/scheduler/line.h"
+#include "server/scheduler/contract/line.h"
 
 #include "common/text.h"
 

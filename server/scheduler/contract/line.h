@@ -1,6 +1,6 @@
 // Text of a scheduler for people.
-#ifndef CANOPY_SERVER_SCHEDULER_LINE_H_
-#define CANOPY_SERVER_SCHEDULER_LINE_H_
+#ifndef CANOPY_SERVER_SCHEDULER_CONTRACT_LINE_H_
+#define CANOPY_SERVER_SCHEDULER_CONTRACT_LINE_H_
 
 #include <cstddef>
 #include <string>
@@ -14,4 +14,4 @@ std::string LineOf(const std::string& text);
 
 }  // namespace canopy::scheduler
 
-#endif  // CANOPY_SERVER_SCHEDULER_LINE_H_
+#endif  // CANOPY_SERVER_SCHEDULER_CONTRACT_LINE_H_

@@ -1,0 +1,43 @@
+// The end of a call of the scheduler's service, and what it means: protos/
+// canopy/hostmodule/v1/host_module.proto, "Errors" and "Repeats".
+#ifndef CANOPY_SERVER_SCHEDULER_CONTRACT_CALL_END_H_
+#define CANOPY_SERVER_SCHEDULER_CONTRACT_CALL_END_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/status.h"
+
+namespace canopy::scheduler {
+
+// A gRPC status.
+struct CallEnd {
+  int code = 0;
+  std::string message;
+  std::optional<int> pmix_status = {};   // from its details
+  std::optional<int64_t> retry_ns = {};  // likewise: the pause that it asks for
+
+  bool ok() const { return code == 0; }
+  // The service does not implement the call.
+  bool unimplemented() const { return code == 12; }
+  bool out_of_time() const { return code == 4; }
+  // The service is unreachable, or went away.
+  bool gone() const { return code == 14 || code == 1; }
+  // The call of a process may be repeated.
+  bool passes() const;
+  // The call about a placement has to be repeated: the scheduler has not
+  // decided it.
+  bool leaves_undecided() const;
+};
+
+// Returns the end of a call. `details` are the binary details of its status:
+// the bytes of a google.rpc.Status, or empty. Malformed details are ignored.
+CallEnd EndOf(int code, std::string message, const std::string& details);
+
+// Returns the PMIx status of an error, with one line of its text.
+Status StatusOf(const CallEnd& end);
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_CONTRACT_CALL_END_H_

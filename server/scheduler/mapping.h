@@ -1,0 +1,31 @@
+// Converts a --map-by policy to messages of the scheduler's service.
+#ifndef CANOPY_SERVER_SCHEDULER_MAPPING_H_
+#define CANOPY_SERVER_SCHEDULER_MAPPING_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/status.h"
+#include "protos/canopy/hostmodule/v1/host_module.pb.h"
+
+namespace canopy::scheduler {
+
+// What a policy requires of the nodes.
+struct MappingNeeds {
+  uint32_t slots_per_process = 1;
+  uint32_t cpus_per_process = 0;  // 0: no requirement
+  std::optional<uint32_t> max_procs_per_node;
+  bool not_here = false;  // not on the node of the root agent
+};
+
+// Pure functions. A policy that the mapper does not know is passed on as none:
+// the mapper refuses the job.
+hostmodule::v1::Mapping MappingOf(const std::string& map_by);
+MappingNeeds NeedsOf(const std::string& map_by);
+// Returns the policy in the mapper's notation, or kErrBadParam.
+Result<std::string> MapByOf(const hostmodule::v1::Mapping& mapping);
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_MAPPING_H_

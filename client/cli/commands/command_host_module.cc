@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -34,6 +35,7 @@ struct Options {
   uint32_t timeout_ms = 5 * kMillisecondsPerSecond;
   security::SecurityConfig security;
   std::string key_file;
+  std::string junit_file;
 };
 
 OptionTable Table(Options* to) {
@@ -48,7 +50,9 @@ OptionTable Table(Options* to) {
           {"key-file", 1, "FILE",
            "file with the cluster key, as for 'canopy up'\n"
            "(default: the key of the overlay)",
-           SetText(&to->key_file)}};
+           SetText(&to->key_file)},
+          {"junit", 1, "FILE", "write the checked cases in the form of JUnit",
+           SetText(&to->junit_file)}};
 }
 
 // Returns the cluster key of the key file, or else of the running overlay.
@@ -101,6 +105,14 @@ Status CheckOptions(Options* options) {
   return Status();
 }
 
+// Replaces the file of an earlier check.
+Status WriteJUnit(const std::string& path, const v1::HostModuleCheck& check) {
+  std::ofstream out(path, std::ios::trunc);
+  out << JUnitText(check) << std::flush;
+  if (out) return {};
+  return {kErrJobSysOpFailed, path + ": " + std::strerror(errno)};
+}
+
 int Check(const std::string& address, const Options& options, bool json) {
   const auto credentials =
       security::MakeChannelCredentials(options.security, address);
@@ -112,6 +124,10 @@ int Check(const std::string& address, const Options& options, bool json) {
   const v1::HostModuleCheck check = CheckHostModule(
       grpc::CreateCustomChannel(address, *credentials, arguments),
       static_cast<int>(options.timeout_ms));
+  if (!options.junit_file.empty()) {
+    const Status made = WriteJUnit(options.junit_file, check);
+    if (!made.ok()) return Fail(made);
+  }
   const bool written =
       WriteAll(STDOUT_FILENO, json ? JsonText(check) : CheckText(check));
   return written && check.conforms() ? 0 : kExitFailure;

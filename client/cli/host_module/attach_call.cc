@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/status.h"
 #include "server/scheduler/contract/times.h"
 
 namespace canopy::cli {
@@ -45,6 +46,8 @@ void AttachCall::Run() {
     if (message.has_command()) {
       v1h::AttachRequest answer;
       answer.mutable_result()->set_command_id(message.command().command_id());
+      // None of the jobs of this overlay has been launched.
+      answer.mutable_result()->set_pmix_status(kErrNotFound);
       Write(answer);
     }
     const MutexLock lock(mutex_);
@@ -101,6 +104,7 @@ v1h::NodeReport AttachCall::MakeNode(const std::string& name,
                                      v1h::NodeState state) {
   v1h::NodeReport node;
   node.set_name(name);
+  node.add_aliases(AliasOf(name));
   node.set_slots(kSlotsOfNode);
   node.set_cores(kSlotsOfNode);
   node.set_state(state);

@@ -42,7 +42,7 @@ class AttachCall {
   bool WaitAcknowledged(uint64_t sequence, int milliseconds);
   bool WaitEnd(int milliseconds);
   // Returns a description of an invalid message from the host, or an empty
-  // string. Commands are valid and are answered with success.
+  // string. Commands are valid, and are answered with PMIX_ERR_NOT_FOUND.
   std::string Problem();
   uint64_t last_report();
 

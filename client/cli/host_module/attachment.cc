@@ -33,13 +33,20 @@ bool Attachment::Hello(uint64_t acknowledged) {
   return true;
 }
 
-bool Attachment::Check() {
+bool Attachment::Attach(uint32_t settle_ms) {
   incarnation_ = static_cast<uint64_t>(NowMs()) * 1000 * 1000;
   call_ = std::make_unique<AttachCall>(probe_, incarnation_, 1);
   if (!Hello(0)) return false;
-  call_->SendSnapshot({}, kSettleMs);
+  call_->SendSnapshot({}, settle_ms);
+  return true;
+}
+
+bool Attachment::Check() {
+  findings_->Begin("a stream of reports");
+  if (!Attach(kSettleMs)) return false;
   Reports();
   if (findings_->failed()) return true;
+  findings_->Begin("a stream of the same and of another root agent");
   AnotherRun();
   return call_ != nullptr;
 }

@@ -20,6 +20,8 @@ class Attachment {
   Attachment(Probe* probe, Findings* findings)
       : probe_(probe), findings_(findings) {}
 
+  // Attaches for the first time.
+  bool Attach(uint32_t settle_ms);
   // Runs the whole check of the slot. Returns true if the overlay is attached
   // afterwards.
   bool Check();

@@ -168,11 +168,19 @@ void CheckCredential(const Infos& results, Findings* findings) {
                    std::to_string(results.size()) + " others");
 }
 
+// Returns a value for comparison and display.
+std::string ValueText(const v1h::Value& value) {
+  constexpr size_t kMaxText = 80;
+  return value.ShortDebugString().substr(0, kMaxText);
+}
+
 // Returns what a process learns of the answer.
 std::string AnswerText(const scheduler::CallEnd& end, const Infos& results) {
   if (!end.ok()) return StatusText(end);
   std::string text = "an answer of";
-  for (const v1h::Info& info : results) text += " " + info.key();
+  for (const v1h::Info& info : results) {
+    text += " " + info.key() + "=" + ValueText(info.value());
+  }
   return results.empty() ? "an answer without infos" : text;
 }
 
@@ -184,6 +192,7 @@ bool IsFailure(const scheduler::CallEnd& end) {
 }  // namespace
 
 void CheckCalls(Probe* probe, v1h::Feature feature, Findings* findings) {
+  findings->Begin("a call is answered");
   Asked asked = {MakeCall(probe), {}};
   Infos first;
   scheduler::CallEnd end = Caller(probe, asked, &first).Ask(feature);
@@ -195,6 +204,7 @@ void CheckCalls(Probe* probe, v1h::Feature feature, Findings* findings) {
     CheckCredential(first, findings);
   }
 
+  findings->Begin("a repeated call gets the same answer");
   Infos again;
   end = Caller(probe, asked, &again).Ask(feature);
   findings->Expect(AnswerText(end, again) == answer,
@@ -203,6 +213,7 @@ void CheckCalls(Probe* probe, v1h::Feature feature, Findings* findings) {
 
   // This call has no directives.
   if (feature == v1h::FEATURE_CONNECT_TOOL) return;
+  findings->Begin("an unknown required directive is refused");
   asked.call = MakeCall(probe);
   *asked.infos.Add() = Text("canopy.check.unknown", "");
   asked.infos[0].set_required(true);

@@ -42,6 +42,7 @@ class WholeCheck {
 
   void Run() {
     Findings findings(AddSlot("capabilities", check_));
+    findings.Begin("features are told");
     const grpc::Status status = GetCapabilities(probe_, &capabilities_);
     if (!findings.Expect(status.ok(), "an answer to GetCapabilities",
                          StatusText(EndOf(status)))) {
@@ -55,6 +56,7 @@ class WholeCheck {
     for (int slot = v1h::FEATURE_ALLOCATE; slot <= v1h::Feature_MAX; ++slot) {
       Calls(static_cast<v1h::Feature>(slot));
     }
+    findings.Begin("the service answers after all cases");
     v1h::GetCapabilitiesResponse last;
     const grpc::Status after = GetCapabilities(probe_, &last);
     findings.Expect(after.ok(), "a service that still answers after the check",

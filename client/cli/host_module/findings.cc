@@ -8,7 +8,35 @@ namespace {
 // One cause fails many expectations, so only the first ones are reported.
 constexpr int kMaxProblems = 5;
 
+// Returns the text for an attribute of XML, which cannot contain control
+// characters.
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+void Findings::Begin(const std::string& name) {
+  case_ = slot_->add_cases();
+  case_->set_name(name);
+  case_->set_result("ok");
+}
 
 bool Findings::Expect(bool holds, const std::string& expected,
                       const std::string& got) {
@@ -18,11 +46,37 @@ bool Findings::Expect(bool holds, const std::string& expected,
 
 void Findings::Fail(const std::string& problem) {
   slot_->set_result("failed");
+  if (case_ != nullptr) {
+    case_->set_result("failed");
+    case_->add_problems(problem);
+  }
   const auto& known = slot_->problems();
   if (known.size() >= kMaxProblems) return;
   if (std::ranges::find(known, problem) == known.end()) {
     slot_->add_problems(problem);
   }
+}
+
+std::string JUnitText(const v1::HostModuleCheck& check) {
+  int cases = 0;
+  int failures = 0;
+  std::string body;
+  for (const v1::SlotCheck& slot : check.slots()) {
+    for (const v1::CaseCheck& one : slot.cases()) {
+      ++cases;
+      body += "  <testcase classname=\"" + Escaped(slot.slot()) + "\" name=\"" +
+              Escaped(one.name()) + "\">\n";
+      for (const std::string& problem : one.problems()) {
+        body += "    <failure message=\"" + Escaped(problem) + "\"/>\n";
+      }
+      failures += one.problems().empty() ? 0 : 1;
+      body += "  </testcase>\n";
+    }
+  }
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"" +
+         Escaped("canopy host-module check of " + check.name()) +
+         "\" tests=\"" + std::to_string(cases) + "\" failures=\"" +
+         std::to_string(failures) + "\">\n" + body + "</testsuite>\n";
 }
 
 std::string CheckText(const v1::HostModuleCheck& check) {

@@ -16,7 +16,13 @@ class Findings {
   explicit Findings(v1::SlotCheck* slot) : slot_(slot) {
     slot->set_result("ok");
   }
+  // Findings that are not reported.
+  Findings() : Findings(&unreported_) {}
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
 
+  // The following findings are those of a case with this name.
+  void Begin(const std::string& name);
   // Fails the slot with "expected EXPECTED; got GOT" unless `holds`. Returns
   // `holds`.
   bool Expect(bool holds, const std::string& expected, const std::string& got);
@@ -25,11 +31,16 @@ class Findings {
   bool failed() const { return !slot_->problems().empty(); }
 
  private:
+  v1::SlotCheck unreported_;
   v1::SlotCheck* const slot_;
+  v1::CaseCheck* case_ = nullptr;  // the last one; null: none yet
 };
 
 // Returns one line for each slot, and more for a slot that failed.
 std::string CheckText(const v1::HostModuleCheck& check);
+
+// Returns the cases as a file of JUnit.
+std::string JUnitText(const v1::HostModuleCheck& check);
 
 }  // namespace canopy::cli
 

@@ -29,27 +29,56 @@ bool IsProbeNode(const std::string& name) {
 }  // namespace
 
 void PlacementCheck::Run() {
-  constexpr void (PlacementCheck::*kSteps[])() = {
-      &PlacementCheck::OneJob,
-      &PlacementCheck::FullNodes,
-      &PlacementCheck::CancelledJob,
-      &PlacementCheck::AskedAgain,
-      &PlacementCheck::SameGrant,
-      &PlacementCheck::LaterAttempt,
-      &PlacementCheck::UnknownRelease,
-      &PlacementCheck::NamedHosts,
-      &PlacementCheck::TooManySlots,
-      &PlacementCheck::AsManyAsThereAre,
-      &PlacementCheck::RequiredDirective,
-      &PlacementCheck::NodesThatAreNotUp,
-      &PlacementCheck::TwoAtOnce,
-      &PlacementCheck::UnknownFields,
-      &PlacementCheck::JobsOfSnapshot,
+  struct Step {
+    const char* name;
+    void (PlacementCheck::*run)();
   };
-  for (const auto step : kSteps) {
+  constexpr Step kSteps[] = {
+      {"a job on free nodes is granted", &PlacementCheck::OneJob},
+      {"a job waits while all slots are taken", &PlacementCheck::FullNodes},
+      {"a cancelled job leaves the queue", &PlacementCheck::CancelledJob},
+      {"a queued job is requested again", &PlacementCheck::AskedAgain},
+      {"a granted job gets the same grant again", &PlacementCheck::SameGrant},
+      {"a later attempt replaces an earlier one",
+       &PlacementCheck::LaterAttempt},
+      {"releases of unknown attempts are accepted",
+       &PlacementCheck::UnknownRelease},
+      {"the job's hosts are kept", &PlacementCheck::NamedHosts},
+      {"the hosts of an application are kept",
+       &PlacementCheck::HostsOfApplications},
+      {"hosts may be named by aliases", &PlacementCheck::Aliases},
+      {"the numbers of slots of hosts are kept", &PlacementCheck::SlotsOfHosts},
+      {"nodes that a job refuses are not granted",
+       &PlacementCheck::RefusedNodes},
+      {"the limit of processes on a node is kept",
+       &PlacementCheck::ProcessesOnANode},
+      {"a process that takes two slots gets them on one node",
+       &PlacementCheck::SlotsOfProcesses},
+      {"a job of more slots than there are is not granted",
+       &PlacementCheck::TooManySlots},
+      {"a job that may oversubscribe is granted",
+       &PlacementCheck::Oversubscribed},
+      {"a job of as many slots as it gets is granted",
+       &PlacementCheck::AsManyAsThereAre},
+      {"an earlier request comes first", &PlacementCheck::EarlierRequest},
+      {"a required directive is honoured or refused",
+       &PlacementCheck::RequiredDirective},
+      {"drained and lost nodes are not granted",
+       &PlacementCheck::NodesThatAreNotUp},
+      {"two jobs that wait are granted together", &PlacementCheck::TwoAtOnce},
+      {"unknown fields are ignored", &PlacementCheck::UnknownFields},
+      {"a snapshot tells which jobs are there",
+       &PlacementCheck::JobsOfSnapshot},
+      {"200 jobs wait, and releases are accepted",
+       &PlacementCheck::ManyWaitingJobs},
+      {"two overlays with equal names are kept apart",
+       &PlacementCheck::TwoOverlays},
+  };
+  for (const Step& step : kSteps) {
     // Failures after the first one would mostly be its consequences.
     if (findings_->failed()) return;
-    (this->*step)();
+    findings_->Begin(step.name);
+    (this->*step.run)();
     ReleaseAll();
   }
 }
@@ -108,16 +137,50 @@ void PlacementCheck::CheckFits(const PlacementCall& call,
     findings_->Expect(IsProbeNode(part.name()),
                       "grants of the nodes that were reported",
                       "one of '" + part.name() + "'");
-    CheckSlots(part.name());
-    if (request.hosts().empty()) continue;
+    if (!request.oversubscribe()) CheckSlots(part.name());
+    CheckNode(request, part);
+  }
+  const uint32_t wanted = request.oversubscribe() ? 1 : request.num_slots();
+  findings_->Expect(slots >= wanted, "a grant of " + SlotsText(wanted),
+                    SlotsText(static_cast<uint32_t>(slots)));
+}
+
+// The request has one application.
+void PlacementCheck::CheckNode(const Request& request,
+                               const v1h::GrantedNode& part) {
+  const v1h::Application& app = request.applications(0);
+  const auto& hosts = app.hosts().empty() ? request.hosts() : app.hosts();
+  const uint32_t per_process = app.slots_per_process();
+  const auto host =
+      std::ranges::find_if(hosts, [&](const v1h::HostSlots& named) {
+        return named.name() == part.name() ||
+               named.name() == AliasOf(part.name());
+      });
+  if (!hosts.empty()) {
     findings_->Expect(
-        part.name() == request.hosts(0).name(),
-        "only host '" + request.hosts(0).name() + "', which the job names",
+        host != hosts.end(),
+        "only host '" + hosts[0].name() + "', which the job names",
         "'" + part.name() + "'");
   }
-  findings_->Expect(slots >= request.num_slots(),
-                    "a grant of " + SlotsText(request.num_slots()),
-                    SlotsText(static_cast<uint32_t>(slots)));
+  if (host != hosts.end() && host->has_slots()) {
+    findings_->Expect(part.slots() <= host->slots() * per_process,
+                      "at most " + SlotsText(host->slots()) + " of host '" +
+                          host->name() + "', as the job says",
+                      std::to_string(part.slots()));
+  }
+  findings_->Expect(
+      std::ranges::count(request.refused_nodes(), part.name()) == 0,
+      "a grant without a node that the job refuses", "'" + part.name() + "'");
+  if (app.has_max_procs_per_node()) {
+    findings_->Expect(part.slots() <= app.max_procs_per_node() * per_process,
+                      "at most " + SlotsText(app.max_procs_per_node()) +
+                          " on each node, as the job says",
+                      std::to_string(part.slots()));
+  }
+  findings_->Expect(
+      part.slots() % per_process == 0,
+      "whole processes of " + SlotsText(per_process) + " on each node",
+      std::to_string(part.slots()) + " on one");
 }
 
 bool PlacementCheck::ExpectGrant(PlacementCall* call, const std::string& what) {

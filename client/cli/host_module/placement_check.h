@@ -38,13 +38,23 @@ class PlacementCheck {
   void LaterAttempt();
   void UnknownRelease();
   void NamedHosts();
+  void HostsOfApplications();
+  void Aliases();
+  void SlotsOfHosts();
+  void RefusedNodes();
+  void ProcessesOnANode();
+  void SlotsOfProcesses();
   void TooManySlots();
+  void Oversubscribed();
   void AsManyAsThereAre();
+  void EarlierRequest();
   void RequiredDirective();
   void NodesThatAreNotUp();
   void TwoAtOnce();
   void UnknownFields();
   void JobsOfSnapshot();
+  void ManyWaitingJobs();
+  void TwoOverlays();
 
   Request Ask(uint32_t slots, const std::string& host = "");
   Call Start(Request request);
@@ -57,6 +67,8 @@ class PlacementCheck {
   Call Waiting(Request request, const std::string& what);
   void CheckFits(const PlacementCall& call,
                  const hostmodule::v1::Granted& granted);
+  void CheckNode(const Request& request,
+                 const hostmodule::v1::GrantedNode& part);
   void CheckSlots(const std::string& node);
   void Launched(const PlacementCall& call);
   void Release(const Request& request);

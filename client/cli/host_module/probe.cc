@@ -16,6 +16,8 @@ std::string RandomId() {
 
 }  // namespace
 
+std::string AliasOf(const std::string& node) { return node + ".cluster"; }
+
 int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -25,6 +27,11 @@ int64_t NowMs() {
 Probe::Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms)
     : stub_(hostmodule::v1::HostModuleService::NewStub(channel)),
       timeout_ms_(timeout_ms),
+      overlay_id_(RandomId()) {}
+
+Probe::Probe(const Probe& other)
+    : stub_(other.stub_),
+      timeout_ms_(other.timeout_ms_),
       overlay_id_(RandomId()) {}
 
 void Probe::SetDeadline(grpc::ClientContext* context) const {

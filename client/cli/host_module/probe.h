@@ -19,6 +19,9 @@ inline constexpr const char* kProbeNodes[] = {"check1", "check2"};
 inline constexpr uint32_t kSlotsOfNode = 2;
 inline constexpr uint32_t kAllSlots = 4;
 
+// Returns the alias of a node.
+std::string AliasOf(const std::string& node);
+
 // Returns the milliseconds since 1970.
 int64_t NowMs();
 
@@ -28,6 +31,9 @@ class Probe {
   // `timeout_ms` is the time for an answer. A tenth of it is used to confirm
   // that something does not happen.
   Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
+  // Another overlay at the same service.
+  Probe(const Probe& other);
+  Probe& operator=(const Probe&) = delete;
 
   hostmodule::v1::HostModuleService::Stub* stub() const { return stub_.get(); }
   int timeout_ms() const { return timeout_ms_; }
@@ -41,7 +47,7 @@ class Probe {
   std::string NextId(const std::string& kind);
 
  private:
-  const std::unique_ptr<hostmodule::v1::HostModuleService::Stub> stub_;
+  const std::shared_ptr<hostmodule::v1::HostModuleService::Stub> stub_;
   const int timeout_ms_;
   const std::string overlay_id_;
   int last_id_ = 0;

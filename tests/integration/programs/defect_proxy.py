@@ -24,6 +24,10 @@ KINDS = (
     "negative-time", "too-few", "ignores-hosts", "new-grant", "no-end",
     "silent-end", "leaks", "unknown-release", "never-acks", "speaks-first",
     "forgets-reports", "lost-nodes", "keeps-jobs", "log-required", "log-again",
+    "ignores-app-hosts", "ignores-host-slots",
+    "ignores-refusals", "ignores-limit", "ignores-size", "no-oversubscription",
+    "ignores-times", "one-overlay", "long-environment", "long-reason",
+    "control-name", "few-threads", "many-infos", "decides-anew",
     "query-required", "query-malformed", "query-again",
     "query-silent")
 FOR_EVER = 3600
@@ -66,8 +70,10 @@ class Broken(rpc.HostModuleServiceServicer):
         if self.is_kind("ignores-required"):
             for info in request.directives:
                 info.required = False
-        if self.is_kind("ignores-hosts"):
-            del request.hosts[:]
+        self.forget_needs(request)
+        if self.is_kind("few-threads") and len(self.waiting) > 20:
+            over.wait(FOR_EVER)
+            return
         call = self.stub.PlaceJob(request)
         if not self.is_kind("grants-after-cancel"):
             context.add_callback(call.cancel)
@@ -89,9 +95,34 @@ class Broken(rpc.HostModuleServiceServicer):
         if call in self.lost or self.is_kind("no-end"):
             over.wait(FOR_EVER)
 
+    def forget_needs(self, request):
+        application = request.applications[0]
+        if self.is_kind("ignores-hosts"):
+            del request.hosts[:]
+        if self.is_kind("ignores-app-hosts"):
+            del application.hosts[:]
+        if self.is_kind("ignores-host-slots"):
+            for host in request.hosts:
+                host.ClearField("slots")
+        if self.is_kind("ignores-refusals"):
+            del request.refused_nodes[:]
+        if self.is_kind("ignores-limit"):
+            application.ClearField("max_procs_per_node")
+        if self.is_kind("ignores-size") and application.slots_per_process > 1:
+            application.slots_per_process = 1
+            request.num_slots = application.num_procs
+        if self.is_kind("no-oversubscription"):
+            request.oversubscribe = False
+        if self.is_kind("ignores-times"):
+            request.ClearField("request_time")
+        if self.is_kind("one-overlay"):
+            request.overlay.overlay_id = b"0" * 16
+
     def updates(self, request, update):
         if update.HasField("queued") and self.is_kind("negative-time"):
             update.queued.queue_time.seconds = -1
+        if update.HasField("queued") and self.is_kind("long-reason"):
+            update.queued.reason = "x" * 3_000_000
         if not update.HasField("granted"):
             yield update
             return
@@ -99,6 +130,10 @@ class Broken(rpc.HostModuleServiceServicer):
         self.undecided.discard(request.placement.request_id)
         if self.is_kind("silent-end"):
             return
+        if self.is_kind("long-environment"):
+            granted.env.extend([b"A=b"] * 100_000)
+        if self.is_kind("control-name"):
+            granted.host_job_id += "\x1b[31m"
         if self.is_kind("ghost-nodes"):
             granted.nodes[0].name = "ghost"
         if self.is_kind("too-few"):
@@ -123,6 +158,12 @@ class Broken(rpc.HostModuleServiceServicer):
 
     def JobReleased(self, request, context):
         known = request.placement.request_id in self.attempts
+        if self.is_kind("one-overlay"):
+            request.overlay.overlay_id = b"0" * 16
+        if self.is_kind("few-threads") and len(self.waiting) > 20:
+            over = threading.Event()
+            context.add_callback(over.set)
+            over.wait(FOR_EVER)
         if self.is_kind("leaks") or self.is_kind("grants-after-cancel") and \
                 request.placement.request_id in self.undecided:
             return pb.JobReleasedResponse()
@@ -159,6 +200,8 @@ class Broken(rpc.HostModuleServiceServicer):
             context.abort(error.code(), error.details() or "")
 
     def message(self, message):
+        if self.is_kind("one-overlay") and message.HasField("hello"):
+            message.hello.overlay.overlay_id = b"0" * 16
         if self.is_kind("lost-nodes") and message.report.HasField("node"):
             message.report.node.state = pb.NODE_STATE_UP
         if self.is_kind("keeps-jobs") and message.HasField("snapshot"):
@@ -182,6 +225,11 @@ class Broken(rpc.HostModuleServiceServicer):
             for info in request.directives:
                 info.required = False
         reply = self.forward(self.stub.Log, request, context)
+        if self.is_kind("many-infos"):
+            for number in range(3000):
+                reply.results.add(key=f"key{number}").value.flag = True
+        if self.is_kind("decides-anew"):
+            reply.results.add(key="number").value.unsigned_integer = len(self.calls)
         if self.is_kind("malformed-infos"):
             reply.results.add().value.text = b"of no key"
         if self.is_kind("log-again") and request.call.call_id in self.calls:
@@ -211,7 +259,7 @@ def main(upstream, directory):
     channel = grpc.insecure_channel(upstream)
     stub = rpc.HostModuleServiceStub(channel)
     for kind in KINDS:
-        server = grpc.server(concurrent.futures.ThreadPoolExecutor(32))
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(300))
         rpc.add_HostModuleServiceServicer_to_server(Broken(kind, stub), server)
         server.add_insecure_port(f"unix:{directory}/{kind}.sock")
         server.start()

@@ -21,8 +21,10 @@
 namespace canopy::control {
 namespace {
 
-const char* PhaseName(core::JobPhase phase) {
-  switch (phase) {
+const char* PhaseName(const JobRecord& record) {
+  const bool ends = record.phase >= core::JobPhase::kEnding;
+  if (record.facts.suspended && !ends) return "suspended";
+  switch (record.phase) {
     case core::JobPhase::kPreparing:
       return "preparing";
     case core::JobPhase::kStarting:
@@ -57,7 +59,7 @@ void FillJob(const std::string& nspace, const JobRecord& record,
   const JobSpec& job = *record.job;
   out->set_nspace(nspace);
   out->set_name(Printable(job.name));
-  out->set_phase(PhaseName(record.phase));
+  out->set_phase(PhaseName(record));
   out->set_command(Printable(CommandOf(job)));
   out->set_num_procs(static_cast<uint32_t>(job.procs.size()));
   out->set_num_nodes(static_cast<uint32_t>(job.nodes.size()));

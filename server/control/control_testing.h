@@ -94,6 +94,9 @@ class FakePlacement : public PlacementPort {
   void Changed(const std::string&, core::JobPhase phase, uint32_t) override {
     phases.push_back(phase);
   }
+  void Suspended(const std::string& nspace, bool on) override {
+    if (on) suspended.push_back(nspace);
+  }
   void Released(const PlacedJob& job, const PlacedEnd& end) override {
     released.push_back(job);
     ends.push_back(end);
@@ -116,6 +119,7 @@ class FakePlacement : public PlacementPort {
   std::vector<core::JobPhase> phases;
   std::vector<PlacedJob> released;
   std::vector<PlacedEnd> ends;
+  std::vector<std::string> suspended;
 };
 
 // Returns a job of two processes on two nodes.

@@ -1,5 +1,7 @@
 #include "server/control/host_commands.h"
 
+#include <signal.h>
+
 #include <memory>
 #include <utility>
 
@@ -46,6 +48,21 @@ Status HostCommands::SignalHostJob(const std::string& host_job, int signal) {
     p_.sink->OnInput(core::SignalRequested{nspace, signal, {}});
   }
   return {};
+}
+
+// The fact is persisted so that a successor reports it too.
+Status HostCommands::SuspendHostJob(const std::string& host_job,
+                                    bool suspended) {
+  const Status status = SignalHostJob(host_job, suspended ? SIGSTOP : SIGCONT);
+  for (const std::string& nspace : HostJobs(host_job)) {
+    JobRecord* const record = p_.families->FindJob(nspace);
+    record->facts.suspended = suspended;
+    if (!record->token.empty()) {
+      p_.families->persistence()->PersistFacts(nspace, record->facts);
+    }
+    p_.placements->Suspended(*record);
+  }
+  return status;
 }
 
 Status HostCommands::SetHostTimeLimit(const std::string& host_job,

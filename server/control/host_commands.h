@@ -42,6 +42,7 @@ class HostCommands : public JobCommandsPort {
   Status KillHostJob(const std::string& host_job, const std::string& reason,
                      bool immediately) override;
   Status SignalHostJob(const std::string& host_job, int signal) override;
+  Status SuspendHostJob(const std::string& host_job, bool suspended) override;
   Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,
                           uint32_t warn_seconds) override;
   Status RequeueHostJob(const std::string& host_job,

@@ -73,6 +73,22 @@ TEST_F(HostCommandsTest, AllJobsOfTheHostsJobAreMeant) {
   EXPECT_EQ(sink_.All<core::KillRequested>()[0].nspace, "c");
 }
 
+TEST_F(HostCommandsTest, ASuspendedJobIsKnownToBeStopped) {
+  FakePlacement placement;
+  placements_.set_port(&placement);
+  AddJob("a", "42");
+  EXPECT_TRUE(commands_.SuspendHostJob("42", true).ok());
+  EXPECT_TRUE(families_.FindJob("a")->facts.suspended);
+  EXPECT_EQ(placement.suspended, std::vector<std::string>{"a"});
+  EXPECT_TRUE(commands_.SuspendHostJob("42", false).ok());
+  EXPECT_FALSE(families_.FindJob("a")->facts.suspended);
+  const auto signals = sink_.All<core::SignalRequested>();
+  ASSERT_EQ(signals.size(), 2u);
+  EXPECT_EQ(signals[0].signal, SIGSTOP);
+  EXPECT_EQ(signals[1].signal, SIGCONT);
+  EXPECT_EQ(commands_.SuspendHostJob("43", true).code(), kErrNotFound);
+}
+
 TEST_F(HostCommandsTest, JobsThatItHasNotNamedAreNotItsOwn) {
   AddJob("a", "");
   EXPECT_EQ(commands_.KillHostJob("", "why", true).code(), kErrNotFound);

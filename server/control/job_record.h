@@ -36,6 +36,7 @@ struct PlacementFacts {
   std::string host_job;
   int64_t queued_ms = 0;   // since 1970
   int64_t started_ms = 0;  // since 1970
+  std::string caller_job;  // the host's name of the caller's job
 
   bool any() const { return !id.request.empty(); }
 };
@@ -67,6 +68,7 @@ struct LaunchFacts {
   // The spawner's directives for its output and map: a v1::JobMapped with these
   // fields alone, encoded. Empty: there are none.
   std::string wishes;
+  bool suspended = false;  // the host has stopped its processes
 };
 
 // Returns whether a failure of the job counts as a failure of its family.

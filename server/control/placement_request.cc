@@ -104,6 +104,7 @@ PlacedJob PlacedJobOf(const JobRecord& record) {
   out.nspace = job.nspace;
   out.caller.uid = job.uid;
   out.caller.gid = job.gid;
+  out.caller.host_job = facts.caller_job;
   if (!job.parent.nspace.empty()) out.caller.process = job.parent;
   out.parent = job.parent.nspace;
   out.command = CommandOf(job);
@@ -116,6 +117,7 @@ PlacedJob PlacedJobOf(const JobRecord& record) {
   out.queued_ms = facts.queued_ms;
   out.started_ms = facts.started_ms;
   out.time_limit_seconds = job.timeout_seconds;
+  out.suspended = record.facts.suspended;
   return out;
 }
 

@@ -44,7 +44,7 @@ TEST(PlacementRequestTest, NamesOfRequestsAreThoseThatAgentsGive) {
 TEST(PlacementRequestTest, APlacedJobTellsWhereItIs) {
   JobRecord record;
   record.job = Job("job");
-  record.facts.placed = {{"request", 2}, "host job", 4, 5};
+  record.facts.placed = {{"request", 2}, "host job", 4, 5, "caller"};
   const PlacedJob placed = PlacedJobOf(record);
   EXPECT_EQ(placed.id, (PlacementId{"request", 2}));
   EXPECT_EQ(placed.nodes.size(), 2u);
@@ -52,6 +52,7 @@ TEST(PlacementRequestTest, APlacedJobTellsWhereItIs) {
   EXPECT_EQ(placed.nodes.at(1).procs, 1u);
   EXPECT_EQ(placed.queued_ms, 4);
   EXPECT_EQ(placed.started_ms, 5);
+  EXPECT_EQ(placed.caller.host_job, "caller");
 }
 
 TEST(PlacementRequestTest, WithoutNamedNodesThereIsNothingToRelease) {

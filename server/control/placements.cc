@@ -100,6 +100,10 @@ void Placements::Changed(const JobRecord& record,
   port_->Changed(change.nspace, change.phase, change.procs_ended);
 }
 
+void Placements::Suspended(const JobRecord& record) {
+  port_->Suspended(record.job->nspace, record.facts.suspended);
+}
+
 void Placements::Released(const JobRecord& record, const core::JobChanged& end,
                           bool last) {
   if (!record.facts.placed.any()) return;

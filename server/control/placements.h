@@ -56,6 +56,7 @@ class Placements : public PlacementListener {
   // for other jobs.
   void Launched(const JobRecord& record, bool recovered);
   void Changed(const JobRecord& record, const core::JobChanged& change);
+  void Suspended(const JobRecord& record);
   // `last` means that no other job uses the grant.
   void Released(const JobRecord& record, const core::JobChanged& end,
                 bool last);

@@ -26,6 +26,7 @@ LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
   facts.tool = call.request.places.tool;
   facts.start_deadline = placed.give_up;
   facts.placed = PlacementFactsOf(placed);
+  facts.placed.caller_job = parent.facts.placed.host_job;
   facts.nohup = call.nohup || parent.facts.nohup;
   facts.unattended = parent.facts.unattended;
   return facts;

@@ -44,6 +44,7 @@ class EmbeddedPlacement : public PlacementPort {
   void SlotsFreed() override { RetrySoon(0); }
   void Launched(const PlacedJob&, bool) override {}
   void Changed(const std::string&, core::JobPhase, uint32_t) override {}
+  void Suspended(const std::string&, bool) override {}
   void Released(const PlacedJob&, const PlacedEnd&) override {}
 
  private:

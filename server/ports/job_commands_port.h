@@ -37,6 +37,9 @@ class JobCommandsPort {
                              const std::string& reason, bool immediately) = 0;
   // Sends `signal`, 1 to 64, to every process.
   virtual Status SignalHostJob(const std::string& host_job, int signal) = 0;
+  // Stops every process, or lets it continue.
+  virtual Status SuspendHostJob(const std::string& host_job,
+                                bool suspended) = 0;
   // Replaces the job's time limits; 0: none. Its processes get an event
   // `warn_seconds` before the limit; 0: none.
   virtual Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,

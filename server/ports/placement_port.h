@@ -99,6 +99,7 @@ struct PlacedJob {
   int64_t queued_ms = 0;   // milliseconds since 1970
   int64_t started_ms = 0;  // milliseconds since 1970; 0: never
   uint32_t time_limit_seconds = 0;  // from the start; 0: none
+  bool suspended = false;
 };
 
 struct PlacedEnd {
@@ -129,6 +130,8 @@ class PlacementPort {
   virtual void Launched(const PlacedJob& job, bool recovered) = 0;
   virtual void Changed(const std::string& nspace, core::JobPhase phase,
                        uint32_t procs_ended) = 0;
+  // The job's processes are stopped, or continue.
+  virtual void Suspended(const std::string& nspace, bool suspended) = 0;
   // Also called for a grant that was never used.
   virtual void Released(const PlacedJob& job, const PlacedEnd& end) = 0;
 };

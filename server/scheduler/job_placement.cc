@@ -22,7 +22,7 @@ constexpr size_t kMaxNotes = 10'000;
 constexpr uint32_t kMaxFailures = 10;
 constexpr size_t kMaxCookie = 4096;
 
-// The status of a refusal. A code of gRPC alone says little about it.
+// Returns the status of a refusal. Most codes of gRPC do not tell its reason.
 Status RefusalOf(const CallEnd& end) {
   const Status status = StatusOf(end);
   const std::string text = status.message().empty()
@@ -232,8 +232,8 @@ void JobPlacement::Cancel(const PlacementId& id) {
 void JobPlacement::Launched(const PlacedJob& job, bool recovered) {
   Running& running = running_[job.nspace];
   running.job = job;
-  if (recovered) running.state = v1::JOB_STATE_RUNNING;
-  options_.listener->OnJob(ReportOf(job, running.state, running.procs_ended));
+  if (recovered) running.phase = v1::JOB_STATE_RUNNING;
+  options_.listener->OnJob(running.Report());
   if (recovered) return;  // the predecessor or the snapshot reports it
   v1::JobLaunchedRequest request;
   *request.mutable_overlay() = link_->overlay();
@@ -261,8 +261,24 @@ void JobPlacement::Changed(const std::string& nspace, core::JobPhase phase,
   Running& running = it->second;
   const v1::JobState state = StateOf(phase);
   running.procs_ended = procs_ended;
-  if (std::exchange(running.state, state) == state) return;
-  options_.listener->OnJob(ReportOf(running.job, state, procs_ended));
+  if (std::exchange(running.phase, state) == state) return;
+  options_.listener->OnJob(running.Report());
+}
+
+void JobPlacement::Suspended(const std::string& nspace, bool suspended) {
+  const auto it = running_.find(nspace);
+  if (it == running_.end()) return;
+  Running& running = it->second;
+  if (std::exchange(running.job.suspended, suspended) == suspended) return;
+  options_.listener->OnJob(running.Report());
+}
+
+// A job that is being ended is not suspended any more.
+v1::JobReport JobPlacement::Running::Report() const {
+  const bool ends =
+      phase == v1::JOB_STATE_ENDING || phase == v1::JOB_STATE_ENDED;
+  return ReportOf(job, job.suspended && !ends ? v1::JOB_STATE_SUSPENDED : phase,
+                  procs_ended);
 }
 
 // The release is recorded first. If the agent is killed before it records the
@@ -295,7 +311,7 @@ std::vector<v1::JobReport> JobPlacement::Jobs() const {
     out.push_back(ReportOf(job, v1::JOB_STATE_QUEUED, 0));
   }
   for (const auto& [nspace, running] : running_) {
-    out.push_back(ReportOf(running.job, running.state, running.procs_ended));
+    out.push_back(running.Report());
   }
   return out;
 }

@@ -66,6 +66,7 @@ class JobPlacement : public PlacementPort {
   void Launched(const PlacedJob& job, bool recovered) override;
   void Changed(const std::string& nspace, core::JobPhase phase,
                uint32_t procs_ended) override;
+  void Suspended(const std::string& nspace, bool suspended) override;
   void Released(const PlacedJob& job, const PlacedEnd& end) override;
 
   // Repeats a release that a predecessor may not have sent. Nothing is sent
@@ -86,8 +87,10 @@ class JobPlacement : public PlacementPort {
   };
   struct Running {
     PlacedJob job;
-    v1::JobState state = v1::JOB_STATE_PREPARING;
+    v1::JobState phase = v1::JOB_STATE_PREPARING;
     uint32_t procs_ended = 0;
+
+    v1::JobReport Report() const;
   };
   // A call that needs an answer; the scheduler gets these calls in order.
   struct Note {

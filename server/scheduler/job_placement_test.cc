@@ -403,6 +403,23 @@ TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
   EXPECT_TRUE(placement_->Jobs().empty());
 }
 
+TEST_F(JobPlacementTest, ASuspendedJobIsInAStateOfItsOwn) {
+  Up();
+  PlacedJob job;
+  job.id = {"job", 1};
+  job.nspace = "job";
+  placement_->Launched(job, false);
+  placement_->Suspended("job", true);
+  EXPECT_EQ(heard_.jobs.back().state(), v1::JOB_STATE_SUSPENDED);
+  placement_->Changed("job", core::JobPhase::kRunning, 0);
+  EXPECT_EQ(heard_.jobs.back().state(), v1::JOB_STATE_SUSPENDED);
+  placement_->Suspended("job", false);
+  EXPECT_EQ(placement_->Jobs().at(0).state(), v1::JOB_STATE_RUNNING);
+  placement_->Suspended("job", true);
+  placement_->Changed("job", core::JobPhase::kEnding, 0);
+  EXPECT_EQ(heard_.jobs.back().state(), v1::JOB_STATE_ENDING);
+}
+
 TEST_F(JobPlacementTest, WhatAJobHasUsedIsOnItsRecord) {
   Up();
   PlacedEnd end;

@@ -1,7 +1,5 @@
 #include "server/scheduler/reports.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -320,10 +318,10 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       break;
     }
     case v1::Command::kSuspend:
-      status = to->SignalHostJob(command.suspend().host_job_id(), SIGSTOP);
+      status = to->SuspendHostJob(command.suspend().host_job_id(), true);
       break;
     case v1::Command::kResume:
-      status = to->SignalHostJob(command.resume().host_job_id(), SIGCONT);
+      status = to->SuspendHostJob(command.resume().host_job_id(), false);
       break;
     case v1::Command::kDrainNode:
       status = to->DrainNode(command.drain_node().name(),

@@ -26,6 +26,10 @@ class Commands : public JobCommandsPort {
     said.push_back("signal " + job + " " + std::to_string(signal));
     return {kErrNotFound, "no such job runs"};
   }
+  Status SuspendHostJob(const std::string& job, bool suspended) override {
+    said.push_back((suspended ? "suspend " : "resume ") + job);
+    return {kErrNotFound, "no such job runs"};
+  }
   Status SetHostTimeLimit(const std::string& job, uint32_t seconds,
                           uint32_t warn_seconds) override {
     said.push_back("limit " + job + " " + std::to_string(seconds) + " " +
@@ -419,8 +423,7 @@ TEST_F(ReportsTest, CommandsReachWhomTheyName) {
   command.mutable_drain_node()->set_name("node1");
   EXPECT_EQ(Tell(command).pmix_status(), kSuccess);
   EXPECT_EQ(commands_.said,
-            (std::vector<std::string>{"signal 7 " + std::to_string(SIGSTOP),
-                                      "drain node1"}));
+            (std::vector<std::string>{"suspend 7", "drain node1"}));
 }
 
 TEST_F(ReportsTest, AJobOfTheSchedulersOwnIsLaunched) {

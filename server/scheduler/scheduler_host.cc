@@ -170,10 +170,9 @@ int64_t TimeLimitMs(const core::AskHost& request) {
 
 // Returns the keys of a query.
 std::vector<std::string> KeysOf(const core::AskHost& query) {
-  WireReader in(query.call.view());
-  std::vector<std::string> keys(in.Count());
-  for (std::string& key : keys) key = in.String();
-  return keys;
+  host_call::Query call;
+  if (!wire::Decode(query.call, &call)) return {};
+  return {call.keys.begin(), call.keys.end()};
 }
 
 // Returns the status of a query with these answers.

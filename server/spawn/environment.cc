@@ -12,9 +12,13 @@ std::string_view NameOf(std::string_view entry) {
   return entry.substr(0, entry.find('='));
 }
 
-Environment::iterator Find(Environment* env, std::string_view name) {
-  return std::ranges::find_if(
-      *env, [name](const std::string& e) { return NameOf(e) == name; });
+// The places of variables, by name.
+using Index = std::unordered_map<std::string, size_t>;
+
+Index IndexOf(const Environment& env) {
+  Index index;
+  for (size_t i = 0; i < env.size(); ++i) index.emplace(NameOf(env[i]), i);
+  return index;
 }
 
 void Unset(std::string_view pattern, Environment* env) {
@@ -58,25 +62,33 @@ std::string Edited(const EnvarEdit& edit, std::string_view old) {
 }  // namespace
 
 void Apply(const EnvarEdit& edit, Environment* env) {
-  using Kind = EnvarEdit::Kind;
-  if (edit.kind == Kind::kUnset) return Unset(edit.name, env);
-  const auto it = Find(env, edit.name);
-  if (it == env->end()) {
-    env->push_back(edit.name + "=" + edit.value);
-  } else if (edit.kind != Kind::kAdd) {
-    *it = edit.name + "=" + Edited(edit, it->substr(edit.name.size() + 1));
-  }
+  Apply(std::vector<EnvarEdit>{edit}, env);
 }
 
+// Both lists may be long, so variables are found by an index.
 void Apply(const std::vector<EnvarEdit>& edits, Environment* env) {
-  for (const EnvarEdit& edit : edits) Apply(edit, env);
+  using Kind = EnvarEdit::Kind;
+  Index index = IndexOf(*env);
+  for (const EnvarEdit& edit : edits) {
+    if (edit.kind == Kind::kUnset) {
+      Unset(edit.name, env);
+      index = IndexOf(*env);
+      continue;
+    }
+    const auto [it, is_new] = index.emplace(edit.name, env->size());
+    if (is_new) {
+      env->push_back(edit.name + "=" + edit.value);
+    } else if (edit.kind != Kind::kAdd) {
+      std::string& entry = (*env)[it->second];
+      entry =
+          edit.name + "=" +
+          Edited(edit, std::string_view(entry).substr(edit.name.size() + 1));
+    }
+  }
 }
 
 void Merge(const Environment& entries, Environment* env) {
-  std::unordered_map<std::string, size_t> index;
-  for (size_t i = 0; i < env->size(); ++i) {
-    index.emplace(NameOf((*env)[i]), i);
-  }
+  Index index = IndexOf(*env);
   for (const std::string& entry : entries) {
     const auto [it, is_new] = index.emplace(NameOf(entry), env->size());
     if (is_new) {

@@ -49,6 +49,20 @@ TEST(EnvironmentTest, EditsAreAppliedInTheirOrder) {
             (Environment{"A=2:3"}));
 }
 
+// The time would be noticed if each edit searched the whole list.
+TEST(EnvironmentTest, ManyEditsOfManyVariablesTakeLittleTime) {
+  Environment env;
+  std::vector<EnvarEdit> edits;
+  for (int i = 0; i < 100'000; ++i) {
+    env.push_back("OLD" + std::to_string(i) + "=1");
+    edits.push_back(
+        {EnvarEdit::Kind::kSet, "NEW" + std::to_string(i), "2", ':'});
+  }
+  Apply(edits, &env);
+  EXPECT_EQ(env.size(), 200'000u);
+  EXPECT_EQ(env.back(), "NEW99999=2");
+}
+
 TEST(EnvironmentTest, ApplicationsThatDifferShareWhatTheyHaveInCommon) {
   Environment base = {"A=1", "B=1", "C=1"};
   const auto own = TakeApart({{"A=1", "B=2"}, {"A=1", "B=1", "C=1"}}, &base);

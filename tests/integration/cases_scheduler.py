@@ -278,8 +278,9 @@ def commanded(bench, scheduler):
     job.wait_for("up", 2)
     check(" -46 " in scheduler.tell("kill", "nothing"), scheduler.lines[-1])
     number = re.search(r"job (\d+)", scheduler.tell("jobs"))[1]
-    for verb in ("suspend", "resume", "kill"):
+    for verb, phase in (("suspend", "suspended"), ("resume", "running"), ("kill", "")):
         check(": 0 " in scheduler.tell(verb, number), scheduler.lines[-1])
+        check(not phase or jobs(bench)[0]["phase"] == phase, jobs(bench))
     job.finish().expect(code=128 + signal.SIGTERM, err=["its operator says so"])
     until(lambda: len(scheduler.accounted()) == before + 1, "the record")
 

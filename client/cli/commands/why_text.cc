@@ -107,6 +107,8 @@ std::string WhyText(std::span<const WhyAnswer> answers) {
       const auto stopped = answer.stopped.find(job.nspace());
       if (stopped != answer.stopped.end()) {
         rest += StoppedText(job.nspace(), stopped->second, RunningOf(job));
+      } else if (job.phase() == "suspended") {
+        rest += job.nspace() + ": suspended by its scheduler\n";
       } else if (busy.contains(job.nspace())) {
         rest += BusyText(job);
       }

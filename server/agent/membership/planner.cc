@@ -21,6 +21,7 @@
 #include "server/agent/membership/spawn_request.h"
 #include "server/control/tool_record.h"
 #include "server/ports/placement_port.h"
+#include "server/spawn/environment.h"
 
 namespace canopy::agent {
 namespace {
@@ -61,33 +62,88 @@ bool IsOf(const host::MapNode& node, const std::string& name) {
   return node.name == name || std::ranges::count(node.aliases, name) > 0;
 }
 
-// Removes hosts that were not granted from a user's list, and gives the others
-// the granted slots. Relative entries select from the granted nodes anyway.
+// Returns how many slots of a node a user's list names; 0: as many as it has.
+uint32_t SlotsNamed(const std::vector<Host>& hosts, const host::MapNode& node) {
+  uint64_t counted = 0;
+  uint32_t times = 0;  // without a count
+  bool is_counted = false;
+  for (const Host& host : hosts) {
+    if (!IsOf(node, host.name)) continue;
+    is_counted |= host.slots_given;
+    if (host.slots_given) {
+      counted += host.slots;
+    } else {
+      ++times;
+    }
+  }
+  if (!is_counted && times < 2) return 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(counted + times, UINT32_MAX));
+}
+
+// Removes hosts that were not granted from a user's list, and limits the others
+// to the granted slots. Relative entries select from the granted nodes anyway.
 void KeepGranted(const std::vector<host::MapNode>& nodes,
                  std::vector<Host>* hosts) {
+  const std::vector<Host> named = *hosts;
   std::vector<Host> kept;
-  for (Host& host : *hosts) {
-    const bool relative = host.name.starts_with('+');
-    const bool granted = std::ranges::any_of(
-        nodes, [&](const auto& node) { return IsOf(node, host.name); });
-    const bool again = std::ranges::count(kept, host.name, &Host::name) > 0;
-    if (!relative && (!granted || again)) continue;
-    if (!relative) host.slots_given = false;
-    kept.push_back(std::move(host));
+  for (Host host : named) {
+    if (host.name.starts_with('+')) {
+      kept.push_back(host);
+      continue;
+    }
+    const auto node = std::ranges::find_if(
+        nodes, [&](const auto& granted) { return IsOf(granted, host.name); });
+    const bool again = std::ranges::any_of(kept, [&](const auto& other) {
+      return node != nodes.end() && IsOf(*node, other.name);
+    });
+    if (node == nodes.end() || again) continue;
+    const uint32_t slots = SlotsNamed(named, *node);
+    host.slots = std::min(slots, node->slots);
+    host.slots_given = slots != 0;
+    kept.push_back(host);
   }
   *hosts = std::move(kept);
 }
 
-void SetVariable(const std::string& entry, std::vector<std::string>* env) {
-  const std::string name = entry.substr(0, entry.find('=') + 1);
-  std::erase_if(
-      *env, [&](const std::string& known) { return known.starts_with(name); });
-  env->push_back(entry);
+bool Names(const std::vector<Host>& hosts, const host::MapNode& node) {
+  return hosts.empty() || std::ranges::any_of(hosts, [&](const auto& host) {
+           return host.name.starts_with('+') || IsOf(node, host.name);
+         });
+}
+
+// The hosts of an application replace those of the request.
+const std::vector<Host>& HostsOf(const JobRequest& request, const JobApp& app) {
+  return app.hosts.empty() ? request.places.hosts : app.hosts;
+}
+
+// The scheduler has to keep to the hosts that the user has named.
+Status CheckHosts(const JobRequest& request,
+                  const std::vector<host::MapNode>& nodes) {
+  for (const host::MapNode& node : nodes) {
+    const bool named = std::ranges::any_of(request.apps, [&](const auto& app) {
+      return Names(HostsOf(request, app), node);
+    });
+    if (named) continue;
+    return {kErrJobAllocFailed, "the scheduler has granted node '" + node.name +
+                                    "', which is none of the job's hosts"};
+  }
+  for (const JobApp& app : request.apps) {
+    const std::vector<Host>& hosts = HostsOf(request, app);
+    const bool granted = std::ranges::any_of(
+        nodes, [&](const auto& node) { return Names(hosts, node); });
+    if (granted) continue;
+    return {kErrJobAllocFailed,
+            "the scheduler has granted none of the hosts '" + hosts[0].name +
+                "'..."};
+  }
+  return {};
 }
 
 // Restricts a request to the granted nodes and the granted time limit.
-void KeepToGrant(const PlacementGrant& grant,
-                 const std::vector<host::MapNode>& nodes, JobRequest* request) {
+Status KeepToGrant(const PlacementGrant& grant,
+                   const std::vector<host::MapNode>& nodes,
+                   JobRequest* request) {
+  if (Status status = CheckHosts(*request, nodes); !status.ok()) return status;
   // A sequential mapping names the node of each process, so it is kept.
   if (!request->places.map_by.starts_with("seq")) {
     KeepGranted(nodes, &request->places.hosts);
@@ -98,7 +154,8 @@ void KeepToGrant(const PlacementGrant& grant,
       (request->timeout_seconds == 0 || request->timeout_seconds > limit)) {
     request->timeout_seconds = limit;
   }
-  for (const std::string& entry : grant.env) SetVariable(entry, &request->env);
+  spawn::Merge(grant.env, &request->env);
+  return {};
 }
 
 }  // namespace
@@ -226,9 +283,10 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   Result<std::vector<host::MapNode>> nodes = Nodes(jobs, jobs, membership);
   if (!placed.grant.nodes.empty()) {
     nodes = GrantedNodes(placed, jobs, membership);
-    if (nodes.ok()) KeepToGrant(placed.grant, *nodes, &request);
+    if (!nodes.ok()) return nodes.status();
+    const Status kept = KeepToGrant(placed.grant, *nodes, &request);
+    if (!kept.ok()) return kept;
   }
-  if (!nodes.ok()) return nodes.status();
   Result<JobSpec> job =
       Map(*nodes, std::move(request), placed, jobs, membership);
   if (!job.ok()) return job.status();
@@ -278,7 +336,9 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     // allocation, which the grant replaces.
     if (!NamesHosts(call.placing)) hosts.clear();
     nodes = GrantedNodes(placed, jobs, membership);
-    if (nodes.ok()) KeepToGrant(placed.grant, *nodes, &*request);
+    if (!nodes.ok()) return nodes.status();
+    const Status kept = KeepToGrant(placed.grant, *nodes, &*request);
+    if (!kept.ok()) return kept;
   }
   if (!nodes.ok()) return nodes.status();
   Result<JobSpec> job =

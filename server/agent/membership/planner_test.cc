@@ -41,10 +41,16 @@ class PlannerTest : public testing::Test {
   void Grant(const std::vector<GrantedNode>& nodes) {
     placed_.grant.nodes = nodes;
   }
-  control::PlannedJob Plan(uint32_t procs) {
+  // `host` is the only host of the application, if it is given.
+  control::PlannedJob Plan(uint32_t procs, const std::string& host = "") {
+    request_.apps.clear();
     request_.apps.resize(1);
     request_.apps[0].argv = {"program"};
     request_.apps[0].num_procs = procs;
+    if (!host.empty()) {
+      request_.apps[0].hosts.resize(1);
+      request_.apps[0].hosts[0].name = host;
+    }
     return planner_.Plan(request_, placed_, jobs_, membership_);
   }
   // Returns the names of the ranks' nodes.
@@ -186,13 +192,37 @@ TEST_F(PlannerTest, HostsOfTheUserAreKeptToWhatWasGranted) {
   EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
 }
 
+TEST_F(PlannerTest, AGrantKeepsToTheHostsOfTheUser) {
+  const auto refused = [this] {
+    const auto job = Plan(1);
+    EXPECT_EQ(job.code(), kErrJobAllocFailed);
+    return job.status().message();
+  };
+  request_.places.hosts.resize(1);
+  request_.places.hosts[0].name = "n3";
+  Grant({{"n1", 1}});
+  EXPECT_NE(refused().find("'n1', which is none of the job's hosts"),
+            std::string::npos);
+  Grant({{"n3", 1}, {"n1", 1}});
+  EXPECT_NE(refused().find("'n1'"), std::string::npos);
+  Grant({{"n3", 2}});
+  EXPECT_EQ(Places(**Plan(2)), (Names{"n3", "n3"}));
+  request_.places.hosts[0].slots = 1;
+  request_.places.hosts[0].slots_given = true;
+  EXPECT_FALSE(Plan(2).ok()) << "one slot of n3 was named";
+  EXPECT_EQ(Plan(1, "n1").code(), kErrJobAllocFailed)
+      << "the application has hosts of its own";
+  Grant({{"n1", 1}});
+  EXPECT_EQ(Places(**Plan(1, "n1")), (Names{"n1"}));
+}
+
 TEST_F(PlannerTest, TheShorterTimeLimitHoldsAndVariablesReplace) {
   Grant({{"n1", 1}});
   placed_.grant.time_limit_seconds = 30;
   placed_.grant.env = {"A=new"};
   request_.env = {"A=old", "AB=old"};
   EXPECT_EQ((*Plan(1))->timeout_seconds, 30u);
-  EXPECT_EQ((*Plan(1))->env, (Names{"AB=old", "A=new"}));
+  EXPECT_EQ((*Plan(1))->env, (Names{"A=new", "AB=old"}));
   request_.timeout_seconds = 20;
   EXPECT_EQ((*Plan(1))->timeout_seconds, 20u);
 }

@@ -27,6 +27,7 @@ void Describe(V& v, wire::Is<PlacementFacts> auto& m) {
   v.Field(2, m.host_job);
   v.Field(3, m.queued_ms);
   v.Field(4, m.started_ms);
+  v.Field(5, m.caller_job);
 }
 
 template <typename V>
@@ -46,6 +47,7 @@ void Describe(V& v, wire::Is<LaunchFacts> auto& m) {
   v.Field(13, m.nohup);
   v.Field(14, m.unattended);
   v.Field(15, m.wishes);
+  v.Field(16, m.suspended);
 }
 
 }  // namespace control

@@ -28,7 +28,9 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.placed.host_job, facts.placed.host_job);
   EXPECT_EQ(read.placed.queued_ms, facts.placed.queued_ms);
   EXPECT_EQ(read.placed.started_ms, facts.placed.started_ms);
+  EXPECT_EQ(read.placed.caller_job, facts.placed.caller_job);
   EXPECT_EQ(read.requeued, facts.requeued);
+  EXPECT_EQ(read.suspended, facts.suspended);
   EXPECT_EQ(read.nohup, facts.nohup);
   EXPECT_EQ(read.unattended, facts.unattended);
   EXPECT_EQ(read.wishes, facts.wishes);
@@ -62,9 +64,11 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   facts.apart = true;
   IsTheSame(facts);
   facts = {};
-  facts.placed = {{"canopy-1-2", 3}, "job 7", 4, 5};
+  facts.placed = {{"canopy-1-2", 3}, "job 7", 4, 5, "job 6"};
   IsTheSame(facts);
   facts.requeued = true;
+  IsTheSame(facts);
+  facts.suspended = true;
   IsTheSame(facts);
   facts.host_output = {"/a/out", "", true};
   IsTheSame(facts);

@@ -44,6 +44,7 @@ class NoCommands : public JobCommandsPort {
     return {};
   }
   Status SignalHostJob(const std::string&, int) override { return {}; }
+  Status SuspendHostJob(const std::string&, bool) override { return {}; }
   Status SetHostTimeLimit(const std::string&, uint32_t, uint32_t) override {
     return {};
   }

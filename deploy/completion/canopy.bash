@@ -152,7 +152,7 @@ _canopy_word() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
-      hostfile | machinefile | app | f | key-file | tls-ca | tls-cert | tls-key)
+      hostfile | machinefile | app | f | key-file | junit | tls-ca | tls-cert | tls-key)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;

@@ -41,6 +41,13 @@ TEST(WhyTextTest, WhereNothingWaitsTheRunningJobsAreNamed) {
             "shows where\n");
 }
 
+TEST(WhyTextTest, ASuspendedJob) {
+  WhyAnswer answer;
+  AddJob("job-4", "suspended", 0, &answer);
+  EXPECT_EQ(WhyText({&answer, 1}),
+            "no PMIx operation waits\njob-4: suspended by its scheduler\n");
+}
+
 TEST(WhyTextTest, OperationsComeBeforeOtherJobs) {
   std::vector<WhyAnswer> answers(1);
   AddJob("job-1", "running", 0, &answers[0]);

@@ -6,6 +6,7 @@ import signal
 import stat
 import tempfile
 
+import harness
 from harness import PYTHON, Failure, check
 
 RUN = ["run", "--emulate", 2, "--oversubscribe"]
@@ -226,7 +227,7 @@ def cores_of_two_jobs(bench):
 def gpus(bench):
     """Ranks and jobs have different GPUs, on a machine that hwloc's XML shows."""
     name = "gpus"
-    env = {"HWLOC_XMLFILE": os.path.join(PROGRAMS, "four_gpus.xml"),
+    env = {"HWLOC_XMLFILE": os.path.join(harness.PROGRAMS, "four_gpus.xml"),
            "HWLOC_THISSYSTEM": "1"}
     show = ["sh", "-c", 'echo "${CUDA_VISIBLE_DEVICES-all}"']
     run = ["run", "--context", name, "--oversubscribe"]

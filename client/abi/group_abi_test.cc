@@ -96,14 +96,14 @@ TEST_F(GroupTest, ItsNameStandsForItsMembers) {
   ASSERT_EQ(Construct(), PMIX_SUCCESS);
   PMIX_INFO_FREE(results_, nresults_);
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_SUCCESS);
-  const Request fence = agent_->Await(FrameType::kCollective, 1);
+  const Request fence = agent_->Await(FrameType::kCollective, 2);
   EXPECT_NE(fence.payload.find("g"), std::string::npos);
   // In a construct the agent resolves the name.
   EXPECT_EQ(PMIx_Group_construct("h", &group, 1, nullptr, 0, nullptr, nullptr),
             PMIX_SUCCESS);
-  EXPECT_EQ(Last(2).procs, (std::vector<ProcId>{{"g", kRankWildcard}}));
+  EXPECT_EQ(Last(3).procs, (std::vector<ProcId>{{"g", kRankWildcard}}));
   EXPECT_EQ(PMIx_Group_destruct("h", nullptr, 0), PMIX_SUCCESS);
-  EXPECT_TRUE(Last(3).procs.empty());
+  EXPECT_TRUE(Last(4).procs.empty());
   pmix_value_t* value = nullptr;
   const pmix_proc_t nobody = Proc("g", 2);
   EXPECT_EQ(PMIx_Get(&nobody, "key", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);

@@ -128,7 +128,7 @@ TEST_F(NoCallbackTest, CallsOfTheHost) {
   ExpectTaken(
       FrameType::kHostCall,
       PMIx_Validate_credential_nb(&credential, nullptr, 0, nullptr, nullptr));
-  EXPECT_EQ(agent_->Count(FrameType::kHostCall), 6u);
+  EXPECT_EQ(agent_->Count(FrameType::kHostCall), 7u);
 }
 
 TEST_F(NoCallbackTest, ErrorsAreReturned) {

@@ -102,7 +102,11 @@ void OutputPulls::OnRegistered(const PullRef& pull, size_t flow,
   Flow& first = pull->flows[flow];
   OutputRun run;
   int status = reply.status;
-  if (status == kSuccess && !wire::Decode(Bytes(reply.payload), &run)) {
+  // Output always has a cursor. An agent that sent nothing at once would be
+  // asked again without an end.
+  if (status == kSuccess &&
+      (!wire::Decode(Bytes(reply.payload), &run) ||
+       (run.cursor.empty() && !run.complete))) {
     status = kErrUnpackFailure;
   }
   first.open = status == kSuccess;
@@ -132,7 +136,11 @@ void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   if (pull->stopped) return;
   OutputRun run;
   int status = reply.status;
-  if (status == kSuccess && !wire::Decode(Bytes(reply.payload), &run)) {
+  // Output always has a cursor. An agent that sent nothing at once would be
+  // asked again without an end.
+  if (status == kSuccess &&
+      (!wire::Decode(Bytes(reply.payload), &run) ||
+       (run.cursor.empty() && !run.complete))) {
     status = kErrUnpackFailure;
   }
   if (status != kSuccess) return Fail(pull, flow, status);

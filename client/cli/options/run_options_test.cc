@@ -428,7 +428,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--timeout 9999d a", "seconds"},
         Refusal{"--time 10m a", "10 (minutes)"},
         Refusal{"--export NONE a", "ALL, NAME or NAME=VALUE"},
-        Refusal{"-n", "'-n' wants N"}, Refusal{"-mca a", "NAME VALUE"},
+        Refusal{"-n", "'-n' needs a value: N"}, Refusal{"-mca a", "NAME VALUE"},
         Refusal{"--mapby node a", "'--map-by'"},
         Refusal{"--oversubcribe a", "'--oversubscribe'"},
         Refusal{"-hostfiel f a", "'--hostfile'"},

@@ -102,11 +102,7 @@ void OutputPulls::OnRegistered(const PullRef& pull, size_t flow,
   Flow& first = pull->flows[flow];
   OutputRun run;
   int status = reply.status;
-  // Output always has a cursor. An agent that sent nothing at once would be
-  // asked again without an end.
-  if (status == kSuccess &&
-      (!wire::Decode(Bytes(reply.payload), &run) ||
-       (run.cursor.empty() && !run.complete))) {
+  if (status == kSuccess && !wire::Decode(Bytes(reply.payload), &run)) {
     status = kErrUnpackFailure;
   }
   first.open = status == kSuccess;
@@ -136,11 +132,12 @@ void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   if (pull->stopped) return;
   OutputRun run;
   int status = reply.status;
-  // Output always has a cursor. An agent that sent nothing at once would be
-  // asked again without an end.
+  const bool decoded =
+      status == kSuccess && wire::Decode(Bytes(reply.payload), &run);
+  // Output has a cursor. Without this check, an agent that answers at once with
+  // nothing would be asked again without an end.
   if (status == kSuccess &&
-      (!wire::Decode(Bytes(reply.payload), &run) ||
-       (run.cursor.empty() && !run.complete))) {
+      (!decoded || (run.cursor.empty() && !run.complete))) {
     status = kErrUnpackFailure;
   }
   if (status != kSuccess) return Fail(pull, flow, status);

@@ -23,13 +23,9 @@ def _with_sanitizers(what):
 def canopy_library(
         name,
         srcs = None,
-        hdrs = None,
-        copts = [],
         deps = [],
         test_deps = [],
         test_size = "small",
-        test_tags = [],
-        test_data = [],
         **kwargs):
     """A library of one header and its source, where a folder's room will not do.
 
@@ -40,20 +36,15 @@ def canopy_library(
     Args:
       name: of the library.
       srcs: where they are others than NAME.cc.
-      hdrs: where they are others than NAME.h.
-      copts: as of cc_library.
       deps: of the library. The headers that it includes are theirs.
       test_deps: of the test, beside the library and the main program.
       test_size: as of cc_test.
-      test_tags: as of cc_test; say beside no_asan and no_tsan why.
-      test_data: files that the test reads or runs.
       **kwargs: as of cc_library.
     """
     _library(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
-        hdrs = [name + ".h"] if hdrs == None else hdrs,
-        copts = copts,
+        hdrs = [name + ".h"],
         deps = deps,
         **kwargs
     )
@@ -61,8 +52,6 @@ def canopy_library(
         canopy_test(
             name = name + "_test",
             size = test_size,
-            data = test_data,
-            tags = test_tags,
             deps = [":" + name] + test_deps,
         )
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/posix/signal_block.h"
 
 namespace canopy::client {
 namespace {
@@ -66,17 +66,13 @@ void Progress::WakeLocked() {
 void Progress::EnsureThreadLocked() {
   if (external_ || stopping_ || running_) return;
   // The program's signals must not be handled on this thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalBlock block;
   const auto entry = [](void* self) -> void* {
     static_cast<Progress*>(self)->ThreadMain();
     return nullptr;
   };
   // If no thread can be created now, the next task tries again.
   running_ = pthread_create(&thread_, nullptr, entry, this) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (running_) pthread_setname_np(thread_, kThreadName);
 }
 

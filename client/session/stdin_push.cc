@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "common/posix/signal_block.h"
 #include "common/status.h"
 
 namespace canopy::client {
@@ -75,10 +75,7 @@ int StdinPush::Start(Pusher pusher) {
 
 // The thread blocks all signals, because the program's own threads handle them.
 bool StdinPush::StartThread(const std::shared_ptr<Shared>& shared) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalBlock block;
   const auto entry = [](void* argument) -> void* {
     const std::unique_ptr<std::shared_ptr<Shared>> own(
         static_cast<std::shared_ptr<Shared>*>(argument));
@@ -87,9 +84,7 @@ bool StdinPush::StartThread(const std::shared_ptr<Shared>& shared) {
   };
   auto own = std::make_unique<std::shared_ptr<Shared>>(shared);
   pthread_t thread;
-  const bool started = pthread_create(&thread, nullptr, entry, own.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!started) return false;
+  if (pthread_create(&thread, nullptr, entry, own.get()) != 0) return false;
   pthread_detach(thread);
   (void)own.release();
   return true;

@@ -1,7 +1,5 @@
 #include "server/cleanup/removal_threads.h"
 
-#include <signal.h>
-
 #include <deque>
 #include <map>
 #include <system_error>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "common/mutex.h"
+#include "common/posix/signal_block.h"
 #include "common/thread_annotations.h"
 
 namespace canopy::cleanup {
@@ -18,18 +17,13 @@ using Clock = std::chrono::steady_clock;
 
 // Returns false if the system allows no further thread.
 bool StartDetached(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = true;
+  const SignalBlock block;
   try {
     std::thread(std::move(body)).detach();
   } catch (const std::system_error&) {
-    started = false;
+    return false;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
+  return true;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "server/library/library_server.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <future>
@@ -13,6 +12,7 @@
 #include "common/event_loop.h"
 #include "common/host_op.h"
 #include "common/job.h"
+#include "common/posix/signal_block.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/agent_core.h"
 #include "server/datastore/datastore.h"
@@ -48,12 +48,8 @@ constexpr std::string_view kLaunchersOnly = "OMPI_";
 
 // The thread blocks all signals, because the host's threads handle them.
 std::thread StartThread(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalBlock block;
   std::thread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread.native_handle(), kThreadName);
   return thread;
 }

@@ -53,6 +53,22 @@ class PlannerTest : public testing::Test {
     }
     return planner_.Plan(request_, placed_, jobs_, membership_);
   }
+  // Returns the members with two cores each, and these GPUs.
+  static bootstrap::v1::Members WithCores(const std::vector<Gpu>& gpus = {}) {
+    bootstrap::v1::Members members = Members();
+    for (bootstrap::v1::NodeInfo& node : *members.mutable_nodes()) {
+      auto topology = hwinfo::FromDescription("core:2 pu:1");
+      EXPECT_TRUE(topology.ok());
+      topology->gpus = gpus;
+      node.set_topology(EncodeTopology(*topology));
+    }
+    return members;
+  }
+  void RequestOneProcess() {
+    request_.apps.resize(1);
+    request_.apps[0].argv = {"program"};
+    request_.apps[0].num_procs = 1;
+  }
   // Returns the names of the ranks' nodes.
   static std::vector<std::string> Places(const JobSpec& job) {
     std::vector<std::string> out;
@@ -94,16 +110,8 @@ TEST_F(PlannerTest, WhatOthersUseDoesNotCount) {
 }
 
 TEST_F(PlannerTest, CpusOfOtherJobsAreNotBoundTo) {
-  bootstrap::v1::Members members = Members();
-  for (bootstrap::v1::NodeInfo& node : *members.mutable_nodes()) {
-    const auto topology = hwinfo::FromDescription("core:2 pu:1");
-    ASSERT_TRUE(topology.ok());
-    node.set_topology(EncodeTopology(*topology));
-  }
-  Planner planner(members, 0, 7);
-  request_.apps.resize(1);
-  request_.apps[0].argv = {"program"};
-  request_.apps[0].num_procs = 1;
+  Planner planner(WithCores(), 0, 7);
+  RequestOneProcess();
   const auto cpus = [&] {
     const auto job = planner.Plan(request_, placed_, jobs_, membership_);
     return job.ok() ? (*job)->procs[0].cpuset : job.status().message();
@@ -124,17 +132,10 @@ TEST_F(PlannerTest, CpusOfOtherJobsAreNotBoundTo) {
 }
 
 TEST_F(PlannerTest, GpusOfOtherJobsAreNotGiven) {
-  bootstrap::v1::Members members = Members();
-  for (bootstrap::v1::NodeInfo& node : *members.mutable_nodes()) {
-    auto topology = hwinfo::FromDescription("core:2 pu:1");
-    ASSERT_TRUE(topology.ok());
-    topology->gpus = {{GpuKind::kNvidia, "0", {}}, {GpuKind::kNvidia, "1", {}}};
-    node.set_topology(EncodeTopology(*topology));
-  }
-  Planner planner(members, 0, 7);
-  request_.apps.resize(1);
-  request_.apps[0].argv = {"program"};
-  request_.apps[0].num_procs = 1;
+  Planner planner(
+      WithCores({{GpuKind::kNvidia, "0", {}}, {GpuKind::kNvidia, "1", {}}}), 0,
+      7);
+  RequestOneProcess();
   request_.places.gpus_per_proc = 1;
   Grant({{"n1", 1}});
   auto other = std::make_shared<JobSpec>();

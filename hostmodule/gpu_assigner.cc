@@ -33,8 +33,9 @@ Status GpuAssigner::Assign(Placed* p) {
   std::vector<Gpu>& free = entry->second;
   if (is_new) free = FreeGpus(node);
   std::vector<Gpu> order = free;
-  std::ranges::stable_partition(
-      order, [&](const Gpu& gpu) { return gpu.cpus.Intersects(p->cpus); });
+  std::stable_partition(
+      order.begin(), order.end(),
+      [&](const Gpu& gpu) { return gpu.cpus.Intersects(p->cpus); });
   for (const GpuKind kind : kGpuKinds) {
     std::vector<Gpu> own;
     for (const Gpu& gpu : order) {

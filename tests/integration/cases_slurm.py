@@ -339,11 +339,13 @@ def cleanup_race(place):
         race = exposed.program(place.bench.pmix("cleanup_race"))
         for number in range(3):
             users = exposed.directory(f"users.{number}")
-            # Slurm may end a step for a rank that does not finalize.
+            # Slurm may end a step for a rank that does not finalize, and lose
+            # what the others have written. A rank that cannot register all
+            # paths leaves its file "last".
             result = exposed.start(*user_step(
                 f"--nodes={NODES}", f"--ntasks={RANKS}", race, users,
                 exposed.target)).finish()
-            check(result.out.count("cleanup_race ok 9000") == RANKS,
+            check(len(glob.glob(users + "/place.*")) == RANKS,
                   result.tail() + place.cluster.logs())
             # The step's server continues after Slurm considers the job over.
             until(lambda users=users: not glob.glob(users + "/last.*"),

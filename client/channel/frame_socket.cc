@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "common/local/limits.h"
 #include "common/status.h"
 
 namespace canopy::client {
@@ -51,10 +52,11 @@ int FrameSocket::SendAll(struct iovec* parts, int count) {
 
 int FrameSocket::Send(local::FrameType type, uint64_t tag,
                       std::string_view payload) {
-  if (payload.size() > local::kMaxPayload) return kErrOutOfResource;
+  const auto number = static_cast<uint16_t>(type);
+  if (payload.size() > local::MaxPayloadOf(number)) return kErrOutOfResource;
   local::FrameHeader header;
   header.length = static_cast<uint32_t>(payload.size());
-  header.type = static_cast<uint16_t>(type);
+  header.type = number;
   header.tag = tag;
   iovec parts[2] = {{&header, sizeof(header)},
                     {const_cast<char*>(payload.data()), payload.size()}};

@@ -39,7 +39,7 @@ class FrameSocket {
   void CountCommits(std::atomic<uint32_t>* counter) { commits_ = counter; }
 
   // Sends a whole frame and blocks while the peer does not read. Returns a PMIx
-  // status: kErrOutOfResource if the payload exceeds the limit of a frame,
+  // status: kErrOutOfResource if the payload exceeds the limit of its type,
   // kErrLostConnection if the peer is gone.
   int Send(local::FrameType type, uint64_t tag, std::string_view payload);
 

@@ -90,6 +90,8 @@ TEST(FrameSocket, TooLargeIsRefusedOnBothSides) {
   Pair pair;
   const std::string_view huge(nullptr, local::kMaxPayload + size_t{1});
   EXPECT_EQ(pair.left->Send(FrameType::kCommit, 1, huge), kErrOutOfResource);
+  EXPECT_EQ(pair.left->Send(FrameType::kGet, 1, huge.substr(0, 4097)),
+            kErrOutOfResource);
   local::FrameHeader header;
   header.length = local::kMaxPayload + 1;
   ASSERT_EQ(send(pair.left->fd(), &header, sizeof(header), 0),

@@ -3,15 +3,22 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
+
+#include "server/net/socket_state.h"
 
 namespace canopy::endpoint {
 namespace {
 
 constexpr size_t kKeepPartial = 1 << 20;
+// Bytes of the next message that may be read with the end of a large one.
+constexpr size_t kReadAhead = 256 << 10;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 constexpr uint32_t kHangUps = EPOLLHUP | EPOLLRDHUP | EPOLLERR;
 
@@ -24,6 +31,8 @@ ConnectionTable::ConnectionTable(EventLoop* loop, ConnectionHandler* handler,
       handler_(handler),
       sink_(sink),
       options_(std::move(options)),
+      account_(options_.unfinished),
+      memory_(loop),
       rotation_(loop, options_.budget,
                 [this](core::ClientId client, Turn& turn) {
                   Connection* c = Find(client);
@@ -77,6 +86,10 @@ void ConnectionTable::End(Connection& c, const std::string& reason) {
 }
 
 void ConnectionTable::Disconnect(Connection& c) {
+  ReleaseMessage(c);
+  if (c.io.queued_bytes > 0) {
+    account_.SetQueued(c.holder, std::exchange(c.io.queued_bytes, 0), 0);
+  }
   loop_->CancelTimer(c.io.deadline);
   loop_->CancelTimer(c.io.retry);
   loop_->Unwatch(c.fd.get());
@@ -89,6 +102,7 @@ void ConnectionTable::Destroy(core::ClientId client) {
   connections_.erase(it);
   Disconnect(*c);
   handler_->OnClosed(*c);
+  memory_.OnReleased();
 }
 
 // ---------------------------------------------------------------- reading ---
@@ -100,6 +114,10 @@ void ConnectionTable::OnEvents(core::ClientId client, uint32_t events) {
   if ((events & EPOLLOUT) != 0) MarkDirty(*c);
   if ((events & (EPOLLIN | kHangUps)) == 0) return;
   if (c->io.queued || c->io.held_back) return;
+  if (c->io.awaits_room) {
+    return End(*c, "ended while a message of " + std::to_string(c->awaited) +
+                       " bytes waited for others of its job");
+  }
   if (std::optional<Turn> turn = rotation_.BeginTurn()) {
     Serve(*c, *turn);
     rotation_.EndTurn(*turn);
@@ -129,20 +147,21 @@ void ConnectionTable::Serve(Connection& c, Turn& turn) {
 bool ConnectionTable::ServeOnce(Connection& c, Turn& turn) {
   if (std::exchange(c.io.unhandled, false) && !c.partial.empty()) {
     c.partial.erase(0, HandleMessages(c, c.partial, &turn));
+    Settle(c);
     return false;
   }
+  if (c.io.awaits_room) return false;
   const std::string_view fresh = handler_->Read(c);
   if (fresh.empty() || c.ending) return false;
   if (options_.edge_events != 0) return HandleMessages(c, fresh, &turn) > 0;
   if (c.partial.empty()) {
     c.partial.assign(fresh.substr(HandleMessages(c, fresh, &turn)));
+    Settle(c);
     return false;
   }
   c.partial.append(fresh);
   c.partial.erase(0, HandleMessages(c, c.partial, &turn));
-  if (c.partial.empty() && c.partial.capacity() > kKeepPartial) {
-    c.partial.shrink_to_fit();
-  }
+  Settle(c);
   return false;
 }
 
@@ -151,12 +170,14 @@ size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
                                        Turn* turn) {
   size_t used = 0;
   while (!c.ending && used < data.size()) {
+    c.awaited = 0;
     if (used > 0 && turn != nullptr && MustWait(c, *turn)) break;
     const size_t length = handler_->Handle(c, data.substr(used));
     // The core runs between two messages, so that the turn also bounds its
     // work.
     sink_->Drain();
     if (length == 0) break;
+    c.awaited = 0;
     used += length;
     if (turn != nullptr) turn->Charge(length);
   }
@@ -195,6 +216,92 @@ size_t ConnectionTable::Receive(Connection& c, char* data, size_t size) {
   return 0;
 }
 
+// ---------------------------------------------------- unfinished messages ---
+
+// Charges the client for the message that has arrived in part, if there is one,
+// and no longer for the one before it. Nearly all messages arrive completely.
+void ConnectionTable::Settle(Connection& c) {
+  const size_t length = c.ending ? 0 : c.awaited;
+  const size_t kept = std::max(length, c.partial.size()) + kReadAhead;
+  if (c.partial.capacity() > kept + kKeepPartial) c.partial.shrink_to_fit();
+  c.io.progressed = true;
+  if (length == c.io.charged || c.io.awaits_room || c.holder.job.empty()) {
+    return;
+  }
+  ReleaseMessage(c);
+  if (length == 0 || (!IsBehindOthers(c) && ChargeMessage(c, length))) return;
+  c.io.awaits_room = true;
+  awaiting_room_.push_back(c.id);
+  UpdateWatch(c, (c.io.watched & EPOLLOUT) != 0);
+}
+
+// Returns false if there is no room for it now. The memory of a message that
+// has room is reserved at once, so that it is not copied as it grows.
+bool ConnectionTable::ChargeMessage(Connection& c, size_t length) {
+  if (!account_.Charge(c.holder, length)) return false;
+  c.io.charged = length;
+  if (length > kKeepPartial) c.partial.reserve(length + kReadAhead);
+  WatchHalf(c);
+  return true;
+}
+
+// Returns true if a message of the same job waits already.
+bool ConnectionTable::IsBehindOthers(const Connection& c) const {
+  for (const core::ClientId id : awaiting_room_) {
+    const Connection* other = Find(id);
+    if (other != nullptr && other->holder.job == c.holder.job) return true;
+  }
+  return false;
+}
+
+void ConnectionTable::ReleaseMessage(Connection& c) {
+  loop_->CancelTimer(std::exchange(c.io.half, 0));
+  const size_t length = std::exchange(c.io.charged, 0);
+  if (length == 0) return;
+  account_.Release(c.holder, length);
+  if (length > kKeepPartial) memory_.OnReleased();
+  if (awaiting_room_.empty()) return;
+  loop_->Defer([self = self_] {
+    if (*self != nullptr) (*self)->AdmitWaiting();
+  });
+}
+
+// First come, first served in each job.
+void ConnectionTable::AdmitWaiting() {
+  std::set<std::string> blocked;
+  for (const core::ClientId id : std::exchange(awaiting_room_, {})) {
+    Connection* c = Find(id);
+    if (c == nullptr || c->ending) continue;
+    if (blocked.contains(c->holder.job) || !ChargeMessage(*c, c->awaited)) {
+      blocked.insert(c->holder.job);
+      awaiting_room_.push_back(id);
+      continue;
+    }
+    c->io.awaits_room = false;
+    UpdateWatch(*c, (c->io.watched & EPOLLOUT) != 0);
+  }
+}
+
+void ConnectionTable::WatchHalf(Connection& c) {
+  c.io.progressed = false;
+  c.io.half = loop_->AddTimer(options_.half_message_ns, [this, id = c.id] {
+    if (Connection* late = Find(id)) LookAtHalf(*late);
+  });
+}
+
+// Bytes that wait in the socket are this process's delay.
+void ConnectionTable::LookAtHalf(Connection& c) {
+  c.io.half = 0;
+  if (c.ending || c.io.charged == 0) return;
+  if (c.io.progressed || net::HasUnread(c.fd.get()) || handler_->IsStopped(c)) {
+    return WatchHalf(c);
+  }
+  End(c, "sent " + std::to_string(c.partial.size()) + " of " +
+             std::to_string(c.awaited) +
+             " bytes of a message, and nothing more for " +
+             std::to_string(options_.half_message_ns / kNsPerSecond) + " s");
+}
+
 void ConnectionTable::SetReading(Connection& c, bool reading) {
   c.io.reading = reading;
   UpdateWatch(c, false);
@@ -228,15 +335,22 @@ void ConnectionTable::FlushDirty() {
 void ConnectionTable::Flush(Connection& c) {
   const OutQueue::State state = c.out.Flush(c.fd.get());
   if (c.ending || state == OutQueue::State::kBroken) return Destroy(c.id);
-  if (c.out.size() > options_.max_queued_bytes) {
-    return End(c, "does not read its messages");
-  }
+  if (QueuesTooMuch(c)) return End(c, "does not read its messages");
   handler_->OnFlushed(c);
   if (state == OutQueue::State::kBusy) RetryLater(c);
   UpdateWatch(c, state == OutQueue::State::kBlocked);
   if (!c.io.held_back || c.out.size() > options_.pause_reading_bytes) return;
   c.io.held_back = false;
   Queue(c);
+}
+
+bool ConnectionTable::QueuesTooMuch(Connection& c) {
+  const size_t now = c.out.size();
+  const size_t before = c.io.queued_bytes;
+  if (now == before) return false;
+  if (c.holder.job.empty()) return now > options_.max_queued_bytes;
+  c.io.queued_bytes = now;
+  return account_.SetQueued(c.holder, before, now) > options_.max_queued_bytes;
 }
 
 void ConnectionTable::RetryLater(Connection& c) {
@@ -252,7 +366,8 @@ void ConnectionTable::RetryLater(Connection& c) {
 void ConnectionTable::UpdateWatch(Connection& c, bool blocked) {
   if (options_.edge_events != 0) return;
   uint32_t events = 0;
-  if (c.io.reading && c.out.size() <= options_.pause_reading_bytes) {
+  if (c.io.reading && !c.io.awaits_room &&
+      c.out.size() <= options_.pause_reading_bytes) {
     events |= EPOLLIN;
   }
   if (blocked) events |= EPOLLOUT;

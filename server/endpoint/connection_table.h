@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/step/client_id.h"
+#include "server/endpoint/byte_account.h"
+#include "server/endpoint/memory_return.h"
 #include "server/endpoint/rotation.h"
 #include "server/ports/input_sink.h"
 
@@ -27,6 +30,10 @@ struct Connection {
   UniqueFd fd;
   OutQueue out;         // call MarkDirty after each change
   std::string partial;  // received, not handled yet
+  // Length of the first message of `partial`, which has not arrived completely.
+  // Handle sets it when it returns 0 for that reason.
+  size_t awaited = 0;
+  ByteHolder holder;  // set when the peer has identified itself
   // Nothing more is handled; closed at the end of the round.
   bool ending = false;
   bool hung_up = false;  // the peer has closed its end
@@ -41,6 +48,11 @@ struct Connection {
     uint32_t watched = 0;
     EventLoop::TimerId deadline = 0;
     EventLoop::TimerId retry = 0;
+    size_t charged = 0;        // bytes of an unfinished message
+    bool awaits_room = false;  // such a message must wait for others
+    bool progressed = false;   // more of it has arrived since the last look
+    EventLoop::TimerId half = 0;
+    size_t queued_bytes = 0;  // as counted for the client
   } io;
 };
 
@@ -58,6 +70,10 @@ class ConnectionHandler {
   virtual size_t Handle(Connection& connection, std::string_view data) = 0;
   // The socket has taken as much of the queue as it had room for.
   virtual void OnFlushed(Connection& /*connection*/) {}
+  // Returns true if the peer is stopped and cannot send at present.
+  virtual bool IsStopped(const Connection& /*connection*/) const {
+    return false;
+  }
   // The connection ends for a reason that should be logged.
   virtual void LogEnd(const Connection& connection,
                       const std::string& reason) = 0;
@@ -73,9 +89,13 @@ struct ConnectionTableOptions {
   uint32_t edge_events = 0;
   // Flow control for a peer that does not read its replies. Above the first
   // number of queued bytes, its requests are not read; above the second, it is
-  // closed.
+  // closed; that one is for all connections of a client.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
+  // Messages that have arrived in part. A client that sends no more of one for
+  // this time is closed, unless it is stopped.
+  ByteLimits unfinished;
+  int64_t half_message_ns = kHalfMessageNs;
 };
 
 // Loop thread only. Loop, handler and sink outlive this object.
@@ -128,6 +148,9 @@ class ConnectionTable {
   // stream ends. Returns the number of bytes, 0 if there are none now.
   size_t Receive(Connection& c, char* data, size_t size);
 
+  // Bytes of unfinished messages that are charged to clients.
+  size_t unfinished_bytes() const { return account_.held(); }
+
  private:
   void OnEvents(core::ClientId client, uint32_t events);
   void Queue(Connection& c);
@@ -139,6 +162,14 @@ class ConnectionTable {
   void RetryLater(Connection& c);
   void UpdateWatch(Connection& c, bool blocked);
   void Disconnect(Connection& c);
+  void Settle(Connection& c);
+  bool ChargeMessage(Connection& c, size_t length);
+  bool IsBehindOthers(const Connection& c) const;
+  void ReleaseMessage(Connection& c);
+  void AdmitWaiting();
+  void WatchHalf(Connection& c);
+  void LookAtHalf(Connection& c);
+  bool QueuesTooMuch(Connection& c);
 
   EventLoop* const loop_;
   ConnectionHandler* const handler_;
@@ -146,6 +177,9 @@ class ConnectionTable {
   const ConnectionTableOptions options_;
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::vector<core::ClientId> dirty_;
+  ByteAccount account_;
+  std::deque<core::ClientId> awaiting_room_;
+  MemoryReturn memory_;
   Rotation rotation_;
   std::shared_ptr<ConnectionTable*> self_;  // cleared by the destructor
 };

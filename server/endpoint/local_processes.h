@@ -59,6 +59,9 @@ class LocalProcesses {
     const auto rank = job->ranks.find(proc.rank);
     return rank == job->ranks.end() ? nullptr : &rank->second;
   }
+  const Process* FindRank(const ProcId& proc) const {
+    return const_cast<LocalProcesses*>(this)->FindRank(proc);
+  }
   // Returns false if the rank does not run here.
   bool SetPid(const ProcId& proc, int pid) {
     Process* process = FindRank(proc);

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <utility>
 
+#include "common/local/limits.h"
 #include "common/posix/out_queue.h"
 #include "common/posix/unix_socket.h"
+#include "server/endpoint/process_state.h"
 #include "server/local/frames.h"
 #include "server/net/socket_state.h"
 
@@ -23,6 +25,8 @@ endpoint::ConnectionTableOptions TableOptions(const LocalOptions& options) {
   table.budget = options.budget;
   table.pause_reading_bytes = options.pause_reading_bytes;
   table.max_queued_bytes = options.max_queued_bytes;
+  table.unfinished = options.unfinished;
+  table.half_message_ns = options.half_message_ns;
   return table;
 }
 
@@ -162,6 +166,10 @@ void LocalEndpoint::LogEnd(const endpoint::Connection& connection,
                            ": " + reason);
 }
 
+bool LocalEndpoint::IsStopped(const endpoint::Connection& connection) const {
+  return endpoint::IsStopped(endpoint::PidOfPeer(connection.fd.get()));
+}
+
 void LocalEndpoint::OnClosed(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
   c.fd.Reset();
@@ -183,24 +191,29 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
                              std::string_view data) {
   auto& c = static_cast<Connection&>(connection);
   FrameHeader header;
-  if (data.size() < sizeof header) return AwaitRest(c);
+  if (data.size() < sizeof header) return AwaitRest(c, sizeof header);
   std::memcpy(&header, data.data(), sizeof header);
-  const uint32_t limit = c.identified ? kMaxPayload : kMaxHelloPayload;
+  const uint32_t limit =
+      c.identified ? MaxPayloadOf(header.type) : kMaxHelloPayload;
   if (header.length > limit || header.flags != 0) {
-    connections_.End(
-        c, header.flags != 0
-               ? "sent an invalid frame"
-               : "sent a frame of " + std::to_string(header.length) + " bytes");
+    connections_.End(c, header.flags != 0
+                            ? "sent an invalid frame"
+                            : "sent a frame of type " +
+                                  std::to_string(header.type) + " of " +
+                                  std::to_string(header.length) + " bytes");
     return 0;
   }
-  if (data.size() - sizeof header < header.length) return AwaitRest(c);
+  if (data.size() - sizeof header < header.length) {
+    return AwaitRest(c, sizeof header + header.length);
+  }
   HandleFrame(c, header, data.substr(sizeof header, header.length));
   if (!c.out.empty()) connections_.MarkDirty(c);
   return sizeof header + header.length;
 }
 
 // A process that has begun its hello must complete it in time.
-size_t LocalEndpoint::AwaitRest(Connection& c) {
+size_t LocalEndpoint::AwaitRest(Connection& c, size_t length) {
+  c.awaited = length;
   if (!c.identified && !connections_.HasDeadline(c)) {
     connections_.SetDeadline(c, options_.silence.timeout_ns,
                              "did not identify itself in time");
@@ -268,6 +281,8 @@ void LocalEndpoint::Admit(Connection& c, const FrameHeader& header,
               : admission_.Identify(c, header, hello);
   if (!status.ok()) return Refuse(c, header.tag, status);
   SetSpoken(c);
+  c.holder = {is_tool ? endpoint::ToolsOf(c.uid) : c.proc.nspace,
+              ToString(c.proc)};
   sink_->OnInput(core::ClientConnected{c.id, c.proc, is_tool, c.uid, c.gid,
                                        is_tool && c.uid != geteuid()});
 }

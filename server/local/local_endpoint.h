@@ -103,7 +103,8 @@ class LocalEndpoint : public ClientPort,
   void LogEnd(const endpoint::Connection& connection,
               const std::string& reason) override;
   void OnClosed(endpoint::Connection& connection) override;
-  size_t AwaitRest(Connection& c);
+  bool IsStopped(const endpoint::Connection& connection) const override;
+  size_t AwaitRest(Connection& c, size_t length);
   void SetSpoken(Connection& c);
   void HandleFrame(Connection& c, const FrameHeader& header,
                    std::string_view payload);

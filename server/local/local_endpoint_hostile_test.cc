@@ -174,6 +174,55 @@ TEST_F(LocalEndpointTest, NoDescriptorLeft) {
   EXPECT_NE(Connected(1), nullptr);
 }
 
+TEST_F(LocalEndpointTest, TheLengthOfAFrameIsBoundedByItsType) {
+  const struct {
+    FrameType type;
+    uint32_t length;
+  } bad[] = {
+      {FrameType::kFinalize, 65},
+      {FrameType::kGet, 5000},
+      {FrameType::kCollective, 33u << 20},
+      {FrameType::kPublish, 67u << 20},
+      {FrameType::kCommit, (256u << 20) + 1},
+  };
+  for (const auto& [type, length] : bad) {
+    auto client = Connected(0);
+    log_.clear();
+    FrameHeader header;
+    header.type = static_cast<uint16_t>(type);
+    header.length = length;
+    client->SendRaw({reinterpret_cast<const char*>(&header), sizeof header});
+    Settle();
+    EXPECT_FALSE(client->Pump()) << static_cast<int>(type);
+    ASSERT_EQ(log_.size(), 1u);
+    EXPECT_NE(log_[0].find("sent a frame of type"), std::string::npos);
+  }
+}
+
+class HalfFrameTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->half_message_ns = 10'000'000;
+  }
+};
+
+TEST_F(HalfFrameTest, HalfAFrameDoesNotStayForEver) {
+  auto good = Connected(1);
+  auto half = Connected(0);
+  const std::string commit =
+      TestClient::Frame(FrameType::kCommit, 1, std::string(10000, 'c'));
+  half->SendRaw(commit.substr(0, 5000));
+  while (endpoint_->num_connections() == 2) loop_.RunOnce(100);
+  EXPECT_FALSE(half->Pump());
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_NE(log_[0].find("of job:0: sent 5000 of 10016 bytes of a message"),
+            std::string::npos)
+      << log_[0];
+  good->Send(FrameType::kFinalize, 5, "");
+  Settle();
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+}
+
 class TunedEndpointTest : public LocalEndpointTest {
  protected:
   void Tune(LocalOptions* options) override {

@@ -13,6 +13,7 @@
 
 #include "common/ids.h"
 #include "server/core/step/log_line.h"
+#include "server/endpoint/byte_account.h"
 #include "server/endpoint/listener.h"
 #include "server/endpoint/newcomer.h"
 #include "server/endpoint/rotation.h"
@@ -80,6 +81,9 @@ struct LocalOptions {
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
   endpoint::Budget budget;
+  // Messages that have arrived in part, and how long one may make no progress.
+  endpoint::ByteLimits unfinished;
+  int64_t half_message_ns = endpoint::kHalfMessageNs;
 };
 
 }  // namespace canopy::local

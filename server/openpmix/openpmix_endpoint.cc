@@ -11,10 +11,12 @@
 #include <memory>
 #include <utility>
 
+#include "server/endpoint/process_state.h"
 #include "server/net/socket_state.h"
 #include "server/net/tcp_listener.h"
 #include "server/openpmix/environment.h"
 #include "server/openpmix/handshake.h"
+#include "server/openpmix/requests.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -44,6 +46,8 @@ endpoint::ConnectionTableOptions TableOptions(const OpenPmixOptions& options) {
   table.budget = options.budget;
   table.pause_reading_bytes = options.pause_reading_bytes;
   table.max_queued_bytes = options.max_queued_bytes;
+  table.unfinished = options.unfinished;
+  table.half_message_ns = options.half_message_ns;
   return table;
 }
 
@@ -189,6 +193,12 @@ void OpenPmixEndpoint::OnClosed(endpoint::Connection& connection) {
   admission_.OnClosed(c);
   pullers_.OnClosed(c);
   if (c.identified) sink_->OnInput(core::ClientGone{c.id});
+}
+
+bool OpenPmixEndpoint::IsStopped(const endpoint::Connection& connection) const {
+  const auto& c = static_cast<const Connection&>(connection);
+  const auto* rank = c.is_tool ? nullptr : jobs_.FindRank(c.proc);
+  return rank != nullptr && endpoint::IsStopped(rank->pid);
 }
 
 void OpenPmixEndpoint::SetIdentified(const Connection& c) {
@@ -350,21 +360,34 @@ void OpenPmixEndpoint::Admit(Connection& c, const endpoint::Verdict& verdict) {
   SetIdentified(c);
   connections_.CancelDeadline(c);
   c.identified = true;
+  c.holder = {c.is_tool ? endpoint::ToolsOf(c.owner.uid) : c.proc.nspace,
+              ToString(c.proc)};
   connections_.MarkDirty(c);
   sink_->OnInput(core::ClientConnected{c.id, c.proc, c.is_tool, c.owner.uid,
                                        GroupOf(c),
                                        c.is_tool && IsOfOtherUser(c)});
 }
 
+// The limit depends on the command, with which the message begins.
+uint32_t OpenPmixEndpoint::LimitOf(const Connection& c,
+                                   std::string_view begin) const {
+  return std::min(options_.max_payload, MaxPayloadOf(c.traits, begin));
+}
+
 size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {
+  c.awaited = kHeaderSize;
   if (data.size() < kHeaderSize) return 0;
   const MessageHeader header = ParseHeader(data);
-  if (header.length > options_.max_payload) {
+  c.awaited = kHeaderSize + header.length;
+  const bool is_whole = data.size() >= c.awaited;
+  // A message that has arrived with one read is shorter than every limit.
+  if (header.length > options_.max_payload ||
+      (!is_whole && header.length > LimitOf(c, data.substr(kHeaderSize)))) {
     connections_.End(
         c, "sent a message of " + std::to_string(header.length) + " bytes");
     return 0;
   }
-  if (data.size() - kHeaderSize < header.length) return 0;
+  if (!is_whole) return 0;
   // Unknown messages without a request, which later versions may send, need no
   // answer.
   if (header.tag >= kFirstRequestTag) {

@@ -113,6 +113,7 @@ class OpenPmixEndpoint : public ClientPort,
   size_t Handle(endpoint::Connection& connection,
                 std::string_view data) override;
   void OnFlushed(endpoint::Connection& connection) override;
+  bool IsStopped(const endpoint::Connection& connection) const override;
   void LogEnd(const endpoint::Connection& connection,
               const std::string& reason) override;
   void OnClosed(endpoint::Connection& connection) override;
@@ -121,6 +122,7 @@ class OpenPmixEndpoint : public ClientPort,
   // These handle the first message of `data` and return its length, or 0 while
   // it is incomplete.
   size_t HandleConnect(Connection& c, std::string_view data);
+  uint32_t LimitOf(const Connection& c, std::string_view begin) const;
   size_t HandleMessage(Connection& c, std::string_view data);
   size_t AwaitRest(Connection& c);
   // Called with the result of greeting or identifying the connection.

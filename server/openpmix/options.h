@@ -11,6 +11,7 @@
 #include "common/ids.h"
 #include "common/shm/segment_reader.h"
 #include "server/core/step/log_line.h"
+#include "server/endpoint/byte_account.h"
 #include "server/endpoint/listener.h"
 #include "server/endpoint/newcomer.h"
 #include "server/endpoint/rotation.h"
@@ -81,6 +82,9 @@ struct OpenPmixOptions {
   // successor.
   FdStorePort* fd_store = nullptr;
   endpoint::Budget budget;
+  // Messages that have arrived in part, and how long one may make no progress.
+  endpoint::ByteLimits unfinished;
+  int64_t half_message_ns = endpoint::kHalfMessageNs;
 };
 
 }  // namespace canopy::openpmix

@@ -271,6 +271,7 @@ Connection* Recovery::RecoverConnection(
   c.owner.uid = parts_.jobs->Find(nspace)->spec->uid;
   c.identified = true;
   c.proc = proc;
+  c.holder = {proc.nspace, ToString(proc)};
   c.traits = *traits;
   c.opening = persisted->opening;
   c.partial = std::move(persisted->input);

@@ -16,6 +16,11 @@ namespace canopy::openpmix {
 namespace {
 
 constexpr size_t kDecodedBytes = size_t{256} << 20;
+// The largest payloads. A job publishes at most 64 MiB, and lists name at most
+// a million processes.
+constexpr uint32_t kMaxCommit = uint32_t{256} << 20;
+constexpr uint32_t kMaxPublication = uint32_t{66} << 20;
+constexpr uint32_t kMaxLists = uint32_t{32} << 20;
 
 struct CommandRow {
   std::string_view name;  // empty: there is no such command
@@ -104,6 +109,15 @@ Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
   }
   return Status(kErrUnpackFailure,
                 "malformed request: " + std::string(CommandName(command)));
+}
+
+uint32_t MaxPayloadOf(const PeerTraits& traits, std::string_view begin) {
+  Decoder in(begin, traits.form);
+  uint8_t command = 0;
+  if (!in.UnpackCommand(&command)) return kMaxCommit;
+  const std::string_view name = CommandName(command);
+  if (name == "commit") return kMaxCommit;
+  return name == "publish" ? kMaxPublication : kMaxLists;
 }
 
 std::string_view CommandName(uint8_t command) {

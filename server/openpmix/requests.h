@@ -21,6 +21,10 @@ Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
                              std::string_view payload,
                              std::vector<IgnoredDirective>* ignored = nullptr);
 
+// Returns the largest payload of a message that begins with these bytes, which
+// need not be all of it.
+uint32_t MaxPayloadOf(const PeerTraits& traits, std::string_view begin);
+
 // Returns the name of a command for logs and messages; "?" if there is none.
 std::string_view CommandName(uint8_t command);
 

@@ -191,7 +191,7 @@ BRINGS = {
 # Folders and names of headers of libc, Linux and the compiler.
 LIBC_FOLDERS = ("arpa/", "linux/", "net/", "netinet/", "sys/")
 LIBC = frozenset("""
-    dirent dlfcn elf errno fcntl grp ifaddrs inttypes limits link locale math
+    dirent dlfcn elf errno fcntl grp ifaddrs inttypes limits link locale malloc math
     netdb poll pthread pwd sched signal spawn stdarg stddef stdint stdio stdlib
     string strings syslog time unistd
     """.split())

@@ -1,0 +1,57 @@
+// Returns free memory to the system after a peak.
+#ifndef CANOPY_SERVER_ENDPOINT_MEMORY_RETURN_H_
+#define CANOPY_SERVER_ENDPOINT_MEMORY_RETURN_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/event_loop.h"
+
+namespace canopy::endpoint {
+
+// The allocator keeps the memory of what was freed, because it expects to need
+// it again: after one process with a gigabyte of requests, an agent would keep
+// that gigabyte as long as it runs. Loop thread only; the loop outlives this
+// object.
+class MemoryReturn {
+ public:
+  struct Options {
+    int64_t delay_ns = int64_t{2} * 1000 * 1000 * 1000;
+    // The loop is calm if it has had at most this many rounds in this time.
+    int64_t calm_ns = int64_t{50} * 1000 * 1000;
+    uint64_t calm_rounds = 3;
+    // Returns the memory anyway after so many moments that were not calm.
+    int max_busy = 20;
+    size_t worthwhile_bytes = size_t{32} << 20;
+  };
+
+  explicit MemoryReturn(EventLoop* loop) : MemoryReturn(loop, Options()) {}
+  MemoryReturn(EventLoop* loop, const Options& options);
+  ~MemoryReturn();
+  MemoryReturn(const MemoryReturn&) = delete;
+  MemoryReturn& operator=(const MemoryReturn&) = delete;
+
+  // Something was freed that may have been large. Looks for free memory after
+  // the delay, when the loop is calm. Costs a comparison until then.
+  void OnReleased();
+
+  int num_returns() const { return num_returns_; }
+
+ private:
+  void After(int64_t delay_ns, void (MemoryReturn::*step)());
+  void BeginToLook();
+  void Look();
+  bool IsWorthwhile() const;
+
+  EventLoop* const loop_;
+  const Options options_;
+  EventLoop::TimerId timer_ = 0;
+  uint64_t round_ = 0;
+  int busy_ = 0;
+  size_t resident_ = 0;  // after the last return
+  int num_returns_ = 0;
+};
+
+}  // namespace canopy::endpoint
+
+#endif  // CANOPY_SERVER_ENDPOINT_MEMORY_RETURN_H_

@@ -1,8 +1,8 @@
 #include "server/core/collective/collective.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -25,6 +25,20 @@ TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
   return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
 }
 
+// The memory of an arrival that waits, which names its participants itself.
+size_t BytesOf(const CollectiveArrived& in) {
+  constexpr size_t kName = 64;
+  return sizeof(DeferredCollective) + in.info.size() + in.name.size() +
+         in.participants.size() * kName;
+}
+
+// The memory of a collective once all local participants have arrived.
+size_t BytesOfInstance(const Series& series) {
+  constexpr size_t kNodes = 256;
+  return sizeof(Instance) + kNodes +
+         series.members->local.size() * (sizeof(CollectiveWaiter) + 1);
+}
+
 bool NamesKnownJob(const std::vector<ProcId>& participants,
                    const JobTable& jobs) {
   return std::ranges::any_of(participants, [&](const ProcId& proc) {
@@ -42,6 +56,7 @@ Collectives::Collectives(NodeId self, const Tree& tree, JobTable& jobs,
       lookup_(self, tree, jobs),
       deferrals_(table_),
       progress_({self, tree, jobs, modex, table_, connections_, groups_}),
+      ends_(table_, progress_),
       group_ends_({jobs, table_, groups_, lookup_, progress_}) {}
 
 // ------------------------------------------------------------- arrivals ---
@@ -65,11 +80,22 @@ void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
     return Reply(step, in.client, in.request, kErrOutOfResource);
   }
   if (AnswerRecovered(step, *series, *proc, in)) return;
-  if (!lookup_.Resolve(step, *series)) {
-    return deferrals_.Add(step, *series, DeferredCollective{in, deadline});
+  if (lookup_.Resolve(step, *series)) {
+    Arrive(step, *series, in, deadline);
+  } else {
+    Defer(step, *series, in, *proc, deadline);
   }
-  Arrive(step, *series, in, deadline);
   if (series->IsBlank()) table_.Erase(*series);
+}
+
+void Collectives::Defer(StepContext& step, Series& series,
+                        const CollectiveArrived& in, const ProcId& proc,
+                        TimeNs deadline) {
+  auto charge = pending_.Take(proc.nspace, in.client, BytesOf(in));
+  if (!charge) return Reply(step, in.client, in.request, kErrOutOfResource);
+  table_.AddJob(series, proc.nspace);
+  deferrals_.Add(step, series,
+                 DeferredCollective{in, deadline, *std::move(charge)});
 }
 
 // This needs no map of the other jobs, which may be over.
@@ -137,9 +163,18 @@ void Collectives::Arrive(StepContext& step, Series& series,
 void Collectives::Accept(StepContext& step, Series& series,
                          const CollectiveArrived& in, uint64_t sequence,
                          int index, TimeNs deadline) {
-  const bool is_new = !series.active.contains(sequence);
-  Instance& instance = progress_.FindOrBegin(step.now, series, sequence);
   const ProcId& proc = series.members->local[index];
+  const bool is_new = !series.active.contains(sequence);
+  std::optional<PendingCharge> charge;
+  if (is_new) {
+    charge = pending_.Take(proc.nspace, in.client, BytesOfInstance(series));
+    if (!charge) {
+      --series.arrivals[index];
+      return Reply(step, in.client, in.request, kErrOutOfResource);
+    }
+  }
+  Instance& instance = progress_.FindOrBegin(step.now, series, sequence);
+  if (is_new) instance.charge = *std::move(charge);
   if (IsGroupOp(series.id.op)) TakeDirectives(step, in, proc, &instance);
   if (series.id.op == CollectiveOp::kGroupConstruct) {
     group_ends_.OnConstructing(proc, series.id.name);
@@ -268,35 +303,27 @@ void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
                              Actions* actions) {
   StepContext step{now, *actions};
   RenameCounts(nspace, jobs_, &table_);
-  auto& all = table_.all();
-  for (auto it = all.begin(); it != all.end();) {
-    Series& series = it->second;
+  table_.ForEachOf(nspace, [&](Series& series) {
     // An arrival that belongs to another series may have resolved this one
     // before.
     const bool waits = !series.members || !series.deferred.empty();
-    if (waits && series.Names(nspace) && lookup_.Resolve(step, series)) {
-      TakeUpDeferred(step, series);
-      it = series.IsBlank() ? table_.Erase(it) : std::next(it);
-    } else {
-      ++it;
+    if (!waits || !series.Names(nspace) || !lookup_.Resolve(step, series)) {
+      return;
     }
-  }
+    TakeUpDeferred(step, series);
+    if (series.IsBlank()) table_.Erase(series);
+  });
   group_ends_.Resume(step, nspace);
 }
 
 void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
                                Actions* actions) {
   StepContext step{now, *actions};
-  auto& all = table_.all();
-  for (auto it = all.begin(); it != all.end();) {
-    Series& series = it->second;
-    if (!series.members && series.Names(nspace)) {
-      deferrals_.Fail(step, series, kErrNotFound);
-      it = KeepRecovered(it);
-    } else {
-      ++it;
-    }
-  }
+  table_.ForEachOf(nspace, [&](Series& series) {
+    if (series.members || !series.Names(nspace)) return;
+    deferrals_.Fail(step, series, kErrNotFound);
+    KeepRecovered(series);
+  });
 }
 
 // Returns whether a process may repeat a request that it sent to the
@@ -316,12 +343,10 @@ bool Collectives::MayBeAskedAgain(const Series& series) const {
 
 // One of the series' jobs is over, or has yet to be recovered. Erases the
 // series except for results that local processes may still request.
-SeriesTable::Map::iterator Collectives::KeepRecovered(
-    SeriesTable::Map::iterator it) {
-  Series& series = it->second;
+void Collectives::KeepRecovered(Series& series) {
   if ((series.recovered == 0 && !MayBeAskedAgain(series)) ||
       !NamesKnownJob(series.id.participants, jobs_)) {
-    return table_.Erase(it);
+    return table_.Erase(series);
   }
   const std::map<ProcId, uint64_t> ends = group_ends_.EndsBefore(series);
   series.KeepRecovered();
@@ -329,7 +354,6 @@ SeriesTable::Map::iterator Collectives::KeepRecovered(
     uint64_t& known = series.reattached[proc];
     known = std::max(known, ended);
   }
-  return std::next(it);
 }
 
 void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
@@ -338,13 +362,10 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
   std::erase_if(reattached_,
                 [&](const ProcId& proc) { return proc.nspace == nspace; });
   group_ends_.DropJob(nspace);
-  auto& all = table_.all();
-  for (auto it = all.begin(); it != all.end();) {
-    Series& series = it->second;
-    if (!series.Names(nspace)) {
-      ++it;
-      continue;
-    }
+  ends_.DropJob(nspace);
+  pending_.DropJob(nspace);
+  table_.ForEachOf(nspace, [&](Series& series) {
+    if (!series.Names(nspace)) return;
     deferrals_.Fail(step, series, kErrJobTerminated);
     for (auto& [sequence, instance] : series.active) {
       for (const CollectiveWaiter& w : instance.waiters) {
@@ -352,72 +373,61 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
       }
       table_.Cancel(instance.deadlines);
     }
-    it = KeepRecovered(it);
-  }
+    KeepRecovered(series);
+  });
   connections_.DropJob(nspace);
   groups_.DropJob(nspace);
 }
 
 void Collectives::OnClientGone(ClientId client) {
-  auto& all = table_.all();
-  for (auto it = all.begin(); it != all.end();) {
-    Series& series = it->second;
-    for (auto& [sequence, instance] : series.active) {
-      std::erase_if(instance.waiters, [&](const CollectiveWaiter& w) {
-        return w.client == client;
-      });
-    }
-    deferrals_.Drop(series, client);
-    it = series.IsBlank() ? table_.Erase(it) : std::next(it);
+  pending_.DropClient(client);
+  const ProcId* proc = jobs_.ProcOf(client);
+  if (proc == nullptr) return;
+  table_.ForEachOf(proc->nspace,
+                   [&](Series& series) { DropWaiters(series, client); });
+}
+
+void Collectives::DropWaiters(Series& series, ClientId client) {
+  for (auto& [sequence, instance] : series.active) {
+    std::erase_if(instance.waiters, [&](const CollectiveWaiter& w) {
+      return w.client == client;
+    });
   }
+  deferrals_.Drop(series, client);
+  if (series.IsBlank()) table_.Erase(series);
 }
 
 void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
   StepContext step{now, *actions};
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr) return;
-  for (auto& [id, series] : table_.all()) {
-    if (!series.members || !series.Includes(proc)) continue;
-    series.suspects.push_back(proc);
-    for (const uint64_t sequence : series.ActiveSequences()) {
-      if (series.active.contains(sequence) &&
-          !progress_.EndIfGone(step, series, sequence)) {
-        progress_.Advance(step, series, sequence);
-      }
-    }
-  }
   const RankState& state = job->ranks[proc.rank];
-  if (state.lost && !state.ended && !job->ending) ReportLost(step, proc);
+  const bool lost = state.lost && !state.ended && !job->ending;
+  if (lost) {
+    // Others may wait for the process in a fence that has not begun here.
+    lookup_.Resolve(
+        step, table_.FindOrAdd(
+                  {CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0}));
+  }
+  ends_.Add(step, proc, lost);
 }
 
-void Collectives::OnRankRestarted(const ProcId& proc) {
+void Collectives::OnRankRestarted(TimeNs now, const ProcId& proc,
+                                  Actions* actions) {
+  StepContext step{now, *actions};
+  // Collectives that its former process has failed must not wait for the new
+  // one.
+  ends_.Finish(step, proc.nspace);
   reattached_.erase(proc);
-  for (auto& [id, series] : table_.all()) {
+  table_.ForEachOf(proc.nspace, [&](Series& series) {
     series.reattached.erase(proc);
-    if (!series.members || !series.Includes(proc)) continue;
+    if (!series.members || !series.Includes(proc)) return;
     const int index = series.members->LocalIndex(proc);
-    if (index < 0) continue;
+    if (index < 0) return;
     TakeBackArrival(series, index);
     series.SkipOver(&series.arrivals[index]);
     series.PruneCompleted(jobs_);
-  }
-}
-
-void Collectives::ReportLost(StepContext& step, const ProcId& proc) {
-  Series& whole = table_.FindOrAdd(
-      {CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0});
-  lookup_.Resolve(step, whole);
-  for (auto& [id, series] : table_.all()) {
-    if (!series.members || !series.Includes(proc)) continue;
-    const int index = series.members->LocalIndex(proc);
-    if (index < 0) continue;
-    const uint64_t sequence = series.arrivals[index];
-    if (series.IsOver(sequence)) continue;
-    progress_.FindOrBegin(step.now, series, sequence);
-    if (!progress_.EndIfGone(step, series, sequence)) {
-      progress_.Advance(step, series, sequence);
-    }
-  }
+  });
 }
 
 // ------------------------------------------------------------------ agents ---
@@ -497,6 +507,7 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
 
 void Collectives::OnTick(TimeNs now, Actions* actions) {
   StepContext step{now, *actions};
+  ends_.Continue(step);
   while (const auto expired = table_.TakeExpired(now)) {
     Series* const series = expired->series;
     const uint64_t sequence = expired->sequence;

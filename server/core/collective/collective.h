@@ -10,9 +10,10 @@
 //
 // This class hands arrivals, messages and changes to the series that they
 // concern. ArrivalCheck decides whether an arrival is accepted, MemberLookup
-// finds the members of a series, Deferrals keeps what waits for them, and
-// GroupEnds handles the end of groups that a member has left.
-// CollectiveProgress is the state machine of each collective.
+// finds the members of a series, Deferrals keeps what waits for them,
+// PendingBytes limits what a job's processes make this agent hold, EndWalks
+// handles the ends of processes, and GroupEnds the end of groups that a member
+// has left. CollectiveProgress is the state machine of each collective.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 
@@ -28,9 +29,11 @@
 #include "server/core/collective/collective_progress.h"
 #include "server/core/collective/connections.h"
 #include "server/core/collective/deferrals.h"
+#include "server/core/collective/end_walks.h"
 #include "server/core/collective/group_ends.h"
 #include "server/core/collective/groups.h"
 #include "server/core/collective/member_lookup.h"
+#include "server/core/collective/pending_bytes.h"
 #include "server/core/collective/series.h"
 #include "server/core/collective/series_table.h"
 #include "server/core/job_table.h"
@@ -67,7 +70,7 @@ class Collectives {
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
   // A rank has a new process, which takes part in the collectives that have not
   // ended yet.
-  void OnRankRestarted(const ProcId& proc);
+  void OnRankRestarted(TimeNs now, const ProcId& proc, Actions* actions);
   void OnTreeChanged(TimeNs now, Actions* actions);
   // A node's successor agent has none of the messages that its predecessor
   // received.
@@ -90,7 +93,9 @@ class Collectives {
   void OnReattached(TimeNs now, const ClientReattached& in, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   // Returns when OnTick must be called next, or kNever.
-  TimeNs NextDeadline() const { return table_.NextDeadline(); }
+  TimeNs NextDeadline() const {
+    return ends_.empty() ? table_.NextDeadline() : 0;
+  }
 
   // Returns the participant lists over several namespaces in which the process
   // is connected. Its end is an event to their members.
@@ -149,12 +154,13 @@ class Collectives {
               uint64_t sequence, int index, TimeNs deadline);
   // Handles what was deferred until the members of the series are known.
   void TakeUpDeferred(StepContext& step, Series& series);
-  // A local rank is alive but has lost its connection. Only its own agent can
-  // fail the collectives that wait for it, now or later.
-  void ReportLost(StepContext& step, const ProcId& proc);
+  // Keeps the arrival until the maps of all jobs are here.
+  void Defer(StepContext& step, Series& series, const CollectiveArrived& in,
+             const ProcId& proc, TimeNs deadline);
+  void DropWaiters(Series& series, ClientId client);
 
   bool MayBeAskedAgain(const Series& series) const;
-  SeriesTable::Map::iterator KeepRecovered(SeriesTable::Map::iterator it);
+  void KeepRecovered(Series& series);
 
   const NodeId self_;
   JobTable& jobs_;
@@ -164,7 +170,9 @@ class Collectives {
   ArrivalCheck check_;
   MemberLookup lookup_;
   Deferrals deferrals_;
+  PendingBytes pending_;
   CollectiveProgress progress_;
+  EndWalks ends_;
   GroupEnds group_ends_;
   // Processes that were connected to the predecessor and whose counts are those
   // of their ranks, because no other process preceded them.

@@ -368,7 +368,7 @@ TEST_F(CollectiveGroupTest, AFollowerArrivesInItsPlace) {
   Construct(10, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
   engine_->OnClientGone(10);
-  engine_->OnRankRestarted({"job", 0});
+  engine_->OnRankRestarted(kNow, {"job", 0}, &actions_);
   jobs_.Connect(12, {"job", 0});
   Construct(11, kWhole);
   Up(CollectiveOp::kGroupConstruct);
@@ -383,7 +383,7 @@ TEST_F(CollectiveGroupTest, AFollowerIsNoMemberOfWhatIsUnderWay) {
   Construct(11, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
   engine_->OnClientGone(10);
-  engine_->OnRankRestarted({"job", 0});
+  engine_->OnRankRestarted(kNow, {"job", 0}, &actions_);
   Up(CollectiveOp::kGroupConstruct);
   const auto followed = engine_->TakeFollowed();
   ASSERT_EQ(followed.size(), 1u);

@@ -538,6 +538,7 @@ TEST(CollectiveGroupGrowth, TheEndsOfManyCostWhatTheyCostAlone) {
     for (Rank rank = 1; rank < count; ++rank) {
       jobs.MarkEnded("many", rank);
       engine.OnRankGone(kNow, {"many", rank}, &actions);
+      while (engine.NextDeadline() == 0) engine.OnTick(kNow, &actions);
     }
     EXPECT_EQ(engine.groups().size(), 1u);
   });

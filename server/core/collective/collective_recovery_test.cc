@@ -54,8 +54,9 @@ class CollectiveRecoveryTest : public testing::Test {
   }
   // The rank's process is replaced.
   void Follow() {
+    Actions actions;
     jobs_.MarkRestarted("mine", 0, 1);
-    collectives_.OnRankRestarted({"mine", 0});
+    collectives_.OnRankRestarted(0, {"mine", 0}, &actions);
     jobs_.Connect(kClient, {"mine", 0});
   }
   void Reattach() {
@@ -210,7 +211,7 @@ TEST_F(CollectiveRecoveryTest, NobodyCountsAsFarAsAClientClaims) {
       0, {kClient + 1, {{CollectiveOp::kFence, {}, uint64_t{1} << 60}}},
       &actions);
   jobs_.MarkRestarted("pair", 1, 1);
-  collectives_.OnRankRestarted({"pair", 1});
+  collectives_.OnRankRestarted(0, {"pair", 1}, &actions);
 }
 
 }  // namespace

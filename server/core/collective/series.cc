@@ -119,6 +119,9 @@ void Series::KeepRecovered() {
   Series kept;
   kept.id = id;
   kept.charged_to = charged_to;
+  kept.number = number;
+  kept.jobs = std::move(jobs);
+  kept.deadlines = std::move(deadlines);
   kept.next = kept.recovered = recovered;
   kept.recovered_result = recovered_result;
   kept.reattached = reattached;

@@ -36,6 +36,7 @@
 #include "common/ids.h"
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/group_record.h"
+#include "server/core/collective/pending_bytes.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_id.h"
@@ -94,6 +95,7 @@ struct Instance {
   size_t shared_below = 0;  // bytes that members on other nodes share
   // the result of a group operation, once it was made or received
   Bytes result;
+  PendingCharge charge;  // of the process that was the first to arrive
 };
 
 // A collective that has completed here. It is retained while a participant, or
@@ -116,12 +118,17 @@ using DeferredDown = std::pair<NodeId, CollectiveDown>;
 // An arrival or a message that waits for the map of a job.
 struct DeferredCollective {
   std::variant<CollectiveArrived, DeferredUp, DeferredDown> what;
-  TimeNs deadline = kNever;  // deadline of an arrival
+  TimeNs deadline = kNever;   // deadline of an arrival
+  PendingCharge charge = {};  // of an arrival
 };
 
 struct Series {
   CollectiveId id;         // the sequence is unused
   std::string charged_to;  // the job whose limits the series counts in
+  // Set by SeriesTable: the number of the series, its jobs, and its deadlines.
+  uint64_t number = 0;
+  std::vector<std::string> jobs;
+  std::set<DeadlineKey> deadlines;
   std::optional<CollectiveMembers> members;  // set once all maps are here
   CollectiveTree place;
   uint64_t place_version = UINT64_MAX;

@@ -33,33 +33,54 @@ Series& SeriesTable::Add(const CollectiveId& id, const std::string& nspace) {
   Held& held = held_[nspace];
   ++held.series;
   held.participants += id.participants.size();
+  series.number = ++last_number_;
+  AddJob(series, nspace);
+  for (const ProcId& proc : series.id.participants) {
+    if (proc.nspace != series.jobs.back()) AddJob(series, proc.nspace);
+  }
   return series;
 }
 
-SeriesTable::Map::iterator SeriesTable::Erase(Map::iterator it) {
-  const Series& series = it->second;
-  const auto held = held_.find(series.charged_to);
-  held->second.participants -= series.id.participants.size();
-  if (--held->second.series == 0) held_.erase(held);
-  std::erase_if(deadlines_, [&](const auto& item) {
-    return item.second.series == &series;
-  });
-  return series_.erase(it);
+void SeriesTable::AddJob(Series& series, const std::string& nspace) {
+  if (!by_job_[nspace].emplace(series.number, &series).second) return;
+  series.jobs.push_back(nspace);
+}
+
+Series* SeriesTable::NextOf(const std::string& nspace, uint64_t number) const {
+  const auto of_job = by_job_.find(nspace);
+  if (of_job == by_job_.end()) return nullptr;
+  const auto it = of_job->second.lower_bound(number);
+  return it == of_job->second.end() ? nullptr : it->second;
 }
 
 void SeriesTable::Erase(const Series& series) {
-  Erase(series_.find(series.id));
+  const auto held = held_.find(series.charged_to);
+  held->second.participants -= series.id.participants.size();
+  if (--held->second.series == 0) held_.erase(held);
+  for (const std::string& nspace : series.jobs) {
+    const auto of_job = by_job_.find(nspace);
+    of_job->second.erase(series.number);
+    if (of_job->second.empty()) by_job_.erase(of_job);
+  }
+  for (const DeadlineKey& key : series.deadlines) deadlines_.erase(key);
+  series_.erase(series_.find(series.id));
 }
 
 void SeriesTable::AddDeadline(Series& series, uint64_t sequence, TimeNs since,
                               TimeNs when, std::vector<DeadlineKey>* keys) {
   const DeadlineKey key{when, deadline_number_++};
   deadlines_.emplace(key, Limit{&series, sequence, since});
+  series.deadlines.insert(key);
   keys->push_back(key);
 }
 
 void SeriesTable::Cancel(const std::vector<DeadlineKey>& keys) {
-  for (const DeadlineKey& key : keys) deadlines_.erase(key);
+  for (const DeadlineKey& key : keys) {
+    const auto it = deadlines_.find(key);
+    if (it == deadlines_.end()) continue;
+    it->second.series->deadlines.erase(key);
+    deadlines_.erase(it);
+  }
 }
 
 TimeNs SeriesTable::NextDeadline() const {
@@ -70,6 +91,7 @@ std::optional<SeriesTable::Expired> SeriesTable::TakeExpired(TimeNs now) {
   if (deadlines_.empty() || NextDeadline() > now) return std::nullopt;
   const auto [key, limit] = *deadlines_.begin();
   deadlines_.erase(deadlines_.begin());
+  limit.series->deadlines.erase(key);
   return Expired{key, limit.series, limit.sequence, limit.since};
 }
 

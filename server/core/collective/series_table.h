@@ -58,9 +58,23 @@ class SeriesTable {
   // As FindOrAdd, for a process of job `nspace`. Returns null if a new series
   // would exceed the job's limits.
   Series* FindOrAddFor(const std::string& nspace, const CollectiveId& id);
-  // Erases the series with its deadlines; returns the next one.
-  Map::iterator Erase(Map::iterator it);
+  // Erases the series with its deadlines.
   void Erase(const Series& series);
+
+  // Calls `visit` for each series that concerns the job: the job is named, has
+  // caused the series, or was added by AddJob. `visit` may erase any series.
+  template <typename F>
+  void ForEachOf(const std::string& nspace, F&& visit) {
+    uint64_t number = 0;
+    while (Series* const series = NextOf(nspace, number)) {
+      number = series->number + 1;
+      visit(*series);
+    }
+  }
+  // Returns the job's first series with at least this number; null: none.
+  Series* NextOf(const std::string& nspace, uint64_t number) const;
+  // A process of the job waits for the members of the series.
+  void AddJob(Series& series, const std::string& nspace);
 
   // Adds a deadline at `when`, for a limit that counts from `since`. Appends
   // its key to *keys.
@@ -88,6 +102,9 @@ class SeriesTable {
 
   Map series_;
   std::map<std::string, Held> held_;  // by job
+  // Ends and removals of one job must not cost a look at the series of others.
+  std::map<std::string, std::map<uint64_t, Series*>, std::less<>> by_job_;
+  uint64_t last_number_ = 0;
   std::map<DeadlineKey, Limit> deadlines_;
   uint64_t deadline_number_ = 0;
 };

@@ -194,7 +194,7 @@ void Apply(Engines& e, const JobChanges& changes) {
   for (const LeftJob& job : changes.left) OnLeft(e, job);
   for (const ProcId& proc : changes.restarted) {
     LeaveGroups(e, proc);
-    e.collectives.OnRankRestarted(proc);
+    e.collectives.OnRankRestarted(e.now, proc, &e.out);
     e.publishing.OnRankRestarted(e.now, proc, &e.out);
   }
   for (const ProcId& proc : changes.gone) OnGone(e, proc);

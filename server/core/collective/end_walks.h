@@ -1,0 +1,76 @@
+// The effects of processes that have ended on the collectives that wait for
+// them, in slices.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_END_WALKS_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_END_WALKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/collective/collective_progress.h"
+#include "server/core/collective/series.h"
+#include "server/core/collective/series_table.h"
+#include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
+
+namespace canopy::core {
+
+// A process may take part in as many collectives as its job's limits allow, and
+// a job's processes end together. Each call does as much as takes some
+// milliseconds; the caller continues the rest later. Until then a collective
+// that waits for a process that is gone stays active: it cannot succeed without
+// that process. Used by one thread.
+class EndWalks {
+ public:
+  // The work of one slice, in units of about a microsecond.
+  static constexpr size_t kSlice = 3000;
+
+  // The parts outlive this object.
+  EndWalks(SeriesTable& table, CollectiveProgress& progress)
+      : table_(table), progress_(progress) {}
+
+  // The process is gone. `lost`: it may be alive but has lost its connection,
+  // so that only its agent can fail the collectives that wait for it, now or
+  // later. The calls of one step share a slice.
+  void Add(StepContext& step, const ProcId& proc, bool lost);
+  // Does the work of a slice, shared by all jobs with something to do.
+  void Continue(StepContext& step);
+  // Does all that is left for the job.
+  void Finish(StepContext& step, const std::string& nspace);
+  void DropJob(const std::string& nspace) { walks_.erase(nspace); }
+  bool empty() const { return walks_.empty(); }
+
+ private:
+  struct Gone {
+    ProcId proc;
+    bool lost = false;
+  };
+  // A pass over the series that name a job, in the order of their numbers.
+  struct Walk {
+    std::vector<Gone> gone;    // of this pass
+    std::vector<Gone> later;   // of the next pass
+    uint64_t series = 0;       // number of the series that is next
+    bool begun = false;        // that series' suspects were added
+    uint64_t sequence = 0;     // the collective in that series that is next
+    std::vector<ProcId> lost;  // those for which it must yet fail
+  };
+
+  // These return false when the units are used up before the work is done.
+  bool Run(StepContext& step, const std::string& nspace, size_t* units);
+  bool Visit(StepContext& step, Series& series, Walk* walk, size_t* units);
+  static void Begin(Series& series, Walk* walk, size_t* units);
+  void FailNext(StepContext& step, Series& series, const ProcId& lost);
+
+  SeriesTable& table_;
+  CollectiveProgress& progress_;
+  std::map<std::string, Walk> walks_;  // by job
+  TimeNs slice_time_ = -1;
+  size_t slice_left_ = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_END_WALKS_H_

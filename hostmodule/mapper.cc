@@ -94,7 +94,7 @@ Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
   return pool;
 }
 
-// Removes all other CPUs from the nodes.
+// Removes all other CPUs from the nodes. Each node must have all of these.
 Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
   if (cpu_list.empty()) return {};
   const Result<CpuSet> cpus = CpuSet::Parse(cpu_list);
@@ -105,11 +105,12 @@ Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
                                     " does not report its CPUs, of which " +
                                     cpu_list + " were to be used"};
     }
-    Topology restricted = Restrict(*node.topology, *cpus);
-    if (restricted.cpus.empty()) {
+    if (!node.topology->cpus.Contains(*cpus)) {
       return {kErrJobInsufficientResources,
-              "node " + node.name + " has none of the CPUs " + cpu_list};
+              "node " + node.name + " has only CPUs " +
+                  node.topology->cpus.ToString() + ", not all of " + cpu_list};
     }
+    Topology restricted = Restrict(*node.topology, *cpus);
     node.topology = std::make_shared<const Topology>(std::move(restricted));
   }
   return {};

@@ -76,6 +76,9 @@ TEST(Mapper, OnlySomeCpusOfEachNode) {
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(job->procs[0].cpuset, "2-3");
   EXPECT_EQ(job->procs[1].cpuset, "4-5");
+  request.places.cpu_list = "0-100";
+  EXPECT_EQ(MapWhole(nodes, request).status().message(),
+            "node n0 has only CPUs 0-15, not all of 0-100");
   request.places.cpu_list = "100";
   EXPECT_EQ(MapWhole(nodes, request).code(), kErrJobInsufficientResources);
   request.places.cpu_list = "x";

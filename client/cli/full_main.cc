@@ -84,7 +84,7 @@ std::string HelpText() {
 int UnknownCommand(const std::string& name) {
   if (name.starts_with('-')) {
     PrintError("unknown option '" + name +
-               "' before the command; those of a command follow its name");
+               "' ; options of a command follow its name");
     return kExitUsage;
   }
   std::vector<std::string_view> known;
@@ -126,7 +126,7 @@ int RunNamed(const std::string& name, std::span<const std::string> args) {
 int PrintHelp(std::span<const std::string> args) {
   if (!args.empty())
     return RunNamed(args[0], std::vector<std::string>{"--help"});
-  return WriteAll(STDOUT_FILENO, HelpText()) ? 0 : kExitFailure;
+  return PrintText(HelpText());
 }
 
 int Dispatch(const std::string& program, std::span<const std::string> args) {

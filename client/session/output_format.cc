@@ -79,7 +79,7 @@ std::string OutputFormatter::Time() const {
   std::tm parts;
   localtime_r(&now, &parts);
   char text[64] = "";
-  std::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts);
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &parts);
   return text;
 }
 

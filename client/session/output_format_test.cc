@@ -42,9 +42,9 @@ TEST(OutputFormat, TheTimeIsThatOfTheArrival) {
   tzset();
   OutputFormatter time = Make({.tag = true, .timestamp = true});
   EXPECT_EQ(time.Add("one\n"),
-            "Thu Jan  1 00:00:00 1970[job,3]<stdout>: one\n");
+            "1970-01-01T00:00:00+0000[job,3]<stdout>: one\n");
   OutputFormatter alone = Make({.timestamp = true});
-  EXPECT_EQ(alone.Add("one\n"), "Thu Jan  1 00:00:00 1970<stdout>: one\n");
+  EXPECT_EQ(alone.Add("one\n"), "1970-01-01T00:00:00+0000<stdout>: one\n");
 }
 
 TEST(OutputFormat, XmlEscapesWhatIsNoText) {

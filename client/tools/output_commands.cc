@@ -238,7 +238,7 @@ pmix_status_t Pull(const Wanted& wanted) {
 
 int PullFailed(const Wanted& wanted, pmix_status_t status) {
   if (status == PMIX_ERR_NOT_SUPPORTED) {
-    Complain("the output of " + wanted.nspace + " is not to be forwarded");
+    Complain("the output of " + wanted.nspace + " cannot be forwarded");
     return kExitFailure;
   }
   return Fail("output of " + wanted.nspace, status);
@@ -276,7 +276,7 @@ int ConcludeAsTheJob(const std::string& nspace) {
     if (status != PMIX_SUCCESS) return Fail("the agent is gone", status);
     is_over = std::ranges::find(names, nspace) == names.end();
   }
-  Complain(nspace + " is over, and nobody has told how it ended");
+  Complain(nspace + " is over, and its exit code is not known");
   return kExitFailure;
 }
 
@@ -340,14 +340,14 @@ void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
       (void)Fail("input for " + nspace, status);
     }
     if (piece.detaches) {
-      Complain("detached from " + nspace + ", which goes on");
+      Complain("detached from " + nspace + ", which continues");
       return g_shown->Detach();
     }
     if (status != PMIX_SUCCESS || piece.ends) break;
   }
   // The output continues until it ends or the key is typed.
   if (!input->AwaitKey()) return;
-  Complain("detached from " + nspace + ", which goes on");
+  Complain("detached from " + nspace + ", which continues");
   g_shown->Detach();
 }
 

@@ -87,11 +87,11 @@ class Pctrl : public ReferenceTool {
 
   Status Check(const std::vector<std::string>& words) override {
     if (actions_ != 1) {
-      return Status(kErrBadParam, "exactly one thing is to be done");
+      return Status(kErrBadParam, "name exactly one action");
     }
     const auto targets = ReadTargets(targets_);
     if (!targets) {
-      return Status(kErrBadParam, "--targets wants NSPACE:RANK,...");
+      return Status(kErrBadParam, "--targets needs NSPACE:RANK,...");
     }
     for (const auto& [nspace, rank] : *targets) {
       pmix_proc_t& proc = procs_.emplace_back();

@@ -102,6 +102,7 @@ class Agent::Impl {
   Status Listen();
   Status MakeScheduler();
   void Describe();
+  void AddTimesToLoss(control::v1::StatusReply* reply) const;
   control::AgentView MakeView();
   void StartCore();
   void OnReady(BootstrapChannel* channel,
@@ -379,12 +380,20 @@ void Agent::Impl::SaveForSuccessor(const bootstrap::v1::Members& members) {
        "this agent cannot be restarted: " + status.message()});
 }
 
+void Agent::Impl::AddTimesToLoss(control::v1::StatusReply* reply) const {
+  for (control::v1::NodeStatus& node : *reply->mutable_nodes()) {
+    const std::optional<int64_t> left = overlay_.TimeToLoss(node.node());
+    if (left) node.set_lost_in_ms(static_cast<uint64_t>(*left / 1000000));
+  }
+}
+
 control::AgentView Agent::Impl::MakeView() {
   control::AgentView view;
   view.status = [this] {
     control::v1::StatusReply reply = membership_.Describe(job_manager_.jobs());
     reply.set_started(started_);
     reply.set_linked(overlay_.linked());
+    AddTimesToLoss(&reply);
     reply.set_pid(static_cast<uint64_t>(getpid()));
     reply.set_scheduler(config_.host_module());
     if (scheduler_) reply.set_scheduler_trouble(scheduler_->trouble());

@@ -164,8 +164,8 @@ std::string HostCommands::HostLaunched(const PlacementId& id) const {
 
 Status HostCommands::DrainNode(const std::string& name,
                                const std::string& reason) {
-  return p_.planner->drain(name,
-                           reason.empty() ? "the scheduler says so" : reason);
+  return p_.planner->drain(
+      name, reason.empty() ? "at the scheduler's request" : reason);
 }
 
 Status HostCommands::ResumeNode(const std::string& name) {

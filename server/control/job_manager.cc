@@ -186,8 +186,8 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
   if (geteuid() == 0 && !launch.allow_run_as_root()) {
     return launcher->Refuse(
         Status(kErrNoPermissions,
-               "programs are not run as root unless you say "
-               "--allow-run-as-root; a bug in one can damage the system"));
+               "programs run as root only with --allow-run-as-root; a bug in one "
+               "can damage the system"));
   }
   Result<JobRequest> request = DecodeJobRequest(launch.request());
   if (!request.ok()) return launcher->Refuse(request.status());
@@ -220,7 +220,7 @@ QueuedJob JobManager::QueuedOf(uint64_t launcher, const Asked& asked) const {
 
 Status JobManager::Begin(uint64_t id, const Asked& asked, Placed placed) {
   if (families_.FindLauncher(id) == nullptr) {
-    return Status(kErrJobKilledByCmd, "the launcher went away");
+    return Status(kErrJobKilledByCmd, "the launcher ended");
   }
   // Agents may still know the job of the earlier attempt, so this one gets a
   // new name.
@@ -280,13 +280,13 @@ void JobManager::OnGone(uint64_t id) {
   auto node = families_.launchers().extract(id);
   if (node.empty()) return;
   placements_.CancelOfLauncher(
-      id, Status(kErrJobKilledByCmd, "the launcher went away"));
+      id, Status(kErrJobKilledByCmd, "the launcher ended"));
   Launcher& launcher = node.mapped();
   DropEnded(&launcher);
   Family* const family = families_.FindFamily(launcher.family);
   if (family == nullptr) return;
   families_.Abandon(family);
-  KillAbandoned(families_, family, "the launcher went away", sink_);
+  KillAbandoned(families_, family, "the launcher ended", sink_);
   launcher.ConsumeAll(sink_);
 }
 

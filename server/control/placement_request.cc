@@ -7,6 +7,8 @@
 #include <cctype>
 #include <utility>
 
+#include "common/string_util.h"
+
 namespace canopy::control {
 namespace {
 
@@ -30,12 +32,13 @@ void AddApps(const spawn::SpawnCall& call, std::vector<JobApp>* apps) {
   }
 }
 
-// Appends the words, and separates applications by " : ".
+// Appends the words as a shell would read them, and separates applications by "
+// : ".
 void AddCommand(const std::vector<std::string>& argv, std::string* command) {
   if (!command->empty()) *command += " : ";
   for (const std::string& arg : argv) {
     if (!command->empty() && command->back() != ' ') *command += ' ';
-    *command += arg;
+    *command += ShellQuoted(arg);
   }
 }
 

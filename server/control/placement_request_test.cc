@@ -14,7 +14,7 @@ JobRequest TwoPrograms() {
   job.apps.resize(2);
   job.apps[0].argv = {"a", "b"};
   job.apps[0].num_procs = 3;
-  job.apps[1].argv = {"c"};
+  job.apps[1].argv = {"c", "it's two words"};
   job.apps[1].num_procs = 4;
   return job;
 }
@@ -22,7 +22,7 @@ JobRequest TwoPrograms() {
 TEST(PlacementRequestTest, ALaunchTellsWhatItNeeds) {
   const PlacementRequest request = PlacementOf(TwoPrograms());
   EXPECT_EQ(request.num_slots, 7u);
-  EXPECT_EQ(CommandOf(request), "a b : c");
+  EXPECT_EQ(CommandOf(request), "a b : c 'it'\\''s two words'");
   EXPECT_EQ(NumProcs(request), 7u);
 }
 

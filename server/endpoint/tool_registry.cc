@@ -30,7 +30,7 @@ ToolRegistry::ToolRegistry(const ProcId& server, uint32_t max)
 
 Result<ProcId> ToolRegistry::Admit(const ProcId& asked) {
   if (connected_.size() >= max_) {
-    return Status(kErrResourceBusy, "is one tool too many");
+    return Status(kErrResourceBusy, "exceeds the number of tools");
   }
   ProcId tool = asked;
   if (tool.nspace.empty()) {

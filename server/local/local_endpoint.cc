@@ -226,7 +226,7 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
   const bool is_hello = IsHello(header);
   if (is_hello == c.identified) {
     return connections_.End(
-        c, is_hello ? "said hello twice"
+        c, is_hello ? "sent a second hello"
                     : "sent a request before identifying itself");
   }
   if (is_hello) return HandleHello(c, header, payload);
@@ -236,7 +236,7 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
 
 void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
-  if (c.asked) return connections_.End(c, "said hello twice");
+  if (c.asked) return connections_.End(c, "sent a second hello");
   if (c.relayed && !IsToolHello(header)) {
     return Refuse(
         c, header.tag,

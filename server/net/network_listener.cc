@@ -169,9 +169,9 @@ void NetworkListener::End(Id id, SilenceWatch::Reason reason) {
   ShutDown(one.fd, id);
   const std::string why =
       reason == SilenceWatch::Reason::kTimeout
-          ? "it has said nothing for " +
+          ? "it has sent nothing for " +
                 std::to_string(options_.limits.timeout_ns / kSecondNs) + " s"
-          : "it has said nothing, and makes room for a newer one";
+          : "it has sent nothing, and makes room for a newer one";
   Log(one.source, "closing the connection of " + one.source.name + " at " +
                       one.peer + ": " + why);
 }

@@ -15,12 +15,12 @@ Status CheckCredential(const ConnectMessage& message, const Connection& c) {
     return Status();
   }
   if (message.security != "native") {
-    return Status(kErrInvalidCred, "wants security that is not offered: " +
+    return Status(kErrInvalidCred, "needs security that is not offered: " +
                                        std::string(message.security));
   }
   // Users have other numbers on other machines.
   if (!c.relayed && CredentialUid(message.credential) != c.owner.uid) {
-    return Status(kErrInvalidCred, "is not who its credential says");
+    return Status(kErrInvalidCred, "is not the user of its credential");
   }
   return Status();
 }

@@ -273,7 +273,7 @@ TEST_F(OpenPmixToolTest, ToolsAreLimited) {
   proof_->owner.uid = geteuid();
   UniqueFd first = Connect();
   Send(first, ToolGreeting(3));
-  ExpectRefusal(ToolGreeting(3), "one tool too many");
+  ExpectRefusal(ToolGreeting(3), "exceeds the number of tools");
   first.Reset();
   RunRounds();
   const UniqueFd second = Connect();

@@ -37,7 +37,7 @@ Result<StreamPosition> PositionOf(int fd) {
     int unacknowledged = 0;
     if (!Ask(fd, &before) || ioctl(fd, SIOCINQ, &unread) != 0 ||
         ioctl(fd, SIOCOUTQ, &unacknowledged) != 0 || !Ask(fd, &after)) {
-      return Status(kErrNotSupported, "the kernel does not tell");
+      return Status(kErrNotSupported, "the kernel does not report it");
     }
     if (before.tcpi_state != kEstablished && before.tcpi_state != kCloseWait) {
       return Status(kErrLostConnection, "the connection is gone");

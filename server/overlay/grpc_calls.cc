@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/wording/transport_text.h"
+
 namespace canopy::overlay {
 namespace {
 
@@ -55,7 +57,7 @@ StreamEnd Explain(const grpc::Status& status, bool derived) {
     }
     return {kEndWrongKey, "cluster key differs"};
   }
-  return {static_cast<int>(status.error_code()), text};
+  return {static_cast<int>(status.error_code()), TransportText(text)};
 }
 
 }  // namespace

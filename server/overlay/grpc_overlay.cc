@@ -87,6 +87,10 @@ bool GrpcOverlay::ready() const {
 
 uint32_t GrpcOverlay::members_up() const { return tree_->table().up_count(); }
 
+std::optional<int64_t> GrpcOverlay::TimeToLoss(NodeId node) const {
+  return tree_->TimeToLoss(node);
+}
+
 uint64_t GrpcOverlay::incarnation() const {
   return tree_->table().Incarnation(config_.self);
 }

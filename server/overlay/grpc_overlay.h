@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/event_loop.h"
@@ -69,6 +70,9 @@ class GrpcOverlay : public OverlayPort {
   // Number of members that are up, this one included.
   uint32_t members_up() const;
   NodeId root() const;
+  // Returns the time in nanoseconds after which a neighbour without a link
+  // counts as lost, or nothing if that does not apply.
+  std::optional<int64_t> TimeToLoss(NodeId node) const;
   // Returns the incarnation of this member.
   uint64_t incarnation() const;
 

@@ -184,6 +184,12 @@ void LinkSet::UpdateParent() {
   DialParent(parent);
 }
 
+std::optional<int64_t> LinkSet::TimeToLoss(NodeId node) const {
+  const Neighbor::Ref neighbor = Find(node);
+  if (neighbor == nullptr || neighbor->linked()) return std::nullopt;
+  return neighbor->TimeToReconnect();
+}
+
 void LinkSet::Await(const Neighbor::Ref& neighbor) {
   const NodeId id = neighbor->id();
   int64_t ms = std::max(config_->grace_ms, neighbor->planned_downtime_ms());

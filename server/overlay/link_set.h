@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,10 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   void Update();
 
   bool Linked(NodeId node) const override;
+  // Returns the time in nanoseconds after which this neighbour without a link
+  // counts as lost, or nothing if it is linked, no neighbour, or waits without
+  // a limit.
+  std::optional<int64_t> TimeToLoss(NodeId node) const;
   void Enqueue(NodeId node, Packet packet) override;
 
   // Sends the state of `member` to all neighbours except one.

@@ -145,6 +145,11 @@ TEST_F(LinkSetTest, ANeighbourThatStaysAwayIsReported) {
   ASSERT_TRUE(AllLinked());
   network_.listeners.erase("at0");
   network_.CutAll();
+  EXPECT_FALSE(At(1).links.TimeToLoss(2));
+  ASSERT_TRUE(WaitFor([this] {
+    return At(1).links.TimeToLoss(0).has_value() || !At(1).unreachable.empty();
+  }));
+  EXPECT_GT(At(1).links.TimeToLoss(0).value_or(0), 0);
   ASSERT_TRUE(WaitFor([this] { return !At(1).unreachable.empty(); }));
   EXPECT_EQ(At(1).unreachable[0], 0u);
   EXPECT_FALSE(At(1).errors.empty());

@@ -204,6 +204,11 @@ void Neighbor::StartReconnectTimer(int64_t period_ns,
   RunReconnectTimer();
 }
 
+std::optional<int64_t> Neighbor::TimeToReconnect() const {
+  if (!unlinked_time_) return std::nullopt;
+  return unlinked_time_->Left(EventLoop::Now());
+}
+
 void Neighbor::RunReconnectTimer() {
   reconnect_timer_ = loop_->AddTimer(unlinked_time_->step(), [this] {
     if (!unlinked_time_->EndStep(EventLoop::Now())) return RunReconnectTimer();

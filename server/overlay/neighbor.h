@@ -113,6 +113,9 @@ class Neighbor final : public StreamListener,
   // Calls `expired` once this agent has run for `period_ns` without a link to
   // the neighbour, unless the timer is already running.
   void StartReconnectTimer(int64_t period_ns, std::function<void()> expired);
+  // Returns the time until then in nanoseconds, or nothing if the timer does
+  // not run.
+  std::optional<int64_t> TimeToReconnect() const;
 
   void OnFrame(Bytes data) override;
   void OnWritable() override { Flush(false); }

@@ -160,7 +160,9 @@ TEST_F(NeighborTest, RetiresWhenAllIsExchanged) {
 
 TEST_F(NeighborTest, TheReconnectTimerExpiresOnceUnlessItLinks) {
   int expired = 0;
+  EXPECT_FALSE(a_->TimeToReconnect());
   a_->StartReconnectTimer(1000000, [&] { ++expired; });
+  EXPECT_LE(a_->TimeToReconnect().value_or(INT64_MAX), 1000000);
   a_->StartReconnectTimer(1000000, [&] { expired += 10; });
   while (expired == 0) loop_.RunOnce(-1);
   EXPECT_EQ(expired, 1);

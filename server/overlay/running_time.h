@@ -21,6 +21,10 @@ class RunningTime {
     return std::min(std::max(period_ / kSteps, kShortestStep),
                     period_ - passed_);
   }
+  // Returns the rest of the period, at least 0.
+  int64_t Left(int64_t now) const {
+    return std::max<int64_t>(period_ - passed_ - (now - begun_), 0);
+  }
   // The step's timer has run. Returns true if the period is over.
   bool EndStep(int64_t now) {
     const int64_t late = now - begun_ - step();

@@ -22,6 +22,15 @@ TEST(RunningTimeTest, IsThePeriodOfAnAgentThatRuns) {
   EXPECT_EQ(Finish(&time, 5, 0), kPeriod);
 }
 
+TEST(RunningTimeTest, TheRestOfThePeriodGetsShorter) {
+  RunningTime time(kPeriod, 0);
+  EXPECT_EQ(time.Left(100 * kMs), kPeriod - 100 * kMs);
+  const int64_t step = time.step();
+  EXPECT_FALSE(time.EndStep(step));
+  EXPECT_EQ(time.Left(step + 7 * kMs), kPeriod - step - 7 * kMs);
+  EXPECT_EQ(time.Left(3 * kPeriod), 0);
+}
+
 TEST(RunningTimeTest, ABusyMachineEndsItToo) {
   RunningTime time(kPeriod, 0);
   EXPECT_LE(Finish(&time, 0, 40 * kMs), kPeriod + 8 * 40 * kMs);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
 
   const MemberTable& table() const { return view_.table(); }
   const core::Tree& tree() const { return view_.tree(); }
+  // See LinkSet::TimeToLoss.
+  std::optional<int64_t> TimeToLoss(NodeId node) const {
+    return links_.TimeToLoss(node);
+  }
 
  private:
   enum class State { kIdle, kJoined, kLeaving, kStopped };

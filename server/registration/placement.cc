@@ -357,7 +357,7 @@ bool Placer::PlaceTheRest() {
   if (out_.nodes.empty() && all_here) (void)NodeCalled(SelfName());
   if (out_.nodes.size() != 1 || (!complete_ && !all_here)) {
     return problem_.Say(
-        kErrBadParam, Numbered("nothing says where rank ", rank) +
+        kErrBadParam, Numbered("no attribute has the place of rank ", rank) +
                           " runs: PMIX_PROC_MAP and PMIX_HOSTNAME are missing");
   }
   std::ranges::replace(out_.node_of, kNoNode, 0u);

@@ -221,7 +221,7 @@ std::string HowCalled(security::SecurityMode mode) {
       return "; it is called by TLS, and has to have a certificate of the "
              "authority of --tls-ca and to trust that of --tls-cert";
     case security::SecurityMode::kPlaintext:
-      return "; it is called without TLS, as --security plaintext says";
+      return "; it is called without TLS, because of --security plaintext";
   }
   return "";
 }

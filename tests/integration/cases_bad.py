@@ -112,10 +112,30 @@ case $host in
   silent) exec sleep 1000 ;;
   *.invalid) echo "ssh: Could not resolve hostname $host: Name or service not \
 known" >&2; exit 255 ;;
+  localhost) exit 9 ;;
   bare) exec sh -c "/opt/none/canopyd --bootstrap" ;;
 esac
 exec "$@"
 """
+
+
+def missing_hosts_of_run(bench):
+    """`canopy run` that starts agents continues without hosts in the same way."""
+    with tempfile.TemporaryDirectory() as base:
+        script = os.path.join(base, "launch")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(LAUNCH_AGENT)
+        os.chmod(script, 0o755)
+        run = ["run", "--listen", "127.0.0.1", "--launch-agent", script + " {host}"]
+        bench.run(*run, "--host", "a.invalid,near1:2", "-n", 1, "true").expect_refusal(
+            1, "no agent on a.invalid (1 of 2)")
+        bench.run(*run, "--allow-missing", "--host", "a.invalid,near1:2", "sh", "-c",
+                  "echo $PMIX_RANK on $PMIX_HOSTNAME").expect(
+            out=["0 on near1", "1 on near1"],
+            err=["continuing without 1 of 2 nodes: no agent on a.invalid"])
+        bench.run(*run, "--allow-missing", "-n", 1, "--host", "near1", "true", ":",
+                  "-n", 1, "--host", "a.invalid", "false").expect(
+            1, err=["no host of 'false' has answered"])
 
 
 def missing_hosts(bench):
@@ -144,6 +164,9 @@ def missing_hosts(bench):
                       "sh", "-c", "echo $PMIX_RANK").expect(out=["0", "1"])
         finally:
             bench.run("down", "--context", "other").expect()
+        # The agent of this machine is started without the command.
+        bench.run(*up, "localhost,near1").expect(out=["2 nodes"])
+        bench.run("down", "--context", "other").expect()
         bench.run(*up, "a.invalid,b.invalid", "--allow-missing").expect_refusal(
             1, "no agent on a.invalid, b.invalid (2 of 2)")
 
@@ -305,6 +328,7 @@ BESIDE = "bad: jobs beside it went on"
 
 def run(bench):
     bench.case("bad: no context", lambda: no_context(bench))
+    bench.case("bad: missing hosts of a run", lambda: missing_hosts_of_run(bench))
     if not bench.wanted(BESIDE, *(f"bad: {name}" for name in CASES)):
         return
     with bench.overlay("bad", "--emulate", "2") as up:

@@ -2,6 +2,7 @@
 import os
 import signal
 import tempfile
+import time
 
 from cases_host_module_check import build
 from harness import check
@@ -46,6 +47,23 @@ def queued(bench):
     later.finish(30).expect(out=["hello ok size 2"])
 
 
+def detached(bench, address):
+    """A job in the background has its name at once, although it is queued, and the
+    scheduler passes its check while it is in use."""
+    ranks = slots(bench)
+    busy = bench.start(*RUN, "-n", ranks, "sh", "-c", "echo is up; exec sleep 1000")
+    busy.wait_for("is up", ranks)
+    begun = time.monotonic()
+    name = bench.run(*RUN, "--detach", "-n", 2, "sh", "-c", "exit 6").expect().out.strip()
+    check(time.monotonic() - begun < 5, "the name came late")
+    wait_for_ps(bench, f"queued: {name}")
+    bench.run("why", "--context", CONTEXT, name).expect(out=["has been queued for"])
+    bench.run("host-module", "check", address).expect(absent=["FAILED"])
+    busy.signal(signal.SIGTERM)
+    busy.finish(20)
+    bench.run("wait", name).expect(code=6)
+
+
 def wait_for_ps(bench, text):
     for _ in range(200):
         if text in bench.run("ps", "--context", CONTEXT).expect().out:
@@ -68,12 +86,15 @@ def cases(bench, directory):
                        lambda: jobs(bench, scheduler))
             bench.case("scheduler in C++: a job waits while all is taken",
                        lambda: queued(bench))
+            bench.case("scheduler in C++: a job in the background is queued",
+                       lambda: detached(bench, address))
     scheduler.end(signal.SIGTERM).expect()
 
 
 def run(bench):
     if not bench.wanted("scheduler in C++: Open MPI jobs and exit codes",
-                        "scheduler in C++: a job waits while all is taken"):
+                        "scheduler in C++: a job waits while all is taken",
+                        "scheduler in C++: a job in the background is queued"):
         return
     with bench.taken() as mine:
         if mine:

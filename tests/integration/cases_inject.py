@@ -81,7 +81,7 @@ def missing(bench):
     ran(two(bench, program, "--inject", "never"), OWN)
     ran(two(bench, program, "--quiet"), OWN)
     found = two(bench, program, "-o", "json")
-    note = json.JSONDecoder().raw_decode(found.err)[0]["notes"][0]
+    note = json.loads(found.err.splitlines()[-1])["notes"][0]
     check(note["count"] == 2 and "pmix_more" in note["reason"], found.err)
 
 

@@ -35,7 +35,7 @@ def tags(bench):
           ["[1,0]<stderr>: err 0", "[1,1]<stderr>: err 1"],
           "stderr is not tagged" + result.tail())
     stamped = bench.run(*RUN, "-n", 1, "--timestamp-output", *ECHO).expect()
-    check(re.fullmatch(r"\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}<stdout>: "
+    check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d<stdout>: "
                        r"out 0\n", stamped.out),
           "no time before the line" + stamped.tail())
     bench.run(*RUN, "-n", 2, "--tag-output", "--merge-stderr-to-stdout", *ECHO

@@ -4,6 +4,7 @@ machines, are cases elsewhere: hosts that do not come up (cases_bad), JSON
 (cases_json), resource limits and umask (cases_process)."""
 import json
 import os
+import re
 import signal
 
 from harness import check, until
@@ -148,7 +149,10 @@ def agent_in_grace(bench):
     bench.run("up", *where, "--emulate", 3, "--restart-grace", 60).expect()
     first = nodes()["node3"]["pid"]
     os.kill(first, signal.SIGKILL)
-    row(bench, "status", *where, out=["no answer: node3", "canopy up --replace"])
+    left = re.search(r"no answer: node3 \(lost in (\d+) s\)", row(
+        bench, "status", *where, out=["canopy up --replace"]).out)
+    check(left and 30 < int(left[1]) <= 60, "no time until the loss")
+    check(30000 < nodes()["node3"]["lost_in_ms"] <= 60000, nodes())
     row(bench, "doctor", code=1, out=["no answer: node3", "jobs will not run"])
     job = bench.start("run", *where, "-n", 6, "echo", "there")
     job.wait_for("node3", stream="err")
@@ -194,6 +198,65 @@ def watch(bench):
     job.finish().expect(137)
 
 
+def full_disk(bench):
+    """A standard output that is full is an error with its cause."""
+    for command in (("status", *WHERE), ("ps", *WHERE), ("doctor", "-o", "json"),
+                    ("help",), ("help", "up"), ("--version",), ("run", "--help"),
+                    ("config",), ("logs", *WHERE, "node1"), ("why", *WHERE),
+                    ("run", *WHERE, "--display", "map", "--do-not-launch", "true")):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            refused = bench.start(*command, stdout=full).finish()
+        refused.expect(code=1, err=["No space left on device"])
+
+
+def cpu_lists(bench):
+    """CPUs that a node does not have are refused, and shared ones are reported."""
+    last = max(os.sched_getaffinity(0))
+    row(bench, "run", *WHERE, "-n", 1, "--cpu-list", f"0-{last + 7}", "true", code=1,
+        err=["has only CPUs", f"not all of 0-{last + 7}"])
+    row(bench, "run", *WHERE, "--host", "node1:2", "-n", 2, "--cpu-list", last, "true",
+        err=["some processes share CPUs", f"--cpu-list {last}"])
+
+
+def whole_commands(bench):
+    """Commands are shown as a shell would read them, and as a whole in a pipe."""
+    words = ["sh", "-c", "echo up; sleep 600 # " + "x" * 70]
+    job = bench.start("run", *WHERE, "-n", 1, *words)
+    job.wait_for("up\n")
+    shown = f"sh -c '{words[2]}'"
+    row(bench, "ps", *WHERE, out=[shown])
+    row(bench, "kill", *WHERE, "--now", "--all")
+    job.finish().expect(137)
+    row(bench, "ps", "-a", *WHERE, out=[shown])
+
+
+def followed_logs(bench):
+    """`logs -f` shows lines as they are written, until Ctrl-C or `canopy down`."""
+    where = ("--context", "logs")
+    bench.run("up", *where, "--emulate", 2, "--log-level", "info").expect()
+    first = bench.start("logs", *where, "-f", "node1", "-n", 0)
+    both = bench.start("logs", *where, "-f")
+    both.wait_for("node2: ")
+    row(bench, "run", *where, "-n", 1, "true")
+    first.wait_for("launching 1 process")
+    first.signal(signal.SIGINT)
+    ended = first.finish().expect()
+    check(not ended.out.startswith("node1: "), ended.tail())
+    row(bench, "down", *where)
+    both.finish().expect()
+
+
+def other_words(bench):
+    """More words of mpirun and srun."""
+    row(bench, "run", *WHERE, "-n", 1, "--xml", "echo", "a<b",
+        out=['<stdout nspace="', 'rank="0">a&lt;b</stdout>'])
+    row(bench, "run", *WHERE, "-n", 1, "--output", "xml,timestamp", "echo", "x",
+        out=['timestamp="20'])
+    for words, advice in ((["--pty"], "canopy attach"), (["--gpus", 2], "--gpus-per-task"),
+                          (["--rankfile", "f"], "--map-by seq")):
+        row(bench, "run", *WHERE, *words, "true", code=2, err=[advice])
+
+
 def colors(bench):
     """Colours are for terminals, or requested."""
     row(bench, "doctor", absent=["\033["])
@@ -205,7 +268,9 @@ def colors(bench):
 ROWS = {"counts": counts, "files of output": output_files, "background": background,
         "a hang": hang, "held ranks": held, "keys": names_of_keys,
         "words": words_of_others, "texts": texts, "doctor": doctor_of_directories,
-        "watch": watch, "colours": colors}
+        "watch": watch, "colours": colors, "a full disk": full_disk,
+        "CPU lists": cpu_lists, "whole commands": whole_commands,
+        "logs": followed_logs, "other words": other_words}
 
 
 def run(bench):

@@ -35,7 +35,7 @@ Result<std::vector<std::string>> RemoteCommand(const std::string& launch_agent,
   if (!words || words->empty() ||
       launch_agent.find("{host}") == std::string::npos) {
     return Status(kErrBadParam,
-                  "--launch-agent wants a command with {host} in it, as in "
+                  "--launch-agent needs a command that contains {host}, as in "
                   "'ssh {host}', not '" +
                       launch_agent + "'");
   }
@@ -46,10 +46,6 @@ Result<std::vector<std::string>> RemoteCommand(const std::string& launch_agent,
 
 std::string WithoutUser(const std::string& host) {
   return host.substr(host.find('@') + 1);
-}
-
-bool IsCalled(const AgentSite& site, const std::string& name) {
-  return name == site.name || std::ranges::count(site.aliases, name) > 0;
 }
 
 void AddAlias(AgentSite* site, const std::string& alias) {
@@ -85,7 +81,7 @@ struct Mentions {
 
 Status PicksFromNothing(const Host& host) {
   return Status(kErrBadParam, "'" + host.name +
-                                  "' picks from the nodes of an overlay, and "
+                                  "' selects nodes of an overlay, and "
                                   "none is up; name the host, or use 'canopy "
                                   "up' first");
 }
@@ -124,6 +120,10 @@ bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
 }
 
 }  // namespace
+
+bool IsCalled(const AgentSite& site, const std::string& name) {
+  return name == site.name || std::ranges::count(site.aliases, name) > 0;
+}
 
 bool OverlayPlan::all_here() const {
   return std::ranges::all_of(
@@ -182,7 +182,7 @@ Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
   for (const Host& host : hosts) {
     if (host.relative()) return PicksFromNothing(host);
     const std::string name = WithoutUser(host.name);
-    const bool local = launch_agent.empty() && IsThisMachine(name);
+    const bool local = IsThisMachine(name);
     if (local && here == SIZE_MAX) {
       here = sites.size();
       sites.push_back(ThisSite());

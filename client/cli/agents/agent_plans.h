@@ -27,6 +27,9 @@ struct AgentSite {
   std::vector<std::string> remote_command;
 };
 
+// Returns true if `name` is the name of the site or one of its aliases.
+bool IsCalled(const AgentSite& site, const std::string& name);
+
 struct OverlayPlan {
   std::vector<AgentSite> sites;  // index: the member's number
   uint32_t radix = 0;            // 0: the default
@@ -75,10 +78,10 @@ std::string EmulationWarning(const std::string& reason, size_t count);
 
 // Returns one node for each host; several names of this machine are one node. A
 // host that is named several times without a count has one slot for each
-// mention. `launch_agent` is a command that contains {host}. If it is empty,
-// agents of this machine are started directly and others by `remote`. Relative
-// entries ("+n0") are rejected, because there is no list that they could refer
-// to.
+// mention. The agent of this machine is started directly, and others by
+// `launch_agent`, a command that contains {host}, or by `remote` if it is
+// empty. Relative entries ("+n0") are rejected, because there is no list that
+// they could refer to.
 Result<std::vector<AgentSite>> HostSites(
     const std::vector<Host>& hosts, const std::string& launch_agent,
     const std::string& remote = kDefaultLaunchAgent);

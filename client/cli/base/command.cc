@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "client/cli/base/file_util.h"
 #include "common/text.h"
 
@@ -9,6 +12,15 @@ namespace canopy::cli {
 
 void PrintError(const std::string& message) {
   (void)WriteAll(STDERR_FILENO, "canopy: " + Printable(message) + "\n");
+}
+
+int PrintText(std::string_view text, int exit_code) {
+  if (WriteAll(STDOUT_FILENO, text)) return exit_code;
+  if (errno != EPIPE) {
+    PrintError(std::string("cannot write to standard output: ") +
+               std::strerror(errno));
+  }
+  return kExitFailure;
 }
 
 int Fail(const Status& status) {

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "common/status.h"
 
@@ -23,6 +24,9 @@ struct CommandLine {
 
 // Prints "canopy: MESSAGE" on standard error, on one line.
 void PrintError(const std::string& message);
+// Writes the text to standard output and returns `exit_code`. If that fails,
+// prints why, unless the reader has gone, and returns kExitFailure.
+int PrintText(std::string_view text, int exit_code = 0);
 // Prints the status and returns the exit code that belongs to it.
 int Fail(const Status& status);
 // Like Fail, for an error in a command line. If the command line was not

@@ -18,6 +18,9 @@ std::string DocumentText(const Json& document);
 // Returns the document on one line, for commands that print several.
 std::string LineText(const Json& document);
 
+// Returns null for an empty text.
+Json TextOrNull(const std::string& text);
+
 // Parses a document that another program of Canopy has printed.
 Result<Json> ParseDocument(const std::string& text);
 

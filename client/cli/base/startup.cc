@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "common/version.h"
 
 namespace canopy::cli {
@@ -45,9 +44,7 @@ bool IsVersionWord(std::string_view word) {
 }
 
 int PrintVersion() {
-  return WriteAll(STDOUT_FILENO, std::string("canopy ") + kVersion + "\n")
-             ? 0
-             : kExitFailure;
+  return PrintText(std::string("canopy ") + kVersion + "\n");
 }
 
 }  // namespace canopy::cli

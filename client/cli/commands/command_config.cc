@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/table.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
@@ -81,7 +80,7 @@ int ConfigCommand(const CommandLine& line) {
   const Config& config = *TheConfig();
   if (shared.words.empty()) {
     if (shared.json) return PrintDocument(ConfigDocument(config));
-    return WriteAll(STDOUT_FILENO, ConfigText(config)) ? 0 : kExitFailure;
+    return PrintText(ConfigText(config));
   }
   const std::string& key = shared.words[0];
   if (FindSetting(key) == nullptr) {
@@ -96,7 +95,7 @@ int ConfigCommand(const CommandLine& line) {
     out["source"] = config.at(key).source;
     return PrintDocument(out);
   }
-  return WriteAll(STDOUT_FILENO, config.at(key).text + "\n") ? 0 : kExitFailure;
+  return PrintText(config.at(key).text + "\n");
 }
 
 }  // namespace canopy::cli

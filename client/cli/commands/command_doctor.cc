@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/table.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/doctor.h"
@@ -94,7 +91,7 @@ int CheckThisMachine(bool json) {
   CheckContexts(&report);
   const int exit_code = report.healthy() ? 0 : kExitFailure;
   if (json) return PrintDocument(DoctorDocument(report), exit_code);
-  return WriteAll(STDOUT_FILENO, DoctorText(report)) ? exit_code : kExitFailure;
+  return PrintText(DoctorText(report), exit_code);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "client/cli/agents/agent_leftovers.h"
 #include "client/cli/agents/overlay_end.h"
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/commands/commands.h"
@@ -51,8 +50,8 @@ void RemoveLeftovers(const v1::Context& context) {
     if (!IsThisMachineNow(node.machine())) continue;
     const Status status = RemoveLeftovers(node, deadline);
     if (status.ok()) continue;
-    PrintError("warning: what the agent of " + node.name() +
-               " has left is not removed: " + status.message());
+    PrintError("warning: the files of the agent of " + node.name() +
+               " are not removed: " + status.message());
   }
 }
 
@@ -61,7 +60,7 @@ int PrintDown(const v1::Context& context, const OverlayEnd& end, bool quiet,
   if (!end.silent.empty()) {
     PrintError("warning: " + Join(end.silent, ", ") +
                (end.silent.size() == 1 ? " does" : " do") +
-               " not answer; an agent that runs there goes on until it is "
+               " not answer; an agent that runs there continues until it is "
                "ended there");
   }
   if (json) {
@@ -81,7 +80,7 @@ int PrintDown(const v1::Context& context, const OverlayEnd& end, bool quiet,
       (end.reached ? ""
                    : "; its agents had ended before or cannot be reached") +
       "\n";
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  return PrintText(text);
 }
 
 int Down(const v1::Context& context, bool force, bool quiet, bool json) {

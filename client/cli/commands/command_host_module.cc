@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -12,7 +13,6 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/context/key_bytes.h"
@@ -113,6 +113,21 @@ Status WriteJUnit(const std::string& path, const v1::HostModuleCheck& check) {
   return {kErrJobSysOpFailed, path + ": " + std::strerror(errno)};
 }
 
+// Returns false if the service cannot be connected in time.
+bool Connects(grpc::Channel* channel, uint32_t timeout_ms) {
+  const auto deadline =
+      std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
+  grpc_connectivity_state state = channel->GetState(true);
+  while (state != GRPC_CHANNEL_READY) {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
+        !channel->WaitForStateChange(state, deadline)) {
+      return false;
+    }
+    state = channel->GetState(true);
+  }
+  return true;
+}
+
 int Check(const std::string& address, const Options& options, bool json) {
   const auto credentials =
       security::MakeChannelCredentials(options.security, address);
@@ -121,16 +136,21 @@ int Check(const std::string& address, const Options& options, bool json) {
   if (options.security.mode == security::SecurityMode::kDerived) {
     arguments.SetSslTargetNameOverride(security::kSchedulerServerName);
   }
-  const v1::HostModuleCheck check = CheckHostModule(
-      grpc::CreateCustomChannel(address, *credentials, arguments),
-      static_cast<int>(options.timeout_ms));
+  const auto channel =
+      grpc::CreateCustomChannel(address, *credentials, arguments);
+  if (!Connects(channel.get(), options.timeout_ms)) {
+    return Fail(Status(kErrUnreach, "no service answers at " + address +
+                                        "; is the scheduler running, and is "
+                                        "its address right?"));
+  }
+  const v1::HostModuleCheck check =
+      CheckHostModule(channel, static_cast<int>(options.timeout_ms));
   if (!options.junit_file.empty()) {
     const Status made = WriteJUnit(options.junit_file, check);
     if (!made.ok()) return Fail(made);
   }
-  const bool written =
-      WriteAll(STDOUT_FILENO, json ? JsonText(check) : CheckText(check));
-  return written && check.conforms() ? 0 : kExitFailure;
+  return PrintText(json ? DocumentText(CheckDocument(check)) : CheckText(check),
+                   check.conforms() ? 0 : kExitFailure);
 }
 
 // Existing files are not replaced, because a service may be using them.

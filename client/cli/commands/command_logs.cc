@@ -13,7 +13,9 @@
 #include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
+#include "client/cli/commands/log_follow.h"
 #include "client/cli/context/context_choice.h"
+#include "client/cli/context/context_store.h"
 #include "client/cli/control/context_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
@@ -46,19 +48,25 @@ std::string LastLines(const std::string& text, uint32_t lines) {
   return start == std::string::npos ? text : text.substr(start + 1);
 }
 
-// Runs tail on the node through the remote-launch command.
-Result<std::string> RemoteLog(const v1::Context& context,
-                              const bootstrap::v1::NodeInfo& node,
-                              uint32_t lines) {
+// Returns the words of the remote-launch command.
+Result<std::vector<std::string>> WayTo(const v1::Context& context,
+                                       const bootstrap::v1::NodeInfo& node) {
   Result<std::vector<Host>> host = ParseHostList(node.name());
   if (!host.ok()) return host.status();
   Result<std::vector<AgentSite>> site =
       HostSites(*host, context.launch_agent());
   if (!site.ok()) return site.status();
+  return std::move((*site)[0].remote_command);
+}
+
+// Runs tail on the node through the remote-launch command.
+Result<std::string> RemoteLog(const v1::Context& context,
+                              const bootstrap::v1::NodeInfo& node,
+                              uint32_t lines) {
+  const Result<std::vector<std::string>> way = WayTo(context, node);
+  if (!way.ok()) return way.status();
   std::string command;
-  for (const std::string& word : (*site)[0].remote_command) {
-    command += ShellQuoted(word) + " ";
-  }
+  for (const std::string& word : *way) command += ShellQuoted(word) + " ";
   command += "tail -n " + std::to_string(lines) + " " +
              ShellQuoted(LogPath(node)) + " </dev/null 2>&1";
   FILE* const pipe = popen(command.c_str(), "re");
@@ -76,9 +84,13 @@ Result<std::string> RemoteLog(const v1::Context& context,
                 "node '" + node.name() + "': " + std::string(Trim(text)));
 }
 
+bool IsLocal(const v1::Context& context, const bootstrap::v1::NodeInfo& node) {
+  return context.launch_agent().empty() || IsHere(node);
+}
+
 Result<std::string> Log(const v1::Context& context,
                         const bootstrap::v1::NodeInfo& node, uint32_t lines) {
-  if (context.launch_agent().empty() || IsHere(node)) {
+  if (IsLocal(context, node)) {
     Result<std::string> text = ReadFile(LogPath(node), kMaxLog);
     if (!text.ok()) return text;
     return LastLines(*text, lines);
@@ -117,7 +129,7 @@ int PrintLogs(const v1::Context& context, const std::vector<std::string>& words,
     }
     const std::string head =
         words.size() == 1 ? "" : "==> " + node.name() + " <==\n";
-    if (!WriteAll(STDOUT_FILENO, head + *text)) return kExitFailure;
+    if (PrintText(head + *text) != 0) return kExitFailure;
   }
   return exit_code;
 }
@@ -147,17 +159,61 @@ int PrintJson(const v1::Context& context, const std::vector<std::string>& words,
   return PrintDocument(out, exit_code);
 }
 
+Result<LogSource> SourceOf(const v1::Context& context,
+                           const bootstrap::v1::NodeInfo& node,
+                           uint32_t lines) {
+  LogSource source;
+  source.node = node.name();
+  if (!IsLocal(context, node)) {
+    Result<std::vector<std::string>> way = WayTo(context, node);
+    if (!way.ok()) return way.status();
+    source.command = *std::move(way);
+  }
+  // The log stays after the end of its agent, until the overlay is down.
+  for (const std::string& word :
+       {std::string("tail"), std::string("-n"), std::to_string(lines),
+        std::string("-f"), LogPath(node)}) {
+    source.command.push_back(word);
+  }
+  return source;
+}
+
+bool IsDown(const v1::Context& context) {
+  if (context.has_launcher()) return HasEnded(context);
+  const Result<v1::Context> now = ContextStore().Load(context.name());
+  return !now.ok() || now->overlay_id() != context.overlay_id();
+}
+
+int Follow(const v1::Context& context, const SharedOptions& shared,
+           uint32_t lines) {
+  std::vector<LogSource> sources;
+  for (const auto& node : context.members()) {
+    if (!Chosen(shared.words, node.name())) continue;
+    Result<LogSource> source = SourceOf(context, node, lines);
+    if (!source.ok()) return Fail(source.status());
+    sources.push_back(*std::move(source));
+  }
+  return FollowLogs(sources, {shared.json, sources.size() > 1,
+                              [&context] { return IsDown(context); }});
+}
+
 }  // namespace
 
 int LogsCommand(const CommandLine& line) {
   SharedOptions shared;
   uint32_t lines = 100;
+  bool follow = false;
   const CommandInfo info = {
       "logs",
       "[NODE...] [options]",
       "Prints the logs of the agents of an overlay.\n",
       {{"lines n", 1, "N", "print the last N lines of each log (100)",
-        SetNumber(&lines, 0, kMaxLines)}},
+        SetNumber(&lines, 0, kMaxLines)},
+       {"follow f", 0, "",
+        "also print the lines that are added, until Ctrl-C or\n"
+        "the end of the overlay; with -o json, each line is a\n"
+        "document",
+        SetFlag(&follow)}},
       0,
       1024};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
@@ -166,6 +222,7 @@ int LogsCommand(const CommandLine& line) {
   if (!context.ok()) return Fail(context.status());
   Status status = CheckNodes(*context, shared.words);
   if (!status.ok()) return Fail(status);
+  if (follow) return Follow(*context, shared, lines);
   return (shared.json ? PrintJson : PrintLogs)(*context, shared.words, lines);
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/json.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/known_job.h"
@@ -80,7 +79,7 @@ int PrintFile(const std::string& path) {
   ssize_t size = file ? 0 : -1;
   while (file && (size = read(file.get(), piece, sizeof piece)) > 0) {
     const std::string_view data(piece, static_cast<size_t>(size));
-    if (!WriteAll(STDOUT_FILENO, data)) return kExitFailure;
+    if (PrintText(data) != 0) return kExitFailure;
   }
   if (size == 0) return 0;
   return Fail(Status(kErrNotFound, "cannot read the output, " + path + ": " +
@@ -100,7 +99,7 @@ int PrintEnded(const HistoryEntry& job, const std::string& ranks, bool json) {
     Json out;
     out["job"] = job.job;
     out["file"] = job.output;
-    return WriteAll(STDOUT_FILENO, LineText(out)) ? 0 : kExitFailure;
+    return PrintText(LineText(out));
   }
   if (job.output.find("%r") != std::string::npos) {
     return Fail(Status(kErrNotFound, "the output of job " + job.job +
@@ -124,10 +123,11 @@ int OutputCommand(const CommandLine& line) {
       "output",
       "JOB [options]",
       "Prints the retained output of a running job: its last MiB. The\n"
-      "launcher of the job prints it as well. Of a job that has ended, prints\n"
+      "launcher of the job prints it as well. For a job that has ended, "
+      "prints\n"
       "the file of its output (see 'canopy run --detach'). JOB is a name\n"
       "shown by 'canopy ps --all', or the last part of one, such as 1. With\n"
-      "-o json, each line of output is a document on one line; of a job that\n"
+      "-o json, each line of output is a document on one line; for a job that\n"
       "has ended, there is only one, which names the file.\n",
       std::move(table),
       1,

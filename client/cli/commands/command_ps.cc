@@ -1,13 +1,10 @@
 // ps: the jobs, and their processes.
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
 #include "client/cli/commands/history_text.h"
@@ -72,16 +69,20 @@ Result<std::string> TextOf(const PsOptions& options, const JobLists& lists,
     Result<std::string> processes = ProcessesText(lists);
     if (!processes.ok()) return processes;
     return *processes + SilentLines(lists) +
-           (options.all ? HistoryText(ended, options.shared.context.empty())
+           (options.all ? HistoryText(ended, options.shared.context.empty(),
+                                      CommandRoom())
                         : "");
   }
   const control::v1::ListJobsReply jobs = Merged(lists);
   const bool contexts =
       options.all ? options.shared.context.empty() : lists.lists.size() > 1;
   const std::string history =
-      options.all ? HistoryText(ended, options.shared.context.empty()) : "";
+      options.all
+          ? HistoryText(ended, options.shared.context.empty(), CommandRoom())
+          : "";
   const bool show = jobs.jobs_size() > 0 || history.empty();
-  return (show ? JobsText(jobs, contexts) : "") + SilentLines(lists) + history;
+  return (show ? JobsText(jobs, contexts, CommandRoom()) : "") +
+         SilentLines(lists) + history;
 }
 
 Result<Json> DocumentOf(const PsOptions& options, const JobLists& lists,
@@ -123,15 +124,12 @@ int Show(const PsOptions& options, const std::string& before) {
     const Result<Json> document = DocumentOf(options, *lists, ended);
     if (!document.ok()) return Fail(document.status());
     const bool line = options.watch;
-    return WriteAll(STDOUT_FILENO,
-                    line ? LineText(*document) : DocumentText(*document))
-               ? lists->exit_code
-               : kExitFailure;
+    return PrintText(line ? LineText(*document) : DocumentText(*document),
+                     lists->exit_code);
   }
   const Result<std::string> text = TextOf(options, *lists, ended);
   if (!text.ok()) return Fail(text.status());
-  return WriteAll(STDOUT_FILENO, before + *text) ? lists->exit_code
-                                                 : kExitFailure;
+  return PrintText(before + *text, lists->exit_code);
 }
 
 }  // namespace

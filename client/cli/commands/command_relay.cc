@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/json.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/commands/commands.h"
@@ -52,8 +51,9 @@ Result<Agent> ConnectAgent(const v1::Context& context, int member) {
   const std::string& name = context.members(member).name();
   const ControlTarget target = NetworkTargetOf(context, member);
   if (target.address.empty()) {
-    return Status(kErrUnreach,
-                  "agent " + name + " takes nothing from other machines");
+    return Status(
+        kErrUnreach,
+        "agent " + name + " accepts no connections from other machines");
   }
   auto channel = ConnectControlChannel(target, kConnectMs);
   if (!channel.ok()) return channel.status();
@@ -171,7 +171,7 @@ int Serve(Agent agent, SignalSource* signals, bool json) {
   if (!status.ok()) return Fail(status);
   const std::string answer = json ? DocumentText(JsonOf(agent.node, relay))
                                   : TextOf(agent.node, relay);
-  if (!WriteAll(STDOUT_FILENO, answer)) return kExitFailure;
+  if (PrintText(answer) != 0) return kExitFailure;
   loop.Watch(signals->fd(), EPOLLIN, [&](uint32_t) {
     while (const std::optional<int> signal = signals->Take()) {
       if (IsEndSignal(*signal)) loop.Stop();

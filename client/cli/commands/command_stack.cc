@@ -1,6 +1,4 @@
 // stack: shows the current stacks of a job's ranks.
-#include <unistd.h>
-
 #include <cstdint>
 #include <set>
 #include <string>
@@ -8,7 +6,6 @@
 #include <vector>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/program_output.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/commands/commands.h"
@@ -37,8 +34,8 @@ Json StacksJson(const std::string& nspace, const tools::StackReport& report) {
 
 int Print(const tools::StackReport& report) {
   for (const std::string& error : report.errors) PrintError(error);
-  const bool written = WriteAll(STDOUT_FILENO, report.tree.Text());
-  return written && report.errors.empty() ? 0 : kExitFailure;
+  return PrintText(report.tree.Text(),
+                   report.errors.empty() ? 0 : kExitFailure);
 }
 
 }  // namespace

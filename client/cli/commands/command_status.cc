@@ -1,13 +1,10 @@
 // status, top: the agents of an overlay.
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
 #include "client/cli/commands/refresh.h"
@@ -86,14 +83,14 @@ int Show(const std::string& context, const Picture& picture,
     out["status"] = StatusDocument(context, picture.status);
     out["jobs"] = JobsJson(picture.jobs);
     AddUsage(before, picture.usage, &out);
-    return WriteAll(STDOUT_FILENO, LineText(out)) ? 0 : kExitFailure;
+    return PrintText(LineText(out));
   }
-  const std::string text = clear +
-                           StatusText(context, picture.status, ShowsUtf8()) +
-                           NodeUsageText(picture.usage) + "\n" +
-                           JobsText(picture.jobs, /*contexts=*/false) +
-                           JobUsageText(before, picture.usage);
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  const std::string text =
+      clear + StatusText(context, picture.status, ShowsUtf8()) +
+      NodeUsageText(picture.usage) + "\n" +
+      JobsText(picture.jobs, /*contexts=*/false, CommandRoom()) +
+      JobUsageText(before, picture.usage);
+  return PrintText(text);
 }
 
 }  // namespace
@@ -117,7 +114,7 @@ int StatusCommand(const CommandLine& line) {
   if (shared.json) return PrintDocument(StatusDocument(name, *status));
   const std::string text =
       StatusText(name, *status, ShowsUtf8()) + OtherContexts(name);
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  return PrintText(text);
 }
 
 int TopCommand(const CommandLine& line) {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/program_output.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/commands/commands.h"

@@ -10,7 +10,6 @@
 #include "client/cli/agents/allocation.h"
 #include "client/cli/agents/overlay_context.h"
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/table.h"
@@ -187,7 +186,7 @@ int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
       "context " + context.name() + " is up: " +
       Count(static_cast<uint64_t>(context.members_size()), "node") + ", " +
       Count(slots, "slot") + "\n";
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  return PrintText(text);
 }
 
 Status WaitFor(AgentGroup* group, const UpOptions& options, int interrupt_fd) {

@@ -1,6 +1,5 @@
 // wait: the end of a job.
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
 #include "client/cli/commands/known_job.h"

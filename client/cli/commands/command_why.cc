@@ -1,6 +1,4 @@
 // why: what jobs wait for.
-#include <unistd.h>
-
 #include <cstdint>
 #include <map>
 #include <set>
@@ -9,7 +7,6 @@
 #include <vector>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
 #include "client/cli/commands/job_lists.h"
@@ -53,7 +50,7 @@ int PrintStacks(const std::string& context, const RanksOfJobs& suspects) {
     const std::string text =
         "\nwhere " + std::string(ranks.empty() ? "the ranks" : "they") +
         " are in job " + nspace + ":\n" + report->tree.Text();
-    if (!WriteAll(STDOUT_FILENO, text)) return kExitFailure;
+    if (PrintText(text) != 0) return kExitFailure;
   }
   return code;
 }
@@ -130,7 +127,7 @@ Result<std::vector<WhyAnswer>> WhyOfAll(const std::string& asked,
 int PrintAnswers(const std::vector<WhyAnswer>& answers, bool json, bool stacks,
                  int exit_code) {
   if (json) return PrintDocument(WhyDocument(answers), exit_code);
-  if (!WriteAll(STDOUT_FILENO, WhyText(answers))) return kExitFailure;
+  if (PrintText(WhyText(answers)) != 0) return kExitFailure;
   for (const WhyAnswer& answer : answers) {
     if (!stacks) break;
     const int code = PrintStacks(answer.context, Suspects(answer));
@@ -141,7 +138,7 @@ int PrintAnswers(const std::vector<WhyAnswer>& answers, bool json, bool stacks,
 
 int PrintEnd(const HistoryEntry& entry, bool json) {
   if (!json) {
-    return WriteAll(STDOUT_FILENO, EndText(entry) + "\n") ? 0 : kExitFailure;
+    return PrintText(EndText(entry) + "\n");
   }
   Json out;
   out["ended"] = EndedJson(entry);

@@ -175,7 +175,7 @@ void CheckName(DoctorReport* report) {
   }
   AddCheck("host name", kWarning,
            name + " does not resolve (" + gai_strerror(error) +
-               "); MPI libraries may want it to: add it to /etc/hosts",
+               "); some MPI libraries need that; add it to /etc/hosts",
            report);
 }
 

@@ -1,14 +1,12 @@
 #include "client/cli/commands/documents.h"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <utility>
 
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/commands/status_text.h"
 #include "client/cli/commands/waiting_ranks.h"
+#include "client/cli/run/run_documents.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
@@ -41,6 +39,7 @@ Json NodeJson(const control::v1::StatusReply& status,
   out["uptime_seconds"] = node.uptime_seconds();
   out["version"] = node.version();
   out["reason"] = TextOrNull(node.reason());
+  out["lost_in_ms"] = node.has_lost_in_ms() ? Json(node.lost_in_ms()) : Json();
   out["drained"] = TextOrNull(node.drained());
   return out;
 }
@@ -54,37 +53,13 @@ Json SchedulerJson(const control::v1::StatusReply& status) {
   return out;
 }
 
-Json MapJson(const control::v1::JobStatus& job) {
-  Json nodes = Json::array();
-  for (const auto& node : job.nodes()) {
-    Json out;
-    out["node"] = node.name();
-    out["slots"] = node.slots();
-    out["ranks"] = Json::array();
-    for (const auto& proc : node.procs()) {
-      Json rank;
-      rank["rank"] = proc.rank();
-      rank["app"] = proc.app();
-      rank["cpus"] = TextOrNull(proc.cpuset());
-      out["ranks"].push_back(std::move(rank));
-    }
-    nodes.push_back(std::move(out));
-  }
-  return nodes;
-}
-
 // Returns null for a time that is not known.
 Json TimeJson(int64_t ms) { return ms == 0 ? Json() : Json(ms); }
 
 }  // namespace
 
-Json TextOrNull(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
 int PrintDocument(const Json& document, int exit_code) {
-  return WriteAll(STDOUT_FILENO, DocumentText(document)) ? exit_code
-                                                         : kExitFailure;
+  return PrintText(DocumentText(document), exit_code);
 }
 
 Json ContextDocument(const v1::Context& context) {
@@ -138,7 +113,7 @@ Json JobJson(const control::v1::JobStatus& job) {
   out["tool"] = job.tool();
   out["reason"] = TextOrNull(job.reason());
   out["position"] = job.position() == 0 ? Json() : Json(job.position());
-  out["nodes"] = MapJson(job);
+  out["nodes"] = MapNodesJson(job.nodes());
   return out;
 }
 

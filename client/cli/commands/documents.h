@@ -31,9 +31,6 @@ Json EndedJobsJson(std::span<const HistoryEntry> entries);
 
 Json WaitingJson(const control::v1::WhyReply& why);
 
-// A text, or null if it is empty.
-Json TextOrNull(const std::string& text);
-
 }  // namespace canopy::cli
 
 #endif  // CANOPY_CLIENT_CLI_COMMANDS_DOCUMENTS_H_

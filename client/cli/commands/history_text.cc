@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "client/cli/base/table.h"
+#include "client/cli/commands/status_text.h"
 
 namespace canopy::cli {
 namespace {
-
-constexpr size_t kMaxCommand = 40;
-
-std::string CommandText(const std::string& command) {
-  return command.size() <= kMaxCommand
-             ? command
-             : command.substr(0, kMaxCommand - 3) + "...";
-}
 
 std::string ExitText(const HistoryEntry& entry) {
   return entry.ended_ms == 0 ? "lost" : std::to_string(entry.exit_code);
@@ -37,7 +30,8 @@ std::string DurationText(int64_t ms) {
   return AgeText(static_cast<uint64_t>(std::max<int64_t>(ms, 0)) / 1000);
 }
 
-std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts) {
+std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts,
+                        size_t max_command) {
   std::vector<std::string> head = {"ENDED JOB"};
   if (contexts) head.push_back("CONTEXT");
   for (const char* title :
@@ -57,7 +51,7 @@ std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts) {
               ? std::string("-")
               : DurationText(entry.ended_ms - entry.requested_ms),
           std::to_string(entry.num_procs), std::to_string(entry.num_nodes),
-          CommandText(entry.command)}) {
+          Shortened(entry.command, max_command)}) {
       row.push_back(std::move(cell));
     }
     table.Add(std::move(row));

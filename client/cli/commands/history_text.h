@@ -17,7 +17,9 @@ std::string DurationText(int64_t ms);
 
 // One row for each entry that is no longer running, in the given order; empty
 // if there is none. `contexts` adds a column.
-std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts);
+// `max_command` is the length to which commands are shortened.
+std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts,
+                        size_t max_command = SIZE_MAX);
 
 }  // namespace canopy::cli
 

@@ -1,7 +1,5 @@
 #include "client/cli/commands/replace.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <string>
 #include <thread>
@@ -11,7 +9,6 @@
 #include "client/cli/agents/agent_plans.h"
 #include "client/cli/agents/agent_process.h"
 #include "client/cli/base/command.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/base/table.h"
 #include "client/cli/commands/documents.h"
 #include "client/cli/control/context_target.h"
@@ -155,7 +152,7 @@ int ReplaceAgents(v1::Context* context, const UpOptions& options, bool json,
       "context " + context->name() + ": " +
       Count(static_cast<uint64_t>(context->members_size()), "agent") +
       " replaced\n";
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  return PrintText(text);
 }
 
 }  // namespace canopy::cli

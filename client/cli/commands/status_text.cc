@@ -1,6 +1,7 @@
 #include "client/cli/commands/status_text.h"
 
 #include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,7 +18,6 @@ namespace {
 namespace v1 = control::v1;
 
 constexpr int kMaxDepth = 64;
-constexpr size_t kMaxCommand = 60;
 
 // Draws the nodes that are up as a tree, depth first.
 class TreeTable {
@@ -67,14 +67,6 @@ class TreeTable {
   std::map<int64_t, std::vector<int>> children_;
 };
 
-std::string Shortened(std::string text, size_t limit) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
-  if (text.size() > limit) text = text.substr(0, limit - 3) + "...";
-  return text;
-}
-
 std::string SchedulerText(const v1::StatusReply& status) {
   if (status.scheduler().empty()) return "";
   if (status.scheduler_trouble().empty()) {
@@ -85,6 +77,14 @@ std::string SchedulerText(const v1::StatusReply& status) {
 }
 
 }  // namespace
+
+std::string Shortened(std::string text, size_t limit) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  if (text.size() > limit) text = text.substr(0, limit - 3) + "...";
+  return text;
+}
 
 std::string UserName(uint32_t uid) {
   const passwd* const user = getpwuid(uid);
@@ -132,7 +132,8 @@ std::string QueuedLine(const v1::JobStatus& job) {
 
 // The columns NAME, PARENT and KIND appear only if a job has a name, was
 // spawned or is a tool.
-std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
+std::string JobsText(const v1::ListJobsReply& jobs, bool contexts,
+                     size_t max_command) {
   if (jobs.jobs_size() == 0) return "no jobs\n";
   const bool spawned = std::ranges::any_of(
       jobs.jobs(), [](const auto& job) { return !job.parent().empty(); });
@@ -159,7 +160,7 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts) {
              job.phase(), std::to_string(job.num_procs()),
              std::to_string(job.procs_ended()), std::to_string(job.num_nodes()),
              AgeText(job.age_seconds()), UserName(job.uid()),
-             Shortened(job.command(), kMaxCommand)}) {
+             Shortened(job.command(), max_command)}) {
       row.push_back(std::move(cell));
     }
     table.Add(std::move(row));
@@ -176,8 +177,10 @@ namespace {
 std::string SilentNames(const v1::StatusReply& status) {
   std::string names;
   for (const v1::NodeStatus& node : status.nodes()) {
-    if (node.up() && node.away()) {
-      names += (names.empty() ? "" : ", ") + node.name();
+    if (!node.up() || !node.away()) continue;
+    names += (names.empty() ? "" : ", ") + node.name();
+    if (node.has_lost_in_ms()) {
+      names += " (lost in " + AgeText((node.lost_in_ms() + 999) / 1000) + ")";
     }
   }
   return names;
@@ -192,6 +195,10 @@ std::string SilentText(const v1::StatusReply& status) {
          "; new jobs wait for it. If the agent has ended, 'canopy up "
          "--replace' "
          "starts another one\n";
+}
+
+size_t CommandRoom() {
+  return isatty(STDOUT_FILENO) == 1 ? kCommandOnTerminal : SIZE_MAX;
 }
 
 bool ShowsUtf8() {

@@ -14,7 +14,16 @@ namespace canopy::cli {
 std::string StatusText(const std::string& context,
                        const control::v1::StatusReply& status, bool utf8);
 // `contexts` adds a column with the context of each job.
-std::string JobsText(const control::v1::ListJobsReply& jobs, bool contexts);
+// `max_command` is the length to which commands are shortened.
+std::string JobsText(const control::v1::ListJobsReply& jobs, bool contexts,
+                     size_t max_command = SIZE_MAX);
+
+// The length of commands in tables on a terminal.
+inline constexpr size_t kCommandOnTerminal = 60;
+// Returns that length, or SIZE_MAX if standard output is no terminal.
+size_t CommandRoom();
+// Returns the text with at most `limit` bytes and without control characters.
+std::string Shortened(std::string text, size_t limit);
 // Returns a line that names the agents that do not answer and are not lost yet,
 // or an empty text. `status` is an answer with ask_all.
 std::string SilentText(const control::v1::StatusReply& status);

@@ -163,7 +163,7 @@ Result<std::vector<std::string>> ContextNames() {
 
 Status NoContext() {
   return Status(kErrNotFound,
-                "no overlay is up, and no 'canopy run' is under way; 'canopy "
+                "no overlay is up, and no 'canopy run' is running; 'canopy "
                 "up' starts an overlay");
 }
 

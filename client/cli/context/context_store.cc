@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/context/context.pb.h"
+#include "client/cli/context/context_text.h"
 #include "common/posix/private_dir.h"
 #include "common/string_util.h"
 
@@ -74,9 +74,10 @@ Status CheckContextName(const std::string& name) {
       name.find_first_not_of(kAllowed) == std::string::npos) {
     return Status();
   }
-  return Status(kErrBadParam, "'" + name +
-                                  "' is no name for a context: use letters, "
-                                  "digits, '.', '_' and '-'");
+  return Status(kErrBadParam,
+                "'" + name +
+                    "' is not a valid name for a context: use letters, "
+                    "digits, '.', '_' and '-'");
 }
 
 std::vector<std::string> CountingContexts(std::vector<std::string> known,
@@ -144,9 +145,8 @@ Result<v1::Context> ContextStore::Load(const std::string& name) const {
   if (!text.ok()) {
     return Status(text.code(), "context " + text.status().message());
   }
-  v1::Context context;
-  Status status = FromJsonText(*text, &context);
-  if (!status.ok() || context.members_size() == 0) {
+  Result<v1::Context> context = ContextOf(*text);
+  if (!context.ok()) {
     return Status(kErrUnpackFailure,
                   "context file " + PathOf(name) + " is damaged; remove it");
   }
@@ -161,7 +161,7 @@ Status ContextStore::Save(const v1::Context& context) const {
   for (const std::string& path : {parent, directory_}) {
     if (Status status = MakePrivateDir(path); !status.ok()) return status;
   }
-  Status status = MakeFile(PathOf(context.name()), JsonText(context));
+  Status status = MakeFile(PathOf(context.name()), ContextText(context));
   if (status.ok()) return status;
   if (status.code() == kErrExists) {
     return Status(kErrExists, "context '" + context.name() +
@@ -178,7 +178,7 @@ Status ContextStore::Update(const v1::Context& context) const {
   const std::string path = PathOf(context.name());
   const std::string next = path + ".new";
   unlink(next.c_str());
-  if (Status status = MakeFile(next, JsonText(context)); !status.ok()) {
+  if (Status status = MakeFile(next, ContextText(context)); !status.ok()) {
     return Status(status.code(), "cannot write context " + status.message());
   }
   if (rename(next.c_str(), path.c_str()) == 0) return Status();

@@ -44,7 +44,7 @@ Status Ambiguous(std::span<const v1::Context> runs, const Indices& left) {
   if (left.size() > kMaxListed) {
     list += " and " + std::to_string(left.size() - kMaxListed) + " more";
   }
-  return Status(kErrBadParam, "several 'canopy run' are under way: " + list +
+  return Status(kErrBadParam, "several 'canopy run' are running: " + list +
                                   "; name one with --context");
 }
 

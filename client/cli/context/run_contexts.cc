@@ -11,8 +11,8 @@
 
 #include "client/cli/agents/agent_leftovers.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/context/context.pb.h"
+#include "client/cli/context/context_text.h"
 #include "common/posix/dir_lock.h"
 #include "common/posix/private_dir.h"
 #include "common/posix/remove_tree.h"
@@ -95,8 +95,8 @@ Result<v1::Context> RunContexts::Load(const std::string& name) const {
   if (!text.ok()) {
     return Status(text.code(), "context " + text.status().message());
   }
-  v1::Context context;
-  if (!FromJsonText(*text, &context).ok() || context.members_size() == 0) {
+  Result<v1::Context> context = ContextOf(*text);
+  if (!context.ok()) {
     return Status(kErrUnpackFailure, "context file " + path + " is damaged");
   }
   return context;

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/context/context.pb.h"
+#include "client/cli/context/context_text.h"
 #include "client/cli/context/run_contexts.h"
 #include "common/posix/dir_lock.h"
 #include "common/posix/host_name.h"
@@ -74,7 +74,7 @@ std::string RunDirectory::name() const {
 }
 
 Status RunDirectory::Publish(const v1::Context& context) const {
-  return MakeFile(path_ + kRunContextFile, JsonText(context));
+  return MakeFile(path_ + kRunContextFile, ContextText(context));
 }
 
 void RunDirectory::Withdraw() const {

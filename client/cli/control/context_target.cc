@@ -79,7 +79,7 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
   return Status(kErrUnreach, "no agent of context '" + context.name() +
                                  "' answers (" + first.message() +
                                  "); 'canopy down --context " + context.name() +
-                                 "' forgets it");
+                                 "' removes it");
 }
 
 namespace {

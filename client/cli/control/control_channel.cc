@@ -138,8 +138,7 @@ Status FromGrpc(const grpc::Status& status) {
     case grpc::StatusCode::OK:
       return Status();
     case grpc::StatusCode::UNAVAILABLE:
-      return Status(kErrUnreach,
-                    "the agent went away (" + status.error_message() + ")");
+      return Status(kErrUnreach, "the connection to the agent was lost");
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Status(kErrTimeout, "the agent did not answer in time");
     case grpc::StatusCode::NOT_FOUND:

@@ -27,7 +27,8 @@ class GrpcRunConnection : public RunConnection {
   std::string WhyEnded() override {
     const MutexLock lock(mutex_);
     finished_ = true;
-    return stream_->Finish().error_message();
+    const grpc::Status end = stream_->Finish();
+    return end.ok() ? "" : FromGrpc(end).message();
   }
 
  private:

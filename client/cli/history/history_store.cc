@@ -120,7 +120,7 @@ Status HistoryStore::Failed(const Status& status) const {
   if (status.code() == kErrTypeMismatch) {
     return Status(status.code(), "the history of jobs, " + path() +
                                      ", is damaged (" + status.message() +
-                                     "); remove it, and it begins anew");
+                                     "); remove it, and a new one is made");
   }
   return Status(status.code(), "cannot use the history of jobs, " + path() +
                                    ": " + status.message());

@@ -76,7 +76,7 @@ void Attachment::AnotherRun() {
   call_->SendSnapshot({}, kSettleMs);
   findings_->Expect(old->WaitEnd(probe_->timeout_ms()),
                     "the end of an older stream of the same overlay",
-                    "it goes on");
+                    "it continues");
   ++incarnation_;
   call_ = std::make_unique<AttachCall>(probe_, incarnation_, 1);
   if (!Hello(0)) return call_.reset();

@@ -1,6 +1,8 @@
 #include "client/cli/host_module/findings.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace canopy::cli {
 namespace {
@@ -55,6 +57,46 @@ void Findings::Fail(const std::string& problem) {
   if (std::ranges::find(known, problem) == known.end()) {
     slot_->add_problems(problem);
   }
+}
+
+namespace {
+
+template <typename Texts>
+Json ListOf(const Texts& texts) {
+  Json out = Json::array();
+  for (const std::string& text : texts) out.push_back(text);
+  return out;
+}
+
+Json CasesJson(const v1::SlotCheck& slot) {
+  Json out = Json::array();
+  for (const v1::CaseCheck& each : slot.cases()) {
+    Json one;
+    one["name"] = each.name();
+    one["result"] = each.result();
+    one["problems"] = ListOf(each.problems());
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace
+
+Json CheckDocument(const v1::HostModuleCheck& check) {
+  Json out;
+  out["name"] = TextOrNull(check.name());
+  out["version"] = TextOrNull(check.version());
+  out["conforms"] = check.conforms();
+  out["slots"] = Json::array();
+  for (const v1::SlotCheck& slot : check.slots()) {
+    Json one;
+    one["slot"] = slot.slot();
+    one["result"] = slot.result();
+    one["problems"] = ListOf(slot.problems());
+    one["cases"] = CasesJson(slot);
+    out["slots"].push_back(std::move(one));
+  }
+  return out;
 }
 
 std::string JUnitText(const v1::HostModuleCheck& check) {

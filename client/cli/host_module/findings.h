@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/base/json.h"
 #include "client/cli/host_module/check.pb.h"
 
 namespace canopy::cli {
@@ -38,6 +39,9 @@ class Findings {
 
 // Returns one line for each slot, and more for a slot that failed.
 std::string CheckText(const v1::HostModuleCheck& check);
+
+// Returns the document of -o json.
+Json CheckDocument(const v1::HostModuleCheck& check);
 
 // Returns the cases as a file of JUnit.
 std::string JUnitText(const v1::HostModuleCheck& check);

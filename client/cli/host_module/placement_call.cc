@@ -71,7 +71,7 @@ std::string PlacementCall::WaitEnd(int milliseconds) {
     if (!changed_.WaitUntil(mutex_, deadline)) break;
   }
   if (!problem_.empty()) return problem_;
-  if (!ended_) return "a stream that goes on after the decision";
+  if (!ended_) return "a stream that continues after the decision";
   if (granted_ && !end_.ok()) {
     return StatusText(end_) + " after the decision";
   }

@@ -67,8 +67,7 @@ void PlacementCheck::Run() {
        &PlacementCheck::NodesThatAreNotUp},
       {"two jobs that wait are granted together", &PlacementCheck::TwoAtOnce},
       {"unknown fields are ignored", &PlacementCheck::UnknownFields},
-      {"a snapshot tells which jobs are there",
-       &PlacementCheck::JobsOfSnapshot},
+      {"a snapshot lists the jobs that exist", &PlacementCheck::JobsOfSnapshot},
       {"200 jobs wait, and releases are accepted",
        &PlacementCheck::ManyWaitingJobs},
       {"two overlays with equal names are kept apart",
@@ -165,7 +164,7 @@ void PlacementCheck::CheckNode(const Request& request,
   if (host != hosts.end() && host->has_slots()) {
     findings_->Expect(part.slots() <= host->slots() * per_process,
                       "at most " + SlotsText(host->slots()) + " of host '" +
-                          host->name() + "', as the job says",
+                          host->name() + "', as the job requires",
                       std::to_string(part.slots()));
   }
   findings_->Expect(
@@ -174,7 +173,7 @@ void PlacementCheck::CheckNode(const Request& request,
   if (app.has_max_procs_per_node()) {
     findings_->Expect(part.slots() <= app.max_procs_per_node() * per_process,
                       "at most " + SlotsText(app.max_procs_per_node()) +
-                          " on each node, as the job says",
+                          " on each node, as the job requires",
                       std::to_string(part.slots()));
   }
   findings_->Expect(

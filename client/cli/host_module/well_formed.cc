@@ -140,7 +140,7 @@ std::string ProblemOf(const v1h::GetCapabilitiesResponse& reply) {
   }
   if (seen.contains(v1h::FEATURE_PLACE_JOB) &&
       !seen.contains(v1h::FEATURE_ATTACH)) {
-    return "place_job without attach, which tells it of nodes and ends";
+    return "place_job without attach, which reports nodes and the ends of jobs";
   }
   return {};
 }

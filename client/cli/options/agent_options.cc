@@ -34,8 +34,9 @@ void AddSecurity(AgentOptions* to, OptionTable* table) {
 
 void AddAgentOptions(AgentOptions* to, OptionTable* table) {
   table->push_back({"launch-agent", 1, "COMMAND",
-                    "command that reaches a host; {host} stands for its\n"
-                    "name (default: 'ssh -x -o BatchMode=yes {host}')",
+                    "command that reaches another host; {host} stands\n"
+                    "for its name (default:\n"
+                    "'ssh -x -o BatchMode=yes {host}')",
                     SetText(&to->launch_agent)});
   table->push_back({"radix", 1, "R",
                     "children per agent in the tree, at least 2 (32)",

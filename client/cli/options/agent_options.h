@@ -29,7 +29,7 @@ struct AgentOptions {
 };
 
 inline constexpr char kPlaintextWarning[] =
-    "warning: --security plaintext: whoever can read or change what is sent "
+    "warning: --security plaintext: anyone who can read or change what is sent "
     "between the nodes can read your data and run programs in your name";
 
 // Adds the options, which set `to`, to a command's table.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "client/cli/base/color.h"
-#include "client/cli/base/file_util.h"
 #include "client/cli/config/the_config.h"
 #include "client/cli/options/option_setters.h"
 #include "common/status.h"
@@ -44,7 +43,7 @@ int PrintHelp(const CommandInfo& info, const OptionTable& options) {
   if (!info.usage.empty()) text += " " + std::string(info.usage);
   text +=
       "\n\n" + std::string(info.about) + "\noptions:\n" + OptionHelp(options);
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  return PrintText(text);
 }
 
 Status CheckWords(const CommandInfo& info, const SharedOptions& shared) {

@@ -22,7 +22,7 @@ Status Display(const std::string& word, RunOptions* to) {
   } else {
     const std::string_view nearest = Nearest(word, kWords);
     return Status(kErrBadParam,
-                  "--display knows map, allocation and bindings, not '" + word +
+                  "--display takes map, allocation and bindings, not '" + word +
                       "'" +
                       (nearest.empty()
                            ? ""
@@ -34,7 +34,7 @@ Status Display(const std::string& word, RunOptions* to) {
 Status NoteDirectory(const std::string& text, RunOptions* to) {
   const std::vector<std::string> parts = Split(text, ':');
   if (parts[0].empty()) {
-    return Status(kErrBadParam, "--output-filename wants a directory");
+    return Status(kErrBadParam, "--output-filename needs a directory");
   }
   to->output_directory = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -45,7 +45,7 @@ Status NoteDirectory(const std::string& text, RunOptions* to) {
         to->job_below_directory = false;
       } else if (word != "copy" && word != "jobid") {
         return Status(kErrBadParam,
-                      "--output-filename knows :nocopy and :nojobid, not ':" +
+                      "--output-filename takes :nocopy and :nojobid, not ':" +
                           word + "'");
       }
     }
@@ -58,7 +58,7 @@ Status NoteFile(const std::string& file, RunOptions* to) {
   const size_t slash = file.rfind('/');
   const size_t name = slash == std::string::npos ? 0 : slash + 1;
   if (name == file.size()) {
-    return Status(kErrBadParam, "--output file= wants the name of a file");
+    return Status(kErrBadParam, "--output file= needs the name of a file");
   }
   if (file.find('%') < name) {
     return Status(kErrBadParam,
@@ -69,7 +69,7 @@ Status NoteFile(const std::string& file, RunOptions* to) {
     const std::string word = file.substr(at, 2);
     if (word == "%j" || word == "%r") continue;
     return Status(kErrBadParam,
-                  "--output file= knows %j (the job's name) and %r (the rank), "
+                  "--output file= takes %j (the job's name) and %r (the rank), "
                   "not '" +
                       word + "'");
   }
@@ -85,6 +85,8 @@ Status Output(const TypedOption& typed, const std::string& word,
     to->tag_output = true;
   } else if (word == "timestamp") {
     to->timestamp_output = true;
+  } else if (word == "xml") {
+    to->xml_output = true;
   } else if (word == "merge" || word == "merge-stderr-to-stdout") {
     to->job.merge_stderr = true;
   } else if (word.starts_with("dir=") || word.starts_with("directory=")) {
@@ -92,7 +94,8 @@ Status Output(const TypedOption& typed, const std::string& word,
   } else if (word.starts_with("file=")) {
     return NoteFile(word.substr(word.find('=') + 1), to);
   } else {
-    return WrongValue(typed, "tag, timestamp, merge, dir=DIR or file=FILE");
+    return WrongValue(typed,
+                      "tag, timestamp, xml, merge, dir=DIR or file=FILE");
   }
   return Status();
 }

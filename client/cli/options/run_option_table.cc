@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,27 @@ Option::Apply SetNice(std::optional<NiceValue>* to) {
   };
 }
 
+// The document must not be mixed with the job's output, so it may go to a file.
+Option::Apply SetRunFormat(RunOptions* to) {
+  return [to](const TypedOption& typed) {
+    constexpr std::string_view kFile = "json=";
+    to->json_file.clear();
+    if (!typed.values[0].starts_with(kFile)) return SetFormat(&to->json)(typed);
+    to->json = true;
+    to->json_file = typed.values[0].substr(kFile.size());
+    return to->json_file.empty() ? WrongValue(typed, "json, json=FILE or text")
+                                 : Status();
+  };
+}
+
+// For words of other launchers that would not do what they do there.
+Option::Apply Refuse(const std::string& advice) {
+  return [advice](const TypedOption& typed) {
+    return Status(kErrBadParam,
+                  "option '" + typed.name + "' is not supported: " + advice);
+  };
+}
+
 // Adds a bit to the reports.
 Option::Apply AddReport(uint32_t* to, JobReports report) {
   return [to, report](const TypedOption&) {
@@ -135,6 +157,11 @@ void AddNodes(const RunTargets& to, OptionTable* table) {
                     }});
   table->push_back({"nodes", 1, "K", "use K of the nodes that there are",
                     SetNumber(&to.run->nodes, 1, kMaxListedNames)});
+  table->push_back({"allow-missing", 0, "",
+                    "continue with the hosts that answer in 30 seconds,\n"
+                    "and name the others; if agents are started for the\n"
+                    "job",
+                    SetFlag(&to.run->allow_missing)});
   table->push_back({"emulate", 1, "K",
                     "emulate K nodes, node1 to nodeK, on this machine",
                     SetNumber(&to.run->emulate, 1, kMaxEmulated)});
@@ -233,9 +260,9 @@ void AddDebugger(const RunTargets& to, OptionTable* table) {
        "stop the ranks before the first instruction of their\n"
        "program, until a debugger releases them",
        SetFlag(&run->stop_on_exec)},
-      {"stop-in-init", 0, "", "likewise, in PMIx_Init",
+      {"stop-in-init", 0, "", "stop the ranks in PMIx_Init",
        SetFlag(&run->stop_in_init)},
-      {"stop-in-app", 0, "", "likewise, where the program itself stops",
+      {"stop-in-app", 0, "", "stop the ranks where the program itself stops",
        SetFlag(&run->stop_in_app)},
       {"stop-ranks", 1, "RANKS", "stop only these ranks, such as 0,2-5",
        SetRanks(&run->stop_ranks)},
@@ -316,13 +343,16 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
        SetFlag(&run->tag_output)},
       {"timestamp-output", 0, "", "prefix every line with the time",
        SetFlag(&run->timestamp_output)},
+      {"xml", 0, "", "write every line as an element of XML",
+       SetFlag(&run->xml_output)},
       {"output-filename", 1, "DIR",
        "also write DIR/NAMESPACE/rank.N/stdout and stderr\n"
        "(DIR:nocopy: write only the files;\n"
        "DIR:nojobid: write to DIR/rank.N)",
        SetOutputDirectory(run)},
       {"output", 1, "WORDS",
-       "tag, timestamp, merge or dir=DIR, or a list of them;\n"
+       "tag, timestamp, xml, merge or dir=DIR, or a list of\n"
+       "them;\n"
        "file=FILE: write to this file instead, where %j is\n"
        "the job's name, and %r the rank",
        SetOutput(run)},
@@ -337,11 +367,18 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
 void AddRest(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
+      {"pty", 0, "", "",
+       Refuse("processes have no terminal; 'canopy attach' sends input to a "
+              "job")},
+      {"gpus G", 1, "", "",
+       Refuse("--gpus-per-task has the number for each process")},
+      {"rankfile rf", 1, "", "",
+       Refuse("--map-by seq and --hostfile name the node of each rank")},
       {"timeout", 1, "TIME",
        "end the job if it runs longer than this: seconds,\n"
        "10m, 2h or 1:30",
        SetSeconds(&run->job.timeout_seconds, 0, kMaxSeconds)},
-      {"time t", 1, "TIME", "likewise, as in srun: a plain number is minutes",
+      {"time t", 1, "TIME", "time limit as in srun: a plain number is minutes",
        SetSlurmLimit(&run->job.timeout_seconds)},
       {"report-state-on-timeout", 0, "",
        "print the state of each process before the timeout\n"
@@ -375,7 +412,11 @@ void AddRest(const RunTargets& to, OptionTable* table) {
        SetFlag(&run->allow_run_as_root)},
       {"context", 1, "NAME", "overlay to use (see 'canopy up')",
        SetText(&run->context)},
-      {"o", 1, "json", "print maps and results as JSON", SetFormat(&run->json)},
+      {"o", 1, "json[=FILE]",
+       "print the maps and the result as JSON, on standard\n"
+       "output if the processes do not write there, else on\n"
+       "standard error; or write them to the file",
+       SetRunFormat(run)},
       {"verbose v", 0, "", "report each step and how long it takes",
        SetFlag(&run->verbose)},
       {"quiet q", 0, "", "print no progress and nothing about a failed job",

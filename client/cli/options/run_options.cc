@@ -80,7 +80,7 @@ Status RunParser::ParsePart(std::span<const std::string> args, bool is_all) {
   if (app_.argv.empty() && is_all && started_by_tool_) return Status();
   if (app_.argv.empty() || app_.argv[0].empty()) {
     return Status(kErrJobNoExeSpecified,
-                  "no program to run; say it after the options, as in "
+                  "no program to run; name it after the options, as in "
                   "'canopy run -n 4 ./app'");
   }
   out_.job.apps.push_back(std::move(app_));
@@ -128,7 +128,7 @@ Status RunParser::Check() const {
   if (!out_.agents.launch_agent.empty() &&
       out_.agents.launch_agent.find("{host}") == std::string::npos) {
     return Status(kErrBadParam,
-                  "--launch-agent wants a command with {host} in it, as in "
+                  "--launch-agent needs a command that contains {host}, as in "
                   "'ssh {host}'");
   }
   return CheckAgentOptions(out_.agents);

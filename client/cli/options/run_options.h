@@ -36,6 +36,7 @@ struct RunOptions {
   bool display_allocation = false;
   bool tag_output = false;
   bool timestamp_output = false;
+  bool xml_output = false;
   std::string output_directory;     // empty: no files
   bool only_to_files = false;       // write output to the files only
   bool job_below_directory = true;  // DIR/NSPACE/rank.N, else DIR/rank.N
@@ -45,12 +46,14 @@ struct RunOptions {
   bool verbose = false;
   bool quiet = false;
   bool json = false;
+  std::string json_file;  // for the JSON document; empty: none
 
   bool as_mpirun = false;  // called by one of mpirun's names
   // The number of nodes to use, of those that there are; 0: all. Hosts of the
   // applications are limited to it already, and it is 0 then.
   uint32_t nodes = 0;
-  uint32_t emulate = 0;  // number of emulated nodes; 0: not requested
+  bool allow_missing = false;  // continue with the hosts that answer
+  uint32_t emulate = 0;        // number of emulated nodes; 0: not requested
   std::string context;
   AgentOptions agents;  // options of the agents that are started for the job
 
@@ -61,6 +64,11 @@ struct RunOptions {
   // True if each rank has an output file of its own.
   bool has_rank_files() const {
     return output_file.find("%r") != std::string::npos;
+  }
+  // True if no process of the job writes to this process's standard output.
+  bool standard_output_is_free() const {
+    return do_not_launch || (!output_file.empty() && !has_rank_files()) ||
+           (!output_directory.empty() && only_to_files);
   }
   bool reads_input() const { return job.stdin_target != StdinTarget::kNone; }
   // True for a detached job with a stdin target: it gets its input from `canopy

@@ -465,5 +465,36 @@ TEST(RunOptionsTest, HelpNamesTheOptions) {
   EXPECT_EQ(help.find("--bycore"), std::string::npos);
 }
 
+TEST(RunOptionsTest, WordsThatWouldNotDoTheSameAreRefusedWithAdvice) {
+  for (const auto& [word, advice] : {std::pair{"--pty", "canopy attach"},
+                                     {"--gpus 2", "--gpus-per-task"},
+                                     {"--rankfile f", "--map-by seq"},
+                                     {"-rf f", "--map-by seq"}}) {
+    const Result<RunOptions> refused = Parse(std::string(word) + " app");
+    EXPECT_EQ(refused.code(), kErrBadParam) << word;
+    EXPECT_NE(refused.status().message().find(advice), std::string::npos)
+        << refused.status().message();
+  }
+}
+
+TEST(RunOptionsTest, TheDocumentGoesToAFileOrWhereNoProcessWrites) {
+  const RunOptions named = MustParse("-o json=a/b app");
+  EXPECT_TRUE(named.json);
+  EXPECT_EQ(named.json_file, "a/b");
+  EXPECT_FALSE(named.standard_output_is_free());
+  EXPECT_EQ(Parse("-o json= app").code(), kErrBadParam);
+  EXPECT_TRUE(MustParse("-o json=a -o json app").json_file.empty());
+  for (const char* free :
+       {"--output file=f", "--output-filename d:nocopy", "--do-not-launch"}) {
+    EXPECT_TRUE(
+        MustParse(std::string(free) + " app").standard_output_is_free());
+  }
+  for (const char* taken :
+       {"--output file=f.%r", "--output-filename d", "--quiet"}) {
+    EXPECT_FALSE(
+        MustParse(std::string(taken) + " app").standard_output_is_free());
+  }
+}
+
 }  // namespace
 }  // namespace canopy::cli

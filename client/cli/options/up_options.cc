@@ -17,7 +17,7 @@ Status AddHosts(Result<std::vector<Host>> more, std::vector<Host>* hosts) {
   for (Host& host : *more) {
     if (host.relative()) {
       return Status(kErrBadParam, "'" + host.name +
-                                      "' picks from nodes that are up; name "
+                                      "' selects nodes that are up; name "
                                       "the hosts to start agents on");
     }
     hosts->push_back(std::move(host));

@@ -40,7 +40,7 @@ int PrintName(const std::string& line, bool json) {
     document["job"] = Trim(line);
     text = DocumentText(document);
   }
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  return PrintText(text);
 }
 
 }  // namespace

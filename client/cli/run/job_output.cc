@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "client/cli/run/output_file.h"
 #include "common/output_xml.h"
 #include "common/string_util.h"
+#include "common/wording/iso_time.h"
 
 namespace canopy::cli {
 namespace {
@@ -44,6 +44,8 @@ constexpr int kRankBits = 32;
 uint32_t RankOf(OutputStream stream) {
   return static_cast<uint32_t>(stream.first);
 }
+
+std::string Time() { return IsoTime(std::chrono::system_clock::now()); }
 
 const char* StreamName(uint32_t channel) {
   return channel == kStderrChannel ? "stderr" : "stdout";
@@ -107,6 +109,7 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   SpawnedOutputOptions own;
   own.tag = options_.tag;
   own.timestamp = options_.timestamp;
+  own.xml = options_.xml;
   own.directory = options_.directory;
   own.only_files = options_.only_to_files;
   if (!own.directory.empty() && options_.job_below_directory) {
@@ -124,6 +127,7 @@ SpawnedOutputOptions JobOutput::Combined(SpawnedOutputOptions wanted,
                                          const std::string& nspace) const {
   wanted.tag |= options_.tag;
   wanted.timestamp |= options_.timestamp;
+  wanted.xml |= options_.xml;
   if (wanted.directory.empty()) wanted.directory = options_.directory;
   if (wanted.directory.empty()) return wanted;
   wanted.directory += "/" + nspace;
@@ -188,18 +192,6 @@ const SpawnedOutputOptions& JobOutput::OptionsOf(const Job& job,
   const uint32_t rank = RankOf(stream);
   const uint32_t index = rank < job.of_rank.size() ? job.of_rank[rank] : 0;
   return job.options[index < job.options.size() ? index : 0];
-}
-
-const std::string& JobOutput::Time() {
-  const std::time_t now = std::time(nullptr);
-  if (now == stamp_second_) return stamp_;
-  char text[64] = "";
-  std::tm parts;
-  localtime_r(&now, &parts);
-  std::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts);
-  stamp_ = text;
-  stamp_second_ = now;
-  return stamp_;
 }
 
 std::string JobOutput::Prefix(OutputStream stream) {

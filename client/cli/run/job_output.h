@@ -34,6 +34,7 @@ struct JobOutputOptions {
   bool to_file = false;  // the descriptors are those of a file
   // A monotonic clock in milliseconds; empty: the system's.
   std::function<int64_t()> now_ms = nullptr;
+  bool xml = false;  // each line is an element
 };
 
 // Directives of a spawner for its processes, in addition to JobOutputOptions.
@@ -123,7 +124,6 @@ class JobOutput {
                                                OutputStream stream);
   Destination* Of(uint32_t channel);
   bool Drain(Destination* to);
-  const std::string& Time();
   std::string Prefix(OutputStream stream);
   std::optional<std::string> Element(OutputStream stream,
                                      std::string_view line);
@@ -141,8 +141,6 @@ class JobOutput {
   std::map<FileKey, int> files_;  // -1: cannot be written
   std::string trouble_;
   int64_t caught_up_ms_ = INT64_MIN / 2;  // end of the last slow write
-  int64_t stamp_second_ = -1;
-  std::string stamp_;
 };
 
 }  // namespace canopy::cli

@@ -34,7 +34,7 @@ std::string Take(const char* name) {
 
 Status NoPipe(const std::string& text) {
   return Status(kErrBadParam, "PMIX_KEEPALIVE_PIPE=" + text +
-                                  " is no pipe: " + std::strerror(errno));
+                                  " is not a pipe: " + std::strerror(errno));
 }
 
 // Returns true if the pipe's other end is closed now or within `timeout_ms`.
@@ -122,8 +122,9 @@ Result<std::vector<std::string>> LauncherContact::AwaitOrders(
   const auto output = RunProgramUntil(program, std::move(words), stop);
   if (!output.ok()) return output.status();
   if (output->status != 0) {
-    return Status(kErrNotSupported,
-                  "the tool that has started this launcher is not obeyed");
+    return Status(
+        kErrNotSupported,
+        "cannot follow the directives of the tool that started this launcher");
   }
   for (const std::string& option : Split(output->text, '\0')) {
     options.push_back(option);

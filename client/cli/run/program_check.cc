@@ -10,13 +10,14 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
+#include "client/cli/base/json.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/options/run_options.h"
 #include "client/cli/run/program_notes.h"
 #include "client/cli/run/run_client.h"
+#include "client/cli/run/run_documents.h"
 #include "client/cli/run/run_launch.h"
 #include "client/cli/run/run_place.h"
 
@@ -71,18 +72,23 @@ Result<RunOptions> OneOnEachNode(const ProgramCheck& check) {
                          [](const char* name) { return std::getenv(name); });
 }
 
+std::string TextOf(const ProgramCheck& check, const Answers& answers) {
+  if (!check.json) return NotesAtLength(answers.notes());
+  Json out;
+  out["notes"] = NotesJson(answers.notes());
+  return DocumentText(out);
+}
+
 int Print(const ProgramCheck& check, const Answers& answers) {
-  const std::string text =
-      check.json ? JsonText(answers.notes()) : NotesAtLength(answers.notes());
-  const bool written = WriteAll(STDOUT_FILENO, text);
+  const int code = PrintText(TextOf(check, answers));
   if (answers.num_silent() > 0) {
     PrintError(check.inject == "never"
-                   ? "nothing is put in front of a program's own libraries "
+                   ? "a program keeps its own libraries "
                      "with --inject never"
                    : Count(answers.num_silent(), "node") +
-                         " could not tell: an agent of an older version");
+                         " did not answer: an agent of an older version");
   }
-  return written ? 0 : kExitFailure;
+  return code;
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ void JobRun::HandleOutput(const v1::Output& output) {
   const OutputFate fate = observer_->OnOutput(output);
   if (fate == OutputFate::kHeld) Wake();
   if (fate == OutputFate::kNoReader && !std::exchange(no_reader_, true)) {
-    Kill("nobody reads the output any more", false);
+    Kill("the output has no reader any more", false);
   }
   link_.Consumed(output.data().size());
 }
@@ -224,9 +224,9 @@ void JobRun::EndFor(int signal) {
   const std::string reason = std::string("SIG") + sigabbrev_np(signal);
   if (end_signals_ == 1) {
     give_up_ = Clock::now() + grace_ + kLongPatience;
-    return Kill("the launcher got " + reason, false);
+    return Kill("interrupted by " + reason, false);
   }
-  Kill("the launcher got " + reason + " again", true);
+  Kill("interrupted by " + reason + " again", true);
   give_up_ = end_signals_ == 2 ? Clock::now() + kPatience : Clock::now();
 }
 

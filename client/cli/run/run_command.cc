@@ -1,5 +1,6 @@
 #include "client/cli/run/run_command.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/types.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,8 +21,9 @@
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
+#include "client/cli/base/json.h"
 #include "client/cli/base/signals.h"
+#include "client/cli/base/startup.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/config/the_config.h"
 #include "client/cli/history/history_store.h"
@@ -40,7 +43,6 @@
 #include "common/posix/unique_fd.h"
 #include "common/preload/preload_list.h"
 #include "common/string_util.h"
-#include "common/version.h"
 #include "protos/control.pb.h"
 
 namespace canopy::cli {
@@ -106,11 +108,23 @@ int CommandCode(const RunOutcome& outcome, const std::string& trouble) {
   return code == 0 || outcome.no_reader ? kExitFailure : code;
 }
 
-// Prints the end of the job with the exit code of this command, which differs
-// from the job's own if, for example, its program was not found.
-void PrintEnd(v1c::JobEnd end, int code) {
+// Prints the document with the exit code of this command, which differs from
+// the job's own if, for example, its program was not found. Returns the exit
+// code, also if the document cannot be written.
+int PrintResult(const RunOptions& options, int json_fd, v1c::JobEnd end,
+                int code, const RunReport& report) {
   end.set_exit_code(code);
-  (void)WriteAll(STDERR_FILENO, JsonText(end));
+  const Json document = report.Document(end);
+  if (json_fd < 0) {
+    if (options.standard_output_is_free()) {
+      return PrintText(DocumentText(document), code);
+    }
+    (void)WriteAll(STDERR_FILENO, LineText(document));
+    return code;
+  }
+  if (WriteAll(json_fd, DocumentText(document))) return code;
+  PrintError("cannot write " + options.json_file + ": " + std::strerror(errno));
+  return code == 0 ? kExitFailure : code;
 }
 
 // The end of the job as the user sees it.
@@ -119,12 +133,12 @@ struct Conclusion {
   std::string reason;  // why the job has failed; empty: it has not
 };
 
-Conclusion Conclude(const RunOptions& options, const RunOutcome& outcome,
-                    const RunReport& report) {
+Conclusion Conclude(const RunOptions& options, int json_fd,
+                    const RunOutcome& outcome, const RunReport& report) {
   const std::string trouble = report.trouble();
-  const int code = CommandCode(outcome, trouble);
+  int code = CommandCode(outcome, trouble);
   if (options.json) {
-    PrintEnd(outcome.end, code);
+    code = PrintResult(options, json_fd, outcome.end, code, report);
   } else if (!outcome.end.text().empty() && !outcome.no_reader &&
              !options.quiet && !report.has_said(outcome.end.text())) {
     PrintError(outcome.end.text());
@@ -179,6 +193,7 @@ struct Request {
   // ranks.
   std::shared_ptr<OutputFile> output = nullptr;
   Detachment detachment = {};  // of a launcher in the background
+  UniqueFd json_file = {};     // for the document of -o json; empty: none
 };
 
 Result<RunOptions> ParseOptions(std::span<const std::string> args,
@@ -298,6 +313,7 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   Result<Opened> opened = Open(request.options, place, &around, *timeline);
   if (!opened.ok()) return FailToBegin(opened.status(), &around);
   if (Status s = Obey(opened->orders, &request); !s.ok()) return Fail(s);
+  if (Status s = place->LeaveOutMissing(&request.job); !s.ok()) return Fail(s);
   const RunOptions& options = request.options;
   RunClientOptions client;
   const bool reads = options.reads_input() && !options.input_is_pushed();
@@ -325,9 +341,10 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   }
   place->End();
   timeline->Note("done");
-  const Conclusion end = outcome.ok() ? Conclude(options, *outcome, *report)
-                                      : Conclusion{Fail(outcome.status()),
-                                                   outcome.status().message()};
+  const Conclusion end =
+      outcome.ok()
+          ? Conclude(options, request.json_file.get(), *outcome, *report)
+          : Conclusion{Fail(outcome.status()), outcome.status().message()};
   if (recorder) recorder->Ended(end.exit_code, end.reason);
   return end.exit_code;
 }
@@ -358,7 +375,9 @@ int FailToDetach() {
 int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
   Result<Detachment> both = Detach(*request.output);
   if (!both.ok()) return Fail(both.status());
-  const bool json = std::exchange(request.options.json, false);
+  const bool json = request.options.json;
+  // The document of the launcher can only go to a file.
+  if (!request.json_file) request.options.json = false;
   if (!both->is_launcher) return AwaitName(*request.output, *both, json);
   request.detachment = *std::move(both);
   return Launch(std::move(request), place, timeline);
@@ -376,6 +395,16 @@ Status PrepareOutputDirectory(const RunOptions& options) {
   if (!error) return Status();
   return Status(kErrNoPermissions, "cannot write output to the directory " +
                                        directory + ": " + error.message());
+}
+
+// Makes the file of the document, before the job is started.
+Result<UniqueFd> MakeJsonFile(const std::string& path) {
+  if (path.empty()) return UniqueFd();
+  UniqueFd fd(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (fd) return fd;
+  return Status(kErrNoPermissions,
+                "cannot write " + path + ": " + std::strerror(errno));
 }
 
 // Checks the files of the output, and makes the one that all ranks share. A
@@ -403,8 +432,8 @@ std::optional<int> Run(const RunOptions& options,
   const bool allow_root = AllowsRoot(options, program);
   if (geteuid() == 0 && !allow_root) {
     PrintError(program +
-               " does not run programs as root unless told "
-               "--allow-run-as-root; 'canopy run' does");
+               " runs programs as root only with "
+               "--allow-run-as-root; 'canopy run' needs no option for it");
     return kExitFailure;
   }
   if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
@@ -426,6 +455,9 @@ std::optional<int> Run(const RunOptions& options,
   if (Status s = PrepareOutput(options, &request.output); !s.ok()) {
     return Fail(s);
   }
+  Result<UniqueFd> json_file = MakeJsonFile(options.json_file);
+  if (!json_file.ok()) return Fail(json_file.status());
+  request.json_file = *std::move(json_file);
   if (options.detach) {
     return LaunchDetached(std::move(request), &place, &timeline);
   }
@@ -447,11 +479,10 @@ std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
       ParseOptions(line.args, line.program != kOwnName);
   if (!options.ok()) return FailUsage("run", options.status());
   if (options->version) {
-    (void)WriteAll(STDOUT_FILENO, std::string("canopy ") + kVersion + "\n");
-    return 0;
+    return PrintVersion();
   }
   if (options->help) {
-    return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
+    return PrintText(kHelpHead + RunOptionHelp());
   }
   if (!TheConfig().ok()) {
     PrintError(TheConfig().status().message());

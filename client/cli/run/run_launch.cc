@@ -136,7 +136,7 @@ Status CheckWorkingDirectory(const JobRequest& request) {
   if (all_elsewhere) return Status();
   return Status(kErrJobWdirNotFound,
                 "the working directory does not exist any more, or cannot be "
-                "told; change to another one, or name one with --wdir");
+                "determined; change to another one, or name one with --wdir");
 }
 
 Status CheckTexts(const RunOptions& options) {

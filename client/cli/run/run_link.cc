@@ -202,7 +202,7 @@ bool RunLink::Reattach() {
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);
   }
-  if (why_.empty()) why_ = "it went away";
+  if (why_.empty()) why_ = "the connection was lost";
   why_ += ", and no other one came within " +
           std::to_string(time_limit.count() / 1000) + " s";
   return false;

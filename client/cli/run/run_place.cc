@@ -22,6 +22,7 @@
 #include "client/cli/context/run_choice.h"
 #include "client/cli/options/agent_config.h"
 #include "client/cli/options/agent_options.h"
+#include "client/cli/run/run_record.h"
 #include "common/posix/private_dir.h"
 #include "common/string_util.h"
 
@@ -98,7 +99,7 @@ Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
 // Returns the first program as text for people.
 std::string CommandOf(const RunOptions& options) {
   const std::vector<JobApp>& apps = options.job.apps;
-  return apps.empty() ? std::string() : Join(apps[0].argv, " ");
+  return apps.empty() ? std::string() : CommandText(apps[0].argv);
 }
 
 }  // namespace
@@ -201,6 +202,7 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   overlay_ = MakeContext(plan, agents[0].config, options.agents.launch_agent);
   *overlay_.mutable_launcher() = DescribeLauncher(CommandOf(options));
   const bool root_is_near = plan.sites[0].remote_command.empty();
+  if (options.allow_missing) group_.AllowMissing();
   Status status = group_.Start(std::move(agents));
   if (status.ok() && !root_is_near) remote_->WarmUp();
   return status;
@@ -215,9 +217,34 @@ Status RunPlace::WaitForAgents(const RunOptions& options,
                                      line.Tick();
                                    });
   if (!status.ok()) return status;
+  line.Clear();
+  if (!group_.missing().empty()) PrintError(group_.missing());
   AddMembers(group_.nodes(), &overlay_);
   socket_ = RunSocket::Connect(group_.nodes()[0].control_socket());
   MakeKnown();
+  return Status();
+}
+
+Status RunPlace::LeaveOutMissing(JobRequest* job) const {
+  if (group_.missing().empty()) return Status();
+  std::vector<AgentSite> missing = sites_;
+  std::erase_if(missing, [this](const AgentSite& site) {
+    return std::ranges::any_of(group_.nodes(), [&site](const auto& node) {
+      return node.name() == site.name;
+    });
+  });
+  const auto is_missing = [&missing](const Host& host) {
+    return std::ranges::any_of(missing, [&host](const AgentSite& site) {
+      return IsCalled(site, host.name);
+    });
+  };
+  std::erase_if(job->places.hosts, is_missing);
+  for (JobApp& app : job->apps) {
+    if (std::erase_if(app.hosts, is_missing) == 0 || !app.hosts.empty()) {
+      continue;
+    }
+    return Status(kErrUnreach, "no host of '" + app.argv[0] + "' has answered");
+  }
   return Status();
 }
 
@@ -256,7 +283,7 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
   if (remote_ == nullptr) {
     return Status(kErrUnreach,
                   "the agent that was started for this job does "
-                  "not take it");
+                  "not accept it");
   }
   if (!persistent()) return remote_->DialMember(overlay_, 0);
   const auto give_up = Clock::now() + kRestartTime;

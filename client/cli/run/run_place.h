@@ -48,6 +48,9 @@ class RunPlace {
   Result<std::unique_ptr<RunConnection>> Connect(const RunOptions& options,
                                                  const SignalSource& signals,
                                                  const Timeline& timeline);
+  // Valid after Connect: removes the hosts that have not answered, with
+  // allow_missing, from the job. Returns kErrUnreach if a program has no other.
+  Status LeaveOutMissing(JobRequest* job) const;
   // Returns a function that connects to the successor of the agent of Connect;
   // empty if recovery is impossible. It is valid during the lifetime of this
   // object and may be called on any thread, but not concurrently.

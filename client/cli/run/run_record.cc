@@ -5,12 +5,20 @@
 
 namespace canopy::cli {
 
+std::string CommandText(std::span<const std::string> words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : " ") + ShellQuoted(word);
+  }
+  return text;
+}
+
 HistoryEntry EntryOf(const RunOptions& options, const std::string& context) {
   HistoryEntry entry;
   entry.context = context;
   for (const JobApp& app : options.job.apps) {
     if (!entry.command.empty()) entry.command += " : ";
-    entry.command += Printable(Join(app.argv, " "));
+    entry.command += Printable(CommandText(app.argv));
   }
   return entry;
 }

@@ -2,6 +2,7 @@
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_
 
+#include <span>
 #include <string>
 
 #include "client/cli/history/history_store.h"
@@ -13,6 +14,9 @@ namespace canopy::cli {
 
 // Contains what the request states. `context` is the name of the overlay.
 HistoryEntry EntryOf(const RunOptions& options, const std::string& context);
+
+// Returns the words as a shell would read them.
+std::string CommandText(std::span<const std::string> words);
 
 // Returns the processes of the job and the nodes that have at least one.
 JobPlace PlaceOf(const control::v1::JobMapped& mapped);

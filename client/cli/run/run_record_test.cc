@@ -13,7 +13,7 @@ TEST(RunRecordTest, TheCommandHasEveryProgramInPrintableForm) {
   options.job.apps[0].argv = {"a", "b\n"};
   options.job.apps[1].argv = {"c"};
   const HistoryEntry entry = EntryOf(options, "default");
-  EXPECT_EQ(entry.command, "a b\\n : c");
+  EXPECT_EQ(entry.command, "a 'b\\n' : c");
   EXPECT_EQ(entry.context, "default");
 }
 

@@ -1,14 +1,17 @@
 #include "client/cli/run/run_report.h"
 
+#include <cerrno>
+#include <cstring>
 #include <functional>
+#include <utility>
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/json_text.h"
 #include "client/cli/base/table.h"
 #include "client/cli/run/loader_errors.h"
 #include "client/cli/run/map_text.h"
 #include "client/cli/run/program_notes.h"
+#include "client/cli/run/run_documents.h"
 
 namespace canopy::cli {
 namespace {
@@ -19,6 +22,7 @@ JobOutputOptions OutputOptions(const RunOptions& options, int output_fd) {
   JobOutputOptions out;
   out.tag = options.tag_output;
   out.timestamp = options.timestamp_output;
+  out.xml = options.xml_output;
   out.directory = options.output_directory;
   out.only_to_files = options.only_to_files;
   out.job_below_directory = options.job_below_directory;
@@ -66,13 +70,15 @@ RunReport::RunReport(const RunOptions& options, Timeline* timeline,
       json_(options.json),
       quiet_(options.quiet),
       merges_stderr_(options.job.merge_stderr),
+      cpu_list_(options.job.places.cpu_list),
       timeline_(timeline),
       output_(OutputOptions(options, output_fd)),
       progress_(STDERR_FILENO, !options.quiet) {}
 
 void RunReport::Print(int fd, const std::string& text) {
   progress_.Clear();
-  (void)WriteAll(fd, text);
+  if (WriteAll(fd, text) || !setup_trouble_.empty()) return;
+  setup_trouble_ = std::string("cannot write the map: ") + std::strerror(errno);
 }
 
 void RunReport::OnMapped(const v1::JobMapped& mapped) {
@@ -103,9 +109,16 @@ void RunReport::ShowMap(const v1::JobMapped& mapped) {
   const bool bindings = report_bindings_ || mapped.report_bindings();
   if (json_) {
     if (map || display_allocation_ || bindings) {
-      Print(STDOUT_FILENO, JsonText(mapped));
+      maps_.push_back(MapJson(mapped));
     }
     return;
+  }
+  if (!cpu_list_.empty() && mapped.oversubscribed() && !quiet_) {
+    progress_.Clear();
+    PrintError(
+        "warning: some processes share CPUs: a node has more processes "
+        "than CPUs of --cpu-list " +
+        cpu_list_);
   }
   if (display_allocation_) Print(STDOUT_FILENO, AllocationText(mapped));
   if (map) Print(STDOUT_FILENO, MapText(mapped));
@@ -121,7 +134,13 @@ void RunReport::OnSpawnedEnd(const v1::SpawnedEnd& ended) {
 }
 
 void RunReport::SayFailure(const v1::SpawnedEnd& ended) {
-  if (json_) return Print(STDERR_FILENO, JsonText(ended));
+  if (json_) {
+    Json failure;
+    failure["job"] = ended.nspace();
+    AddEnd(ended.end(), &failure);
+    failures_.push_back(std::move(failure));
+    return;
+  }
   if (quiet_) return;
   const std::string line = "job " + ended.nspace() + ": " + ended.end().text();
   said_.insert(std::hash<std::string>()(line));
@@ -189,13 +208,10 @@ void RunReport::OnProgramNotes(const v1::ProgramNotes& notes) {
   const std::string line = NoteLine(notes, num_nodes_);
   if (line.empty()) return;
   has_own_library_ = true;
-  if (quiet_) return;
+  if (json_) notes_ = NotesJson(notes);
+  if (quiet_ || json_) return;
   progress_.Clear();
-  if (json_) {
-    Print(STDERR_FILENO, JsonText(notes));
-  } else {
-    PrintError(line);
-  }
+  PrintError(line);
 }
 
 OutputFate RunReport::OnOutput(const v1::Output& output) {
@@ -245,6 +261,17 @@ bool RunReport::has_own_library() const {
 bool RunReport::saw_loader_error() const {
   const MutexLock lock(mutex_);
   return saw_loader_error_;
+}
+
+Json RunReport::Document(const v1::JobEnd& end) const {
+  const MutexLock lock(mutex_);
+  Json out;
+  out["job"] = TextOrNull(nspace_);
+  AddEnd(end, &out);
+  out["maps"] = maps_;
+  out["notes"] = notes_;
+  out["failed_spawned_jobs"] = failures_;
+  return out;
 }
 
 std::string RunReport::trouble() const {

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "client/cli/base/json.h"
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/options/run_options.h"
@@ -57,6 +58,8 @@ class RunReport : public RunObserver {
   // Writes everything that is held and erases the progress line.
   void Finish();
   std::string nspace() const;
+  // Returns the document of -o json, for a job that has ended so.
+  Json Document(const control::v1::JobEnd& end) const;
   // See JobOutput::trouble.
   std::string trouble() const;
   // True if a program kept its own PMIx library and the user was notified.
@@ -79,6 +82,7 @@ class RunReport : public RunObserver {
   const bool json_;
   const bool quiet_;
   const bool merges_stderr_;
+  const std::string cpu_list_;
   Timeline* const timeline_;
   mutable Mutex mutex_;
   JobOutput output_ CANOPY_GUARDED_BY(mutex_);
@@ -92,6 +96,10 @@ class RunReport : public RunObserver {
   size_t num_nodes_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;
   bool saw_loader_error_ CANOPY_GUARDED_BY(mutex_) = false;
+  // Parts of the document.
+  Json maps_ CANOPY_GUARDED_BY(mutex_) = Json::array();
+  Json notes_ CANOPY_GUARDED_BY(mutex_) = Json::array();
+  Json failures_ CANOPY_GUARDED_BY(mutex_) = Json::array();
   std::string setup_trouble_ CANOPY_GUARDED_BY(mutex_);
   bool said_queued_ CANOPY_GUARDED_BY(mutex_) = false;
   bool running_ CANOPY_GUARDED_BY(mutex_) = false;

@@ -17,7 +17,7 @@ namespace canopy::cli {
 namespace {
 
 constexpr size_t kReadSize = 64 << 10;
-constexpr char kMalformed[] = "what it sends makes no sense";
+constexpr char kMalformed[] = "it sends malformed data";
 
 bool IsOwnSocket(const std::string& path) {
   struct stat info;

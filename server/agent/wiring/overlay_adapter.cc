@@ -107,6 +107,10 @@ std::string OverlayAdapter::address() const {
   return overlay_ ? overlay_->address() : "";
 }
 
+std::optional<int64_t> OverlayAdapter::TimeToLoss(NodeId node) const {
+  return overlay_ ? overlay_->TimeToLoss(node) : std::nullopt;
+}
+
 bool OverlayAdapter::linked() const {
   return !overlay_ || config_.member_names_size() <= 1 ||
          overlay_->members_up() > 1;

@@ -57,6 +57,8 @@ class OverlayAdapter {
   std::string address() const;
   // Returns whether it is linked to another member, or needs no link.
   bool linked() const;
+  // See GrpcOverlay::TimeToLoss.
+  std::optional<int64_t> TimeToLoss(NodeId node) const;
   // Valid after Listen, unless it is alone.
   const security::SecurityConfig& security() const { return security_; }
 

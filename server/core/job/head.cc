@@ -183,7 +183,7 @@ void JobHead::OnRankFailed(const JobStep& step, JobFailure failure) {
   if (!part_.spec()->recoverable) return End(step, std::move(failure));
   changed_ = true;
   step.Log(LogLine::Level::kInfo,
-           "job " + part_.nspace() + " goes on: " + failure.text);
+           "job " + part_.nspace() + " continues: " + failure.text);
   progress_.Tolerate(std::move(failure));
 }
 

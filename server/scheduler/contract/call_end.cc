@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/include/pmix_tables.h"
+#include "common/wording/transport_text.h"
 #include "protos/canopy/hostmodule/v1/error_details.pb.h"
 #include "server/scheduler/contract/line.h"
 
@@ -105,8 +106,9 @@ bool CallEnd::leaves_undecided() const {
          code == kResourceExhausted || code == kInternal || code == kDataLoss;
 }
 
-CallEnd EndOf(int code, std::string message, const std::string& details) {
-  CallEnd end{code, std::move(message)};
+CallEnd EndOf(int code, const std::string& message,
+              const std::string& details) {
+  CallEnd end{code, TransportText(message)};
   v1::Status status;
   if (end.ok() || details.empty() || !status.ParseFromString(details)) {
     return end;

@@ -32,8 +32,9 @@ struct CallEnd {
 };
 
 // Returns the end of a call. `details` are the binary details of its status:
-// the bytes of a google.rpc.Status, or empty. Malformed details are ignored.
-CallEnd EndOf(int code, std::string message, const std::string& details);
+// the bytes of a google.rpc.Status, or empty. Malformed details are ignored. A
+// message of gRPC's transport is reduced to its cause.
+CallEnd EndOf(int code, const std::string& message, const std::string& details);
 
 // Returns the PMIx status of an error, with one line of its text.
 Status StatusOf(const CallEnd& end);

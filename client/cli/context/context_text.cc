@@ -1,18 +1,17 @@
-#include "client/cli/base/json_text.h"
+#include "client/cli/context/context_text.h"
 
-#include <google/protobuf/message.h>
 #include <google/protobuf/util/json_util.h>
 
 namespace canopy::cli {
 
-std::string JsonText(const google::protobuf::Message& message) {
+std::string ContextText(const v1::Context& context) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   std::string out;
   // Fails only for messages with text that is not UTF-8.
-  if (!google::protobuf::util::MessageToJsonString(message, &out, options)
+  if (!google::protobuf::util::MessageToJsonString(context, &out, options)
            .ok()) {
     return "{}\n";
   }
@@ -20,13 +19,13 @@ std::string JsonText(const google::protobuf::Message& message) {
   return out;
 }
 
-Status FromJsonText(const std::string& text,
-                    google::protobuf::Message* message) {
+Result<v1::Context> ContextOf(const std::string& text) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
+  v1::Context context;
   const auto status =
-      google::protobuf::util::JsonStringToMessage(text, message, options);
-  if (status.ok()) return Status();
+      google::protobuf::util::JsonStringToMessage(text, &context, options);
+  if (status.ok() && context.members_size() > 0) return context;
   return Status(kErrUnpackFailure, std::string(status.message()));
 }
 

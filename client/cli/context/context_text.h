@@ -1,0 +1,22 @@
+// Contexts as text, in which they are stored.
+#ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_TEXT_H_
+#define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_TEXT_H_
+
+#include <string>
+
+#include "client/cli/context/context.pb.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+// Returns JSON with the field names of context.proto, including fields with
+// default values. The text ends with a line feed.
+std::string ContextText(const v1::Context& context);
+
+// Returns the context of such a text; unknown fields are ignored. Returns
+// kErrUnpackFailure for a text that is none, or that has no members.
+Result<v1::Context> ContextOf(const std::string& text);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_TEXT_H_

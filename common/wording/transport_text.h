@@ -1,0 +1,16 @@
+// Errors of gRPC's transport in plain words.
+#ifndef CANOPY_COMMON_WORDING_TRANSPORT_TEXT_H_
+#define CANOPY_COMMON_WORDING_TRANSPORT_TEXT_H_
+
+#include <string>
+#include <string_view>
+
+namespace canopy {
+
+// Returns the cause in a message that gRPC's transport has made, such as
+// "Connection refused". Other messages are returned as they are.
+std::string TransportText(std::string_view message);
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_WORDING_TRANSPORT_TEXT_H_

@@ -1,0 +1,34 @@
+#include "common/wording/transport_text.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy {
+namespace {
+
+TEST(TransportTextTest, TheCauseIsLeft) {
+  EXPECT_EQ(TransportText("failed to connect to all addresses; last error: "
+                          "UNKNOWN: ipv4:127.0.0.1:1: Failed to connect to "
+                          "remote host: Connection refused"),
+            "Connection refused");
+  EXPECT_EQ(TransportText("failed to connect to all addresses; last error: "
+                          "UNAVAILABLE: ipv4:10.0.0.1:1: Socket closed"),
+            "no connection");
+  EXPECT_EQ(TransportText("failed to connect to all addresses; last error: "
+                          "UNKNOWN: Ssl handshake failed: x"),
+            "the TLS handshake failed");
+  EXPECT_EQ(TransportText("DNS resolution failed for a:1: C-ares status is not "
+                          "ARES_SUCCESS"),
+            "its name is unknown");
+  EXPECT_EQ(TransportText("recvmsg:Connection reset by peer"),
+            "the connection was closed");
+  EXPECT_EQ(TransportText("Socket closed"), "the connection was closed");
+  EXPECT_EQ(TransportText("Deadline Exceeded"), "no answer in time");
+}
+
+TEST(TransportTextTest, TextsOfServicesStay) {
+  EXPECT_EQ(TransportText("the queue is full"), "the queue is full");
+  EXPECT_EQ(TransportText(""), "");
+}
+
+}  // namespace
+}  // namespace canopy

@@ -19,6 +19,8 @@ import harness
 from harness import Failure, check
 
 README = os.path.join(harness.ROOT, "README.md")
+# Commands of other machines and of a batch system, which stay on this machine.
+STAND_INS = os.path.join(harness.PROGRAMS, "stand_ins")
 PAGES = os.path.join(harness.ROOT, "docs", "users")
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 OBSERVERS = ("canopy output ", "canopy ps", "canopy stack ", "canopy why")
@@ -130,14 +132,26 @@ def step(shell, command, shown, after):
     raise Failure(f"$ {command}\n    {problem} in:\n{out}")
 
 
+def check_kinds(path):
+    """Fails if a page of docs/users has a block that is neither executed nor a file."""
+    with open(path, encoding="utf-8") as text:
+        fences = re.findall(r"^```(.*)$", text.read(), re.M)
+    for kind in fences[::2] if path != README else ():
+        check(kind == "console" or len(kind.split()) == 2,
+              f"a block of kind {kind!r} is not executed")
+
+
 def page(bench, path, files):
     _, steps = blocks(path)
     check(steps, "the page has no commands")
+    check_kinds(path)
     directory = tempfile.mkdtemp()
     for name, text in files.items():
         with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
             file.write(text)
-    shell = Shell(directory, bench.env)
+    shell = Shell(directory, dict(
+        bench.env, PATH=STAND_INS + ":" + bench.env["PATH"],
+        XDG_STATE_HOME=os.path.join(directory, ".state")))
     following = [command for command, _ in steps[1:]] + [""]
     try:
         for (command, shown), after in zip(steps, following):

@@ -27,6 +27,7 @@ import cases_inject
 import cases_io
 import cases_jobs
 import cases_json
+import cases_messages
 import cases_mpi
 import cases_netns
 import cases_network
@@ -108,6 +109,7 @@ SUITES = (
     cases_debug,
     cases_running,
     cases_json,
+    cases_messages,
     cases_plain_runs,
 )
 

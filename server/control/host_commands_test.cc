@@ -113,7 +113,7 @@ TEST_F(HostCommandsTest, AJobWithoutAPlaceOrTwiceIsNotLaunched) {
 
 TEST_F(HostCommandsTest, NodesAreDrainedForAReason) {
   EXPECT_TRUE(commands_.DrainNode("node", "").ok());
-  EXPECT_EQ(drained_, "node: the scheduler says so");
+  EXPECT_EQ(drained_, "node: at the scheduler's request");
   EXPECT_TRUE(commands_.ResumeNode("node").ok());
   EXPECT_EQ(drained_, "node: ");
 }

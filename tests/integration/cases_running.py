@@ -289,7 +289,7 @@ def queue(bench):
               "echo fourth").expect()
     second.signal(signal.SIGINT)
     second.finish().expect(128 + signal.SIGINT, absent=["second\n"])
-    until(lambda: queued(bench) == ["echo third", "sh -c echo fourth"])
+    until(lambda: queued(bench) == ["echo third", "sh -c 'echo fourth'"])
     bench.run("kill", "--context", CONTEXT, nspace).expect()
     first.finish()
     third.finish().expect_lines(["third"])

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "client/cli/context/key_bytes.h"
+#include "common/wording/transport_text.h"
 #include "server/security/credentials.h"
 
 namespace canopy::cli {
@@ -138,7 +139,8 @@ Status FromGrpc(const grpc::Status& status) {
     case grpc::StatusCode::OK:
       return Status();
     case grpc::StatusCode::UNAVAILABLE:
-      return Status(kErrUnreach, "the connection to the agent was lost");
+      return Status(kErrUnreach, "the connection to the agent was lost: " +
+                                     TransportText(status.error_message()));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Status(kErrTimeout, "the agent did not answer in time");
     case grpc::StatusCode::NOT_FOUND:

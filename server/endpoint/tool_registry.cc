@@ -3,9 +3,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
+
+#include "server/core/step/share.h"
 
 namespace canopy::endpoint {
 
@@ -28,15 +31,17 @@ ToolRegistry::ToolRegistry(const ProcId& server, uint32_t max)
               RandomText() + "-"),
       max_(max) {}
 
-Result<ProcId> ToolRegistry::Admit(const ProcId& asked) {
-  if (connected_.size() >= max_) {
-    return Status(kErrResourceBusy, "exceeds the number of tools");
+Result<ProcId> ToolRegistry::Admit(const ProcId& asked, uint32_t uid) {
+  const auto own = std::ranges::count(
+      connected_, uid, &std::pair<const ProcId, uint32_t>::second);
+  if (!core::HasShare(max_, connected_.size(), static_cast<size_t>(own))) {
+    return Status(kErrResourceBusy, "exceeds the number of tools of its user");
   }
   ProcId tool = asked;
   if (tool.nspace.empty()) {
     tool = {prefix_ + std::to_string(next_++), 0};
   }
-  if (!connected_.insert(tool).second) {
+  if (!connected_.emplace(tool, uid).second) {
     return Status(kErrExists,
                   "claims to be " + ToString(tool) + ", which is connected");
   }

@@ -3,7 +3,7 @@
 #define CANOPY_SERVER_ENDPOINT_TOOL_REGISTRY_H_
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 
 #include "common/ids.h"
@@ -11,7 +11,9 @@
 
 namespace canopy::endpoint {
 
-inline constexpr uint32_t kMaxTools = 256;
+// Of all users, of which each has a share (core::HasShare): a single user has
+// 256 tools.
+inline constexpr uint32_t kMaxTools = 512;
 
 // Loop thread only.
 class ToolRegistry {
@@ -25,8 +27,8 @@ class ToolRegistry {
   // Returns the identity of a tool that connects: the one it requests or, if
   // that has no namespace, a new one that no other tool of any agent has.
   // kErrExists: a tool with this identity is connected; kErrResourceBusy: too
-  // many tools.
-  Result<ProcId> Admit(const ProcId& asked);
+  // many tools of this user.
+  Result<ProcId> Admit(const ProcId& asked, uint32_t uid);
   // An admitted tool has disconnected.
   void Leave(const ProcId& tool);
 
@@ -34,7 +36,7 @@ class ToolRegistry {
   const std::string prefix_;  // of assigned names
   const uint32_t max_;
   uint32_t next_ = 1;
-  std::set<ProcId> connected_;
+  std::map<ProcId, uint32_t> connected_;  // with the user
 };
 
 }  // namespace canopy::endpoint

@@ -106,7 +106,7 @@ Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
     return Status(kErrExists,
                   "is a tool that was given the name of job " + name.nspace);
   }
-  Result<ProcId> tool = tools_->Admit(nameless ? name : who->proc);
+  Result<ProcId> tool = tools_->Admit(nameless ? name : who->proc, who->uid);
   if (!tool.ok()) return tool.status();
   c.proc = std::move(*tool);
   c.identified = c.is_tool = true;

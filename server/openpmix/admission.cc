@@ -111,7 +111,8 @@ Status Admission::AdmitTool(Connection& c, const ProcId& name) {
   if (c.nameless && jobs_->Find(name.nspace) != nullptr) {
     return Status(kErrExists, "was given the name of a job");
   }
-  Result<ProcId> admitted = tools_->Admit(c.nameless ? name : c.proc);
+  Result<ProcId> admitted =
+      tools_->Admit(c.nameless ? name : c.proc, c.owner.uid);
   if (!admitted.ok()) return admitted.status();
   c.proc = std::move(*admitted);
   c.out.Append(

@@ -109,7 +109,7 @@ int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
   const uint64_t id = RequestNumber(jobs_, caller, in.request);
   // The process may repeat its request after a recovery.
   if (sets_.IsDefined(caller, id, name)) return kSuccess;
-  status = sets_.Check(name, members);
+  status = sets_.Check(caller.nspace, name, members);
   if (status == kSuccess) {
     defined_.push_back(sets_.Define(caller, id, name, members));
   }

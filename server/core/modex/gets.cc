@@ -8,6 +8,7 @@
 #include "common/status.h"
 #include "server/core/modex/kval.h"
 #include "server/core/modex/process_facts.h"
+#include "server/core/step/share.h"
 
 namespace canopy::core {
 namespace {
@@ -36,6 +37,7 @@ void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
   held.target = in.target;
   if (held.target.nspace.empty()) held.target.nspace = proc->nspace;
   held.key = in.key;
+  held.job = proc->nspace;
   held.client = in.client;
   held.request = in.request;
   held.immediate = in.immediate;
@@ -54,6 +56,7 @@ void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
   Held held;
   held.target = request.target;
   held.key = request.key;
+  held.job = request.target.nspace;
   held.node = src;
   held.request = request.request;
   held.known = request.known;
@@ -68,7 +71,9 @@ void Gets::Take(StepContext& step, Held held) {
   if (const std::optional<int> status = Decide(held)) {
     return Answer(step, held, *status);
   }
-  if (held_.size() >= kMaxHeldGets) return Answer(step, held, kErrResourceBusy);
+  if (!HasShare(kMaxHeldGets, held_.size(), held_.NumOfJob(held.job))) {
+    return Answer(step, held, kErrResourceBusy);
+  }
   if (held.node == kNoNode &&
       held_.NumOfClient(held.client) >= kMaxHeldGetsOfClient) {
     return Answer(step, held, kErrOutOfResource);

@@ -28,7 +28,8 @@
 
 namespace canopy::core {
 
-// Gets held by one agent; more fail with kErrResourceBusy.
+// Gets held by one agent, of which a job has its share (HasShare); more fail
+// with kErrResourceBusy.
 inline constexpr size_t kMaxHeldGets = size_t{1} << 20;
 // Gets held for one local client; more fail with kErrOutOfResource.
 inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;

@@ -20,6 +20,7 @@ uint64_t HeldGets::Add(HeldGet get) {
   by_target_[get.target][get.key].insert(id);
   if (get.node == kNoNode) by_client_[get.client].insert(id);
   if (get.deadline != kNever) deadlines_.emplace(get.deadline, id);
+  ++num_of_job_[get.job];
   all_.emplace(id, std::move(get));
   return id;
 }
@@ -33,7 +34,14 @@ void HeldGets::Drop(uint64_t id) {
   if (keys->second.empty()) by_target_.erase(keys);
   if (get.node == kNoNode) EraseFrom(&by_client_, get.client, id);
   deadlines_.erase({get.deadline, id});
+  const auto of_job = num_of_job_.find(get.job);
+  if (--of_job->second == 0) num_of_job_.erase(of_job);
   all_.erase(it);
+}
+
+size_t HeldGets::NumOfJob(const std::string& job) const {
+  const auto it = num_of_job_.find(job);
+  return it == num_of_job_.end() ? 0 : it->second;
 }
 
 void HeldGets::PutOff(uint64_t id, TimeNs now, TimeNs deadline) {

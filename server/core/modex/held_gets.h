@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct HeldGet {
   TimeNs started = 0;
   TimeNs deadline = kNever;
   TimeNs since = 0;  // start of the interval that the deadline counts
+  // The job of the client, or the target's for another agent's get.
+  std::string job = {};
 };
 
 // Each get has a number that is never reused. Lists of numbers ascend, so gets
@@ -61,6 +64,7 @@ class HeldGets {
   // Gets of a local client.
   std::vector<uint64_t> OfClient(ClientId client) const;
   size_t NumOfClient(ClientId client) const;
+  size_t NumOfJob(const std::string& job) const;
   // Local clients with a held get, ascending.
   std::vector<ClientId> Clients() const;
 
@@ -75,6 +79,7 @@ class HeldGets {
   std::map<uint64_t, HeldGet> all_;
   std::map<ProcId, ByKey> by_target_;
   std::map<ClientId, Ids> by_client_;
+  std::unordered_map<std::string, size_t> num_of_job_;
   std::set<std::pair<TimeNs, uint64_t>> deadlines_;
   uint64_t next_ = 1;
 };

@@ -55,6 +55,21 @@ TEST(HeldGets, AreGoneWithoutATrace) {
   EXPECT_EQ(gets.NextDeadline(), kNever);
 }
 
+TEST(HeldGets, AreCountedByJob) {
+  HeldGets gets;
+  HeldGet get = Of({"job", 1}, "a", 10);
+  get.job = "greedy";
+  const uint64_t first = gets.Add(get);
+  gets.Add(get);
+  get.job = "other";
+  gets.Add(get);
+  EXPECT_EQ(gets.NumOfJob("greedy"), 2u);
+  gets.Drop(first);
+  EXPECT_EQ(gets.NumOfJob("greedy"), 1u);
+  EXPECT_EQ(gets.NumOfJob("other"), 1u);
+  EXPECT_EQ(gets.NumOfJob("none"), 0u);
+}
+
 TEST(HeldGets, TheFirstDeadlineComesFirst) {
   HeldGets gets;
   gets.Add(Of({"job", 1}, "a", 10));

@@ -13,6 +13,7 @@
 #include "server/core/event/events.h"
 #include "server/core/pset/set_events.h"
 #include "server/core/pset/set_keys.h"
+#include "server/core/step/share.h"
 
 namespace canopy::core {
 namespace {
@@ -57,12 +58,18 @@ std::optional<std::vector<ProcId>> MembersIn(const Bytes& info) {
 
 }  // namespace
 
-int ProcessSets::Check(const std::string& name,
+bool ProcessSets::HasRoomFor(const std::string& owner) const {
+  const auto own = std::ranges::count_if(
+      sets_, [&](const auto& set) { return set.second.owner == owner; });
+  return HasShare(kMaxProcessSets, sets_.size(), static_cast<size_t>(own));
+}
+
+int ProcessSets::Check(const std::string& owner, const std::string& name,
                        const std::vector<ProcId>& members) const {
   if (name.empty() || name.size() > kMaxSetName) return kErrBadParam;
   if (IsJobName(name) || jobs_.Find(name) != nullptr) return kErrBadParam;
   if (sets_.contains(name)) return kErrExists;
-  if (sets_.size() >= kMaxProcessSets) return kErrOutOfResource;
+  if (!HasRoomFor(owner)) return kErrOutOfResource;
   size_t count = 0;
   for (const ProcId& member : members) {
     const Job* job = jobs_.Find(member.nspace);
@@ -111,7 +118,8 @@ std::vector<EventRaised> ProcessSets::OfApplications(const Job& job) const {
   }
   std::vector<EventRaised> events;
   for (const auto& [name, members] : found) {
-    if (Check(name, {}) != kSuccess || members.size() > kMaxSetMembers) {
+    if (Check(spec.nspace, name, {}) != kSuccess ||
+        members.size() > kMaxSetMembers) {
       continue;
     }
     const ProcId definer = {spec.nspace, kRankWildcard};

@@ -18,9 +18,10 @@
 
 namespace canopy::core {
 
-// Maximum number of sets that an agent knows, of members of a set, and of bytes
-// of a name. Definitions beyond that are refused (kErrOutOfResource); such
-// definitions by other agents are ignored.
+// Maximum number of sets that an agent knows, of which a job defines at most
+// its share (HasShare), of members of a set, and of bytes of a name.
+// Definitions beyond that are refused (kErrOutOfResource); such definitions by
+// other agents are ignored.
 inline constexpr size_t kMaxProcessSets = 4096;
 inline constexpr size_t kMaxSetMembers = 65536;
 inline constexpr size_t kMaxSetName = 255;
@@ -41,11 +42,13 @@ class ProcessSets {
   // The table outlives this object.
   explicit ProcessSets(const JobTable& jobs) : jobs_(jobs) {}
 
-  // Returns kErrBadParam for a name that is empty, too long, or a possible job
-  // name of any overlay, and for ranks that do not exist; kErrExists for the
-  // name of another set; kErrNotFound for members of jobs unknown to this
-  // agent; kErrOutOfResource beyond the limits.
-  int Check(const std::string& name, const std::vector<ProcId>& members) const;
+  // Checks a set that the job `owner` defines. Returns kErrBadParam for a name
+  // that is empty, too long, or a possible job name of any overlay, and for
+  // ranks that do not exist; kErrExists for the name of another set;
+  // kErrNotFound for members of jobs unknown to this agent; kErrOutOfResource
+  // beyond the limits.
+  int Check(const std::string& owner, const std::string& name,
+            const std::vector<ProcId>& members) const;
 
   // Returns whether the process has defined the set with that `id`.
   bool IsDefined(const ProcId& definer, uint64_t id,
@@ -77,6 +80,7 @@ class ProcessSets {
 
  private:
   std::vector<ProcId> Resolve(const std::vector<ProcId>& members) const;
+  bool HasRoomFor(const std::string& owner) const;
 
   const JobTable& jobs_;
   std::map<std::string, Set> sets_;

@@ -50,6 +50,20 @@ TEST_F(ProcessSetsTest, ADefinitionIsKnownByItsEvent) {
   EXPECT_EQ(sets_.sets().at("all").members.size(), 3u);
 }
 
+TEST_F(ProcessSetsTest, OneJobTakesNoOtherJobsPlace) {
+  jobs_.Add(JobOn("other", {0}));
+  size_t defined = 0;
+  for (; defined < kMaxProcessSets; ++defined) {
+    const std::string name = "set" + std::to_string(defined);
+    if (sets_.Check("job", name, {{"job", 0}}) != kSuccess) break;
+    sets_.OnEvent(
+        Message(sets_.Define({"job", 0}, 100 + defined, name, {{"job", 0}})));
+  }
+  EXPECT_EQ(defined, kMaxProcessSets / 2);
+  EXPECT_EQ(sets_.Check("job", "more", {{"job", 0}}), kErrOutOfResource);
+  EXPECT_EQ(sets_.Check("other", "more", {{"other", 0}}), kSuccess);
+}
+
 TEST_F(ProcessSetsTest, ItEndsWithItsJob) {
   Define("ocean", {{"job", 0}});
   const std::vector<EventRaised> ends = sets_.DeletionsOf("job");
@@ -88,16 +102,16 @@ TEST_F(ProcessSetsTest, ThoseOfApplications) {
 
 TEST_F(ProcessSetsTest, WhatIsRefused) {
   Define("ocean", {{"job", 0}});
-  EXPECT_EQ(sets_.Check("sea", {{"job", 0}}), kSuccess);
-  EXPECT_EQ(sets_.Check("ocean", {{"job", 0}}), kErrExists);
-  EXPECT_EQ(sets_.Check("job", {{"job", 0}}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("job", "sea", {{"job", 0}}), kSuccess);
+  EXPECT_EQ(sets_.Check("job", "ocean", {{"job", 0}}), kErrExists);
+  EXPECT_EQ(sets_.Check("job", "job", {{"job", 0}}), kErrBadParam);
   // Names of jobs that this agent does not know, or that may exist later, are
   // refused.
-  EXPECT_EQ(sets_.Check(JobName(9, 1), {{"job", 0}}), kErrBadParam);
-  EXPECT_EQ(sets_.Check("", {{"job", 0}}), kErrBadParam);
-  EXPECT_EQ(sets_.Check(std::string(256, 'x'), {}), kErrBadParam);
-  EXPECT_EQ(sets_.Check("sea", {{"job", 3}}), kErrBadParam);
-  EXPECT_EQ(sets_.Check("sea", {{"other", 0}}), kErrNotFound);
+  EXPECT_EQ(sets_.Check("job", JobName(9, 1), {{"job", 0}}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("job", "", {{"job", 0}}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("job", std::string(256, 'x'), {}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("job", "sea", {{"job", 3}}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("job", "sea", {{"other", 0}}), kErrNotFound);
 }
 
 TEST_F(ProcessSetsTest, ProcessesDefineNoneByNotifying) {

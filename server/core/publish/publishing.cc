@@ -9,12 +9,14 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "server/core/publish/rendezvous.h"
+#include "server/core/step/share.h"
 
 namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
 constexpr size_t kMaxIgnored = 256;
+// Of all jobs; one job has its share.
 constexpr size_t kMaxOperations = size_t{1} << 16;
 
 bool HasLongKey(const std::vector<std::string>& keys) {
@@ -121,7 +123,7 @@ void Publishing::OnPublish(TimeNs now, const PublishArrived& in,
     PublishCall call;
     int status = Read(step, in.info, PublishFunction::kPublish, &call);
     if (status == kSuccess && call.data.empty()) status = kErrBadParam;
-    if (operations_.size() >= kMaxOperations) status = kErrOutOfResource;
+    if (!HasRoomFor(proc.nspace)) status = kErrOutOfResource;
     if (status != kSuccess) return step.Reply(in.client, in.request, status);
     Publish(step, in, *owner, proc, call);
   });
@@ -169,6 +171,12 @@ std::vector<Publication> Publishing::PublicationsIn(const PublishArrived& in,
   return out;
 }
 
+bool Publishing::HasRoomFor(const std::string& nspace) const {
+  const auto own = operations_of_.find(nspace);
+  return HasShare(kMaxOperations, operations_.size(),
+                  own == operations_of_.end() ? 0 : own->second);
+}
+
 void Publishing::Publish(PublishStep& step, const PublishArrived& in,
                          const Owner& owner, const ProcId& proc,
                          const PublishCall& call) {
@@ -199,6 +207,7 @@ uint64_t Publishing::Begin(PublishStep& step, ClientId client,
                            uint32_t timeout_ms) {
   const uint64_t number = calls_.NextNumber();
   operation_of_[{proc, request}] = number;
+  ++operations_of_[proc.nspace];
   Operation& operation = operations_[number];
   operation.client = client;
   operation.proc = proc;
@@ -217,6 +226,8 @@ void Publishing::OnDecided(PublishStep& step, uint64_t number, int status) {
 
 void Publishing::Finish(PublishStep& step, uint64_t number, int status) {
   const Operation operation = std::move(operations_.extract(number).mapped());
+  const auto count = operations_of_.find(operation.proc.nspace);
+  if (--count->second == 0) operations_of_.erase(count);
   const auto call = operation_of_.find({operation.proc, operation.request});
   if (call != operation_of_.end() && call->second == number) {
     operation_of_.erase(call);
@@ -239,7 +250,7 @@ void Publishing::OnUnpublish(TimeNs now, const UnpublishArrived& in,
     PublishCall call;
     int status = Read(step, in.info, PublishFunction::kUnpublish, &call);
     if (status == kSuccess) status = CheckKeys(in.keys);
-    if (operations_.size() >= kMaxOperations) status = kErrOutOfResource;
+    if (!HasRoomFor(proc.nspace)) status = kErrOutOfResource;
     if (status != kSuccess) return step.Reply(in.client, in.request, status);
     Publications::Ids ids = publications_.Of(proc);
     const std::set<std::string> keys(in.keys.begin(), in.keys.end());

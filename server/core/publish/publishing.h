@@ -123,6 +123,7 @@ class Publishing {
                                RequestId request, ProcId* proc);
   int Read(PublishStep& step, const Bytes& info, PublishFunction function,
            PublishCall* call);
+  bool HasRoomFor(const std::string& nspace) const;
   void Publish(PublishStep& step, const PublishArrived& in, const Owner& owner,
                const ProcId& proc, const PublishCall& call);
   std::vector<Publication> PublicationsIn(const PublishArrived& in,
@@ -148,6 +149,7 @@ class Publishing {
   Publications publications_;
   Lookups lookups_;
   std::map<uint64_t, Operation> operations_;
+  std::map<std::string, size_t> operations_of_;  // by job; no zeros
   std::map<std::pair<ProcId, RequestId>, uint64_t> operation_of_;
   // Ignored directives that have been logged; each is logged once.
   std::set<std::string> ignored_;

@@ -15,6 +15,7 @@
 #include "server/core/query/query_keys.h"
 #include "server/core/query/usage_report.h"
 #include "server/core/query/usage_scope.h"
+#include "server/core/step/share.h"
 
 namespace canopy::core {
 namespace {
@@ -69,7 +70,7 @@ void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
   };
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return refuse(kErrInit);
-  if (calls_.size() >= kMaxCalls) return refuse(kErrResourceBusy);
+  if (!HasRoomFor(proc->nspace)) return refuse(kErrResourceBusy);
   if (NumOf(*proc) >= kMaxCallsOfProcess) return refuse(kErrOutOfResource);
   Call call;
   call.client = in.client;
@@ -111,7 +112,7 @@ void Queries::OnUsageWanted(TimeNs now, const UsageWanted& in,
   };
   // Without an owner, the process has ended since it made the request.
   if (!jobs_.OwnerOf(in.caller)) return refuse(kErrNotFound);
-  if (calls_.size() >= kMaxCalls) return refuse(kErrResourceBusy);
+  if (!HasRoomFor(in.caller.nspace)) return refuse(kErrResourceBusy);
   Call call;
   call.caller = in.caller;
   call.uid = jobs_.UserSeenBy(in.caller);
@@ -122,6 +123,12 @@ void Queries::OnUsageWanted(TimeNs now, const UsageWanted& in,
   const uint64_t id = next_++;
   calls_.emplace(id, std::move(call));
   Begin(now, id, actions);
+}
+
+bool Queries::HasRoomFor(const std::string& nspace) const {
+  const auto own = std::ranges::count_if(
+      calls_, [&](const auto& e) { return e.second.caller.nspace == nspace; });
+  return HasShare(kMaxCalls, calls_.size(), static_cast<size_t>(own));
 }
 
 size_t Queries::NumOf(const ProcId& caller) const {

@@ -41,7 +41,8 @@ inline constexpr TimeNs kQueryTime = 3'000'000'000;
 inline constexpr TimeNs kHostQueryTime = 11'000'000'000;
 // Calls in progress of one process; more fail with kErrOutOfResource.
 inline constexpr size_t kMaxCallsOfProcess = 64;
-// Calls in progress of all clients; more fail with kErrResourceBusy.
+// Calls in progress of all clients, of which a job has its share (HasShare);
+// more fail with kErrResourceBusy.
 inline constexpr size_t kMaxCalls = 4096;
 
 // A call passes three stages, each of which may be immediate:
@@ -130,6 +131,7 @@ class Queries {
     return {self_, node_names_, jobs_, call.caller, call.uid};
   }
   size_t NumOf(const ProcId& caller) const;
+  bool HasRoomFor(const std::string& nspace) const;
   void SetDeadline(TimeNs now, Call* call) const;
   void NoteIgnored(const Call& call, Actions* actions);
   void WantMaps(Call* call);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "server/net/socket_state.h"
+#include "server/ports/coarse_clock.h"
 
 namespace canopy::endpoint {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 constexpr size_t kKeepPartial = 1 << 20;
 // Bytes of the next message that may be read with the end of a large one.
 constexpr size_t kReadAhead = 256 << 10;
+// A shorter time is not reported, and costs no more than its measurement.
+constexpr int64_t kLongMs = 20;
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 constexpr uint32_t kHangUps = EPOLLHUP | EPOLLRDHUP | EPOLLERR;
@@ -172,10 +175,17 @@ size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
   while (!c.ending && used < data.size()) {
     c.awaited = 0;
     if (used > 0 && turn != nullptr && MustWait(c, *turn)) break;
+    const int64_t began = CoarseMs();
     const size_t length = handler_->Handle(c, data.substr(used));
     // The core runs between two messages, so that the turn also bounds its
     // work.
     sink_->Drain();
+    if (CoarseMs() - began >= kLongMs) {
+      sink_->NoteWork(began, [&] {
+        return "a message of " + std::to_string(length) + " bytes" +
+               (c.holder.client.empty() ? "" : " of " + c.holder.client);
+      });
+    }
     if (length == 0) break;
     c.awaited = 0;
     used += length;

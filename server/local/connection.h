@@ -41,6 +41,7 @@ struct Connection : endpoint::Connection {
   std::set<std::string> segments;  // namespaces whose segment it was sent
   // Namespaces whose copy it was sent, if relayed.
   std::set<std::string> copies;
+  bool reattached = false;  // it has reported its collectives
 
   bool serving() const { return identified && !ending; }
 };

@@ -30,10 +30,15 @@ struct Request {
   core::ClientId client;
   uint64_t tag;
   std::string_view payload;
+  size_t max_names;
 };
 
 Status Malformed(const char* what) {
   return Status(kErrUnpackFailure, std::string("malformed ") + what);
+}
+
+Status TooManyNames() {
+  return Status(kErrOutOfResource, "names too many processes");
 }
 
 template <typename M>
@@ -82,6 +87,9 @@ Parsed ParseCollective(const Request& request) {
   if (!Read(request, &frame) || !IsValid(frame.series)) {
     return Malformed("collective");
   }
+  if (frame.series.participants.size() > request.max_names) {
+    return TooManyNames();
+  }
   core::CollectiveArrived input;
   input.client = request.client;
   input.request = request.tag;
@@ -100,6 +108,7 @@ Parsed ParseGroupCall(const Request& request) {
       frame.group.empty() || request.tag == 0) {
     return Malformed("call about a group");
   }
+  if (frame.procs.size() > request.max_names) return TooManyNames();
   core::GroupCallArrived input;
   input.client = request.client;
   input.request = request.tag;
@@ -116,8 +125,12 @@ Parsed ParseReattach(const Request& request) {
   Reattach frame;
   if (!Read(request, &frame)) return Malformed("reattachment");
   core::ClientReattached input{request.client, {}};
+  size_t names = 0;
   for (const auto& [series, ended] : frame.counts) {
-    if (!IsValid(series)) return Malformed("reattachment");
+    names += series.participants.size();
+    if (!IsValid(series) || names > kMaxReattachedNames) {
+      return Malformed("reattachment");
+    }
     input.counts.push_back({static_cast<core::CollectiveOp>(series.op),
                             OwnersOf(series.participants), ended,
                             std::string(series.name)});
@@ -137,6 +150,7 @@ Parsed ParseGet(const Request& request) {
 Parsed ParseAbort(const Request& request) {
   Abort frame;
   if (!Read(request, &frame)) return Malformed("abort");
+  if (frame.targets.size() > request.max_names) return TooManyNames();
   return core::Input(core::AbortArrived{request.client, request.tag,
                                         frame.status, std::string(frame.text),
                                         OwnersOf(frame.targets)});
@@ -148,6 +162,7 @@ Parsed ParseHostCall(const Request& request) {
       !(IsHostOp(frame.op) || frame.op == HostOp::kFabric)) {
     return Malformed("call to the host");
   }
+  if (frame.targets.size() > request.max_names) return TooManyNames();
   core::HostCallArrived input;
   input.client = request.client;
   input.request = request.tag;
@@ -225,6 +240,7 @@ Parsed ParseUnwanted(const Request& request) {
 Parsed ParseNotify(const Request& request, const ProcId& self) {
   Notify frame;
   if (!Read(request, &frame)) return Malformed("event");
+  if (frame.receivers.size() > request.max_names) return TooManyNames();
   core::EventRaised input;
   input.client = request.client;
   input.request = input.id = request.tag;
@@ -256,8 +272,8 @@ Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload) {
 
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
-                                 std::string_view payload) {
-  const Request request{client, header.tag, payload};
+                                 std::string_view payload, size_t max_names) {
+  const Request request{client, header.tag, payload, max_names};
   switch (static_cast<FrameType>(header.type)) {
     case FrameType::kCommit:
       return ParseCommit(request);

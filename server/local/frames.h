@@ -4,6 +4,7 @@
 #ifndef CANOPY_SERVER_LOCAL_FRAMES_H_
 #define CANOPY_SERVER_LOCAL_FRAMES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "common/describe.h"
 #include "common/ids.h"
+#include "common/local/collectives.h"
 #include "common/local/greeting.h"
 #include "common/local_protocol.h"
 #include "common/status.h"
@@ -20,13 +22,20 @@
 
 namespace canopy::local {
 
+// A payload of this size or less does not name too many processes.
+inline constexpr size_t kFewNamesPayload = size_t{128} << 10;
+// All names in a reattachment.
+inline constexpr size_t kMaxReattachedNames = kMaxProcs;
+
 // Returns the core's input for one frame of a client after its Hello. `self` is
-// the client's identity. Fails with kErrNotSupported for an unknown type, and
-// with kErrUnpackFailure if the frame is malformed. Copies bytes out of
-// `payload`.
+// the client's identity. A frame that names more than `max_names` processes
+// fails with kErrOutOfResource before the names are copied. Fails with
+// kErrNotSupported for an unknown type, and with kErrUnpackFailure if the frame
+// is malformed. Copies bytes out of `payload`.
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
-                                 std::string_view payload);
+                                 std::string_view payload,
+                                 size_t max_names = kMaxProcs);
 
 // Returns the data of a commit frame's payload, or kErrUnpackFailure if it is
 // malformed.

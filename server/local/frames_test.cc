@@ -38,6 +38,41 @@ Result<core::Input> Parse(FrameType type, const M& frame, uint64_t tag = 9) {
   return ParseBytes(type, wire::Encode(frame), tag);
 }
 
+// Names that cannot all be right are not copied.
+TEST(FramesTest, TooManyNamesAreRefused) {
+  const auto parse = [](FrameType type, const std::string& payload,
+                        size_t max_names) {
+    FrameHeader header;
+    header.type = static_cast<uint16_t>(type);
+    header.tag = 9;
+    return ParseRequest(77, kSelf, header, payload, max_names).code();
+  };
+  Collective fence;
+  fence.series = {CollectiveOp::kFence, {}, kTwo};
+  Abort abort;
+  abort.targets = kTwo;
+  HostCall call;
+  call.targets = kTwo;
+  Notify event;
+  event.receivers = kTwo;
+  GroupCall group;
+  group.step = GroupStep::kInvite;
+  group.group = "g";
+  group.procs = kTwo;
+  const std::pair<FrameType, std::string> frames[] = {
+      {FrameType::kCollective, wire::Encode(fence)},
+      {FrameType::kAbort, wire::Encode(abort)},
+      {FrameType::kHostCall, wire::Encode(call)},
+      {FrameType::kNotify, wire::Encode(event)},
+      {FrameType::kGroupCall, wire::Encode(group)},
+  };
+  for (const auto& [type, payload] : frames) {
+    EXPECT_EQ(parse(type, payload, 1), kErrOutOfResource)
+        << static_cast<int>(type);
+    EXPECT_EQ(parse(type, payload, 2), kSuccess) << static_cast<int>(type);
+  }
+}
+
 template <typename T, typename M>
 T Parsed(FrameType type, const M& frame) {
   auto input = Parse(type, frame);

@@ -199,6 +199,30 @@ TEST_F(LocalEndpointTest, TheLengthOfAFrameIsBoundedByItsType) {
   }
 }
 
+TEST_F(LocalEndpointTest, MoreNamesThanThereAreProcessesAreRefused) {
+  auto client = Connected(0);
+  std::vector<ProcView> many(70'000, ProcView{"nobody", 1});
+  local::Collective fence;
+  fence.series = {CollectiveOp::kFence, {}, many};
+  const auto send = [&](uint64_t tag) {
+    const std::string frame =
+        TestClient::Frame(FrameType::kCollective, tag, wire::Encode(fence));
+    for (size_t at = 0; at < frame.size(); at += 100000) {
+      client->SendRaw(std::string_view(frame).substr(at, 100000));
+      loop_.RunOnce(0);
+    }
+    Settle();
+  };
+  send(4);
+  EXPECT_EQ(StatusOf(client->Next()), kErrOutOfResource);
+  EXPECT_TRUE(sink_.All<core::CollectiveArrived>().empty());
+  // The client continues.
+  many.resize(60'000);
+  fence.series.participants = many;
+  send(5);
+  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+}
+
 class HalfFrameTest : public LocalEndpointTest {
  protected:
   void Tune(LocalOptions* options) override {

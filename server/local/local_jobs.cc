@@ -44,6 +44,14 @@ void LocalJobs::RecoverMailboxes(const std::string& nspace,
   }
 }
 
+size_t LocalJobs::NumRanks() const {
+  size_t count = 0;
+  for (const auto& [nspace, job] : processes_.jobs()) {
+    count += job.spec->procs.size();
+  }
+  return count;
+}
+
 FenceBarrier* LocalJobs::FindBarrier(const std::string& nspace) {
   Job* job = Find(nspace);
   return job == nullptr ? nullptr : job->barrier.get();

@@ -79,6 +79,8 @@ class LocalJobs {
     return processes_.FindRank(proc);
   }
   bool HasJobOf(uint32_t uid) const { return processes_.HasJobOf(uid); }
+  // Returns the number of ranks, on any node, of the jobs with ranks here.
+  size_t NumRanks() const;
   void SetPid(const ProcId& proc, int pid) { processes_.SetPid(proc, pid); }
   FenceBarrier* FindBarrier(const std::string& nspace);
   CommitMailboxes* FindMailboxes(const std::string& nspace);

@@ -23,6 +23,8 @@ namespace canopy::local {
 namespace {
 
 constexpr size_t kMaxPendingGets = 1 << 16;
+// Names of processes of other jobs in one request.
+constexpr size_t kMaxOtherNames = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
 constexpr size_t kMaxPendingConnects = 1 << 6;
 constexpr size_t kMaxConnectedJobs = 1 << 8;
@@ -85,17 +87,21 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
   if (header.tag == kBarrierRequest) {
     return Status(kErrBadParam, "used a reserved tag");
   }
-  Result<core::Input> input = ParseRequest(c.id, c.proc, header, payload);
-  if (input.code() == kErrNotSupported) {
+  Result<core::Input> input =
+      ParseRequest(c.id, c.proc, header, payload, MaxNames(payload));
+  if (input.code() == kErrNotSupported || input.code() == kErrOutOfResource) {
     // A request without a tag gets no answer.
     if (header.tag != 0) {
-      c.out.Append(MakeReply(header.tag, kErrNotSupported, {}));
+      c.out.Append(MakeReply(header.tag, input.code(), {}));
     }
     return Status();
   }
   if (!input.ok()) return input.status();
   if (!NotePending(c, header.tag, &*input)) return Status();
   if (const auto* resumed = std::get_if<core::ClientReattached>(&*input)) {
+    if (std::exchange(c.reattached, true)) {
+      return Status(kErrBadParam, "reattached twice");
+    }
     NoteReattached(c, *resumed);
   }
   const bool commits = std::holds_alternative<core::Committed>(*input);
@@ -103,6 +109,11 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
   sink_->OnInput(std::move(*input));
   if (commits) NoteCommit(c);
   return Status();
+}
+
+size_t RequestFlow::MaxNames(std::string_view payload) const {
+  if (payload.size() <= kFewNamesPayload) return kMaxProcs;
+  return jobs_->NumRanks() + kMaxOtherNames;
 }
 
 Status RequestFlow::LogIgnored(const Connection& c, std::string_view payload) {

@@ -36,6 +36,9 @@ class RequestFlow {
   void OnClosed(Connection& c);
 
  private:
+  // Returns how many processes a request may name: no more than there are. The
+  // jobs of other nodes are not known here.
+  size_t MaxNames(std::string_view payload) const;
   // Once for each directive, whatever process has given it.
   Status LogIgnored(const Connection& c, std::string_view payload);
   // False: refused, and answered.

@@ -2,6 +2,10 @@
 #ifndef CANOPY_SERVER_PORTS_INPUT_SINK_H_
 #define CANOPY_SERVER_PORTS_INPUT_SINK_H_
 
+#include <cstdint>
+#include <functional>
+#include <string>
+
 #include "server/core/step/input.h"
 
 namespace canopy {
@@ -18,6 +22,10 @@ class InputSink {
   // adapter that bounds its turns calls it between two messages, so that the
   // core's work counts. No effect within a port call.
   virtual void Drain() {}
+  // Work on the loop that began at this time (CoarseMs) has ended. If it has
+  // held up the loop, it is counted and logged with its cause.
+  virtual void NoteWork(int64_t /*began_ms*/,
+                        const std::function<std::string()>& /*cause*/) {}
 };
 
 }  // namespace canopy

@@ -1,10 +1,12 @@
 #include "server/runtime/runtime.h"
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 #include <variant>
 
 #include "server/core/step/earlier_commits.h"
+#include "server/ports/coarse_clock.h"
 
 namespace canopy {
 
@@ -12,6 +14,16 @@ namespace {
 
 // Up to this many inputs, the queue's memory is retained for reuse.
 constexpr size_t kRetainedInputs = 4096;
+
+// Returns the name of the input's type: the last identifier of its mangled
+// name, which is its length and then the identifier.
+std::string NameOf(const core::Input& input) {
+  const std::string mangled =
+      std::visit([](const auto& one) { return typeid(one).name(); }, input);
+  const size_t end = mangled.find_last_not_of('E') + 1;
+  const size_t digit = mangled.find_last_of("0123456789", end);
+  return mangled.substr(digit + 1, end - digit - 1);
+}
 
 }  // namespace
 
@@ -54,9 +66,20 @@ void AgentRuntime::Drain() {
 }
 
 void AgentRuntime::Step(const core::Input& input) {
+  const int64_t began = CoarseMs();
   Observe(input);
   core::Actions actions = core_->Step(EventLoop::Now(), input);
   for (core::Action& action : actions) Execute(action);
+  if (CoarseMs() - began >= kSlowTurnMs) {
+    NoteWork(began, [&] { return "input " + NameOf(input); });
+  }
+}
+
+void AgentRuntime::NoteWork(int64_t began_ms,
+                            const std::function<std::string()>& cause) {
+  auto line = slow_turns_.Note(began_ms, CoarseMs(), cause);
+  if (!line || !ports_.log) return;
+  ports_.log({core::LogLine::Level::kWarning, *std::move(line)});
 }
 
 void AgentRuntime::Observe(const core::Input& input) {

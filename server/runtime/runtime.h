@@ -23,6 +23,7 @@
 #include "server/ports/overlay_port.h"
 #include "server/ports/persistence_port.h"
 #include "server/ports/process_port.h"
+#include "server/runtime/slow_turns.h"
 
 namespace canopy {
 
@@ -60,6 +61,8 @@ class AgentRuntime : public InputSink {
   // Also called between the stages of a recovery, and before this process
   // becomes another program.
   void Drain() override;
+  void NoteWork(int64_t began_ms,
+                const std::function<std::string()>& cause) override;
 
  private:
   void Schedule();
@@ -117,6 +120,7 @@ class AgentRuntime : public InputSink {
   // Jobs whose segment could not be made, with the reason: their PrepareLocal
   // fails.
   std::map<std::string, Status> unusable_;
+  SlowTurns slow_turns_;
 };
 
 }  // namespace canopy

@@ -41,6 +41,10 @@ int ArrivalCheck::Identify(const CollectiveArrived& in, const ProcId& proc,
   if (const int status = CheckDirectives(in.info); status != kSuccess) {
     return status;
   }
+  if (const int status = CheckCounts(in.participants, proc.nspace, p_.jobs);
+      status != kSuccess) {
+    return status;
+  }
   *id = {in.op, in.participants, 0};
   // Checked before the list is sorted, so that an invalid list costs little.
   if (!p_.groups.ReplaceNames(proc, p_.jobs, &id->participants) ||
@@ -57,6 +61,10 @@ int ArrivalCheck::IdentifyGroup(const CollectiveArrived& in, const ProcId& proc,
   GroupDirectives directives;
   const int status = ParseGroupDirectives(in.info, proc, in.op, &directives);
   if (status != kSuccess) return status;
+  if (const int counts = CheckCounts(in.participants, proc.nspace, p_.jobs);
+      counts != kSuccess) {
+    return counts;
+  }
   *id = {in.op, in.participants, 0, in.name};
   if (id->participants.empty()) {
     if (in.op == CollectiveOp::kGroupConstruct) return kErrBadParam;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace canopy::core {
@@ -39,6 +41,33 @@ bool NamesNobody(const std::vector<ProcId>& participants,
     }
   }
   return false;
+}
+
+int CheckCounts(const std::vector<ProcId>& participants,
+                const std::string& own_nspace, const JobTable& jobs) {
+  constexpr size_t kShort = 1024;
+  if (participants.size() <= kShort) return kSuccess;
+  std::map<std::string_view, size_t> counts;
+  std::string_view last;
+  size_t* count = nullptr;
+  for (const ProcId& proc : participants) {
+    const std::string& nspace = proc.nspace.empty() ? own_nspace : proc.nspace;
+    if (count == nullptr || nspace != last) {
+      count = &counts[last = nspace];
+      if (counts.size() > kMaxJobsInList) return kErrOutOfResource;
+    }
+    ++*count;
+  }
+  size_t unknown = 0;
+  for (const auto& [nspace, named] : counts) {
+    const Job* job = jobs.Find(nspace);
+    if (job == nullptr) {
+      unknown += named;
+    } else if (named > kShort + 2 * size_t{job->num_ranks()}) {
+      return kErrBadParam;
+    }
+  }
+  return unknown > kMaxUnknownNames ? kErrOutOfResource : kSuccess;
 }
 
 Status Canonicalise(const std::string& own_nspace,

@@ -21,6 +21,17 @@ namespace canopy::core {
 bool NamesNobody(const std::vector<ProcId>& participants,
                  const std::string& own_nspace, const JobTable& jobs);
 
+// Limits of the names in a list: of processes of jobs whose map is not here,
+// and of different jobs.
+inline constexpr size_t kMaxUnknownNames = size_t{1} << 16;
+inline constexpr size_t kMaxJobsInList = size_t{1} << 12;
+
+// Returns whether a list may be a list of different processes, before anything
+// is copied or sorted: kErrBadParam if it names a job much more often than the
+// job has processes, kErrOutOfResource beyond the limits. Takes linear time.
+int CheckCounts(const std::vector<ProcId>& participants,
+                const std::string& own_nspace, const JobTable& jobs);
+
 // Brings participants into the canonical form that identifies a collective:
 // sorted, without duplicates. An empty list stands for the whole of
 // `own_nspace`, and so does an empty namespace. Returns kErrBadParam for a rank

@@ -116,5 +116,23 @@ TEST(CollectivePlan, ProcessesThatTheirJobDoesNotHave) {
   EXPECT_TRUE(NamesNobody({{"a", 0}, {"a", 2}}, "b", jobs));
 }
 
+TEST(CollectivePlan, ListsThatCannotBeRight) {
+  JobTable jobs(5);
+  jobs.Add(JobOn("a", {5, 5}));
+  const auto check = [&](size_t count, const std::string& nspace) {
+    return CheckCounts(std::vector<ProcId>(count, {nspace, 0}), "a", jobs);
+  };
+  EXPECT_EQ(check(1000, "a"), kSuccess);
+  EXPECT_EQ(check(5000, "a"), kErrBadParam);
+  EXPECT_EQ(check(5000, ""), kErrBadParam);
+  EXPECT_EQ(check(kMaxUnknownNames, "unknown"), kSuccess);
+  EXPECT_EQ(check(kMaxUnknownNames + 1, "unknown"), kErrOutOfResource);
+  std::vector<ProcId> jobs_named;
+  for (size_t i = 0; i <= kMaxJobsInList; ++i) {
+    jobs_named.push_back({"job" + std::to_string(i), 0});
+  }
+  EXPECT_EQ(CheckCounts(jobs_named, "a", jobs), kErrOutOfResource);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -11,6 +11,9 @@ namespace {
 
 std::optional<CollectiveId> IdOf(const CollectiveCount& count,
                                  const ProcId& proc, const JobTable& jobs) {
+  if (CheckCounts(count.participants, proc.nspace, jobs) != kSuccess) {
+    return std::nullopt;
+  }
   CollectiveId id{count.op, count.participants, 0, count.name};
   if (IsGroupOp(id.op) && (id.participants.empty() || id.name.empty() ||
                            id.name.size() > kMaxNspaceLen)) {

@@ -1,0 +1,22 @@
+#include "server/runtime/slow_turns.h"
+
+namespace canopy {
+
+// The work of a message includes the step of its input, which has already been
+// counted.
+std::optional<std::string> SlowTurns::Note(
+    int64_t began, int64_t ended, const std::function<std::string()>& cause) {
+  constexpr int64_t kBetweenLines = 10'000;
+  if (ended - began < kSlowTurnMs || began < counted_until_) {
+    return std::nullopt;
+  }
+  counted_until_ = ended;
+  ++count_;
+  if (ended < next_line_) return std::nullopt;
+  next_line_ = ended + kBetweenLines;
+  return "a turn of the loop took " + std::to_string(ended - began) +
+         " ms: " + cause() + " (" + std::to_string(count_) +
+         " such turns so far)";
+}
+
+}  // namespace canopy

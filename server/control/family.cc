@@ -19,6 +19,18 @@ bool IsOnRequest(const v1::JobEnd& end) {
 
 }  // namespace
 
+std::string Family::RefusalOfSpawn(const SpawnQuota& quota) const {
+  if (jobs_.size() >= quota.under_way) {
+    return std::to_string(jobs_.size()) +
+           " jobs of its family run, which is the limit";
+  }
+  if (total_ >= quota.total) {
+    return "its family has had " + std::to_string(total_) +
+           " jobs, which is the limit";
+  }
+  return {};
+}
+
 void Family::OnFailing(const std::string& nspace, const v1::JobEnd& end) {
   if (nspace == first_ || !IsFailure(end)) return;
   if (failure_ && !IsOnRequest(*failure_)) return;

@@ -22,6 +22,14 @@ namespace canopy::control {
 // PMIX_ERR_JOB_TERM_WO_SYNC: the job was ended because another job failed.
 inline constexpr int kErrJobTermWoSync = -185;
 
+// How many jobs the processes of a family may have. A program that spawns
+// itself would otherwise take all nodes: each of its jobs is small, and without
+// a scheduler only slots, which it may oversubscribe, bound their number.
+struct SpawnQuota {
+  size_t under_way = 1024;  // jobs of the family that are not over
+  size_t total = 65536;     // jobs that the family has ever had
+};
+
 // A family has one launcher, which receives the output and the end of all its
 // jobs. It is over when its last job is over. Only stores state; used by one
 // thread.
@@ -37,7 +45,13 @@ class Family {
   const std::set<std::string>& jobs() const { return jobs_; }
   bool over() const { return jobs_.empty(); }
 
-  void Add(const std::string& nspace) { jobs_.insert(nspace); }
+  void Add(const std::string& nspace) {
+    jobs_.insert(nspace);
+    ++total_;
+  }
+  // Returns why no further job may be spawned; empty: one may. A successor
+  // agent counts the jobs that it has recovered.
+  std::string RefusalOfSpawn(const SpawnQuota& quota) const;
   // Records the end of a job as a failure of the family, if it is one. Called
   // as soon as the failure is known, and only for jobs whose failures count for
   // the family.
@@ -85,6 +99,7 @@ class Family {
 
   const std::string first_;
   std::set<std::string> jobs_;
+  size_t total_ = 1;
   std::optional<v1::JobEnd> first_end_;
   std::optional<v1::JobEnd> failure_;  // the first failure of another job
   std::deque<Kept> kept_;              // oldest first

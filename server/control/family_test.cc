@@ -89,6 +89,24 @@ TEST(FamilyTest, RecordsAreKeptAsLongAsTheirSpawnerMayAsk) {
   EXPECT_EQ(family.kept().size(), core::kMaxSpawnsOfProcess + 1);
 }
 
+TEST(FamilyTest, TheNumberOfItsJobsIsLimited) {
+  const SpawnQuota quota{3, 5};
+  Family family("first");
+  family.Add("a");
+  EXPECT_EQ(family.RefusalOfSpawn(quota), "");
+  family.Add("b");
+  EXPECT_EQ(family.RefusalOfSpawn(quota),
+            "3 jobs of its family run, which is the limit");
+  family.OnEnded("a", kWell);
+  EXPECT_EQ(family.RefusalOfSpawn(quota), "");
+  family.Add("c");
+  family.OnEnded("b", kWell);
+  family.Add("d");
+  family.OnEnded("c", kWell);
+  EXPECT_EQ(family.RefusalOfSpawn(quota),
+            "its family has had 5 jobs, which is the limit");
+}
+
 TEST(FamilyTest, BothJobsOfARequestCountOnce) {
   Family family("first");
   const ProcId spawner{"first", 0};

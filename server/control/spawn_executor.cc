@@ -183,7 +183,8 @@ Status SpawnExecutor::MaySpawn(const core::HostSpawn& spawn) const {
       family->abandoned || (family->unattended && !parent->facts.unattended)) {
     return Status(kErrJobCanceled, "its job is being ended");
   }
-  return Status();
+  const std::string refusal = family->RefusalOfSpawn(SpawnQuota());
+  return refusal.empty() ? Status() : Status(kErrOutOfResource, refusal);
 }
 
 Result<spawn::SpawnCall> SpawnExecutor::Parse(

@@ -33,7 +33,7 @@ constexpr uint32_t MaxPayloadOf(uint16_t type) {
     case FrameType::kLookup:
     case FrameType::kUnpublish:
       return 66 * kMib;  // a job publishes at most 64 MiB
-    // What a process has committed, and all collectives that it has seen end.
+    // The data that a process has committed, and the counts of its collectives.
     case FrameType::kCommit:
     case FrameType::kReattach:
       return kMaxPayload;

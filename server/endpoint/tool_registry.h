@@ -11,7 +11,7 @@
 
 namespace canopy::endpoint {
 
-// Of all users, of which each has a share (core::HasShare): a single user has
+// The limit for all users. Each has a share (core::HasShare): a single user has
 // 256 tools.
 inline constexpr uint32_t kMaxTools = 512;
 

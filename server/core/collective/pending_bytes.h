@@ -48,7 +48,7 @@ class PendingBytes {
   // exceed its limit.
   std::optional<PendingCharge> Take(const std::string& nspace, ClientId client,
                                     size_t bytes);
-  // What these were charged for is released when it ends.
+  // Charges that exist are released when they end.
   void DropJob(const std::string& nspace) { jobs_.erase(nspace); }
   void DropClient(ClientId client) { clients_.erase(client); }
 

@@ -18,7 +18,8 @@ Status CheckCredential(const ConnectMessage& message, const Connection& c) {
     return Status(kErrInvalidCred, "needs security that is not offered: " +
                                        std::string(message.security));
   }
-  // Users have other numbers on other machines.
+  // The claimed uid of a relayed peer is ignored: on its machine, users may
+  // have other numbers.
   if (!c.relayed && CredentialUid(message.credential) != c.owner.uid) {
     return Status(kErrInvalidCred, "is not the user of its credential");
   }
@@ -68,7 +69,7 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
   if (c.kind == PeerKind::kSingleton) {
     return Status(kErrNotSupported, "is no process of a job");
   }
-  // Only users with a job here could connect.
+  // A tool of another user could connect only if that user has a job here.
   if (c.owner.uid != geteuid() && !options_->serves_job_owners) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }

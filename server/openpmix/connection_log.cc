@@ -16,8 +16,8 @@ constexpr uint32_t kVersion = 1;
 constexpr uint64_t kHeaderBytes = 4096;
 constexpr uint64_t kFirstCapacity = 256 << 10;
 constexpr uint64_t kMaxCapacity = uint64_t{1} << 30;
-// A read has at least this much room, in bytes, and so has each record in the
-// same round.
+// Room that BeginRead guarantees, in bytes: for the read, and for records that
+// are added to the log in the same round.
 constexpr uint64_t kReadRoom = 64 << 10;
 
 uint64_t Padded(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
@@ -162,7 +162,7 @@ void ConnectionLog::Append(Record record, std::string_view bytes) {
   record.size = static_cast<uint32_t>(bytes.size());
   std::memcpy(place, &record, sizeof record);
   char* const content = place + sizeof record;
-  // Data of a read is already at its place.
+  // The data of a read is already in its place in the file.
   if (!bytes.empty() && bytes.data() != content) {
     std::memcpy(content, bytes.data(), bytes.size());
   }

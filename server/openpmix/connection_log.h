@@ -91,7 +91,8 @@ class ConnectionLog {
   uint64_t capacity_ = 0;  // capacity of each of the two areas
   bool ok_ = true;
   bool rewritten_ = false;  // since the last BeginRead
-  // Files replaced since then: what was read may still be referenced.
+  // Files replaced since the last BeginRead. They stay mapped, because the data
+  // that was read may still be referenced.
   std::vector<std::pair<char*, uint64_t>> retired_files_;
 };
 

@@ -23,7 +23,8 @@ void Describe(V& v, wire::Is<StoredSeries> auto& m) {
   v.Field(3, m.series.name);
 }
 
-// A longer message ends its connection before it is read.
+// Limit for the payload of a request. The endpoint ends the connection of a
+// peer that sends a longer one.
 constexpr uint32_t kMaxPayload = uint32_t{256} << 20;
 
 // Adds the complete messages in `bytes` to the requests. Returns the rest, or

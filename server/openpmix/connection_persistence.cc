@@ -137,8 +137,9 @@ void ConnectionPersistence::AddNotified(Connection& c, const EventId& event) {
   Add(c, RecordKind::kNotified, 0, 0, event.number, EncodeRaiser(event.raiser));
 }
 
-// Groups of that name with other members were constructed meanwhile. A higher
-// number is needed to identify this construction as the last one.
+// Returns true if groups of that name were constructed with other members after
+// `made`. This construction then needs a higher number, by which a successor
+// recognises it as the last one.
 bool ConnectionPersistence::MakesAgain(
     const Jobs::Job& job, const ConnectionLogState::Collective& made,
     uint32_t number) {

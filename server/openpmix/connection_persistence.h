@@ -41,7 +41,7 @@ class ConnectionPersistence {
   // Stores the socket of a connection whose job is not known yet in the shim of
   // every job that it may belong to, because the agent may end at any moment.
   void Offer(Connection& c);
-  // The connection was accepted: starts its log. `unread` is the data that
+  // Starts the log of a connection that was accepted. `unread` is the data that
   // arrived after its greeting.
   void Begin(Connection& c, std::string_view unread);
   // Records a request before it is passed to the core. `pending` is null if it
@@ -52,7 +52,8 @@ class ConnectionPersistence {
   // contains its bytes, or nothing if they can be regenerated from the request.
   void AddAnswer(Connection& c, uint32_t tag, size_t size,
                  std::string_view message);
-  // The message that carries the event must precede it.
+  // Records that the message with this event was queued. Called after AddAnswer
+  // for that message.
   void AddNotified(Connection& c, const EventId& event);
   // Called after a flush: records the rest of a partly sent answer, because it
   // must not be regenerated.

@@ -53,7 +53,8 @@ const Function& Find(std::string_view name) {
 bool HasEffect(std::string_view name, const pmix_info_t& info) {
   const Function& function = Find(name);
   if (function.honoured.contains(KeyOf(info))) return true;
-  // A qualifier narrows a get; an info of an event is data for its handlers.
+  // A qualifier of a get selects values. An unknown info of an event is data
+  // for the event's handlers. Neither is a directive.
   if (name == "PMIx_Get") return (info.flags & PMIX_INFO_QUALIFIER) != 0;
   if (name == "PMIx_Group_leave") return KeyOf(info) == PMIX_TIMEOUT;
   return name == "PMIx_Notify_event" &&

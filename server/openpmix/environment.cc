@@ -12,13 +12,14 @@ std::vector<std::string> ServerEnvironment(const ProcId& server,
                                            const std::string& address) {
   const std::string uri = ServerUri(server, address);
   return {
-      // One for each codec that a library may request; 41 is for 4.1 and newer.
+      // A library reads one of these three, according to its codec; 41 is for
+      // 4.1 and newer.
       "PMIX_SERVER_URI41=" + uri,
       "PMIX_SERVER_URI4=" + uri,
       "PMIX_SERVER_URI3=" + uri,
       "PMIX_SECURITY_MODE=native,none",
       "PMIX_BFROP_BUFFER_TYPE=PMIX_BFROP_BUFFER_NON_DESC",
-      // All other stores depend on one version.
+      // The layouts of the library's other data stores depend on its version.
       "PMIX_GDS_MODULE=hash",
   };
 }

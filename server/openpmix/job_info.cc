@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 9> kPlaceKeys = {
     PMIX_CPUSET,     PMIX_LOCALITY_STRING, PMIX_REINCARNATION,
 };
 
-// For peers that cannot request it.
+// Keys that are included because some peers have no request for them.
 constexpr std::array<std::string_view, 1> kUnaskedKeys = {PMIX_PROCDIR};
 
 // Keys that programs read of other ranks on their node without a request to
@@ -125,7 +125,7 @@ class Packer {
   }
 
  private:
-  // The identifier must come first.
+  // Peers expect the identifier first.
   void PackSession() {
     InfoArray session(peer_);
     if (const auto id = job_.FindSession(PMIX_SESSION_ID)) {
@@ -206,8 +206,8 @@ std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
   return Packer(job, peer).PackOne(rank);
 }
 
-// Peers look for it in the job's data, and understand only one rank or all
-// ranks.
+// Peers look for this key in the job's data, and understand only one rank or
+// all ranks.
 std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
                      Rank rank) {
   const auto encoded = job.FindJob(PMIX_DEBUG_STOP_IN_INIT);

@@ -30,7 +30,8 @@ uint32_t GroupOf(const Connection& c) {
   return IsOfOtherUser(c) ? core::kUnknownGroup : getegid();
 }
 
-// More than the connections that can have been closed under a former agent.
+// Numbers that are skipped after a recovery: more than the connections that a
+// former agent can have had and closed, which left no trace.
 constexpr uint64_t kClosedSince = 1 << 16;
 
 bool IsListening(int fd) {
@@ -124,8 +125,8 @@ void OpenPmixEndpoint::Listen(UniqueFd listener) {
       options_.accept);
 }
 
-// Any process of the machine can connect to the port, so nothing is buffered
-// for an unidentified peer.
+// Any process of the machine can connect to the port, so the endpoint buffers
+// nothing for an unidentified peer.
 void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   const Result<SocketOwner> owner = options_.proof->OwnerOf(fd.get());
   if (!owner.ok()) return;
@@ -136,7 +137,8 @@ void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   persistence_.Offer(Add(std::move(fd), number, *owner, source));
 }
 
-// The connection ends with this process, as does the stream that carries it.
+// No recovery: the stream whose other end carries this connection ends with
+// this process, too.
 void OpenPmixEndpoint::Adopt(UniqueFd fd) {
   const net::Source source = endpoint::Gate::Relayed();
   if (!gate_.Admits(fd.get(), source)) return;
@@ -341,8 +343,8 @@ void OpenPmixEndpoint::AdmitLater(core::ClientId id,
   if (c == nullptr || c->ending) return;
   Admit(*c, verdict);
   if (!c->serving()) return;
-  // The ranks of an agent do not wait for its host; their log begins when the
-  // greeting is read.
+  // Ranks of an agent do not wait for its host: their log begins when the
+  // greeting is handled. A tool's log begins here.
   if (c->greeting != 0) {
     TakeGreeting(*c);
   } else if (c->is_tool) {

@@ -36,13 +36,15 @@ class OutputPullers {
   OutputPullers(ProcId server, MessageWriter* writer, InputSink* sink)
       : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
-  // Each is answered, at once or later, with a status and the number of the
-  // puller.
+  // Starts or ends a puller. The peer gets one answer, at once or later: a
+  // status and the number of the puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
   void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
-  // Returns false if it is not an answer to a read of this object.
+  // Handles a reply of the core. Returns false if it does not answer a read of
+  // this object.
   bool OnReply(Connection& c, const core::ReplyClient& reply);
-  // The socket has accepted as much output as it had room for.
+  // Called when the socket has accepted output, so that there may be room for
+  // more.
   void OnFlushed(Connection& c);
   void OnClosed(const Connection& c) { clients_.erase(c.id); }
 

@@ -51,8 +51,8 @@ std::string Alone(const Kvals& kvals,
   return out;
 }
 
-// Appends names for keys that were put for one scope only before, and are put
-// for both now.
+// Appends the names that mark keys as put for both scopes, where they were put
+// for one scope only before.
 void AppendShared(const Kvals& kvals,
                   const std::unordered_set<std::string_view>& shared,
                   std::set<std::string>* keys, std::string* out) {

@@ -18,11 +18,12 @@ class Readahead {
   static constexpr uint32_t kFirstWindow = 4;
   static constexpr uint32_t kLargestWindow = 64;
 
-  // Rank `self` requests `asked`. Returns the number of ranks after `asked`,
-  // `self` not counted, that should be sent along.
+  // Records that rank `self` has requested the data of rank `asked`. Returns
+  // how many ranks after `asked`, not counting `self`, should be sent along.
   uint32_t OnGet(Rank self, Rank asked);
 
-  // Not all of them were available: `next` was the first that was omitted.
+  // Records that the answer did not contain all of these ranks: `next` was the
+  // first that was omitted.
   void StopBefore(Rank next) { next_ = next; }
 
   // Resets the prediction, because values may have been replaced at the fence,

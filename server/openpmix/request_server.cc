@@ -245,8 +245,8 @@ void RequestServer::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
     own = PackOwnInfo(*data, c.traits, c.proc.rank) +
           PackStop(*data, c.traits, c.proc.rank);
   }
-  // Rejecting the request is impossible, because a peer treats every answer as
-  // job info.
+  // A request for job info cannot be rejected, because a peer treats every
+  // answer as job info.
   const size_t size = head.size() + info.size() + own.size();
   if (size > c.traits.max_reply_bytes) {
     return parts_.connections->End(

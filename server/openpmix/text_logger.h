@@ -24,8 +24,8 @@ class TextLogger {
   TextLogger& operator=(const TextLogger&) = delete;
 
   void Serve(Connection& c, uint32_t tag, LogRequest& request);
-  // While true, a former agent may have served the requests without sending an
-  // answer.
+  // True while requests of a former agent are replayed, which may have logged
+  // their texts without answering them.
   void set_replaying(bool replaying) { replaying_ = replaying; }
 
  private:

@@ -33,8 +33,9 @@ class Admission {
   // empty namespace the tool gets a unique one.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
                       std::string_view payload, const ProcId& name);
-  // Makes the same checks for that frame and returns the identity, without a
-  // welcome. A rank's connection counts for its rank from now on.
+  // Makes the checks of Identify or IdentifyTool and returns the identity, but
+  // queues no welcome. From then on, a rank's connection counts toward its
+  // rank's limit.
   Result<endpoint::Newcomer> Recognise(Connection& c, bool is_tool,
                                        std::string_view payload);
   // Records that a connection is closed.

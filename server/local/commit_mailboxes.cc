@@ -62,8 +62,9 @@ CommitMailboxes::CommitMailboxes(std::shared_ptr<shm::CommitReader> reader,
       on_corrupted_(std::move(on_corrupted)),
       messages_(ranks_.size()) {}
 
-// A rank uses its mailbox only when all its messages have been read. No rank's
-// count can be this far ahead, so a closed mailbox is never used.
+// A rank uses its mailbox only when the agent has read all commits that the
+// rank has sent as messages. To close a mailbox, the agent publishes a count
+// that no rank reaches.
 void CommitMailboxes::PublishMessageCount(uint32_t index) {
   constexpr uint32_t kNever = 1u << 31;
   reader_->SetMessages(index, messages_[index] + (closed_ ? kNever : 0));
@@ -95,7 +96,8 @@ void CommitMailboxes::TakeAt(uint32_t index) {
   const Found found = reader_->Take(index, &bytes);
   if (found == Found::kNothing) return;
   const bool good = found == Found::kCommits && Deliver(ranks_[index], bytes);
-  // Released after the input, whose actions persist the commits.
+  // The room is released only after the actions of the input have persisted the
+  // commits.
   ReleaseLater();
   if (good) return;
   reader_->MarkCorrupted(index);
@@ -138,7 +140,7 @@ void CommitMailboxes::Await(Rank rank) {
   if (index < ranks_.size()) AwaitAt(index);
 }
 
-// Only persisted commits may be overwritten.
+// The rank may overwrite commits only when they are persisted.
 void CommitMailboxes::ReleaseLater() {
   if (std::exchange(*release_scheduled_, true)) return;
   defer_([sink = sink_, reader = reader_, scheduled = release_scheduled_] {

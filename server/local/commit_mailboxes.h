@@ -46,8 +46,8 @@ class CommitMailboxes {
   std::shared_ptr<const void> owner() const { return reader_; }
   uint64_t size() const { return reader_->size(); }
 
-  // Makes ranks send commits as messages from now on, except those being
-  // written.
+  // Makes ranks send commits as messages from now on. A commit that a rank is
+  // writing meanwhile still arrives through its mailbox.
   void Close();
   // Opens the mailbox of the rank with that index for a connection.
   void Admit(uint32_t index);
@@ -55,14 +55,14 @@ class CommitMailboxes {
   // handled.
   void OnMessage(uint32_t index);
 
-  // These report the commits of the rank with that index, of a rank (if it is
-  // local), or of all ranks.
+  // These report commits that wait in mailboxes: of the rank with that index,
+  // of a rank if it is local, or of all ranks.
   void TakeAt(uint32_t index);
   void Take(Rank rank);
   void TakeAll();
 
-  // Reports the commits, and requests that the rank signals its next commit by
-  // a frame (kRankUndef: all ranks, until the first commit).
+  // Reports the rank's commits, and requests that it signals its next commit by
+  // a frame. With kRankUndef, all ranks signal, until the first commit.
   void Await(Rank rank);
 
  private:

@@ -36,10 +36,10 @@ struct Connection : endpoint::Connection {
   std::vector<uint64_t> fences;
   std::unordered_map<uint64_t, PendingGet> gets;  // by tag
   std::unordered_set<uint64_t> spawns;            // tags of pending spawns
-  // Other jobs of pending connects, by tag.
+  // For each pending connect, by tag: the other jobs that it connects.
   std::unordered_map<uint64_t, std::set<std::string>> connects;
   std::set<std::string> segments;  // namespaces whose segment it was sent
-  // Namespaces whose copy it was sent, if relayed.
+  // Namespaces of which the agent has sent a copy to a relayed client.
   std::set<std::string> copies;
   bool reattached = false;  // it has reported its collectives
 

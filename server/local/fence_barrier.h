@@ -94,12 +94,12 @@ class FenceBarrier {
   void OnMessage(Rank rank);
   void OnMessageDone(int status);
 
-  // A commit of that connection was reported to the core. An arrival counts
-  // only after the commits that preceded it.
+  // Called when a commit of that connection was reported to the core. An
+  // arrival counts only after the commits that preceded it.
   void OnCommit(Rank rank, core::ClientId client);
-  // A participant signals that all have arrived.
+  // Called when a participant signals that all have arrived.
   void OnFull();
-  // The core replies to an arrival at the barrier.
+  // Handles the core's reply to an arrival at the barrier.
   void OnReply(Rank rank, int status);
   // Called periodically: passes a fence without progress to the core.
   void Watch();
@@ -118,8 +118,8 @@ class FenceBarrier {
   FenceBarrier(std::unique_ptr<shm::BarrierServer> server,
                const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
                Defer defer, TakeCommits take_commits);
-  // Fewer commits were read than were due at its arrival. Both counters may
-  // wrap.
+  // Returns true if the agent has read fewer commits than the rank had made
+  // when it arrived. Both counters may wrap.
   static bool IsBehind(const Place& place) {
     return static_cast<int32_t>(place.commits_due - place.commits) > 0;
   }

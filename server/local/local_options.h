@@ -39,7 +39,7 @@ struct LocalOptions {
   // Returns a namespace's segment; no value if the agent has none.
   std::function<std::optional<SegmentRef>(const std::string& nspace)> segment;
   // Returns true if all visible data of a rank is in its namespace's segment;
-  // other data is sent in answers to gets. Empty: it always is.
+  // other data is sent in answers to gets. Empty: all data is in the segment.
   std::function<bool(const ProcId& proc)> holds;
   // Called when a rank's process exists. May be empty.
   std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
@@ -62,8 +62,8 @@ struct LocalOptions {
   endpoint::AcceptElsewhere accept;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
-  // Fences over a job whose ranks are all local are inputs of the core too,
-  // because a host takes part in them.
+  // True if fences over a job whose ranks are all local are inputs of the core
+  // too, because a host takes part in them.
   bool host_decides_fences = false;
   // How long clients try to reattach to a successor when this agent is gone.
   uint32_t reattach_ms = 0;

@@ -183,7 +183,8 @@ void RequestFlow::NoteRequest(Connection& c, const FrameHeader& header,
   c.fences.push_back(header.tag);
 }
 
-// Data of jobs beyond the limits must be requested.
+// Only data of as many jobs as the limits allow is offered in segments; clients
+// request the rest.
 void RequestFlow::NoteConnect(Connection& c, uint64_t tag,
                               const core::CollectiveArrived& connect) {
   if (connect.op != core::CollectiveOp::kConnect ||

@@ -39,9 +39,10 @@ class RequestFlow {
   // Returns how many processes a request may name: no more than there are. The
   // jobs of other nodes are not known here.
   size_t MaxNames(std::string_view payload) const;
-  // Once for each directive, whatever process has given it.
+  // Logs each ignored directive once, no matter how many processes use it.
   Status LogIgnored(const Connection& c, std::string_view payload);
-  // False: refused, and answered.
+  // These record a pending request. They return false if they have refused the
+  // request, which is then answered.
   bool NotePending(Connection& c, uint64_t tag, core::Input* input);
   bool NoteGet(Connection& c, uint64_t tag, core::GetArrived* get);
   bool NoteSpawn(Connection& c, uint64_t tag);

@@ -52,7 +52,8 @@ std::unique_ptr<SpawnText> ReadLines(int fd) {
   return spawn;
 }
 
-// The name becomes a PMIx key; reserved keys are directives.
+// The name becomes the key of a PMIx_Publish, which would take a reserved key
+// for a directive.
 bool IsServiceName(const std::string& name) {
   return !name.empty() && name.size() < kKeyMax && !name.starts_with("pmix") &&
          name.find('\0') == name.npos;
@@ -236,7 +237,7 @@ bool ChangeServer::Reply(Connection& c, const core::ReplyClient& reply) {
     return false;
   if (const auto outcome = OutcomeOf(c, reply.status, reply.payload))
     c.outcomes->Add(*outcome);
-  // A lookup is repeated if this process dies now.
+  // False for a lookup, which a successor repeats if this process dies now.
   c.changes.answering = c.change != Operation::kLookup;
   c.changes.status = static_cast<int16_t>(StatusOf(c.change, reply));
   ++c.changes.ended;

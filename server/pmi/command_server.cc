@@ -36,7 +36,8 @@ struct Waiting {
   std::string text;  // without its delimiters
   Request request;
   size_t size = 0;  // 0: there is none
-  // The client has sent more after it, so it has received the answer.
+  // The client has sent another command after this one, which shows that it has
+  // received the answer.
   bool passed = false;
 };
 
@@ -48,8 +49,9 @@ Waiting LookAt(const Connection& c) {
   const std::string_view data(buffer.data(), static_cast<size_t>(n));
   const Message message = FirstMessage(c.state.pmi2, data);
   if (message.size == 0) return {};
-  // Further lines of a spawn belong to it, and threads do not wait for each
-  // other's answers.
+  // More data proves that the first command was answered, except for a spawn,
+  // which has several lines, and for a client whose threads send commands
+  // independently.
   const bool alone = !data.starts_with("mcmd=") && !c.state.threaded;
   return {std::string(message.text), RequestIn(message), message.size,
           alone && message.size < data.size()};
@@ -208,7 +210,7 @@ void CommandServer::HandleGet(Connection& c) {
   if (!c.state.pmi2) return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
   if (!IsJobName(c.request.job))
     return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
-  // Only the rank that has put a value certainly has it.
+  // Only the rank that has put a value is certain to have it.
   if (!c.request.source || !IsKey(c.request.key)) return AnswerGet(c, kSuccess);
   Ask(c, c.request.key, {c.request.job, *c.request.source}, false);
 }
@@ -281,7 +283,7 @@ void CommandServer::Reply(Connection& c, const core::ReplyClient& reply) {
     default:
       changes_.Reply(c, reply);
   }
-  // The client may have sent another command.
+  // The client may have sent another command meanwhile.
   connections_->Continue(c);
 }
 

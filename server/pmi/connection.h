@@ -46,7 +46,8 @@ struct Connection : endpoint::Connection {
   // kUnknown: there is none.
   Operation change = Operation::kUnknown;
   ChangeState changes;
-  // PMI-1: set during a spawn, including its answer, with its persisted copy.
+  // Set from the first line of a PMI-1 spawn until its answer. `spawn_file` is
+  // the persisted copy.
   std::unique_ptr<SpawnText> spawn;
   UniqueFd spawn_file;
   std::unique_ptr<OutcomeLog> outcomes;  // PMI-2: since the first outcome

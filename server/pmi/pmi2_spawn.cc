@@ -44,7 +44,7 @@ class Reader {
   }
 
  private:
-  // An invalid number counts as one that no list can have.
+  // An invalid number becomes a count that no list can have.
   static size_t NumberIn(std::string_view text) {
     size_t number = 0;
     const char* const end = text.data() + text.size();

@@ -101,8 +101,8 @@ ProcessEnvironment::InheritedFd PmiEndpoint::FdForRank(
   return {fds[1], "PMI_FD"};
 }
 
-// The persisted state of the rank's last process is at the place of the next
-// one.
+// Ends the connection of the rank's former process, because the next one uses
+// the same place for its persisted state.
 void PmiEndpoint::EndFormer(const ProcId& proc) {
   const auto* rank = jobs_.FindRank(proc);
   if (rank != nullptr && rank->client != 0) connections_.Destroy(rank->client);
@@ -158,7 +158,8 @@ std::string_view PmiEndpoint::Read(endpoint::Connection& connection) {
     if (c.hung_up) connections_.End(c, "");
     return {};
   }
-  // Avoids reading a message at each of its bytes when it arrives slowly.
+  // A message that arrives slowly is read when it is complete, not at each of
+  // its bytes.
   if (c.wanted > 0 && !c.hung_up && NumWaiting(c.fd.get()) < c.wanted)
     return {};
   const ssize_t n =
@@ -193,9 +194,9 @@ void PmiEndpoint::Await(Connection& c, size_t wanted) {
   const bool was_known = std::exchange(c.wanted, wanted) == wanted;
   if (c.hung_up) return connections_.End(c, "");
   if (wanted == 0 || NumWaiting(c.fd.get()) < wanted) return;
-  // The message is longer than most and has already arrived, so no event
-  // follows. If its length was known before, all of it was requested: then a
-  // descriptor in the stream hides the bytes after it.
+  // All bytes of the message have arrived, so no event would cause another
+  // read. If this length was requested before, the read was cut short by a
+  // descriptor that the client has put into the stream.
   if (was_known) return connections_.End(c, "sent a descriptor in a message");
   connections_.Continue(c);
 }

@@ -41,7 +41,8 @@ const char* PhaseName(const JobRecord& record) {
 
 using Answers = std::vector<core::StateCollected>;
 
-// A member whose ancestor does not answer is unreachable.
+// Marks members without an answer as away. If an agent does not answer, its
+// descendants in the tree cannot be reached.
 void MarkAway(const Answers& answers, v1::StatusReply* reply) {
   const auto answered = [&](int64_t node) {
     return std::ranges::any_of(answers,

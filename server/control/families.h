@@ -90,8 +90,8 @@ class Families {
   void Attach(uint64_t launcher, Family* family);
 
   void SendMapped(Launcher* launcher, v1::RunEvent event) const;
-  // How long launchers try to reach a successor, in milliseconds; 0: not at
-  // all.
+  // How long launchers try to reach a successor, in milliseconds; 0: they do
+  // not try.
   uint32_t grace_ms() const { return persistence_ == nullptr ? 0 : grace_ms_; }
   // Sends a line for the user to the launcher of the job's family.
   void Notice(const std::string& nspace, const std::string& text);

@@ -36,7 +36,7 @@ void Family::OnFailing(const std::string& nspace, const v1::JobEnd& end) {
   if (failure_ && !IsOnRequest(*failure_)) return;
   failure_ = end;
   failure_->set_text("job " + nspace + ": " + end.text());
-  // The rank belongs to another job, which the launcher does not show.
+  // The rank belongs to another job than the one that the launcher shows.
   failure_->clear_first_failed();
 }
 

@@ -37,7 +37,7 @@ void FamilyRecovery::RecoverFamily(
   }
   if (!family->over()) {
     if (!family->unattended) return AwaitLauncher(token);
-    // The core has all jobs once the loop runs.
+    // Posted, because the core has no jobs before the loop runs.
     loop_->Post([this, token] { GoOnWithout(token); });
     return;
   }
@@ -115,7 +115,7 @@ void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,
   launcher->Send(std::move(event));
   if (ended.empty()) return;
   const Ended& was = ended.mapped();
-  // A launcher that wants to kill its job does not request it again.
+  // A launcher that wants to end its job must not request it again.
   if (was.requeued && !reattach.has_kill()) {
     return launcher->Requeue(was.jobs, *was.requeued);
   }

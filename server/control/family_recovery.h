@@ -27,8 +27,8 @@ class FamilyRecovery {
   // that waited for it continues.
   using Resume = std::function<void(Family* family)>;
 
-  // Called for a job of the predecessor that was over: the processes to be
-  // notified of its end may not have been.
+  // Called for a job that was over at the predecessor, which may not have
+  // notified the processes concerned.
   using TellEnd =
       std::function<void(const PersistedJob& job, const v1::JobEnd& end)>;
 
@@ -67,8 +67,8 @@ class FamilyRecovery {
   void AwaitLauncher(const std::string& token);
   // Called when the launcher has not reattached in time.
   void OnTimeout(const std::string& token);
-  // Gives the launcher up: its family ends, except for the jobs that need no
-  // launcher.
+  // Stops waiting for the launcher. Its family ends, except for the jobs that
+  // need no launcher.
   void GoOnWithout(const std::string& token);
   void Reattach(uint64_t id, Launcher* launcher, Family* family,
                 const v1::Reattach& reattach);

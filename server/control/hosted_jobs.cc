@@ -88,7 +88,8 @@ void HostedJobs::Remove(uint64_t id) {
   launchers_.erase(id);
 }
 
-// Deferred until the core has all jobs.
+// Reattached by deferred work, because the core has no jobs before the loop
+// runs.
 void HostedJobs::Recover(const PersistedJob& job) {
   loop_->Post([this, alive = alive_, job] {
     if (!*alive) return;

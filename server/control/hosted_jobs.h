@@ -44,7 +44,7 @@ class HostedJobs {
   using Begun = std::function<void(const Result<uint64_t>& launcher)>;
   void Begin(const PlacementId& id, const std::string& nspace,
              const HostOutput& output, Begun done);
-  // Returns whether files are being opened for a job of that placement.
+  // Returns whether files are being opened for the job of that placement.
   bool Begins(const PlacementId& id) const { return opening_.contains(id); }
   // Removes a launcher whose job is not launched.
   void Remove(uint64_t id);

@@ -24,7 +24,7 @@ void Describe(V& v, wire::Is<ReceivedOutput> auto& m) {
   v.Field(2, m.bytes);
 }
 
-// The persisted state.
+// The state that Events::persist stores.
 struct StoredState {
   uint64_t output = 0;
   uint64_t error = 0;

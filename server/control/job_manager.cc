@@ -350,7 +350,8 @@ void JobManager::OnSpawn(const core::HostSpawn& spawn) {
 
 void JobManager::OnFailing(const core::JobChanged& change,
                            const JobRecord& record) {
-  // The spawner decides what a failed spawn means.
+  // For a job that is still being spawned, the spawner decides what its failure
+  // means.
   if (record.facts.spawn_request && !record.connected) return;
   if (CountsForFamily(record.facts)) {
     families_.FindFamily(record.family)
@@ -374,7 +375,7 @@ void JobManager::OnEnded(const core::JobChanged& change) {
                        !families_.HasJobOn(record.facts.placed.id));
   timeouts_.OnEnded(change.nspace);
   const bool spawned = record.facts.spawn_request.has_value();
-  // A job may be over before its partner has started.
+  // A job that has started may be over before its partner has started.
   const bool ran = !spawned || record.connected ||
                    (record.told_start && change.status == kSuccess);
   if (!family->token.empty()) PersistEnd(family, record, end, ran);

@@ -52,7 +52,8 @@ void JobNotices::OnJobChanged(const core::JobChanged& change,
   }
   for (const core::ProcExit& exit : change.ends) {
     if (exit.rank >= num_procs) continue;
-    // In a job that ends well, every process has ended for its own reasons.
+    // If the job ends well, each process has failed for its own reasons, and
+    // not because the job was ended.
     const bool is_cause = change.phase < core::JobPhase::kEnding ||
                           change.status == kSuccess ||
                           exit.rank == change.first_failed;
@@ -111,14 +112,14 @@ void JobNotices::OnProcEnded(const JobRecord& record,
                          RestartText(job, exit));
 }
 
-// A process may fail before the last one has started. The jobs are connected
-// only then, so its failure is reported late.
+// Called when all processes have started, which connects the two jobs. A
+// process may have failed before, so its failure is reported late.
 void JobNotices::TellParent(JobRecord* record) const {
   const JobSpec& job = *record->job;
   for (const auto& [rank, exit] : std::exchange(record->failures, {})) {
     if (record->facts.separate) continue;
-    // Open MPI ends in a default event handler. A failure that the job survives
-    // is therefore only for handlers that name its code.
+    // Open MPI's default event handler ends the program. A failure that the job
+    // survives is therefore reported only to handlers that name its code.
     const bool survived = exit.restarted || job.recoverable;
     const ProcId proc{job.nspace, rank};
     Tell(core::IdOfProcEvent(exit.incarnation, core::ProcEvent::kToParentJob),
@@ -143,7 +144,7 @@ void JobNotices::OnEnded(const JobRecord& record,
 
 void JobNotices::OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
                                 const core::JobChanged& end) const {
-  // With any other status the job may have ended before its processes ran.
+  // With any other status, the job may have ended before its processes ran.
   const bool ran =
       end.status == kSuccess || core::CodeOfJobEnd(end.status) != 0;
   if (ran) TellEnd(job, facts, end);
@@ -177,7 +178,8 @@ void JobNotices::TellOfJob(const JobSpec& job, int event, bool asked) const {
   TellAll(job, event, asked, spawn::JobEventInfo(job.nspace, false));
 }
 
-// A spawner that requested the event receives it separately, and only once.
+// Raises the event for all processes that registered for it. A spawner that
+// requested the event gets it separately (`asked`), so it is excluded here.
 void JobNotices::TellAll(const JobSpec& job, int event, bool asked,
                          Bytes info) const {
   std::vector<ProcId> except;

@@ -33,11 +33,10 @@ class JobNotices {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // `record` is that of the job. It is connected if its spawner has been
-  // notified that it runs.
+  // Sends the notices of a change. `record` is that of the changed job.
   void OnJobChanged(const core::JobChanged& change, JobRecord* record) const;
-  // Does the same for a job that had run and was over when its record was
-  // recovered.
+  // Sends the notices of a job's end again for a job that had run and was over
+  // when its record was recovered.
   void OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
                       const core::JobChanged& end) const;
 

@@ -44,29 +44,32 @@ struct PlacementFacts {
 // How a job was launched, beyond its map.
 struct LaunchFacts {
   bool oversubscribe = false;  // requested, also for jobs it spawns
-  // For a job that JobSpec::parent has spawned: the number of the request.
+  // Number of the spawn request, for a job that was spawned by a process
+  // (JobSpec::parent).
   std::optional<uint64_t> spawn_request;
   bool separate = false;  // lives and dies independently of its parent
-  // True if its spawner, or an earlier ancestor, is separate.
+  // True if the job's spawner, or an earlier ancestor, is separate.
   bool apart = false;
   uint32_t reports = 0;  // requested notices: bits of JobReports
-  // The time by which it must have started, as EventLoop::Now(). 0: no limit,
-  // or it has started.
+  // Time at which the job must have started (EventLoop::Now()); 0 if there is
+  // no limit, or the job has started.
   int64_t start_deadline = 0;
   bool tool = false;  // takes no slots
-  // The second job of its request; the first one is the result of the spawn.
+  // True for the second job of a request; the first job is the result of the
+  // spawn.
   bool cospawned = false;
-  // The other job of its request, until both have started; otherwise empty.
+  // Name of the other job of the request until both have started; empty
+  // otherwise.
   std::string partner;
   PlacementFacts placed;
-  // It was ended so that its launcher requests it again.
+  // The job was ended so that its launcher requests it again.
   bool requeued = false;
   // Set for a job that the host has started, which has no launcher.
   std::optional<HostOutput> host_output;
   bool nohup = false;       // continues when its launcher is gone
   bool unattended = false;  // continues without its launcher now
-  // The spawner's directives for its output and map: a v1::JobMapped with these
-  // fields alone, encoded. Empty: there are none.
+  // The spawner's directives for the output and the map: an encoded
+  // v1::JobMapped with only these fields. Empty: there are none.
   std::string wishes;
   bool suspended = false;  // the host has stopped its processes
 };
@@ -85,17 +88,19 @@ struct JobRecord {
   int64_t since = 0;  // EventLoop::Now() of the launch
   uint64_t family = 0;
   bool out_of_time = false;  // its pending operations were collected
-  // Its spawner has been notified that it runs: its end concerns the family.
+  // The spawner has been notified that the job runs, so the job's end concerns
+  // the family.
   bool connected = false;
   // Whether the start of the first process, and of all processes, was
   // announced.
   bool told_first = false;
   bool told_start = false;
-  // The token of its launcher, which can reattach once the job is persisted.
+  // The token of the job's launcher, which can reattach once the job is
+  // persisted.
   std::string token;
-  // The failures of processes of which the parent's job has not been notified,
-  // except those that follow from the job's own end. For a rank that failed
-  // more than once, the last failure.
+  // Failures of processes of which the spawner's job has not been notified,
+  // without those that the end of the job itself has caused. For a rank that
+  // failed more than once, the last failure.
   std::map<Rank, core::ProcExit> failures;
 
   const std::string& parent() const { return job->parent.nspace; }
@@ -133,8 +138,7 @@ class LaunchPersistence {
   // if the job was not persisted.
   virtual bool PersistLaunch(const JobSpec& job, const std::string& token,
                              const LaunchFacts& facts) = 0;
-  // Replaces the facts of PersistLaunch. If PersistLaunch is called later, it
-  // passes these facts.
+  // Replaces the facts that were given to PersistLaunch.
   virtual void PersistFacts(const std::string& nspace,
                             const LaunchFacts& facts) = 0;
   // Persists how much output of a job with host_output is in its files, and

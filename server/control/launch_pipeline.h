@@ -59,11 +59,11 @@ class LaunchPipeline {
     // Maps the jobs of the request, records and starts them. After an error no
     // job of the request is recorded.
     std::function<Status(const Placed& placed)> begin;
-    // The request is not executed.
+    // Called instead if the request is not executed.
     std::function<void(const Status& why)> refuse;
   };
-  // Asks for a place. `is_placed`: the job takes no slots, or is not started at
-  // all, so it needs none.
+  // Requests a placement. `is_placed`: the job takes no slots, or is not
+  // started at all, so no decision of the host is needed.
   void Ask(QueuedJob request, bool is_placed, Answers answers);
 
   // Records a job in a family; null means a new one. The caller adds what it

@@ -30,22 +30,22 @@ class Launcher {
   // Reports that its family is over. `jobs` are those whose records are kept.
   void End(std::vector<std::string> jobs, const v1::JobEnd& end);
 
-  // Does the same, and lets the launcher request its job again.
+  // Like End, and lets the launcher request its job again.
   void Requeue(std::vector<std::string> jobs, const v1::JobRequeued& requeued);
 
   // `nspace` is empty for the first job of the family.
   void SendOutput(const core::DeliverOutput& output, const std::string& nspace);
-  // Records that it has written `bytes` out: the nodes whose ranks wrote them
-  // get credit.
+  // Records that the launcher has written out `bytes` more bytes, and grants
+  // credit to the nodes whose ranks wrote them.
   void Consume(uint64_t bytes, InputSink* sink);
-  // Grants the credit for everything that it has not written, because it is
-  // gone.
+  // Grants the credit for everything that the launcher has not written out,
+  // because the launcher is gone.
   void ConsumeAll(InputSink* sink);
 
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // jobs whose end was sent
   bool requeues = false;           // it can request its job again
-  // Requests that arrived while its job waits for its placement.
+  // Requests of the launcher that wait until its job is placed.
   std::vector<v1::RunRequest> held;
 
  private:

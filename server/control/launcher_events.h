@@ -15,7 +15,7 @@
 namespace canopy::control {
 
 v1::RunEvent MappedEvent(const JobSpec& job);
-// The same with the wishes of the job's spawner.
+// Adds the output and map directives of the job's spawner.
 v1::RunEvent MappedEvent(const JobRecord& record);
 // `grace_ms` is as in JobMapped.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
@@ -24,7 +24,8 @@ v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
 v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
                            const std::string& reason);
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
-// Returns the notes of the change, which must have some.
+// Returns the change's notes about programs, of which there must be at least
+// one.
 v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);
 v1::JobEnd EndOf(const core::JobChanged& change);
 // Converts the result of EndOf back.

@@ -38,8 +38,8 @@ struct NetworkServer::Impl {
 
   EventLoop* const loop;
   std::unique_ptr<rpc::NetworkPort> port;
-  // Rejects calls of unknown methods. A server with the health service alone
-  // would have no thread that polls.
+  // Rejects calls of unknown methods. It also gives the server a thread that
+  // polls, which a server with the health service alone would not have.
   grpc::CallbackGenericService refusal;
   // Shared with the thread that shuts it down.
   std::shared_ptr<grpc::Server> server;

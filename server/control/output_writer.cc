@@ -33,7 +33,9 @@ Status Failed(const std::string& what, const std::string& path) {
           "cannot " + what + " " + path + ": " + std::strerror(errno)};
 }
 
-// Removes only what this job has written if others write to the file as well.
+// Removes what follows `from`, the end of a job's earlier output. A new job
+// removes everything, unless `append` is set because others write to the file
+// as well.
 Status Position(bool append, const uint64_t* from, Target* target) {
   struct stat info;
   if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);
@@ -49,7 +51,8 @@ Status Position(bool append, const uint64_t* from, Target* target) {
              : Status();
 }
 
-// A pipe without a reader is an error; waiting for one would block the thread.
+// A named pipe without a reader is an error, because waiting for a reader would
+// block the thread.
 Status OpenTarget(const std::string& path, bool append, const uint64_t* from,
                   Target* target) {
   target->path = path.empty() ? "/dev/null" : path;

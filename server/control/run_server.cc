@@ -18,7 +18,7 @@ constexpr size_t kReadSize = 64 << 10;
 
 }  // namespace
 
-// Only its server closes and destroys it: from callbacks of the loop, and never
+// Closed and destroyed only by its server, from callbacks of the loop, so never
 // during a call of its owner.
 class RunServer::Connection : public LauncherStream {
  public:
@@ -40,7 +40,8 @@ class RunServer::Connection : public LauncherStream {
     out_.Append(FrameMessage(event));
     FlushLater();
   }
-  // The launcher receives the end before the agent cleans up after the job.
+  // Flushed at once, so that the launcher receives the end before the agent
+  // cleans up after the job.
   void FinishWhenWritten() override {
     (void)out_.Flush(socket_.get());
     finish_ = true;

@@ -74,8 +74,8 @@ void RunStream::OnCancel() {
 }
 
 void RunStream::OnDone() {
-  // The owner must not call a deleted stream. Its notification and the deletion
-  // are therefore on the thread on which it calls.
+  // The owner calls this stream on the loop thread only. Deleting the stream
+  // there, after OnGone, ensures that no call follows.
   loop_->Post([this] {
     owner_->OnGone(id_);
     delete this;

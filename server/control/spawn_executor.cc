@@ -96,8 +96,8 @@ void MakePartners(JobRecord* main, const std::string& nspace,
   main->facts.partner = nspace;
 }
 
-// Returns the call with the job `nspace` as the target of its debugger daemons,
-// if it has some.
+// Returns the call, in which debugger daemons, if there are any, get the job
+// `nspace` as their target.
 spawn::SpawnCall Beside(const spawn::SpawnCall& call,
                         const std::string& nspace) {
   spawn::SpawnCall out = call;
@@ -129,7 +129,8 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
        [this, request](const Status& why) { Refuse(request->spawn, why); }});
 }
 
-// Returns why attributes that must be honoured cannot be, if there are such.
+// Returns an error if the request has attributes that must be honoured and
+// cannot be.
 Status SpawnExecutor::MayExecute(const Request& request) const {
   const spawn::SpawnCall& call = request.call;
   if (core::IsOfTool(request.spawn.request)) {

@@ -105,7 +105,7 @@ void Staging::Begin(std::shared_ptr<const JobSpec> job,
 
 void Staging::Offer(const std::string& nspace, Bytes data) {
   const Copy* const copy = Find(nspace);
-  // An empty piece is the end of the input, which waits for the job's launch.
+  // An empty piece ends the job's own input. It is not part of the archive.
   if (copy == nullptr || copy->has_reader || data.empty()) return;
   sink_->OnInput(core::InputOffered{copy->nspace, std::move(data)});
 }
@@ -116,7 +116,7 @@ bool Staging::OnOutput(const core::DeliverOutput& output) {
   if (copy == nullptr) return false;
   const bool reads = copy->has_reader && output.rank == copy->writers;
   if (reads && output.channel == kStdout && !output.data.empty()) {
-    // The output is acknowledged when the writers have received it.
+    // The reader's output is acknowledged when the writers have received it.
     sink_->OnInput(core::InputOffered{copy->nspace, output.data});
     return true;
   }

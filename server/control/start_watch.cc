@@ -57,7 +57,8 @@ void StartWatch::OnStates(const std::string& nspace,
         answers, [&node](const auto& a) { return a.node == node.agent; });
     if (!answered) silent.push_back(node.name);
   }
-  // The job may wait for something else, such as files.
+  // If all agents have answered, the job waits for something else, such as
+  // files.
   if (silent.empty()) return Arm(nspace, &watched->second);
   watched_.erase(watched);
   print_(nspace,

@@ -15,8 +15,8 @@
 
 namespace canopy::control {
 
-// An agent that has ended may be replaced for the time of --restart-grace,
-// during which jobs on its node wait. Loop thread only.
+// With --restart-grace, an agent that has ended may be replaced within that
+// time, during which jobs on its node wait. Loop thread only.
 class StartWatch {
  public:
   // Prints one line at the launcher of the job.

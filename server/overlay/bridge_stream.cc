@@ -79,8 +79,8 @@ void BridgeStream::WriteDone(bool ok) {
   write_in_flight_ = false;
   write_failed_ = !ok;
   if (closing_) return FinishWhenIdle();
-  // The call has ended. Frames that arrived before its end can still be read;
-  // gRPC reports the status afterwards.
+  // The call has ended. Frames that arrived before can still be read; gRPC
+  // reports the status afterwards.
   if (write_failed_) return;
   if (half_close_) return call_->HalfClose();
   if (want_writable_) Schedule();

@@ -29,10 +29,10 @@ struct OverlayConfig {
   std::string listen;           // "host:port"; port 0 selects a free port
   std::string overlay_id;       // the same for all members
   uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
-  // The incarnation with which a predecessor started; 0: none. The clock may
-  // have been set back since.
+  // Incarnation with which the predecessor started; 0: there was none. This
+  // agent uses a larger one even if the clock was set back since.
   uint64_t predecessor = 0;
-  // This agent recovered the processes of a predecessor on this node. Members
+  // True if this agent has recovered the processes of a predecessor. Members
   // that have not declared the predecessor lost then see a restart instead of a
   // loss.
   bool recovered = false;

@@ -142,8 +142,8 @@ void ServerCall::Await(EventLoop* loop, rpc::DeferredReads* reads,
 void ServerCall::Arrived(LinkCall* link, bool ok) {
   auto* call = static_cast<ServerCall*>(link);
   if (!ok) {
-    // The server is shutting down without a call: neither of these two
-    // operations completes.
+    // The server shuts down while this object waits for a call, so neither of
+    // these two operations completes.
     call->Abandon();  // ended_
     call->Abandon();  // finish_
     return;

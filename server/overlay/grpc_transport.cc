@@ -58,7 +58,8 @@ struct Acceptor {
   GrpcTransport::Accept accept;  // loop thread
 };
 
-// Without peers, nothing is attached to the driver, so it needs no self-test.
+// An agent without peers attaches nothing to the driver, which therefore needs
+// no self-test.
 rpc::DriverChoice ChoiceFor(const GrpcTransport::Options& options) {
   if (options.driver.has_value()) return {*options.driver, "as configured"};
   if (options.alone) return {rpc::DriverKind::kInLoop, "no peer is expected"};

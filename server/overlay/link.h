@@ -29,8 +29,8 @@ class Link {
   // acknowledgement alone makes a frame only if AckDue or `ack_now`.
   bool Fill(Frame* frame, bool ack_now);
 
-  // The peer has received all packets up to `number`. Returns false if it
-  // acknowledges packets that were never sent.
+  // Records that the peer has received all packets up to `number`. Returns
+  // false if some of these were never sent.
   bool Acknowledge(uint64_t number);
 
   enum class Arrival { kNew, kDuplicate, kGap };
@@ -43,11 +43,11 @@ class Link {
   // by itself.
   bool AckDue() const;
 
-  // Continues on a new stream between the same incarnations. The peer has
-  // packets up to `peer_received`; later ones are sent again. Returns false as
-  // Acknowledge does.
+  // Continues the flow on a new stream between the same incarnations. The peer
+  // has packets up to `peer_received`; later ones are sent again. Returns false
+  // under the condition of Acknowledge.
   bool Resume(uint64_t peer_received);
-  // The peer has a new incarnation: both directions start over.
+  // Starts both directions over, because the peer has a new incarnation.
   void Reset();
 
   // Removes and returns, in order, the packets of messages of which nothing was

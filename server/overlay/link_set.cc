@@ -114,8 +114,9 @@ std::vector<Packet> LinkSet::Remove(NodeId node) {
   if (neighbor == nullptr) return {};
   std::vector<Packet> packets = neighbor->TakeUnsent(false);
   const MemberState& state = view_->table().State(node);
-  // A neighbour that is still linked but was declared lost by others must be
-  // notified; otherwise it would keep an obsolete view of the membership.
+  // A neighbour that is still linked, but was declared lost by other members,
+  // must be notified. Otherwise it would keep an obsolete view of the
+  // membership.
   if (neighbor->linked() && view_->table().Down(node) &&
       state.incarnation == neighbor->incarnation()) {
     std::shared_ptr<Stream> stream = neighbor->TakeStream();
@@ -140,7 +141,8 @@ void LinkSet::BeginAnew(NodeId node) {
   }
 }
 
-// For a stream that this side dialled.
+// Sends `node` its own state as the last frame of a stream that this agent has
+// dialled.
 void LinkSet::SendMemberDown(NodeId node, std::shared_ptr<Stream> stream) {
   std::erase_if(farewells_, [](const auto& f) { return f->over(); });
   Frame news;

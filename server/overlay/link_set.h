@@ -39,7 +39,7 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPeer(const MemberState& state) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
-    // Packets of a link that has ended that were not acknowledged.
+    // Packets that were not acknowledged when their link ended.
     virtual void OnUndelivered(std::vector<Packet> packets) = 0;
     // A link was made or has ended; Update is due.
     virtual void OnLinksChanged() = 0;
@@ -91,8 +91,9 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   void BeginLeaving();
   // Sends this frame as the last one on each link.
   void SendLast(const Frame& frame);
-  // True if there is any link; if everything sent is acknowledged; and if the
-  // streams have taken everything written.
+  // Returns true if any link exists (AnyLinked), if everything sent is
+  // acknowledged (AllIdle), or if the streams have taken everything written
+  // (AllWritten).
   bool AnyLinked() const;
   bool AllIdle() const;
   bool AllWritten() const;

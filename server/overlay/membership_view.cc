@@ -15,7 +15,8 @@ uint64_t ClockIncarnation() {
          static_cast<uint64_t>(ts.tv_nsec);
 }
 
-// More often no predecessor has rejoined; its incarnation grew by one each time.
+// Upper bound for the times that a predecessor has rejoined. Each time, its
+// incarnation grew by one.
 constexpr uint64_t kRejoins = 1000000000;
 
 uint64_t FirstIncarnation(const OverlayConfig& config) {

@@ -62,10 +62,11 @@ class MembershipView {
   // Becomes a new incarnation that knows no other member's state; all members
   // are in the tree again.
   void StartOver();
-  // A parent has sent the states of the members.
+  // Records that a parent has sent the states of all members.
   void MarkSynced() { synced_ = true; }
 
-  // Return true if the loss, or the return, was not yet reported to the core.
+  // Return true if the loss, or the return, has not been reported to the core
+  // yet, and count it as reported.
   bool ReportDown(NodeId node);
   bool ReportUp(NodeId node);
 
@@ -79,8 +80,9 @@ class MembershipView {
   MemberTable table_;
   core::Tree tree_;
   std::vector<bool> reported_down_;
-  // This agent rejoined after a partition. Until a parent has sent it the
-  // membership, it accepts no children: it would give them an obsolete view.
+  // True after this agent has rejoined, until a parent has sent it the
+  // membership. Until then it accepts no children, because it would give them
+  // an obsolete view.
   bool rejoined_ = false;
   bool synced_ = true;
 };

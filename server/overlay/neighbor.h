@@ -103,9 +103,9 @@ class Neighbor final : public StreamListener,
   // follows.
   bool Written() { return stream_ == nullptr || stream_->Writable(); }
 
-  // The neighbour is no longer this agent's parent. Returns true if everything
-  // was exchanged and the stream was ended in order. Otherwise the caller tries
-  // again at the neighbour's next activity.
+  // Ends the stream to a neighbour that is no longer this agent's parent.
+  // Returns true if everything was exchanged and the stream was ended in order.
+  // Otherwise the caller tries again at the neighbour's next activity.
   bool Retire();
   bool retiring() const { return retiring_; }
   void StopRetiring() { retiring_ = false; }

@@ -44,7 +44,7 @@ Reassembly::Added Reassembly::Add(const Packet& packet) {
   return {Outcome::kWhole, std::move(whole)};
 }
 
-// A message is reported as refused once, with its first piece.
+// Reports a message that exceeds the limit once, with its first piece.
 Reassembly::Added Reassembly::Drop(Partials::iterator it,
                                    const Packet& packet) {
   Partial& partial = it->second;

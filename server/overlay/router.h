@@ -35,21 +35,22 @@ class Router {
          const MembershipView* view, PacketLinks* links, Listener* listener);
   ~Router();
 
-  // Sends to another member; dropped if that is known to be lost. A message
-  // over the size limit is replaced by a failure without data, if its kind has
-  // one.
+  // Sends a message to another member. It is dropped if that member is known to
+  // be lost. A message over the size limit is replaced by a failure without
+  // data, if its kind has one.
   void Send(const core::PeerMessage& message);
   // Handles a packet that the neighbour `from` has sent.
   void OnPacket(Packet packet, NodeId from);
   // Routes packets whose link was lost.
   void Reroute(std::vector<Packet> packets);
 
-  // The member was restarted or lost: its incomplete messages are dropped.
+  // Drops the incomplete messages of a member that was restarted or lost.
   void ForgetSource(NodeId node);
-  // Pieces of other members' messages may have been lost with this member.
+  // Called at the loss of a member, with which pieces of other members'
+  // messages may have been lost.
   void OnLoss(NodeId node);
-  // The view has changed: packets in flight may arrive along paths that the new
-  // tree does not have.
+  // Called when the view has changed: packets in flight may arrive along paths
+  // that the new tree does not have.
   void OnTreeChanged();
   // Retries packets without a route.
   void Retry();
@@ -78,7 +79,8 @@ class Router {
   // Packets without a route until the views of the tree converge.
   std::vector<Packet> unroutable_;
   EventLoop::TimerId retry_timer_ = 0;
-  // True if no packet is in flight that was sent in an earlier tree.
+  // True if every packet that was sent in an earlier tree has arrived or is
+  // lost.
   bool settled_ = false;
   EventLoop::TimerId settle_timer_ = 0;
 };

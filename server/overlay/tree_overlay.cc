@@ -51,8 +51,8 @@ void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
 
 void TreeOverlay::Send(const core::PeerMessage& message) {
   loop_->AssertOnThread();
-  // While losses are being reported after a rejoin, a message to another member
-  // stems from an obsolete view.
+  // While the losses after a rejoin are being reported, a message to another
+  // member is based on an obsolete view.
   if (rejoining_ || state_ == State::kStopped) return;
   router_.Send(message);
 }
@@ -74,7 +74,7 @@ void TreeOverlay::ScheduleReconcile() {
 
 void TreeOverlay::Reconcile() {
   ReportProgress();
-  // The last link may have ended because its other end left, too.
+  // This may be the last link, which has ended because its other end left, too.
   if (state_ == State::kLeaving) return CheckLeft();
   if (state_ != State::kJoined) return;
   links_.Update();
@@ -166,7 +166,8 @@ void TreeOverlay::Returned(NodeId node) {
   }
 }
 
-// The tree is unchanged; messages to the old incarnation are void.
+// The tree is unchanged, but messages to the old incarnation must not reach the
+// new one.
 void TreeOverlay::Restarted(NodeId node) {
   links_.BeginAnew(node);
   router_.ForgetSource(node);
@@ -223,7 +224,7 @@ void TreeOverlay::OnActivity() {
   if (announced_) CheckAnnounced();
 }
 
-// When every stream is writable again, everything written has been sent.
+// Every stream is writable again when everything written has been sent.
 void TreeOverlay::CheckAnnounced() {
   if (announced_ && links_.AllWritten()) std::exchange(announced_, nullptr)();
 }
@@ -235,8 +236,8 @@ void TreeOverlay::CheckLeft() {
     if (leave_timer_ != 0) loop_->CancelTimer(std::exchange(leave_timer_, 0));
     return std::exchange(left_, nullptr)();
   }
-  // The neighbours have received everything; they end the links when they read
-  // this.
+  // The neighbours have received everything. They end the links when they read
+  // this agent's departure.
   if (view_.MergeOwnDeparture()) links_.SendMember(view_.self(), kNoNode);
 }
 

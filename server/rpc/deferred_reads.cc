@@ -53,7 +53,8 @@ bool DeferredReads::Defer(Reader* reader, size_t bytes) {
   if (bytes > kSmall || !Fits(reader, bytes)) return false;
   reader->since_ = EventLoop::Now();
   ++num_deferred_;
-  // Data found in this round is the message that was just read.
+  // If this round has found the connection readable, that was because of the
+  // message that was just read.
   std::erase(readable_, reader->fd_);
   SetTimer();
   return true;
@@ -61,8 +62,9 @@ bool DeferredReads::Defer(Reader* reader, size_t bytes) {
 
 bool DeferredReads::Fits(Reader* reader, size_t bytes) {
   if (reader->fd_ < 0 && !Claim(reader)) return false;
-  // Unread bytes matter only if the total is too large; otherwise the next wait
-  // finds the connection readable.
+  // Bytes that gRPC has not read yet are subtracted only if the total is too
+  // large. Otherwise they do no harm, because the next wait finds the
+  // connection readable.
   std::optional<uint64_t> taken = Arrived(reader->fd_);
   if (!taken.has_value()) {
     Forget(reader);

@@ -88,9 +88,9 @@ class DeferredReads {
     return timed_out_;
   }
 
-  // Longest delay of a message whose arrival was not detected. Longer than most
-  // fences take, because a read that begins before the next message arrives
-  // saves nothing.
+  // Longest delay of a message whose arrival was not detected. It is longer
+  // than most fences take, because a read that begins before the next message
+  // arrives saves nothing.
   static constexpr int64_t kLongestNs = 20000000;
 
  private:

@@ -81,7 +81,8 @@ absl::Status QueueThread::Attach(grpc::CompletionQueue* queue) {
 
 void QueueThread::Detach() {
   if (impl_->queue == nullptr) return;
-  // Only a completion ends the queue's wait.
+  // Ends the queue's wait by a completion: gRPC returns from it for nothing
+  // else.
   grpc::Alarm alarm;
   Completion* const end = &impl_->end;
   alarm.Set(impl_->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), end);

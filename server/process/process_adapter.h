@@ -70,7 +70,8 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   // Inserts a text into the output of a rank, as PutText of process_text.h.
   void Put(ProcessText text, TextDone done);
 
-  // Calls Forget for every held job.
+  // Waits for the ends of shims that another agent has taken over; they end
+  // with their jobs.
   void ForgetAll();
 
   // Announces a handover: sets how long the processes of every job wait for the

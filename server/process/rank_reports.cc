@@ -74,12 +74,13 @@ void RankReports::ReportStart(int status, const std::string& text) {
 
 void RankReports::Await(Rank rank, uint32_t incarnation) {
   unreported_[rank] = {0, incarnation};
-  // The process may connect before its pid is known. The 0 replaces its
-  // predecessor's pid.
+  // The new process may connect before its pid is known. The 0 replaces the pid
+  // of the rank's former process.
   ReportProcesses({{rank, 0}});
 }
 
-// A process that could not be started will get an exit.
+// Reports no error for a process that could not be started, because its exit
+// follows.
 void RankReports::ReportRestarted(const Started& m) { NoteProcesses(m); }
 
 void RankReports::ReportNoProcess(Rank rank) {

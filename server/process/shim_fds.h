@@ -19,15 +19,16 @@ class ShimFds {
  public:
   static void Hold(FrameChannel* channel, const std::string& name, UniqueFd fd);
 
-  // Returns false, and sends no connection, if the shim cannot hold all of
-  // them. Names that were released before may be used again.
+  // Sends connections that the shim should hold. Returns false, and sends none,
+  // if the shim cannot hold all of them. Names that were released before may be
+  // used again.
   bool HoldConnections(FrameChannel* channel, std::vector<NamedFd> connections);
   // Releases a connection, now if `at_once`, otherwise later in a batch.
   void ReleaseConnection(FrameChannel* channel, const std::string& name,
                          bool at_once);
 
-  // These store what a Held or Welcome frame brought, until TakeFound. They
-  // return false if the numbers of names and descriptors differ.
+  // These store the descriptors of a Held or Welcome frame until TakeFound.
+  // They return false if the numbers of names and descriptors differ.
   bool AddFoundConnections(std::vector<std::string> names,
                            std::vector<UniqueFd> fds);
   bool AddFound(std::vector<std::string> names, std::vector<UniqueFd> fds);

@@ -142,7 +142,8 @@ void ShimJob::Start(uint16_t port) {
   channel_->Flush();
 }
 
-// The new process gets no standard input, because its predecessor consumed it.
+// The new process gets no standard input, because the rank's former process has
+// consumed it.
 void ShimJob::Restart(const core::RestartLocal& restart) {
   reports_.Await(restart.rank, restart.incarnation);
   if (channel_ == nullptr || !started()) {
@@ -237,7 +238,7 @@ void ShimJob::Feed(const core::FeedInput& input) {
   SendInput();
 }
 
-// Without a shim all input counts as consumed, because its sender waits for
+// Without a shim, all input counts as consumed, because the sender waits for
 // that.
 void ShimJob::SendInput() {
   while (std::optional<core::FeedInput> next = input_.Next()) {
@@ -283,8 +284,8 @@ void ShimJob::OnFrame(FrameChannel::Frame& frame) {
   }
 }
 
-// A frame that changes the state does so before it reports, because the answer
-// to a report may arrive within the call.
+// A frame changes the state before it reports, because the answer to a report
+// may arrive within the call.
 bool ShimJob::Handle(FrameChannel::Frame& frame) {
   switch (frame.type) {
     case FrameType::kWelcome:

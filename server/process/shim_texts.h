@@ -21,7 +21,7 @@ class ShimTexts {
   std::optional<TextRequest> Put(ProcessText text, TextDone done);
   // Handles the shim's next answer. Returns false if it is malformed.
   bool OnDone(std::string_view payload);
-  // Answers all texts with `status`, because the shim will not.
+  // Answers all pending texts with `status`. Called when the shim is lost.
   void FailAll(int status);
 
  private:

@@ -34,7 +34,7 @@ bool ReadStat(pid_t pid, pid_t* parent, pid_t* group) {
          sscanf(after_name + 1, " %*c %d %d", parent, group) == 2;
 }
 
-// This check is cheap; a scan of /proc takes longer than a short job.
+// Called before the scan of /proc, which takes longer than a short job.
 bool HasChildren() {
   siginfo_t info;
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;

@@ -27,10 +27,8 @@ struct Row {
 
 using E = HolderEvent;
 
-// Once the end has begun, all requests of agents are ignored. An event within
-// the shim that cannot occur in a state is ignored there.
-//
-// clang-format off
+// Once a shim has begun to end, it ignores all requests of agents. An internal
+// event that cannot occur in a state is ignored there.
 constexpr Row kTable[] = {
     //                               empty         described   checked     started    ending       forcing
     {E::kHello,        "Hello",      {kOk,         kOk,        kOk,        kOk,       kSkip,       kSkip}},

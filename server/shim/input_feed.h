@@ -20,8 +20,8 @@ namespace canopy::process {
 // Loop thread only.
 class InputFeed {
  public:
-  // `bytes` more were written to every rank that they were addressed to, or
-  // those ranks no longer read.
+  // Reports that `bytes` more bytes were written to every rank that was to read
+  // them, or that the remaining ranks no longer read.
   using OnDone = std::function<void(uint64_t bytes)>;
 
   InputFeed(EventLoop* loop, OnDone on_done);

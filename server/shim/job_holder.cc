@@ -156,7 +156,7 @@ bool JobHolder::Handle(Frame& frame) {
     case FrameType::kOrphan:
       return HandleOrphan(frame);
     default:
-      // Forget has no effect besides its transition.
+      // Forget has no effect besides the transition to another state.
       return frame.type == FrameType::kForget;
   }
 }
@@ -227,8 +227,8 @@ bool JobHolder::HandleStart(Frame& frame) {
               Encode(starter_->Start(&processes_.all(), stopped, pump_.get(),
                                      feed_.get())));
   processes_.NoteStarted();
-  // Processes that could not be started, or have ended before they were
-  // indexed.
+  // Some processes could not be started, or have ended before NoteStarted
+  // indexed them.
   for (LocalProcess& process : processes_.all()) {
     if (process.phase != RankPhase::kRunning) OnEnded(&process);
   }
@@ -357,7 +357,7 @@ void JobHolder::OnChildSignal() {
 
 void JobHolder::OnEnded(LocalProcess* process) {
   feed_->Close(process->spec.rank);
-  // If this ends the streams, the pump reports it and the exit becomes
+  // This may end the streams. The pump then reports that, and the exit becomes
   // reportable.
   pump_->ProcessEnded(process->spec.rank);
   if (process->reportable) return;

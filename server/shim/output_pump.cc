@@ -14,7 +14,8 @@
 namespace canopy::process {
 namespace {
 
-// Each chunk has its own allocation, so single bytes must not fill the window.
+// Limit for the chunks in the window. Each has an allocation of its own, so
+// writes of single bytes must not fill the window.
 constexpr size_t kMaxChunks = 4096;
 // The corresponding limit for texts.
 constexpr size_t kMaxTexts = 4096;

@@ -26,7 +26,7 @@ class ProcessTable {
 
   // Adding ranks invalidates pointers to these elements.
   std::vector<LocalProcess>& all() { return processes_; }
-  // Null: the rank is none of the job's here.
+  // Returns null if the job has no such rank on this node.
   const LocalProcess* Find(Rank rank) const;
   LocalProcess& of_rank(Rank rank) { return processes_[by_rank_.at(rank)]; }
   std::vector<RankState> States() const;

@@ -60,8 +60,8 @@ void ProcessTexts::NoteAnswer(const Id& id, int status) {
   answered_.order.push_back(id);
 }
 
-// The next agent but one may reuse a client's number, so only two generations
-// of answers are kept.
+// Keeps the answers to the current agent and to its predecessor only, because
+// the agent after that may reuse a client's number.
 void ProcessTexts::OnNewAgent() {
   answered_before_ = std::exchange(answered_, {});
 }

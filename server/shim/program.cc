@@ -62,7 +62,7 @@ Status ProgramStatus(int error, const std::string& program) {
                 "program " + Quoted(program) + ": " + strerror(error) + hint);
 }
 
-// An earlier finding is valid only for the same file.
+// An earlier finding is valid only if the file has not changed since.
 bool IsOf(const loader::LibraryFinding& finding, const std::string& path) {
   return std::ranges::any_of(
       finding.evidence, [&](const auto& item) { return item.first == path; });

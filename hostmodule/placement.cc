@@ -283,8 +283,8 @@ std::vector<Placed> TakeTurns(std::vector<Placed> placed,
   return out;
 }
 
-// Returns by node its position in the order in which nodes got their first
-// process.
+// Returns, for each node, its position in the order in which the nodes got
+// their first process.
 std::vector<uint32_t> PositionsOf(size_t num_nodes,
                                   const std::vector<Placed>& placed) {
   std::vector<uint32_t> position(num_nodes, UINT32_MAX);

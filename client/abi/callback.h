@@ -16,7 +16,8 @@ auto OrIgnore(void (*callback)(Args...)) {
   return callback != nullptr ? callback : +[](Args...) {};
 }
 
-// The default function for this type calls the release function.
+// The replacement for a null callback of this type still calls the release
+// function.
 inline pmix_info_cbfunc_t OrIgnore(pmix_info_cbfunc_t callback) {
   if (callback != nullptr) return callback;
   return [](pmix_status_t, pmix_info_t*, size_t, void*,

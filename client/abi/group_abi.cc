@@ -18,8 +18,9 @@ using canopy::client::WithSession;
 
 namespace {
 
-// All calls need a group's name; an invitation also needs those to invite, and
-// a construct its members, unless others add the caller.
+// Every call needs the name of a group. An invitation also needs the processes
+// to invite. A construct needs its members, unless other processes add the
+// caller.
 pmix_status_t ArgumentsOf(const GroupRequest& request) {
   return BadUnless(request.name != nullptr && request.directives.ok());
 }

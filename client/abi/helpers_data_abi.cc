@@ -81,7 +81,7 @@ void Clear(pmix_data_buffer_t* buffer) {
   *buffer = {};
 }
 
-// Callers hold a regex as plain characters; arrays hold it with its size.
+// Callers pass a regex as characters only; the codec needs its size too.
 std::vector<pmix_byte_object_t> SizedRegexes(char* const* regexes, int count) {
   std::vector<pmix_byte_object_t> sized(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
@@ -186,7 +186,8 @@ pmix_status_t PMIx_Data_unpack(const pmix_proc_t*, pmix_data_buffer_t* buffer,
   Decoder decoder(Unread(*buffer), BufferForm());
   const pmix_status_t code =
       ReadCall(&decoder, type, static_cast<char*>(dest), max_num_values);
-  // The elements can still be read with their own type.
+  // After a type mismatch, the caller can still unpack the elements as their
+  // own type.
   if (code == PMIX_ERR_TYPE_MISMATCH) return code;
   // After malformed data the rest of the buffer cannot be trusted.
   if (buffer->base_ptr != nullptr) {

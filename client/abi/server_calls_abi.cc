@@ -105,7 +105,7 @@ pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs,
   if (procs == nullptr || nprocs == 0 || dbuf == nullptr) {
     return PMIX_ERR_BAD_PARAM;
   }
-  // All registrations are found before the first one is packed.
+  // Nothing is packed if one of the registrations does not exist.
   std::set<std::string> nspaces;
   for (const ProcId& proc : ToList(procs, nprocs)) nspaces.insert(proc.nspace);
   std::vector<std::shared_ptr<const canopy::registration::Registration>> jobs;

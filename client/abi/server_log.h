@@ -1,4 +1,5 @@
-// The log of a server in C, which has no standard error for it.
+// The log file of a server in C. Such a server does not write to the host's
+// standard error.
 #ifndef CANOPY_CLIENT_ABI_SERVER_LOG_H_
 #define CANOPY_CLIENT_ABI_SERVER_LOG_H_
 

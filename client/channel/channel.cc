@@ -79,7 +79,7 @@ int Channel::SendOrForget(FrameSocket& socket, FrameType type, uint64_t tag,
   if (rc == kSuccess || rc == kErrLostConnection) return kSuccess;
   const MutexLock lock(mu_);
   const auto it = pending_.find(tag);
-  // The end of the connection may have completed the request already.
+  // The end of the connection may already have completed the request.
   if (it == pending_.end()) return kSuccess;
   if (it->second.waiter == nullptr) --async_pending_;
   pending_.erase(it);

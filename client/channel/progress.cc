@@ -181,7 +181,7 @@ void Progress::ThreadMain() {
 void Progress::RunPending() {
   if (!external_ || InTask()) return;
   std::thread::id nobody;
-  // Only one thread runs tasks; the other caller's work is done by it.
+  // Only one thread runs tasks, those of other callers too.
   if (!runner_.compare_exchange_strong(nobody, std::this_thread::get_id())) {
     return;
   }

@@ -385,7 +385,7 @@ void EventEngine::State::Advance(const ChainPtr& chain, pmix_status_t status,
                                  const pmix_info_t* results, size_t nresults) {
   const MutexLock lock(mu_);
   const bool ends = status == PMIX_EVENT_ACTION_COMPLETE;
-  // The results have no reader.
+  // No handler and no observer reads the results of the last handler.
   if (ends && !IsObservedLocked(*chain->event)) return;
   chain->results.Add(chain->current->spec.name, Value::Status(status));
   for (size_t i = 0; results != nullptr && i < nresults; ++i) {

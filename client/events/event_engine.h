@@ -50,10 +50,10 @@ class EventEngine {
   // return. Returns PMIX_ERR_NOT_FOUND if there is no such handler.
   int Remove(size_t reference, HandlerSpec* spec);
 
-  // Registers the library's own observer of the events whose code `wants`
-  // accepts. `see` runs in the executor twice for each event: when it arrives,
-  // without results, and after its handlers, if any, have run, with their
-  // results. Called once.
+  // Registers an observer of the library itself, for the events whose code
+  // `wants` accepts. `see` runs in the executor twice for each event: at its
+  // arrival, without results, and after its handlers, with their results, even
+  // if there are no handlers. Called once.
   using WantsCode = std::function<bool(pmix_status_t)>;
   using See = std::function<void(const Event&, const InfoList* results)>;
   void Observe(WantsCode wants, See see);

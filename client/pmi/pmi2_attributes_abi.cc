@@ -151,7 +151,8 @@ PMIX_EXPORT int PMIX_Ring(const char value[], int* rank, int* ranks,
     return PMI2_ERR_INVALID_ARG;
   }
   return WithProcess([&](const Process& process) {
-    // All processes call it the same number of times.
+    // Counts the rings. The processes agree on the number, because all of them
+    // take part in each ring.
     static std::atomic<uint32_t> calls = 0;
     const uint32_t call = calls++;
     pmix_status_t status =

@@ -24,8 +24,8 @@ std::optional<KvalView> KvalIn(std::string_view payload, std::string_view key) {
   return std::nullopt;
 }
 
-// Returns whether the key was put with that scope. A put for one side alone was
-// for the side of this process, because it received the value.
+// Returns whether the key was put with that scope. A put that was for one side
+// only was for the side of this process, which received the value.
 bool WasPutWith(std::string_view payload, std::string_view key,
                 pmix_scope_t scope) {
   if (scope == PMIX_SCOPE_UNDEF) return true;
@@ -42,7 +42,7 @@ int FindInPayload(std::string_view payload, std::string_view key,
   if (!found || !WasPutWith(payload, found->key, scope)) {
     return PMIX_ERR_NOT_FOUND;
   }
-  // A deleted key.
+  // The process has deleted the key.
   if (found->type == PMIX_UNDEF) return PMIX_ERR_NOT_FOUND;
   if (!IsQualifiedName(key)) return DecodeValue(found->value, value);
   const auto meant = MeantValueIn(found->value);

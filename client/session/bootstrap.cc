@@ -57,8 +57,8 @@ std::unique_ptr<shm::CommitWriter> MapMailbox(
 void MapOptionalParts(const local::Welcome& welcome, Bootstrap* out) {
   out->barrier = MapBarrier(welcome, out->socket.get());
   out->commits = MapMailbox(welcome, out->socket.get(), out->barrier.get());
-  // With this count the agent knows whether it has read all commits sent before
-  // the arrivals at a fence, and the mailbox whether it may be used yet.
+  // This count shows the agent whether it has read all commits that preceded an
+  // arrival at a fence. It also shows the mailbox whether it may be used yet.
   if (out->barrier != nullptr) {
     out->socket->CountCommits(out->barrier->commits());
   }

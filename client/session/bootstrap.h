@@ -57,7 +57,7 @@ Bootstrap MakeAlone(ProcId self);
 ProcId NameAfterProcess(const std::string& kind);
 // Returns a job of this process alone, named after host and pid.
 Bootstrap MakeSingleton();
-// Returns the same for a server with the name `self`.
+// Returns a server's job of one process, with the name `self`.
 Bootstrap MakeServer(const ProcId& self);
 
 }  // namespace canopy::client

@@ -34,7 +34,8 @@ std::string_view SeriesIn(std::string_view request) {
   return wire::Decode(request, &encoded) ? encoded.series : std::string_view();
 }
 
-// A set of participants has one form, however it was named.
+// Converts a list of participants into the form that all lists of the same
+// processes share.
 void Normalise(const std::string& own_nspace, Series* series) {
   std::vector<ProcView>& procs = series->participants;
   for (ProcView& proc : procs) {
@@ -63,8 +64,8 @@ void CollectiveCounts::Add(std::string_view request, int status) {
   }
 }
 
-// A process that can construct the group again is not in it any more, so the
-// group's destruct is over.
+// A process that can construct the group again is not a member any more, so the
+// destruct of the former group is over for it.
 void CollectiveCounts::NoteConstruct(std::string_view encoded) {
   Series series;
   if (!wire::Decode(encoded, &series) ||

@@ -64,7 +64,7 @@ int Combine(int before, int status) {
   return before == PMIX_SUCCESS ? before : status;
 }
 
-// Counts the answers of servers that were notified at the same time.
+// Counts the answers of the servers that were notified of one change.
 struct Telling {
   std::atomic<size_t> missing;
   std::atomic<int> status;
@@ -153,8 +153,8 @@ constexpr std::string_view kHonoured[] = {
     PMIX_EVENT_PROXY,         PMIX_EVENT_TEXT_MESSAGE, PMIX_EVENT_AFFECTED_PROC,
     PMIX_EVENT_AFFECTED_PROCS};
 
-// Announcements of a resource manager. An announcement by a process ends
-// nothing; the infos reach the receivers like all others.
+// Keys by which a resource manager announces the end of jobs. If a process
+// raises such an event, nothing ends; the infos are data for the receivers.
 constexpr std::string_view kAnnouncements[] = {
     PMIX_EVENT_TERMINATE_SESSION, PMIX_EVENT_TERMINATE_JOB,
     PMIX_EVENT_TERMINATE_NODE, PMIX_EVENT_TERMINATE_PROC,
@@ -262,7 +262,8 @@ int NotifyEvent(Session& session, const Notification& event,
   if (event.range != PMIX_RANGE_PROC_LOCAL) {
     if (const auto distribute = session.distributor()) {
       if (stays_here) return distribute(event, cbfunc, cbdata);
-      // In a tool that has a server and is one, the server's answer counts.
+      // If this process runs a server beside its connection to one, that
+      // server's answer counts.
       (void)distribute(event, nullptr, nullptr);
     }
   }

@@ -60,7 +60,7 @@ class FenceCount {
 
   bool only_one() const { return only_one_; }
   JobFences* fences() const { return fences_; }
-  // Leaves the call of End to another function.
+  // Leaves the call of End to the callback of the answer.
   void Keep() { fences_ = nullptr; }
 
  private:
@@ -166,7 +166,7 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
         if (counted != nullptr) counted->End();
         cbfunc(reply.status, cbdata);
       });
-  // The answer's callback calls End.
+  // The callback of the answer calls End.
   if (rc == PMIX_SUCCESS) count.Keep();
   return rc;
 }

@@ -46,7 +46,7 @@ bool IsOfGroup(const Session& session, const pmix_proc_t* proc) {
          IsProcessRank(proc->rank) && session.groups().Has(NspaceOf(*proc));
 }
 
-// Returns get(member) for the member that `proc` means.
+// Calls get(member) for the member of the group that `proc` designates.
 template <typename Get>
 int OfMember(const Session& session, const pmix_proc_t& proc, const Get& get) {
   const std::optional<ProcId> member =
@@ -90,9 +90,10 @@ bool CanAsk(Session& session, const GetOptions& options) {
   return session.channel() != nullptr && !options.optional && !options.refresh;
 }
 
-// A get does not wait for a reserved key. However, the agent receives one
-// request for a key that processes provide themselves, and for qualified values
-// of reserved keys, which groups' constructs provide even about this process.
+// Returns true if the agent gets one request although a get does not wait for a
+// reserved key. This holds for a key that processes provide themselves, and for
+// qualified values of reserved keys, which the construct of a group provides
+// even for this process.
 bool AsksOnce(Session& session, const Arguments& args,
               const LookupResult& here) {
   return here.status == PMIX_ERR_NOT_FOUND &&
@@ -110,7 +111,7 @@ bool MustAsk(const Session& session, const Arguments& args) {
 
 int CheckStorage(const Arguments& args, pmix_value_t** value) {
   if (value == nullptr) {
-    // A refresh of all keys may be called without storage for a result.
+    // A refresh of all keys may be requested without storage for a result.
     return args.options.refresh && args.key.empty() ? PMIX_SUCCESS
                                                     : PMIX_ERR_BAD_PARAM;
   }
@@ -172,9 +173,9 @@ bool FindDevices(const Session& session, const Arguments& args,
   return value.has_value();
 }
 
-// Looks for the answer to an earlier query without qualifiers, which is about
-// this process and its job. The Standard has gets find what queries have found.
-// The server's URI is not looked for: a tool may have another server by now.
+// Looks for the answer to an earlier query about this process and its job. The
+// Standard requires that gets find what queries have found. The server's URI is
+// excluded, because a tool may have another server by now.
 bool FindQueried(Session& session, const Arguments& args, pmix_value_t* found) {
   const bool of_job = args.target.rank == kRankWildcard &&
                       args.target.nspace == session.self().nspace;

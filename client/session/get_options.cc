@@ -101,7 +101,8 @@ int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
     return PMIX_SUCCESS;
   }
   if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
-  // A get waits for its value in any case, and never finds more than one value.
+  // PMIX_WAIT has no effect, because a get always waits for its value and finds
+  // one value at most.
   const auto number = key == PMIX_WAIT ? Uint64Of(info.value) : std::nullopt;
   *known = number && *number <= 1;
   return key == PMIX_WAIT && !number ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS;

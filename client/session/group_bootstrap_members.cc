@@ -19,8 +19,9 @@ struct Answer {
   std::optional<AwaitedInvitation> accepts;
 };
 
-// A leader accepts only a group that has all its members: the first leader may
-// have read what this leader published for an earlier bootstrap.
+// A leader accepts only a group that includes all members that it has added:
+// the first leader may have read what this leader published for an earlier
+// bootstrap.
 Answer AnswerTo(Session& session, const std::string& name,
                 const BootstrapInvitation& invitation) {
   Answer answer;
@@ -48,8 +49,8 @@ void AcceptFrom(Session& session, const std::string& name, const ProcId& leader,
     return Withdraw(session, awaited.key,
                     [done] { done(PMIX_ERR_EXISTS, {}); });
   }
-  // The key is removed before the construct can begin, so no later bootstrap
-  // reads it.
+  // The key is removed before the construct can begin, so that no later
+  // bootstrap reads it.
   Withdraw(session, awaited.key,
            [&session, name, leader] { Accept(session, name, leader); });
 }

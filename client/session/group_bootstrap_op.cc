@@ -39,7 +39,7 @@ struct BootstrapCall {
   uint32_t timeout_ms = 0;
 };
 
-// A leader on its way to the others.
+// A leader that has not met the other leaders yet.
 struct Meeting {
   std::string name;
   uint64_t number = 0;  // of the awaited invitation
@@ -98,14 +98,15 @@ int Read(Session& session, const GroupRequest& request, BootstrapCall* call) {
   return rc;
 }
 
-// The key of a leader. Users do not see each other's.
+// The name of the key under which a leader publishes. Leaders of different
+// users do not see each other's keys.
 std::string KeyAt(const std::string& name, size_t index) {
   return "canopy.bootstrap." + std::to_string(getuid()) + "." + name + "." +
          std::to_string(index);
 }
 
-// All leaders try the first key first. Then each begins at another place, so
-// that few of them meet at a key.
+// All leaders try the first key first. Each continues at a different place, so
+// that few of them compete for one key.
 size_t IndexOf(const Session& session, const Meeting& meeting) {
   if (meeting.attempt == 0) return 0;
   const size_t others = meeting.leaders - 1;
@@ -172,7 +173,8 @@ int Merge(const Meeting& meeting, const pmix_pdata_t& data,
                                              : PMIX_ERR_BAD_PARAM;
 }
 
-// All leaders are here, unless the lookup has failed.
+// Called when all leaders have published, or when the lookup of their keys has
+// failed.
 void OnMet(Session& session, const Meeting& meeting, int status,
            std::span<const pmix_pdata_t> found) {
   if (status != PMIX_SUCCESS) {
@@ -261,7 +263,8 @@ void Meet(Session& session, const MeetingRef& meeting) {
   });
 }
 
-// The time limit of the whole call, up to the construct.
+// Called when the time limit of the whole call, up to the construct, has
+// passed.
 void OnLate(Session& session, const std::string& name, uint64_t number) {
   const auto is_it = [number](const auto& one) { return one.number == number; };
   if (const auto one = session.invitations().TakeAwaitedIf(name, is_it)) {

@@ -18,9 +18,9 @@ namespace canopy::client {
 
 inline constexpr size_t kMaxLeaders = 256;
 
-// Returns whether the call is of a leader, or of a member that leaders add: the
-// latter has no processes. A call that adds members to others, which do not
-// know of them, is not (the agents refuse it).
+// Returns whether the call is that of a leader, or of a member that leaders
+// add, which names no processes. A call that adds members to a group whose
+// other processes do not know of them is not a bootstrap; the agents refuse it.
 bool IsBootstrap(const Session& session, const GroupRequest& request);
 
 // Ends as PMIx_Group_invite does: when all leaders and all members that they

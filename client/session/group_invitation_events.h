@@ -29,13 +29,13 @@ std::vector<ProcId> ListOf(const std::set<ProcId>& procs);
 // Returns the info of an event about that group. The event is not for default
 // handlers.
 InfoList About(const std::string& name);
-// Returns the same with the group's members.
+// Returns these infos together with the members of the group.
 InfoList MembersOf(const std::string& name, const std::vector<ProcId>& members);
 // Returns the members that such an event names.
 std::vector<ProcId> MembersIn(const Event& event);
 
-// Returns whether the directive holds for the group as soon as one member has
-// set it, or limits the time of the construct.
+// Returns whether the directive is one that applies to the whole group as soon
+// as one member has set it, or one that limits the time of the construct.
 bool IsOfGroup(const pmix_info_t& info);
 // Returns those of `infos` that are results of a construct which an event may
 // carry: the members, the context id and the name.
@@ -44,17 +44,17 @@ InfoList ResultsIn(const InfoList& infos);
 // Subscribes to the events of groups that are being formed; called before the
 // invitation or its answer. The agent has kept earlier events.
 void WatchInvitations(Session& session);
-// Does the same for invitations themselves, which members of a bootstrap accept
-// without a handler.
+// Subscribes to invitations too, because members of a bootstrap accept them
+// without a handler of the program.
 void WatchBootstraps(Session& session);
 
-// Raises the event for `receivers` alone. Ignores a lost connection, which ends
-// all that waits for the answers anyway.
+// Raises the event for `receivers` only. Ignores a lost connection, because its
+// loss also ends the operations that wait for the answers.
 void Tell(Session& session, pmix_status_t status,
           const std::vector<ProcId>& receivers, InfoList infos);
 
-// Runs `what` on the progress thread after `timeout_ms` (0: never), unless the
-// connection is lost first.
+// Runs `what` on the progress thread after `timeout_ms`, or never if that is 0,
+// unless the connection is lost before.
 void After(Session& session, local::GroupStep step, const std::string& name,
            uint32_t timeout_ms, std::function<void()> what);
 

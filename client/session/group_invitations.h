@@ -199,8 +199,9 @@ class GroupInvitations {
     ForgetLocked(name);
   }
 
-  // Return true for one caller only, which must subscribe to the events: those
-  // of all that form groups, and the invitations to bootstraps.
+  // Return true at their first call only. The caller must then subscribe: to
+  // the events of groups that are being formed, and to invitations to
+  // bootstraps.
   bool BeginWatching() {
     const MutexLock lock(mu_);
     return !std::exchange(watches_, true);

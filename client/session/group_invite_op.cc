@@ -57,7 +57,8 @@ void OnArrival(Session& session, const std::string& name, const Event& event) {
   }
 }
 
-// `results` are those of the handlers, once they have run; null before.
+// Handles an event of an invitation. `results` are those of the handlers, or
+// null before they have run.
 void See(Session& session, const Event& event, const InfoList* results) {
   const auto name = event.infos.FindString(PMIX_GROUP_ID);
   if (!name) return;
@@ -88,7 +89,7 @@ int ReadDirectives(std::string_view function, const InfoArray& directives,
   return PMIX_SUCCESS;
 }
 
-// Lists the invited processes. A leader that names none but others is not a
+// Lists the invited processes. If the leader is not among them, it is not a
 // member.
 int ReadInvited(Session& session, const GroupRequest& request,
                 SentInvitation* sent) {
@@ -202,7 +203,8 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
                 return one.number == number;
               });
           if (!late) return;
-          // The leader must not wait for this process.
+          // The invitation has ended for this process, so the leader must not
+          // wait for it.
           Tell(session, PMIX_GROUP_INVITE_DECLINED, {late->leader},
                About(name));
           late->done(PMIX_ERR_TIMEOUT, {});

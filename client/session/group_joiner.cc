@@ -65,8 +65,8 @@ void Lead(Session& session, const std::string& name, AcceptedInvitation before,
   FormIfComplete(session, name);
 }
 
-// Another process has taken the place of `failed`. If several have, the lowest
-// in the order of processes counts.
+// Follows the process that has taken the place of `failed`. If there are
+// several, the lowest in the order of processes becomes the leader.
 bool Follow(Session& session, const std::string& name, const ProcId& failed,
             const ProcId& next) {
   bool follows = false;
@@ -105,8 +105,8 @@ bool LoseLeader(Session& session, const std::string& name, const ProcId& leader,
   return number != 0;
 }
 
-// Takes the directives of a leader that is not a member. Those of the caller
-// come first.
+// Takes over the directives of a leader that is not a member. The caller's own
+// directives have precedence.
 void TakeDirectives(const Event& event, InfoList* directives) {
   for (const pmix_info_t& info : event.infos) {
     if (IsOfGroup(info) && !directives->Has(KeyOf(info))) {

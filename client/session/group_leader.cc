@@ -14,8 +14,8 @@
 namespace canopy::client {
 namespace {
 
-// Members with other libraries only wait for the end, because agents do not
-// know this group.
+// Notifies members with other libraries of the end. They only wait for it,
+// because agents do not know this group.
 void FormAmongLibraries(Session& session, const std::string& name,
                         SentInvitation sent,
                         const std::vector<ProcId>& members) {
@@ -39,7 +39,7 @@ void OnFormed(Session& session, const std::string& name,
     InfoList infos = MembersOf(name, members);
     const auto context = results.FindUint(PMIX_GROUP_CONTEXT_ID);
     if (context) infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(*context));
-    // The leader is a member too and may wait for the event.
+    // `members` includes the leader, which may wait for the event, too.
     Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, members, std::move(infos));
   } else {
     Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, members, About(name));
@@ -143,7 +143,8 @@ void OnFormedBy(Session& session, const std::string& name, const Event& event) {
         return !one.formers.empty() && one.accepted.contains(event.source);
       });
   if (!sent) return;
-  // The report names the members only if some of them are missing.
+  // The results contain the members only if some of the invited processes are
+  // missing.
   InfoList results = ResultsIn(event.infos);
   if (!results.Has(PMIX_GROUP_MEMBERSHIP)) {
     results.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(sent->formers));

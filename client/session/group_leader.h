@@ -34,7 +34,7 @@ void FormIfComplete(Session& session, const std::string& name);
 
 // PMIX_GROUP_INVITE_ACCEPTED.
 void OnAccepted(Session& session, const std::string& name, const Event& event);
-// Takes the first report of a member about the construct.
+// Handles the first report of a member about the end of the construct.
 void OnFormedBy(Session& session, const std::string& name, const Event& event);
 // Handles that an invited process has declined or ended. The handlers of that
 // event have run with `results`.

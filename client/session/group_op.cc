@@ -104,7 +104,7 @@ int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-// A leave honours nothing but a time limit.
+// Only a time limit has an effect on a leave.
 int CheckLeave(const InfoArray& directives) {
   for (const pmix_info_t& info : std::span(directives.infos, directives.size)) {
     const std::string_view key = KeyOf(info);

@@ -40,7 +40,7 @@ int CallHostAsync(Session& session, const HostCall& call,
 using HostCaller =
     std::function<int(std::string_view payload, Channel::Done done)>;
 HostCaller CallerOf(Session& session);
-// Sends them over one connection, as long as it is open.
+// Returns a caller that uses one connection as long as it is open.
 HostCaller CallerOf(ChannelRef channel);
 
 // Waits for the outcome of a call. Where the program drives progress, it does

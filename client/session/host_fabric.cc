@@ -14,7 +14,8 @@
 namespace canopy::client {
 namespace {
 
-// Handles a host's answer, and a host that does not support the call.
+// Completes the call with the host's answer, also if the host does not support
+// the call.
 using Finish = std::function<int(int status, InfoList told)>;
 
 int MakeCall(pmix_fabric_operation_t operation, const InfoList& directives,

@@ -24,7 +24,8 @@ struct InitOptions {
 int ParseInitOptions(std::string_view function, const pmix_info_t* info,
                      size_t ninfo, InitOptions* out);
 
-// Reads those of PMIx_Finalize; *barrier is PMIX_EMBED_BARRIER. Same errors.
+// Reads the directives of PMIx_Finalize; *barrier is PMIX_EMBED_BARRIER. Errors
+// are those of ParseInitOptions.
 int ParseFinalizeOptions(const pmix_info_t* info, size_t ninfo, bool* barrier);
 
 }  // namespace canopy::client

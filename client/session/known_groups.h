@@ -18,8 +18,8 @@
 namespace canopy::client {
 
 struct KnownGroup {
-  // The participants in the form of the construct, because the destruct must
-  // name them in the same way. Empty if the agent has them.
+  // The participants as the construct has named them, because the destruct must
+  // name them in the same way. Empty if the agent keeps them.
   std::vector<pmix_proc_t> participants;
   std::vector<ProcId> members;  // members at the construct, in ascending order
 };

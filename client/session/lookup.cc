@@ -184,7 +184,7 @@ int Lookup::FindAboutProc(const JobView& job, const Target& target,
     *value = Value::String(target.nspace).Release();
     return PMIX_SUCCESS;
   }
-  // This also holds for a server, which has no other data about itself.
+  // This holds for a server too, which has no other data about itself.
   if (IsSelf({target.nspace, rank}) &&
       (key == PMIX_PROCID || key == PMIX_RANK)) {
     *value =
@@ -287,7 +287,8 @@ LookupResult Lookup::FindCommitted(const JobView& job, const Target& target,
     DestructValue(value);
     return {};
   }
-  // Only this process itself could supply its own keys.
+  // The agent has no keys of this process that the process itself does not
+  // know.
   return {status, status == PMIX_ERR_NOT_FOUND && !IsSelf(target)};
 }
 
@@ -335,7 +336,7 @@ LookupResult Lookup::FindQualified(const Target& target, std::string_view name,
     status = ReadQualified(*job, rank, name, options.scope, value);
     if (status != PMIX_ERR_NOT_FOUND) return {status, false};
   }
-  // Only this process itself could put more values of its own.
+  // The agent has no more values of this process than the process itself.
   return {PMIX_ERR_NOT_FOUND,
           any || (PlaceAllows(*job, first, options.scope) && !IsSelf(target))};
 }

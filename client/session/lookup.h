@@ -30,7 +30,8 @@ void AddQualified(Value value, InfoList* all);
 
 struct LookupResult {
   int status = PMIX_ERR_NOT_FOUND;  // a PMIX status
-  // With PMIX_ERR_NOT_FOUND: the agent may have the data, now or later.
+  // If the status is PMIX_ERR_NOT_FOUND: whether the agent may have the data,
+  // now or later.
   bool ask_agent = false;
 };
 

@@ -134,8 +134,8 @@ void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   int status = reply.status;
   const bool decoded =
       status == kSuccess && wire::Decode(Bytes(reply.payload), &run);
-  // Output has a cursor. Without this check, an agent that answers at once with
-  // nothing would be asked again without an end.
+  // Output without a cursor is not requested again: an agent that always
+  // answers at once with nothing would be asked endlessly.
   if (status == kSuccess &&
       (!decoded || (run.cursor.empty() && !run.complete))) {
     status = kErrUnpackFailure;
@@ -223,7 +223,7 @@ bool OutputPulls::Stop(Progress* progress, size_t handle,
   return true;
 }
 
-// Ends a flow without waiting for the agents.
+// Ends the read of one job's output without waiting for the agents.
 void OutputPulls::End(const PullRef& pull, size_t flow) {
   pull->flows[flow].open = false;
   (void)pull->call(Payload(*pull, pull->flows[flow], true),

@@ -75,7 +75,8 @@ class OutputPulls {
   bool Stop(Progress* progress, size_t handle,
             std::function<void(int status)> done);
 
-  // The process leaves its servers: failed reads are not reported from now on.
+  // Called when the process leaves its servers. From then on, failed reads are
+  // not reported.
   void Leave() { leaving_ = true; }
   bool leaving() const { return leaving_; }
 

@@ -67,7 +67,7 @@ bool ReadKeys(char* const* array, std::vector<std::string_view>* keys) {
 int EncodeUnpublish(char* const* array, const InfoArray& directives,
                     std::string* frame) {
   std::vector<std::string_view> keys;
-  // An empty array does not mean all keys.
+  // An empty array is an error. Only null means all keys.
   if (array != nullptr && !ReadKeys(array, &keys)) return PMIX_ERR_BAD_PARAM;
   return EncodeKeys(std::move(keys), directives, frame);
 }

@@ -11,7 +11,8 @@ namespace {
 
 using Then = std::function<void(int status)>;
 
-// The callbacks of the C interface; the context is a function, which they free.
+// Callbacks for the C interface. Their context is a std::function, which they
+// call and free.
 
 void CallThen(pmix_status_t status, void* cbdata) {
   const std::unique_ptr<Then> then(static_cast<Then*>(cbdata));

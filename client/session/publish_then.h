@@ -1,5 +1,5 @@
 // PMIx_Publish_nb, PMIx_Lookup_nb and PMIx_Unpublish_nb for this library's own
-// use: the ends are functions of C++.
+// use, with C++ functions as callbacks.
 #ifndef CANOPY_CLIENT_SESSION_PUBLISH_THEN_H_
 #define CANOPY_CLIENT_SESSION_PUBLISH_THEN_H_
 

@@ -235,7 +235,7 @@ int PullOutput(Session& session, const PullRequest& request) {
   if (rc != PMIX_SUCCESS) return rc;
   auto channel = session.channel();
   if (!channel) return PMIX_ERR_NOT_SUPPORTED;
-  // A callback would wait for its own thread.
+  // The blocking call would wait for its own thread.
   if (session.progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
   const auto done = std::make_shared<std::promise<int>>();
   rc = session.pulls().Start(

@@ -194,7 +194,7 @@ int PushInput(Session& session, const PushRequest& request) {
   Parsed what;
   int rc = Parse(request, &what);
   if (rc != PMIX_SUCCESS) return rc;
-  // A callback would wait for its own thread.
+  // The blocking call would wait for its own thread.
   if (session.progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
   const auto done = std::make_shared<std::promise<int>>();
   rc = Start(session, std::move(what),

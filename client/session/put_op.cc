@@ -23,15 +23,15 @@ int CopyOf(const pmix_value_t& from, Value* to) {
   return rc;
 }
 
-// Reserved keys that a process may put. Open MPI binds processes that the host
-// left unbound, and then knows their binding when the host does not. Only the
-// process itself can know the values of the other keys.
+// Reserved keys that a process may put. Open MPI puts the binding of processes
+// that it has bound itself, because the host does not know it. The values of
+// the other keys are known to the process alone.
 bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING ||
          key == PMIX_ARCH || IsOfProcess(key);
 }
 
-// The scope whose data a scope of a deletion removes.
+// Returns the scope whose values are removed by a deletion with `scope`.
 pmix_scope_t DeletedScope(pmix_scope_t scope) {
   return static_cast<pmix_scope_t>(scope - PMIX_DEL_LOCAL + PMIX_LOCAL);
 }

@@ -18,7 +18,8 @@ constexpr std::string_view kOfHost[] = {
     PMIX_QUERY_AVAILABLE_SLOTS, PMIX_QUERY_MIN_ALLOC_UNIT,
     PMIX_QUERY_RES_BLOCKS,      PMIX_QUERY_RES_BLOCK_DEF};
 
-// Missing processes cannot be detected in these answers, so they may exist.
+// Returns true for a key whose answer does not show whether processes are
+// missing.
 bool IsOfMemory(std::string_view key) { return key == PMIX_QUERY_MEMORY_USAGE; }
 
 bool HasUnknownProcess(const pmix_value_t& value) {

@@ -29,9 +29,9 @@ class QueryCache {
   // Limit of one cached answer, in codec form.
   static constexpr size_t kMaxAnswerBytes = size_t{64} << 10;
 
-  // Replaces an earlier answer. Does not keep answers that are too large, that
-  // may lack the processes of a silent node and would stay so for ever, or that
-  // come from the host and are soon out of date.
+  // Replaces an earlier answer. Does not keep an answer that is too large, an
+  // answer that may lack the processes of a silent node and would lack them for
+  // ever, or an answer of the host, which is soon out of date.
   void Put(const CachedQuery& query, const Value& answer) CANOPY_EXCLUDES(mu_);
   std::optional<Value> Find(const CachedQuery& query) const
       CANOPY_EXCLUDES(mu_);

@@ -202,8 +202,8 @@ bool QueryCall::IsOnlyOfHost(size_t query) const {
   });
 }
 
-// Answers come in the order of the keys and omit unanswered keys; equal keys of
-// one query have equal answers.
+// Answers are in the order of the keys, without those that have no answer.
+// Equal keys of one query have equal answers.
 void QueryCall::Take(const Reply& reply) {
   if (reply.status == PMIX_ERR_NOT_FOUND) return;
   InfoList answers;

@@ -14,8 +14,8 @@
 namespace canopy::client {
 namespace {
 
-// Contains PMIX_PROC_INFO of the Standard by its key, because the macro is a
-// data type in the headers.
+// PMIX_PROC_INFO is given by its key, because the macro of this name in the
+// headers is a data type.
 constexpr std::string_view kOfRealm[] = {
     PMIX_SESSION_INFO, PMIX_JOB_INFO,    PMIX_APP_INFO,
     PMIX_NODE_INFO,    "pmix.proc.info", PMIX_SESSION_ID,

@@ -37,7 +37,7 @@ class Servers {
   Servers(Bootstrap* bootstrap, AgentConnection::Parts parts);
   ~Servers();
 
-  // This process was neither launched nor is it a job of its own.
+  // Returns true if this process was not launched and is not a job of its own.
   bool is_tool() const { return !launched_; }
   // The connection that this process started with, which may be closed. It
   // lives as long as this object.

@@ -21,7 +21,8 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
 
 Session::~Session() {
   servers_.Close();
-  // The tasks use the channel and the handlers.
+  // Stopped before the channel and the handlers are destroyed, because tasks
+  // use them.
   progress_.Stop();
   pulls_.Clear();
 }

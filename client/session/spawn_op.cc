@@ -76,7 +76,8 @@ bool IsForwarded(const InfoArray& directives) {
   return false;
 }
 
-// Marks directives that the pulls of a tool's library honour as processed.
+// Marks a directive as processed if it applies to the pulls that the tool's
+// library makes.
 void PutDirective(const pmix_info_t& info, bool pulls, Encoder* encoder) {
   pmix_info_t marked = info;
   if (pulls && IsForPullsAlone(KeyOf(info))) {

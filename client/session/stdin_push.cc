@@ -114,7 +114,7 @@ void StdinPush::End(std::function<void(int status)> then) {
   }
   if (shared == nullptr || shared->IsOver()) return then(kSuccess);
   Stop();
-  // The input of a job that has ended has ended too.
+  // If the job has ended meanwhile, its input has ended too.
   shared->pusher("", true, [then = std::move(then)](int status) {
     then(status == kErrNotFound ? kSuccess : status);
   });

@@ -11,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A successor listens a few milliseconds after its predecessor has ended. An
-// attempt without one is a failed connect, which is cheap.
+// A successor listens a few milliseconds after its predecessor has ended. Until
+// then an attempt is only a failed connect, which is cheap.
 constexpr std::chrono::milliseconds kBetweenAttempts{10};
 
 }  // namespace
@@ -45,7 +45,8 @@ std::optional<Bootstrap> SuccessorSearch::Find() {
       if (next->epoch == epoch_) return std::nullopt;
       return std::move(next).value();
     }
-    // An agent that refuses this process does not have its job.
+    // An agent that refuses this process does not have its job, so it is no
+    // successor.
     if (next.code() != kErrUnreach) return std::nullopt;
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(kBetweenAttempts);

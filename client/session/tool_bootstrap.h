@@ -17,8 +17,8 @@ namespace canopy::client {
 // kErrExists if another tool has that identity.
 Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed);
 
-// Makes a tool without a server. Without a namespace in `claimed` it is named
-// after this machine and process.
+// Makes a tool without a server. Without a namespace in `claimed`, the tool is
+// named after this machine and process.
 Bootstrap MakeUnconnectedTool(const ProcId& claimed);
 
 }  // namespace canopy::client

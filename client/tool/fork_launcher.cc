@@ -276,7 +276,7 @@ bool HasEnded(const Pipe& keepalive) {
   return poll(&entry, 1, kPollMs) > 0;
 }
 
-// The file counts as written once it names a server.
+// Waits for the file. A file counts as written when it names a server.
 int AwaitFile(const Order& order, const Pipe& keepalive) {
   const auto deadline =
       Clock::now() + std::chrono::milliseconds(order.timeout_ms);
@@ -323,7 +323,8 @@ void Keep(Session& session, Pipe keepalive) {
   (void)session.progress().Watch(kept->get(), [kept] {});
 }
 
-// The launcher's name is unique, because agents keep events for names.
+// The launcher gets a unique name, because agents keep events for names that
+// were used before.
 int SetOrders(const Session& session, const FilePlace& place, Order* order) {
   LauncherOrders& orders = order->orders;
   orders.name = NameAfterProcess("launcher");

@@ -16,8 +16,8 @@ namespace canopy::client {
 struct ServerContact {
   ProcId server;
   std::string uri;  // NSPACE.RANK;TRANSPORT://ADDRESS
-  // Process ids by which tools look for it: the one in the file, and those at
-  // the ends of the files' names, such as the pid of its launcher.
+  // Process ids by which tools look for the server: the pid in the file, and
+  // those in the files' names, such as the pid of its launcher.
   std::vector<int> pids;
   std::string socket;  // path of the agent's socket; empty: not an agent's
 };

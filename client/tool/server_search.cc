@@ -133,8 +133,8 @@ class Search {
     return Status(kErrUnreach, "no server was found");
   }
 
-  // A server that is connected already counts if it was chosen explicitly and
-  // no other one is found.
+  // A server that is already connected is an acceptable choice if it was chosen
+  // explicitly and no other one is found.
   Result<ServerFound> BySearch() const {
     Result<ServerFound> found = NoneFound();
     for (const std::string& directory : Directories(choice_)) {

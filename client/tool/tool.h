@@ -10,10 +10,10 @@
 
 namespace canopy::client {
 
-// Calls are counted together with those of PMIx_Init; any thread. A launched
-// process that does not choose a server is the tool that its launcher has
-// named. If another tool has started this one, its environment variables are
-// followed (initiator.h); if that fails, so does this.
+// Calls of this function and of PMIx_Init are counted together. Any thread. A
+// launched process that does not choose a server is the tool that its launcher
+// has named. If another tool has started this one, the environment variables of
+// that tool are followed (initiator.h); an error there fails the call.
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 
 // PMIx_tool_finalize: returns PMIX_ERR_INIT unless InitTool was called more

@@ -345,7 +345,7 @@ void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
     }
     if (status != PMIX_SUCCESS || piece.ends) break;
   }
-  // The output continues until it ends or the key is typed.
+  // The output continues until it ends or the user types the key.
   if (!input->AwaitKey()) return;
   Complain("detached from " + nspace + ", which continues");
   g_shown->Detach();

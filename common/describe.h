@@ -42,8 +42,8 @@ std::string Encode(const M& message) {
   return out;
 }
 
-// A struct that refers to another one cannot be reset; its texts and lists are
-// empty before it is read.
+// Makes *message empty. A struct with references has no default constructor and
+// is left alone: its texts and lists are empty already.
 template <typename M>
 void Reset(M* message) {
   if constexpr (std::is_default_constructible_v<M>) *message = M();
@@ -57,7 +57,7 @@ bool Decode(std::string_view data, M* message) {
   ReadContext context;
   return ReadMessage(&context, data, message);
 }
-// The same for a message with data fields, which share the bytes of `data`.
+// Like Decode, for a message with data fields, which share the bytes of `data`.
 template <typename M>
 bool Decode(const Bytes& data, M* message) {
   Reset(message);

@@ -32,7 +32,7 @@ concept Is = std::same_as<std::remove_const_t<T>, U>;
 template <typename T>
 concept Number = std::integral<T> || std::is_enum_v<T>;
 
-// Values of one chunk of bytes.
+// Types that are encoded as one chunk of bytes.
 template <typename T>
 concept Text = std::same_as<T, std::string> ||
     std::same_as<T, std::string_view> || std::same_as<T, Bytes>;

@@ -20,7 +20,7 @@ struct Unit {
   std::string_view name;
   uint32_t ms;
 };
-// A unit stands before those that its name ends with.
+// A unit precedes all units with which its name ends: "ms" is before "s".
 constexpr Unit kUnits[] = {
     {"ms", 1}, {"s", kSecond}, {"m", kMinute}, {"h", kHour}, {"d", kDay}};
 

@@ -34,8 +34,9 @@ uint64_t PackKey(int fd, uint32_t generation) {
 }
 
 constexpr int kMaxEvents = 256;
-// Enough for work that produces output, then its flush, and for closed
-// connections, of which others are notified.
+// Levels of deferred work that one round runs. Work that produces output may be
+// followed by its flush, that by closed connections, and those by notifications
+// of others.
 constexpr int kDeferDepth = 4;
 
 }  // namespace
@@ -95,7 +96,7 @@ struct EventLoop::Impl {
     }
   }
 
-  // Deferred work may defer more work, and run a round of its own.
+  // Deferred work may defer more work, and may run a nested round of the loop.
   void RunDeferred() {
     std::vector<Work> work = std::move(spare);
     for (int depth = 0; depth < kDeferDepth && !deferred.empty(); ++depth) {

@@ -72,7 +72,7 @@ std::string NormalKey(std::string_view key) {
   return out;
 }
 
-// The content of the words after the name on a line of a hostfile.
+// The values of the words after the name on a line of a hostfile.
 struct LineWords {
   std::optional<uint32_t> slots;
   std::optional<uint32_t> max_slots;
@@ -139,7 +139,7 @@ Status AddEntry(std::string_view entry, std::vector<Host>* hosts) {
   return Status();
 }
 
-// Applies what the words after the name say to a host of the line.
+// Applies the words after the name to one host of the line.
 void ApplyWords(const LineWords& words, Host* host) {
   if (words.slots || words.max_slots) {
     host->slots = words.slots.value_or(UINT32_MAX);

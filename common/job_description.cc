@@ -21,7 +21,8 @@ bool AreTexts(const std::vector<Host>& hosts) {
       hosts, [](const Host& host) { return IsUtf8(host.name); });
 }
 
-// Errors and displays repeat these values, and are messages of text.
+// Error messages and displays contain these values, which must therefore be
+// UTF-8.
 bool HasTexts(const JobRequest& request) {
   const JobPlaces& places = request.places;
   const std::string* const texts[] = {&request.name, &places.map_by,

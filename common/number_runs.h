@@ -17,8 +17,8 @@ class NumberRuns {
   // Has no effect if the number is absent.
   void Erase(uint64_t number);
   bool Contains(uint64_t number) const;
-  // Returns the lowest number above `number`, which must be absent itself.
-  // Without one, returns the highest value of the type.
+  // Returns the lowest number of the set above `number`, which must not be in
+  // the set. Returns the highest value of the type if there is none.
   uint64_t Above(uint64_t number) const;
   bool empty() const { return runs_.empty(); }
 

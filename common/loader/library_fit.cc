@@ -15,9 +15,11 @@ constexpr std::string_view kCLibrary = "libc.so.6";
 // Number of symbols that a message names; the rest is counted.
 constexpr size_t kNamedSymbols = 3;
 
-// A symbol that exists only with the program's own library.
+// A symbol that the program has with its own libpmix and would lose with
+// Canopy's.
 struct GoneSymbol {
-  // From that library itself, not from one loaded with it.
+  // The library itself defines the symbol, and not another library that is
+  // loaded because of it.
   bool from_own = false;
   bool in_ours = false;
   bool wanted = false;
@@ -70,7 +72,8 @@ std::string Newest(const std::vector<std::string>& versions) {
   return newest;
 }
 
-// Answers one question, step by step.
+// Computes the finding for one program: compares the files that are loaded with
+// its own libpmix and with Canopy's.
 class Inquiry {
  public:
   explicit Inquiry(const LibraryQuestion& question)
@@ -95,7 +98,7 @@ class Inquiry {
     return LibraryFit::kUnknown;
   }
 
-  // The program must use its own library, because of `why`.
+  // Concludes that the program must use its own library, because of `why`.
   LibraryFit Own(LibraryFit fit, const std::string& why) {
     why_ = why;
     if (linked_) {
@@ -192,9 +195,8 @@ class Inquiry {
            (newest.empty() ? " lacks it" : " has only " + newest);
   }
 
-  // Compares the symbols: those that objects require and that are available
-  // only with the program's own library, either from the library itself or from
-  // others that are loaded because of it.
+  // Checks whether Canopy's library has the symbols that would be lost and that
+  // objects require.
   LibraryFit CompareSymbols(const ElfFile& library) {
     const Result<SymbolNames> ours = library.ReadSymbols();
     if (!ours.ok()) return Unknown(ours.status().message());
@@ -248,7 +250,7 @@ class Inquiry {
     });
   }
 
-  // Collects the symbols that disappear with the program's own library.
+  // Collects the symbols that would be lost with the program's own library.
   void Collect() {
     for (const LoadedObject& object : own_closure_.objects) {
       if (Has(injected_, object)) continue;
@@ -260,9 +262,9 @@ class Inquiry {
     }
   }
 
-  // The symbols that objects require from those and Canopy's library lacks,
-  // each once. Sets `*from_own` to the number of symbols that they require from
-  // the program's own library, whether or not Canopy's has them.
+  // Returns the lost symbols that objects require and that Canopy's library
+  // lacks, each once. Sets `*from_own` to the number of required symbols that
+  // the program's own library defines, whether or not Canopy's has them.
   std::vector<WantedSymbol> Missing(size_t* from_own) {
     std::vector<WantedSymbol> out;
     for (const LoadedObject& object : injected_.objects) {

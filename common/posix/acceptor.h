@@ -14,9 +14,9 @@ namespace canopy {
 // One thread at a time.
 class Acceptor {
  public:
-  // Descriptors that are reserved for when no others are left: their number,
-  // and how many of them are released for one connection and what it opens. The
-  // last ones are used only to refuse connections.
+  // Descriptors that are kept open and released when no others are left: how
+  // many there are, and how many are released for one connection and what it
+  // opens. The last ones are used only to refuse connections.
   struct Reserve {
     size_t descriptors = 1;
     size_t per_connection = 1;

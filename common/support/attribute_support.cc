@@ -86,7 +86,8 @@ constexpr Exception kExceptions[] = {
     {"PMIx_server_setup_application", "PMIX_ALLOC_"},
 };
 
-// The same for attributes that are honoured only if the scheduler honours them.
+// Attributes that are honoured only if the scheduler honours them, in rows of
+// the same form.
 struct OfScheduler {
   Exception what;
   bool Scheduler::*honours;

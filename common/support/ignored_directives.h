@@ -23,8 +23,8 @@ class IgnoredDirectives {
   using Report =
       std::function<void(std::string_view function, std::string_view key)>;
 
-  // Other directives than these many are ignored without a report, because
-  // programs choose the keys.
+  // Limit for the directives that are reported. Programs choose the keys, so
+  // further directives are ignored without a report.
   static constexpr size_t kMaxReported = 64;
 
   static IgnoredDirectives& OfProcess();
@@ -34,11 +34,11 @@ class IgnoredDirectives {
 
   // Reports a directive, or keeps it for the next reporter if there is none.
   void Note(std::string_view function, std::string_view key);
-  // Replaces the reporter by `report`, which is not empty, and passes to it
-  // what has been noted without one.
+  // Sets the reporter, which must not be empty, and passes to it the directives
+  // that were recorded while there was none.
   void SetReport(Report report);
-  // The library ends: there is no reporter from now on, and nothing has been
-  // reported, because the next one may be another log.
+  // Called at the library's end: removes the reporter, and forgets what was
+  // reported, because the next reporter may write to another log.
   void End();
 
  private:

@@ -8,7 +8,7 @@
 
 namespace canopy {
 
-// The arguments of a printer.
+// The arguments of a function that prints one element.
 struct Page {
   const void* element;
   std::string prefix;

@@ -54,8 +54,8 @@ void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
 // Loop thread only. Orders are executed when the process that registered them
 // ends, normally or abnormally; the remaining ones when its job is dropped. A
 // path that several processes of a job have registered is removed with the last
-// of them. Threads execute them (RemovalThreads): removals that take longer
-// than its limits say are not over when the job is.
+// of them. Threads execute the orders (RemovalThreads), so a removal that
+// exceeds their limits may continue after the end of the job.
 class CleanupRegistry : public InputObserver {
  public:
   explicit CleanupRegistry(const RemovalLimits& limits = {});

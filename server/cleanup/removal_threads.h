@@ -14,8 +14,8 @@ namespace canopy::cleanup {
 struct RemovalLimits {
   // Jobs whose work is under way at the same time; others wait for a thread.
   size_t threads = 16;
-  // How long a caller waits for work that nothing precedes: most removals are
-  // over by then, and their files are gone when their job is.
+  // How long Run waits for work that begins at once. Most removals take less,
+  // so files are usually gone when their job is.
   std::chrono::milliseconds wait{10};
   // How long the destructor waits for the work that is left.
   std::chrono::milliseconds end_wait{10000};

@@ -6,7 +6,8 @@
 namespace canopy::host {
 namespace {
 
-// Processes choose the names.
+// Limit of the keys that are remembered and logged, because processes choose
+// them.
 constexpr size_t kMaxLogged = 64;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Directives of host calls: which are honoured, and what becomes of others.
+// Checks the directives of host calls: required ones that are not honoured fail
+// the call, and others are logged.
 #ifndef CANOPY_SERVER_HOST_DIRECTIVES_H_
 #define CANOPY_SERVER_HOST_DIRECTIVES_H_
 
@@ -20,15 +21,17 @@ class Directives {
  public:
   using Log = std::function<void(const core::LogLine&)>;
 
-  // `function`: the call's name in the log. `honoured`: keys.
+  // `function` is the name of the call in the log, and `honoured` are the keys
+  // that it honours.
   Directives(std::string_view function,
              std::initializer_list<std::string_view> honoured, Log log)
       : function_(function), honoured_(honoured), log_(std::move(log)) {}
 
-  // False when one that is marked required is not honoured. Others that are
-  // not honoured get a line in the log, once a key.
+  // Returns false if a required directive is not honoured. Logs other
+  // directives that are not honoured, each key once.
   bool Check(const ProcId& caller, const InfoList& infos);
-  // One that is known and whose value cannot be honoured: as Check.
+  // Does the same for a directive whose key is known and whose value cannot be
+  // honoured.
   bool Refuse(const ProcId& caller, const pmix_info_t& info);
 
  private:

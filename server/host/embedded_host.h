@@ -1,5 +1,5 @@
-// The host that is part of the agent: who decides what processes ask where no
-// scheduler does.
+// The host that is part of the agent. It decides the requests of processes that
+// no scheduler decides.
 #ifndef CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
 #define CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
 
@@ -25,9 +25,9 @@ class EmbeddedHost : public HostPort {
  public:
   // `results` is codec form: SIZE n, then n INFO; or empty.
   using Answer = std::function<void(const Status& status, Bytes results)>;
-  // Calls its second argument once, at once or later. Later answers are
-  // dropped: second ones, and those after the end of the caller's job or of
-  // this object.
+  // Decides a call by one call of its second argument, at once or later.
+  // Further answers are dropped, and so are answers after the end of the
+  // caller's job or of this object.
   using Decider = std::function<void(const core::AskHost&, Answer)>;
   using Drop = std::function<void(const std::string& nspace)>;
 
@@ -35,8 +35,8 @@ class EmbeddedHost : public HostPort {
   explicit EmbeddedHost(InputSink* sink)
       : sink_(sink), open_(std::make_shared<OpenCalls>()) {}
 
-  // From now on this decides such calls. Without one they are answered with
-  // kErrNotSupported.
+  // Sets the decider of the calls of one operation. Operations without a
+  // decider are answered with kErrNotSupported.
   void Decide(HostOp op, Decider decider) {
     deciders_[op] = std::move(decider);
   }
@@ -46,7 +46,7 @@ class EmbeddedHost : public HostPort {
   void DropJob(const std::string& nspace) override;
 
  private:
-  // Those without an answer, by number: the job of who asks.
+  // Namespaces of the callers of pending calls, by the number of the call.
   using OpenCalls = std::map<uint64_t, std::string>;
 
   InputSink* const sink_;

@@ -5,8 +5,8 @@
 namespace canopy::host {
 namespace {
 
-// Slots also appear when a node joins again or takes jobs again, which is not
-// reported to this object.
+// Interval at which waiting requests are tried again. Slots also appear when a
+// node joins again or takes jobs again, which is not reported to this object.
 constexpr int64_t kRetryNs = 2'000'000'000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where and when jobs run if no scheduler decides it.
+// Decides where and when jobs run if there is no scheduler.
 #ifndef CANOPY_SERVER_HOST_EMBEDDED_PLACEMENT_H_
 #define CANOPY_SERVER_HOST_EMBEDDED_PLACEMENT_H_
 

@@ -26,8 +26,8 @@ struct NewcomerArguments {
   InfoList infos;
 };
 
-// Returns whether a status is no refusal: a host may have the function without
-// an implementation.
+// Returns true unless the status refuses the process. A host may have the
+// function without an implementation.
 bool MayGoOn(pmix_status_t status) {
   return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED ||
          status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_NOT_IMPLEMENTED;
@@ -144,7 +144,8 @@ void ClientGate::AskAboutRank(const HostedClient& client,
   done({MayGoOn(status) ? kSuccess : status, {}});
 }
 
-// The older function cannot refuse by its status.
+// A host with only the older function accepts every tool, because that function
+// has no status.
 void ClientGate::AskAboutTool(const endpoint::Newcomer& tool,
                               std::function<void(endpoint::Verdict)> done) {
   if (p_.module->tool_connected2 == nullptr &&
@@ -275,8 +276,9 @@ std::optional<HostCaller> ClientGate::CallerOf(core::ClientId client) const {
   if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
     return HostCaller{caller->proc, known->uid, known->gid};
   }
-  // The host has registered only the job. Or it has deregistered the process,
-  // whose last requests must not be taken for requests of this process.
+  // The host has registered only the job, or it has deregistered the process.
+  // In the latter case the process's last requests must not count as requests
+  // of this server's own process.
   const HostedJob* job = p_.jobs->Find(caller->proc.nspace);
   if (job == nullptr || job->spec == nullptr) return std::nullopt;
   return HostCaller{caller->proc, job->spec->uid, job->spec->gid};
@@ -322,7 +324,8 @@ bool ClientGate::Take(const core::HostCallArrived& in) {
     Answer(in.client, in.request, *status);
     return true;
   }
-  // The core would look for the controller of the job.
+  // The host handles these itself. The core would look for the agent that
+  // controls the job.
   switch (in.op) {
     case HostOp::kJobControl:
       return AskHost(in, &HostRequests::ControlJob);
@@ -350,7 +353,8 @@ bool ClientGate::Take(const core::EventsUnwanted& in) {
   return false;
 }
 
-// The core delivers the event to local processes.
+// The event is passed to the core in any case, which delivers it to local
+// processes.
 bool ClientGate::Take(const core::EventRaised& in) {
   const Caller* caller = Find(in.client);
   if (caller == nullptr) return false;

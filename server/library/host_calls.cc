@@ -143,7 +143,7 @@ int HostCalls::Monitor(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   return kSuccess;
 }
 
-// The older function cannot refuse.
+// The older function has no status, so it cannot refuse.
 int HostCalls::Log(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   if (module_.log == nullptr && module_.log2 == nullptr) {
     return kErrNotSupported;

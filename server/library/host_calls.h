@@ -17,8 +17,8 @@ namespace canopy::library {
 // empty if there are none, or if one has a type that cannot be encoded.
 std::string EncodeResults(const InfoList& infos);
 
-// Each call tells the host the user of its caller (PMIX_USERID, PMIX_GRPID).
-// Loop thread only.
+// Each call contains the user of its caller (PMIX_USERID, PMIX_GRPID). Loop
+// thread only.
 class HostCalls {
  public:
   // Receives the host's status, and its results as EncodeResults encodes them.

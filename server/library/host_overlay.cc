@@ -141,11 +141,12 @@ void HostOverlay::Log(std::string text) const {
 void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
   if (dst != kHost) return;  // a job query to another node's agent
   if (up.status == kSuccess) return AskHost(up);
-  // The other nodes wait for this one, unless the host got this node's part
-  // before the failure; local processes get their answer at once. After a
-  // timeout the host is not called: some processes have not arrived, and the
-  // next collective that all arrive at is another one, which the host would
-  // confuse with this one.
+  // The collective has failed on this node. The host is called, because the
+  // other nodes wait for this one, except in two cases. First, it may have this
+  // node's part already. Second, after a timeout some processes have not
+  // arrived: the next collective that all arrive at is a different one, which
+  // the host would confuse with this one. Local processes get their answer at
+  // once.
   const bool brought = with_host_.erase(up.id) > 0;
   if (!brought && up.status != core::kAlreadyReleased &&
       up.status != kErrTimeout && IsHosts(up)) {
@@ -328,8 +329,8 @@ void HostOverlay::FinishGroup(const core::CollectiveUp& up,
 
 // ----------------------------------------------------------------- events ---
 
-// The host has the events that processes raise already. Of the core's own
-// events it gets only that a process has left a group.
+// The host already has the events that processes raise. Of the core's own
+// events it gets only one: a process has left a group.
 void HostOverlay::On(NodeId, const core::EventMessage& event) {
   if (!core::GroupLeft(event) || p_.module->notify_event == nullptr) return;
   auto arguments = std::make_shared<Arguments>();

@@ -21,7 +21,7 @@ namespace canopy::library {
 
 // If the host does not have a function, the request fails with
 // kErrNotSupported; a malformed request fails with kErrUnpackFailure. Each
-// request tells the host the user of its caller (PMIX_USERID, PMIX_GRPID). Loop
+// request contains the user of its caller (PMIX_USERID, PMIX_GRPID). Loop
 // thread only.
 class HostRequests {
  public:

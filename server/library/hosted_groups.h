@@ -26,8 +26,9 @@ class HostedGroups {
   // a host has. Then the host is not called.
   bool IsOurs(const core::CollectiveUp& up) const;
 
-  // Returns `asked`, the directives of this node's members, in which the infos
-  // that the members share are replaced by one info of each member.
+  // Returns the directives for the host: those of this node's members
+  // (`asked`), with one info for each member in place of the infos that the
+  // members share.
   static InfoList DirectivesOf(const core::CollectiveUp& up, InfoList asked);
 
   // Returns the result with which the core releases a successful operation.

@@ -20,7 +20,7 @@ struct HostCaller {
   bool is_tool = false;
 };
 
-// Tells the host the caller's user, which every request does.
+// Adds the caller's user, which every request to the host contains.
 inline void AddUser(const HostCaller& caller, InfoList* infos) {
   infos->Set(PMIX_USERID, Value::Uint32(caller.uid));
   if (caller.gid == core::kUnknownGroup) return;

@@ -17,9 +17,9 @@ namespace {
 // them.
 constexpr size_t kMaxIgnored = 64;
 
-// The caller chooses the number. Shims identify requests by a client and a
-// 32-bit number. The local endpoint sends no texts to shims itself, so these
-// can be the rank and the number.
+// Makes the identity by which shims recognise a repeated request: a client and
+// a 32-bit number. The caller has chosen the number of the text. The local
+// endpoint sends no texts to shims itself, so the rank can serve as the client.
 LogRequestId IdOf(const core::AskHost& request, InfoList* directives) {
   LogRequestId id;
   id.proc = request.source;

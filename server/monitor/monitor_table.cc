@@ -47,11 +47,12 @@ Result<uint64_t> MonitorTable::Start(int64_t now, const ProcId& proc,
   Monitor& monitor = monitors_[number];
   monitor.proc = proc;
   monitor.call = call;
-  // Later checks of a file are compared with a first one.
+  // The first check of a file is due at once; later ones compare the file with
+  // it.
   of_procs_[proc].insert(number);
   Queue(call.kind == Kind::kFile ? now : now + PeriodNs(call), number,
         &monitor);
-  // The call itself gets the first sample.
+  // The call is answered with the first sample, which its caller requests.
   monitor.probing = call.kind == Kind::kUsage;
   if (call.kind == Kind::kUsage) ++num_usage_;
   return number;
@@ -107,7 +108,8 @@ std::optional<Alert> MonitorTable::Note(Monitor* monitor, bool in_vain) {
     monitor->in_vain = 0;
     return std::nullopt;
   }
-  // Stays above the tolerated number, so that it alerts once.
+  // The count stops above the tolerated number, so that there is one alert
+  // until a check succeeds.
   const uint64_t tolerated = monitor->call.drops;
   if (monitor->in_vain > tolerated) return std::nullopt;
   if (monitor->in_vain++ < tolerated) return std::nullopt;
@@ -148,7 +150,8 @@ void MonitorTable::Look(uint64_t number, Monitor* monitor, Due* due) {
     if (std::exchange(monitor->probing, true)) return;
     due->samples.push_back({number, monitor->proc, monitor->call.usage});
   } else if (monitor->probing) {
-    // A file system that does not answer counts as no change.
+    // The previous check has no answer yet. A file system that does not answer
+    // counts as a file without a change.
     alert = Note(monitor, true);
   } else {
     monitor->probing = true;

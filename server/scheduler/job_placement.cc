@@ -177,7 +177,8 @@ void JobPlacement::Refuse(const PlacementId& id, const Status& why) {
   listener_->OnRefused(id, why);
 }
 
-// The call ended without a grant; it is repeated unless that is a refusal.
+// Called when the call has ended without a grant. It is repeated unless its
+// status is a refusal.
 void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
                          const CallEnd& end) {
   Waiting* const waiting = Find(id, number);
@@ -193,7 +194,8 @@ void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
   AskLater(waiting, end);
 }
 
-// A call that was open for long is no failure.
+// The end of a call that was open for the maximum time is not reported as a
+// delay.
 void JobPlacement::AskLater(Waiting* waiting, const CallEnd& end) {
   const PlacementId id = waiting->request.id;
   After(waiting->backoff.Next(end.retry_ns),
@@ -214,7 +216,8 @@ void JobPlacement::AskAgain(const PlacementId& id, uint64_t number) {
   Ask(&it->second);
 }
 
-// Only the scheduler knows whether a grant is on its way.
+// A grant may be on its way, which only the scheduler knows, so the placement
+// is also released there.
 void JobPlacement::Cancel(const PlacementId& id) {
   const auto it = waiting_.find(id.request);
   if (it == waiting_.end() || it->second.request.id != id) return;

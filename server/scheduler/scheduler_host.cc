@@ -208,8 +208,8 @@ void SchedulerHost::Ask(const core::AskHost& request) {
   Begin({request}, TimeLimitMs(request));
 }
 
-// A scheduler that does not decide about tools does not do so while unreachable
-// either.
+// If the scheduler did not decide about tools while it was reachable, tools are
+// also served while it is unreachable.
 void SchedulerHost::AskAboutTool(const ArrivingTool& tool,
                                  std::function<void(const Status&)> done) {
   options_.link->Refresh();
@@ -435,7 +435,7 @@ void SchedulerHost::Unsupported(uint64_t request, const std::string& why) {
   options_.embedded->Ask(ask);
 }
 
-// The receivers of the answers are gone.
+// The processes that would receive the answers are gone.
 void SchedulerHost::DropJob(const std::string& nspace) {
   for (auto it = pending_.begin(); it != pending_.end();) {
     Pending& pending = it->second;

@@ -32,16 +32,17 @@ struct Target {
 // Returns false if the value does not have the attribute's type.
 using Setter = bool (*)(const pmix_value_t& value, const Target& target);
 
-// kReader is the launcher or, with forwarded output, a puller.
+// The part of Canopy in which an attribute has its effect. kReader is the
+// launcher or, with forwarded output, a puller.
 enum class Place : uint8_t { kAgent, kLauncher, kReader };
 
 struct Row {
   std::string_view key;
   Setter set;
-  // Concerns a whole job: it is not honoured if it is given for one of several
-  // applications.
+  // True if the attribute concerns a whole job: it is then not honoured for one
+  // of several applications.
   bool of_job = true;
-  // Where it has its effect: in the agents, or where the output is shown.
+  // Where the attribute has its effect.
   Place place = Place::kAgent;
 };
 

@@ -79,11 +79,12 @@ struct PolicyParts {
   std::optional<uint32_t> max_restarts;
 };
 
-// Attributes that have an effect only if the job has something.
+// Attributes that have an effect only if a condition holds, such as that the
+// job has a launcher.
 struct Conditional {
   std::vector<std::string> keys;  // each once
-  // Why a job without it cannot be spawned: some of the attributes are
-  // required. Empty if none is.
+  // If some of these attributes are required: why the job cannot be spawned
+  // when the condition does not hold. Empty otherwise.
   std::string refusal;
 };
 
@@ -107,9 +108,11 @@ struct SpawnCall {
   uint32_t spawn_timeout_seconds = 0;  // 0: none
   // Names of ignored attributes, each once.
   std::vector<std::string> ignored;
-  // The same for the job's array if a scheduler may honour them: PMIX_ALLOC_*.
+  // Ignored attributes of the job that a scheduler may honour (PMIX_ALLOC_*),
+  // each once.
   std::vector<std::string> for_scheduler;
-  // Why the job needs a scheduler: some of them are required. Empty if none is.
+  // If some of `for_scheduler` are required: why the job needs a scheduler.
+  // Empty otherwise.
   std::string needs_scheduler;
   // Attributes that the launcher of the family honours, and those that readers
   // of forwarded output honour, too.

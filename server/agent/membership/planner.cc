@@ -349,8 +349,8 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
                   "members: " +
                       job.status().message());
   }
-  // A host is no member. The spawn fails for want of resources, and not because
-  // a process was not found.
+  // A host of the request is not a member of the overlay. The spawn fails for
+  // lack of resources; kErrNotFound would mean that a process was not found.
   if (job.code() == kErrNotFound) {
     return Status(kErrJobAllocFailed, job.status().message());
   }

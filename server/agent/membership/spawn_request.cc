@@ -73,15 +73,15 @@ size_t SizeOf(const spawn::Environment& env) {
   return size;
 }
 
-// Whether the environment of an application is more than the job's followed by
-// the variables of its own.
+// Returns true unless the environment of an application is simply that of the
+// job, followed by the application's own variables.
 bool EditsItsOwn(const spawn::SpawnCall& call, const spawn::SpawnApp& app) {
   return !app.placing.edits.empty() ||
          (!call.placing.edits.empty() && !app.env.empty());
 }
 
-// An application starts with the spawner's environment and the variables of its
-// own. These are changed by the edits of the job, then by the application's.
+// Each application starts with the spawner's environment and its own variables.
+// The edits of the job are applied to both, and then those of the application.
 Status SetEnvironments(const spawn::SpawnCall& call, JobRequest* out) {
   const spawn::Environment inherited = out->env;
   spawn::Apply(call.placing.edits, &out->env);

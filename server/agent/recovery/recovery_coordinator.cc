@@ -101,8 +101,8 @@ void RecoveryCoordinator::ReadControlRecords() {
 }
 
 void RecoveryCoordinator::RestoreJobs() {
-  // This stays in effect: a job of which only the directory was made before the
-  // predecessor died may be given to this agent again.
+  // Applies to later jobs, too: if the predecessor died when it had made only
+  // the directory of a job, this agent may get that job again.
   actions_->TakeOverDirectories();
   for (process::RecoveredJob& job : found_) RestoreJob(&job);
   RestoreControlledJobs();
@@ -157,7 +157,7 @@ void RecoveryCoordinator::ResumeReports() {
   Complete(RecoveryStage::kResumeReports);
 }
 
-// The core must have all jobs before, because a request may concern several.
+// Called when the core has all jobs, because a request may concern several.
 void RecoveryCoordinator::RestoreConnections() {
   for (process::RecoveredJob& job : found_) {
     const std::string& nspace = job.job->nspace;
@@ -171,7 +171,7 @@ void RecoveryCoordinator::RestoreConnections() {
   Complete(RecoveryStage::kRestoreConnections);
 }
 
-// This follows the last job: a connection that was not identified is stored
+// Called after the last job: a connection that was not identified is stored
 // with each job to which it may belong.
 void RecoveryCoordinator::AdmitConnections() {
   actions_->AdmitConnections();

@@ -64,8 +64,8 @@ class LocalAdapters {
   datastore::Datastore& datastore() { return *datastore_; }
   // The host that decides requests of processes, unless a scheduler does.
   HostPort* host() { return &host_; }
-  // Sets the host that decides about tools that connect. It outlives this
-  // object, unless null replaces it; after that no tool is served any more.
+  // Sets the host that decides about tools that connect, and that outlives this
+  // object. Null removes the host; no tool is served from then on.
   void SetToolHost(HostPort* host) { tool_host_ = host; }
   process::ProcessAdapter& process() { return *process_; }
   local::LocalEndpoint& local() { return *local_; }

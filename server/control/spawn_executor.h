@@ -3,19 +3,20 @@
 //
 // A request passes through these stages:
 // 1. OnSpawn. If the launcher of the spawner's family is still awaited, the
-//   request is held in the family until Release.
+//    request is held in the family until Release.
 // 2. The call is parsed, and checked against the state of the spawner's family.
-//   LaunchPipeline asks the host where and when it runs. A tool takes no slots
-//   and skips this decision.
+//    LaunchPipeline requests a placement from the host. A tool takes no slots
+//    and skips this decision.
 // 3. Spawn. The grant may come much later, so the spawner is checked again.
-// Each
-//   job of the request, one or two, is mapped and recorded (Add).
+//    Each job of the request, one or two, is mapped and recorded (Add).
 // 4. SpawnRequests::Begin takes over the answer, and the jobs are started.
 // 5. OnStarted, for each job, after the spawner was notified that they run.
 //
 // A failure up to stage 3 removes the recorded jobs, releases the grant and
 // rejects the request. Later failures are those of the jobs, and SpawnRequests
-// handles them. Invariants: each request is answered exactly once; the two jobs
+// handles them.
+//
+// Invariants: each request is answered exactly once; the two jobs
 // of a request are in the same family; a job of a tool begins a family of its
 // own, which has no launcher.
 #ifndef CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_

@@ -3,8 +3,8 @@
 //
 // Positions count the bytes of a connection from its beginning, for each
 // direction separately. For the peer's requests:
-//   received  bytes that were read; `input` is the incomplete message at their
-//   end
+//   received  bytes that were read, of which `input` is the incomplete message
+//             at the end
 // For the answers, in the order of the stream:
 //   sent      bytes that the kernel has accepted; only the socket tells
 //   queued    end of the last answer that was logged

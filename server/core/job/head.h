@@ -1,4 +1,22 @@
 // The job head: the decisions of the agent that controls a job.
+//
+// The head observes the job through the controller's own part (part.h) and acts
+// through it. It makes three decisions:
+// - The start (BeginStart): when the part has all answers to the preparation,
+//   without an error.
+// - The end (End): at the first failure, at a kill request, at an abort of all
+//   ranks, or when the time limit expires. The decision is persisted before the
+//   part kills the ranks, because a successor must not mistake the ends that
+//   the kill causes for failures.
+// - That the job is over (Finish): when all ranks have ended and their output
+//   was delivered, or their streams have been silent for some time.
+//
+// An event changes only the members of the head. Advance, which follows each
+// event, derives the next step from these members and from the part's answers,
+// and reports the phase to the launcher if it has changed. JobProgress counts
+// the ended ranks and holds the failure that gives the exit code; JobStreams
+// handles output and input with their credit; HeadPersistence stores what a
+// successor needs.
 #ifndef CANOPY_SERVER_CORE_JOB_HEAD_H_
 #define CANOPY_SERVER_CORE_JOB_HEAD_H_
 

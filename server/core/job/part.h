@@ -1,7 +1,24 @@
 // One agent's part in a job: its launch in two phases, the ends of its ranks,
 // and the messages that it forwards between its parent and its children.
-// LaunchAnswers holds the answers to a launch phase; PartStreams handles output
-// and input.
+//
+// Two kinds of objects hold the state of a job. Every agent with a rank of the
+// job has a JobPart, and so has every agent between these and the controller.
+// The controller has a JobHead as well (head.h). The head decides; it acts
+// through the controller's own part. A part decides nothing: it passes down the
+// tree, and carries out, what the head has decided (prepare, start, signal,
+// kill, forget), and reports up what has happened: one answer of its whole
+// subtree to each phase of the launch, and each end of a rank.
+//
+// The members of a part: LaunchAnswers collects the answers of the children and
+// of the local process adapter, RankEnds the ends in the subtree; PartStreams
+// handles output and input; LocalRanks are the ranks of this node; JobPlace is
+// the parent and the children in the job's tree.
+//
+// Agents may be lost or restarted at any time, which also changes the tree.
+// Reports are therefore idempotent, and a new or restarted parent gets all of
+// them again (ReportUp). A new or restarted child gets the state of the job
+// (SyncChildren). A successor restores its part from its own records and from
+// the shim (Recover, RecoverLocal).
 #ifndef CANOPY_SERVER_CORE_JOB_PART_H_
 #define CANOPY_SERVER_CORE_JOB_PART_H_
 
@@ -37,16 +54,10 @@ enum class JobPartState : uint8_t {
   kReleasing,
 };
 
-// Every agent with a rank of the job has a part, and so has every agent between
-// these and the controller. A part does the same on every agent; decisions are
-// made by the controller's JobHead.
-//
 // A part goes from kPreparing (the processes are being prepared) over kStarting
 // (they may run) to kRunning once every child and the local process adapter
 // have answered, or one has reported an error. kReleasing is entered only if
-// the job is over while local processes still run. Answers and ends are
-// reported to the parent once; they are sent again when the parent changes or
-// is restarted, because it may have lost them.
+// the job is over while local processes still run.
 //
 // Not synchronised. The step's tree is the tree of `place`.
 class JobPart {

@@ -34,7 +34,7 @@ TEST(AppCommandTest, ArgvThatRepeatsTheCommandStaysAsItIs) {
                 {"/opt/bin/child"});
 }
 
-TEST(AppCommandTest, ArgvOfArgumentsAloneGetsTheNameInFront) {
+TEST(AppCommandTest, ArgvOfArgumentsOnlyGetsTheProgramsName) {
   ExpectCommand(Command("./child", {"-v", "3"}), "./child",
                 {"child", "-v", "3"});
   ExpectCommand(Command("/opt/bin/child", {"children"}), "/opt/bin/child",
@@ -47,7 +47,7 @@ TEST(AppCommandTest, AnArgumentThatIsNamedLikeTheCommandStandsForIt) {
                 {"/etc/child/", "-v"});
 }
 
-TEST(AppCommandTest, WithoutArgvThereIsTheNameAlone) {
+TEST(AppCommandTest, WithoutArgvTheNameIsTheWholeCommand) {
   ExpectCommand(Command("./child", {}), "./child", {"child"});
   ExpectCommand(CommandOf("./child", nullptr), "./child", {"child"});
 }
@@ -57,14 +57,14 @@ TEST(AppCommandTest, WithoutACommandArgvNamesTheProgram) {
                 {"/opt/bin/child", "-v"});
 }
 
-TEST(AppCommandTest, NoProgramIsNamed) {
+TEST(AppCommandTest, ARequestWithoutAProgramIsEmpty) {
   ExpectCommand(CommandOf(nullptr, nullptr), "", {});
   ExpectCommand(Command(nullptr, {}), "", {});
   ExpectCommand(Command("", {"-v"}), "", {"-v"});
   ExpectCommand(Command(nullptr, {"", "-v"}), "", {"", "-v"});
 }
 
-TEST(AppCommandTest, PathsOfSlashesAlone) {
+TEST(AppCommandTest, PathsThatConsistOfSlashes) {
   ExpectCommand(Command("//", {"/"}), "//", {"/"});
   ExpectCommand(Command("/", {"-v"}), "/", {"/", "-v"});
 }

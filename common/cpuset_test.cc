@@ -19,7 +19,7 @@ TEST(CpuSet, TextComesBackInItsShortestForm) {
   EXPECT_EQ(Set("60-70,128").ToString(), "60-70,128");
 }
 
-TEST(CpuSet, MalformedTextIsRefused) {
+TEST(CpuSet, MalformedTextIsRejected) {
   for (const char* bad : {",", "1,,2", "a", "1-", "-1", "3-1", "1 ", "65536",
                           "0-99999999999", "0x3", "1-2-3"}) {
     EXPECT_EQ(CpuSet::Parse(bad).code(), kErrBadParam) << bad;
@@ -37,7 +37,7 @@ TEST(CpuSet, Arithmetic) {
   EXPECT_TRUE((a - a).empty());
 }
 
-TEST(CpuSet, Questions) {
+TEST(CpuSet, Queries) {
   const CpuSet a = Set("5,64-65");
   EXPECT_EQ(a.Count(), 3u);
   EXPECT_EQ(a.First(), 5u);
@@ -54,7 +54,7 @@ TEST(CpuSet, Questions) {
   EXPECT_EQ(a.ToVector(), (std::vector<uint32_t>{5, 64, 65}));
 }
 
-TEST(CpuSet, ThisProcessRunsSomewhere) {
+TEST(CpuSet, ThisProcessMayUseSomeCpu) {
   EXPECT_FALSE(CpuSet::OfThisProcess().empty());
 }
 

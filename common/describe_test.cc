@@ -84,7 +84,7 @@ Outer RoundTrip(const Outer& message) {
   return back;
 }
 
-TEST(DescribeTest, MessagesComeBack) {
+TEST(DescribeTest, MessagesSurviveEncoding) {
   EXPECT_EQ(RoundTrip(Outer()), Outer());
   EXPECT_EQ(RoundTrip(Full()), Full());
   EXPECT_TRUE(wire::Encode(Outer()).empty());
@@ -150,7 +150,7 @@ TEST(DescribeTest, ListsBeyondTheirLimitsAreMalformed) {
   EXPECT_FALSE(wire::Decode(bytes, &read));
 }
 
-TEST(DescribeTest, SignedNumbersHaveTheirRange) {
+TEST(DescribeTest, SignedNumbersKeepTheirRange) {
   std::string wide;
   const std::vector<int64_t> numbers = {int64_t{INT32_MAX} + 1};
   wide.resize(16);
@@ -161,13 +161,13 @@ TEST(DescribeTest, SignedNumbersHaveTheirRange) {
   EXPECT_FALSE(wire::Decode(wide, &read));
 }
 
-TEST(DescribeTest, ReadingReplacesWhatWasThere) {
+TEST(DescribeTest, ReadingReplacesTheFormerContent) {
   Outer read = Full();
   ASSERT_TRUE(wire::Decode(std::string_view(), &read));
   EXPECT_EQ(read, Outer());
 }
 
-TEST(DescribeTest, AppendingKeepsWhatIsThere) {
+TEST(DescribeTest, AppendingKeepsTheFormerContent) {
   std::string out = "head";
   wire::Append(Full(), &out);
   EXPECT_EQ(out, "head" + wire::Encode(Full()));

@@ -35,13 +35,13 @@ TEST(DurationTextTest, FractionsCountMilliseconds) {
   EXPECT_EQ(Ms("0.0019"), 1);
 }
 
-TEST(DurationTextTest, ClocksHaveMinutesAndPerhapsHours) {
+TEST(DurationTextTest, ClocksHaveMinutesAndOptionalHours) {
   EXPECT_EQ(Ms("1:30"), 90000);
   EXPECT_EQ(Ms("90:00"), 5400000);
   EXPECT_EQ(Ms("1:00:05"), 3605000);
 }
 
-TEST(DurationTextTest, OtherTextsAreRefused) {
+TEST(DurationTextTest, OtherTextsAreRejected) {
   for (const char* text :
        {"", ".", "m", "-1", "1:", ":1", "1:60", "1:2:3:4", "1.5:00", "1e3",
         "5 m", "10x", "1..5", "9999d", "4294967296", "4294967295h"}) {

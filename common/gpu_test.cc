@@ -10,7 +10,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-TEST(Gpu, SeveralAreJoinedAndTakenApart) {
+TEST(Gpu, GpusAreJoinedAndSplit) {
   const std::vector<Gpu> gpus = {{GpuKind::kAmd, "0", {}},
                                  {GpuKind::kAmd, "3", {}}};
   EXPECT_EQ(JoinGpus(gpus), "amd:0,3");
@@ -20,7 +20,7 @@ TEST(Gpu, SeveralAreJoinedAndTakenApart) {
   EXPECT_EQ(GpuName(gpus[1]), "amd:3");
 }
 
-TEST(Gpu, AProcessSeesItsOwnByTheVariableOfTheirKind) {
+TEST(Gpu, AProcessSeesItsGpusByTheVariableOfTheirKind) {
   EXPECT_EQ(
       GpuVariables("nvidia:1,2"),
       (Texts{"CUDA_VISIBLE_DEVICES=1,2", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}));

@@ -7,7 +7,7 @@
 namespace canopy {
 namespace {
 
-TEST(HexTest, BothWays) {
+TEST(HexTest, EncodesAndDecodes) {
   const std::string bytes("\x00\x0f\xa0\xff", 4);
   EXPECT_EQ(ToHex(bytes), "000fa0ff");
   EXPECT_EQ(FromHex("000fa0ff"), bytes);
@@ -16,7 +16,7 @@ TEST(HexTest, BothWays) {
   EXPECT_EQ(FromHex(""), "");
 }
 
-TEST(HexTest, WhatIsNoSuchText) {
+TEST(HexTest, OtherTextIsRejected) {
   for (const char* text : {"0", "000", "0g", "g0", "-1", "+1", " 1", "0x"}) {
     EXPECT_FALSE(FromHex(text)) << text;
   }

@@ -31,7 +31,7 @@ TEST(HostListTest, RangesStandForTheirHosts) {
   EXPECT_EQ((*hosts)[5].name, "fe80::1");
 }
 
-TEST(HostListTest, RefusesRangesThatAreNone) {
+TEST(HostListTest, RejectsMalformedRanges) {
   for (const char* text :
        {"n[2-1]", "n[1-2", "n[x]", "n[1-65537]", "a,n[0-65535]"}) {
     EXPECT_EQ(ParseHostList(text).code(), kErrBadParam) << text;
@@ -40,7 +40,7 @@ TEST(HostListTest, RefusesRangesThatAreNone) {
             "'n[2-1]' is not a list of hosts, as in n[001-128,200]");
 }
 
-TEST(HostfileTest, WhatALineSaysHoldsForEachHostOfItsRange) {
+TEST(HostfileTest, ALineAppliesToEachHostOfItsRange) {
   const auto hosts =
       ParseHostfile("n[1-3] slots=2 user=me\nlogin aliases=l\n", "f");
   ASSERT_TRUE(hosts.ok());
@@ -52,7 +52,7 @@ TEST(HostfileTest, WhatALineSaysHoldsForEachHostOfItsRange) {
             "f:1: aliases belong to a single host");
 }
 
-TEST(HostListTest, RefusesWhatIsNone) {
+TEST(HostListTest, RejectsMalformedLists) {
   for (const char* bad : {"", "a,", ":4", "a:x", "a:0", "a:-1", "[a", "[a]x",
                           "-oProxyCommand", "a b", "[]", "[-a]"}) {
     EXPECT_FALSE(ParseHostList(bad).ok()) << bad;
@@ -100,7 +100,7 @@ TEST(HostfileTest, ErrorsNameFileAndLine) {
   EXPECT_FALSE(ParseHostfile("# nothing\n", "f").ok());
 }
 
-TEST(HostOfAddressTest, WithoutItsPort) {
+TEST(HostOfAddressTest, HostOfAnAddressWithAPort) {
   EXPECT_EQ(HostOfAddress("node1:7000"), "node1");
   EXPECT_EQ(HostOfAddress("[fe80::1]:7000"), "fe80::1");
   EXPECT_EQ(HostOfAddress("node1"), "node1");

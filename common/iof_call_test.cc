@@ -18,7 +18,7 @@ OutputRead SampleRead() {
   return read;
 }
 
-TEST(IofCall, AReadComesBackWhole) {
+TEST(IofCall, AReadSurvivesEncoding) {
   OutputRead read;
   ASSERT_TRUE(wire::Decode(wire::Encode(SampleRead()), &read));
   EXPECT_EQ(read.handle, 7u);
@@ -32,7 +32,7 @@ TEST(IofCall, AReadComesBackWhole) {
   EXPECT_EQ(read.cursor, std::string("\0\x80", 2));
 }
 
-TEST(IofCall, AnAnswerComesBackWhole) {
+TEST(IofCall, AnAnswerSurvivesEncoding) {
   OutputRun sent;
   sent.pieces = {{3, kOutputChannel, Bytes(std::string("text\n"))},
                  {4, kErrorChannel, {}}};

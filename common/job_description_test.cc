@@ -32,7 +32,7 @@ JobRequest Whole() {
   return request;
 }
 
-TEST(JobRequestTest, ComesBackFromItsBytes) {
+TEST(JobRequestTest, SurvivesEncoding) {
   const JobRequest request = Whole();
   const Result<JobRequest> back = DecodeJobRequest(EncodeJobRequest(request));
   ASSERT_TRUE(back.ok()) << back.status().message();
@@ -46,7 +46,7 @@ TEST(JobRequestTest, ComesBackFromItsBytes) {
   EXPECT_EQ(back->daemons->target, request.daemons->target);
 }
 
-TEST(JobRequestTest, NothingIsAddedOnTheWay) {
+TEST(JobRequestTest, EncodingAddsNothing) {
   const Result<JobRequest> back =
       DecodeJobRequest(EncodeJobRequest(JobRequest()));
   ASSERT_TRUE(back.ok());
@@ -56,14 +56,14 @@ TEST(JobRequestTest, NothingIsAddedOnTheWay) {
   EXPECT_EQ(back->kill_grace_seconds, 2u);
 }
 
-TEST(JobRequestTest, MalformedBytesAreRefused) {
+TEST(JobRequestTest, MalformedBytesAreRejected) {
   const std::string all = EncodeJobRequest(Whole());
   EXPECT_EQ(DecodeJobRequest(all + "x").code(), kErrUnpackFailure);
   EXPECT_EQ(DecodeJobRequest(all.substr(0, all.size() - 1)).code(),
             kErrUnpackFailure);
 }
 
-TEST(JobRequestTest, ValuesThatNoRequestHasAreRefused) {
+TEST(JobRequestTest, ValuesThatNoRequestHasAreRejected) {
   const std::function<void(JobRequest*)> faults[] = {
       [](JobRequest* r) { r->name = "\xff"; },
       [](JobRequest* r) { r->places.map_by = "\xff"; },

@@ -37,7 +37,7 @@ void ExpectSame(const JobSpec& a, const JobSpec& b) {
   }
 }
 
-TEST(JobSpec, WhatADebuggerWants) {
+TEST(JobSpec, DebuggingPropertiesSurviveEncoding) {
   JobSpec job = TestJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
   EXPECT_FALSE(DecodeJobSpec(without)->debug.any());
@@ -79,7 +79,7 @@ TEST(JobSpec, RoundTrip) {
   }
 }
 
-TEST(JobSpec, TheOffsetAndTheRendezvousComeBack) {
+TEST(JobSpec, OffsetAndRendezvousSurviveEncoding) {
   JobSpec job = TestJob(2, 4, false);
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->nproc_offset, 0u);
   job.nproc_offset = 70000;
@@ -97,7 +97,7 @@ TEST(JobSpec, AFieldOfALaterReleaseIsSkipped) {
   ExpectSame(DecodeJobSpec(later).value(), job);
 }
 
-TEST(JobSpec, AFormOfALaterReleaseIsRefused) {
+TEST(JobSpec, AFormOfALaterReleaseIsRejected) {
   // Field 100, which repeats the form with a higher number.
   const std::string later =
       EncodeJobSpec(TestJob(2, 4, false)) + "\xa0\x06\x02";
@@ -106,7 +106,7 @@ TEST(JobSpec, AFormOfALaterReleaseIsRefused) {
   EXPECT_NE(job.status().message().find("unknown form"), std::string::npos);
 }
 
-TEST(JobSpec, TheSchedulersNameOfIt) {
+TEST(JobSpec, TheSchedulersNameSurvivesEncoding) {
   JobSpec job = TestJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
   job.host_job = "17";
@@ -116,7 +116,7 @@ TEST(JobSpec, TheSchedulersNameOfIt) {
   EXPECT_EQ(DecodeJobSpec(without)->host_job, "");
 }
 
-TEST(JobSpec, WhatMayBeForwardedComesBack) {
+TEST(JobSpec, ForwardingSurvivesEncoding) {
   JobSpec job;
   job.nspace = "job";
   const std::string without = EncodeJobSpec(job);
@@ -127,7 +127,7 @@ TEST(JobSpec, WhatMayBeForwardedComesBack) {
   EXPECT_EQ(DecodeJobSpec(without)->forwarding, JobForwarding());
 }
 
-TEST(JobSpec, TheCpusThatWereNamed) {
+TEST(JobSpec, NamedCpusSurviveEncoding) {
   JobSpec job = TestJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
   job.cpus_per_proc = 2;
@@ -139,7 +139,7 @@ TEST(JobSpec, TheCpusThatWereNamed) {
   EXPECT_EQ(DecodeJobSpec(without)->cpus_per_proc, 0u);
 }
 
-TEST(JobSpec, ApplicationsThatMergeTheirStreams) {
+TEST(JobSpec, MergedStreamsOfApplicationsSurviveEncoding) {
   JobSpec job = TestJob(2, 4, false);
   job.apps[0].merge_stderr = true;
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
@@ -155,7 +155,7 @@ TEST(JobSpec, ProcessSetsOfApplications) {
   EXPECT_EQ(back->apps[0].pset, "ocean");
 }
 
-TEST(JobSpec, TheSessionOfAJob) {
+TEST(JobSpec, TheSessionSurvivesEncoding) {
   JobSpec job = TestJob(2, 4, false);
   job.app_nodes = {{{"n1"}, 3}};
   job.others = {{"before", 7, {{1, 2}, {0, 5}}}};
@@ -176,7 +176,7 @@ TEST(JobSpec, TheSessionOfAJob) {
   EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(job)).ok());
 }
 
-TEST(JobSpec, WhatItSaysOfFailures) {
+TEST(JobSpec, FailurePoliciesSurviveEncoding) {
   JobSpec job = TestJob(2, 4, false);
   job.max_restarts = 3;
   job.recoverable = true;
@@ -225,7 +225,7 @@ TEST(JobSpec, MapBySlotIsCompact) {
   EXPECT_LT(EncodeJobSpec(job).size(), 4000u);
 }
 
-TEST(JobSpec, TruncatedOrFalseMapsAreRefused) {
+TEST(JobSpec, TruncatedOrFalseMapsAreRejected) {
   const std::string all = EncodeJobSpec(TestJob(2, 8, true));
   for (size_t n = 0; n < all.size(); ++n) {
     EXPECT_FALSE(DecodeJobSpec(std::string_view(all).substr(0, n)).ok()) << n;

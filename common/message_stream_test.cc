@@ -33,11 +33,11 @@ TEST(MessageStreamTest, TheLengthIsInNetworkOrder) {
             std::string("\0\0\1\2x", 5));
 }
 
-TEST(MessageStreamTest, AMessageThatCannotBeEncodedIsNone) {
+TEST(MessageStreamTest, AMessageThatCannotBeEncodedIsEmpty) {
   EXPECT_EQ(FrameMessage(FakeMessage{"x", false}), "");
 }
 
-TEST(MessageStreamTest, MessagesComeOutHoweverTheirBytesCome) {
+TEST(MessageStreamTest, MessagesMayArriveInAnyPieces) {
   const std::vector<std::string> messages = {"one", "", "three"};
   std::string stream;
   for (const std::string& m : messages) stream += FrameMessage(FakeMessage{m});
@@ -56,7 +56,7 @@ TEST(MessageStreamTest, MessagesComeOutHoweverTheirBytesCome) {
   }
 }
 
-TEST(MessageStreamTest, ALongMessageIsRefusedByItsLength) {
+TEST(MessageStreamTest, ALongMessageIsRejectedByItsLength) {
   MessageReader reader(5);
   reader.Append(FrameMessage(FakeMessage{"short"}));
   reader.Append(std::string_view("\0\0\0\6", 4));

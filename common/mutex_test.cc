@@ -41,7 +41,7 @@ TEST(MutexTest, CountsWithManyThreads) {
   EXPECT_EQ(count, 4000);
 }
 
-TEST(SharedMutexTest, ReadersShareAndTheWriterIsAlone) {
+TEST(SharedMutexTest, ReadersShareAndAWriterExcludes) {
   SharedMutex mutex;
   int value = 0;
   {

@@ -35,7 +35,7 @@ TEST(NameRangesTest, SeveralRangesMultiply) {
             (Names{"r1n5-ib", "r1n7-ib", "r2n5-ib", "r2n7-ib"}));
 }
 
-TEST(NameRangesTest, WhatIsNoRangeIsRefused) {
+TEST(NameRangesTest, MalformedRangesAreRejected) {
   for (const char* text : {"", "n[", "n]", "n[1", "n[]", "n[a-b]", "n[3-1]",
                            "n[1-2", "n[1,]", "n[[1-2]]", "n[1--2]"}) {
     EXPECT_TRUE(IsRefused(text)) << text;

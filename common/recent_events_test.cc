@@ -31,7 +31,7 @@ TEST(RecentEvents, TheOldestIsForgotten) {
   EXPECT_TRUE(events.Note({{"job", 0}, 1}));
 }
 
-TEST(RecentEvents, OrderIsThatInWhichTheyCame) {
+TEST(RecentEvents, VisitsTheEventsInOrderOfArrival) {
   constexpr uint64_t kLast = UINT64_MAX;
   const std::vector<EventId> came = {{{"job", 0}, 7},     {{"job", 0}, 8},
                                      {{"job", 1}, 9},     {{"job", 0}, 9},
@@ -46,7 +46,7 @@ TEST(RecentEvents, OrderIsThatInWhichTheyCame) {
 
 // Compares with a plain implementation. There are few raisers and numbers, so
 // that most events are repeated.
-TEST(RecentEvents, AreThoseThatCameLast) {
+TEST(RecentEvents, KeepsTheLatestEvents) {
   constexpr size_t kLimit = 16;
   std::mt19937 random(1);
   RecentEvents events(kLimit);

@@ -8,7 +8,7 @@
 namespace canopy {
 namespace {
 
-TEST(SliceTest, APartSharesTheOwner) {
+TEST(SliceTest, ASliceSharesTheOwner) {
   auto text = std::make_shared<const std::string>("one two");
   const Bytes whole(text, *text);
   const Bytes part = SliceOf(whole, whole.view().substr(4));
@@ -18,7 +18,7 @@ TEST(SliceTest, APartSharesTheOwner) {
   EXPECT_EQ(SliceOf(part, part.view().substr(1, 1)).view(), "w");
 }
 
-TEST(SliceTest, AnEmptyPartKeepsNothing) {
+TEST(SliceTest, AnEmptySliceHasNoOwner) {
   auto text = std::make_shared<const std::string>("one");
   const Bytes whole(text, *text);
   EXPECT_TRUE(SliceOf(whole, {}).empty());

@@ -28,7 +28,7 @@ TEST(WordsTest, NumberIsWholeAndBounded) {
   EXPECT_FALSE(ParseNumber("11", 10).has_value());
 }
 
-TEST(WordsTest, NearestFindsWhatIsMeant) {
+TEST(WordsTest, NearestFindsTheIntendedWord) {
   constexpr std::string_view kKnown[] = {"oversubscribe", "map-by", "bind-to",
                                          "host", "n"};
   EXPECT_EQ(Nearest("oversubcribe", kKnown), "oversubscribe");
@@ -47,7 +47,7 @@ TEST(WordsTest, SplitsCommandsAsAShellDoes) {
   EXPECT_TRUE(SplitCommand("  ")->empty());
 }
 
-TEST(WordsTest, QuotesOnlyWhatAShellWouldTouch) {
+TEST(WordsTest, QuotesOnlyWhatAShellWouldChange) {
   EXPECT_EQ(ShellQuoted("/usr/bin/canopyd"), "/usr/bin/canopyd");
   EXPECT_EQ(ShellQuoted("a b"), "'a b'");
   EXPECT_EQ(ShellQuoted("it's"), "'it'\\''s'");

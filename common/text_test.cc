@@ -5,7 +5,7 @@
 namespace canopy {
 namespace {
 
-TEST(TextTest, Utf8) {
+TEST(TextTest, RecognisesUtf8) {
   for (const char* good : {"", "plain", "caf\xc3\xa9", "\xe2\x82\xac",
                            "\xf0\x9f\x8c\xb3", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_TRUE(IsUtf8(good)) << good;
@@ -17,13 +17,13 @@ TEST(TextTest, Utf8) {
   }
 }
 
-TEST(TextTest, WhatIsPrintableStays) {
+TEST(TextTest, PrintableTextStays) {
   EXPECT_EQ(Printable(""), "");
   EXPECT_EQ(Printable("a \\ \"b\" caf\xc3\xa9 \xf0\x9f\x8c\xb3"),
             "a \\ \"b\" caf\xc3\xa9 \xf0\x9f\x8c\xb3");
 }
 
-TEST(TextTest, WhatIsNotIsEscaped) {
+TEST(TextTest, OtherBytesAreEscaped) {
   EXPECT_EQ(Printable("two\nlines\ttab"), "two\\nlines\\ttab");
   EXPECT_EQ(Printable("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
   EXPECT_EQ(Printable(std::string("nul\0", 4)), "nul\\x00");

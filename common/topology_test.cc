@@ -47,7 +47,7 @@ TEST(Topology, RestrictedToSomeCpus) {
   EXPECT_EQ(restricted.at(TopologyLevel::kPackage)[0], some);
 }
 
-TEST(Topology, SurvivesTheWire) {
+TEST(Topology, SurvivesEncoding) {
   Topology in = Sample();
   in.gpus = {{GpuKind::kNvidia, "0", Set("0-1")}, {GpuKind::kAmd, "7", {}}};
   Result<Topology> out = DecodeTopology(EncodeTopology(in));
@@ -61,7 +61,7 @@ TEST(Topology, SurvivesTheWire) {
   EXPECT_EQ(out->gpus[0].cpus, in.gpus[0].cpus);
 }
 
-TEST(Topology, EveryDamagedFormIsRefusedOrHarmless) {
+TEST(Topology, EveryDamagedFormIsRejectedOrHarmless) {
   const std::string good = EncodeTopology(Sample());
   for (size_t cut = 0; cut < good.size(); ++cut) {
     (void)DecodeTopology(good.substr(0, cut)).ok();
@@ -78,7 +78,7 @@ TEST(Topology, EveryDamagedFormIsRefusedOrHarmless) {
   }
 }
 
-TEST(Locality, NamesWhatIsTouched) {
+TEST(Locality, ALocalityNamesTheTouchedObjects) {
   const Topology t = Sample();
   EXPECT_EQ(LocalityString(t, Set("0")), "NM0:SK0:L30:L20:CR0:HT0");
   EXPECT_EQ(LocalityString(t, Set("2-4")),

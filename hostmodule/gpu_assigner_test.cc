@@ -43,20 +43,20 @@ std::string Assigned(const std::vector<MapNode>& pool, uint32_t per_proc,
   return out;
 }
 
-TEST(GpuAssigner, EachProcessGetsTheNextOnes) {
+TEST(GpuAssigner, EachProcessGetsTheNextGpus) {
   EXPECT_EQ(Assigned({Node()}, 1, {On(0, ""), On(0, ""), On(0, "")}),
             "nvidia:0 nvidia:1 nvidia:2");
   EXPECT_EQ(Assigned({Node()}, 2, {On(0, ""), On(0, "")}),
             "nvidia:0,1 nvidia:2,3");
 }
 
-TEST(GpuAssigner, NearOnesComeFirst) {
+TEST(GpuAssigner, NearGpusComeFirst) {
   EXPECT_EQ(Assigned({Node()}, 1, {On(0, "3"), On(0, "0"), On(0, "2-3")}),
             "nvidia:2 nvidia:0 nvidia:3");
   EXPECT_EQ(Assigned({Node()}, 3, {On(0, "3")}), "nvidia:2,3,0");
 }
 
-TEST(GpuAssigner, ThoseOfOtherJobsAreNotFree) {
+TEST(GpuAssigner, GpusOfOtherJobsAreNotFree) {
   MapNode node = Node();
   node.gpus_in_use = {"nvidia:0", "nvidia:2", "nvidia:9"};
   EXPECT_EQ(Assigned({node}, 1, {On(0, ""), On(0, "")}), "nvidia:1 nvidia:3");
@@ -84,7 +84,7 @@ TEST(GpuAssigner, NodesOfOneMachineShareItsGpus) {
   EXPECT_EQ(Assigned(pool, 1, {On(0, ""), On(1, "")}), "nvidia:0 nvidia:1");
 }
 
-TEST(GpuAssigner, ANodeWithoutThemHasNone) {
+TEST(GpuAssigner, ANodeWithoutGpusGivesNone) {
   MapNode node = Nodes(1, 2, "")[0];
   EXPECT_NE(Assigned({node}, 1, {On(0, "")}).find("not enough GPUs on node n0"),
             std::string::npos);

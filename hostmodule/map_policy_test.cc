@@ -5,7 +5,7 @@
 namespace canopy::host {
 namespace {
 
-TEST(MapBy, EverySpellingComesBack) {
+TEST(MapBy, EverySpellingSurvivesPrinting) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "slot"},
       {"slot", "slot"},
@@ -38,7 +38,7 @@ TEST(MapBy, EverySpellingComesBack) {
   }
 }
 
-TEST(MapBy, ErrorsSayWhatToDo) {
+TEST(MapBy, ErrorsAdviseTheUser) {
   const std::tuple<const char*, int, const char*> cases[] = {
       {"sokcet", kErrBadParam,
        "unknown --map-by 'sokcet'; did you mean 'socket'?"},

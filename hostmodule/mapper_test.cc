@@ -51,7 +51,7 @@ TEST(Mapper, Policies) {
   }
 }
 
-TEST(Mapper, TheJobTellsHowManyCpusWereGiven) {
+TEST(Mapper, TheMapHasTheNumberOfCpusPerProcess) {
   JobRequest request = Request(2);
   EXPECT_EQ(MapWhole(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc, 0u);
   for (const uint32_t cpus : {1u, 2u}) {
@@ -181,7 +181,7 @@ TEST(Mapper, RanksByObject) {
             "core; add --map-by core");
 }
 
-TEST(Mapper, NothingIsBoundByDefaultWhereItWouldHurt) {
+TEST(Mapper, NothingIsBoundByDefaultOnASharedOrFullNode) {
   const auto bound = [](const std::vector<MapNode>& nodes, uint32_t procs) {
     JobRequest request = Request(procs);
     request.places.oversubscribe = true;
@@ -238,7 +238,7 @@ TEST(Mapper, ObjectsThatOtherJobsUseAreMappedToLast) {
   EXPECT_EQ(BindText(*MapJob(nodes, request)), "8-15");
 }
 
-TEST(Mapper, TheJobTellsWhyItIsNotBound) {
+TEST(Mapper, TheMapHasTheReasonWhyNothingIsBound) {
   const auto reason = [](const std::vector<MapNode>& on, uint32_t procs,
                          const char* bind_to = "") {
     JobRequest request = Request(procs);
@@ -401,7 +401,7 @@ TEST(Mapper, SeveralPrograms) {
             "with several programs, each needs its -n; ./b has none");
 }
 
-TEST(Mapper, WhatTheJobSays) {
+TEST(Mapper, TheMapHasThePropertiesOfTheRequest) {
   JobRequest request = Request(3);
   request.env = {"X=1"};
   request.cwd = "/home/u";

@@ -31,7 +31,7 @@ TEST(SessionJobs, TheUniverseIsAllNodes) {
   EXPECT_EQ(job.universe_size, 20u);
 }
 
-TEST(SessionJobs, OthersAreNamedByTheirNodes) {
+TEST(SessionJobs, OtherJobsAreListedWithTheirNodes) {
   JobSpec first = Job("first", {0, 0, 1, 0});
   JobSpec second = Job("second", {1});
   second.nproc_offset = 4;
@@ -46,7 +46,7 @@ TEST(SessionJobs, OthersAreNamedByTheirNodes) {
   EXPECT_EQ(job.others[1].nproc_offset, 4u);
 }
 
-TEST(SessionJobs, TooMuchOfThemIsLeftOut) {
+TEST(SessionJobs, TooManyRunsAreLeftOut) {
   std::vector<uint32_t> round;
   for (size_t i = 0; i <= kMaxSessionRuns; ++i) round.push_back(i % 2);
   const JobSpec large = Job("large", round);

@@ -21,7 +21,7 @@ InfoList Qualified(const char* key, const char* qualifier) {
   return infos;
 }
 
-TEST(QualifiedValue, ItsNameIsThatOfKeyAndQualifiers) {
+TEST(QualifiedValue, ItsNameContainsKeyAndQualifiers) {
   const InfoList infos = Qualified("k", "q");
   EXPECT_EQ(StoredNameOf(Value::InfoArray(infos).raw()),
             QualifiedNameOf("k", infos.span().subspan(1)));
@@ -29,7 +29,7 @@ TEST(QualifiedValue, ItsNameIsThatOfKeyAndQualifiers) {
   EXPECT_EQ(StoredNameOf(Value::InfoArray(plain).raw()), "k");
 }
 
-TEST(QualifiedValue, WhatIsNone) {
+TEST(QualifiedValue, OtherValuesAreNotQualified) {
   EXPECT_FALSE(StoredNameOf(Value::Int(1).raw()));
   EXPECT_FALSE(StoredNameOf(Value::InfoArray(InfoList()).raw()));
   EXPECT_FALSE(StoredNameOf(Value::InfoArray(Qualified("", "q")).raw()));

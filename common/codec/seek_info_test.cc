@@ -19,7 +19,7 @@ std::string Infos() {
   return bytes;
 }
 
-TEST(SeekInfo, TheValueOfTheFirst) {
+TEST(SeekInfo, FindsTheFirstValueOfAKey) {
   const std::string bytes = Infos();
   Decoder in(bytes);
   ASSERT_TRUE(SeekInfo("b", &in));
@@ -28,7 +28,7 @@ TEST(SeekInfo, TheValueOfTheFirst) {
   EXPECT_EQ(value.AsUint64(), 1u);
 }
 
-TEST(SeekInfo, NoneOfThatKey) {
+TEST(SeekInfo, AnAbsentKeyIsNotFound) {
   const std::string bytes = Infos();
   Decoder in(bytes);
   EXPECT_FALSE(SeekInfo("c", &in));
@@ -36,7 +36,7 @@ TEST(SeekInfo, NoneOfThatKey) {
   EXPECT_FALSE(SeekInfo("a", &nothing));
 }
 
-TEST(SeekInfo, NothingBehindWhatIsMalformed) {
+TEST(SeekInfo, NothingIsFoundBehindMalformedBytes) {
   const std::string bytes = Infos();
   const size_t second = bytes.find('b');
   for (size_t size = 0; size < second; ++size) {

@@ -23,7 +23,7 @@ TEST(TranscodeTest, BetweenForms) {
   EXPECT_EQ(*back, modern);
 }
 
-TEST(TranscodeTest, WhatTheOtherFormCannotCarryIsRefused) {
+TEST(TranscodeTest, ValuesThatTheOtherFormCannotCarryAreRejected) {
   const std::string modern =
       EncodeValue(Value::Integer(PMIX_JOB_STATE, 3).raw());
   EXPECT_EQ(TranscodeValue(modern, kModernForm, kV3Form).code(),
@@ -46,7 +46,7 @@ TEST(TranscodeTest, InflatesStrings) {
   EXPECT_EQ((*DecodeValue(*plain)).AsString(), text);
 }
 
-TEST(TranscodeTest, LeavesAloneWhatIsNotCompressed) {
+TEST(TranscodeTest, LeavesUncompressedValuesUnchanged) {
   EXPECT_FALSE(InflateString(EncodeValue(Value::String("x").raw())));
   EXPECT_FALSE(InflateString(CompressedValue("no zlib stream")));
   EXPECT_FALSE(InflateString(""));

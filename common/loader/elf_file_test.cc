@@ -45,7 +45,7 @@ std::vector<std::string> Texts(const std::vector<std::string_view>& views) {
 class ElfFileFormTest : public ElfFileTest,
                         public testing::WithParamInterface<int> {};
 
-TEST_P(ElfFileFormTest, ReadsWhatTheLoaderLooksAt) {
+TEST_P(ElfFileFormTest, ReadsWhatTheLoaderUses) {
   for (const bool gnu_hash : {true, false}) {
     ElfSpec spec = Library();
     spec.bits = GetParam();
@@ -99,7 +99,7 @@ TEST_F(ElfFileTest, StaticProgramHasNothingToLoad) {
   EXPECT_TRUE(file->ReadSymbols()->wanted.empty());
 }
 
-TEST_F(ElfFileTest, OtherByteOrderIsOfNoWordSize) {
+TEST_F(ElfFileTest, AnotherByteOrderGivesNoWordSize) {
   std::string bytes = BuildElf(Library());
   bytes[EI_DATA] = ELFDATA2MSB;
   const Result<ElfFile> file = OpenBytes(bytes);
@@ -107,7 +107,7 @@ TEST_F(ElfFileTest, OtherByteOrderIsOfNoWordSize) {
   EXPECT_EQ(file->bits(), 0);
 }
 
-TEST_F(ElfFileTest, RefusesWhatIsNoSuchFile) {
+TEST_F(ElfFileTest, RejectsOtherFiles) {
   EXPECT_EQ(OpenBytes("#!/bin/sh\nexit 0\n").code(), kErrNotFound);
   EXPECT_EQ(OpenBytes("").code(), kErrNotFound);
   EXPECT_EQ(ElfFile::Open(Path("absent")).code(), kErrNotFound);
@@ -123,7 +123,7 @@ TEST_F(ElfFileTest, DoesNotWaitForAPipe) {
 
 // Wherever a file is cut off, the result is an error or less data, and no
 // overrun.
-TEST_F(ElfFileTest, EveryPrefixIsRefusedOrRead) {
+TEST_F(ElfFileTest, EveryPrefixIsRejectedOrRead) {
   const std::string whole = BuildElf(Library());
   for (size_t size = 0; size < whole.size(); ++size) {
     const Result<ElfFile> file = OpenBytes(whole.substr(0, size));

@@ -69,7 +69,7 @@ class LibraryFitTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(LibraryFitTest, OursHasAllThatIsWanted) {
+TEST_F(LibraryFitTest, OursHasAllRequiredSymbols) {
   const LibraryFinding finding = Ask(Program());
   EXPECT_EQ(finding.fit, LibraryFit::kFits);
   EXPECT_EQ(finding.reason, "");
@@ -194,7 +194,7 @@ TEST_F(LibraryFitTest, OlderCLibraryThanOursNeeds) {
       << finding.reason;
 }
 
-TEST_F(LibraryFitTest, MuslAndOtherMachinesCanNotLoadOurs) {
+TEST_F(LibraryFitTest, MuslAndOtherMachinesCannotLoadOurs) {
   ElfSpec program = Program();
   program.interpreter = "/lib/ld-musl-x86_64.so.1";
   EXPECT_EQ(Ask(program).fit, LibraryFit::kCannotLoad);
@@ -211,7 +211,7 @@ TEST_F(LibraryFitTest, MuslAndOtherMachinesCanNotLoadOurs) {
 
 // A program that does not load libpmix at its start needs no report that it
 // cannot.
-TEST_F(LibraryFitTest, NoReasonWhereNothingIsAtStake) {
+TEST_F(LibraryFitTest, NoReasonIfTheProgramLosesNothing) {
   ElfSpec program = Program();
   program.needed = {"libc.so.6"};
   EXPECT_EQ(Ask(program).fit, LibraryFit::kNotLinked);
@@ -238,7 +238,7 @@ TEST_F(LibraryFitTest, ProgramWithoutALibraryOfItsOwn) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kFits);
 }
 
-TEST_F(LibraryFitTest, FindingEndsWithWhatDecidedIt) {
+TEST_F(LibraryFitTest, AFindingIsCurrentWhileItsEvidenceIsUnchanged) {
   const LibraryFinding finding = Ask(Program());
   ASSERT_TRUE(IsCurrent(finding));
   LibraryFinding copy;
@@ -251,7 +251,7 @@ TEST_F(LibraryFitTest, FindingEndsWithWhatDecidedIt) {
   EXPECT_FALSE(IsCurrent(finding));
 }
 
-TEST_F(LibraryFitTest, FindingEndsWithTheProgramsFile) {
+TEST_F(LibraryFitTest, AFindingEndsWithTheProgramsFile) {
   const LibraryFinding finding = Ask(Program());
   WriteElf(At("bin/other"), Program());
   std::filesystem::rename(At("bin/other"), At("bin/program"));

@@ -70,7 +70,7 @@ class AcceptorTest : public ::testing::Test {
   std::vector<UniqueFd> accepted_;
 };
 
-TEST_F(AcceptorTest, TakesAllThatWait) {
+TEST_F(AcceptorTest, AcceptsAllWaitingConnections) {
   EXPECT_FALSE(Accept());
   EXPECT_TRUE(accepted_.empty());
   const UniqueFd one = Dial();
@@ -81,7 +81,7 @@ TEST_F(AcceptorTest, TakesAllThatWait) {
   EXPECT_NE(fcntl(accepted_[0].get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(AcceptorTest, ARoundHasAnEnd) {
+TEST_F(AcceptorTest, ARoundIsBounded) {
   std::vector<UniqueFd> peers;
   for (int i = 0; i < 65; ++i) peers.push_back(Dial());
   Accept();
@@ -90,7 +90,7 @@ TEST_F(AcceptorTest, ARoundHasAnEnd) {
   EXPECT_EQ(accepted_.size(), 65u);
 }
 
-TEST_F(AcceptorTest, WithoutDescriptorsConnectionsAreRefusedAndThatIsToldOnce) {
+TEST_F(AcceptorTest, WithoutDescriptorsConnectionsAreRefusedAndReportedOnce) {
   const UniqueFd one = Dial();
   const UniqueFd two = Dial();
   const UniqueFd three = Dial();

@@ -53,7 +53,7 @@ TEST_F(DirLockTest, TheKernelReleasesItWhenTheHolderEnds) {
   EXPECT_EQ(LockDir(path_, &fd), DirLock::kLocked);
 }
 
-TEST_F(DirLockTest, WhatIsNoDirectoryIsGone) {
+TEST_F(DirLockTest, APathThatIsNotADirectoryIsGone) {
   UniqueFd fd;
   EXPECT_EQ(LockDir(base_ + "/none", &fd), DirLock::kGone);
   const std::string link = base_ + "/link";
@@ -63,7 +63,7 @@ TEST_F(DirLockTest, WhatIsNoDirectoryIsGone) {
   EXPECT_FALSE(fd);
 }
 
-TEST_F(DirLockTest, ANewDirectoryOfTheSameNameIsAnother) {
+TEST_F(DirLockTest, ANewDirectoryOfTheSameNameIsDifferent) {
   UniqueFd fd;
   ASSERT_EQ(LockDir(path_, &fd), DirLock::kLocked);
   EXPECT_TRUE(IsDirAt(fd.get(), path_));

@@ -40,7 +40,7 @@ class InBufferTest : public testing::Test {
   InBuffer buffer_{kCapacity};
 };
 
-TEST_F(InBufferTest, BytesComeInOrderAndAreConsumed) {
+TEST_F(InBufferTest, BytesArriveInOrderAndAreConsumed) {
   EXPECT_EQ(Receive(), InBuffer::State::kBlocked);
   Send("abcdef");
   ASSERT_EQ(Receive(), InBuffer::State::kReceived);
@@ -51,7 +51,7 @@ TEST_F(InBufferTest, BytesComeInOrderAndAreConsumed) {
   EXPECT_EQ(buffer_.view(), "efgh");
 }
 
-TEST_F(InBufferTest, ALargeFrameGetsRoomAndGivesItBack) {
+TEST_F(InBufferTest, ALargeFrameGetsRoomAndReturnsIt) {
   const std::string large(1000, 'x');
   Send(large);
   ASSERT_EQ(Receive(), InBuffer::State::kReceived);
@@ -72,7 +72,7 @@ TEST_F(InBufferTest, AFullBufferGrows) {
   EXPECT_EQ(buffer_.view(), std::string(kCapacity, 'a') + "b");
 }
 
-TEST_F(InBufferTest, TheEndIsTold) {
+TEST_F(InBufferTest, TheEndIsReported) {
   Send("a");
   out_.Reset();
   EXPECT_EQ(Receive(), InBuffer::State::kReceived);

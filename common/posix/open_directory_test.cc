@@ -76,7 +76,7 @@ class OpenDirectoryAsRootTest : public OpenDirectoryTest {
   }
 };
 
-TEST_F(OpenDirectoryTest, OnesOwnByEveryWay) {
+TEST_F(OpenDirectoryTest, EveryFormOfAPathIsFollowed) {
   const std::string own = Make("own");
   Make("own/inner");
   Link(own, "absolute");
@@ -98,7 +98,7 @@ TEST_F(OpenDirectoryTest, RelativeToThisProcess) {
   ASSERT_EQ(chdir(before.c_str()), 0);
 }
 
-TEST_F(OpenDirectoryTest, WhatIsNoDirectory) {
+TEST_F(OpenDirectoryTest, OtherFilesAreNotFound) {
   const std::string file = top_ + "/file";
   UniqueFd(open(file.c_str(), O_CREAT | O_WRONLY, 0600));
   Link("loop", "loop");
@@ -110,14 +110,14 @@ TEST_F(OpenDirectoryTest, WhatIsNoDirectory) {
             std::string::npos);
 }
 
-TEST_F(OpenDirectoryAsRootTest, AUsersDirectoryAndAllBelowIsThatUsers) {
+TEST_F(OpenDirectoryAsRootTest, AUsersDirectoryBelongsToTheUserWithAllBelow) {
   const std::string users = Make("users", 0700, kUid);
   Make("users/inner");
   ExpectOpens(users, PathControl::kUser, users);
   ExpectOpens(users + "/inner", PathControl::kUser, users + "/inner");
 }
 
-TEST_F(OpenDirectoryAsRootTest, AUsersLinkLeadsWhereTheUserMayGo) {
+TEST_F(OpenDirectoryAsRootTest, AUsersLinkIsFollowedWithTheUsersRights) {
   Make("secret", 0700);
   Make("secret/inner");
   const std::string open = Make("open");
@@ -133,7 +133,7 @@ TEST_F(OpenDirectoryAsRootTest, AUsersLinkLeadsWhereTheUserMayGo) {
   }
 }
 
-TEST_F(OpenDirectoryAsRootTest, ALinkOfRootsCountsOnlyWhereRootAloneMakesIt) {
+TEST_F(OpenDirectoryAsRootTest, ARootLinkIsFollowedOnlyInARootDirectory) {
   Make("secret", 0700);
   const std::string inner = Make("secret/inner", 0700);
   Make("sticky", 01777);
@@ -151,7 +151,7 @@ TEST_F(OpenDirectoryAsRootTest, ALinkOfRootsCountsOnlyWhereRootAloneMakesIt) {
   }
 }
 
-TEST_F(OpenDirectoryAsRootTest, WhereAllMayExchangeEntriesItIsShared) {
+TEST_F(OpenDirectoryAsRootTest, ADirectoryThatAnyoneCanChangeIsShared) {
   for (const mode_t mode : {0777, 0775}) {
     const std::string shared = Make("shared", mode);
     Make("shared/inner");
@@ -163,7 +163,7 @@ TEST_F(OpenDirectoryAsRootTest, WhereAllMayExchangeEntriesItIsShared) {
   ExpectOpens(Make("sticky/inner"), PathControl::kOwn, top_ + "/sticky/inner");
 }
 
-TEST(SplitLast, OfEveryKindOfPath) {
+TEST(SplitLast, PathsAreSplit) {
   const auto expect = [](const char* path, const char* directory,
                          const char* name) {
     const SplitPath split = SplitLast(path);

@@ -56,7 +56,7 @@ class OpenToWriteTest : public testing::Test {
   std::string top_ = "/tmp/open_file_test.XXXXXX";
 };
 
-TEST_F(OpenToWriteTest, OnesOwnFilesAsEver) {
+TEST_F(OpenToWriteTest, AnUnprivilegedProcessOpensItsFiles) {
   EXPECT_TRUE(Write("file"));
   Put("file", "a longer text");
   EXPECT_TRUE(Write("file"));
@@ -67,7 +67,7 @@ TEST_F(OpenToWriteTest, OnesOwnFilesAsEver) {
   EXPECT_TRUE(OpenToWrite("/dev/null", O_WRONLY, 0));
 }
 
-TEST_F(OpenToWriteTest, AUsersDirectoryHasFilesOfThatUser) {
+TEST_F(OpenToWriteTest, FilesInAUsersDirectoryBelongToTheUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
   Make("users", 0700, kUid);
   EXPECT_TRUE(Write("users/file"));

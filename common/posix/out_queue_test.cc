@@ -48,7 +48,7 @@ class OutQueueTest : public ::testing::Test {
   UniqueFd in_;
 };
 
-TEST_F(OutQueueTest, SmallFramesGoTogether) {
+TEST_F(OutQueueTest, SmallFramesAreSentTogether) {
   queue_.Append(std::string("one"));
   queue_.Append(Bytes(std::string("two")));
   queue_.Append(Bytes(std::string(10000, 'x')));
@@ -58,7 +58,7 @@ TEST_F(OutQueueTest, SmallFramesGoTogether) {
   EXPECT_EQ(queue_.size(), 0u);
 }
 
-TEST_F(OutQueueTest, DescriptorComesWithItsBytes) {
+TEST_F(OutQueueTest, ADescriptorArrivesWithItsBytes) {
   const int null = open("/dev/null", O_RDONLY);
   ASSERT_GE(null, 0);
   auto owner = std::shared_ptr<const void>(
@@ -76,7 +76,7 @@ TEST_F(OutQueueTest, DescriptorComesWithItsBytes) {
   EXPECT_EQ(a.st_rdev, b.st_rdev);
 }
 
-TEST_F(OutQueueTest, GoesOnWhereItWasBlocked) {
+TEST_F(OutQueueTest, ContinuesWhereItWasBlocked) {
   std::string expected;
   for (int i = 0; i < 200; ++i) {
     std::string part(20000, static_cast<char>('a' + i % 26));
@@ -96,7 +96,7 @@ TEST_F(OutQueueTest, GoesOnWhereItWasBlocked) {
   EXPECT_EQ(queue_.Flush(out_.get()), OutQueue::State::kEmpty);
 }
 
-TEST_F(OutQueueTest, PeerGone) {
+TEST_F(OutQueueTest, AGonePeerIsReported) {
   in_.Reset();
   queue_.Append(std::string("x"));
   EXPECT_EQ(queue_.Flush(out_.get()), OutQueue::State::kBroken);

@@ -24,7 +24,7 @@ class PrivateDirTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(PrivateDirTest, IsMadeAndTakenAgain) {
+TEST_F(PrivateDirTest, IsMadeAndAcceptedAgain) {
   const std::string path = root_ + "/d";
   ASSERT_TRUE(MakePrivateDir(path).ok());
   EXPECT_TRUE(MakePrivateDir(path).ok());
@@ -33,14 +33,14 @@ TEST_F(PrivateDirTest, IsMadeAndTakenAgain) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(PrivateDirTest, WhatOthersMayEnterIsRefused) {
+TEST_F(PrivateDirTest, ADirectoryThatOthersMayEnterIsRejected) {
   const std::string path = root_ + "/d";
   ASSERT_EQ(mkdir(path.c_str(), 0755), 0);
   EXPECT_EQ(MakePrivateDir(path).code(), kErrNoPermissions);
   EXPECT_EQ(CheckPrivateDir(path).code(), kErrNoPermissions);
 }
 
-TEST_F(PrivateDirTest, AMissingParentIsToldApart) {
+TEST_F(PrivateDirTest, AMissingParentHasItsOwnError) {
   EXPECT_EQ(MakePrivateDir(root_ + "/none/d").code(), kErrNotFound);
   EXPECT_EQ(CheckPrivateDir(root_ + "/none").code(), kErrNotFound);
 }

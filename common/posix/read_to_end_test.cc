@@ -11,7 +11,7 @@
 namespace canopy {
 namespace {
 
-TEST(ReadToEndTest, AllThatComesIsRead) {
+TEST(ReadToEndTest, EverythingIsRead) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   const UniqueFd reader(fds[0]);
@@ -24,7 +24,7 @@ TEST(ReadToEndTest, AllThatComesIsRead) {
   EXPECT_EQ(ReadToEnd(reader.get()), "");
 }
 
-TEST(ReadToEndTest, NothingComesFromWhatCannotBeRead) {
+TEST(ReadToEndTest, AnUnreadableDescriptorGivesNothing) {
   EXPECT_EQ(ReadToEnd(-1), "");
 }
 

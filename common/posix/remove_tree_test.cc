@@ -69,7 +69,7 @@ TEST_F(RemoveTreeTest, StopsAtTheLimit) {
   EXPECT_TRUE(Exists(tree_));
 }
 
-TEST_F(RemoveTreeTest, TooDeepStays) {
+TEST_F(RemoveTreeTest, DirectoriesThatAreTooDeepStay) {
   std::string path = tree_;
   for (int i = 0; i < 70; ++i) MakeDirectory(path += "/d");
   EXPECT_EQ(RemoveTree(tree_, 1000).code(), kErrPartialSuccess);
@@ -79,7 +79,7 @@ TEST_F(RemoveTreeTest, TooDeepStays) {
   for (; deep != tree_; deep.resize(deep.size() - 2)) rmdir(deep.c_str());
 }
 
-TEST_F(RemoveTreeTest, OfAnOpenDirectoryWhateverItsPathLeadsTo) {
+TEST_F(RemoveTreeTest, UsesTheOpenDirectoryAfterItsPathHasChanged) {
   MakeDirectory(top_ + "/other");
   MakeDirectory(top_ + "/other/inner");
   MakeDirectory(tree_ + "/inner");

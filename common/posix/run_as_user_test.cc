@@ -55,11 +55,11 @@ class RunAsUserAsRootTest : public RunAsUserTest {
   }
 };
 
-TEST_F(RunAsUserTest, OnesOwnRightsStayAsTheyAre) {
+TEST_F(RunAsUserTest, AProcessActsForItselfWithItsRights) {
   EXPECT_TRUE(CanRead({geteuid(), getegid()}));
 }
 
-TEST_F(RunAsUserTest, WhoIsNotPrivilegedActsForNobodyElse) {
+TEST_F(RunAsUserTest, AnUnprivilegedProcessActsOnlyForItself) {
   if (geteuid() == 0) GTEST_SKIP() << "root may";
   EXPECT_FALSE(IsPrivileged());
   bool called = false;
@@ -84,7 +84,7 @@ TEST_F(RunAsUserAsRootTest, TheUsersRightsAndGroupCount) {
   EXPECT_FALSE(CanRead({kUid, kNoGroup}));
 }
 
-TEST_F(RunAsUserAsRootTest, WhatIsMadeIsTheUsersAndItsDescriptorStays) {
+TEST_F(RunAsUserAsRootTest, NewFilesBelongToTheUserAndStayOpen) {
   const std::string made = path_ + ".made";
   UniqueFd fd;
   ASSERT_TRUE(RunAsUser(kUser, [&] {
@@ -97,13 +97,13 @@ TEST_F(RunAsUserAsRootTest, WhatIsMadeIsTheUsersAndItsDescriptorStays) {
   unlink(made.c_str());
 }
 
-TEST_F(RunAsUserAsRootTest, RootActsForRootByItself) {
+TEST_F(RunAsUserAsRootTest, RootActsForRootWithoutAThread) {
   pid_t thread = 0;
   ASSERT_TRUE(RunAsUser({0, 0}, [&] { thread = gettid(); }).ok());
   EXPECT_EQ(thread, gettid());
 }
 
-TEST_F(RunAsUserAsRootTest, ItsThreadIsOneOfThisProcess) {
+TEST_F(RunAsUserAsRootTest, TheThreadBelongsToThisProcess) {
   pid_t process = 0;
   pid_t thread = 0;
   ASSERT_TRUE(RunAsUser(kUser, [&] {
@@ -114,7 +114,7 @@ TEST_F(RunAsUserAsRootTest, ItsThreadIsOneOfThisProcess) {
   EXPECT_NE(thread, gettid());
 }
 
-TEST_F(RunAsUserAsRootTest, NoUserCanBeMinusOne) {
+TEST_F(RunAsUserAsRootTest, TheUserMinusOneIsRejected) {
   bool called = false;
   EXPECT_EQ(RunAsUser({}, [&] { called = true; }).code(), kErrNoPermissions);
   EXPECT_FALSE(called);
@@ -137,7 +137,7 @@ TEST_F(RunAsUserAsRootTest, SignalsAreBlockedOnlyMeanwhile) {
 
 // As in slurmstepd, which drops root's identity temporarily and takes it back
 // while other threads run.
-TEST_F(RunAsUserAsRootTest, AnotherThreadsSeteuidGivesNothingBack) {
+TEST_F(RunAsUserAsRootTest, AnotherThreadsSeteuidRestoresNoRights) {
   std::atomic<bool> over = false;
   std::atomic<int> changes = 0;
   std::thread other([&] {

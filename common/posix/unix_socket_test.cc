@@ -20,7 +20,7 @@ void Remove(const std::string& path) {
   rmdir(path.substr(0, path.rfind('/')).c_str());
 }
 
-TEST(UnixSocketTest, WhoMayConnectIsSaidAndNotTheUmasks) {
+TEST(UnixSocketTest, TheModeDecidesWhoMayConnectNotTheUmask) {
   const mode_t before = umask(0077);
   for (const mode_t mode : {0666, 0600}) {
     const std::string path = TempPath("s");
@@ -34,7 +34,7 @@ TEST(UnixSocketTest, WhoMayConnectIsSaidAndNotTheUmasks) {
   EXPECT_EQ(umask(before), 0077u);
 }
 
-TEST(UnixSocketTest, ConnectsAndTellsWhoItIs) {
+TEST(UnixSocketTest, ConnectsAndIdentifiesThePeer) {
   const std::string path = TempPath("s");
   auto listener = ListenUnix(path, 4);
   ASSERT_TRUE(listener.ok()) << listener.status().message();
@@ -53,7 +53,7 @@ TEST(UnixSocketTest, ConnectsAndTellsWhoItIs) {
   Remove(path);
 }
 
-TEST(UnixSocketTest, ReplacesWhatAnEarlierProcessLeft) {
+TEST(UnixSocketTest, ReplacesTheSocketOfAnEarlierProcess) {
   const std::string path = TempPath("s");
   auto first = ListenUnix(path, 4);
   auto second = ListenUnix(path, 4);
@@ -66,7 +66,7 @@ TEST(UnixSocketTest, ReplacesWhatAnEarlierProcessLeft) {
   Remove(path);
 }
 
-TEST(UnixSocketTest, PathTooLong) {
+TEST(UnixSocketTest, APathThatIsTooLongIsRejected) {
   EXPECT_EQ(ListenUnix("/tmp/" + std::string(200, 'x'), 4).code(),
             kErrBadParam);
   EXPECT_EQ(ConnectUnix("/tmp/" + std::string(200, 'x')).code(), kErrBadParam);

@@ -82,7 +82,7 @@ TEST_F(ArchiveTest, FilesArriveWithTheirPermissions) {
   }
 }
 
-TEST_F(ArchiveTest, WhatCannotBeReadIsSaidBefore) {
+TEST_F(ArchiveTest, AnUnreadableFileIsReportedBeforeTheTransfer) {
   const auto check = [](const Item& item) {
     return ArchiveSource({item}).Check();
   };
@@ -100,7 +100,7 @@ TEST_F(ArchiveTest, WhatCannotBeReadIsSaidBefore) {
   EXPECT_NE(status.message().find(top_ + "/none"), std::string::npos);
 }
 
-TEST_F(ArchiveTest, AProgramIsSearchedForAsItWouldBe) {
+TEST_F(ArchiveTest, AProgramIsSearchedInPath) {
   Make("tool", "here", 0755);
   const std::string bytes = Pack({{"programs/0/tool", "tool", "/bin:.", top_}});
   Unpacker unpacker(to_);
@@ -108,7 +108,7 @@ TEST_F(ArchiveTest, AProgramIsSearchedForAsItWouldBe) {
   EXPECT_EQ(Content("programs/0/tool"), "here");
 }
 
-TEST_F(ArchiveTest, AProgramIsSearchedForInTheWorkingDirectoryAfterPath) {
+TEST_F(ArchiveTest, AProgramIsSearchedInTheWorkingDirectoryAfterPath) {
   Make("tool", "here", 0755);
   fs::create_directory(top_ + "/bin");
   Make("bin/other", "of PATH", 0755);
@@ -121,7 +121,7 @@ TEST_F(ArchiveTest, AProgramIsSearchedForInTheWorkingDirectoryAfterPath) {
   EXPECT_EQ(Content("programs/1/other"), "of PATH");
 }
 
-TEST_F(ArchiveTest, AFileThatShrinksIsNotTakenForWhole) {
+TEST_F(ArchiveTest, AFileThatShrinksIsAnError) {
   const std::string path = Make("f", std::string(1000, 'x'));
   ArchiveSource source({{"files/f", path}});
   std::string got;
@@ -131,7 +131,7 @@ TEST_F(ArchiveTest, AFileThatShrinksIsNotTakenForWhole) {
   EXPECT_FALSE(rest.ok());
 }
 
-TEST_F(ArchiveTest, NamesDoNotLeadOut) {
+TEST_F(ArchiveTest, NamesThatLeadOutsideAreRejected) {
   for (const std::string name : {"../x", "/tmp/x", "a/../../x", "a//b"}) {
     std::string bytes(kMagic);
     bytes += EncodeHead({static_cast<uint32_t>(name.size()), 0600, 1}) + name;
@@ -151,7 +151,7 @@ TEST_F(ArchiveTest, NothingIsOverwritten) {
   EXPECT_FALSE(fs::exists(top_ + "/elsewhere"));
 }
 
-TEST_F(ArchiveTest, ABoundOnNames) {
+TEST_F(ArchiveTest, NamesAreBounded) {
   const std::string bytes =
       std::string(kMagic) + EncodeHead({4096, 0600, 1}) + "x";
   EXPECT_EQ(Unpacker(to_).Take(bytes).code(), kErrUnpackFailure);

@@ -16,7 +16,7 @@ TEST(PreloadListTest, AnAbsoluteNameLosesItsDirectory) {
   EXPECT_EQ(list.items()[2], (Item{"files/y", "/home/me/y"}));
 }
 
-TEST(PreloadListTest, NothingLeavesTheDirectory) {
+TEST(PreloadListTest, NamesThatLeadOutsideAreRejected) {
   for (const char* bad : {"../x", "a/../../x", "..", "/", ".", "/a/.."}) {
     List list;
     EXPECT_EQ(list.AddFiles(bad, "/home").code(), kErrBadParam) << bad;
@@ -39,7 +39,7 @@ TEST(PreloadListTest, TwoFilesHaveTwoNames) {
   EXPECT_EQ(list.items().size(), 1u);
 }
 
-TEST(PreloadListTest, ThereIsABound) {
+TEST(PreloadListTest, TheNumberOfFilesIsBounded) {
   List list;
   std::string names;
   for (size_t i = 0; i < kMaxItems; ++i) names += std::to_string(i) + ",";
@@ -47,7 +47,7 @@ TEST(PreloadListTest, ThereIsABound) {
   EXPECT_EQ(list.AddFiles("more", "/").code(), kErrOutOfResource);
 }
 
-TEST(PreloadListTest, ProgramsAreFoundAsTheyWouldBe) {
+TEST(PreloadListTest, ProgramsKeepTheirSearchPath) {
   List list;
   ASSERT_TRUE(list.AddProgram(0, "./a.out", "/home/me", "/bin").ok());
   ASSERT_TRUE(list.AddProgram(1, "a.out", "/home/me", "/bin").ok());

@@ -22,7 +22,7 @@ TEST(ArenaTest, BlocksDoNotOverlapOrCrossWindows) {
   }
 }
 
-TEST(ArenaTest, LargerThanAWindowStartsAtOne) {
+TEST(ArenaTest, ABlockLargerThanAWindowStartsAtAWindow) {
   Arena arena(16 * kWindow, 16 * kWindow);
   arena.Allocate(100);
   const uint64_t offset = arena.Allocate(kWindow + 1);
@@ -30,7 +30,7 @@ TEST(ArenaTest, LargerThanAWindowStartsAtOne) {
   EXPECT_EQ(arena.Allocate(2 * kWindow), 3 * kWindow);
 }
 
-TEST(ArenaTest, ReplacingForEverCostsBoundedMemory) {
+TEST(ArenaTest, RepeatedReplacementNeedsBoundedMemory) {
   Arena arena(uint64_t{1} << 36, uint64_t{1} << 36);
   uint64_t block = arena.Allocate(100000);
   for (int i = 0; i < 10000; ++i) {
@@ -42,7 +42,7 @@ TEST(ArenaTest, ReplacingForEverCostsBoundedMemory) {
   EXPECT_LT(arena.used(), 2 * Arena::kQuarantineBytes);
 }
 
-TEST(ArenaTest, BudgetIsKeptAndFreedBlocksServeAgain) {
+TEST(ArenaTest, TheBudgetHoldsAndFreedBlocksAreReused) {
   Arena arena(uint64_t{1} << 30, 1 << 20);
   std::set<uint64_t> blocks;
   for (;;) {

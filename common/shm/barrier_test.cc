@@ -45,7 +45,7 @@ TEST_F(BarrierTest, IsClosedAtFirst) {
   EXPECT_EQ(Arrive(0), Arrival::kClosed);
 }
 
-TEST_F(BarrierTest, TheLastOneReleases) {
+TEST_F(BarrierTest, TheLastRankReleases) {
   Make(3);
   server_->Open();
   for (int round = 0; round < 5; ++round) {
@@ -62,7 +62,7 @@ TEST_F(BarrierTest, TheLastOneReleases) {
   }
 }
 
-TEST_F(BarrierTest, OneRankAlone) {
+TEST_F(BarrierTest, ASingleRank) {
   Make(1);
   server_->Open();
   EXPECT_EQ(Arrive(0), Arrival::kReleased);
@@ -81,7 +81,7 @@ TEST_F(BarrierTest, SeveralWords) {
   }
 }
 
-TEST_F(BarrierTest, AfterCommitsTheAgentIsTold) {
+TEST_F(BarrierTest, AfterCommitsTheAgentIsSignalled) {
   Make(2);
   server_->Open();
   members_[0]->commits()->fetch_add(1);
@@ -114,7 +114,7 @@ TEST_F(BarrierTest, OtherNodesNeedTheAgent) {
   EXPECT_EQ(status, kErrTimeout);
 }
 
-TEST_F(BarrierTest, WhoIsInStaysInWhenItCloses) {
+TEST_F(BarrierTest, RanksThatHaveArrivedStayWhenItCloses) {
   Make(3);
   server_->Open();
   EXPECT_EQ(Arrive(2), Arrival::kWait);
@@ -153,7 +153,7 @@ TEST_F(BarrierTest, OpensAgainInEitherGeneration) {
   }
 }
 
-TEST_F(BarrierTest, WhenTheAgentIsGoneOneGivesUpForAll) {
+TEST_F(BarrierTest, WhenTheAgentIsGoneOneRankGivesUpForAll) {
   Make(3);
   server_->Open();
   EXPECT_EQ(Arrive(1), Arrival::kWait);
@@ -174,7 +174,7 @@ TEST_F(BarrierTest, WhenTheAgentIsGoneOneGivesUpForAll) {
   EXPECT_EQ(Arrive(0), Arrival::kClosed);
 }
 
-TEST_F(BarrierTest, WhoGivesUpSpoilsTheBarrier) {
+TEST_F(BarrierTest, GivingUpSpoilsTheBarrier) {
   Make(2);
   server_->Open();
   EXPECT_EQ(Arrive(0), Arrival::kWait);
@@ -184,7 +184,7 @@ TEST_F(BarrierTest, WhoGivesUpSpoilsTheBarrier) {
   EXPECT_TRUE(taken.ranks.empty()) << "1 looks as if it had arrived";
 }
 
-TEST_F(BarrierTest, WhoGivesUpAfterTheCloseSpoilsTheBarrier) {
+TEST_F(BarrierTest, GivingUpAfterTheCloseSpoilsTheBarrier) {
   Make(2);
   server_->Open();
   EXPECT_EQ(Arrive(0), Arrival::kWait);
@@ -194,7 +194,7 @@ TEST_F(BarrierTest, WhoGivesUpAfterTheCloseSpoilsTheBarrier) {
   EXPECT_EQ(Arrive(1), Arrival::kClosed);
 }
 
-TEST_F(BarrierTest, WhatIsWantedOutlivesAnOpening) {
+TEST_F(BarrierTest, RequestsOfAnArrivalOutliveAnOpening) {
   Make(2, /*local_only=*/true);
   server_->Open();
   EXPECT_EQ(Arrive(0, kBarrierSync), Arrival::kWait);
@@ -215,7 +215,7 @@ void EndFenceInSilence(const BarrierServer& server) {
 
 // The watcher finds the end during its sleep, between two sleeps, or before the
 // first one.
-TEST_F(BarrierTest, TheFirstTwoWakeWhoWasLeftAsleep) {
+TEST_F(BarrierTest, TheFirstTwoRanksWakeASleepingRank) {
   Make(4);
   server_->Open();
   std::vector<Ticket> tickets(3);
@@ -266,7 +266,7 @@ TEST_F(BarrierTest, ASecondArrivalOfARankUsesMessages) {
   EXPECT_EQ(Arrive(1), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, IsStuckWhenNothingMoves) {
+TEST_F(BarrierTest, IsStuckWithoutProgress) {
   Make(2);
   EXPECT_FALSE(server_->IsStuck());
   server_->Open();
@@ -280,7 +280,7 @@ TEST_F(BarrierTest, IsStuckWhenNothingMoves) {
   EXPECT_TRUE(server_->IsStuck());
 }
 
-TEST_F(BarrierTest, WhatIsNoBarrierIsRefused) {
+TEST_F(BarrierTest, OtherFilesAreRejected) {
   EXPECT_FALSE(BarrierServer::Create(0, true).ok());
   EXPECT_FALSE(BarrierServer::Create(kMaxBarrierRanks + 1, true).ok());
   Make(2);

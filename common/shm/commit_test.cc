@@ -68,7 +68,7 @@ class CommitTest : public ::testing::Test {
 
 using Texts = std::vector<std::string>;
 
-TEST_F(CommitTest, WhatIsWrittenIsTakenOnce) {
+TEST_F(CommitTest, ACommitIsTakenOnce) {
   auto writer = Writer(1);
   EXPECT_EQ(writer->Write("one"), Outcome::kWritten);
   EXPECT_EQ(writer->Write(""), Outcome::kWritten);
@@ -79,7 +79,7 @@ TEST_F(CommitTest, WhatIsWrittenIsTakenOnce) {
   EXPECT_EQ(Take(2), Texts());
 }
 
-TEST_F(CommitTest, MoreComesBeforeTheFormerIsReleased) {
+TEST_F(CommitTest, CommitsFollowBeforeARelease) {
   auto writer = Writer(0);
   writer->Write("one");
   EXPECT_EQ(Take(0), Texts{"one"});
@@ -90,7 +90,7 @@ TEST_F(CommitTest, MoreComesBeforeTheFormerIsReleased) {
   EXPECT_EQ(Take(0), Texts{"three"});
 }
 
-TEST_F(CommitTest, AFullMailboxIsUsedAgainWhenItWasReleased) {
+TEST_F(CommitTest, AFullMailboxIsReusedAfterARelease) {
   auto writer = Writer(2);
   const std::string large(kCommitMailboxBytes - sizeof(CommitLength), 'x');
   EXPECT_EQ(writer->Write(large + "y"), Outcome::kMessage);
@@ -105,7 +105,7 @@ TEST_F(CommitTest, AFullMailboxIsUsedAgainWhenItWasReleased) {
   EXPECT_EQ(Take(2), Texts{"small"});
 }
 
-TEST_F(CommitTest, NothingIsWrittenWhileMessagesAreUnderWay) {
+TEST_F(CommitTest, NothingIsWrittenWhileMessagesAreUnread) {
   auto writer = Writer(0);
   sent_ = 1;
   EXPECT_EQ(writer->Write("x"), Outcome::kMessage);
@@ -116,7 +116,7 @@ TEST_F(CommitTest, NothingIsWrittenWhileMessagesAreUnderWay) {
   EXPECT_EQ(Take(0), Texts{"x"});
 }
 
-TEST_F(CommitTest, WhoIsAskedRingsOnce) {
+TEST_F(CommitTest, ARequestedSignalIsSentOnce) {
   auto writer = Writer(0);
   reader_->Ask(0);
   EXPECT_EQ(Take(0), Texts());
@@ -125,7 +125,7 @@ TEST_F(CommitTest, WhoIsAskedRingsOnce) {
   EXPECT_EQ(writer->Write("b"), Outcome::kWritten);
 }
 
-TEST_F(CommitTest, AskingOutlivesALookAtNothing) {
+TEST_F(CommitTest, ARequestForASignalOutlivesAnEmptyTake) {
   auto writer = Writer(0);
   reader_->Ask(0);
   EXPECT_EQ(Take(0), Texts());
@@ -133,7 +133,7 @@ TEST_F(CommitTest, AskingOutlivesALookAtNothing) {
   EXPECT_EQ(writer->Write("a"), Outcome::kNotify);
 }
 
-TEST_F(CommitTest, AnotherAgentGoesOn) {
+TEST_F(CommitTest, ASuccessorContinues) {
   auto writer = Writer(1);
   writer->Write("one");
   writer->Write("two");
@@ -150,7 +150,7 @@ TEST_F(CommitTest, AnotherAgentGoesOn) {
   EXPECT_EQ(Take(1), Texts{"five"});
 }
 
-TEST_F(CommitTest, MoreThanABoxHoldsIsNonsense) {
+TEST_F(CommitTest, APositionBeyondTheMailboxIsInvalid) {
   Mailbox(1)->written = CommitPosition(1, kCommitMailboxBytes + 1);
   std::string bytes;
   EXPECT_EQ(reader_->Take(1, &bytes), Found::kCorrupted);
@@ -159,7 +159,7 @@ TEST_F(CommitTest, MoreThanABoxHoldsIsNonsense) {
   EXPECT_TRUE(bytes.empty());
 }
 
-TEST_F(CommitTest, LessThanBeforeIsNonsense) {
+TEST_F(CommitTest, APositionThatDecreasesIsInvalid) {
   auto writer = Writer(1);
   writer->Write("12345678");
   EXPECT_EQ(Take(1).size(), 1u);
@@ -179,7 +179,7 @@ TEST_F(CommitTest, AMailboxIsReadOnceBetweenTwoReleases) {
   EXPECT_EQ(copied, size_t{kCommitMailboxBytes});
 }
 
-TEST_F(CommitTest, ARankStaysInItsMailboxWhateverOthersWrite) {
+TEST_F(CommitTest, ARankWritesOnlyItsOwnMailbox) {
   auto writer = Writer(1);
   for (const uint64_t bytes :
        {uint64_t{kCommitMailboxBytes - 3}, uint64_t{kCommitMailboxBytes},
@@ -190,7 +190,7 @@ TEST_F(CommitTest, ARankStaysInItsMailboxWhateverOthersWrite) {
   }
 }
 
-TEST_F(CommitTest, WhatIsNoFileOfMailboxesIsRefused) {
+TEST_F(CommitTest, OtherFilesAreRejected) {
   EXPECT_FALSE(CommitReader::Create(0).ok());
   EXPECT_FALSE(CommitReader::Create(kMaxCommitMailboxes + 1).ok());
   EXPECT_FALSE(
@@ -246,7 +246,7 @@ TEST_F(CommitTest, NothingIsLostOrRepeatedWhileBothRun) {
 }
 
 // A commit is either found after Ask or rings the doorbell.
-TEST_F(CommitTest, NobodyWaitsForACommitThatIsThere) {
+TEST_F(CommitTest, AnExistingCommitNeedsNoSignal) {
   std::atomic<int> rings{0};
   std::atomic<int> round{0};
   constexpr int kRounds = 5000;

@@ -289,7 +289,7 @@ TEST(SegmentTest, ReplacedKeysCostLittleMemory) {
   EXPECT_LT(pair.writer->used(), Arena::kQuarantineBytes + (1u << 20));
 }
 
-TEST(SegmentTest, ReplacingCostsWhatIsPut) {
+TEST(SegmentTest, ReplacingCostsOnlyTheNewItems) {
   const Pair pair = Make();
   const std::string large(1 << 20, 'x');
   ASSERT_TRUE(pair.writer->Update(0, {{"large", large, 0}}).ok());
@@ -303,7 +303,7 @@ TEST(SegmentTest, ReplacingCostsWhatIsPut) {
   EXPECT_EQ(pair.writer->used(), used);
 }
 
-TEST(SegmentTest, OverBudgetKeepsOldDataAndSaysWhy) {
+TEST(SegmentTest, OverBudgetKeepsOldDataAndReportsWhy) {
   SegmentLimits limits = Small();
   limits.memory_budget = 1 << 20;
   const Pair p = Make(TwoNodes(), limits);
@@ -464,7 +464,7 @@ void ReplaceOften(SegmentWriter* writer) {
   PutAll(writer, 0);
 }
 
-TEST(SegmentTest, ReadersBesideAWriterMissNothing) {
+TEST(SegmentTest, ReadersMissNothingDuringWrites) {
   const Pair pair = Make();
   PutAll(pair.writer.get(), 10);
   std::string first;
@@ -478,7 +478,7 @@ TEST(SegmentTest, ReadersBesideAWriterMissNothing) {
   EXPECT_EQ(second, "");
 }
 
-TEST(SegmentTest, AProcessBesideAWriterMissesNothing) {
+TEST(SegmentTest, AnotherProcessMissesNothingDuringWrites) {
   const Pair pair = Make();
   PutAll(pair.writer.get(), 10);
   const pid_t child = fork();
@@ -494,7 +494,7 @@ TEST(SegmentTest, AProcessBesideAWriterMissesNothing) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(SegmentTest, NotASegment) {
+TEST(SegmentTest, OtherFilesAreRejected) {
   const int fd = memfd_create("x", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(fd, 8192), 0);
   EXPECT_EQ(SegmentReader::Map(fd, 8192).code(), kErrBadParam);

@@ -65,7 +65,7 @@ class GrowingTableTest : public testing::Test {
   static constexpr char kFill[200] = {};
 };
 
-TEST_F(GrowingTableTest, TakesNewKeysAndNewValues) {
+TEST_F(GrowingTableTest, AcceptsNewKeysAndNewValues) {
   ASSERT_TRUE(table_.Put({{"b", "longer than two", 0}, {"d", "four", 0}}));
   const Keys keys = BySlots(memory_);
   EXPECT_EQ(keys.size(), 4u);
@@ -74,7 +74,7 @@ TEST_F(GrowingTableTest, TakesNewKeysAndNewValues) {
   EXPECT_EQ(keys.at("d"), "four");
 }
 
-TEST_F(GrowingTableTest, ReplacedEntriesAreHiddenFromWalkers) {
+TEST_F(GrowingTableTest, ReplacedEntriesAreHiddenFromIterations) {
   ASSERT_TRUE(table_.Put({{"b", "x", 0}}));
   EXPECT_TRUE(table_.HideReplaced());
   EXPECT_FALSE(table_.HideReplaced());
@@ -86,7 +86,7 @@ TEST_F(GrowingTableTest, ReplacedEntriesAreHiddenFromWalkers) {
   EXPECT_EQ(keys.size(), 4u);
 }
 
-TEST_F(GrowingTableTest, WhatDoesNotFitChangesNothing) {
+TEST_F(GrowingTableTest, AnItemThatDoesNotFitChangesNothing) {
   const Keys before = BySlots(memory_);
   const std::string large(memory_.size(), 'x');
   EXPECT_FALSE(table_.Put({{"d", "four", 0}, {"a", large, 0}}));
@@ -100,7 +100,7 @@ TEST_F(GrowingTableTest, WhatDoesNotFitChangesNothing) {
   EXPECT_EQ(BySlots(memory_), before);
 }
 
-TEST_F(GrowingTableTest, FillsUpInTheEnd) {
+TEST_F(GrowingTableTest, ATableBecomesFull) {
   int puts = 0;
   while (table_.Put({{"a", "two", 0}})) ++puts;
   EXPECT_GT(puts, 5);

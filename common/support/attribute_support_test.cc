@@ -36,7 +36,7 @@ TEST(AttributeSupportTest, TheLibraryHasSomeAttributesAndTheHostOthers) {
   EXPECT_FALSE(host[0].description.empty());
 }
 
-TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
+TEST(AttributeSupportTest, OnlyHonouredAttributesAreListed) {
   EXPECT_TRUE(AttributesAt("PMIx_Get_no_such", Level::kClient).empty());
   EXPECT_FALSE(
       Has(AttributesAt("PMIx_Spawn", Level::kHost), "PMIX_ALLOC_QUEUE"));
@@ -57,7 +57,7 @@ TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
   EXPECT_FALSE(Has(control, "PMIX_JOB_CTRL_CHECKPOINT"));
 }
 
-TEST(AttributeSupportTest, WhatOnlyASchedulerHonoursIsThereWithOne) {
+TEST(AttributeSupportTest, ASchedulersAttributesAreListedWithAScheduler) {
   const std::string keys[] = {PMIX_HOST_FUNCTIONS};
   for (const bool has : {false, true}) {
     const Scheduler scheduler{has, has};
@@ -105,7 +105,7 @@ TEST(AttributeSupportTest, AnAnswerHasAnArrayForEachLevel) {
 
 // Chapter "Tools and Debuggers": the attributes by which a debugger decides
 // what to request.
-TEST(AttributeSupportTest, WhatDebuggersLookFor) {
+TEST(AttributeSupportTest, AttributesThatDebuggersLookFor) {
   EXPECT_TRUE(Has(AttributesAt("PMIx_Init", Level::kClient),
                   "PMIX_DEBUG_STOP_IN_INIT"));
   for (const char* function : {"PMIx_Spawn", "PMIx_Spawn_nb"}) {

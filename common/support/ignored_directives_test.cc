@@ -33,7 +33,7 @@ TEST_F(IgnoredDirectivesTest, EachIsReportedOnce) {
   EXPECT_EQ(reported_, (Reported{"PMIx_Get a", "PMIx_Fence a"}));
 }
 
-TEST_F(IgnoredDirectivesTest, WhatComesBeforeTheReporterIsKeptForIt) {
+TEST_F(IgnoredDirectivesTest, DirectivesBeforeTheReporterAreKept) {
   ignored_.Note("PMIx_Init", "a");
   ignored_.Note("PMIx_Init", "a");
   ignored_.SetReport(ToList());
@@ -47,13 +47,13 @@ TEST_F(IgnoredDirectivesTest, WhatComesBeforeTheReporterIsKeptForIt) {
   EXPECT_EQ(reported_.size(), 2u) << "this is another log";
 }
 
-TEST_F(IgnoredDirectivesTest, ThereIsABound) {
+TEST_F(IgnoredDirectivesTest, ReportsAreBounded) {
   ignored_.SetReport(ToList());
   for (int i = 0; i < 1000; ++i) ignored_.Note("PMIx_Get", std::to_string(i));
   EXPECT_EQ(reported_.size(), IgnoredDirectives::kMaxReported);
 }
 
-TEST_F(IgnoredDirectivesTest, TheRule) {
+TEST_F(IgnoredDirectivesTest, RequiredDirectivesFailAndOthersAreReported) {
   IgnoredDirectives::OfProcess().SetReport(ToList());
   InfoList infos;
   infos.Add("optional", Value::Bool(true));

@@ -10,7 +10,7 @@
 namespace canopy {
 namespace {
 
-TEST(IofFailure, SaysWhoseChannelsAndWhy) {
+TEST(IofFailure, ContainsProcessesChannelsAndReason) {
   const std::vector<ProcId> procs = {{"job", 1}, {"job", 4}};
   const InfoList one =
       IofEventInfos({procs.data(), 1}, PMIX_FWD_STDERR_CHANNEL, kErrNotFound);

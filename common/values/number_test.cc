@@ -37,7 +37,7 @@ TEST(NumberTest, ConvertsBetweenTypes) {
       Value::Double(std::numeric_limits<double>::quiet_NaN()), PMIX_FLOAT)));
 }
 
-TEST(NumberTest, RefusesLoss) {
+TEST(NumberTest, RejectsLossyConversions) {
   EXPECT_EQ(Refused(Value::Uint32(256), PMIX_UINT8), PMIX_ERR_LOST_PRECISION);
   EXPECT_EQ(Refused(Value::Int32(-129), PMIX_INT8), PMIX_ERR_LOST_PRECISION);
   EXPECT_EQ(Refused(Value::Int32(-1), PMIX_SIZE), PMIX_ERR_CHANGE_SIGN);
@@ -54,7 +54,7 @@ TEST(NumberTest, RefusesLoss) {
             PMIX_ERR_LOST_PRECISION);
 }
 
-TEST(NumberTest, RefusesWhatIsNoNumber) {
+TEST(NumberTest, RejectsOtherValues) {
   EXPECT_EQ(Refused(Value::String("5"), PMIX_INT32), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Refused(Value::Int32(5), PMIX_STRING), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Refused(Value::Int32(5), PMIX_PROC), PMIX_ERR_BAD_PARAM);

@@ -13,7 +13,7 @@ namespace {
 
 std::optional<Rank> Read(const Value& value) { return RankOf(value.raw()); }
 
-TEST(RankTest, IsOfAnyIntegerType) {
+TEST(RankTest, MayHaveAnyIntegerType) {
   EXPECT_EQ(Read(Value::Rank(7)), 7u);
   EXPECT_EQ(Read(Value::Uint16(7)), 7u);
   EXPECT_EQ(Read(Value::Uint64(7)), 7u);
@@ -27,7 +27,7 @@ TEST(RankTest, SpecialRanksMayBeNegative) {
   EXPECT_EQ(Read(Value::Int32(-50)), kRankValid + 1);
 }
 
-TEST(RankTest, OtherValuesAreNoRanks) {
+TEST(RankTest, OtherValuesAreNotRanks) {
   EXPECT_EQ(Read(Value::Int32(-51)), std::nullopt);
   EXPECT_EQ(Read(Value::Uint64(uint64_t{UINT32_MAX} + 1)), std::nullopt);
   EXPECT_EQ(Read(Value::String("7")), std::nullopt);

@@ -17,7 +17,7 @@ TEST(RegexTest, ShortensLikeOtherLibraries) {
   EXPECT_EQ(CompressRankMap("0,1;2,3"), "raw:0,1;2,3");
 }
 
-TEST(RegexTest, ComesBackInOrder) {
+TEST(RegexTest, ExpandsInOrder) {
   for (const char* names :
        {"node001,node002,node003,gpu01", "n3,n2,n1", "a1,b1,a2", "n1,n1",
         "x001y,x002y", "host", "1,2", "node01,node1", "n9,n10", "a[1],b",
@@ -34,7 +34,7 @@ TEST(RegexTest, ReadsPlainLists) {
   EXPECT_EQ(names->size(), 2u);
 }
 
-TEST(RegexTest, RefusesWhatIsMalformed) {
+TEST(RegexTest, RejectsMalformedText) {
   for (const char* regex :
        {"pmix[n[3:1-]]", "pmix[n[3:1", "pmix[n[x:1]]", "pmix[n[3:5-1]]",
         "pmix[n[3]]", "pmix[n]]", "pmix[n[3:1,,2]]", "pmix[n[99:1]]",

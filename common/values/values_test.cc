@@ -55,7 +55,7 @@ TEST(ValueTest, WidensEveryIntegerType) {
   EXPECT_EQ(Value::Integer(PMIX_SCOPE, 2).AsUint64(), 2u);
 }
 
-TEST(ValueTest, RefusesIntegersThatDoNotFit) {
+TEST(ValueTest, RejectsIntegersThatDoNotFit) {
   EXPECT_EQ(Value::Int32(-5).AsUint64(), std::nullopt);
   EXPECT_EQ(Value::Uint64(UINT64_MAX).AsInt64(), std::nullopt);
   EXPECT_EQ(Value::Uint64(uint64_t{1} << 32).AsUint32(), std::nullopt);
@@ -169,7 +169,7 @@ TEST(InfoListTest, CopiesFromCWithoutSharing) {
   EXPECT_EQ(list.FindString("p"), "q");
 }
 
-TEST(InfoListTest, DoesNotFreeWhatIsPersistent) {
+TEST(InfoListTest, DoesNotFreePersistentContent) {
   char text[] = "not from malloc";
   InfoList list;
   pmix_info_t info = {};

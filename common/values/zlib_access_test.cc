@@ -8,7 +8,7 @@
 namespace canopy {
 namespace {
 
-TEST(ZlibAccessTest, ComesBack) {
+TEST(ZlibAccessTest, SurvivesCompression) {
   const std::string content(10000, 'x');
   const auto compressed = Compress(content);
   ASSERT_TRUE(compressed.has_value());
@@ -19,12 +19,12 @@ TEST(ZlibAccessTest, ComesBack) {
   EXPECT_EQ(Decompress(*compressed), content);
 }
 
-TEST(ZlibAccessTest, IsNotUsedWhereItDoesNotHelp) {
+TEST(ZlibAccessTest, IncompressibleContentIsNotCompressed) {
   EXPECT_FALSE(Compress("abc").has_value());
   EXPECT_FALSE(Compress("").has_value());
 }
 
-TEST(ZlibAccessTest, MalformedInputIsRefused) {
+TEST(ZlibAccessTest, MalformedInputIsRejected) {
   auto compressed = *Compress(std::string(10000, 'x'));
   EXPECT_FALSE(Decompress("").has_value());
   EXPECT_FALSE(Decompress("abcd").has_value());

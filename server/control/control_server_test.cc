@@ -89,7 +89,7 @@ class ControlServerTest : public testing::Test {
   std::thread thread_;
 };
 
-TEST_F(ControlServerTest, ServesManyAndLeavesNothing) {
+TEST_F(ControlServerTest, ServesManyCallsAndLeavesNothingOpen) {
   Start();
   Run();
   struct stat info;
@@ -117,7 +117,7 @@ ssize_t Greet(int fd) {
   return n < 0 && errno == ECONNRESET ? 0 : n;
 }
 
-TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
+TEST_F(ControlServerTest, SurvivesATimeWithoutDescriptors) {
   Start();
   // These clients wait to be accepted and use up the last descriptors.
   std::vector<UniqueFd> clients;
@@ -151,7 +151,7 @@ TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
   Stop();
 }
 
-TEST_F(ControlServerTest, ACallWithoutAnAnswerDoesNotKeepItFromEnding) {
+TEST_F(ControlServerTest, ACallWithoutAnAnswerDoesNotDelayItsEnd) {
   Start();
   Run();
   std::promise<grpc::ServerUnaryReactor*> held;

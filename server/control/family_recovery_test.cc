@@ -50,7 +50,7 @@ class FamilyRecoveryTest : public testing::Test {
       }};
 };
 
-TEST_F(FamilyRecoveryTest, ALauncherComesBackToItsFamily) {
+TEST_F(FamilyRecoveryTest, ALauncherReattachesToItsFamily) {
   Record("first");
   recovery_.Recover(records_.All());
   ASSERT_NE(families_.FindJob("first"), nullptr);
@@ -62,7 +62,7 @@ TEST_F(FamilyRecoveryTest, ALauncherComesBackToItsFamily) {
   EXPECT_EQ(resumed_, std::vector<std::string>{"first"});
 }
 
-TEST_F(FamilyRecoveryTest, ALauncherGetsTheWishesOfAJobThatItDoesNotKnow) {
+TEST_F(FamilyRecoveryTest, ALauncherGetsTheOutputDirectivesOfANewJob) {
   Record("first");
   auto child = Job("child");
   child->parent = {"first", 0};
@@ -84,7 +84,7 @@ TEST_F(FamilyRecoveryTest, ALauncherGetsTheWishesOfAJobThatItDoesNotKnow) {
   EXPECT_EQ(stream_.Of(v1::RunEvent::kMapped).size(), 2u);
 }
 
-TEST_F(FamilyRecoveryTest, ALauncherIsToldAnEndThatItMissed) {
+TEST_F(FamilyRecoveryTest, ALauncherReceivesAnEndThatItMissed) {
   Record("first");
   v1::JobEnd end;
   end.set_exit_code(3);
@@ -103,7 +103,7 @@ TEST_F(FamilyRecoveryTest, AnUnknownTokenHasNoFamily) {
       stream_.Of(v1::RunEvent::kReattached).at(0).reattached().known());
 }
 
-TEST_F(FamilyRecoveryTest, AFamilyWhoseLauncherDoesNotComeBackEnds) {
+TEST_F(FamilyRecoveryTest, AFamilyEndsIfItsLauncherDoesNotReattach) {
   Record("first");
   recovery_.set_timeout(0);
   recovery_.Recover(records_.All());

@@ -22,7 +22,7 @@ v1::JobEnd End(int exit_code, int status) {
 const v1::JobEnd kWell;
 const v1::JobEnd kConsequence = End(143, kErrJobTermWoSync);
 
-TEST(FamilyTest, IsOverWhenItsLastJobIs) {
+TEST(FamilyTest, AFamilyIsOverWithItsLastJob) {
   Family family("first");
   family.Add("child");
   family.OnEnded("first", kWell);
@@ -32,7 +32,7 @@ TEST(FamilyTest, IsOverWhenItsLastJobIs) {
   EXPECT_EQ(family.Conclusion().exit_code(), 0);
 }
 
-TEST(FamilyTest, TheFirstJobsFailureIsTheFamilys) {
+TEST(FamilyTest, TheFirstJobsFailureIsTheFamilysFailure) {
   Family family("first");
   family.Add("child");
   family.OnEnded("child", End(3, kErrJobNonZeroTerm));
@@ -41,7 +41,7 @@ TEST(FamilyTest, TheFirstJobsFailureIsTheFamilys) {
   EXPECT_TRUE(family.Conclusion().has_first_failed());
 }
 
-TEST(FamilyTest, ASpawnedJobsFailureCountsWhenTheFirstEndedWellOrForIt) {
+TEST(FamilyTest, ASpawnedJobsFailureCountsIfTheFirstJobDidNotFailByItself) {
   for (const v1::JobEnd& first : {kWell, kConsequence}) {
     Family family("first");
     family.Add("a");
@@ -56,7 +56,7 @@ TEST(FamilyTest, ASpawnedJobsFailureCountsWhenTheFirstEndedWellOrForIt) {
   }
 }
 
-TEST(FamilyTest, WhatEndsBecauseOfAnotherIsNoCause) {
+TEST(FamilyTest, AJobThatEndsBecauseOfAnotherIsNotTheCause) {
   Family family("first");
   family.Add("child");
   family.OnEnded("child", kConsequence);
@@ -64,7 +64,7 @@ TEST(FamilyTest, WhatEndsBecauseOfAnotherIsNoCause) {
   EXPECT_EQ(family.Conclusion().exit_code(), 0);
 }
 
-TEST(FamilyTest, AJobThatAProcessHadEndedIsNoFailure) {
+TEST(FamilyTest, AJobThatAProcessHasEndedIsNotAFailure) {
   Family family("first");
   family.Add("a");
   family.Add("b");
@@ -77,7 +77,7 @@ TEST(FamilyTest, AJobThatAProcessHadEndedIsNoFailure) {
   EXPECT_EQ(family.Conclusion().exit_code(), 3);
 }
 
-TEST(FamilyTest, RecordsAreKeptAsLongAsTheirSpawnerMayAsk) {
+TEST(FamilyTest, RecordsAreKeptWhileTheirSpawnerMayRepeatTheRequest) {
   Family family("first");
   const ProcId spawner{"first", 0};
   EXPECT_TRUE(family.KeepRecord("other", {"first", 1}, 0).empty());
@@ -147,14 +147,14 @@ TEST(ConsequencesTest, AFailureEndsChildrenAndParent) {
             (std::vector<std::string>{"b", "d"}));
 }
 
-TEST(ConsequencesTest, SeparatedJobsAndThoseThatEndAnywayAreLeftAlone) {
+TEST(ConsequencesTest, SeparateJobsAndEndingJobsAreNotEnded) {
   JobRecords jobs = Jobs({{"a", ""}, {"b", "a"}, {"c", "a"}});
   jobs["b"].facts.separate = true;
   jobs["c"].phase = core::JobPhase::kEnding;
   EXPECT_TRUE(ConsequencesOf(*jobs["a"].job, {}, true, jobs).empty());
 }
 
-TEST(ConsequencesTest, WhatEndsWithTheLauncherEndsNothingThatGoesOnWithout) {
+TEST(ConsequencesTest, TheEndOfALauncherDoesNotEndUnattendedJobs) {
   JobRecords jobs = Jobs({{"a", ""}, {"b", "a"}, {"c", "b"}});
   jobs["b"].facts.unattended = jobs["c"].facts.unattended = true;
   EXPECT_TRUE(ConsequencesOf(*jobs["a"].job, {}, true, jobs).empty());

@@ -59,7 +59,7 @@ class HostCommandsTest : public testing::Test {
                           &pipeline_, &launchers_, &sink_}};
 };
 
-TEST_F(HostCommandsTest, AllJobsOfTheHostsJobAreMeant) {
+TEST_F(HostCommandsTest, ACommandAppliesToAllJobsOfTheHostsJob) {
   AddJob("a", "42");
   AddJob("b", "42");
   AddJob("c", "43");
@@ -73,7 +73,7 @@ TEST_F(HostCommandsTest, AllJobsOfTheHostsJobAreMeant) {
   EXPECT_EQ(sink_.All<core::KillRequested>()[0].nspace, "c");
 }
 
-TEST_F(HostCommandsTest, ASuspendedJobIsKnownToBeStopped) {
+TEST_F(HostCommandsTest, ASuspendedJobIsRecordedAsStopped) {
   FakePlacement placement;
   placements_.set_port(&placement);
   AddJob("a", "42");
@@ -89,7 +89,7 @@ TEST_F(HostCommandsTest, ASuspendedJobIsKnownToBeStopped) {
   EXPECT_EQ(commands_.SuspendHostJob("43", true).code(), kErrNotFound);
 }
 
-TEST_F(HostCommandsTest, JobsThatItHasNotNamedAreNotItsOwn) {
+TEST_F(HostCommandsTest, JobsWithoutTheHostsNameAreNotFound) {
   AddJob("a", "");
   EXPECT_EQ(commands_.KillHostJob("", "why", true).code(), kErrNotFound);
   EXPECT_EQ(commands_.SetHostTimeLimit("44", 1, 0).code(), kErrNotFound);
@@ -97,7 +97,7 @@ TEST_F(HostCommandsTest, JobsThatItHasNotNamedAreNotItsOwn) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(HostCommandsTest, AJobWithoutAPlaceOrTwiceIsNotLaunched) {
+TEST_F(HostCommandsTest, AJobWithoutNodesOrOfAKnownRequestIsNotLaunched) {
   int status = kSuccess;
   const auto note = [&](const Result<std::string>& nspace) {
     status = nspace.code();
@@ -111,7 +111,7 @@ TEST_F(HostCommandsTest, AJobWithoutAPlaceOrTwiceIsNotLaunched) {
   EXPECT_EQ(status, kErrExists);
 }
 
-TEST_F(HostCommandsTest, NodesAreDrainedForAReason) {
+TEST_F(HostCommandsTest, NodesAreDrainedWithAReason) {
   EXPECT_TRUE(commands_.DrainNode("node", "").ok());
   EXPECT_EQ(drained_, "node: at the scheduler's request");
   EXPECT_TRUE(commands_.ResumeNode("node").ok());

@@ -107,7 +107,7 @@ TEST_F(HostedLauncherTest, OutputIsWrittenThenPersistedThenAcknowledged) {
   EXPECT_FALSE(state_.empty());
 }
 
-TEST_F(HostedLauncherTest, WhatWentElsewhereIsAcknowledgedAndNotWritten) {
+TEST_F(HostedLauncherTest, RedirectedOutputIsAcknowledgedAndNotWritten) {
   ASSERT_TRUE(Begin().ok());
   v1::RunEvent event;
   event.mutable_output()->set_channel(2);
@@ -119,7 +119,7 @@ TEST_F(HostedLauncherTest, WhatWentElsewhereIsAcknowledgedAndNotWritten) {
   EXPECT_EQ(Written(), "hello\n");
 }
 
-TEST_F(HostedLauncherTest, ASuccessorSaysHowMuchItHasOfEachNode) {
+TEST_F(HostedLauncherTest, ASuccessorReportsTheBytesReceivedFromEachNode) {
   ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   Output(1, "me\n");
@@ -139,7 +139,7 @@ TEST_F(HostedLauncherTest, ASuccessorSaysHowMuchItHasOfEachNode) {
   EXPECT_EQ(Written(), "hello\nme\nchild\nagain\n");
 }
 
-TEST_F(HostedLauncherTest, WhereItBeginsIsPersisted) {
+TEST_F(HostedLauncherTest, TheFirstPositionIsPersisted) {
   std::ofstream(output_.output) << "earlier\n";
   output_.append = true;
   ASSERT_TRUE(Begin().ok());
@@ -151,7 +151,7 @@ TEST_F(HostedLauncherTest, WhereItBeginsIsPersisted) {
   EXPECT_EQ(Written(), "earlier\nhello\n");
 }
 
-TEST_F(HostedLauncherTest, ASuccessorOfOneWithoutOutputBeginsAnew) {
+TEST_F(HostedLauncherTest, ASuccessorBeginsAnewIfThereWasNoOutput) {
   ASSERT_TRUE(Begin().ok());
   std::ofstream(output_.output, std::ios::app) << "not persisted";
   Make();
@@ -162,7 +162,7 @@ TEST_F(HostedLauncherTest, ASuccessorOfOneWithoutOutputBeginsAnew) {
   EXPECT_EQ(Written(), "hello\n");
 }
 
-TEST_F(HostedLauncherTest, ASuccessorWithoutItsFileDropsOutputAndSaysSo) {
+TEST_F(HostedLauncherTest, ASuccessorWithoutItsFileDropsOutputAndWarns) {
   output_.output = directory_ + "/gone/out";
   launcher_->Reattach(output_, "token", "");
   Output(0, "hello\n");
@@ -171,7 +171,7 @@ TEST_F(HostedLauncherTest, ASuccessorWithoutItsFileDropsOutputAndSaysSo) {
   EXPECT_NE(said_[0].find("gone/out"), std::string::npos);
 }
 
-TEST_F(HostedLauncherTest, WhatCannotBeOpenedEndsIt) {
+TEST_F(HostedLauncherTest, AFileThatCannotBeOpenedEndsTheLaunch) {
   output_.output = directory_ + "/gone/out";
   bool called = false;
   launcher_->Begin(output_, nullptr, [&](const Status& status) {
@@ -184,7 +184,7 @@ TEST_F(HostedLauncherTest, WhatCannotBeOpenedEndsIt) {
   EXPECT_TRUE(state_.empty());
 }
 
-TEST_F(HostedLauncherTest, WhatIsToBeReadByPeopleIsThereToo) {
+TEST_F(HostedLauncherTest, NoticesForPeopleAreWrittenToo) {
   ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   v1::RunEvent event;
@@ -200,7 +200,7 @@ TEST_F(HostedLauncherTest, WhatIsToBeReadByPeopleIsThereToo) {
             "killed\n");
 }
 
-TEST_F(HostedLauncherTest, OneThatHasNothingToWriteIsDone) {
+TEST_F(HostedLauncherTest, ALauncherWithoutOutputIsDone) {
   ASSERT_TRUE(Begin().ok());
   launcher_->FinishWhenWritten();
   EXPECT_FALSE(gone_) << "not within the call";
@@ -208,7 +208,7 @@ TEST_F(HostedLauncherTest, OneThatHasNothingToWriteIsDone) {
   EXPECT_TRUE(gone_);
 }
 
-TEST_F(HostedLauncherTest, WhatIsNoOutputOfTheJobsIsIgnored) {
+TEST_F(HostedLauncherTest, OtherEventsAreIgnored) {
   ASSERT_TRUE(Begin().ok());
   Output(0, "");
   Output(7, "");
@@ -219,7 +219,7 @@ TEST_F(HostedLauncherTest, WhatIsNoOutputOfTheJobsIsIgnored) {
   EXPECT_EQ(Written(), "");
 }
 
-TEST_F(HostedLauncherTest, AFileThatIsFullEndsNothing) {
+TEST_F(HostedLauncherTest, AFullFileEndsNothing) {
   output_.output = "/dev/full";
   ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");

@@ -47,7 +47,7 @@ TEST_F(JobManagerTest, ACospawnedJobNeitherEndsOthersNorEndsWithThem) {
   EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child1"}));
 }
 
-TEST_F(JobManagerTest, TheFailureOfACospawnedJobIsNotTheFamilys) {
+TEST_F(JobManagerTest, TheFailureOfACospawnedJobIsNotTheFamilysFailure) {
   Launch();
   SpawnTwo();
   Change("child1", JobPhase::kRunning, 2);
@@ -72,7 +72,7 @@ TEST_F(JobManagerTest, TheFailureOfACospawnedJobIsNotTheFamilys) {
   EXPECT_EQ(ends[0].end().exit_code(), 0);
 }
 
-TEST_F(JobManagerTest, AFailureLeavesACospawnedJobAlone) {
+TEST_F(JobManagerTest, AFailureDoesNotEndACospawnedJob) {
   Launch();
   SpawnTwo();
   Change("child1", JobPhase::kRunning, 2);
@@ -83,7 +83,7 @@ TEST_F(JobManagerTest, AFailureLeavesACospawnedJobAlone) {
   EXPECT_EQ(Killed(), std::set<std::string>());
 }
 
-TEST_F(JobManagerTest, BothJobsAreMadeOrNone) {
+TEST_F(JobManagerTest, BothJobsAreRecordedOrNone) {
   Launch();
   sink_.inputs.clear();
   num_accepted_ = 1;
@@ -98,7 +98,7 @@ TEST_F(JobManagerTest, BothJobsAreMadeOrNone) {
   EXPECT_EQ(stream_.Of(v1::RunEvent::kEnd).size(), 1u);
 }
 
-TEST_F(JobManagerTest, WhatHasStartedEndsWithAPartnerThatDoesNotStart) {
+TEST_F(JobManagerTest, AStartedJobEndsIfItsPartnerDoesNotStart) {
   Launch();
   SpawnTwo();
   Change("child2", JobPhase::kRunning, 2);
@@ -132,7 +132,7 @@ TEST_F(JobManagerTest, ASuccessorStartsBothJobsOrNone) {
   EXPECT_EQ(Killed(), std::set<std::string>{"child2"});
 }
 
-TEST_F(JobManagerTest, ASuccessorKnowsThatTheSpawnerWasTold) {
+TEST_F(JobManagerTest, ASuccessorKnowsThatTheSpawnerWasAnswered) {
   Launch();
   SpawnTwo();
   Change("child1", JobPhase::kRunning, 2);

@@ -64,7 +64,7 @@ class PlacementTest : public JobManagerTest {
   bool requeues_ = true;
 };
 
-TEST_F(PlacementTest, AJobWaitsAndItsLauncherHearsWhy) {
+TEST_F(PlacementTest, AWaitingJobsLauncherReceivesTheReason) {
   Ask();
   ASSERT_EQ(placement_.asked.size(), 1u);
   EXPECT_EQ(placement_.asked[0].id, (PlacementId{"first", 1}));
@@ -82,7 +82,7 @@ TEST_F(PlacementTest, AJobWaitsAndItsLauncherHearsWhy) {
   EXPECT_EQ(queued.grace_ms(), 1000u);
 }
 
-TEST_F(PlacementTest, AGrantLaunchesItAndTheHostIsTold) {
+TEST_F(PlacementTest, AGrantLaunchesTheJobAndNotifiesTheHost) {
   Ask();
   placement_.Grant();
   EXPECT_EQ(sink_.Take<core::LaunchRequested>().at(0).job->nspace, "first");
@@ -109,7 +109,7 @@ TEST_F(PlacementTest, AGrantLaunchesItAndTheHostIsTold) {
   EXPECT_TRUE(placement_.ends[0].last);
 }
 
-TEST_F(PlacementTest, OneThatIsRefusedEndsWithTheReason) {
+TEST_F(PlacementTest, ARefusedJobEndsWithTheReason) {
   Ask();
   placement_.listener->OnRefused({"first", 1},
                                  Status(kErrJobAllocFailed, "never"));
@@ -119,7 +119,7 @@ TEST_F(PlacementTest, OneThatIsRefusedEndsWithTheReason) {
   EXPECT_TRUE(placement_.released.empty());
 }
 
-TEST_F(PlacementTest, WhatCannotBeMappedIsReleased) {
+TEST_F(PlacementTest, AJobThatCannotBeMappedIsReleased) {
   Ask();
   launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
   placement_.Grant();
@@ -141,7 +141,7 @@ TEST_F(PlacementTest, LateAndDoubleAnswersAreIgnored) {
   EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u);
 }
 
-TEST_F(PlacementTest, AKillTakesItOutOfTheQueue) {
+TEST_F(PlacementTest, AKillRemovesAQueuedJob) {
   Ask();
   v1::RunRequest kill;
   kill.mutable_kill()->set_reason("the launcher got SIGINT");
@@ -152,7 +152,7 @@ TEST_F(PlacementTest, AKillTakesItOutOfTheQueue) {
   EXPECT_EQ(manager_->queued().size(), 0u);
 }
 
-TEST_F(PlacementTest, SoDoesItsNameAndTheEndOfAllAndOfTheLauncher) {
+TEST_F(PlacementTest, ACancelAShutdownAndALostLauncherRemoveAQueuedJob) {
   Ask();
   EXPECT_FALSE(manager_->CancelQueued("other", "why"));
   EXPECT_TRUE(manager_->CancelQueued("first", "why"));
@@ -168,7 +168,7 @@ TEST_F(PlacementTest, SoDoesItsNameAndTheEndOfAllAndOfTheLauncher) {
   EXPECT_EQ(manager_->queued().size(), 0u);
 }
 
-TEST_F(PlacementTest, InputThatCameEarlyReachesTheJob) {
+TEST_F(PlacementTest, EarlyInputReachesTheJob) {
   Ask();
   v1::RunRequest input;
   input.mutable_input()->set_data("early");
@@ -178,7 +178,7 @@ TEST_F(PlacementTest, InputThatCameEarlyReachesTheJob) {
   EXPECT_EQ(sink_.Take<core::InputOffered>().at(0).nspace, "first");
 }
 
-TEST_F(PlacementTest, AJobThatWaitedAtAPredecessorKeepsItsName) {
+TEST_F(PlacementTest, AJobQueuedAtAPredecessorKeepsItsName) {
   Ask("canopy-1234-7", 99);
   EXPECT_EQ(placement_.asked[0].id.request, "canopy-1234-7");
   EXPECT_EQ(placement_.asked[0].since_ms, 99);
@@ -187,13 +187,13 @@ TEST_F(PlacementTest, AJobThatWaitedAtAPredecessorKeepsItsName) {
   EXPECT_TRUE(manager_->jobs().contains("canopy-1234-7"));
 }
 
-TEST_F(PlacementTest, NoLauncherTakesTheNameOfAnother) {
+TEST_F(PlacementTest, ALauncherCannotUseTheNameOfAnother) {
   Ask("../../canopy");
   EXPECT_EQ(placement_.asked[0].id.request, "first");
   EXPECT_FALSE(placement_.asked[0].again);
 }
 
-TEST_F(PlacementTest, ASpawnWaitsUnderANameThatStays) {
+TEST_F(PlacementTest, AQueuedSpawnKeepsItsName) {
   placement_.keeps = false;
   Launch();
   placement_.keeps = true;
@@ -209,7 +209,7 @@ TEST_F(PlacementTest, ASpawnWaitsUnderANameThatStays) {
   EXPECT_EQ(records_.jobs.at("child1").facts.placed.host_job, "host job");
 }
 
-TEST_F(PlacementTest, WhatIsRequiredOfASchedulerNeedsOne) {
+TEST_F(PlacementTest, RequiredDirectivesForASchedulerNeedAScheduler) {
   placement_.keeps = false;
   Launch();
   const Bytes call(CallBytes(0, false, PMIX_ALLOC_QUEUE));
@@ -221,7 +221,7 @@ TEST_F(PlacementTest, WhatIsRequiredOfASchedulerNeedsOne) {
   EXPECT_EQ(placement_.asked.back().id.request, "first.1.6");
 }
 
-TEST_F(PlacementTest, ASpawnThatWaitsEndsWithTheJobOfItsSpawner) {
+TEST_F(PlacementTest, AQueuedSpawnEndsWithTheJobOfItsSpawner) {
   placement_.keeps = false;
   Launch();
   placement_.keeps = true;
@@ -231,7 +231,7 @@ TEST_F(PlacementTest, ASpawnThatWaitsEndsWithTheJobOfItsSpawner) {
   EXPECT_EQ(manager_->queued().size(), 0u);
 }
 
-TEST_F(PlacementTest, ASpawnWaitsNoLongerThanItMay) {
+TEST_F(PlacementTest, AQueuedSpawnEndsAtItsTimeout) {
   placement_.keeps = false;
   Launch();
   placement_.keeps = true;
@@ -244,7 +244,7 @@ TEST_F(PlacementTest, ASpawnWaitsNoLongerThanItMay) {
   EXPECT_EQ(placement_.cancelled.size(), 1u);
 }
 
-TEST_F(PlacementTest, WhatTwoJobsShareIsReleasedWithTheLast) {
+TEST_F(PlacementTest, AGrantOfTwoJobsIsReleasedWithTheLast) {
   placement_.keeps = false;
   Launch();
   placement_.keeps = true;
@@ -259,7 +259,7 @@ TEST_F(PlacementTest, WhatTwoJobsShareIsReleasedWithTheLast) {
   EXPECT_TRUE(placement_.ends[1].last);
 }
 
-TEST_F(PlacementTest, TheHostsOwnNameOfAJobEndsAndSignalsIt) {
+TEST_F(PlacementTest, TheHostEndsAndSignalsAJobByItsOwnName) {
   Ask();
   placement_.Grant();
   EXPECT_EQ(manager_->commands().KillHostJob("other", "why", false).code(),
@@ -270,7 +270,7 @@ TEST_F(PlacementTest, TheHostsOwnNameOfAJobEndsAndSignalsIt) {
   EXPECT_EQ(Killed(), std::set<std::string>{"first"});
 }
 
-TEST_F(PlacementTest, TheHostChangesItsTimeLimit) {
+TEST_F(PlacementTest, TheHostChangesTheTimeLimitOfAJob) {
   Ask();
   placement_.Grant();
   EXPECT_EQ(manager_->commands().SetHostTimeLimit("other", 60, 5).code(),
@@ -315,7 +315,7 @@ class RequeueTest : public PlacementTest {
   }
 };
 
-TEST_F(RequeueTest, AJobIsEndedAndAskedForAnew) {
+TEST_F(RequeueTest, AJobIsEndedAndRequestedAgain) {
   new_name_ = "canopy-1-1";
   Ask();
   placement_.Grant();
@@ -349,26 +349,26 @@ TEST_F(RequeueTest, AJobIsEndedAndAskedForAnew) {
   EXPECT_EQ(placement_.released.at(1).id.attempt, 2u);
 }
 
-TEST_F(RequeueTest, OnlyWhatALauncherCanAskForAnew) {
+TEST_F(RequeueTest, AnUnknownJobOrALostLaunchersJobIsNotRequeued) {
   EXPECT_EQ(Requeue().code(), kErrNotFound);
   Run();
   manager_->OnGone(kLauncher);
   EXPECT_EQ(Requeue().code(), kErrUnreach) << "its launcher is gone";
 }
 
-TEST_F(RequeueTest, NotOfALauncherThatCannot) {
+TEST_F(RequeueTest, AJobWhoseLauncherCannotRequeueIsNotRequeued) {
   requeues_ = false;
   Run();
   EXPECT_EQ(Requeue().code(), kErrNotSupported);
 }
 
-TEST_F(RequeueTest, NotWhatHasReadItsInput) {
+TEST_F(RequeueTest, AJobThatHasReadInputIsNotRequeued) {
   Run();
   manager_->OnInputConsumed({"first", 1});
   EXPECT_EQ(Requeue().code(), kErrNotSupported);
 }
 
-TEST_F(RequeueTest, NotWhatIsBeingEnded) {
+TEST_F(RequeueTest, AJobThatIsBeingEndedIsNotRequeued) {
   Run();
   v1::RunRequest kill;
   kill.mutable_kill()->set_reason("the launcher got SIGINT");
@@ -376,7 +376,7 @@ TEST_F(RequeueTest, NotWhatIsBeingEnded) {
   EXPECT_EQ(Requeue().code(), kErrInvalidOperation);
 }
 
-TEST_F(RequeueTest, NotAJobOfTheHostsOwn) {
+TEST_F(RequeueTest, AJobLaunchedByTheHostIsNotRequeued) {
   HostLaunch launch;
   launch.id.request = "batch 1";
   launch.grant.host_job = "host job";
@@ -386,7 +386,7 @@ TEST_F(RequeueTest, NotAJobOfTheHostsOwn) {
   EXPECT_EQ(Requeue().code(), kErrNotSupported);
 }
 
-TEST_F(RequeueTest, NotWhatAProcessHasSpawned) {
+TEST_F(RequeueTest, ASpawnedJobIsNotRequeued) {
   placement_.keeps = false;
   Launch();
   placement_.keeps = true;
@@ -395,7 +395,7 @@ TEST_F(RequeueTest, NotWhatAProcessHasSpawned) {
   EXPECT_EQ(Requeue().code(), kErrNotSupported);
 }
 
-TEST_F(RequeueTest, AKillOfItsLauncherIsTheEndOfIt) {
+TEST_F(RequeueTest, ALaunchersKillCancelsTheRequeue) {
   Run();
   ASSERT_TRUE(Requeue().ok());
   v1::RunRequest kill;
@@ -406,7 +406,7 @@ TEST_F(RequeueTest, AKillOfItsLauncherIsTheEndOfIt) {
   EXPECT_TRUE(stream_.Of(v1::RunEvent::kRequeued).empty());
 }
 
-TEST_F(RequeueTest, ASuccessorGoesOnWithIt) {
+TEST_F(RequeueTest, ASuccessorContinuesTheRequeue) {
   Run();
   ASSERT_TRUE(Requeue().ok());
   EXPECT_TRUE(records_.jobs.at("first").facts.requeued);
@@ -437,7 +437,7 @@ HostLaunch OfTheHost() {
   return launch;
 }
 
-TEST_F(PlacementTest, TheHostLaunchesAJobOfItsOwn) {
+TEST_F(PlacementTest, TheHostLaunchesAJob) {
   const HostLaunch launch = OfTheHost();
   const Result<std::string> nspace = LaunchHostJob(launch);
   ASSERT_TRUE(nspace.ok()) << nspace.status().message();
@@ -480,7 +480,7 @@ TEST_F(PlacementTest, ASuccessorWritesTheOutputOfTheHostsJobs) {
   EXPECT_TRUE(records_.jobs.empty());
 }
 
-TEST_F(PlacementTest, AHostsJobWhoseFilesCannotBeMadeIsNoJob) {
+TEST_F(PlacementTest, AHostsJobWithoutItsFilesIsNotLaunched) {
   HostLaunch launch = OfTheHost();
   launch.output.output = "/no/such/directory/out";
   EXPECT_EQ(LaunchHostJob(launch).code(), kErrJobSysOpFailed);
@@ -488,7 +488,7 @@ TEST_F(PlacementTest, AHostsJobWhoseFilesCannotBeMadeIsNoJob) {
   EXPECT_TRUE(placement_.launched.empty());
 }
 
-TEST_F(PlacementTest, AHostsJobIsThereWhenItsFilesAre) {
+TEST_F(PlacementTest, AHostsJobIsLaunchedWhenItsFilesAreOpen) {
   const HostLaunch launch = OfTheHost();
   std::vector<Result<std::string>> done;
   const auto note = [&](const Result<std::string>& nspace) {
@@ -506,7 +506,7 @@ TEST_F(PlacementTest, AHostsJobIsThereWhenItsFilesAre) {
   EXPECT_EQ(manager_->commands().HostLaunched(launch.id), *done[1]);
 }
 
-TEST_F(PlacementTest, AHostsJobIsMappedAgainWhenItsFilesAreThere) {
+TEST_F(PlacementTest, AHostsJobIsMappedAgainWhenItsFilesAreOpen) {
   std::optional<Result<std::string>> done;
   manager_->commands().LaunchHostJob(
       OfTheHost(),
@@ -519,13 +519,13 @@ TEST_F(PlacementTest, AHostsJobIsMappedAgainWhenItsFilesAreThere) {
   EXPECT_TRUE(placement_.launched.empty());
 }
 
-TEST_F(PlacementTest, AHostsJobThatCannotBeMappedIsNoJob) {
+TEST_F(PlacementTest, AHostsJobThatCannotBeMappedIsNotLaunched) {
   launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
   EXPECT_EQ(LaunchHostJob({}).code(), kErrJobAllocFailed);
   EXPECT_TRUE(placement_.launched.empty());
 }
 
-TEST_F(PlacementTest, ASuccessorTellsTheHostOfItsJobs) {
+TEST_F(PlacementTest, ASuccessorReportsTheHostsJobs) {
   Ask();
   placement_.Grant();
   const auto jobs = records_.All();

@@ -16,7 +16,7 @@ namespace {
 
 using core::JobPhase;
 
-TEST_F(JobManagerTest, AJobIsLaunchedOnceItsFilesAreThere) {
+TEST_F(JobManagerTest, AJobIsLaunchedWhenItsFilesAreCopied) {
   LaunchWithFiles();
   const auto copying = sink_.Take<core::LaunchRequested>();
   ASSERT_EQ(copying.size(), 1u);
@@ -44,7 +44,7 @@ TEST_F(JobManagerTest, AJobIsLaunchedOnceItsFilesAreThere) {
   EXPECT_TRUE(stream_.Of(v1::RunEvent::kOutput).empty());
 }
 
-TEST_F(JobManagerTest, WithoutItsFilesAJobIsNotLaunched) {
+TEST_F(JobManagerTest, AJobWithoutItsFilesIsNotLaunched) {
   LaunchWithFiles();
   Change("first-preload", JobPhase::kEnded, 0, kErrNodeDown, 1);
   const auto end = stream_.Of(v1::RunEvent::kEnd);
@@ -54,7 +54,7 @@ TEST_F(JobManagerTest, WithoutItsFilesAJobIsNotLaunched) {
   EXPECT_TRUE(manager_->jobs().empty());
 }
 
-TEST_F(JobManagerTest, WhoCopiesEndsWithTheLauncher) {
+TEST_F(JobManagerTest, ACopyingJobEndsWithTheLauncher) {
   LaunchWithFiles();
   manager_->OnGone(kLauncher);
   EXPECT_EQ(Killed(), std::set<std::string>{"first-preload"});
@@ -83,7 +83,7 @@ TEST_F(JobManagerTest, ASpawnedJobIsLaunchedForTheSameLauncher) {
   EXPECT_EQ(done[0].nspace, "child1");
 }
 
-TEST_F(JobManagerTest, TheLauncherIsToldTheEndWhenTheWholeFamilyIsOver) {
+TEST_F(JobManagerTest, TheLauncherReceivesTheEndWhenTheFamilyIsOver) {
   Launch();
   SpawnRunning("first", 5, "child1");
   Change("first", JobPhase::kEnded, 2);
@@ -100,7 +100,7 @@ TEST_F(JobManagerTest, TheLauncherIsToldTheEndWhenTheWholeFamilyIsOver) {
   EXPECT_TRUE(records_.jobs.empty());
 }
 
-TEST_F(JobManagerTest, AFailureEndsTheFamilyAndIsItsEnd) {
+TEST_F(JobManagerTest, AFailureEndsTheFamilyAndIsItsResult) {
   Launch();
   SpawnRunning("first", 5, "child1");
   SpawnRunning("child1", 6, "child2");
@@ -114,7 +114,7 @@ TEST_F(JobManagerTest, AFailureEndsTheFamilyAndIsItsEnd) {
   EXPECT_EQ(ends[0].end().exit_code(), 3);
 }
 
-TEST_F(JobManagerTest, ASpawnThatFailsHarmsNobody) {
+TEST_F(JobManagerTest, AFailedSpawnEndsNoOtherJob) {
   Launch();
   Spawn("first", 5);
   Change("child1", JobPhase::kEnded, 0, kErrJobExeNotFound, 1);
@@ -127,7 +127,7 @@ TEST_F(JobManagerTest, ASpawnThatFailsHarmsNobody) {
   EXPECT_EQ(stream_.Of(v1::RunEvent::kEnd)[0].end().exit_code(), 0);
 }
 
-TEST_F(JobManagerTest, WhatCannotBePlannedIsAnsweredAndSaid) {
+TEST_F(JobManagerTest, ASpawnThatCannotBeMappedIsAnsweredAndReported) {
   Launch();
   refusal_ = Status(kErrJobInsufficientResources, "no slots");
   Spawn("first", 5);
@@ -139,7 +139,7 @@ TEST_F(JobManagerTest, WhatCannotBePlannedIsAnsweredAndSaid) {
   EXPECT_NE(notices[0].notice().find("no slots"), std::string::npos);
 }
 
-TEST_F(JobManagerTest, OutputTellsItsJobAndCreditGoesThere) {
+TEST_F(JobManagerTest, OutputNamesItsJobAndCreditGoesThere) {
   Launch();
   SpawnRunning("first", 5, "child1");
   Output("first", 0, 10);
@@ -158,7 +158,7 @@ TEST_F(JobManagerTest, OutputTellsItsJobAndCreditGoesThere) {
   EXPECT_EQ(consumed[1].bytes, 15u);
 }
 
-TEST_F(JobManagerTest, SignalsAndKillsAreForTheFamily) {
+TEST_F(JobManagerTest, SignalsAndKillsApplyToTheFamily) {
   Launch();
   SpawnRunning("first", 5, "child1");
   v1::RunRequest signal;
@@ -171,7 +171,7 @@ TEST_F(JobManagerTest, SignalsAndKillsAreForTheFamily) {
   EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child1"}));
 }
 
-TEST_F(JobManagerTest, WithoutItsLauncherTheFamilyEnds) {
+TEST_F(JobManagerTest, TheFamilyEndsWithItsLauncher) {
   Launch();
   SpawnRunning("first", 5, "child1");
   manager_->OnGone(kLauncher);
@@ -179,7 +179,7 @@ TEST_F(JobManagerTest, WithoutItsLauncherTheFamilyEnds) {
   EXPECT_TRUE(records_.jobs.empty());
 }
 
-TEST_F(JobManagerTest, WhatIsToGoOnDoesSoWithoutItsLauncher) {
+TEST_F(JobManagerTest, JobsWithNohupContinueWithoutTheLauncher) {
   LaunchWithOneToGoOn();
   manager_->OnGone(kLauncher);
   EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child2"}));
@@ -199,7 +199,7 @@ TEST_F(JobManagerTest, WhatIsToGoOnDoesSoWithoutItsLauncher) {
   EXPECT_FALSE(late.Of(v1::RunEvent::kReattached).at(0).reattached().known());
 }
 
-TEST_F(JobManagerTest, ASuccessorKnowsThatNoLauncherComesBack) {
+TEST_F(JobManagerTest, ASuccessorKnowsThatNoLauncherReattaches) {
   LaunchWithOneToGoOn();
   manager_->OnGone(kLauncher);
   Change("first", JobPhase::kEnded, 2, kErrJobKilledByCmd);
@@ -266,7 +266,7 @@ TEST_F(JobManagerTest, ASuccessorKnowsTheFamily) {
 }
 
 // No launcher is connected yet that could receive the output of the new job.
-TEST_F(JobManagerTest, ASpawnWaitsForTheLauncherThatIsToComeBack) {
+TEST_F(JobManagerTest, ASpawnWaitsForTheLauncherToReattach) {
   Launch();
   Start();
   manager_->Recover(records_.All());
@@ -279,7 +279,7 @@ TEST_F(JobManagerTest, ASpawnWaitsForTheLauncherThatIsToComeBack) {
   EXPECT_TRUE(sink_.Take<core::SpawnDone>().empty());
 }
 
-TEST_F(JobManagerTest, WhatHasStartedHasNoTimeToStartUnderASuccessor) {
+TEST_F(JobManagerTest, AStartedJobHasNoStartTimeoutAtASuccessor) {
   Launch();
   manager_->OnSpawn({{"first", 1}, 5, Bytes(CallBytes(60))});
   const PersistedJob& child = records_.jobs.at("child1");
@@ -289,7 +289,7 @@ TEST_F(JobManagerTest, WhatHasStartedHasNoTimeToStartUnderASuccessor) {
   EXPECT_EQ(child.facts.spawn_request, 5u);
 }
 
-TEST_F(JobManagerTest, ASuccessorEndsWhatEndsWithAFailedJob) {
+TEST_F(JobManagerTest, ASuccessorEndsTheJobsThatAFailureEnds) {
   Launch();
   SpawnRunning("first", 5, "child1");
   Change("first", JobPhase::kEnded, 2, kErrJobNonZeroTerm, 4);

@@ -123,14 +123,14 @@ class JobNoticesTest : public testing::Test {
       }};
 };
 
-TEST_F(JobNoticesTest, NothingIsToldThatNobodyAskedFor) {
+TEST_F(JobNoticesTest, OnlyRequestedEventsAreSentToTheSpawner) {
   Change(JobPhase::kRunning);
   Change(JobPhase::kEnded, {{0, 0}, {1, 0}});
   EXPECT_TRUE(Told().empty());
   EXPECT_TRUE(lines_.empty());
 }
 
-TEST_F(JobNoticesTest, ItsProcessesAreWarnedOfATimeLimitIfTheyAskForThat) {
+TEST_F(JobNoticesTest, ProcessesWithAHandlerAreWarnedOfATimeLimit) {
   core::JobChanged change;
   change.nspace = "child";
   change.phase = JobPhase::kRunning;
@@ -145,7 +145,7 @@ TEST_F(JobNoticesTest, ItsProcessesAreWarnedOfATimeLimitIfTheyAskForThat) {
   EXPECT_TRUE(core::HasFlag(event.info, core::kNonDefaultKey));
 }
 
-TEST_F(JobNoticesTest, TheSpawnerHearsOfStartAndEnd) {
+TEST_F(JobNoticesTest, TheSpawnerReceivesStartAndEnd) {
   record_.facts.reports = kNotifyJobEvents | kLogJobEvents;
   Change(JobPhase::kRunning);
   Change(JobPhase::kRunning);
@@ -169,7 +169,7 @@ TEST_F(JobNoticesTest, AGoodEndMayBeSilent) {
   EXPECT_EQ(Told(), std::vector<int>{core::kEventJobEnd});
 }
 
-TEST_F(JobNoticesTest, EveryEndOfAProcessOrTheFailuresAlone) {
+TEST_F(JobNoticesTest, EveryEndOrOnlyTheFailuresOfProcesses) {
   record_.connected = false;
   record_.facts.reports = kNotifyProcs | kLogFailedProcs;
   Change(JobPhase::kRunning, {{0, 0, false, true, true}, {1, kKilled}});
@@ -184,7 +184,7 @@ TEST_F(JobNoticesTest, EveryEndOfAProcessOrTheFailuresAlone) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, ConnectedJobsHearOfTheCauseAndNotOfItsConsequences) {
+TEST_F(JobNoticesTest, ConnectedJobsReceiveTheCauseAndNotItsConsequences) {
   Change(JobPhase::kEnding, {{1, kKilled}, {0, 15}}, kErrJobAbortedBySig, 1);
   ASSERT_EQ(Events().size(), 1u);
   EXPECT_EQ(Events()[0].targets, (std::vector<ProcId>{{"job", kRankWildcard}}));
@@ -195,7 +195,7 @@ TEST_F(JobNoticesTest, ConnectedJobsHearOfTheCauseAndNotOfItsConsequences) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsToldThen) {
+TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsReportedThen) {
   spec_->recoverable = true;
   record_.connected = false;
   Change(JobPhase::kRunning, {{1, kKilled}, {0, 0}});
@@ -209,13 +209,13 @@ TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsToldThen) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, WhatAJobSurvivesIsACauseHoweverLateItIsReported) {
+TEST_F(JobNoticesTest, AFailureThatTheJobSurvivesIsReportedLate) {
   spec_->recoverable = true;
   Change(JobPhase::kEnded, {{1, kKilled}, {0, 0}});
   EXPECT_EQ(ToldToParent(), std::vector<int>{kErrProcTermWoSync});
 }
 
-TEST_F(JobNoticesTest, TheSessionHearsOfTheWholeLife) {
+TEST_F(JobNoticesTest, TheSessionReceivesAllEventsOfAJob) {
   Change(JobPhase::kRunning);
   Change(JobPhase::kRunning);
   EXPECT_EQ(Announced(), (std::vector<int>{core::kEventJobStart,
@@ -225,7 +225,7 @@ TEST_F(JobNoticesTest, TheSessionHearsOfTheWholeLife) {
             (std::vector<int>{core::kErrJobTermWoSync, core::kEventJobEnd}));
 }
 
-TEST_F(JobNoticesTest, WhoHasAskedIsNotToldTwice) {
+TEST_F(JobNoticesTest, ASpawnerReceivesARequestedEventOnce) {
   record_.facts.reports = kNotifyCompletion;
   Change(JobPhase::kEnded);
   std::vector<core::EventRaised> ends;
@@ -238,7 +238,7 @@ TEST_F(JobNoticesTest, WhoHasAskedIsNotToldTwice) {
   EXPECT_NE(ends[0].id, ends[1].id);
 }
 
-TEST_F(JobNoticesTest, ASuccessorTellsTheSameAgain) {
+TEST_F(JobNoticesTest, ASuccessorRepeatsTheSameEvents) {
   Change(JobPhase::kEnded, {{1, kKilled}}, kErrJobAbortedBySig, 1);
   const std::vector<core::EventRaised> first = std::move(sink_.events);
   sink_.events.clear();
@@ -252,7 +252,7 @@ TEST_F(JobNoticesTest, ASuccessorTellsTheSameAgain) {
   }
 }
 
-TEST_F(JobNoticesTest, AnEndThatWasPersistedIsToldAgain) {
+TEST_F(JobNoticesTest, APersistedEndIsReportedAgain) {
   core::JobChanged end;
   end.phase = JobPhase::kEnded;
   notices_.OnRecoveredEnd(*spec_, record_.facts, end);
@@ -262,7 +262,7 @@ TEST_F(JobNoticesTest, AnEndThatWasPersistedIsToldAgain) {
   EXPECT_TRUE(Announced().empty());
 }
 
-TEST_F(JobNoticesTest, WhatIsStartedAgainIsToldAsSuch) {
+TEST_F(JobNoticesTest, ARestartIsReportedAsARestart) {
   spec_->max_restarts = 1;
   record_.facts.reports = kLogProcs;
   Change(JobPhase::kRunning, {{1, kKilled, false, true, false, 0, true}});

@@ -5,7 +5,7 @@
 namespace canopy::control {
 namespace {
 
-TEST(LaunchFacts, MoreProcessesThanSlotsAreAskedForInTwoWays) {
+TEST(LaunchFacts, OversubscriptionIsRequestedInTwoWays) {
   JobRequest request;
   EXPECT_FALSE(FactsOf(request, {}).oversubscribe);
   request.places.map_by = "node:oversubscribe";
@@ -15,7 +15,7 @@ TEST(LaunchFacts, MoreProcessesThanSlotsAreAskedForInTwoWays) {
   EXPECT_TRUE(FactsOf(request, {}).oversubscribe);
 }
 
-TEST(LaunchFacts, WhatIsToldOfAJobOutOfTime) {
+TEST(LaunchFacts, ReportsOfATimeoutAreRecorded) {
   JobRequest request;
   EXPECT_EQ(FactsOf(request, {}).reports, 0u);
   request.reports = kTimeoutStates | kTimeoutStacks;

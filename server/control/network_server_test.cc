@@ -98,7 +98,7 @@ std::pair<grpc::Status, std::string> ListServices(const std::string& address) {
   return {status, text};
 }
 
-TEST(NetworkServerTest, ReflectionIsOffUnlessAskedFor) {
+TEST(NetworkServerTest, ReflectionIsOffByDefault) {
   const RunningServer server(Local(false));
   const auto [status, text] = ListServices(server.address());
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);

@@ -88,7 +88,7 @@ class OutputWriterTest : public testing::Test {
   std::unique_ptr<OutputWriter> writer_;
 };
 
-TEST_F(OutputWriterTest, FilesAreEmptiedAndFilledInOrder) {
+TEST_F(OutputWriterTest, FilesAreTruncatedAndWrittenInOrder) {
   Fill(In("out"), "what was there");
   ASSERT_TRUE(Open({In("out"), In("err"), false}).ok());
   Write("one\n");
@@ -101,7 +101,7 @@ TEST_F(OutputWriterTest, FilesAreEmptiedAndFilledInOrder) {
   EXPECT_EQ(at_.error, 4u);
 }
 
-TEST_F(OutputWriterTest, BothCanGoToOne) {
+TEST_F(OutputWriterTest, BothStreamsCanGoToOneFile) {
   for (const std::string& error : {std::string(), In("out")}) {
     ASSERT_TRUE(Open({In("out"), error, false}).ok());
     Write("one\n");
@@ -114,7 +114,7 @@ TEST_F(OutputWriterTest, BothCanGoToOne) {
   }
 }
 
-TEST_F(OutputWriterTest, WhatWasThereStaysWhereItIsAskedFor) {
+TEST_F(OutputWriterTest, WithAppendTheFormerContentStays) {
   Fill(In("out"), "before\n");
   ASSERT_TRUE(Open({In("out"), "", true}).ok());
   Write("after\n");
@@ -124,7 +124,7 @@ TEST_F(OutputWriterTest, WhatWasThereStaysWhereItIsAskedFor) {
 }
 
 // Output that a predecessor has written but not persisted is written again.
-TEST_F(OutputWriterTest, ASuccessorGoesOnWhereItWasNoted) {
+TEST_F(OutputWriterTest, ASuccessorContinuesAtTheRecordedPosition) {
   Fill(In("out"), "noted\nnot noted\n");
   const OutputPositions from = {6, 0};
   for (const bool append : {false, true}) {
@@ -136,7 +136,7 @@ TEST_F(OutputWriterTest, ASuccessorGoesOnWhereItWasNoted) {
   }
 }
 
-TEST_F(OutputWriterTest, WithoutANameItIsDropped) {
+TEST_F(OutputWriterTest, OutputWithoutAFileIsDropped) {
   ASSERT_TRUE(Open({"", In("err"), false}).ok());
   Write("dropped\n");
   Write("kept\n", true);
@@ -145,7 +145,7 @@ TEST_F(OutputWriterTest, WithoutANameItIsDropped) {
   EXPECT_TRUE(failures_.empty());
 }
 
-TEST_F(OutputWriterTest, WhatCannotBeOpenedIsSaid) {
+TEST_F(OutputWriterTest, AFileThatCannotBeOpenedIsReported) {
   const Status status = Open({In("no/such/out"), "", false});
   EXPECT_EQ(status.code(), kErrJobSysOpFailed);
   EXPECT_NE(status.message().find("no/such/out"), std::string::npos);
@@ -157,7 +157,7 @@ TEST_F(OutputWriterTest, WhatCannotBeOpenedIsSaid) {
 }
 
 // The pipe stands for a file system that does not answer.
-TEST_F(OutputWriterTest, WhatIsWrittenWaitsUntilTheFilesAreOpen) {
+TEST_F(OutputWriterTest, OutputWaitsUntilTheFilesAreOpen) {
   ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
   const int reader = open(In("pipe").c_str(), O_RDONLY | O_NONBLOCK);
   ASSERT_GE(reader, 0);
@@ -174,7 +174,7 @@ TEST_F(OutputWriterTest, WhatIsWrittenWaitsUntilTheFilesAreOpen) {
   close(reader);
 }
 
-TEST_F(OutputWriterTest, OneThatGoesBeforeItsFilesAreOpenCallsNobody) {
+TEST_F(OutputWriterTest, NoCallbackRunsAfterItsEndWhileFilesAreOpened) {
   Begin({In("out"), "", false});
   writer_.reset();
   for (int i = 0; i < 2000 && held_.use_count() > 1; ++i) loop_.RunOnce(1);
@@ -183,7 +183,7 @@ TEST_F(OutputWriterTest, OneThatGoesBeforeItsFilesAreOpenCallsNobody) {
   EXPECT_FALSE(opened_.has_value());
 }
 
-TEST_F(OutputWriterTest, AFileThatIsFullIsSaidOnceAndHoldsNobodyUp) {
+TEST_F(OutputWriterTest, AFullFileIsReportedOnceAndBlocksNothing) {
   ASSERT_TRUE(Open({"/dev/full", In("err"), false}).ok());
   Write("one");
   Wait();
@@ -195,7 +195,7 @@ TEST_F(OutputWriterTest, AFileThatIsFullIsSaidOnceAndHoldsNobodyUp) {
   EXPECT_EQ(Read(In("err")), "three");
 }
 
-TEST_F(OutputWriterTest, OneThatGoesCallsNobody) {
+TEST_F(OutputWriterTest, NoCallbackRunsAfterItsEnd) {
   ASSERT_TRUE(Open({In("out"), "", false}).ok());
   writer_->Write(false, Bytes("text"));
   writer_.reset();

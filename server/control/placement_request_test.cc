@@ -19,20 +19,20 @@ JobRequest TwoPrograms() {
   return job;
 }
 
-TEST(PlacementRequestTest, ALaunchTellsWhatItNeeds) {
+TEST(PlacementRequestTest, ALaunchStatesItsRequirements) {
   const PlacementRequest request = PlacementOf(TwoPrograms());
   EXPECT_EQ(request.num_slots, 7u);
   EXPECT_EQ(CommandOf(request), "a b : c 'it'\\''s two words'");
   EXPECT_EQ(NumProcs(request), 7u);
 }
 
-TEST(PlacementRequestTest, OneProgramWithoutANumberWantsAllSlots) {
+TEST(PlacementRequestTest, AProgramWithoutANumberRequestsAllSlots) {
   JobRequest job = TwoPrograms();
   job.apps[1].num_procs = 0;
   EXPECT_EQ(PlacementOf(job).num_slots, 0u);
 }
 
-TEST(PlacementRequestTest, NamesOfRequestsAreThoseThatAgentsGive) {
+TEST(PlacementRequestTest, OnlyNamesOfRequestsAreRecognised) {
   EXPECT_TRUE(IsRequestName("canopy-0123abcd-17"));
   EXPECT_FALSE(IsRequestName(""));
   EXPECT_FALSE(IsRequestName("other-1"));
@@ -41,7 +41,7 @@ TEST(PlacementRequestTest, NamesOfRequestsAreThoseThatAgentsGive) {
   EXPECT_EQ(RequestNameOf({{"job", 3}, 8, {}}), "job.3.8");
 }
 
-TEST(PlacementRequestTest, APlacedJobTellsWhereItIs) {
+TEST(PlacementRequestTest, APlacedJobHasItsNodes) {
   JobRecord record;
   record.job = Job("job");
   record.facts.placed = {{"request", 2}, "host job", 4, 5, "caller"};

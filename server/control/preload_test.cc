@@ -26,7 +26,7 @@ spawn::SpawnCall Call() {
   return call;
 }
 
-TEST(PreloadTest, NothingIsWantedUnlessItIsAskedFor) {
+TEST(PreloadTest, NothingIsCopiedByDefault) {
   const auto preload = PreloadOf(Call(), Job(), Job(), 1);
   ASSERT_TRUE(preload.ok());
   EXPECT_FALSE(preload->wanted);
@@ -53,7 +53,7 @@ TEST(PreloadTest, FilesAreWhereTheSpawnerRuns) {
   EXPECT_EQ(copies.apps[1].cmd, preload::CopiedProgram(1, "b"));
 }
 
-TEST(PreloadTest, OfTheWholeJobMeansEachApplication) {
+TEST(PreloadTest, ADirectiveOfTheJobAppliesToEachApplication) {
   spawn::SpawnCall call = Call();
   call.placing.preload_program = true;
   const auto preload = PreloadOf(call, Job(), Job(), 0);
@@ -61,14 +61,14 @@ TEST(PreloadTest, OfTheWholeJobMeansEachApplication) {
   EXPECT_EQ(preload->programs, (std::vector<uint32_t>{0, 1}));
 }
 
-TEST(PreloadTest, TwoFilesOfOneNameAreRefused) {
+TEST(PreloadTest, TwoFilesOfOneNameAreRejected) {
   spawn::SpawnCall call = Call();
   call.apps[0].placing.preload_files = "x";
   call.apps[1].placing.preload_files = "x";
   EXPECT_EQ(PreloadOf(call, Job(), Job(), 0).code(), kErrBadParam);
 }
 
-TEST(PreloadTest, ALauncherSaysWhichProgramsItSends) {
+TEST(PreloadTest, ALauncherNamesTheProgramsThatItSends) {
   JobRequest request;
   request.apps.resize(2);
   request.apps[1].preload_program = true;

@@ -50,7 +50,7 @@ class RecoveredRequestsTest : public testing::Test {
   std::map<std::string, PersistedJob> jobs_;
 };
 
-TEST_F(RecoveredRequestsTest, OfOneJob) {
+TEST_F(RecoveredRequestsTest, ARequestOfOneJob) {
   Add("main").facts.start_deadline = 7;
   const auto all = Requests();
   ASSERT_EQ(all.size(), 1u);
@@ -62,12 +62,12 @@ TEST_F(RecoveredRequestsTest, OfOneJob) {
   EXPECT_EQ(Only(), "+ main over");
 }
 
-TEST_F(RecoveredRequestsTest, AJobThatWasNotSpawnedHasNone) {
+TEST_F(RecoveredRequestsTest, AJobThatWasNotSpawnedHasNoRequest) {
   Add("first").facts.spawn_request.reset();
   EXPECT_TRUE(Requests().empty());
 }
 
-TEST_F(RecoveredRequestsTest, OfTwoJobsThatAreBeingStarted) {
+TEST_F(RecoveredRequestsTest, ARequestOfTwoJobsThatAreBeingStarted) {
   Add("main", "beside");
   AddCospawned("main");
   EXPECT_EQ(Only(), "+ main beside");
@@ -75,7 +75,7 @@ TEST_F(RecoveredRequestsTest, OfTwoJobsThatAreBeingStarted) {
   EXPECT_EQ(Only(), "+ main beside over");
 }
 
-TEST_F(RecoveredRequestsTest, OfTwoJobsThatHaveStartedItIsTheMainJobs) {
+TEST_F(RecoveredRequestsTest, ARequestOfTwoStartedJobsIsTheMainJobs) {
   Add("main");
   AddCospawned("");
   EXPECT_EQ(Only(), "+ main");
@@ -83,7 +83,7 @@ TEST_F(RecoveredRequestsTest, OfTwoJobsThatHaveStartedItIsTheMainJobs) {
   EXPECT_TRUE(Requests().empty());
 }
 
-TEST_F(RecoveredRequestsTest, ThatTheyHaveStartedOneRecordTells) {
+TEST_F(RecoveredRequestsTest, OneRecordShowsThatBothHaveStarted) {
   Add("main");
   AddCospawned("main");
   EXPECT_EQ(Only(), "+ main");
@@ -92,7 +92,7 @@ TEST_F(RecoveredRequestsTest, ThatTheyHaveStartedOneRecordTells) {
   EXPECT_EQ(Only(), "+ main");
 }
 
-TEST_F(RecoveredRequestsTest, WithoutTheOtherAJobIsNotComplete) {
+TEST_F(RecoveredRequestsTest, ARequestWithoutItsOtherJobIsIncomplete) {
   Add("main", "beside");
   EXPECT_EQ(Only(), "- main");
   jobs_.clear();

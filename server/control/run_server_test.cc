@@ -131,7 +131,7 @@ TEST_F(RunServerTest, OnlyItsUserMayConnect) {
   EXPECT_EQ(info.st_mode & 077, 0u);
 }
 
-TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
+TEST_F(RunServerTest, EventsArriveBeforeTheEnd) {
   owner_.on_request = [](LauncherStream* launcher) {
     for (uint64_t i = 0; i < 100; ++i) {
       v1::RunEvent event;
@@ -155,7 +155,7 @@ TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
   EXPECT_EQ(owner_.requests[0].launch().request(), "\xff\x80");
 }
 
-TEST_F(RunServerTest, MoreThanTheSocketTakesAtOnce) {
+TEST_F(RunServerTest, EventsMayExceedTheSocketsBuffer) {
   static constexpr size_t kSize = 3u << 20;
   owner_.on_request = [](LauncherStream* launcher) {
     v1::RunEvent event;
@@ -191,7 +191,7 @@ TEST_F(RunServerTest, RequestsInPiecesAndTogether) {
   }
 }
 
-TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
+TEST_F(RunServerTest, AnInvalidRequestEndsTheConnection) {
   for (const std::string& bytes :
        {std::string("\0\0\0\2\x20", 5) + "\xff",  // an unterminated number
         std::string("PRI * HTTP/2.0"),            // too long
@@ -205,7 +205,7 @@ TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
   EXPECT_TRUE(owner_.requests.empty());
 }
 
-TEST_F(RunServerTest, CallersAreToldApart) {
+TEST_F(RunServerTest, EventsGoToTheirOwnLauncher) {
   std::vector<LauncherStream*> launched;
   owner_.on_request = [&](LauncherStream* launcher) {
     launched.push_back(launcher);

@@ -92,7 +92,7 @@ TEST_F(RunStreamTest, ArgumentsAreAnyBytes) {
   EXPECT_EQ(owner_.requests[0].launch().request(), "\xff\x80");
 }
 
-TEST_F(RunStreamTest, ARequestThatIsNoneEndsTheCall) {
+TEST_F(RunStreamTest, AnInvalidRequestEndsTheCall) {
   WithCall([](Call* call, grpc::ClientContext*) {
     v1::RunRequest request;
     request.mutable_launch()->set_queued_as("\xff");
@@ -102,7 +102,7 @@ TEST_F(RunStreamTest, ARequestThatIsNoneEndsTheCall) {
   EXPECT_TRUE(owner_.requests.empty());
 }
 
-TEST_F(RunStreamTest, WhatWasSentArrivesBeforeTheEnd) {
+TEST_F(RunStreamTest, EventsArriveBeforeTheEnd) {
   owner_.on_request = [this] {
     for (uint64_t i = 0; i < 100; ++i) {
       v1::RunEvent event;
@@ -123,7 +123,7 @@ TEST_F(RunStreamTest, WhatWasSentArrivesBeforeTheEnd) {
   });
 }
 
-TEST_F(RunStreamTest, ACallerThatGoesAwayIsTold) {
+TEST_F(RunStreamTest, ALostLauncherIsReported) {
   owner_.on_request = [] {};
   WithCall([](Call* call, grpc::ClientContext* context) {
     EXPECT_TRUE(call->Write({}));

@@ -98,7 +98,7 @@ TEST_F(SpawnExecutorTest, ARequestWaitsForTheLauncher) {
   EXPECT_TRUE(sink_.inputs.empty()) << "once";
 }
 
-TEST_F(SpawnExecutorTest, ARefusalIsAnsweredAndSaid) {
+TEST_F(SpawnExecutorTest, ARefusalIsAnsweredAndReported) {
   Attach();
   refusal_ = Status(kErrJobInsufficientResources, "no slots");
   Spawn();
@@ -109,7 +109,7 @@ TEST_F(SpawnExecutorTest, ARefusalIsAnsweredAndSaid) {
   EXPECT_EQ(families_.jobs().size(), 1u);
 }
 
-TEST_F(SpawnExecutorTest, WhatCannotBeRecordedIsNotLaunched) {
+TEST_F(SpawnExecutorTest, AJobThatCannotBeRecordedIsNotLaunched) {
   Attach();
   families_.set_persistence(nullptr, 0);
   Spawn();
@@ -117,7 +117,7 @@ TEST_F(SpawnExecutorTest, WhatCannotBeRecordedIsNotLaunched) {
   EXPECT_TRUE(sink_.Take<core::LaunchRequested>().empty());
 }
 
-TEST_F(SpawnExecutorTest, WhatAToolSpawnsIsAFamilyOfItsOwn) {
+TEST_F(SpawnExecutorTest, AJobOfAToolIsAFamilyOfItsOwn) {
   SpawnByTool();
   EXPECT_EQ(sink_.Take<core::LaunchRequested>().at(0).job->nspace, "child");
   const Family* const family = families_.FamilyOf("child");
@@ -128,14 +128,14 @@ TEST_F(SpawnExecutorTest, WhatAToolSpawnsIsAFamilyOfItsOwn) {
   EXPECT_FALSE(records_.jobs.contains("child")) << "it ends with its agent";
 }
 
-TEST_F(SpawnExecutorTest, AToolIsToldWhatIsRefused) {
+TEST_F(SpawnExecutorTest, AToolReceivesTheReasonOfARefusal) {
   refusal_ = Status(kErrJobInsufficientResources, "no slots");
   SpawnByTool();
   EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status,
             kErrJobInsufficientResources);
 }
 
-TEST_F(SpawnExecutorTest, WhatOnlyALauncherHonoursIsRefusedForATool) {
+TEST_F(SpawnExecutorTest, LaunchersAttributesAreRefusedForATool) {
   SpawnByTool(CallBytes(0, false, PMIX_OUTPUT_TO_FILE));
   EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrNotSupported);
   SpawnByTool(CallBytes(0, false, PMIX_IOF_OUTPUT_TO_FILE));
@@ -143,7 +143,7 @@ TEST_F(SpawnExecutorTest, WhatOnlyALauncherHonoursIsRefusedForATool) {
   EXPECT_TRUE(warnings_.empty());
 }
 
-TEST_F(SpawnExecutorTest, WhatHasNoEffectForAToolIsLoggedOnce) {
+TEST_F(SpawnExecutorTest, AttributesWithoutEffectForAToolAreLoggedOnce) {
   Encoder out;
   out.PutSize(2);
   for (const char* key : {PMIX_DISPLAY_MAP, "site.directive"}) {

@@ -73,24 +73,24 @@ TEST_F(SpawnRequestsTest, AJobThatStartedAndEndedAtOnceHasStarted) {
   EXPECT_EQ(Only().status, kSuccess);
 }
 
-TEST_F(SpawnRequestsTest, WhatTheStandardHasNoStatusForIsAFailureToLaunch) {
+TEST_F(SpawnRequestsTest, OtherStatusesBecomeAFailureToLaunch) {
   requests_.Begin(kSpawn, {"child"}, 0);
   requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrNodeDown), 2);
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
 }
 
-TEST_F(SpawnRequestsTest, WhatTheSystemRefusesIsItsFailure) {
+TEST_F(SpawnRequestsTest, ASystemErrorIsReportedAsOne) {
   requests_.Begin(kSpawn, {"child"}, 0);
   requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrSysLimitsFiles), 2);
   EXPECT_EQ(Only().status, kErrJobSysOpFailed);
 }
 
-TEST_F(SpawnRequestsTest, AHostThatIsDownIsAnAllocationThatFailed) {
+TEST_F(SpawnRequestsTest, AnUnreachableHostIsAFailedAllocation) {
   requests_.Refuse(kSpawn, Status(kErrUnreach, "no node"));
   EXPECT_EQ(Only().status, kErrJobAllocFailed);
 }
 
-TEST_F(SpawnRequestsTest, WhatDoesNotStartInTimeIsEnded) {
+TEST_F(SpawnRequestsTest, AJobThatDoesNotStartInTimeIsEnded) {
   requests_.Begin(kSpawn, {"child"}, EventLoop::Now() + 10'000'000);
   while (sink_.inputs.empty()) loop_.RunOnce(2000);
   const auto kills = sink_.All<core::KillRequested>();
@@ -109,14 +109,14 @@ TEST_F(SpawnRequestsTest, APredecessorsRequestIsAnsweredByTheSuccessor) {
   EXPECT_EQ(Only().status, kSuccess);
 }
 
-TEST_F(SpawnRequestsTest, ItsTimeToStartGoesOnUnderTheSuccessor) {
+TEST_F(SpawnRequestsTest, TheStartTimeoutContinuesAtTheSuccessor) {
   requests_.Recover({{"job", 1}, 5, {{"child"}}, /*deadline=*/1});
   while (sink_.All<core::KillRequested>().empty()) loop_.RunOnce(2000);
   requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrJobCanceled), 2);
   EXPECT_EQ(Only().status, kErrTimeout);
 }
 
-TEST_F(SpawnRequestsTest, OfAJobThatIsOverTheAnswerIsKnown) {
+TEST_F(SpawnRequestsTest, ARequestWhoseJobIsOverIsAnswered) {
   requests_.Recover({{"job", 1}, 5, {{"child", /*over=*/true}}});
   EXPECT_EQ(Only().nspace, "child");
 }
@@ -156,7 +156,7 @@ TEST_F(TwoJobsTest, AreAnsweredOnceBothHaveStarted) {
   EXPECT_EQ(sink_.inputs.size(), 1u);
 }
 
-TEST_F(TwoJobsTest, OneThatDoesNotStartEndsTheOtherAndIsTheAnswer) {
+TEST_F(TwoJobsTest, AJobThatDoesNotStartEndsItsPartner) {
   requests_.Begin(kSpawn, both_, 0);
   Main(JobPhase::kRunning, 2);
   Beside(JobPhase::kEnded, 0, kErrJobExeNotFound);
@@ -167,7 +167,7 @@ TEST_F(TwoJobsTest, OneThatDoesNotStartEndsTheOtherAndIsTheAnswer) {
   EXPECT_EQ(Only().nspace, "");
 }
 
-TEST_F(TwoJobsTest, OneThatFailsBeforeTheOtherHasStartedHasNotStarted) {
+TEST_F(TwoJobsTest, AFailureBeforeThePartnersStartFailsTheRequest) {
   requests_.Begin(kSpawn, both_, 0);
   Main(JobPhase::kEnded, 2, kErrJobNonZeroTerm);
   EXPECT_EQ(Killed(), Names{"beside"});
@@ -176,7 +176,7 @@ TEST_F(TwoJobsTest, OneThatFailsBeforeTheOtherHasStartedHasNotStarted) {
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
 }
 
-TEST_F(TwoJobsTest, OneThatIsOverInOrderHasStarted) {
+TEST_F(TwoJobsTest, AJobThatEndedWellHasStarted) {
   requests_.Begin(kSpawn, both_, 0);
   EXPECT_TRUE(Main(JobPhase::kEnded, 2).empty());
   EXPECT_TRUE(Killed().empty());
@@ -184,14 +184,14 @@ TEST_F(TwoJobsTest, OneThatIsOverInOrderHasStarted) {
   EXPECT_EQ(Only().nspace, "main");
 }
 
-TEST_F(TwoJobsTest, WhatIsLeftOfThemFailsWithoutTheOther) {
+TEST_F(TwoJobsTest, AnIncompleteRequestFails) {
   requests_.Begin(kSpawn, both_, 0);
   Main(JobPhase::kEnded, 2);
   Beside(JobPhase::kEnded, 1, kErrNomem);
   EXPECT_EQ(Only().status, kErrJobSysOpFailed);
 }
 
-TEST_F(TwoJobsTest, HaveOneTimeToStartIn) {
+TEST_F(TwoJobsTest, BothJobsShareOneStartTimeout) {
   requests_.Begin(kSpawn, both_, EventLoop::Now() + 10'000'000);
   Main(JobPhase::kRunning, 2);
   while (sink_.inputs.empty()) loop_.RunOnce(2000);
@@ -201,14 +201,14 @@ TEST_F(TwoJobsTest, HaveOneTimeToStartIn) {
   EXPECT_EQ(Only().status, kErrTimeout);
 }
 
-TEST_F(TwoJobsTest, APredecessorsAreAnsweredByTheSuccessor) {
+TEST_F(TwoJobsTest, APredecessorsTwoJobsAreAnsweredByTheSuccessor) {
   requests_.Recover({{"job", 1}, 5, {{"main", /*over=*/true}, {"beside"}}});
   EXPECT_EQ(sink_.All<core::SpawnRecovered>().size(), 1u);
   EXPECT_EQ(Beside(JobPhase::kRunning, 2), both_);
   EXPECT_EQ(Only().nspace, "main");
 }
 
-TEST_F(TwoJobsTest, OfWhichAPredecessorMadeOneEndAgain) {
+TEST_F(TwoJobsTest, ARequestOfWhichOneJobWasRecordedFails) {
   RecoveredRequest request{{"job", 1}, 5, {{"main"}}};
   request.complete = false;
   requests_.Recover(request);
@@ -220,7 +220,7 @@ TEST_F(TwoJobsTest, OfWhichAPredecessorMadeOneEndAgain) {
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
 }
 
-TEST_F(TwoJobsTest, OfWhichOneIsOverAndTheOtherMissingHaveFailed) {
+TEST_F(TwoJobsTest, ARequestWithAnEndedAndAMissingJobFails) {
   RecoveredRequest request{{"job", 1}, 5, {{"main", /*over=*/true}}};
   request.complete = false;
   requests_.Recover(request);

@@ -69,7 +69,7 @@ class StagingTest : public testing::Test {
   Staging staging_;
 };
 
-TEST_F(StagingTest, OneWritesOnEachNodeAndOneReads) {
+TEST_F(StagingTest, AWriterRunsOnEachNodeAndOneReader) {
   const JobSpec job = StagingJob(*Job(), OnNode2());
   EXPECT_EQ(job.nspace, kCopying);
   EXPECT_EQ(job.uid, 7u);
@@ -85,7 +85,7 @@ TEST_F(StagingTest, OneWritesOnEachNodeAndOneReads) {
   EXPECT_EQ(StagingJob(*Job(), {}).procs.size(), 2u);
 }
 
-TEST_F(StagingTest, WhatIsReadIsWrittenAndThenAcknowledged) {
+TEST_F(StagingTest, DataIsWrittenAndThenAcknowledged) {
   Begin();
   EXPECT_TRUE(Output(2, 2, "archive"));
   const auto offered = sink_.Take<core::InputOffered>();
@@ -119,7 +119,7 @@ TEST_F(StagingTest, TheCopiesStayUntilTheJobIsPrepared) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(StagingTest, AProcessThatFailsSaysWhy) {
+TEST_F(StagingTest, AFailedProcessReportsWhy) {
   Begin();
   EXPECT_TRUE(Output(2, 4, "program \"x\" to preload: none\nmore\n"));
   EXPECT_TRUE(Change(kCopying, JobPhase::kEnding, kErrJobNonZeroTerm, 127));
@@ -130,7 +130,7 @@ TEST_F(StagingTest, AProcessThatFailsSaysWhy) {
   EXPECT_EQ(done_[0].message(), "program \"x\" to preload: none");
 }
 
-TEST_F(StagingTest, ALaunchThatFailsIsTheJobsFailure) {
+TEST_F(StagingTest, AFailedCopyIsTheJobsFailure) {
   Begin();
   EXPECT_TRUE(Change(kCopying, JobPhase::kEnded, kErrNodeDown, 1));
   ASSERT_EQ(done_.size(), 1u);
@@ -138,14 +138,14 @@ TEST_F(StagingTest, ALaunchThatFailsIsTheJobsFailure) {
   EXPECT_NE(done_[0].message().find("rank 2 failed"), std::string::npos);
 }
 
-TEST_F(StagingTest, AnEarlyEndIsNoSuccess) {
+TEST_F(StagingTest, AnEarlyEndIsAFailure) {
   Begin();
   EXPECT_TRUE(Change(kCopying, JobPhase::kEnded));
   ASSERT_EQ(done_.size(), 1u);
   EXPECT_EQ(done_[0].code(), kErrJobFailedToLaunch);
 }
 
-TEST_F(StagingTest, AJobThatIsToEndIsNotLaunched) {
+TEST_F(StagingTest, AJobThatIsBeingEndedIsNotLaunched) {
   Begin();
   staging_.OnInput(core::KillRequested{"job", kErrJobCanceled, "too late"});
   const auto kills = sink_.Take<core::KillRequested>();
@@ -159,7 +159,7 @@ TEST_F(StagingTest, AJobThatIsToEndIsNotLaunched) {
   EXPECT_EQ(done_[0].message(), "too late");
 }
 
-TEST_F(StagingTest, CopiesThatGoBeforeTheJobIsPreparedEndIt) {
+TEST_F(StagingTest, LostCopiesEndAJobThatIsNotPrepared) {
   Begin();
   AllWritten();
   EXPECT_TRUE(Change(kCopying, JobPhase::kEnded, kErrJobAbortedBySig, 137));
@@ -182,7 +182,7 @@ TEST_F(StagingTest, TheJobsInputWaitsForTheJob) {
   EXPECT_EQ(sink_.Take<core::SignalRequested>().size(), 1u);
 }
 
-TEST_F(StagingTest, ALauncherSendsWhatItHas) {
+TEST_F(StagingTest, ALauncherSendsItsFiles) {
   staging_.Begin(Job(), {});
   staging_.Offer("job", Bytes(std::string("archive")));
   staging_.Offer("job", Bytes());
@@ -194,7 +194,7 @@ TEST_F(StagingTest, ALauncherSendsWhatItHas) {
   EXPECT_EQ(taken_, 7u);
 }
 
-TEST_F(StagingTest, OthersAreNotConcerned) {
+TEST_F(StagingTest, OtherJobsAreIgnored) {
   Begin();
   EXPECT_FALSE(Change("other", JobPhase::kEnded));
   EXPECT_FALSE(staging_.OnOutput({"other", 0, 2, Bytes(std::string("x"))}));

@@ -59,7 +59,7 @@ TEST_F(StartWatchTest, AgentsThatDoNotAnswerAreNamed) {
       << lines_[0];
 }
 
-TEST_F(StartWatchTest, AJobThatWaitsForSomethingElseIsWatchedOn) {
+TEST_F(StartWatchTest, AJobThatWaitsForSomethingElseStaysWatched) {
   watch_.Begin(job_);
   Answer(Asked(), {0, 1});
   EXPECT_TRUE(lines_.empty());

@@ -64,13 +64,13 @@ class TimeoutReportsTest : public testing::Test {
   TimeoutReports reports_{&loop_, &families_, &pipeline_, &states_, planner_};
 };
 
-TEST_F(TimeoutReportsTest, AJobOfWhichNothingIsWantedIsEndedAtOnce) {
+TEST_F(TimeoutReportsTest, AJobWithoutReportsIsEndedAtOnce) {
   RunOut(kNotifyCompletion);
   EXPECT_TRUE(Ends());
   EXPECT_TRUE(argv_.empty());
 }
 
-TEST_F(TimeoutReportsTest, AnotherJobLooksAtItBeforeItIsEnded) {
+TEST_F(TimeoutReportsTest, AReportingJobRunsBeforeTheEnd) {
   RunOut(kTimeoutStates | kTimeoutStacks);
   EXPECT_FALSE(Ends());
   EXPECT_EQ(argv_, (Words{"/p/canopy-stacks", "first", "--report", "states",
@@ -85,19 +85,19 @@ TEST_F(TimeoutReportsTest, AnotherJobLooksAtItBeforeItIsEnded) {
   EXPECT_TRUE(Ends());
 }
 
-TEST_F(TimeoutReportsTest, OnlyWhatIsWantedIsAskedFor) {
+TEST_F(TimeoutReportsTest, OnlyRequestedReportsAreMade) {
   RunOut(kTimeoutStacks);
   EXPECT_EQ(argv_, (Words{"/p/canopy-stacks", "first", "--report", "stacks"}));
 }
 
-TEST_F(TimeoutReportsTest, WithoutALauncherNobodyReadsIt) {
+TEST_F(TimeoutReportsTest, WithoutALauncherThereIsNoReport) {
   families_.launchers().clear();
   RunOut(kTimeoutStates);
   EXPECT_TRUE(Ends());
   EXPECT_TRUE(argv_.empty());
 }
 
-TEST_F(TimeoutReportsTest, WhyThereIsNoneIsSaid) {
+TEST_F(TimeoutReportsTest, AMissingReportIsExplained) {
   refusal_ = Status(kErrNotFound, "no nodes");
   RunOut(kTimeoutStates);
   EXPECT_TRUE(Ends());

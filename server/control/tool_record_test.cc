@@ -17,7 +17,7 @@ namespace {
 
 const ProcId kTool{"tool", 0};
 
-TEST(ToolRecordTest, HasTheEnvironmentButForWhatIsOfAJob) {
+TEST(ToolRecordTest, HasTheEnvironmentWithoutVariablesOfAJob) {
   setenv("PMIX_NAMESPACE", "of.another", 1);
   setenv("SOMETHING", "else", 1);
   const JobRecord record = ToolRecord(kTool);
@@ -28,7 +28,7 @@ TEST(ToolRecordTest, HasTheEnvironmentButForWhatIsOfAJob) {
             0);
 }
 
-TEST(ToolRecordTest, WhatAToolHasSpawnedEndsWithItsFamily) {
+TEST(ToolRecordTest, AToolsJobsEndWithTheirFamily) {
   Families families;
   RecordingSink sink;
   const auto add = [&](Family* family, const std::string& name,

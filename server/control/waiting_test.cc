@@ -19,7 +19,7 @@ void Add(v1::WhyReply* reply, const std::string& operation, uint64_t age_ms,
 
 TEST(WaitingTest, NothingWaits) { EXPECT_EQ(WaitingLine({}), ""); }
 
-TEST(WaitingTest, NamesWhoIsMissingAndHowLong) {
+TEST(WaitingTest, NamesTheMissingRanksAndTheTime) {
   v1::WhyReply reply;
   Add(&reply, "get of key 'k'", 300, 0);
   Add(&reply, "fence #1", 2149, 1);
@@ -28,7 +28,7 @@ TEST(WaitingTest, NamesWhoIsMissingAndHowLong) {
             "has waited 0.3 s");
 }
 
-TEST(WaitingTest, StaysALine) {
+TEST(WaitingTest, IsOneBoundedLine) {
   v1::WhyReply reply;
   for (int i = 0; i < 1000; ++i) {
     Add(&reply, "fence #" + std::to_string(i), 1000, 100);

@@ -107,7 +107,7 @@ TEST_F(CommitMailboxesTest, OnlyDrainedCommitsAreReleased) {
   EXPECT_EQ(sink_.drained, 2u);
 }
 
-TEST_F(CommitMailboxesTest, CommitsOfARankComeTogether) {
+TEST_F(CommitMailboxesTest, CommitsOfARankAreOneInput) {
   auto writer = Writer(1);
   writer->Write(Commit("a"));
   writer->Write(Commit("b"));
@@ -128,7 +128,7 @@ TEST_F(CommitMailboxesTest, AllMailboxes) {
   EXPECT_EQ(Taken(), (Texts{Of(4, Kval("a", "v")), Of(9, Kval("c", "v"))}));
 }
 
-TEST_F(CommitMailboxesTest, WhoIsAwaitedRingsUnlessItsCommitIsThere) {
+TEST_F(CommitMailboxesTest, AnAwaitedRankSignalsUnlessItsCommitExists) {
   auto writer = Writer(0);
   mailboxes_->Await(4);
   EXPECT_EQ(writer->Write(Commit("a")), Outcome::kNotify);
@@ -137,7 +137,7 @@ TEST_F(CommitMailboxesTest, WhoIsAwaitedRingsUnlessItsCommitIsThere) {
   EXPECT_EQ(writer->Write(Commit("b")), Outcome::kWritten);
 }
 
-TEST_F(CommitMailboxesTest, AnybodyIsAwaited) {
+TEST_F(CommitMailboxesTest, AnyRankCanBeAwaited) {
   mailboxes_->Await(kRankUndef);
   EXPECT_EQ(Writer(0)->Write(Commit("a")), Outcome::kNotify);
   EXPECT_EQ(Writer(2)->Write(Commit("a")), Outcome::kNotify);
@@ -157,7 +157,7 @@ TEST_F(CommitMailboxesTest, CommitsByMessageComeFirst) {
 }
 
 // The core may only have queued its input.
-TEST_F(CommitMailboxesTest, AnotherAgentFindsWhatWasTakenInAnUnfinishedRound) {
+TEST_F(CommitMailboxesTest, ASuccessorFindsCommitsOfAnUnfinishedRound) {
   auto writer = Writer(0);
   writer->Write(Commit("a"));
   mailboxes_->Take(4);
@@ -186,7 +186,7 @@ TEST_F(CommitMailboxesTest, OtherMailboxesAreReplaced) {
   EXPECT_EQ(Writer(2)->Write(Commit("a")), Outcome::kWritten);
 }
 
-TEST_F(CommitMailboxesTest, NonsenseEndsTheMailboxOfItsRankAlone) {
+TEST_F(CommitMailboxesTest, MalformedCommitsEndOnlyTheirRanksMailbox) {
   const std::string good = Commit("a");
   const std::string bad[] = {"x", std::string("\x01\x09\x00", 3),
                              good.substr(0, good.size() - 1), good + "x"};
@@ -222,7 +222,7 @@ TEST_F(CommitMailboxesTest, AClosedMailboxIsNotUsed) {
   EXPECT_EQ(Taken(), Texts{Of(9, Kval("a", "v"))});
 }
 
-TEST_F(CommitMailboxesTest, WhatComesBeforeNonsenseCounts) {
+TEST_F(CommitMailboxesTest, CommitsBeforeAMalformedOneCount) {
   auto writer = Writer(1);
   writer->Write(Commit("a"));
   writer->Write("nonsense");
@@ -232,7 +232,7 @@ TEST_F(CommitMailboxesTest, WhatComesBeforeNonsenseCounts) {
   EXPECT_EQ(corrupted_, std::vector<Rank>{6});
 }
 
-TEST_F(CommitMailboxesTest, RecordsThatEndOutsideAreNonsense) {
+TEST_F(CommitMailboxesTest, RecordsThatExceedTheMailboxAreMalformed) {
   const std::string commit = Commit("a");
   const auto record = [&](size_t size) {
     const auto length = static_cast<shm::CommitLength>(size);

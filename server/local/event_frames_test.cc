@@ -15,7 +15,7 @@ std::shared_ptr<const ClientEvent> Event(int status) {
       ClientEvent{{{"job", 1}, 5}, status, {"job", 1}, 3, Bytes("infos")});
 }
 
-TEST(EventFrames, OneForAllReceivers) {
+TEST(EventFrames, AllReceiversShareOneFrame) {
   EventFrames frames;
   const auto event = Event(-12);
   const Bytes first = frames.Of(event);

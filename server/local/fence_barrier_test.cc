@@ -101,7 +101,7 @@ class FenceBarrierTest : public ::testing::Test {
   shm::BarrierParticipant::Ticket tickets_[10];
 };
 
-TEST_F(FenceBarrierTest, OpensWhenEverybodyHasAPlace) {
+TEST_F(FenceBarrierTest, OpensWhenEveryRankHasAPlace) {
   Make(true);
   Admit(4);
   Admit(6);
@@ -112,7 +112,7 @@ TEST_F(FenceBarrierTest, OpensWhenEverybodyHasAPlace) {
   EXPECT_EQ(barrier_->Admit(5, 105), -1) << "no such rank";
 }
 
-TEST_F(FenceBarrierTest, TheCoreHearsNothingOfFencesOnOneNode) {
+TEST_F(FenceBarrierTest, FencesOfOneNodeDoNotReachTheCore) {
   MakeFull(true);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(Arrive(9), Arrival::kWait);
@@ -122,7 +122,7 @@ TEST_F(FenceBarrierTest, TheCoreHearsNothingOfFencesOnOneNode) {
   EXPECT_TRUE(sink_.arrivals.empty());
 }
 
-TEST_F(FenceBarrierTest, CommitsAreTakenBeforeAnybodyCounts) {
+TEST_F(FenceBarrierTest, CommitsAreReadBeforeAnArrivalCounts) {
   MakeFull(true);
   sink_.on_arrival = [this] { EXPECT_EQ(looked_for_.size(), 2u); };
   Arrive(4);
@@ -132,7 +132,7 @@ TEST_F(FenceBarrierTest, CommitsAreTakenBeforeAnybodyCounts) {
   EXPECT_EQ(sink_.arrivals.size(), 2u);
 }
 
-TEST_F(FenceBarrierTest, NobodyLooksForCommitsInVain) {
+TEST_F(FenceBarrierTest, MailboxesAreReadOnlyIfCommitsAreDue) {
   MakeFull(false);
   for (const Rank rank : {4, 6, 9}) Arrive(rank, shm::kBarrierCollect);
   barrier_->OnFull();
@@ -142,7 +142,7 @@ TEST_F(FenceBarrierTest, NobodyLooksForCommitsInVain) {
 
 // Otherwise a woken rank would send its next fence as a message, and all others
 // would have to do so too.
-TEST_F(FenceBarrierTest, WhoIsWokenFindsTheBarrierOpen) {
+TEST_F(FenceBarrierTest, AWokenRankFindsTheBarrierOpen) {
   MakeFull(false);
   Arrive(4);
   Arrive(6);
@@ -155,7 +155,7 @@ TEST_F(FenceBarrierTest, WhoIsWokenFindsTheBarrierOpen) {
 }
 
 // A thread of a rank waits while another one finalizes.
-TEST_F(FenceBarrierTest, WhoLeavesWhileItWaitsIsNotToldSuccess) {
+TEST_F(FenceBarrierTest, ARankThatLeavesWhileItWaitsGetsAnError) {
   MakeFull(true);
   Arrive(4);
   barrier_->OnGone(4, 104);
@@ -164,7 +164,7 @@ TEST_F(FenceBarrierTest, WhoLeavesWhileItWaitsIsNotToldSuccess) {
   EXPECT_EQ(Arrive(4), Arrival::kClosed) << "the gate holds a bad status";
 }
 
-TEST_F(FenceBarrierTest, WhoLeavesWhileOthersWaitHearsWhatTheyHear) {
+TEST_F(FenceBarrierTest, ARankThatLeavesAWaitingFenceGetsItsStatus) {
   MakeFull(true);
   Arrive(4);
   Arrive(6);
@@ -176,7 +176,7 @@ TEST_F(FenceBarrierTest, WhoLeavesWhileOthersWaitHearsWhatTheyHear) {
   EXPECT_EQ(EndFor(6), kErrTimeout);
 }
 
-TEST_F(FenceBarrierTest, AMemberThatGaveUpEndsTheBarrier) {
+TEST_F(FenceBarrierTest, ARankThatGaveUpEndsTheBarrier) {
   MakeFull(true);
   Arrive(4);
   members_[4]->GiveUp(tickets_[4], kErrLostConnection);
@@ -224,7 +224,7 @@ TEST_F(FenceBarrierTest, CommitsAreReadBeforeTheRelease) {
   EXPECT_EQ(Arrive(4), Arrival::kWait);
 }
 
-TEST_F(FenceBarrierTest, CommitsAreReadBeforeTheCoreHears) {
+TEST_F(FenceBarrierTest, CommitsAreReadBeforeTheCoreIsNotified) {
   MakeFull(true);
   members_[6]->commits()->fetch_add(1);
   Arrive(6, shm::kBarrierSync);
@@ -239,7 +239,7 @@ TEST_F(FenceBarrierTest, CommitsAreReadBeforeTheCoreHears) {
   EXPECT_EQ(EndFor(9), kSuccess);
 }
 
-TEST_F(FenceBarrierTest, CommitsOfThoseWhoLeftAreNotAwaited) {
+TEST_F(FenceBarrierTest, CommitsOfDepartedRanksAreNotAwaited) {
   MakeFull(true);
   members_[6]->commits()->fetch_add(1);
   Arrive(6, shm::kBarrierSync);
@@ -253,7 +253,7 @@ TEST_F(FenceBarrierTest, CommitsOfThoseWhoLeftAreNotAwaited) {
   EXPECT_EQ(Arrive(9), Arrival::kClosed);
 }
 
-TEST_F(FenceBarrierTest, ARoundMayEndAfterTheBarrier) {
+TEST_F(FenceBarrierTest, DeferredWorkMayRunAfterItsEnd) {
   MakeFull(true);
   Arrive(4, shm::kBarrierSync);
   Arrive(6);
@@ -264,7 +264,7 @@ TEST_F(FenceBarrierTest, ARoundMayEndAfterTheBarrier) {
   RunDeferred();
 }
 
-TEST_F(FenceBarrierTest, OtherNodesHearThroughTheCore) {
+TEST_F(FenceBarrierTest, FencesWithOtherNodesGoThroughTheCore) {
   MakeFull(false);
   for (int i = 0; i < 3; ++i) {
     Arrive(4, shm::kBarrierCollect);
@@ -281,7 +281,7 @@ TEST_F(FenceBarrierTest, OtherNodesHearThroughTheCore) {
   }
 }
 
-TEST_F(FenceBarrierTest, AMessageBringsTheOthersAlong) {
+TEST_F(FenceBarrierTest, AnArrivalByMessagePassesTheOthersToTheCore) {
   MakeFull(true);
   Arrive(6);
   ByMessage(4);
@@ -293,7 +293,7 @@ TEST_F(FenceBarrierTest, AMessageBringsTheOthersAlong) {
   EXPECT_EQ(Arrive(6), Arrival::kWait) << "open again";
 }
 
-TEST_F(FenceBarrierTest, StaysClosedWhileOneIsAhead) {
+TEST_F(FenceBarrierTest, StaysClosedWhileOneRankIsAhead) {
   MakeFull(true);
   ByMessage(4);
   barrier_->OnMessageDone(kSuccess);
@@ -306,7 +306,7 @@ TEST_F(FenceBarrierTest, StaysClosedWhileOneIsAhead) {
   EXPECT_EQ(Arrive(6), Arrival::kWait);
 }
 
-TEST_F(FenceBarrierTest, AFailureIsToldAndLasts) {
+TEST_F(FenceBarrierTest, AFailureIsReportedAndFinal) {
   MakeFull(false);
   Arrive(4);
   Arrive(6);
@@ -318,7 +318,7 @@ TEST_F(FenceBarrierTest, AFailureIsToldAndLasts) {
   EXPECT_EQ(Arrive(4), Arrival::kClosed);
 }
 
-TEST_F(FenceBarrierTest, WhoLeavesTakesTheBarrierWithIt) {
+TEST_F(FenceBarrierTest, ARankThatLeavesClosesTheBarrier) {
   MakeFull(true);
   Arrive(4);
   Arrive(9);
@@ -336,7 +336,7 @@ TEST_F(FenceBarrierTest, AnotherConnectionOfARankDoesNotMatter) {
   EXPECT_EQ(Arrive(9), Arrival::kWait);
 }
 
-TEST_F(FenceBarrierTest, AProcessThatComesBackOpensItAgain) {
+TEST_F(FenceBarrierTest, AReattachedProcessOpensItAgain) {
   MakeFull(true);
   barrier_->OnGone(9, 109);
   EXPECT_EQ(Arrive(4), Arrival::kClosed);
@@ -344,7 +344,7 @@ TEST_F(FenceBarrierTest, AProcessThatComesBackOpensItAgain) {
   EXPECT_EQ(Arrive(4), Arrival::kWait);
 }
 
-TEST_F(FenceBarrierTest, WhatDoesNotMoveIsHandedOver) {
+TEST_F(FenceBarrierTest, AFenceWithoutProgressIsPassedToTheCore) {
   MakeFull(true);
   Arrive(6);
   barrier_->Watch();
@@ -360,7 +360,7 @@ TEST_F(FenceBarrierTest, TheEndOfTheJobReleases) {
   EXPECT_EQ(EndFor(6), kErrLostConnection);
 }
 
-TEST(IsWholeJobTest, HoweverItIsNamed) {
+TEST(IsWholeJobTest, AWholeJobMayBeNamedInSeveralForms) {
   EXPECT_TRUE(IsWholeJob("job", {}));
   EXPECT_TRUE(IsWholeJob("job", {{"job", kRankWildcard}}));
   EXPECT_TRUE(IsWholeJob("job", {{"", kRankWildcard}}));

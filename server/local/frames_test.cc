@@ -224,7 +224,7 @@ TEST(FramesTest, PublishedDataAndCalls) {
   EXPECT_EQ(call.call.view(), "call");
 }
 
-TEST(FramesTest, NoKeysMeanAllForUnpublishAlone) {
+TEST(FramesTest, NoKeysMeanAllKeysOnlyForUnpublish) {
   EXPECT_TRUE(Parsed<core::UnpublishArrived>(FrameType::kUnpublish, Keys{})
                   .keys.empty());
   EXPECT_EQ(Parse(FrameType::kLookup, Keys{}).code(), kErrUnpackFailure);
@@ -260,7 +260,7 @@ TEST(FramesTest, CommitsAreInCodecForm) {
             kErrUnpackFailure);
 }
 
-TEST(FramesTest, OutOfRange) {
+TEST(FramesTest, ValuesOutOfRangeAreRejected) {
   const std::string name(256, 'n');
   const std::string key(512, 'k');
   for (const uint8_t scope : {0, 4}) {

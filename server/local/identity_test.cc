@@ -14,7 +14,7 @@ PeerCredentials Peer(uint32_t uid, int pid) {
   return peer;
 }
 
-TEST(IdentityTest, TokenOrDescentAndAlwaysTheUid) {
+TEST(IdentityTest, NeedsTheUidAndTokenOrDescent) {
   HostIdentityPolicy policy;
   const int self = getpid();
   const RegisteredProcess process = {1000, "secret", self};
@@ -46,7 +46,7 @@ TEST(IdentityTest, DescendantsCount) {
   waitpid(child, nullptr, 0);
 }
 
-TEST(IdentityTest, NoTokenNoPid) {
+TEST(IdentityTest, APeerIsRejectedIfTheRankHasNeitherTokenNorPid) {
   HostIdentityPolicy policy;
   EXPECT_FALSE(policy.Check(Peer(1000, 0), {1000, "", 0}, "").ok());
 }

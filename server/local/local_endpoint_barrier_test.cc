@@ -78,7 +78,7 @@ TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
   EXPECT_EQ(status, kSuccess);
 }
 
-TEST_F(GatedTest, FencesByMessageCloseItForAWhile) {
+TEST_F(GatedTest, FencesByMessageCloseTheBarrierForAWhile) {
   Member a = Join(0);
   Member b = Join(1);
   a.client->Send(FrameType::kCollective, 5, WholeJobFence());
@@ -93,7 +93,7 @@ TEST_F(GatedTest, FencesByMessageCloseItForAWhile) {
             shm::BarrierParticipant::Arrival::kWait);
 }
 
-TEST_F(GatedTest, TheEndOfAMemberHandsOver) {
+TEST_F(GatedTest, TheEndOfARankPassesTheFenceToTheCore) {
   Member a = Join(0);
   Member b = Join(1);
   ASSERT_EQ(a.barrier->Arrive(0, &a.ticket),
@@ -104,7 +104,7 @@ TEST_F(GatedTest, TheEndOfAMemberHandsOver) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(GatedTest, TheBarriersRequestIsNobodysTag) {
+TEST_F(GatedTest, ClientsCannotUseTheBarriersTag) {
   Member a = Join(0);
   a.client->Send(FrameType::kCollective, kBarrierRequest, WholeJobFence());
   Settle();
@@ -159,7 +159,7 @@ TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
   EXPECT_EQ(Taken(), Ranks());
 }
 
-TEST_F(MailboxTest, WhatAClientSendsComesAfterItsCommit) {
+TEST_F(MailboxTest, ARequestFollowsTheCommitBeforeIt) {
   Member a = Join(0);
   Member b = Join(1);
   EXPECT_EQ(fd_store_.nspaces, std::vector<std::string>{"job"})
@@ -185,7 +185,7 @@ TEST_F(MailboxTest, CommitsByMessageKeepTheirPlace) {
   EXPECT_EQ(a.mailbox->Write(Commit()), shm::CommitWriter::Outcome::kWritten);
 }
 
-TEST_F(MailboxTest, AtAFenceTheyAreTaken) {
+TEST_F(MailboxTest, CommitsAreReadAtAFence) {
   Member a = Join(0);
   Member b = Join(1);
   a.mailbox->Write(Commit());
@@ -200,7 +200,7 @@ TEST_F(MailboxTest, AtAFenceTheyAreTaken) {
   EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 2u);
 }
 
-TEST_F(MailboxTest, WhoeverAsksIsServed) {
+TEST_F(MailboxTest, CommitsAreReadForARequest) {
   Member a = Join(0);
   Member b = Join(1);
   b.mailbox->Write(Commit());
@@ -214,7 +214,7 @@ TEST_F(MailboxTest, WhoeverAsksIsServed) {
   EXPECT_EQ(Taken(), (Ranks{1, 0}));
 }
 
-TEST_F(MailboxTest, WhoIsAwaitedRings) {
+TEST_F(MailboxTest, AnAwaitedRankSignals) {
   Member a = Join(0);
   endpoint_->AwaitCommit({"job", 0});
   endpoint_->AwaitCommit({"other", 0});
@@ -224,7 +224,7 @@ TEST_F(MailboxTest, WhoIsAwaitedRings) {
   EXPECT_EQ(Taken(), Ranks{0});
 }
 
-TEST_F(MailboxTest, WhatAProcessLeavesBehind) {
+TEST_F(MailboxTest, CommitsOfAnEndedProcessAreRead) {
   Member a = Join(0);
   a.mailbox->Write(Commit());
   sink_.inputs.clear();
@@ -234,7 +234,7 @@ TEST_F(MailboxTest, WhatAProcessLeavesBehind) {
   EXPECT_TRUE(CommitCameFirst());
 }
 
-TEST_F(MailboxTest, NonsenseClosesTheConnection) {
+TEST_F(MailboxTest, AMalformedCommitClosesTheConnection) {
   Member a = Join(0);
   Member b = Join(1);
   a.mailbox->Write("nonsense");
@@ -247,7 +247,7 @@ TEST_F(MailboxTest, NonsenseClosesTheConnection) {
   ASSERT_EQ(log_.size(), 1u);
 }
 
-TEST_F(MailboxTest, NonsenseBeforeAFrameLeavesTheFrameUnread) {
+TEST_F(MailboxTest, AMalformedCommitLeavesTheNextFrameUnread) {
   Member a = Join(0);
   a.mailbox->Write("nonsense");
   a.client->Send(FrameType::kFinalize, 2, "");
@@ -255,7 +255,7 @@ TEST_F(MailboxTest, NonsenseBeforeAFrameLeavesTheFrameUnread) {
   EXPECT_TRUE(sink_.All<core::FinalizeArrived>().empty());
 }
 
-TEST_F(MailboxTest, AnotherAgentFindsWhatIsThere) {
+TEST_F(MailboxTest, ASuccessorFindsTheCommits) {
   Member a = Join(0);
   a.mailbox->Write(Commit());
   ASSERT_EQ(fd_store_.files.size(), 1u);
@@ -287,7 +287,7 @@ class WatchedMailboxTest : public MailboxTest {
 };
 
 // Other processes may look for the commit only in the segment.
-TEST_F(WatchedMailboxTest, WhatNobodyAsksForIsTakenInTime) {
+TEST_F(WatchedMailboxTest, CommitsWithoutARequestAreReadPeriodically) {
   Member a = Join(0);
   a.mailbox->Write(Commit());
   for (int i = 0; i < 100 && Taken().empty(); ++i) loop_.RunOnce(10);

@@ -13,7 +13,7 @@
 namespace canopy::local {
 namespace {
 
-TEST_F(LocalEndpointTest, LiesAboutIdentity) {
+TEST_F(LocalEndpointTest, FalseClaimsOfAnIdentityAreRejected) {
   const struct {
     ProcId claimed;
     std::string token;
@@ -86,7 +86,7 @@ TEST_F(LocalFloodTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
   EXPECT_EQ(GetsOf(IdOf(0)), kGets);
 }
 
-TEST_F(LocalFloodTest, WhatHadToWaitIsHandledBeforeAHandover) {
+TEST_F(LocalFloodTest, WaitingRequestsAreHandledBeforeAHandover) {
   auto flood = Connected(0);
   std::string gets;
   for (uint64_t tag = 10; tag < 110; ++tag) {
@@ -100,7 +100,7 @@ TEST_F(LocalFloodTest, WhatHadToWaitIsHandledBeforeAHandover) {
   EXPECT_EQ(GetsOf(IdOf(0)), 101u);
 }
 
-TEST_F(LocalEndpointTest, GarbageHarmsNobodyElse) {
+TEST_F(LocalEndpointTest, GarbageEndsOnlyItsConnection) {
   auto good = Connected(0);
   const std::string bad[] = {
       "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -124,7 +124,7 @@ TEST_F(LocalEndpointTest, GarbageHarmsNobodyElse) {
   EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
 }
 
-TEST_F(LocalEndpointTest, GarbageAfterHelloCloses) {
+TEST_F(LocalEndpointTest, GarbageAfterHelloClosesTheConnection) {
   const std::string bad[] = {
       TestClient::Frame(FrameType::kGet, 1, "junk"),
       TestClient::Frame(FrameType::kHello, 1, "again"),
@@ -258,7 +258,7 @@ class TunedEndpointTest : public LocalEndpointTest {
   }
 };
 
-TEST_F(TunedEndpointTest, SilenceBeforeHelloCloses) {
+TEST_F(TunedEndpointTest, SilenceBeforeHelloClosesTheConnection) {
   TestClient client(path());
   for (int i = 0; i < 4; ++i) loop_.RunOnce(10);
   EXPECT_FALSE(client.Pump());
@@ -283,7 +283,7 @@ TEST_F(QuietEndpointTest, AStoppedRankMayContinueLater) {
   EXPECT_EQ(StatusOf(client.Next()), 0);
 }
 
-TEST_F(QuietEndpointTest, HalfAHelloIsNotWaitedForForLong) {
+TEST_F(QuietEndpointTest, HalfAHelloMustBeCompletedInTime) {
   TestClient client(path());
   client.SendRaw("half");
   for (int i = 0; i < 4; ++i) loop_.RunOnce(10);
@@ -307,7 +307,7 @@ class CrowdedEndpointTest : public LocalEndpointTest {
   }
 };
 
-TEST_F(CrowdedEndpointTest, TheOldestSilentConnectionMakesRoom) {
+TEST_F(CrowdedEndpointTest, TheOldestSilentConnectionIsEnded) {
   const auto held = Silent(4);
   EXPECT_FALSE(held[0]->Pump());
   EXPECT_TRUE(held[3]->Pump());
@@ -327,7 +327,7 @@ TEST_F(CrowdedEndpointTest, ARankWhoseHelloWaitsIsNotClosed) {
   EXPECT_EQ(StatusOf(first.Next()), 0);
 }
 
-TEST_F(CrowdedEndpointTest, AFloodOfSilentConnectionsIsAFewLinesInTheLog) {
+TEST_F(CrowdedEndpointTest, ManySilentConnectionsCauseFewLogLines) {
   for (int i = 0; i < 20; ++i) Silent(10);
   EXPECT_GE(log_.size(), 1u);
   EXPECT_LE(log_.size(), static_cast<size_t>(net::LineLimit::kBurst) + 1);
@@ -354,7 +354,7 @@ class OthersEndpointTest : public LocalEndpointTest {
   }
 };
 
-TEST_F(OthersEndpointTest, AUserWithoutAJobIsRefusedUnheard) {
+TEST_F(OthersEndpointTest, AUserWithoutAJobIsRefusedAtOnce) {
   auto client = Foreign();
   Settle();
   EXPECT_EQ(StatusOf(client->Next()), kErrNoPermissions);
@@ -374,7 +374,7 @@ class CappedEndpointTest : public LocalEndpointTest {
   }
 };
 
-TEST_F(CappedEndpointTest, TooManyConnectionsOfARank) {
+TEST_F(CappedEndpointTest, ConnectionsOfARankAreLimited) {
   auto first = Connected(0);
   auto second = Connected(0);
   TestClient third(path());
@@ -386,7 +386,7 @@ TEST_F(CappedEndpointTest, TooManyConnectionsOfARank) {
   EXPECT_NE(Connected(0), nullptr);
 }
 
-TEST_F(CappedEndpointTest, WhoDoesNotReadIsNotReadAndThenClosed) {
+TEST_F(CappedEndpointTest, AClientThatDoesNotReadIsPausedAndThenClosed) {
   auto client = Connected(0);
   core::ClientEvent large;
   large.info = Bytes(std::string(100 << 10, 'e'));

@@ -76,7 +76,7 @@ TEST_F(LocalEndpointTest, AToolIsNamedAndGetsNoSegment) {
   EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
 }
 
-TEST_F(LocalEndpointTest, AToolHasNoNameThatIsAnothers) {
+TEST_F(LocalEndpointTest, AToolCannotUseTheNameOfAnother) {
   TestClient first(path());
   first.ToolHello({"mine", 4});
   Settle();
@@ -166,7 +166,7 @@ TEST_F(AdoptingEndpointTest, AToolIsServedWithoutDescriptors) {
 }
 
 // A valid token does not help.
-TEST_F(AdoptingEndpointTest, NobodyElsewhereIsARank) {
+TEST_F(AdoptingEndpointTest, ARelayedClientCannotBeARank) {
   TestClient client(Adopted());
   client.Hello({"job", 0}, Token(0));
   Settle();
@@ -212,7 +212,7 @@ TEST_F(LocalEndpointTest, SocketIsPrivate) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
-TEST_F(LocalEndpointTest, RequestsReachTheCoreAndAnswersComeBack) {
+TEST_F(LocalEndpointTest, RequestsReachTheCoreAndAnswersReturn) {
   auto client = Connected(0);
   client->Send(FrameType::kFinalize, 5, "");
   client->Send(FrameType::kGet, 6, GetOf({"job", 1}));
@@ -232,7 +232,7 @@ TEST_F(LocalEndpointTest, RequestsReachTheCoreAndAnswersComeBack) {
   EXPECT_EQ(StatusOf(frame), -46);
 }
 
-TEST_F(LocalEndpointTest, WhatNoSegmentHoldsGoesWithTheAnswer) {
+TEST_F(LocalEndpointTest, DataOutsideSegmentsIsInTheAnswer) {
   auto client = Connected(0);
   client->Send(FrameType::kGet, 6, GetOf({"job", 1}, kPidKey));
   Settle();
@@ -241,7 +241,7 @@ TEST_F(LocalEndpointTest, WhatNoSegmentHoldsGoesWithTheAnswer) {
   EXPECT_EQ(PayloadOf(client->Next()), "number");
 }
 
-TEST_F(LocalEndpointTest, FramesInAnyPieces) {
+TEST_F(LocalEndpointTest, FramesMayArriveInAnyPieces) {
   auto client = Connected(0);
   std::string bytes;
   for (uint64_t tag = 1; tag <= 20; ++tag) {
@@ -274,7 +274,7 @@ TEST_F(LocalEndpointTest, LargeCommit) {
   EXPECT_EQ(commits[0].data[0].kvals.view(), kvals);
 }
 
-TEST_F(LocalEndpointTest, AnswersOfOneRoundGoTogether) {
+TEST_F(LocalEndpointTest, AnswersOfOneRoundAreSentTogether) {
   auto client = Connected(0);
   sink_.on_input = [this](const core::Input& input) {
     if (const auto* get = std::get_if<core::GetArrived>(&input)) {
@@ -325,7 +325,7 @@ std::string NspaceOf(const ReceivedFrame& frame) {
   return std::string(segment.nspace);
 }
 
-TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
+TEST_F(LocalEndpointTest, ASpawnedJobComesWithItsSegment) {
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
   for (const uint64_t tag : {2, 3, 4}) {
@@ -348,7 +348,7 @@ TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
-TEST_F(LocalEndpointTest, JobsThatAreConnectedComeWithTheirSegments) {
+TEST_F(LocalEndpointTest, ConnectedJobsComeWithTheirSegments) {
   auto client = Connected(0);
   Collective connect;
   connect.series = {CollectiveOp::kConnect,
@@ -374,7 +374,7 @@ TEST_F(LocalEndpointTest, JobsThatAreConnectedComeWithTheirSegments) {
 }
 
 // A process may spawn any number of jobs.
-TEST_F(LocalEndpointTest, NothingIsKeptOfAJobThatIsOver) {
+TEST_F(LocalEndpointTest, NothingIsKeptOfAnEndedJob) {
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
   for (const uint64_t tag : {2, 3}) {
@@ -389,7 +389,7 @@ TEST_F(LocalEndpointTest, NothingIsKeptOfAJobThatIsOver) {
   }
 }
 
-TEST_F(LocalEndpointTest, SpawnsThatArePendingAreBounded) {
+TEST_F(LocalEndpointTest, PendingSpawnsAreBounded) {
   constexpr uint64_t kMost = 1 << 10;
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
@@ -406,7 +406,7 @@ TEST_F(LocalEndpointTest, SpawnsThatArePendingAreBounded) {
   EXPECT_EQ(sink_.All<core::SpawnArrived>().size(), kMost);
 }
 
-TEST_F(LocalEndpointTest, WhatDidNotFitTravelsInTheAnswer) {
+TEST_F(LocalEndpointTest, DataThatDidNotFitIsInTheAnswer) {
   auto client = Connected(0);
   client->Send(FrameType::kGet, 2, GetOf({"full", 0}));
   Settle();
@@ -477,7 +477,7 @@ TEST_F(LocalEndpointTest, LibrariesOfAnotherVersionAreRefused) {
 }
 
 // The hello of version 6 began with the version itself.
-TEST_F(LocalEndpointTest, AHelloThatIsNoMessageIsRefused) {
+TEST_F(LocalEndpointTest, AMalformedHelloIsRefused) {
   TestClient client(path());
   client.Send(FrameType::kHello, 1, "\6\3job");
   Settle();
@@ -515,7 +515,7 @@ TEST_F(LocalEndpointTest, ReplacedSocketIsNotRemoved) {
   EXPECT_EQ(unlink(path().c_str()), 0);
 }
 
-TEST(LocalEndpointStartTest, PathTooLong) {
+TEST(LocalEndpointStartTest, APathThatIsTooLongIsRejected) {
   EventLoop loop;
   FakeSink sink;
   LocalOptions options;
@@ -552,7 +552,7 @@ TEST_F(AskingEndpointTest, ARankWaitsForItsWelcome) {
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
 
-TEST_F(AskingEndpointTest, OneThatIsRefusedIsToldWhy) {
+TEST_F(AskingEndpointTest, ARefusedClientReceivesTheReason) {
   TestClient client(path());
   client.Hello({"job", 0}, Token(0));
   Settle();
@@ -563,7 +563,7 @@ TEST_F(AskingEndpointTest, OneThatIsRefusedIsToldWhy) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(AskingEndpointTest, WhoHasNotProvedWhoItIsIsNotAskedAbout) {
+TEST_F(AskingEndpointTest, TheHostIsNotConsultedAboutAnUnidentifiedClient) {
   TestClient client(path());
   client.Hello({"job", 0}, "another token");
   TestClient stranger(path());
@@ -573,7 +573,7 @@ TEST_F(AskingEndpointTest, WhoHasNotProvedWhoItIsIsNotAskedAbout) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(AskingEndpointTest, WhoIsGoneMeanwhileIsForgotten) {
+TEST_F(AskingEndpointTest, AClientThatLeftMeanwhileIsForgotten) {
   TestClient client(path());
   client.Hello({"job", 0}, Token(0));
   Settle();
@@ -585,7 +585,7 @@ TEST_F(AskingEndpointTest, WhoIsGoneMeanwhileIsForgotten) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(AskingEndpointTest, NobodySaysMoreBeforeItsWelcome) {
+TEST_F(AskingEndpointTest, RequestsBeforeTheWelcomeEndTheConnection) {
   TestClient client(path());
   client.Hello({"job", 0}, Token(0));
   client.Hello({"job", 0}, Token(0));
@@ -594,7 +594,7 @@ TEST_F(AskingEndpointTest, NobodySaysMoreBeforeItsWelcome) {
   EXPECT_FALSE(client.Pump());
 }
 
-TEST_F(AskingEndpointTest, AToolOfAnotherMachineIsAskedAboutToo) {
+TEST_F(AskingEndpointTest, TheHostIsConsultedAboutRelayedTools) {
   int ends[2];
   ASSERT_EQ(
       socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
@@ -612,7 +612,7 @@ TEST_F(AskingEndpointTest, AToolOfAnotherMachineIsAskedAboutToo) {
   EXPECT_FALSE(far.Pump());
 }
 
-TEST_F(AskingEndpointTest, AToolGetsTheNameThatItIsGiven) {
+TEST_F(AskingEndpointTest, AToolGetsTheNameThatTheHostGives) {
   TestClient nameless(path());
   nameless.ToolHello({});
   Settle();

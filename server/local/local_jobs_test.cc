@@ -62,7 +62,7 @@ TEST_F(LocalJobsTest, KnowsTheRanksOfThisNode) {
   EXPECT_EQ(jobs_.FindRank({"job", 1}), nullptr);
 }
 
-TEST_F(LocalJobsTest, OffersWhatIsSharedFromTheFirstClientOn) {
+TEST_F(LocalJobsTest, OffersSharedMemoryFromTheFirstClientOn) {
   jobs_.Add(Registration("job"));
   EXPECT_EQ(jobs_.FindBarrier("job"), nullptr);
   const BarrierOffer first = jobs_.OfferBarrier({"job", 0}, Client(1));
@@ -75,7 +75,7 @@ TEST_F(LocalJobsTest, OffersWhatIsSharedFromTheFirstClientOn) {
   EXPECT_EQ(fd_store_.nspaces, std::vector<std::string>{"job"});
 }
 
-TEST_F(LocalJobsTest, MailboxesThatAreMadeLaterAreClosedToo) {
+TEST_F(LocalJobsTest, LaterMailboxesAreClosedToo) {
   using Outcome = shm::CommitWriter::Outcome;
   jobs_.Add(Registration("job"));
   jobs_.CloseMailboxes("job");
@@ -88,7 +88,7 @@ TEST_F(LocalJobsTest, MailboxesThatAreMadeLaterAreClosedToo) {
   EXPECT_EQ((*writer)->Write("commit"), Outcome::kMessage);
 }
 
-TEST_F(LocalJobsTest, OffersNothingOfAJobThatIsNotHere) {
+TEST_F(LocalJobsTest, OffersNothingForAnUnknownJob) {
   EXPECT_EQ(jobs_.OfferBarrier({"job", 0}, Client(1)).size, 0u);
   EXPECT_EQ(jobs_.OfferMailboxes("job", 0), 0u);
   jobs_.TakeCommits({"job", 0});
@@ -107,7 +107,7 @@ TEST_F(LocalJobsTest, TakesOverMailboxes) {
   EXPECT_EQ(next.FindBarrier("job"), nullptr);
 }
 
-TEST_F(LocalJobsTest, NoMailboxesToTakeOver) {
+TEST_F(LocalJobsTest, AnInvalidDescriptorRecoversNoMailboxes) {
   jobs_.RecoverMailboxes("job", UniqueFd());
   jobs_.Add(Registration("job"));
   EXPECT_EQ(jobs_.FindMailboxes("job"), nullptr);

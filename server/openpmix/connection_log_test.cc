@@ -69,7 +69,7 @@ class LedgerTest : public ::testing::Test {
   std::unique_ptr<ConnectionLogReader> reader_;  // of Kept
 };
 
-TEST_F(LedgerTest, WhatPassedIsThereForAnother) {
+TEST_F(LedgerTest, TheStateSurvivesForASuccessor) {
   Receive(Request(101, "first") + Request(102, "second") + "rest");
   Answer(101, "answer");
   const ConnectionLogState::Connection& c = Kept();
@@ -85,7 +85,7 @@ TEST_F(LedgerTest, WhatPassedIsThereForAnother) {
   EXPECT_EQ(c.answers[0].bytes, "answer");
 }
 
-TEST_F(LedgerTest, MessagesComeInPieces) {
+TEST_F(LedgerTest, MessagesMayArriveInPieces) {
   const std::string message = Request(101, std::string(100, 'p'));
   for (const char byte : message) Receive(std::string(1, byte));
   const ConnectionLogState::Connection& c = Kept();
@@ -94,7 +94,7 @@ TEST_F(LedgerTest, MessagesComeInPieces) {
   EXPECT_EQ(c.requests[0].payload, std::string(100, 'p'));
 }
 
-TEST_F(LedgerTest, ALongAnswerIsMadeAgainFromItsRequest) {
+TEST_F(LedgerTest, ALongAnswerIsRegeneratedFromItsRequest) {
   Receive(Request(101, "get"));
   Add(RecordKind::kAnswered, 101, 0, 100000);
   const ConnectionLogState::Connection& c = Kept();
@@ -104,7 +104,7 @@ TEST_F(LedgerTest, ALongAnswerIsMadeAgainFromItsRequest) {
   EXPECT_EQ(c.queued, 100000u);
 }
 
-TEST_F(LedgerTest, WhatWasReadAndNotRecordedIsFound) {
+TEST_F(LedgerTest, UnrecordedBytesAreFound) {
   const ConnectionLog::Reservation room =
       connection_log_->BeginRead(kClient, 0);
   const std::string message = Request(101, "late");
@@ -119,7 +119,7 @@ TEST_F(LedgerTest, WhatWasReadAndNotRecordedIsFound) {
   EXPECT_EQ(c.received, message.size());
 }
 
-TEST_F(LedgerTest, WhatIsOverIsLeftOut) {
+TEST_F(LedgerTest, FinishedRequestsAreLeftOut) {
   Add(RecordKind::kSeries, 0, 1, 0,
       EncodeSeries({core::CollectiveOp::kFence, {{"job", kRankWildcard}}}));
   constexpr uint32_t kRounds = 30000;
@@ -140,7 +140,7 @@ TEST_F(LedgerTest, WhatIsOverIsLeftOut) {
   EXPECT_EQ(state.series.at(1).participants[0].nspace, "job");
 }
 
-TEST_F(LedgerTest, MuchThatIsNotOverIsKeptAndWhatWasReadStays) {
+TEST_F(LedgerTest, PendingStateAndReadDataSurviveCompaction) {
   Add(RecordKind::kEvents, 1, 0, 0, EncodeCodes({-5, 7}));
   Add(RecordKind::kFinalized, 0, 0, 0);
   Add(RecordKind::kNotified, 0, 0, 7, EncodeRaiser({"job", 3}));
@@ -186,14 +186,14 @@ TEST_F(LedgerTest, AClosedConnectionIsForgotten) {
   EXPECT_TRUE(Read()->state().connections.empty());
 }
 
-TEST_F(LedgerTest, WhoBreaksTheProtocolSpoilsItForNobodyElse) {
+TEST_F(LedgerTest, AProtocolViolationConcernsOneConnection) {
   Receive(MakeHeader(101, UINT32_MAX) + "x");
   Receive("more");
   EXPECT_TRUE(Kept().broken);
   EXPECT_EQ(Kept().received, received_);
 }
 
-TEST_F(LedgerTest, AnythingElseIsRefused) {
+TEST_F(LedgerTest, OtherFilesAreRejected) {
   const UniqueFd empty(memfd_create("test", MFD_CLOEXEC));
   EXPECT_FALSE(ConnectionLogReader::Open(UniqueFd(dup(empty.get()))).ok());
   ASSERT_EQ(ftruncate(empty.get(), lseek(fd_.get(), 0, SEEK_END)), 0);

@@ -20,7 +20,7 @@ std::string Encoded(const InfoList& infos) {
   return out;
 }
 
-TEST(CredentialReply, TheBytesThenTheOthers) {
+TEST(CredentialReply, TheCredentialPrecedesTheOtherResults) {
   const InfoList results = {{PMIX_CREDENTIAL, Value::ByteObject("cd")},
                             {"k", Value::Uint32(5)}};
   Encoder out(Modern().form);
@@ -32,7 +32,7 @@ TEST(CredentialReply, TheBytesThenTheOthers) {
                                     14 - 1));
 }
 
-TEST(CredentialReply, NoneIsNoAnswer) {
+TEST(CredentialReply, WithoutACredentialThereIsNoAnswer) {
   for (const std::string& results :
        {Encoded({{"k", Value::Uint32(5)}}), std::string("\xff"),
         Encoded({{PMIX_CREDENTIAL, Value::Bool(true)}})}) {

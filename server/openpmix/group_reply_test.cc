@@ -52,7 +52,7 @@ void ExpectContext(Decoder& in) {
   EXPECT_EQ(context, kContext);
 }
 
-TEST(GroupReply, TheContextIdAlone) {
+TEST(GroupReply, OnlyTheContextId) {
   const std::string bytes = Packed(Of("4.2.2"), true);
   Decoder in(bytes, Of("4.2.2").form);
   ExpectContext(in);

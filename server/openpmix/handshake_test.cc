@@ -31,7 +31,7 @@ TEST(Handshake, GreetingOfAClient) {
 }
 
 // Some versions append a byte, newer ones infos.
-TEST(Handshake, WhatFollowsAGreetingIsIgnored) {
+TEST(Handshake, DataAfterAGreetingIsIgnored) {
   EXPECT_TRUE(ParseConnect(kPlain + std::string(1, '\0')).ok());
   EXPECT_TRUE(ParseConnect(kPlain + "anything").ok());
 }
@@ -60,7 +60,7 @@ TEST(Handshake, OtherGreetings) {
   EXPECT_TRUE(IsTool(ParseConnect(named)->kind));
 }
 
-TEST(Handshake, EveryCutIsRefused) {
+TEST(Handshake, EveryTruncationIsRejected) {
   for (const std::string& whole : {kPlain, kTool}) {
     for (size_t n = 0; n < whole.size(); ++n) {
       const std::string cut = whole.substr(0, n);
@@ -69,7 +69,7 @@ TEST(Handshake, EveryCutIsRefused) {
   }
 }
 
-TEST(Handshake, WrongGreetingsAreRefused) {
+TEST(Handshake, WrongGreetingsAreRejected) {
   EXPECT_FALSE(ParseConnectHeader("GET / HTTP/1.1\r\n"));
   EXPECT_FALSE(ParseConnectHeader(Unhex("ffffffff ffffffff")));
   std::string kind = kPlain;

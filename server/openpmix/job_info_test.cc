@@ -106,7 +106,7 @@ TEST(JobInfo, OlderPeersFindTheSessionsKeysInTheJob) {
   }
 }
 
-TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
+TEST(JobInfo, LargeJobsDescribeOtherRanksBriefly) {
   auto job = std::make_shared<JobSpec>(*MakeTestJob());
   for (int i = 0; i < 300; ++i) job->procs.push_back({1, 0, ""});
   const TestSegment segment(*job);
@@ -139,7 +139,7 @@ TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   EXPECT_EQ(PackOwnInfo(*segment.reader(), asks, 303), "");
 }
 
-TEST(JobInfo, RanksThatStopForADebuggerAreTold) {
+TEST(JobInfo, RanksThatStopForADebuggerAreNamed) {
   auto job = std::make_shared<JobSpec>(*MakeTestJob());
   const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
   const auto stops = [&](Rank rank) {
@@ -166,7 +166,7 @@ TEST(JobInfo, RanksThatStopForADebuggerAreTold) {
   EXPECT_FALSE(stops(1));
 }
 
-TEST(JobInfo, OfATool) {
+TEST(JobInfo, JobInfoOfATool) {
   const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
   const auto kvals = Unpack(PackToolInfo("tool", "node1", peer), peer.form);
   EXPECT_EQ(kvals[0].key, PMIX_JOBID);

@@ -51,7 +51,7 @@ TEST(Kvals, ArePackedInEitherForm) {
   EXPECT_EQ(Packed(Old(), ""), "");
 }
 
-TEST(Kvals, CutsAreRefused) {
+TEST(Kvals, TruncationsAreRejected) {
   const std::string whole = Unhex(kModernCall);
   for (size_t n = 1; n < whole.size(); ++n) {
     std::string out;
@@ -88,14 +88,14 @@ TEST(Kvals, CompressedStringsAreInflated) {
   EXPECT_EQ(out, Unhex("04 6100 03 924e") + text + '\0');
 }
 
-TEST(Kvals, WhatIsNoCompressedStringStaysAsItIs) {
+TEST(Kvals, OtherValuesAreNotInflated) {
   // Type 42 with three bytes that no decompressor accepts.
   std::string out;
   EXPECT_EQ(Read(Modern(), Unhex("02 04 6100 2a 03 010203"), &out), kSuccess);
   EXPECT_EQ(ToHex(out), ToHex(Unhex("04 6100 2a 03 010203")));
 }
 
-TEST(Kvals, PeersGetOnlyWhatTheyCanRead) {
+TEST(Kvals, PeersGetOnlyValuesThatTheyCanRead) {
   // A data type (70) introduced with v51, and statistics (61).
   const std::string device = Unhex("04 6100 46 00 00 00");
   EXPECT_EQ(Packed(Modern(), device), "");
@@ -150,7 +150,7 @@ TEST(Kvals, QualifiedValuesHaveNamesOfTheirOwn) {
             ToHex(Unhex(key + one + plain + key + two + "02 04 6a00 0e 03")));
 }
 
-TEST(Kvals, WhatIsNoQualifiedValueStaysAsItIs) {
+TEST(Kvals, OtherValuesAreNotQualified) {
   const std::string text = "1c 706d69782e7175616c2e76616c00 0e 05";
   std::string kvals;
   ASSERT_EQ(Read(Modern(), Unhex("02" + text), &kvals), kSuccess);

@@ -24,7 +24,7 @@ bool AreParts(const char* hex, const Parts& parts,
   return SkipParts(in, peer, parts) && in.AtEnd();
 }
 
-TEST(MessageParts, NothingIsNoParts) {
+TEST(MessageParts, AnEmptyListSkipsNothing) {
   EXPECT_TRUE(AreParts("", {}));
   EXPECT_FALSE(AreParts("", {kSize}));
 }
@@ -47,7 +47,7 @@ TEST(MessageParts, Texts) {
   EXPECT_FALSE(AreParts("02 03 02 04 6100 02 04 6200", {kTexts}));
 }
 
-TEST(MessageParts, WhatOnlySomeVersionsSend) {
+TEST(MessageParts, PartsThatOnlySomeVersionsSend) {
   EXPECT_TRUE(AreParts("02 00", {kDestructProcs}, "4.2.4"));
   EXPECT_TRUE(AreParts("", {kDestructProcs}, "4.2.2"));
 }

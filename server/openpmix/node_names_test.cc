@@ -14,7 +14,7 @@ TEST(NodeNamesTest, NodesHaveAliases) {
   EXPECT_FALSE(IsNamed(node, "c"));
 }
 
-TEST(NodeNamesTest, OfEachNodeOnce) {
+TEST(NodeNamesTest, EachNodeIsNamedOnce) {
   JobSpec one;
   one.nodes = {{"b", {}, 0, 1}, {"a", {}, 1, 1}};
   JobSpec two;
@@ -23,7 +23,7 @@ TEST(NodeNamesTest, OfEachNodeOnce) {
   EXPECT_EQ(NodeNames({}), "");
 }
 
-TEST(NodeNamesTest, OfManyNodes) {
+TEST(NodeNamesTest, NamesOfManyNodes) {
   const double growth = GrowthOf(2000, [](size_t nodes) {
     JobSpec job;
     for (size_t n = 0; n < nodes; ++n) {

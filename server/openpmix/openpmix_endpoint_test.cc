@@ -17,7 +17,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST_F(OpenPmixEndpointTest, SilenceAndHalfGreetingsEnd) {
+TEST_F(OpenPmixEndpointTest, SilentAndHalfIdentifiedConnectionsEnd) {
   OpenPmixOptions options;
   options.silence.timeout_ns = 1000 * 1000;
   options.silence.patience = 0;
@@ -35,7 +35,7 @@ TEST_F(OpenPmixEndpointTest, SilenceAndHalfGreetingsEnd) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(OpenPmixEndpointTest, TheOldestSilentConnectionMakesRoom) {
+TEST_F(OpenPmixEndpointTest, TheOldestSilentConnectionIsEnded) {
   OpenPmixOptions options;
   options.silence.per_trusted = 3;
   Make(std::move(options));
@@ -75,7 +75,7 @@ TEST_F(OpenPmixEndpointTest, ATagIsUsedOnceAtATime) {
   EXPECT_EQ(Receive(fd), "closed");
 }
 
-TEST_F(OpenPmixEndpointTest, MessagesMayComeInAnyPieces) {
+TEST_F(OpenPmixEndpointTest, MessagesMayArriveInAnyPieces) {
   const UniqueFd fd = Connect();
   const std::string all = Greeting(kTestJob, 0) + Message(101, "02 05") +
                           Message(1, "") + Message(102, "02 05");
@@ -84,7 +84,7 @@ TEST_F(OpenPmixEndpointTest, MessagesMayComeInAnyPieces) {
   EXPECT_EQ(Receive(fd).size(), 8u);
 }
 
-TEST_F(OpenPmixEndpointTest, WhoDoesNotReadIsNotReadFrom) {
+TEST_F(OpenPmixEndpointTest, AClientThatDoesNotReadIsPaused) {
   OpenPmixOptions options;
   options.pause_reading_bytes = 1000;
   Make(std::move(options));
@@ -160,13 +160,13 @@ TEST_F(OpenPmixEndpointTest, TheEndOfAJobEndsItsConnections) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(OpenPmixEndpointTest, TheCoreMayClose) {
+TEST_F(OpenPmixEndpointTest, TheCoreMayCloseAConnection) {
   const UniqueFd fd = Join();
   endpoint_->Close(client_, "reason");
   EXPECT_EQ(Receive(fd), "closed");
 }
 
-TEST(OpenPmixEndpoint, AddressesThatAreNone) {
+TEST(OpenPmixEndpoint, InvalidAddressesAreRejected) {
   EventLoop loop;
   FakeSink sink;
   OpenPmixOptions options;

@@ -49,7 +49,7 @@ TEST_F(OpenPmixEndpointTest, FalseClaimsAreRefused) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(OpenPmixEndpointTest, ConnectionsOfStrangersAreNotKept) {
+TEST_F(OpenPmixEndpointTest, UnidentifiedConnectionsAreNotKept) {
   proof_->owner.uid = 65534;
   const UniqueFd fd = Connect();
   EXPECT_EQ(Receive(fd), "closed");
@@ -61,7 +61,7 @@ TEST_F(OpenPmixEndpointTest, ConnectionsOfStrangersAreNotKept) {
 }
 
 // The agent's own user may connect, but is not the job's user.
-TEST_F(OpenPmixEndpointTest, TheAgentsUserIsNotEverybody) {
+TEST_F(OpenPmixEndpointTest, TheAgentsUserCannotClaimAnyRank) {
   proof_->owner.uid = geteuid();
   ExpectRefusal(Greeting(kTestJob, 0, "4.2.2", "v41", geteuid()),
                 "job is uid 1000's");
@@ -121,7 +121,7 @@ TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
 
-TEST_F(OpenPmixEndpointTest, WhoConnectsBeforeItsProcessIsKnownWaits) {
+TEST_F(OpenPmixEndpointTest, AClientWaitsUntilItsProcessIsKnown) {
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 1) + Message(101, "02 05"));
   EXPECT_EQ(Receive(fd), "");

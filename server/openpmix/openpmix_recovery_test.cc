@@ -60,7 +60,7 @@ class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
   std::vector<TextDone> done_;
 };
 
-TEST_F(OpenPmixRecoveryTest, AWaitingFenceIsPutAgain) {
+TEST_F(OpenPmixRecoveryTest, AWaitingFenceIsReplayed) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, kFence));
   ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
@@ -79,7 +79,7 @@ TEST_F(OpenPmixRecoveryTest, AWaitingFenceIsPutAgain) {
   EXPECT_NE(Ask(fd, 102, kJobInfo), "") << "it is served";
 }
 
-TEST_F(OpenPmixRecoveryTest, PublishingAndLookingUpArePutAgain) {
+TEST_F(OpenPmixRecoveryTest, PublishAndLookupAreReplayed) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 06 02 e807 02 01 02 04 6b00 00 0e 05"));
   Send(fd, Message(102, "02 07 02 e807 02 01 02 04 6b00 02 00"));
@@ -97,7 +97,7 @@ TEST_F(OpenPmixRecoveryTest, PublishingAndLookingUpArePutAgain) {
   EXPECT_EQ(Body(Receive(fd), 102), "020002010204780002046b000e05");
 }
 
-TEST_F(OpenPmixRecoveryTest, WhatWaitsForATurnIsServedByTheNext) {
+TEST_F(OpenPmixRecoveryTest, RequestsThatWaitForATurnAreServedByTheSuccessor) {
   int64_t now = 0;  // a turn is one message
   endpoint_.reset();
   OpenPmixOptions options;
@@ -116,7 +116,7 @@ TEST_F(OpenPmixRecoveryTest, WhatWaitsForATurnIsServedByTheNext) {
   EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 50u);
 }
 
-TEST_F(OpenPmixRecoveryTest, ALoggedTextWithoutAnAnswerIsPutAgain) {
+TEST_F(OpenPmixRecoveryTest, AnUnansweredLogRequestIsReplayed) {
   // pmix.log.stderr = "x"
   constexpr char kLog[] =
       "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
@@ -141,7 +141,7 @@ TEST_F(OpenPmixRecoveryTest, ALoggedTextWithoutAnAnswerIsPutAgain) {
 }
 
 // The process is not known yet, or the greeting has not been read.
-TEST_F(OpenPmixRecoveryTest, WhoWasNotAcceptedBeginsAnew) {
+TEST_F(OpenPmixRecoveryTest, AnUnacceptedConnectionStartsAgain) {
   endpoint_->OnProcess(kTestJob, 0, 0);
   const UniqueFd waiting = Connect();
   Send(waiting, Greeting(kTestJob, 0));
@@ -158,7 +158,7 @@ TEST_F(OpenPmixRecoveryTest, WhoWasNotAcceptedBeginsAnew) {
   EXPECT_NE(Ask(waiting, 101, kJobInfo), "");
 }
 
-TEST_F(OpenPmixRecoveryTest, WhoWaitsForItsProcessIsServedInTheEnd) {
+TEST_F(OpenPmixRecoveryTest, AConnectionThatWaitsForItsProcessIsServed) {
   endpoint_->OnProcess(kTestJob, 0, 0);
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 0));
@@ -234,7 +234,7 @@ TEST_F(OpenPmixRecoveryTest, AnAnswerThatWasNotSentIsSentOnce) {
   EXPECT_EQ(Receive(fd), "");
 }
 
-TEST_F(OpenPmixRecoveryTest, WhatWasNotReadYetIsRead) {
+TEST_F(OpenPmixRecoveryTest, UnreadDataIsRead) {
   const UniqueFd fd = Join();
   const std::string message = Message(101, kFence);
   ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
@@ -256,7 +256,7 @@ TEST_F(OpenPmixRecoveryTest, HalfAMessageIsCompleted) {
   EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixRecoveryTest, LongAnswersGoOnWhereTheyWere) {
+TEST_F(OpenPmixRecoveryTest, LongAnswersContinueWhereTheyWere) {
   const UniqueFd fd = Join();
   // Requests job info without reading it, until the kernel accepts no more.
   uint32_t tag = 101;
@@ -289,7 +289,7 @@ TEST_F(OpenPmixRecoveryTest, LongAnswersGoOnWhereTheyWere) {
   EXPECT_EQ(tags.size(), tag - 101);
 }
 
-TEST_F(OpenPmixRecoveryTest, EventsAreWantedAgain) {
+TEST_F(OpenPmixRecoveryTest, SubscriptionsAreRestored) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, kAllEvents));
   Answer(101, kSuccess);
@@ -318,7 +318,7 @@ TEST_F(OpenPmixRecoveryTest, AnEventIsSentOnce) {
   EXPECT_EQ(Receive(fd), "");
 }
 
-TEST_F(OpenPmixRecoveryTest, WhoLeftMeanwhileIsNoticed) {
+TEST_F(OpenPmixRecoveryTest, AClientThatLeftMeanwhileIsDetected) {
   UniqueFd fd = Join();
   Send(fd, Message(101, kFinalize));
   Answer(101, kSuccess);
@@ -335,7 +335,7 @@ TEST_F(OpenPmixRecoveryTest, WhoLeftMeanwhileIsNoticed) {
 }
 
 // Bytes were read without a record, so the stream cannot be continued.
-TEST_F(OpenPmixRecoveryTest, WhatCanNotBeProvedIsEnded) {
+TEST_F(OpenPmixRecoveryTest, AnUnverifiableConnectionIsEnded) {
   const UniqueFd fd = Join();
   const std::string message = Message(101, kFence);
   ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
@@ -350,7 +350,7 @@ TEST_F(OpenPmixRecoveryTest, WhatCanNotBeProvedIsEnded) {
   ASSERT_EQ(log_.size(), 1u);
 }
 
-TEST_F(OpenPmixRecoveryTest, AJobThatIsNotKnownAnyMoreEndsItsConnections) {
+TEST_F(OpenPmixRecoveryTest, AnUnknownJobsConnectionsEnd) {
   const UniqueFd fd = Join();
   Restart();
   std::vector<NamedFd> persisted;
@@ -362,7 +362,7 @@ TEST_F(OpenPmixRecoveryTest, AJobThatIsNotKnownAnyMoreEndsItsConnections) {
   EXPECT_EQ(Receive(fd), "closed");
 }
 
-TEST_F(OpenPmixRecoveryTest, TheSameListenerGoesOn) {
+TEST_F(OpenPmixRecoveryTest, TheListenerContinues) {
   const std::string uri = endpoint_->uri();
   const UniqueFd listener(dup(endpoint_->listener()));
   graves_.push_back({std::move(loop_), std::move(endpoint_)});

@@ -36,7 +36,7 @@ TEST_F(OpenPmixEndpointTest, StatusAnswersInBothForms) {
   EXPECT_EQ(Body(Receive(old), 300), "00000001ffffffe8");
 }
 
-TEST_F(OpenPmixEndpointTest, WhatIsNotServedIsAnsweredAtOnce) {
+TEST_F(OpenPmixEndpointTest, UnsupportedRequestsAreAnsweredAtOnce) {
   const UniqueFd modern = Join();
   EXPECT_EQ(Ask(modern, 101, "02 20"), "025d");  // -47
   EXPECT_EQ(Ask(modern, 102, "02 7f"), "025d");
@@ -86,7 +86,7 @@ TEST_F(OpenPmixEndpointTest, GetOfCommittedData) {
   EXPECT_EQ(Body(Receive(fd), 102), "025b");
 }
 
-TEST_F(OpenPmixEndpointTest, WhoGoesThroughTheRanksGetsTheNextAlong) {
+TEST_F(OpenPmixEndpointTest, AClientThatReadsRankAfterRankGetsTheNextOnes) {
   segment_.Publish(1, "k", Value::Uint32(7));
   segment_.Publish(2, "k", Value::Uint32(8));
   const UniqueFd fd = Join();
@@ -102,7 +102,7 @@ TEST_F(OpenPmixEndpointTest, WhoGoesThroughTheRanksGetsTheNextAlong) {
             "02046b000e08");
 }
 
-TEST_F(OpenPmixEndpointTest, GetOfAKeyOfWhomeverItIs) {
+TEST_F(OpenPmixEndpointTest, GetOfAKeyOfAnUndefinedRank) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 04 02 08 6e737800 02 ffffffff0f 02 00 02 04 6b00"));
   Answer(101, kSuccess, Unhex("04 6a00 0e 01 04 6b00 0e 05"));
@@ -129,7 +129,7 @@ TEST_F(OpenPmixEndpointTest, ReservedKeysComeFromJobData) {
   EXPECT_EQ(sink_.All<core::GetArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeForThoseWhoLearnTheirNames) {
+TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeWhenTheirNamesAreSent) {
   std::vector<ProcId> made;
   OpenPmixOptions options;
   options.make_directory = [&made](const ProcId& proc) {
@@ -211,7 +211,7 @@ TEST_F(OpenPmixEndpointTest, ACredential) {
 }
 
 // Rank 2 of "x" has published "k" = 5.
-TEST_F(OpenPmixEndpointTest, WhatWasLookedUp) {
+TEST_F(OpenPmixEndpointTest, ResultsOfALookup) {
   const std::string found = Unhex("01 04 7800 02 04 6b00 0e 05");
   const std::string request = "02 07 02 e807 02 01 02 04 6b00 02 00";
   const UniqueFd modern = Join();
@@ -247,7 +247,7 @@ TEST_F(OpenPmixEndpointTest, DataAfterARefresh) {
   EXPECT_EQ(Body(Receive(fd), 101), "020002046b000e05");
 }
 
-TEST_F(OpenPmixEndpointTest, ConnectTellsOfTheOthers) {
+TEST_F(OpenPmixEndpointTest, ConnectSendsTheJobInfoOfTheOthers) {
   const UniqueFd fd = Join();
   // Its own namespace, and one that is not known here any more.
   Send(fd, Message(101,
@@ -294,7 +294,7 @@ class OpenPmixLogTest : public OpenPmixEndpointTest {
   std::vector<TextDone> done_;
 };
 
-TEST_F(OpenPmixLogTest, TextsArePutAndThenAnswered) {
+TEST_F(OpenPmixLogTest, TextsAreInsertedAndThenAnswered) {
   const UniqueFd fd = Join();
   EXPECT_EQ(Ask(fd, 101, kError), "");
   ASSERT_EQ(texts_.size(), 1u);
@@ -312,7 +312,7 @@ TEST_F(OpenPmixLogTest, TextsArePutAndThenAnswered) {
   EXPECT_EQ(Body(Receive(fd), 102), "0239");
 }
 
-TEST_F(OpenPmixLogTest, WhatIsPutBeforeAnAbortComesBeforeIt) {
+TEST_F(OpenPmixLogTest, TextsBeforeAnAbortPrecedeIt) {
   const UniqueFd fd = Join();
   // "abort" of all with status 0 in the same write.
   Send(fd, Message(101, kError) + Message(102, "02 01 02 00 02 02 00 02 00"));
@@ -320,7 +320,7 @@ TEST_F(OpenPmixLogTest, WhatIsPutBeforeAnAbortComesBeforeIt) {
   ASSERT_EQ(sink_.All<core::AbortArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixLogTest, WhatAHostLogsItIsAsked) {
+TEST_F(OpenPmixLogTest, TextsGoToAHostThatLogs) {
   OpenPmixOptions options;
   options.host_logs = true;
   Make(std::move(options));
@@ -339,7 +339,7 @@ TEST_F(OpenPmixLogTest, WhatAHostLogsItIsAsked) {
   EXPECT_TRUE(directives.empty());
 }
 
-TEST_F(OpenPmixLogTest, WhoHasGoneIsNotAnswered) {
+TEST_F(OpenPmixLogTest, ADisconnectedClientIsNotAnswered) {
   {
     const UniqueFd fd = Join();
     Ask(fd, 101, kError);
@@ -353,7 +353,7 @@ TEST_F(OpenPmixLogTest, WhoHasGoneIsNotAnswered) {
   done_[1](kSuccess);
 }
 
-TEST_F(OpenPmixLogTest, WhatIsIgnoredIsLoggedOnce) {
+TEST_F(OpenPmixLogTest, IgnoredLogDirectivesAreLoggedOnce) {
   const UniqueFd fd = Join();
   log_.clear();
   for (uint32_t tag = 101; tag < 103; ++tag) {
@@ -384,7 +384,7 @@ TEST_F(OpenPmixEndpointTest, DirectivesWithoutAnEffectAreLoggedOnce) {
                       "nsx:0: the directive k\\n of PMIx_Get is ignored"});
 }
 
-TEST_F(OpenPmixEndpointTest, TextsWithoutAWayToTheOutputAreRefused) {
+TEST_F(OpenPmixEndpointTest, TextsWithoutAnOutputAreRefused) {
   const UniqueFd fd = Join();
   log_.clear();
   EXPECT_EQ(Ask(fd, 101,

@@ -108,7 +108,7 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
 }
 
 // The event: status -172, the agent, and the subject; nothing more is read.
-TEST_F(OpenPmixToolTest, OutputThatCanNotBeReadAnyMoreIsAnEvent) {
+TEST_F(OpenPmixToolTest, LostOutputRaisesAnEvent) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
   Receive(fd);
@@ -149,7 +149,7 @@ TEST_F(OpenPmixToolTest, OutputThatMayNotBePulledIsRefused) {
             "025d");
 }
 
-TEST_F(OpenPmixToolTest, AToolMayBringItsName) {
+TEST_F(OpenPmixToolTest, AToolMayHaveAName) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(4));
   EXPECT_EQ(Receive(fd).size(), 4u + 260 + 4);
@@ -166,7 +166,7 @@ TEST_F(OpenPmixToolTest, ToolsOfOtherUsersAreRefused) {
                 "another user");
 }
 
-TEST_F(OpenPmixToolTest, ToolsOfUsersWithAJobHereMayBeServedAsSuch) {
+TEST_F(OpenPmixToolTest, ToolsOfJobOwnersMayBeServed) {
   OpenPmixOptions options;
   options.serves_job_owners = true;
   Make(std::move(options));
@@ -210,7 +210,7 @@ TEST_F(OpenPmixToolTest, AToolOfAnotherUserDoesNotReadJobData) {
   EXPECT_EQ(Ask(fd, 103, "02 26 02 08 6e737800"), "025b");
 }
 
-TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeIt) {
+TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeThatRank) {
   proof_->owner.uid = kUid;
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41", kUid, 5));
@@ -249,7 +249,7 @@ TEST_F(OpenPmixAdoptedTest, AToolIsServed) {
   EXPECT_EQ(connected[0].uid, geteuid());
 }
 
-TEST_F(OpenPmixAdoptedTest, NobodyElsewhereIsARank) {
+TEST_F(OpenPmixAdoptedTest, ARelayedClientCannotBeARank) {
   for (const char kind : {0, 4, 5}) {
     const UniqueFd fd = Adopted();
     Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41", geteuid(), kind));
@@ -313,7 +313,7 @@ TEST_F(OpenPmixAskingTest, ARankWaitsForItsWelcome) {
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
 
-TEST_F(OpenPmixAskingTest, OneThatIsRefusedIsClosed) {
+TEST_F(OpenPmixAskingTest, ARefusedToolsConnectionIsClosed) {
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41"));
   done_({kErrNoPermissions, {}});
@@ -326,7 +326,7 @@ TEST_F(OpenPmixAskingTest, OneThatIsRefusedIsClosed) {
   EXPECT_NE(Receive(again), "closed");
 }
 
-TEST_F(OpenPmixAskingTest, WhoIsGoneMeanwhileIsForgotten) {
+TEST_F(OpenPmixAskingTest, AClientThatLeftMeanwhileIsForgotten) {
   proof_->owner.uid = geteuid();
   UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
@@ -339,7 +339,7 @@ TEST_F(OpenPmixAskingTest, WhoIsGoneMeanwhileIsForgotten) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(OpenPmixAskingTest, AToolGetsTheNameThatItIsGiven) {
+TEST_F(OpenPmixAskingTest, AToolGetsTheNameThatTheHostGives) {
   proof_->owner.uid = geteuid();
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));

@@ -112,7 +112,7 @@ TEST_P(PeerProofTest, ProcessesAndTheirDescendants) {
   EXPECT_TRUE(proof_->IsHeldBy(*owner, getpid()));
 }
 
-TEST_P(PeerProofTest, ASearchIsBoundedAsAWhole) {
+TEST_P(PeerProofTest, AWholeSearchIsBounded) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   // Each process has few descriptors, and together they have more than the
   // limit.
@@ -149,7 +149,7 @@ TEST_P(PeerProofTest, AnotherUser) {
   EXPECT_EQ(owner->uid, kOther);
 }
 
-TEST_P(PeerProofTest, NobodyIsThereAnyMore) {
+TEST_P(PeerProofTest, AClosedPeerHasNoOwner) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   UniqueFd client = Connect();
   const UniqueFd server = Accept();
@@ -159,7 +159,7 @@ TEST_P(PeerProofTest, NobodyIsThereAnyMore) {
   EXPECT_FALSE(proof_->OwnerOf(server.get()).ok());
 }
 
-TEST_P(PeerProofTest, WhatIsNoTcpConnection) {
+TEST_P(PeerProofTest, OtherDescriptorsHaveNoOwner) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   const UniqueFd a(fds[0]);

@@ -41,7 +41,7 @@ Blocks Translated(PeerScopes* scopes, const Blocks& blocks) {
   return out;
 }
 
-TEST(PeerScopes, WhatIsInBothScopesIsGlobal) {
+TEST(PeerScopes, DataInBothScopesIsGlobal) {
   PeerScopes scopes;
   const std::string both = Kval("a", "1") + Kval("b", "2");
   EXPECT_EQ(
@@ -49,7 +49,7 @@ TEST(PeerScopes, WhatIsInBothScopesIsGlobal) {
       (Blocks{{Scope::kGlobal, both}}));
 }
 
-TEST(PeerScopes, TheRestIsForOneSide) {
+TEST(PeerScopes, OtherDataIsForOneSide) {
   PeerScopes scopes;
   const Blocks blocks =
       Translated(&scopes, {{Scope::kLocal, Kval("g", "1") + Kval("k", "l")},
@@ -72,12 +72,12 @@ TEST(PeerScopes, AKeyMayBecomeGlobal) {
             (Blocks{{Scope::kGlobal, Kval("k", "g")}}));
 }
 
-TEST(PeerScopes, NothingIsCommitted) {
+TEST(PeerScopes, AnEmptyCommitStaysEmpty) {
   PeerScopes scopes;
   EXPECT_EQ(Translated(&scopes, {}), Blocks{});
 }
 
-TEST(PeerScopes, MalformedDataStay) {
+TEST(PeerScopes, MalformedDataIsUnchanged) {
   PeerScopes scopes;
   const Blocks blocks = {{Scope::kLocal, "\xff\xff"}};
   EXPECT_EQ(Translated(&scopes, blocks), blocks);

@@ -9,7 +9,7 @@ PeerTraits Traits(const char* version, const char* codec) {
   return TraitsOf(version, codec, false).value();
 }
 
-TEST(PeerTraits, CodecDecidesTheForm) {
+TEST(PeerTraits, TheCodecDeterminesTheForm) {
   EXPECT_EQ(Traits("3.2.3", "v3").form.integers, IntegerForm::kFixed);
   EXPECT_EQ(Traits("4.2.2rc2", "v3").form.integers, IntegerForm::kFixed);
   EXPECT_EQ(Traits("4.2.2rc2", "v41").form.integers, IntegerForm::kVarint);
@@ -24,7 +24,7 @@ TEST(PeerTraits, CodecDecidesTheForm) {
   }
 }
 
-TEST(PeerTraits, VersionDecidesTheRest) {
+TEST(PeerTraits, TheVersionDeterminesTheRest) {
   EXPECT_EQ(Traits("4.1.2", "v41").max_reply_bytes, size_t{16} << 20);
   EXPECT_EQ(Traits("4.2.0", "v41").max_reply_bytes, SIZE_MAX);
   EXPECT_EQ(Traits("6.0.0", "v41").max_reply_bytes, SIZE_MAX);
@@ -53,7 +53,7 @@ TEST(PeerTraits, VersionDecidesTheRest) {
   EXPECT_FALSE(Traits("6.1.0", "v41").reads_statistics);
 }
 
-TEST(PeerTraits, OddVersionsAreRead) {
+TEST(PeerTraits, UnusualVersionsAreRead) {
   EXPECT_FALSE(Traits("7", "v41").reads_statistics);
   EXPECT_FALSE(Traits("99999999999999999999.1", "v41").reads_statistics);
   EXPECT_TRUE(Traits("", "v41").reads_statistics);

@@ -5,7 +5,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST(Readahead, GrowsWithWhoGoesThroughTheRanks) {
+TEST(Readahead, GrowsWithASequentialReader) {
   Readahead readahead;
   EXPECT_EQ(readahead.OnGet(0, 1), 4u);
   EXPECT_EQ(readahead.OnGet(0, 6), 8u);
@@ -15,7 +15,7 @@ TEST(Readahead, GrowsWithWhoGoesThroughTheRanks) {
   EXPECT_EQ(readahead.OnGet(0, 130), 64u);
 }
 
-TEST(Readahead, OneDoesNotAskForOneself) {
+TEST(Readahead, TheReadersOwnRankDoesNotCount) {
   Readahead inside;
   EXPECT_EQ(inside.OnGet(2, 0), 4u);  // 1, 3, 4, 5
   EXPECT_EQ(inside.OnGet(2, 6), 8u);
@@ -24,7 +24,7 @@ TEST(Readahead, OneDoesNotAskForOneself) {
   EXPECT_EQ(next.OnGet(5, 6), 8u);
 }
 
-TEST(Readahead, WhoJumpsAboutGetsOneAtATime) {
+TEST(Readahead, ARandomReaderGetsOneRankAtATime) {
   Readahead readahead;
   EXPECT_EQ(readahead.OnGet(3, 17), 0u);
   EXPECT_EQ(readahead.OnGet(3, 18), 0u);
@@ -34,7 +34,7 @@ TEST(Readahead, WhoJumpsAboutGetsOneAtATime) {
   EXPECT_EQ(readahead.OnGet(3, 6), 0u);
 }
 
-TEST(Readahead, GoesOnWhereItStopped) {
+TEST(Readahead, ContinuesWhereItStopped) {
   Readahead readahead;
   EXPECT_EQ(readahead.OnGet(0, 1), 4u);
   readahead.StopBefore(3);

@@ -128,7 +128,7 @@ const ProcId kAll = {"nsx", kRankWildcard};
 // Canopy's form: SIZE 1, then the info.
 const std::string kOurInfos = Unhex("01" M_KEY "00 0e 05");
 
-TEST(Requests, WhatIsNotServedIsReadAndRefused) {
+TEST(Requests, UnsupportedCommandsAreReadAndRefused) {
   for (const Sample& sample : kSamples) {
     if (!sample.refused) continue;
     for (const RefusedRequest& r : InBothForms<RefusedRequest>(sample.name)) {
@@ -207,7 +207,7 @@ TEST(Requests, Publishing) {
   }
 }
 
-TEST(Requests, EveryCutEndsTheConnection) {
+TEST(Requests, EveryTruncationEndsTheConnection) {
   for (const Sample& sample : kSamples) {
     const std::string whole = GoldenBytes(kFile, sample.name, "modern");
     EXPECT_TRUE(ParseRequest(Modern(), 101, whole).ok()) << sample.name;
@@ -464,7 +464,7 @@ TEST(Requests, JobControl) {
   }
 }
 
-TEST(Requests, WhatASchedulerDecides) {
+TEST(Requests, RequestsThatASchedulerDecides) {
   for (const auto& in :
        CoreInputs<core::HostCallArrived>("allocate", AnswerForm::kInfos)) {
     EXPECT_EQ(in.op, HostOp::kAllocate);
@@ -513,7 +513,7 @@ TEST(Requests, Credentials) {
   }
 }
 
-TEST(Requests, QueryIsPassedOnInOurForm) {
+TEST(Requests, QueriesAreForwardedInOurForm) {
   for (const core::QueryArrived& in :
        CoreInputs<core::QueryArrived>("query", AnswerForm::kQuery)) {
     EXPECT_EQ(in.request, 101u);
@@ -689,7 +689,7 @@ TEST(Requests, DeepNestsAreRefused) {
           .ok());
 }
 
-TEST(RequestsTest, SpawnIsPassedOnInOurForm) {
+TEST(RequestsTest, SpawnsAreForwardedInOurForm) {
   const auto inputs =
       CoreInputs<core::SpawnArrived>("spawn", AnswerForm::kSpawn);
   for (const core::SpawnArrived& in : inputs) {

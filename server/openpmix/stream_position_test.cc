@@ -48,7 +48,7 @@ class StreamPositionTest : public ::testing::Test {
   UniqueFd peer_;
 };
 
-TEST_F(StreamPositionTest, CountsWhatWasReadAndTaken) {
+TEST_F(StreamPositionTest, CountsReadAndAcceptedBytes) {
   Expect(0, 0);
   Write(peer_, 1000);
   Expect(0, 0);
@@ -62,7 +62,7 @@ TEST_F(StreamPositionTest, CountsWhatWasReadAndTaken) {
   Expect(1000, 70);
 }
 
-TEST_F(StreamPositionTest, TheEndOfTheStreamIsNoByte) {
+TEST_F(StreamPositionTest, TheEndOfTheStreamDoesNotCount) {
   Write(peer_, 10);
   shutdown(peer_.get(), SHUT_WR);
   Expect(0, 0);
@@ -73,7 +73,7 @@ TEST_F(StreamPositionTest, TheEndOfTheStreamIsNoByte) {
   Expect(10, 0);
 }
 
-TEST_F(StreamPositionTest, BytesThatThePeerHasNoRoomForAreTaken) {
+TEST_F(StreamPositionTest, BytesInTheSocketsBufferCountAsAccepted) {
   const std::string bytes(1 << 20, 'x');
   uint64_t taken = 0;
   for (;;) {
@@ -85,7 +85,7 @@ TEST_F(StreamPositionTest, BytesThatThePeerHasNoRoomForAreTaken) {
   Expect(0, taken);
 }
 
-TEST_F(StreamPositionTest, NothingIsSaidOfWhatIsGone) {
+TEST_F(StreamPositionTest, AClosedConnectionHasNoPosition) {
   Write(own_, 1);
   peer_.Reset();
   EXPECT_EQ(PositionOf(own_.get()).code(), kErrLostConnection);

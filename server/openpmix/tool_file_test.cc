@@ -56,7 +56,7 @@ class ToolFileTest : public testing::Test {
 
 // A server that represents one on another machine, for tools that name that
 // host.
-TEST_F(ToolFileTest, AnotherHostsNameLeadsToTheSame) {
+TEST_F(ToolFileTest, AnotherHostsFileHasTheSameContent) {
   ToolFilePlaces places;
   places.own_directory = directory_;
   places.other_host = "far.host";
@@ -77,7 +77,7 @@ TEST_F(ToolFileTest, AnotherHostsNameLeadsToTheSame) {
   }
 }
 
-TEST_F(ToolFileTest, ThreeNamesTellTheAddressAndGo) {
+TEST_F(ToolFileTest, ThreeFilesHaveTheAddressAndAreRemoved) {
   std::vector<std::string> paths;
   {
     Result<ToolFile> written =
@@ -104,7 +104,7 @@ TEST_F(ToolFileTest, ThreeNamesTellTheAddressAndGo) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_F(ToolFileTest, TheUmaskSaysWhoMayReadThoseOfAServerForAll) {
+TEST_F(ToolFileTest, TheUmaskLimitsTheReadersOfASharedServersFiles) {
   ToolFilePlaces places;
   places.own_directory = directory_;
   places.for_all_users = true;
@@ -121,7 +121,7 @@ TEST_F(ToolFileTest, TheUmaskSaysWhoMayReadThoseOfAServerForAll) {
   }
 }
 
-TEST_F(ToolFileTest, WhatOthersHavePutInItsPlaceStays) {
+TEST_F(ToolFileTest, AFileThatReplacedItStays) {
   {
     Result<ToolFile> written = WriteSystem();
     ASSERT_TRUE(written.ok()) << written.status().message();
@@ -169,7 +169,7 @@ TEST_F(ToolFileTest, NothingIsWrittenThroughALink) {
   EXPECT_EQ(ContentOf(At("target")), "precious");
 }
 
-TEST_F(ToolFileTest, AFifoAndRubbishAreNoServer) {
+TEST_F(ToolFileTest, OtherFilesAreNotServers) {
   ASSERT_EQ(mkfifo(SystemFile().c_str(), 0600), 0);
   EXPECT_TRUE(WriteSystem().ok());
   for (const char* content : {"", "\n", "a\nb", "a\nb\n-1\n", "a\nb\nx"}) {
@@ -178,7 +178,7 @@ TEST_F(ToolFileTest, AFifoAndRubbishAreNoServer) {
   }
 }
 
-TEST_F(ToolFileTest, AnotherUsersFileIsInTheWay) {
+TEST_F(ToolFileTest, AnotherUsersFileIsAnError) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   ASSERT_EQ(chmod(directory_, 01777), 0);
   Put(SystemFile(), OfProcess(1));
@@ -198,7 +198,7 @@ TEST_F(ToolFileTest, AnotherUsersFileIsInTheWay) {
 
 // A server that runs as root cannot use the directory that the host has named
 // as its own, because it belongs to a user.
-TEST_F(ToolFileTest, InAUsersDirectoryTheyAreThatUsers) {
+TEST_F(ToolFileTest, FilesInAUsersDirectoryBelongToTheUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
   constexpr uid_t kUid = 12345;
   const std::string target = At("target");
@@ -235,7 +235,7 @@ TEST_F(ToolFileTest, InAUsersDirectoryTheyAreThatUsers) {
   }
 }
 
-TEST_F(ToolFileTest, TheLaunchersFileIsNew) {
+TEST_F(ToolFileTest, TheLaunchersFileMustNotExist) {
   {
     const Result<ToolFile> written =
         ToolFile::Write({"", "", At("launcher"), ""}, kContact);
@@ -245,7 +245,7 @@ TEST_F(ToolFileTest, TheLaunchersFileIsNew) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_F(ToolFileTest, ThoseOfAnAgentThatIsGone) {
+TEST_F(ToolFileTest, FilesOfAnAgentThatIsGoneAreRemoved) {
   for (const char* name : {"pmix.host.tool", "pmix.host.tool.1",
                            "pmix.host.tool.canopy-x", "pmix.sys.host"}) {
     Put(At(name), "x");
@@ -258,7 +258,7 @@ TEST_F(ToolFileTest, ThoseOfAnAgentThatIsGone) {
   ToolFile::RemoveAll("/nowhere/at/all");
 }
 
-TEST_F(ToolFileTest, ADirectoryThatIsNotThere) {
+TEST_F(ToolFileTest, AMissingDirectoryIsAnError) {
   EXPECT_FALSE(ToolFile::Write({"/nowhere/at/all", "", "", ""}, kContact).ok());
   EXPECT_FALSE(ToolFile::Write({"", "/nowhere/at/all", "", ""}, kContact).ok());
 }

@@ -47,9 +47,7 @@ namespace canopy::core {
 //   kErrNoPermissions   lookup: keys exist, but none may be read by the caller
 //   kErrTimeout         a publish that times out publishes nothing
 //   kErrOutOfResource   a quota is exceeded, or a call has too many keys
-//   kErrBadParam, kErrNotSupported  see publish_calls.h; kErrNotSupported also
-//   if
-//                       an agent that is needed does not know of publishing
+//   kErrBadParam, kErrNotSupported  see publish_calls.h
 //
 // A tool publishes and looks up as a process of its user. Publications that end
 // with their publisher's process or job end with the connection if a tool has

@@ -61,7 +61,7 @@ struct LevelNames {
   uint16_t locality_bit;       // PMIX_LOCALITY_SHARE_*
 };
 
-// In the order of a locality string.
+// The levels, in the order in which a locality string has them.
 constexpr LevelNames kLevels[] = {
     {TopologyLevel::kNuma, "numa", "N", "NM", 0x40},
     {TopologyLevel::kPackage, "package", "S", "SK", 0x20},

@@ -30,12 +30,15 @@ class ServerData {
   void Close();
   bool is_open() const;
 
+  // These change the resources of jobs that are registered later; see
+  // registration::Resources.
   Status RegisterResources(std::span<const pmix_info_t> infos);
   Status DeregisterResources(std::span<const pmix_info_t> infos);
   Status DeliverInventory(std::span<const pmix_info_t> infos);
   // Adds the resources to a registration before its job is made.
   void AddResources(registration::Registration* told) const;
 
+  // Adds changes of the environment for the job's processes.
   Status AddSupport(const std::string& nspace,
                     std::span<const pmix_info_t> infos);
   // Adds variables to an environment for PMIx_server_setup_fork, before the

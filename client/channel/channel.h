@@ -38,7 +38,9 @@ struct Reply {
 class ChannelSink {
  public:
   virtual ~ChannelSink() = default;
+  // `payload` is that of a kEvent frame, valid during the call.
   virtual void OnEvent(std::string_view payload) = 0;
+  // `payload` is that of a kSegment frame, `fd` the segment's memory file.
   virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
   // Called once, when the agent is gone and Close was not called.
   virtual void OnLost() = 0;
@@ -93,6 +95,7 @@ class Channel {
   // Ends the connection. Pending and later requests get `status`.
   void Close(int status = kErrLostConnection);
 
+  // Returns true once the connection has ended for good, by either side.
   bool lost() const;
 
  private:

@@ -48,6 +48,7 @@ class FrameSocket {
     kNothing,  // no data, and `wait` was false or the socket's timeout expired
     kClosed,   // end of stream, an error, or invalid data
   };
+  // Receives what has arrived, and its descriptors. Invalidates earlier frames.
   ReadState Read(bool wait);
 
   // Returns the next complete frame that was read.

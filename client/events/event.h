@@ -23,6 +23,7 @@ struct Event {
   std::vector<ProcId> receivers;  // PMIX_EVENT_CUSTOM_RANGE
 };
 
+// Makes an event and reads the members that follow from the infos.
 std::shared_ptr<const Event> MakeEvent(pmix_status_t status, ProcId source,
                                        pmix_data_range_t range, InfoList infos);
 

@@ -7,7 +7,7 @@
 
 namespace canopy::pmi {
 
-// In the order in which they were given.
+// Pairs of a name and its value, in the order in which they were given.
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace canopy::pmi

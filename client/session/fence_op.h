@@ -9,9 +9,14 @@
 
 namespace canopy::client {
 
+// Blocks until all participants have arrived. A singleton has no other
+// participants: it succeeds alone, or gets PMIX_ERR_UNREACH for processes of
+// other namespaces.
 int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
           const pmix_info_t* info, size_t ninfo);
 
+// The callback must not be null; it runs on the progress thread unless an error
+// is returned.
 int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
                const pmix_info_t* info, size_t ninfo, pmix_op_cbfunc_t cbfunc,
                void* cbdata);

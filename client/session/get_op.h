@@ -9,9 +9,15 @@
 
 namespace canopy::client {
 
+// Blocks until the value is there or cannot come. The caller frees *value,
+// except with PMIX_GET_POINTER_VALUES, when the session keeps it; with
+// PMIX_GET_STATIC_VALUES the caller's own value is overwritten. A null `key`
+// means all keys.
 int GetValue(Session& session, const pmix_proc_t* proc, const char* key,
              const pmix_info_t* info, size_t ninfo, pmix_value_t** value);
 
+// The callback must not be null. It runs on the progress thread unless an error
+// is returned.
 int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_info_t* info, size_t ninfo,
                   pmix_value_cbfunc_t cbfunc, void* cbdata);

@@ -36,6 +36,8 @@ class JobView {
   // has no process here.
   virtual uint32_t self_node() const = 0;
 
+  // Return the value of a key at its level; nothing if the job has no such key,
+  // application or node.
   virtual std::optional<std::string_view> FindSession(
       std::string_view key) const = 0;
   virtual std::optional<std::string_view> FindJob(

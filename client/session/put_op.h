@@ -7,8 +7,12 @@
 
 namespace canopy::client {
 
+// Stages a copy of the value for the next CommitPuts; this process finds it at
+// once. The scopes PMIX_DEL_* remove the key instead, for which `value` may be
+// null. Returns PMIX_ERR_BAD_PARAM for a reserved key that the host provides.
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value);
+// Stores a copy of the value about any process, for this process alone.
 int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_value_t* value);
 // Sends the staged puts and returns before the agent has them.

@@ -29,6 +29,8 @@ int QueryInfoAsync(Session& session, const QueryRequest& request,
 int QuerySupport(const QueryRequest& request, pmix_info_t** results,
                  size_t* nresults);
 
+// Records the attributes that a function of this program supports, for later
+// queries. `attributes` ends with null.
 int RegisterAttributes(Session& session, const char* function,
                        char* const* attributes);
 

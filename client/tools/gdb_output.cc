@@ -38,8 +38,8 @@ std::string_view BaseName(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Returns where the arguments begin: at the parenthesis that is closed last.
-// Names of C++ have parentheses of their own.
+// Returns the position of the parenthesis that opens the arguments: the partner
+// of the last one, because names in C++ may contain parentheses too.
 size_t ArgumentsOf(std::string_view call) {
   int depth = 0;
   for (size_t i = call.size(); i-- > 0;) {

@@ -28,6 +28,7 @@ class ReferenceTool {
   virtual int Run(const std::vector<std::string>& words) = 0;
 };
 
+// Make the tools of these names, which reference_tools.h describes.
 std::unique_ptr<ReferenceTool> MakePps();
 std::unique_ptr<ReferenceTool> MakePquery();
 std::unique_ptr<ReferenceTool> MakePattrs();

@@ -16,6 +16,7 @@ struct QueryWord {
   std::string key;
   std::vector<std::pair<std::string, std::string>> qualifiers;
 };
+// Returns nothing if the word is malformed or a name is empty.
 std::optional<QueryWord> ReadQueryWord(std::string_view word);
 
 // Parses "months:days:hours:minutes:seconds", or the last parts of that, into

@@ -32,6 +32,7 @@ class Machine {
   // Returns the processors of the machine, with hwloc's numbers.
   const Topology& processors() const { return processors_; }
 
+  // Converts hwloc's set; null becomes an empty one.
   CpuSet ToCpuSet(hwloc_const_bitmap_t bitmap) const;
 
  private:

@@ -24,7 +24,10 @@ int CurrentCpuset(pmix_cpuset_t* cpuset, pmix_bind_envelope_t envelope);
 int ParseCpusetText(const char* text, pmix_cpuset_t* cpuset);
 int GenerateCpusetText(const pmix_cpuset_t* cpuset, std::string* text);
 
+// Makes the string of PMIX_LOCALITY_STRING for these processors.
 int GenerateLocality(const pmix_cpuset_t* cpuset, std::string* locality);
+// Compares two locality strings: sets the bits PMIX_LOCALITY_* of the levels
+// that both share.
 int CompareLocality(const char* a, const char* b, pmix_locality_t* shared);
 
 }  // namespace canopy::client

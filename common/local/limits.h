@@ -10,8 +10,8 @@
 
 namespace canopy::local {
 
-// Returns the limit for frames of clients, in bytes. Each is at least what the
-// agent can accept: 32 MiB have room for a million processes with names of
+// Returns the limit for frames of clients, in bytes. No limit is below what
+// the agent can accept: 32 MiB have room for a million processes with names of
 // usual length, or for 16 MiB that the members of a group share.
 constexpr uint32_t MaxPayloadOf(uint16_t type) {
   constexpr uint32_t kKib = 1u << 10;

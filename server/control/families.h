@@ -52,6 +52,7 @@ class Families {
   LaunchPersistence* persistence() const { return persistence_; }
 
   const JobRecords& jobs() const { return jobs_; }
+  // Returns null if the job is not controlled here.
   JobRecord* FindJob(const std::string& nspace);
   // Returns whether some job uses the grant for this request.
   bool HasJobOn(const PlacementId& id) const;
@@ -82,13 +83,16 @@ class Families {
   size_t num_bound() const;
 
   std::map<uint64_t, Launcher>& launchers() { return launchers_; }
+  // Return null if the launcher is not connected.
   Launcher* FindLauncher(uint64_t id);
   const Launcher* FindLauncher(uint64_t id) const;
   // Returns the launcher that receives the output of a job, or null if none is
   // connected.
   Launcher* LauncherOf(const std::string& nspace);
+  // Connects a launcher, which must exist, with its family.
   void Attach(uint64_t launcher, Family* family);
 
+  // Sends a JobMapped event, with how long the launcher may try to reattach.
   void SendMapped(Launcher* launcher, v1::RunEvent event) const;
   // How long launchers try to reach a successor, in milliseconds; 0: they do
   // not try.

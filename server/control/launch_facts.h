@@ -1,4 +1,4 @@
-// The properties of a job that its request states beyond the map.
+// Derives how a job is launched, beyond its map, from its request.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace canopy::control {
 
-// They include the permissions for jobs that this job will spawn.
+// The result includes the permissions for jobs that this job will spawn.
 LaunchFacts FactsOf(const JobRequest& request, const Placed& placed);
 
 }  // namespace canopy::control

@@ -23,6 +23,7 @@ v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
 // have placed the job.
 v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
                            const std::string& reason);
+// Returns how many nodes and processes of the job are ready, started or ended.
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
 // Returns the change's notes about programs, of which there must be at least
 // one.

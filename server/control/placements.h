@@ -69,6 +69,7 @@ class Placements : public PlacementListener {
   bool Waiting(const std::string& request) const {
     return waiting_.contains(request);
   }
+  // Returns true if a request of this launcher waits.
   bool WaitingFor(uint64_t launcher) const;
   size_t size() const { return waiting_.size(); }
   // Visits the jobs in the order of their names.

@@ -24,6 +24,7 @@ class RunServer {
   RunServer(const RunServer&) = delete;
   RunServer& operator=(const RunServer&) = delete;
 
+  // Returns an error if the socket cannot be created.
   Status Start(const std::string& socket_path);
   // Called before this process executes another program: writes as much of the
   // queues as the sockets take.

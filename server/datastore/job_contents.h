@@ -21,6 +21,7 @@ std::string JobDirectory(const NodeFacts& facts, const std::string& nspace);
 std::string ProcDirectory(const NodeFacts& facts, const std::string& nspace,
                           Rank rank);
 
+// `layout` must be that of `job`; `facts` describe this node.
 shm::SegmentContents MakeContents(const JobSpec& job, const JobLayout& layout,
                                   const NodeFacts& facts);
 

@@ -20,7 +20,7 @@ class MemoryReturn {
     // The loop is calm if it has had at most this many rounds in this time.
     int64_t calm_ns = int64_t{50} * 1000 * 1000;
     uint64_t calm_rounds = 3;
-    // Returns the memory anyway after this number of moments that were not calm.
+    // The memory is returned anyway after this many checks of a busy loop.
     int max_busy = 20;
     size_t worthwhile_bytes = size_t{32} << 20;
   };

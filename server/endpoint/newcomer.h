@@ -1,5 +1,4 @@
-// Lets the program that runs a server beside its endpoints decide about
-// clients.
+// The decision of a host about a client that wants to connect.
 #ifndef CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
 #define CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
 

@@ -24,6 +24,7 @@ class FileProber {
   FileProber(const FileProber&) = delete;
   FileProber& operator=(const FileProber&) = delete;
 
+  // Queues a file to be read. Its answer may never come.
   void Look(Probe probe);
 
  private:

@@ -48,7 +48,7 @@ bool AddName(const pmix_value_t& value, std::vector<std::string>* names) {
   return true;
 }
 
-// Which of the tables the key of the call allows.
+// The tables of attributes that a call may have, by its key.
 struct Kinds {
   std::string_view key;
   bool proc = false;

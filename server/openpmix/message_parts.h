@@ -25,7 +25,7 @@ enum class Part : uint8_t {
   kDestructProcs,  // PROCs, if the peer's version has them
 };
 
-// In their order; unused entries are kNone.
+// The parts of a message in their order; unused entries are kNone.
 using Parts = std::array<Part, 5>;
 
 // Skips the parts of a peer's message. Returns false if a part is malformed;

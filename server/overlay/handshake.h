@@ -39,12 +39,14 @@ StreamEnd KeyDiffers(const std::string& name);
 
 // ------------------------------------------------------------------ child ---
 
+// Makes the first frame, with a new nonce.
 Hello MakeHello(const Identity& self, const ResumePoint& resume);
 // Returns why the parent is rejected, or kEndOk. `expected` and `name` identify
 // the node that was dialled.
 StreamEnd CheckWelcome(const Identity& self, const Hello& hello,
                        const Welcome& welcome, NodeId expected,
                        const std::string& name);
+// Answers a Welcome that CheckWelcome has accepted.
 Proof MakeProof(const Identity& self, const Hello& hello,
                 const Welcome& welcome);
 
@@ -55,6 +57,8 @@ StreamEnd CheckHello(const Identity& self, const Hello& hello);
 // `hello` must have passed CheckHello.
 Welcome MakeWelcome(const Identity& self, const Hello& hello,
                     const ResumePoint& resume);
+// Returns why the child is rejected, or kEndOk. Without a cluster key, any
+// proof is accepted.
 StreamEnd CheckProof(const Identity& self, const Hello& hello,
                      const Welcome& welcome, const Proof& proof);
 

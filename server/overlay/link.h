@@ -34,6 +34,8 @@ class Link {
   bool Acknowledge(uint64_t number);
 
   enum class Arrival { kNew, kDuplicate, kGap };
+  // Records a packet that has arrived. Only a new one may be processed; after a
+  // gap the stream must end, because packets arrive in order.
   Arrival Arrived(const Packet& packet);
   // The highest number received, for Hello and Welcome.
   uint64_t received() const { return received_; }

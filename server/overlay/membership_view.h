@@ -55,6 +55,7 @@ class MembershipView {
     kSelfLost,   // others have declared this agent lost
     kSelfDuplicated,  // another agent runs as this member
   };
+  // Applies a member's state that a neighbour has sent.
   Change Merge(const MemberState& state);
   // Declares this agent down. Returns false if it was down already.
   bool MergeOwnDeparture();

@@ -81,6 +81,7 @@ class Neighbor final : public StreamListener,
     return std::exchange(stream_, nullptr);
   }
 
+  // Sends a packet as soon as the stream allows it, or on a later stream.
   void Enqueue(Packet packet);
   size_t queued_bytes() const { return link_.queued_bytes(); }
   // See Link::TakeUnsent.

@@ -42,7 +42,7 @@ class OutcomeLog {
   bool has_room() const;
   // Appends an outcome. The name of its job must not contain line ends.
   void Add(const Outcome& outcome);
-  // From the first to the last.
+  // Returns all outcomes, oldest first.
   const std::vector<Outcome>& all() const { return all_; }
 
   int fd() const { return fd_.get(); }

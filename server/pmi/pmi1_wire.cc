@@ -30,7 +30,7 @@ constexpr Form kForms[] = {
     {Operation::kUnpublish, "unpublish_name", "unpublish_result", nullptr},
     {Operation::kLookup, "lookup_name", "lookup_result", "port"},
     {Operation::kSpawn, "spawn", "spawn_result", nullptr},
-    // Not supported.
+    // These commands are answered with an error.
     {Operation::kUnknown, "getbyidx", "getbyidx_results", nullptr},
     {Operation::kUnknown, "create_kvs", "newkvs", nullptr},
     {Operation::kUnknown, "destroy_kvs", "kvs_destroyed", nullptr},

@@ -11,6 +11,8 @@ namespace canopy {
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
+  // Each call delivers one action of core/step/control_actions.h, which states
+  // what it means and how it is answered.
   virtual void OnJobChanged(const core::JobChanged& change) = 0;
   virtual void OnSpawn(const core::HostSpawn& spawn) = 0;
   virtual void OnOutput(const core::DeliverOutput& output) = 0;

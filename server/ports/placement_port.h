@@ -73,8 +73,10 @@ struct PlacementGrant {
 class PlacementListener {
  public:
   virtual ~PlacementListener() = default;
+  // The request waits; called again when the reason or the position changes.
   virtual void OnQueued(const PlacementId& id,
                         const PlacementQueued& queued) = 0;
+  // A placement ends with exactly one of these calls, unless it was cancelled.
   virtual void OnGranted(const PlacementId& id,
                          const PlacementGrant& grant) = 0;
   virtual void OnRefused(const PlacementId& id, const Status& why) = 0;
@@ -96,8 +98,8 @@ struct PlacedJob {
   std::string command;  // for display
   std::vector<NodeUse> nodes;
   uint32_t num_procs = 0;
-  int64_t queued_ms = 0;   // milliseconds since 1970
-  int64_t started_ms = 0;  // milliseconds since 1970; 0: never
+  int64_t queued_ms = 0;            // milliseconds since 1970
+  int64_t started_ms = 0;           // milliseconds since 1970; 0: never
   uint32_t time_limit_seconds = 0;  // from the start; 0: none
   bool suspended = false;
 };
@@ -115,6 +117,8 @@ struct PlacedEnd {
 class PlacementPort {
  public:
   virtual ~PlacementPort() = default;
+  // Sets the listener, before the first Place. It must outlive the port's
+  // calls.
   virtual void set_listener(PlacementListener* listener) = 0;
 
   // True if the port honours the directives of requests, or might.

@@ -11,6 +11,9 @@ namespace canopy {
 class ProcessPort {
  public:
   virtual ~ProcessPort() = default;
+  // The commands are those of core/step/process_actions.h, which states what
+  // each does and which inputs answer it. Commands for an unknown job have no
+  // effect.
   virtual void Prepare(const core::PrepareLocal& job) = 0;
   virtual void Start(const core::StartLocal& start) = 0;
   virtual void Restart(const core::RestartLocal& restart) = 0;

@@ -17,6 +17,7 @@ namespace canopy::process {
 // and they must outlive it. The channel is the shim's. Loop thread only.
 class ShimFds {
  public:
+  // Gives the shim a descriptor under this name.
   static void Hold(FrameChannel* channel, const std::string& name, UniqueFd fd);
 
   // Sends connections that the shim should hold. Returns false, and sends none,

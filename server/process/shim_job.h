@@ -50,6 +50,8 @@ class ShimJob {
   ShimJob(const ShimJob&) = delete;
   ShimJob& operator=(const ShimJob&) = delete;
 
+  // Starts the shim and sends it the job. The result is a LocalPrepared input;
+  // without local ranks there is no shim.
   void Prepare();
   // `port` is as in core::StartLocal.
   void Start(uint16_t port);

@@ -231,7 +231,7 @@ std::optional<std::string_view> Collector::Blob(const pmix_info_t& info) {
   return bytes;
 }
 
-// Contains for each node a KVAL of its name and its ranks.
+// Reads a blob that contains a KVAL for each node: its name and its ranks.
 bool Collector::AddMapBlob(const pmix_info_t& info) {
   const auto bytes = Blob(info);
   if (!bytes) return false;
@@ -256,7 +256,7 @@ bool Collector::AddMapBlob(const pmix_info_t& info) {
   return in.done() || Malformed(info);
 }
 
-// Contains a rank, and KVALs up to the end.
+// Reads a blob that contains a rank and then KVALs up to its end.
 bool Collector::AddProcBlob(const pmix_info_t& info, const Scope& scope) {
   const auto bytes = Blob(info);
   if (!bytes) return false;

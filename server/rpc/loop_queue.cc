@@ -100,8 +100,8 @@ struct LoopQueue::Impl {
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
   int unpolled = 0;  // completions since the loop's descriptors were polled
-  // One for each queue that was attached, because a queue may still contain its
-  // completion. The last one is in use.
+  // Each queue that was attached has its own, which stays because the queue may
+  // still contain its completion. The last one is in use.
   std::list<QueueWake> wakes;
 };
 

@@ -28,6 +28,8 @@ PlacementQueued FromMessage(const hostmodule::v1::Queued& queued);
 Result<PlacementGrant> FromMessage(const hostmodule::v1::Granted& granted);
 Result<HostLaunch> FromMessage(const hostmodule::v1::LaunchJob& launch);
 
+// A report has the present state of a running job, a record the whole history
+// of an ended one.
 hostmodule::v1::JobReport ReportOf(const PlacedJob& job,
                                    hostmodule::v1::JobState state,
                                    uint32_t procs_ended);

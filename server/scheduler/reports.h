@@ -65,6 +65,7 @@ class Reports : public JobListener {
   void OnReleased(const v1::JobReleasedRequest& release) override {
     releases_.Remove(release);
   }
+  // Queues a report about a node, like OnJob and OnRecord.
   void OnNode(const v1::NodeReport& report);
 
  private:

@@ -91,10 +91,13 @@ class ServiceClient {
   virtual CallPtr Send(const v1::ConnectToolRequest& request,
                        int64_t deadline_ms, Done<Results> done) = 0;
 
+  // Requests a placement. `on_update` may be called several times before the
+  // one `on_end`.
   virtual CallPtr Place(
       const v1::PlaceJobRequest& request, int64_t deadline_ms,
       std::function<void(const v1::PlaceJobResponse& update)> on_update,
       std::function<void(const CallEnd& end)> on_end) = 0;
+  // Opens the stream of reports and commands; it has no deadline.
   virtual std::shared_ptr<AttachCall> Attach(
       std::function<void(const v1::AttachResponse& message)> on_message,
       std::function<void(const CallEnd& end)> on_end) = 0;

@@ -33,6 +33,7 @@ class AgentReports {
 
   void AddExit(const ExitedRank& exit);
   void AddInputTaken(uint64_t bytes) { input_taken_ += bytes; }
+  // Counts bytes of input that the agent need not send again.
   void AddInputDone(uint64_t bytes);
 
   // Totals. The amounts in a Welcome count as reported.

@@ -27,6 +27,7 @@ struct EnvarEdit {
   char separator = ':';
 };
 
+// Changes the environment; several edits are applied in their order.
 void Apply(const EnvarEdit& edit, Environment* env);
 void Apply(const std::vector<EnvarEdit>& edits, Environment* env);
 // Entries replace those with the same name.

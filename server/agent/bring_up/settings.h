@@ -22,6 +22,8 @@ uint32_t LossMs(const bootstrap::v1::Config& config);
 // milliseconds.
 uint32_t GraceMs(const bootstrap::v1::Config& config);
 
+// Returns kErrBadParam for an unknown mode or a malformed cluster key. Does not
+// open the files of certificates.
 Result<security::SecurityConfig> MakeSecurity(
     const bootstrap::v1::Config& config);
 

@@ -23,6 +23,7 @@ class Membership : public InputObserver {
  public:
   explicit Membership(const bootstrap::v1::Config& config);
 
+  // Sets the members' descriptions, in the order of node numbers.
   void Set(const bootstrap::v1::Members& members);
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 

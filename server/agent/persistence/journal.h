@@ -25,6 +25,7 @@ namespace canopy::agent {
 // memory.
 class Journal {
  public:
+  // Makes an empty journal; kErrOutOfResource without memory.
   static Result<std::unique_ptr<Journal>> Create();
   // Opens another process's journal, which is not trusted to be well-formed
   // (kErrUnpackFailure). A journal of the first format is copied; then fd() is

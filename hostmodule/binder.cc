@@ -74,8 +74,8 @@ Status Binder::Bind(Placed* p) {
   const Topology& topology = *node.topology;
   const std::vector<CpuSet>& objects = topology.at(level);
   std::vector<uint32_t>& loads = Loads(node);
-  // With several CPUs per process they may come from outside the core that the
-  // process is mapped to.
+  // A process that gets several CPUs needs more than the core or hardware
+  // thread to which it is mapped.
   const bool confined =
       p->level && (pe_ == 1 || *p->level < TopologyLevel::kCore);
   const CpuSet& locale =

@@ -99,7 +99,8 @@ int ParseCpusetText(const char* text, pmix_cpuset_t* cpuset) {
   if (text == nullptr || cpuset == nullptr) return PMIX_ERR_BAD_PARAM;
   const std::string_view all = text;
   const size_t colon = all.find(':');
-  // PMIX_CPUSET has no source, in the form that Open MPI 4 reads and writes.
+  // A text without a source is a PMIX_CPUSET, as Open MPI 4 reads and writes
+  // it.
   if (colon == std::string_view::npos) return ParseCpuset(cpuset, text);
   if (!IsHwloc(all.substr(0, colon))) return PMIX_ERR_NOT_SUPPORTED;
   return ParseCpuset(cpuset, text + colon + 1);

@@ -33,7 +33,8 @@ constexpr uint32_t MaxPayloadOf(uint16_t type) {
     case FrameType::kLookup:
     case FrameType::kUnpublish:
       return 66 * kMib;  // a job publishes at most 64 MiB
-    // The data that a process has committed, and the counts of its collectives.
+    // kCommit has all that a process commits at once, kReattach the counts of
+    // all collectives that have ended for it.
     case FrameType::kCommit:
     case FrameType::kReattach:
       return kMaxPayload;

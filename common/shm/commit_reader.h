@@ -49,7 +49,8 @@ class CommitReader {
   void MarkCorrupted(uint32_t index) { corrupted_[index] = true; }
 
   // Requests a signal for the rank's next commit; valid until the next Take.
-  // The caller calls Take afterwards, for a commit that came before.
+  // The caller then calls Take once more, in case a commit came before the
+  // request.
   void Ask(uint32_t index);
   // Sets the number of commits that the rank sent as messages and the agent has
   // read.

@@ -359,7 +359,7 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
   if (config_.embedded()) return on_ready();
   termination_.UnwatchLauncher();
   on_ready();
-  // The log file, which outlives the bootstrap, exists only now.
+  // The driver is logged only now, because the log file did not exist before.
   overlay_.LogDriver();
 }
 

@@ -119,7 +119,7 @@ std::unique_ptr<Agent> MakeMember(BootstrapChannel* channel,
   return agent;
 }
 
-// Like MakeMember, as often as the launcher replaces the configuration because
+// Repeats MakeMember whenever the launcher replaces the configuration because
 // other members are missing. An agent gives up its ports and its directory
 // before the next agent is made.
 std::unique_ptr<Agent> Assemble(BootstrapChannel* channel,

@@ -20,9 +20,8 @@ HostCommands::HostCommands(const Parts& parts)
 std::vector<std::string> HostCommands::HostJobs(
     const std::string& host_job) const {
   std::vector<std::string> names;
-  if (host_job.empty())
-    return names;  // a job without a name belongs to no
-                   // host job
+  // A job that the host has not named belongs to no host job.
+  if (host_job.empty()) return names;
   for (const auto& [nspace, record] : p_.families->jobs()) {
     const PlacementFacts& placed = record.facts.placed;
     if (placed.any() && placed.host_job == host_job) names.push_back(nspace);

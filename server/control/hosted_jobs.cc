@@ -72,8 +72,8 @@ void HostedJobs::Begin(const PlacementId& placement, const std::string& nspace,
 void HostedJobs::OnOpened(const PlacementId& placement, uint64_t id,
                           const Status& status, const Begun& done) {
   opening_.erase(placement);
-  const Begun decided = done;  // `done` may belong to the launcher, which is
-                               // destroyed here
+  // `done` may belong to the launcher, which may be destroyed here.
+  const Begun decided = done;
   const auto launcher = launchers_.find(id);
   if (!status.ok()) {
     launchers_.erase(launcher);

@@ -13,7 +13,7 @@ std::string EncodedText(const std::string& text) {
   return text.empty() ? "" : EncodeValue(Value::String(text).raw());
 }
 
-// A PROC_CPUSET is encoded as its list.
+// Encodes the list of CPUs as a PROC_CPUSET, whose encoding has its text.
 std::string EncodedBitmap(const std::string& cpuset) {
   if (cpuset.empty()) return "";
   Encoder encoder;

@@ -299,7 +299,7 @@ void ConnectionTable::WatchHalf(Connection& c) {
   });
 }
 
-// Bytes that wait in the socket are this process's delay.
+// Bytes that wait in the socket show that this process is late, not the client.
 void ConnectionTable::LookAtHalf(Connection& c) {
   c.io.half = 0;
   if (c.ending || c.io.charged == 0) return;

@@ -109,7 +109,7 @@ std::vector<Gpu> GpusOf(const Handle& handle) {
   });
 }
 
-// Restricted to `limit` unless that is empty.
+// Describes the processors, restricted to `limit` unless that is empty.
 Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
   const HwlocApi& api = handle.api();
   WantDevices(handle);

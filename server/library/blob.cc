@@ -45,7 +45,7 @@ bool ReadOutside(std::string_view bytes, std::vector<std::string>* keys) {
   return true;
 }
 
-// Never returns a success.
+// Returns the failure, or kErrUnpackFailure for malformed bytes.
 Status ReadFailure(std::string_view bytes) {
   Failure failure;
   if (!wire::Decode(bytes, &failure) || failure.status >= kSuccess) {

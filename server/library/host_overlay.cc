@@ -377,9 +377,9 @@ void HostOverlay::GetOfHost(NodeId from, const core::DmodexRequest& request,
       });
 }
 
-// A host brings the data that exists, because its peer does not know the
-// requested key. A get that waits for a key therefore repeats the request for a
-// time.
+// The host's function returns the data that exists now: it is not passed the
+// key for which a get may wait. The request is therefore repeated until the key
+// is there or the get's time is over.
 void HostOverlay::AnswerGet(NodeId from, const core::DmodexRequest& request,
                             HostAnswer answer, Patience patience) {
   core::DmodexReply reply{
@@ -477,8 +477,9 @@ void HostOverlay::DropJob(const std::string& nspace) {
 
 // ------------------------------------------------------------------- jobs ---
 
-// The map of a job without local processes. A process of another job may
-// request one whose clients are still to be registered.
+// A process requests the map of another job, which has no processes here. If
+// the host has registered that job and none of its clients yet, the job is
+// begun first.
 void HostOverlay::On(NodeId, const core::JobMapRequest& request) {
   const HostedJob* job = p_.jobs->Find(request.nspace);
   const bool is_told =

@@ -193,7 +193,7 @@ void HostedOutput::RemoveAll(core::ClientId client) {
   for (const Id& id : ids) End(id);
 }
 
-// Queued output can still be read.
+// The pulls stay, because queued output can still be read.
 void HostedOutput::DropJob(const std::string& nspace) {
   for (auto& [id, pull] : pulls_) {
     if (std::get<2>(id) != nspace) continue;

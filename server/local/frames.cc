@@ -69,7 +69,7 @@ bool IsValid(const ScopedKvals& data) {
          AreKvals(data.kvals);
 }
 
-// The operation of a group has its name, and no other operation has a name.
+// Operations of groups have a name, and no other operations do.
 bool IsValid(const Series& series) {
   return series.op >= CollectiveOp::kFence &&
          IsGroupOp(series.op) == !series.name.empty();

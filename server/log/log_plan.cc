@@ -61,7 +61,8 @@ bool TakeTime(const pmix_info_t& info, const ProcId&, Style* style) {
   style->time = info.value.data.time;
   return true;
 }
-// A facility in addition to the severity would belong to another program.
+// Accepts only a severity. With a facility, the text would seem to come from
+// another kind of program.
 bool TakePriority(const pmix_info_t& info, const ProcId&, Style* style) {
   const auto priority = Int64Of(info.value);
   if (!priority || *priority < LOG_EMERG || *priority > LOG_DEBUG) return false;

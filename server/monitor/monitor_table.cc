@@ -20,7 +20,7 @@ bool HasChanged(const MonitorCall& call, const FileState& before,
 
 }  // namespace
 
-// kMaxUsageMonitors is less than kMaxMonitors.
+// Monitors of usage cost more, so they have lower limits of their own.
 bool MonitorTable::HasRoom(const ProcId& proc, Kind kind) const {
   const auto it = of_procs_.find(proc);
   if (it != of_procs_.end() && it->second.size() >= kMaxMonitors) return false;

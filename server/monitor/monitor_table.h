@@ -20,8 +20,8 @@ namespace canopy::monitor {
 
 // Limit for one process; more are rejected (kErrOutOfResource).
 inline constexpr size_t kMaxMonitors = 16;
-// The same for monitors of resource usage, which are among them, and for those
-// of all processes of this node.
+// Limit for the monitors of resource usage among them, and for those of all
+// processes of this node together.
 inline constexpr size_t kMaxUsageMonitors = 4;
 inline constexpr size_t kMaxUsageMonitorsOfNode = 256;
 // A monitor of resource usage pauses at least this many times as long as its

@@ -79,7 +79,8 @@ UsageFields AllFields(const Kinds& kinds) {
   return all;
 }
 
-// The names of devices are both a part of the list and a restriction of it.
+// The list has the wanted statistics. The name of a device in it also restricts
+// the call to that device.
 Status ReadFields(const Kinds& kinds, const pmix_value_t& value,
                   UsageCall* call) {
   const auto list = ElementsOf<pmix_info_t>(value, PMIX_INFO);

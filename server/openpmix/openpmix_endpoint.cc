@@ -30,8 +30,8 @@ uint32_t GroupOf(const Connection& c) {
   return IsOfOtherUser(c) ? core::kUnknownGroup : getegid();
 }
 
-// Numbers that are skipped after a recovery: more than the connections that a
-// former agent can have had and closed, which left no trace.
+// How many numbers a recovery skips. Connections that a former agent has closed
+// left no trace; it cannot have had more than this many.
 constexpr uint64_t kClosedSince = 1 << 16;
 
 bool IsListening(int fd) {

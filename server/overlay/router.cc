@@ -81,7 +81,8 @@ void Router::Route(Packet packet, NodeId from) {
   NodeId hop = packet.target;
   if (!links_->Linked(hop)) {
     hop = view_->tree().NextHop(view_->self(), packet.target);
-    // If the next hop is the sender, the sender sees another tree.
+    // If the next hop is the sender, the sender sees another tree, so the
+    // packet waits until the trees agree.
     if (hop == kNoNode || hop == from) return Hold(std::move(packet));
   }
   links_->Enqueue(hop, std::move(packet));

@@ -224,7 +224,8 @@ void TreeOverlay::OnActivity() {
   if (announced_) CheckAnnounced();
 }
 
-// Every stream is writable again when everything written has been sent.
+// Calls back when every stream is writable again, because everything written
+// has been sent then.
 void TreeOverlay::CheckAnnounced() {
   if (announced_ && links_.AllWritten()) std::exchange(announced_, nullptr)();
 }

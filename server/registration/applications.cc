@@ -132,7 +132,8 @@ bool Assigner::TakeFromLeaders() {
     const auto size = Number(level, PMIX_APP_SIZE);
     if (!problem_.ok()) return false;
     if (!leader || !size || out_.count == 1) continue;
-    // If more is known, the ranks of an application need not be consecutive.
+    // Other entries have placed the leader already. They may also place ranks
+    // that are not consecutive, so they have precedence.
     const bool said =
         *leader < out_.app_of.size() && out_.app_of[*leader] != kNoApp;
     if (said) continue;

@@ -149,8 +149,8 @@ bool Collector::AddApp(const pmix_info_t& array, Infos infos,
              {.level = &draft_.apps[*app], .app = app, .depth = scope.depth});
 }
 
-// Within an application's array it describes only the application's processes,
-// and is kept unchanged.
+// A node's array within an application's array describes only the application's
+// processes, and is kept unchanged.
 bool Collector::AddNode(const pmix_info_t& array, Infos infos,
                         const Scope& scope) {
   if (scope.app) {

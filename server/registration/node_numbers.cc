@@ -78,8 +78,8 @@ std::vector<std::set<uint32_t>> Numberer::Said() {
   return said;
 }
 
-// A number that several nodes have is the server's own, if it belongs to a
-// node.
+// Takes the number that all processes of a node state. If processes of several
+// nodes state the same number, only this server's own node may get it.
 bool Numberer::TakeFromProcs() {
   const std::vector<std::set<uint32_t>> said = Said();
   std::unordered_map<uint32_t, size_t> claims;

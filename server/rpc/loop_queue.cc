@@ -41,7 +41,7 @@ bool OurTurn(Waiting* w, int others) {
   return w->ready && !w->wake_pending && others <= 0;
 }
 
-// Ends the wait by a completion: gRPC returns from it for nothing else.
+// Ends the wait by a completion, because gRPC returns for nothing else.
 void Wake(Waiting* w) {
   w->wake_pending = true;
   w->wake->Post();

@@ -81,7 +81,7 @@ absl::Status QueueThread::Attach(grpc::CompletionQueue* queue) {
 
 void QueueThread::Detach() {
   if (impl_->queue == nullptr) return;
-  // Ends the queue's wait by a completion: gRPC returns from it for nothing
+  // Ends the queue's wait by a completion, because gRPC returns for nothing
   // else.
   grpc::Alarm alarm;
   Completion* const end = &impl_->end;

@@ -114,8 +114,8 @@ class PlaceCall : public Call,
   }
   void Cancel() override { context_.TryCancel(); }
 
-  // One message after the grant is passed on, so that it can be reported as
-  // late.
+  // A message after the grant is passed on once, so that the listener can
+  // report it; then the call is cancelled.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
     calls_->gate->Post([this, self = shared_from_this()] {

@@ -21,7 +21,7 @@ namespace canopy::agent {
 namespace {
 
 constexpr off_t kMaxHostfile = 1 << 20;
-// A bound for all applications together while they are made.
+// Limit for the environments of all applications of a spawn together, in bytes.
 constexpr size_t kMaxEnvironment = size_t{64} << 20;
 
 std::string Below(const std::string& directory, const std::string& path) {
@@ -31,7 +31,7 @@ std::string Below(const std::string& directory, const std::string& path) {
 
 // ---------------------------------------------------------------- hosts ---
 
-// Names without the users of ssh, which mean nothing to an overlay.
+// Removes the users of ssh from names, because they mean nothing to an overlay.
 std::vector<Host> WithoutUsers(std::vector<Host> hosts) {
   for (Host& host : hosts) {
     host.name = host.name.substr(host.name.find('@') + 1);
@@ -142,7 +142,8 @@ Result<JobApp> App(const spawn::SpawnApp& app, const spawn::SpawnCall& call,
   }
   out.cwd.clear();
   if (!app.placing.session_cwd && !job.session_cwd) {
-    // Libraries fill in the caller's own directory if the caller gives none.
+    // The application's own directory comes last: libraries fill in the
+    // caller's directory there if the caller gives none.
     out.cwd = Below(cwd, Either(Either(app.placing.cwd, job.cwd), app.cwd));
   }
   out.pset = Either(app.placing.pset, job.pset);

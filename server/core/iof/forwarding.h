@@ -1,8 +1,8 @@
 // PMIx_IOF_pull and PMIx_IOF_push (PMIx Standard, chapter "Tools and
 // Debuggers"): clients pull the output of running jobs and push input to them.
 // docs/design/output_forwarding.md describes both; the comment of Forwarding
-// has the two sides of a pull, and how repeated and late requests are told
-// apart.
+// has the two sides of a pull, and how repeated and late requests are
+// distinguished.
 #ifndef CANOPY_SERVER_CORE_IOF_FORWARDING_H_
 #define CANOPY_SERVER_CORE_IOF_FORWARDING_H_
 

@@ -34,7 +34,7 @@ struct HandlerSpec {
   bool one_shot = false;
   Category category = Category::kDefault;
   Place place = Place::kPlain;
-  // within which the source must be
+  // The source of an event must be within this range.
   pmix_data_range_t range = PMIX_RANGE_UNDEF;
   std::vector<ProcId> affected;  // empty: any process
   std::string name;

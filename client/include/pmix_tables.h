@@ -47,7 +47,7 @@ class TableText {
 };
 
 // An attribute. Several attributes may share a key: an old name beside its
-// replacement, or two attributes that the standard never told apart.
+// replacement, or two attributes that the standard never distinguished.
 struct AttributeEntry {
   TableText name;           // its macro, "PMIX_JOB_SIZE"
   TableText key;            // "pmix.job.size"

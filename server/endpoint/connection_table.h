@@ -88,8 +88,8 @@ struct ConnectionTableOptions {
   // then keeps no bytes of them and sends nothing. 0: the usual events.
   uint32_t edge_events = 0;
   // Flow control for a peer that does not read its replies. Above the first
-  // number of queued bytes, its requests are not read; above the second, it is
-  // closed; that one is for all connections of a client.
+  // number of bytes queued for its connection, its requests are not read. Above
+  // the second, for all connections of a client together, it is closed.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
   // Messages that have arrived in part. A client that sends no more of one for

@@ -49,7 +49,8 @@ struct Placing {
   std::string prefix;        // directory of programs that are named without one
   std::vector<Host> hosts;
   std::string hostfile;
-  // PMIX_ADD_HOST and its file: as `hosts` for members of the overlay.
+  // PMIX_ADD_HOST or PMIX_ADD_HOSTFILE named some of the hosts. They are
+  // treated like the others, so they must be members of the overlay.
   bool adds_hosts = false;
   bool preload_program = false;  // the program is copied to the nodes
   std::string preload_files;     // so are these; separated by commas

@@ -39,8 +39,8 @@ class Planner {
                                               const control::Placed& placed,
                                               const control::JobRecords& jobs,
                                               const Membership& membership);
-  // Does the same, with a new name, for a job that `spawner`, a process of one
-  // of `jobs` or a tool, spawns.
+  // Maps a job that `spawner` spawns, and gives it a new name. The spawner is a
+  // process of one of `jobs`, or a tool.
   Result<std::shared_ptr<const JobSpec>> PlanSpawn(
       const spawn::SpawnCall& call, const ProcId& spawner,
       const control::Placed& placed, const control::JobRecords& jobs,
@@ -60,9 +60,9 @@ class Planner {
   };
   using Bookings = std::map<std::string, Booking>;  // by host::MachineKey
 
-  // Returns the nodes that take processes. Those `jobs` that are no tools
-  // occupy slots, and CPUs if they are bound; in `partners` are the jobs whose
-  // slots count.
+  // Returns the nodes that take processes, and what is occupied there: the
+  // slots of `partners`, and the CPUs and GPUs that `jobs` use.
+  // Tools occupy no slots.
   std::vector<host::MapNode> Nodes(const control::JobRecords& partners,
                                    const control::JobRecords& jobs,
                                    const Membership& membership) const;

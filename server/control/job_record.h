@@ -30,8 +30,8 @@ struct Placed {
   std::string name = {};  // of the job; empty: that of the request
 };
 
-// What remains of the grant in the record of a job. It is empty for a job whose
-// nodes were not granted by name.
+// The part of a grant that the record of a job keeps. It is empty for a job
+// whose nodes were not granted by name.
 struct PlacementFacts {
   PlacementId id;  // without a request: nothing was granted
   std::string host_job;

@@ -61,8 +61,8 @@ class Planner {
   using Bookings = std::map<std::string, Booking>;  // by host::MachineKey
 
   // Returns the nodes that take processes, and what is occupied there: the
-  // slots of `partners`, and the CPUs and GPUs that `jobs` use.
-  // Tools occupy no slots.
+  // slots of `partners`, and the CPUs and GPUs that `jobs` use. Tools occupy no
+  // slots.
   std::vector<host::MapNode> Nodes(const control::JobRecords& partners,
                                    const control::JobRecords& jobs,
                                    const Membership& membership) const;

@@ -29,8 +29,8 @@ struct LogPlan {
   std::vector<Entry> entries;
   bool once = false;  // use only the first destination that accepts the text
   time_t time = 0;    // time of the request
-  // Both are set or none: texts for standard output and error are aggregated by
-  // them.
+  // The kind by which texts for standard output and error are aggregated: both
+  // are set, or neither.
   std::string key;
   std::string value;
   // Keys of directives that are not supported and were not required.

@@ -85,7 +85,7 @@ bool IsTrue(const std::string& text) {
 }
 
 void ReadAbort(const Pairs& pairs, Request* request) {
-  // Clients send a code or a flag.
+  // Some clients send an exit code, others only whether the whole job ends.
   request->exit_code = NumberIn<int>(FieldOf(pairs, "exitcode")).value_or(1);
   const std::string& world = FieldOf(pairs, "isworld");
   request->aborts_alone = !world.empty() && !IsTrue(world);

@@ -295,7 +295,8 @@ bool AcceptFlag(const pmix_value_t& value, const Target&) {
   return Take(value, &flag);
 }
 
-// The environment of every process suits programs of all these models.
+// Names of the programming models that are accepted: the environment of every
+// process suits programs of all of them.
 constexpr std::string_view kPersonalities[] = {
     "ompi",  "ompi4", "ompi5", "oshmem", "openshmem", "mpich",
     "hydra", "pmix",  "prte",  "prrte",  "torch",     "canopy",

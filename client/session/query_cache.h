@@ -29,10 +29,10 @@ class QueryCache {
   // Limit of one cached answer, in codec form.
   static constexpr size_t kMaxAnswerBytes = size_t{64} << 10;
 
-  // Replaces an earlier answer. Does not keep an answer
-  // that is too large, or an answer of the host, which is soon out of date. Nor
-  // does it keep an answer that may lack the processes of a silent node,
-  // because it would lack them for ever.
+  // Replaces an earlier answer. Does not keep an answer that is too large, or
+  // an answer of the host, which is soon out of date. Nor does it keep an
+  // answer that may lack the processes of a silent node, because it would lack
+  // them for ever.
   void Put(const CachedQuery& query, const Value& answer) CANOPY_EXCLUDES(mu_);
   std::optional<Value> Find(const CachedQuery& query) const
       CANOPY_EXCLUDES(mu_);

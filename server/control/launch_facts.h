@@ -1,4 +1,5 @@
-// Derives how a job is launched, beyond its map, from its request.
+// Reads from a job's request how the job is launched, as far as its map does
+// not state that.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 

@@ -26,8 +26,8 @@ std::string NodeKey(const std::string& name);
 // suffice. It is the same as in that file.
 std::string RingKey(bool is_odd, Rank rank);
 
-// These functions return texts that fit into the clients' buffers, and no value
-// for any other value. Loop thread only. The arguments of the constructor must
+// These functions return a value only if it is a text that fits into the
+// clients' buffers. Loop thread only. The arguments of the constructor must
 // outlive it.
 class KeyValues {
  public:

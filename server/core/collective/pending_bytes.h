@@ -48,7 +48,8 @@ class PendingBytes {
   // exceed its limit.
   std::optional<PendingCharge> Take(const std::string& nspace, ClientId client,
                                     size_t bytes);
-  // Charges that exist are released when they end.
+  // Forget the count of a job or a client. Charges that are still held share
+  // the count, so they stay valid.
   void DropJob(const std::string& nspace) { jobs_.erase(nspace); }
   void DropClient(ClientId client) { clients_.erase(client); }
 

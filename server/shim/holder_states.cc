@@ -29,6 +29,8 @@ using E = HolderEvent;
 
 // Once a shim has begun to end, it ignores all requests of agents. An internal
 // event that cannot occur in a state is ignored there.
+//
+// clang-format off
 constexpr Row kTable[] = {
     //                               empty         described   checked     started    ending       forcing
     {E::kHello,        "Hello",      {kOk,         kOk,        kOk,        kOk,       kSkip,       kSkip}},

@@ -162,6 +162,7 @@ void Describe(V& v, Is<JobNode> auto& m) {
   v.Field(4, m.slots);
   v.Field(5, m.first_node_rank);
   v.Field(6, m.other_procs);
+  v.Field(7, m.env);
 }
 
 template <typename V>

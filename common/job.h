@@ -26,6 +26,9 @@ struct JobNode {
   uint32_t slots = 0;                // in the allocation
   uint32_t first_node_rank = 0;      // PMIX_NODE_RANK of local rank 0
   uint32_t other_procs = 0;          // of other jobs, at mapping time
+  // NAME=VALUE for its processes, from the scheduler. It overrides what the job
+  // sets.
+  std::vector<std::string> env = {};
 };
 
 // Where one rank runs. Local, node and application ranks follow from the order

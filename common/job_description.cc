@@ -25,11 +25,13 @@ bool AreTexts(const std::vector<Host>& hosts) {
 // UTF-8.
 bool HasTexts(const JobRequest& request) {
   const JobPlaces& places = request.places;
-  const std::string* const texts[] = {&request.name, &places.map_by,
-                                      &places.rank_by, &places.bind_to,
-                                      &places.cpu_list};
+  const SchedulerHints& hints = request.hints;
+  const std::string* const texts[] = {
+      &request.name,    &places.map_by, &places.rank_by, &places.bind_to,
+      &places.cpu_list, &hints.queue,   &hints.account};
   return AreTexts(places.hosts) &&
          std::ranges::all_of(texts, [](auto* text) { return IsUtf8(*text); }) &&
+         std::ranges::all_of(hints.others, IsUtf8) &&
          std::ranges::all_of(request.apps, [](const JobApp& app) {
            return AreTexts(app.hosts);
          });

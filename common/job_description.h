@@ -93,6 +93,19 @@ void Describe(V& v, wire::Is<DebugDaemons> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, wire::Is<JobPriority> auto& m) {
+  v.Field(1, m.value);
+}
+
+template <typename V>
+void Describe(V& v, wire::Is<SchedulerHints> auto& m) {
+  v.Field(1, m.queue);
+  v.Field(2, m.account);
+  v.Field(3, m.priority);
+  v.Field(4, m.others);
+}
+
+template <typename V>
 void Describe(V& v, wire::Is<JobRequest> auto& m) {
   v.Field(1, m.apps);
   v.Field(2, m.env);
@@ -113,6 +126,7 @@ void Describe(V& v, wire::Is<JobRequest> auto& m) {
   v.Field(17, m.reports);
   v.Field(18, m.debug);
   v.Field(19, m.daemons);
+  v.Field(20, m.hints);
 }
 
 // Encodes the request as bytes (common/describe.h). DecodeJobRequest returns

@@ -23,6 +23,7 @@ JobRequest Whole() {
   request.process.umask = 0;
   request.process.limits = {{3, 65536}, {7, UINT64_MAX}};
   request.process.nice = NiceValue{-3};
+  request.hints = {"long", "physics", JobPriority{-1}, {"a=1"}};
   request.inject = Inject::kNever;
   request.stdin_target = StdinTarget::kNone;
   request.kill_grace_seconds = 9;
@@ -42,6 +43,10 @@ TEST(JobRequestTest, SurvivesEncoding) {
   EXPECT_EQ(back->process.umask, 0u);
   EXPECT_EQ(back->process.limits, request.process.limits);
   EXPECT_EQ(back->process.nice, request.process.nice);
+  EXPECT_EQ(back->hints.queue, "long");
+  EXPECT_EQ(back->hints.account, "physics");
+  EXPECT_EQ(back->hints.priority, JobPriority{-1});
+  EXPECT_EQ(back->hints.others, request.hints.others);
   EXPECT_EQ(back->debug.in_init, request.debug.in_init);
   EXPECT_EQ(back->daemons->target, request.daemons->target);
 }
@@ -52,6 +57,7 @@ TEST(JobRequestTest, EncodingAddsNothing) {
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->process.umask, std::nullopt);
   EXPECT_EQ(back->process.nice, std::nullopt);
+  EXPECT_FALSE(back->hints.any());
   EXPECT_EQ(back->daemons, std::nullopt);
   EXPECT_EQ(back->kill_grace_seconds, 2u);
 }

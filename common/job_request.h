@@ -127,6 +127,27 @@ enum JobReports : uint32_t {
 // The value of JobRequest::max_restarts that means no limit.
 inline constexpr uint32_t kUnlimitedRestarts = UINT32_MAX;
 
+// A priority among the jobs of a scheduler; its scale is the scheduler's.
+struct JobPriority {
+  int value = 0;
+
+  auto operator<=>(const JobPriority&) const = default;
+};
+
+// The user's wishes for the scheduler, which alone knows what they mean. An
+// overlay without a scheduler refuses a job that has any.
+struct SchedulerHints {
+  std::string queue;
+  std::string account;
+  std::optional<JobPriority> priority = {};
+  std::vector<std::string> others = {};  // NAME=VALUE, each name once
+
+  bool any() const {
+    return !queue.empty() || !account.empty() || priority.has_value() ||
+           !others.empty();
+  }
+};
+
 struct JobRequest {
   // Applications.
   std::vector<JobApp> apps;
@@ -162,6 +183,8 @@ struct JobRequest {
   // Set if the processes are daemons of a debugger, which determines their
   // number and nodes.
   std::optional<DebugDaemons> daemons;
+
+  SchedulerHints hints;
 };
 
 }  // namespace canopy

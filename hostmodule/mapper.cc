@@ -112,6 +112,7 @@ Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
     }
     Topology restricted = Restrict(*node.topology, *cpus);
     node.topology = std::make_shared<const Topology>(std::move(restricted));
+    node.is_confined = true;
   }
   return {};
 }
@@ -324,7 +325,8 @@ Status JobMapper::AssignGpus() {
 void JobMapper::Confine() {
   for (std::vector<Placed>& placed : by_app_) {
     for (Placed& p : placed) {
-      if (p.cpus.empty()) p.cpus = pool_[p.node].topology->cpus;
+      const MapNode& node = pool_[p.node];
+      if (p.cpus.empty() && node.is_confined) p.cpus = node.topology->cpus;
     }
   }
 }
@@ -408,13 +410,12 @@ Result<JobMap> MapJob(const std::vector<MapNode>& nodes,
   Result<std::vector<MapNode>> pool =
       MakePool(nodes, request, local_agent, policies->map);
   if (!pool.ok()) return pool.status();
-  const std::string& cpu_list = request.places.cpu_list;
-  if (Status s = RestrictTo(cpu_list, &*pool); !s.ok()) return s;
+  if (Status s = RestrictTo(request.places.cpu_list, &*pool); !s.ok()) return s;
   JobMapper mapper(request, local_agent, *policies, std::move(*pool));
   if (Status s = mapper.Place(nodes); !s.ok()) return s;
   if (Status s = mapper.Bind(); !s.ok()) return s;
   if (Status s = mapper.AssignGpus(); !s.ok()) return s;
-  if (!cpu_list.empty()) mapper.Confine();
+  mapper.Confine();
   if (Status s = mapper.Rank(); !s.ok()) return s;
   return std::move(mapper).Finish();
 }

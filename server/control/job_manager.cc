@@ -191,6 +191,12 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
   }
   Result<JobRequest> request = DecodeJobRequest(launch.request());
   if (!request.ok()) return launcher->Refuse(request.status());
+  if (request->hints.any() && !placements_.HeedsDirectives()) {
+    return launcher->Refuse(Status(
+        kErrNotSupported,
+        "no scheduler places the jobs of this overlay: leave out --queue, "
+        "--account, --priority and --hint"));
+  }
   // A job that is not started needs no placement.
   const bool is_placed = launch.do_not_launch();
   const auto asked = std::make_shared<const Asked>(

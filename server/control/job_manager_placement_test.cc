@@ -37,7 +37,9 @@ class PlacementTest : public JobManagerTest {
     launch->set_queued_since_ms(since_ms);
     launch->set_requeues(requeues_);
     launch->set_allow_run_as_root(true);
-    launch->set_request(EncodeJobRequest(TwoProcesses()));
+    JobRequest job = TwoProcesses();
+    job.hints = hints_;
+    launch->set_request(EncodeJobRequest(job));
     manager_->OnRequest(kLauncher, request);
   }
   void WaitForConsumed(uint64_t bytes) {
@@ -62,6 +64,7 @@ class PlacementTest : public JobManagerTest {
   v1::JobEnd End() { return stream_.Of(v1::RunEvent::kEnd).at(0).end(); }
 
   bool requeues_ = true;
+  SchedulerHints hints_;
 };
 
 TEST_F(PlacementTest, AWaitingJobsLauncherReceivesTheReason) {
@@ -121,13 +124,67 @@ TEST_F(PlacementTest, ARefusedJobEndsWithTheReason) {
 
 TEST_F(PlacementTest, AJobThatCannotBeMappedIsReleased) {
   Ask();
-  launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
+  launch_refusal_ = Status(kErrJobFailedToMap, "no such policy");
   placement_.Grant();
-  EXPECT_EQ(End().text(), "no such node");
+  EXPECT_EQ(End().text(), "no such policy");
   ASSERT_EQ(placement_.released.size(), 1u);
   EXPECT_EQ(placement_.released[0].id.request, "first");
   EXPECT_EQ(placement_.released[0].nspace, "");
   EXPECT_TRUE(placement_.launched.empty());
+}
+
+TEST_F(PlacementTest, AGrantThatCannotBeUsedIsReleasedAndAnotherRequested) {
+  Ask();
+  launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
+  placement_.Grant();
+  ASSERT_EQ(placement_.released.size(), 1u);
+  EXPECT_EQ(placement_.asked.size(), 1u) << "after a pause";
+  const v1::JobQueued queued = stream_.Of(v1::RunEvent::kQueued).at(0).queued();
+  EXPECT_EQ(queued.reason(), "no such node; it asks for other nodes");
+  EXPECT_EQ(queued.attempt(), 2u);
+  for (int i = 0; i < 2000 && placement_.asked.size() < 2; ++i) {
+    loop_.RunOnce(10);
+  }
+  ASSERT_EQ(placement_.asked.size(), 2u);
+  EXPECT_EQ(placement_.asked[1].id, (PlacementId{"first", 2}));
+  EXPECT_TRUE(placement_.asked[1].again);
+  launch_refusal_ = Status();
+  placement_.Grant();
+  EXPECT_EQ(placement_.launched.at(0).id.attempt, 2u);
+}
+
+TEST_F(PlacementTest, AJobIsKilledWhileItWaitsToAskAgain) {
+  Ask();
+  launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
+  placement_.Grant();
+  EXPECT_TRUE(manager_->CancelQueued("first", "enough"));
+  EXPECT_EQ(End().text(), "enough");
+  EXPECT_TRUE(placement_.cancelled.empty()) << "nothing is requested";
+}
+
+TEST_F(PlacementTest, TheFourthGrantThatCannotBeUsedIsTheLast) {
+  Ask();
+  launch_refusal_ = Status(kErrJobInsufficientResources, "too few CPUs");
+  for (size_t grant = 0; grant < 4; ++grant) {
+    for (int i = 0; i < 2000 && placement_.asked.size() <= grant; ++i) {
+      loop_.RunOnce(10);
+    }
+    ASSERT_EQ(placement_.asked.size(), grant + 1);
+    placement_.Grant();
+  }
+  EXPECT_EQ(End().text(), "too few CPUs");
+  EXPECT_EQ(placement_.released.size(), 4u);
+}
+
+TEST_F(PlacementTest, HintsNeedAScheduler) {
+  hints_.queue = "long";
+  Ask();
+  EXPECT_EQ(placement_.asked.at(0).job.hints.queue, "long");
+  placement_.keeps = false;
+  manager_->OnGone(kLauncher);
+  Ask();
+  EXPECT_EQ(End().status(), kErrNotSupported);
+  EXPECT_NE(End().text().find("no scheduler"), std::string::npos);
 }
 
 TEST_F(PlacementTest, LateAndDoubleAnswersAreIgnored) {

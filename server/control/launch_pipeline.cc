@@ -3,27 +3,52 @@
 #include "server/core/step/control_inputs.h"
 
 namespace canopy::control {
+namespace {
 
-void LaunchPipeline::Ask(QueuedJob request, bool is_placed, Answers answers) {
-  const PlacementRequest asked = request.request;
-  if (is_placed) {
-    return Begin(asked, Placed{asked.id, {}, asked.since_ms, asked.give_up},
-                 answers);
-  }
-  placements_->Ask(
-      std::move(request),
-      [this, asked, answers = std::move(answers)](const auto& placed) {
-        if (!placed.ok()) return answers.refuse(placed.status());
-        Begin(asked, *placed, answers);
-      });
+constexpr uint32_t kMaxUnusableGrants = 4;
+
+// Returns whether the failure is that of the grant, so that another one may
+// help. The spawner of a job decides itself what to do about a refusal.
+bool AsksAgain(const QueuedJob& request, const Placed& placed,
+               const Status& status) {
+  const bool is_of_grant = status.code() == kErrJobAllocFailed ||
+                           status.code() == kErrJobInsufficientResources;
+  return is_of_grant && !placed.grant.nodes.empty() && request.launcher != 0 &&
+         request.unusable_grants + 1 < kMaxUnusableGrants;
 }
 
-void LaunchPipeline::Begin(const PlacementRequest& request,
-                           const Placed& placed, const Answers& answers) {
+}  // namespace
+
+void LaunchPipeline::Ask(QueuedJob request, bool is_placed, Answers answers) {
+  const PlacementRequest& asked = request.request;
+  if (is_placed) {
+    const Placed placed{asked.id, {}, asked.since_ms, asked.give_up};
+    return Begin(std::move(request), placed, answers);
+  }
+  Placements::Decided decided = Continue(request, std::move(answers));
+  placements_->Ask(std::move(request), std::move(decided));
+}
+
+Placements::Decided LaunchPipeline::Continue(QueuedJob request,
+                                             Answers answers) {
+  return [this, request = std::move(request),
+          answers = std::move(answers)](const Result<Placed>& placed) {
+    if (!placed.ok()) return answers.refuse(placed.status());
+    Begin(request, *placed, answers);
+  };
+}
+
+void LaunchPipeline::Begin(QueuedJob request, const Placed& placed,
+                           const Answers& answers) {
   const Status status = answers.begin(placed);
   if (status.ok()) return;
-  placements_->ReleaseUnused(placed, request, status);
-  answers.refuse(status);
+  placements_->ReleaseUnused(placed, request.request, status);
+  if (!AsksAgain(request, placed, status)) return answers.refuse(status);
+  ++request.unusable_grants;
+  ++request.request.id.attempt;
+  request.request.again = true;
+  Placements::Decided decided = Continue(request, answers);
+  placements_->AskAgain(std::move(request), status, std::move(decided));
 }
 
 JobRecord& LaunchPipeline::Record(MappedJob mapped, Family* family) {

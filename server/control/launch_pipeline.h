@@ -9,7 +9,8 @@
 //   persisted  A successor of this agent can continue it.
 //   started    The core launches it.
 //
-// A failure before a job is recorded releases the grant and is the answer to
+// A failure before a job is recorded releases the grant. If the grant could not
+// be used, a launcher's job asks again; otherwise the failure is the answer to
 // the request. A later failure is the end of the job, and is reported as such.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
@@ -81,8 +82,9 @@ class LaunchPipeline {
   void OnFilesCopied(const std::string& nspace, Status status);
 
  private:
-  void Begin(const PlacementRequest& request, const Placed& placed,
-             const Answers& answers);
+  // Returns the handler of the host's decision.
+  Placements::Decided Continue(QueuedJob request, Answers answers);
+  void Begin(QueuedJob request, const Placed& placed, const Answers& answers);
   Status Launch(const JobRecord& record, bool check_only);
 
   Families* const families_;

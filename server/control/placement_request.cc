@@ -121,6 +121,8 @@ PlacedJob PlacedJobOf(const JobRecord& record) {
   out.started_ms = facts.started_ms;
   out.time_limit_seconds = job.timeout_seconds;
   out.suspended = record.facts.suspended;
+  out.name = job.name;
+  out.hints = job.hints;
   return out;
 }
 
@@ -132,6 +134,8 @@ PlacedJob PlacedJobOf(const Placed& placed, const PlacementRequest& request) {
   out.parent = request.parent;
   out.command = CommandOf(request);
   out.queued_ms = placed.queued_ms;
+  out.name = request.job.name;
+  out.hints = request.job.hints;
   return out;
 }
 

@@ -7,10 +7,18 @@
 #include "server/control/placement_request.h"
 
 namespace canopy::control {
+namespace {
+
+// The pause after the first unusable grant; each further one is four times as
+// long. The scheduler may need that time to notice that a node is lost.
+constexpr int64_t kFirstPauseNs = 250'000'000;
+
+}  // namespace
 
 Placements::~Placements() {
   for (const auto& [request, entry] : waiting_) {
     if (entry.timer != 0) loop_->CancelTimer(entry.timer);
+    if (entry.pause != 0) loop_->CancelTimer(entry.pause);
   }
 }
 
@@ -19,25 +27,44 @@ void Placements::set_port(PlacementPort* port) {
   port_->set_listener(this);
 }
 
-bool Placements::Ask(QueuedJob job, Decided decided) {
+Placements::Entry* Placements::Add(QueuedJob job, Decided decided) {
   loop_->AssertOnThread();
-  const PlacementRequest request = job.request;
-  const PlacementId& id = request.id;
-  const auto [it, added] = waiting_.try_emplace(id.request);
-  if (!added) return false;
+  const std::string name = job.request.id.request;
+  const auto [it, added] = waiting_.try_emplace(name);
+  if (!added) return nullptr;
   Entry& entry = it->second;
   entry.job = std::move(job);
   entry.decided = std::move(decided);
-  if (request.give_up != 0) {
-    const int64_t left = request.give_up - EventLoop::Now();
-    entry.timer = loop_->AddTimer(std::max<int64_t>(left, 0), [this, id] {
-      Cancel(
-          id.request,
-          Status(kErrTimeout, "its time to start ran out while it was queued"));
-    });
-  }
+  const int64_t give_up = entry.job.request.give_up;
+  if (give_up == 0) return &entry;
+  const int64_t left = give_up - EventLoop::Now();
+  entry.timer = loop_->AddTimer(std::max<int64_t>(left, 0), [this, name] {
+    Cancel(name, Status(kErrTimeout,
+                        "its time to start ran out while it was queued"));
+  });
+  return &entry;
+}
+
+bool Placements::Ask(QueuedJob job, Decided decided) {
+  const PlacementRequest request = job.request;
+  if (Add(std::move(job), std::move(decided)) == nullptr) return false;
   port_->Place(request);
   return true;
+}
+
+void Placements::AskAgain(QueuedJob job, const Status& why, Decided decided) {
+  const PlacementId id = job.request.id;
+  const int64_t pause = kFirstPauseNs << (2 * (job.unusable_grants - 1));
+  Entry* const entry = Add(std::move(job), std::move(decided));
+  if (entry == nullptr) return;
+  entry->pause = loop_->AddTimer(pause, [this, id] {
+    Entry* const due = Find(id);
+    due->pause = 0;
+    const PlacementRequest request = due->job.request;
+    port_->Place(request);
+  });
+  OnQueued(id, {why.message() + "; it asks for other nodes",
+                entry->job.request.since_ms});
 }
 
 bool Placements::Cancel(const std::string& request, const Status& why) {
@@ -45,7 +72,7 @@ bool Placements::Cancel(const std::string& request, const Status& why) {
   const auto it = waiting_.find(request);
   if (it == waiting_.end()) return false;
   const PlacementId id = it->second.job.request.id;
-  port_->Cancel(id);
+  if (it->second.pause == 0) port_->Cancel(id);
   Decide(id, why);
   return true;
 }
@@ -145,6 +172,7 @@ void Placements::Decide(const PlacementId& id, const Result<Placed>& placed) {
   if (Find(id) == nullptr) return;
   Entry entry = std::move(waiting_.extract(id.request).mapped());
   if (entry.timer != 0) loop_->CancelTimer(entry.timer);
+  if (entry.pause != 0) loop_->CancelTimer(entry.pause);
   entry.decided(placed);
 }
 

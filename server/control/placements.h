@@ -23,6 +23,7 @@ struct QueuedJob {
   uint64_t launcher = 0;  // the requesting launcher; 0: a process
   PlacementQueued state;
   bool told = false;  // the launcher knows that the job waits
+  uint32_t unusable_grants = 0;
 };
 
 // Every wait ends in one call of its `Decided`. Loop thread only.
@@ -45,6 +46,9 @@ class Placements : public PlacementListener {
   // Requests a placement. The decision may arrive during the call. Returns
   // false if a request of this name waits already; then this one is dropped.
   bool Ask(QueuedJob job, Decided decided);
+  // Requests another placement of a job whose grant could not be used, after a
+  // pause that grows with their number. The job waits meanwhile.
+  void AskAgain(QueuedJob job, const Status& why, Decided decided);
   // Removes a job from the queue. Returns false if it does not wait.
   bool Cancel(const std::string& request, const Status& why);
   void CancelOfLauncher(uint64_t launcher, const Status& why);
@@ -83,8 +87,12 @@ class Placements : public PlacementListener {
   struct Entry {
     QueuedJob job;
     Decided decided;
-    EventLoop::TimerId timer = 0;
+    EventLoop::TimerId timer = 0;  // ends the wait
+    EventLoop::TimerId pause = 0;  // precedes the request to the host
   };
+
+  // Adds an entry, or returns null if there is one of this name.
+  Entry* Add(QueuedJob job, Decided decided);
 
   Entry* Find(const PlacementId& id);
   void CancelIf(const std::function<bool(const QueuedJob&)>& matches,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/cpuset.h"
 #include "common/ids.h"
 #include "common/job_request.h"
 #include "common/status.h"
@@ -56,6 +57,10 @@ struct PlacementQueued {
 struct GrantedNode {
   std::string name;
   uint32_t slots = 0;
+  CpuSet cpus = {};                    // that the job may use; empty: all
+  std::vector<std::string> gpus = {};  // likewise, by GpuName; empty: all
+  // NAME=VALUE, overrides the environment of the processes on this node.
+  std::vector<std::string> env = {};
 };
 
 struct PlacementGrant {
@@ -102,6 +107,8 @@ struct PlacedJob {
   int64_t started_ms = 0;           // milliseconds since 1970; 0: never
   uint32_t time_limit_seconds = 0;  // from the start; 0: none
   bool suspended = false;
+  std::string name;  // for people; empty: none
+  SchedulerHints hints = {};
 };
 
 struct PlacedEnd {

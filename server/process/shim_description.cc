@@ -83,6 +83,7 @@ RankSpec DescribeRank(const ProcessContext& context,
   spec.has_stdin =
       job.stdin_target == StdinTarget::kAll ||
       (job.stdin_target == StdinTarget::kRank && job.stdin_rank == rank);
+  Append(job.nodes[job.procs[rank].node].env, &spec.env);
   if (!job.gpus.empty()) Append(GpuVariables(job.gpus[rank]), &spec.env);
   Append(TorchRankVariables(prepare, rank), &spec.env);
   for (ProcessEnvironment* environment : context.environments) {

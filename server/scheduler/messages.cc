@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/codec/decoder.h"
+#include "common/cpuset.h"
 #include "common/text.h"
 #include "common/values/info_list.h"
 #include "server/scheduler/contract/line.h"
@@ -32,6 +33,7 @@ constexpr int kMaxNodes = 65'536;
 constexpr int kMaxVariables = 4096;
 constexpr size_t kMaxEnvironment = 1 << 20;
 constexpr int kMaxApplications = 1024;
+constexpr int kMaxGpus = 1024;
 constexpr int kMaxArguments = 65'536;
 // Bound of the arguments in a request.
 constexpr size_t kMaxArgvSent = 64 << 10;
@@ -82,6 +84,7 @@ void PutApplications(const PlacementRequest& request, const MappingNeeds& needs,
     if (needs.max_procs_per_node) {
       to->set_max_procs_per_node(*needs.max_procs_per_node);
     }
+    to->set_gpus_per_process(request.job.places.gpus_per_proc);
     slots += uint64_t{app.num_procs} * needs.slots_per_process;
   }
   if (request.num_slots == 0) return;  // an application takes what it gets
@@ -129,12 +132,41 @@ std::string ExpectedAt(int64_t ms) {
   return text;
 }
 
-// Returns the reason why a node of a grant is invalid, or an empty string.
-std::string ProblemOf(const v1::GrantedNode& node) {
-  if (node.slots() > 0 && node.slots() <= kMaxSlots) return "";
-  return "of " + std::to_string(node.slots()) + " slots on " +
-         LineOf(node.name()) + ", and 1 to " + std::to_string(kMaxSlots) +
-         " are possible";
+// Returns an error that continues the words "a grant" if the node is invalid.
+Result<GrantedNode> FromMessage(const v1::GrantedNode& node) {
+  const auto malformed = [&](const std::string& what) {
+    return Status(kErrUnpackFailure, what + " on " + LineOf(node.name()));
+  };
+  if (node.slots() == 0 || node.slots() > kMaxSlots) {
+    return malformed("of " + std::to_string(node.slots()) +
+                     " slots, where 1 to " + std::to_string(kMaxSlots) +
+                     " are possible,");
+  }
+  Result<CpuSet> cpus = CpuSet::Parse(node.cpus());
+  if (!cpus.ok()) return malformed("of CPUs that are no list of numbers");
+  if (node.gpus_size() > kMaxGpus) return malformed("of too many GPUs");
+  const std::string problem = ProblemOfEnvironment(node.env());
+  if (!problem.empty()) return malformed(problem);
+  return GrantedNode{node.name(),
+                     node.slots(),
+                     *std::move(cpus),
+                     {node.gpus().begin(), node.gpus().end()},
+                     {node.env().begin(), node.env().end()}};
+}
+
+// Hints are NAME=VALUE.
+void PutHints(const std::string& name, const SchedulerHints& hints,
+              v1::Hints* out) {
+  out->set_name(Printable(name));
+  out->set_queue(Printable(hints.queue));
+  out->set_account(Printable(hints.account));
+  if (hints.priority) out->set_priority(hints.priority->value);
+  for (const std::string& hint : hints.others) {
+    const size_t equals = hint.find('=');
+    if (equals == std::string::npos) continue;
+    (*out->mutable_others())[Printable(hint.substr(0, equals))] =
+        Printable(hint.substr(equals + 1));
+  }
 }
 
 // Adds the directives of the job, which come first in a spawn call.
@@ -192,6 +224,7 @@ v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
   }
   *out.mutable_request_time() = TimestampOf(request.since_ms);
   PutDirectives(request.directives, &out);
+  PutHints(request.job.name, request.job.hints, out.mutable_hints());
   out.set_parent(Printable(request.parent));
   out.set_again(request.again);
   return out;
@@ -223,11 +256,12 @@ Result<PlacementGrant> FromMessage(const v1::Granted& granted) {
   if (granted.nodes_size() > kMaxNodes) return malformed("of too many nodes");
   std::set<std::string> names;
   for (const v1::GrantedNode& node : granted.nodes()) {
-    if (const std::string p = ProblemOf(node); !p.empty()) return malformed(p);
     if (!names.insert(node.name()).second) {
       return malformed("of node " + LineOf(node.name()) + " twice");
     }
-    out.nodes.push_back({node.name(), node.slots()});
+    Result<GrantedNode> to = FromMessage(node);
+    if (!to.ok()) return malformed(to.status().message());
+    out.nodes.push_back(*std::move(to));
   }
   const std::string problem = ProblemOfEnvironment(granted.env());
   if (!problem.empty()) return malformed(problem);
@@ -305,6 +339,7 @@ v1::JobReport ReportOf(const PlacedJob& job, v1::JobState state,
   if (job.time_limit_seconds != 0) {
     *out.mutable_time_limit() = DurationOfSeconds(job.time_limit_seconds);
   }
+  PutHints(job.name, job.hints, out.mutable_hints());
   return out;
 }
 
@@ -342,6 +377,7 @@ v1::JobRecord RecordOf(const PlacedJob& job, const PlacedEnd& end) {
   out.set_exit_code(end.exit_code);
   out.set_pmix_status(end.status);
   out.set_message(Printable(end.text));
+  PutHints(job.name, job.hints, out.mutable_hints());
   out.set_procs_measured(end.used.ranks);
   if (end.used.ranks == 0) return out;
   *out.mutable_cpu_time() =

@@ -21,6 +21,9 @@ namespace {
 constexpr uint32_t kMaxProcs = 1u << 20;
 constexpr uint32_t kMaxSeconds = 365u * 24 * 3600;
 constexpr uint32_t kMaxGraceSeconds = 3600;
+constexpr uint32_t kMaxPriority = 1'000'000'000;
+constexpr size_t kMaxHints = 64;
+constexpr size_t kMaxHintBytes = 4096;
 
 Status AddHosts(Result<std::vector<Host>> more, JobApp* app) {
   if (!more.ok()) return more.status();
@@ -87,13 +90,55 @@ Option::Apply SetInject(Inject* to) {
   };
 }
 
+// Returns no value for text that is not a number from -`below` to `above`.
+std::optional<int> SignedNumber(const std::string& text, uint32_t below,
+                                uint32_t above) {
+  const bool is_negative = text.starts_with('-');
+  const auto value = ParseNumber(text.substr(is_negative ? 1 : 0),
+                                 is_negative ? below : above);
+  if (!value) return std::nullopt;
+  return static_cast<int>(*value) * (is_negative ? -1 : 1);
+}
+
 Option::Apply SetNice(std::optional<NiceValue>* to) {
   return [to](const TypedOption& typed) {
-    const std::string& text = typed.values[0];
-    const bool below = text.starts_with('-');
-    const auto value = ParseNumber(text.substr(below ? 1 : 0), below ? 20 : 19);
+    const auto value = SignedNumber(typed.values[0], 20, 19);
     if (!value) return WrongValue(typed, "a nice value from -20 to 19");
-    to->emplace().value = static_cast<int>(*value) * (below ? -1 : 1);
+    to->emplace().value = *value;
+    return Status();
+  };
+}
+
+Option::Apply SetPriority(std::optional<JobPriority>* to) {
+  return [to](const TypedOption& typed) {
+    const auto value =
+        SignedNumber(typed.values[0], kMaxPriority, kMaxPriority);
+    if (!value) {
+      return WrongValue(typed, "a number from -1000000000 to 1000000000");
+    }
+    to->emplace().value = *value;
+    return Status();
+  };
+}
+
+// A hint of the same name replaces an earlier one.
+Option::Apply AddHint(std::vector<std::string>* to) {
+  return [to](const TypedOption& typed) {
+    const std::string& hint = typed.values[0];
+    const size_t equals = hint.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return WrongValue(typed, "NAME=VALUE");
+    }
+    const std::string name = hint.substr(0, equals + 1);
+    std::erase_if(*to, [&](const auto& old) { return old.starts_with(name); });
+    size_t size = hint.size();
+    for (const std::string& other : *to) size += other.size();
+    if (to->size() >= kMaxHints || size > kMaxHintBytes) {
+      return Status(kErrBadParam,
+                    "there can be " + std::to_string(kMaxHints) + " hints of " +
+                        std::to_string(kMaxHintBytes) + " bytes together");
+    }
+    to->push_back(hint);
     return Status();
   };
 }
@@ -364,6 +409,22 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
+// Wishes for the scheduler.
+void AddHints(const RunTargets& to, OptionTable* table) {
+  SchedulerHints* const hints = &to.run->job.hints;
+  const Option options[] = {
+      {"queue partition", 1, "NAME", "queue of the scheduler for the job",
+       SetText(&hints->queue)},
+      {"account A", 1, "NAME", "account that the job is charged to",
+       SetText(&hints->account)},
+      {"priority", 1, "N", "priority of the job at the scheduler",
+       SetPriority(&hints->priority)},
+      {"hint", 1, "NAME=VALUE", "anything else that the scheduler knows",
+       AddHint(&hints->others)},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
 void AddRest(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
@@ -440,6 +501,7 @@ OptionTable RunOptionTable(const RunTargets& to) {
   AddStreams(to, &table);
   AddFailures(to, &table);
   AddDebugger(to, &table);
+  AddHints(to, &table);
   AddAgentOptions(&to.run->agents, &table);
   AddRest(to, &table);
   return table;

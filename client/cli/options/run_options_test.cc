@@ -250,6 +250,15 @@ INSTANTIATE_TEST_SUITE_P(
                  }},
         Spelling{"--context c",
                  [](const RunOptions& o) { return o.context == "c"; }},
+        Spelling{"--queue long -A physics --priority -3 --hint a=1 --hint a=2 "
+                 "--hint ab=",
+                 [](const RunOptions& o) {
+                   const SchedulerHints& hints = o.job.hints;
+                   return hints.queue == "long" && hints.account == "physics" &&
+                          hints.priority == JobPriority{-3} &&
+                          hints.others ==
+                              std::vector<std::string>{"a=2", "ab="};
+                 }},
         Spelling{"--nice -5 --name ocean --wait",
                  [](const RunOptions& o) {
                    return o.job.process.nice == NiceValue{-5} &&
@@ -312,6 +321,16 @@ TEST(RunOptionsTest, UnderNamesOfMpirunCIsTheNumberOfProcesses) {
 
 TEST(RunOptionsTest, EachProgramHasItsNumberOfProcesses) {
   EXPECT_EQ(MustParse("-n 2 a : -n 3 b").job.apps[1].num_procs, 3u);
+}
+
+TEST(RunOptionsTest, HintsHaveABound) {
+  std::string line;
+  for (int i = 0; i < 64; ++i) line += "--hint n" + std::to_string(i) + "= ";
+  EXPECT_TRUE(Parse(line + "a").ok());
+  EXPECT_FALSE(Parse(line + "--hint more= a").ok());
+  const std::string longest(4094, 'x');
+  EXPECT_TRUE(Parse("--hint a=" + longest + " a").ok());
+  EXPECT_FALSE(Parse("--hint a=" + longest + "x a").ok());
 }
 
 TEST(RunOptionsTest, DoubleDashEndsTheOptions) {
@@ -436,6 +455,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--oversubscribe=1 a", "takes no value"},
         Refusal{"--display mpa a", "did you mean 'map'"},
         Refusal{"--gpus-per-rank 0 a", "1 to 1024"},
+        Refusal{"--hint a a", "NAME=VALUE"},
+        Refusal{"--hint =a a", "NAME=VALUE"},
+        Refusal{"--priority high a", "a number from"},
         Refusal{"--nice 20 a", "a nice value from -20 to 19"},
         Refusal{"--nice -21 a", "a nice value from -20 to 19"},
         Refusal{"--nice --1 a", "a nice value from -20 to 19"},

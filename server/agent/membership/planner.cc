@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -158,6 +159,45 @@ Status KeepToGrant(const PlacementGrant& grant,
   return {};
 }
 
+// Leaves the node only the CPUs and GPUs that the job may use there. Returns
+// the reason why the grant cannot be used, or an empty string.
+std::string KeepResources(const GrantedNode& granted, host::MapNode* node) {
+  if (granted.cpus.empty() && granted.gpus.empty()) return "";
+  if (!node->topology) return "whose CPUs are unknown";
+  Topology kept = *node->topology;
+  if (!granted.cpus.empty()) {
+    kept = Restrict(kept, granted.cpus);
+    if (kept.cpus != granted.cpus) {
+      return "with the CPUs " + granted.cpus.ToString() +
+             ", of which it has only '" + kept.cpus.ToString() + "'";
+    }
+    node->is_confined = true;
+  }
+  if (!granted.gpus.empty()) {
+    std::erase_if(kept.gpus, [&](const Gpu& gpu) {
+      return std::ranges::count(granted.gpus, GpuName(gpu)) == 0;
+    });
+    if (kept.gpus.size() != granted.gpus.size()) {
+      return "with a GPU that it does not have";
+    }
+  }
+  node->topology = std::make_shared<const Topology>(std::move(kept));
+  return "";
+}
+
+// Gives the nodes the environments that the scheduler has granted.
+void SetEnvironments(const PlacementGrant& grant, std::vector<JobNode>* nodes) {
+  std::map<std::string, const std::vector<std::string>*> by_name;
+  for (const GrantedNode& node : grant.nodes) {
+    if (!node.env.empty()) by_name[node.name] = &node.env;
+  }
+  if (by_name.empty()) return;
+  for (JobNode& node : *nodes) {
+    const auto granted = by_name.find(node.name);
+    if (granted != by_name.end()) node.env = *granted->second;
+  }
+}
+
 }  // namespace
 
 Planner::Planner(const bootstrap::v1::Members& members, NodeId self,
@@ -254,6 +294,8 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
     nodes.push_back(std::move(*node));
     nodes.back().slots = granted.slots;
     all.erase(node);
+    const std::string why = KeepResources(granted, &nodes.back());
+    if (!why.empty()) return refused(granted.name, why);
   }
   return nodes;
 }
@@ -378,6 +420,7 @@ Result<JobSpec> Planner::Map(const std::vector<host::MapNode>& nodes,
   }
   Result<JobMap> map = host::MapJob(nodes, request, self_);
   if (!map.ok()) return map.status();
+  SetEnvironments(placed.grant, &map->nodes);
   JobSpec job = MakeJob(std::move(request), *std::move(map));
   job.session_id = session_id_;
   job.host_job = placed.grant.host_job;

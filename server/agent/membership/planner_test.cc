@@ -151,6 +151,43 @@ TEST_F(PlannerTest, GpusOfOtherJobsAreNotGiven) {
   EXPECT_EQ(none.code(), kErrJobInsufficientResources);
 }
 
+TEST_F(PlannerTest, AJobUsesOnlyTheGrantedCpusAndGpus) {
+  Planner planner(
+      WithCores({{GpuKind::kNvidia, "0", {}}, {GpuKind::kNvidia, "1", {}}}), 0,
+      7);
+  RequestOneProcess();
+  request_.places.gpus_per_proc = 1;
+  Grant({{"n1", 1, *CpuSet::Parse("1"), {"nvidia:1"}, {"DEVICE=7"}}});
+  const auto plan = [&] {
+    return planner.Plan(request_, placed_, jobs_, membership_);
+  };
+  auto job = plan();
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_EQ((*job)->procs[0].cpuset, "1");
+  EXPECT_EQ((*job)->gpus, Names{"nvidia:1"});
+  EXPECT_EQ((*job)->nodes[0].env, Names{"DEVICE=7"});
+  request_.places.bind_to = "none";
+  EXPECT_EQ((*plan())->procs[0].cpuset, "1") << "it is still confined to them";
+}
+
+TEST_F(PlannerTest, AGrantOfMissingCpusOrGpusCannotBeUsed) {
+  RequestOneProcess();
+  const auto refused = [&](GrantedNode node) {
+    Planner planner(WithCores(), 0, 7);
+    placed_.grant.nodes = {std::move(node)};
+    const auto job = planner.Plan(request_, placed_, jobs_, membership_);
+    EXPECT_EQ(job.code(), kErrJobAllocFailed);
+    return job.status().message();
+  };
+  EXPECT_NE(refused({"n1", 1, *CpuSet::Parse("1-2")}).find("CPUs 1-2"),
+            std::string::npos);
+  EXPECT_NE(refused({"n1", 1, {}, {"nvidia:0"}}).find("a GPU"),
+            std::string::npos);
+  Grant({{"n1", 1, *CpuSet::Parse("0")}});
+  EXPECT_NE(Plan(1).status().message().find("CPUs are unknown"),
+            std::string::npos);
+}
+
 TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {
   const auto refused = [this](const std::string& name) {
     Grant({{name, 1}});

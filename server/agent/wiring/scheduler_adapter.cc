@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/gpu.h"
 #include "common/ids.h"
 #include "common/topology.h"
 #include "common/version.h"
@@ -44,6 +45,8 @@ v1::NodeReport NodeOf(const bootstrap::v1::NodeInfo& info) {
     if (topology->memory_bytes != 0) {
       node.set_memory_bytes(topology->memory_bytes);
     }
+    node.set_cpus(topology->cpus.ToString());
+    for (const Gpu& gpu : topology->gpus) node.add_gpus(GpuName(gpu));
   }
   return node;
 }

@@ -1,6 +1,7 @@
-"""Provides the Python modules that protoc makes of the scheduler's contract.
+"""Provides the Python modules that protoc makes of the scheduler's contract,
+and what every scheduler needs to use them.
 
-They are made when this module is imported:
+The modules are made when this one is imported:
 
     from host_module_stubs import errors, pb, rpc
 
@@ -14,6 +15,8 @@ import os
 import subprocess
 import sys
 import tempfile
+
+import grpc
 
 _PROTOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protos")
 _FOLDER = "canopy/hostmodule/v1"
@@ -36,3 +39,26 @@ def _make(protos):
 
 
 errors, pb, rpc = _make(os.environ.get("CANOPY_PROTOS", _PROTOS))
+
+
+async def refuse(context, code, reason, text):
+    """Ends a call with an error that names its PMIx status."""
+    info = errors.ErrorInfo(reason=reason, domain="pmix.org")
+    status = errors.Status(code=code.value[0], message=text)
+    status.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo",
+                       value=info.SerializeToString())
+    await context.abort(code, text, (
+        ("grpc-status-details-bin", status.SerializeToString()),))
+
+
+def moment(timestamp):
+    return timestamp.seconds + timestamp.nanos / 1e9
+
+
+def health():
+    """Returns the handler of grpc.health.v1.Health/Check, which answers that the
+    scheduler serves: field 1 of the response is 1."""
+    async def serving(request, context):
+        return b"\x08\x01"
+    return grpc.method_handlers_generic_handler("grpc.health.v1.Health", {
+        "Check": grpc.unary_unary_rpc_method_handler(serving)})

@@ -26,7 +26,7 @@ import time
 
 import grpc
 
-from host_module_stubs import errors, pb, rpc
+from host_module_stubs import health, moment, pb, refuse, rpc
 
 NOT_SUPPORTED = "PMIX_ERR_NOT_SUPPORTED"
 OUT_OF_RESOURCE = "PMIX_ERR_OUT_OF_RESOURCE"
@@ -34,20 +34,6 @@ INSUFFICIENT_RESOURCES = "PMIX_ERR_JOB_INSUFFICIENT_RESOURCES"
 QUEUE = "all"  # the only one
 CHECK = "host-module-check"  # the overlay of 'canopy host-module check'
 POSITIONS_SECONDS = 1  # between two reports of the places in the queue
-
-
-async def refuse(context, code, reason, text):
-    """Ends a call with an error that names its PMIx status."""
-    info = errors.ErrorInfo(reason=reason, domain="pmix.org")
-    status = errors.Status(code=code.value[0], message=text)
-    status.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo",
-                       value=info.SerializeToString())
-    await context.abort(code, text, (
-        ("grpc-status-details-bin", status.SerializeToString()),))
-
-
-def moment(timestamp):
-    return timestamp.seconds + timestamp.nanos / 1e9
 
 
 class Refused(Exception):
@@ -636,15 +622,6 @@ async def operate(scheduler):
             print("jobs, again, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
                   "signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, "
                   "drain NODE, undrain NODE", flush=True)
-
-
-def health():
-    """Returns the handler of grpc.health.v1.Health/Check, which answers that the
-    scheduler serves: field 1 of the response is 1."""
-    async def serving(request, context):
-        return b"\x08\x01"
-    return grpc.method_handlers_generic_handler("grpc.health.v1.Health", {
-        "Check": grpc.unary_unary_rpc_method_handler(serving)})
 
 
 def read_file(path):

@@ -1,103 +1,124 @@
-"""MPI jobs over four emulated nodes, placed by the example scheduler in C++."""
+"""MPI jobs over four emulated nodes, placed by the example schedulers in C++ and
+in Go."""
 import os
 import signal
 import tempfile
 import time
 
 from cases_host_module_check import build
-from harness import check
+from harness import ROOT, check
 
 NODES = 4
-CONTEXT = "example-scheduler"
-RUN = ("run", "--context", CONTEXT)
+GO = os.path.join(ROOT, "examples/host_module/go")
 
 
-def slots(bench):
-    nodes = bench.json("status", "--context", CONTEXT)["nodes"]
-    return sum(node["slots"] for node in nodes)
+def build_go(bench):
+    """Builds the example in Go with only Debian's packages."""
+    directory = os.path.join(bench.share.directory, "example-scheduler-go")
+    program = os.path.join(directory, "scheduler")
+    bench.share.make(program, [os.path.join(GO, "build"),
+                               os.path.join(ROOT, "protos"), directory])
+    return program
 
 
-def jobs(bench, scheduler):
-    ranks = slots(bench)
-    for _ in range(2):  # the first job's slots are free again
-        bench.run(*RUN, "-n", ranks, bench.mpi("hello"), ranks).expect(
-            out=[f"hello ok size {ranks}"])
-    bench.run(*RUN, "-n", 2, "sh", "-c", "exit 5").expect(code=5)
-    scheduler.wait_for("with exit code 5")
-    bench.run(*RUN, "-n", ranks + 1, "true").expect(
-        code=1, err=[f"{ranks + 1} slots wanted and there are {ranks}"])
-    bench.run(*RUN, "--host", "node3:1", "-n", 1, "true").expect()
+LANGUAGES = {"C++": build, "Go": build_go}
 
 
-def queued(bench):
-    """If no slot is free, a job waits, reports the reason, and starts when it
-    can."""
-    ranks = slots(bench)
-    all_nodes = bench.start(*RUN, "-n", ranks, "sh", "-c",
-                            "echo is up; exec sleep 1000")
-    all_nodes.wait_for("is up", ranks)
-    later = bench.start(*RUN, "-n", 2, bench.mpi("hello"), 2)
-    wait_for_ps(bench, "2 slots wanted, 0 free")
-    gone = bench.start(*RUN, "-n", ranks, "true")
-    wait_for_ps(bench, f"queued   {ranks} ")
-    gone.signal(signal.SIGINT)
-    check(gone.finish(20).code == 128 + signal.SIGINT, "not interrupted")
-    all_nodes.signal(signal.SIGTERM)
-    all_nodes.finish(20)
-    later.finish(30).expect(out=["hello ok size 2"])
+class Example:
+    """An overlay whose scheduler is the example in LANGUAGE."""
 
+    def __init__(self, bench, language):
+        self.bench = bench
+        self.context = "example-scheduler-" + {"C++": "cc", "Go": "go"}[language]
+        self.names = [f"scheduler in {language}: {rest}" for rest in (
+            "Open MPI jobs and exit codes", "a job waits while all is taken",
+            "a job in the background is queued")]
+        self.built = f"scheduler in {language}: it is built"
+        self.make = LANGUAGES[language]
+        self.scheduler = None
 
-def detached(bench, address):
-    """A job in the background has its name at once, although it is queued, and the
-    scheduler passes its check while it is in use."""
-    ranks = slots(bench)
-    busy = bench.start(*RUN, "-n", ranks, "sh", "-c", "echo is up; exec sleep 1000")
-    busy.wait_for("is up", ranks)
-    begun = time.monotonic()
-    name = bench.run(*RUN, "--detach", "-n", 2, "sh", "-c", "exit 6").expect().out.strip()
-    check(time.monotonic() - begun < 5, "the name came late")
-    wait_for_ps(bench, f"queued: {name}")
-    bench.run("why", "--context", CONTEXT, name).expect(out=["has been queued for"])
-    bench.run("host-module", "check", address).expect(absent=["FAILED"])
-    busy.signal(signal.SIGTERM)
-    busy.finish(20)
-    bench.run("wait", name).expect(code=6)
+    def run(self, *words):
+        return self.bench.run("run", "--context", self.context, *words)
 
+    def start(self, *words):
+        return self.bench.start("run", "--context", self.context, *words)
 
-def wait_for_ps(bench, text):
-    for _ in range(200):
-        if text in bench.run("ps", "--context", CONTEXT).expect().out:
+    def slots(self):
+        nodes = self.bench.json("status", "--context", self.context)["nodes"]
+        return sum(node["slots"] for node in nodes)
+
+    def jobs(self):
+        ranks = self.slots()
+        for _ in range(2):  # the first job's slots are free again
+            self.run("-n", ranks, self.bench.mpi("hello"), ranks).expect(
+                out=[f"hello ok size {ranks}"])
+        self.run("-n", 2, "--account", "physics", "sh", "-c", "exit 5").expect(code=5)
+        self.scheduler.wait_for("with exit code 5")
+        self.run("-n", ranks + 1, "true").expect(code=1, err=["slots"])
+        self.run("--host", "node3:1", "-n", 1, "true").expect()
+
+    def queued(self):
+        """If no slot is free, a job waits, reports the reason, and starts when it
+        can."""
+        ranks = self.slots()
+        all_nodes = self.start("-n", ranks, "sh", "-c", "echo is up; exec sleep 1000")
+        all_nodes.wait_for("is up", ranks)
+        later = self.start("-n", 2, self.bench.mpi("hello"), 2)
+        self.wait_for_ps("2 slots wanted, 0 free")
+        gone = self.start("-n", ranks, "true")
+        self.wait_for_ps(f"queued   {ranks} ")
+        gone.signal(signal.SIGINT)
+        check(gone.finish(20).code == 128 + signal.SIGINT, "not interrupted")
+        all_nodes.signal(signal.SIGTERM)
+        all_nodes.finish(20)
+        later.finish(30).expect(out=["hello ok size 2"])
+
+    def detached(self, address):
+        """A job in the background has its name at once, although it is queued, and
+        the scheduler passes its check while it is in use."""
+        busy = self.start("-n", self.slots(), "sh", "-c",
+                          "echo is up; exec sleep 1000")
+        busy.wait_for("is up", self.slots())
+        begun = time.monotonic()
+        name = self.run("--detach", "-n", 2, "sh", "-c", "exit 6").expect().out.strip()
+        check(time.monotonic() - begun < 5, "the name came late")
+        self.wait_for_ps(f"queued: {name}")
+        self.bench.run("why", "--context", self.context, name).expect(
+            out=["has been queued for"])
+        self.bench.run("host-module", "check", address).expect(absent=["FAILED"])
+        busy.signal(signal.SIGTERM)
+        busy.finish(20)
+        self.bench.run("wait", name).expect(code=6)
+
+    def wait_for_ps(self, text):
+        for _ in range(200):
+            if text in self.bench.run("ps", "--context", self.context).expect().out:
+                return
+        check(False, f"ps does not say {text!r}: " +
+              self.bench.run("ps", "--context", self.context).out)
+
+    def cases(self, directory):
+        address = f"unix:{directory}/scheduler.sock"
+        if not self.bench.case(self.built, lambda: self.make(self.bench), always=True):
             return
-    check(False, f"ps does not say {text!r}: " +
-          bench.run("ps", "--context", CONTEXT).out)
-
-
-def cases(bench, directory):
-    address = f"unix:{directory}/scheduler.sock"
-    if not bench.case("scheduler in C++: it is built", lambda: build(bench),
-                      always=True):
-        return
-    scheduler = bench.start(address, program=build(bench))
-    scheduler.wait_for("schedules at")
-    with bench.overlay(CONTEXT, "--emulate", str(NODES), "--host-module",
-                       address) as up:
-        if up:
-            bench.case("scheduler in C++: Open MPI jobs and exit codes",
-                       lambda: jobs(bench, scheduler))
-            bench.case("scheduler in C++: a job waits while all is taken",
-                       lambda: queued(bench))
-            bench.case("scheduler in C++: a job in the background is queued",
-                       lambda: detached(bench, address))
-    scheduler.end(signal.SIGTERM).expect()
+        self.scheduler = self.bench.start(address, program=self.make(self.bench))
+        self.scheduler.wait_for("schedules at")
+        bodies = (self.jobs, self.queued, lambda: self.detached(address))
+        with self.bench.overlay(self.context, "--emulate", str(NODES),
+                                "--host-module", address) as up:
+            if up:
+                for name, body in zip(self.names, bodies, strict=True):
+                    self.bench.case(name, body)
+        self.scheduler.end(signal.SIGTERM)
 
 
 def run(bench):
-    if not bench.wanted("scheduler in C++: Open MPI jobs and exit codes",
-                        "scheduler in C++: a job waits while all is taken",
-                        "scheduler in C++: a job in the background is queued"):
-        return
-    with bench.taken() as mine:
-        if mine:
-            with tempfile.TemporaryDirectory() as directory:
-                os.chmod(directory, 0o755)
-                cases(bench, directory)
+    for language in LANGUAGES:
+        example = Example(bench, language)
+        if not bench.wanted(*example.names):
+            continue
+        with bench.taken() as mine:
+            if mine:
+                with tempfile.TemporaryDirectory() as directory:
+                    os.chmod(directory, 0o755)
+                    example.cases(directory)

@@ -13,6 +13,7 @@ import cases_openpmix
 import hostility
 import netns
 import slurm
+import slurm_bridge
 from harness import ROOT, check, until
 
 NODES = 2
@@ -33,7 +34,8 @@ CASES = ("slurm: up, run and down in an allocation",
          "slurm: a rank of srun aborts the job",
          "slurm: a server of root's is where the user cannot change it",
          "slurm: a rank's cleanup removes nothing of root's",
-         "slurm: links in the directory of a step lead its server nowhere")
+         "slurm: links in the directory of a step lead its server nowhere",
+         *slurm_bridge.CASES)
 HELLO = [f"hello ok size {RANKS}"]
 
 
@@ -373,7 +375,8 @@ def swapped_entries(place):
 
 BODIES = (overlay, ends_with_allocation, own_names, batch, exit_codes, slots, some,
           cancelled_batch, cancelled_overlay, doctor, srun_ours, srun_openpmix,
-          srun_mpi, srun_abort, server_place, cleanup_race, swapped_entries)
+          srun_mpi, srun_abort, server_place, cleanup_race, swapped_entries,
+          *slurm_bridge.CASES.values())
 
 
 def run(bench):

@@ -234,7 +234,7 @@ _canopy_arguments() {
     query) _canopy_query_keys "$1" ;;
     config) (($3 == 0)) && _canopy_settings "$1" ;;
     help) _canopy_commands "$1" ;;
-    host-module) echo check certificate ;;
+    host-module) echo check certificate token ;;
   esac
 }
 

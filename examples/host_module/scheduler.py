@@ -19,6 +19,7 @@ import argparse
 import asyncio
 import bisect
 import collections
+import hmac
 import os
 import re
 import sys
@@ -76,6 +77,7 @@ class Overlay:
         self.unanswered = {}   # commands, by command_id
         self.incarnation = None
         self.taken = 0         # last report of the incarnation
+        self.uid = None        # the user of its token, if that is known
 
     # ---------------------------------------------------------------- nodes
 
@@ -273,6 +275,8 @@ class Overlay:
 class Scheduler(rpc.HostModuleServiceServicer):
     def __init__(self, default_limit, accounting):
         self.default_limit = default_limit
+        self.users = None      # uids by token; None: every overlay is served
+        self.tokens = {}       # by overlay_id
         self.accounting = accounting and open(accounting, "a+", encoding="utf-8")
         self.overlays = collections.defaultdict(lambda: Overlay(self))
         # Names of jobs are unique over restarts: the clock is faster than the
@@ -306,7 +310,23 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     # -------------------------------------------------------------- service
 
+    async def overlay_of(self, message, context):
+        """Returns the overlay that calls, whose token proves it."""
+        metadata = dict(context.invocation_metadata())
+        token = metadata.get("authorization", "").removeprefix("Bearer ")
+        if self.users is not None and token not in self.users:
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED,
+                                "this scheduler does not know the overlay's token")
+        known = self.tokens.setdefault(message.overlay_id, token)
+        if not hmac.compare_digest(known, token):
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED,
+                                "another overlay has this overlay_id")
+        overlay = self.overlays[message.overlay_id]
+        overlay.uid = self.users[token] if self.users is not None else None
+        return overlay
+
     async def GetCapabilities(self, request, context):
+        await self.overlay_of(request.overlay, context)
         return pb.GetCapabilitiesResponse(
             name="example", version="1",
             features=[pb.FEATURE_PLACE_JOB, pb.FEATURE_ATTACH, pb.FEATURE_ALLOCATE,
@@ -318,7 +338,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
             if info.required:
                 await refuse(context, grpc.StatusCode.UNIMPLEMENTED, NOT_SUPPORTED,
                              f"{info.key} is not supported")
-        overlay = self.overlays[request.overlay.overlay_id]
+        overlay = await self.overlay_of(request.overlay, context)
         answers = asyncio.Queue()
         job = self.job_of(overlay, request)
         if job is None:
@@ -372,7 +392,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
         return pb.JobLaunchedResponse()
 
     async def JobReleased(self, request, context):
-        overlay = self.overlays[request.overlay.overlay_id]
+        overlay = await self.overlay_of(request.overlay, context)
         job = overlay.jobs.get(request.placement.request_id)
         # The release of an earlier attempt is late: a later one has the slots.
         if job is not None and job.placement.attempt <= request.placement.attempt:
@@ -387,7 +407,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
         ever succeed."""
         infos = {info.key: info.value for info in request.infos}
         wanted = infos.get("pmix.alloc.nnodes", pb.Value()).unsigned_integer
-        there = len(self.overlays[request.call.overlay.overlay_id].nodes)
+        overlay = await self.overlay_of(request.call.overlay, context)
+        there = len(overlay.nodes)
         if wanted > there:
             await refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, OUT_OF_RESOURCE,
                          f"job {request.call.caller.host_job_id or '-'} wants "
@@ -401,7 +422,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
                     "pmix.alloc.queue", "pmix.alloc.id", "pmix.timeout"):
                 await context.abort(grpc.StatusCode.UNIMPLEMENTED,
                                     f"{info.key} is not supported")
-        overlay = self.overlays[request.call.overlay.overlay_id]
+        overlay = await self.overlay_of(request.call.overlay, context)
         answers = {key: self.answer(overlay, key, qualifiers, request.call.caller)
                    for key in request.keys}
         return pb.QueryResponse(results=[
@@ -431,7 +452,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     async def Attach(self, messages, context):
         hello = (await anext(aiter(messages))).hello
-        overlay = self.overlays[hello.overlay.overlay_id]
+        overlay = await self.overlay_of(hello.overlay, context)
         if overlay.incarnation != hello.incarnation:
             overlay.incarnation = hello.incarnation
             overlay.taken = self.taken[hello.incarnation]
@@ -487,10 +508,13 @@ class Scheduler(rpc.HostModuleServiceServicer):
             overlay.set_node(report.node)
             overlay.schedule()
         if kind == "record" and self.accounting and context != CHECK:
-            self.account(overlay.incarnation, report.sequence, report.record)
+            self.account(overlay, report.sequence, report.record)
         overlay.taken = self.taken[overlay.incarnation] = report.sequence
 
-    def account(self, incarnation, sequence, record):
+    def account(self, overlay, sequence, record):
+        incarnation = overlay.incarnation
+        # The token proves the user; the record only claims it.
+        uid = record.caller.user.uid if overlay.uid is None else overlay.uid
         nodes = ",".join(f"{use.name}:{use.procs}" for use in record.nodes)
         requested, ended = moment(record.request_time), moment(record.end_time)
         # A job that was never started has waited until its end.
@@ -498,7 +522,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
         self.accounting.write(
             f"{record.host_job_id} {record.placement.request_id} "
             f"report={incarnation}.{sequence} "
-            f"uid={record.caller.user.uid} nodes={nodes} "
+            f"uid={uid} account={record.hints.account or '-'} nodes={nodes} "
             f"waited_ms={int((started - requested) * 1000)} "
             f"ran_ms={int((ended - started) * 1000)} "
             f"exit={record.exit_code} status={record.pmix_status} "
@@ -629,8 +653,17 @@ def read_file(path):
         return file.read()
 
 
+def read_users(path):
+    """Returns uids by token, from lines TOKEN UID, or None without a file."""
+    if not path:
+        return None
+    return {token: int(uid) for token, uid in
+            (line.split() for line in read_file(path).decode().splitlines())}
+
+
 async def serve(options, servicer):
     scheduler = servicer(options.time_limit, options.accounting)
+    scheduler.users = read_users(options.users)
     server = grpc.aio.server()
     rpc.add_HostModuleServiceServicer_to_server(scheduler, server)
     server.add_generic_rpc_handlers((health(),))
@@ -652,6 +685,8 @@ def main(servicer=Scheduler):
     parser.add_argument("--time-limit", type=int, default=3600,
                         help="seconds of a job that names none (3600)")
     parser.add_argument("--accounting", help="file to which a line for each job goes")
+    parser.add_argument("--users", help="file with lines TOKEN UID: only overlays with "
+                        "these tokens ('canopy host-module token') are served")
     parser.add_argument("--tls", nargs=3, metavar=("CA", "CERT", "KEY"),
                         help="PEM files, for HOST:PORT that is not this machine's "
                         "alone: agents need certificates of CA")

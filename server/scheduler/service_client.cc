@@ -52,12 +52,20 @@ class Gate {
 // joins these threads.
 class Calls {
  public:
-  explicit Calls(EventLoop* loop) : gate(std::make_shared<Gate>(loop)) {}
+  Calls(EventLoop* loop, const std::string& token)
+      : gate(std::make_shared<Gate>(loop)),
+        authorization(token.empty() ? "" : "Bearer " + token) {}
   void Add(const CallPtr& call) { open.insert(call); }
   void Remove(const CallPtr& call) { open.erase(call); }
 
   const std::shared_ptr<Gate> gate;
+  // Adds what every call has.
+  void Prepare(grpc::ClientContext* context) const {
+    if (authorization.empty()) return;
+    context->AddMetadata("authorization", authorization);
+  }
   std::set<CallPtr> open;
+  const std::string authorization;  // empty: none
 };
 using CallsPtr = std::shared_ptr<Calls>;
 
@@ -106,6 +114,7 @@ class PlaceCall : public Call,
 
   void Begin(v1::HostModuleService::Stub* stub, int64_t deadline_ms) {
     self_ = shared_from_this();
+    calls_->Prepare(&context_);
     SetDeadline(deadline_ms, &context_);
     stub->async()->PlaceJob(&context_, &request_, this);
     AddHold();
@@ -155,6 +164,7 @@ class AttachStream
 
   void Begin(v1::HostModuleService::Stub* stub) {
     self_ = shared_from_this();
+    calls_->Prepare(&context_);
     stub->async()->Attach(&context_, this);
     AddHold();
     StartRead(&message_);
@@ -234,14 +244,14 @@ class GrpcClient : public ServiceClient {
   // describes the security otherwise, as a possible reason for a failure; may
   // be empty.
   GrpcClient(EventLoop* loop, std::string local, std::string how,
-             MakeChannel make_channel)
+             const std::string& token, MakeChannel make_channel)
       : loop_(loop),
         local_(std::move(local)),
         how_(std::move(how)),
         make_channel_(std::move(make_channel)),
         channel_(make_channel_()),
         stub_(v1::HostModuleService::NewStub(channel_)),
-        calls_(std::make_shared<Calls>(loop)) {}
+        calls_(std::make_shared<Calls>(loop, token)) {}
 
   ~GrpcClient() override {
     const int64_t deadline = EventLoop::Now() + kCallsEndNs;
@@ -394,6 +404,7 @@ class GrpcClient : public ServiceClient {
                                    std::function<void(grpc::Status)>),
              const std::shared_ptr<UnaryCall<Request, Reply>>& call,
              int64_t deadline_ms, Done<Reply> done) {
+    calls_->Prepare(&call->context);
     SetDeadline(deadline_ms, &call->context);
     (stub_->async()->*method)(&call->context, &call->request, &call->reply,
                               [calls = calls_, call, done = std::move(done)](
@@ -420,7 +431,7 @@ class GrpcClient : public ServiceClient {
 
 Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
     EventLoop* loop, const std::string& address,
-    const security::SecurityConfig& security) {
+    const security::SecurityConfig& security, const std::string& token) {
   KeepCallbackThreads();
   grpc::ChannelArguments arguments;
   // Each channel has its own connection.
@@ -438,9 +449,11 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
                                  : security::ServerNameOverride(security);
     if (!name.empty()) arguments.SetSslTargetNameOverride(name);
   }
+  const bool secret =
+      local || security.mode != security::SecurityMode::kPlaintext;
   return std::unique_ptr<ServiceClient>(std::make_unique<GrpcClient>(
       loop, local ? address : "", local ? "" : HowCalled(security.mode),
-      [address, credentials, arguments] {
+      secret ? token : "", [address, credentials, arguments] {
         return grpc::CreateCustomChannel(address, credentials, arguments);
       }));
 }

@@ -49,10 +49,12 @@ class ServiceClient {
 
   // `address` is unix:PATH or HOST:PORT. Connections are plain if only this
   // machine can reach the address; otherwise they use `security`, and the error
-  // describes why it cannot be used. Connects at the first call.
+  // describes why it cannot be used. `token` is sent with every call, except
+  // over a connection that others can read; empty: none. Connects at the first
+  // call.
   static Result<std::unique_ptr<ServiceClient>> Make(
       EventLoop* loop, const std::string& address,
-      const security::SecurityConfig& security);
+      const security::SecurityConfig& security, const std::string& token = "");
   // Cancels all calls, and waits up to two seconds for their ends while running
   // the loop. No callback runs later.
   virtual ~ServiceClient() = default;

@@ -25,12 +25,19 @@ namespace {
 
 class Service : public v1::HostModuleService::Service {
  public:
-  grpc::Status GetCapabilities(grpc::ServerContext*,
+  grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const v1::GetCapabilitiesRequest*,
                                v1::GetCapabilitiesResponse* reply) override {
+    const auto& metadata = context->client_metadata();
+    const auto found = metadata.find("authorization");
+    authorization = found == metadata.end() ? ""
+                                            : std::string(found->second.begin(),
+                                                          found->second.end());
     reply->set_name("there");
     return grpc::Status::OK;
   }
+
+  std::string authorization;  // of the last call
 };
 
 // A server that listens on all addresses, so its address is not local.
@@ -79,7 +86,7 @@ class ServiceClientTest : public testing::Test {
   }
   // Returns the result of a client's call to the server.
   CallEnd Ask(const security::SecurityConfig& config) {
-    auto client = ServiceClient::Make(&loop_, Address(), config);
+    auto client = ServiceClient::Make(&loop_, Address(), config, "secret");
     EXPECT_TRUE(client.ok());
     std::optional<CallEnd> heard;
     (*client)->Send(v1::GetCapabilitiesRequest(), kDeadlineMs,
@@ -110,6 +117,7 @@ TEST_F(ServiceClientTest, OneWithACertificateOfTheKeyIsCalled) {
   ServeAsScheduler('1');
   const CallEnd end = Ask(WithKey('1'));
   EXPECT_TRUE(end.ok()) << end.message;
+  EXPECT_EQ(service_.authorization, "Bearer secret");
 }
 
 TEST_F(ServiceClientTest, OneThatPassesForAnAgentIsNot) {
@@ -135,6 +143,7 @@ TEST_F(ServiceClientTest, InClearIsForThoseWhoSaySo) {
   EXPECT_EQ(refused.status().code(), kErrNoPermissions);
   EXPECT_NE(refused.status().message().find("is refused"), std::string::npos);
   EXPECT_TRUE(Ask(Plaintext(true)).ok());
+  EXPECT_EQ(service_.authorization, "") << "others could read it";
 }
 
 TEST_F(ServiceClientTest, OneWithTlsIsNotCalledInClear) {

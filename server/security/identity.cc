@@ -14,6 +14,8 @@
 #include <memory>
 #include <vector>
 
+#include "common/hex.h"
+
 namespace canopy::security {
 namespace {
 
@@ -32,6 +34,8 @@ using Pkey = Owned<EVP_PKEY, EVP_PKEY_free>;
 using Certificate = Owned<X509, X509_free>;
 
 constexpr char kCurve[] = "P-256";
+constexpr char kSchedulerTokenPurpose[] = "canopy scheduler token v1";
+constexpr size_t kTokenBytes = 32;
 // The longest validity that every TLS library accepts.
 constexpr char kNotBefore[] = "20000101000000Z";
 constexpr char kNotAfter[] = "99991231235959Z";
@@ -204,6 +208,10 @@ Result<TlsIdentity> DeriveIdentity(const ClusterKey& key) {
 Result<TlsIdentity> DeriveSchedulerIdentity(const ClusterKey& key) {
   return Derive(key,
                 {"canopy scheduler", "serverAuth", kSchedulerServerName, 3});
+}
+
+std::string DeriveSchedulerToken(const ClusterKey& key) {
+  return ToHex(key.Derive(kSchedulerTokenPurpose, kTokenBytes));
 }
 
 }  // namespace canopy::security

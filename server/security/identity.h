@@ -32,6 +32,11 @@ Result<TlsIdentity> DeriveIdentity(const ClusterKey& key);
 // agent.
 Result<TlsIdentity> DeriveSchedulerIdentity(const ClusterKey& key);
 
+// Returns the token by which agents prove to a scheduler which overlay they
+// belong to: 64 hexadecimal digits that follow from the key and do not reveal
+// it.
+std::string DeriveSchedulerToken(const ClusterKey& key);
+
 }  // namespace canopy::security
 
 #endif  // CANOPY_SERVER_SECURITY_IDENTITY_H_

@@ -215,6 +215,7 @@ def all_documents(bench, program):
     documents.run("doctor", "doctor", context=())
     runs(documents, bench)
     followed(documents, bench)
+    documents.run("host-module token", "host-module", "token")
     ends(documents, bench, job)
     troubles(documents, bench)
     down = documents.run("down", "down")

@@ -48,6 +48,7 @@ import cases_running
 import cases_scheduler
 import cases_scheduler_commands
 import cases_scheduler_tls
+import cases_scheduler_tokens
 import cases_sdk
 import cases_slurm
 import cases_spawn
@@ -84,6 +85,7 @@ SUITES = (
     cases_scheduler,
     cases_scheduler_commands,
     cases_scheduler_tls,
+    cases_scheduler_tokens,
     cases_driver,
     cases_io,
     cases_ends,

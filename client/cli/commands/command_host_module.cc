@@ -10,9 +10,11 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
+#include "client/cli/base/json.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/context/key_bytes.h"
@@ -178,6 +180,48 @@ Status MakeCertificate(const security::ClusterKey& key,
   return Status();
 }
 
+// Unlike certificates, the token follows from the key with every kind of
+// security.
+Result<security::ClusterKey> FindKeyOfToken(const Options& options,
+                                            const std::string& context) {
+  if (!options.key_file.empty()) return FindKey(options, context);
+  const Result<v1::Context> overlay = NeedContext(context);
+  if (!overlay.ok()) return overlay.status();
+  return ClusterKeyOf(overlay->cluster_key());
+}
+
+int PrintToken(const Options& options, const SharedOptions& shared) {
+  const auto key = FindKeyOfToken(options, shared.context);
+  if (!key.ok()) return Fail(key.status());
+  const std::string token = security::DeriveSchedulerToken(*key);
+  return PrintText(shared.json ? DocumentText(Json{{"token", token}})
+                               : token + "\n");
+}
+
+// Returns the error for words that are no request.
+Status CheckWords(const std::vector<std::string>& words, bool json) {
+  const std::string& verb = words[0];
+  if (verb != "check" && verb != "certificate" && verb != "token") {
+    return Status(kErrBadParam, "there is no 'host-module " + verb +
+                                    "'; there are 'check', 'certificate' and "
+                                    "'token'");
+  }
+  if (verb == "token") {
+    if (words.size() == 1) return Status();
+    return Status(kErrBadParam, "'token' takes no argument");
+  }
+  if (words.size() != 2) {
+    return Status(kErrBadParam,
+                  "'" + verb + "' takes " +
+                      (verb == "check" ? "an ADDRESS" : "a DIRECTORY"));
+  }
+  if (json && verb == "certificate") {
+    return Status(kErrNotSupported,
+                  "'canopy host-module certificate' prints no JSON");
+  }
+  return Status();
+}
+
 int Certificate(const std::string& directory, const Options& options,
                 const std::string& context) {
   const Result<security::ClusterKey> key = FindKey(options, context);
@@ -193,7 +237,7 @@ int HostModuleCommand(const CommandLine& line) {
   SharedOptions shared;
   const CommandInfo info = {
       "host-module",
-      "[options] check ADDRESS | certificate DIRECTORY",
+      "[options] check ADDRESS | certificate DIRECTORY | token",
       "check: tests whether the scheduler's service at unix:PATH or\n"
       "HOST:PORT behaves as agents expect (protos/canopy/\n"
       "hostmodule/v1/host_module.proto).\n"
@@ -201,29 +245,22 @@ int HostModuleCommand(const CommandLine& line) {
       "for each slot, and fails if a slot does not behave as expected.\n"
       "certificate: creates ca.pem, cert.pem and key.pem from the cluster\n"
       "key, for a scheduler on another machine. With these files, the\n"
-      "scheduler serves TLS and trusts only the agents of this overlay.\n",
+      "scheduler serves TLS and trusts only the agents of this overlay.\n"
+      "token: prints the token by which the agents of the overlay prove\n"
+      "their identity to a scheduler.\n",
       Table(&options),
-      2,
+      1,
       2};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   Status status = CheckOptions(&options);
   if (!status.ok()) return FailUsage("host-module", status);
+  status = CheckWords(shared.words, shared.json);
+  if (!status.ok()) return FailUsage("host-module", status);
   if (shared.words[0] == "certificate") {
-    if (shared.json) {
-      return FailUsage("host-module",
-                       Status(kErrNotSupported,
-                              "'canopy host-module certificate' prints no "
-                              "JSON"));
-    }
     return Certificate(shared.words[1], options, shared.context);
   }
-  if (shared.words[0] != "check") {
-    return FailUsage(
-        "host-module",
-        Status(kErrBadParam, "there is no 'host-module " + shared.words[0] +
-                                 "'; there are 'check' and 'certificate'"));
-  }
+  if (shared.words[0] == "token") return PrintToken(options, shared);
   status = UseClusterKey(shared.words[1], shared.context, &options);
   if (!status.ok()) return Fail(status);
   return Check(shared.words[1], options, shared.json);

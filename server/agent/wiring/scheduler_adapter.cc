@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "common/gpu.h"
+#include "common/hex.h"
 #include "common/ids.h"
 #include "common/topology.h"
 #include "common/version.h"
 #include "server/agent/bring_up/log.h"
 #include "server/control/placement_request.h"
+#include "server/security/cluster_key.h"
+#include "server/security/identity.h"
 
 namespace canopy::agent {
 namespace {
@@ -55,8 +58,11 @@ v1::NodeReport NodeOf(const bootstrap::v1::NodeInfo& info) {
 
 Result<std::unique_ptr<SchedulerAdapter>> SchedulerAdapter::Make(
     const Parts& parts, const security::SecurityConfig& security) {
+  const auto key =
+      security::ClusterKey::FromHex(ToHex(parts.config->cluster_key()));
   auto client = scheduler::ServiceClient::Make(
-      parts.loop, parts.config->host_module(), security);
+      parts.loop, parts.config->host_module(), security,
+      key.ok() ? security::DeriveSchedulerToken(*key) : "");
   if (!client.ok()) return client.status();
   return std::unique_ptr<SchedulerAdapter>(
       new SchedulerAdapter(parts, *std::move(client)));

@@ -48,6 +48,7 @@ void Describe(V& v, wire::Is<JobPlaces> auto& m) {
   v.Field(8, m.cpu_list);
   v.Field(9, m.waits);
   v.Field(10, m.gpus_per_proc);
+  v.Field(11, m.memory_per_proc);
 }
 
 template <typename V>

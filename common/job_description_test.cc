@@ -20,6 +20,7 @@ JobRequest Whole() {
   request.places.hosts = {{"+any", 2, true, {}}};
   request.places.map_by = "node";
   request.places.waits = true;
+  request.places.memory_per_proc = uint64_t{5} << 32;
   request.process.umask = 0;
   request.process.limits = {{3, 65536}, {7, UINT64_MAX}};
   request.process.nice = NiceValue{-3};
@@ -43,6 +44,7 @@ TEST(JobRequestTest, SurvivesEncoding) {
   EXPECT_EQ(back->process.umask, 0u);
   EXPECT_EQ(back->process.limits, request.process.limits);
   EXPECT_EQ(back->process.nice, request.process.nice);
+  EXPECT_EQ(back->places.memory_per_proc, uint64_t{5} << 32);
   EXPECT_EQ(back->hints.queue, "long");
   EXPECT_EQ(back->hints.account, "physics");
   EXPECT_EQ(back->hints.priority, JobPriority{-1});

@@ -55,6 +55,8 @@ struct JobPlaces {
   // Without a scheduler, the job waits until enough slots are free.
   bool waits = false;
   uint32_t gpus_per_proc = 0;  // that no other process has; 0: they get none
+  // Bytes of its node's memory that are booked for each process; 0: none.
+  uint64_t memory_per_proc = 0;
 };
 
 // A nice value, from -20 (most favourable) to 19.

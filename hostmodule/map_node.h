@@ -29,6 +29,7 @@ struct MapNode {
   std::vector<BoundProc> bound;
   uint32_t unbound_procs = 0;
   std::vector<std::string> gpus_in_use;  // names of GPUs that they have
+  uint64_t memory_in_use = 0;            // bytes that are booked for them
   // Processes that are not bound to less may run only on the CPUs of
   // `topology`, which are not all of the machine.
   bool is_confined = false;

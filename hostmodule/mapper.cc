@@ -144,6 +144,7 @@ class JobMapper {
   Status Bind();
   // Follows Bind, since GPUs near a process's CPUs are preferred.
   Status AssignGpus();
+  Status CheckMemory() const;
   // Restricts unbound processes to the CPUs of their node's topology.
   void Confine();
   Status Rank();
@@ -175,9 +176,10 @@ class JobMapper {
 };
 
 Status JobMapper::Place(const std::vector<MapNode>& all) {
-  Placer placer(pool_, policies_.map, policies_.oversubscribe,
-                policies_.bind.level && !policies_.bind.overload_allowed,
-                request_.places.gpus_per_proc);
+  Placer placer(
+      pool_, policies_.map, policies_.oversubscribe,
+      policies_.bind.level && !policies_.bind.overload_allowed,
+      {request_.places.gpus_per_proc, request_.places.memory_per_proc});
   for (uint32_t i = 0; i < request_.apps.size(); ++i) {
     const JobApp& app = request_.apps[i];
     std::vector<Host> hosts = app.hosts;
@@ -322,6 +324,26 @@ Status JobMapper::AssignGpus() {
   return {};
 }
 
+// Memory is never oversubscribed. Nodes emulated on one machine share it.
+Status JobMapper::CheckMemory() const {
+  const uint64_t per_proc = request_.places.memory_per_proc;
+  if (per_proc == 0) return {};
+  std::map<std::string, uint64_t> procs;  // by machine
+  for (const std::vector<Placed>& placed : by_app_) {
+    for (const Placed& p : placed) {
+      const MapNode& node = pool_[p.node];
+      const uint64_t free = FreeMemory(node);
+      if (++procs[MachineKey(node)] <= free / per_proc) continue;
+      return {kErrJobInsufficientResources,
+              "not enough memory on node " + node.name + ": a process needs " +
+                  MemoryText(per_proc) + ", and " + std::to_string(free >> 20) +
+                  " MiB are not booked for others; start fewer processes "
+                  "there, or book less with --memory-per-rank"};
+    }
+  }
+  return {};
+}
+
 void JobMapper::Confine() {
   for (std::vector<Placed>& placed : by_app_) {
     for (Placed& p : placed) {
@@ -415,6 +437,7 @@ Result<JobMap> MapJob(const std::vector<MapNode>& nodes,
   if (Status s = mapper.Place(nodes); !s.ok()) return s;
   if (Status s = mapper.Bind(); !s.ok()) return s;
   if (Status s = mapper.AssignGpus(); !s.ok()) return s;
+  if (Status s = mapper.CheckMemory(); !s.ok()) return s;
   mapper.Confine();
   if (Status s = mapper.Rank(); !s.ok()) return s;
   return std::move(mapper).Finish();

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -348,6 +350,50 @@ TEST(Mapper, SlotsThatTheUserGivesAreNotOversubscription) {
   ASSERT_TRUE(job.ok());
   EXPECT_FALSE(job->oversubscribed);
   EXPECT_EQ(job->universe_size, 6u);
+}
+
+TEST(Mapper, MemoryIsBookedAndNeverOversubscribed) {
+  std::vector<MapNode> nodes = Nodes(2, 8, kTwoPackages);
+  auto topology = std::make_shared<Topology>(*nodes[0].topology);
+  topology->memory_bytes = uint64_t{8} << 30;
+  for (MapNode& node : nodes) node.topology = topology;
+  nodes[0].memory_in_use = uint64_t{5} << 30;
+  JobRequest request = Request(4);
+  request.places.memory_per_proc = uint64_t{2} << 30;
+  const auto procs_on = [&](const std::string& name) {
+    const Result<JobMap> map = MapJob(nodes, request, kNoNode);
+    EXPECT_TRUE(map.ok()) << map.status().message();
+    return std::ranges::count_if(map->procs, [&](const ProcPlacement& p) {
+      return map->nodes[p.node].name == name;
+    });
+  };
+  EXPECT_EQ(procs_on("n0"), 1);
+  EXPECT_EQ(procs_on("n1"), 3);
+  request.apps[0].num_procs = 6;
+  const Result<JobMap> too_many = MapJob(nodes, request, kNoNode);
+  EXPECT_EQ(too_many.code(), kErrJobInsufficientResources);
+  EXPECT_NE(too_many.status().message().find("2 GiB of memory"),
+            std::string::npos);
+  request.places.oversubscribe = true;
+  EXPECT_EQ(MapJob(nodes, request, kNoNode).code(),
+            kErrJobInsufficientResources);
+}
+
+TEST(Mapper, EmulatedNodesShareTheMemoryOfTheirMachine) {
+  std::vector<MapNode> nodes = Nodes(2, 8, kTwoPackages);
+  auto topology = std::make_shared<Topology>(*nodes[0].topology);
+  topology->memory_bytes = uint64_t{8} << 30;
+  for (MapNode& node : nodes) {
+    node.topology = topology;
+    node.machine = "one";
+  }
+  JobRequest request = Request(4);
+  request.places.map_by = "node";
+  request.places.memory_per_proc = uint64_t{2} << 30;
+  EXPECT_TRUE(MapJob(nodes, request, kNoNode).ok());
+  request.apps[0].num_procs = 5;
+  EXPECT_EQ(MapJob(nodes, request, kNoNode).code(),
+            kErrJobInsufficientResources);
 }
 
 TEST(Mapper, SequenceOfHosts) {

@@ -190,4 +190,9 @@ std::vector<Gpu> FreeGpus(const MapNode& node) {
   return free;
 }
 
+uint64_t FreeMemory(const MapNode& node) {
+  const uint64_t all = node.topology ? node.topology->memory_bytes : 0;
+  return all - std::min(all, node.memory_in_use);
+}
+
 }  // namespace canopy::host

@@ -39,6 +39,9 @@ Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
 
 // Returns the GPUs of a node that no process of another job has.
 std::vector<Gpu> FreeGpus(const MapNode& node);
+// Returns the bytes of a node's memory that are not booked for other jobs; 0 if
+// its memory is unknown.
+uint64_t FreeMemory(const MapNode& node);
 
 }  // namespace canopy::host
 

@@ -1,6 +1,7 @@
 #include "hostmodule/placement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -26,29 +27,45 @@ uint32_t CpusOn(const MapNode& node, const MapPolicy& policy) {
 
 }  // namespace
 
+std::string MemoryText(uint64_t bytes) {
+  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (unit + 1 < std::size(kUnits) && bytes >= 1024 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(bytes) + " " + kUnits[unit];
+}
+
 Placer::Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
-               bool oversubscribe, bool cpus_limit, uint32_t gpus)
+               bool oversubscribe, bool cpus_limit, ProcNeeds needs)
     : pool_(pool),
       policy_(policy),
       oversubscribe_(oversubscribe),
       cpus_limit_(cpus_limit),
-      gpus_(gpus),
+      needs_(needs),
       used_(pool.size()) {}
+
+uint64_t Placer::Suffices(const MapNode& node) const {
+  uint64_t procs = UINT64_MAX;
+  if (cpus_limit_ && policy_.pe > 1 && node.topology) {
+    procs = CpusOn(node, policy_) / policy_.pe;
+  }
+  if (needs_.gpus > 0)
+    procs = std::min(procs, FreeGpus(node).size() / needs_.gpus);
+  if (needs_.memory > 0)
+    procs = std::min(procs, FreeMemory(node) / needs_.memory);
+  return procs;
+}
 
 uint32_t Placer::RoomOn(const PickedNode& picked) const {
   uint32_t room = picked.slots;
   // Slots that the user gave belong to the application alone.
   if (!picked.slots_given) room -= std::min(room, used_[picked.node]);
-  if (cpus_limit_ && policy_.pe > 1 && pool_[picked.node].topology) {
-    const uint32_t fits = CpusOn(pool_[picked.node], policy_) / policy_.pe;
-    room = std::min(room, fits - std::min(fits, used_[picked.node]));
-  }
-  if (gpus_ > 0) {
-    const auto fits =
-        static_cast<uint32_t>(FreeGpus(pool_[picked.node]).size()) / gpus_;
-    room = std::min(room, fits - std::min(fits, used_[picked.node]));
-  }
-  return room;
+  const uint64_t fits = Suffices(pool_[picked.node]);
+  const uint64_t used = used_[picked.node];
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(room, fits - std::min(fits, used)));
 }
 
 std::vector<uint32_t> Placer::OrderOn(const MapNode& node) const {
@@ -101,8 +118,13 @@ Status Placer::CheckRoom(uint32_t num_procs, uint64_t room,
   if (policy_.pe > 1 && cpus_limit_) {
     text += " with " + std::to_string(policy_.pe) + " CPUs for each process";
   }
-  if (gpus_ > 0)
-    text += " with " + Count(gpus_, "GPU", "GPUs") + " for each process";
+  if (needs_.gpus > 0) {
+    text += " with " + Count(needs_.gpus, "GPU", "GPUs") + " for each process";
+  }
+  if (needs_.memory > 0) {
+    text +=
+        " with " + MemoryText(needs_.memory) + " of memory for each process";
+  }
   return {kErrJobInsufficientResources,
           text + "; start fewer, add nodes or slots, or use --oversubscribe"};
 }

@@ -26,14 +26,23 @@ struct Placed {
   std::string gpus;     // its GPUs, as JoinGpus writes them
 };
 
+// Resources of its node that each process needs for itself.
+struct ProcNeeds {
+  uint32_t gpus = 0;
+  uint64_t memory = 0;  // bytes
+};
+
+// Returns the text for people: "4 GiB".
+std::string MemoryText(uint64_t bytes);
+
 // Places the applications of one job, one after the other, on one pool of
 // nodes. A value object; one thread.
 class Placer {
  public:
   // `pool` must outlive the placer. `cpus_limit`: with pe > 1 the CPUs of a
-  // node limit its processes. Each process needs `gpus` GPUs of its own.
+  // node limit its processes.
   Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
-         bool oversubscribe, bool cpus_limit, uint32_t gpus);
+         bool oversubscribe, bool cpus_limit, ProcNeeds needs);
 
   // Places `num_procs` processes (0: as many as there is room for) on `nodes`,
   // which were picked for this application. The result is in mapping order.
@@ -62,6 +71,9 @@ class Placer {
   Result<std::vector<Use>> Uses(const std::vector<PickedNode>& nodes) const;
   std::vector<uint32_t> OrderOn(const MapNode& node) const;
   uint32_t RoomOn(const PickedNode& picked) const;
+  // Returns how many processes of the whole job the resources of a node suffice
+  // for.
+  uint64_t Suffices(const MapNode& node) const;
   Status CheckRoom(uint32_t num_procs, uint64_t room, size_t nodes) const;
   void Put(uint32_t app, Use* use);
   void FillNodes(uint32_t app, uint32_t num_procs, std::vector<Use>* uses);
@@ -72,7 +84,7 @@ class Placer {
   const MapPolicy policy_;
   const bool oversubscribe_;
   const bool cpus_limit_;
-  const uint32_t gpus_;
+  const ProcNeeds needs_;
   std::vector<uint32_t> used_;  // slots in use, by node of the pool
   std::vector<Placed> placed_;  // processes of the current application
 };

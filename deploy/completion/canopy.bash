@@ -102,7 +102,7 @@ _canopy_num_values() {
     n | np | c | H | host | hosts | hostfile | machinefile | f | nodes | emulate | map-by | \
       ntasks | ntasks-per-node | cpus-per-task | nodelist | w | chdir | D | export | time | t | \
       default-hostfile | rank-by | bind-to | npernode | N | ppn | perhost | \
-      npersocket | cpus-per-proc | cpus-per-rank | gpus-per-rank | gpus-per-task | queue | partition | account | A | priority | hint | display | x | wdir | wd | pset | \
+      npersocket | cpus-per-proc | cpus-per-rank | gpus-per-rank | gpus-per-task | memory-per-rank | mem-per-rank | queue | partition | account | A | priority | hint | display | x | wdir | wd | pset | \
       path | prefix | app | stdin | output-filename | output | timeout | \
       kill-grace | nice | name | job-name | J | preload-files | max-restarts | cpu-list | cpu-set | stop-ranks | inject | context | launch-agent | radix | security | tls-ca | \
       tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | host-module | node | color | range | persist | job | rank | \

@@ -93,6 +93,9 @@ def submission_of(request, comment):
     job.add("ntasks-per-node", min((a.max_procs_per_node for a in applications
                                     if a.HasField("max_procs_per_node")), default=0))
     job.add("gpus-per-task", max(a.gpus_per_process for a in applications))
+    memory = max(a.memory_bytes_per_process for a in applications)
+    if memory:
+        job.add("mem-per-cpu", f"{-(-memory // (max(cpus, 1) << 20))}M")
     hosts = [host.name for host in request.hosts] or [
         host.name for a in applications for host in a.hosts]
     if any(host.startswith("+") for host in hosts):

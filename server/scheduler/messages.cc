@@ -85,6 +85,7 @@ void PutApplications(const PlacementRequest& request, const MappingNeeds& needs,
       to->set_max_procs_per_node(*needs.max_procs_per_node);
     }
     to->set_gpus_per_process(request.job.places.gpus_per_proc);
+    to->set_memory_bytes_per_process(request.job.places.memory_per_proc);
     slots += uint64_t{app.num_procs} * needs.slots_per_process;
   }
   if (request.num_slots == 0) return;  // an application takes what it gets

@@ -44,11 +44,14 @@ TEST(SchedulerMessages, AReportAndARecordHaveTheHints) {
   EXPECT_EQ(RecordOf(job, {}).hints().name(), "ocean");
 }
 
-TEST(SchedulerMessages, ARequestStatesTheGpusOfEachProcess) {
+TEST(SchedulerMessages, ARequestStatesTheResourcesOfEachProcess) {
   PlacementRequest request = Request();
+  request.job.places.memory_per_proc = uint64_t{1} << 33;
   request.job.places.gpus_per_proc = 2;
   const v1::PlaceJobRequest message = ToMessage(request, "n1", 0, 0);
   EXPECT_EQ(message.applications(0).gpus_per_process(), 2u);
+  EXPECT_EQ(message.applications(0).memory_bytes_per_process(),
+            uint64_t{1} << 33);
 }
 
 v1::Granted Grant() {

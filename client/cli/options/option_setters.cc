@@ -19,6 +19,8 @@ std::string Alternatives(const std::vector<std::string_view>& words) {
   return list;
 }
 
+constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
+
 // No job has more ranks than this.
 constexpr uint32_t kMaxRanks = 1 << 20;
 
@@ -102,6 +104,25 @@ Option::Apply SetSeconds(uint32_t* to, uint32_t min, uint32_t max) {
   return WithDuration(seconds(min), seconds(max), [to](milliseconds duration) {
     *to = static_cast<uint32_t>(std::chrono::ceil<seconds>(duration).count());
   });
+}
+
+Option::Apply SetBytes(uint64_t* to) {
+  return [to](const TypedOption& typed) {
+    constexpr std::string_view kUnits = "KMGT";
+    std::string number = typed.values[0];
+    size_t unit = kUnits.find('M');
+    if (!number.empty() && kUnits.find(number.back()) != std::string::npos) {
+      unit = kUnits.find(number.back());
+      number.pop_back();
+    }
+    const auto value = ParseNumber(number, UINT32_MAX);
+    const uint64_t bytes = uint64_t{value.value_or(0)} << (10 * (unit + 1));
+    if (bytes == 0 || *value > kMaxBytes >> (10 * (unit + 1))) {
+      return WrongValue(typed, "a size such as 512M or 4G, at most 1024T");
+    }
+    *to = bytes;
+    return Status();
+  };
 }
 
 Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words) {

@@ -240,6 +240,10 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
        "has: CUDA_VISIBLE_DEVICES or\n"
        "ROCR_VISIBLE_DEVICES names them",
        SetNumber(&to.run->job.places.gpus_per_proc, 1, 1024)},
+      {"memory-per-rank mem-per-rank", 1, "SIZE",
+       "memory to book for each process, such as 512M or\n"
+       "4G; jobs together book no more than a node has",
+       SetBytes(&to.run->job.places.memory_per_proc)},
       {"cpu-list cpu-set", 1, "CPUS",
        "use only these CPUs of each node, such as 0-3,8",
        SetText(&to.run->job.places.cpu_list)},

@@ -259,6 +259,14 @@ INSTANTIATE_TEST_SUITE_P(
                           hints.others ==
                               std::vector<std::string>{"a=2", "ab="};
                  }},
+        Spelling{"--memory-per-rank 3G",
+                 [](const RunOptions& o) {
+                   return o.job.places.memory_per_proc == uint64_t{3} << 30;
+                 }},
+        Spelling{"--mem-per-rank 100",
+                 [](const RunOptions& o) {
+                   return o.job.places.memory_per_proc == uint64_t{100} << 20;
+                 }},
         Spelling{"--nice -5 --name ocean --wait",
                  [](const RunOptions& o) {
                    return o.job.process.nice == NiceValue{-5} &&
@@ -455,6 +463,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--oversubscribe=1 a", "takes no value"},
         Refusal{"--display mpa a", "did you mean 'map'"},
         Refusal{"--gpus-per-rank 0 a", "1 to 1024"},
+        Refusal{"--memory-per-rank 0 a", "512M or 4G"},
+        Refusal{"--memory-per-rank 2048T a", "at most 1024T"},
+        Refusal{"--memory-per-rank 1x a", "512M or 4G"},
         Refusal{"--hint a a", "NAME=VALUE"},
         Refusal{"--hint =a a", "NAME=VALUE"},
         Refusal{"--priority high a", "a number from"},

@@ -226,6 +226,7 @@ void Planner::Book(const control::JobRecord& record, Bookings* bookings) const {
     on_node.push_back(&(*bookings)[host::MachineKey(nodes_[node.agent])]);
   }
   for (const ProcPlacement& p : job.procs) {
+    on_node[p.node]->memory += job.places.memory_per_proc;
     Result<CpuSet> cpus = CpuSet::Parse(p.cpuset);
     if (cpus.ok() && !cpus->empty()) {
       on_node[p.node]->bound.push_back(
@@ -264,6 +265,7 @@ std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& partners,
     nodes.back().bound = booking.bound;
     nodes.back().unbound_procs = booking.unbound_procs;
     nodes.back().gpus_in_use = booking.gpus;
+    nodes.back().memory_in_use = booking.memory;
   }
   return nodes;
 }

@@ -57,6 +57,7 @@ class Planner {
     std::vector<host::BoundProc> bound;
     uint32_t unbound_procs = 0;  // without those of tools
     std::vector<std::string> gpus;
+    uint64_t memory = 0;  // bytes
   };
   using Bookings = std::map<std::string, Booking>;  // by host::MachineKey
 

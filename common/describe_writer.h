@@ -41,7 +41,7 @@ template <typename T>
 concept Message = std::is_class_v<T> && !Text<T>;
 
 inline std::string_view ChunkOf(std::string_view text) { return text; }
-inline std::string_view ChunkOf(const Bytes& data) { return data.view(); }
+inline std::string_view ChunkOf(const Bytes &data) { return data.view(); }
 
 // Returns the varint of a number.
 template <Number N>
@@ -54,77 +54,88 @@ constexpr uint64_t ToWire(N value) {
 }
 
 template <typename M>
-size_t SizeOf(const M& message);
+size_t SizeOf(const M &message);
+
+// The fields that a message has on the wire: those with a value other than the
+// default. `Self` handles each by a method Present(number, value).
+template <typename Self>
+class PresentFields {
+ public:
+  template <Number N>
+  void Field(uint32_t field, const N &value) {
+    if (value != N()) self().Present(field, value);
+  }
+  template <Text T>
+  void Field(uint32_t field, const T &value) {
+    if (!value.empty()) self().Present(field, value);
+  }
+  template <Message M>
+  void Field(uint32_t field, const M &value) {
+    self().Present(field, value);
+  }
+  template <Number N>
+  void Field(uint32_t field, const std::vector<N> &values) {
+    if (!values.empty()) self().Present(field, values);
+  }
+  template <typename T>
+  requires(!Number<T>) void Field(uint32_t field,
+                                  const std::vector<T> &values) {
+    for (const T &value : values) self().Present(field, value);
+  }
+  template <typename T>
+  void Field(uint32_t field, const std::optional<T> &value) {
+    if (value.has_value()) self().Present(field, *value);
+  }
+  template <Number N>
+  void Always(uint32_t field, const N &value) {
+    self().Present(field, value);
+  }
+  template <typename T>
+  void Bounded(uint32_t field, const T &value, size_t) {
+    Field(field, value);
+  }
+  template <Number E>
+  void Choice(uint32_t field, const E &value, E) {
+    Field(field, value);
+  }
+
+ private:
+  Self &self() { return static_cast<Self &>(*this); }
+};
 
 // Measures fields.
-class Sizer {
+class Sizer : public PresentFields<Sizer> {
  public:
   size_t size() const { return size_; }
 
   template <Number N>
-  void Field(uint32_t field, const N& value) {
-    if (value != N()) Present(field, value);
-  }
-  template <Text T>
-  void Field(uint32_t field, const T& value) {
-    if (!value.empty()) Present(field, value);
-  }
-  template <Message M>
-  void Field(uint32_t field, const M& value) {
-    Present(field, value);
-  }
-  template <Number N>
-  void Field(uint32_t field, const std::vector<N>& values) {
-    if (!values.empty()) Present(field, values);
-  }
-  template <typename T>
-  requires(!Number<T>) void Field(uint32_t field,
-                                  const std::vector<T>& values) {
-    for (const T& value : values) Present(field, value);
-  }
-  template <typename T>
-  void Field(uint32_t field, const std::optional<T>& value) {
-    if (value.has_value()) Present(field, *value);
-  }
-  template <Number N>
-  void Always(uint32_t field, const N& value) {
-    Present(field, value);
-  }
-  template <typename T>
-  void Bounded(uint32_t field, const T& value, size_t) {
-    Field(field, value);
-  }
-  template <Number E>
-  void Choice(uint32_t field, const E& value, E) {
-    Field(field, value);
-  }
-
-  template <Number N>
-  static size_t PackedSize(const std::vector<N>& values) {
+  static size_t PackedSize(const std::vector<N> &values) {
     size_t n = 0;
     for (const N value : values) n += VarintSize(ToWire(value));
     return n;
   }
 
  private:
+  friend class PresentFields<Sizer>;
+
   static size_t TagSize(uint32_t field) { return VarintSize(Tag(field, 0)); }
   void AddChunk(uint32_t field, size_t n) {
     size_ += TagSize(field) + VarintSize(n) + n;
   }
   template <Number N>
-  void Present(uint32_t field, const N& value) {
+  void Present(uint32_t field, const N &value) {
     size_ += TagSize(field) + VarintSize(ToWire(value));
   }
   template <Text T>
-  void Present(uint32_t field, const T& value) {
+  void Present(uint32_t field, const T &value) {
     AddChunk(field, value.size());
   }
   template <Message M>
-  void Present(uint32_t field, const M& value) {
+  void Present(uint32_t field, const M &value) {
     AddChunk(field, SizeOf(value));
   }
   template <Number N>
-  void Present(uint32_t field, const std::vector<N>& values) {
+  void Present(uint32_t field, const std::vector<N> &values) {
     AddChunk(field, PackedSize(values));
   }
 
@@ -132,56 +143,18 @@ class Sizer {
 };
 
 template <typename M>
-size_t SizeOf(const M& message) {
+size_t SizeOf(const M &message) {
   Sizer sizer;
   Describe(sizer, message);
   return sizer.size();
 }
 
 // Writes into memory of the size that a Sizer has measured.
-class Writer {
+class Writer : public PresentFields<Writer> {
  public:
-  explicit Writer(char* out) : out_(out) {}
+  explicit Writer(char *out) : out_(out) {}
   // The position after what was written.
-  char* end() const { return out_; }
-
-  template <Number N>
-  void Field(uint32_t field, const N& value) {
-    if (value != N()) Present(field, value);
-  }
-  template <Text T>
-  void Field(uint32_t field, const T& value) {
-    if (!value.empty()) Present(field, value);
-  }
-  template <Message M>
-  void Field(uint32_t field, const M& value) {
-    Present(field, value);
-  }
-  template <Number N>
-  void Field(uint32_t field, const std::vector<N>& values) {
-    if (!values.empty()) Present(field, values);
-  }
-  template <typename T>
-  requires(!Number<T>) void Field(uint32_t field,
-                                  const std::vector<T>& values) {
-    for (const T& value : values) Present(field, value);
-  }
-  template <typename T>
-  void Field(uint32_t field, const std::optional<T>& value) {
-    if (value.has_value()) Present(field, *value);
-  }
-  template <Number N>
-  void Always(uint32_t field, const N& value) {
-    Present(field, value);
-  }
-  template <typename T>
-  void Bounded(uint32_t field, const T& value, size_t) {
-    Field(field, value);
-  }
-  template <Number E>
-  void Choice(uint32_t field, const E& value, E) {
-    Field(field, value);
-  }
+  char *end() const { return out_; }
 
   // Tag and length of a field of n bytes, which follow.
   static size_t HeadSize(uint32_t field, size_t n) {
@@ -195,31 +168,33 @@ class Writer {
   void Length(size_t n) { Varint(n); }
 
  private:
+  friend class PresentFields<Writer>;
+
   void Varint(uint64_t v) { out_ = PutVarint(v, out_); }
   template <Number N>
-  void Present(uint32_t field, const N& value) {
+  void Present(uint32_t field, const N &value) {
     Varint(Tag(field, kVarint));
     Varint(ToWire(value));
   }
   template <Text T>
-  void Present(uint32_t field, const T& value) {
+  void Present(uint32_t field, const T &value) {
     const std::string_view chunk = ChunkOf(value);
     Head(field, chunk.size());
     if (!chunk.empty()) std::memcpy(out_, chunk.data(), chunk.size());
     out_ += chunk.size();
   }
   template <Message M>
-  void Present(uint32_t field, const M& value) {
+  void Present(uint32_t field, const M &value) {
     Head(field, SizeOf(value));
     Describe(*this, value);
   }
   template <Number N>
-  void Present(uint32_t field, const std::vector<N>& values) {
+  void Present(uint32_t field, const std::vector<N> &values) {
     Head(field, Sizer::PackedSize(values));
     for (const N value : values) Varint(ToWire(value));
   }
 
-  char* out_;
+  char *out_;
 };
 
 }  // namespace canopy::wire

@@ -140,7 +140,9 @@ TEST_F(PlacementTest, AGrantThatCannotBeUsedIsReleasedAndAnotherRequested) {
   ASSERT_EQ(placement_.released.size(), 1u);
   EXPECT_EQ(placement_.asked.size(), 1u) << "after a pause";
   const v1::JobQueued queued = stream_.Of(v1::RunEvent::kQueued).at(0).queued();
-  EXPECT_EQ(queued.reason(), "no such node; it asks for other nodes");
+  EXPECT_EQ(queued.reason(),
+            "the scheduler's grant cannot be used: no such node; it asks for "
+            "other nodes");
   EXPECT_EQ(queued.attempt(), 2u);
   for (int i = 0; i < 2000 && placement_.asked.size() < 2; ++i) {
     loop_.RunOnce(10);
@@ -172,8 +174,18 @@ TEST_F(PlacementTest, TheFourthGrantThatCannotBeUsedIsTheLast) {
     ASSERT_EQ(placement_.asked.size(), grant + 1);
     placement_.Grant();
   }
-  EXPECT_EQ(End().text(), "too few CPUs");
+  EXPECT_EQ(End().text(), "the scheduler's grant cannot be used: too few CPUs");
   EXPECT_EQ(placement_.released.size(), 4u);
+}
+
+TEST_F(PlacementTest, ALauncherLearnsThatASilentSchedulerHasItsJob) {
+  Ask();
+  for (int i = 0; i < 2000 && stream_.Of(v1::RunEvent::kQueued).empty(); ++i) {
+    loop_.RunOnce(10);
+  }
+  const v1::JobQueued queued = stream_.Of(v1::RunEvent::kQueued).at(0).queued();
+  EXPECT_EQ(queued.name(), "first");
+  EXPECT_EQ(queued.reason(), "the scheduler has not answered yet");
 }
 
 TEST_F(PlacementTest, HintsNeedAScheduler) {

@@ -7,6 +7,11 @@ namespace {
 
 constexpr uint32_t kMaxUnusableGrants = 4;
 
+// The mapper's advice for users does not fit a grant that was too small.
+Status OfGrant(const Status& why) {
+  return {why.code(), "the scheduler's grant cannot be used: " + why.message()};
+}
+
 // Returns whether the failure is that of the grant, so that another one may
 // help. The spawner of a job decides itself what to do about a refusal.
 bool AsksAgain(const QueuedJob& request, const Placed& placed,
@@ -43,12 +48,16 @@ void LaunchPipeline::Begin(QueuedJob request, const Placed& placed,
   const Status status = answers.begin(placed);
   if (status.ok()) return;
   placements_->ReleaseUnused(placed, request.request, status);
-  if (!AsksAgain(request, placed, status)) return answers.refuse(status);
+  if (!AsksAgain(request, placed, status)) {
+    return answers.refuse(request.unusable_grants > 0 ? OfGrant(status)
+                                                      : status);
+  }
   ++request.unusable_grants;
   ++request.request.id.attempt;
   request.request.again = true;
   Placements::Decided decided = Continue(request, answers);
-  placements_->AskAgain(std::move(request), status, std::move(decided));
+  placements_->AskAgain(std::move(request), OfGrant(status),
+                        std::move(decided));
 }
 
 JobRecord& LaunchPipeline::Record(MappedJob mapped, Family* family) {

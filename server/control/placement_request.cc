@@ -7,6 +7,8 @@
 #include <cctype>
 #include <utility>
 
+#include "common/cpuset.h"
+#include "common/gpu.h"
 #include "common/string_util.h"
 
 namespace canopy::control {
@@ -114,7 +116,16 @@ PlacedJob PlacedJobOf(const JobRecord& record) {
   for (const JobNode& node : job.nodes) {
     out.nodes.push_back({node.name, 0, node.slots});
   }
-  for (const ProcPlacement& proc : job.procs) ++out.nodes[proc.node].procs;
+  for (size_t rank = 0; rank < job.procs.size(); ++rank) {
+    NodeUse& use = out.nodes[job.procs[rank].node];
+    ++use.procs;
+    const Result<CpuSet> cpus = CpuSet::Parse(job.procs[rank].cpuset);
+    if (cpus.ok()) use.cpus |= *cpus;
+    if (rank >= job.gpus.size()) continue;
+    for (std::string& gpu : GpuNames(job.gpus[rank])) {
+      use.gpus.push_back(std::move(gpu));
+    }
+  }
   std::erase_if(out.nodes, [](const NodeUse& use) { return use.procs == 0; });
   out.num_procs = static_cast<uint32_t>(job.procs.size());
   out.queued_ms = facts.queued_ms;

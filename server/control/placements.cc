@@ -12,6 +12,7 @@ namespace {
 // The pause after the first unusable grant; each further one is four times as
 // long. The scheduler may need that time to notice that a node is lost.
 constexpr int64_t kFirstPauseNs = 250'000'000;
+constexpr int64_t kSilenceNs = 1'000'000'000;
 
 }  // namespace
 
@@ -19,6 +20,7 @@ Placements::~Placements() {
   for (const auto& [request, entry] : waiting_) {
     if (entry.timer != 0) loop_->CancelTimer(entry.timer);
     if (entry.pause != 0) loop_->CancelTimer(entry.pause);
+    if (entry.silence != 0) loop_->CancelTimer(entry.silence);
   }
 }
 
@@ -46,10 +48,22 @@ Placements::Entry* Placements::Add(QueuedJob job, Decided decided) {
 }
 
 bool Placements::Ask(QueuedJob job, Decided decided) {
-  const PlacementRequest request = job.request;
+  const PlacementId id = job.request.id;
   if (Add(std::move(job), std::move(decided)) == nullptr) return false;
-  port_->Place(request);
+  Request(id);
   return true;
+}
+
+void Placements::Request(const PlacementId& id) {
+  Entry* const entry = Find(id);
+  entry->silence = loop_->AddTimer(kSilenceNs, [this, id] {
+    Entry* const silent = Find(id);
+    silent->silence = 0;
+    OnQueued(id, {"the scheduler has not answered yet",
+                  silent->job.request.since_ms});
+  });
+  const PlacementRequest request = entry->job.request;
+  port_->Place(request);
 }
 
 void Placements::AskAgain(QueuedJob job, const Status& why, Decided decided) {
@@ -60,8 +74,7 @@ void Placements::AskAgain(QueuedJob job, const Status& why, Decided decided) {
   entry->pause = loop_->AddTimer(pause, [this, id] {
     Entry* const due = Find(id);
     due->pause = 0;
-    const PlacementRequest request = due->job.request;
-    port_->Place(request);
+    Request(id);
   });
   OnQueued(id, {why.message() + "; it asks for other nodes",
                 entry->job.request.since_ms});
@@ -150,6 +163,7 @@ void Placements::OnQueued(const PlacementId& id,
                           const PlacementQueued& queued) {
   Entry* const entry = Find(id);
   if (entry == nullptr) return;
+  if (entry->silence != 0) loop_->CancelTimer(std::exchange(entry->silence, 0));
   entry->job.state = queued;
   if (entry->job.state.since_ms == 0) {
     entry->job.state.since_ms = entry->job.request.since_ms;
@@ -173,6 +187,7 @@ void Placements::Decide(const PlacementId& id, const Result<Placed>& placed) {
   Entry entry = std::move(waiting_.extract(id.request).mapped());
   if (entry.timer != 0) loop_->CancelTimer(entry.timer);
   if (entry.pause != 0) loop_->CancelTimer(entry.pause);
+  if (entry.silence != 0) loop_->CancelTimer(entry.silence);
   entry.decided(placed);
 }
 

@@ -87,14 +87,18 @@ class Placements : public PlacementListener {
   struct Entry {
     QueuedJob job;
     Decided decided;
-    EventLoop::TimerId timer = 0;  // ends the wait
-    EventLoop::TimerId pause = 0;  // precedes the request to the host
+    EventLoop::TimerId timer = 0;    // ends the wait
+    EventLoop::TimerId pause = 0;    // precedes the request to the host
+    EventLoop::TimerId silence = 0;  // ends when the host should have answered
   };
 
   // Adds an entry, or returns null if there is one of this name.
   Entry* Add(QueuedJob job, Decided decided);
 
   Entry* Find(const PlacementId& id);
+  // Requests the placement. If the host does not answer for a while, the job's
+  // launcher learns at least that the job waits.
+  void Request(const PlacementId& id);
   void CancelIf(const std::function<bool(const QueuedJob&)>& matches,
                 const Status& why);
   // Ends the wait.

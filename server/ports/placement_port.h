@@ -91,6 +91,9 @@ struct NodeUse {
   std::string name;
   uint32_t procs = 0;
   uint32_t slots = 0;  // of the grant
+  // CPUs that its processes are bound to, and their GPUs by GpuName.
+  CpuSet cpus = {};
+  std::vector<std::string> gpus = {};
 };
 
 // A job on nodes that were granted by name.

@@ -18,7 +18,8 @@ constexpr int64_t kNoteMs = 10'000;
 // A scheduler that is unreachable for long gets the missed events from the
 // snapshot.
 constexpr size_t kMaxNotes = 10'000;
-// A note that fails this often is dropped, because others wait behind it.
+// A note that fails this often no longer keeps others waiting: a release goes
+// to the end of the queue, and another note is dropped.
 constexpr uint32_t kMaxFailures = 10;
 constexpr size_t kMaxCookie = 4096;
 
@@ -311,6 +312,8 @@ std::vector<v1::JobReport> JobPlacement::Jobs() const {
     job.id = waiting.request.id;
     job.caller = waiting.request.caller;
     job.queued_ms = waiting.request.since_ms;
+    job.name = waiting.request.job.name;
+    job.hints = waiting.request.job.hints;
     out.push_back(ReportOf(job, v1::JOB_STATE_QUEUED, 0));
   }
   for (const auto& [nspace, running] : running_) {
@@ -387,11 +390,19 @@ void JobPlacement::TellNext() {
   notes_.front().send([this](const CallEnd& end) { OnTold(end); });
 }
 
+void JobPlacement::PutLast() {
+  failures_ = 0;
+  notes_.push_back(std::move(notes_.front()));
+  notes_.pop_front();
+}
+
 void JobPlacement::OnTold(const CallEnd& end) {
   telling_ = false;
   if (end.leaves_undecided()) {
     if (link_->LostBy(end)) return;
-    if (++failures_ < kMaxFailures) {
+    const bool is_kept = notes_.front().release.has_value();
+    if (++failures_ < kMaxFailures || is_kept) {
+      if (failures_ >= kMaxFailures) PutLast();
       telling_ = true;
       return After(note_backoff_.Next(end.retry_ns), [this] {
         telling_ = false;

@@ -128,6 +128,8 @@ class JobPlacement : public PlacementPort {
   void Drop(std::deque<Note>::iterator note);
   bool IsToBeReleased(const PlacementId& id) const;
   void TellNext();
+  // Lets the other notes go before the first one.
+  void PutLast();
   void OnTold(const CallEnd& end);
 
   const Options options_;

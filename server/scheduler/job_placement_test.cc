@@ -469,6 +469,27 @@ TEST_F(JobPlacementTest, AReleaseThatFailsIsRepeatedAndInTheEndDropped) {
   EXPECT_NE(lines_.back().find("nonsense"), std::string::npos);
 }
 
+TEST_F(JobPlacementTest, AReleaseThatKeepsFailingLetsOthersGoFirst) {
+  Up();
+  for (const char* const name : {"fails", "other"}) {
+    v1::JobReleasedRequest release;
+    release.mutable_placement()->set_request_id(name);
+    placement_->ReleaseAgain(release);
+  }
+  for (size_t i = 0; i < 10; ++i) {
+    RunUntil([&] { return client_.released.size() == i + 1; });
+    EXPECT_EQ(client_.released.at(i).request.placement().request_id(), "fails");
+    CallEnd failure{13, "exception"};
+    failure.retry_ns = 1;
+    client_.released.at(i).done(failure, {});
+  }
+  RunUntil([&] { return client_.released.size() == 11; });
+  EXPECT_EQ(client_.released.at(10).request.placement().request_id(), "other");
+  client_.released.at(10).done({}, {});
+  RunUntil([&] { return client_.released.size() == 12; });
+  EXPECT_EQ(client_.released.at(11).request.placement().request_id(), "fails");
+}
+
 // Otherwise the release would arrive after the new grant, and free it.
 TEST_F(JobPlacementTest, WhatIsToBeReleasedIsAskedForAfterThat) {
   Up();

@@ -54,6 +54,8 @@ void PutNodes(const std::vector<NodeUse>& nodes, Nodes* out) {
     to->set_name(Printable(node.name));
     to->set_procs(node.procs);
     to->set_slots(node.slots);
+    to->set_cpus(node.cpus.ToString());
+    *to->mutable_gpus() = {node.gpus.begin(), node.gpus.end()};
   }
 }
 
@@ -214,6 +216,7 @@ v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
   const JobPlaces& places = request.job.places;
   PutHosts(places.hosts, out.mutable_hosts());
   if (needs.not_here || places.no_local) out.add_refused_nodes(here);
+  out.set_cpus(Printable(places.cpu_list));
   out.set_oversubscribe(places.oversubscribe);
   *out.mutable_mapping() = MappingOf(places.map_by);
   if (request.job.timeout_seconds != 0) {

@@ -34,24 +34,29 @@ TEST(SchedulerMessages, TheHintsOfTheUserTravel) {
   EXPECT_FALSE(ToMessage(Request(), "n1", 0, 0).hints().has_priority());
 }
 
-TEST(SchedulerMessages, AReportAndARecordHaveTheHints) {
+TEST(SchedulerMessages, AReportAndARecordHaveTheHintsAndTheResources) {
   PlacedJob job;
   job.name = "ocean";
   job.hints.account = "physics";
+  job.nodes = {{"n1", 2, 2, *CpuSet::Parse("0-1"), {"nvidia:0"}}};
   EXPECT_EQ(ReportOf(job, v1::JOB_STATE_RUNNING, 0).hints().account(),
             "physics");
   EXPECT_EQ(RecordOf(job, {}).hints().account(), "physics");
+  EXPECT_EQ(RecordOf(job, {}).nodes(0).cpus(), "0-1");
+  EXPECT_EQ(RecordOf(job, {}).nodes(0).gpus(0), "nvidia:0");
   EXPECT_EQ(RecordOf(job, {}).hints().name(), "ocean");
 }
 
 TEST(SchedulerMessages, ARequestStatesTheResourcesOfEachProcess) {
   PlacementRequest request = Request();
   request.job.places.memory_per_proc = uint64_t{1} << 33;
+  request.job.places.cpu_list = "0-3";
   request.job.places.gpus_per_proc = 2;
   const v1::PlaceJobRequest message = ToMessage(request, "n1", 0, 0);
   EXPECT_EQ(message.applications(0).gpus_per_process(), 2u);
   EXPECT_EQ(message.applications(0).memory_bytes_per_process(),
             uint64_t{1} << 33);
+  EXPECT_EQ(message.cpus(), "0-3");
 }
 
 v1::Granted Grant() {

@@ -58,7 +58,7 @@ void Attachment::Reports() {
   record.mutable_placement()->set_attempt(1);
   *record.mutable_caller() = probe_->caller();
   record.set_command("of a job that was granted before the check");
-  record.set_host_job_id("check");
+  record.set_host_job_id(probe_->NextId("recorded"));
   *record.mutable_end_time() = scheduler::TimestampOf(NowMs());
   const uint64_t last = call_->ReportRecord(record);
   findings_->Expect(call_->WaitAcknowledged(last, probe_->timeout_ms()),

@@ -184,10 +184,10 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
   launcher->requeues = launch.requeues();
   DropEnded(launcher);
   if (geteuid() == 0 && !launch.allow_run_as_root()) {
-    return launcher->Refuse(
-        Status(kErrNoPermissions,
-               "programs run as root only with --allow-run-as-root; a bug in one "
-               "can damage the system"));
+    return launcher->Refuse(Status(
+        kErrNoPermissions,
+        "programs run as root only with --allow-run-as-root; a bug in one "
+        "can damage the system"));
   }
   Result<JobRequest> request = DecodeJobRequest(launch.request());
   if (!request.ok()) return launcher->Refuse(request.status());

@@ -20,6 +20,16 @@ constexpr std::array kClosed = {
     "keepalive watchdog"sv, "Endpoint write"sv, "Connection closed"sv,
 };
 
+// Returns the innermost cause of a message that nests them: what follows its
+// last colon.
+std::string Innermost(std::string_view message) {
+  if (message.ends_with('.')) message.remove_suffix(1);
+  message.remove_prefix(message.rfind(':') + 1);
+  message.remove_prefix(
+      std::min(message.find_first_not_of(' '), message.size()));
+  return std::string(message);
+}
+
 }  // namespace
 
 std::string TransportText(std::string_view message) {
@@ -31,7 +41,9 @@ std::string TransportText(std::string_view message) {
   if (Has(message, "DNS resolution failed")) return "its name is unknown";
   const bool connects =
       message.starts_with("failed to connect to all addresses");
-  if (connects && Has(message, "andshake")) return "the TLS handshake failed";
+  if (connects && (Has(message, "andshake") || Has(message, "eer name"))) {
+    return "the TLS handshake failed: " + Innermost(message);
+  }
   if (connects) return "no connection";
   if (message == "Deadline Exceeded") return "no answer in time";
   const bool closed = std::ranges::any_of(

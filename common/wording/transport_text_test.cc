@@ -14,8 +14,13 @@ TEST(TransportTextTest, TheCauseIsLeft) {
                           "UNAVAILABLE: ipv4:10.0.0.1:1: Socket closed"),
             "no connection");
   EXPECT_EQ(TransportText("failed to connect to all addresses; last error: "
-                          "UNKNOWN: Ssl handshake failed: x"),
-            "the TLS handshake failed");
+                          "UNKNOWN: Ssl handshake failed: SSL_ERROR_SSL: "
+                          "error:0A000086:SSL routines::certificate verify "
+                          "failed"),
+            "the TLS handshake failed: certificate verify failed");
+  EXPECT_EQ(TransportText("failed to connect to all addresses; last error: "
+                          "UNKNOWN: Peer name a is not in peer certificate"),
+            "the TLS handshake failed: Peer name a is not in peer certificate");
   EXPECT_EQ(TransportText("DNS resolution failed for a:1: C-ares status is not "
                           "ARES_SUCCESS"),
             "its name is unknown");

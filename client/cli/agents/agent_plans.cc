@@ -175,14 +175,15 @@ std::string EmulationWarning(const std::string& reason, size_t count) {
 
 Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
                                          const std::string& launch_agent,
-                                         const std::string& remote) {
+                                         const std::string& remote,
+                                         bool launches_all) {
   std::vector<AgentSite> sites;
   std::vector<Mentions> mentions;
   size_t here = SIZE_MAX;  // index of the site of this machine
   for (const Host& host : hosts) {
     if (host.relative()) return PicksFromNothing(host);
     const std::string name = WithoutUser(host.name);
-    const bool local = IsThisMachine(name);
+    const bool local = !launches_all && IsThisMachine(name);
     if (local && here == SIZE_MAX) {
       here = sites.size();
       sites.push_back(ThisSite());

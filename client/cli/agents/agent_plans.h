@@ -80,11 +80,12 @@ std::string EmulationWarning(const std::string& reason, size_t count);
 // host that is named several times without a count has one slot for each
 // mention. The agent of this machine is started directly, and others by
 // `launch_agent`, a command that contains {host}, or by `remote` if it is
-// empty. Relative entries ("+n0") are rejected, because there is no list that
+// empty. With `launches_all` the command starts that of this machine, too.
+// Relative entries ("+n0") are rejected, because there is no list that
 // they could refer to.
 Result<std::vector<AgentSite>> HostSites(
     const std::vector<Host>& hosts, const std::string& launch_agent,
-    const std::string& remote = kDefaultLaunchAgent);
+    const std::string& remote = kDefaultLaunchAgent, bool launches_all = false);
 
 // Keeps the first `count` of the sites, or all if it is 0. Returns
 // kErrJobInsufficientResources if there are fewer; `source` names the list in

@@ -134,11 +134,8 @@ Result<std::optional<Allocation>> FindAllocation(
 
 Result<std::vector<AgentSite>> AllocationSites(
     const Allocation& allocation, const std::string& launch_agent) {
-  if (!launch_agent.empty()) return HostSites(allocation.hosts, launch_agent);
-  if (allocation.launches_all) {
-    return HostSites(allocation.hosts, allocation.launch_agent);
-  }
-  return HostSites(allocation.hosts, "", allocation.launch_agent);
+  return HostSites(allocation.hosts, launch_agent, allocation.launch_agent,
+                   allocation.launches_all);
 }
 
 }  // namespace canopy::cli

@@ -69,15 +69,14 @@ void AddLives(UpOptions* to, OptionTable* table) {
 }
 
 void AddScheduler(UpOptions* to, OptionTable* table) {
-  table->push_back(
-      {"host-module", 1, "ADDRESS",
-       "let a scheduler decide where and when jobs run: its\n"
-       "service canopy.hostmodule.v1.HostModuleService at unix:PATH\n"
-       "or HOST:PORT",
-       [to](const TypedOption& typed) {
-         to->host_module = typed.values[0];
-         return CheckSchedulerAddress(to->host_module);
-       }});
+  table->push_back({"host-module", 1, "ADDRESS",
+                    "let a scheduler decide where and when jobs run: its\n"
+                    "service canopy.hostmodule.v1.HostModuleService at\n"
+                    "unix:PATH or HOST:PORT",
+                    [to](const TypedOption& typed) {
+                      to->host_module = typed.values[0];
+                      return CheckSchedulerAddress(to->host_module);
+                    }});
   table->push_back({"host-module-fallback", 0, "",
                     "let agents decide what the scheduler does not\n"
                     "implement, as they do without a scheduler",

@@ -313,7 +313,7 @@ TEST_F(ToolRelayTest, AnAgentThatIsLostIsALostServerAndItsSuccessorServes) {
   const UniqueFd early = Local();
   EXPECT_EQ(Receive(early, 1), "|end");
   Until([this] { return !reports_.empty(); });
-  EXPECT_NE(reports_[0].find("went away"), std::string::npos) << reports_[0];
+  EXPECT_NE(reports_[0].find("was lost"), std::string::npos) << reports_[0];
   StartAgent();
   Until([this] {
     if (!libpmix_.empty()) return true;

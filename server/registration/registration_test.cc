@@ -576,8 +576,8 @@ std::vector<Refusal> Contradictions() {
 std::vector<Refusal> Omissions() {
   return {
       {{Text(PMIX_PROC_MAP, "0;1")}, kErrBadParam, "PMIX_NODE_MAP is missing"},
-      {{Number(PMIX_JOB_SIZE, 3)}, kErrBadParam, "where rank 0 runs"},
-      {{Text(PMIX_NODE_MAP, "a,b")}, kErrBadParam, "where rank 0 runs"},
+      {{Number(PMIX_JOB_SIZE, 3)}, kErrBadParam, "place of rank 0"},
+      {{Text(PMIX_NODE_MAP, "a,b")}, kErrBadParam, "place of rank 0"},
       {{ProcOn(0, Number(PMIX_NODEID, 4)), ProcOn(1, Number(PMIX_NODEID, 4))},
        kErrBadParam,
        "PMIX_HOSTNAME is missing of node 4"},

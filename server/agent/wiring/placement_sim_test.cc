@@ -486,7 +486,16 @@ class PlacementSim : public InputSink {
     }
     const auto decision = service_.decisions.find(launcher.request);
     if (launcher.meddled || decision == service_.decisions.end()) return;
-    CheckStatus(launcher.request, ends[0].end().status(), decision->second);
+    const int status = ends[0].end().status();
+    const bool is_killed = status == kErrJobKilledByCmd;
+    if (is_killed && IsUnusable(decision->second.manner)) return;
+    CheckStatus(launcher.request, status, decision->second);
+  }
+
+  // The launcher's job requests another grant after a pause. The pause takes
+  // real time, so the simulation may end the job meanwhile.
+  static bool IsUnusable(Manner manner) {
+    return manner >= Manner::kUnknownNode && manner <= Manner::kTooFew;
   }
 
   void CheckSpawn(const Asker& spawn, const std::string& parent) {

@@ -343,15 +343,16 @@ def cleanup_race(place):
             users = exposed.directory(f"users.{number}")
             # Slurm may end a step for a rank that does not finalize, and lose
             # what the others have written. A rank that cannot register all
-            # paths leaves its file "last".
+            # paths leaves its file "last". On one node the fence before the end
+            # needs no other daemon.
             result = exposed.start(*user_step(
-                f"--nodes={NODES}", f"--ntasks={RANKS}", race, users,
+                "--nodes=1", f"--ntasks={slurm.CPUS}", race, users,
                 exposed.target)).finish()
-            check(len(glob.glob(users + "/place.*")) == RANKS,
+            check(len(glob.glob(users + "/place.*")) == slurm.CPUS,
                   result.tail() + place.cluster.logs())
             # The step's server continues after Slurm considers the job over.
             until(lambda users=users: not glob.glob(users + "/last.*"),
-                  "the removal of the user's last files")
+                  f"the end of the files {os.listdir(users)}" + result.tail())
             hostility.check_target(exposed.target)
 
 

@@ -343,8 +343,8 @@ def cleanup_race(place):
             users = exposed.directory(f"users.{number}")
             # Slurm may end a step for a rank that does not finalize, and lose
             # what the others have written. A rank that cannot register all
-            # paths leaves its file "last". On one node the fence before the end
-            # needs no other daemon.
+            # paths leaves its file "last". The step has one node, because the
+            # plug-in's fence between nodes does not wait for late ranks.
             result = exposed.start(*user_step(
                 "--nodes=1", f"--ntasks={slurm.CPUS}", race, users,
                 exposed.target)).finish()

@@ -10,6 +10,8 @@ protobuf-compiler-grpc and libprotobuf-dev. The .proto files are beside this
 source tree's examples, or in the directory that CANOPY_PROTOS names, such as
 $PREFIX/share/canopy/protos.
 """
+import asyncio
+import contextlib
 import importlib
 import os
 import subprocess
@@ -53,6 +55,19 @@ async def refuse(context, code, reason, text):
 
 def moment(timestamp):
     return timestamp.seconds + timestamp.nanos / 1e9
+
+
+@contextlib.contextmanager
+def reading(overlay, out, reader):
+    """Runs the coroutine that reads the stream with the queue OUT. After the block
+    the overlay has no stream, unless another one has replaced it."""
+    task = asyncio.ensure_future(reader)
+    try:
+        yield
+    finally:
+        task.cancel()
+        if overlay.out is out:
+            overlay.out = None
 
 
 def health():

@@ -27,7 +27,7 @@ import time
 
 import grpc
 
-from host_module_stubs import health, moment, pb, refuse, rpc
+from host_module_stubs import health, moment, pb, reading, refuse, rpc
 
 NOT_SUPPORTED = "PMIX_ERR_NOT_SUPPORTED"
 OUT_OF_RESOURCE = "PMIX_ERR_OUT_OF_RESOURCE"
@@ -468,15 +468,10 @@ class Scheduler(rpc.HostModuleServiceServicer):
         # executed twice.
         for message in overlay.unanswered.values():
             out.put_nowait(message)
-        reader = asyncio.ensure_future(
-            self.read(overlay, hello.overlay.context, messages, out))
-        try:
+        with reading(overlay, out, self.read(
+                overlay, hello.overlay.context, messages, out)):
             while (message := await out.get()) is not None:
                 yield message
-        finally:
-            reader.cancel()
-            if overlay.out is out:
-                overlay.out = None
 
     async def read(self, overlay, context, messages, out):
         pages = []

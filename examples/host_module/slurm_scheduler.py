@@ -26,7 +26,7 @@ import time
 
 import grpc
 
-from host_module_stubs import health, moment, pb, refuse, rpc
+from host_module_stubs import health, moment, pb, reading, refuse, rpc
 
 NOT_SUPPORTED = "PMIX_ERR_NOT_SUPPORTED"
 ALLOC_FAILED = "PMIX_ERR_JOB_ALLOC_FAILED"
@@ -161,6 +161,13 @@ class Cluster:
     def with_comment(self, comment):
         return next((held for held in self.held.values()
                      if held.comment == comment and not held.is_over), None)
+
+    def allocation(self, overlay, name):
+        """Returns the overlay's allocation of this name, or raises SlurmError."""
+        held = self.held.get(name)
+        if held is None or not held.comment.startswith(overlay.comment("alloc", "")):
+            raise SlurmError(f"there is no allocation {name!r}")
+        return held
 
     async def submit(self, submission, comment):
         number = await submission.submit()
@@ -414,11 +421,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
         for info in request.directives:
             if info.key == "pmix.alloc.id":
                 name = info.value.text.decode(errors="replace")
-                held = self.cluster.held.get(name)
-                if held is None or \
-                        held.comment.split(" ")[:3] != ["canopy", overlay.key.hex(), "alloc"]:
-                    raise SlurmError(f"there is no allocation {name!r}")
-                return held
+                return self.cluster.allocation(overlay, name)
             if info.required:
                 raise SlurmError(f"{info.key} is not supported with Slurm")
         return None
@@ -496,11 +499,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
                     value=pb.Value(text=",".join(names).encode()))])
 
     async def free(self, overlay, infos):
-        held = self.cluster.held.get(text(infos.get("pmix.alloc.id")))
-        if held is None or \
-                held.comment.split(" ")[:3] != ["canopy", overlay.key.hex(), "alloc"]:
-            raise SlurmError("there is no such allocation")
-        await self.cluster.cancel(held)
+        name = text(infos.get("pmix.alloc.id"))
+        await self.cluster.cancel(self.cluster.allocation(overlay, name))
         return pb.AllocateResponse()
 
     async def Query(self, request, context):
@@ -545,14 +545,9 @@ class Scheduler(rpc.HostModuleServiceServicer):
             incarnation=hello.incarnation, acknowledged=overlay.taken,
             filter=pb.ReportFilter()))
         overlay.out = out
-        reader = asyncio.ensure_future(self.read(overlay, messages, out))
-        try:
+        with reading(overlay, out, self.read(overlay, messages, out)):
             while (message := await out.get()) is not None:
                 yield message
-        finally:
-            reader.cancel()
-            if overlay.out is out:
-                overlay.out = None
 
     async def read(self, overlay, messages, out):
         pages = []

@@ -17,10 +17,12 @@ constexpr int64_t kSilenceNs = 1'000'000'000;
 }  // namespace
 
 Placements::~Placements() {
-  for (const auto& [request, entry] : waiting_) {
-    if (entry.timer != 0) loop_->CancelTimer(entry.timer);
-    if (entry.pause != 0) loop_->CancelTimer(entry.pause);
-    if (entry.silence != 0) loop_->CancelTimer(entry.silence);
+  for (const auto& [request, entry] : waiting_) CancelTimers(entry);
+}
+
+void Placements::CancelTimers(const Entry& entry) {
+  for (const auto timer : {entry.timer, entry.pause, entry.silence}) {
+    if (timer != 0) loop_->CancelTimer(timer);
   }
 }
 
@@ -185,9 +187,7 @@ void Placements::OnRefused(const PlacementId& id, const Status& why) {
 void Placements::Decide(const PlacementId& id, const Result<Placed>& placed) {
   if (Find(id) == nullptr) return;
   Entry entry = std::move(waiting_.extract(id.request).mapped());
-  if (entry.timer != 0) loop_->CancelTimer(entry.timer);
-  if (entry.pause != 0) loop_->CancelTimer(entry.pause);
-  if (entry.silence != 0) loop_->CancelTimer(entry.silence);
+  CancelTimers(entry);
   entry.decided(placed);
 }
 

@@ -95,6 +95,7 @@ class Placements : public PlacementListener {
   // Adds an entry, or returns null if there is one of this name.
   Entry* Add(QueuedJob job, Decided decided);
 
+  void CancelTimers(const Entry& entry);
   Entry* Find(const PlacementId& id);
   // Requests the placement. If the host does not answer for a while, the job's
   // launcher learns at least that the job waits.

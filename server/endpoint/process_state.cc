@@ -1,13 +1,14 @@
 #include "server/endpoint/process_state.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string_view>
 
 #include "common/posix/unique_fd.h"
+#include "common/posix/unix_socket.h"
+#include "common/status.h"
 
 namespace canopy::endpoint {
 
@@ -27,10 +28,8 @@ bool IsStopped(int pid) {
 }
 
 int PidOfPeer(int fd) {
-  ucred peer = {};
-  socklen_t size = sizeof peer;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return 0;
-  return peer.pid;
+  const Result<PeerCredentials> peer = GetPeerCredentials(fd);
+  return peer.ok() ? peer->pid : 0;
 }
 
 }  // namespace canopy::endpoint

@@ -3,55 +3,24 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "client/cli/base/spawn_program.h"
 #include "common/posix/unique_fd.h"
-
-extern char** environ;
 
 namespace canopy::cli {
 namespace {
-
-// Returns the error number, or 0.
-int Start(const std::string& program, std::vector<std::string>* words, int out,
-          bool quiet, pid_t* pid) {
-  std::vector<char*> argv;
-  for (std::string& word : *words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                   O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  if (quiet) {
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-                                     O_WRONLY, 0);
-  }
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawn(pid, program.c_str(), &actions, &attributes,
-                                argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
-}
 
 struct Running {
   pid_t pid = 0;
   UniqueFd output;
 };
 
-Status Begin(const std::string& program, std::vector<std::string>* argv,
+Status Begin(const std::string& program, std::vector<std::string> argv,
              bool quiet, Running* running) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
@@ -59,17 +28,11 @@ Status Begin(const std::string& program, std::vector<std::string>* argv,
   }
   running->output = UniqueFd(fds[0]);
   const UniqueFd writer(fds[1]);
-  const int error = Start(program, argv, writer.get(), quiet, &running->pid);
+  const int error = SpawnProgram(program, std::move(argv), writer.get(),
+                                 {.quiet = quiet}, &running->pid);
   if (error == 0) return Status();
   return Status(kErrJobSysOpFailed,
                 std::string("cannot start a process: ") + strerror(error));
-}
-
-int AwaitEnd(pid_t pid) {
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
 }
 
 // Returns false if the program is to be stopped.
@@ -105,7 +68,7 @@ Result<ProgramOutput> Collect(const std::string& program, Running running,
 Result<ProgramOutput> RunProgram(const std::string& program,
                                  std::vector<std::string> argv, bool quiet) {
   Running running;
-  const Status begun = Begin(program, &argv, quiet, &running);
+  const Status begun = Begin(program, std::move(argv), quiet, &running);
   if (!begun.ok()) return begun;
   return Collect(program, std::move(running), {});
 }
@@ -114,7 +77,8 @@ Result<ProgramOutput> RunProgramUntil(const std::string& program,
                                       std::vector<std::string> argv,
                                       const StopSource& stop) {
   Running running;
-  const Status begun = Begin(program, &argv, /*quiet=*/false, &running);
+  const Status begun =
+      Begin(program, std::move(argv), /*quiet=*/false, &running);
   if (!begun.ok()) return begun;
   return Collect(program, std::move(running), stop);
 }

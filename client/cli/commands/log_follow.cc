@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,10 +15,9 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/json.h"
 #include "client/cli/base/signals.h"
+#include "client/cli/base/spawn_program.h"
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
-
-extern char** environ;
 
 namespace canopy::cli {
 namespace {
@@ -35,32 +32,6 @@ struct Tail {
   std::string held;  // the beginning of a line
 };
 
-// Starts the command in a process group of its own, with no signal blocked, so
-// that Ctrl-C reaches this process alone.
-int Spawn(std::vector<std::string> words, int out, pid_t* pid) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                   O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  const int error =
-      posix_spawnp(pid, argv[0], &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
-}
-
 Result<Tail> Start(const LogSource& source) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
@@ -71,7 +42,11 @@ Result<Tail> Start(const LogSource& source) {
   tail.node = source.node;
   tail.output = UniqueFd(fds[0]);
   const UniqueFd writer(fds[1]);
-  const int error = Spawn(source.command, writer.get(), &tail.pid);
+  // The command has a process group of its own, so that Ctrl-C reaches this
+  // process alone.
+  const int error =
+      SpawnProgram(source.command[0], source.command, writer.get(),
+                   {.searches_path = true, .own_group = true}, &tail.pid);
   if (error == 0) return tail;
   return Status(kErrJobSysOpFailed, "cannot start " + source.command[0] + ": " +
                                         std::strerror(error));
@@ -165,10 +140,7 @@ class Follower {
     if (tail->pid == 0) return 0;
     const pid_t pid = std::exchange(tail->pid, 0);
     if (tail->output) kill(-pid, SIGTERM);
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status;
+    return AwaitEnd(pid);
   }
 
   const FollowOptions& options_;

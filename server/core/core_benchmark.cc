@@ -134,3 +134,5 @@ BENCHMARK(Commit)->Arg(1)->Arg(16);
 
 }  // namespace
 }  // namespace canopy::core
+
+BENCHMARK_MAIN();

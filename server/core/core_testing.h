@@ -13,6 +13,7 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "server/core/step/action.h"
+#include "server/core/step/core_event.h"
 
 namespace canopy::core {
 
@@ -48,6 +49,17 @@ std::vector<T> All(const Actions& actions) {
   std::vector<T> out;
   for (const Action& action : actions) {
     if (const T* a = std::get_if<T>(&action)) out.push_back(*a);
+  }
+  return out;
+}
+
+// Removes all events from the queue and returns those of one type, in order.
+template <typename T>
+std::vector<T> TakeAll(CoreEvents* events) {
+  std::vector<T> out;
+  while (!events->empty()) {
+    const CoreEvent event = events->Take();
+    if (const T* e = std::get_if<T>(&event)) out.push_back(*e);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "server/core/debug_holds.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace canopy::core {
 namespace {
@@ -40,6 +41,10 @@ void DebugHolds::Note(TimeNs now, const std::string& nspace,
   Update(now, nspace, &job);
 }
 
+void DebugHolds::Announce(const std::string& nspace, bool held) {
+  if (events_ != nullptr) events_->Post(HoldChanged{nspace, held});
+}
+
 // Jobs that were held once are forgotten only for lack of room.
 bool DebugHolds::HasRoom() {
   if (jobs_.size() < kMaxHeldJobs) return true;
@@ -63,7 +68,7 @@ void DebugHolds::Update(TimeNs now, const std::string& nspace, Of* job) {
     job->since = std::min(job->since, since);
   }
   if (!held && was_held) End(now, job);
-  if (held != was_held) changes_.push_back({nspace, held});
+  if (held != was_held) Announce(nspace, held);
 }
 
 void DebugHolds::End(TimeNs now, Of* job) {
@@ -81,7 +86,7 @@ void DebugHolds::OnNodeLost(TimeNs now, NodeId node) {
 }
 
 void DebugHolds::OnJobRemoved(const std::string& nspace) {
-  if (Holds(nspace)) changes_.push_back({nspace, false});
+  if (Holds(nspace)) Announce(nspace, false);
   jobs_.erase(nspace);
 }
 

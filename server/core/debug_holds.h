@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "common/ids.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/core_event.h"
 
 namespace canopy::core {
 
@@ -35,10 +35,9 @@ struct HoldWord {
 // cost nothing. Not synchronised. Times are in nanoseconds.
 class DebugHolds {
  public:
-  struct Change {
-    std::string nspace;
-    bool held = false;
-  };
+  // `events` gets a HoldChanged when the holding of a job begins or ends, and
+  // outlives this object. Null: changes are not announced.
+  explicit DebugHolds(CoreEvents* events = nullptr) : events_(events) {}
 
   // Records a notification; one that is older than the last of its node is
   // ignored.
@@ -63,10 +62,6 @@ class DebugHolds {
     return DueAt(now, since, when, std::span(&nspace, 1));
   }
 
-  // Returns the jobs whose holding has begun or ended, since the last call.
-  std::vector<Change> TakeChanges() { return std::exchange(changes_, {}); }
-  bool has_changes() const { return !changes_.empty(); }
-
  private:
   using Span = std::pair<TimeNs, TimeNs>;
   struct Of {
@@ -75,12 +70,13 @@ class DebugHolds {
     TimeNs since = kNever;  // kNever: not held now
   };
 
+  void Announce(const std::string& nspace, bool held);
   bool HasRoom();
   void Update(TimeNs now, const std::string& nspace, Of* job);
   static void End(TimeNs now, Of* job);
 
   std::map<std::string, Of, std::less<>> jobs_;
-  std::vector<Change> changes_;
+  CoreEvents* const events_;
 };
 
 }  // namespace canopy::core

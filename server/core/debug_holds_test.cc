@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "server/core/core_testing.h"
+
 namespace canopy::core {
 namespace {
 
@@ -18,7 +20,8 @@ class DebugHoldsTest : public testing::Test {
     holds_.Note(now, nspace, {node, ++number_, holds, now - age});
   }
 
-  DebugHolds holds_;
+  CoreEvents events_;
+  DebugHolds holds_{&events_};
   uint64_t number_ = 0;
 };
 
@@ -84,20 +87,20 @@ TEST_F(DebugHoldsTest, OlderWordsAndLostNodesDoNotCount) {
   EXPECT_FALSE(holds_.Holds("a"));
   holds_.OnJobRemoved("a");
   EXPECT_TRUE(holds_.empty());
-  holds_.TakeChanges();
+  events_ = {};
   holds_.Note(At(6), "a", {1, 2, true, At(6)});
   holds_.OnJobRemoved("a");
-  EXPECT_EQ(holds_.TakeChanges().size(), 2u);
+  EXPECT_EQ(TakeAll<HoldChanged>(&events_).size(), 2u);
 }
 
 TEST_F(DebugHoldsTest, TellsOfBeginsAndEnds) {
   Say(At(1), 0, true);
   Say(At(2), 1, true);
-  ASSERT_EQ(holds_.TakeChanges().size(), 1u);
+  ASSERT_EQ(TakeAll<HoldChanged>(&events_).size(), 1u);
   Say(At(3), 0, false);
-  EXPECT_FALSE(holds_.has_changes());
+  EXPECT_TRUE(events_.empty());
   Say(At(4), 1, false);
-  const auto changes = holds_.TakeChanges();
+  const auto changes = TakeAll<HoldChanged>(&events_);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].nspace, "a");
   EXPECT_FALSE(changes[0].held);

@@ -25,7 +25,7 @@ const Job* JobTable::Add(std::shared_ptr<const JobSpec> spec) {
   job.spec = std::move(spec);
   const auto former = former_.extract(it->first);
   if (!former.empty()) job.registered = former.mapped().registered;
-  changes_.added.push_back(it->first);
+  Post(AddedJob{it->first});
   return &job;
 }
 
@@ -36,8 +36,8 @@ void JobTable::Remove(std::string_view nspace) {
                 [&](const auto& c) { return c.second.proc.nspace == nspace; });
   std::erase_if(by_proc_,
                 [&](const auto& p) { return p.first.nspace == nspace; });
-  changes_.removed.push_back(
-      {it->first, it->second.registered, std::move(it->second.readers)});
+  Post(RemovedJob{it->first, it->second.registered,
+                  std::move(it->second.readers)});
   removed_.push_back(it->first);
   if (removed_.size() > kRemovedKept) removed_.pop_front();
   holds_.OnJobRemoved(it->first);
@@ -59,7 +59,7 @@ bool JobTable::HasChildrenHere(std::string_view nspace) const {
 void JobTable::ReleaseFormerParents() {
   std::erase_if(former_, [this](const auto& entry) {
     if (HasChildrenHere(entry.first)) return false;
-    if (entry.second.registered) changes_.released.push_back(entry.first);
+    if (entry.second.registered) Post(ReleasedJob{entry.first});
     return true;
   });
 }
@@ -101,11 +101,11 @@ void JobTable::NoteExit(const ProcId& proc, int exit_code) {
 }
 
 void JobTable::MarkEnded(std::string_view nspace, Rank rank) {
-  ProcId proc{std::string(nspace), rank};
+  const ProcId proc{std::string(nspace), rank};
   RankState* state = FindRank(proc);
   if (state == nullptr || state->ended) return;
   state->ended = true;
-  NoteGone(std::move(proc));
+  NoteGone(proc);
 }
 
 void JobTable::MarkRestarted(std::string_view nspace, Rank rank,
@@ -121,7 +121,7 @@ void JobTable::MarkRestarted(std::string_view nspace, Rank rank,
   if (!former.empty()) {
     for (const ClientId client : former.mapped()) clients_.erase(client);
   }
-  changes_.restarted.push_back(std::move(proc));
+  Post(RestartedRank{std::move(proc)});
 }
 
 void JobTable::RecoverIncarnation(std::string_view nspace, Rank rank,
@@ -130,9 +130,16 @@ void JobTable::RecoverIncarnation(std::string_view nspace, Rank rank,
   if (state != nullptr) state->incarnation = incarnation;
 }
 
-void JobTable::NoteGone(ProcId proc) {
+// Ranks of one node often end together, and then share an event.
+void JobTable::NoteGone(const ProcId& proc) {
   ++jobs_.find(proc.nspace)->second.num_gone;
-  changes_.gone.push_back(std::move(proc));
+  if (events_ == nullptr) return;
+  auto* last = events_->Last<GoneRanks>();
+  if (last != nullptr && last->nspace == proc.nspace) {
+    last->ranks.push_back(proc.rank);
+  } else {
+    events_->Post(GoneRanks{proc.nspace, {proc.rank}});
+  }
 }
 
 void JobTable::MarkFinalized(std::string_view nspace, Rank rank) {
@@ -156,7 +163,7 @@ void JobTable::Unregister(std::string_view nspace) {
   const auto it = jobs_.find(nspace);
   if (it == jobs_.end() || !it->second.registered) return;
   it->second.registered = false;
-  changes_.released.push_back(it->first);
+  Post(ReleasedJob{it->first});
 }
 
 void JobTable::MarkRegistered(std::string_view nspace) {
@@ -296,7 +303,5 @@ std::vector<ClientId> JobTable::Clients() const {
   for (const auto& [id, client] : clients_) out.push_back(id);
   return out;
 }
-
-JobChanges JobTable::TakeChanges() { return std::exchange(changes_, {}); }
 
 }  // namespace canopy::core

@@ -21,6 +21,7 @@
 #include "server/core/met_jobs.h"
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
+#include "server/core/step/core_event.h"
 
 namespace canopy::core {
 
@@ -85,40 +86,13 @@ struct Job {
   std::span<const Rank> local_ranks() const;
 };
 
-struct RemovedJob {
-  std::string nspace;
-  bool registered = false;   // as in Job
-  std::set<NodeId> readers;  // as in Job
-};
-
-// A job that is not over, but in which this agent no longer takes part.
-struct LeftJob {
-  std::string nspace;
-  NodeId controller = kNoNode;
-};
-
-// Changes of the table since the last call of TakeChanges.
-struct JobChanges {
-  std::vector<std::string> added;
-  std::vector<RemovedJob> removed;
-  std::vector<LeftJob> left;
-  // Ranks that ended or lost their connection (see RankState).
-  std::vector<ProcId> gone;
-  // Ranks whose process was replaced by another one.
-  std::vector<ProcId> restarted;
-  // Jobs and former parents that are no longer registered.
-  std::vector<std::string> released;
-
-  bool empty() const {
-    return added.empty() && removed.empty() && left.empty() && gone.empty() &&
-           restarted.empty() && released.empty();
-  }
-};
-
 // Pointers to jobs are valid until the job is removed. One thread.
 class JobTable {
  public:
-  explicit JobTable(NodeId self) : self_(self) {}
+  // `events` gets the changes and outlives the table. Null: changes are not
+  // announced.
+  explicit JobTable(NodeId self, CoreEvents* events = nullptr)
+      : self_(self), events_(events), holds_(events) {}
 
   // Adds a job and computes its layout. Returns null if the namespace exists.
   // The spec's indices must be in range, which DecodeJobSpec ensures.
@@ -128,7 +102,7 @@ class JobTable {
   // Records that this agent no longer takes part in the job, which is not over
   // and stays in the table.
   void NoteLeft(const std::string& nspace, NodeId controller) {
-    changes_.left.push_back({nspace, controller});
+    Post(LeftJob{nspace, controller});
   }
 
   // Returns null if the job is unknown.
@@ -205,10 +179,6 @@ class JobTable {
   DebugHolds& holds() { return holds_; }
   const DebugHolds& holds() const { return holds_; }
 
-  // Returns the changes since the last call.
-  JobChanges TakeChanges();
-  bool has_changes() const { return !changes_.empty(); }
-
  private:
   struct Client {
     ProcId proc;
@@ -224,6 +194,10 @@ class JobTable {
     bool registered = false;  // RegisterJob was emitted again
   };
 
+  template <typename Event>
+  void Post(Event event) {
+    if (events_ != nullptr) events_->Post(std::move(event));
+  }
   RankState* FindRank(const ProcId& proc);
   // Returns null if the process is not a connected tool.
   const Client* FindTool(const ProcId& proc) const;
@@ -231,11 +205,12 @@ class JobTable {
   const JobSpec* SpecOf(std::string_view nspace) const;
   bool AreOfOneUser(const std::vector<ProcId>& procs) const;
   LocalProcess* ProcessOf(const ProcId& proc);
-  void NoteGone(ProcId proc);
+  void NoteGone(const ProcId& proc);
   bool HasChildrenHere(std::string_view nspace) const;
   void ReleaseFormerParents();
 
   NodeId self_;
+  CoreEvents* const events_;
   std::map<std::string, Job, std::less<>> jobs_;
   std::map<std::string, FormerParent, std::less<>> former_;
   std::map<ClientId, Client> clients_;
@@ -243,7 +218,6 @@ class JobTable {
   std::deque<std::string> removed_;
   DebugHolds holds_;
   MetJobs met_;
-  JobChanges changes_;
 };
 
 }  // namespace canopy::core

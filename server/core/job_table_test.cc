@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/core_testing.h"
+
 namespace canopy::core {
 namespace {
 
@@ -16,7 +18,8 @@ std::shared_ptr<const JobSpec> SmallJob(const std::string& nspace) {
 }
 
 TEST(JobTable, KnowsWhatIsLocal) {
-  JobTable table(5);
+  CoreEvents events;
+  JobTable table(5, &events);
   const Job* job = table.Add(SmallJob("j"));
   ASSERT_NE(job, nullptr);
   EXPECT_EQ(table.Find("j"), job);
@@ -27,8 +30,10 @@ TEST(JobTable, KnowsWhatIsLocal) {
   EXPECT_EQ(job->agent_of(1), 6u);
   ASSERT_EQ(job->local_ranks().size(), 2u);
   EXPECT_EQ(job->local_ranks()[1], 2u);
-  EXPECT_EQ(table.TakeChanges().added, std::vector<std::string>{"j"});
-  EXPECT_TRUE(table.TakeChanges().empty());
+  const auto added = TakeAll<AddedJob>(&events);
+  ASSERT_EQ(added.size(), 1u);
+  EXPECT_EQ(added[0].nspace, "j");
+  EXPECT_TRUE(events.empty());
 }
 
 TEST(JobTable, NoRankHere) {
@@ -65,35 +70,61 @@ TEST(JobTable, ConnectAndFinalize) {
 }
 
 TEST(JobTable, LossOfTheLastConnectionIsNoted) {
-  JobTable table(5);
+  CoreEvents events;
+  JobTable table(5, &events);
   const Job* job = table.Add(SmallJob("j"));
-  table.TakeChanges();
+  events = {};
   ASSERT_TRUE(table.Connect(1, {"j", 2}));
   ASSERT_TRUE(table.Connect(2, {"j", 2}));
   EXPECT_EQ(table.ClientsOf({"j", 2}), (std::vector<ClientId>{1, 2}));
   table.Disconnect(1);
-  EXPECT_TRUE(table.TakeChanges().empty());
+  EXPECT_TRUE(events.empty());
   table.Disconnect(2);
   EXPECT_TRUE(job->ranks[2].lost);
-  EXPECT_EQ(table.TakeChanges().gone, (std::vector<ProcId>{{"j", 2}}));
+  const auto gone = TakeAll<GoneRanks>(&events);
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].nspace, "j");
+  EXPECT_EQ(gone[0].ranks, std::vector<Rank>{2});
   EXPECT_TRUE(table.ClientsOf({"j", 2}).empty());
 }
 
 TEST(JobTable, EndIsNotedOnce) {
-  JobTable table(5);
+  CoreEvents events;
+  JobTable table(5, &events);
   const Job* job = table.Add(SmallJob("j"));
-  table.TakeChanges();
+  events = {};
   table.MarkEnded("j", 1);
   table.MarkEnded("j", 1);
   table.MarkEnded("j", 9);
   table.MarkEnded("k", 0);
   EXPECT_TRUE(job->ranks[1].ended);
   EXPECT_EQ(job->num_gone, 1u);
-  EXPECT_EQ(table.TakeChanges().gone, (std::vector<ProcId>{{"j", 1}}));
+  const auto gone = TakeAll<GoneRanks>(&events);
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].nspace, "j");
+  EXPECT_EQ(gone[0].ranks, std::vector<Rank>{1});
+}
+
+TEST(JobTable, RanksThatEndTogetherShareAnEvent) {
+  CoreEvents events;
+  JobTable table(5, &events);
+  table.Add(SmallJob("j"));
+  table.Add(SmallJob("k"));
+  events = {};
+  table.MarkEnded("j", 1);
+  table.MarkEnded("j", 0);
+  table.MarkEnded("k", 2);
+  table.MarkEnded("j", 2);
+  const auto gone = TakeAll<GoneRanks>(&events);
+  ASSERT_EQ(gone.size(), 3u);
+  EXPECT_EQ(gone[0].ranks, (std::vector<Rank>{1, 0}));
+  EXPECT_EQ(gone[1].nspace, "k");
+  EXPECT_EQ(gone[2].ranks, std::vector<Rank>{2}) << "the order is kept";
 }
 
 TEST(JobTable, RemoveForgetsItsClients) {
-  JobTable table(5);
+  CoreEvents events;
+  JobTable table(5, &events);
   table.Add(SmallJob("j"));
   table.Add(SmallJob("k"));
   ASSERT_TRUE(table.Connect(1, {"j", 0}));
@@ -110,30 +141,33 @@ TEST(JobTable, RemoveForgetsItsClients) {
   EXPECT_FALSE(table.WasRemoved("unknown"));
   EXPECT_EQ(table.ProcOf(1), nullptr);
   EXPECT_EQ(table.Clients(), std::vector<ClientId>{2});
-  const JobChanges changes = table.TakeChanges();
-  ASSERT_EQ(changes.removed.size(), 1u);
-  EXPECT_EQ(changes.removed[0].nspace, "j");
-  EXPECT_TRUE(changes.removed[0].registered);
-  EXPECT_EQ(changes.removed[0].readers, std::set<NodeId>{9});
+  const auto removed = TakeAll<RemovedJob>(&events);
+  ASSERT_EQ(removed.size(), 1u);
+  EXPECT_EQ(removed[0].nspace, "j");
+  EXPECT_TRUE(removed[0].registered);
+  EXPECT_EQ(removed[0].readers, std::set<NodeId>{9});
   table.Disconnect(1);
-  EXPECT_TRUE(table.TakeChanges().empty());
+  EXPECT_TRUE(events.empty());
 }
 
 TEST(JobTable, ARankThatWasRestartedBeginsAnew) {
   auto spec = std::make_shared<JobSpec>(*SmallJob("j"));
   spec->max_restarts = 1;
-  JobTable table(5);
+  CoreEvents events;
+  JobTable table(5, &events);
   const Job* job = table.Add(spec);
   ASSERT_TRUE(table.Connect(1, {"j", 0}));
   ASSERT_TRUE(table.Connect(2, {"j", 0}));
-  table.TakeChanges();
+  events = {};
   // The rank may be restarted.
   table.Disconnect(1);
-  EXPECT_TRUE(table.TakeChanges().empty());
+  EXPECT_TRUE(events.empty());
   table.MarkRestarted("j", 0, 1);
   table.MarkRestarted("j", 0, 1);
   table.MarkRestarted("j", 9, 1);
-  EXPECT_EQ(table.TakeChanges().restarted, std::vector<ProcId>({{"j", 0}}));
+  const auto restarted = TakeAll<RestartedRank>(&events);
+  ASSERT_EQ(restarted.size(), 1u);
+  EXPECT_EQ(restarted[0].proc, (ProcId{"j", 0}));
   EXPECT_EQ(table.ProcOf(2), nullptr);
   EXPECT_FALSE(job->ranks[0].called_init);
   EXPECT_EQ(job->ranks[0].incarnation, 1u);
@@ -149,7 +183,8 @@ TEST(JobTable, ARankThatWasRestartedBeginsAnew) {
 }
 
 TEST(JobTable, ToolsAreInNoJob) {
-  JobTable table(0);
+  CoreEvents events;
+  JobTable table(0, &events);
   EXPECT_FALSE(table.OwnerOf({"tool", 0}).has_value());
   ASSERT_TRUE(table.ConnectTool(1, {"tool", 0}, {7, 8}));
   EXPECT_FALSE(table.ConnectTool(1, {"tool", 0}, {}));
@@ -159,7 +194,7 @@ TEST(JobTable, ToolsAreInNoJob) {
   table.Finalize(1);
   table.Disconnect(1);
   EXPECT_EQ(table.ProcOf(1), nullptr);
-  EXPECT_TRUE(table.TakeChanges().empty());
+  EXPECT_TRUE(events.empty());
 }
 
 std::shared_ptr<const JobSpec> JobOfUser(const std::string& nspace,
@@ -198,7 +233,8 @@ TEST(JobTable, AToolSeesTheJobsOfItsUserUnlessThatIsTheAgents) {
 }
 
 TEST(JobTable, AParentIsKnownToItsChildrenWhenItIsOver) {
-  JobTable table(5);
+  CoreEvents events;
+  JobTable table(5, &events);
   table.Add(SmallJob("parent"));
   auto child = std::make_shared<JobSpec>(*SmallJob("child"));
   child->parent = {"parent", 1};
@@ -216,9 +252,11 @@ TEST(JobTable, AParentIsKnownToItsChildrenWhenItIsOver) {
   table.Register("parent", &actions);
   table.Register("parent", &actions);
   EXPECT_EQ(actions.size(), 1u);
-  EXPECT_TRUE(table.TakeChanges().released.empty());
+  EXPECT_TRUE(TakeAll<ReleasedJob>(&events).empty());
   table.Remove("child");
-  EXPECT_EQ(table.TakeChanges().released, std::vector<std::string>{"parent"});
+  const auto released = TakeAll<ReleasedJob>(&events);
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].nspace, "parent");
   EXPECT_FALSE(table.IsFormerParent("parent", 2));
   EXPECT_EQ(table.size(), 0u);
 }

@@ -47,7 +47,13 @@ void StateReports::OnReply(NodeId src, const StateReply& reply,
   questions_.erase(it);
 }
 
-void StateReports::OnNodeLost(NodeId node, Actions* actions) {
+void StateReports::OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                              Actions* actions) {
+  OnNodeRestarted(now, in.node, actions);
+}
+
+// A successor does not know the question.
+void StateReports::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
   for (auto it = questions_.begin(); it != questions_.end();) {
     Question& question = it->second;
     if (question.awaited.erase(node) > 0 && question.awaited.empty()) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
 #include "server/core/step/control_inputs.h"
@@ -21,7 +22,7 @@ namespace canopy::core {
 inline constexpr TimeNs kStateTimeout = 3'000'000'000;
 
 // Not synchronised. `tree` outlives this object.
-class StateReports {
+class StateReports final : public Engine {
  public:
   // Makes this agent's own answer.
   using Describe = std::function<StateAnswer(
@@ -35,9 +36,14 @@ class StateReports {
   void OnQuery(TimeNs now, NodeId src, const StateQuery& query,
                Actions* actions);
   void OnReply(NodeId src, const StateReply& reply, Actions* actions);
-  void OnNodeLost(NodeId node, Actions* actions);
-  void OnTick(TimeNs now, Actions* actions);
-  TimeNs NextDeadline() const;
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
+  void Count(ResourceCounts* counts) const override {
+    counts->questions = num_questions();
+  }
   size_t num_questions() const { return questions_.size(); }
 
  private:

@@ -51,7 +51,7 @@ TEST_F(StateReportsTest, AsksAllAndGathers) {
 TEST_F(StateReportsTest, ALostNodeIsNotWaitedFor) {
   const uint64_t number = Ask(77);
   reports_.OnReply(1, {number, Bytes("a")}, &actions_);
-  reports_.OnNodeLost(2, &actions_);
+  reports_.OnNodeLost(0, {2, false, ""}, &actions_);
   EXPECT_TRUE(Done());
 }
 

@@ -172,7 +172,7 @@ void Aborts::OnReply(NodeId src, const AbortReply& reply, Actions* actions) {
   calls_.erase(it);
 }
 
-void Aborts::OnClientGone(ClientId client) {
+void Aborts::OnClientGone(TimeNs, ClientId client, Actions*) {
   for (auto& [number, call] : calls_) {
     if (call.client == client) call.request = 0;
   }
@@ -243,7 +243,7 @@ void Aborts::Answer(const AbortMessage& message, int status, Actions* actions) {
       SendPeer{PeerMessage{self_, message.origin, std::move(reply)}});
 }
 
-void Aborts::OnRankGone(const ProcId& proc, Actions* actions) {
+void Aborts::OnRankGone(TimeNs, const ProcId& proc, Actions* actions) {
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr || !job->ranks[proc.rank].ended) return;
   auto [it, end] = waiting_.equal_range(proc.nspace);
@@ -258,7 +258,8 @@ void Aborts::OnRankGone(const ProcId& proc, Actions* actions) {
   }
 }
 
-void Aborts::OnJobRemoved(const std::string& nspace, Actions* actions) {
+void Aborts::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
+  const std::string& nspace = job.nspace;
   const auto [begin, end] = waiting_.equal_range(nspace);
   for (auto it = begin; it != end; ++it) {
     Answer(it->second.message, kSuccess, actions);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
@@ -37,7 +38,7 @@ inline constexpr TimeNs kAbortTimeout = 60'000'000'000;
 //
 // At the agent that controls a job, the job engine ends the targets, and the
 // abort is answered when the last of them has ended. Not synchronised.
-class Aborts {
+class Aborts final : public Engine {
  public:
   // Table and engine outlive this object.
   Aborts(NodeId self, const JobTable& jobs, JobEngine& engine);
@@ -54,17 +55,22 @@ class Aborts {
   void OnReply(NodeId src, const AbortReply& reply, Actions* actions);
 
   // The connection of a caller has ended.
-  void OnClientGone(ClientId client);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
   // The rank may have ended.
-  void OnRankGone(const ProcId& proc, Actions* actions);
-  void OnJobRemoved(const std::string& nspace, Actions* actions);
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
   // Messages may have been lost, and jobs may have another controller.
-  void OnTreeChanged(TimeNs now, Actions* actions);
-  void OnTick(TimeNs now, Actions* actions);
-  TimeNs NextDeadline() const;
+  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void OnNodeRestarted(TimeNs now, NodeId, Actions* actions) override {
+    OnTreeChanged(now, actions);
+  }
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
   // Appends the aborts that wait for the end of their targets.
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const;
+                std::vector<Waiting>* out) const override;
+  void Count(ResourceCounts* counts) const override { counts->aborts = size(); }
   size_t size() const { return calls_.size() + waiting_.size(); }
 
  private:

@@ -46,7 +46,7 @@ struct Agent {
   }
   void End(const ProcId& proc) {
     table.MarkEnded(proc.nspace, proc.rank);
-    aborts.OnRankGone(proc, &out);
+    aborts.OnRankGone(now, proc, &out);
   }
 
   Tree tree;
@@ -96,7 +96,7 @@ TEST(AbortsTest, ATargetOfItsOwnAbortIsNotAnswered) {
       EXPECT_EQ(message.request, 0u);
     EXPECT_EQ(agent.aborts.NextDeadline(), kNever);
     EXPECT_EQ(agent.aborts.size(), 1u);
-    agent.aborts.OnJobRemoved("mine", &agent.out);
+    agent.aborts.OnJobRemoved(agent.now, {"mine"}, &agent.out);
     EXPECT_EQ(agent.aborts.size(), 0u);
     EXPECT_TRUE(agent.Replies().empty());
   }
@@ -153,7 +153,8 @@ TEST(AbortsTest, TheCallerMayLeave) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
-  agent.aborts.OnClientGone(5);
+  Actions none;
+  agent.aborts.OnClientGone(0, 5, &none);
   const auto sent = Sent<AbortMessage>(agent.out);
   agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
   EXPECT_TRUE(agent.Replies().empty());
@@ -215,7 +216,7 @@ TEST(AbortsTest, TheEndOfTheJobIsTheEndOfAll) {
   Agent root(0);
   root.Launch("job", {1, 2});
   root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
-  root.aborts.OnJobRemoved("job", &root.out);
+  root.aborts.OnJobRemoved(root.now, {"job"}, &root.out);
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 1u);
   EXPECT_EQ(root.aborts.size(), 0u);
 }

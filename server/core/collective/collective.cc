@@ -63,7 +63,7 @@ Collectives::Collectives(NodeId self, const Tree& tree, JobTable& jobs,
 
 void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
                             Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   Admit(step, in, DeadlineOf(now, in.timeout_ms));
 }
 
@@ -269,7 +269,7 @@ void Collectives::TakeBackArrival(Series& series, int index) const {
 bool Collectives::OnLeft(TimeNs now, const ProcId& proc,
                          const std::string& group, uint64_t made,
                          Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   return group_ends_.OnLeft(step, proc, group, made);
 }
 
@@ -277,7 +277,7 @@ bool Collectives::OnLeft(TimeNs now, const ProcId& proc,
 
 void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
                        Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   Series& series = table_.FindOrAdd(up.id);
   if (!lookup_.Resolve(step, series)) {
     return deferrals_.Add(step, series,
@@ -288,7 +288,7 @@ void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
 
 void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
                          Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   Series& series = table_.FindOrAdd(down.id);
   if (!lookup_.Resolve(step, series)) {
     return deferrals_.Add(step, series,
@@ -301,7 +301,7 @@ void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
 
 void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
                              Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   RenameCounts(nspace, jobs_, &table_);
   table_.ForEachOf(nspace, [&](Series& series) {
     // An arrival that belongs to another series may have resolved this one
@@ -318,7 +318,7 @@ void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
 
 void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
                                Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   table_.ForEachOf(nspace, [&](Series& series) {
     if (series.members || !series.Names(nspace)) return;
     deferrals_.Fail(step, series, kErrNotFound);
@@ -356,8 +356,10 @@ void Collectives::KeepRecovered(Series& series) {
   }
 }
 
-void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
-  StepContext step{0, *actions};
+void Collectives::OnJobRemoved(TimeNs now, const RemovedJob& job,
+                               Actions* actions) {
+  StepContext step{now, *actions, events()};
+  const std::string& nspace = job.nspace;
   progress_.DropJob(nspace);
   std::erase_if(reattached_,
                 [&](const ProcId& proc) { return proc.nspace == nspace; });
@@ -379,7 +381,7 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
   groups_.DropJob(nspace);
 }
 
-void Collectives::OnClientGone(ClientId client) {
+void Collectives::OnClientGone(TimeNs, ClientId client, Actions*) {
   pending_.DropClient(client);
   const ProcId* proc = jobs_.ProcOf(client);
   if (proc == nullptr) return;
@@ -398,7 +400,7 @@ void Collectives::DropWaiters(Series& series, ClientId client) {
 }
 
 void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr) return;
   const RankState& state = job->ranks[proc.rank];
@@ -414,7 +416,7 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
 
 void Collectives::OnRankRestarted(TimeNs now, const ProcId& proc,
                                   Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   // Collectives that its former process has failed must not wait for the new
   // one.
   ends_.Finish(step, proc.nspace);
@@ -433,17 +435,22 @@ void Collectives::OnRankRestarted(TimeNs now, const ProcId& proc,
 // ------------------------------------------------------------------ agents ---
 
 void Collectives::OnTreeChanged(TimeNs now, Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   for (auto& [id, series] : table_.all()) {
     if (series.members) progress_.OnTreeChanged(step, series);
   }
 }
 
 void Collectives::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   for (auto& [id, series] : table_.all()) {
     if (series.members) progress_.OnNodeRestarted(step, series, node);
   }
+}
+
+void Collectives::OnJobRecovered(TimeNs, const JobRecovered& in, Actions*) {
+  OnRecovered(in.job->nspace);
+  for (const PersistedRecord& record : in.records) Recover(record);
 }
 
 void Collectives::Recover(const PersistedRecord& persisted) {
@@ -484,7 +491,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
 
 void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
                                Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;
   // A restarted process has not counted the collectives of the processes before
@@ -505,8 +512,15 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
 
 // --------------------------------------------------------------- deadlines ---
 
+void Collectives::Count(ResourceCounts* counts) const {
+  counts->collectives = num_series();
+  counts->connections = num_connections();
+  counts->groups = groups_.size();
+  counts->deadlines += num_deadlines();
+}
+
 void Collectives::OnTick(TimeNs now, Actions* actions) {
-  StepContext step{now, *actions};
+  StepContext step{now, *actions, events()};
   ends_.Continue(step);
   while (const auto expired = table_.TakeExpired(now)) {
     Series* const series = expired->series;

@@ -36,6 +36,7 @@
 #include "server/core/collective/pending_bytes.h"
 #include "server/core/collective/series.h"
 #include "server/core/collective/series_table.h"
+#include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/modex/modex.h"
@@ -50,7 +51,7 @@ namespace canopy::core {
 
 // Not synchronised. Tree, table and store outlive the engine. The caller
 // updates them before it notifies the engine of a change.
-class Collectives {
+class Collectives final : public Engine {
  public:
   Collectives(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
 
@@ -60,21 +61,25 @@ class Collectives {
               Actions* actions);
   // The connection has ended, so replies to it are dropped. The arrivals of its
   // process stay valid.
-  void OnClientGone(ClientId client);
-  // A job's map became known or was reported unknown, whether or not TakeWanted
-  // has named it.
-  void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnJobRemoved(const std::string& nspace, Actions* actions);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  // A job's map became known or was reported unknown, whether or not this
+  // engine has requested it.
+  void OnJobAdded(TimeNs now, const std::string& nspace,
+                  Actions* actions) override;
+  void OnJobUnknown(TimeNs now, const std::string& nspace,
+                    Actions* actions) override;
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
   // A rank on any node has ended or lost its connection.
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
   // A rank has a new process, which takes part in the collectives that have not
   // ended yet.
-  void OnRankRestarted(TimeNs now, const ProcId& proc, Actions* actions);
-  void OnTreeChanged(TimeNs now, Actions* actions);
+  void OnRankRestarted(TimeNs now, const ProcId& proc,
+                       Actions* actions) override;
+  void OnTreeChanged(TimeNs now, Actions* actions) override;
   // A node's successor agent has none of the messages that its predecessor
   // received.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   // Fails groups whose messages would pass a node that is too old for groups.
   // See GroupEnds.
   bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
@@ -83,7 +88,9 @@ class Collectives {
     return group_ends_.TakeLeftBefore(proc, group);
   }
   // Makes the engine emit PersistRecord for what a successor needs.
-  void set_persists(bool on) { progress_.set_persists(on); }
+  void set_persists(bool on) override { progress_.set_persists(on); }
+  void OnJobRecovered(TimeNs now, const JobRecovered& in,
+                      Actions* actions) override;
   // The job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { progress_.OnRecovered(nspace); }
   // Restores a predecessor's record of ended collectives of a series. Records
@@ -91,9 +98,9 @@ class Collectives {
   void Recover(const PersistedRecord& record);
   // Must be called before the process arrives at a collective.
   void OnReattached(TimeNs now, const ClientReattached& in, Actions* actions);
-  void OnTick(TimeNs now, Actions* actions);
+  void OnTick(TimeNs now, Actions* actions) override;
   // Returns when OnTick must be called next, or kNever.
-  TimeNs NextDeadline() const {
+  TimeNs NextDeadline() const override {
     return ends_.empty() ? table_.NextDeadline() : 0;
   }
 
@@ -109,26 +116,10 @@ class Collectives {
   size_t num_series() const { return table_.size(); }
   size_t num_connections() const { return connections_.size(); }
   size_t num_deadlines() const { return table_.num_deadlines(); }
-  // Returns the groups constructed here without some of their participants
-  // since the last call.
-  std::vector<Groups::Key> TakeIncomplete() {
-    return progress_.TakeIncomplete();
-  }
-  // Returns the constructs with a leader here that have failed for lack of
-  // participants since the last call.
-  std::vector<FailedConstruct> TakeFailed() { return progress_.TakeFailed(); }
-  // Returns members of groups constructed here whose process was replaced, or
-  // which left, before the construct completed, since the last call.
-  std::vector<std::pair<Groups::Key, ProcId>> TakeFollowed() {
-    return progress_.TakeFollowed();
-  }
-  // Returns the namespaces whose maps are needed, since the last call.
-  std::vector<std::string> TakeWanted() { return lookup_.TakeWanted(); }
-  // Returns whether one of the calls above has something to return.
-  bool has_news() const { return progress_.has_news() || lookup_.has_wanted(); }
+  void Count(ResourceCounts* counts) const override;
   // Appends the pending operations. An empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const;
+                std::vector<Waiting>* out) const override;
 
  private:
   void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);

@@ -197,7 +197,7 @@ TEST_F(CollectiveGroupTest, AlsoWhenOneOfTheJobsIsOver) {
   Succeed();
   Down(CollectiveOp::kGroupDestruct, procs, kErrProcAborted, {}, 1);
   jobs_.Remove("top");
-  engine_->OnJobRemoved("top", &actions_);
+  engine_->OnJobRemoved(kNow, {"top"}, &actions_);
   engine_->OnReattached(
       kNow, {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}}, &actions_);
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
@@ -305,7 +305,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneIsNotToldThatTheNextHasEnded) {
     engine_->OnJobAdded(kNow, "late", &actions_);
     const auto over = [&] {
       jobs_.Remove("late");
-      engine_->OnJobRemoved("late", &actions_);
+      engine_->OnJobRemoved(kNow, {"late"}, &actions_);
     };
     if (before) over();
     engine_->OnReattached(
@@ -367,7 +367,7 @@ TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
 TEST_F(CollectiveGroupTest, AFollowerArrivesInItsPlace) {
   Construct(10, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
-  engine_->OnClientGone(10);
+  engine_->OnClientGone(kNow, 10, &actions_);
   engine_->OnRankRestarted(kNow, {"job", 0}, &actions_);
   jobs_.Connect(12, {"job", 0});
   Construct(11, kWhole);
@@ -375,19 +375,19 @@ TEST_F(CollectiveGroupTest, AFollowerArrivesInItsPlace) {
   EXPECT_EQ(Found(), nullptr);
   const RequestId a = Construct(12, kWhole);
   EXPECT_EQ(Status(a), kSuccess);
-  EXPECT_TRUE(engine_->TakeFollowed().empty());
+  EXPECT_TRUE(TakeAll<MemberFollowed>(&events_).empty());
 }
 
 TEST_F(CollectiveGroupTest, AFollowerIsNoMemberOfWhatIsUnderWay) {
   Construct(10, kWhole);
   Construct(11, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
-  engine_->OnClientGone(10);
+  engine_->OnClientGone(kNow, 10, &actions_);
   engine_->OnRankRestarted(kNow, {"job", 0}, &actions_);
   Up(CollectiveOp::kGroupConstruct);
-  const auto followed = engine_->TakeFollowed();
+  const auto followed = TakeAll<MemberFollowed>(&events_);
   ASSERT_EQ(followed.size(), 1u);
-  EXPECT_EQ(followed[0].second, (ProcId{"job", 0}));
+  EXPECT_EQ(followed[0].proc, (ProcId{"job", 0}));
 }
 
 TEST_F(CollectiveGroupTest, WhoLeftBeforeItWasKnownHereIsToLeave) {
@@ -398,9 +398,9 @@ TEST_F(CollectiveGroupTest, WhoLeftBeforeItWasKnownHereIsToLeave) {
   const Procs all = {{"top", kRankWildcard}};
   Construct(20, all);
   Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
-  const auto followed = engine_->TakeFollowed();
+  const auto followed = TakeAll<MemberFollowed>(&events_);
   ASSERT_EQ(followed.size(), 1u);
-  EXPECT_EQ(followed[0].second, (ProcId{"top", 1}));
+  EXPECT_EQ(followed[0].proc, (ProcId{"top", 1}));
 }
 
 TEST_F(CollectiveGroupTest, WhoLeftAnEarlierGroupOfThatNameIsAMember) {

@@ -130,17 +130,18 @@ void CollectiveProgress::TakeGroup(StepContext& step, Series& series,
   if (id.op != CollectiveOp::kGroupConstruct || !succeeded) return;
   const Group* group = p_.groups.Find(id.name, id.participants);
   if (group == nullptr) return;
-  const Groups::Key key{id.name, id.participants};
-  if (!group->record.missing.empty()) incomplete_.push_back(key);
+  if (!group->record.missing.empty()) {
+    step.Post(GroupIncomplete{id.name, id.participants});
+  }
   for (ProcId& proc : FollowedByOthers(series, group->record, p_.jobs)) {
-    followed_.emplace_back(key, std::move(proc));
+    step.Post(MemberFollowed{id.name, id.participants, std::move(proc)});
   }
   for (ProcId& proc : p_.groups.TakeLeftEarly(group->record.made)) {
-    followed_.emplace_back(key, std::move(proc));
+    step.Post(MemberFollowed{id.name, id.participants, std::move(proc)});
   }
 }
 
-void CollectiveProgress::NoteFailed(const Series& series,
+void CollectiveProgress::NoteFailed(StepContext& step, const Series& series,
                                     const CompletedCollective& completed,
                                     const ProcId& leader) {
   const bool of_missing = completed.status == kErrProcAborted ||
@@ -149,7 +150,7 @@ void CollectiveProgress::NoteFailed(const Series& series,
       series.members->LocalIndex(leader) < 0) {
     return;
   }
-  failed_.push_back({series.id.name, leader, completed.missing});
+  step.Post(FailedConstruct{series.id.name, leader, completed.missing});
 }
 
 // A process that takes part in the end of a group has had the reply to its

@@ -228,14 +228,14 @@ TEST_F(CollectiveGroupTest, TheLeaderIsToLearnWhoFailedIt) {
   Construct(10, kWhole, Flags({"pmix.grp.ldr"}));
   jobs_.MarkEnded("job", 2);
   engine_->OnRankGone(kNow, {"job", 2}, &actions_);
-  const auto failed = engine_->TakeFailed();
+  const auto failed = TakeAll<FailedConstruct>(&events_);
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed[0].name, "g");
   EXPECT_EQ(failed[0].leader, (ProcId{"job", 0}));
   EXPECT_EQ(failed[0].missing, (Procs{{"job", 2}}));
   // Without a leader there is no failed construct to report.
   Construct(11, {{"job", 1}, {"job", 2}});
-  EXPECT_TRUE(engine_->TakeFailed().empty());
+  EXPECT_TRUE(events_.empty());
 }
 
 TEST_F(CollectiveGroupTest, AnOptionalMemberMayBeMissing) {
@@ -257,7 +257,7 @@ TEST_F(CollectiveGroupTest, ALocalMemberMayBeMissing) {
   engine_->OnRankGone(kNow, {"job", 1}, &actions_);
   EXPECT_EQ(Status(a), kSuccess);
   EXPECT_EQ(Members(a), (Procs{{"job", 0}, {"job", 2}}));
-  EXPECT_EQ(engine_->TakeIncomplete().size(), 1u);
+  EXPECT_EQ(TakeAll<GroupIncomplete>(&events_).size(), 1u);
 }
 
 TEST_F(CollectiveGroupTest, ANodeMayBeLost) {
@@ -292,7 +292,9 @@ TEST_F(CollectiveGroupTest, AGroupThatIsToldOfFailuresEndsWithoutTheDead) {
 
 TEST_F(CollectiveGroupTest, OfAnUnknownJobItWaitsForTheMap) {
   const RequestId a = Construct(10, {{"job", 0}, {"later", 0}, {"later", 1}});
-  EXPECT_EQ(engine_->TakeWanted(), std::vector<std::string>{"later"});
+  const auto wanted = TakeAll<MapWanted>(&events_);
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_EQ(wanted[0].nspace, "later");
   jobs_.Add(JobOn("later", {1, 1}));
   engine_->OnJobAdded(kNow, "later", &actions_);
   EXPECT_EQ(engine_->num_series(), 1u);
@@ -354,7 +356,7 @@ TEST_F(CollectiveGroupTest, CountsAreThoseOfTheSeriesThatTheMapNames) {
 TEST_F(CollectiveGroupTest, GoesWithItsJob) {
   MakeGroup();
   jobs_.Remove("job");
-  engine_->OnJobRemoved("job", &actions_);
+  engine_->OnJobRemoved(kNow, {"job"}, &actions_);
   EXPECT_EQ(engine_->groups().size(), 0u);
   EXPECT_EQ(engine_->num_series(), 0u);
 }

@@ -44,6 +44,7 @@ class CollectiveGroupTest : public testing::Test {
  protected:
   CollectiveGroupTest() : tree_(7, 2), jobs_(1) {
     engine_.emplace(1, tree_, jobs_, modex_);
+    engine_->set_events(&events_);
     jobs_.Add(JobOn("job", {1, 1, 3}));
     jobs_.Add(JobOn("top", {1, 0}));
     jobs_.Connect(10, {"job", 0});
@@ -144,6 +145,7 @@ class CollectiveGroupTest : public testing::Test {
   void Succeed() {
     const auto records = All<PersistRecord>(actions_);
     engine_.emplace(1, tree_, jobs_, modex_);
+    engine_->set_events(&events_);
     engine_->OnRecovered("job");
     for (const PersistRecord& record : records) {
       engine_->Recover({record.key, record.value});
@@ -165,6 +167,7 @@ class CollectiveGroupTest : public testing::Test {
   }
 
   const Procs kWhole = {{"job", kRankWildcard}};
+  CoreEvents events_;
   Tree tree_;
   JobTable jobs_;
   ModexStore modex_;

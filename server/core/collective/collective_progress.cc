@@ -303,7 +303,7 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
       TakeGroup(step, series, sequence, completed, MadeOf(*instance));
     }
   }
-  NoteFailed(series, completed, instance->group.leader);
+  NoteFailed(step, series, completed, instance->group.leader);
   // A failure is not logged on a node without waiters.
   if (status != kSuccess && !instance->waiters.empty()) {
     step.out.push_back(LogLine{LogLine::Level::kWarning,

@@ -39,14 +39,6 @@
 
 namespace canopy::core {
 
-// A construct with a leader on this node that has failed because participants
-// are missing.
-struct FailedConstruct {
-  std::string name;
-  ProcId leader;
-  std::vector<ProcId> missing;
-};
-
 // Returns whether the members of a group share more data than is allowed.
 bool SharesTooMuch(const Instance& instance);
 
@@ -98,19 +90,6 @@ class CollectiveProgress {
   // A node's successor agent has none of the messages that its predecessor
   // received.
   void OnNodeRestarted(StepContext& step, Series& series, NodeId node);
-  // See Collectives.
-  std::vector<Groups::Key> TakeIncomplete() {
-    return std::exchange(incomplete_, {});
-  }
-  std::vector<FailedConstruct> TakeFailed() {
-    return std::exchange(failed_, {});
-  }
-  std::vector<std::pair<Groups::Key, ProcId>> TakeFollowed() {
-    return std::exchange(followed_, {});
-  }
-  bool has_news() const {
-    return !incomplete_.empty() || !failed_.empty() || !followed_.empty();
-  }
   // Persists that a member has left the group.
   void PersistLeft(StepContext& step, const Group& group) const;
   // Replies to local processes that wait for collectives that a predecessor
@@ -143,8 +122,9 @@ class CollectiveProgress {
                  CompletedCollective& completed, uint64_t made);
   static std::vector<ProcId> SkipEndsBefore(const Group& group,
                                             uint64_t sequence, Series& series);
-  void NoteFailed(const Series& series, const CompletedCollective& completed,
-                  const ProcId& leader);
+  static void NoteFailed(StepContext& step, const Series& series,
+                         const CompletedCollective& completed,
+                         const ProcId& leader);
   void ForgetConstruct(StepContext& step, const Series& destruct,
                        const Group* group);
   bool IsInEffect(const CollectiveId& id) const;
@@ -169,9 +149,6 @@ class CollectiveProgress {
 
   const Parts p_;
   uint64_t last_made_ = 0;
-  std::vector<Groups::Key> incomplete_;
-  std::vector<std::pair<Groups::Key, ProcId>> followed_;
-  std::vector<FailedConstruct> failed_;
   std::set<std::string> recovered_;  // namespaces
   bool persists_ = false;
 };

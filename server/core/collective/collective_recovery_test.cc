@@ -45,7 +45,7 @@ class CollectiveRecoveryTest : public testing::Test {
   void Remove(const std::string& nspace) {
     Actions actions;
     jobs_.Remove(nspace);
-    collectives_.OnJobRemoved(nspace, &actions);
+    collectives_.OnJobRemoved(0, {nspace}, &actions);
   }
   void AddOther() {
     Actions actions;

@@ -17,6 +17,7 @@ using Procs = std::vector<ProcId>;
 class CollectiveTest : public testing::Test {
  protected:
   CollectiveTest() : tree_(7, 2), jobs_(1), engine_(1, tree_, jobs_, modex_) {
+    engine_.set_events(&events_);
     jobs_.Add(JobOn("job", {1, 1, 3}));
     jobs_.Register("job", &actions_);
     jobs_.Connect(10, {"job", 0});
@@ -54,6 +55,7 @@ class CollectiveTest : public testing::Test {
     return status;
   }
 
+  CoreEvents events_;
   Tree tree_;
   JobTable jobs_;
   ModexStore modex_;
@@ -185,7 +187,7 @@ TEST_F(CollectiveTest, WaitsForAJobThatIsNotKnownYet) {
   const CollectiveId id{CollectiveOp::kFence, procs, 0};
   const RequestId a = Arrive(Fence(10, procs));
   engine_.OnUp(now_, 3, {id, 0, {{3, {}}}, {}}, &actions_);
-  EXPECT_EQ(engine_.TakeWanted().front(), "new");
+  EXPECT_EQ(TakeAll<MapWanted>(&events_).front().nspace, "new");
   EXPECT_EQ(Status(a), kNone);
   jobs_.Add(JobOn("new", {3}));
   engine_.OnJobAdded(now_, "new", &actions_);
@@ -256,13 +258,13 @@ TEST_F(CollectiveTest, WhatIsNotDeferredFails) {
 TEST_F(CollectiveTest, EndOfAJobEndsItsCollectives) {
   const RequestId a = Arrive(Fence(10));
   jobs_.Remove("job");
-  engine_.OnJobRemoved("job", &actions_);
+  engine_.OnJobRemoved(now_, {"job"}, &actions_);
   EXPECT_EQ(Status(a), kErrJobTerminated);
 }
 
 TEST_F(CollectiveTest, ADeadClientGetsNoReply) {
   const RequestId a = Arrive(Fence(10));
-  engine_.OnClientGone(10);
+  engine_.OnClientGone(now_, 10, &actions_);
   Arrive(Fence(11));
   Up(3, 0, {{3, {}}});
   // Its arrival counts nevertheless.
@@ -434,7 +436,7 @@ TEST_F(CollectiveTest, AClientThatLeavesTakesItsDeferredArrivalAlong) {
   CollectiveArrived in = Fence(10, {{"job", 0}, {"new", 0}});
   in.timeout_ms = 5;
   Arrive(in);
-  engine_.OnClientGone(10);
+  engine_.OnClientGone(now_, 10, &actions_);
   EXPECT_EQ(engine_.num_series(), 0u);
   EXPECT_EQ(engine_.num_deadlines(), 0u);
 }
@@ -443,14 +445,14 @@ TEST_F(CollectiveTest, ManyUnknownJobsAreAskedForInBatches) {
   Procs procs = {{"job", 0}};
   for (int i = 0; i < 1000; ++i) procs.push_back({std::to_string(i), 0});
   const RequestId a = Arrive(Fence(10, procs));
-  const std::vector<std::string> first = engine_.TakeWanted();
+  const auto first = TakeAll<MapWanted>(&events_);
   EXPECT_EQ(first.size(), kMaxMapsAtOnce);
-  engine_.OnJobUnknown(now_, first[0], &actions_);
+  engine_.OnJobUnknown(now_, first[0].nspace, &actions_);
   EXPECT_EQ(Status(a), kErrNotFound);
   for (size_t i = 1; i < first.size(); ++i) {
-    engine_.OnJobUnknown(now_, first[i], &actions_);
+    engine_.OnJobUnknown(now_, first[i].nspace, &actions_);
   }
-  EXPECT_TRUE(engine_.TakeWanted().empty());
+  EXPECT_TRUE(events_.empty());
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 

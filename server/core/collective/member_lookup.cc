@@ -1,16 +1,20 @@
 #include "server/core/collective/member_lookup.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/collective_text.h"
 
 namespace canopy::core {
 
-bool MemberLookup::Resolve(StepContext& step, Series& series) {
+bool MemberLookup::Resolve(StepContext& step, Series& series) const {
   if (series.members) return true;
   std::vector<std::string> unknown =
       UnknownNspaces(series.id.participants, jobs_, kMaxMapsAtOnce);
   if (!unknown.empty()) {
-    for (std::string& nspace : unknown) wanted_.push_back(std::move(nspace));
+    for (std::string& nspace : unknown) step.Post(MapWanted{std::move(nspace)});
     return false;
   }
   if (!series.SetMembers(jobs_, tree_, self_)) {

@@ -3,9 +3,6 @@
 #define CANOPY_SERVER_CORE_COLLECTIVE_MEMBER_LOOKUP_H_
 
 #include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "common/ids.h"
 #include "server/core/collective/series.h"
@@ -25,20 +22,15 @@ class MemberLookup {
   MemberLookup(NodeId self, const Tree& tree, const JobTable& jobs)
       : self_(self), tree_(tree), jobs_(jobs) {}
 
-  // Returns true if the series has its members. Otherwise the missing maps are
-  // added to TakeWanted. The counts that processes have reported for the series
-  // are applied when the members become known.
-  bool Resolve(StepContext& step, Series& series);
-
-  // Returns the namespaces whose maps are needed, since the last call.
-  std::vector<std::string> TakeWanted() { return std::exchange(wanted_, {}); }
-  bool has_wanted() const { return !wanted_.empty(); }
+  // Returns true if the series has its members. Otherwise it posts MapWanted
+  // for the missing maps. The counts that processes have reported for the
+  // series are applied when the members become known.
+  bool Resolve(StepContext& step, Series& series) const;
 
  private:
   const NodeId self_;
   const Tree& tree_;
   const JobTable& jobs_;
-  std::vector<std::string> wanted_;
 };
 
 }  // namespace canopy::core

@@ -13,7 +13,8 @@ class MemberLookupTest : public testing::Test {
   JobTable jobs_{0};
   MemberLookup lookup_{0, tree_, jobs_};
   Actions actions_;
-  StepContext step_{0, actions_};
+  CoreEvents events_;
+  StepContext step_{0, actions_, &events_};
 };
 
 TEST_F(MemberLookupTest, WantsTheMapsThatAreMissing) {
@@ -21,9 +22,9 @@ TEST_F(MemberLookupTest, WantsTheMapsThatAreMissing) {
   series.id.participants = {{"a", 0}, {"b", 0}, {"b", 1}};
   jobs_.Add(JobOn("a", {0}));
   EXPECT_FALSE(lookup_.Resolve(step_, series));
-  EXPECT_TRUE(lookup_.has_wanted());
-  EXPECT_EQ(lookup_.TakeWanted(), std::vector<std::string>{"b"});
-  EXPECT_FALSE(lookup_.has_wanted());
+  const auto wanted = TakeAll<MapWanted>(&events_);
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_EQ(wanted[0].nspace, "b");
   jobs_.Add(JobOn("b", {0, 1}));
   EXPECT_TRUE(lookup_.Resolve(step_, series));
   EXPECT_EQ(series.members->local, (std::vector<ProcId>{{"a", 0}, {"b", 0}}));
@@ -36,7 +37,7 @@ TEST_F(MemberLookupTest, AsksForABoundedNumberAtATime) {
     series.id.participants.push_back({"unknown" + std::to_string(i), 0});
   }
   EXPECT_FALSE(lookup_.Resolve(step_, series));
-  EXPECT_EQ(lookup_.TakeWanted().size(), kMaxMapsAtOnce);
+  EXPECT_EQ(TakeAll<MapWanted>(&events_).size(), kMaxMapsAtOnce);
 }
 
 TEST_F(MemberLookupTest, LogsWhatNamesNoProcess) {

@@ -108,7 +108,8 @@ TEST_F(PendingCollectivesTest, ArrivalsThatWaitForAMapAreLimitedToo) {
   EXPECT_GT(waiting, 1000u);
   EXPECT_LT(waiting, 40000u);
   // They are dropped with their client.
-  engine_.OnClientGone(10);
+  Actions actions;
+  engine_.OnClientGone(now_, 10, &actions);
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 
@@ -143,7 +144,7 @@ TEST_F(PendingCollectivesTest, AJobThatEndsMeanwhileLeavesNothing) {
   Actions actions;
   End("big", 1, &actions);
   jobs_.Remove("big");
-  engine_.OnJobRemoved("big", &actions);
+  engine_.OnJobRemoved(now_, {"big"}, &actions);
   EXPECT_NE(engine_.NextDeadline(), 0);
   EXPECT_EQ(engine_.num_series(), 0u);
   EXPECT_EQ(All<ReplyClient>(actions).size(), 4000u);

@@ -1,6 +1,5 @@
 #include "server/core/dispatch/dispatch.h"
 
-#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
@@ -44,16 +43,8 @@ void On(Engines& e, const ClientConnected& in) {
 }
 
 void On(Engines& e, const ClientGone& in) {
-  e.spawns.OnClientGone(in.client, &e.out);
-  e.gets.OnClientGone(in.client);
-  e.collectives.OnClientGone(in.client);
-  e.events.OnClientGone(in.client, &e.out);
-  e.invitations.OnClientGone(in.client);
-  e.aborts.OnClientGone(in.client);
-  e.publishing.OnClientGone(e.now, in.client, &e.out);
-  e.queries.OnClientGone(in.client);
-  e.host.OnClientGone(in.client);
-  e.forwarding.OnClientGone(in.client, &e.out);
+  e.ForEach(
+      [&](Engine& engine) { engine.OnClientGone(e.now, in.client, &e.out); });
   const ProcId* known = e.jobs.ProcOf(in.client);
   if (known == nullptr) return;
   const ProcId proc = *known;
@@ -132,12 +123,7 @@ void On(Engines& e, const UsageWanted& in) {
 
 void On(Engines& e, const HostCallArrived& in) {
   if (e.Forwards(in.op)) return e.forwarding.OnArrived(e.now, in, &e.out);
-  Actions actions;
-  e.host.OnArrived(e.now, in, &actions);
-  // Records to be persisted must come before the reply.
-  RaiseForAll(e, e.host.TakeDefined());
-  e.out.insert(e.out.end(), std::make_move_iterator(actions.begin()),
-               std::make_move_iterator(actions.end()));
+  e.host.OnArrived(e.now, in, &e.out);
 }
 void On(Engines& e, const HostAnswered& in) {
   if (!e.queries.OnHostAnswered(in, &e.out)) e.host.OnAnswered(in, &e.out);
@@ -175,22 +161,12 @@ void On(Engines& e, const JobRecovered& in) {
   const std::string& nspace = in.job->nspace;
   const Job* job = e.jobs.Find(nspace);
   if (job == nullptr) return;
-  e.forwarding.OnRecovered(nspace);
   for (const auto& [rank, data] : RecoverCommits(in.records)) {
     const ProcId proc{nspace, rank};
     if (!job->is_local(rank) || !e.modex.Commit(e.now, proc, data)) continue;
     e.out.push_back(e.modex.Publication(proc));
   }
-  e.collectives.OnRecovered(nspace);
-  for (const PersistedRecord& record : in.records) {
-    e.collectives.Recover(record);
-  }
-  for (const PersistedRecord& record : in.records) {
-    e.events.Recover(nspace, record, &e.out);
-    e.host.Recover(nspace, record);
-    e.stops.local().Recover(e.now, nspace, record);
-  }
-  e.publishing.Recover(e.now, nspace, in.records, &e.out);
+  e.ForEach([&](Engine& engine) { engine.OnJobRecovered(e.now, in, &e.out); });
   for (const PublishRank& data : in.published) {
     if (!e.modex.RecoverRemote(data)) continue;
     e.out.push_back(e.modex.Publication(data.proc));
@@ -297,18 +273,7 @@ void On(Engines& e, const StateRequested& in) {
 }
 
 void On(Engines& e, const Tick&) {
-  e.collectives.OnTick(e.now, &e.out);
-  e.gets.OnTick(e.now, &e.out);
-  e.publishing.OnTick(e.now, &e.out);
-  e.invitations.OnTick(e.now, &e.out);
-  e.maps.OnTick(e.now);
-  e.reports.OnTick(e.now, &e.out);
-  e.queries.OnTick(e.now, &e.out);
-  e.aborts.OnTick(e.now, &e.out);
-  e.host.OnTick(e.now, &e.out);
-  e.forwarding.OnTick(e.now);
-  e.engine.OnTick(e.now, &e.out);
-  TakeReleased(e);
+  e.ForEach([&](Engine& engine) { engine.OnTick(e.now, &e.out); });
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_F(DispatchTest, ACommitIsPersistedBeforeItIsPublished) {
   EXPECT_TRUE(std::holds_alternative<PersistRecord>(actions[0]));
   EXPECT_EQ(std::get<PublishRank>(actions[1]).request, 7u);
   // The other engines do not know of it yet.
-  EXPECT_TRUE(e_.modex.has_changed());
+  EXPECT_EQ(TakeAll<DataChange>(&e_.queue).size(), 1u);
 }
 
 TEST_F(DispatchTest, MalformedCommitsEndTheConnection) {

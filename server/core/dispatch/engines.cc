@@ -20,30 +20,14 @@ JobReport Report(const JobTable& jobs, const Job& job) {
   return report;
 }
 
-void SetPersists(bool persists, Engines& e) {
-  e.collectives.set_persists(persists);
-  e.engine.set_persists(persists);
-  e.events.set_persists(persists);
-  e.publishing.set_persists(persists);
-}
-
-// Request numbers start at this time, so that they differ from a predecessor's.
-void SetBegan(TimeNs when, Engines& e) {
-  e.engine.set_began(when);
-  e.gets.set_began(when);
-  e.publishing.set_began(when);
-  e.queries.set_began(when);
-  e.host.set_began(when);
-  e.owners.set_began(when);
-}
-
 }  // namespace
 
 Engines::Engines(CoreConfig c)
     : config(std::move(c)),
       self(config.self),
       tree(static_cast<uint32_t>(config.node_names.size()), config.radix),
-      jobs(self),
+      jobs(self, &queue),
+      modex(&queue),
       collectives(self, tree, jobs, modex),
       gets(self, tree, jobs, modex),
       events(self, tree, jobs),
@@ -61,7 +45,7 @@ Engines::Engines(CoreConfig c)
             [this](const std::string& nspace) {
               return engine.ControllerOf(nspace);
             }),
-      ends(self, jobs, collectives, events, invitations,
+      ends(config, jobs, collectives, events, invitations,
            [this](const std::string& nspace) {
              return engine.ControllerOf(nspace);
            }),
@@ -73,7 +57,10 @@ Engines::Engines(CoreConfig c)
           sets),
       queries(self, config.node_names, tree, jobs, engine, sets),
       host(self, tree, jobs, engine, sets),
-      forwarding(self, jobs, engine) {
+      forwarding(self, jobs, engine),
+      table(ends, collectives, engine, gets, publishing, invitations, reports,
+            queries, sets, owners, events, stops, maps, aborts, host,
+            forwarding, spawns) {
   engine.set_tap(&forwarding);
   events.set_observer([this](const EventMessage& event) {
     if (sets.OnEvent(event)) {
@@ -85,16 +72,18 @@ Engines::Engines(CoreConfig c)
     stops.OnEvent(now, event);
   });
   if (config.host_is_root) tree.LetRootDecide();
-  SetPersists(config.persists, *this);
-  if (config.began_at != kNever) SetBegan(config.began_at, *this);
+  ForEach([&](Engine& part) {
+    part.set_events(&queue);
+    part.set_persists(config.persists);
+    if (config.began_at != kNever) part.set_began(config.began_at);
+  });
 }
 
 TimeNs Engines::NextDeadline() const {
-  return std::min(
-      {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
-       reports.NextDeadline(), aborts.NextDeadline(), engine.NextDeadline(),
-       publishing.NextDeadline(), queries.NextDeadline(), host.NextDeadline(),
-       invitations.NextDeadline(), forwarding.NextDeadline()});
+  TimeNs next = kNever;
+  ForEach(
+      [&](const auto& part) { next = std::min(next, part.NextDeadline()); });
+  return next;
 }
 
 StateAnswer Engines::Describe(TimeNs t, const std::string& what,
@@ -108,15 +97,8 @@ StateAnswer Engines::Describe(TimeNs t, const std::string& what,
     answer.jobs.push_back(Report(jobs, job));
   }
   if (what == "why") {
-    collectives.Describe(t, nspace, &answer.waiting);
-    gets.Describe(t, nspace, &answer.waiting);
-    aborts.Describe(t, nspace, &answer.waiting);
-    publishing.Describe(t, nspace, &answer.waiting);
-    engine.Describe(t, nspace, &answer.waiting);
-    spawns.Describe(t, nspace, &answer.waiting);
-    queries.Describe(t, nspace, &answer.waiting);
-    host.Describe(t, nspace, &answer.waiting);
-    stops.local().Describe(t, nspace, &answer.waiting);
+    ForEach(
+        [&](const Engine& part) { part.Describe(t, nspace, &answer.waiting); });
   }
   return answer;
 }
@@ -124,27 +106,10 @@ StateAnswer Engines::Describe(TimeNs t, const std::string& what,
 ResourceCounts Engines::Count() const {
   ResourceCounts counts;
   counts.jobs = jobs.size();
-  counts.launched = engine.num_jobs();
   counts.clients = jobs.num_clients();
-  counts.collectives = collectives.num_series();
-  counts.connections = collectives.num_connections();
-  counts.groups = collectives.groups().size();
-  counts.deadlines = collectives.num_deadlines() + invitations.num_waits();
-  counts.gets = gets.num_held();
-  counts.fetches = gets.num_fetches();
   counts.modex_jobs = modex.num_jobs();
   counts.modex_keys = modex.num_indexed();
-  counts.map_requests = maps.num_requests();
-  counts.aborts = aborts.size();
-  counts.spawns = spawns.num_pending();
-  counts.questions = reports.num_questions();
-  counts.queries = queries.size();
-  counts.host_calls = host.size();
-  counts.forwarding = forwarding.size();
-  counts.listeners = events.num_listeners();
-  counts.process_sets = sets.sets().size();
-  counts.publications = publishing.num_publications();
-  counts.publishing = publishing.num_operations();
+  ForEach([&](const Engine& part) { part.Count(&counts); });
   return counts;
 }
 

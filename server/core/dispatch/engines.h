@@ -5,12 +5,14 @@
 #define CANOPY_SERVER_CORE_DISPATCH_ENGINES_H_
 
 #include <string>
+#include <tuple>
 
 #include "common/host_op.h"
 #include "common/ids.h"
 #include "server/core/abort/aborts.h"
 #include "server/core/collective/collective.h"
 #include "server/core/core_config.h"
+#include "server/core/engine.h"
 #include "server/core/event/debug_stops.h"
 #include "server/core/event/end_events.h"
 #include "server/core/event/events.h"
@@ -31,6 +33,7 @@
 #include "server/core/state_reports.h"
 #include "server/core/step/action.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/core_event.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -39,10 +42,38 @@ namespace canopy::core {
 // The struct enforces no rule among its parts: code that has it may call any of
 // them, with `now` and `out`. An engine has references only to the parts that
 // are passed to its constructor. Not synchronised.
+//
+// `table` has every engine, in the order in which engines are notified of a
+// change and report. The order matters in these places; elsewhere it is that of
+// the subjects:
+//
+//   EndEvents    first: its events name the processes, connections and groups
+//                that the loss of a node ends, which the others then drop.
+//   Collectives  before JobEngine: when a node returns or was restarted, the
+//                collectives that have completed are reported to it before the
+//                processes that have left since. In the other order it would
+//                seem as if the processes had left before the completion.
+//   JobEngine    before all that keep requests about jobs: the loss of a node
+//                ends jobs, and these requests are answered by the end of their
+//                job, not by the loss.
+//   ProcessSets, SetOwners, Events
+//                before JobMaps: agents that have borrowed a map are notified
+//                of its job's end last.
+//   Aborts, HostCalls, Forwarding, Spawns
+//                last: they send their requests again to the agents that now
+//                control the jobs, which JobEngine has notified of the jobs.
 struct Engines {
   explicit Engines(CoreConfig config);
   Engines(const Engines&) = delete;
   Engines& operator=(const Engines&) = delete;
+
+  // Calls `notify` for each engine, in the order of the table. A parameter
+  // `auto&` in place of `Engine&` makes the calls direct, which frequent ones
+  // are: the engines that do not react cost nothing.
+  template <typename Notify>
+  void ForEach(const Notify& notify) const {
+    std::apply([&](auto&... engine) { (notify(engine), ...); }, table);
+  }
 
   // Returns the earliest time at which an engine needs a Tick; kNever if none
   // does.
@@ -64,6 +95,8 @@ struct Engines {
 
   const CoreConfig config;
   const NodeId self;
+  // Events that engines have posted and the others do not know yet.
+  CoreEvents queue;
   // State that several engines read.
   Tree tree;
   JobTable jobs;
@@ -86,6 +119,12 @@ struct Engines {
   Queries queries;
   HostCalls host;
   Forwarding forwarding;
+
+  const std::tuple<EndEvents&, Collectives&, JobEngine&, Gets&, Publishing&,
+                   Invitations&, StateReports&, Queries&, ProcessSets&,
+                   SetOwners&, Events&, DebugStops&, JobMaps&, Aborts&,
+                   HostCalls&, Forwarding&, Spawns&>
+      table;
 
   // The time and the actions of the step in progress.
   TimeNs now = 0;

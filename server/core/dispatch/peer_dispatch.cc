@@ -1,26 +1,28 @@
 #include "server/core/dispatch/peer_dispatch.h"
 
+#include <memory>
 #include <optional>
 #include <variant>
 
-#include "server/core/dispatch/propagation.h"
 #include "server/core/event/group_events.h"
 
 namespace canopy::core {
 namespace {
 
-// Handles all messages about the life of jobs.
+// Handles all messages about the life of jobs, and the end of a
+// resynchronisation.
 template <typename T>
 void OnBody(Engines& e, const PeerMessage& message, const T&) {
   e.engine.OnPeer(e.now, message, &e.out);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobPrepare& body) {
-  if (!e.engine.DefersPrepare(message.src, body.controller)) {
-    e.maps.OnPrepare(body.spec);
-    PropagateChanges(e);
+  if (e.engine.DefersPrepare(message.src, body.controller)) {
+    e.engine.OnPeer(e.now, message, &e.out);
+    return;
   }
-  e.engine.OnPeer(e.now, message, &e.out);
+  e.maps.OnPrepare(body.spec);
+  e.queue.Post(JobMessageDue{std::make_shared<const PeerMessage>(message)});
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobForget& body) {
@@ -33,11 +35,6 @@ void OnBody(Engines& e, const PeerMessage& message, const JobQueryReply& body) {
   e.engine.OnPeer(e.now, message, &e.out);
   e.maps.OnForget(message.src, body.nspace);
   e.owners.OnOver(message.src, body.nspace);
-}
-
-void OnBody(Engines& e, const PeerMessage& message, const SyncComplete&) {
-  e.engine.OnPeer(e.now, message, &e.out);
-  TakeReleased(e);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobMapRequest& body) {
@@ -55,8 +52,7 @@ void OnBody(Engines& e, const PeerMessage& message, const SpawnRequest& body) {
 void OnBody(Engines& e, const PeerMessage& message, const SpawnReply& body) {
   if (!e.spawns.Awaits(message.src, body)) return;
   e.maps.OnLent(message.src, body.nspace, body.spec);
-  PropagateChanges(e);
-  e.spawns.OnReply(body, &e.out);
+  e.queue.Post(SpawnReplyDue{body});
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobExits& body) {
@@ -150,12 +146,6 @@ void OnPeerMessage(Engines& e, const PeerMessage& message) {
   if (message.dst != e.self) return;
   if (e.publishing.OnPeer(e.now, message, &e.out)) return;
   std::visit([&](const auto& body) { OnBody(e, message, body); }, message.body);
-}
-
-void TakeReleased(Engines& e) {
-  for (const PeerMessage& message : e.engine.TakeReleased()) {
-    OnPeerMessage(e, message);
-  }
 }
 
 void ShutDown(Engines& e, const OverlayShutdown& order) {

@@ -10,10 +10,6 @@ namespace canopy::core {
 // A message that is addressed to another agent is dropped.
 void OnPeerMessage(Engines& e, const PeerMessage& message);
 
-// Handles the messages that were deferred until the views of the tree
-// converged, and have been released since.
-void TakeReleased(Engines& e);
-
 // Sends the order to the agents below, then ends this one.
 void ShutDown(Engines& e, const OverlayShutdown& order);
 

@@ -7,6 +7,7 @@
 
 #include "common/job.h"
 #include "server/core/core_testing.h"
+#include "server/core/dispatch/propagation.h"
 
 namespace canopy::core {
 namespace {
@@ -24,6 +25,7 @@ class PeerDispatchTest : public testing::Test {
   }
   Actions FromRoot(MessageBody body, NodeId dst = 1) {
     OnPeerMessage(e_, {0, dst, std::move(body)});
+    PropagateChanges(e_);
     return std::exchange(e_.out, {});
   }
   JobPrepare Prepare() {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/job.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
 
@@ -110,12 +111,44 @@ TEST_F(PropagationTest, ARankThatIsGoneFailsWhoWaitsForIt) {
 }
 
 TEST_F(PropagationTest, WhatIsRaisedForAllIsKnownOnce) {
-  const std::vector<EventRaised> raised = {
-      e_.sets.Define({"job", 0}, 1, "set", {{"job", 1}})};
-  RaiseForAll(e_, raised);
-  EXPECT_EQ(Sent<EventMessage>(e_.out).size(), 1u);
-  RaiseForAll(e_, raised);
-  EXPECT_EQ(Sent<EventMessage>(e_.out).size(), 1u);
+  const EventDue due{e_.sets.Define({"job", 0}, 1, "set", {{"job", 1}})};
+  e_.queue.Post(due);
+  EXPECT_EQ(Sent<EventMessage>(Propagate()).size(), 1u);
+  e_.queue.Post(due);
+  EXPECT_TRUE(Sent<EventMessage>(Propagate()).empty());
+}
+
+// A job of the same name may follow in the same step.
+TEST_F(PropagationTest, AJobIsDroppedBeforeOneOfItsNameIsAdded) {
+  CollectiveArrived fence;
+  fence.client = fence.request = 1;
+  e_.collectives.OnArrived(0, fence, &e_.out);
+  ASSERT_TRUE(e_.modex.Commit(0, {"job", 1}, {{Scope::kGlobal, Kval("k")}}));
+  e_.jobs.Remove("job");
+  e_.jobs.Add(JobOn("job", {1, 0}));
+  Propagate();
+  EXPECT_EQ(e_.Count().collectives, 0u);
+  EXPECT_EQ(e_.Count().modex_jobs, 0u);
+  EXPECT_NE(e_.jobs.Find("job"), nullptr);
+}
+
+TEST_F(PropagationTest, AReplyFollowsTheEventBeforeIt) {
+  e_.queue.Post(EventDue{e_.sets.Define({"job", 0}, 1, "set", {{"job", 1}})});
+  e_.queue.Post(ReplyDue{{1, 7, kSuccess, {}}});
+  const Actions actions = Propagate();
+  EXPECT_EQ(Sent<EventMessage>(actions).size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<ReplyClient>(actions.back()));
+}
+
+// A message of a deferred part of a job follows its JobPrepare.
+TEST_F(PropagationTest, ReleasedMessagesAreHandledOneAfterTheOther) {
+  const JobPrepare prepare{Bytes(EncodeJobSpec(*JobOn("new", {1}))), 0, {}};
+  JobKill kill;
+  kill.nspace = "new";
+  e_.queue.Post(MessagesReleased{{{0, 1, prepare}, {0, 1, kill}}});
+  Propagate();
+  ASSERT_NE(e_.jobs.Find("new"), nullptr);
+  EXPECT_TRUE(e_.jobs.Find("new")->ending);
 }
 
 }  // namespace

@@ -170,12 +170,12 @@ void DebugStops::OnProcess(const Job& job, const EventMessage& event,
 // The only target is a rank that does not exist: the event passes the agents on
 // its way to the controller, and no process receives it.
 void DebugStops::TellController(const Job& job, const std::string& breakpoint,
-                                const std::map<Rank, uint64_t>& waiting) {
+                                const std::map<Rank, uint64_t>& waiting) const {
   EventRaised here = ReadyEvent(job, breakpoint);
   here.id = IdOfNode(waiting);
   here.range = static_cast<uint8_t>(DataRange::kCustom);
   here.targets = {{job.nspace(), kRankInvalid}};
-  due_.push_back(std::move(here));
+  Post(EventDue{std::move(here)});
 }
 
 void DebugStops::OnStarted(TimeNs now, const std::string& nspace) {
@@ -204,7 +204,7 @@ void DebugStops::OnNode(const Job& job, NodeId node,
   ready.range = static_cast<uint8_t>(DataRange::kSession);
   ready.id = IdOfRound(
       breakpoint == kAtExec ? kRoundAtExec : rounds_[job.nspace()]++ % kRounds);
-  due_.push_back(std::move(ready));
+  Post(EventDue{std::move(ready)});
 }
 
 void DebugStops::OnRelease(TimeNs now, const EventMessage& event) {
@@ -221,10 +221,17 @@ void DebugStops::Release(TimeNs now, const Job& job,
     local_.OnReleased(now, {job.nspace(), rank}, IsKept(event));
     if (Stops(job.spec->debug.on_exec, rank)) go_on.ranks.push_back(rank);
   }
-  if (!go_on.ranks.empty()) released_.push_back(std::move(go_on));
+  if (!go_on.ranks.empty()) Post(StopReleased{std::move(go_on)});
 }
 
-void DebugStops::OnJobRemoved(const std::string& nspace) {
+void DebugStops::OnJobRecovered(TimeNs now, const JobRecovered& in, Actions*) {
+  for (const PersistedRecord& record : in.records) {
+    local_.Recover(now, in.job->nspace, record);
+  }
+}
+
+void DebugStops::OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) {
+  const std::string& nspace = job.nspace;
   std::erase_if(stops_,
                 [&](const auto& stop) { return stop.first.first == nspace; });
   rounds_.erase(nspace);

@@ -22,6 +22,7 @@
 
 #include "common/ids.h"
 #include "common/job_debug.h"
+#include "server/core/engine.h"
 #include "server/core/event/local_holds.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
@@ -37,7 +38,7 @@ inline constexpr size_t kMaxBreakpoints = 16;
 inline constexpr size_t kMaxBreakpointName = 255;
 
 // Not synchronised. `jobs` outlives this object. Times are in nanoseconds.
-class DebugStops {
+class DebugStops final : public Engine {
  public:
   // Returns the agent that controls a job that is known here.
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
@@ -48,22 +49,31 @@ class DebugStops {
         controller_of_(std::move(controller_of)),
         local_(jobs) {}
 
+  void set_events(CoreEvents* events) override {
+    Engine::set_events(events);
+    local_.set_events(events);
+  }
+
   // Processes of this node have been started.
   void OnStarted(TimeNs now, const std::string& nspace);
   // An event that this agent has not had before.
   void OnEvent(TimeNs now, const EventMessage& event);
-  void OnJobRemoved(const std::string& nspace);
-
-  // Returns the events to raise since the last call.
-  std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
-  // Returns the processes of this node to continue since the last call.
-  std::vector<SignalLocal> TakeReleased() {
-    return std::exchange(released_, {});
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions*) override {
+    local_.OnFree(now, proc);
   }
-
-  // True if there are events or processes to take, or if the holds changed.
-  bool has_due() const {
-    return !due_.empty() || !released_.empty() || local_.has_due();
+  void OnNodeReturned(TimeNs now, Actions*) override {
+    local_.OnPeerIsNew(now);
+  }
+  void OnNodeRestarted(TimeNs now, NodeId, Actions*) override {
+    local_.OnPeerIsNew(now);
+  }
+  void OnJobRecovered(TimeNs now, const JobRecovered& in,
+                      Actions* actions) override;
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const override {
+    local_.Describe(now, nspace, out);
   }
 
   // The processes of this node that are held.
@@ -85,7 +95,7 @@ class DebugStops {
                  const std::string& breakpoint);
   // All processes of this node that are to stop there do.
   void TellController(const Job& job, const std::string& breakpoint,
-                      const std::map<Rank, uint64_t>& waiting);
+                      const std::map<Rank, uint64_t>& waiting) const;
   void OnNode(const Job& job, NodeId node, const std::string& breakpoint);
   void OnRelease(TimeNs now, const EventMessage& event);
   void Release(TimeNs now, const Job& job, const EventMessage& event);
@@ -98,8 +108,6 @@ class DebugStops {
   std::map<Key, Stop> stops_;
   // Completed rounds of stops of each job; the events of rounds differ by this.
   std::map<std::string, uint32_t> rounds_;
-  std::vector<EventRaised> due_;
-  std::vector<SignalLocal> released_;
 };
 
 }  // namespace canopy::core

@@ -21,7 +21,9 @@ constexpr int kReady = -58;
 class DebugStopsTest : public testing::Test {
  protected:
   DebugStopsTest()
-      : jobs_(0), stops_(0, jobs_, [](const std::string&) { return 0; }) {}
+      : jobs_(0), stops_(0, jobs_, [](const std::string&) { return 0; }) {
+    stops_.set_events(&events_);
+  }
 
   void Add(const JobDebug& debug) {
     JobSpec job = *JobOn("a", {0, 0, 1, 1});
@@ -63,13 +65,23 @@ class DebugStopsTest : public testing::Test {
     event.origin = from;
     stops_.OnEvent(0, event);
   }
+  // Returns the events that are due since the last call, without those about
+  // what this node holds.
+  std::vector<EventRaised> Events() {
+    std::vector<EventRaised> due;
+    for (EventDue& one : TakeAll<EventDue>(&events_)) {
+      if (one.event.status == kReady) due.push_back(std::move(one.event));
+    }
+    return due;
+  }
   // Returns the only event that is due.
   EventRaised Due() {
-    const std::vector<EventRaised> due = stops_.TakeDue();
+    const std::vector<EventRaised> due = Events();
     EXPECT_EQ(due.size(), 1u);
     return due.empty() ? EventRaised() : due[0];
   }
 
+  CoreEvents events_;
   JobTable jobs_;
   DebugStops stops_;
   uint64_t last_ = 0;
@@ -78,12 +90,12 @@ class DebugStopsTest : public testing::Test {
 TEST_F(DebugStopsTest, IsRaisedOnceWhenAllWait) {
   Add(InInit());
   Ready(0);
-  EXPECT_TRUE(stops_.TakeDue().empty());
+  EXPECT_TRUE(Events().empty());
   Ready(1);
   const EventRaised here = Due();
   EXPECT_EQ(here.range, static_cast<uint8_t>(DataRange::kCustom));
   Return(here, 0);
-  EXPECT_TRUE(stops_.TakeDue().empty()) << "the other node is missing";
+  EXPECT_TRUE(Events().empty()) << "the other node is missing";
   Return(here, 1);
   const EventRaised ready = Due();
   EXPECT_EQ(ready.status, kReady);
@@ -100,7 +112,8 @@ TEST_F(DebugStopsTest, WhatANodeTellsIsKnownByTheEventsThatItComesOf) {
   Ready(1, "pmix-init", 8);
   const uint64_t first = Due().id;
   EXPECT_NE(first, 0u);
-  stops_.OnJobRemoved("a");
+  Actions none;
+  stops_.OnJobRemoved(0, {"a"}, &none);
   Ready(1, "pmix-init", 8);
   Ready(0, "pmix-init", 7);
   EXPECT_EQ(Due().id, first);
@@ -121,7 +134,7 @@ TEST_F(DebugStopsTest, BreakpointsOfTheProgramAreRounds) {
   debug.in_app = std::vector<Rank>{0};
   Add(debug);
   Ready(0);
-  EXPECT_TRUE(stops_.TakeDue().empty()) << "nobody is to stop in PMIx_Init";
+  EXPECT_TRUE(Events().empty()) << "nobody is to stop in PMIx_Init";
   Ready(0, "loop");
   Return(Due(), 0);
   const EventRaised first = Due();
@@ -138,7 +151,7 @@ TEST_F(DebugStopsTest, IsRaisedWhenAllAreStoppedAtTheirExec) {
   stops_.OnStarted(0, "a");
   const EventRaised here = Due();
   Return(here, 0);
-  EXPECT_TRUE(stops_.TakeDue().empty()) << "the other node is missing";
+  EXPECT_TRUE(Events().empty()) << "the other node is missing";
   Return(here, 1);
   const EventRaised ready = Due();
   EXPECT_EQ(ready.status, kReady);
@@ -146,7 +159,8 @@ TEST_F(DebugStopsTest, IsRaisedWhenAllAreStoppedAtTheirExec) {
   EXPECT_NE(ready.info.view().find("pmix-exec"), std::string_view::npos);
   // A successor that starts with it raises the same event, and the first stop
   // in PMIx_Init is another one.
-  stops_.OnJobRemoved("a");
+  Actions none;
+  stops_.OnJobRemoved(0, {"a"}, &none);
   Return(here, 0);
   Return(here, 1);
   EXPECT_EQ(Due().id, ready.id);
@@ -164,7 +178,7 @@ TEST_F(DebugStopsTest, AProcessDoesNotSayThatItIsStoppedAtItsExec) {
   Add(debug);
   Ready(0, "pmix-exec");
   Ready(1, "pmix-exec");
-  EXPECT_TRUE(stops_.TakeDue().empty());
+  EXPECT_TRUE(Events().empty());
 }
 
 TEST_F(DebugStopsTest, BoundsBreakpoints) {
@@ -175,7 +189,8 @@ TEST_F(DebugStopsTest, BoundsBreakpoints) {
   EXPECT_EQ(stops_.size(), kMaxBreakpoints);
   Ready(0, std::string(kMaxBreakpointName + 1, 'x'));
   EXPECT_EQ(stops_.size(), kMaxBreakpoints);
-  stops_.OnJobRemoved("a");
+  Actions none;
+  stops_.OnJobRemoved(0, {"a"}, &none);
   EXPECT_EQ(stops_.size(), 0u);
 }
 
@@ -183,9 +198,9 @@ TEST_F(DebugStopsTest, NobodyStops) {
   Add({});
   Ready(0);
   Ready(1);
-  EXPECT_TRUE(stops_.TakeDue().empty());
+  EXPECT_TRUE(Events().empty());
   stops_.OnEvent(0, Event(kRelease, {"tool", 0}, DataRange::kSession));
-  EXPECT_TRUE(stops_.TakeReleased().empty());
+  EXPECT_TRUE(TakeAll<StopReleased>(&events_).empty());
 }
 
 TEST_F(DebugStopsTest, ReleaseContinuesTheStoppedOnesOfThisNode) {
@@ -195,16 +210,16 @@ TEST_F(DebugStopsTest, ReleaseContinuesTheStoppedOnesOfThisNode) {
   EventMessage release = Event(kRelease, {"tool", 0}, DataRange::kCustom);
   release.targets = {{"a", 0}};
   stops_.OnEvent(0, release);
-  EXPECT_TRUE(stops_.TakeReleased().empty());
+  EXPECT_TRUE(TakeAll<StopReleased>(&events_).empty());
   release.targets = {{"a", kRankWildcard}};
   stops_.OnEvent(0, release);
-  const std::vector<SignalLocal> released = stops_.TakeReleased();
+  const auto released = TakeAll<StopReleased>(&events_);
   ASSERT_EQ(released.size(), 1u);
-  EXPECT_EQ(released[0].nspace, "a");
-  EXPECT_EQ(released[0].signal, SIGCONT);
-  EXPECT_EQ(released[0].ranks, std::vector<Rank>{1});
+  EXPECT_EQ(released[0].signal.nspace, "a");
+  EXPECT_EQ(released[0].signal.signal, SIGCONT);
+  EXPECT_EQ(released[0].signal.ranks, std::vector<Rank>{1});
   stops_.OnEvent(0, Event(kRelease, {"tool", 0}, DataRange::kNamespace));
-  EXPECT_TRUE(stops_.TakeReleased().empty());
+  EXPECT_TRUE(TakeAll<StopReleased>(&events_).empty());
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ EventRaised EndOf(const ProcId& proc, int status, DataRange range,
 
 }  // namespace
 
-EndEvents::EndEvents(NodeId self, const JobTable& jobs,
+EndEvents::EndEvents(const CoreConfig& config, const JobTable& jobs,
                      const Collectives& collectives, Events& events,
                      Invitations& invitations, ControllerOf controller_of)
-    : self_(self),
+    : config_(config),
       jobs_(jobs),
       collectives_(collectives),
       events_(events),
@@ -184,7 +184,9 @@ void EndEvents::OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions) {
   }
 }
 
-void EndEvents::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
+void EndEvents::OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                           Actions* actions) {
+  const NodeId node = in.node;
   for (const auto& [nspace, job] : jobs_.jobs()) {
     const uint32_t index = job.layout->node_of_agent(node);
     if (index != kNoNode) {
@@ -194,9 +196,20 @@ void EndEvents::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
     }
     if (controller_of_(nspace) == node) OnControllerLost(now, job, actions);
   }
-  for (const EventRaised& event : invitations_.OnNodeLost(node)) {
+  for (const EventRaised& event : invitations_.OnLoss(node)) {
     events_.OnKnownEverywhere(now, event, actions);
   }
+  ReportNode(now, in, actions);
+}
+
+void EndEvents::ReportNode(TimeNs now, const NodeStateChanged& in,
+                           Actions* actions) {
+  if (in.life == 0) return;
+  const ProcId agent{config_.server_nspace, in.node};
+  events_.OnKnownEverywhere(
+      now,
+      NodeLifecycleEvent(agent, config_.node_names[in.node], in.life, in.left),
+      actions);
 }
 
 void EndEvents::OnProcLost(TimeNs now, const Job& job, Rank rank,
@@ -209,7 +222,7 @@ void EndEvents::OnProcLost(TimeNs now, const Job& job, Rank rank,
     events_.OnKnownEverywhere(now, lost, actions);
     OnMemberLost(now, proc, actions);
   }
-  if (controller_of_(job.nspace()) != self_) return;
+  if (controller_of_(job.nspace()) != config_.self) return;
   // The exit status of the process is unknown.
   ProcExit exit;
   exit.rank = rank;

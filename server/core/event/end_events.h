@@ -8,6 +8,8 @@
 
 #include "common/ids.h"
 #include "server/core/collective/collective.h"
+#include "server/core/core_config.h"
+#include "server/core/engine.h"
 #include "server/core/event/events.h"
 #include "server/core/event/invitations.h"
 #include "server/core/job_table.h"
@@ -19,14 +21,14 @@ namespace canopy::core {
 
 // Not synchronised. The references passed to the constructor outlive this
 // object.
-class EndEvents {
+class EndEvents final : public Engine {
  public:
   // Returns the agent that controls a job that is known here.
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
 
-  EndEvents(NodeId self, const JobTable& jobs, const Collectives& collectives,
-            Events& events, Invitations& invitations,
-            ControllerOf controller_of);
+  EndEvents(const CoreConfig& config, const JobTable& jobs,
+            const Collectives& collectives, Events& events,
+            Invitations& invitations, ControllerOf controller_of);
 
   // A process of this node has ended. If it will be restarted, its job gets an
   // event that only handlers of the code receive. `told`: the process was ended
@@ -42,7 +44,8 @@ class EndEvents {
   // Every agent learns of the loss of a node, so each notifies its own clients
   // of what follows for them. The end of the node's processes is announced by
   // the controllers of their jobs.
-  void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
 
  private:
   void Announce(TimeNs now, const Job& job, const ProcExit& exit, bool told,
@@ -57,11 +60,12 @@ class EndEvents {
                     Actions* actions);
   void NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
                      Actions* actions);
+  void ReportNode(TimeNs now, const NodeStateChanged& in, Actions* actions);
   void OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions);
   void OnProcLost(TimeNs now, const Job& job, Rank rank, Actions* actions);
   void OnControllerLost(TimeNs now, const Job& job, Actions* actions);
 
-  const NodeId self_;
+  const CoreConfig& config_;
   const JobTable& jobs_;
   const Collectives& collectives_;
   Events& events_;

@@ -171,6 +171,12 @@ void Events::Distribute(EventMessage message, ClientId raised_by, bool persist,
   Deliver({std::move(message), raised_by, {}, false}, keep, actions);
 }
 
+void Events::OnJobRecovered(TimeNs, const JobRecovered& in, Actions* actions) {
+  for (const PersistedRecord& record : in.records) {
+    Recover(in.job->nspace, record, actions);
+  }
+}
+
 void Events::Recover(const std::string& nspace, const PersistedRecord& record,
                      Actions* actions) {
   std::optional<EventMessage> event = journal_.Recover(nspace, record, actions);
@@ -301,7 +307,7 @@ void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
   if (keep) cache_.Add(std::move(event));
 }
 
-void Events::OnClientGone(ClientId client, Actions* actions) {
+void Events::OnClientGone(TimeNs, ClientId client, Actions* actions) {
   DropWanted(client);
   returned_.erase(client);
   cache_.OnClientGone(client);
@@ -310,7 +316,8 @@ void Events::OnClientGone(ClientId client, Actions* actions) {
 }
 
 // Clients that register after this get no events of the job's processes.
-void Events::OnJobRemoved(const std::string& nspace, Actions* actions) {
+void Events::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
+  const std::string& nspace = job.nspace;
   cache_.OnJobOver(nspace);
   routed_.OnJobRemoved(nspace);
   journal_.OnJobRemoved(nspace);
@@ -325,7 +332,7 @@ void Events::OnJobRemoved(const std::string& nspace, Actions* actions) {
   TellInterest(actions);
 }
 
-void Events::OnTreeChanged(Actions* actions) {
+void Events::OnTreeChanged(TimeNs, Actions* actions) {
   std::set<NodeId> now;
   for (const NodeId node : Neighbours()) {
     now.insert(node);
@@ -336,7 +343,7 @@ void Events::OnTreeChanged(Actions* actions) {
   TellInterest(actions);
 }
 
-void Events::OnNodeRestarted(NodeId node, Actions* actions) {
+void Events::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
   if (neighbours_.contains(node)) SendCached(node, false, actions);
   routed_.OnNodeRestarted(node);
   TellInterest(actions);

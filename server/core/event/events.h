@@ -16,6 +16,7 @@
 #include "common/ids.h"
 #include "common/recent_events.h"
 #include "server/core/data_range.h"
+#include "server/core/engine.h"
 #include "server/core/event/event_cache.h"
 #include "server/core/event/event_info.h"
 #include "server/core/event/event_journal.h"
@@ -47,7 +48,7 @@ inline constexpr size_t kMaxEventCodes = 65536;
 //
 // Not synchronised. The references passed to the constructor outlive this
 // object. Times are in nanoseconds.
-class Events {
+class Events final : public Engine {
  public:
   Events(NodeId self, const Tree& tree, const JobTable& jobs);
   // `observer` is called once for each event that comes to this agent, whether
@@ -56,7 +57,7 @@ class Events {
     observer_ = std::move(observer);
   }
   // True if this agent has a journal.
-  void set_persists(bool persists) { journal_.set_enabled(persists); }
+  void set_persists(bool persists) override { journal_.set_enabled(persists); }
 
   void OnWanted(const EventsWanted& in, Actions* actions);
   void OnUnwanted(const EventsUnwanted& in, Actions* actions);
@@ -78,13 +79,19 @@ class Events {
   // The process was connected to this agent or its predecessor before, so it
   // also gets events of jobs that ended meanwhile. Called before OnWanted.
   void OnReattached(ClientId client) { returned_.insert(client); }
-  void OnClientGone(ClientId client, Actions* actions);
-  void OnJobRemoved(const std::string& nspace, Actions* actions);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
   // Sends the cached events to new neighbours.
-  void OnTreeChanged(Actions* actions);
+  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void Count(ResourceCounts* counts) const override {
+    counts->listeners = num_listeners();
+  }
   size_t num_listeners() const { return wanted_.size(); }
   // The node's new agent knows nothing of what its predecessor knew.
-  void OnNodeRestarted(NodeId node, Actions* actions);
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnJobRecovered(TimeNs now, const JobRecovered& in,
+                      Actions* actions) override;
   // Recovers an event from a record of the predecessor's journal.
   void Recover(const std::string& nspace, const PersistedRecord& record,
                Actions* actions);

@@ -152,10 +152,10 @@ TEST_F(EventsTest, ARestartedNeighbourGetsWhatIsKept) {
   events_.OnMessage(3, own, &actions_);
   events_.OnMessage(0, Message(6, 5), &actions_);
   actions_.clear();
-  events_.OnNodeRestarted(3, &actions_);
+  events_.OnNodeRestarted(0, 3, &actions_);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 2u);
   actions_.clear();
-  events_.OnNodeRestarted(6, &actions_);
+  events_.OnNodeRestarted(0, 6, &actions_);
   EXPECT_TRUE(actions_.empty());
 }
 
@@ -275,7 +275,7 @@ TEST_F(EventsTest, AReleaseOfOthersStaysWhenItsJobIsOver) {
   release.targets = {{"job", kRankWildcard}};
   jobs_.Connect(11, {"job", 0});
   events_.OnMessage(3, release, &actions_);
-  events_.OnJobRemoved("debugger", &actions_);
+  events_.OnJobRemoved(0, {"debugger"}, &actions_);
   actions_.clear();
   events_.OnWanted({11, 1, false, {-3}}, &actions_);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
@@ -283,7 +283,7 @@ TEST_F(EventsTest, AReleaseOfOthersStaysWhenItsJobIsOver) {
 
 TEST_F(EventsTest, GoesWithTheJob) {
   events_.OnMessage(3, Message(3, 1), &actions_);
-  events_.OnJobRemoved("job", &actions_);
+  events_.OnJobRemoved(0, {"job"}, &actions_);
   actions_.clear();
   events_.OnWanted({10, 1, true, {}}, &actions_);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
@@ -294,7 +294,7 @@ TEST_F(EventsTest, GoesWithTheJob) {
 TEST_F(EventsTest, WhoReattachesIsToldAllTheSame) {
   jobs_.Connect(11, {"job", 0});
   events_.OnMessage(3, Message(3, 1), &actions_);
-  events_.OnJobRemoved("job", &actions_);
+  events_.OnJobRemoved(0, {"job"}, &actions_);
   actions_.clear();
   events_.OnReattached(11);
   events_.OnWanted({10, 1, true, {}}, &actions_);
@@ -304,7 +304,7 @@ TEST_F(EventsTest, WhoReattachesIsToldAllTheSame) {
   EXPECT_EQ(told[0].client, 11u);
   // A neighbour that was restarted meanwhile also gets the event.
   actions_.clear();
-  events_.OnNodeRestarted(4, &actions_);
+  events_.OnNodeRestarted(0, 4, &actions_);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 1u);
 }
 
@@ -371,7 +371,7 @@ TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
   actions_.clear();
   events_.OnWanted({10, 2, false, {kEventProcTerminated}}, &actions_);
   EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
-  events_.OnClientGone(10, &actions_);
+  events_.OnClientGone(0, 10, &actions_);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
 }
 
@@ -395,7 +395,7 @@ TEST_F(LifecycleTest, ANeighbourThatBeganAnewGetsItAgain) {
   Interested(3, true);
   events_.OnRaised(1, EndOf(0), &actions_);
   SentTo();
-  events_.OnNodeRestarted(3, &actions_);
+  events_.OnNodeRestarted(0, 3, &actions_);
   EXPECT_TRUE(SentTo().empty());
   Interested(3, true);
   EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
@@ -406,7 +406,7 @@ TEST_F(LifecycleTest, WhatALostNeighbourHadAnotherGets) {
   events_.OnRaised(1, EndOf(0), &actions_);
   actions_.clear();
   tree_.SetAlive(3, false);
-  events_.OnTreeChanged(&actions_);
+  events_.OnTreeChanged(0, &actions_);
   Interested(4, true);
   EXPECT_EQ(SentTo(), std::vector<NodeId>{4});
 }
@@ -427,7 +427,7 @@ TEST_F(LifecycleTest, OfAJobItOutlivesTheJob) {
       JobLifecycleEvent("over", kEventJobEnd,
                         LifecycleInfo({"over", kRankWildcard}, nullptr), {}),
       &actions_);
-  events_.OnJobRemoved("over", &actions_);
+  events_.OnJobRemoved(0, {"over"}, &actions_);
   events_.OnWanted({10, 1, false, {kEventProcTerminated, kEventJobEnd}},
                    &actions_);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 2u);
@@ -442,7 +442,7 @@ TEST_F(LifecycleTest, OtherEventsOfAJobGoWithIt) {
   message.status = kSetDefined;
   EXPECT_TRUE(events_.OnMessage(3, message, &actions_));
   EXPECT_EQ(SentTo(), (std::vector<NodeId>{4, 0}));
-  events_.OnJobRemoved("job", &actions_);
+  events_.OnJobRemoved(0, {"job"}, &actions_);
   events_.OnWanted({10, 1, true, {}}, &actions_);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
@@ -476,7 +476,7 @@ TEST_F(EventsTest, ALossThatEveryAgentKnowsIsToldOnce) {
   events_.OnKnownEverywhere(2, lost, &actions_);
   EXPECT_TRUE(actions_.empty());
   // An agent that was restarted gets the event from its neighbours.
-  events_.OnNodeRestarted(3, &actions_);
+  events_.OnNodeRestarted(0, 3, &actions_);
   const auto sent = Sent<EventMessage>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   Events successor(3, tree_, jobs_);

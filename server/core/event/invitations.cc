@@ -121,14 +121,14 @@ void Invitations::OnEvent(const EventMessage& event) {
 }
 
 void Invitations::NoteEnded(const EventMessage& event,
-                            const std::string& name) {
+                            const std::string& name) const {
   for (const ProcId& proc : event.targets) {
     const Job* job = jobs_.Find(proc.nspace);
     if (job == nullptr || !job->is_local(proc.rank) ||
         !job->ranks[proc.rank].ended) {
       continue;
     }
-    due_.push_back(InviteFailed(event.source, name, proc));
+    Post(EventDue{InviteFailed(event.source, name, proc), false});
   }
 }
 
@@ -193,7 +193,7 @@ NodeId Invitations::NodeOf(const ProcId& proc) const {
              : job->agent_of(proc.rank);
 }
 
-std::vector<EventRaised> Invitations::OnNodeLost(NodeId node) {
+std::vector<EventRaised> Invitations::OnLoss(NodeId node) {
   std::vector<EventRaised> events;
   for (Invitation& one : invitations_) {
     if (NodeOf(one.leader) == node) {
@@ -214,9 +214,9 @@ std::vector<EventRaised> Invitations::OnNodeLost(NodeId node) {
   return events;
 }
 
-void Invitations::OnJobRemoved(const std::string& nspace) {
+void Invitations::OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) {
   std::erase_if(invitations_, [&](const Invitation& one) {
-    if (one.leader.nspace != nspace) return false;
+    if (one.leader.nspace != job.nspace) return false;
     num_invited_ -= one.invited.size();
     return true;
   });
@@ -241,7 +241,7 @@ void Invitations::OnWait(TimeNs now, const GroupCallArrived& in,
       Wait{in.client, in.request, now, {nspaces.begin(), nspaces.end()}});
 }
 
-void Invitations::OnClientGone(ClientId client) {
+void Invitations::OnClientGone(TimeNs, ClientId client, Actions*) {
   std::erase_if(waits_,
                 [&](const auto& item) { return item.second.client == client; });
 }

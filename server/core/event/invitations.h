@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
@@ -31,31 +32,32 @@ inline constexpr size_t kMaxInvited = size_t{64} << 10;
 inline constexpr size_t kMaxWaitsOfClient = 64;
 
 // Not synchronised. `jobs` outlives this object. Times are in nanoseconds.
-class Invitations {
+class Invitations final : public Engine {
  public:
   explicit Invitations(const JobTable& jobs) : jobs_(jobs) {}
 
-  // Called once for each event that comes to this agent.
+  // Called once for each event that comes to this agent. Posts an EventDue for
+  // each process of this node that had ended before it was invited.
   void OnEvent(const EventMessage& event);
   // A process of this node has ended. Returns the events to raise
   // (PMIX_GROUP_LEADER_FAILED or PMIX_GROUP_INVITE_FAILED).
   std::vector<EventRaised> OnExit(const ProcId& proc);
   // The same for all processes of a lost node. Every agent learns of the loss,
   // so these events are for local clients only.
-  std::vector<EventRaised> OnNodeLost(NodeId node);
-  // Returns the events to raise, since the last call, for processes of this
-  // node that had ended before they were invited.
-  std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
-  bool has_due() const { return !due_.empty(); }
-  void OnJobRemoved(const std::string& nspace);
+  std::vector<EventRaised> OnLoss(NodeId node);
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
 
   // PMIx_Group_invite or PMIx_Group_join with a timeout: replies kErrTimeout
   // when it has expired.
   void OnWait(TimeNs now, const GroupCallArrived& in, Actions* actions);
-  void OnClientGone(ClientId client);
-  void OnTick(TimeNs now, Actions* actions);
-  TimeNs NextDeadline() const;
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
 
+  void Count(ResourceCounts* counts) const override {
+    counts->deadlines += num_waits();
+  }
   size_t size() const { return invitations_.size(); }
   size_t num_waits() const { return waits_.size(); }
 
@@ -74,7 +76,7 @@ class Invitations {
   };
 
   bool ConcernsThisNode(const EventMessage& event) const;
-  void NoteEnded(const EventMessage& event, const std::string& name);
+  void NoteEnded(const EventMessage& event, const std::string& name) const;
   void Add(Invitation invitation);
   void Erase(const ProcId& leader, const std::string& name);
   NodeId NodeOf(const ProcId& proc) const;
@@ -82,7 +84,6 @@ class Invitations {
   const JobTable& jobs_;
   std::deque<Invitation> invitations_;  // oldest first
   size_t num_invited_ = 0;
-  std::vector<EventRaised> due_;
   std::multimap<TimeNs, Wait> waits_;
 };
 

@@ -27,6 +27,7 @@ class InvitationsTest : public testing::Test {
  protected:
   InvitationsTest() : jobs_(0), invitations_(jobs_) {
     jobs_.Add(JobOn("a", {0, 0, 1, 2}));
+    invitations_.set_events(&events_);
   }
   void Event(int status, Rank source, const Procs& targets,
              const std::string& name = "g") {
@@ -44,6 +45,7 @@ class InvitationsTest : public testing::Test {
     invitations_.OnEvent(event);
   }
 
+  CoreEvents events_;
   JobTable jobs_;
   Invitations invitations_;
 };
@@ -71,11 +73,11 @@ TEST_F(InvitationsTest, WhoHasEndedBeforeIsNotAwaited) {
   jobs_.MarkEnded("a", 1);
   jobs_.MarkEnded("a", 3);
   Event(kInvited, 2, {{"a", 0}, {"a", 1}, {"a", 3}});
-  const auto events = invitations_.TakeDue();
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].status, kInviteFailed);
-  EXPECT_EQ(events[0].source, (ProcId{"a", 1}));
-  EXPECT_TRUE(invitations_.TakeDue().empty());
+  const auto due = TakeAll<EventDue>(&events_);
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].event.status, kInviteFailed);
+  EXPECT_EQ(due[0].event.source, (ProcId{"a", 1}));
+  EXPECT_FALSE(due[0].for_all);
 }
 
 TEST_F(InvitationsTest, NotOfWhoHasDeclined) {
@@ -108,7 +110,7 @@ TEST_F(InvitationsTest, ANewLeaderHasInvitedTheOthers) {
 TEST_F(InvitationsTest, OfALostNode) {
   Event(kInvited, 2, {{"a", 0}});
   Event(kInvited, 0, {{"a", 2}, {"a", 3}}, "h");
-  const auto events = invitations_.OnNodeLost(1);
+  const auto events = invitations_.OnLoss(1);
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].status, kLeaderFailed);
   EXPECT_EQ(events[1].status, kInviteFailed);
@@ -126,7 +128,8 @@ TEST_F(InvitationsTest, TheOldestAreForgotten) {
 
 TEST_F(InvitationsTest, GoWithTheirJob) {
   Event(kInvited, 0, {{"a", 1}});
-  invitations_.OnJobRemoved("a");
+  Actions none;
+  invitations_.OnJobRemoved(0, {"a"}, &none);
   EXPECT_EQ(invitations_.size(), 0u);
 }
 
@@ -164,7 +167,8 @@ TEST_F(InvitationsTest, TimeLimits) {
     invitations_.OnWait(0, in, &actions);
   }
   EXPECT_EQ(All<ReplyClient>(actions).back().status, kErrOutOfResource);
-  invitations_.OnClientGone(1);
+  Actions none;
+  invitations_.OnClientGone(0, 1, &none);
   EXPECT_EQ(invitations_.NextDeadline(), kNever);
 }
 

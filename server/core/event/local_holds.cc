@@ -126,19 +126,18 @@ void LocalHolds::OnFree(TimeNs now, const ProcId& proc) {
 
 void LocalHolds::Update(TimeNs now, const std::string& nspace, Held* held) {
   const bool held_before = held->since != kNever;
-  if (held->any() != held_before) {
-    held->since = held->any() ? now : kNever;
-    due_.push_back(Word(nspace, held->any() ? 0 : -1));
-  }
+  const bool changes = held->any() != held_before;
+  if (changes) held->since = held->any() ? now : kNever;
   if (held->any() || held_before) Persist(nspace, *held);
+  if (changes) Post(EventDue{Word(nspace, held->any() ? 0 : -1)});
   if (!held->any() && held->freed.empty()) held_.erase(nspace);
 }
 
-void LocalHolds::Persist(const std::string& nspace, const Held& held) {
+void LocalHolds::Persist(const std::string& nspace, const Held& held) const {
   const HeldRecord record{held.since, ListOf(held.at_exec),
                           ListOf(held.waiting), ListOf(held.freed)};
-  records_.push_back(
-      {nspace, KeyOf(JournalRecordType::kHeld), Bytes(wire::Encode(record))});
+  Post(HoldsRecorded{
+      {nspace, KeyOf(JournalRecordType::kHeld), Bytes(wire::Encode(record))}});
 }
 
 void LocalHolds::Recover(TimeNs now, const std::string& nspace,
@@ -156,7 +155,7 @@ void LocalHolds::Recover(TimeNs now, const std::string& nspace,
   held.freed = LocalOf(*job, read.freed);
   if (!held.any() && held.freed.empty()) return;
   held.since = held.any() ? std::clamp<TimeNs>(held.since, 0, now) : kNever;
-  if (held.any()) due_.push_back(Word(nspace, now - held.since));
+  if (held.any()) Post(EventDue{Word(nspace, now - held.since)});
   held_[nspace] = std::move(held);
 }
 
@@ -189,15 +188,15 @@ void LocalHolds::Describe(TimeNs now, const std::string& nspace,
   out->push_back(std::move(waiting));
 }
 
-void LocalHolds::OnPeerIsNew(TimeNs now) {
+void LocalHolds::OnPeerIsNew(TimeNs now) const {
   for (const auto& [nspace, held] : held_) {
-    if (held.any()) due_.push_back(Word(nspace, now - held.since));
+    if (held.any()) Post(EventDue{Word(nspace, now - held.since)});
   }
 }
 
 void LocalHolds::OnJobRemoved(const std::string& nspace) {
   const auto held = held_.extract(nspace);
-  if (!held.empty() && held.mapped().any()) due_.push_back(Word(nspace, -1));
+  if (!held.empty() && held.mapped().any()) Post(EventDue{Word(nspace, -1)});
 }
 
 }  // namespace canopy::core

@@ -18,6 +18,7 @@
 #include "server/core/messages.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/core_event.h"
 #include "server/core/step/persisted_state.h"
 #include "server/core/why.h"
 
@@ -38,6 +39,9 @@ std::optional<std::pair<std::string, HoldWord>> HoldWordIn(
 class LocalHolds {
  public:
   explicit LocalHolds(const JobTable& jobs) : jobs_(jobs) {}
+  // Sets the queue for the notifications of other agents (EventDue) and for
+  // records (HoldsRecorded). It outlives this object.
+  void set_events(CoreEvents* events) { events_ = events; }
 
   // The job's local processes were started; some may be stopped at their exec.
   void OnStarted(TimeNs now, const std::string& nspace);
@@ -52,20 +56,13 @@ class LocalHolds {
   void Recover(TimeNs now, const std::string& nspace,
                const PersistedRecord& record);
   // A peer has joined or returned: notifies it of what is held here.
-  void OnPeerIsNew(TimeNs now);
+  void OnPeerIsNew(TimeNs now) const;
 
   // Adds an operation for the processes held here, of all jobs or of one: at
   // their exec, and in PMIx_Init or the program. `missing` are these processes.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 
-  // Return the notifications and records since the last call. The caller
-  // persists the records before it sends the notifications.
-  std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
-  std::vector<PersistRecord> TakeRecords() {
-    return std::exchange(records_, {});
-  }
-  bool has_due() const { return !due_.empty() || !records_.empty(); }
   bool empty() const { return held_.empty(); }
 
  private:
@@ -82,12 +79,15 @@ class LocalHolds {
                 std::vector<Waiting>* out) const;
   Held* Find(const ProcId& proc);
   void Update(TimeNs now, const std::string& nspace, Held* held);
-  void Persist(const std::string& nspace, const Held& held);
+  template <typename Event>
+  void Post(Event event) const {
+    if (events_ != nullptr) events_->Post(std::move(event));
+  }
+  void Persist(const std::string& nspace, const Held& held) const;
 
   const JobTable& jobs_;
   std::map<std::string, Held> held_;
-  std::vector<EventRaised> due_;
-  std::vector<PersistRecord> records_;
+  CoreEvents* events_ = nullptr;
 };
 
 }  // namespace canopy::core

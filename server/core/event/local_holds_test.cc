@@ -16,6 +16,7 @@ namespace {
 class LocalHoldsTest : public testing::Test {
  protected:
   LocalHoldsTest() : jobs_(0), local_(jobs_) {
+    local_.set_events(&events_);
     JobSpec job = *JobOn("a", {0, 0, 1});
     job.debug.on_exec.emplace();
     job.debug.in_init.emplace();
@@ -24,7 +25,7 @@ class LocalHoldsTest : public testing::Test {
   // Returns the time for which the only due notification, if any, reports the
   // job as held at `now`; -1: not held any more; -2: no notification.
   TimeNs Said(TimeNs now) {
-    const std::vector<EventRaised> due = local_.TakeDue();
+    const std::vector<EventRaised> due = Due();
     if (due.empty()) return -2;
     EXPECT_EQ(due.size(), 1u);
     EventMessage event;
@@ -39,11 +40,29 @@ class LocalHoldsTest : public testing::Test {
     return word->second.holds ? now - word->second.since : -1;
   }
   PersistedRecord Record() {
-    const std::vector<PersistRecord> records = local_.TakeRecords();
-    EXPECT_FALSE(records.empty());
-    return {records.back().key, records.back().value};
+    Take();
+    EXPECT_FALSE(records_.empty());
+    return records_.back();
+  }
+  // Returns the notifications since the last call.
+  std::vector<EventRaised> Due() {
+    Take();
+    return std::exchange(due_, {});
+  }
+  void Take() {
+    while (!events_.empty()) {
+      CoreEvent event = events_.Take();
+      if (auto* due = std::get_if<EventDue>(&event)) {
+        due_.push_back(std::move(due->event));
+      } else if (auto* holds = std::get_if<HoldsRecorded>(&event)) {
+        records_.push_back({holds->record.key, holds->record.value});
+      }
+    }
   }
 
+  CoreEvents events_;
+  std::vector<EventRaised> due_;
+  std::vector<PersistedRecord> records_;
   JobTable jobs_;
   LocalHolds local_;
 };
@@ -104,7 +123,7 @@ TEST_F(LocalHoldsTest, ASuccessorHoldsTheSame) {
   local_.OnReleased(6, {"a", 0}, false);
   const PersistedRecord record = Record();
   local_.OnFree(6, {"a", 1});
-  local_.TakeDue();
+  Due();
   EXPECT_TRUE(local_.empty());
   local_.Recover(20, "a", record);
   EXPECT_EQ(Said(20), 15);
@@ -119,7 +138,7 @@ TEST_F(LocalHoldsTest, RecordsOfOthersAreLeftOut) {
   PersistedRecord record = Record();
   local_.OnFree(5, {"a", 0});
   local_.OnFree(5, {"a", 1});
-  local_.TakeDue();
+  Due();
   local_.Recover(6, "none", record);
   local_.Recover(6, "a", {"commit x", record.value});
   local_.Recover(6, "a", {record.key, Bytes(std::string("\xff\xff"))});
@@ -143,7 +162,7 @@ TEST_F(LocalHoldsTest, OtherEventsSayNothing) {
   event.source = {"a", kRankWildcard};
   EXPECT_FALSE(HoldWordIn(1, event));
   local_.OnStarted(5, "a");
-  event.info = local_.TakeDue()[0].info;
+  event.info = Due()[0].info;
   EXPECT_TRUE(HoldWordIn(5, event));
   event.source.rank = 0;
   EXPECT_FALSE(HoldWordIn(5, event)) << "a process can raise that";

@@ -93,13 +93,20 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
   if (status == kSuccess && !control.pset) {
     return SendToJobs(now, caller, in, control, actions);
   }
-  if (status == kSuccess) status = DefineSet(caller, in, *control.pset);
-  actions->push_back(
-      ReplyClient{in.client, in.request, status, ControlResults(control)});
+  std::optional<EventRaised> defined;
+  if (status == kSuccess) {
+    status = DefineSet(caller, in, *control.pset, &defined);
+  }
+  ReplyClient reply{in.client, in.request, status, ControlResults(control)};
+  if (!defined) return actions->push_back(std::move(reply));
+  Post(EventDue{std::move(*defined)});
+  Post(ReplyDue{std::move(reply)});
 }
 
+// Sets `*defined` to the event of a new set.
 int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
-                         const std::string& name) {
+                         const std::string& name,
+                         std::optional<EventRaised>* defined) const {
   // A set ends with the job of the process that defines it.
   if (jobs_.Find(caller.nspace) == nullptr) return kErrNotSupported;
   std::vector<ProcId> members = in.targets;
@@ -110,9 +117,7 @@ int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
   // The process may repeat its request after a recovery.
   if (sets_.IsDefined(caller, id, name)) return kSuccess;
   status = sets_.Check(caller.nspace, name, members);
-  if (status == kSuccess) {
-    defined_.push_back(sets_.Define(caller, id, name, members));
-  }
+  if (status == kSuccess) *defined = sets_.Define(caller, id, name, members);
   return status;
 }
 
@@ -239,7 +244,7 @@ void HostCalls::PassAnswers(Actions* actions) {
 
 // --------------------------------------------------------------- changes ---
 
-void HostCalls::OnClientGone(ClientId client) {
+void HostCalls::OnClientGone(TimeNs, ClientId client, Actions*) {
   const auto is_of_client = [client](const auto& entry) {
     return entry.second.client == client;
   };
@@ -253,16 +258,22 @@ void HostCalls::OnLaunched(TimeNs now, const std::string& nspace,
   PassAnswers(actions);
 }
 
-void HostCalls::OnRankGone(const ProcId& proc, Actions* actions) {
+void HostCalls::OnRankGone(TimeNs, const ProcId& proc, Actions* actions) {
   targets_.OnRankGone(proc);
   PassAnswers(actions);
 }
 
-void HostCalls::OnJobRemoved(const std::string& nspace, Actions* actions) {
+void HostCalls::OnJobRecovered(TimeNs, const JobRecovered& in, Actions*) {
+  for (const PersistedRecord& record : in.records) {
+    Recover(in.job->nspace, record);
+  }
+}
+
+void HostCalls::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
   std::erase_if(controls_, [&](const auto& entry) {
-    return entry.first.proc.nspace == nspace;
+    return entry.first.proc.nspace == job.nspace;
   });
-  targets_.OnJobRemoved(nspace);
+  targets_.OnJobRemoved(job.nspace);
   PassAnswers(actions);
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/host/control_records.h"
 #include "server/core/host/control_targets.h"
 #include "server/core/host/job_control.h"
@@ -43,43 +45,49 @@ inline constexpr size_t kMaxControlCall = size_t{64} << 10;
 // each job of the targets, to the agent that controls that job. It is sent
 // again whenever the agents or their tree have changed, until it is answered.
 // All other calls are decided by the host of this node. Not synchronised.
-class HostCalls {
+class HostCalls final : public Engine {
  public:
   // All references outlive this object.
   HostCalls(NodeId self, const Tree& tree, const JobTable& jobs,
             JobEngine& engine, const ProcessSets& sets);
   // Request numbers start at this time, so that late answers to a predecessor
   // match none of them.
-  void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
+  void set_began(TimeNs when) override { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
-  // Returns the events of the process sets that calls have defined. The caller
-  // raises them before it executes the actions of OnArrived.
-  std::vector<EventRaised> TakeDefined() { return std::exchange(defined_, {}); }
   void OnAnswered(const HostAnswered& in, Actions* actions);
   void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                  Actions* actions);
   // Ignored unless it comes from the agent to which the request was sent.
   void OnReply(NodeId src, const HostReply& reply, Actions* actions);
 
-  void OnClientGone(ClientId client);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
   // Processes of the job were started, perhaps all of them.
   void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
   // The rank may have ended.
-  void OnRankGone(const ProcId& proc, Actions* actions);
-  void OnJobRemoved(const std::string& nspace, Actions* actions);
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
   // Messages may have been lost, and jobs may have another controller.
-  void OnTreeChanged(TimeNs now, Actions* actions);
+  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void OnNodeRestarted(TimeNs now, NodeId, Actions* actions) override {
+    OnTreeChanged(now, actions);
+  }
+  void OnJobRecovered(TimeNs now, const JobRecovered& in,
+                      Actions* actions) override;
   // Restores a record of a predecessor's journal.
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     targets_.Recover(nspace, record);
   }
-  void OnTick(TimeNs now, Actions* actions);
-  TimeNs NextDeadline() const;
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
   // Appends the calls that wait for the host, for other agents or for the ends
   // of targets.
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const;
+                std::vector<Waiting>* out) const override;
+  void Count(ResourceCounts* counts) const override {
+    counts->host_calls = size();
+  }
   size_t size() const {
     return calls_.size() + controls_.size() + targets_.size();
   }
@@ -109,7 +117,8 @@ class HostCalls {
   void ControlJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
                    Actions* actions);
   int DefineSet(const ProcId& caller, const HostCallArrived& in,
-                const std::string& name);
+                const std::string& name,
+                std::optional<EventRaised>* defined) const;
   void LogRefused(const JobControl& control, Actions* actions);
   void SendToJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
                   const JobControl& control, Actions* actions);
@@ -122,7 +131,6 @@ class HostCalls {
   const JobEngine& engine_;
   const ProcessSets& sets_;
   ControlTargets targets_;
-  std::vector<EventRaised> defined_;
   std::map<uint64_t, Call> calls_;  // by number of the AskHost
   std::map<ControlId, Control> controls_;
   std::set<std::string> logged_;  // refused directives that the log has named

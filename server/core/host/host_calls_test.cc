@@ -61,7 +61,8 @@ TEST_F(HostCallsTest, TheHostIsToldWhoAsksAndItsAnswerReachesTheCaller) {
 
 TEST_F(HostCallsTest, WhoComesAgainAsksUnderTheSameNumber) {
   const AskHost first = All<AskHost>(Arrive(5, 9)).at(0);
-  calls_.OnClientGone(5);
+  Actions none;
+  calls_.OnClientGone(0, 5, &none);
   jobs_.Connect(6, {"job", 0});
   const AskHost second = All<AskHost>(Arrive(6, 9)).at(0);
   EXPECT_EQ(second.source, first.source);
@@ -112,7 +113,8 @@ TEST_F(HostCallsTest, OneProcessHasSoManyAtATime) {
   }
   const Actions refused = Arrive(5, 1000);
   EXPECT_EQ(All<ReplyClient>(refused).at(0).status, kErrOutOfResource);
-  calls_.OnClientGone(5);
+  Actions none;
+  calls_.OnClientGone(0, 5, &none);
   EXPECT_EQ(calls_.size(), 0u);
 }
 
@@ -255,15 +257,22 @@ Bytes DefineSet(const std::string& name) {
 
 TEST(JobControlCalls, AProcessSetIsDefinedOnce) {
   Agent agent(1);
+  CoreEvents events;
+  agent.calls.set_events(&events);
   agent.Connect({1, 2});
   agent.Call({{"", 1}}, DefineSet("ocean"));
-  std::vector<EventRaised> defined = agent.calls.TakeDefined();
-  ASSERT_EQ(defined.size(), 1u);
+  EXPECT_TRUE(agent.Replies().empty());
+  const CoreEvent first = events.Take();
+  ASSERT_TRUE(std::holds_alternative<EventDue>(first));
+  const EventRaised& defined = std::get<EventDue>(first).event;
+  const auto replies = TakeAll<ReplyDue>(&events);
+  ASSERT_EQ(replies.size(), 1u) << "the reply follows the event";
+  EXPECT_EQ(replies[0].reply.status, kSuccess);
   EventMessage event;
-  event.status = defined[0].status;
-  event.source = defined[0].source;
-  event.request = defined[0].id;
-  event.info = defined[0].info;
+  event.status = defined.status;
+  event.source = defined.source;
+  event.request = defined.id;
+  event.info = defined.info;
   agent.sets.OnEvent(event);
   ASSERT_TRUE(agent.sets.sets().contains("ocean"));
   EXPECT_EQ(agent.sets.sets().at("ocean").members,
@@ -276,9 +285,9 @@ TEST(JobControlCalls, AProcessSetIsDefinedOnce) {
   agent.calls.OnArrived(agent.now,
                         {5, 11, HostOp::kJobControl, {}, DefineSet("mine")},
                         &agent.out);
-  EXPECT_TRUE(agent.calls.TakeDefined().empty());
+  EXPECT_TRUE(events.empty());
   EXPECT_EQ(agent.Replies(),
-            (std::vector<int>{kSuccess, kSuccess, kErrExists, kErrBadParam}));
+            (std::vector<int>{kSuccess, kErrExists, kErrBadParam}));
 }
 
 TEST(JobControlTargets, TheControllerAsksWhereTheTargetsAre) {
@@ -374,7 +383,7 @@ TEST(JobControlTargets, OfAJobThatCannotBeStartedNobodyIsSignalled) {
   EXPECT_EQ(agent.calls.size(), 1u);  // waits for the launch
   agent.table.Remove("job");
   agent.calls.OnLaunched(agent.now, "job", &agent.out);
-  agent.calls.OnJobRemoved("job", &agent.out);
+  agent.calls.OnJobRemoved(agent.now, {"job"}, &agent.out);
   EXPECT_EQ(agent.calls.size(), 0u);
   ASSERT_EQ(Sent<HostReply>(agent.out).size(), 1u);
   EXPECT_NE(Sent<HostReply>(agent.out)[0].second.status, kSuccess);
@@ -406,7 +415,7 @@ TEST(JobControlTargets, AKillIsAnsweredWhenTheTargetsHaveEnded) {
   ASSERT_EQ(waiting.size(), 1u);
   EXPECT_EQ(waiting[0].missing.at(0).proc, (ProcId{"job", 1}));
   agent.table.MarkEnded("job", 1);
-  agent.calls.OnRankGone({"job", 1}, &agent.out);
+  agent.calls.OnRankGone(agent.now, {"job", 1}, &agent.out);
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kSuccess);
 }
 

@@ -108,24 +108,22 @@ bool Forwarding::IsBehindPush(Reads::const_iterator read) const {
   return false;
 }
 
-void Forwarding::FindNextPush(const HostRequest& before) {
+void Forwarding::FindNextPush(const HostRequest& before) const {
   if (before.op != HostOp::kPushInput) return;
   for (auto it = reads_.lower_bound({before.proc, 0});
        it != reads_.end() && it->first.proc == before.proc; ++it) {
     const HostRequest& next = it->second.request;
     if (next.op != before.op || next.nspace != before.nspace) continue;
-    due_.push_back(it->first);
+    Post(PushDue{it->first.proc, it->first.request});
     return;
   }
 }
 
-void Forwarding::SendDue(TimeNs now, Actions* actions) {
-  for (const ReadId& id : std::exchange(due_, {})) {
-    const auto it = reads_.find(id);
-    if (it == reads_.end()) continue;
-    const HostRequest request = it->second.request;
-    Send(now, request, actions);
-  }
+void Forwarding::SendPush(TimeNs now, const PushDue& push, Actions* actions) {
+  const auto it = reads_.find({push.proc, push.request});
+  if (it == reads_.end()) return;
+  const HostRequest request = it->second.request;
+  Send(now, request, actions);
 }
 
 void Forwarding::Send(TimeNs now, const HostRequest& request,
@@ -170,7 +168,7 @@ void Forwarding::Disown(const HostRequest& request) {
 
 // The client gets no more answers; its pullers must be ended at the
 // controllers.
-void Forwarding::OnClientGone(ClientId client, Actions* actions) {
+void Forwarding::OnClientGone(TimeNs now, ClientId client, Actions* actions) {
   std::erase_if(
       reads_, [&](const auto& entry) { return entry.second.client == client; });
   std::vector<HostRequest> ends;
@@ -180,7 +178,7 @@ void Forwarding::OnClientGone(ClientId client, Actions* actions) {
     ends_[entry.first] = entry.second.end;
     return true;
   });
-  for (const HostRequest& end : ends) Send(0, end, actions);
+  for (const HostRequest& end : ends) Send(now, end, actions);
 }
 
 // ------------------------------------------------ the agent that controls ---
@@ -426,7 +424,8 @@ void Forwarding::PassPushed(Actions* actions) {
   }
 }
 
-void Forwarding::OnRecovered(const std::string& nspace) {
+void Forwarding::OnJobRecovered(TimeNs, const JobRecovered& in, Actions*) {
+  const std::string& nspace = in.job->nspace;
   const Job* job = jobs_.Find(nspace);
   if (job == nullptr || (job->spec->forwarding.channels & kOutputs) == 0) {
     return;
@@ -437,8 +436,9 @@ void Forwarding::OnRecovered(const std::string& nspace) {
 
 // Unread output stays for the pullers of the job; the cache serves only pullers
 // that arrive while the job runs.
-void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
+void Forwarding::OnJobRemoved(TimeNs now, const RemovedJob& job,
                               Actions* actions) {
+  const std::string& nspace = job.nspace;
   pushes_.OnJobRemoved(nspace);
   PassPushed(actions);
   AskAgain(now, nspace, actions);
@@ -468,7 +468,8 @@ void Forwarding::DropDone(const std::string& nspace) {
 
 // --------------------------------------------------------------- changes ---
 
-void Forwarding::OnNodeLost(NodeId node) {
+void Forwarding::OnNodeLost(TimeNs, const NodeStateChanged& in, Actions*) {
+  const NodeId node = in.node;
   pushes_.OnNodeLost(node);
   std::vector<std::string> names;
   for (auto& [nspace, source] : sources_) {
@@ -479,7 +480,7 @@ void Forwarding::OnNodeLost(NodeId node) {
   for (const std::string& nspace : names) DropDone(nspace);
 }
 
-void Forwarding::OnNodeRestarted(TimeNs now, NodeId node) {
+void Forwarding::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   for (auto& [nspace, source] : sources_) {
     for (auto& [id, entry] : source.pullers) {
       if (entry.node != node) continue;
@@ -487,6 +488,7 @@ void Forwarding::OnNodeRestarted(TimeNs now, NodeId node) {
       Expire(&entry, now + kLinger);
     }
   }
+  OnTreeChanged(now, actions);
 }
 
 void Forwarding::OnTreeChanged(TimeNs now, Actions* actions) {
@@ -516,7 +518,7 @@ void Forwarding::Expire(Entry* entry, TimeNs when) {
   next_expiry_ = std::min(next_expiry_, when);
 }
 
-void Forwarding::OnTick(TimeNs now) {
+void Forwarding::OnTick(TimeNs now, Actions*) {
   if (now < next_expiry_) return;
   std::vector<std::string> names;
   for (auto& [nspace, source] : sources_) {

@@ -21,6 +21,7 @@
 #include "common/ids.h"
 #include "common/iof_call.h"
 #include "common/job.h"
+#include "server/core/engine.h"
 #include "server/core/host/refusals.h"
 #include "server/core/iof/input_pushes.h"
 #include "server/core/iof/output_cache.h"
@@ -72,7 +73,7 @@ inline constexpr size_t kMaxReads = 64;
 //
 // A source outlives its job until its pullers have ended or expired. Not
 // synchronised. Times are in nanoseconds.
-class Forwarding final : public OutputTap {
+class Forwarding final : public Engine, public OutputTap {
  public:
   // Job table and engine outlive this object.
   Forwarding(NodeId self, const JobTable& jobs, JobEngine& engine);
@@ -85,10 +86,9 @@ class Forwarding final : public OutputTap {
   // Returns false if the reply belongs to no request of this agent.
   bool OnReply(NodeId src, const HostReply& reply, Actions* actions);
   // Ends the pullers of the client.
-  void OnClientGone(ClientId client, Actions* actions);
-  // Sends the pushes whose predecessor was answered since the last call.
-  bool has_due() const { return !due_.empty(); }
-  void SendDue(TimeNs now, Actions* actions);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  // Sends the push, whose predecessor was answered.
+  void SendPush(TimeNs now, const PushDue& push, Actions* actions);
 
   // ------------------------------------------- the agent of the control ---
 
@@ -104,19 +104,25 @@ class Forwarding final : public OutputTap {
   void OnInputTaken(const std::string& nspace, uint64_t bytes,
                     Actions* actions) override;
   // This agent's predecessor controlled the job; its pullers may resume here.
-  void OnRecovered(const std::string& nspace);
-  void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnJobRecovered(TimeNs now, const JobRecovered& in,
+                      Actions* actions) override;
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
 
   // ----------------------------------------------------------- changes ---
 
-  void OnNodeLost(NodeId node);
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
   // The node's new agent knows no pending reads; its clients repeat them.
-  void OnNodeRestarted(TimeNs now, NodeId node);
-  void OnTreeChanged(TimeNs now, Actions* actions);
-  void OnTick(TimeNs now);
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void OnTick(TimeNs now, Actions* actions) override;
   // The next time at which a puller may expire. It may have been read since.
-  TimeNs NextDeadline() const { return next_expiry_; }
+  TimeNs NextDeadline() const override { return next_expiry_; }
 
+  void Count(ResourceCounts* counts) const override {
+    counts->forwarding = size();
+  }
   // Pullers here and pending requests.
   size_t size() const;
 
@@ -182,7 +188,7 @@ class Forwarding final : public OutputTap {
            OutputRead read);
   void Send(TimeNs now, const HostRequest& request, Actions* actions);
   bool IsBehindPush(Reads::const_iterator read) const;
-  void FindNextPush(const HostRequest& before);
+  void FindNextPush(const HostRequest& before) const;
   bool OnEnded(const HostReply& reply);
   void AskAgain(TimeNs now, const std::string& nspace, Actions* actions);
   void Disown(const HostRequest& request);
@@ -221,7 +227,6 @@ class Forwarding final : public OutputTap {
   std::map<OwnedId, Owned> owned_;
   // Requests that end pullers of disconnected clients, until acknowledged.
   std::map<OwnedId, HostRequest> ends_;
-  std::vector<ReadId> due_;
   std::map<std::string, Source> sources_;
   // Lower bound of the times at which pullers expire.
   TimeNs next_expiry_ = kNever;

@@ -222,7 +222,7 @@ TEST_F(ForwardingTest, ItEndsWithItsClient) {
   RunOf(Read(Want()));
   EXPECT_GT(forwarding_.size(), 0u);
   Actions actions;
-  forwarding_.OnClientGone(kClient, &actions);
+  forwarding_.OnClientGone(now_, kClient, &actions);
   EXPECT_TRUE(All<ReplyClient>(actions).empty());
   EXPECT_EQ(forwarding_.size(), 0u);
 }
@@ -294,7 +294,7 @@ TEST_F(ForwardingTest, WhatIsLeftOfAJobIsReadAfterItsEnd) {
   Actions actions;
   Output("text", 0, &actions);
   jobs_.Remove("job");
-  forwarding_.OnJobRemoved(now_, "job", &actions);
+  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
   EXPECT_TRUE(actions.empty());
   const OutputRun run = RunOf(Read(Want(first.cursor)));
   EXPECT_EQ(run.pieces.size(), 1u);
@@ -317,7 +317,7 @@ TEST_F(ForwardingTest, AReadOfTheEndThatComesAgainHasTheSameAnswer) {
   Actions actions;
   Output("text", 0, &actions);
   jobs_.Remove("job");
-  forwarding_.OnJobRemoved(now_, "job", &actions);
+  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
   ASSERT_EQ(Replies(actions).size(), 1u);
   const auto again = Ask(part, 2);
   ASSERT_EQ(again.size(), 1u);
@@ -333,7 +333,7 @@ TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   jobs_.Remove("job");
   Actions actions;
-  forwarding_.OnJobRemoved(now_, "job", &actions);
+  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
   EXPECT_TRUE(RunOf(Read(read)).complete);
   EXPECT_NE(forwarding_.NextDeadline(), kNever);
   read.ends = true;
@@ -346,15 +346,18 @@ TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
 TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   Forwarding next(0, jobs_, engine_);
-  next.OnRecovered("job");
-  next.OnRecovered("quiet");
   Actions actions;
+  for (const char* recovered : {"job", "quiet"}) {
+    JobRecovered in;
+    in.job = jobs_.Find(recovered)->spec;
+    next.OnJobRecovered(now_, in, &actions);
+  }
   const std::string nspace = "job";
   const Bytes data(std::string("text"));
   next.OnOutput(now_, {nspace, 0, 4, 0, kOutputChannel, data}, &actions);
   next.OnOutput(now_, {nspace, 0, 4, 0, kOutputChannel, {}}, &actions);
   jobs_.Remove("job");
-  next.OnJobRemoved(now_, "job", &actions);
+  next.OnJobRemoved(now_, {"job"}, &actions);
   EXPECT_EQ(next.NextDeadline(), now_ + kLong - 1'000'000'000);
   next.OnRequest(now_, 1, Request(read), &actions);
   const auto replies = Replies(actions);
@@ -363,7 +366,8 @@ TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
   ASSERT_TRUE(wire::Decode(replies[0].results, &run));
   EXPECT_EQ(run.pieces.size(), 2u);
   EXPECT_EQ(run.dropped, 0u);
-  next.OnTick(now_ + kLong);
+  Actions none;
+  next.OnTick(now_ + kLong, &none);
   EXPECT_EQ(next.size(), 0u);
   EXPECT_EQ(next.NextDeadline(), kNever);
   // This read is too late.
@@ -379,9 +383,10 @@ TEST_F(ForwardingTest, NobodyWaitsForeverForAReaderThatDoesNotCome) {
   Actions actions;
   Output("text", 0, &actions);
   jobs_.Remove("job");
-  forwarding_.OnJobRemoved(now_, "job", &actions);
+  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
   EXPECT_EQ(forwarding_.NextDeadline(), now_ + kLong - 1'000'000'000);
-  forwarding_.OnTick(now_ + kLong);
+  Actions none;
+  forwarding_.OnTick(now_ + kLong, &none);
   EXPECT_EQ(forwarding_.NextDeadline(), kNever);
 }
 
@@ -390,7 +395,7 @@ TEST_F(ForwardingTest, AReaderWhoWaitsIsToldTheEnd) {
   EXPECT_TRUE(Read(Want(first.cursor)).empty());
   jobs_.Remove("job");
   Actions actions;
-  forwarding_.OnJobRemoved(now_, "job", &actions);
+  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
   EXPECT_TRUE(RunOf(actions).complete);
 }
 
@@ -398,12 +403,13 @@ TEST_F(ForwardingTest, PullersOfALostNodeEnd) {
   Actions actions;
   forwarding_.OnRequest(now_, 1, Request(Want()), &actions);
   EXPECT_EQ(forwarding_.size(), 1u);
-  forwarding_.OnNodeRestarted(now_, 1);
+  forwarding_.OnNodeRestarted(now_, 1, &actions);
   EXPECT_EQ(forwarding_.size(), 1u);
-  forwarding_.OnTick(now_ + kLong);
+  Actions none;
+  forwarding_.OnTick(now_ + kLong, &none);
   EXPECT_EQ(forwarding_.size(), 0u);
   forwarding_.OnRequest(now_, 1, Request(Want()), &actions);
-  forwarding_.OnNodeLost(1);
+  forwarding_.OnNodeLost(now_, {1, false, ""}, &none);
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
@@ -476,7 +482,7 @@ TEST_F(RemoteForwardingTest, TheAgentThatControlsIsAsked) {
 TEST_F(RemoteForwardingTest, TheEndOfAClientIsTold) {
   Read(Want());
   Actions actions;
-  forwarding_.OnClientGone(kClient, &actions);
+  forwarding_.OnClientGone(now_, kClient, &actions);
   const auto ends = Sent<HostRequest>(actions);
   ASSERT_EQ(ends.size(), 1u);
   OutputRead read;
@@ -505,21 +511,24 @@ TEST_F(RemoteForwardingTest, PushesOfOneProcessFollowEachOther) {
                           &actions);
     return Sent<HostRequest>(actions);
   };
+  CoreEvents events;
+  forwarding_.set_events(&events);
   ASSERT_EQ(push().size(), 1u);
   EXPECT_TRUE(push().empty());
   Actions actions;
   forwarding_.OnTreeChanged(now_, &actions);
   EXPECT_EQ(Sent<HostRequest>(actions).size(), 1u);
-  EXPECT_FALSE(forwarding_.has_due());
+  EXPECT_TRUE(events.empty());
   EXPECT_TRUE(
       forwarding_.OnReply(0, {kTool, 1, "job", kSuccess, {}}, &actions));
-  ASSERT_TRUE(forwarding_.has_due());
+  const auto due = TakeAll<PushDue>(&events);
+  ASSERT_EQ(due.size(), 1u);
   Actions next;
-  forwarding_.SendDue(now_, &next);
+  forwarding_.SendPush(now_, due[0], &next);
   const auto sent = Sent<HostRequest>(next);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.request, 2u);
-  EXPECT_FALSE(forwarding_.has_due());
+  EXPECT_TRUE(events.empty());
 }
 
 // The numbers of a restarted rank may begin again.

@@ -227,8 +227,9 @@ void JobEngine::OnLauncherReattached(TimeNs now, const LauncherReattached& in,
 
 // ------------------------------------------------------- changes of tree ---
 
-void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
+void JobEngine::OnNodeLost(TimeNs now, const NodeStateChanged& in,
                            Actions* actions) {
+  const NodeId node = in.node;
   const JobStep step = StepAt(now, actions);
   resync_.OnNodeLost(node);
   jobs_.ForEach([&](JobEntry& job) {
@@ -236,9 +237,9 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
     job.part.MarkNodeEnded(node);
     if (job.releasing()) return;
     if (node == job.part.place().controller()) {
-      return jobs_.OnControllerLost(step, job, reason);
+      return jobs_.OnControllerLost(step, job, in.reason);
     }
-    jobs_.OnNodeLost(step, job, node, reason);
+    jobs_.OnNodeLost(step, job, node, in.reason);
     jobs_.Advance(step, job);
   });
   TakeDeferred(step);

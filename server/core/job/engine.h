@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job/job_set.h"
 #include "server/core/job/messages.h"
 #include "server/core/job/output_tap.h"
@@ -41,7 +42,7 @@ namespace canopy::core {
 // never null. AgentCore updates the tree before it calls OnNodeLost. The job
 // table tells whether a process has initialized and finalized. Inputs that name
 // an unknown job are ignored unless stated otherwise.
-class JobEngine {
+class JobEngine final : public Engine {
  public:
   // `node_names` is indexed by NodeId. Tree and table outlive the engine. The
   // engine adds jobs to the table before it emits RegisterJob, marks ranks
@@ -51,13 +52,13 @@ class JobEngine {
 
   // Makes the engine emit PersistRecord and PersistControlState for a
   // successor.
-  void set_persists(bool persists) { jobs_.set_persists(persists); }
+  void set_persists(bool persists) override { jobs_.set_persists(persists); }
   // The tap receives the output of the jobs controlled here. It outlives the
   // engine.
   void set_tap(OutputTap* tap) { tap_ = tap; }
   // Begins the resynchronisation of an agent that was started at `when`, while
   // other agents may know of jobs.
-  void set_began(TimeNs when) { resync_.Begin(when); }
+  void set_began(TimeNs when) override { resync_.Begin(when); }
 
   // Requires that the job's namespace is new and that the tree has every agent
   // index. The engine answers with JobChanged actions; the last one has kEnded,
@@ -74,9 +75,6 @@ class JobEngine {
   bool DefersPrepare(NodeId src, NodeId controller) const {
     return resync_.DefersPrepare(src, controller);
   }
-  // Returns the deferred messages released since the last call. The caller
-  // passes them to OnPeer in order.
-  std::vector<PeerMessage> TakeReleased() { return resync_.TakeReleased(); }
 
   void OnLocalPrepared(TimeNs now, const LocalPrepared& in, Actions* actions);
   // After an error, `procs` is the number of processes that run nevertheless.
@@ -112,12 +110,14 @@ class JobEngine {
   void OnLauncherReattached(TimeNs now, const LauncherReattached& in,
                             Actions* actions);
 
-  void OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
-                  Actions* actions);
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
   // The caller has already updated the tree.
-  void OnNodeReturned(TimeNs now, Actions* actions);
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // Ends the job if this agent controlled it and left no record of it.
+  void OnNodeReturned(TimeNs now, Actions* actions) override;
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  // Adds the job to the table, so the caller calls this function before it
+  // notifies the other engines (OnJobRecovered). Ends the job if this agent
+  // controlled it and left no record of it.
   void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
   // Ends the resynchronisation of a node that has rejoined or whose agent was
   // restarted, once this agent has sent it all jobs that concern it.
@@ -126,15 +126,20 @@ class JobEngine {
   }
   // Records that the table has the job's map, whether or not this engine added
   // it. The caller notifies the other engines later.
-  void OnJobAdded(const std::string& nspace) { jobs_.OnMap(nspace); }
-  void OnTick(TimeNs now, Actions* actions);
+  void OnJobAdded(TimeNs, const std::string& nspace, Actions*) override {
+    jobs_.OnMap(nspace);
+  }
+  void OnTick(TimeNs now, Actions* actions) override;
   // Returns when OnTick must be called next, or kNever.
-  TimeNs NextDeadline() const;
+  TimeNs NextDeadline() const override;
   // Appends what the jobs controlled here wait for: agents that have yet to
   // prepare or start, processes that have yet to end, and output. An empty
   // namespace means all jobs.
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const;
+                std::vector<Waiting>* out) const override;
+  void Count(ResourceCounts* counts) const override {
+    counts->launched = num_jobs();
+  }
   // Returns the job's state as a PMIx status. At its controller: kLaunching
   // during the launch, the status of the first failure, or kSuccess. Elsewhere:
   // kSuccess.
@@ -162,7 +167,7 @@ class JobEngine {
 
  private:
   JobStep StepAt(TimeNs now, Actions* actions) const {
-    return {now, self_, tree_, *actions, tap_, &table_.holds()};
+    return {now, self_, tree_, *actions, tap_, &table_.holds(), events()};
   }
   // Handles the messages for parts that had to wait for the end of earlier
   // parts.

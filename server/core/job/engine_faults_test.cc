@@ -150,14 +150,16 @@ TEST(JobEngine, APartThatWasKeptIsLookedAtAgainWhenTheTreeChanges) {
   JobEngine& engine = c.engine(2);
   EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, prepare}, &actions));
   EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, JobStart{"job"}}, &actions));
-  EXPECT_TRUE(engine.TakeReleased().empty());
+  CoreEvents events;
+  engine.set_events(&events);
   c.Hear(2, 0);
   EXPECT_FALSE(engine.DefersPrepare(1, 1));
-  const std::vector<PeerMessage> kept = engine.TakeReleased();
+  const auto released = TakeAll<MessagesReleased>(&events);
+  ASSERT_EQ(released.size(), 1u);
+  const std::vector<PeerMessage>& kept = released[0].messages;
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<JobPrepare>(kept[0].body));
   EXPECT_TRUE(std::holds_alternative<JobStart>(kept[1].body));
-  EXPECT_TRUE(engine.TakeReleased().empty());
 }
 
 // Messages of different links overtake each other, nodes die and are detected

@@ -37,13 +37,15 @@ class Cluster {
     for (uint32_t i = 0; i < size; ++i) {
       Node& n = nodes_[i];
       n.tree = std::make_unique<Tree>(size, radix);
-      n.table = std::make_unique<JobTable>(i);
+      n.table = std::make_unique<JobTable>(i, n.events.get());
       n.engine = std::make_unique<JobEngine>(i, names_, *n.tree, *n.table);
+      n.engine->set_events(n.events.get());
     }
   }
 
   struct Node {
     std::unique_ptr<Tree> tree;
+    std::unique_ptr<CoreEvents> events = std::make_unique<CoreEvents>();
     std::unique_ptr<JobTable> table;
     std::unique_ptr<JobEngine> engine;
     bool dead = false;
@@ -125,9 +127,10 @@ class Cluster {
     });
     node.tree = std::make_unique<Tree>(static_cast<uint32_t>(nodes_.size()),
                                        node.tree->radix());
-    node.table = std::make_unique<JobTable>(n);
+    node.table = std::make_unique<JobTable>(n, node.events.get());
     node.engine =
         std::make_unique<JobEngine>(n, names_, *node.tree, *node.table);
+    node.engine->set_events(node.events.get());
     node.engine->set_began(now);
     if (node.job != nullptr) {
       node.engine->set_persists(!node.control.empty() || !node.journal.empty());
@@ -167,7 +170,7 @@ class Cluster {
     nodes_[n].tree->SetAlive(lost, false);
     if (nodes_[n].dead) return;
     Do(n, [=, this](JobEngine& e, Actions* a) {
-      e.OnNodeLost(now, lost, "connection closed", a);
+      e.OnNodeLost(now, {lost, false, "connection closed"}, a);
     });
   }
 
@@ -196,7 +199,7 @@ class Cluster {
       EXPECT_EQ(Seen<PrepareLocal>(n).size(), Seen<ForgetLocal>(n).size());
       EXPECT_FALSE(nodes_[n].engine->TakesPart("job")) << "node " << n;
       // A map that is only left stays until JobMaps knows that the job is over.
-      for (const LeftJob& job : nodes_[n].table->TakeChanges().left) {
+      for (const LeftJob& job : TakeAll<LeftJob>(nodes_[n].events.get())) {
         nodes_[n].table->Remove(job.nspace);
       }
       EXPECT_EQ(nodes_[n].table->Find("job"), nullptr) << "node " << n;

@@ -13,7 +13,7 @@ class JobSetTest : public testing::Test {
  protected:
   JobSetTest()
       : tree_(7, 2),
-        table_(1),
+        table_(1, &events_),
         resync_(1, tree_),
         jobs_(1, {"a", "b", "c", "d", "e", "f", "g"}, tree_, table_, resync_),
         spec_(JobOn("job", {1, 3})) {}
@@ -33,6 +33,7 @@ class JobSetTest : public testing::Test {
     return job;
   }
 
+  CoreEvents events_;
   Tree tree_;
   JobTable table_;
   JobResync resync_;
@@ -131,11 +132,10 @@ TEST_F(JobSetTest, APartWithoutPurposeLeavesTheMap) {
   EXPECT_EQ(jobs_.size(), 0u);
   EXPECT_EQ(Sent<NodeLost>(out_).size(), 1u);
   EXPECT_NE(table_.Find("job"), nullptr);
-  const JobChanges changes = table_.TakeChanges();
-  EXPECT_TRUE(changes.removed.empty());
-  ASSERT_EQ(changes.left.size(), 1u);
-  EXPECT_EQ(changes.left[0].nspace, "job");
-  EXPECT_EQ(changes.left[0].controller, 0u);
+  const auto left = TakeAll<LeftJob>(&events_);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].nspace, "job");
+  EXPECT_EQ(left[0].controller, 0u);
 }
 
 TEST_F(JobSetTest, WithoutItsControllerAJobIsReleased) {

@@ -25,7 +25,7 @@ bool JobMaps::HasOtherRoot() const {
 void JobMaps::Want(TimeNs now, const std::string& nspace, Actions* actions) {
   if (jobs_.Find(nspace) != nullptr || asked_.contains(nspace)) return;
   if (!HasOtherRoot()) {
-    unknown_.push_back(nspace);
+    Post(MapUnknown{nspace});
     return;
   }
   Ask& ask = asked_[nspace];
@@ -63,7 +63,7 @@ void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
   const std::string nspace = it->first;
   asked_.erase(it);
   if (reply.status != kSuccess || !Borrow(src, nspace, reply.spec)) {
-    return unknown_.push_back(nspace);
+    return Post(MapUnknown{nspace});
   }
   MarkLost(nspace, reply.lost);
 }
@@ -113,7 +113,7 @@ void JobMaps::Keep(const std::string& nspace, NodeId lender, Actions* actions) {
   Loan& loan = borrowed_[nspace];
   loan.lender = lender;
   if (tree_.alive(lender)) return Check(nspace, &loan, actions);
-  OnTreeChanged(actions);
+  DropLost(actions);
 }
 
 // The answer shows whether the job is over. If it is not, the lender will
@@ -136,7 +136,7 @@ void JobMaps::OnForget(NodeId src, const std::string& nspace) {
 void JobMaps::Forget(const std::string& nspace) {
   // The job's end may have overtaken its map, which would then never be
   // released.
-  if (asked_.erase(nspace) > 0) unknown_.push_back(nspace);
+  if (asked_.erase(nspace) > 0) Post(MapUnknown{nspace});
   if (borrowed_.erase(nspace) > 0) jobs_.Remove(nspace);
 }
 
@@ -148,7 +148,7 @@ void JobMaps::OnPrepare(const Bytes& bytes) {
   jobs_.Unregister(spec->nspace);
 }
 
-void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {
+void JobMaps::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
   for (const NodeId reader : job.readers) {
     if (!tree_.alive(reader)) continue;
     actions->push_back(
@@ -156,13 +156,19 @@ void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {
   }
 }
 
-void JobMaps::OnNodeLost(Actions* actions) {
+void JobMaps::OnNodeLost(TimeNs, const NodeStateChanged&, Actions* actions) {
+  CheckAll(actions);
+}
+
+void JobMaps::CheckAll(Actions* actions) {
   for (auto& [nspace, loan] : borrowed_) {
     if (tree_.alive(loan.lender)) Check(nspace, &loan, actions);
   }
 }
 
-void JobMaps::OnTreeChanged(Actions* actions) {
+void JobMaps::OnTreeChanged(TimeNs, Actions* actions) { DropLost(actions); }
+
+void JobMaps::DropLost(Actions* actions) {
   // A lost lender cannot report the job's end: drop the map, which is requested
   // again when needed.
   std::vector<std::string> unsure;
@@ -171,7 +177,7 @@ void JobMaps::OnTreeChanged(Actions* actions) {
   }
   for (const std::string& nspace : unsure) Forget(nspace);
   if (!HasOtherRoot()) {
-    for (const auto& [nspace, ask] : asked_) unknown_.push_back(nspace);
+    for (const auto& [nspace, ask] : asked_) Post(MapUnknown{nspace});
     asked_.clear();
   }
   // The request is repeated even to the same root: the request, or the job's
@@ -181,16 +187,16 @@ void JobMaps::OnTreeChanged(Actions* actions) {
 }
 
 // The request or its answer may have been lost with the agent.
-void JobMaps::OnNodeRestarted(NodeId node, Actions* actions) {
-  OnNodeLost(actions);
+void JobMaps::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
+  CheckAll(actions);
   if (!tree_.InSubtree(node, self_)) return;
   for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
 }
 
-void JobMaps::OnTick(TimeNs now) {
+void JobMaps::OnTick(TimeNs now, Actions*) {
   std::erase_if(asked_, [&](const auto& item) {
     if (item.second.deadline > now) return false;
-    unknown_.push_back(item.first);
+    Post(MapUnknown{item.first});
     return true;
   });
 }
@@ -199,10 +205,6 @@ TimeNs JobMaps::NextDeadline() const {
   TimeNs next = kNever;
   for (const auto& [nspace, ask] : asked_) next = std::min(next, ask.deadline);
   return next;
-}
-
-std::vector<std::string> JobMaps::TakeUnknown() {
-  return std::exchange(unknown_, {});
 }
 
 }  // namespace canopy::core

@@ -13,6 +13,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
@@ -24,12 +25,12 @@ namespace canopy::core {
 // supplies it. Invariant: a borrowed map has a living lender, which reports the
 // end of the job; when the lender is lost, the map is dropped. Not
 // synchronised.
-class JobMaps {
+class JobMaps final : public Engine {
  public:
   JobMaps(NodeId self, const Tree& tree, JobTable& jobs);
 
-  // Requests the job's map. Either the map is added to the table
-  // (JobChanges::added), or TakeUnknown names the job.
+  // Requests the job's map. Either the map is added to the table, or MapUnknown
+  // names the job.
   void Want(TimeNs now, const std::string& nspace, Actions* actions);
   // `lost` has the job's agents that were lost with their ranks.
   void OnRequest(NodeId src, const JobMapRequest& request,
@@ -46,20 +47,21 @@ class JobMaps {
   // This agent is about to take part in the job, which is then not borrowed.
   void OnPrepare(const Bytes& spec);
   // Notifies the agents that borrowed the map.
-  void OnJobRemoved(const RemovedJob& job, Actions* actions) const;
-  void OnTreeChanged(Actions* actions);
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
+  void OnTreeChanged(TimeNs now, Actions* actions) override;
   // `node` has a successor agent, which has none of its predecessor's messages.
-  void OnNodeRestarted(NodeId node, Actions* actions);
-  // Called after OnTreeChanged: messages in flight through the lost node are
-  // lost.
-  void OnNodeLost(Actions* actions);
-  void OnTick(TimeNs now);
-  TimeNs NextDeadline() const;
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  // Messages in flight through the lost node are lost.
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
+  void Count(ResourceCounts* counts) const override {
+    counts->map_requests = num_requests();
+  }
 
   size_t num_requests() const { return asked_.size(); }
-  // Returns the namespaces found to be unknown everywhere since the last call.
-  std::vector<std::string> TakeUnknown();
-  bool has_unknown() const { return !unknown_.empty(); }
 
  private:
   struct Ask {
@@ -74,6 +76,8 @@ class JobMaps {
 
   // Returns whether another agent is the root, which knows all jobs.
   bool HasOtherRoot() const;
+  void CheckAll(Actions* actions);
+  void DropLost(Actions* actions);
   void Send(const std::string& nspace, Ask* ask, Actions* actions);
   void Check(const std::string& nspace, Loan* loan, Actions* actions);
   void OnCheckReply(NodeId src, const JobMapReply& reply);
@@ -86,7 +90,6 @@ class JobMaps {
   JobTable& jobs_;
   std::map<std::string, Ask> asked_;
   std::map<std::string, Loan, std::less<>> borrowed_;
-  std::vector<std::string> unknown_;
   uint64_t next_request_ = 1;
 };
 

@@ -10,7 +10,9 @@ namespace {
 
 class JobMapsTest : public testing::Test {
  protected:
-  JobMapsTest() : tree_(7, 2), jobs_(5), maps_(5, tree_, jobs_) {}
+  JobMapsTest() : tree_(7, 2), jobs_(5, &events_), maps_(5, tree_, jobs_) {
+    maps_.set_events(&events_);
+  }
 
   uint64_t Ask(const std::string& nspace) {
     actions_.clear();
@@ -23,6 +25,16 @@ class JobMapsTest : public testing::Test {
             Bytes(EncodeJobSpec(*JobOn(nspace, {2, 3})))};
   }
 
+  // Returns the jobs that were found to be unknown since the last call.
+  std::vector<std::string> Unknown() {
+    std::vector<std::string> names;
+    for (const MapUnknown& map : TakeAll<MapUnknown>(&events_)) {
+      names.push_back(map.nspace);
+    }
+    return names;
+  }
+
+  CoreEvents events_;
   Tree tree_;
   JobTable jobs_;
   JobMaps maps_;
@@ -73,7 +85,7 @@ TEST_F(JobMapsTest, AMapThatComesUnaskedEndsTheQuestion) {
 TEST_F(JobMapsTest, UnknownAtTheRoot) {
   const uint64_t request = Ask("x");
   maps_.OnReply(0, {request, kErrNotFound, "x", {}});
-  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
 }
 
 TEST_F(JobMapsTest, AMapOfSomethingElseIsNoAnswer) {
@@ -81,15 +93,15 @@ TEST_F(JobMapsTest, AMapOfSomethingElseIsNoAnswer) {
   JobMapReply reply = Reply(request, "y");
   reply.nspace = "x";
   maps_.OnReply(0, reply);
-  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
   EXPECT_EQ(jobs_.Find("y"), nullptr);
 }
 
 TEST_F(JobMapsTest, PatienceEnds) {
   Ask("x");
   EXPECT_LT(maps_.NextDeadline(), kNever);
-  maps_.OnTick(maps_.NextDeadline());
-  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  maps_.OnTick(maps_.NextDeadline(), &actions_);
+  EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
   EXPECT_EQ(maps_.NextDeadline(), kNever);
 }
 
@@ -97,7 +109,7 @@ TEST_F(JobMapsTest, ANewRootIsAskedAgain) {
   Ask("x");
   actions_.clear();
   tree_.SetAlive(0, false);
-  maps_.OnTreeChanged(&actions_);
+  maps_.OnTreeChanged(0, &actions_);
   const auto sent = Sent<JobMapRequest>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 1u);
@@ -109,8 +121,8 @@ TEST_F(JobMapsTest, AfterALossTheQuestionIsRepeated) {
   const uint64_t request = Ask("x");
   actions_.clear();
   tree_.SetAlive(2, false);
-  maps_.OnNodeLost(&actions_);
-  maps_.OnTreeChanged(&actions_);
+  maps_.OnNodeLost(0, {kNoNode, false, ""}, &actions_);
+  maps_.OnTreeChanged(0, &actions_);
   const auto sent = Sent<JobMapRequest>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 0u);
@@ -119,7 +131,7 @@ TEST_F(JobMapsTest, AfterALossTheQuestionIsRepeated) {
   maps_.OnReply(0, Reply(request, "x"));
   EXPECT_EQ(jobs_.Find("x"), nullptr);
   maps_.OnReply(0, {sent[0].second.request, kErrNotFound, "x", {}});
-  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
@@ -134,15 +146,15 @@ TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
   // The job may be known again, so the root gets a request.
   maps_.OnReply(0, JobMapReply{Ask("x"), kErrNotFound, "x", {}});
-  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
 }
 
 TEST_F(JobMapsTest, TheEndOfAJobMayOvertakeItsMap) {
   const uint64_t request = Ask("x");
   maps_.OnForget(3, "x");
-  EXPECT_TRUE(maps_.TakeUnknown().empty());
+  EXPECT_TRUE(Unknown().empty());
   maps_.OnForget(0, "x");
-  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
   maps_.OnReply(0, Reply(request, "x"));
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
@@ -151,7 +163,7 @@ TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   for (const int status : {kSuccess, kErrNotFound}) {
     actions_.clear();
-    maps_.OnNodeLost(&actions_);
+    maps_.OnNodeLost(0, {kNoNode, false, ""}, &actions_);
     const auto sent = Sent<JobMapRequest>(actions_);
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].first, 0u);
@@ -165,17 +177,17 @@ TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
     EXPECT_EQ(jobs_.Find("x") != nullptr, status == kSuccess);
   }
   actions_.clear();
-  maps_.OnNodeLost(&actions_);
+  maps_.OnNodeLost(0, {kNoNode, false, ""}, &actions_);
   EXPECT_TRUE(actions_.empty());
 }
 
 TEST_F(JobMapsTest, AMapGoesWithTheAgentThatLentIt) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   tree_.SetAlive(1, false);
-  maps_.OnTreeChanged(&actions_);
+  maps_.OnTreeChanged(0, &actions_);
   EXPECT_NE(jobs_.Find("x"), nullptr);
   tree_.SetAlive(0, false);
-  maps_.OnTreeChanged(&actions_);
+  maps_.OnTreeChanged(0, &actions_);
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
@@ -215,11 +227,13 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   // The data given to local processes is given again.
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   jobs_.MarkRegistered("x");
-  (void)jobs_.TakeChanges();
+  events_ = {};
   maps_.OnPrepare(spec);
   ASSERT_NE(jobs_.Find("x"), nullptr);
   EXPECT_FALSE(jobs_.Find("x")->registered);
-  EXPECT_EQ(jobs_.TakeChanges().released, std::vector<std::string>{"x"});
+  const auto released = TakeAll<ReleasedJob>(&events_);
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].nspace, "x");
 }
 
 TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
@@ -240,9 +254,8 @@ TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.lost.empty());
   EXPECT_EQ(Sent<JobMapReply>(actions_)[0].second.status, kSuccess);
   actions_.clear();
-  jobs_.TakeChanges();
   jobs_.Remove("mine");
-  maps_.OnJobRemoved(jobs_.TakeChanges().removed[0], &actions_);
+  maps_.OnJobRemoved(0, TakeAll<RemovedJob>(&events_).at(0), &actions_);
   const auto forgets = Sent<JobForget>(actions_);
   ASSERT_EQ(forgets.size(), 1u);
   EXPECT_EQ(forgets[0].first, 2u);

@@ -202,15 +202,14 @@ void JobResync::Release(const JobStep& step) {
   }
   std::erase_if(inquirers_,
                 [](const auto& item) { return item.second.empty(); });
+  MessagesReleased released;
   for (auto& [nspace, deferred] : std::exchange(deferred_, {})) {
     for (auto& [src, body] : deferred) {
-      if (tree_.alive(src)) released_.push_back({src, self_, std::move(body)});
+      if (!tree_.alive(src)) continue;
+      released.messages.push_back({src, self_, std::move(body)});
     }
   }
-}
-
-std::vector<PeerMessage> JobResync::TakeReleased() {
-  return std::exchange(released_, {});
+  if (!released.messages.empty()) step.Post(std::move(released));
 }
 
 }  // namespace canopy::core

@@ -110,15 +110,11 @@ class JobResync {
   // Drops what is deferred for the job, because the part is here.
   void Undefer(const std::string& nspace) { deferred_.erase(nspace); }
   // The views may have converged: repeats the queries and releases the deferred
-  // messages.
+  // messages (MessagesReleased).
   void Release(const JobStep& step);
-  // Returns the messages released since the last call, in order.
-  std::vector<PeerMessage> TakeReleased();
 
   // Number of jobs for which something is held.
-  size_t size() const {
-    return deferred_.size() + inquirers_.size() + released_.size();
-  }
+  size_t size() const { return deferred_.size() + inquirers_.size(); }
 
  private:
   bool MarkSynced(NodeId node);
@@ -139,7 +135,6 @@ class JobResync {
   // By job: a JobPrepare first, then the messages that followed it from the
   // same agent.
   std::map<std::string, std::vector<std::pair<NodeId, MessageBody>>> deferred_;
-  std::vector<PeerMessage> released_;
 };
 
 }  // namespace canopy::core

@@ -10,7 +10,9 @@ namespace {
 class ResyncTest : public testing::Test {
  protected:
   ResyncTest() : tree_(7, 2), root_(0, tree_), inner_(1, tree_) {}
-  JobStep Step(NodeId self) { return {now_, self, tree_, out_}; }
+  JobStep Step(NodeId self) {
+    return {now_, self, tree_, out_, nullptr, nullptr, &events_};
+  }
   // Returns the agents that got an answer to their query, in order.
   std::vector<NodeId> Answered() {
     std::vector<NodeId> out;
@@ -20,6 +22,7 @@ class ResyncTest : public testing::Test {
   static JobPrepare Prepare() { return {Bytes("spec"), 0, {}}; }
 
   TimeNs now_ = 5;
+  CoreEvents events_;
   Tree tree_;
   JobResync root_;
   JobResync inner_;
@@ -130,7 +133,9 @@ TEST_F(ResyncTest, APrepareOfAnotherThanTheParentIsDeferred) {
   EXPECT_FALSE(leaf.Defer({0, 5, JobStart{"other"}}));
   EXPECT_FALSE(leaf.Defer({0, 5, OutputData{"job", 0, 2, {}}}));
   leaf.Release(Step(5));
-  const auto released = leaf.TakeReleased();
+  const auto all = TakeAll<MessagesReleased>(&events_);
+  ASSERT_EQ(all.size(), 1u);
+  const std::vector<PeerMessage>& released = all[0].messages;
   ASSERT_EQ(released.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<JobPrepare>(released[0].body));
   EXPECT_EQ(released[1].src, 0u);
@@ -141,7 +146,7 @@ TEST_F(ResyncTest, NothingIsReleasedOfAnAgentThatIsLost) {
   inner_.DeferPrepare(Step(1), 2, "job", Prepare());
   tree_.SetAlive(2, false);
   inner_.Release(Step(1));
-  EXPECT_TRUE(inner_.TakeReleased().empty());
+  EXPECT_TRUE(events_.empty());
 }
 
 TEST_F(ResyncTest, TheEndOfTheJobDropsWhatWasDeferred) {

@@ -79,7 +79,7 @@ void Gets::Take(StepContext& step, Held held) {
     return Answer(step, held, kErrOutOfResource);
   }
   if (jobs_.Find(held.target.nspace) == nullptr) {
-    wanted_.push_back(held.target.nspace);
+    Post(MapWanted{held.target.nspace});
   }
   StartFetch(step, held_.Add(std::move(held)));
 }
@@ -311,7 +311,7 @@ void Gets::OnData(TimeNs now, const DataChange& change, Actions* actions) {
   }
 }
 
-void Gets::OnClientGone(ClientId client) {
+void Gets::OnClientGone(TimeNs, ClientId client, Actions*) {
   for (const uint64_t id : held_.OfClient(client)) held_.Drop(id);
 }
 
@@ -330,15 +330,15 @@ void Gets::OnJobUnknown(TimeNs now, const std::string& nspace,
   for (const uint64_t id : held_.OfJob(nspace)) Finish(step, id, kErrNotFound);
 }
 
-void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
-                        Actions* actions) {
+void Gets::OnJobRemoved(TimeNs now, const RemovedJob& job, Actions* actions) {
   StepContext step{now, *actions};
+  const std::string& nspace = job.nspace;
   for (const uint64_t id : held_.OfJob(nspace)) {
     const bool of_client = held_.Find(id)->node == kNoNode;
     Finish(step, id, of_client ? kErrJobTerminated : kErrNotFound);
   }
   for (const ClientId client : held_.Clients()) {
-    if (jobs_.ProcOf(client) == nullptr) OnClientGone(client);
+    if (jobs_.ProcOf(client) == nullptr) OnClientGone(now, client, actions);
   }
   std::erase_if(fetch_of_, [&](const auto& item) {
     return item.first.first.nspace == nspace;
@@ -358,7 +358,9 @@ void Gets::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
   Retry(step, held_.OfTarget(proc));
 }
 
-void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
+void Gets::OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                      Actions* actions) {
+  const NodeId node = in.node;
   StepContext step{now, *actions};
   std::erase_if(fetch_of_, [&](const auto& item) {
     return fetches_.at(item.second).node == node;
@@ -410,11 +412,12 @@ bool Gets::PutOff(TimeNs now, uint64_t id) {
   return due > now;
 }
 
-TimeNs Gets::NextDeadline() const { return held_.NextDeadline(); }
-
-std::vector<std::string> Gets::TakeWanted() {
-  return std::exchange(wanted_, {});
+void Gets::Count(ResourceCounts* counts) const {
+  counts->gets = num_held();
+  counts->fetches = num_fetches();
 }
+
+TimeNs Gets::NextDeadline() const { return held_.NextDeadline(); }
 
 void Gets::Describe(TimeNs now, const std::string& nspace,
                     std::vector<Waiting>* out) const {

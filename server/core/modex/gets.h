@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/modex/held_gets.h"
@@ -51,12 +52,14 @@ inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 //
 // Not synchronised. Tree, job table and store outlive this object; the caller
 // updates them before it reports a change. Times are in nanoseconds.
-class Gets {
+class Gets final : public Engine {
  public:
   Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
   // Starts the request numbers at the time of this agent's start, so that late
   // answers to a predecessor's requests match none of its own.
-  void set_began(TimeNs when) { next_fetch_ += static_cast<uint64_t>(when); }
+  void set_began(TimeNs when) override {
+    next_fetch_ += static_cast<uint64_t>(when);
+  }
 
   void OnGet(TimeNs now, const GetArrived& in, Actions* actions);
   // Serves another agent's request for the data of a process. The caller
@@ -67,27 +70,29 @@ class Gets {
                Actions* actions);
   // Data of a rank was committed here or has arrived from elsewhere.
   void OnData(TimeNs now, const DataChange& change, Actions* actions);
-  void OnClientGone(ClientId client);
-  void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnJobAdded(TimeNs now, const std::string& nspace,
+                  Actions* actions) override;
+  void OnJobUnknown(TimeNs now, const std::string& nspace,
+                    Actions* actions) override;
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
   // A local process was started, so its PID is known.
   void OnProcess(TimeNs now, const ProcId& proc, Actions* actions);
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
-  void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
   // Requests and answers on their way to the node or through it are lost.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  void OnTick(TimeNs now, Actions* actions);
-  TimeNs NextDeadline() const;
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
 
+  void Count(ResourceCounts* counts) const override;
   size_t num_held() const { return held_.size(); }
   size_t num_fetches() const { return fetches_.size(); }
-  // Returns the namespaces whose maps are needed, since the last call.
-  std::vector<std::string> TakeWanted();
-  bool has_wanted() const { return !wanted_.empty(); }
   // Adds the held gets of one namespace, or of all if it is empty.
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const;
+                std::vector<Waiting>* out) const override;
 
  private:
   using Held = HeldGet;
@@ -148,7 +153,6 @@ class Gets {
   std::map<uint64_t, Fetch> fetches_;
   std::map<std::pair<ProcId, std::string>, uint64_t> fetch_of_;
   uint64_t next_fetch_ = 1;
-  std::vector<std::string> wanted_;
 };
 
 }  // namespace canopy::core

@@ -24,7 +24,11 @@ std::string Kval(const std::string& key) {
 // is about malformed or unexpected messages of peers.
 class GetsTest : public testing::Test {
  protected:
-  GetsTest() : tree_(3, 2), jobs_(0), gets_(0, tree_, jobs_, modex_) {
+  GetsTest()
+      : tree_(3, 2),
+        jobs_(0),
+        modex_(&events_),
+        gets_(0, tree_, jobs_, modex_) {
     jobs_.Add(JobOn("job", {0, 1}));
     jobs_.Register("job", &actions_);
     jobs_.Connect(10, {"job", 0});
@@ -44,12 +48,13 @@ class GetsTest : public testing::Test {
   }
   // Propagates changes as AgentCore does after each step.
   void Propagate() {
-    for (const DataChange& change : modex_.TakeChanged()) {
+    for (const DataChange& change : TakeAll<DataChange>(&events_)) {
       gets_.OnData(now_, change, &actions_);
     }
   }
   std::vector<ReplyClient> Replies() { return All<ReplyClient>(actions_); }
 
+  CoreEvents events_;
   Tree tree_;
   JobTable jobs_;
   ModexStore modex_;
@@ -323,7 +328,7 @@ TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
   const uint64_t number = Get("k");
   actions_.clear();
   tree_.SetAlive(2, false);
-  gets_.OnNodeLost(now_, 2, &actions_);
+  gets_.OnNodeLost(now_, {2, false, ""}, &actions_);
   const auto again = Sent<DmodexRequest>(actions_);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].first, 1u);
@@ -337,7 +342,7 @@ TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
 
 TEST_F(GetsTest, AClientThatLeftGetsNothing) {
   const uint64_t number = Get("k");
-  gets_.OnClientGone(10);
+  gets_.OnClientGone(now_, 10, &actions_);
   gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
                 &actions_);
   EXPECT_TRUE(Replies().empty());
@@ -402,7 +407,7 @@ class GetsGrowth : public testing::Test {
   // An agent with rank 0 of a job whose other ranks are on agent 1.
   struct Agent {
     explicit Agent(size_t ranks)
-        : tree(2, 2), jobs(0), gets(0, tree, jobs, modex) {
+        : tree(2, 2), jobs(0), modex(&events), gets(0, tree, jobs, modex) {
       std::vector<NodeId> agents(ranks, 1);
       agents[0] = 0;
       jobs.Add(JobOn("job", agents));
@@ -417,11 +422,12 @@ class GetsGrowth : public testing::Test {
       gets.OnGet(0, in, &actions);
     }
     void Propagate() {
-      for (const DataChange& change : modex.TakeChanged()) {
+      for (const DataChange& change : TakeAll<DataChange>(&events)) {
         gets.OnData(0, change, &actions);
       }
     }
 
+    CoreEvents events;
     Tree tree;
     JobTable jobs;
     ModexStore modex;

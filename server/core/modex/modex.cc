@@ -252,7 +252,8 @@ void ModexStore::Index(const RankUpdate& update, bool replaces, JobData* job,
 }
 
 void ModexStore::NoteChange(const PublishRank& change) {
-  changed_.push_back({change.proc, change.visible, change.outside});
+  if (events_ == nullptr) return;
+  events_->Post(DataChange{change.proc, change.visible, change.outside});
 }
 
 void ModexStore::Rebuild(const RankData& data) {
@@ -507,9 +508,5 @@ size_t ModexStore::num_indexed() const {
 }
 
 void ModexStore::DropJob(const std::string& nspace) { jobs_.erase(nspace); }
-
-std::vector<DataChange> ModexStore::TakeChanged() {
-  return std::exchange(changed_, {});
-}
 
 }  // namespace canopy::core

@@ -16,6 +16,7 @@
 #include "server/core/modex/key_owners.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/core_event.h"
 #include "server/core/step/job_actions.h"
 
 namespace canopy::core {
@@ -55,13 +56,6 @@ class ModexReader {
   bool ok_ = true;
 };
 
-// Keys of one rank that were put, for the first time or again.
-struct DataChange {
-  ProcId proc;
-  Bytes visible;                     // KVALs that ranks of this node see
-  std::vector<std::string> outside;  // keys that they do not see
-};
-
 // A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
 // other nodes, GLOBAL by both. A later value of a key replaces the earlier one
 // in the views that see it. An empty value is what remains of a key that the
@@ -82,6 +76,10 @@ class ModexStore {
     kNo,
     kNothing,  // the rank has no data here at all
   };
+
+  // `events` gets a DataChange for each change and outlives the store. Null:
+  // changes are not announced.
+  explicit ModexStore(CoreEvents* events = nullptr) : events_(events) {}
 
   // Stores a local rank's commit. Returns false, with nothing changed, if it is
   // malformed.
@@ -145,9 +143,6 @@ class ModexStore {
   // needs.
   size_t num_indexed() const;
   void DropJob(const std::string& nspace);
-  // Returns the changes since the last call, in order.
-  std::vector<DataChange> TakeChanged();
-  bool has_changed() const { return !changed_.empty(); }
 
  private:
   struct Put {
@@ -213,7 +208,7 @@ class ModexStore {
   void NoteChange(const PublishRank& change);
 
   std::map<std::string, JobData> jobs_;
-  std::vector<DataChange> changed_;
+  CoreEvents* const events_;
 };
 
 }  // namespace canopy::core

@@ -5,6 +5,7 @@
 #include "common/codec/encoder.h"
 #include "common/codec/stored_key.h"
 #include "common/growth_testing.h"
+#include "server/core/core_testing.h"
 #include "server/core/modex/kval.h"
 
 namespace canopy::core {
@@ -164,12 +165,13 @@ TEST(Modex, ManyChangesOfARemoteRank) {
 }
 
 TEST(Modex, MalformedDataChangesNothing) {
-  ModexStore store;
+  CoreEvents events;
+  ModexStore store(&events);
   EXPECT_FALSE(store.Commit(
       0, kProc,
       {Data(Scope::kGlobal, Kval("k", "1")), Data(Scope::kGlobal, "\x05")}));
   EXPECT_EQ(store.FindHere(kProc, "k"), Found::kNothing);
-  EXPECT_TRUE(store.TakeChanged().empty());
+  EXPECT_TRUE(events.empty());
   EXPECT_FALSE(store.StoreRemote({kProc, 0, 1, Bytes("\x05")}));
   EXPECT_EQ(store.FindHere(kProc, ""), Found::kNothing);
 }
@@ -181,14 +183,15 @@ TEST(Modex, CommitOfNothingIsACommit) {
 }
 
 TEST(Modex, RemoteDataIsReplacedAsAWhole) {
-  ModexStore store;
+  CoreEvents events;
+  ModexStore store(&events);
   EXPECT_TRUE(store.StoreRemote({kProc, 0, 5, Bytes(Kval("a", "1"))}));
   EXPECT_FALSE(store.StoreRemote({kProc, 0, 5, Bytes(Kval("a", "1"))}));
   EXPECT_TRUE(store.StoreRemote({kProc, 0, 5, Bytes(Kval("b", "2"))}));
   EXPECT_EQ(store.FindHere(kProc, "a"), Found::kNo);
   EXPECT_EQ(store.FindHere(kProc, "b"), Found::kYes);
   EXPECT_EQ(store.FindForOthers(kProc, "b"), Found::kNothing);
-  EXPECT_EQ(store.TakeChanged().size(), 2u);
+  EXPECT_EQ(TakeAll<DataChange>(&events).size(), 2u);
 }
 
 TEST(Modex, AnOlderStateDoesNotReplaceANewerOne) {
@@ -519,18 +522,19 @@ TEST(Modex, KeysOfARankWithMuchData) {
 }
 
 TEST(Modex, ChangesNameTheKeys) {
-  ModexStore store;
+  CoreEvents events;
+  ModexStore store(&events);
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kGlobal, Kval("a", "1")),
                             Data(Scope::kRemote, Kval("r", "1"))}));
   ASSERT_TRUE(store.StoreRemote(Remote(5, Kval("b", "1"), 3)));
-  const auto changed = store.TakeChanged();
+  const auto changed = TakeAll<DataChange>(&events);
   ASSERT_EQ(changed.size(), 2u);
   EXPECT_EQ(changed[0].proc, kProc);
   EXPECT_EQ(changed[0].visible.view(), Kval("a", "1"));
   EXPECT_EQ(changed[0].outside, std::vector<std::string>{"r"});
   EXPECT_EQ(changed[1].visible.view(), Kval("b", "1"));
-  EXPECT_TRUE(store.TakeChanged().empty());
+  EXPECT_TRUE(events.empty());
 }
 
 }  // namespace

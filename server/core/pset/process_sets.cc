@@ -139,15 +139,13 @@ std::vector<EventRaised> ProcessSets::DeletionsOf(
 }
 
 void ProcessSets::EndLate(const std::string& nspace) {
-  for (EventRaised& end : DeletionsOf(nspace)) late_.push_back(std::move(end));
-  OnJobRemoved(nspace);
+  for (EventRaised& end : DeletionsOf(nspace)) {
+    Post(LateSetEnded{std::move(end)});
+  }
+  Drop(nspace);
 }
 
-std::vector<EventRaised> ProcessSets::TakeLate() {
-  return std::exchange(late_, {});
-}
-
-void ProcessSets::OnJobRemoved(const std::string& nspace) {
+void ProcessSets::Drop(const std::string& nspace) {
   std::erase_if(sets_,
                 [&](const auto& set) { return set.second.owner == nspace; });
 }
@@ -170,7 +168,7 @@ bool ProcessSets::OnEvent(const EventMessage& event) {
     return false;
   }
   if (over_.Contains(owner)) {
-    late_.push_back(EndOf(owner, *name));
+    Post(LateSetEnded{EndOf(owner, *name)});
     return false;
   }
   auto members = MembersIn(event.info);

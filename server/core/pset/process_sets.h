@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job/resync.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
@@ -29,7 +30,7 @@ inline constexpr size_t kMaxSetName = 255;
 // A set is announced by an agent's event PMIX_PROCESS_SET_DEFINE, and ends with
 // PMIX_PROCESS_SET_DELETE. Successors learn of it from the agents' caches of
 // events and from the journal of the owning job. Not synchronised.
-class ProcessSets {
+class ProcessSets final : public Engine {
  public:
   struct Set {
     std::string owner;           // the job that owns the set
@@ -65,16 +66,21 @@ class ProcessSets {
   // Returns the events for the sets that end with the job.
   std::vector<EventRaised> DeletionsOf(const std::string& nspace) const;
 
-  void OnJobRemoved(const std::string& nspace);
-  // The job was over when its sets became known here.
+  void OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) override {
+    Drop(job.nspace);
+  }
+  // Drops the sets of a job that is over.
+  void Drop(const std::string& nspace);
+  // The job was over when its sets became known here. Posts LateSetEnded.
   void EndLate(const std::string& nspace);
-  // Returns the ends of such sets since the last call; the root raises them.
-  std::vector<EventRaised> TakeLate();
 
   // Handles an event that is new to this agent, its own or another agent's.
   // Returns true if it announces a new set.
   bool OnEvent(const EventMessage& event);
 
+  void Count(ResourceCounts* counts) const override {
+    counts->process_sets = sets_.size();
+  }
   // Sets by name, ascending.
   const std::map<std::string, Set>& sets() const { return sets_; }
 
@@ -87,7 +93,6 @@ class ProcessSets {
   // Jobs whose sets have ended by events that may have overtaken the
   // definitions of other sets.
   RecentJobs over_;
-  std::vector<EventRaised> late_;
 };
 
 }  // namespace canopy::core

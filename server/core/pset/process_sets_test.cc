@@ -79,16 +79,17 @@ TEST_F(ProcessSetsTest, ItEndsWithItsJob) {
 
 // Other agents may learn of the end first.
 TEST_F(ProcessSetsTest, WhatIsDefinedByAJobThatIsOverIsNone) {
+  CoreEvents events;
+  sets_.set_events(&events);
   Define("ocean", {{"job", 0}});
   sets_.OnEvent(Message(sets_.DeletionsOf("job")[0]));
   EXPECT_FALSE(
       sets_.OnEvent(Message(sets_.Define({"job", 1}, 8, "sea", {{"job", 1}}))));
   EXPECT_TRUE(sets_.sets().empty());
   // The end is raised again for agents where the set came before the end.
-  const auto late = sets_.TakeLate();
+  const auto late = TakeAll<LateSetEnded>(&events);
   ASSERT_EQ(late.size(), 1u);
-  EXPECT_EQ(late[0].source, (ProcId{"job", kRankWildcard}));
-  EXPECT_TRUE(sets_.TakeLate().empty());
+  EXPECT_EQ(late[0].event.source, (ProcId{"job", kRankWildcard}));
 }
 
 TEST_F(ProcessSetsTest, ThoseOfApplications) {

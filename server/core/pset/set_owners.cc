@@ -83,12 +83,8 @@ void SetOwners::OnAuthoritative() {
 
 void SetOwners::Drop(const std::string& nspace) {
   asked_.erase(nspace);
-  sets_.OnJobRemoved(nspace);
-  dropped_.push_back(nspace);
-}
-
-std::vector<std::string> SetOwners::TakeDropped() {
-  return std::exchange(dropped_, {});
+  sets_.Drop(nspace);
+  Post(SetsDropped{nspace});
 }
 
 }  // namespace canopy::core

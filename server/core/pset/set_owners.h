@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/pset/process_sets.h"
 #include "server/core/step/action.h"
@@ -23,7 +24,7 @@ namespace canopy::core {
 // that case the agent sends a JobQuery, to the agent that has announced the set
 // if it lives, else to the root. The answer comes when the job is over. Not
 // synchronised.
-class SetOwners {
+class SetOwners final : public Engine {
  public:
   using HasEnded = std::function<bool(const std::string& nspace)>;
 
@@ -33,25 +34,25 @@ class SetOwners {
             HasEnded has_ended, ProcessSets& sets);
 
   // This agent was started at `when`, while other agents may have sets.
-  void set_began(TimeNs when);
+  void set_began(TimeNs when) override;
   // The caller has updated the tree. Messages in flight may be lost.
-  void OnTreeChanged(TimeNs now, Actions* actions);
+  void OnTreeChanged(TimeNs now, Actions* actions) override;
   // Messages in flight to or through that agent may be lost.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   // A set of the job has become known.
   void OnDefined(TimeNs now, const std::string& nspace, Actions* actions);
   // An agent reports that the job is over; ignored unless the query was sent to
   // it.
   void OnOver(NodeId src, const std::string& nspace);
-  void OnJobRemoved(const std::string& nspace) { asked_.erase(nspace); }
+  void OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) override {
+    asked_.erase(job.nspace);
+  }
   // This agent is the root and resynchronised: jobs that it does not know do
   // not exist.
   void OnAuthoritative();
 
-  // Returns the jobs whose sets were dropped since the last call.
-  std::vector<std::string> TakeDropped();
-  // Returns whether OnAuthoritative and TakeDropped have nothing to do.
-  bool is_idle() const { return asked_.empty() && dropped_.empty(); }
+  // Returns whether OnAuthoritative has nothing to do.
+  bool is_idle() const { return asked_.empty(); }
 
  private:
   // Returns the owners of sets that this agent does not know.
@@ -68,7 +69,6 @@ class SetOwners {
   ProcessSets& sets_;
   std::map<std::string, NodeId> asked_;  // by job; kNoNode: no agent
   TimeNs settled_ = 0;  // until then, sets that have ended may still arrive
-  std::vector<std::string> dropped_;
 };
 
 }  // namespace canopy::core

@@ -21,7 +21,9 @@ class SetOwnersTest : public testing::Test {
         owners_(
             self, tree_, jobs_,
             [this](const std::string& nspace) { return nspace == ended_; },
-            sets_) {}
+            sets_) {
+    owners_.set_events(&events_);
+  }
 
   void Define(const std::string& name, const std::string& job, NodeId at = 3) {
     const EventRaised raised = SetDefined({{job, 0}, 1}, name, {{job, 0}});
@@ -45,6 +47,16 @@ class SetOwnersTest : public testing::Test {
   }
   using Texts = std::vector<std::string>;
 
+  // Returns the jobs whose sets were dropped since the last call.
+  Texts Dropped() {
+    Texts out;
+    for (const SetsDropped& sets : TakeAll<SetsDropped>(&events_)) {
+      out.push_back(sets.nspace);
+    }
+    return out;
+  }
+
+  CoreEvents events_;
   Tree tree_;
   JobTable jobs_;
   ProcessSets sets_{jobs_};
@@ -71,7 +83,7 @@ TEST_F(SetOwnersTest, WhoHasMadeItKnownIsAskedAndHeeded) {
   EXPECT_EQ(sets_.sets().size(), 1u);
   owners_.OnOver(3, "job");
   EXPECT_EQ(sets_.sets().size(), 0u);
-  EXPECT_EQ(owners_.TakeDropped(), Texts{"job"});
+  EXPECT_EQ(Dropped(), Texts{"job"});
 }
 
 TEST_F(SetOwnersTest, TheAnswerMayBeLostOnItsWay) {
@@ -113,7 +125,7 @@ TEST_F(SetOwnersTest, WhatIsKnownIsNotAsked) {
   Define("sea", "over");
   EXPECT_EQ(Asked(), Texts{});
   EXPECT_EQ(sets_.sets().size(), 1u);
-  EXPECT_EQ(owners_.TakeDropped(), Texts{"over"});
+  EXPECT_EQ(Dropped(), Texts{"over"});
 }
 
 class SetOwnersOfRootTest : public SetOwnersTest {
@@ -124,10 +136,12 @@ class SetOwnersOfRootTest : public SetOwnersTest {
 // Other agents may have the set without knowing the job.
 TEST_F(SetOwnersOfRootTest, WhatIsDefinedAfterTheEndEndsForAll) {
   ended_ = "over";
+  CoreEvents late;
+  sets_.set_events(&late);
   Define("ocean", "over");
   EXPECT_EQ(sets_.sets().size(), 0u);
-  EXPECT_EQ(sets_.TakeLate().size(), 1u);
-  EXPECT_EQ(owners_.TakeDropped(), Texts{"over"});
+  EXPECT_EQ(TakeAll<LateSetEnded>(&late).size(), 1u);
+  EXPECT_EQ(Dropped(), Texts{"over"});
 }
 
 // Not even this agent knew the job before it was restarted.
@@ -137,7 +151,7 @@ TEST_F(SetOwnersOfRootTest, WhatNobodyKnowsIsOver) {
   Define("sea", "other");
   EXPECT_EQ(Asked(), Texts{"other 3"});
   owners_.OnAuthoritative();
-  EXPECT_EQ(owners_.TakeDropped(), Texts{"job"});
+  EXPECT_EQ(Dropped(), Texts{"job"});
   EXPECT_EQ(sets_.sets().size(), 1u);
 }
 

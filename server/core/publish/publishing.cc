@@ -373,8 +373,9 @@ void Publishing::OnStore(PublishStep& step, NodeId src,
 
 // ---------------------------------------------------------------- changes ---
 
-void Publishing::OnJobRemoved(TimeNs now, const std::string& nspace,
+void Publishing::OnJobRemoved(TimeNs now, const RemovedJob& job,
                               Actions* actions) {
+  const std::string& nspace = job.nspace;
   for (auto& [number, operation] : operations_) {
     if (operation.proc.nspace == nspace) operation.client = 0;
   }
@@ -400,7 +401,9 @@ void Publishing::OnRankRestarted(TimeNs now, const ProcId& proc,
   });
 }
 
-void Publishing::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
+void Publishing::OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                            Actions* actions) {
+  const NodeId node = in.node;
   Do(now, actions, [&](PublishStep& step) {
     directory_.VoidPulls();
     for (Publication& orphan : directory_.OnNodeLost(step, node)) {
@@ -434,16 +437,15 @@ void Publishing::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   });
 }
 
-void Publishing::Recover(TimeNs now, const std::string& nspace,
-                         const std::vector<PersistedRecord>& records,
-                         Actions* actions) {
+void Publishing::OnJobRecovered(TimeNs now, const JobRecovered& in,
+                                Actions* actions) {
   // Only the last record of each key is valid.
   std::map<std::string, const PersistedRecord*> last;
-  for (const PersistedRecord& record : records) last[record.key] = &record;
+  for (const PersistedRecord& record : in.records) last[record.key] = &record;
   Do(now, actions, [&](PublishStep& step) {
     for (const auto& [key, record] : last) {
-      publications_.Recover(step, nspace, *record);
-      lookups_.Recover(nspace, *record);
+      publications_.Recover(step, in.job->nspace, *record);
+      lookups_.Recover(in.job->nspace, *record);
     }
   });
 }
@@ -466,6 +468,11 @@ TimeNs Publishing::NextDeadline() const {
     next = std::min(next, operation.deadline);
   }
   return next;
+}
+
+void Publishing::Count(ResourceCounts* counts) const {
+  counts->publications = num_publications();
+  counts->publishing = num_operations();
 }
 
 size_t Publishing::num_publications() const {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/publish/directory.h"
@@ -55,43 +56,47 @@ namespace canopy::core {
 //
 // Not synchronised. Tree and job table outlive this object; the caller updates
 // them before it reports a change.
-class Publishing {
+class Publishing final : public Engine {
  public:
   Publishing(NodeId self, const Tree& tree, const JobTable& jobs);
 
-  void set_persists(bool persists);
+  void set_persists(bool persists) override;
   // See Gets::set_began.
-  void set_began(TimeNs when) { calls_.set_began(when); }
+  void set_began(TimeNs when) override { calls_.set_began(when); }
 
   void OnPublish(TimeNs now, const PublishArrived& in, Actions* actions);
   void OnLookup(TimeNs now, const LookupArrived& in, Actions* actions);
   void OnUnpublish(TimeNs now, const UnpublishArrived& in, Actions* actions);
   // Called while the client is still connected.
   void OnFinalize(TimeNs now, ClientId client, Actions* actions);
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
 
   // Returns false if the message is not one of publishing.
   bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
 
-  void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
   // The process ended or lost its connection.
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
   // The process ended and is replaced by another one, which numbers its
   // requests from the beginning.
-  void OnRankRestarted(TimeNs now, const ProcId& proc, Actions* actions);
-  void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
-  void OnNodeReturned(TimeNs now, Actions* actions);
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // Recovers a job's publications and answers; the job is in the table already.
-  void Recover(TimeNs now, const std::string& nspace,
-               const std::vector<PersistedRecord>& records, Actions* actions);
-  void OnTick(TimeNs now, Actions* actions);
-  TimeNs NextDeadline() const;
+  void OnRankRestarted(TimeNs now, const ProcId& proc,
+                       Actions* actions) override;
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
+  void OnNodeReturned(TimeNs now, Actions* actions) override;
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  // Recovers a job's publications and answers.
+  void OnJobRecovered(TimeNs now, const JobRecovered& in,
+                      Actions* actions) override;
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
 
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const {
+                std::vector<Waiting>* out) const override {
     lookups_.Describe(now, nspace, out);
   }
+  void Count(ResourceCounts* counts) const override;
   // Publications that end with their jobs, published here or by other agents.
   size_t num_publications() const;
   // Operations in progress, of clients and of other agents.

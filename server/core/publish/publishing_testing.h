@@ -95,7 +95,7 @@ class PublishingAgents {
       agent->journal.erase(nspace);
       agent->jobs.Remove(nspace);
       With(*agent, [&](Publishing& p, Actions* out) {
-        p.OnJobRemoved(now_, nspace, out);
+        p.OnJobRemoved(now_, {nspace}, out);
       });
     }
     Run();
@@ -210,8 +210,9 @@ class PublishingAgents {
     for (auto& agent : agents_) {
       if (!agent->alive) continue;
       agent->tree.SetAlive(node, false);
-      With(*agent,
-           [&](Publishing& p, Actions* out) { p.OnNodeLost(now_, node, out); });
+      With(*agent, [&](Publishing& p, Actions* out) {
+        p.OnNodeLost(now_, {node, false, ""}, out);
+      });
     }
     Run();
   }
@@ -220,7 +221,7 @@ class PublishingAgents {
     for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
       agents_[at]->tree.SetAlive(other, false);
       With(*agents_[at], [&, other = other](Publishing& p, Actions* out) {
-        p.OnNodeLost(now_, other, out);
+        p.OnNodeLost(now_, {other, false, ""}, out);
       });
     }
     Run();
@@ -381,8 +382,11 @@ class PublishingAgents {
     for (const auto& [nspace, spec] : specs_) {
       if (old->jobs.Find(nspace) == nullptr) continue;
       Register(node, spec);
-      With(agent, [&, &name = nspace](Publishing& p, Actions* out) {
-        p.Recover(now_, name, agent.journal[name], out);
+      JobRecovered in;
+      in.job = spec;
+      in.records = agent.journal[nspace];
+      With(agent, [&](Publishing& p, Actions* out) {
+        p.OnJobRecovered(now_, in, out);
       });
     }
   }

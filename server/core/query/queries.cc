@@ -161,11 +161,7 @@ void Queries::WantMaps(Call* call) {
 
 void Queries::WantMap(const std::string& nspace, Call* call) {
   if (nspace == call->caller.nspace || jobs_.Find(nspace) != nullptr) return;
-  if (call->maps.insert(nspace).second) wanted_.push_back(nspace);
-}
-
-std::vector<std::string> Queries::TakeWanted() {
-  return std::exchange(wanted_, {});
+  if (call->maps.insert(nspace).second) Post(MapWanted{nspace});
 }
 
 void Queries::OnJobAdded(TimeNs now, const std::string& nspace,
@@ -473,7 +469,7 @@ void Queries::End(uint64_t id, int status, Actions* actions) {
   Reply(call.mapped(), status, {}, actions);
 }
 
-void Queries::OnClientGone(ClientId client) {
+void Queries::OnClientGone(TimeNs, ClientId client, Actions*) {
   Actions none;
   std::vector<uint64_t> gone;
   for (const auto& [id, call] : calls_) {
@@ -482,7 +478,9 @@ void Queries::OnClientGone(ClientId client) {
   for (const uint64_t id : gone) End(id, kSuccess, &none);
 }
 
-void Queries::OnNodeLost(NodeId node, Actions* actions) {
+void Queries::OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                         Actions* actions) {
+  const NodeId node = in.node;
   service_.OnNodeLost(node);
   std::vector<uint64_t> changed;
   for (auto& [id, call] : calls_) {
@@ -496,10 +494,10 @@ void Queries::OnNodeLost(NodeId node, Actions* actions) {
   for (const uint64_t id : changed) Advance(id, actions);
   // Requests to other agents, or their answers, may have been lost on their way
   // through that node.
-  OnNodeRestarted(node, actions);
+  OnNodeRestarted(now, node, actions);
 }
 
-void Queries::OnNodeRestarted(NodeId, Actions* actions) {
+void Queries::OnNodeRestarted(TimeNs, NodeId, Actions* actions) {
   for (const auto& [id, call] : calls_) {
     for (const auto& [number, ask] : call.asks) {
       if (ask.node == self_) continue;

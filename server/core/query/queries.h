@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
@@ -57,14 +58,14 @@ inline constexpr size_t kMaxCalls = 4096;
 //
 // Not synchronised. The references passed to the constructor outlive this
 // object. Times are in nanoseconds.
-class Queries {
+class Queries final : public Engine {
  public:
   Queries(NodeId self, const std::vector<std::string>& node_names,
           const Tree& tree, JobTable& jobs, const JobEngine& engine,
           const ProcessSets& sets);
   // Starts the numbering at the time of this agent's start, so that late
   // answers to a predecessor's requests match none of its own.
-  void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
+  void set_began(TimeNs when) override { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const QueryArrived& in, Actions* actions);
   // One sample of resource usage, which is gathered as the facts for a query
@@ -76,23 +77,26 @@ class Queries {
   void OnRead(const FactsRead& read, Actions* actions);
   // Returns false if the answer belongs to no query.
   bool OnHostAnswered(const HostAnswered& in, Actions* actions);
-  void OnClientGone(ClientId client);
-  void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnJobAdded(TimeNs now, const std::string& nspace,
+                  Actions* actions) override;
+  void OnJobUnknown(TimeNs now, const std::string& nspace,
+                    Actions* actions) override;
   // Local processes of the job were started or have ended.
   void OnProcesses(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnNodeLost(NodeId node, Actions* actions);
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
   // Requests and answers on their way to the node or through it are lost.
-  void OnNodeRestarted(NodeId node, Actions* actions);
-  void OnTick(TimeNs now, Actions* actions);
-  TimeNs NextDeadline() const;
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnTick(TimeNs now, Actions* actions) override;
+  TimeNs NextDeadline() const override;
 
-  // Returns the namespaces whose maps are needed, since the last call.
-  std::vector<std::string> TakeWanted();
-  bool has_wanted() const { return !wanted_.empty(); }
   // Adds the calls in progress of one namespace, or of all if it is empty.
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const;
+                std::vector<Waiting>* out) const override;
+  void Count(ResourceCounts* counts) const override {
+    counts->queries = size();
+  }
   size_t size() const { return calls_.size() + service_.size(); }
 
  private:
@@ -178,7 +182,6 @@ class Queries {
   // The call of each pending request, ReadFacts or AskHost, by its number.
   std::map<uint64_t, uint64_t> call_of_;
   uint64_t next_ = 1;
-  std::vector<std::string> wanted_;
   std::set<std::string> ignored_;  // qualifiers that the log has mentioned
 };
 

@@ -42,7 +42,6 @@ class QueriesTest : public testing::Test {
     jobs_.Connect(kClient, {"job", 0});
     jobs_.NoteStarted({"job", 0}, 100);
     jobs_.NoteStarted({"job", 1}, 101);
-    jobs_.TakeChanges();
   }
 
   Actions Ask(const std::vector<TestQuery>& queries, RequestId request = 1) {
@@ -182,7 +181,7 @@ TEST_F(QueriesTest, WhoIsLostIsNotAnsweredWhenProcessesHaveStarted) {
   Actions out;
   queries_.OnRequest(0, 2, {9, "job", 1}, &out);
   EXPECT_EQ(queries_.size(), 1u);
-  queries_.OnNodeLost(2, &out);
+  queries_.OnNodeLost(0, {2, false, ""}, &out);
   EXPECT_EQ(queries_.size(), 0u);
 }
 
@@ -200,7 +199,7 @@ TEST_F(QueriesTest, ALostNodeIsNotWaitedFor) {
   Ask({{{PMIX_QUERY_PROC_TABLE}}});
   Actions out;
   tree_.SetAlive(1, false);
-  queries_.OnNodeLost(1, &out);
+  queries_.OnNodeLost(0, {1, false, ""}, &out);
   ASSERT_EQ(Answered(out), kSuccess);
   EXPECT_EQ(Rows()[2].pid, 0);
   EXPECT_EQ(Rows()[2].state, PMIX_PROC_STATE_UNDEF);
@@ -211,7 +210,7 @@ TEST_F(QueriesTest, ALostNodeIsNotWaitedFor) {
 TEST_F(QueriesTest, ARestartedAgentIsAskedAgain) {
   const auto first = Sent<FactsRequest>(Ask({{{PMIX_QUERY_PROC_TABLE}}}));
   Actions out;
-  queries_.OnNodeRestarted(1, &out);
+  queries_.OnNodeRestarted(0, 1, &out);
   const auto again = Sent<FactsRequest>(out);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].second.request, first[0].second.request);
@@ -344,7 +343,6 @@ TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
   JobTable jobs{1};
   jobs.Add(JobOf("job", kUser, {0, 0, 1}));
   jobs.Connect(kClient, {"job", 2});
-  jobs.TakeChanges();
   JobEngine engine{1, names_, tree_, jobs};
   ProcessSets sets{jobs};
   Queries queries{1, names_, tree_, jobs, engine, sets};
@@ -372,7 +370,6 @@ TEST_F(QueriesTest, TheUserIsWhoCalled) {
   const InfoList theirs{{PMIX_NSPACE, Value::String("theirs")}};
   const auto asked = Ask({{{PMIX_QUERY_PROC_TABLE, PMIX_QUERY_NAMESPACES}}});
   jobs_.Remove("job");
-  jobs_.TakeChanges();
   const auto sent = Sent<FactsRequest>(asked);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(Answered(Reply(1, ReplyTo(sent[0].second, {}))),
@@ -384,7 +381,6 @@ TEST_F(QueriesTest, JobsThatOneAnswerCanNotHoldAreNotCut) {
   for (size_t i = 0; i <= kMaxJobFacts; ++i) {
     jobs_.Add(JobOf("job" + std::to_string(i), kUser, {0}));
   }
-  jobs_.TakeChanges();
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NAMESPACES}}})), kErrOutOfResource);
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_JOB_STATUS}}})), kSuccess);
 }
@@ -404,8 +400,12 @@ TEST_F(QueriesTest, NamesAreToldWithoutCommands) {
 
 TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   const InfoList other{{PMIX_NSPACE, Value::String("other")}};
+  CoreEvents events;
+  queries_.set_events(&events);
   EXPECT_TRUE(Ask({{{PMIX_QUERY_PROC_TABLE}, other}}, 1).empty());
-  EXPECT_EQ(queries_.TakeWanted(), std::vector<std::string>{"other"});
+  const auto wanted = TakeAll<MapWanted>(&events);
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_EQ(wanted[0].nspace, "other");
   jobs_.Add(JobOf("other", kUser, {2}));
   Actions out;
   queries_.OnJobAdded(0, "other", &out);
@@ -642,7 +642,8 @@ TEST_F(QueriesTest, HowManyAProcessMayHaveUnderWay) {
         All<ReplyClient>(Ask({{{PMIX_QUERY_PROC_TABLE}}}, i + 1)).empty());
   }
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE}}}, 99)), kErrOutOfResource);
-  queries_.OnClientGone(kClient);
+  Actions none;
+  queries_.OnClientGone(0, kClient, &none);
   EXPECT_EQ(queries_.size(), 0u);
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }

@@ -54,7 +54,6 @@ class UsageQueriesTest : public testing::Test {
     jobs_.NoteStarted({"job", 0}, 100);
     jobs_.NoteStarted({"job", 1}, 101);
     jobs_.NoteStarted({"theirs", 0}, 102);
-    jobs_.TakeChanges();
     wanted_.caller = {"job", 0};
   }
 
@@ -234,8 +233,12 @@ TEST_F(UsageQueriesTest, WhatTheCallerMayNotSeeIsNotFound) {
 TEST_F(UsageQueriesTest, AnUnknownJobsMapIsFetched) {
   wanted_.fields.proc = kRss;
   wanted_.targets.procs = {{"far", kRankWildcard}};
+  CoreEvents events;
+  queries_.set_events(&events);
   Want();
-  EXPECT_EQ(queries_.TakeWanted(), (std::vector<std::string>{"far"}));
+  const auto wanted = TakeAll<MapWanted>(&events);
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_EQ(wanted[0].nspace, "far");
   EXPECT_FALSE(is_taken_);
   Actions out;
   queries_.OnJobUnknown(0, "far", &out);

@@ -83,7 +83,7 @@ void Spawns::OnReply(const SpawnReply& reply, Actions* actions) {
 
 // A tool's spawns end with the tool. This agent may be the successor of the
 // agent that knew of them.
-void Spawns::OnClientGone(ClientId client, Actions* actions) {
+void Spawns::OnClientGone(TimeNs, ClientId client, Actions* actions) {
   std::erase_if(held_, [client](const auto& entry) {
     return entry.second.client == client;
   });
@@ -147,12 +147,12 @@ void Spawns::OnToolGone(NodeId src, const ProcId& tool, Actions* actions) {
   actions->push_back(HostSpawn{tool, kSpawnsOfTools, {}});
 }
 
-void Spawns::OnNodeLost(NodeId node, Actions* actions) {
+void Spawns::OnNodeLost(TimeNs, const NodeStateChanged& in, Actions* actions) {
   std::vector<ProcId> gone;
   for (const auto& [tool, at] : tools_) {
-    if (at == node) gone.push_back(tool);
+    if (at == in.node) gone.push_back(tool);
   }
-  for (const ProcId& tool : gone) OnToolGone(node, tool, actions);
+  for (const ProcId& tool : gone) OnToolGone(in.node, tool, actions);
 }
 
 // Executes a request once.
@@ -210,9 +210,9 @@ void Spawns::OnRecovered(const SpawnRecovered& in) {
   executing_.insert({in.proc, in.request});
 }
 
-void Spawns::OnJobRemoved(const std::string& nspace) {
+void Spawns::OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) {
   const auto is_of_job = [&](const ProcId& proc) {
-    return proc.nspace == nspace;
+    return proc.nspace == job.nspace;
   };
   std::erase_if(held_, [&](const auto& e) { return is_of_job(e.first.proc); });
   std::erase_if(executing_, [&](const Id& id) { return is_of_job(id.proc); });

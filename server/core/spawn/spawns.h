@@ -13,6 +13,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "server/core/engine.h"
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
@@ -38,7 +39,7 @@ namespace canopy::core {
 // executes those again that were not answered.
 //
 // Not synchronised. Table and engine outlive this object.
-class Spawns {
+class Spawns final : public Engine {
  public:
   // requests of one process
   static constexpr size_t kMaxHeld = kMaxSpawnsOfProcess;
@@ -55,24 +56,32 @@ class Spawns {
   bool Awaits(NodeId src, const SpawnReply& reply) const;
   void OnReply(const SpawnReply& reply, Actions* actions);
   // Must be called while the process of the client is still known.
-  void OnClientGone(ClientId client, Actions* actions);
-  // Sends the requests again, because messages may have been lost.
-  void SendAgain(Actions* actions);
+  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  // Messages may have been lost.
+  void OnTreeChanged(TimeNs, Actions* actions) override { SendAgain(actions); }
+  void OnNodeRestarted(TimeNs, NodeId, Actions* actions) override {
+    SendAgain(actions);
+  }
 
   // The following functions are called at the agent that controls the spawner's
   // job.
   void OnRequest(NodeId src, const SpawnRequest& request, Actions* actions);
   void OnDone(const SpawnDone& in, Actions* actions);
   // The tools of the node are gone.
-  void OnNodeLost(NodeId node, Actions* actions);
+  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
+                  Actions* actions) override;
   // A predecessor was executing this spawn.
   void OnRecovered(const SpawnRecovered& in);
 
   // The job is over, so its processes get no more answers.
-  void OnJobRemoved(const std::string& nspace);
+  void OnJobRemoved(TimeNs now, const RemovedJob& job,
+                    Actions* actions) override;
   // Appends the requests held here. An empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
-                std::vector<Waiting>* out) const;
+                std::vector<Waiting>* out) const override;
+  void Count(ResourceCounts* counts) const override {
+    counts->spawns = num_pending();
+  }
   // Number of requests that are held or executed here.
   size_t num_pending() const { return held_.size() + executing_.size(); }
   // Number of processes whose requests were answered here.
@@ -97,6 +106,7 @@ class Spawns {
   void Send(const Id& id, const Held& held, Actions* actions);
   void OnToolRequest(NodeId src, const SpawnRequest& request, Actions* actions);
   void OnToolGone(NodeId src, const ProcId& tool, Actions* actions);
+  void SendAgain(Actions* actions);
   void Execute(const SpawnRequest& request, Actions* actions);
   NodeId AgentOf(const ProcId& proc) const;
   void Answer(const SpawnDone& done, Actions* actions);

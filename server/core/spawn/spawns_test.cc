@@ -44,7 +44,7 @@ struct Agent {
   }
   Actions SendAgain() {
     Actions out;
-    spawns.SendAgain(&out);
+    spawns.OnTreeChanged(0, &out);
     return out;
   }
   Actions Reply(const SpawnReply& reply) {
@@ -175,7 +175,7 @@ TEST(SpawnsTest, AClientThatReattachesGetsTheAnswer) {
   agent.table.Connect(kClient + 1, kFar);
   EXPECT_TRUE(agent.Arrive(5, kClient + 1).empty());
   Actions none;
-  agent.spawns.OnClientGone(kClient, &none);
+  agent.spawns.OnClientGone(0, kClient, &none);
   EXPECT_TRUE(none.empty());
   const auto replies =
       All<ReplyClient>(agent.Reply({kFar, 5, kSuccess, "child", {}}));
@@ -240,7 +240,7 @@ TEST(SpawnsTest, TheEndOfAToolIsTheHosts) {
   Agent near(1);
   near.table.ConnectTool(kToolClient, kTool, {});
   Actions gone;
-  near.spawns.OnClientGone(kToolClient, &gone);
+  near.spawns.OnClientGone(0, kToolClient, &gone);
   const auto sent = Sent<SpawnRequest>(gone);
   ASSERT_EQ(sent.size(), 1u);
 
@@ -259,9 +259,9 @@ TEST(SpawnsTest, ToolsGoWithTheirNode) {
   Agent root(0);
   root.Request(1, ToolRequest(5));
   Actions actions;
-  root.spawns.OnNodeLost(0, &actions);
+  root.spawns.OnNodeLost(0, {0, false, ""}, &actions);
   EXPECT_TRUE(actions.empty());
-  root.spawns.OnNodeLost(1, &actions);
+  root.spawns.OnNodeLost(0, {1, false, ""}, &actions);
   EXPECT_EQ(All<HostSpawn>(actions).size(), 1u);
   root.Done({kTool, kSpawnsOfTools + 5, kSuccess, "child"});
   EXPECT_EQ(root.spawns.num_answered(), 0u);
@@ -276,7 +276,8 @@ TEST(SpawnsTest, NothingIsLeftOfAJobThatIsOver) {
   agent.Done({kFar, 6, kSuccess, "child"});
   EXPECT_EQ(agent.spawns.num_answered(), 1u);
   agent.table.Remove("job");
-  agent.spawns.OnJobRemoved("job");
+  Actions none;
+  agent.spawns.OnJobRemoved(0, {"job"}, &none);
   EXPECT_EQ(agent.spawns.num_pending(), 0u);
   agent.Done({kFar, 5, kSuccess, "child"});
   EXPECT_EQ(agent.spawns.num_answered(), 0u) << "it comes too late";

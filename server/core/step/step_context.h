@@ -2,8 +2,11 @@
 #ifndef CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 #define CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 
+#include <utility>
+
 #include "server/core/step/action.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/core_event.h"
 
 namespace canopy::core {
 
@@ -12,6 +15,12 @@ namespace canopy::core {
 struct StepContext {
   TimeNs now;
   Actions& out;
+  CoreEvents* events = nullptr;  // null: events are dropped
+
+  template <typename Event>
+  void Post(Event event) const {
+    if (events != nullptr) events->Post(std::move(event));
+  }
 };
 
 }  // namespace canopy::core

@@ -1,0 +1,123 @@
+// The interface of the core's engines: what many of them have to answer. The
+// table of all engines, with the order in which they are notified, is in
+// dispatch/engines.h. The inputs and messages that concern one engine alone are
+// functions of that engine.
+#ifndef CANOPY_SERVER_CORE_ENGINE_H_
+#define CANOPY_SERVER_CORE_ENGINE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/resource_counts.h"
+#include "server/core/step/action.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/clock.h"
+#include "server/core/step/core_event.h"
+#include "server/core/step/peer_inputs.h"
+#include "server/core/step/persisted_state.h"
+#include "server/core/why.h"
+
+namespace canopy::core {
+
+// Each function does nothing unless an engine overrides it. `now` is the time
+// of the step in nanoseconds. An engine appends the actions that it causes to
+// `actions`, which is never null. The job table, the tree and the modex store
+// have been updated before a notification. An engine announces its
+// own changes by events, and does not call another engine that has to react to
+// the same change.
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+
+  // ------------------------------------------------------------- start ---
+
+  // Sets the queue for what the engine announces to the others. It outlives the
+  // engine. Without a queue, the engine announces nothing.
+  virtual void set_events(CoreEvents* events) { events_ = events; }
+  // Sets whether the engine emits PersistRecord for a successor.
+  virtual void set_persists(bool /*persists*/) {}
+  // Sets the time at which this agent was started, while other agents have
+  // state. Request numbers start there, so that late answers to a predecessor's
+  // requests match none of its successor's.
+  virtual void set_began(TimeNs /*when*/) {}
+  // Restores what a predecessor persisted. The job is in the table, with the
+  // data that its ranks had committed.
+  virtual void OnJobRecovered(TimeNs /*now*/, const JobRecovered& /*in*/,
+                              Actions* /*actions*/) {}
+
+  // ---------------------------------------------------- clients and ranks ---
+
+  // The connection of a client has ended. The client is still in the table.
+  virtual void OnClientGone(TimeNs /*now*/, ClientId /*client*/,
+                            Actions* /*actions*/) {}
+  // A rank on any node has ended or lost its connection.
+  virtual void OnRankGone(TimeNs /*now*/, const ProcId& /*proc*/,
+                          Actions* /*actions*/) {}
+  // The process of a rank has ended and was replaced by another one.
+  virtual void OnRankRestarted(TimeNs /*now*/, const ProcId& /*proc*/,
+                               Actions* /*actions*/) {}
+
+  // ---------------------------------------------------------------- jobs ---
+
+  // The map of a job was added to the table.
+  virtual void OnJobAdded(TimeNs /*now*/, const std::string& /*nspace*/,
+                          Actions* /*actions*/) {}
+  // No agent has the map of the job.
+  virtual void OnJobUnknown(TimeNs /*now*/, const std::string& /*nspace*/,
+                            Actions* /*actions*/) {}
+  // The job was removed from the table. A job of the same name may be in the
+  // table again; its OnJobAdded follows.
+  virtual void OnJobRemoved(TimeNs /*now*/, const RemovedJob& /*job*/,
+                            Actions* /*actions*/) {}
+
+  // --------------------------------------------------------------- nodes ---
+
+  // A node was lost. OnTreeChanged follows when all engines have had this call.
+  virtual void OnNodeLost(TimeNs /*now*/, const NodeStateChanged& /*in*/,
+                          Actions* /*actions*/) {}
+  // A node has returned. OnTreeChanged follows before the next engine is
+  // notified.
+  virtual void OnNodeReturned(TimeNs /*now*/, Actions* /*actions*/) {}
+  // A node was lost or has returned: other agents may be the neighbours in the
+  // tree, and messages may have been lost.
+  virtual void OnTreeChanged(TimeNs /*now*/, Actions* /*actions*/) {}
+  // The agent of the node was replaced by a successor, which has none of the
+  // messages that its predecessor received. Messages in flight to the node and
+  // through it may be lost.
+  virtual void OnNodeRestarted(TimeNs /*now*/, NodeId /*node*/,
+                               Actions* /*actions*/) {}
+
+  // ---------------------------------------------------------------- time ---
+
+  // Returns when OnTick must be called next, or kNever.
+  virtual TimeNs NextDeadline() const { return kNever; }
+  virtual void OnTick(TimeNs /*now*/, Actions* /*actions*/) {}
+
+  // ------------------------------------------------------------- reports ---
+
+  // Adds the number of objects that the engine holds.
+  virtual void Count(ResourceCounts* /*counts*/) const {}
+  // Appends the operations that wait in the engine, of one job or, if `nspace`
+  // is empty, of all jobs.
+  virtual void Describe(TimeNs /*now*/, const std::string& /*nspace*/,
+                        std::vector<Waiting>* /*out*/) const {}
+
+ protected:
+  CoreEvents* events() const { return events_; }
+  template <typename Event>
+  void Post(Event event) const {
+    if (events_ != nullptr) events_->Post(std::move(event));
+  }
+
+ private:
+  CoreEvents* events_ = nullptr;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_ENGINE_H_

@@ -67,22 +67,22 @@ OverlayConfig Config(NodeId self, bool tls) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   EventLoop loop;
   CallbackSink sink;
-  GrpcOverlay overlay(&loop, &sink, Config(0, tls), {});
+  const auto overlay = MakeGrpcOverlay(&loop, &sink, Config(0, tls), {});
   sink.on_message = [&](PeerMessage m) {
     if (std::holds_alternative<core::StateQuery>(m.body)) {
       const Usage u = Usage::Now();
       std::string text(reinterpret_cast<const char*>(&u), sizeof u);
-      overlay.Send({0, 1, core::StateReply{1, Bytes(std::move(text))}});
+      overlay->Send({0, 1, core::StateReply{1, Bytes(std::move(text))}});
     } else if (std::holds_alternative<core::OutputCredit>(m.body)) {
-      overlay.Send({0, 1, std::move(m.body)});
+      overlay->Send({0, 1, std::move(m.body)});
     } else {
-      overlay.Send({0, 1, core::OutputCredit{"data", 1}});
+      overlay->Send({0, 1, core::OutputCredit{"data", 1}});
     }
   };
-  if (!overlay.Listen().ok()) _exit(1);
-  const int port = overlay.port();
+  if (!overlay->Listen().ok()) _exit(1);
+  const int port = overlay->port();
   if (write(port_fd, &port, sizeof port) != sizeof port) _exit(1);
-  overlay.Join();
+  overlay->Join();
   loop.Run();
   _exit(0);
 }
@@ -90,18 +90,18 @@ OverlayConfig Config(NodeId self, bool tls) {
 class Edge {
  public:
   explicit Edge(int parent_port, bool tls)
-      : overlay_(&loop_, &sink_, Config(1, tls), {}) {
+      : overlay_(MakeGrpcOverlay(&loop_, &sink_, Config(1, tls), {})) {
     sink_.on_message = [this](PeerMessage m) {
       ++arrived_;
       last_ = std::move(m);
     };
-    if (!overlay_.Listen().ok()) abort();
-    overlay_.SetAddress(0, "127.0.0.1:" + std::to_string(parent_port));
-    overlay_.Join();
-    while (!overlay_.ready()) loop_.RunOnce(-1);
+    if (!overlay_->Listen().ok()) abort();
+    overlay_->SetAddress(0, "127.0.0.1:" + std::to_string(parent_port));
+    overlay_->Join();
+    while (!overlay_->ready()) loop_.RunOnce(-1);
   }
 
-  void Send(core::MessageBody body) { overlay_.Send({1, 0, std::move(body)}); }
+  void Send(core::MessageBody body) { overlay_->Send({1, 0, std::move(body)}); }
   void Await(int n) {
     while (arrived_ < n) loop_.RunOnce(-1);
     arrived_ = 0;
@@ -118,7 +118,7 @@ class Edge {
  private:
   EventLoop loop_;
   CallbackSink sink_;
-  GrpcOverlay overlay_;
+  const std::unique_ptr<TreeOverlay> overlay_;
   int arrived_ = 0;
   PeerMessage last_;
 };

@@ -115,10 +115,15 @@ class FakeStream : public Stream,
 // Test only: a network of streams that a test can cut.
 class FakeNetwork : public Transport {
  public:
-  using Accept = std::function<void(std::shared_ptr<Stream>)>;
-
   explicit FakeNetwork(EventLoop* loop) : loop_(loop) {}
 
+  Status Listen(const std::string& address, Accept accept) override {
+    listeners[address] = std::move(accept);
+    return Status();
+  }
+  int port() const override { return 0; }
+  const std::string& driver() const override { return driver_; }
+  void Stop() override {}
   std::shared_ptr<Stream> Dial(const std::string& address) override {
     auto near = std::make_shared<FakeStream>(loop_);
     const auto far = std::make_shared<FakeStream>(loop_);
@@ -149,7 +154,27 @@ class FakeNetwork : public Transport {
 
  private:
   EventLoop* const loop_;
+  const std::string driver_ = "by a fake";
   std::vector<std::shared_ptr<FakeStream>> streams_;
+};
+
+// Test only: one member's access to the network, which outlives it.
+class FakeTransport : public Transport {
+ public:
+  explicit FakeTransport(FakeNetwork* network) : network_(network) {}
+
+  Status Listen(const std::string& address, Accept accept) override {
+    return network_->Listen(address, std::move(accept));
+  }
+  int port() const override { return network_->port(); }
+  const std::string& driver() const override { return network_->driver(); }
+  void Stop() override {}
+  std::shared_ptr<Stream> Dial(const std::string& address) override {
+    return network_->Dial(address);
+  }
+
+ private:
+  FakeNetwork* const network_;
 };
 
 }  // namespace canopy::overlay

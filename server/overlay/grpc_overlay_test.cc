@@ -296,8 +296,8 @@ TEST(GrpcOverlayTest, SecondServerOnTheSamePortIsAnError) {
   config.self = 1;
   config.listen = cluster.overlay(0).address();
   FakeSink sink;
-  GrpcOverlay second(&cluster.loop(), &sink, config, {});
-  EXPECT_EQ(second.Listen().code(), kErrUnreach);
+  const auto second = MakeGrpcOverlay(&cluster.loop(), &sink, config, {});
+  EXPECT_EQ(second->Listen().code(), kErrUnreach);
 }
 
 // Kills `victim` and expects that all other members detect it and can still

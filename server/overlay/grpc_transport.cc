@@ -119,13 +119,11 @@ int GrpcTransport::port() const { return impl_->port; }
 
 const std::string& GrpcTransport::driver() const { return impl_->driver_text; }
 
-absl::Status GrpcTransport::Listen(const std::string& address, Accept accept) {
+Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   auto credentials =
       security::MakeServerCredentials(impl_->options.security, address);
-  if (!credentials.ok()) return rpc::ToAbsl(credentials.status());
-  if (Status status = impl_->Reserve(address); !status.ok()) {
-    return rpc::ToAbsl(status);
-  }
+  if (!credentials.ok()) return credentials.status();
+  if (Status status = impl_->Reserve(address); !status.ok()) return status;
   grpc::ServerBuilder builder;
   rpc::MakeBare(&builder);
   impl_->listener->AddTo(&builder, *credentials);
@@ -143,13 +141,13 @@ absl::Status GrpcTransport::Listen(const std::string& address, Accept accept) {
     impl_->queue->Shutdown();
     rpc::ServeToEnd(impl_->queue.get());
     impl_->queue.reset();
-    return absl::InternalError("gRPC could not start a server");
+    return Status(kErrServerFailedRequest, "gRPC could not start a server");
   }
   impl_->acceptor->accept = std::move(accept);
   impl_->AwaitCalls();
-  if (impl_->options.alone) return absl::OkStatus();
+  if (impl_->options.alone) return Status();
   impl_->listener->Open();
-  return impl_->driver->Attach(impl_->queue.get());
+  return rpc::FromAbsl(impl_->driver->Attach(impl_->queue.get()));
 }
 
 Status GrpcTransport::Impl::Reserve(const std::string& address) {

@@ -2,7 +2,6 @@
 #ifndef CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
 #define CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
 
-#include <absl/status/status.h>
 #include <absl/time/time.h>
 
 #include <functional>
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "common/event_loop.h"
+#include "common/status.h"
 #include "server/overlay/stream.h"
 #include "server/rpc/driver_kind.h"
 #include "server/security/credentials.h"
@@ -40,26 +40,19 @@ class GrpcTransport : public Transport {
     // be null.
     std::function<void(const std::string& line)> log;
   };
-  using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
   // `loop` must outlive the transport.
   GrpcTransport(EventLoop* loop, Options options);
   ~GrpcTransport() override;
 
-  // Starts the server on HOST:PORT; `accept` is called for each incoming
-  // stream. UNAVAILABLE if the address is in use or does not belong to this
+  // Returns kErrUnreach if the address is in use or does not belong to this
   // host; other errors if the credentials do not work or gRPC does not fit the
   // driver.
-  absl::Status Listen(const std::string& address, Accept accept);
-  // Valid after Listen.
-  int port() const;
-  // Which driver serves the links, and why: for the log.
-  const std::string& driver() const;
-
+  Status Listen(const std::string& address, Accept accept) override;
+  int port() const override;
+  const std::string& driver() const override;
   std::shared_ptr<Stream> Dial(const std::string& address) override;
-
-  // Ends every stream and the server. Blocks until gRPC has released them.
-  void Stop();
+  void Stop() override;
 
  private:
   struct Impl;

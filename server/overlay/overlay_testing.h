@@ -39,7 +39,7 @@ class TestCluster {
   struct Node {
     EventLoop loop;
     FakeSink sink;
-    std::unique_ptr<GrpcOverlay> overlay;
+    std::unique_ptr<TreeOverlay> overlay;
     std::vector<std::pair<NodeId, Status>> link_errors;
     std::vector<uint32_t> progress;
     int ready = 0;
@@ -63,7 +63,7 @@ class TestCluster {
   // The test's own loop.
   EventLoop& loop() { return loop_; }
   Node& node(NodeId id) { return *nodes_[id]; }
-  GrpcOverlay& overlay(NodeId id) { return *nodes_[id]->overlay; }
+  TreeOverlay& overlay(NodeId id) { return *nodes_[id]->overlay; }
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
 
   // Makes and starts a member on a free port; the others learn its address.
@@ -85,8 +85,7 @@ class TestCluster {
     events.expelled = [node](const std::string& reason) {
       node->expelled.push_back(reason);
     };
-    node->overlay =
-        std::make_unique<GrpcOverlay>(&node->loop, &node->sink, config, events);
+    node->overlay = MakeGrpcOverlay(&node->loop, &node->sink, config, events);
     const Status status = node->overlay->Listen();
     if (!status.ok()) abort();
     base_.members[id].address = node->overlay->address();

@@ -74,9 +74,21 @@ class Stream {
 // Makes streams. Loop thread.
 class Transport {
  public:
+  using Accept = std::function<void(std::shared_ptr<Stream>)>;
+
   virtual ~Transport() = default;
+  // Accepts streams at the address, "HOST:PORT" or that of a Unix socket;
+  // `accept` is called for each. Must be called before the first Dial.
+  virtual Status Listen(const std::string& address, Accept accept) = 0;
+  // Returns the port after Listen; 0 for a Unix socket.
+  virtual int port() const = 0;
+  // Returns for the log how streams are served, and why.
+  virtual const std::string& driver() const = 0;
   // Opens a stream to the address; a failure is reported as its end.
   virtual std::shared_ptr<Stream> Dial(const std::string& address) = 0;
+  // Ends every stream and accepts none any more. Blocks until the transport has
+  // released them.
+  virtual void Stop() = 0;
 };
 
 }  // namespace canopy::overlay

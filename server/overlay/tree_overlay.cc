@@ -7,16 +7,24 @@ namespace {
 
 constexpr int64_t kMs = 1000000;
 
+// A wildcard is no address that other members could dial.
+bool IsWildcard(const std::string& address) {
+  return address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
+}
+
 }  // namespace
 
-TreeOverlay::TreeOverlay(EventLoop* loop, InputSink* sink, Transport* transport,
+TreeOverlay::TreeOverlay(EventLoop* loop, InputSink* sink,
+                         std::unique_ptr<Transport> transport,
                          const OverlayConfig& config, OverlayEvents events)
     : loop_(loop),
       sink_(sink),
       config_(config),
       events_(std::move(events)),
+      transport_(std::move(transport)),
+      address_(config_.listen),
       view_(config_),
-      links_(loop, transport, &config_, &view_, this),
+      links_(loop, transport_.get(), &config_, &view_, this),
       router_(loop, &config_, &view_, &links_, this) {}
 
 TreeOverlay::~TreeOverlay() { Stop(); }
@@ -25,6 +33,23 @@ std::function<void()> TreeOverlay::Guard(std::function<void()> work) {
   return [alive = std::weak_ptr<int>(life_), work = std::move(work)] {
     if (!alive.expired()) work();
   };
+}
+
+// A configured address, which other members dial, stays valid.
+Status TreeOverlay::Listen() {
+  Status status = transport_->Listen(
+      config_.listen,
+      [this](std::shared_ptr<Stream> stream) { Accept(std::move(stream)); });
+  if (!status.ok()) return status;
+  address_ = config_.listen.substr(0, config_.listen.rfind(':') + 1) +
+             std::to_string(port());
+  const std::string& known = config_.members[config_.self].address;
+  if (!known.empty()) {
+    view_.SetOwnAddress(known);
+  } else if (!IsWildcard(address_)) {
+    view_.SetOwnAddress(address_);
+  }
+  return status;
 }
 
 void TreeOverlay::Join() {
@@ -39,6 +64,7 @@ void TreeOverlay::Stop() {
   if (leave_timer_ != 0) loop_->CancelTimer(std::exchange(leave_timer_, 0));
   links_.Stop();
   router_.Clear();
+  transport_->Stop();
 }
 
 void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {

@@ -1,5 +1,7 @@
-// A member of the overlay: combines its membership view, its links and its
-// router. Independent of the transport; has no thread of its own.
+// A member of the overlay, the tree of agents: routes messages between members
+// over streams along the edges of core::Tree, and reports changes of the
+// membership. Combines the membership view, the links and the router of this
+// member. Independent of the transport; has no thread of its own.
 #ifndef CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 #define CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 
@@ -24,35 +26,69 @@
 #include "server/overlay/router.h"
 #include "server/overlay/stream.h"
 #include "server/ports/input_sink.h"
+#include "server/ports/overlay_port.h"
 
 namespace canopy::overlay {
 
-// Loop thread only. See GrpcOverlay for the contract of the calls.
-class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
+// Loop thread only. Inputs for the sink: core::PeerArrived,
+// core::NodeStateChanged and core::NodeRestarted.
+//
+// Order: messages from one source to one target arrive exactly once and in the
+// order sent, within each priority class. Small messages overtake large data,
+// and both overtake process output and input (PriorityOf in translate.h). The
+// loss of a member on the path may lose messages in flight; the core sends them
+// again on NodeStateChanged or NodeRestarted.
+class TreeOverlay final : public OverlayPort,
+                          private LinkSet::Listener,
+                          private Router::Listener {
  public:
-  // All arguments must outlive the overlay.
-  TreeOverlay(EventLoop* loop, InputSink* sink, Transport* transport,
-              const OverlayConfig& config, OverlayEvents events);
+  // `loop` and `sink` must outlive the overlay.
+  TreeOverlay(EventLoop* loop, InputSink* sink,
+              std::unique_ptr<Transport> transport, const OverlayConfig& config,
+              OverlayEvents events);
+  // Ends all links and waits until the transport has released them.
   ~TreeOverlay() override;
 
-  void SetOwnAddress(const std::string& address) {
-    view_.SetOwnAddress(address);
-  }
+  // Listens at the configured address; members may link from now on.
+  Status Listen();
+  // Returns the port after Listen; 0 for a Unix socket.
+  int port() const { return transport_->port(); }
+  // Returns the configured address, with the actual port after Listen.
+  const std::string& address() const { return address_; }
+  // Returns for the log how the links are served, and why.
+  const std::string& driver() const { return transport_->driver(); }
+
+  // Corrects a member's address, before Join or for a member that returns.
   void SetAddress(NodeId node, std::string address) {
     view_.SetAddress(node, std::move(address));
   }
+  // Starts to dial the parent.
   void Join();
+  // Announces over the established links that this member leaves, then ends
+  // them. `done` runs on the loop thread when the announcement was sent, at the
+  // latest after leave_ms.
   void Leave(std::function<void()> done);
+  // Announces a handover: the neighbours wait up to `ms` for the successor.
+  // `done` runs on the loop thread when the announcement was sent, at the
+  // latest after leave_ms; the caller should end this agent then.
   void AnnounceHandover(uint32_t ms, std::function<void()> done);
-  void Send(const core::PeerMessage& message);
-  // Takes an incoming stream.
-  void Accept(std::shared_ptr<Stream> stream);
-  // Drops every stream; no callback runs afterwards.
+  // `dst` must be another member. A message to a lost member is dropped.
+  void Send(const core::PeerMessage& message) override;
+  // Ends all links at once and stops to listen. Blocks for milliseconds until
+  // the transport has released them. No callback runs afterwards.
   void Stop();
 
   const MemberTable& table() const { return view_.table(); }
   const core::Tree& tree() const { return view_.tree(); }
-  // See LinkSet::TimeToLoss.
+  NodeId root() const { return tree().root(); }
+  // Returns the number of members that are up, this one included.
+  uint32_t members_up() const { return table().up_count(); }
+  // Returns true if every member is up, in this member's view.
+  bool ready() const { return members_up() == table().size(); }
+  // Returns the incarnation of this member.
+  uint64_t incarnation() const { return table().Incarnation(config_.self); }
+  // Returns the time in nanoseconds after which a neighbour without a link
+  // counts as lost, or nothing if that does not apply.
   std::optional<int64_t> TimeToLoss(NodeId node) const {
     return links_.TimeToLoss(node);
   }
@@ -81,6 +117,8 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
     OnLinkError(node, error);
   }
 
+  // Takes an incoming stream.
+  void Accept(std::shared_ptr<Stream> stream);
   // Wraps work for the loop so that it does nothing once this object is
   // destroyed.
   std::function<void()> Guard(std::function<void()> work);
@@ -103,6 +141,8 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   InputSink* const sink_;
   const OverlayConfig config_;
   const OverlayEvents events_;
+  const std::unique_ptr<Transport> transport_;
+  std::string address_;
   std::shared_ptr<int> life_ = std::make_shared<int>(0);
 
   State state_ = State::kIdle;

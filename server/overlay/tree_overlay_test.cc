@@ -51,17 +51,14 @@ class TreeOverlayTest : public testing::Test {
     OverlayEvents events;
     events.expelled = [this, id](const std::string&) { ++expelled_[id]; };
     sinks_[id] = std::make_unique<RecordingSink>();
-    overlays_[id] = std::make_unique<TreeOverlay>(&loop_, sinks_[id].get(),
-                                                  &network_, config_, events);
+    config_.listen = Name(id);
+    overlays_[id] = std::make_unique<TreeOverlay>(
+        &loop_, sinks_[id].get(), std::make_unique<FakeTransport>(&network_),
+        config_, events);
     Listen(id);
     overlays_[id]->Join();
   }
-  void Listen(NodeId id) {
-    network_.listeners[Name(id)] =
-        [overlay = overlays_[id].get()](std::shared_ptr<Stream> stream) {
-          overlay->Accept(std::move(stream));
-        };
-  }
+  void Listen(NodeId id) { EXPECT_TRUE(overlays_[id]->Listen().ok()); }
   static std::string Name(NodeId id) { return "node" + std::to_string(id); }
 
   bool WaitFor(const std::function<bool()>& done) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/agent/bring_up/settings.h"
+#include "server/overlay/grpc_overlay.h"
 
 namespace canopy::agent {
 
@@ -29,8 +30,8 @@ Status OverlayAdapter::Listen(bool recovered) {
   Result<security::SecurityConfig> security = MakeSecurity(config_);
   if (!security.ok()) return security.status();
   security_ = *std::move(security);
-  overlay_ = std::make_unique<overlay::GrpcOverlay>(
-      loop_, sink_, MakeConfig(recovered), MakeEvents());
+  overlay_ = overlay::MakeGrpcOverlay(loop_, sink_, MakeConfig(recovered),
+                                      MakeEvents());
   return overlay_->Listen();
 }
 

@@ -13,7 +13,8 @@
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
 #include "server/agent/wiring/null_overlay.h"
-#include "server/overlay/grpc_overlay.h"
+#include "server/overlay/config.h"
+#include "server/overlay/tree_overlay.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/overlay_port.h"
 #include "server/security/credentials.h"
@@ -57,7 +58,7 @@ class OverlayAdapter {
   std::string address() const;
   // Returns whether it is linked to another member, or needs no link.
   bool linked() const;
-  // See GrpcOverlay::TimeToLoss.
+  // See TreeOverlay::TimeToLoss.
   std::optional<int64_t> TimeToLoss(NodeId node) const;
   // Valid after Listen, unless it is alone.
   const security::SecurityConfig& security() const { return security_; }
@@ -73,7 +74,7 @@ class OverlayAdapter {
   security::SecurityConfig security_;
   std::function<void()> ready_;
   NullOverlay null_overlay_;
-  std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
+  std::unique_ptr<overlay::TreeOverlay> overlay_;  // null when alone
 };
 
 }  // namespace canopy::agent

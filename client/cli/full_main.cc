@@ -84,7 +84,8 @@ std::string HelpText() {
 int UnknownCommand(const std::string& name) {
   if (name.starts_with('-')) {
     PrintError("unknown option '" + name +
-               "' ; options of a command follow its name");
+               "'; options of a command follow its name, and 'canopy "
+               "--version' prints the version");
     return kExitUsage;
   }
   std::vector<std::string_view> known;
@@ -124,7 +125,7 @@ int RunNamed(const std::string& name, std::span<const std::string> args) {
 }
 
 int PrintHelp(std::span<const std::string> args) {
-  if (!args.empty())
+  if (!args.empty() && args[0] != "help")
     return RunNamed(args[0], std::vector<std::string>{"--help"});
   return PrintText(HelpText());
 }

@@ -61,6 +61,12 @@ AgentSite ThisSite() {
   return site;
 }
 
+// The only node of this machine is also called by the machine's names.
+void AddNamesOf(const AgentSite& machine, AgentSite* site) {
+  AddAlias(site, machine.name);
+  for (const std::string& alias : machine.aliases) AddAlias(site, alias);
+}
+
 // Counts how a list of hosts names a site.
 struct Mentions {
   uint32_t slots = 0;
@@ -78,6 +84,16 @@ struct Mentions {
     return slots + std::min(uncounted, UINT32_MAX - slots);
   }
 };
+
+void SetSlots(const std::vector<Host>& hosts, std::vector<AgentSite>* sites) {
+  for (AgentSite& site : *sites) {
+    Mentions said;
+    for (const Host& host : hosts) {
+      if (IsCalled(site, WithoutUser(host.name))) said.Add(host);
+    }
+    site.slots = said.Slots();
+  }
+}
 
 Status PicksFromNothing(const Host& host) {
   return Status(kErrBadParam, "'" + host.name +
@@ -153,17 +169,15 @@ Result<std::vector<AgentSite>> EmulatedSites(uint32_t count,
   for (uint32_t i = 0; i < count; ++i) {
     sites[i].name = "node" + std::to_string(i + 1);
   }
-  if (count == 1) {
-    sites[0] = ThisSite();
-    AddAlias(&sites[0], "node1");
-  }
-  for (AgentSite& site : sites) {
-    Mentions said;
-    for (const Host& host : hosts) {
-      if (IsCalled(site, WithoutUser(host.name))) said.Add(host);
-    }
-    site.slots = said.Slots();
-  }
+  if (count == 1) AddNamesOf(ThisSite(), &sites[0]);
+  SetSlots(hosts, &sites);
+  return sites;
+}
+
+std::vector<AgentSite> OwnSite(const std::vector<Host>& hosts) {
+  std::vector<AgentSite> sites = {ThisSite()};
+  AddAlias(&sites[0], "node1");
+  SetSlots(hosts, &sites);
   return sites;
 }
 

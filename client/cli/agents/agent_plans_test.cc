@@ -94,6 +94,10 @@ TEST(AgentPlansTest, EmulatedNodesHaveTheSlotsOfTheirHosts) {
   EXPECT_EQ(sites[2].slots, 3u);
   const auto one = EmulatedSites(1, *ParseHostList("localhost:5"));
   EXPECT_EQ(one->at(0).slots, 5u);
+  EXPECT_EQ(one->at(0).name, "node1");
+  const auto own = OwnSite(*ParseHostList("node1:6"));
+  EXPECT_EQ(own[0].slots, 6u);
+  EXPECT_EQ(own[0].name, HostName());
 }
 
 TEST(AgentPlansTest, AMachineEmulatesABoundedNumberOfNodes) {

@@ -119,9 +119,9 @@ void WarnOfEmulation(const UpOptions& options,
 Result<std::vector<AgentSite>> SitesOf(
     const UpOptions& options, const std::optional<Allocation>& allocation) {
   const std::string& launch_agent = options.agents.launch_agent;
-  if (EmulatedNodes(options, allocation) > 0) {
-    return EmulatedSites(EmulatedNodes(options, allocation));
-  }
+  const uint32_t emulated = EmulatedNodes(options, allocation);
+  if (emulated == 1 && options.emulate == 0) return OwnSite();
+  if (emulated > 0) return EmulatedSites(emulated);
   Result<std::vector<AgentSite>> sites =
       allocation ? AllocationSites(*allocation, launch_agent)
                  : HostSites(options.hosts, launch_agent,

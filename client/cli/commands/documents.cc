@@ -126,6 +126,7 @@ Json JobsJson(const control::v1::ListJobsReply& jobs) {
 Json EndedJson(const HistoryEntry& entry) {
   Json out;
   out["job"] = entry.job;
+  out["name"] = TextOrNull(entry.name);
   out["context"] = entry.context;
   out["command"] = entry.command;
   out["processes"] = entry.num_procs;

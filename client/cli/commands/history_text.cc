@@ -32,7 +32,10 @@ std::string DurationText(int64_t ms) {
 
 std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts,
                         size_t max_command) {
+  const bool named = std::ranges::any_of(
+      entries, [](const HistoryEntry& entry) { return !entry.name.empty(); });
   std::vector<std::string> head = {"ENDED JOB"};
+  if (named) head.push_back("NAME");
   if (contexts) head.push_back("CONTEXT");
   for (const char* title :
        {"EXIT", "STARTED", "TIME", "PROCS", "NODES", "COMMAND"}) {
@@ -44,6 +47,7 @@ std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts,
     if (entry.ended_ms == 0 && !entry.lost()) continue;
     any = true;
     std::vector<std::string> row = {entry.job};
+    if (named) row.push_back(entry.name.empty() ? "-" : entry.name);
     if (contexts) row.push_back(entry.context);
     for (std::string cell :
          {ExitText(entry), TimeText(entry.requested_ms),

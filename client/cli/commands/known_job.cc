@@ -36,6 +36,7 @@ Result<KnownJob> FindKnownJob(const HistoryStore& history,
     job.target = *std::move(target);
     return job;
   }
+  if (!job.entry) job.entry = Take(history.FindByGivenName(word), asked);
   if (!job.entry) job.entry = Take(history.FindByPart(word), asked);
   if (!job.entry) return target.status();
   return job;

@@ -19,6 +19,11 @@ namespace v1 = control::v1;
 
 constexpr int kMaxDepth = 64;
 
+// A neighbour of the root that has a time to its loss is not linked.
+bool IsSilent(const v1::NodeStatus& node) {
+  return node.up() && (node.away() || node.has_lost_in_ms());
+}
+
 // Draws the nodes that are up as a tree, depth first.
 class TreeTable {
  public:
@@ -42,11 +47,11 @@ class TreeTable {
   void Add(int index, const std::string& lead, const std::string& branch,
            int depth) {
     const v1::NodeStatus& node = status_.nodes(index);
-    table_.Add(
-        {lead + branch + node.name(), node.address(),
-         std::to_string(node.slots()), std::to_string(node.procs()),
-         std::to_string(node.pid()),
-         node.away() ? Warning("no answer") : AgeText(node.uptime_seconds())});
+    table_.Add({lead + branch + node.name(), node.address(),
+                std::to_string(node.slots()), std::to_string(node.procs()),
+                std::to_string(node.pid()),
+                IsSilent(node) ? Warning("no answer")
+                               : AgeText(node.uptime_seconds())});
     if (depth > kMaxDepth) return;
     const std::vector<int>& below = children_[node.node()];
     const std::string further =
@@ -99,7 +104,7 @@ std::string StatusText(const std::string& context,
   std::string lost;
   for (const v1::NodeStatus& node : status.nodes()) {
     if (node.up()) {
-      ++(node.away() ? away : up);
+      ++(IsSilent(node) ? away : up);
       slots += node.slots();
       if (!node.drained().empty()) {
         lost += "drained: " + node.name() + " (" + node.drained() + ")\n";
@@ -116,9 +121,9 @@ std::string StatusText(const std::string& context,
   if (up + away < total) {
     head += ", " + std::to_string(total - up - away) + " lost";
   }
-  head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") +
-          ", radix " + std::to_string(status.radix()) + ", version " +
-          status.version() + "\n";
+  head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") + ", radix " +
+          std::to_string(status.radix()) + ", version " + status.version() +
+          "\n";
   return head + TreeTable(status, utf8).ToString() + SilentText(status) +
          SchedulerText(status) + lost;
 }
@@ -177,7 +182,7 @@ namespace {
 std::string SilentNames(const v1::StatusReply& status) {
   std::string names;
   for (const v1::NodeStatus& node : status.nodes()) {
-    if (!node.up() || !node.away()) continue;
+    if (!IsSilent(node)) continue;
     names += (names.empty() ? "" : ", ") + node.name();
     if (node.has_lost_in_ms()) {
       names += " (lost in " + AgeText((node.lost_in_ms() + 999) / 1000) + ")";

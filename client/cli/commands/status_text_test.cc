@@ -54,6 +54,16 @@ TEST(StatusTextTest, AgentsThatDoNotAnswerAreNoNodesThatAreUp) {
   EXPECT_EQ(SilentText(status), "");
 }
 
+TEST(StatusTextTest, ANeighbourThatWillBeLostIsSilent) {
+  v1c::StatusReply status;
+  auto* const node = status.add_nodes();
+  node->set_name("n1");
+  node->set_up(true);
+  node->set_lost_in_ms(2500);
+  EXPECT_NE(SilentText(status).find("no answer: n1 (lost in 3 s); "),
+            std::string::npos);
+}
+
 TEST(StatusTextTest, AParentLoopEnds) {
   v1c::StatusReply status;
   for (uint32_t i = 0; i < 2; ++i) {

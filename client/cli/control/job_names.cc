@@ -26,18 +26,30 @@ Result<std::string> ChooseJob(std::span<const std::string> names,
           (names.empty() ? "none runs" : "there are: " + Join(names, ", ")));
 }
 
-Result<std::vector<std::string>> JobNames(ControlClient* client) {
-  auto jobs = client->ListJobs();
-  if (!jobs.ok()) return jobs.status();
+Result<std::string> ChooseJob(const control::v1::ListJobsReply& jobs,
+                              const std::string& word) {
+  const std::vector<std::string> names = NamesOf(jobs);
+  std::vector<std::string> called;
+  for (const auto& job : jobs.jobs()) {
+    if (!word.empty() && job.name() == word) called.push_back(job.nspace());
+  }
+  if (called.empty() || std::ranges::count(names, word) > 0) {
+    return ChooseJob(names, word);
+  }
+  if (called.size() == 1) return called[0];
+  return Status(kErrBadParam, "'" + word + "' can mean " + Join(called, ", "));
+}
+
+std::vector<std::string> NamesOf(const control::v1::ListJobsReply& jobs) {
   std::vector<std::string> names;
-  for (const auto& job : jobs->jobs()) names.push_back(job.nspace());
+  for (const auto& job : jobs.jobs()) names.push_back(job.nspace());
   return names;
 }
 
-Result<std::string> FindJob(ControlClient* client, const std::string& word) {
-  Result<std::vector<std::string>> names = JobNames(client);
-  if (!names.ok()) return names.status();
-  return ChooseJob(*names, word);
+Result<std::vector<std::string>> JobNames(ControlClient* client) {
+  const auto jobs = client->ListJobs();
+  if (!jobs.ok()) return jobs.status();
+  return NamesOf(*jobs);
 }
 
 std::optional<int> ParseSignal(const std::string& word) {

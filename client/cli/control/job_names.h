@@ -16,7 +16,12 @@ namespace canopy::cli {
 // '-' if that is unique ("1", "3f2a-1"). kErrNotFound lists the existing jobs.
 Result<std::string> ChooseJob(std::span<const std::string> names,
                               const std::string& word);
-Result<std::string> FindJob(ControlClient* client, const std::string& word);
+// As above, and `word` may also be the name that the user has given one of the
+// jobs.
+Result<std::string> ChooseJob(const control::v1::ListJobsReply& jobs,
+                              const std::string& word);
+// Returns the full names of the jobs.
+std::vector<std::string> NamesOf(const control::v1::ListJobsReply& jobs);
 Result<std::vector<std::string>> JobNames(ControlClient* client);
 
 // Accepts "TERM", "SIGTERM" and "15".

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace canopy::cli {
@@ -15,7 +16,23 @@ TEST(JobNamesTest, ByWholeNameOrItsEnd) {
   EXPECT_EQ(*ChooseJob(names, "bb-2"), "c-bb-2");
   EXPECT_EQ(ChooseJob(names, "2").code(), kErrBadParam);
   EXPECT_EQ(ChooseJob(names, "b-2").code(), kErrNotFound);
-  EXPECT_EQ(ChooseJob({}, "").code(), kErrNotFound);
+  EXPECT_EQ(ChooseJob(std::vector<std::string>(), "").code(), kErrNotFound);
+}
+
+TEST(JobNamesTest, ByTheNameThatTheUserGave) {
+  control::v1::ListJobsReply jobs;
+  for (const auto& [nspace, name] :
+       {std::pair("c-aa-1", "ocean"), {"c-aa-2", "1"}, {"c-aa-3", "ocean"}}) {
+    auto* const job = jobs.add_jobs();
+    job->set_nspace(nspace);
+    job->set_name(name);
+  }
+  EXPECT_EQ(*ChooseJob(jobs, "1"), "c-aa-2");
+  EXPECT_EQ(*ChooseJob(jobs, "c-aa-1"), "c-aa-1");
+  EXPECT_EQ(*ChooseJob(jobs, "3"), "c-aa-3");
+  EXPECT_EQ(ChooseJob(jobs, "ocean").code(), kErrBadParam);
+  EXPECT_EQ(ChooseJob(jobs, "sea").code(), kErrNotFound);
+  EXPECT_EQ(ChooseJob(jobs, "").code(), kErrNotFound);
 }
 
 TEST(JobNamesTest, Signals) {

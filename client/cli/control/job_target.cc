@@ -29,10 +29,10 @@ class JobSearch {
     Result<std::optional<OverlayTarget>> overlay = Connect(context);
     if (!overlay.ok()) return Silent(overlay.status());
     if (!overlay->has_value()) return None();
-    Result<std::vector<std::string>> names = JobNames(&(*overlay)->root.client);
-    if (!names.ok()) return HasEnded(context) ? None() : Silent(names.status());
-    Result<std::string> job = ChooseJob(*names, word_);
-    known_.insert(known_.end(), names->begin(), names->end());
+    const auto jobs = (*overlay)->root.client.ListJobs();
+    if (!jobs.ok()) return HasEnded(context) ? None() : Silent(jobs.status());
+    Result<std::string> job = ChooseJob(*jobs, word_);
+    for (std::string& name : NamesOf(*jobs)) known_.push_back(std::move(name));
     if (!job.ok()) return job.status();
     return JobTarget{**std::move(overlay), *std::move(job)};
   }

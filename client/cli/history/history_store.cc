@@ -18,20 +18,22 @@ namespace {
 
 constexpr size_t kMaxText = 4000;
 
-// The rows of this version have these columns. A store of another version is
-// left alone.
-constexpr int64_t kVersion = 1;
+// The rows of this version have these columns. A store of a newer version is
+// left alone, and one of an older version gets the missing columns.
+constexpr int64_t kVersion = 2;
 constexpr char kMakeTable[] =
     "CREATE TABLE IF NOT EXISTS jobs("
     "id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT, earlier TEXT, "
     "context TEXT, command TEXT, output TEXT, num_procs INTEGER, "
     "num_nodes INTEGER, nodes TEXT, requested_ms INTEGER, started_ms INTEGER, "
     "ended_ms INTEGER, exit_code INTEGER, reason TEXT, "
-    "host TEXT, boot TEXT, pid INTEGER, pid_start INTEGER)";
+    "host TEXT, boot TEXT, pid INTEGER, pid_start INTEGER, "
+    "name TEXT DEFAULT '')";
+constexpr char kAddName[] = "ALTER TABLE jobs ADD COLUMN name TEXT DEFAULT ''";
 constexpr char kColumns[] =
     "job, earlier, context, command, output, num_procs, num_nodes, "
     "nodes, requested_ms, started_ms, ended_ms, exit_code, reason, "
-    "host, boot, pid, pid_start, id";
+    "host, boot, pid, pid_start, name, id";
 
 // Returns at most kMaxText bytes, which end with a whole character of UTF-8.
 std::string Shortened(const std::string& text) {
@@ -59,7 +61,8 @@ std::vector<SqlValue> ValuesOf(const HistoryEntry& entry) {
                                   launcher.host,
                                   launcher.boot,
                                   launcher.pid,
-                                  launcher.start};
+                                  launcher.start,
+                                  Shortened(entry.name)};
   return values;
 }
 
@@ -81,9 +84,11 @@ HistoryEntry EntryOf(const SqlRow& row) {
        {&out.reason, &out.launcher.host, &out.launcher.boot}) {
     *text = row.Text(column++);
   }
-  for (int64_t* number : {&out.launcher.pid, &out.launcher.start, &out.id}) {
+  for (int64_t* number : {&out.launcher.pid, &out.launcher.start}) {
     *number = row.Number(column++);
   }
+  out.name = row.Text(column++);
+  out.id = row.Number(column);
   return out;
 }
 
@@ -107,6 +112,22 @@ Status CheckVersion(SqlDatabase* database, int64_t* version) {
                     [version](const SqlRow& row) { *version = row.Number(0); });
   if (!status.ok() || *version <= kVersion) return status;
   return Status(kErrNotSupported, "a newer release of Canopy has written it");
+}
+
+// Makes the table, or adds what a store of an older version lacks. Another
+// process may do the same at the same time.
+Status Update(SqlDatabase* database) {
+  Status status = database->Run("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  int64_t version = 0;
+  status = CheckVersion(database, &version);
+  if (status.ok() && version == 0) status = database->Run(kMakeTable);
+  if (status.ok() && version == 1) status = database->Run(kAddName);
+  if (status.ok()) {
+    status = database->Run("PRAGMA user_version=" + std::to_string(kVersion));
+  }
+  const Status end = database->Run(status.ok() ? "COMMIT" : "ROLLBACK");
+  return status.ok() ? end : status;
 }
 
 }  // namespace
@@ -147,12 +168,7 @@ Result<SqlDatabase> HistoryStore::Open(SqlDatabase::Mode mode) const {
   if (!database.ok()) return database.status();
   int64_t version = 0;
   Status status = CheckVersion(&*database, &version);
-  if (status.ok() && version == 0) {
-    status = database->Run(kMakeTable);
-    if (status.ok()) {
-      status = database->Run("PRAGMA user_version=" + std::to_string(kVersion));
-    }
-  }
+  if (status.ok() && version < kVersion) status = Update(&*database);
   if (!status.ok()) return status;
   return database;
 }
@@ -169,11 +185,11 @@ Status HistoryStore::Store(SqlDatabase* database, HistoryEntry* entry) const {
   const bool is_new = entry->id == 0;
   std::vector<SqlValue> values = ValuesOf(*entry);
   if (!is_new) values.emplace_back(entry->id);
-  const std::string id = is_new ? "NULL" : "?18";
+  const std::string id = is_new ? "NULL" : "?19";
   if (Status s = database->Run(
           std::string("INSERT OR REPLACE INTO jobs(") + kColumns +
               ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-              "?13, ?14, ?15, ?16, ?17, " +
+              "?13, ?14, ?15, ?16, ?17, ?18, " +
               id + ")",
           values);
       !s.ok() || !is_new) {
@@ -213,6 +229,11 @@ Result<HistoryEntry> HistoryStore::Find(const std::string& word) const {
       "?1 != '' AND (job = ?1 OR "
       "instr(' ' || earlier || ' ', ' ' || ?1 || ' '))",
       word);
+}
+
+Result<HistoryEntry> HistoryStore::FindByGivenName(
+    const std::string& word) const {
+  return FindOne("?1 != '' AND name = ?1", word);
 }
 
 Result<HistoryEntry> HistoryStore::FindByPart(const std::string& word) const {

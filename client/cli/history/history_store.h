@@ -30,8 +30,9 @@ struct HistoryEntry {
   int64_t started_ms = 0;  // 0: not yet, or never
   int64_t ended_ms = 0;    // 0: its launcher has not recorded an end
   int64_t exit_code = 0;
-  std::string reason;    // why it has failed, in one line; empty: it has not
-  ProcessMark launcher;  // the process that records the end
+  std::string reason;     // why it has failed, in one line; empty: it has not
+  ProcessMark launcher;   // the process that records the end
+  std::string name = {};  // as the user has named the job; empty: not at all
 
   // True if the end will never be recorded, because the launcher was killed.
   bool lost() const {
@@ -56,10 +57,11 @@ class HistoryStore {
   // the database if needed.
   Status Put(HistoryEntry* entry) const;
 
-  // Returns the youngest entry whose job has or had this name, or the
-  // youngest whose name ends with "-" and `word`. Returns kErrNotFound if there
-  // is none.
+  // Returns the youngest entry whose job has or had this name, or the youngest
+  // that the user has named so, or the youngest whose name ends with "-" and
+  // `word`. Returns kErrNotFound if there is none.
   Result<HistoryEntry> Find(const std::string& word) const;
+  Result<HistoryEntry> FindByGivenName(const std::string& word) const;
   Result<HistoryEntry> FindByPart(const std::string& word) const;
   // Returns all entries, oldest first; of one context if it is not empty.
   Result<std::vector<HistoryEntry>> List(const std::string& context) const;

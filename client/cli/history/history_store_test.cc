@@ -55,6 +55,7 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
   entry.ended_ms = 3000;
   entry.exit_code = 7;
   entry.reason = "rank 1 on node1 exited with 7";
+  entry.name = "ocean";
   ASSERT_TRUE(store_.Put(&entry).ok());
   const auto entries = store_.List("");
   ASSERT_EQ(entries->size(), 1u);
@@ -72,6 +73,9 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
   EXPECT_EQ(found.exit_code, 7);
   EXPECT_EQ(found.reason, "rank 1 on node1 exited with 7");
   EXPECT_EQ(found.launcher, entry.launcher);
+  EXPECT_EQ(found.name, "ocean");
+  EXPECT_EQ(store_.FindByGivenName("ocean")->job, "a-1");
+  EXPECT_EQ(store_.FindByGivenName("a-1").code(), kErrNotFound);
   EXPECT_TRUE(store_.List("other")->empty());
   EXPECT_EQ(store_.List("default")->size(), 1u);
 }
@@ -122,6 +126,22 @@ TEST_F(HistoryStoreTest, ManyProcessesStoreAtOnce) {
   int status = 0;
   while (wait(&status) > 0) EXPECT_EQ(status, 0);
   EXPECT_EQ(store_.List("")->size(), size_t{kProcesses} * kEntries);
+}
+
+TEST_F(HistoryStoreTest, AStoreOfTheFirstVersionIsContinued) {
+  HistoryEntry entry = Entry("a-1");
+  ASSERT_TRUE(store_.Put(&entry).ok());
+  {
+    auto first = SqlDatabase::Open(path(), SqlDatabase::Mode::kExisting);
+    ASSERT_TRUE(first->Run("ALTER TABLE jobs DROP COLUMN name").ok());
+    ASSERT_TRUE(first->Run("PRAGMA user_version=1").ok());
+  }
+  EXPECT_EQ(store_.Find("a-1")->name, "");
+  HistoryEntry second = Entry("a-2");
+  second.name = "ocean";
+  ASSERT_TRUE(store_.Put(&second).ok());
+  EXPECT_EQ(store_.FindByGivenName("ocean")->job, "a-2");
+  EXPECT_EQ(store_.List("")->size(), 2u);
 }
 
 TEST_F(HistoryStoreTest, ADamagedStoreIsReportedWithTheRemedy) {

@@ -135,6 +135,10 @@ Status RunPlace::FindSites(const RunOptions& options) {
     if (!sites_.empty()) return Status();
   }
   const uint32_t count = std::max({options.emulate, options.nodes, 1u});
+  if (count == 1 && options.emulate == 0) {
+    sites_ = OwnSite(hosts);
+    return Status();
+  }
   Result<std::vector<AgentSite>> sites = EmulatedSites(count, hosts);
   if (!sites.ok()) return sites.status();
   sites_ = *std::move(sites);

@@ -16,6 +16,7 @@ std::string CommandText(std::span<const std::string> words) {
 HistoryEntry EntryOf(const RunOptions& options, const std::string& context) {
   HistoryEntry entry;
   entry.context = context;
+  entry.name = Printable(options.job.name);
   for (const JobApp& app : options.job.apps) {
     if (!entry.command.empty()) entry.command += " : ";
     entry.command += Printable(CommandText(app.argv));

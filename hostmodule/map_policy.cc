@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/string_util.h"
+
 namespace canopy::host {
 namespace {
 
@@ -214,6 +216,13 @@ Result<RankPolicy> ParseRankBy(std::string_view text) {
 
 Result<BindPolicy> ParseBindTo(std::string_view text) {
   BindPolicy policy;
+  constexpr std::string_view kSlots = "slots=";
+  if (text.starts_with(kSlots)) {
+    policy.given = true;
+    policy.level = Level::kCore;
+    policy.slots = Split(text.substr(kSlots.size()), '|');
+    return policy;
+  }
   const std::vector<std::string> words = Words(text);
   if (!words[0].empty()) {
     policy.given = true;

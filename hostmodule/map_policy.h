@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/status.h"
 #include "common/topology.h"
@@ -37,12 +38,14 @@ struct RankPolicy {
   TopologyLevel level = TopologyLevel::kCore;  // for kObject
 };
 
-// none | LEVEL, with modifiers overload-allowed, no-overload, if-supported.
+// none | LEVEL, with modifiers overload-allowed, no-overload, if-supported; or
+// slots=A|B|... (common/request/slot_list.h), the CPUs of each rank.
 struct BindPolicy {
   bool given = false;
   std::optional<TopologyLevel> level;  // no value: none
   bool overload_allowed = false;
   bool if_supported = false;
+  std::vector<std::string> slots = {};  // by rank; empty: not given
 };
 
 // Case is ignored; empty text is the default. Returns kErrBadParam for a

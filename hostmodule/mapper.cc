@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/request/slot_list.h"
 #include "hostmodule/binder.h"
 #include "hostmodule/gpu_assigner.h"
 #include "hostmodule/map_policy.h"
@@ -31,6 +32,12 @@ Result<Policies> ParsePolicies(const JobRequest& request) {
   Policies p{*map, *rank, *bind, false};
   p.map.no_local |= request.places.no_local;
   p.bind.overload_allowed |= p.map.overload_allowed;
+  if (!p.bind.slots.empty() && (p.map.kind != MapPolicy::Kind::kSeq ||
+                                p.rank.kind != RankPolicy::Kind::kAsMapped)) {
+    return Status(kErrBadParam,
+                  "--bind-to slots= has the CPUs of each rank, and needs "
+                  "--map-by seq without --rank-by");
+  }
   p.oversubscribe = p.map.oversubscribe.value_or(request.places.oversubscribe ||
                                                  request.places.tool);
   const TopologyLevel unit =
@@ -117,6 +124,13 @@ Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
   return {};
 }
 
+Result<CpuSet> CpusOfSlots(const MapNode& node, const std::string& slots) {
+  if (!node.topology) return Status(kErrNotSupported, "its CPUs are not known");
+  const Result<std::vector<SlotPart>> parts = ParseSlotList(slots);
+  if (!parts.ok()) return parts.status();
+  return CpusOf(*parts, *node.topology);
+}
+
 std::vector<Host> WithoutLocal(const std::vector<MapNode>& nodes,
                                NodeId local_agent, std::vector<Host> hosts) {
   std::erase_if(hosts, [&](const Host& host) {
@@ -157,6 +171,7 @@ class JobMapper {
   bool TooManyForSlots() const;
   bool TooManyForCpus() const;
   Status BindAll(const BindPolicy& bind);
+  Status BindToSlots(const BindPolicy& bind);
   void AddAllocation(JobMap* map) const;
   void AddNodes(JobMap* map) const;
   Status CheckInput() const;
@@ -291,8 +306,33 @@ Status JobMapper::BindAll(const BindPolicy& bind) {
   return {};
 }
 
+// The processes are in the order of their ranks, since hosts are taken in
+// sequence.
+Status JobMapper::BindToSlots(const BindPolicy& bind) {
+  size_t rank = 0;
+  for (std::vector<Placed>& placed : by_app_) {
+    for (Placed& p : placed) {
+      if (rank == bind.slots.size()) {
+        return {kErrBadParam, "--bind-to slots= has no CPUs for rank " +
+                                  std::to_string(rank)};
+      }
+      Result<CpuSet> cpus = CpusOfSlots(pool_[p.node], bind.slots[rank]);
+      if (!cpus.ok()) {
+        return {cpus.code(), "rank " + std::to_string(rank) + " on node " +
+                                 pool_[p.node].name + ": " +
+                                 cpus.status().message()};
+      }
+      p.cpus = *std::move(cpus);
+      ++rank;
+    }
+  }
+  bound_ = bind;
+  return {};
+}
+
 Status JobMapper::Bind() {
   BindPolicy bind = policies_.bind;
+  if (!bind.slots.empty()) return BindToSlots(bind);
   if (bind.given && bind.level) return BindAll(bind);
   unbound_reason_ = bind.given             ? "as requested"
                     : request_.places.tool ? "it is a tool"

@@ -396,6 +396,36 @@ TEST(Mapper, EmulatedNodesShareTheMemoryOfTheirMachine) {
             kErrJobInsufficientResources);
 }
 
+TEST(Mapper, CpusOfEachRank) {
+  // Two packages of four cores, each with two hardware threads.
+  std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
+  JobRequest request = Request(3);
+  request.apps[0].hosts = {{"n1"}, {"n0"}, {"n1"}};
+  request.places.map_by = "seq";
+  request.places.bind_to = "slots=1:0-1|5|0:*";
+  const auto job = MapWhole(nodes, request);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_EQ(MapText(*job), "n1:0,2 n0:1");
+  EXPECT_EQ(BindText(*job), "8-11 10-11 0-7");
+  EXPECT_EQ(job->bind_to, "core");
+  const auto refused = [&](const std::string& bind_to) {
+    request.places.bind_to = bind_to;
+    return Map(nodes, request);
+  };
+  EXPECT_EQ(refused("slots=0|1"), "--bind-to slots= has no CPUs for rank 2");
+  EXPECT_EQ(refused("slots=0|8|0"),
+            "rank 1 on node n0: there is no core 8; they are numbered from 0 "
+            "to 7");
+  EXPECT_NE(refused("slots=0|x|0").find("rank 1 on node n0: 'x' is no list"),
+            std::string::npos);
+  nodes[0].topology = nullptr;
+  EXPECT_EQ(refused("slots=0|0|0"),
+            "rank 1 on node n0: its CPUs are not known");
+  request.places.map_by = "node";
+  EXPECT_NE(refused("slots=0|0|0").find("needs --map-by seq"),
+            std::string::npos);
+}
+
 TEST(Mapper, SequenceOfHosts) {
   JobRequest request = Request(0);
   request.places.map_by = "seq";

@@ -101,7 +101,7 @@ _canopy_num_values() {
     mca | omca | gmca | gomca | pmixmca | gpmixmca | prtemca | genv | env) echo 2 ;;
     n | np | c | H | host | hosts | hostfile | machinefile | f | nodes | emulate | map-by | \
       ntasks | ntasks-per-node | cpus-per-task | nodelist | w | chdir | D | export | time | t | \
-      default-hostfile | rank-by | bind-to | npernode | N | ppn | perhost | \
+      default-hostfile | rankfile | rf | rank-by | bind-to | npernode | N | ppn | perhost | \
       npersocket | cpus-per-proc | cpus-per-rank | gpus-per-rank | gpus-per-task | memory-per-rank | mem-per-rank | queue | partition | account | A | priority | hint | display | x | wdir | wd | pset | \
       path | prefix | app | stdin | output-filename | output | timeout | \
       kill-grace | nice | name | job-name | J | preload-files | max-restarts | cpu-list | cpu-set | stop-ranks | inject | context | launch-agent | radix | security | tls-ca | \

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "server/shim/pty.h"
+
 namespace canopy::process {
 
 InputFeed::InputFeed(EventLoop* loop, OnDone on_done) : loop_(loop) {
@@ -21,9 +23,11 @@ InputFeed::~InputFeed() {
   }
 }
 
-void InputFeed::Add(Rank rank, UniqueFd fd) {
+void InputFeed::Add(Rank rank, UniqueFd fd, bool is_terminal) {
   fcntl(fd.get(), F_SETFL, O_NONBLOCK);
-  pipes_[rank].fd = std::move(fd);
+  Pipe& pipe = pipes_[rank];
+  pipe.fd = std::move(fd);
+  if (is_terminal) pipe.terminal.emplace();
 }
 
 Bytes InputFeed::Track(std::string_view data) {
@@ -52,11 +56,23 @@ void InputFeed::Feed(const std::vector<Rank>& ranks, std::string_view data) {
   }
 }
 
+Bytes InputFeed::Decoded(Pipe* terminal, const Bytes& data) {
+  std::optional<PtySize> size;
+  std::string decoded = terminal->terminal->Decode(data.view(), &size);
+  if (size) SetPtySize(terminal->fd.get(), *size);
+  std::shared_ptr<const std::string> text(
+      new std::string(std::move(decoded)),
+      [data](const std::string* s) { delete s; });
+  const std::string_view view = *text;
+  return Bytes(std::move(text), view);
+}
+
 void InputFeed::FeedOne(Rank rank, Pipe* pipe, const Bytes& data) {
   if (data.empty()) {
     pipe->end_wanted = true;
   } else {
-    pipe->queue.push_back(data);
+    Bytes text = pipe->terminal ? Decoded(pipe, data) : data;
+    if (!text.empty()) pipe->queue.push_back(std::move(text));
   }
   if (!pipe->waiting) Write(rank);
 }

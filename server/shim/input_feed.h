@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/posix/unique_fd.h"
+#include "common/request/pty_input.h"
 
 namespace canopy::process {
 
@@ -29,8 +31,9 @@ class InputFeed {
   InputFeed(const InputFeed&) = delete;
   InputFeed& operator=(const InputFeed&) = delete;
 
-  // Takes ownership of the writing end of a rank's standard input.
-  void Add(Rank rank, UniqueFd pipe);
+  // Takes ownership of the writing end of a rank's standard input. For a
+  // terminal, the data has the form of common/request/pty_input.h.
+  void Add(Rank rank, UniqueFd pipe, bool is_terminal = false);
   // Queues data for `ranks` (empty: all that read input). Empty data means end
   // of file after the queued data.
   void Feed(const std::vector<Rank>& ranks, std::string_view data);
@@ -50,12 +53,16 @@ class InputFeed {
     std::deque<Bytes> queue;
     bool end_wanted = false;
     bool waiting = false;  // waiting for the pipe to accept more
+    std::optional<PtyInputDecoder> terminal = {};  // empty: a pipe
   };
 
   // Returns data that counts as pending until its last copy is destroyed, and
   // then as done.
   Bytes Track(std::string_view data);
   void FeedOne(Rank rank, Pipe* pipe, const Bytes& data);
+  // Applies the sizes in the data, and returns the text, which retains the
+  // data.
+  static Bytes Decoded(Pipe* terminal, const Bytes& data);
   void Write(Rank rank);
 
   EventLoop* const loop_;

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <string>
+
+#include "server/shim/pty.h"
 
 namespace canopy::process {
 namespace {
@@ -43,6 +46,21 @@ class InputFeedTest : public testing::Test {
   uint64_t done_ = 0;
   std::unique_ptr<InputFeed> feed_;
 };
+
+TEST_F(InputFeedTest, ATerminalGetsTextAndSizes) {
+  const Pty pty = OpenPty({24, 80}, geteuid());
+  ASSERT_TRUE(pty.slave);
+  feed_->Add(3, UniqueFd(dup(pty.master.get())), /*is_terminal=*/true);
+  const std::string size = EncodePtySize({50, 100});
+  feed_->Feed({}, "one" + size.substr(0, 3));
+  feed_->Feed({}, size.substr(3) + "\xff\xff\n");
+  EXPECT_EQ(Read(pty.slave, 5), "one\xff\n");
+  winsize window;
+  ASSERT_EQ(ioctl(pty.slave.get(), TIOCGWINSZ, &window), 0);
+  EXPECT_EQ(window.ws_row, 50);
+  EXPECT_EQ(window.ws_col, 100);
+  EXPECT_EQ(done_, 3 + size.size() + 3);
+}
 
 TEST_F(InputFeedTest, DataThenTheEnd) {
   const UniqueFd a = Add(0);

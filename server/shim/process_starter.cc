@@ -16,6 +16,7 @@
 
 #include "server/shim/cpuset.h"
 #include "server/shim/process_policies.h"
+#include "server/shim/pty.h"
 
 namespace canopy::process {
 namespace {
@@ -176,17 +177,47 @@ bool ProcessStarter::StopsOnExec(Rank rank) const {
   return ranks && (ranks->empty() || std::ranges::count(*ranks, rank) > 0);
 }
 
+std::optional<PtySize> ProcessStarter::TerminalOf(
+    const LocalProcess& process) const {
+  if (!process.spec.has_stdin) return std::nullopt;
+  const char* const size = apps_[process.spec.app].env.Get(kPtyVariable);
+  return size == nullptr ? std::nullopt : ParsePtySize(size);
+}
+
+bool ProcessStarter::MakePipes(const LocalProcess& process, Outcome* outcome,
+                               ProcessEnds* ends) const {
+  const bool one_stream =
+      job_.merge_stderr || job_.apps[process.spec.app].merge_stderr;
+  const bool piped =
+      (!process.spec.has_stdin || MakePipe(&ends->in, &outcome->in)) &&
+      MakePipe(&outcome->out, &ends->out) &&
+      (job_.merge_stderr || MakePipe(&outcome->err, &ends->err));
+  if (piped && one_stream) ends->err.Reset();
+  return piped;
+}
+
+bool ProcessStarter::MakeTerminal(const PtySize& size, Outcome* outcome,
+                                  ProcessEnds* ends) const {
+  Pty pty = OpenPty(size, job_.uid);
+  if (!pty.master) return false;
+  outcome->in.Reset(fcntl(pty.master.get(), F_DUPFD_CLOEXEC, 0));
+  outcome->out = std::move(pty.master);
+  ends->in.Reset(fcntl(pty.slave.get(), F_DUPFD_CLOEXEC, 0));
+  ends->out = std::move(pty.slave);
+  outcome->is_terminal = true;
+  return outcome->in && ends->in;
+}
+
 ProcessStarter::Outcome ProcessStarter::StartOne(
     const LocalProcess& process) const {
   const AppSpec& spec = job_.apps[process.spec.app];
   const App& app = apps_[process.spec.app];
   Outcome outcome;
-  // The process's ends of the pipes; they are closed here after the start.
-  UniqueFd in, out, err;
-  const bool piped = (!process.spec.has_stdin || MakePipe(&in, &outcome.in)) &&
-                     MakePipe(&outcome.out, &out) &&
-                     (job_.merge_stderr || MakePipe(&outcome.err, &err));
-  if (!piped) {
+  ProcessEnds ends;  // They are closed here after the start.
+  const std::optional<PtySize> terminal = TerminalOf(process);
+  const bool made = terminal ? MakeTerminal(*terminal, &outcome, &ends)
+                             : MakePipes(process, &outcome, &ends);
+  if (!made) {
     outcome.result = {-1, SpawnStep::kDescriptors, errno};
     return outcome;
   }
@@ -204,10 +235,10 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   request.argv = argv.data();
   request.envp = envp.data();
   request.cwd = spec.cwd.empty() ? nullptr : spec.cwd.c_str();
-  request.stdio[0] = in ? in.get() : null_.get();
-  request.stdio[1] = out.get();
-  const bool one_stream = job_.merge_stderr || spec.merge_stderr;
-  request.stdio[2] = one_stream ? out.get() : err.get();
+  request.stdio[0] = ends.in ? ends.in.get() : null_.get();
+  request.stdio[1] = ends.out.get();
+  request.stdio[2] = ends.err ? ends.err.get() : ends.out.get();
+  request.controls_terminal = outcome.is_terminal;
   for (const UniqueFd& fd : process.fds) request.inherited.push_back(fd.get());
   request.cpus = cpus ? &*cpus : nullptr;
   request.credentials = credentials_.get();
@@ -266,7 +297,9 @@ void ProcessStarter::Adopt(Outcome outcome, LocalProcess* process,
                            Started* started) const {
   const Rank rank = process->spec.rank;
   process->fds.clear();
-  if (outcome.in) feed->Add(rank, std::move(outcome.in));
+  if (outcome.in) {
+    feed->Add(rank, std::move(outcome.in), outcome.is_terminal);
+  }
   AddStreams(rank, std::move(outcome.out), std::move(outcome.err), pump);
   if (outcome.result.pid > 0) {
     process->pid = outcome.result.pid;

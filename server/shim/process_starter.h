@@ -68,12 +68,20 @@ class ProcessStarter {
     Environment env;
     std::vector<char*> argv;
   };
-  // The result of starting a process, and the shim's ends of its pipes.
+  // The result of starting a process, and the shim's ends of its pipes, or its
+  // terminal, which is `in` and `out`.
   struct Outcome {
     UniqueFd in;
     UniqueFd out;
     UniqueFd err;
     SpawnResult result;
+    bool is_terminal = false;
+  };
+  // The process's ends.
+  struct ProcessEnds {
+    UniqueFd in;  // empty: /dev/null
+    UniqueFd out;
+    UniqueFd err;  // empty: `out`
   };
 
   Status CheckPlacement(const std::vector<LocalProcess>& processes);
@@ -82,6 +90,13 @@ class ProcessStarter {
   std::vector<ProgramQuery> Queries() const;
   Prepared FindPrograms();
   bool StopsOnExec(Rank rank) const;
+  // Returns the size of the terminal that the process is to have, if any.
+  std::optional<PtySize> TerminalOf(const LocalProcess& process) const;
+  // Return false and set errno on failure. Any thread.
+  bool MakePipes(const LocalProcess& process, Outcome* outcome,
+                 ProcessEnds* ends) const;
+  bool MakeTerminal(const PtySize& size, Outcome* outcome,
+                    ProcessEnds* ends) const;
   // May be called on any thread, for different processes.
   Outcome StartOne(const LocalProcess& process) const;
   // Returns an outcome for each process whose start was attempted.

@@ -262,6 +262,8 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
     case SpawnStep::kDescriptors:
       return Status(error == EMFILE ? kErrSysLimitsFiles : kErrJobSysOpFailed,
                     "cannot set up descriptors: " + reason);
+    case SpawnStep::kTerminal:
+      return Status(kErrJobSysOpFailed, "cannot take its terminal: " + reason);
     default:
       return Status(kErrJobSysOpFailed, "cannot start a process: " + reason);
   }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -58,7 +59,9 @@ CANOPY_NO_SANITIZE bool LetTrace() {
 CANOPY_NO_SANITIZE int RunChild(void* arg) {
   auto* const child = static_cast<Child*>(arg);
   const SpawnRequest& r = *child->request;
-  if (setpgid(0, 0) != 0) return Fail(child, SpawnStep::kGroup);
+  const bool grouped =
+      r.controls_terminal ? syscall(SYS_setsid) >= 0 : setpgid(0, 0) == 0;
+  if (!grouped) return Fail(child, SpawnStep::kGroup);
   if (r.cpus != nullptr &&
       syscall(SYS_sched_setaffinity, 0, r.cpus->size() * sizeof(uint64_t),
               r.cpus->data()) != 0) {
@@ -74,6 +77,9 @@ CANOPY_NO_SANITIZE int RunChild(void* arg) {
     return Fail(child, SpawnStep::kPolicies);
   }
   if (!PlaceDescriptors(r)) return Fail(child, SpawnStep::kDescriptors);
+  if (r.controls_terminal && syscall(SYS_ioctl, 0, TIOCSCTTY, 0) != 0) {
+    return Fail(child, SpawnStep::kTerminal);
+  }
   if (r.cwd != nullptr && chdir(r.cwd) != 0) {
     return Fail(child, SpawnStep::kDirectory);
   }

@@ -42,6 +42,9 @@ struct SpawnRequest {
   // The process is stopped (SIGSTOP) before the first instruction of the
   // program, and any process of the same user may trace it.
   bool stop = false;
+  // stdio[0] is a terminal, which becomes the process's controlling terminal;
+  // the process leads a session of its own.
+  bool controls_terminal = false;
 };
 
 enum class SpawnStep {
@@ -53,6 +56,7 @@ enum class SpawnStep {
   kLimits,
   kPolicies,
   kDescriptors,
+  kTerminal,
   kDirectory,
   kTrace,
   kExec,

@@ -12,6 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "server/shim/pty.h"
+
 namespace canopy::process {
 namespace {
 
@@ -73,6 +75,16 @@ TEST_F(SpawnTest, GivesDirectoryAndDescriptors) {
   EXPECT_EQ(read(fds[0], text, sizeof text), 5);
   EXPECT_STREQ(text, "/usr\n");
   for (const int fd : {fds[0], fds[1], high}) close(fd);
+}
+
+TEST_F(SpawnTest, GivesAControllingTerminal) {
+  const Pty pty = OpenPty({33, 77}, geteuid());
+  ASSERT_TRUE(pty.master);
+  for (int& fd : request_.stdio) fd = pty.slave.get();
+  request_.controls_terminal = true;
+  EXPECT_EQ(Run("test \"$(stty size < /dev/tty)\" = '33 77'"), 0);
+  for (int& fd : request_.stdio) fd = null_;
+  ExpectFailure(SpawnStep::kTerminal, ENOTTY);
 }
 
 TEST_F(SpawnTest, FailuresNameTheirStep) {

@@ -2,10 +2,16 @@
 command and what is expected of it. Rows that need more than one command, or two
 machines, are cases elsewhere: hosts that do not come up (cases_bad), JSON
 (cases_json), resource limits and umask (cases_process)."""
+import fcntl
 import json
 import os
+import pty
 import re
+import select
 import signal
+import struct
+import subprocess
+import termios
 
 from harness import check, until
 
@@ -252,9 +258,125 @@ def other_words(bench):
         out=['<stdout nspace="', 'rank="0">a&lt;b</stdout>'])
     row(bench, "run", *WHERE, "-n", 1, "--output", "xml,timestamp", "echo", "x",
         out=['timestamp="20'])
-    for words, advice in ((["--pty"], "canopy attach"), (["--gpus", 2], "--gpus-per-task"),
-                          (["--rankfile", "f"], "--map-by seq")):
-        row(bench, "run", *WHERE, *words, "true", code=2, err=[advice])
+    row(bench, "run", *WHERE, "--gpus", 2, "true", code=2, err=["--gpus-per-task"])
+
+
+def rankfiles(bench):
+    """The file names the node and the CPUs of each rank; bad lines are named."""
+    path = os.path.join(bench.work, "ranks")
+
+    def write(*lines):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(line + "\n" for line in lines))
+
+    def refused(text, *more, code=2):
+        row(bench, "run", *WHERE, "--rankfile", path, *more, "true", code=code,
+            err=[text])
+    last = len(os.sched_getaffinity(0)) - 1
+    write("# comment", f"rank 1=+n0 slot=0:{last}", "rank 0=node3 slot=0")
+    for option in (["--rankfile", path], ["-rf", path],
+                   ["--map-by", f"rankfile:file={path}"]):
+        shown = row(bench, "run", *WHERE, *option, "--tag-output", "sh", "-c",
+                    "echo $PMIX_HOSTNAME; grep Cpus_allowed_list /proc/self/status")
+        for line in (r",0\]<stdout>: node3", r",1\]<stdout>: node1",
+                     r",0\]<stdout>: Cpus_allowed_list:\s*\d+$",
+                     r",1\]<stdout>: Cpus_allowed_list:\s*\d+$"):
+            check(re.search(line, shown.out, re.M), line + shown.tail())
+    refused("ranks: rank 2 has no line", "-n", 3)
+    refused("--map-by contradicts --rankfile", "--map-by", "node")
+    write("rank 0=node9 slot=0")
+    refused("no node is called 'node9'", code=1)
+    refused("ranks:1: host 'node9' is none of those of --host", "--host", "node1")
+    write("rank 0=node1 slot=0", "rank 1=node1 slot=999")
+    refused("rank 1 on node node1: there is no core 999", code=1)
+    write("", "rank 0=node1 cores=0")
+    refused("ranks:2: 'cores=0' is not slot=CORES")
+
+
+def given_names(bench):
+    """A job is found by the name that its user gave it, while it runs and later."""
+    job = bench.start("run", *WHERE, "--name", "ocean", "-n", 1, "sh", "-c",
+                      "echo up; exec sleep 600")
+    job.wait_for("up\n")
+    row(bench, "why", *WHERE, "ocean", out=["1 process runs"])
+    row(bench, "kill", *WHERE, "ocean")
+    job.finish().expect(143)
+    row(bench, "wait", "ocean", code=143)
+    row(bench, "why", "ocean", out=["ended with exit code 143"])
+    row(bench, "ps", "-a", *WHERE, out=["NAME", "ocean"])
+
+
+class Terminal:
+    """`canopy run --pty` on a pseudo-terminal of this test."""
+
+    def __init__(self, bench, *args, rows=33, columns=77):
+        self.master, slave = pty.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.text = ""
+        self.process = subprocess.Popen(
+            [bench.canopy, "run", *WHERE, "--pty", *map(str, args)], stdin=slave,
+            stdout=slave, stderr=slave, start_new_session=True, cwd=bench.work,
+            env=bench.env, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ,
+                    struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def wait_for(self, text):
+        """Reads until TEXT, and returns what comes before it."""
+        def read():
+            if text not in self.text and select.select([self.master], [], [], 0.1)[0]:
+                self.text += os.read(self.master, 65536).decode(errors="replace")
+            return text in self.text
+        until(read, f"{text!r} on the terminal, which has {self.text!r}")
+        before, self.text = self.text.split(text, 1)
+        return before
+
+    def end(self):
+        """Returns the exit code, and checks that the terminal is as before."""
+        code = self.process.wait(20)
+        check(termios.tcgetattr(self.slave) == self.before, "the terminal stays raw")
+        os.close(self.slave)
+        os.close(self.master)
+        return code
+
+
+def terminals(bench):
+    """--pty gives rank 0 a terminal of the size of the window."""
+    shell = Terminal(bench, "-n", 1, "sh", "-i")
+    shell.type("tty; stty size; echo done-$?\r")
+    shell.wait_for("/dev/pts/")
+    shell.wait_for("33 77")
+    shell.wait_for("done-0")
+    shell.resize(44, 99)
+    os.kill(shell.process.pid, signal.SIGWINCH)
+
+    def resized():
+        shell.type("stty size; echo size-$?\r")
+        return "44 99" in shell.wait_for("size-0")
+    until(resized, "the new size")
+    shell.type("sleep 600\r")
+    shell.wait_for("sleep 600")
+    until(lambda: subprocess.run(["pgrep", "-f", "^sleep 600"], check=False,
+                                 capture_output=True).returncode == 0, "sleep")
+    shell.type("\x03")
+    shell.type("echo interrupted-$?\r")
+    shell.wait_for("interrupted-130")
+    shell.type("exit 7\r")
+    check(shell.end() == 7, "the exit code of the shell")
+    others = Terminal(bench, "-n", 2, "sh", "-c",
+                      "test -t 0; echo rank-$PMIX_RANK-$?; sleep 1")
+    others.wait_for("rank-0-0")
+    check(others.end() == 0, "two ranks")
+    row(bench, "run", *WHERE, "--pty", "-n", 1, "true", code=2,
+        err=["--pty needs a terminal"])
+    row(bench, "run", *WHERE, "--pty", "-o", "json", "true", code=2,
+        err=["-o json cannot be combined with --pty"])
 
 
 def colors(bench):
@@ -270,7 +392,8 @@ ROWS = {"counts": counts, "files of output": output_files, "background": backgro
         "words": words_of_others, "texts": texts, "doctor": doctor_of_directories,
         "watch": watch, "colours": colors, "a full disk": full_disk,
         "CPU lists": cpu_lists, "whole commands": whole_commands,
-        "logs": followed_logs, "other words": other_words}
+        "logs": followed_logs, "other words": other_words,
+        "rankfiles": rankfiles, "names": given_names, "terminals": terminals}
 
 
 def run(bench):

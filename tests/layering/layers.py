@@ -24,6 +24,7 @@ LAYERS = {
     "common/local": ["common"],
     "common/posix": ["common"],
     "common/preload": ["common", "common/posix"],
+    "common/request": ["common"],
     "common/shm": ["common", "common/posix"],
     "common/support": VALUES,
     "common/values": [*VALUES, "@hwloc_headers"],
@@ -48,8 +49,8 @@ LAYERS = {
     # The command `canopy`.
     "client/cli/...": ["client/cli/...", "client/include", "client/stacks",
                        "common",
-                       "common/posix", "common/preload", "common/wording",
-                       "protos",
+                       "common/posix", "common/preload", "common/request",
+                       "common/wording", "protos",
                        "server/net", "server/openpmix", "server/relay",
                        "server/scheduler/contract", "server/security",
                        "@grpc++", "@nlohmann_json", "@protobuf"],
@@ -84,7 +85,7 @@ LAYERS = {
     "server/pmi": [*ENDPOINT, "server/endpoint"],
     "server/hwinfo": ["common", "@hwloc_headers"],
     "server/shim": ["common", "common/loader", "common/posix",
-                    "common/preload"],
+                    "common/preload", "common/request"],
     "server/process": ["common", "common/loader", "common/posix",
                        "common/preload", "server/core/...", "server/ports",
                        "server/shim"],
@@ -115,7 +116,7 @@ LAYERS = {
                        "server/core/...", "server/ports", "server/rpc",
                        "server/security", "server/spawn", "@absl", "@grpc++",
                        "@grpc++_reflection"],
-    "hostmodule": ["common"],
+    "hostmodule": ["common", "common/request"],
     "server/agent/...": [*ENDPOINT, "hostmodule", "protos", "server/...",
                          "@protobuf", "@spdlog"],
     # Packages beside the product.
@@ -197,7 +198,7 @@ LIBC_FOLDERS = ("arpa/", "linux/", "net/", "netinet/", "sys/")
 LIBC = frozenset("""
     dirent dlfcn elf errno fcntl grp ifaddrs inttypes limits link locale malloc math
     netdb poll pthread pwd sched signal spawn stdarg stddef stdint stdio stdlib
-    string strings syslog time unistd
+    string strings syslog termios time unistd
     """.split())
 
 # The C++ headers that do more than compute. The core may use none of them, and

@@ -222,6 +222,10 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
        "l1cache, l2cache, l3cache, ppr:N:RESOURCE or seq, with\n"
        ":pe=N, :span, :oversubscribe, :nolocal",
        SetText(map_by)},
+      {"rankfile rf", 1, "FILE",
+       "file with the node and the CPUs of each rank: lines of\n"
+       "rank N=HOST slot=CORES",
+       SetText(to.rankfile)},
       {"rank-by", 1, "POLICY", "slot, node, span, core, package, ...",
        SetText(&to.run->job.places.rank_by)},
       {"bind-to", 1, "OBJECT",
@@ -388,6 +392,10 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
        "rank that receives standard input, or all or none\n"
        "(default: 0)",
        SetStdin(run)},
+      {"pty", 0, "",
+       "give rank 0 a terminal, which is operated from this\n"
+       "one, such as for 'canopy run --pty bash'",
+       SetFlag(&run->pty)},
       {"tag-output l label", 0, "", "prefix every line with [job,rank]<stream>",
        SetFlag(&run->tag_output)},
       {"timestamp-output", 0, "", "prefix every line with the time",
@@ -432,13 +440,8 @@ void AddHints(const RunTargets& to, OptionTable* table) {
 void AddRest(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
-      {"pty", 0, "", "",
-       Refuse("processes have no terminal; 'canopy attach' sends input to a "
-              "job")},
       {"gpus G", 1, "", "",
        Refuse("--gpus-per-task has the number for each process")},
-      {"rankfile rf", 1, "", "",
-       Refuse("--map-by seq and --hostfile name the node of each rank")},
       {"timeout", 1, "TIME",
        "end the job if it runs longer than this: seconds,\n"
        "10m, 2h or 1:30",

@@ -18,6 +18,7 @@ struct RunTargets {
   const Environment* environment = nullptr;
   // Called as mpirun: -c is the number of processes, not of CPUs for each.
   bool as_mpirun = false;
+  std::string* rankfile = nullptr;  // path
 };
 
 // Returns the options in the order of the help text.

@@ -1,11 +1,15 @@
 #include "client/cli/options/run_options.h"
 
+#include <strings.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "client/cli/base/file_util.h"
 #include "client/cli/options/option_parser.h"
+#include "client/cli/options/rankfile.h"
 #include "client/cli/options/run_option_table.h"
 #include "common/string_util.h"
 
@@ -19,7 +23,7 @@ class RunParser {
   RunParser(const Environment& environment, bool as_mpirun)
       : started_by_tool_(environment("PMIX_LAUNCHER_RNDZ_FILE") != nullptr),
         table_(RunOptionTable({&out_, &app_, &app_file_, &map_suffix_,
-                               &environment, as_mpirun})) {
+                               &environment, as_mpirun, &rankfile_})) {
     out_.as_mpirun = as_mpirun;
   }
 
@@ -30,14 +34,17 @@ class RunParser {
   Status ParsePart(std::span<const std::string> args, bool is_all = false);
   Status LoadAppFile(const std::string& path);
   Status Check() const;
+  Status CheckPty() const;
   void SetStops();
   // Limits the hosts that the applications name to as many as requested.
   Status LimitHosts();
+  Status UseRankfile();
 
   RunOptions out_;
   JobApp app_;  // the program of the part that is being parsed
   std::string app_file_;
   std::string map_suffix_;
+  std::string rankfile_;  // empty: none
   bool in_app_file_ = false;
   const bool started_by_tool_;
   const OptionTable table_;  // options that set the members above
@@ -56,6 +63,7 @@ Result<RunOptions> RunParser::Parse(std::span<const std::string> args) {
   if (Status status = Check(); !status.ok()) return status;
   if (Status status = LimitHosts(); !status.ok()) return status;
   out_.job.places.map_by += map_suffix_;
+  if (Status status = UseRankfile(); !status.ok()) return status;
   SetStops();
   return std::move(out_);
 }
@@ -131,7 +139,27 @@ Status RunParser::Check() const {
                   "--launch-agent needs a command that contains {host}, as in "
                   "'ssh {host}'");
   }
+  if (Status status = CheckPty(); !status.ok()) return status;
   return CheckAgentOptions(out_.agents);
+}
+
+// The output of a terminal is for the user's terminal alone, and as it is.
+Status RunParser::CheckPty() const {
+  if (!out_.pty) return Status();
+  const char* const other = out_.json                   ? "-o json"
+                            : out_.detach               ? "--detach"
+                            : out_.stdin_given          ? "--stdin"
+                            : out_.xml_output           ? "--xml"
+                            : out_.tag_output           ? "--tag-output"
+                            : out_.timestamp_output     ? "--timestamp-output"
+                            : !out_.output_file.empty() ? "--output file="
+                            : !out_.output_directory.empty()
+                                ? "--output-filename"
+                                : nullptr;
+  if (other == nullptr) return Status();
+  return Status(kErrBadParam, std::string(other) +
+                                  " cannot be combined with --pty, which "
+                                  "connects rank 0 with this terminal");
 }
 
 void RunParser::SetStops() {
@@ -169,6 +197,20 @@ Status RunParser::LimitHosts() {
   return Status();
 }
 
+// PRRTE's spelling of --rankfile is a policy of --map-by.
+Status RunParser::UseRankfile() {
+  constexpr std::string_view kPolicy = "rankfile:file=";
+  std::string& map_by = out_.job.places.map_by;
+  if (strncasecmp(map_by.c_str(), kPolicy.data(), kPolicy.size()) == 0) {
+    rankfile_ = map_by.substr(kPolicy.size());
+    map_by.clear();
+  }
+  if (rankfile_.empty()) return Status();
+  const Result<Rankfile> file = LoadRankfile(rankfile_);
+  if (!file.ok()) return file.status();
+  return ApplyRankfile(*file, rankfile_, &out_.job);
+}
+
 }  // namespace
 
 Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
@@ -182,7 +224,8 @@ std::string RunOptionHelp() {
   JobApp app;
   std::string text;
   const Environment none;
-  return OptionHelp(RunOptionTable({&run, &app, &text, &text, &none}));
+  return OptionHelp(
+      RunOptionTable({&run, &app, &text, &text, &none, false, &text}));
 }
 
 }  // namespace canopy::cli

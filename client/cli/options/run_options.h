@@ -30,6 +30,7 @@ struct RunOptions {
   bool allow_run_as_root = false;
   bool do_not_launch = false;
   bool detach = false;  // the launcher continues in the background
+  bool pty = false;     // rank 0 has a terminal
 
   bool report_bindings = false;
   bool display_map = false;

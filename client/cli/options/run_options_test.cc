@@ -134,6 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) {
                    return o.display_map && o.display_allocation;
                  }},
+        Spelling{"--pty", [](const RunOptions& o) { return o.pty; }},
         Spelling{"--display-map",
                  [](const RunOptions& o) { return o.display_map; }},
         Spelling{"--do-not-launch",
@@ -499,15 +500,33 @@ TEST(RunOptionsTest, HelpNamesTheOptions) {
 }
 
 TEST(RunOptionsTest, WordsThatWouldNotDoTheSameAreRefusedWithAdvice) {
-  for (const auto& [word, advice] : {std::pair{"--pty", "canopy attach"},
-                                     {"--gpus 2", "--gpus-per-task"},
-                                     {"--rankfile f", "--map-by seq"},
-                                     {"-rf f", "--map-by seq"}}) {
+  for (const auto& [word, advice] :
+       {std::pair{"--gpus 2", "--gpus-per-task"},
+        {"--pty -o json", "-o json cannot be combined with --pty"},
+        {"--pty --detach", "--detach cannot be combined"},
+        {"--pty --stdin 1", "--stdin cannot be combined"},
+        {"--pty --label", "--tag-output cannot be combined"}}) {
     const Result<RunOptions> refused = Parse(std::string(word) + " app");
     EXPECT_EQ(refused.code(), kErrBadParam) << word;
     EXPECT_NE(refused.status().message().find(advice), std::string::npos)
         << refused.status().message();
   }
+}
+
+TEST(RunOptionsTest, ARankfilePlacesTheRanks) {
+  const std::string path = TestFile("ranks", "rank 0=n1 slot=1:0\n");
+  for (const char* option :
+       {"--rankfile ", "-rf ", "--rankfile=", "--map-by rankfile:FILE="}) {
+    const RunOptions options = MustParse(option + path + " app");
+    EXPECT_EQ(options.job.apps[0].hosts.at(0).name, "n1") << option;
+    EXPECT_EQ(options.job.places.map_by, "seq") << option;
+    EXPECT_EQ(options.job.places.bind_to, "slots=1:0") << option;
+  }
+  EXPECT_NE(Parse("-rf " + path + " -n 2 app")
+                .status()
+                .message()
+                .find("rank 1 has no line"),
+            std::string::npos);
 }
 
 TEST(RunOptionsTest, TheDocumentGoesToAFileOrWhereNoProcessWrites) {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/request/pty_input.h"
+
 namespace canopy::cli {
 namespace {
 
@@ -15,8 +17,11 @@ constexpr int kRetryMs = 500;
 
 }  // namespace
 
-InputSource::InputSource(int fd)
-    : fd_(fd), terminal_(fd >= 0 && isatty(fd) == 1), open_(fd >= 0) {}
+InputSource::InputSource(int fd, bool for_terminal)
+    : fd_(fd),
+      terminal_(fd >= 0 && isatty(fd) == 1),
+      for_terminal_(for_terminal),
+      open_(fd >= 0) {}
 
 bool InputSource::InBackground() const {
   return terminal_ && tcgetpgrp(fd_) != getpgrp();
@@ -43,9 +48,13 @@ std::optional<InputPiece> InputSource::Read() {
   if (n < 0 && errno == EIO && InBackground()) return std::nullopt;
   chunk.resize(n > 0 ? static_cast<size_t>(n) : 0);
   if (chunk.empty()) open_ = false;
+  return Insert(for_terminal_ ? EncodePtyText(chunk) : std::move(chunk));
+}
+
+InputPiece InputSource::Insert(std::string data) {
   const MutexLock lock(mutex_);
-  ended_ = chunk.empty();
-  InputPiece piece{end_, std::move(chunk)};
+  ended_ = data.empty();
+  InputPiece piece{end_, std::move(data)};
   end_ += piece.data.size();
   if (!ended_) kept_.push_back(piece);
   return piece;

@@ -23,8 +23,9 @@ struct InputPiece {
 // where noted.
 class InputSource {
  public:
-  // `fd` is -1 if there is no input. It is not owned.
-  explicit InputSource(int fd);
+  // `fd` is -1 if there is no input. It is not owned. For a process that has a
+  // terminal, what is read gets the form of common/request/pty_input.h.
+  explicit InputSource(int fd, bool for_terminal = false);
 
   // Returns the descriptor to poll for reading, or -1 if nothing is to be read
   // now.
@@ -34,6 +35,8 @@ class InputSource {
   int RetryMs() const;
   // Returns the next piece, or no value if there is none now.
   std::optional<InputPiece> Read();
+  // Appends data that was not read, and returns it as the next piece.
+  InputPiece Insert(std::string data);
   // Records that the job has consumed `bytes` more. Any thread.
   void Consumed(uint64_t bytes);
   // Records that the job has consumed all input before `position`. Any thread.
@@ -54,6 +57,7 @@ class InputSource {
 
   const int fd_;
   const bool terminal_;
+  const bool for_terminal_;
   bool open_;
   mutable Mutex mutex_;
   std::deque<InputPiece> kept_ CANOPY_GUARDED_BY(mutex_);  // whole pieces

@@ -128,6 +128,7 @@ SpawnedOutputOptions JobOutput::Combined(SpawnedOutputOptions wanted,
   wanted.tag |= options_.tag;
   wanted.timestamp |= options_.timestamp;
   wanted.xml |= options_.xml;
+  wanted.raw |= options_.raw;
   if (wanted.directory.empty()) wanted.directory = options_.directory;
   if (wanted.directory.empty()) return wanted;
   wanted.directory += "/" + nspace;

@@ -35,6 +35,7 @@ struct JobOutputOptions {
   // A monotonic clock in milliseconds; empty: the system's.
   std::function<int64_t()> now_ms = nullptr;
   bool xml = false;  // each line is an element
+  bool raw = false;  // parts of lines are shown as they come
 };
 
 // Directives of a spawner for its processes, in addition to JobOutputOptions.

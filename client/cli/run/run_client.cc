@@ -19,7 +19,9 @@
 #include "client/cli/base/command.h"
 #include "client/cli/run/file_feed.h"
 #include "client/cli/run/input_source.h"
+#include "client/cli/run/raw_terminal.h"
 #include "common/mutex.h"
+#include "common/request/pty_input.h"
 
 namespace canopy::cli {
 namespace {
@@ -42,7 +44,8 @@ class JobRun {
       : link_(std::move(connection), WithInput(options.link)),
         signals_(options.signals),
         observer_(std::move(observer)),
-        input_(options.stdin_fd),
+        input_(options.stdin_fd, options.pty),
+        terminal_(options.pty ? options.stdin_fd : -1),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         items_(options.files),
         grace_(options.kill_grace) {
@@ -51,6 +54,7 @@ class JobRun {
   ~JobRun() { close(wake_fd_); }
 
   void Begin(const v1::Launch& launch);
+  void RestoreTerminal() { terminal_.Leave(); }
   // Reads until the stream ends; runs on a thread of its own.
   void ReadEvents();
   // Returns false if the caller gave up waiting.
@@ -77,13 +81,15 @@ class JobRun {
   void SendInput(InputPiece piece) CANOPY_REQUIRES(input_mutex_);
   void SendInputAgain(const v1::Reattached& reattached);
   void SendSignal(int signal);
+  void SendWindow();
   void Kill(const std::string& reason, bool immediately);
 
   RunLink link_;
   SignalSource* const signals_;
   const std::shared_ptr<RunObserver> observer_;
   InputSource input_;
-  Mutex input_mutex_;  // keeps the pieces in order
+  RawTerminal terminal_;  // -1: none
+  Mutex input_mutex_;     // keeps the pieces in order
   const int wake_fd_;
   std::atomic<bool> done_{false};
 
@@ -99,7 +105,10 @@ class JobRun {
   Clock::time_point give_up_ = Clock::time_point::max();
 };
 
-void JobRun::Begin(const v1::Launch& launch) { link_.Launch(launch); }
+void JobRun::Begin(const v1::Launch& launch) {
+  link_.Launch(launch);
+  terminal_.Enter();
+}
 
 void JobRun::ReadEvents() {
   v1::RunEvent event;
@@ -213,9 +222,22 @@ void JobRun::ForwardSignals() {
       EndFor(*signal);
       continue;
     }
+    if (terminal_.exists() && *signal == SIGWINCH) {
+      SendWindow();
+      continue;
+    }
     SendSignal(*signal);
-    if (*signal == SIGTSTP) raise(SIGSTOP);
+    if (*signal == SIGCONT) terminal_.Enter();
+    if (*signal != SIGTSTP) continue;
+    terminal_.Leave();
+    raise(SIGSTOP);
   }
+}
+
+// The job's terminal itself sends SIGWINCH to the processes that use it.
+void JobRun::SendWindow() {
+  const MutexLock lock(input_mutex_);
+  SendInput(input_.Insert(EncodePtySize(terminal_.Window())));
 }
 
 void JobRun::EndFor(int signal) {
@@ -304,7 +326,9 @@ Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
                                       std::move(observer));
   run->Begin(launch);
   std::thread reader([run] { run->ReadEvents(); });
-  if (!run->PumpUntilDone()) {
+  const bool done = run->PumpUntilDone();
+  run->RestoreTerminal();
+  if (!done) {
     reader.detach();
     return Status(kErrJobCanceled,
                   "gave up waiting for the end of the job; its agents kill it");

@@ -50,6 +50,7 @@ class RunObserver {
 
 struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
+  bool pty = false;   // stdin_fd is a terminal that operates one of the job
   SignalSource* signals = nullptr;
   // Time between SIGTERM and SIGKILL when the job is ended.
   std::chrono::seconds kill_grace{0};

@@ -318,6 +318,7 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   RunClientOptions client;
   const bool reads = options.reads_input() && !options.input_is_pushed();
   client.stdin_fd = reads ? STDIN_FILENO : -1;
+  client.pty = options.pty;
   client.signals = &around.signals;
   client.files = request.files;
   client.kill_grace = std::chrono::seconds(request.job.kill_grace_seconds);
@@ -437,6 +438,9 @@ std::optional<int> Run(const RunOptions& options,
     return kExitFailure;
   }
   if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
+  if (Status s = CheckTerminal(options); !s.ok()) {
+    return FailUsage("run", s);
+  }
   RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
   JobRequest job = JobOf(options);

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "client/cli/run/job_environment.h"
+#include "client/cli/run/raw_terminal.h"
 #include "common/job_description.h"
 #include "common/preload/archive.h"
+#include "common/request/pty_input.h"
 #include "common/text.h"
 
 namespace canopy::cli {
@@ -91,6 +93,10 @@ JobRequest MakeRequest(const RunOptions& options) {
   request.cwd = CurrentDirectory();
   request.env = InheritedEnvironment(environ);
   SetVariables(options.job.env, &request.env);
+  if (options.pty) {
+    const std::string size = PtySizeText(WindowOf(STDIN_FILENO));
+    SetVariables({std::string(kPtyVariable) + "=" + size}, &request.env);
+  }
   for (JobApp& app : request.apps) {
     app.cwd = Absolute(app.cwd, request.cwd);
     app.hosts = WithoutUsers(std::move(app.hosts));
@@ -137,6 +143,13 @@ Status CheckWorkingDirectory(const JobRequest& request) {
   return Status(kErrJobWdirNotFound,
                 "the working directory does not exist any more, or cannot be "
                 "determined; change to another one, or name one with --wdir");
+}
+
+Status CheckTerminal(const RunOptions& options) {
+  if (!options.pty || isatty(STDIN_FILENO) == 1) return Status();
+  return Status(kErrBadParam,
+                "--pty needs a terminal as standard input; leave it out to "
+                "forward a file or a pipe");
 }
 
 Status CheckTexts(const RunOptions& options) {

@@ -29,6 +29,9 @@ Result<std::vector<preload::Item>> FilesToPreload(const JobRequest& request);
 // process's working directory and that directory has been removed.
 Status CheckWorkingDirectory(const JobRequest& request);
 
+// Returns kErrBadParam for a terminal that is requested where there is none.
+Status CheckTerminal(const RunOptions& options);
+
 // Checks that all values except those passed unchanged to the processes are
 // text.
 Status CheckTexts(const RunOptions& options);

@@ -23,6 +23,7 @@ JobOutputOptions OutputOptions(const RunOptions& options, int output_fd) {
   out.tag = options.tag_output;
   out.timestamp = options.timestamp_output;
   out.xml = options.xml_output;
+  out.raw = options.pty;
   out.directory = options.output_directory;
   out.only_to_files = options.only_to_files;
   out.job_below_directory = options.job_below_directory;
@@ -73,7 +74,7 @@ RunReport::RunReport(const RunOptions& options, Timeline* timeline,
       cpu_list_(options.job.places.cpu_list),
       timeline_(timeline),
       output_(OutputOptions(options, output_fd)),
-      progress_(STDERR_FILENO, !options.quiet) {}
+      progress_(STDERR_FILENO, !options.quiet && !options.pty) {}
 
 void RunReport::Print(int fd, const std::string& text) {
   progress_.Clear();

@@ -10,6 +10,8 @@ import os
 import re
 import subprocess
 
+import failures
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 MANUAL = "docs/man/canopy.1"
 MAP = "ARCHITECTURE.md"
@@ -181,4 +183,5 @@ CHECKS = {
     "every document is linked": index,
     "links lead to files": links,
     "paths in documents exist": paths,
+    "failure_model.md names the test of each row": failures.check,
 }

@@ -34,7 +34,12 @@ CASES = {"attacks: names of nodes, with OpenPMIx": nodes}
 for name, kind, ranks in (("gets of any rank", "get", 4),
                           ("waiting gets of any rank", "wait", 16),
                           ("a mailbox that is rewritten", "rewrite", 2),
-                          ("a mailbox that is always full", "fill", 2)):
+                          ("a mailbox that is always full", "fill", 2),
+                          ("garbage in the barrier", "barrier", 4),
+                          ("a directory of many files", "cleanup", 2),
+                          ("a million names", "names", 2),
+                          ("fences ahead", "ahead", 2),
+                          ("half a message", "half", 2)):
     CASES["attacks: " + name] = (
         lambda bench, machine, kind=kind, ranks=ranks: attack(
             bench, machine, ranks, bench.pmix("attack"), kind))

@@ -4,12 +4,14 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
 
 import harness
 from harness import check
+from hostility import AS_USER, make_for_user
 
 RUN = ["run", "--emulate", 2, "--oversubscribe"]
 
@@ -264,6 +266,27 @@ def without_run_socket(bench, context):
     job.finish().expect(5, out=["got it"])
 
 
+def no_further_process(bench):
+    """The user of an agent may have few processes and threads. A job that needs
+    more is refused with the reason, and the next one runs."""
+    home = "/tmp/of-user"
+    make_for_user(home)
+    os.chmod(os.path.dirname(bench.prefix), 0o711)  # the user runs what is there
+    env = {"XDG_RUNTIME_DIR": home, "HOME": home, "XDG_STATE_HOME": home}
+
+    def limited_to(count, command, *words):
+        return bench.run(*AS_USER, "prlimit", f"--nproc={count}", bench.canopy,
+                         command, "--context", "few", *words, program="setpriv",
+                         env=env)
+    limited_to(60, "up", "--emulate", 1).expect()
+    run = ("run", "--oversubscribe", "-n")
+    limited_to(1000, *run, 100, "sleep", "1").expect(
+        code=1, err=["cannot start a process: Resource temporarily unavailable"])
+    limited_to(1000, *run, 2, "echo", "ran").expect_lines(["ran"] * 2)
+    limited_to(1000, "down").expect()
+    shutil.rmtree(home)
+
+
 def run(bench):
     bench.case("control: without TLS", lambda: plaintext(bench), settle=5)
     bench.case("control: JSON of commands", lambda: json_of_commands(bench),
@@ -289,4 +312,5 @@ def run(bench):
                        lambda: open_files(bench, context))
             bench.case("control: jobs over gRPC", lambda: without_run_socket(
                 bench, context))
+    bench.case("control: no further process", lambda: no_further_process(bench))
     bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

@@ -9,6 +9,7 @@ CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most
 """
 import sys
 
+import cases_adversary
 import cases_allocations
 import cases_attacks
 import cases_bad
@@ -98,6 +99,7 @@ SUITES = (
     cases_hostile,
     cases_floods,
     cases_attacks,
+    cases_adversary,
     cases_squat,
     cases_control,
     cases_faults,

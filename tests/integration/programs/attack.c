@@ -5,10 +5,16 @@
  *          repeatedly
  * rewrite  the position in the rank's commit mailbox changes all the time
  * fill     the commit mailbox is filled with the smallest commits all the time
+ * barrier  rank 0 writes garbage into its job's barrier while all ranks fence
+ * cleanup  rank 0 registers a directory with many files for cleanup, and ends
+ * names    fences over many processes of jobs that do not exist
+ * ahead    fences without end, none of which is waited for
+ * half     the beginning of a large message, and nothing more
  *
- * In the first two rank 0 attacks and the others provide the data. The last two
+ * In the first two rank 0 attacks and the others provide the data. The next two
  * end as soon as the agent disconnects. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,6 +28,7 @@
 #include "pmix_check.h"
 
 enum { KEYS = 4000, PENDING = 9000, WAITING = 5000 };
+enum { CLEANED = 300000, NAMED = 1000000 };
 
 static double end;
 
@@ -189,6 +196,116 @@ static void attack_mailbox(void *(*writer)(void *)) {
   _exit(0);
 }
 
+/* ---------------------------------------------------------------- barrier */
+
+/* Finds the barrier in the mappings of the library. */
+static uint32_t *find_barrier(size_t *words) {
+  char line[512];
+  uint64_t begin, limit;
+  uint32_t *found = NULL;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    if (strstr(line, "canopy-gate") == NULL) continue;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &limit) != 2) continue;
+    found = (uint32_t *)(uintptr_t)begin;
+    *words = (size_t)(limit - begin) / sizeof *found;
+  }
+  if (maps != NULL) fclose(maps);
+  return found;
+}
+
+static void *scribble(void *unused) {
+  size_t words = 0;
+  uint32_t *const barrier = find_barrier(&words);
+  uint32_t draw = 1 + (uint32_t)getpid();
+  (void)unused;
+  /* Most of the memory is not used; its beginning has the state. */
+  if (words > 64) words = 64;
+  while (barrier != NULL && now() < end) {
+    draw = draw * 1664525u + 1013904223u;
+    __atomic_store_n(barrier + draw % words, draw, __ATOMIC_SEQ_CST);
+    if ((draw >> 8) % 64 == 0) usleep(1);
+  }
+  return NULL;
+}
+
+static void *leave(void *unused) {
+  (void)unused;
+  while (now() < end) usleep(10000);
+  printf("over\n");
+  fflush(stdout);
+  _exit(0);
+}
+
+static void attack_barrier(void) {
+  pthread_t writer, watcher;
+  pthread_create(&watcher, NULL, leave, NULL);
+  if (self.rank == 0) pthread_create(&writer, NULL, scribble, NULL);
+  while (now() < end) PMIx_Fence(NULL, 0, NULL, 0);
+  pthread_join(watcher, NULL);
+}
+
+/* ------------------------------------------------- work for the agent alone */
+
+static void attack_cleanup(void) {
+  char directory[] = "/tmp/attack-XXXXXX";
+  char path[64];
+  pmix_info_t info[2];
+  bool yes = true;
+  if (self.rank != 0 || mkdtemp(directory) == NULL) return;
+  PMIX_INFO_LOAD(&info[0], PMIX_REGISTER_CLEANUP_DIR, directory, PMIX_STRING);
+  PMIX_INFO_LOAD(&info[1], PMIX_CLEANUP_RECURSIVE, &yes, PMIX_BOOL);
+  check(PMIx_Job_control(NULL, 0, info, 2, NULL, NULL), "job control");
+  for (unsigned i = 0; i < CLEANED && now() < end; ++i) {
+    snprintf(path, sizeof path, "%s/%u", directory, i);
+    const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0) close(fd);
+  }
+}
+
+static void attack_names(void) {
+  pmix_proc_t *names = calloc(NAMED, sizeof *names);
+  while (names != NULL && self.rank == 0 && now() < end) {
+    for (unsigned i = 0; i < NAMED; ++i) {
+      snprintf(names[i].nspace, sizeof names[i].nspace, "none-%u", i % 1000);
+      names[i].rank = (i * 7919u) % NAMED;
+    }
+    if (PMIx_Fence(names, NAMED, NULL, 0) == PMIX_SUCCESS) exit(9);
+  }
+  free(names);
+}
+
+static void arrived(pmix_status_t status, void *data) {
+  (void)status, (void)data;
+}
+
+static void attack_ahead(void) {
+  pmix_proc_t some[2] = {self, self};
+  unsigned long count = 0;
+  some[0].rank = 0;
+  some[1].rank = 1;
+  /* The other rank does not come. */
+  while (self.rank == 0 && now() < end) {
+    const pmix_status_t status =
+        PMIx_Fence_nb(some, 2, NULL, 0, arrived, NULL);
+    if (status != PMIX_SUCCESS || ++count % 10000 == 0) usleep(1000);
+  }
+  while (now() < end) usleep(10000);
+  exit(0);
+}
+
+static void attack_half(void) {
+  static const char piece[1 << 16];
+  /* It claims 200 MiB. */
+  const uint32_t frame[] = {200u << 20, 2, 0, 0}; /* kCommit */
+  const int fd = find_socket();
+  if (send(fd, frame, sizeof frame, MSG_NOSIGNAL) < 0) return;
+  for (unsigned i = 0; i < 150 * 16; ++i)
+    if (send(fd, piece, sizeof piece, MSG_NOSIGNAL) < 0) break;
+  while (now() < end) usleep(10000);
+  exit(0);
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   check(PMIx_Init(&self, NULL, 0), "init");
@@ -197,6 +314,11 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "wait") == 0) attack_wait();
   if (strcmp(argv[1], "rewrite") == 0) attack_mailbox(rewrite);
   if (strcmp(argv[1], "fill") == 0) attack_mailbox(refill);
+  if (strcmp(argv[1], "barrier") == 0) attack_barrier();
+  if (strcmp(argv[1], "cleanup") == 0) attack_cleanup();
+  if (strcmp(argv[1], "names") == 0) attack_names();
+  if (strcmp(argv[1], "ahead") == 0) attack_ahead();
+  if (strcmp(argv[1], "half") == 0) attack_half();
   check(PMIx_Finalize(NULL, 0), "finalize");
   printf("over\n");
   return 0;

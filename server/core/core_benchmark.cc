@@ -57,6 +57,19 @@ void LocalFence(benchmark::State& state) {
 }
 BENCHMARK(LocalFence)->Arg(8)->Arg(64)->Arg(128);
 
+// The same fence, at which all ranks wait in their job's barrier.
+void BarrierFence(benchmark::State& state) {
+  const auto ranks = static_cast<Rank>(state.range(0));
+  const auto core = CoreWith(Config(2, 0), std::vector<NodeId>(ranks, 0));
+  LocalFenceArrived in;
+  for (Rank r = 0; r < ranks; ++r) in.clients.push_back(r + 1);
+  for (auto _ : state) {
+    if (core->Step(0, in).size() != 1) abort();
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BarrierFence)->Arg(8)->Arg(64)->Arg(128);
+
 // Items are processes that end normally without any registered client; the
 // argument is the number of processes of a node that end at once. The only
 // message goes to the job's controller.

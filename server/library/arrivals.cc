@@ -11,6 +11,9 @@ namespace canopy::library {
 namespace {
 
 constexpr uint32_t kMsPerSecond = 1000;
+// Stands for the request of a process in a barrier. Requests with answers have
+// other numbers.
+constexpr core::RequestId kAtBarrier = 0;
 
 // Rounds up, because 0 would mean no timeout.
 int Seconds(uint32_t ms) {
@@ -42,6 +45,19 @@ void Arrivals::Add(const ProcId& proc, const core::CollectiveArrived& in) {
   series->second.push_back(
       {request, {proc, in.collect_data, in.timeout_ms, in.info}});
   by_request_.emplace(request, series);
+}
+
+void Arrivals::AddAtBarrier(const ProcId& proc, core::ClientId client,
+                            bool collect) {
+  core::CollectiveArrived fence;
+  fence.client = client;
+  fence.request = kAtBarrier;
+  fence.collect_data = collect;
+  Add(proc, fence);
+}
+
+void Arrivals::RemoveAtBarrier(core::ClientId client) {
+  Remove(client, kAtBarrier);
 }
 
 void Arrivals::Erase(All::iterator series, const Request& request) {

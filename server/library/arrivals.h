@@ -23,8 +23,12 @@ class Arrivals {
  public:
   // Records that a process has arrived.
   void Add(const ProcId& proc, const core::CollectiveArrived& in);
-  // Records that its request was answered.
+  // Records that a process waits in its job's barrier, where it waits for one
+  // fence at a time.
+  void AddAtBarrier(const ProcId& proc, core::ClientId client, bool collect);
+  // Record that its request was answered, or that its barrier was released.
   void Remove(core::ClientId client, core::RequestId request);
+  void RemoveAtBarrier(core::ClientId client);
   // Removes the requests of an ended connection, which gets no answers.
   void RemoveAll(core::ClientId client);
 

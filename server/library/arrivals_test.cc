@@ -79,6 +79,19 @@ TEST(Arrivals, OfSeveralOfAProcessTheFirstThatWaits) {
   EXPECT_EQ(arrivals.size(), 0u);
 }
 
+TEST(Arrivals, ThoseInTheBarrierOfTheirJob) {
+  Arrivals arrivals;
+  arrivals.Add({"job", 0}, Fence(1, 1, {{"a", Value::Int(1)}}));
+  arrivals.AddAtBarrier({"job", 1}, 2, true);
+  const Arrivals::Asked asked = arrivals.For(FenceOf({kJob}));
+  EXPECT_TRUE(asked.collect);
+  EXPECT_TRUE(asked.infos.Has("a"));
+  arrivals.RemoveAtBarrier(1);
+  EXPECT_EQ(arrivals.size(), 2u) << "it waits for an answer";
+  arrivals.RemoveAtBarrier(2);
+  EXPECT_FALSE(arrivals.For(FenceOf({kJob})).collect);
+}
+
 TEST(Arrivals, NothingIsLeftOfWhoIsGone) {
   Arrivals arrivals;
   arrivals.Add({"job", 0}, Fence(1, 1));

@@ -239,6 +239,15 @@ bool ClientGate::Take(const core::CollectiveArrived& in) {
   return false;
 }
 
+bool ClientGate::Take(const core::LocalFenceArrived& in) {
+  for (const core::ClientId client : in.clients) {
+    const Caller* caller = Find(client);
+    if (caller == nullptr) continue;
+    p_.arrivals->AddAtBarrier(caller->proc, client, in.collect_data);
+  }
+  return false;
+}
+
 // ------------------------------------------------------ what the host does ---
 
 bool ClientGate::Take(const core::AbortArrived& in) {

@@ -91,6 +91,7 @@ class ClientGate : public InputSink {
   bool Take(const core::ClientConnected& in);
   bool Take(const core::ClientGone& in);
   bool Take(const core::CollectiveArrived& in);
+  bool Take(const core::LocalFenceArrived& in);
   bool Take(const core::FinalizeArrived& in);
   bool Take(const core::AbortArrived& in);
   bool Take(const core::EventRaised& in);

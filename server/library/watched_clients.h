@@ -23,6 +23,12 @@ class WatchedClients : public ClientPort {
     arrivals_->Remove(reply.client, reply.request);
     endpoint_->Reply(reply);
   }
+  void ReleaseFence(const core::ReleaseFence& release) override {
+    for (const core::ClientId client : release.clients) {
+      arrivals_->RemoveAtBarrier(client);
+    }
+    endpoint_->ReleaseFence(release);
+  }
   void Notify(const core::NotifyClient& event) override {
     endpoint_->Notify(event);
   }

@@ -136,9 +136,11 @@ void FenceBarrier::Take(bool to_core) {
     if (num_behind_ == 0) ReleaseLater();
     return;
   }
+  std::vector<core::ClientId> arrived;
   for (const uint32_t index : taken.ranks) {
-    if (!places_[index].behind) SendArrival(places_[index]);
+    if (!places_[index].behind) arrived.push_back(places_[index].holder);
   }
+  if (!arrived.empty()) SendArrivals(std::move(arrived));
 }
 
 // Called when all commits of an arrived rank have been read.
@@ -146,21 +148,17 @@ void FenceBarrier::CaughtUp(Place* place) {
   place->behind = false;
   --num_behind_;
   if (to_core_) {
-    SendArrival(*place);
+    SendArrivals({place->holder});
   } else if (num_behind_ == 0) {
     ReleaseLater();
   }
 }
 
-void FenceBarrier::SendArrival(const Place& place) {
-  core::CollectiveArrived arrival;
-  arrival.client = place.holder;
-  arrival.request = kBarrierRequest;
-  arrival.collect_data = collect_;
-  sink_->OnInput(std::move(arrival));
+void FenceBarrier::SendArrivals(std::vector<core::ClientId> clients) {
+  sink_->OnInput(core::LocalFenceArrived{std::move(clients), collect_});
 }
 
-void FenceBarrier::OnReply(Rank rank, int status) {
+void FenceBarrier::OnReleased(Rank rank, int status) {
   Place* place = Find(rank);
   if (place == nullptr || !place->waiting || place->behind) return;
   answered_ = true;

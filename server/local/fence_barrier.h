@@ -17,9 +17,11 @@
 //   released  no rank waits                    -> open: MaybeOpen, if possible
 //   failed    for good; fences are messages from now on
 //
-// A closed fence is completed in one of two ways. With `to_core_` each waiting
-// rank becomes a CollectiveArrived of the core, and the core's replies release
-// them. Otherwise the job is local, and the barrier itself releases them.
+// A closed fence is completed in one of two ways. With `to_core_` the waiting
+// ranks are reported to the core by one LocalFenceArrived, except for those
+// that are `behind`, which follow one by one, and the core's ReleaseFence
+// releases them. Otherwise the job is local, and the barrier itself releases
+// them.
 //
 // Invariants: An arrival counts only when the commits that preceded it have
 // been read (`behind`, `num_behind_`). The barrier opens only if every place is
@@ -41,10 +43,6 @@
 #include "server/ports/input_sink.h"
 
 namespace canopy::local {
-
-// Request number of arrivals at the barrier. It is reserved, so clients cannot
-// use it.
-inline constexpr core::RequestId kBarrierRequest = UINT64_MAX;
 
 // Returns true if the participants, as a client names them, are its whole job.
 bool IsWholeJob(const std::string& own_nspace,
@@ -99,8 +97,8 @@ class FenceBarrier {
   void OnCommit(Rank rank, core::ClientId client);
   // Called when a participant signals that all have arrived.
   void OnFull();
-  // Handles the core's reply to an arrival at the barrier.
-  void OnReply(Rank rank, int status);
+  // The core has released the rank (core::ReleaseFence).
+  void OnReleased(Rank rank, int status);
   // Called periodically: passes a fence without progress to the core.
   void Watch();
 
@@ -129,7 +127,7 @@ class FenceBarrier {
   // completes the fence.
   void Take(bool to_core);
   void CaughtUp(Place* place);
-  void SendArrival(const Place& place);
+  void SendArrivals(std::vector<core::ClientId> clients);
   void Leave(Place* place);
   // Ends a fence that the core does not complete.
   void ReleaseLater();
@@ -149,7 +147,7 @@ class FenceBarrier {
   size_t num_behind_ = 0;    // number of those that are `behind`
   size_t num_messages_ = 0;  // unanswered fences by message
   int worst_ = 0;            // status of the current fence so far
-  bool answered_ = false;    // the core has replied to one of the waiting ranks
+  bool answered_ = false;    // the core has released one of the waiting ranks
   bool failed_ = false;      // permanently
   // Points to this object, and to null after its end.
   const std::shared_ptr<FenceBarrier*> self_ =

@@ -20,9 +20,18 @@ using Arrival = shm::BarrierParticipant::Arrival;
 class FakeSink : public InputSink {
  public:
   void OnInput(core::Input input) override {
-    auto* arrived = std::get_if<core::CollectiveArrived>(&input);
-    ASSERT_NE(arrived, nullptr);
-    arrivals.push_back(*arrived);
+    if (const auto* fence = std::get_if<core::LocalFenceArrived>(&input)) {
+      core::CollectiveArrived arrived;
+      arrived.collect_data = fence->collect_data;
+      arrived.at_barrier = true;
+      for (const core::ClientId client : fence->clients) {
+        arrived.client = client;
+        arrivals.push_back(arrived);
+      }
+      ++num_fences;
+    } else {
+      arrivals.push_back(std::get<core::CollectiveArrived>(input));
+    }
     if (on_arrival) on_arrival();
   }
   std::vector<core::ClientId> Clients() const {
@@ -30,7 +39,8 @@ class FakeSink : public InputSink {
     for (const auto& a : arrivals) out.push_back(a.client);
     return out;
   }
-  std::vector<core::CollectiveArrived> arrivals;
+  std::vector<core::CollectiveArrived> arrivals;  // one for each client
+  int num_fences = 0;                             // LocalFenceArrived
   std::function<void()> on_arrival;
 };
 
@@ -80,8 +90,8 @@ class FenceBarrierTest : public ::testing::Test {
   void Answer(int status) {
     const auto arrivals = std::exchange(sink_.arrivals, {});
     for (const auto& a : arrivals) {
-      if (a.request == kBarrierRequest) {
-        barrier_->OnReply(static_cast<Rank>(a.client - 100), status);
+      if (a.at_barrier) {
+        barrier_->OnReleased(static_cast<Rank>(a.client - 100), status);
       } else {
         barrier_->OnMessageDone(status);
       }
@@ -137,6 +147,7 @@ TEST_F(FenceBarrierTest, MailboxesAreReadOnlyIfCommitsAreDue) {
   for (const Rank rank : {4, 6, 9}) Arrive(rank, shm::kBarrierCollect);
   barrier_->OnFull();
   EXPECT_EQ(sink_.arrivals.size(), 3u);
+  EXPECT_EQ(sink_.num_fences, 1) << "all arrive by one input";
   EXPECT_TRUE(looked_for_.empty());
 }
 
@@ -171,7 +182,7 @@ TEST_F(FenceBarrierTest, ARankThatLeavesAWaitingFenceGetsItsStatus) {
   barrier_->OnGone(4, 104);
   EXPECT_EQ(EndFor(4), 99);
   EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{104, 106}));
-  barrier_->OnReply(6, kErrTimeout);
+  barrier_->OnReleased(6, kErrTimeout);
   EXPECT_EQ(EndFor(4), kErrTimeout);
   EXPECT_EQ(EndFor(6), kErrTimeout);
 }
@@ -231,7 +242,7 @@ TEST_F(FenceBarrierTest, CommitsAreReadBeforeTheCoreIsNotified) {
   Arrive(9);
   ByMessage(4);
   EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{109, 104}));
-  barrier_->OnReply(6, kSuccess);
+  barrier_->OnReleased(6, kSuccess);
   barrier_->OnCommit(6, 106);
   EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{109, 104, 106}));
   Answer(kSuccess);
@@ -326,7 +337,7 @@ TEST_F(FenceBarrierTest, ARankThatLeavesClosesTheBarrier) {
   EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{104, 109}))
       << "what arrived before has arrived";
   EXPECT_EQ(Arrive(6), Arrival::kClosed);
-  barrier_->OnReply(4, kErrLostConnection);
+  barrier_->OnReleased(4, kErrLostConnection);
   EXPECT_EQ(EndFor(4), kErrLostConnection);
 }
 

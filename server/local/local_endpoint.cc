@@ -296,6 +296,15 @@ void LocalEndpoint::Reply(const core::ReplyClient& reply) {
   if (!c->out.empty()) connections_.MarkDirty(*c);
 }
 
+void LocalEndpoint::ReleaseFence(const core::ReleaseFence& release) {
+  for (const core::ClientId client : release.clients) {
+    const Connection* c = connections_.Find(client);
+    if (c == nullptr || !c->serving()) continue;
+    FenceBarrier* barrier = jobs_.FindBarrier(c->proc.nspace);
+    if (barrier != nullptr) barrier->OnReleased(c->proc.rank, release.status);
+  }
+}
+
 void LocalEndpoint::Notify(const core::NotifyClient& event) {
   Connection* c = connections_.Find(event.client);
   if (c == nullptr || !c->serving()) return;

@@ -57,6 +57,7 @@ class LocalEndpoint : public ClientPort,
   void AddJob(const core::RegisterJob& job) override;
   void DropJob(const std::string& nspace) override;
   void Reply(const core::ReplyClient& reply) override;
+  void ReleaseFence(const core::ReleaseFence& release) override;
   void Notify(const core::NotifyClient& event) override;
   void Close(core::ClientId client, const std::string& reason) override;
   void TakeCommits(const ProcId& proc) override;

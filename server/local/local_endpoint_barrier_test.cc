@@ -51,9 +51,16 @@ class GatedTest : public LocalEndpointTest {
   }
   static std::string Commit() { return wire::Encode(local::Commit{}); }
   static std::string WholeJobFence() { return wire::Encode(Collective{}); }
-  // Replies to an arrival at the barrier.
-  void AnswerBarrier(size_t client, int status) {
-    Reply(client, kBarrierRequest, status);
+  void ReleaseBarrier(std::vector<core::ClientId> clients, int status) {
+    endpoint_->ReleaseFence({status, std::move(clients)});
+  }
+  // Returns the clients that have arrived at the barrier, in order.
+  std::vector<core::ClientId> Arrived() const {
+    std::vector<core::ClientId> clients;
+    for (const auto& fence : sink_.All<core::LocalFenceArrived>()) {
+      clients.insert(clients.end(), fence.clients.begin(), fence.clients.end());
+    }
+    return clients;
   }
 };
 
@@ -69,11 +76,10 @@ TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
   b.client->Send(FrameType::kCommit, 0, Commit());
   Settle();
   ASSERT_EQ(sink_.All<core::Committed>().size(), 1u);
-  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 2u);
+  ASSERT_EQ(Arrived(), (std::vector<core::ClientId>{IdOf(0), IdOf(1)}));
   int status = -1;
   EXPECT_FALSE(a.barrier->Wait(a.ticket, 0, &status));
-  AnswerBarrier(0, kSuccess);
-  AnswerBarrier(1, kSuccess);
+  ReleaseBarrier(Arrived(), kSuccess);
   EXPECT_TRUE(a.barrier->Wait(a.ticket, 0, &status));
   EXPECT_EQ(status, kSuccess);
 }
@@ -100,15 +106,25 @@ TEST_F(GatedTest, TheEndOfARankPassesTheFenceToTheCore) {
             shm::BarrierParticipant::Arrival::kWait);
   b.client->Disconnect();
   Settle();
-  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+  ASSERT_EQ(Arrived(), std::vector<core::ClientId>{IdOf(0)});
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(GatedTest, ClientsCannotUseTheBarriersTag) {
+// Whatever its tag, a fence by message does not count as one in the barrier.
+TEST_F(GatedTest, AnyTagIsThatOfAMessage) {
   Member a = Join(0);
-  a.client->Send(FrameType::kCollective, kBarrierRequest, WholeJobFence());
+  Member b = Join(1);
+  ASSERT_EQ(b.barrier->Arrive(0, &b.ticket),
+            shm::BarrierParticipant::Arrival::kWait);
+  a.client->Send(FrameType::kCollective, UINT64_MAX, WholeJobFence());
   Settle();
-  EXPECT_FALSE(a.client->Pump());
+  EXPECT_EQ(Arrived(), std::vector<core::ClientId>{IdOf(1)});
+  ReleaseBarrier({IdOf(0)}, kSuccess);
+  int status = -1;
+  EXPECT_FALSE(b.barrier->Wait(b.ticket, 0, &status));
+  Reply(0, UINT64_MAX, kSuccess);
+  Settle();
+  EXPECT_EQ(StatusOf(a.client->Next()), kSuccess);
 }
 
 class MailboxTest : public GatedTest {
@@ -197,7 +213,7 @@ TEST_F(MailboxTest, CommitsAreReadAtAFence) {
   Settle();
   EXPECT_EQ(Taken(), (Ranks{1, 0}));
   EXPECT_TRUE(CommitCameFirst());
-  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 2u);
+  EXPECT_EQ(Arrived().size(), 2u);
 }
 
 TEST_F(MailboxTest, CommitsAreReadForARequest) {

@@ -84,9 +84,6 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
     return Status();
   }
   if (IsOfType(header, FrameType::kIgnored)) return LogIgnored(c, payload);
-  if (header.tag == kBarrierRequest) {
-    return Status(kErrBadParam, "used a reserved tag");
-  }
   Result<core::Input> input =
       ParseRequest(c.id, c.proc, header, payload, MaxNames(payload));
   if (input.code() == kErrNotSupported || input.code() == kErrOutOfResource) {
@@ -225,11 +222,6 @@ void RequestFlow::OnClosed(Connection& c) {
 // ---------------------------------------------------------------- answers ---
 
 void RequestFlow::Reply(Connection& c, const core::ReplyClient& reply) {
-  if (reply.request == kBarrierRequest) {
-    FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace);
-    if (barrier != nullptr) barrier->OnReply(c.proc.rank, reply.status);
-    return;
-  }
   NoteReply(c, reply);
   Bytes payload = reply.payload;
   // The spawner of a job is likely to request its data.

@@ -31,6 +31,8 @@ class ClientPort {
   virtual void AddJob(const core::RegisterJob& job) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
   virtual void Reply(const core::ReplyClient& reply) = 0;
+  // Answers core::LocalFenceArrived, so only adapters that send it override it.
+  virtual void ReleaseFence(const core::ReleaseFence& /*release*/) {}
   virtual void Notify(const core::NotifyClient& event) = 0;
   virtual void Close(core::ClientId client, const std::string& reason) = 0;
   // Reports to the core those commits of a local rank (kRankUndef,

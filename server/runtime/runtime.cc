@@ -110,6 +110,11 @@ void AgentRuntime::Do(core::ReplyClient& action) {
   if (it != ports_.clients.end()) it->second->Reply(action);
 }
 
+void AgentRuntime::Do(core::ReleaseFence& action) {
+  const auto it = ports_.clients.find(KindOf(action.clients.front()));
+  if (it != ports_.clients.end()) it->second->ReleaseFence(action);
+}
+
 void AgentRuntime::Do(core::NotifyClient& action) {
   const auto it = ports_.clients.find(KindOf(action.client));
   if (it != ports_.clients.end()) it->second->Notify(action);

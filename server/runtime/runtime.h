@@ -75,6 +75,7 @@ class AgentRuntime : public InputSink {
 
   void Do(core::SendPeer& action);
   void Do(core::ReplyClient& action);
+  void Do(core::ReleaseFence& action);
   void Do(core::NotifyClient& action);
   void Do(core::AskHost& action);
   void Do(core::CloseClient& action);

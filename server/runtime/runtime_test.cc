@@ -25,6 +25,11 @@ class FakeClients : public ClientPort {
     Note("reply " + std::to_string(reply.request) +
          (reply.status == kSuccess ? "" : " " + std::to_string(reply.status)));
   }
+  void ReleaseFence(const core::ReleaseFence& release) override {
+    Note("release " + std::to_string(release.clients.size()) +
+         (release.status == kSuccess ? ""
+                                     : " " + std::to_string(release.status)));
+  }
   void Notify(const core::NotifyClient&) override {}
   void Close(core::ClientId, const std::string&) override {}
   void TakeCommits(const ProcId& proc) override {
@@ -182,6 +187,20 @@ TEST_F(RuntimeTest, CommitsAreTakenForOtherNodesAndAtTheEndOfAProcess) {
   EXPECT_EQ(clients_.Calls(),
             (Calls{"take " + ToString({"job", 0}),
                    "take " + ToString({"job", 1}), "exits of job"}));
+}
+
+TEST_F(RuntimeTest, AFullBarrierIsReleasedByOneCall) {
+  Put(core::LaunchRequested{core::JobOn("job", {0, 0})});
+  core::LocalFenceArrived fence;
+  for (const Rank rank : {0, 1}) {
+    fence.clients.push_back(MakeClientId(ClientKind::kLocal, rank + 1));
+    Put(core::ClientConnected{fence.clients.back(), {"job", rank}});
+  }
+  Put(fence);
+  EXPECT_EQ(clients_.Calls(), Calls{"release 2"});
+  fence.clients = {MakeClientId(ClientKind::kLocal, 9)};
+  Put(fence);
+  EXPECT_EQ(clients_.Calls(), Calls{"release 1 " + std::to_string(kErrInit)});
 }
 
 TEST_F(RuntimeTest, WhoCommitsMoreThanFitsLearnsIt) {

@@ -47,11 +47,27 @@ void Clients::Send(const ProcId& proc, Input input) {
 // --------------------------------------------------------------- requests ---
 
 void Clients::Ask(const ProcId& proc, RequestId request, Input input) {
+  Record(proc, request, input);
+  Send(proc, std::move(input));
+}
+
+void Clients::Record(const ProcId& proc, RequestId request,
+                     const Input& input) {
   if (settings_.hooks.on_request) {
     settings_.hooks.on_request(proc, request, input, false);
   }
   if (settings_.persists) pending_[request] = {proc, input};
-  Send(proc, std::move(input));
+}
+
+// Half of the fences that may wait in the job's barrier do. A process waits for
+// one at a time there, and sends a message after a reattach.
+bool Clients::GoesToBarrier(const ProcId& proc,
+                            const CollectiveArrived& in) const {
+  return in.op == CollectiveOp::kFence && in.timeout_ms == 0 &&
+         in.request % 2 == 0 && !at_barrier_.contains(in.client) &&
+         std::ranges::all_of(in.participants, [&](const ProcId& one) {
+           return one == ProcId{proc.nspace, kRankWildcard};
+         });
 }
 
 void Clients::Commit(const ProcId& proc, Scope scope, const std::string& key,
@@ -67,7 +83,13 @@ RequestId Clients::Arrive(const ProcId& proc, CollectiveArrived in) {
   in.client = IdOf(proc);
   in.request = request;
   oracle_.OnArrive(proc, request, in.op, in.participants, in.collect_data);
-  Ask(proc, request, std::move(in));
+  if (!GoesToBarrier(proc, in)) {
+    Ask(proc, request, std::move(in));
+    return request;
+  }
+  at_barrier_[in.client] = request;
+  Record(proc, request, in);
+  Send(proc, LocalFenceArrived{{in.client}, in.collect_data});
   return request;
 }
 
@@ -226,6 +248,18 @@ void Clients::On(NodeId node, ReplyClient& a) {
                        [this, request = a.request, answer = std::move(answer)] {
                          Receive(request, answer);
                        });
+}
+
+void Clients::On(NodeId node, ReleaseFence& a) {
+  for (const ClientId client : a.clients) {
+    const auto waits = at_barrier_.extract(client);
+    if (waits.empty()) {
+      errors_.push_back("a client was released that is not in the barrier");
+      continue;
+    }
+    ReplyClient reply{client, waits.mapped(), a.status, {}};
+    On(node, reply);
+  }
 }
 
 void Clients::CheckAnswer(NodeId node, const ReplyClient& a) {

@@ -107,6 +107,7 @@ class Clients {
   RequestId NewRequest() { return ++last_request_; }
 
   void On(NodeId node, core::ReplyClient& a);
+  void On(NodeId node, core::ReleaseFence& a);
   void On(NodeId node, core::NotifyClient& a);
   void On(NodeId node, core::CloseClient& a);
   void On(NodeId node, core::PublishRank& a);
@@ -132,6 +133,9 @@ class Clients {
 
   void Send(const ProcId& proc, core::Input input);
   void Ask(const ProcId& proc, RequestId request, core::Input input);
+  void Record(const ProcId& proc, RequestId request, const core::Input& input);
+  bool GoesToBarrier(const ProcId& proc,
+                     const core::CollectiveArrived& in) const;
   RequestId Arrive(const ProcId& proc, core::CollectiveArrived in);
   void CheckAnswer(NodeId node, const core::ReplyClient& a);
   TimeNs DelayOf(RequestId request) const;
@@ -149,6 +153,7 @@ class Clients {
   ClientId last_client_ = 0;
   RequestId last_request_ = 0;
   std::map<RequestId, Answer> answers_;
+  std::map<ClientId, RequestId> at_barrier_;
   std::map<RequestId, ProcId> gets_;            // by get: its target
   std::map<RequestId, ProcId> lookups_;         // by lookup: its caller
   std::map<RequestId, ClientId> on_their_way_;  // answers in transit: to whom

@@ -58,11 +58,12 @@ constexpr std::array<std::string_view, 43> kMessages = {"CollectiveUp",
                                                         "FactsReply",
                                                         "HostRequest",
                                                         "HostReply"};
-constexpr std::array<std::string_view, 44> kInputs = {"client connected",
+constexpr std::array<std::string_view, 45> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",
                                                       "commit taken",
                                                       "arrived",
+                                                      "fence arrived",
                                                       "group call",
                                                       "get",
                                                       "abort",
@@ -102,8 +103,9 @@ constexpr std::array<std::string_view, 44> kInputs = {"client connected",
                                                       "state requested",
                                                       "shutdown",
                                                       "tick"};
-constexpr std::array<std::string_view, 34> kActions = {"to",
+constexpr std::array<std::string_view, 35> kActions = {"to",
                                                        "reply",
+                                                       "release fence",
                                                        "notify",
                                                        "ask host",
                                                        "close client",
@@ -178,7 +180,7 @@ std::string Details(const T& v) {
     for (const ProcId& p : v.id.participants) out += " " + ToString(p);
     out += " #" + std::to_string(v.id.sequence);
   }
-  if constexpr (requires { v.collect_data; }) {
+  if constexpr (requires { v.op, v.collect_data; }) {
     out += " operation" + Number(static_cast<uint64_t>(v.op));
     for (const ProcId& p : v.participants) out += " " + ToString(p);
   }
@@ -195,6 +197,9 @@ std::string Details(const T& v) {
   if constexpr (requires { v.nspace; }) out += " " + v.nspace;
   if constexpr (requires { v.proc; }) out += " " + ToString(v.proc);
   if constexpr (requires { v.client; }) out += " client" + Number(v.client);
+  if constexpr (requires { v.clients; }) {
+    for (const ClientId client : v.clients) out += " client" + Number(client);
+  }
   if constexpr (requires { v.request; }) out += " request" + Number(v.request);
   if constexpr (requires { v.target.rank; }) out += " " + ToString(v.target);
   if constexpr (requires { v.key; }) out += " key " + Printable(v.key);

@@ -32,6 +32,10 @@ size_t BytesOf(const CollectiveArrived& in) {
          in.participants.size() * kName;
 }
 
+CollectiveWaiter WaiterOf(const CollectiveArrived& in, const ProcId& proc) {
+  return {in.client, in.request, proc, in.at_barrier};
+}
+
 // The memory of a collective once all local participants have arrived.
 size_t BytesOfInstance(const Series& series) {
   constexpr size_t kNodes = 256;
@@ -67,17 +71,29 @@ void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
   Admit(step, in, DeadlineOf(now, in.timeout_ms));
 }
 
+void Collectives::OnLocalFence(TimeNs now, const LocalFenceArrived& in,
+                               Actions* actions) {
+  StepContext step{now, *actions, events()};
+  CollectiveArrived one;
+  one.collect_data = in.collect_data;
+  one.at_barrier = true;
+  for (const ClientId client : in.clients) {
+    one.client = client;
+    Admit(step, one, kNever);
+  }
+}
+
 void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
                         TimeNs deadline) {
   const ProcId* proc = jobs_.ProcOf(in.client);
-  if (proc == nullptr) return Reply(step, in.client, in.request, kErrInit);
+  if (proc == nullptr) return Reply(step, in, kErrInit);
   CollectiveId id;
   if (const int status = check_.Identify(in, *proc, &id); status != kSuccess) {
-    return Reply(step, in.client, in.request, status);
+    return Reply(step, in, status);
   }
   Series* series = table_.FindOrAddFor(proc->nspace, id);
   if (series == nullptr) {
-    return Reply(step, in.client, in.request, kErrOutOfResource);
+    return Reply(step, in, kErrOutOfResource);
   }
   if (AnswerRecovered(step, *series, *proc, in)) return;
   if (lookup_.Resolve(step, *series)) {
@@ -92,7 +108,7 @@ void Collectives::Defer(StepContext& step, Series& series,
                         const CollectiveArrived& in, const ProcId& proc,
                         TimeNs deadline) {
   auto charge = pending_.Take(proc.nspace, in.client, BytesOf(in));
-  if (!charge) return Reply(step, in.client, in.request, kErrOutOfResource);
+  if (!charge) return Reply(step, in, kErrOutOfResource);
   table_.AddJob(series, proc.nspace);
   deferrals_.Add(step, series,
                  DeferredCollective{in, deadline, *std::move(charge)});
@@ -115,7 +131,7 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
     return false;
   }
   ReplyTo(
-      step, {in.client, in.request, proc},
+      step, WaiterOf(in, proc),
       completed == series.completed.end()
           ? AnswerOf(series.id, kSuccess, series.RecoveredResult(ended), jobs_)
           : AnswerOf(series.id, completed->second.status,
@@ -142,7 +158,7 @@ void Collectives::Arrive(StepContext& step, Series& series,
   if (index >= 0) group_ends_.SkipLeft(series, index);
   if (const int status = check_.Accepts(series, in, index);
       status != kSuccess) {
-    return Reply(step, in.client, in.request, status);
+    return Reply(step, in, status);
   }
   const uint64_t sequence = series.arrivals[index]++;
   if (!series.IsOver(sequence)) {
@@ -155,7 +171,7 @@ void Collectives::Arrive(StepContext& step, Series& series,
     status = completed->second.status;
     result = completed->second.result;
   }
-  ReplyTo(step, {in.client, in.request, *proc},
+  ReplyTo(step, WaiterOf(in, *proc),
           AnswerOf(series.id, status, result, jobs_));
   series.PruneCompleted(jobs_);
 }
@@ -170,7 +186,7 @@ void Collectives::Accept(StepContext& step, Series& series,
     charge = pending_.Take(proc.nspace, in.client, BytesOfInstance(series));
     if (!charge) {
       --series.arrivals[index];
-      return Reply(step, in.client, in.request, kErrOutOfResource);
+      return Reply(step, in, kErrOutOfResource);
     }
   }
   Instance& instance = progress_.FindOrBegin(step.now, series, sequence);
@@ -182,7 +198,7 @@ void Collectives::Accept(StepContext& step, Series& series,
   instance.arrived[index] = true;
   ++instance.num_arrived;
   instance.collect |= in.collect_data;
-  instance.waiters.push_back({in.client, in.request, proc});
+  instance.waiters.push_back(WaiterOf(in, proc));
   if (deadline != kNever) {
     table_.AddDeadline(series, sequence, step.now, deadline,
                        &instance.deadlines);
@@ -371,7 +387,7 @@ void Collectives::OnJobRemoved(TimeNs now, const RemovedJob& job,
     deferrals_.Fail(step, series, kErrJobTerminated);
     for (auto& [sequence, instance] : series.active) {
       for (const CollectiveWaiter& w : instance.waiters) {
-        Reply(step, w.client, w.request, kErrJobTerminated);
+        Reply(step, w, kErrJobTerminated);
       }
       table_.Cancel(instance.deadlines);
     }

@@ -56,6 +56,7 @@ class Collectives final : public Engine {
   Collectives(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
 
   void OnArrived(TimeNs now, const CollectiveArrived& in, Actions* actions);
+  void OnLocalFence(TimeNs now, const LocalFenceArrived& in, Actions* actions);
   void OnUp(TimeNs now, NodeId src, const CollectiveUp& up, Actions* actions);
   void OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
               Actions* actions);

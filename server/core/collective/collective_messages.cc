@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "common/status.h"
 #include "server/core/collective/collective_data.h"
@@ -20,6 +21,16 @@ void AddMembersData(const Contributions& contributions, NodeId to,
     record.committed = one.data.view();
     down->contributions.push_back({node, EncodeGroupRecord(record)});
   }
+}
+
+// Clients that are released one after the other share an action.
+void Release(StepContext& step, ClientId client, int status) {
+  ReleaseFence* last =
+      step.out.empty() ? nullptr : std::get_if<ReleaseFence>(&step.out.back());
+  if (last != nullptr && last->status == status) {
+    return last->clients.push_back(client);
+  }
+  step.out.push_back(ReleaseFence{status, {client}});
 }
 
 }  // namespace
@@ -63,15 +74,22 @@ void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body) {
   step.out.emplace_back(SendPeer{PeerMessage{self, to, std::move(body)}});
 }
 
-void Reply(StepContext& step, ClientId client, RequestId request, int status) {
-  step.out.push_back(ReplyClient{client, request, status, {}});
+void Reply(StepContext& step, const CollectiveArrived& in, int status) {
+  if (in.at_barrier) return Release(step, in.client, status);
+  step.out.push_back(ReplyClient{in.client, in.request, status, {}});
+}
+
+void Reply(StepContext& step, const CollectiveWaiter& waiter, int status) {
+  if (waiter.at_barrier) return Release(step, waiter.client, status);
+  step.out.push_back(ReplyClient{waiter.client, waiter.request, status, {}});
 }
 
 void ReplyTo(StepContext& step, const CollectiveWaiter& waiter,
              const CollectiveAnswer& answer) {
   if (std::ranges::binary_search(answer.missing, waiter.proc)) {
-    return Reply(step, waiter.client, waiter.request, kErrUnreach);
+    return Reply(step, waiter, kErrUnreach);
   }
+  if (waiter.at_barrier) return Release(step, waiter.client, answer.status);
   step.out.push_back(ReplyClient{waiter.client, waiter.request, answer.status,
                                  answer.payload});
 }

@@ -28,7 +28,9 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
                     const CompletedCollective& completed, NodeId to);
 
 void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body);
-void Reply(StepContext& step, ClientId client, RequestId request, int status);
+// Answers an arrival, or a process that waits, without a result.
+void Reply(StepContext& step, const CollectiveArrived& in, int status);
+void Reply(StepContext& step, const CollectiveWaiter& waiter, int status);
 // Replies to the waiter. A process that is not a member of the group gets
 // PMIX_ERR_UNREACH.
 void ReplyTo(StepContext& step, const CollectiveWaiter& waiter,

@@ -82,6 +82,40 @@ TEST_F(CollectiveTest, TheTopWaitsForItsOwnAndForThoseBelow) {
   EXPECT_TRUE(std::holds_alternative<SendPeer>(actions_.front()));
 }
 
+TEST_F(CollectiveTest, RanksInTheBarrierAreReleasedTogether) {
+  engine_.OnLocalFence(now_, {{10, 11}}, &actions_);
+  EXPECT_TRUE(All<ReleaseFence>(actions_).empty());
+  Up(3, 0, {{3, {}}});
+  const auto released = All<ReleaseFence>(actions_);
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].status, kSuccess);
+  EXPECT_EQ(released[0].clients, (std::vector<ClientId>{10, 11}));
+  EXPECT_TRUE(All<ReplyClient>(actions_).empty());
+}
+
+// The barrier was closed because the other rank sent a message.
+TEST_F(CollectiveTest, RanksInTheBarrierMeetThoseThatSendMessages) {
+  Up(3, 0, {{3, {}}});
+  engine_.OnLocalFence(now_, {{11}}, &actions_);
+  const RequestId a = Arrive(Fence(10));
+  EXPECT_EQ(Status(a), kSuccess);
+  const auto released = All<ReleaseFence>(actions_);
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].clients, std::vector<ClientId>{11});
+}
+
+TEST_F(CollectiveTest, RanksInTheBarrierGetTheStatusOfTheFence) {
+  engine_.OnLocalFence(now_, {{10, 11}}, &actions_);
+  Up(3, 0, {}, kErrTimeout);
+  const auto released = All<ReleaseFence>(actions_);
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].status, kErrTimeout);
+  actions_.clear();
+  engine_.OnLocalFence(now_, {{99}}, &actions_);
+  ASSERT_EQ(All<ReleaseFence>(actions_).size(), 1u);
+  EXPECT_EQ(All<ReleaseFence>(actions_)[0].status, kErrInit);
+}
+
 TEST_F(CollectiveTest, TheSameContributionTwiceIsOne) {
   Up(3, 0, {{3, {}}});
   Up(3, 0, {{3, {}}});

@@ -43,7 +43,7 @@ std::vector<DeferredCollective> Deferrals::Take(Series& series) {
 void Deferrals::Fail(StepContext& step, Series& series, int status) {
   for (const DeferredCollective& one : Take(series)) {
     if (const auto* in = std::get_if<CollectiveArrived>(&one.what)) {
-      Reply(step, in->client, in->request, status);
+      Reply(step, *in, status);
     }
   }
 }
@@ -52,7 +52,7 @@ void Deferrals::Expire(StepContext& step, Series& series) {
   held_ -= std::erase_if(series.deferred, [&](const DeferredCollective& one) {
     if (one.deadline > step.now) return false;
     const auto& in = std::get<CollectiveArrived>(one.what);
-    Reply(step, in.client, in.request, kErrTimeout);
+    Reply(step, in, kErrTimeout);
     return true;
   });
 }

@@ -51,6 +51,7 @@ struct CollectiveWaiter {
   ClientId client = 0;
   RequestId request = 0;
   ProcId proc;
+  bool at_barrier = false;  // as in CollectiveArrived
 };
 
 // The contribution of one node, and the neighbour that brought it here.

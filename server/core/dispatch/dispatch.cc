@@ -68,12 +68,21 @@ void On(Engines& e, const CommitTaken& in) {
   Commit(e, in.proc, in.data);
 }
 
+// A process that arrives at a collective is no longer held.
+void Free(Engines& e, ClientId client) {
+  if (e.stops.local().empty()) return;
+  const ProcId* proc = e.jobs.ProcOf(client);
+  if (proc != nullptr) e.stops.local().OnFree(e.now, *proc);
+}
+
 void On(Engines& e, const CollectiveArrived& in) {
-  if (!e.stops.local().empty()) {
-    const ProcId* proc = e.jobs.ProcOf(in.client);
-    if (proc != nullptr) e.stops.local().OnFree(e.now, *proc);
-  }
+  Free(e, in.client);
   e.collectives.OnArrived(e.now, in, &e.out);
+}
+
+void On(Engines& e, const LocalFenceArrived& in) {
+  for (const ClientId client : in.clients) Free(e, client);
+  e.collectives.OnLocalFence(e.now, in, &e.out);
 }
 
 void On(Engines& e, const GroupCallArrived& in) {

@@ -25,6 +25,13 @@ struct ReplyClient {
   Bytes payload;
 };
 
+// The fence at which these clients wait in barriers (LocalFenceArrived) has
+// ended for them.
+struct ReleaseFence {
+  int status = 0;
+  std::vector<ClientId> clients;  // at least one; of one kind of endpoint
+};
+
 // An event in the form in which it is delivered.
 struct ClientEvent {
   // a process that has already received this event does not get it again

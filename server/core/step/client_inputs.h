@@ -65,6 +65,16 @@ struct CollectiveArrived {
   // reply's payload has the results of a construct in codec form: SIZE n, then
   // n INFO.
   std::string name = {};
+  // Part of a LocalFenceArrived: the answer is a ReleaseFence.
+  bool at_barrier = false;
+};
+
+// Processes of one job wait in its barrier (server/local/fence_barrier.h) at a
+// fence over the whole job. ReleaseFence answers, for all of them at once or
+// for some.
+struct LocalFenceArrived {
+  std::vector<ClientId> clients;  // at least one
+  bool collect_data = false;
 };
 
 // PMIx_Group_invite, PMIx_Group_join and PMIx_Group_leave. The reply's payload

@@ -22,10 +22,10 @@ struct Tick {};
 struct AllInputs {
   using Variant = std::variant<
       ClientConnected, ClientGone, Committed, CommitTaken, CollectiveArrived,
-      GroupCallArrived, GetArrived, AbortArrived, HostCallArrived,
-      PublishArrived, LookupArrived, UnpublishArrived, SpawnArrived,
-      QueryArrived, FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
-      PeerArrived, NodeStateChanged, NodeRestarted, JobRecovered,
+      LocalFenceArrived, GroupCallArrived, GetArrived, AbortArrived,
+      HostCallArrived, PublishArrived, LookupArrived, UnpublishArrived,
+      SpawnArrived, QueryArrived, FinalizeArrived, EventsWanted, EventsUnwanted,
+      EventRaised, PeerArrived, NodeStateChanged, NodeRestarted, JobRecovered,
       ClientReattached, LauncherReattached, LocalPrepared, LocalStarted,
       LocalProcesses, LocalExits, FactsRead, UsageWanted, HostAnswered,
       LocalOutput, LocalInputDone, LaunchRequested, SpawnDone, SpawnRecovered,

@@ -48,8 +48,8 @@ Status AddPaths(std::string_view list, const AddPath& add, size_t* cost) {
   return Status();
 }
 
-// Executes one order. The meaning of a name is fixed by a descriptor of its
-// directory.
+// Executes one order. Names are resolved in an open directory, so an exchange
+// of the directory's path does not change their meaning.
 class Remover {
  public:
   Remover(const CleanupOrder& order, const FileUser& user)
@@ -77,8 +77,8 @@ class Remover {
  private:
   using InDirectory = std::function<void(int parent, const char* name)>;
 
-  // Root's own paths may lead through directories that users control; there
-  // these users' rights are used.
+  // The paths of root may lead through directories that users control; there
+  // the rights of these users are used.
   void InItsDirectory(const std::string& path, const InDirectory& call) const {
     const SplitPath split = SplitLast(path);
     if (user_.uid != 0) {
@@ -135,15 +135,16 @@ class Remover {
   const FileUser user_;
 };
 
-// Returns the user that the kernel reports for the process, or that the host
-// has registered.
+// Returns the user that the kernel reports for the process, or the user that
+// the host has registered for it.
 FileUser UserOf(const core::AskHost& request) {
   if (request.uid == core::kAgentsUser) return {geteuid(), getegid()};
   return {request.uid,
           request.gid == core::kAgentsUser ? kNoGroup : request.gid};
 }
 
-// Returns a function that adds a path for this key; empty for other keys.
+// Returns a function that adds a path for this key; an empty function for other
+// keys.
 AddPath AdderFor(std::string_view key, CleanupOrder* order) {
   if (key == PMIX_REGISTER_CLEANUP) {
     return
@@ -257,7 +258,8 @@ void CleanupRegistry::OnLocalExits(const core::LocalExits& exits) {
   Remove(exits.nspace, std::move(removals));
 }
 
-// Paths that other processes have registered too are kept for them.
+// Returns the orders of a process without the paths that other processes have
+// registered too: these are removed with the last of the processes.
 CleanupRegistry::Removal CleanupRegistry::End(Process process, Job* job) {
   for (const CleanupOrder& order : process.orders) {
     for (const std::string& path : order.files) Unregister(path, job);

@@ -32,21 +32,21 @@ struct CleanupOrder {
   size_t cost = 0;  // memory of the paths, in bytes
 };
 
-// Limit of the registrations of one process, because their paths are compared
-// in the agent's loop.
+// The limit for the registrations of one process, in bytes. There is a limit
+// because their paths are compared in the agent's loop.
 inline constexpr size_t kMaxCost = size_t{1} << 20;
 
-// Directives of job control other than cleanup are ignored, because the core
-// has checked them. Returns kErrBadParam if there is no path or a path is not
-// absolute, kErrConflictingCleanupDirectives as the Standard defines, and
-// kErrOutOfResource above kMaxCost.
+// Returns the registration in a request of job control. Other directives are
+// ignored, because the core has checked them. Returns kErrBadParam if there is
+// no path or a path is not absolute, kErrConflictingCleanupDirectives as the
+// Standard defines, and kErrOutOfResource above kMaxCost.
 Result<CleanupOrder> ParseCleanup(const InfoList& info);
 
-// Removes the paths of the orders with the rights of `user` and no others:
-// nothing is removed that `user` could not remove, even if links lead elsewhere
-// or directories are exchanged during the removal. Beyond that, no symbolic
-// link at the end of a path or below it is followed, and files of other users
-// are kept. For root, the content of a directory that another user controls is
+// Removes the paths of the orders with the rights of `user` and no others: a
+// file that `user` could not remove is kept, even if links lead elsewhere or
+// directories are exchanged during the removal. Beyond that, no symbolic link
+// at the end of a path or below it is followed, and files of other users are
+// kept. For root, the content of a directory that another user controls is
 // removed with that user's rights (OpenDirectory). Supplementary groups are not
 // used: files that `user` could remove only through such a group are kept.
 void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
@@ -61,7 +61,10 @@ class CleanupRegistry : public InputObserver {
   explicit CleanupRegistry(const RemovalLimits& limits = {});
 
   // Handles a request of PMIx_Job_control. The paths will be removed with the
-  // rights of the request's user.
+  // rights of the request's user. Returns the errors of ParseCleanup;
+  // kErrUnpackFailure for a malformed request, kErrNotSupported if the target
+  // is another process, and kErrNoPermissions if another user's process has
+  // registered under the same name.
   Status Control(const core::AskHost& request);
   void OnLocalExits(const core::LocalExits& exits) override;
   void DropJob(const std::string& nspace);
@@ -78,7 +81,7 @@ class CleanupRegistry : public InputObserver {
     std::map<std::string, size_t> registered;
   };
 
-  // The paths that are left to remove for a process that has ended.
+  // The paths that remain to be removed for a process that has ended.
   struct Removal {
     FileUser user;
     std::vector<CleanupOrder> orders;

@@ -54,7 +54,7 @@ class CleanupTest : public testing::Test {
   CleanupRegistry registry_{{.wait = std::chrono::minutes(1)}};
 };
 
-TEST_F(CleanupTest, FilesGoWhenTheirProcessEnds) {
+TEST_F(CleanupTest, FilesAreRemovedWhenTheirProcessEnds) {
   const std::string mine = MakeFile("mine");
   const std::string other = MakeFile("other");
   InfoList info;
@@ -67,7 +67,7 @@ TEST_F(CleanupTest, FilesGoWhenTheirProcessEnds) {
   EXPECT_TRUE(fs::exists(other));
 }
 
-TEST_F(CleanupTest, DirectoriesRecursivelyAndLinksAreNotFollowed) {
+TEST_F(CleanupTest, RecursiveRemovalDoesNotFollowLinks) {
   MakeFile("dir/a");
   MakeFile("dir/sub/b");
   const std::string outside = MakeFile("outside/keep");
@@ -81,7 +81,7 @@ TEST_F(CleanupTest, DirectoriesRecursivelyAndLinksAreNotFollowed) {
   EXPECT_TRUE(fs::exists(outside));
 }
 
-TEST_F(CleanupTest, WhatSeveralRegisteredGoesWithTheLastOfThem) {
+TEST_F(CleanupTest, ASharedPathIsRemovedWithTheLastProcess) {
   const std::string shared = MakeFile("shared");
   InfoList info;
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(shared));
@@ -93,7 +93,7 @@ TEST_F(CleanupTest, WhatSeveralRegisteredGoesWithTheLastOfThem) {
   EXPECT_FALSE(fs::exists(shared));
 }
 
-TEST_F(CleanupTest, WithoutRecursionAndWithIgnoreAndTopdirThingsStay) {
+TEST_F(CleanupTest, SubdirectoriesIgnoredPathsAndTheTopdirAreKept) {
   const std::string deep = MakeFile("dir/sub/b");
   const std::string kept = MakeFile("dir/kept");
   const std::string gone = MakeFile("dir/gone");
@@ -108,7 +108,7 @@ TEST_F(CleanupTest, WithoutRecursionAndWithIgnoreAndTopdirThingsStay) {
   EXPECT_FALSE(fs::exists(gone));
 }
 
-TEST_F(CleanupTest, EveryPathOfARequestGoes) {
+TEST_F(CleanupTest, EveryPathOfARequestIsRemoved) {
   const std::string first = MakeFile("first");
   const std::string second = MakeFile("second");
   InfoList info;
@@ -120,7 +120,7 @@ TEST_F(CleanupTest, EveryPathOfARequestGoes) {
   EXPECT_FALSE(fs::exists(second));
 }
 
-TEST_F(CleanupTest, APathRegisteredTwiceByOneProcessGoesWithIt) {
+TEST_F(CleanupTest, APathRegisteredTwiceByOneProcessIsRemovedWithIt) {
   const std::string mine = MakeFile("mine");
   InfoList info;
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(mine + "," + mine));
@@ -130,7 +130,7 @@ TEST_F(CleanupTest, APathRegisteredTwiceByOneProcessGoesWithIt) {
   EXPECT_FALSE(fs::exists(mine));
 }
 
-TEST_F(CleanupTest, WhatOneProcessRegistersIsBounded) {
+TEST_F(CleanupTest, TheRegistrationsOfOneProcessAreLimited) {
   InfoList large;
   large.Add(PMIX_REGISTER_CLEANUP,
             Value::String("/" + std::string(kMaxCost, 'x')));
@@ -148,7 +148,7 @@ TEST_F(CleanupTest, WhatOneProcessRegistersIsBounded) {
   EXPECT_EQ(Register(2, short_ones).code(), kErrOutOfResource);
 }
 
-TEST_F(CleanupTest, NobodyRegistersForAnother) {
+TEST_F(CleanupTest, AProcessCannotRegisterForAnother) {
   InfoList info;
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(MakeFile("mine")));
   EXPECT_TRUE(Register(0, info, {{"job", 0}}).ok());
@@ -159,7 +159,7 @@ TEST_F(CleanupTest, NobodyRegistersForAnother) {
   }
 }
 
-TEST_F(CleanupTest, WhatNamesNoGoodPathIsRefused) {
+TEST_F(CleanupTest, RequestsWithoutAValidPathAreRejected) {
   InfoList none;
   none.Add(PMIX_CLEANUP_RECURSIVE, Value::Bool(true));
   EXPECT_EQ(Register(0, none).code(), kErrBadParam);
@@ -175,7 +175,7 @@ TEST_F(CleanupTest, WhatNamesNoGoodPathIsRefused) {
   EXPECT_EQ(Register(0, conflict).code(), kErrConflictingCleanupDirectives);
 }
 
-TEST_F(CleanupTest, AProcessIsOfOneUser) {
+TEST_F(CleanupTest, AnotherUserCannotRegisterForTheSameProcess) {
   InfoList info;
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(MakeFile("mine")));
   EXPECT_TRUE(Register(0, info).ok());
@@ -238,7 +238,7 @@ class CleanupAsRootTest : public CleanupTest {
   }
 };
 
-TEST_F(CleanupAsRootTest, WhatIsTheUsersGoes) {
+TEST_F(CleanupAsRootTest, PathsOfTheUserAreRemoved) {
   MakeUsers("users/file");
   MakeUsers("users/dir/");
   MakeUsers("users/dir/file");
@@ -247,7 +247,7 @@ TEST_F(CleanupAsRootTest, WhatIsTheUsersGoes) {
   EXPECT_FALSE(Has("users/dir"));
 }
 
-TEST_F(CleanupAsRootTest, WhatTheUserCouldNotRemoveStays) {
+TEST_F(CleanupAsRootTest, PathsThatTheUserCouldNotRemoveAreKept) {
   MakeUsers("target/theirs");
   MakeUsers("target/dir/");
   MakeUsers("target/dir/file");
@@ -257,7 +257,7 @@ TEST_F(CleanupAsRootTest, WhatTheUserCouldNotRemoveStays) {
   EXPECT_FALSE(Has("target/dir/file"));
 }
 
-TEST_F(CleanupAsRootTest, WhatIsRootsStaysInTheUsersDirectory) {
+TEST_F(CleanupAsRootTest, FilesOfRootInTheUsersDirectoryAreKept) {
   MakeFile("users/roots");
   MakeUsers("users/dir/");
   MakeFile("users/dir/roots");
@@ -266,14 +266,14 @@ TEST_F(CleanupAsRootTest, WhatIsRootsStaysInTheUsersDirectory) {
   EXPECT_TRUE(Has("users/dir/roots"));
 }
 
-TEST_F(CleanupAsRootTest, ALinkLeadsNoFurtherThanTheUserComes) {
+TEST_F(CleanupAsRootTest, ALinkOpensNoPathThatTheUserCannotReach) {
   LinkUsers("users/link", "target");
   RegisterAndEnd("users/link/file", "users/link/empty");
   EXPECT_TRUE(Has("target/file"));
   EXPECT_TRUE(Has("target/empty"));
 }
 
-TEST_F(CleanupAsRootTest, WhatIsRootsGoesForRoot) {
+TEST_F(CleanupAsRootTest, PathsOfRootAreRemovedForRoot) {
   user_ = {0, 0};
   MakeFile("roots/file");
   MakeFile("roots/dir/file");
@@ -282,7 +282,7 @@ TEST_F(CleanupAsRootTest, WhatIsRootsGoesForRoot) {
   EXPECT_FALSE(Has("roots/dir"));
 }
 
-TEST_F(CleanupAsRootTest, RootIsNotLedAwayByAUsersLink) {
+TEST_F(CleanupAsRootTest, RemovalForRootDoesNotFollowAUsersLink) {
   user_ = {0, 0};
   fs::permissions(root_ / "target", fs::perms(0700));
   LinkUsers("users/link", "target");

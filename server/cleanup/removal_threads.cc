@@ -31,7 +31,7 @@ bool StartDetached(std::function<void()> body) {
 struct RemovalThreads::State {
   Mutex mutex;
   CondVar changed;
-  // The work that is left, by job: its first entry may be under way.
+  // The unfinished work of each job; a thread may be doing its first entry.
   std::map<std::string, std::deque<Work>> left CANOPY_GUARDED_BY(mutex);
   std::deque<std::string> waiting CANOPY_GUARDED_BY(mutex);  // for a thread
   size_t threads CANOPY_GUARDED_BY(mutex) = 0;
@@ -48,7 +48,7 @@ RemovalThreads::~RemovalThreads() {
   }
 }
 
-// Does the work of one job, and then of the jobs that wait.
+// Does the work of one job, and then of jobs that wait for a thread.
 void RemovalThreads::Serve(const std::shared_ptr<State>& state,
                            std::string job) {
   MutexLock lock(state->mutex);

@@ -12,30 +12,31 @@
 namespace canopy::cleanup {
 
 struct RemovalLimits {
-  // Jobs whose work is under way at the same time; others wait for a thread.
+  // The number of jobs whose work is done at the same time; other jobs wait for
+  // a thread.
   size_t threads = 16;
-  // How long Run waits for work that begins at once. Most removals take less,
-  // so files are usually gone when their job is.
+  // The time that Run waits for work that begins at once. Most removals take
+  // less, so files are usually gone when their job is.
   std::chrono::milliseconds wait{10};
-  // How long the destructor waits for the work that is left.
+  // The time that the destructor waits for unfinished work.
   std::chrono::milliseconds end_wait{10000};
 };
 
-// One thread calls the methods. The threads are made when there is work, with
-// all signals blocked, and end with it.
+// One thread calls the methods. The threads are created when there is work,
+// with all signals blocked, and end with it.
 class RemovalThreads {
  public:
   using Work = std::function<void()>;
 
   explicit RemovalThreads(const RemovalLimits& limits = {});
-  // Waits for the work that is left. Work that does not end in time goes on for
-  // as long as the process lives.
+  // Waits for unfinished work, for at most RemovalLimits::end_wait. Work that
+  // takes longer continues as long as the process lives.
   ~RemovalThreads();
   RemovalThreads(const RemovalThreads&) = delete;
   RemovalThreads& operator=(const RemovalThreads&) = delete;
 
-  // Calls `work` in a thread, after the job's earlier work. Without a thread,
-  // because the system allows no more, the caller itself does.
+  // Calls `work` in a thread, after the job's earlier work. If the system
+  // allows no more threads, Run itself calls it.
   void Run(const std::string& job, Work work);
 
  private:

@@ -50,7 +50,7 @@ TEST(RemovalThreads, StuckWorkHoldsUpNeitherTheCallerNorOtherJobs) {
   stuck.Release();
 }
 
-TEST(RemovalThreads, TheWorkOfAJobIsDoneInItsOrder) {
+TEST(RemovalThreads, TheWorkOfAJobIsDoneInOrder) {
   Stuck stuck;
   std::vector<int> order;
   {
@@ -80,7 +80,7 @@ TEST(RemovalThreads, JobsAboveTheLimitWaitForAThread) {
   EXPECT_EQ(done, 3);
 }
 
-TEST(RemovalThreads, WorkThatDoesNotEndIsLeftBehind) {
+TEST(RemovalThreads, TheDestructorLeavesWorkThatDoesNotEnd) {
   static Stuck stuck;
   {
     RemovalThreads threads(

@@ -44,7 +44,7 @@ Status Malformed() {
 CredentialService::CredentialService(CredentialOptions options)
     : options_(std::move(options)),
       key_(KeyOf(options_)),
-      // A timeout has no effect, because nothing blocks; the user is the one
+      // A timeout has no effect, because no call blocks; the user is the one
       // that the agent knows.
       of_issue_("PMIx_Get_credential",
                 {PMIX_CRED_TYPE, PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID},

@@ -23,7 +23,8 @@ namespace canopy::credential {
 inline constexpr char kCredentialType[] = "canopy";
 
 struct CredentialOptions {
-  // Without a key there is no secret: every request gets kErrNotSupported.
+  // If there is no key, there is no secret, and every request gets
+  // kErrNotSupported.
   std::optional<security::ClusterKey> cluster_key;
   std::string overlay;  // overlay id
   NodeId self = 0;
@@ -37,9 +38,9 @@ class CredentialService {
  public:
   explicit CredentialService(CredentialOptions options);
 
-  // Issues a credential for the caller, as its connection has proved. The
-  // results are PMIX_CREDENTIAL, the bytes, then PMIX_CRED_TYPE. Returns
-  // kErrNotSupported if PMIX_CRED_TYPE contains only other types.
+  // Issues a credential for the caller's identity, which its connection has
+  // proved. The results are PMIX_CREDENTIAL, the bytes, then PMIX_CRED_TYPE.
+  // Returns kErrNotSupported if PMIX_CRED_TYPE lists only other types.
   Status Issue(const core::AskHost& request, Bytes* results);
   // Returns kErrInvalidCred if the credential was not issued in this overlay,
   // or has expired. The results describe the holder: PMIX_USERID, PMIX_GRPID,

@@ -78,7 +78,7 @@ class CredentialServiceTest : public testing::Test {
   int status_ = 0;
 };
 
-TEST_F(CredentialServiceTest, Sec05TheResultsTellOfTheHolder) {
+TEST_F(CredentialServiceTest, Sec05TheResultsDescribeTheHolder) {
   const InfoList holder = Validate(Credential());
   EXPECT_EQ(status_, kSuccess);
   EXPECT_EQ(holder.FindUint(PMIX_USERID), 1000u);
@@ -98,7 +98,8 @@ TEST_F(CredentialServiceTest, Sec06TheUserIsTheOneThatTheAgentKnows) {
   EXPECT_EQ(holder.FindUint(PMIX_USERID), 1000u);
 }
 
-TEST_F(CredentialServiceTest, Sec04TypesInTheirOrder) {
+TEST_F(CredentialServiceTest,
+       Sec04OtherTypesAndRequiredDirectivesAreNotSupported) {
   Issue({{PMIX_CRED_TYPE, Value::String("munge,canopy")}});
   EXPECT_EQ(status_, kSuccess);
   for (const char* type : {"munge", "", "canopyx", "munge,x"}) {
@@ -111,7 +112,7 @@ TEST_F(CredentialServiceTest, Sec04TypesInTheirOrder) {
   EXPECT_EQ(status_, kErrNotSupported);
 }
 
-TEST_F(CredentialServiceTest, RefusesWhatIsForgedOrTooOld) {
+TEST_F(CredentialServiceTest, RejectsForgedAndExpiredCredentials) {
   std::string credential = Credential();
   now_ += kLifetimeS + kClockSkewS + 1;
   EXPECT_TRUE(Validate(credential).empty());
@@ -124,7 +125,7 @@ TEST_F(CredentialServiceTest, RefusesWhatIsForgedOrTooOld) {
   EXPECT_EQ(status_, kErrInvalidCred);
 }
 
-TEST_F(CredentialServiceTest, WithoutAClusterKeyThereAreNone) {
+TEST_F(CredentialServiceTest, WithoutAClusterKeyNoRequestIsSupported) {
   options_.cluster_key.reset();
   EXPECT_TRUE(Issue().empty());
   EXPECT_EQ(status_, kErrNotSupported);
@@ -132,7 +133,7 @@ TEST_F(CredentialServiceTest, WithoutAClusterKeyThereAreNone) {
   EXPECT_EQ(status_, kErrNotSupported);
 }
 
-TEST_F(CredentialServiceTest, RefusesWhatIsMalformed) {
+TEST_F(CredentialServiceTest, RejectsMalformedRequests) {
   core::AskHost request;
   request.call = Bytes(std::string("\xff\xff\xff"));
   Bytes results;

@@ -30,7 +30,7 @@ security::ClusterKey KeyFor(const security::ClusterKey& key,
 }
 
 bool IsValidAt(const Holder& holder, int64_t now_s) {
-  // The time was chosen by an agent, so this does not overflow.
+  // The time was chosen by an agent, so the difference does not overflow.
   const int64_t age = now_s - holder.issued_s;
   return age >= -kClockSkewS && age <= kLifetimeS + kClockSkewS;
 }

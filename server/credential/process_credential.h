@@ -1,5 +1,5 @@
-// Credentials of processes: the identity of a process in bytes that any agent
-// of the same overlay can check and only such an agent can create.
+// Credentials of processes: bytes that state the identity of a process. Only an
+// agent of the same overlay can create them, and any such agent can check them.
 #ifndef CANOPY_SERVER_CREDENTIAL_PROCESS_CREDENTIAL_H_
 #define CANOPY_SERVER_CREDENTIAL_PROCESS_CREDENTIAL_H_
 
@@ -14,18 +14,18 @@
 
 namespace canopy::credential {
 
-// The content of a credential about its owner.
+// What a credential states about its owner.
 struct Holder {
   ProcId proc;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  NodeId node = 0;       // whose agent has issued it
+  NodeId node = 0;  // the node of the agent that issued the credential
   int64_t issued_s = 0;  // since the epoch
 
   bool operator==(const Holder&) const = default;
 };
 
-// Validity of a credential in seconds. Clocks of nodes may differ by up to
+// The validity of a credential in seconds. Clocks of nodes may differ by up to
 // kClockSkewS.
 inline constexpr int64_t kLifetimeS = 300;
 inline constexpr int64_t kClockSkewS = 60;
@@ -34,14 +34,14 @@ inline constexpr size_t kMaxCredentialBytes = 512;
 // Value type; thread-safe.
 class CredentialKey {
  public:
-  // Derived from the cluster key for this purpose and this overlay, because
-  // several overlays may have the same cluster key.
+  // Derives the key from the cluster key for this purpose and this overlay,
+  // because several overlays may have the same cluster key.
   CredentialKey(const security::ClusterKey& key, std::string_view overlay);
 
-  // Returns at most kMaxCredentialBytes.
+  // Returns a credential of at most kMaxCredentialBytes.
   std::string Issue(const Holder& holder) const;
   // Returns no value if no agent of the overlay has issued the credential, or
-  // it is not valid at `now_s`.
+  // if it is not valid at `now_s` (seconds since the epoch).
   std::optional<Holder> Check(std::string_view credential, int64_t now_s) const;
 
  private:

@@ -17,7 +17,7 @@ class ProcessCredentialTest : public testing::Test {
   const Holder holder_{{"job-1", 3}, 1000, 100, 7, kNow};
 };
 
-TEST_F(ProcessCredentialTest, SaysWhoHasIt) {
+TEST_F(ProcessCredentialTest, CheckReturnsTheHolder) {
   const std::string credential = key_.Issue(holder_);
   EXPECT_LE(credential.size(), kMaxCredentialBytes);
   EXPECT_EQ(key_.Check(credential, kNow), holder_);
@@ -34,7 +34,7 @@ TEST_F(ProcessCredentialTest, TheLongestNamespaceFits) {
   EXPECT_EQ(key_.Check(credential, kNow), holder);
 }
 
-TEST_F(ProcessCredentialTest, NothingOfItCanBeAltered) {
+TEST_F(ProcessCredentialTest, AnAlteredCredentialIsNotValid) {
   const std::string credential = key_.Issue(holder_);
   for (size_t i = 0; i < credential.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -48,7 +48,7 @@ TEST_F(ProcessCredentialTest, NothingOfItCanBeAltered) {
   EXPECT_FALSE(key_.Check(std::string(1 << 20, 'x'), kNow));
 }
 
-TEST_F(ProcessCredentialTest, OnlyItsOwnOverlayTakesIt) {
+TEST_F(ProcessCredentialTest, OnlyItsOwnOverlayAcceptsACredential) {
   const std::string credential = key_.Issue(holder_);
   EXPECT_FALSE(CredentialKey(Key('b'), "overlay").Check(credential, kNow));
   EXPECT_FALSE(CredentialKey(Key('a'), "another").Check(credential, kNow));
@@ -58,7 +58,7 @@ TEST_F(ProcessCredentialTest, OnlyItsOwnOverlayTakesIt) {
   EXPECT_FALSE(key_.Check(statement + Key('a').Hmac(statement), kNow));
 }
 
-TEST_F(ProcessCredentialTest, IsValidForItsLifetime) {
+TEST_F(ProcessCredentialTest, ACredentialIsValidForItsLifetime) {
   const std::string credential = key_.Issue(holder_);
   EXPECT_TRUE(key_.Check(credential, kNow + kLifetimeS));
   EXPECT_FALSE(key_.Check(credential, kNow + kLifetimeS + kClockSkewS + 1));

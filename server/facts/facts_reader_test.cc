@@ -29,7 +29,7 @@ class FactsReaderTest : public testing::Test {
   FactsReader reader_{&loop_, &sink_, Options()};
 };
 
-TEST_F(FactsReaderTest, WhereTheServerIs) {
+TEST_F(FactsReaderTest, ReadReturnsTheAddressOfTheServer) {
   core::ReadFacts request;
   request.number = 7;
   request.keys = {{{"", kRankWildcard}, PMIX_SERVER_URI},
@@ -47,7 +47,7 @@ TEST_F(FactsReaderTest, WhereTheServerIs) {
   EXPECT_TRUE(read.values[2].empty());
 }
 
-TEST_F(FactsReaderTest, OneRequestIsBegunInARound) {
+TEST_F(FactsReaderTest, OneRequestIsServedInARound) {
   core::ReadFacts request;
   for (request.number = 1; request.number <= 3; ++request.number) {
     reader_.Read(request);
@@ -57,7 +57,7 @@ TEST_F(FactsReaderTest, OneRequestIsBegunInARound) {
   EXPECT_EQ(sink_.All<core::FactsRead>()[2].number, 3u);
 }
 
-TEST_F(FactsReaderTest, TooMuchIsNotRead) {
+TEST_F(FactsReaderTest, AnAnswerAboveTheLimitIsEmpty) {
   uri_ = std::string(core::kMaxFacts / 2, 'u');
   core::ReadFacts request;
   request.keys.assign(100, {{"", kRankWildcard}, PMIX_SERVER_URI});

@@ -62,7 +62,7 @@ class JobDataTest : public testing::Test {
   std::unique_ptr<shm::SegmentReader> reader_;
 };
 
-TEST_F(JobDataTest, TheOwnRealmOfAKey) {
+TEST_F(JobDataTest, WithoutARealmTheFirstRealmWithTheKeyIsUsed) {
   const ProcId proc{"job", 1};
   EXPECT_EQ(Find({proc, "s"}), "session");
   EXPECT_EQ(Find({proc, "j"}), "job");
@@ -75,7 +75,7 @@ TEST_F(JobDataTest, TheOwnRealmOfAKey) {
   EXPECT_EQ(Find({{"job", 99}, "j"}), "job");
 }
 
-TEST_F(JobDataTest, ARealmThatIsNamed) {
+TEST_F(JobDataTest, ANamedRealmIsSearchedAlone) {
   const ProcId proc{"job", 0};
   EXPECT_EQ(Find({proc, "x", DataRealm::kSession}), "session");
   EXPECT_EQ(Find({proc, "x", DataRealm::kNode}), "n0");
@@ -93,7 +93,7 @@ TEST_F(JobDataTest, AnotherSessionHasNoData) {
   EXPECT_EQ(Find(key), "");
 }
 
-TEST_F(JobDataTest, APartThatIsNamed) {
+TEST_F(JobDataTest, ANamedApplicationOrNodeIsUsed) {
   DataKey key{{"job", 0}, "a"};
   key.appnum = 1;
   EXPECT_EQ(Find(key), "app1");

@@ -47,7 +47,7 @@ class NodeUsageTest : public testing::Test {
   std::string proc_;
 };
 
-TEST_F(NodeUsageTest, Node) {
+TEST_F(NodeUsageTest, ReportsLoadAndMemoryOfTheNode) {
   Write("loadavg", "0.50 1.25 2.00 1/100 4711\n");
   Write("meminfo",
         "MemTotal: 4096 kB\nMemFree: 1024 kB\nBuffers: 0 kB\n"
@@ -65,7 +65,7 @@ TEST_F(NodeUsageTest, Node) {
   EXPECT_TRUE(infos.Has(PMIX_NODE_SAMPLE_TIME));
 }
 
-TEST_F(NodeUsageTest, Disks) {
+TEST_F(NodeUsageTest, ReportsRequestedStatisticsOfEachDisk) {
   Write("diskstats",
         "   7       0 loop0 1 2 3 4 5 6 7 8 9 10 11\n"
         "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11 0 0 0 0\n"
@@ -86,7 +86,7 @@ TEST_F(NodeUsageTest, Disks) {
   EXPECT_EQ(In(infos[1]).FindString(PMIX_DISK_ID), "dm-0");
 }
 
-TEST_F(NodeUsageTest, Interfaces) {
+TEST_F(NodeUsageTest, ReportsStatisticsOfEachInterface) {
   Write("net/dev",
         "Inter-|   Receive                |  Transmit\n"
         " face |bytes    packets errs drop|bytes    packets errs\n"
@@ -106,7 +106,7 @@ TEST_F(NodeUsageTest, Interfaces) {
   EXPECT_EQ(eth.FindUint(PMIX_NET_SENT_ERRS), 42u);
 }
 
-TEST_F(NodeUsageTest, ManyDevices) {
+TEST_F(NodeUsageTest, TheNumberOfReportedDevicesIsLimited) {
   std::string text;
   for (size_t i = 0; i < 2 * kMaxDevices; ++i) {
     text += "8 0 sd" + std::to_string(i) + " 1 2 3 4 5 6 7 8 9 10 11\n";
@@ -117,14 +117,14 @@ TEST_F(NodeUsageTest, ManyDevices) {
   EXPECT_EQ(Usage(fields).size(), kMaxDevices);
 }
 
-TEST_F(NodeUsageTest, Nothing) {
+TEST_F(NodeUsageTest, WithoutFieldsOrFilesTheResultIsEmpty) {
   EXPECT_EQ(NodeUsage({}, proc_), "");
   core::UsageFields devices = All();
   devices.node = 0;
   EXPECT_EQ(NodeUsage(devices, proc_ + "/none"), "");
 }
 
-TEST_F(NodeUsageTest, ThisNode) {
+TEST_F(NodeUsageTest, ReportsStatisticsOfThisNode) {
   InfoList infos;
   ASSERT_TRUE(DecodeInfos(NodeUsage(All()), &infos));
   EXPECT_TRUE(infos.Has(PMIX_NODE_MEM_TOTAL));

@@ -5,19 +5,19 @@
 namespace canopy::facts {
 namespace {
 
-TEST(ProcFileTest, IsReadUpToALimit) {
+TEST(ProcFileTest, AFileIsReadUpToALimit) {
   EXPECT_EQ(ReadProcFile("/proc/self/nothing", 10), "");
   EXPECT_EQ(ReadProcFile("/proc/self/stat", 3).size(), 3u);
   EXPECT_GT(ReadProcFile("/proc/self/status", 100000).size(), 100u);
 }
 
-TEST(ProcFileTest, WordsAndLines) {
+TEST(ProcFileTest, TextsAreSplitIntoWordsAndLines) {
   EXPECT_EQ(WordsOf("  a\t b "), (std::vector<std::string_view>{"a", "b"}));
   EXPECT_TRUE(WordsOf(" ").empty());
   EXPECT_EQ(LinesOf("a b\nc\n"), (std::vector<std::string_view>{"a b", "c"}));
 }
 
-TEST(ProcFileTest, Numbers) {
+TEST(ProcFileTest, NumbersAreFoundAtTheBeginningAndByName) {
   EXPECT_EQ(NumberIn("12x"), 12u);
   EXPECT_EQ(NumberIn("x"), 0u);
   EXPECT_EQ(NumberIn("99999999999999999999999"), 0u);

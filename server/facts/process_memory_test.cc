@@ -8,7 +8,7 @@
 namespace canopy::facts {
 namespace {
 
-TEST(ProcessMemoryTest, GrowsWithWhatAProcessTouches) {
+TEST(ProcessMemoryTest, ResidentBytesGrowWithTouchedMemory) {
   constexpr size_t kBytes = size_t{32} << 20;
   const uint64_t before = ResidentBytes(getpid());
   EXPECT_GT(before, 0u);
@@ -17,7 +17,7 @@ TEST(ProcessMemoryTest, GrowsWithWhatAProcessTouches) {
   EXPECT_EQ(touched.back(), 1);
 }
 
-TEST(ProcessMemoryTest, NobodyHasNone) {
+TEST(ProcessMemoryTest, AnInvalidPidHasNoResidentBytes) {
   EXPECT_EQ(ResidentBytes(0), 0u);
   EXPECT_EQ(ResidentBytes(-1), 0u);
 }

@@ -52,7 +52,7 @@ class ProcessUsageTest : public testing::Test {
   std::string proc_;
 };
 
-TEST_F(ProcessUsageTest, AllStatistics) {
+TEST_F(ProcessUsageTest, ReportsAllStatistics) {
   WriteStat("256");
   Write("cmdline", std::string("./a\0b c\0", 8));
   Write("status", "Name:\ta\nVmPeak:\t   2048 kB\nVmSize:\t 1 kB\n");
@@ -76,7 +76,7 @@ TEST_F(ProcessUsageTest, AllStatistics) {
   EXPECT_EQ(KeyOf(infos[infos.size() - 1]), PMIX_PROC_SAMPLE_TIME);
 }
 
-TEST_F(ProcessUsageTest, OnlyWhatIsRequested) {
+TEST_F(ProcessUsageTest, ReportsOnlyRequestedStatistics) {
   WriteStat("256");
   const InfoList infos = Decoded(
       ProcessUsage(7, core::UsageBit(core::kProcUsage, PMIX_PROC_RSS), proc_));
@@ -84,7 +84,7 @@ TEST_F(ProcessUsageTest, OnlyWhatIsRequested) {
   EXPECT_EQ(KeyOf(infos[0]), PMIX_PROC_RSS);
 }
 
-TEST_F(ProcessUsageTest, TheShareOfALargeProcessIsNotDetermined) {
+TEST_F(ProcessUsageTest, PssOfALargeProcessIsNotRead) {
   Write("smaps_rollup", "Pss:     512 kB\n");
   const uint64_t pss = core::UsageBit(core::kProcUsage, PMIX_PROC_PSS);
   WriteStat("256");
@@ -93,7 +93,7 @@ TEST_F(ProcessUsageTest, TheShareOfALargeProcessIsNotDetermined) {
   EXPECT_FALSE(Decoded(ProcessUsage(7, pss, proc_)).Has(PMIX_PROC_PSS));
 }
 
-TEST_F(ProcessUsageTest, NoProcess) {
+TEST_F(ProcessUsageTest, WithoutTheProcessTheResultIsEmpty) {
   EXPECT_EQ(ProcessUsage(8, kAll, proc_), "");
   EXPECT_EQ(ProcessUsage(0, kAll), "");
   EXPECT_EQ(ProcessUsage(-1, kAll), "");
@@ -101,7 +101,7 @@ TEST_F(ProcessUsageTest, NoProcess) {
   EXPECT_EQ(ProcessUsage(7, kAll, proc_), "");
 }
 
-TEST_F(ProcessUsageTest, ThisProcess) {
+TEST_F(ProcessUsageTest, ReportsStatisticsOfThisProcess) {
   const InfoList infos = Decoded(ProcessUsage(getpid(), kAll));
   EXPECT_GT(FloatOf(infos, PMIX_PROC_RSS), 0.0F);
   EXPECT_GE(FloatOf(infos, PMIX_PROC_PEAK_VSIZE),

@@ -6,8 +6,8 @@
 namespace canopy::host {
 namespace {
 
-// Limit of the keys that are remembered and logged, because processes choose
-// them.
+// The limit for keys that are remembered and logged; there is a limit because
+// processes choose the keys.
 constexpr size_t kMaxLogged = 64;
 
 }  // namespace

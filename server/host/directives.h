@@ -21,8 +21,8 @@ class Directives {
  public:
   using Log = std::function<void(const core::LogLine&)>;
 
-  // `function` is the name of the call in the log, and `honoured` are the keys
-  // that it honours.
+  // `function` is the name of the call in the log, and `honoured` lists the
+  // keys that the call honours.
   Directives(std::string_view function,
              std::initializer_list<std::string_view> honoured, Log log)
       : function_(function), honoured_(honoured), log_(std::move(log)) {}
@@ -30,8 +30,8 @@ class Directives {
   // Returns false if a required directive is not honoured. Logs other
   // directives that are not honoured, each key once.
   bool Check(const ProcId& caller, const InfoList& infos);
-  // Does the same for a directive whose key is known and whose value cannot be
-  // honoured.
+  // Does the same for one directive, whose key is honoured and whose value
+  // cannot be.
   bool Refuse(const ProcId& caller, const pmix_info_t& info);
 
  private:

@@ -19,7 +19,7 @@ class DirectivesTest : public testing::Test {
                          }};
 };
 
-TEST_F(DirectivesTest, Gen10WhatIsIgnoredIsLoggedOnce) {
+TEST_F(DirectivesTest, Gen10AnIgnoredDirectiveIsLoggedOnce) {
   const InfoList infos = {{"known", Value::Bool(true)},
                           {"other", Value::Bool(true)},
                           {"other", Value::Bool(true)}};
@@ -29,7 +29,7 @@ TEST_F(DirectivesTest, Gen10WhatIsIgnoredIsLoggedOnce) {
   EXPECT_EQ(lines_[0], "job:1: the directive other of PMIx_Log is ignored");
 }
 
-TEST_F(DirectivesTest, Gen10WhatIsRequiredIsNotIgnored) {
+TEST_F(DirectivesTest, Gen10ARequiredUnknownDirectiveFailsTheCall) {
   InfoList infos;
   infos.Add("known", Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_TRUE(directives_.Check(proc_, infos));
@@ -38,14 +38,14 @@ TEST_F(DirectivesTest, Gen10WhatIsRequiredIsNotIgnored) {
   EXPECT_TRUE(lines_.empty());
 }
 
-TEST_F(DirectivesTest, Gen12WhatALayerBelowHasHonouredIsNotRefused) {
+TEST_F(DirectivesTest, Gen12ADirectiveThatALayerBelowHasHonouredIsAccepted) {
   InfoList infos;
   infos.Add("other", Value::Bool(true),
             PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
   EXPECT_TRUE(directives_.Check(proc_, infos));
 }
 
-TEST_F(DirectivesTest, NoPeerFillsTheLog) {
+TEST_F(DirectivesTest, TheNumberOfLoggedKeysIsLimited) {
   InfoList infos;
   for (int i = 0; i < 1000; ++i) {
     infos.Add("k" + std::to_string(i), Value::Bool(true));

@@ -1,5 +1,5 @@
 // The host that is part of the agent. It decides the requests of processes that
-// no scheduler decides.
+// a scheduler does not decide.
 #ifndef CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
 #define CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
 
@@ -23,15 +23,15 @@ namespace canopy::host {
 // Loop thread only.
 class EmbeddedHost : public HostPort {
  public:
-  // `results` is codec form: SIZE n, then n INFO; or empty.
+  // `results` is in codec form (SIZE n, then n INFO), or empty.
   using Answer = std::function<void(const Status& status, Bytes results)>;
-  // Decides a call by one call of its second argument, at once or later.
+  // Decides a call by calling its second argument once, at once or later.
   // Further answers are dropped, and so are answers after the end of the
   // caller's job or of this object.
   using Decider = std::function<void(const core::AskHost&, Answer)>;
   using Drop = std::function<void(const std::string& nspace)>;
 
-  // The sink outlives it.
+  // The sink must outlive this object.
   explicit EmbeddedHost(InputSink* sink)
       : sink_(sink), open_(std::make_shared<OpenCalls>()) {}
 
@@ -40,13 +40,14 @@ class EmbeddedHost : public HostPort {
   void Decide(HostOp op, Decider decider) {
     deciders_[op] = std::move(decider);
   }
+  // Adds a function that DropJob calls.
   void OnDrop(Drop drop) { drops_.push_back(std::move(drop)); }
 
   void Ask(const core::AskHost& request) override;
   void DropJob(const std::string& nspace) override;
 
  private:
-  // Namespaces of the callers of pending calls, by the number of the call.
+  // The namespaces of the callers of pending calls, by the number of the call.
   using OpenCalls = std::map<uint64_t, std::string>;
 
   InputSink* const sink_;

@@ -16,7 +16,7 @@ core::AskHost Request(uint64_t number, HostOp op) {
   return request;
 }
 
-TEST(EmbeddedHost, AsksWhoDecides) {
+TEST(EmbeddedHost, TheDecidersAnswerBecomesTheAnswerToTheCall) {
   FakeSink sink;
   EmbeddedHost host(&sink);
   EmbeddedHost::Answer later;
@@ -35,7 +35,7 @@ TEST(EmbeddedHost, AsksWhoDecides) {
   EXPECT_EQ(answered.results.view(), "results");
 }
 
-TEST(EmbeddedHost, WhatNobodyDecidesIsNotSupported) {
+TEST(EmbeddedHost, AnOperationWithoutADeciderIsNotSupported) {
   FakeSink sink;
   EmbeddedHost host(&sink);
   host.Ask(Request(1, HostOp::kAllocate));
@@ -44,7 +44,7 @@ TEST(EmbeddedHost, WhatNobodyDecidesIsNotSupported) {
             kErrNotSupported);
 }
 
-TEST(EmbeddedHost, Job13WhoServesACallServesItAlone) {
+TEST(EmbeddedHost, Job13OnlyTheDeciderOfTheOperationGetsTheCall) {
   FakeSink sink;
   EmbeddedHost host(&sink);
   int monitors = 0;
@@ -62,7 +62,7 @@ TEST(EmbeddedHost, Job13WhoServesACallServesItAlone) {
   EXPECT_EQ(others, 0);
 }
 
-TEST(EmbeddedHost, TellsAllOfTheEndOfAJob) {
+TEST(EmbeddedHost, DropJobCallsEveryDropFunction) {
   FakeSink sink;
   EmbeddedHost host(&sink);
   std::vector<std::string> dropped;

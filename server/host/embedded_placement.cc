@@ -6,7 +6,7 @@ namespace canopy::host {
 namespace {
 
 // Interval at which waiting requests are tried again. Slots also appear when a
-// node joins again or takes jobs again, which is not reported to this object.
+// node rejoins or is resumed, which is not reported to this object.
 constexpr int64_t kRetryNs = 2'000'000'000;
 
 }  // namespace

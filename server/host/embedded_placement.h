@@ -16,11 +16,11 @@
 
 namespace canopy::host {
 
-// Grants every request at once, from within the call and without names of
-// nodes, except those that wait for slots (JobPlaces::waits): these are granted
-// one after the other, first come, first served, when their jobs fit beside
-// those that run. A job that would not fit even alone is granted, so that its
-// mapping reports why. Loop thread only.
+// Grants requests within Place and without names of nodes, except requests that
+// wait for slots (JobPlaces::waits). These are granted one after the other,
+// first come, first served, when their jobs fit beside the jobs that run. A job
+// that would not fit even alone is granted, so that its mapping reports why.
+// Loop thread only.
 class EmbeddedPlacement : public PlacementPort {
  public:
   // Returns kErrJobInsufficientResources if the job would find too few slots:
@@ -32,7 +32,7 @@ class EmbeddedPlacement : public PlacementPort {
   EmbeddedPlacement(const EmbeddedPlacement&) = delete;
   EmbeddedPlacement& operator=(const EmbeddedPlacement&) = delete;
 
-  // Without it no request waits.
+  // If no function is set, no request waits.
   void set_fits(Fits fits) { fits_ = std::move(fits); }
 
   void set_listener(PlacementListener* listener) override {
@@ -51,7 +51,8 @@ class EmbeddedPlacement : public PlacementPort {
   bool MustWait(const JobRequest& job) const;
   // Schedules Retry, unless it is due earlier.
   void RetrySoon(int64_t delay_ns);
-  // Grants the first requests that fit, and reports the positions of the rest.
+  // Grants the first requests that fit, and reports the positions of the
+  // others.
   void Retry();
 
   EventLoop* const loop_;

@@ -57,7 +57,7 @@ class EmbeddedPlacementTest : public testing::Test, public PlacementListener {
 constexpr char kFirst[] = " 1: too few slots are free";
 constexpr char kNext[] = ": jobs before it wait for slots";
 
-TEST_F(EmbeddedPlacementTest, WithoutTheWishNothingWaits) {
+TEST_F(EmbeddedPlacementTest, ARequestThatDoesNotWaitIsGrantedWithoutSlots) {
   free_ = 0;
   Place("a", 2, /*waits=*/false);
   EXPECT_EQ(Log(), Lines{"a runs"});
@@ -83,7 +83,7 @@ TEST_F(EmbeddedPlacementTest, ARequestOfAnEarlierAgentKeepsItsTurn) {
                    std::string("late 2") + kNext, "early runs", "late runs"}));
 }
 
-TEST_F(EmbeddedPlacementTest, AfterTheFirstIsCancelledTheNextHasItsTurn) {
+TEST_F(EmbeddedPlacementTest, CancellingTheFirstRequestGrantsTheNext) {
   free_ = 1;
   Place("a", 2);
   Place("b", 1);

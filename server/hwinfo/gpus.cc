@@ -26,7 +26,8 @@ std::optional<GpuKind> KindOf(const PciDevice& device) {
   }
 }
 
-// Returns the position that an identifier stands for, if it is a number.
+// Returns the number that an identifier consists of; no value for any other
+// identifier.
 std::optional<size_t> PositionOf(const std::string& id) {
   size_t position = 0;
   const char* const end = id.data() + id.size();

@@ -17,14 +17,15 @@ struct PciDevice {
   uint16_t vendor = 0;
   uint16_t device_class = 0;  // class and subclass, such as 0x0302
   uint64_t address = 0;       // grows with domain, bus, device and function
-  CpuSet cpus;                // the CPUs that are near
+  CpuSet cpus;  // the CPUs near the device
 };
 
 // Returns the GPUs among the devices, by kind and then in the order of the bus.
-// The identifiers are what the kind's variable takes (see VisibleVariable): by
-// default the numbers from 0 on. `listed` returns the value of a variable in
-// this process's environment, or an empty text; where it lists devices, only
-// these are returned, since a batch system has given only these.
+// Their identifiers are values of the variable for their kind
+// (VisibleVariable); by default they are numbers from 0. `listed` returns the
+// value of a variable in this process's environment, or an empty text. If a
+// variable lists devices, only these are returned for its kind, since a batch
+// system has given only these.
 std::vector<Gpu> FindGpus(
     std::vector<PciDevice> devices,
     const std::function<std::string(const std::string&)>& listed);

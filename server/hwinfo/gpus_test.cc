@@ -34,25 +34,25 @@ std::string Found(std::vector<PciDevice> devices,
   return out;
 }
 
-TEST(Gpus, AreNumberedInTheOrderOfTheBus) {
+TEST(Gpus, GpusAreNumberedInTheOrderOfTheBus) {
   EXPECT_EQ(Found({Device(kNvidiaCards, 0x0302, 0x81, "4-7"),
                    Device(kNvidiaCards, 0x0300, 0x3b, "0-3")}),
             "nvidia:0 (0-3) nvidia:1 (4-7)");
 }
 
-TEST(Gpus, OfEachKindAreNumberedByThemselves) {
+TEST(Gpus, EachKindIsNumberedFromZero) {
   EXPECT_EQ(Found({Device(kAmdCards, 0x0380, 1), Device(kAmdCards, 0x1200, 2),
                    Device(kNvidiaCards, 0x0302, 3)}),
             "nvidia:0 amd:0 amd:1");
 }
 
-TEST(Gpus, OtherDevicesAreNone) {
+TEST(Gpus, OtherDevicesDoNotCountAsGpus) {
   EXPECT_EQ(Found({Device(kAspeedDisplays, 0x0300, 1),
                    Device(kNvidiaCards, 0x0403, 2)}),
             "");
 }
 
-TEST(Gpus, OnlyThoseOfTheEnvironmentAreUsed) {
+TEST(Gpus, AVariableOfTheEnvironmentSelectsTheGpusOfItsKind) {
   const std::vector<PciDevice> devices = {Device(kNvidiaCards, 0x0302, 1, "0"),
                                           Device(kNvidiaCards, 0x0302, 2, "1"),
                                           Device(kAmdCards, 0x0380, 3)};

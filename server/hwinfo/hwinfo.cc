@@ -17,7 +17,7 @@ Status NoLibrary() {
   return {kErrNotFound, "libhwloc.so.15 is not installed; install libhwloc15"};
 }
 
-// Owns a topology of the library.
+// Owns a topology of libhwloc.
 class Handle {
  public:
   explicit Handle(const HwlocApi* api) : api_(api) {
@@ -70,9 +70,9 @@ std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
   return objects;
 }
 
-// Makes hwloc look for devices of the PCI bus, without its plugins that ask the
-// drivers of GPUs: they load libraries of the drivers into the agent, and may
-// take seconds.
+// Makes hwloc look for devices of the PCI bus, but not with its plugins that
+// use the drivers of GPUs: they load libraries of the drivers into the agent,
+// and may take seconds.
 void WantDevices(const Handle& handle) {
   const HwlocApi& api = handle.api();
   api.set_io_types_filter(handle.get(), HWLOC_TYPE_FILTER_KEEP_IMPORTANT);

@@ -10,19 +10,22 @@
 namespace canopy::hwinfo {
 
 // Returns the machine's topology, restricted to the CPUs that this process was
-// allowed to use at the first call. Read once per process (a few milliseconds);
-// thread-safe. Without libhwloc every CPU is its own core.
+// allowed to use at the first call. The topology is read once per process, in a
+// few milliseconds; thread-safe. If libhwloc is missing, every CPU is its own
+// core.
 const Topology& ThisMachine();
 
 // Returns a machine described in hwloc's notation, e.g. "pack:2 core:4 pu:2".
-// Returns kErrNotFound without libhwloc, and kErrBadParam if it is malformed.
+// kErrNotFound: libhwloc is missing; kErrBadParam: the description is
+// malformed.
 Result<Topology> FromDescription(const std::string& description);
 
-// Reads hwloc's XML. Errors as above.
+// Returns the machine that hwloc's XML describes. Errors are those of
+// FromDescription.
 Result<Topology> FromXml(const std::string& xml);
 
 // Returns this machine as hwloc's XML, for libraries that load it themselves.
-// Returns kErrNotFound without libhwloc.
+// kErrNotFound: libhwloc is missing.
 Result<std::string> ThisMachineAsXml();
 
 // Returns the memory of this machine in bytes; 0 if unknown.

@@ -9,7 +9,7 @@ namespace {
 
 using Level = TopologyLevel;
 
-TEST(Hwinfo, SyntheticMachine) {
+TEST(Hwinfo, ADescriptionGivesAllLevelsAndTheSignature) {
   Result<Topology> t = FromDescription("pack:2 l3:1 l2:4 l1:1 core:1 pu:2");
   ASSERT_TRUE(t.ok()) << t.status().message();
   EXPECT_EQ(t->Count(Level::kPackage), 2u);
@@ -24,25 +24,25 @@ TEST(Hwinfo, SyntheticMachine) {
   EXPECT_EQ(t->signature, "1N:2S:2L3:8L2:8L1:8C:16H");
 }
 
-TEST(Hwinfo, NumaDomainsHangBesideTheTree) {
+TEST(Hwinfo, NumaDomainsHaveTheCpusOfTheirPart) {
   Result<Topology> t = FromDescription("pack:2 numa:2 core:2 pu:1");
   ASSERT_TRUE(t.ok());
   EXPECT_EQ(t->Count(Level::kNuma), 4u);
   EXPECT_EQ(t->at(Level::kNuma)[1].ToString(), "2-3");
 }
 
-TEST(Hwinfo, MachineWithoutCores) {
+TEST(Hwinfo, EachCpuIsACoreIfTheMachineHasNoCores) {
   Result<Topology> t = FromDescription("pack:1 pu:4");
   ASSERT_TRUE(t.ok());
   EXPECT_EQ(t->Count(Level::kCore), 4u);
 }
 
-TEST(Hwinfo, MalformedDescriptions) {
+TEST(Hwinfo, MalformedDescriptionsAreRejected) {
   EXPECT_EQ(FromDescription("pack:x").code(), kErrBadParam);
   EXPECT_EQ(FromXml("<nonsense>").code(), kErrBadParam);
 }
 
-TEST(Hwinfo, ThisMachineIsCutDownToWhatMayBeUsed) {
+TEST(Hwinfo, ThisMachineHasOnlyTheCpusThatItsProcessMayUse) {
   const Topology& t = ThisMachine();
   EXPECT_EQ(t.cpus, CpuSet::OfThisProcess());
   EXPECT_EQ(t.Count(Level::kHwthread), t.cpus.Count());

@@ -1,5 +1,5 @@
-// The functions of libhwloc that are used, loaded at run time. Without the
-// library an agent works, but knows no topology.
+// The functions of libhwloc that are used, loaded at run time. If the library
+// is missing, an agent works but does not know the topology.
 #ifndef CANOPY_SERVER_HWINFO_HWLOC_API_H_
 #define CANOPY_SERVER_HWINFO_HWLOC_API_H_
 

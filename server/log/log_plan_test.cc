@@ -42,7 +42,7 @@ std::string Texts(const LogPlan& plan) {
   return out;
 }
 
-TEST(LogPlan, TextsAreAsGiven) {
+TEST(LogPlan, TextsAreUnchanged) {
   const LogPlan plan = Plan({{PMIX_LOG_STDERR, Value::String("a\n\nb")},
                              {PMIX_LOG_STDOUT, Value::String("\x1b[0m")}});
   EXPECT_EQ(plan.status, kSuccess);
@@ -51,7 +51,7 @@ TEST(LogPlan, TextsAreAsGiven) {
   EXPECT_TRUE(plan.ignored.empty());
 }
 
-TEST(LogPlan, Job25OtherPlacesAreNotClaimed) {
+TEST(LogPlan, Job25OtherDestinationsAreNotSupported) {
   for (const char* key :
        {PMIX_LOG_GLOBAL_SYSLOG, PMIX_LOG_EMAIL, PMIX_LOG_JOB_RECORD,
         PMIX_LOG_GLOBAL_DATASTORE, PMIX_LOG_MSG, "mine"}) {
@@ -63,7 +63,7 @@ TEST(LogPlan, Job25OtherPlacesAreNotClaimed) {
   EXPECT_EQ(Plan({{PMIX_LOG_STDERR, Value::Int(1)}}).status, kErrNotSupported);
 }
 
-TEST(LogPlan, OtherPlacesBesideThese) {
+TEST(LogPlan, AnUnsupportedDestinationBesideASupportedOneIsPartialSuccess) {
   InfoList data = Error("x");
   data.Add(PMIX_LOG_GLOBAL_SYSLOG, Value::String("y"));
   EXPECT_EQ(Plan(data).status, kErrPartialSuccess);
@@ -74,7 +74,7 @@ TEST(LogPlan, OtherPlacesBesideThese) {
 }
 
 // Which destination accepts the text is not known yet.
-TEST(LogPlan, Job23OnceNamesThemInTheirOrder) {
+TEST(LogPlan, Job23OnceListsSupportedDestinationsInTheirOrder) {
   const InfoList data = {{PMIX_LOG_EMAIL, Value::String("a")},
                          {PMIX_LOG_STDOUT, Value::String("b")},
                          {PMIX_LOG_STDERR, Value::String("c")}};
@@ -87,7 +87,7 @@ TEST(LogPlan, Job23OnceNamesThemInTheirOrder) {
   EXPECT_EQ(Plan(data, all).status, kErrPartialSuccess);
 }
 
-TEST(LogPlan, Job22TheSyslogHasPriorities) {
+TEST(LogPlan, Job22SyslogEntriesHaveThePriorityOfTheRequest) {
   const InfoList data = {{PMIX_LOG_SYSLOG, Value::String("a")},
                          {PMIX_LOG_LOCAL_SYSLOG, Value::String("b")}};
   EXPECT_EQ(Texts(Plan(data)), "S3:a|S3:b|");
@@ -115,7 +115,7 @@ TEST(LogPlan, TimeAndChannelCanBeInTheText) {
   EXPECT_EQ(Texts(Plan(Error("x"), both)), "E:2001-09-09T01:46:40Z stderr: x|");
 }
 
-TEST(LogPlan, KeyAndValueGather) {
+TEST(LogPlan, KeyAndValueAreSetUnlessAggregationIsOff) {
   InfoList directives = {{PMIX_LOG_KEY, Value::String("file")},
                          {PMIX_LOG_VAL, Value::String("topic")}};
   EXPECT_EQ(Plan(Error("x"), directives).key, "file");
@@ -154,7 +154,7 @@ TEST(LogPlan, DirectivesAreHonouredOrRefused) {
   }
 }
 
-TEST(LogPlan, DirectivesAmongTheData) {
+TEST(LogPlan, DirectivesAmongTheDataTakeEffect) {
   InfoList data = Error("x");
   data.Add(PMIX_LOG_TAG_OUTPUT, Value::Bool(true));
   EXPECT_EQ(Plan(data).status, kSuccess);

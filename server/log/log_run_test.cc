@@ -48,7 +48,7 @@ class LogRunTest : public testing::Test {
   std::vector<std::string> lines_;
 };
 
-TEST_F(LogRunTest, Job20EachPlaceGetsItsTexts) {
+TEST_F(LogRunTest, Job20EachDestinationGetsItsTexts) {
   EXPECT_EQ(Run(Plan(false)), kSuccess);
   EXPECT_EQ(lines_, std::vector<std::string>{"s"});
   ASSERT_EQ(texts_.size(), 1u);
@@ -61,7 +61,7 @@ TEST_F(LogRunTest, Job20EachPlaceGetsItsTexts) {
   EXPECT_TRUE(texts_[0].pieces[1].is_error);
 }
 
-TEST_F(LogRunTest, APartThatFails) {
+TEST_F(LogRunTest, AFailedDestinationIsPartialSuccess) {
   syslog_status_ = kErrOutOfResource;
   EXPECT_EQ(Run(Plan(false)), kErrPartialSuccess);
   text_status_ = kErrNotFound;
@@ -70,7 +70,7 @@ TEST_F(LogRunTest, APartThatFails) {
   EXPECT_EQ(Run(Plan(false)), kErrPartialSuccess);
 }
 
-TEST_F(LogRunTest, WhatWasPlannedInPartIsDoneInPart) {
+TEST_F(LogRunTest, ThePlansStatusIsTheStatusOfTheRequest) {
   LogPlan plan = Plan(false);
   plan.status = kErrPartialSuccess;
   EXPECT_EQ(Run(plan), kErrPartialSuccess);
@@ -79,7 +79,7 @@ TEST_F(LogRunTest, WhatWasPlannedInPartIsDoneInPart) {
   EXPECT_EQ(Run(plan), kErrNotSupported);
 }
 
-TEST_F(LogRunTest, Job23OnceIsTheFirstThatTakesIt) {
+TEST_F(LogRunTest, Job23OnceUsesTheFirstDestinationThatAcceptsTheText) {
   EXPECT_EQ(Run(Plan(true)), kSuccess);
   EXPECT_TRUE(texts_.empty());
   syslog_status_ = kErrNotSupported;
@@ -92,7 +92,7 @@ TEST_F(LogRunTest, Job23OnceIsTheFirstThatTakesIt) {
   EXPECT_EQ(texts_.size(), 3u);
 }
 
-TEST_F(LogRunTest, PlacesMayBeMissing) {
+TEST_F(LogRunTest, MissingDestinationsAreNotSupported) {
   places_ = {};
   EXPECT_EQ(Run(Plan(false)), kErrNotSupported);
   EXPECT_EQ(Run(Plan(true)), kErrNotSupported);

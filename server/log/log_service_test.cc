@@ -69,7 +69,7 @@ TEST_F(LogServiceTest, Job20TextsBecomeOutputOfTheCaller) {
   EXPECT_EQ(texts_[0].pieces[0].text, "text");
 }
 
-TEST_F(LogServiceTest, OneThatWasResentIsRecognised) {
+TEST_F(LogServiceTest, AResentTextHasTheSameIdentity) {
   const InfoList first = {{kLogNumber, Value::Uint64(0x100000005)}};
   const InfoList second = {{kLogNumber, Value::Uint64(0x100000006)}};
   for (const InfoList* directives : {&first, &first, &second}) {
@@ -83,14 +83,14 @@ TEST_F(LogServiceTest, OneThatWasResentIsRecognised) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(LogServiceTest, Gen10WhatIsIgnoredIsLoggedOnce) {
+TEST_F(LogServiceTest, Gen10AnIgnoredDirectiveIsLoggedOnce) {
   const InfoList directives = {{"mine", Value::Bool(true)}};
   EXPECT_EQ(Log(text_, directives), kSuccess);
   EXPECT_EQ(Log(text_, directives), kSuccess);
   EXPECT_EQ(log_.size(), 1u);
 }
 
-TEST_F(LogServiceTest, PlacesThatAreNotThere) {
+TEST_F(LogServiceTest, AnUnsupportedDestinationAndMalformedDataFail) {
   EXPECT_EQ(Log({{PMIX_LOG_SYSLOG, Value::String("x")}}, {}), kErrNotSupported);
   EXPECT_EQ(Log(std::string("\xff")), kErrUnpackFailure);
   EXPECT_TRUE(texts_.empty());

@@ -59,13 +59,13 @@ class SyslogTest : public testing::Test {
   int64_t now_ns_ = 1;
 };
 
-TEST_F(SyslogTest, TheLineSaysWhoseItIs) {
+TEST_F(SyslogTest, ALineNamesTheProcessAndItsUser) {
   Syslog syslog = Make();
   EXPECT_EQ(syslog.Put({kProc, 4, 1000000000, "text"}), kSuccess);
   EXPECT_EQ(Line(), "<12>Sep  9 01:46:40 canopy: job:3 (user 1000): text");
 }
 
-TEST_F(SyslogTest, NobodyForgesALine) {
+TEST_F(SyslogTest, ControlCharactersAreEscaped) {
   Syslog syslog = Make();
   EXPECT_EQ(syslog.Put({kProc, 0, 0, "a\n<0>Jan 1 root: b\x1b[2J"}), kSuccess);
   const std::string line = Line();
@@ -74,7 +74,7 @@ TEST_F(SyslogTest, NobodyForgesALine) {
   EXPECT_EQ(Line(), "");
 }
 
-TEST_F(SyslogTest, NobodyFloodsIt) {
+TEST_F(SyslogTest, LongTextsAndTooManyLinesOfAProcessAreRejected) {
   Syslog syslog = Make();
   EXPECT_EQ(syslog.Put({kProc, 3, 0, std::string(kMaxSyslogText + 1, 'x')}),
             kErrOutOfResource);
@@ -96,7 +96,7 @@ TEST_F(SyslogTest, NobodyFloodsIt) {
   EXPECT_EQ(syslog.Put({kProc, 3, 0, "x"}), kSuccess);
 }
 
-TEST_F(SyslogTest, ADaemonThatDoesNotReadIsNotWaitedFor) {
+TEST_F(SyslogTest, PutDoesNotWaitForADaemonThatDoesNotRead) {
   Syslog syslog = Make();
   int status = kSuccess;
   for (uint32_t i = 0; i < 10000 && status == kSuccess; ++i) {
@@ -105,7 +105,7 @@ TEST_F(SyslogTest, ADaemonThatDoesNotReadIsNotWaitedFor) {
   EXPECT_EQ(status, kErrOutOfResource);
 }
 
-TEST_F(SyslogTest, ADaemonMayComeAndGo) {
+TEST_F(SyslogTest, PutReconnectsToARestartedDaemon) {
   Syslog syslog = Make();
   EXPECT_EQ(syslog.Put({kProc, 3, 0, "x"}), kSuccess);
   Listen();

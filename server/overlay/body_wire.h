@@ -21,6 +21,7 @@
 
 namespace canopy::overlay {
 
+// The position of T among the alternatives of a variant, counted from 1.
 template <typename T, typename Variant>
 struct NumberIn;
 template <typename T, typename... Bodies>
@@ -33,12 +34,13 @@ struct NumberIn<T, std::variant<Bodies...>> {
   }
 };
 
-// The message's field number in the oneof of Body.
+// The field number of the message in the oneof of Body.
 template <typename T>
 inline constexpr uint32_t kBodyField =
     NumberIn<T, core::MessageBody::Variant>::Value();
 
-// Serialises a Body with the one field `message`, with a single allocation.
+// Serialises a Body whose one field, number `field`, is `message`, with a
+// single allocation.
 template <typename T>
 std::string EncodeAs(uint32_t field, const T& message) {
   wire::Sizer sizer;

@@ -7,12 +7,13 @@ namespace {
 
 // Maximum bytes of frames that wait for a listener; above it, reading pauses.
 constexpr size_t kMaxInbox = size_t{4} << 20;
-// Up to this many frames, the inbox's memory is retained for reuse.
+// The inbox's memory is retained for reuse if it has room for at most this many
+// frames.
 constexpr size_t kRetainedFrames = 64;
 
 }  // namespace
 
-// ----------------------------------------------------------- from its user ---
+// ---------------------------------------------------- methods for the user ---
 
 void BridgeStream::Attach(StreamListener* listener) {
   listener_ = listener;
@@ -59,7 +60,7 @@ void BridgeStream::CloseInOrder() {
   if (!write_in_flight_) call_->HalfClose();
 }
 
-// ----------------------------------------------------------- from the call ---
+// ---------------------------------------------------- methods for the call ---
 
 void BridgeStream::ReadDone(std::optional<Bytes> frame) {
   if (!frame.has_value()) {
@@ -79,8 +80,8 @@ void BridgeStream::WriteDone(bool ok) {
   write_in_flight_ = false;
   write_failed_ = !ok;
   if (closing_) return FinishWhenIdle();
-  // The call has ended. Frames that arrived before can still be read; gRPC
-  // reports the status afterwards.
+  // The write failed because the call has ended. Frames that arrived earlier
+  // can still be read; gRPC reports the status afterwards.
   if (write_failed_) return;
   if (half_close_) return call_->HalfClose();
   if (want_writable_) Schedule();

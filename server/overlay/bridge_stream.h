@@ -13,8 +13,8 @@
 
 namespace canopy::overlay {
 
-// The call under a stream. Loop thread; at most one Read and one Write at a
-// time. Completions are reported later, never from within a method.
+// The call under a stream. Loop thread only; at most one Read and one Write at
+// a time. Completions are reported later, never from within a method.
 class Call {
  public:
   virtual ~Call() = default;

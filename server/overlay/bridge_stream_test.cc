@@ -138,7 +138,7 @@ TEST(BridgeStreamTest, FramesBeforeAttachAreKept) {
   call.stream()->Close({kEndCancelled, ""});
 }
 
-TEST(BridgeStreamTest, BreakIsTheListenersLastCall) {
+TEST(BridgeStreamTest, TheListenersLastCallReportsTheBreak) {
   EventLoop loop;
   EchoCall call(&loop);
   Recorder recorder;
@@ -151,7 +151,7 @@ TEST(BridgeStreamTest, BreakIsTheListenersLastCall) {
   EXPECT_FALSE(call.stream()->Writable());
 }
 
-TEST(BridgeStreamTest, AFailedWriteLeavesWhatCameToBeRead) {
+TEST(BridgeStreamTest, AFailedWriteDoesNotDropReceivedFrames) {
   EventLoop loop;
   EchoCall call(&loop);
   Recorder recorder;
@@ -164,7 +164,7 @@ TEST(BridgeStreamTest, AFailedWriteLeavesWhatCameToBeRead) {
   EXPECT_FALSE(call.stream()->Writable());
 }
 
-TEST(BridgeStreamTest, CloseHandsTheStatusOverAfterTheWrite) {
+TEST(BridgeStreamTest, CloseEndsTheCallAfterTheFrameBeingWritten) {
   EventLoop loop;
   EchoCall call(&loop);
   call.stream()->Write({Bytes(std::string("last words"))});
@@ -175,7 +175,7 @@ TEST(BridgeStreamTest, CloseHandsTheStatusOverAfterTheWrite) {
   EXPECT_EQ(call.finished_with->code, kEndWrongKey);
 }
 
-TEST(BridgeStreamTest, NothingIsToldAfterDetach) {
+TEST(BridgeStreamTest, ADetachedListenerIsNotCalled) {
   EventLoop loop;
   Recorder recorder;
   {
@@ -190,7 +190,7 @@ TEST(BridgeStreamTest, NothingIsToldAfterDetach) {
   EXPECT_FALSE(recorder.ended.has_value());
 }
 
-TEST(BridgeStreamTest, ReadingPausesUntilSomebodyListens) {
+TEST(BridgeStreamTest, ReadingPausesUntilThereIsAListener) {
   EventLoop loop;
   EchoCall call(&loop);
   const std::string megabyte(size_t{1} << 20, 'm');
@@ -204,14 +204,14 @@ TEST(BridgeStreamTest, ReadingPausesUntilSomebodyListens) {
   call.stream()->Close({kEndCancelled, ""});
 }
 
-TEST(BridgeStreamTest, ADetachedStreamReadsOn) {
+TEST(BridgeStreamTest, ADetachedStreamContinuesToRead) {
   EventLoop loop;
   EchoCall call(&loop);
   const std::string megabyte(size_t{1} << 20, 'm');
   for (int i = 0; i < 8; ++i) call.Arrive(megabyte);
   for (int i = 0; i < 20; ++i) loop.RunOnce(0);
   call.stream()->CloseInOrder();
-  // It still reads to the end of what the peer sends.
+  // The stream still reads to the end of what the peer sends.
   WaitFor(&loop, [&] { return call.finished_with.has_value(); });
   EXPECT_TRUE(call.finished_with->ok());
 }

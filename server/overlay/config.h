@@ -29,8 +29,8 @@ struct OverlayConfig {
   std::string listen;           // "host:port"; port 0 selects a free port
   std::string overlay_id;       // the same for all members
   uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
-  // Incarnation with which the predecessor started; 0: there was none. This
-  // agent uses a larger one even if the clock was set back since.
+  // The incarnation with which the predecessor started; 0: there was none. This
+  // agent uses a larger one even if the clock has been set back since then.
   uint64_t predecessor = 0;
   // True if this agent has recovered the processes of a predecessor. Members
   // that have not declared the predecessor lost then see a restart instead of a
@@ -43,9 +43,9 @@ struct OverlayConfig {
   // Time in which a broken link must be re-established, possibly by a successor
   // agent, before the peer counts as lost.
   uint32_t grace_ms = 2000;
-  // Time after which a member that was never seen counts as lost; 0: never.
+  // Time after which a member that has never been up counts as lost; 0: never.
   uint32_t join_timeout_ms = 60000;
-  // Pause between attempts to dial: doubles from the minimum to the maximum.
+  // Pause between attempts to dial; it doubles from the minimum to the maximum.
   uint32_t redial_min_ms = 20;
   uint32_t redial_max_ms = 1000;
   // Time after the last change of membership, in addition to detect_ms and
@@ -56,13 +56,13 @@ struct OverlayConfig {
   // Time that a leaving member waits for its neighbours' acknowledgements.
   uint32_t leave_ms = 1000;
 
-  // A peer for which more than this is queued is declared lost.
+  // A peer for which more than this is queued counts as lost.
   size_t queue_limit_bytes = size_t{4} << 30;
   // Limit for one message, and for the sum of messages being reassembled.
   size_t message_limit_bytes = size_t{1} << 30;
 
-  // How gRPC's completions reach the loop. Unset: the faster way, if a
-  // self-test shows that it works with the loaded gRPC.
+  // The driver that brings gRPC's completions to the loop. Unset: the faster
+  // one, if a self-test shows that it works with the loaded gRPC.
   std::optional<rpc::DriverKind> driver;
 
   // The newest and the oldest protocol version that this agent speaks.
@@ -78,18 +78,18 @@ struct OverlayEvents {
   std::function<void(uint32_t up, uint32_t total)> progress;
   // Called once, when all members are up and connected for the first time.
   std::function<void()> ready;
-  // An attempt to link failed. The text is meant for an operator: peer
-  // unreachable, wrong cluster key (kErrInvalidCred), wrong version or overlay
-  // (kErrHandshakeFailed). Attempts continue. Repetitions of the same text for
-  // a node are suppressed.
+  // An attempt to link failed. The text is meant for an operator; causes are an
+  // unreachable peer, a wrong cluster key (kErrInvalidCred), and a wrong
+  // version or overlay (kErrHandshakeFailed). Attempts continue. Repetitions of
+  // the same text for a node are suppressed.
   std::function<void(NodeId, const Status&)> link_error;
-  // The other members have declared this one lost, because it was partitioned
-  // or stalled too long. It rejoins automatically as a new incarnation; the
-  // sink gets NodeStateChanged for the loss of each other member and for each
-  // return.
+  // The other members have declared this member lost, because it was
+  // partitioned or stalled too long. It rejoins automatically as a new
+  // incarnation; the sink gets NodeStateChanged for the loss of each other
+  // member and for each return.
   std::function<void(const std::string& reason)> expelled;
-  // Unknown connections were refused or ended: a line for the log, at a limited
-  // rate.
+  // A line for the log: unknown connections were refused or ended. Called at a
+  // limited rate.
   std::function<void(const std::string& line)> warning;
 };
 

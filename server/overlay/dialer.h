@@ -19,8 +19,8 @@ namespace canopy::overlay {
 // Loop thread only.
 class Dialer {
  public:
-  // `stream` is an authenticated stream to the node if `end.ok()`, otherwise
-  // null.
+  // The result of a dial: `stream` is an authenticated stream to the node if
+  // `end.ok()`, and otherwise null.
   using Done = std::function<void(NodeId node, const StreamEnd& end,
                                   const Welcome& welcome,
                                   std::shared_ptr<Stream> stream)>;
@@ -36,14 +36,14 @@ class Dialer {
         pause_ms_(config->redial_min_ms) {}
   ~Dialer() { Stop(); }
 
-  // True while a dial is in progress.
+  // Returns true while a dial is in progress.
   bool dialling() const { return handshake_ != nullptr; }
-  // True during a dial and during the pause after a failed one.
+  // Returns true during a dial and during the pause after a failed dial.
   bool busy() const { return dialling() || pause_timer_ != 0; }
 
-  // Must not be called while dialling; the node's address must be known.
+  // Dials a node; its address must be known and no dial may be in progress.
   void Dial(NodeId node, const ResumePoint& resume);
-  // Aborts a dial to any other node.
+  // Aborts a dial in progress to any other node.
   void AbandonOthers(NodeId node);
   // Aborts the dial in progress, but not a pause.
   void Abandon() { handshake_.reset(); }
@@ -53,10 +53,10 @@ class Dialer {
   // Makes the next pause a short one.
   void ResetPause() { pause_ms_ = config_->redial_min_ms; }
 
-  // Calls `probe` after the grace period, unless one is already scheduled.
+  // Calls `probe` after the grace period, unless a probe is already scheduled.
   void ProbeLater(std::function<void()> probe);
-  // The member to probe next, among those with lower numbers than this one, in
-  // turn.
+  // Returns the member to probe next: the members with lower numbers than this
+  // one, in turn.
   NodeId NextToProbe() { return next_probe_++ % view_->self(); }
 
   // Aborts the dial and all timers.

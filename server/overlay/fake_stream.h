@@ -16,6 +16,7 @@
 
 namespace canopy::overlay {
 
+// One end of a stream.
 class FakeStream : public Stream,
                    public std::enable_shared_from_this<FakeStream> {
  public:
@@ -64,7 +65,7 @@ class FakeStream : public Stream,
     a->peer_ = b;
     b->peer_ = a;
   }
-  // Both ends lose the connection and what was in flight.
+  // Breaks the connection at both ends, with the loss of what was in flight.
   void Cut() {
     const auto peer = peer_.lock();
     End({kEndUnavailable, "cut"});

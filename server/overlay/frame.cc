@@ -81,7 +81,8 @@ void Describe(V& v, wire::Is<Members> auto& m) {
   v.Field(1, m.changes);
 }
 
-// All fields of a frame, for reading. RopeWriter writes the packets separately.
+// Describes all fields of a frame, for reading. RopeWriter writes the packets
+// separately.
 template <typename V>
 void Describe(V& v, wire::Is<Frame> auto& m) {
   v.Field(1, m.hello);

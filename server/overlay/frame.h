@@ -65,7 +65,7 @@ struct MemberState {
   std::string reason;
   std::string address;
   bool recovered = false;
-  // Newest protocol version that the member speaks, for agents of later
+  // The newest protocol version that the member speaks; used by agents of later
   // versions.
   uint32_t version = 0;
 };
@@ -84,11 +84,13 @@ struct Frame {
   uint32_t planned_downtime_ms = 0;
 };
 
-// Large pieces are shared with the packets; small ones are copied.
+// Encodes a frame. Large pieces are shared with the packets; small ones are
+// copied.
 Rope EncodeFrame(const Frame& frame);
 
-// `data` comes from a peer; pieces share its bytes. Returns kErrUnpackFailure
-// for malformed frames and for names, addresses and pieces over their limits.
+// Decodes a frame of a peer; pieces share the bytes of `data`. Returns
+// kErrUnpackFailure for malformed frames and for names, addresses and pieces
+// over their limits.
 Result<Frame> DecodeFrame(const Bytes& data);
 
 }  // namespace canopy::overlay

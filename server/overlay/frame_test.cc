@@ -43,7 +43,7 @@ TEST(FrameTest, RoundTripKeepsEverything) {
   EXPECT_EQ(back->packets[1].piece.size(), kMaxPiece);
 }
 
-TEST(FrameTest, AgreesWithTheContract) {
+TEST(FrameTest, TheBytesAreThoseOfTheGeneratedClasses) {
   const std::string bytes = Flat(EncodeFrame(AnyFrame()));
   v1::Frame generated;
   ASSERT_TRUE(generated.ParseFromString(bytes));
@@ -72,7 +72,7 @@ TEST(FrameTest, LargePiecesAreSharedNotCopied) {
   EXPECT_GE(back->packets[0].piece.view().data(), arrived.view().data());
 }
 
-TEST(FrameTest, OverLimitsIsRefused) {
+TEST(FrameTest, FramesOverTheLimitsAreRejected) {
   Frame frame;
   frame.packets.push_back(
       {1, 0, 1, 1, false, 0, Bytes(std::string(kMaxPiece + 1, 'x'))});
@@ -83,7 +83,7 @@ TEST(FrameTest, OverLimitsIsRefused) {
   EXPECT_FALSE(DecodeFrame(Bytes(Flat(EncodeFrame(hello)))).ok());
 }
 
-TEST(FrameTest, MutationsAndTruncationsNeverConfuse) {
+TEST(FrameTest, DecodingSurvivesMutationsAndTruncations) {
   Frame frame = AnyFrame();
   frame.packets.pop_back();
   const std::string whole = Flat(EncodeFrame(frame));

@@ -12,7 +12,8 @@ namespace {
 using grpc::ByteBuffer;
 
 constexpr char kMethod[] = "/canopy.overlay.v1.Overlay/Link";
-// Parts of a frame up to this size are copied into a slice.
+// Parts of a frame up to this size are copied into a slice; larger parts are
+// shared.
 constexpr size_t kCopyPart = 16 * 1024;
 
 grpc::Slice ShareSlice(const Bytes& bytes) {
@@ -35,7 +36,7 @@ ByteBuffer ToBuffer(const Rope& frame) {
   return ByteBuffer(slices.data(), slices.size());
 }
 
-// Copies, because gRPC's read buffers are larger than their content.
+// Copies the content, because gRPC's read buffers are larger than it.
 Bytes ToBytes(const ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   if (!buffer.Dump(&slices).ok()) return Bytes();
@@ -48,7 +49,8 @@ Bytes ToBytes(const ByteBuffer& buffer) {
 }
 
 // gRPC reports a failed TLS handshake like any failure to connect. With derived
-// identities its only cause is a different cluster key, or a peer without TLS.
+// identities its only causes are a different cluster key and a peer without
+// TLS.
 StreamEnd Explain(const grpc::Status& status, bool derived) {
   const std::string& text = status.error_message();
   if (derived && text.find("Ssl handshake failed") != std::string::npos) {
@@ -142,7 +144,7 @@ void ServerCall::Await(EventLoop* loop, rpc::DeferredReads* reads,
 void ServerCall::Arrived(LinkCall* link, bool ok) {
   auto* call = static_cast<ServerCall*>(link);
   if (!ok) {
-    // The server shuts down while this object waits for a call, so neither of
+    // The server shut down while this object waited for a call, so neither of
     // these two operations completes.
     call->Abandon();  // ended_
     call->Abandon();  // finish_

@@ -80,14 +80,14 @@ class LinkCall : public Call, protected rpc::DeferredReads::Reader {
   // Returns the tag of the call's last operation, which is counted from the
   // start.
   rpc::Completion* Last(Operation* operation) { return operation; }
-  // The call ends without an operation that was counted but never completes.
+  // Subtracts an operation that was counted but never completes.
   void Abandon() { --pending_; }
-  // Why the call ended; called once no operation is pending.
+  // Returns why the call ended. Called when no operation is pending any more.
   virtual StreamEnd End() const = 0;
 
   void ResumeRead() final { BeginRead(); }
   virtual void BeginRead() = 0;
-  // No read may begin any more.
+  // Ends deferred reads: no read may begin any more.
   void EndReads() { reads_->Forget(this); }
 
   static void ReadReturned(LinkCall* call, bool ok);
@@ -115,12 +115,12 @@ class ServerCall final : public LinkCall {
   // Both callbacks are called on the loop thread.
   struct Events {
     std::function<void(std::shared_ptr<Stream>)> accept;
-    // The peer, in gRPC's notation, has authenticated itself.
+    // The peer, named in gRPC's notation, has authenticated itself.
     std::function<void(const std::string& peer)> proved;
   };
 
-  // Accepts the next incoming call; then makes another ServerCall for the one
-  // after it.
+  // Accepts the next incoming call, and then creates another ServerCall for the
+  // call that follows it.
   static void Await(EventLoop* loop, rpc::DeferredReads* reads,
                     LinkService* service, grpc::ServerCompletionQueue* queue,
                     std::shared_ptr<CallCounter> calls, Events events);
@@ -156,13 +156,13 @@ class ServerCall final : public LinkCall {
 // The dialling side.
 class ClientCall final : public LinkCall {
  public:
-  // `derived`: TLS identities are derived from the cluster key.
+  // `derived` is true if TLS identities are derived from the cluster key.
   ClientCall(EventLoop* loop, rpc::DeferredReads* reads,
              std::shared_ptr<grpc::Channel> channel,
              grpc::CompletionQueue* queue, std::shared_ptr<CallCounter> calls,
              bool derived);
 
-  // Must be called first.
+  // Starts the call; must be called before every other method.
   void Start();
   void Write(const Rope& frame) override;
   void Finish(const StreamEnd& end) override;

@@ -11,7 +11,8 @@
 
 namespace canopy::overlay {
 
-// `loop` and `sink` must outlive the overlay.
+// Creates a member of the overlay that sends over gRPC. `loop` and `sink` must
+// outlive it.
 std::unique_ptr<TreeOverlay> MakeGrpcOverlay(EventLoop* loop, InputSink* sink,
                                              const OverlayConfig& config,
                                              OverlayEvents events);

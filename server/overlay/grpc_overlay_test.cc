@@ -64,7 +64,7 @@ int PollsOf(TestCluster* cluster) {
   return grpc_polls;
 }
 
-TEST(GrpcOverlayTest, TheLoopSleepsInGrpcForTheLinksAlone) {
+TEST(GrpcOverlayTest, TheLoopSleepsInGrpcOnlyForTheLinks) {
   if (rpc::ChooseDriver().kind != rpc::DriverKind::kInLoop) {
     GTEST_SKIP() << "a thread serves the links";
   }
@@ -110,7 +110,7 @@ TEST_P(SizesTest, EveryMemberReachesEveryOther) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, SizesTest, testing::Values(2, 3, 4, 7));
 
-TEST(GrpcOverlayTest, ReadyComesOnceWithProgress) {
+TEST(GrpcOverlayTest, ReadyIsReportedOnceAndProgressForEachMember) {
   TestCluster cluster(4);
   cluster.Start(0);
   cluster.overlay(0).Join();
@@ -209,15 +209,15 @@ void ExpectWrongKey(security::SecurityMode mode) {
   EXPECT_EQ(cluster.overlay(1).members_up(), 1u);
 }
 
-TEST(GrpcOverlayTest, WrongKeyInPlaintextIsRefused) {
+TEST(GrpcOverlayTest, AWrongKeyIsRejectedInPlaintext) {
   ExpectWrongKey(security::SecurityMode::kPlaintext);
 }
 
-TEST(GrpcOverlayTest, WrongKeyWithTlsIsRefused) {
+TEST(GrpcOverlayTest, AWrongKeyIsRejectedWithTls) {
   ExpectWrongKey(security::SecurityMode::kDerived);
 }
 
-TEST(GrpcOverlayTest, DerivedTlsWorks) {
+TEST(GrpcOverlayTest, MembersLinkWithDerivedTls) {
   TestCluster cluster(3);
   cluster.base().security.mode = security::SecurityMode::kDerived;
   cluster.StartAll();
@@ -228,7 +228,7 @@ TEST(GrpcOverlayTest, DerivedTlsWorks) {
   EXPECT_EQ(got[0].src, 1u);
 }
 
-TEST(GrpcOverlayTest, OtherOverlayIsRefused) {
+TEST(GrpcOverlayTest, AMemberOfAnotherOverlayIsRejected) {
   TestCluster cluster(2);
   cluster.Start(0);
   cluster.Start(1, [](OverlayConfig* c) { c->overlay_id = "another"; });
@@ -240,7 +240,7 @@ TEST(GrpcOverlayTest, OtherOverlayIsRefused) {
             "node0 belongs to another overlay");
 }
 
-TEST(GrpcOverlayTest, NeighbouringVersionsInteroperate) {
+TEST(GrpcOverlayTest, SuccessiveVersionsInteroperate) {
   for (const bool parent_newer : {false, true}) {
     TestCluster cluster(2);
     cluster.Start(0, [&](OverlayConfig* c) { c->version += parent_newer; });
@@ -254,8 +254,7 @@ TEST(GrpcOverlayTest, NeighbouringVersionsInteroperate) {
   }
 }
 
-// Node 3 is a child of node 1. Only version 6 has JobQueryReply.
-TEST(GrpcOverlayTest, DistantVersionsAreRefused) {
+TEST(GrpcOverlayTest, VersionsWithoutACommonOneAreRejected) {
   TestCluster cluster(2);
   cluster.Start(0);
   cluster.Start(1, [](OverlayConfig* c) {
@@ -338,11 +337,11 @@ void ExpectHealed(uint32_t size, NodeId victim) {
   }
 }
 
-TEST(GrpcOverlayTest, LossOfALeaf) { ExpectHealed(7, 6); }
-TEST(GrpcOverlayTest, LossOfAnInteriorMember) { ExpectHealed(7, 1); }
-TEST(GrpcOverlayTest, LossOfTheRoot) { ExpectHealed(7, 0); }
+TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfALeaf) { ExpectHealed(7, 6); }
+TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfAnInteriorMember) { ExpectHealed(7, 1); }
+TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfTheRoot) { ExpectHealed(7, 0); }
 
-TEST(GrpcOverlayTest, LostLeafThatReturnsIsUpAgain) {
+TEST(GrpcOverlayTest, ALostLeafThatReturnsIsUpAgain) {
   TestCluster cluster(3);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -358,7 +357,7 @@ TEST(GrpcOverlayTest, LostLeafThatReturnsIsUpAgain) {
       cluster.WaitFor([&] { return !cluster.node(2).sink.messages.empty(); }));
 }
 
-TEST(GrpcOverlayTest, LostInteriorThatReturnsTakesItsChildrenBack) {
+TEST(GrpcOverlayTest, AReturningInteriorMemberGetsItsChildrenBack) {
   TestCluster cluster(7);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -379,7 +378,7 @@ TEST(GrpcOverlayTest, LostInteriorThatReturnsTakesItsChildrenBack) {
   for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(NumberOf(got[i]), i);
 }
 
-TEST(GrpcOverlayTest, RootThatReturnsIsFoundAgain) {
+TEST(GrpcOverlayTest, AReturningRootIsFoundAgain) {
   TestCluster cluster(4);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -397,7 +396,7 @@ TEST(GrpcOverlayTest, RootThatReturnsIsFoundAgain) {
   EXPECT_EQ(cluster.overlay(3).root(), 0u);
 }
 
-TEST(GrpcOverlayTest, QuickRestartIsALossAndAReturn) {
+TEST(GrpcOverlayTest, AQuickRestartIsALossAndAReturn) {
   TestCluster cluster(3);
   cluster.base().grace_ms = 5000;
   cluster.StartAll();

@@ -21,8 +21,8 @@
 namespace canopy::overlay {
 namespace {
 
-// Features that gRPC checks for on each message and links never use: compressed
-// messages, and calls with a deadline.
+// Features that gRPC checks for on each message, and that links never use:
+// compressed messages, and calls with a deadline.
 constexpr const char* kUnused[] = {GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION,
                                    GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION,
                                    GRPC_ARG_ENABLE_DEADLINE_CHECKS};
@@ -53,7 +53,8 @@ class FailedStream : public Stream,
   StreamListener* listener_ = nullptr;
 };
 
-// The receiver of incoming streams. Shared with posted work; Stop clears it.
+// The receiver of incoming streams. It is shared with posted work; Stop clears
+// it.
 struct Acceptor {
   GrpcTransport::Accept accept;  // loop thread
 };

@@ -17,22 +17,22 @@
 
 namespace canopy::overlay {
 
-// Loop thread; one transport for each loop. An rpc::LoopDriver brings gRPC's
-// completions to the loop. Listen must be called before the first Dial.
+// Loop thread only; one transport for each loop. An rpc::LoopDriver brings
+// gRPC's completions to the loop. Listen must be called before the first Dial.
 class GrpcTransport : public Transport {
  public:
   struct Options {
     security::SecurityConfig security;
-    // A connection without a sign of life from the peer for this long is
-    // closed.
+    // A connection is closed if there was no sign of life from the peer for
+    // this time.
     absl::Duration detect = absl::Seconds(5);
     // Time limit for establishing a connection.
     absl::Duration connect = absl::Seconds(2);
     // A connection whose peer has not authenticated itself (Stream::SetProved)
     // ends after this time, or after `detect` if that is longer.
     absl::Duration silence = absl::Seconds(10);
-    // No peer is expected: connections are not served. The loop then sleeps
-    // outside of gRPC, which saves 2 us each time.
+    // True if no peer is expected: connections are not served. The loop then
+    // sleeps outside of gRPC, which saves 2 us each time.
     bool alone = false;
     // Unset: decided by rpc::ChooseDriver.
     std::optional<rpc::DriverKind> driver;
@@ -46,8 +46,8 @@ class GrpcTransport : public Transport {
   ~GrpcTransport() override;
 
   // Returns kErrUnreach if the address is in use or does not belong to this
-  // host; other errors if the credentials do not work or gRPC does not fit the
-  // driver.
+  // host, and other errors if the credentials do not work or gRPC does not fit
+  // the driver.
   Status Listen(const std::string& address, Accept accept) override;
   int port() const override;
   const std::string& driver() const override;

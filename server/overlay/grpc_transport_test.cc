@@ -149,7 +149,7 @@ struct ProxiedPair {
   std::unique_ptr<Proxy> proxy;
 };
 
-TEST(GrpcTransportTest, BrokenConnectionsLoseNothing) {
+TEST(GrpcTransportTest, ABrokenConnectionLosesNoMessage) {
   ProxiedPair pair(20000);
   TestCluster& cluster = pair.cluster;
   ASSERT_TRUE(cluster.AllReady());
@@ -180,10 +180,10 @@ TEST(GrpcTransportTest, BrokenConnectionsLoseNothing) {
 }
 
 // An answer carries the window update for its question. The update for the
-// answer is sent separately if nothing follows soon, as often happens here,
-// where the loops take turns in one thread: three packets for a round trip
-// instead of four.
-TEST(GrpcTransportTest, UpdatesTravelWithMessages) {
+// answer is sent separately if no message follows soon. This happens often
+// here, where the loops take turns in one thread: three packets for a round
+// trip instead of four.
+TEST(GrpcTransportTest, WindowUpdatesTravelWithMessages) {
   if (rpc::ChooseDriver().kind != rpc::DriverKind::kInLoop) {
     GTEST_SKIP() << "no read is deferred";
   }
@@ -209,7 +209,7 @@ TEST(GrpcTransportTest, UpdatesTravelWithMessages) {
   EXPECT_LT(least, kGood);
 }
 
-TEST(GrpcTransportTest, SilentPeerIsFoundInTime) {
+TEST(GrpcTransportTest, ASilentPeerIsDetectedInTime) {
   ProxiedPair pair(200, 600);
   TestCluster& cluster = pair.cluster;
   ASSERT_TRUE(cluster.AllReady());
@@ -224,8 +224,7 @@ TEST(GrpcTransportTest, SilentPeerIsFoundInTime) {
   EXPECT_FALSE(cluster.node(0).sink.states[0].up);
 }
 
-// Returns the status of a call to a service that does not exist.
-TEST(GrpcTransportTest, NothingButLinksIsServed) {
+TEST(GrpcTransportTest, OtherServicesAreNotImplemented) {
   TestCluster cluster(2);
   cluster.StartAll();
   grpc::GenericStub stub(grpc::CreateChannel(
@@ -264,10 +263,10 @@ GrpcTransport::Options Plaintext() {
   return options;
 }
 
-// An agent was stalled while its peer declared it lost. It then finds
-// everything at once: frames, and the end, which coincides with its own next
-// frame.
-TEST(GrpcTransportTest, TheEndComesToOneThatStoodStill) {
+// An agent was stalled while its peer declared it lost. When it runs again, it
+// finds everything at once: frames, and the end of the stream, which coincides
+// with its own next frame.
+TEST(GrpcTransportTest, AStalledAgentGetsTheEndOfItsStream) {
   EventLoop here, there;
   GrpcTransport listening(&there, Plaintext());
   std::shared_ptr<Stream> accepted;
@@ -298,8 +297,9 @@ TEST(GrpcTransportTest, TheEndComesToOneThatStoodStill) {
   EXPECT_EQ(still.frames.size(), kFrames);
 }
 
-// A call alone does not keep a connection open.
-TEST(GrpcTransportTest, APeerThatProvesNothingLosesItsConnection) {
+// A call whose caller has not authenticated itself does not keep a connection
+// open.
+TEST(GrpcTransportTest, APeerThatDoesNotAuthenticateLosesItsConnection) {
   EventLoop here, there;
   const auto run = [&] {
     here.RunOnce(1);
@@ -348,7 +348,7 @@ TEST(GrpcTransportTest, DialBeforeListenFails) {
   EXPECT_EQ(listener.code, kEndUnavailable);
 }
 
-TEST(GrpcTransportTest, PlaintextToFarAddressesIsRefused) {
+TEST(GrpcTransportTest, PlaintextToRemoteAddressesIsRejected) {
   TestCluster cluster(2);
   cluster.Start(0);
   cluster.Start(1);

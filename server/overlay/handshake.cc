@@ -13,8 +13,8 @@ void AppendNumber(std::string* out, uint64_t value) {
   }
 }
 
-// The text that a proof authenticates. Fixed widths and explicit lengths make
-// it different for any two different handshakes.
+// Returns the text that a proof authenticates. Fixed widths and explicit
+// lengths make it different for any two different handshakes.
 std::string Transcript(const std::string& role, const Hello& hello,
                        const Welcome& welcome) {
   std::string text = "canopy overlay link\n" + role + "\n";
@@ -82,7 +82,7 @@ StreamEnd CheckHello(const Identity& self, const Hello& hello) {
     return WrongVersion(self, hello.node_name, hello.oldest_version,
                         hello.version);
   }
-  // Larger numbers always dial smaller ones.
+  // Members with larger numbers always dial those with smaller numbers.
   if (hello.node >= self.members || hello.node <= self.self ||
       hello.incarnation == 0 || hello.nonce.size() != kNonceBytes) {
     return {kEndRefused, hello.node_name + " claims to be node " +

@@ -14,7 +14,7 @@
 
 namespace canopy::overlay {
 
-// The identity that this agent presents in a handshake.
+// The identity of this agent in a handshake.
 struct Identity {
   NodeId self = 0;
   uint32_t members = 0;
@@ -28,33 +28,35 @@ struct Identity {
   bool recovered = false;  // see OverlayConfig::recovered
 };
 
-// How far the packet flow between two incarnations has advanced.
+// The state of the packet flow between two incarnations.
 struct ResumePoint {
+  // The incarnation of the peer; 0: there is no flow yet.
   uint64_t peer_incarnation = 0;  // 0: no flow yet
   uint64_t received = 0;
 };
 
-// Makes the error "cluster key differs from that of <name>".
+// Returns the error "cluster key differs from that of <name>".
 StreamEnd KeyDiffers(const std::string& name);
 
-// ------------------------------------------------------------------ child ---
+// ----------------------------------------------------------- dialling side ---
 
-// Makes the first frame, with a new nonce.
+// Returns the first frame, with a new nonce.
 Hello MakeHello(const Identity& self, const ResumePoint& resume);
-// Returns why the parent is rejected, or kEndOk. `expected` and `name` identify
-// the node that was dialled.
+// Returns why the parent is rejected, or kEndOk. `expected` is the node that
+// was dialled, and `name` its name.
 StreamEnd CheckWelcome(const Identity& self, const Hello& hello,
                        const Welcome& welcome, NodeId expected,
                        const std::string& name);
-// Answers a Welcome that CheckWelcome has accepted.
+// Returns the answer to a Welcome that CheckWelcome has accepted.
 Proof MakeProof(const Identity& self, const Hello& hello,
                 const Welcome& welcome);
 
-// ----------------------------------------------------------------- parent ---
+// ---------------------------------------------------------- listening side ---
 
-// Checks everything except the proof, which arrives later.
+// Returns why the child is rejected, or kEndOk. Checks everything except the
+// proof, which arrives later.
 StreamEnd CheckHello(const Identity& self, const Hello& hello);
-// `hello` must have passed CheckHello.
+// Returns the answer to a Hello that CheckHello has accepted.
 Welcome MakeWelcome(const Identity& self, const Hello& hello,
                     const ResumePoint& resume);
 // Returns why the child is rejected, or kEndOk. Without a cluster key, any

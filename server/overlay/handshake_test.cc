@@ -20,7 +20,7 @@ Identity Agent(NodeId self, char key = '1') {
   return identity;
 }
 
-TEST(HandshakeTest, SameKeyAgrees) {
+TEST(HandshakeTest, MembersWithTheSameKeyAcceptEachOther) {
   const Identity child = Agent(2);
   const Identity parent = Agent(0);
   const Hello hello = MakeHello(child, {7, 9});
@@ -38,7 +38,7 @@ TEST(HandshakeTest, NoncesAreFresh) {
   EXPECT_NE(MakeHello(Agent(1), {}).nonce, MakeHello(Agent(1), {}).nonce);
 }
 
-TEST(HandshakeTest, OtherKeyIsNamed) {
+TEST(HandshakeTest, AnotherKeyIsRejectedAndTheErrorNamesTheNode) {
   const Identity child = Agent(2, '2');
   const Identity parent = Agent(0);
   const Hello hello = MakeHello(child, {});
@@ -51,7 +51,7 @@ TEST(HandshakeTest, OtherKeyIsNamed) {
       kEndWrongKey);
 }
 
-TEST(HandshakeTest, ParentsProofIsNoUseToAChild) {
+TEST(HandshakeTest, AParentsProofIsNotAcceptedFromAChild) {
   const Identity parent = Agent(0);
   const Hello hello = MakeHello(Agent(2, '2'), {});
   const Welcome welcome = MakeWelcome(parent, hello, {});
@@ -60,7 +60,7 @@ TEST(HandshakeTest, ParentsProofIsNoUseToAChild) {
   EXPECT_EQ(CheckProof(parent, hello, welcome, Proof{}).code, kEndWrongKey);
 }
 
-TEST(HandshakeTest, ProofsCoverWhoAndWhat) {
+TEST(HandshakeTest, AProofIsValidForOneHelloOnly) {
   const Identity child = Agent(2);
   const Identity parent = Agent(0);
   const Hello hello = MakeHello(child, {});
@@ -76,7 +76,7 @@ TEST(HandshakeTest, ProofsCoverWhoAndWhat) {
   }
 }
 
-TEST(HandshakeTest, WithoutAKeyNothingIsProved) {
+TEST(HandshakeTest, WithoutAKeyNoProofIsRequired) {
   const Identity child = Agent(2, 0);
   const Identity parent = Agent(0, 0);
   const Hello hello = MakeHello(child, {});
@@ -104,7 +104,7 @@ TEST(HandshakeTest, VersionsAreNegotiated) {
 }
 
 // The Hello of an agent of version 1, as recorded bytes.
-TEST(HandshakeTest, TheVersionBeforeIsAccepted) {
+TEST(HandshakeTest, AHelloOfVersionOneIsAccepted) {
   const std::string hello =
       std::string("\x08\x01\x10\x01\x18\x02\x22\x05node2") +
       "\x28\x66\x32\x07overlay\x3a\x20" + std::string(32, 'n') + "\x4a\x03h:1";
@@ -119,7 +119,7 @@ TEST(HandshakeTest, TheVersionBeforeIsAccepted) {
   EXPECT_EQ(MakeWelcome(Agent(0), *frame->hello, {}).version, 1u);
 }
 
-TEST(HandshakeTest, ImpossibleIdentitiesAreRefused) {
+TEST(HandshakeTest, ImpossibleIdentitiesAreRejected) {
   const Identity parent = Agent(1);
   EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(0), {})).ok());
   EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(1), {})).ok());
@@ -137,7 +137,7 @@ TEST(HandshakeTest, ImpossibleIdentitiesAreRefused) {
             "node1 belongs to another overlay");
 }
 
-TEST(HandshakeTest, WrongAgentAtTheAddressIsNamed) {
+TEST(HandshakeTest, AWrongAgentAtTheAddressIsNamedInTheError) {
   const Identity child = Agent(3);
   const Hello hello = MakeHello(child, {});
   const Welcome welcome = MakeWelcome(Agent(1), hello, {});

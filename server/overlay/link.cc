@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kAckPackets = 64;
 constexpr size_t kAckBytes = size_t{1} << 20;
-// Bytes that a packet counts in a queue, in addition to its piece.
+// The bytes that a packet counts in a queue in addition to its piece.
 constexpr size_t kOverhead = 64;
 
 size_t Weight(const Packet& packet) { return packet.piece.size() + kOverhead; }
@@ -84,7 +84,7 @@ bool Link::AckDue() const {
 bool Link::Resume(uint64_t peer_received) {
   if (!Acknowledge(peer_received)) return false;
   replay_ = 0;
-  // The handshake has acknowledged what was received.
+  // The handshake has acknowledged everything received.
   acknowledged_ = received_;
   bytes_unacknowledged_ = 0;
   return true;

@@ -14,9 +14,9 @@
 
 namespace canopy::overlay {
 
-// Everything here runs on the loop thread. A handshake calls its `done` exactly
-// once, which may destroy the handshake. If the handshake is destroyed earlier,
-// `done` is not called and the stream is closed.
+// Everything here is used by the loop thread only. A handshake calls its `done`
+// exactly once, which may destroy the handshake. If the handshake is destroyed
+// earlier, `done` is not called and the stream is closed.
 
 // The dialling side's handshake.
 class ClientHandshake : public StreamListener {
@@ -26,7 +26,8 @@ class ClientHandshake : public StreamListener {
   using Done = std::function<void(const StreamEnd& end, const Welcome& welcome,
                                   std::shared_ptr<Stream> stream)>;
 
-  // `identity` must outlive the handshake. `name` is that of the expected node.
+  // `identity` must outlive the handshake. `expected` and `name` are the number
+  // and the name of the node that was dialled.
   ClientHandshake(EventLoop* loop, const Identity* identity,
                   std::shared_ptr<Stream> stream, NodeId expected,
                   std::string name, const ResumePoint& resume,
@@ -58,8 +59,9 @@ class ClientHandshake : public StreamListener {
 // The listening side's handshake.
 class ServerHandshake : public StreamListener {
  public:
-  // Decides whether to admit the sender of a well-formed but not yet
-  // authenticated Hello. Sets `*resume` to the last packet received from it.
+  // Decides whether to admit the sender of a Hello that is well-formed but not
+  // yet authenticated. Sets `*resume` to the last packet received from the
+  // sender.
   using Admit =
       std::function<StreamEnd(const Hello& hello, ResumePoint* resume)>;
   // If `end.ok()`, `stream` has no listener. Otherwise the stream was closed

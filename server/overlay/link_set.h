@@ -1,4 +1,4 @@
-// The links of this agent, one to each neighbour in the tree. They are made,
+// The links of this agent, one to each neighbour in the tree. They are created,
 // replaced and ended as the membership view requires.
 #ifndef CANOPY_SERVER_OVERLAY_LINK_SET_H_
 #define CANOPY_SERVER_OVERLAY_LINK_SET_H_
@@ -32,23 +32,23 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   class Listener {
    public:
     virtual ~Listener() = default;
-    // The state of a member, from a frame of a link (OnMember) or, for the peer
-    // itself, from its handshake (OnPeer). Called before the packets of the
-    // same frame. A new state must be merged into the view before the call
-    // returns.
+    // Reports the state of a member, from a frame of a link (OnMember) or, for
+    // the peer itself, from its handshake (OnPeer). Called before the packets
+    // of the same frame are reported. A new state must be merged into the view
+    // before the call returns.
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPeer(const MemberState& state) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
-    // Packets that were not acknowledged when their link ended.
+    // Returns packets that were not acknowledged when their link ended.
     virtual void OnUndelivered(std::vector<Packet> packets) = 0;
-    // A link was made or has ended; Update is due.
+    // A link was established or has ended, so Update must be called.
     virtual void OnLinksChanged() = 0;
     virtual void OnLinked(NodeId node) = 0;
-    // A link has sent or received something.
+    // A link has sent or received a frame.
     virtual void OnActivity() = 0;
     // An attempt to link failed; the text is meant for an operator.
     virtual void OnLinkError(NodeId node, const Status& error) = 0;
-    // The neighbour did not link in time, or too much is queued for it. Not
+    // The neighbour did not link in time, or too much is queued for it. Never
     // called from within a call of the link set.
     virtual void OnUnreachable(NodeId node, const std::string& reason) = 0;
     // A neighbour reports that this agent was declared lost.
@@ -60,38 +60,39 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
           const MembershipView* view, Listener* listener);
   ~LinkSet() override;
 
-  // Takes an incoming stream.
+  // Takes over an incoming stream.
   void Accept(std::shared_ptr<Stream> stream);
   // Dials, awaits and ends links as the view requires.
   void Update();
 
   bool Linked(NodeId node) const override;
   // Returns the time in nanoseconds after which this neighbour without a link
-  // counts as lost, or nothing if it is linked, no neighbour, or waits without
-  // a limit.
+  // counts as lost. Returns no value if the node is no neighbour or is linked,
+  // or if there is no time limit.
   std::optional<int64_t> TimeToLoss(NodeId node) const;
+  // Sends the packet to this neighbour once it is linked.
   void Enqueue(NodeId node, Packet packet) override;
 
-  // Sends the state of `member` to all neighbours except one.
+  // Sends the state of `member` to all neighbours except `except`.
   void SendMember(NodeId member, NodeId except);
 
-  // The member is lost: ends its link, with a notification if it is still
-  // connected. Returns the packets that were queued for it.
+  // Called when the member is lost. Ends its link, with a notification if it is
+  // still connected. Returns the packets that were queued for it.
   std::vector<Packet> Remove(NodeId node);
-  // The member was restarted: the packet flow starts over, without the packets
-  // addressed to its predecessor.
+  // Called when the member was restarted: starts the packet flow over, without
+  // the packets addressed to the member's predecessor.
   void BeginAnew(NodeId node);
   // Ends all links and handshakes, because this agent rejoins as a new
   // incarnation.
   void Reset();
-  // Ends everything for good; no callback runs afterwards.
+  // Ends all links and handshakes for good; no callback runs afterwards.
   void Stop();
 
-  // Stops dialling and acknowledges what has arrived.
+  // Stops dialling and acknowledges the packets that have arrived.
   void BeginLeaving();
   // Sends this frame as the last one on each link.
   void SendLast(const Frame& frame);
-  // Returns true if any link exists (AnyLinked), if everything sent is
+  // Return true if any link exists (AnyLinked), if everything sent is
   // acknowledged (AllIdle), or if the streams have taken everything written
   // (AllWritten).
   bool AnyLinked() const;

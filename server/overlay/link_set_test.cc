@@ -129,7 +129,7 @@ TEST_F(LinkSetTest, ChildrenDialTheParent) {
   ASSERT_TRUE(WaitFor([this] { return At(1).view.complete(); }));
 }
 
-TEST_F(LinkSetTest, ALinkThatBreaksIsMadeAgain) {
+TEST_F(LinkSetTest, ABrokenLinkIsReestablished) {
   for (NodeId id = 0; id < 3; ++id) Start(id);
   ASSERT_TRUE(AllLinked());
   network_.CutAll();
@@ -140,7 +140,7 @@ TEST_F(LinkSetTest, ALinkThatBreaksIsMadeAgain) {
   EXPECT_TRUE(At(0).unreachable.empty());
 }
 
-TEST_F(LinkSetTest, ANeighbourThatStaysAwayIsReported) {
+TEST_F(LinkSetTest, ANeighbourThatDoesNotReturnIsReported) {
   for (NodeId id = 0; id < 3; ++id) Start(id);
   ASSERT_TRUE(AllLinked());
   network_.listeners.erase("at0");
@@ -155,7 +155,7 @@ TEST_F(LinkSetTest, ANeighbourThatStaysAwayIsReported) {
   EXPECT_FALSE(At(1).errors.empty());
 }
 
-TEST_F(LinkSetTest, TheRemovedLearnsThatItCountsAsLost) {
+TEST_F(LinkSetTest, ARemovedMemberIsNotifiedThatItCountsAsLost) {
   for (NodeId id = 0; id < 3; ++id) Start(id);
   ASSERT_TRUE(AllLinked());
   At(0).links.Enqueue(1, PacketOf(1, 9));
@@ -167,7 +167,7 @@ TEST_F(LinkSetTest, TheRemovedLearnsThatItCountsAsLost) {
   EXPECT_TRUE(WaitFor([this] { return At(1).expelled > 0; }));
 }
 
-TEST_F(LinkSetTest, PacketsOfAnEdgeThatIsNoneAnyMoreAreReturned) {
+TEST_F(LinkSetTest, PacketsForAFormerNeighbourAreReturned) {
   Start(1);
   At(1).links.Enqueue(0, PacketOf(0, 3));
   At(1).view.Merge({0, 1, false, "gone", "", false});
@@ -175,7 +175,7 @@ TEST_F(LinkSetTest, PacketsOfAnEdgeThatIsNoneAnyMoreAreReturned) {
   EXPECT_EQ(At(1).undelivered, std::vector<uint64_t>{3});
 }
 
-TEST_F(LinkSetTest, OfARestartedMemberOnlyWhatItPassesOnIsSent) {
+TEST_F(LinkSetTest, ARestartedMemberGetsOnlyPacketsThatItForwards) {
   for (NodeId id = 0; id < 3; ++id) Start(id);
   ASSERT_TRUE(AllLinked());
   network_.CutAll();
@@ -187,7 +187,7 @@ TEST_F(LinkSetTest, OfARestartedMemberOnlyWhatItPassesOnIsSent) {
   EXPECT_EQ(At(1).packets[0].second, 2u);
 }
 
-TEST_F(LinkSetTest, TooMuchForOneNeighbourIsReported) {
+TEST_F(LinkSetTest, AQueueOverTheLimitIsReported) {
   config_.queue_limit_bytes = 100;
   Start(1);
   for (int i = 0; i < 3; ++i) At(1).links.Enqueue(0, PacketOf(0, 1));

@@ -46,7 +46,7 @@ TEST(LinkTest, SmallMessagesShareAFrame) {
   EXPECT_FALSE(link.Idle());
 }
 
-TEST(LinkTest, UrgentOvertakesBulkBetweenPieces) {
+TEST(LinkTest, UrgentMessagesOvertakeBulkDataBetweenPieces) {
   Link link;
   for (int i = 0; i < 4; ++i) link.Enqueue(Piece(1, kMaxPiece, 1, i < 3));
   EXPECT_EQ(Messages(Filled(&link)), (std::vector<uint64_t>{1}));
@@ -63,7 +63,7 @@ TEST(LinkTest, UnknownPrioritiesComeLast) {
   EXPECT_EQ(Messages(Filled(&link)), (std::vector<uint64_t>{3, 1, 2}));
 }
 
-TEST(LinkTest, AcknowledgedIsForgottenAndTheRestReplayed) {
+TEST(LinkTest, AcknowledgedPacketsAreDroppedAndOthersReplayed) {
   Link link;
   for (uint64_t i = 1; i <= 5; ++i) link.Enqueue(Piece(i, 10));
   Filled(&link);
@@ -78,7 +78,7 @@ TEST(LinkTest, AcknowledgedIsForgottenAndTheRestReplayed) {
   EXPECT_TRUE(link.Idle());
 }
 
-TEST(LinkTest, AcknowledgingTheUnsentIsAnError) {
+TEST(LinkTest, AcknowledgingAnUnsentPacketFails) {
   Link link;
   link.Enqueue(Piece(1, 10));
   EXPECT_FALSE(link.Acknowledge(1));
@@ -121,7 +121,7 @@ TEST(LinkTest, ManyOrLargeArrivalsMakeTheAcknowledgementDue) {
   EXPECT_EQ(Filled(&large).received, 4u);
 }
 
-TEST(LinkTest, AcknowledgementTravelsWithPackets) {
+TEST(LinkTest, AnAcknowledgementTravelsWithPackets) {
   Link link;
   Packet p = Piece(1, 10);
   p.number = 1;

@@ -5,7 +5,8 @@
 namespace canopy::overlay {
 namespace {
 
-// For one incarnation, down is final.
+// Returns true if state `a` is newer than `b`. An incarnation that is down
+// never comes up again.
 bool Newer(const MemberState& a, const MemberState& b) {
   if (a.incarnation != b.incarnation) return a.incarnation > b.incarnation;
   return b.up && !a.up;

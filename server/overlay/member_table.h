@@ -12,27 +12,27 @@
 
 namespace canopy::overlay {
 
-// Pure state; loop thread.
+// Pure state; loop thread only.
 class MemberTable {
  public:
   explicit MemberTable(uint32_t size) : states_(size) {}
 
   uint32_t size() const { return static_cast<uint32_t>(states_.size()); }
-  // True if the member's state is known, not only assumed.
+  // Returns true if the member's state is known, not only assumed.
   bool Known(NodeId node) const { return states_[node].known; }
   bool Up(NodeId node) const { return Known(node) && states_[node].state.up; }
   bool Down(NodeId node) const {
     return Known(node) && !states_[node].state.up;
   }
-  // 0: never seen.
+  // Returns 0 if the member has never been up.
   uint64_t Incarnation(NodeId node) const {
     return states_[node].state.incarnation;
   }
   const MemberState& State(NodeId node) const { return states_[node].state; }
   uint32_t up_count() const { return up_count_; }
 
-  // Adopts a state that is newer than the known one. Returns false if it is not
-  // newer or names no member.
+  // Adopts a state if it is newer than the known one. Returns false if it is
+  // not newer or its number is not that of a member.
   bool Merge(const MemberState& state);
 
   void SetAddress(NodeId node, const std::string& address) {

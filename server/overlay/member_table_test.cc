@@ -15,7 +15,7 @@ MemberState Down(NodeId node, uint64_t incarnation) {
   return {node, incarnation, false, "gone", ""};
 }
 
-TEST(MemberTableTest, StartsUnknown) {
+TEST(MemberTableTest, MembersAreUnknownAtFirst) {
   MemberTable table(2);
   EXPECT_FALSE(table.Known(0));
   EXPECT_FALSE(table.Up(0));
@@ -23,7 +23,7 @@ TEST(MemberTableTest, StartsUnknown) {
   EXPECT_EQ(table.up_count(), 0u);
 }
 
-TEST(MemberTableTest, DownIsTheLastWordOfAnIncarnation) {
+TEST(MemberTableTest, AnIncarnationThatIsDownStaysDown) {
   MemberTable table(2);
   EXPECT_TRUE(table.Merge(Up(1, 5)));
   EXPECT_FALSE(table.Merge(Up(1, 5)));
@@ -37,20 +37,20 @@ TEST(MemberTableTest, DownIsTheLastWordOfAnIncarnation) {
   EXPECT_EQ(table.up_count(), 1u);
 }
 
-TEST(MemberTableTest, NeverSeenCanBeDownButNotUp) {
+TEST(MemberTableTest, AMemberWithoutIncarnationCanOnlyBeDown) {
   MemberTable table(2);
   EXPECT_FALSE(table.Merge(Up(1, 0)));
   EXPECT_TRUE(table.Merge(Down(1, 0)));
   EXPECT_TRUE(table.Merge(Up(1, 1)));
 }
 
-TEST(MemberTableTest, StrangersAreIgnored) {
+TEST(MemberTableTest, NumbersOfNoMemberAreIgnored) {
   MemberTable table(2);
   EXPECT_FALSE(table.Merge(Up(2, 1)));
   EXPECT_FALSE(table.Merge(Up(UINT32_MAX, 1)));
 }
 
-TEST(MemberTableTest, AnyOrderConverges) {
+TEST(MemberTableTest, StatesConvergeInAnyOrder) {
   std::vector<MemberState> states;
   for (uint64_t i = 1; i < 5; ++i) {
     states.push_back(Up(i % 2, i));

@@ -15,8 +15,8 @@ uint64_t ClockIncarnation() {
          static_cast<uint64_t>(ts.tv_nsec);
 }
 
-// Upper bound for the times that a predecessor has rejoined. Each time, its
-// incarnation grew by one.
+// Upper bound for the number of times that a predecessor has rejoined. Each
+// time, its incarnation grew by one.
 constexpr uint64_t kRejoins = 1000000000;
 
 uint64_t FirstIncarnation(const OverlayConfig& config) {

@@ -20,7 +20,8 @@ namespace canopy::overlay {
 // The reason recorded for a member that has left in order.
 inline constexpr char kLeftOverlay[] = "left the overlay";
 
-// Pure state; loop thread. The caller applies changes to links and packets.
+// Pure state; loop thread only. The caller applies changes to links and
+// packets.
 class MembershipView {
  public:
   // All members count as alive in the tree until one is known to be down.
@@ -31,7 +32,7 @@ class MembershipView {
   const core::Tree& tree() const { return tree_; }
   NodeId self() const { return identity_.self; }
   const std::string& name(NodeId node) const { return names_[node]; }
-  // Empty while unknown.
+  // Returns an empty text while the address is unknown.
   const std::string& address(NodeId node) const { return addresses_[node]; }
   bool complete() const { return table_.up_count() == table_.size(); }
 
@@ -39,11 +40,13 @@ class MembershipView {
   void SetOwnAddress(const std::string& address);
   void SetAddress(NodeId node, std::string address);
 
-  // kNoNode if this agent acts as root.
+  // Returns kNoNode if this agent acts as root.
   NodeId parent() const { return tree_.parent(self()); }
-  // True if `node` is alive and the tree has an edge between it and this agent.
+  // Returns true if `node` is alive and the tree has an edge between it and
+  // this agent.
   bool IsNeighbor(NodeId node) const;
-  // True if the member was in this overlay before, as far as is known.
+  // Returns true if the member was in this overlay before, as far as this agent
+  // knows.
   bool WasSeen(NodeId node) const { return rejoined_ || table_.Known(node); }
 
   enum class Change {
@@ -60,18 +63,19 @@ class MembershipView {
   // Declares this agent down. Returns false if it was down already.
   bool MergeOwnDeparture();
 
-  // Becomes a new incarnation that knows no other member's state; all members
-  // are in the tree again.
+  // Becomes a new incarnation that knows the state of no other member; all
+  // members are in the tree again.
   void StartOver();
   // Records that a parent has sent the states of all members.
   void MarkSynced() { synced_ = true; }
 
-  // Return true if the loss, or the return, has not been reported to the core
-  // yet, and count it as reported.
+  // Return true if the loss (ReportDown) or the return (ReportUp) has not been
+  // reported to the core yet, and record that it has been.
   bool ReportDown(NodeId node);
   bool ReportUp(NodeId node);
 
-  // Decides whether the sender of a well-formed Hello may become a child.
+  // Returns why the sender of a well-formed Hello may not become a child, or
+  // kEndOk.
   StreamEnd Admit(const Hello& hello) const;
 
  private:
@@ -81,9 +85,9 @@ class MembershipView {
   MemberTable table_;
   core::Tree tree_;
   std::vector<bool> reported_down_;
-  // True after this agent has rejoined, until a parent has sent it the
-  // membership. Until then it accepts no children, because it would give them
-  // an obsolete view.
+  // `rejoined_`: this agent has rejoined. `synced_` is false from then on until
+  // a parent has sent the membership; until then this agent accepts no
+  // children, because it would give them an obsolete view.
   bool rejoined_ = false;
   bool synced_ = true;
 };

@@ -60,7 +60,7 @@ TEST(MembershipViewTest, ASuccessorIsNewerAlsoIfTheClockWasSetBack) {
   EXPECT_LT(MembershipView(config).identity().incarnation, now + kHour);
 }
 
-TEST(MembershipViewTest, TheTreeGivesTheNeighbours) {
+TEST(MembershipViewTest, TheTreeDeterminesTheNeighbours) {
   MembershipView view(Config(1, 7));
   EXPECT_EQ(view.parent(), 0u);
   EXPECT_TRUE(view.IsNeighbor(0));
@@ -72,7 +72,7 @@ TEST(MembershipViewTest, TheTreeGivesTheNeighbours) {
   EXPECT_TRUE(view.IsNeighbor(2));
 }
 
-TEST(MembershipViewTest, WhatOthersClaimOfThisAgent) {
+TEST(MembershipViewTest, ReportsThatThisAgentIsLostOrDuplicated) {
   MembershipView view(Config(1, 4));
   EXPECT_EQ(view.Merge(Down(1, 99)), Change::kNone);
   EXPECT_EQ(view.Merge(Up(1, 100)), Change::kNone);
@@ -104,7 +104,7 @@ TEST(MembershipViewTest, EachLossAndReturnIsReportedOnce) {
   EXPECT_TRUE(view.ReportUp(2));
 }
 
-TEST(MembershipViewTest, AdmitsNobodyWhoIsDeclaredLostOrSuperseded) {
+TEST(MembershipViewTest, RejectsIncarnationsThatAreLostOrSuperseded) {
   MembershipView view(Config(1, 4));
   Hello hello;
   hello.node = 3;
@@ -129,7 +129,7 @@ TEST(MembershipViewTest, TakesNoChildrenBeforeItKnowsTheMembers) {
   EXPECT_TRUE(view.Admit(hello).ok());
 }
 
-TEST(MembershipViewTest, LeavesOnce) {
+TEST(MembershipViewTest, MergesItsOwnDepartureOnce) {
   MembershipView view(Config(1, 4));
   EXPECT_TRUE(view.MergeOwnDeparture());
   EXPECT_FALSE(view.MergeOwnDeparture());

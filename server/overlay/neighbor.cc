@@ -7,7 +7,7 @@ namespace canopy::overlay {
 namespace {
 
 constexpr int64_t kMs = 1000000;
-// Time for which an acknowledgement waits for a packet to travel with.
+// The time for which an acknowledgement waits for a packet that takes it along.
 constexpr int64_t kAckDelayNs = 25 * kMs;
 constexpr size_t kMembersPerFrame = 1024;
 // Upper limit for the downtime that a neighbour may announce.

@@ -1,5 +1,5 @@
 // One neighbour in the tree, linked or expected: its packet flow and the stream
-// that presently carries it.
+// that presently carries the flow.
 #ifndef CANOPY_SERVER_OVERLAY_NEIGHBOR_H_
 #define CANOPY_SERVER_OVERLAY_NEIGHBOR_H_
 
@@ -24,8 +24,8 @@
 
 namespace canopy::overlay {
 
-// Loop thread. Held by shared pointers, because a listener may drop the
-// neighbour while it handles a frame.
+// Loop thread only. Held by shared pointers, because a listener may drop the
+// neighbour while the neighbour handles a frame.
 class Neighbor final : public StreamListener,
                        public std::enable_shared_from_this<Neighbor> {
  public:
@@ -36,13 +36,13 @@ class Neighbor final : public StreamListener,
   class Listener {
    public:
     virtual ~Listener() = default;
-    // Member states and packets, in the order of their arrival.
+    // Report member states and packets, in the order of their arrival.
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
-    // A frame was handled, or everything that could be sent was given to the
-    // stream.
+    // A frame was handled, or the stream has taken everything that could be
+    // sent.
     virtual void OnActivity(const Ref& neighbor) = 0;
-    // The stream has ended, or was ended because of what arrived on it.
+    // The stream has ended, or was ended because of a frame that arrived on it.
     virtual void OnLinkEnd(const Ref& neighbor, const StreamEnd& end) = 0;
   };
 
@@ -58,25 +58,25 @@ class Neighbor final : public StreamListener,
   ~Neighbor() override;
 
   NodeId id() const { return id_; }
-  // The peer's incarnation; 0 if it was never linked.
+  // Returns the peer's incarnation; 0 if it was never linked.
   uint64_t incarnation() const { return incarnation_; }
   bool linked() const { return stream_ != nullptr; }
   ResumePoint resume_point() const { return {incarnation_, link_.received()}; }
-  // The downtime announced for a handover; 0 if there is none.
+  // Returns the downtime announced for a handover; 0 if there is none.
   uint32_t planned_downtime_ms() const { return planned_downtime_ms_; }
-  // Why the neighbour is not linked; may be empty.
+  // Returns why the neighbour is not linked; may be empty.
   const std::string& last_error() const { return last_error_; }
   void set_last_error(std::string error) { last_error_ = std::move(error); }
 
-  // Uses the stream of a completed handshake with `incarnation`. `resumed`: the
-  // peer continues the flow and has packets up to `peer_received`.
+  // Uses the stream of a completed handshake with `incarnation`. If `resumed`,
+  // the peer continues the flow and has received packets up to `peer_received`.
   void Connect(uint64_t incarnation, bool resumed, uint64_t peer_received,
                std::shared_ptr<Stream> stream);
-  // Ends the stream without a report. The flow can be resumed.
+  // Ends the stream without a report to the listener. The flow can be resumed.
   void Disconnect();
   // Ends the stream and all timers for good.
   void Close();
-  // Gives up the stream to the caller.
+  // Returns the stream, which the caller owns from now on.
   std::shared_ptr<Stream> TakeStream() {
     return std::exchange(stream_, nullptr);
   }
@@ -88,20 +88,21 @@ class Neighbor final : public StreamListener,
   std::vector<Packet> TakeUnsent(bool unacknowledged) {
     return link_.TakeUnsent(unacknowledged);
   }
-  // True if no packet waits to be sent or acknowledged.
+  // Returns true if no packet waits to be sent or acknowledged.
   bool idle() const { return link_.Idle(); }
 
-  // The state of `member` has changed; sends it to this neighbour.
+  // Sends the state of `member`, which has changed, to this neighbour.
   void SendMember(NodeId member);
-  // Sends queued data as far as the stream takes it; with `ack_now`, even an
+  // Sends queued data as long as the stream takes it; with `ack_now`, even an
   // acknowledgement alone.
   void Flush(bool ack_now);
-  // Acknowledges within the acknowledgement delay, with a packet if possible.
+  // Acknowledges within the acknowledgement delay, in a frame with packets if
+  // possible.
   void AckLater();
   // Flushes, then writes this frame if the stream takes it.
   void SendLast(const Frame& frame);
-  // True if the stream has taken everything written; otherwise OnActivity
-  // follows.
+  // Returns true if the stream has taken everything written; otherwise
+  // OnActivity follows.
   bool Written() { return stream_ == nullptr || stream_->Writable(); }
 
   // Ends the stream to a neighbour that is no longer this agent's parent.
@@ -114,8 +115,8 @@ class Neighbor final : public StreamListener,
   // Calls `expired` once this agent has run for `period_ns` without a link to
   // the neighbour, unless the timer is already running.
   void StartReconnectTimer(int64_t period_ns, std::function<void()> expired);
-  // Returns the time until then in nanoseconds, or nothing if the timer does
-  // not run.
+  // Returns the time until the reconnect timer expires, in nanoseconds; no
+  // value if it does not run.
   std::optional<int64_t> TimeToReconnect() const;
 
   void OnFrame(Bytes data) override;
@@ -139,7 +140,7 @@ class Neighbor final : public StreamListener,
   uint64_t incarnation_ = 0;
   Link link_;
   std::shared_ptr<Stream> stream_;   // null: not linked
-  std::set<NodeId> unsent_members_;  // members whose states must still be sent
+  std::set<NodeId> unsent_members_;  // whose states must still be sent
   bool retiring_ = false;
   bool flush_scheduled_ = false;
   uint32_t planned_downtime_ms_ = 0;

@@ -83,7 +83,7 @@ TEST_F(NeighborTest, SendsMembersThenPackets) {
   EXPECT_GT(at_b_.activities, 0);
 }
 
-TEST_F(NeighborTest, WhatWasCutIsSentAgainOnce) {
+TEST_F(NeighborTest, PacketsOfABrokenStreamAreResentOnce) {
   Link();
   Run();
   a_->Enqueue(PacketOf(1));
@@ -97,7 +97,7 @@ TEST_F(NeighborTest, WhatWasCutIsSentAgainOnce) {
   EXPECT_EQ(at_b_.packets, (std::vector<uint64_t>{1, 2}));
 }
 
-TEST_F(NeighborTest, WhatIsNoFrameEndsTheLink) {
+TEST_F(NeighborTest, AMalformedFrameEndsTheLink) {
   Link();
   Run();
   b_stream_->Write({Bytes(std::string("\xff\xff"))});
@@ -106,7 +106,7 @@ TEST_F(NeighborTest, WhatIsNoFrameEndsTheLink) {
   EXPECT_EQ(a_->last_error(), "it sent a malformed frame");
 }
 
-TEST_F(NeighborTest, ALeftOutPacketEndsTheLink) {
+TEST_F(NeighborTest, AMissingPacketEndsTheLink) {
   Link();
   Run();
   Frame frame;
@@ -119,7 +119,7 @@ TEST_F(NeighborTest, ALeftOutPacketEndsTheLink) {
   EXPECT_TRUE(at_a_.packets.empty());
 }
 
-TEST_F(NeighborTest, AFrameIsAbandonedWhenItsReceiverIsDisconnected) {
+TEST_F(NeighborTest, TheRestOfAFrameIsDroppedAfterADisconnect) {
   Link();
   Run();
   at_b_.members.clear();
@@ -132,7 +132,7 @@ TEST_F(NeighborTest, AFrameIsAbandonedWhenItsReceiverIsDisconnected) {
   EXPECT_TRUE(at_b_.packets.empty());
 }
 
-TEST_F(NeighborTest, AnAbsurdDowntimeIsBounded) {
+TEST_F(NeighborTest, TheAnnouncedDowntimeIsLimited) {
   Link();
   Run();
   Frame frame;
@@ -142,7 +142,7 @@ TEST_F(NeighborTest, AnAbsurdDowntimeIsBounded) {
   EXPECT_EQ(a_->planned_downtime_ms(), 600000u);
 }
 
-TEST_F(NeighborTest, RetiresWhenAllIsExchanged) {
+TEST_F(NeighborTest, RetiresWhenEverythingIsExchanged) {
   Link();
   a_->Enqueue(PacketOf(1));
   EXPECT_FALSE(a_->Retire());
@@ -158,7 +158,7 @@ TEST_F(NeighborTest, RetiresWhenAllIsExchanged) {
   EXPECT_TRUE(at_b_.ends[0].ok());
 }
 
-TEST_F(NeighborTest, TheReconnectTimerExpiresOnceUnlessItLinks) {
+TEST_F(NeighborTest, TheReconnectTimerExpiresOnceUnlessTheNeighbourLinks) {
   int expired = 0;
   EXPECT_FALSE(a_->TimeToReconnect());
   a_->StartReconnectTimer(1000000, [&] { ++expired; });

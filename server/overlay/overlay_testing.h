@@ -60,13 +60,13 @@ class TestCluster {
   }
 
   OverlayConfig& base() { return base_; }
-  // The test's own loop.
+  // Returns the test's own loop.
   EventLoop& loop() { return loop_; }
   Node& node(NodeId id) { return *nodes_[id]; }
   TreeOverlay& overlay(NodeId id) { return *nodes_[id]->overlay; }
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
 
-  // Makes and starts a member on a free port; the others learn its address.
+  // Creates and starts a member on a free port; the others get its address.
   void Start(NodeId id,
              const std::function<void(OverlayConfig*)>& change = {}) {
     OverlayConfig config = base_;
@@ -103,7 +103,7 @@ class TestCluster {
     for (NodeId id = 0; id < size(); ++id) overlay(id).Join();
   }
 
-  // To the other members, this looks like a crash.
+  // Destroys a member, which to the other members looks like a crash.
   void Kill(NodeId id) { nodes_[id]->overlay.reset(); }
 
   // Runs each loop once. Idle loops do not delay the others.
@@ -112,7 +112,8 @@ class TestCluster {
     for (auto& n : nodes_) n->loop.RunOnce(0);
   }
 
-  // Runs the loops until `done` returns true, for at most `seconds`.
+  // Runs the loops until `done` returns true, for at most `seconds`. Returns
+  // the last result of `done`.
   bool WaitFor(const std::function<bool()>& done, int seconds = 20) {
     bool expired = false;
     const auto timer =

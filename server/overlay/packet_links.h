@@ -7,7 +7,7 @@
 
 namespace canopy::overlay {
 
-// Loop thread.
+// Loop thread only.
 class PacketLinks {
  public:
   virtual ~PacketLinks() = default;

@@ -12,10 +12,10 @@
 
 namespace canopy::overlay {
 
-// Pure state; loop thread.
+// Pure state; loop thread only.
 class Reassembly {
  public:
-  // `limit`: total bytes of all incomplete messages.
+  // `limit` is the limit for the bytes of all incomplete messages together.
   explicit Reassembly(size_t limit) : limit_(limit) {}
 
   enum class Outcome {
@@ -29,11 +29,12 @@ class Reassembly {
     // not keep a large frame alive. kRefused: the first piece of the message.
     Bytes bytes;
   };
+  // Adds the next piece of a message.
   Added Add(const Packet& packet);
 
   // Drops the incomplete messages of a source that is lost.
   void DropSource(NodeId source);
-  // Called after the loss of a member: drops messages that got no piece since
+  // Called after the loss of a member. Drops messages that got no piece since
   // the previous call, because their other pieces were lost.
   void Sweep();
 

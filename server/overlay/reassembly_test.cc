@@ -47,7 +47,7 @@ TEST(ReassemblyTest, InterleavedMessagesComeOutWhole) {
   EXPECT_EQ(r.bytes(), 0u);
 }
 
-TEST(ReassemblyTest, OverTheLimitIsRefusedOnceAndForgotten) {
+TEST(ReassemblyTest, AMessageOverTheLimitIsRefusedOnce) {
   Reassembly r(5);
   Whole(&r, Piece(1, 1, "abc", true));
   const Reassembly::Added refused = r.Add(Piece(1, 1, "def", true));
@@ -59,7 +59,7 @@ TEST(ReassemblyTest, OverTheLimitIsRefusedOnceAndForgotten) {
   EXPECT_EQ(Whole(&r, Piece(1, 2, "cd", false)), "abcd");
 }
 
-TEST(ReassemblyTest, OthersMayLeaveNoRoomForTheFirstPiece) {
+TEST(ReassemblyTest, AFirstPieceWithoutRoomIsRefused) {
   Reassembly r(5);
   Whole(&r, Piece(1, 1, "abc", true));
   const Reassembly::Added refused = r.Add(Piece(2, 1, "xyz", true));
@@ -68,7 +68,7 @@ TEST(ReassemblyTest, OthersMayLeaveNoRoomForTheFirstPiece) {
   EXPECT_EQ(Whole(&r, Piece(1, 1, "d", false)), "abcd");
 }
 
-TEST(ReassemblyTest, LostSourcesLeaveNothingBehind) {
+TEST(ReassemblyTest, DropSourceDropsTheMessagesOfThatSource) {
   Reassembly r(100);
   Whole(&r, Piece(1, 1, "a", true));
   Whole(&r, Piece(2, 1, "b", true));
@@ -77,7 +77,7 @@ TEST(ReassemblyTest, LostSourcesLeaveNothingBehind) {
   EXPECT_EQ(Whole(&r, Piece(2, 1, "c", false)), "bc");
 }
 
-TEST(ReassemblyTest, SweepDropsWhatStoodStillBetweenTwo) {
+TEST(ReassemblyTest, SweepDropsMessagesWithoutAPieceSinceTheLastSweep) {
   Reassembly r(100);
   Whole(&r, Piece(1, 1, "a", true));
   Whole(&r, Piece(1, 2, "b", true));

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kMs = 1000000;
 constexpr size_t kMaxUnroutable = 4096;
 constexpr int64_t kRetryNs = 50 * kMs;
-// Messages that lost pieces with a member are dropped after this time without a
-// new piece.
+// Messages that lost pieces with a member are dropped if they get no piece for
+// this time.
 constexpr int64_t kSweepNs = 30000 * kMs;
 
 }  // namespace
@@ -81,8 +81,8 @@ void Router::Route(Packet packet, NodeId from) {
   NodeId hop = packet.target;
   if (!links_->Linked(hop)) {
     hop = view_->tree().NextHop(view_->self(), packet.target);
-    // If the next hop is the sender, the sender sees another tree, so the
-    // packet waits until the trees agree.
+    // If the next hop is the sender, the sender's view of the tree differs, so
+    // the packet waits until the views agree.
     if (hop == kNoNode || hop == from) return Hold(std::move(packet));
   }
   links_->Enqueue(hop, std::move(packet));
@@ -133,8 +133,8 @@ void Router::OnPacket(Packet packet, NodeId from) {
   Route(std::move(packet), from);
 }
 
-// True if the neighbour is on the path to the source: a compromised agent can
-// forge messages only of agents on its own side of the tree.
+// Returns true if the neighbour is on the path to the source: a compromised
+// agent can forge messages only of agents on its own side of the tree.
 bool Router::SourceIsBeyond(NodeId source, NodeId neighbor) const {
   return source == neighbor ||
          (view_->IsNeighbor(neighbor) &&
@@ -152,8 +152,8 @@ void Router::Deliver(const Packet& packet) {
   listener_->OnMessage({packet.source, view_->self(), std::move(*body)});
 }
 
-// Reports a message that exceeds the limit. The operation that waits for its
-// data gets an error.
+// Reports a message that exceeds the limit. The operation that waits for the
+// message's data gets an error.
 void Router::Refuse(NodeId source, const Bytes& head) {
   listener_->OnDropped(
       source,

@@ -35,19 +35,19 @@ class Router {
          const MembershipView* view, PacketLinks* links, Listener* listener);
   ~Router();
 
-  // Sends a message to another member. It is dropped if that member is known to
-  // be lost. A message over the size limit is replaced by a failure without
-  // data, if its kind has one.
+  // Sends a message to another member. The message is dropped if that member is
+  // known to be lost. A message over the size limit is replaced by a failure
+  // without data, if there is one for its kind.
   void Send(const core::PeerMessage& message);
   // Handles a packet that the neighbour `from` has sent.
   void OnPacket(Packet packet, NodeId from);
-  // Routes packets whose link was lost.
+  // Routes the packets of a link that was lost.
   void Reroute(std::vector<Packet> packets);
 
   // Drops the incomplete messages of a member that was restarted or lost.
   void ForgetSource(NodeId node);
-  // Called at the loss of a member, with which pieces of other members'
-  // messages may have been lost.
+  // Called at the loss of a member. Pieces of other members' messages may have
+  // been lost with it.
   void OnLoss(NodeId node);
   // Called when the view has changed: packets in flight may arrive along paths
   // that the new tree does not have.

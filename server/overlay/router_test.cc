@@ -54,7 +54,7 @@ class RouterTest : public testing::Test, public Router::Listener {
   static core::PeerMessage Note(NodeId to) {
     return {kNoNode, to, core::OutputCredit{"job", 1}};
   }
-  // A whole message as the agent `source` would send it.
+  // Returns a whole message as the agent `source` would send it.
   Packet PacketOf(NodeId source, NodeId target) {
     router_->Send(Note(0));
     Packet packet = links_.sent.back().second;
@@ -89,7 +89,7 @@ TEST_F(RouterTest, MessagesFollowTheTree) {
   EXPECT_EQ(Hops(), (std::vector<NodeId>{0, 3, 4, 0, 0}));
 }
 
-TEST_F(RouterTest, WhatArrivesIsDeliveredOrPassedOn) {
+TEST_F(RouterTest, ArrivingPacketsAreDeliveredOrForwarded) {
   Make();
   router_->OnPacket(PacketOf(3, 1), 3);
   ASSERT_EQ(messages_.size(), 1u);
@@ -98,7 +98,7 @@ TEST_F(RouterTest, WhatArrivesIsDeliveredOrPassedOn) {
   EXPECT_EQ(Hops(), std::vector<NodeId>{0});
 }
 
-TEST_F(RouterTest, MessagesToTheLostAreDropped) {
+TEST_F(RouterTest, MessagesToALostMemberAreDropped) {
   Make();
   view_->Merge({2, 1, false, "gone", "", false});
   router_->Send(Note(2));
@@ -106,7 +106,7 @@ TEST_F(RouterTest, MessagesToTheLostAreDropped) {
   EXPECT_TRUE(dropped_.empty());
 }
 
-TEST_F(RouterTest, ANeighbourSpeaksForItsSideOfTheTreeOnly) {
+TEST_F(RouterTest, ANeighbourCanSendOnlyForItsSideOfTheTree) {
   Make();
   AwaitSettled();
   router_->OnPacket(PacketOf(3, 1), 3);
@@ -128,7 +128,7 @@ TEST_F(RouterTest, ANeighbourSpeaksForItsSideOfTheTreeOnly) {
   EXPECT_EQ(dropped_[0].second.code(), kErrInvalidCred);
 }
 
-TEST_F(RouterTest, AStrangerSpeaksForItselfOnly) {
+TEST_F(RouterTest, AMemberThatIsNoNeighbourCanSendOnlyForItself) {
   Make();
   AwaitSettled();
   router_->OnPacket(PacketOf(5, 1), 5);
@@ -137,7 +137,7 @@ TEST_F(RouterTest, AStrangerSpeaksForItselfOnly) {
   EXPECT_EQ(messages_.size(), 1u);
 }
 
-TEST_F(RouterTest, WhileTheTreeChangesPacketsComeFromElsewhere) {
+TEST_F(RouterTest, PacketsFromElsewhereAreAcceptedWhileTheTreeChanges) {
   Make();
   AwaitSettled();
   view_->Merge({2, 1, false, "gone", "", false});
@@ -149,9 +149,10 @@ TEST_F(RouterTest, WhileTheTreeChangesPacketsComeFromElsewhere) {
   EXPECT_EQ(messages_.size(), 1u);
 }
 
-TEST_F(RouterTest, WithoutARoutePacketsWait) {
+TEST_F(RouterTest, PacketsWithoutARouteWait) {
   Make();
-  // Node 0 has sent the packet here, but the path to its target leads back.
+  // Node 0 has sent the packet to this agent, but the path to its target leads
+  // back to node 0.
   router_->OnPacket(PacketOf(2, 6), 0);
   EXPECT_TRUE(links_.sent.empty());
   links_.linked.insert(6);
@@ -159,7 +160,7 @@ TEST_F(RouterTest, WithoutARoutePacketsWait) {
   EXPECT_EQ(Hops(), std::vector<NodeId>{6});
 }
 
-TEST_F(RouterTest, WhatIsDroppedWithoutARouteIsReported) {
+TEST_F(RouterTest, APacketDroppedForLackOfARouteIsReported) {
   Make();
   const Packet packet = PacketOf(2, 6);
   for (int i = 0; i < 4096; ++i) router_->OnPacket(packet, 0);
@@ -182,7 +183,7 @@ TEST_F(RouterTest, AMessageOverTheLimitBecomesAFailure) {
   EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
 }
 
-TEST_F(RouterTest, AMessageWithoutRoomForItArrivesAsAFailure) {
+TEST_F(RouterTest, AMessageWithoutRoomArrivesAsAFailure) {
   config_.message_limit_bytes = size_t{1} << 20;
   Make();
   router_->Send(
@@ -191,7 +192,7 @@ TEST_F(RouterTest, AMessageWithoutRoomForItArrivesAsAFailure) {
            7, 0, {"j", 0}, Bytes(std::string(size_t{900} << 10, 'x'))}});
   const auto pieces = std::exchange(links_.sent, {});
   ASSERT_GT(pieces.size(), 3u);
-  // Both children send one at the same time.
+  // Both children send such a message at the same time.
   for (const auto& [node, piece] : pieces) {
     for (const NodeId source : {3u, 4u}) {
       Packet packet = piece;

@@ -8,15 +8,15 @@
 
 namespace canopy::overlay {
 
-// The period is divided into steps; the user waits for each with a timer. A
-// step that ends much too late shows that the agent was stalled, and that the
-// peer may have tried to connect meanwhile, so the period starts over. Pure
-// state; times are nanoseconds of one monotonic clock.
+// The period is divided into steps; the user of this class waits for each with
+// a timer. A step that ends much too late shows that the agent was stalled, and
+// that the peer may have tried to connect meanwhile, so the period starts over.
+// Pure state; times are nanoseconds of one monotonic clock.
 class RunningTime {
  public:
   RunningTime(int64_t period, int64_t now) : period_(period), begun_(now) {}
 
-  // Length of the step that begins now.
+  // Returns the length of the step that begins now.
   int64_t step() const {
     return std::min(std::max(period_ / kSteps, kShortestStep),
                     period_ - passed_);
@@ -25,7 +25,7 @@ class RunningTime {
   int64_t Left(int64_t now) const {
     return std::max<int64_t>(period_ - passed_ - (now - begun_), 0);
   }
-  // The step's timer has run. Returns true if the period is over.
+  // Called when the step's timer has run. Returns true if the period is over.
   bool EndStep(int64_t now) {
     const int64_t late = now - begun_ - step();
     passed_ = late > std::max(period_ / kTolerated, kAlwaysTolerated)
@@ -40,7 +40,7 @@ class RunningTime {
   static constexpr int64_t kShortestStep = 1000000;
   // A step may be late by this fraction of the period.
   static constexpr int64_t kTolerated = 4;
-  // Delay of a timer that a busy machine may cause.
+  // The delay of a timer that a busy machine may cause.
   static constexpr int64_t kAlwaysTolerated = 50000000;
 
   const int64_t period_;

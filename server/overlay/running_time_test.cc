@@ -8,7 +8,8 @@ namespace {
 constexpr int64_t kMs = 1000000;
 constexpr int64_t kPeriod = 2000 * kMs;
 
-// Ends steps, each `late`, until the period is over; returns the total time.
+// Ends steps, each `late` nanoseconds late, until the period is over; returns
+// the total time.
 int64_t Finish(RunningTime* time, int64_t now, int64_t late) {
   const int64_t begun = now;
   do {
@@ -17,12 +18,12 @@ int64_t Finish(RunningTime* time, int64_t now, int64_t late) {
   return now - begun;
 }
 
-TEST(RunningTimeTest, IsThePeriodOfAnAgentThatRuns) {
+TEST(RunningTimeTest, ARunningAgentWaitsForThePeriod) {
   RunningTime time(kPeriod, 5);
   EXPECT_EQ(Finish(&time, 5, 0), kPeriod);
 }
 
-TEST(RunningTimeTest, TheRestOfThePeriodGetsShorter) {
+TEST(RunningTimeTest, LeftDecreasesAsThePeriodPasses) {
   RunningTime time(kPeriod, 0);
   EXPECT_EQ(time.Left(100 * kMs), kPeriod - 100 * kMs);
   const int64_t step = time.step();
@@ -31,22 +32,22 @@ TEST(RunningTimeTest, TheRestOfThePeriodGetsShorter) {
   EXPECT_EQ(time.Left(3 * kPeriod), 0);
 }
 
-TEST(RunningTimeTest, ABusyMachineEndsItToo) {
+TEST(RunningTimeTest, ThePeriodEndsAlsoOnABusyMachine) {
   RunningTime time(kPeriod, 0);
   EXPECT_LE(Finish(&time, 0, 40 * kMs), kPeriod + 8 * 40 * kMs);
 }
 
-TEST(RunningTimeTest, AStallInTheMiddleBeginsItAgain) {
+TEST(RunningTimeTest, AStallInTheMiddleStartsThePeriodOver) {
   RunningTime time(kPeriod, 0);
   int64_t now = time.step();
   EXPECT_FALSE(time.EndStep(now));
-  // The last deadline would have passed by now.
+  // An agent that counted the stall would regard the period as over now.
   now += 10 * kPeriod;
   EXPECT_FALSE(time.EndStep(now));
   EXPECT_EQ(Finish(&time, now, 0), kPeriod);
 }
 
-TEST(RunningTimeTest, AStallInTheLastStepBeginsItAgain) {
+TEST(RunningTimeTest, AStallInTheLastStepStartsThePeriodOver) {
   RunningTime time(kPeriod, 0);
   int64_t now = 0;
   for (int i = 0; i < 7; ++i) {

@@ -1,5 +1,5 @@
 // A bidirectional stream of frames and its factory: the interface between the
-// overlay's state, which the loop thread owns, and gRPC with its threads.
+// overlay's state, which the loop thread owns, and gRPC.
 #ifndef CANOPY_SERVER_OVERLAY_STREAM_H_
 #define CANOPY_SERVER_OVERLAY_STREAM_H_
 
@@ -12,7 +12,7 @@
 
 namespace canopy::overlay {
 
-// Why a stream ended. The values are those of gRPC.
+// The reason why a stream ended. The values are those of gRPC.
 enum EndCode : int {
   kEndOk = 0,            // ended in order
   kEndCancelled = 1,     // cancelled by this side
@@ -31,63 +31,65 @@ struct StreamEnd {
 
 class Stream;
 
-// Called on the loop thread.
+// Methods are called on the loop thread.
 class StreamListener {
  public:
   virtual ~StreamListener() = default;
   virtual void OnFrame(Bytes frame) = 0;
-  // The stream was busy at a call of Writable, and no longer is.
+  // The stream was busy at a call of Writable, and is not busy any more.
   virtual void OnWritable() = 0;
-  // The last call. Not made after Close or Detach.
+  // The stream has ended. This is the last call; it is not made after Close or
+  // Detach.
   virtual void OnEnd(const StreamEnd& end) = 0;
 };
 
-// Loop thread. The transport keeps a stream alive as long as it needs it.
+// Loop thread only. The transport keeps a stream alive as long as it needs it.
 class Stream {
  public:
   virtual ~Stream() = default;
 
   // Sets the listener, which then gets the frames that arrived earlier. The
-  // listener is not owned and stays set until another is set, or Detach. It is
-  // never called from within this call.
+  // listener is not owned and stays set until another is set, or until Detach.
+  // It is never called from within this call.
   virtual void Attach(StreamListener* listener) = 0;
   // Removes the listener. The stream stays open and discards incoming frames.
   virtual void Detach() = 0;
 
-  // True if no frame is being written. If false, OnWritable follows.
+  // Returns true if no frame is being written. Otherwise OnWritable follows.
   virtual bool Writable() = 0;
-  // Writes one frame; only when Writable.
+  // Writes one frame. Called only when Writable returns true.
   virtual void Write(const Rope& frame) = 0;
 
-  // The peer has authenticated itself: its connection is no longer subject to
-  // the limits for unknown connections. Listening side only.
+  // Records that the peer has authenticated itself: its connection is no longer
+  // subject to the limits for unknown connections. Listening side only.
   virtual void SetProved() {}
 
-  // Detaches and ends the stream: the dialling side cancels; the listening side
-  // ends with this status after the frame being written.
+  // Detaches and ends the stream. The dialling side cancels; the listening side
+  // ends with `end` after the frame that is being written.
   virtual void Close(const StreamEnd& end) = 0;
-  // Detaches and ends this side's direction after the frame being written, so
-  // that the peer still receives everything. Dialling side only.
+  // Detaches and ends this side's direction after the frame that is being
+  // written, so that the peer still receives everything. Dialling side only.
   virtual void CloseInOrder() = 0;
 };
 
-// Makes streams. Loop thread.
+// Opens streams. Loop thread only.
 class Transport {
  public:
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
   virtual ~Transport() = default;
-  // Accepts streams at the address, "HOST:PORT" or that of a Unix socket;
-  // `accept` is called for each. Must be called before the first Dial.
+  // Listens at the address, "HOST:PORT" or that of a Unix socket. `accept` is
+  // called for each incoming stream. Must be called before the first Dial.
   virtual Status Listen(const std::string& address, Accept accept) = 0;
   // Returns the port after Listen; 0 for a Unix socket.
   virtual int port() const = 0;
-  // Returns for the log how streams are served, and why.
+  // Returns how streams are served, and why, as text for the log.
   virtual const std::string& driver() const = 0;
-  // Opens a stream to the address; a failure is reported as its end.
+  // Opens a stream to the address. A failure is reported as the end of the
+  // stream.
   virtual std::shared_ptr<Stream> Dial(const std::string& address) = 0;
-  // Ends every stream and accepts none any more. Blocks until the transport has
-  // released them.
+  // Ends every stream and stops listening. Blocks until the transport has
+  // released the streams.
   virtual void Stop() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Mutual TLS with certificates of an operator's own authority, made by openssl:
-// which peers are accepted, over real connections.
+// Mutual TLS with certificates of an operator's own authority, which openssl
+// creates. The tests show over real connections which peers are accepted.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ class Authority {
         name);
   }
 
-  // Makes a certificate from one of the sections of kAuthority.
+  // Creates a certificate from one of the sections of kAuthority.
   security::SecurityConfig Issue(const std::string& section,
                                  const std::string& end = "20991231235959Z") {
     const std::string name = section + "-" + end;
@@ -119,23 +119,23 @@ TEST_F(TlsFilesTest, MembersOfOneAuthorityLink) {
   EXPECT_TRUE(cluster_.AllReady());
 }
 
-TEST_F(TlsFilesTest, AnExpiredParentIsNotBelieved) {
+TEST_F(TlsFilesTest, AnExpiredParentIsRejected) {
   Start(ours_.Issue("agent", "20200102000000Z"), right_);
   ExpectNoLink("cannot be reached");
 }
 
-TEST_F(TlsFilesTest, AnExpiredChildIsNotBelieved) {
+TEST_F(TlsFilesTest, AnExpiredChildIsRejected) {
   Start(right_, ours_.Issue("agent", "20200102000000Z"));
   ExpectNoLink("cannot be reached");
 }
 
-TEST_F(TlsFilesTest, AParentOfAnotherAuthorityIsNotBelieved) {
+TEST_F(TlsFilesTest, AParentOfAnotherAuthorityIsRejected) {
   Start(Authority("theirs").Issue("agent"), right_);
   ExpectNoLink("cannot be reached");
 }
 
 // The child accepts the parent, but the parent does not accept the child.
-TEST_F(TlsFilesTest, AChildOfAnotherAuthorityIsNotBelieved) {
+TEST_F(TlsFilesTest, AChildOfAnotherAuthorityIsRejected) {
   security::SecurityConfig child = Authority("theirs").Issue("agent");
   child.ca_path = right_.ca_path;
   Start(right_, child);
@@ -147,7 +147,7 @@ TEST_F(TlsFilesTest, AParentMustBeTheHostThatWasDialled) {
   ExpectNoLink("cannot be reached");
 }
 
-TEST_F(TlsFilesTest, AServerNameThatIsAskedForIsChecked) {
+TEST_F(TlsFilesTest, AConfiguredServerNameIsChecked) {
   const security::SecurityConfig parent = ours_.Issue("stranger");
   security::SecurityConfig child = right_;
   child.server_name = "elsewhere.example";
@@ -155,17 +155,17 @@ TEST_F(TlsFilesTest, AServerNameThatIsAskedForIsChecked) {
   EXPECT_TRUE(cluster_.AllReady());
 }
 
-TEST_F(TlsFilesTest, ACertificateForClientsDoesNotServe) {
+TEST_F(TlsFilesTest, ACertificateForClientsIsRejectedFromAParent) {
   Start(ours_.Issue("only_calls"), right_);
   ExpectNoLink("cannot be reached");
 }
 
-TEST_F(TlsFilesTest, ACertificateForServersDoesNotCall) {
+TEST_F(TlsFilesTest, ACertificateForServersIsRejectedFromAChild) {
   Start(right_, ours_.Issue("only_serves"));
   ExpectNoLink("cannot be reached");
 }
 
-TEST_F(TlsFilesTest, WithoutACertificateNobodyIsLetIn) {
+TEST_F(TlsFilesTest, AMemberWithoutACertificateIsRejected) {
   security::SecurityConfig plain;
   plain.mode = security::SecurityMode::kPlaintext;
   Start(right_, plain);

@@ -12,7 +12,7 @@
 namespace canopy::overlay {
 namespace {
 
-// Data above this size must not delay small messages.
+// Messages with more data than this must not delay small messages.
 constexpr size_t kSmallBody = 16 * 1024;
 
 using Reader = bool (*)(wire::ReadContext*, std::string_view,
@@ -40,7 +40,7 @@ bool KnownOp(core::CollectiveOp op) {
          op <= core::CollectiveOp::kGroupDestruct;
 }
 
-// Group operations have a name; others do not.
+// Returns true if the operation is known. Only group operations have a name.
 bool IsKnown(const core::CollectiveId& id) {
   return KnownOp(id.op) && id.name.empty() != core::IsGroupOp(id.op);
 }
@@ -67,7 +67,7 @@ Status Malformed() {
   return Status(kErrUnpackFailure, "malformed message from a peer");
 }
 
-// Length of the prefix of `data` that consists of complete fields.
+// Returns the length of the prefix of `data` that consists of complete fields.
 size_t WholeFields(std::string_view data) {
   wire::Input in(data);
   size_t whole = 0;

@@ -46,8 +46,8 @@ core::Publication AnyPublication() {
   return p;
 }
 
-// One value of each alternative with all fields set, in the order of the
-// variant.
+// Returns one value of each alternative with all fields set, in the order of
+// the variant.
 std::vector<MessageBody> Samples() {
   const core::CollectiveUp up = AnyCollective();
   return {
@@ -152,7 +152,7 @@ TEST(TranslateTest, DefaultsRoundTripToo) {
   EXPECT_EQ(down_back.contributions[0].node, 0u);
 }
 
-TEST(TranslateTest, ValuesArrive) {
+TEST(TranslateTest, FieldsKeepTheirValues) {
   const auto up = std::get<core::CollectiveUp>(RoundTrip(AnyCollective()));
   EXPECT_EQ(up.id, AnyCollective().id);
   EXPECT_EQ(up.status, -24);
@@ -172,8 +172,8 @@ TEST(TranslateTest, ValuesArrive) {
   EXPECT_FALSE(exits[1].finalized);
 }
 
-// The generated classes read and write the same bytes.
-TEST(TranslateTest, AgreesWithTheContract) {
+// The generated classes read and write the same bytes as this code.
+TEST(TranslateTest, TheBytesAreThoseOfTheGeneratedClasses) {
   for (const MessageBody& body : Samples()) {
     v1::Body generated;
     ASSERT_TRUE(generated.ParseFromString(EncodeBody(body)));
@@ -186,7 +186,7 @@ TEST(TranslateTest, AgreesWithTheContract) {
   }
 }
 
-TEST(TranslateTest, ContractMapsFieldsByName) {
+TEST(TranslateTest, GeneratedFieldsHaveTheSameNames) {
   v1::Body generated;
   ASSERT_TRUE(generated.ParseFromString(EncodeBody(AnyCollective())));
   const v1::Collective& m = generated.collective_up();
@@ -204,7 +204,7 @@ TEST(TranslateTest, ContractMapsFieldsByName) {
   EXPECT_EQ(generated.event().targets_size(), 2);
 }
 
-TEST(TranslateTest, DataSharesTheArrivedBytes) {
+TEST(TranslateTest, DecodedDataSharesTheReceivedBytes) {
   const Bytes arrived(
       EncodeBody(core::DmodexReply{1, 0, kProc, Data("payload")}));
   const auto body = DecodeBody(arrived);
@@ -214,7 +214,7 @@ TEST(TranslateTest, DataSharesTheArrivedBytes) {
   EXPECT_LT(data, arrived.view().data() + arrived.size());
 }
 
-TEST(TranslateTest, EveryTruncationIsRefusedOrShorter) {
+TEST(TranslateTest, ATruncatedBodyIsRejectedOrShorter) {
   for (const MessageBody& body : Samples()) {
     const std::string whole = EncodeBody(body);
     for (size_t n = 0; n < whole.size(); ++n) {
@@ -224,7 +224,7 @@ TEST(TranslateTest, EveryTruncationIsRefusedOrShorter) {
   }
 }
 
-TEST(TranslateTest, MalformedBodiesAreRefused) {
+TEST(TranslateTest, MalformedBodiesAreRejected) {
   const auto refused = [](const std::string& s) {
     return DecodeBody(Bytes(s)).code() == kErrUnpackFailure;
   };
@@ -274,7 +274,7 @@ TEST(TranslateTest, UnknownFieldsAreSkipped) {
   EXPECT_EQ(std::get<core::JobForget>(*body).nspace, "a");
 }
 
-TEST(TranslateTest, TooManyElementsAreRefused) {
+TEST(TranslateTest, TooManyElementsAreRejected) {
   std::string ranks((size_t{1} << 22) + 1, '\0');
   v1::JobKill kill;
   std::string body = kill.SerializeAsString();
@@ -287,9 +287,9 @@ TEST(TranslateTest, TooManyElementsAreRefused) {
   EXPECT_FALSE(DecodeBody(Bytes(generated.SerializeAsString())).ok());
 }
 
-// For any change of a single byte, the decoder agrees with the generated parser
-// or is stricter, and what it accepts can be encoded again.
-TEST(TranslateTest, MutationsNeverConfuse) {
+// After any change of a single byte, the decoder agrees with the generated
+// parser or is stricter, and a body that it accepts can be encoded again.
+TEST(TranslateTest, DecodingSurvivesMutations) {
   std::mt19937 random(1);
   for (const MessageBody& body : Samples()) {
     const std::string whole = EncodeBody(body);
@@ -312,7 +312,7 @@ std::optional<MessageBody> FromHead(const MessageBody& body, size_t size) {
   return DecodeWithoutData(Bytes(EncodeBody(body).substr(0, size)));
 }
 
-TEST(TranslateTest, TheHeadOfAMessageTellsWhatFails) {
+TEST(TranslateTest, TheHeadOfAMessageIdentifiesTheOperation) {
   const Bytes large(std::string(5000, 'x'));
   core::CollectiveUp up = AnyCollective();
   up.contributions = {{4, large}, {5, large}};
@@ -332,7 +332,7 @@ TEST(TranslateTest, TheHeadOfAMessageTellsWhatFails) {
   EXPECT_EQ(m.status, kErrOutOfResource);
 }
 
-TEST(TranslateTest, AHeadThatTellsTooLittleIsNoMessage) {
+TEST(TranslateTest, AHeadThatIsTooShortHasNoResult) {
   const core::CollectiveUp up = AnyCollective();
   EXPECT_FALSE(FromHead(up, 0).has_value());
   EXPECT_FALSE(FromHead(up, 1).has_value());
@@ -340,7 +340,7 @@ TEST(TranslateTest, AHeadThatTellsTooLittleIsNoMessage) {
   EXPECT_FALSE(FromHead(core::JobStart{"job"}, 100).has_value());
 }
 
-TEST(TranslateTest, Priorities) {
+TEST(TranslateTest, PrioritiesFollowKindAndSize) {
   EXPECT_EQ(PriorityOf(core::JobStart{}, 10), 0u);
   EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100), 0u);
   EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100000), 1u);

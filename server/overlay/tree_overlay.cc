@@ -100,7 +100,7 @@ void TreeOverlay::ScheduleReconcile() {
 
 void TreeOverlay::Reconcile() {
   ReportProgress();
-  // This may be the last link, which has ended because its other end left, too.
+  // The last link may just have ended because its other end left, too.
   if (state_ == State::kLeaving) return CheckLeft();
   if (state_ != State::kJoined) return;
   links_.Update();
@@ -250,8 +250,8 @@ void TreeOverlay::OnActivity() {
   if (announced_) CheckAnnounced();
 }
 
-// Calls back when every stream is writable again, because everything written
-// has been sent then.
+// Calls `announced_` when every stream is writable again, because everything
+// written has been sent then.
 void TreeOverlay::CheckAnnounced() {
   if (announced_ && links_.AllWritten()) std::exchange(announced_, nullptr)();
 }

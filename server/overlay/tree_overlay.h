@@ -49,32 +49,35 @@ class TreeOverlay final : public OverlayPort,
   // Ends all links and waits until the transport has released them.
   ~TreeOverlay() override;
 
-  // Listens at the configured address; members may link from now on.
+  // Listens at the configured address. Members may link from now on. The error
+  // is that of Transport::Listen.
   Status Listen();
   // Returns the port after Listen; 0 for a Unix socket.
   int port() const { return transport_->port(); }
   // Returns the configured address, with the actual port after Listen.
   const std::string& address() const { return address_; }
-  // Returns for the log how the links are served, and why.
+  // Returns how the links are served, and why, as text for the log.
   const std::string& driver() const { return transport_->driver(); }
 
-  // Corrects a member's address, before Join or for a member that returns.
+  // Corrects a member's address. Called before Join, or for a member that
+  // returns.
   void SetAddress(NodeId node, std::string address) {
     view_.SetAddress(node, std::move(address));
   }
   // Starts to dial the parent.
   void Join();
-  // Announces over the established links that this member leaves, then ends
-  // them. `done` runs on the loop thread when the announcement was sent, at the
-  // latest after leave_ms.
+  // Announces over the established links that this member leaves, and then ends
+  // them. Calls `done` on the loop thread when the announcement has been sent,
+  // at the latest after leave_ms.
   void Leave(std::function<void()> done);
-  // Announces a handover: the neighbours wait up to `ms` for the successor.
-  // `done` runs on the loop thread when the announcement was sent, at the
-  // latest after leave_ms; the caller should end this agent then.
+  // Announces a handover: the neighbours wait up to `ms` milliseconds for the
+  // successor. Calls `done` on the loop thread when the announcement has been
+  // sent, at the latest after leave_ms; the caller should then end this agent.
   void AnnounceHandover(uint32_t ms, std::function<void()> done);
-  // `dst` must be another member. A message to a lost member is dropped.
+  // Sends a message to `dst`, which must be another member. A message to a lost
+  // member is dropped.
   void Send(const core::PeerMessage& message) override;
-  // Ends all links at once and stops to listen. Blocks for milliseconds until
+  // Ends all links at once and stops listening. Blocks for milliseconds until
   // the transport has released them. No callback runs afterwards.
   void Stop();
 
@@ -88,7 +91,8 @@ class TreeOverlay final : public OverlayPort,
   // Returns the incarnation of this member.
   uint64_t incarnation() const { return table().Incarnation(config_.self); }
   // Returns the time in nanoseconds after which a neighbour without a link
-  // counts as lost, or nothing if that does not apply.
+  // counts as lost. Returns no value if the node is no neighbour or is linked,
+  // or if there is no time limit.
   std::optional<int64_t> TimeToLoss(NodeId node) const {
     return links_.TimeToLoss(node);
   }
@@ -117,9 +121,9 @@ class TreeOverlay final : public OverlayPort,
     OnLinkError(node, error);
   }
 
-  // Takes an incoming stream.
+  // Takes over an incoming stream.
   void Accept(std::shared_ptr<Stream> stream);
-  // Wraps work for the loop so that it does nothing once this object is
+  // Returns a wrapper of `work` that does nothing once this object is
   // destroyed.
   std::function<void()> Guard(std::function<void()> work);
   void ScheduleReconcile();

@@ -146,7 +146,7 @@ TEST_F(TreeOverlayTest, LargeMessagesSurviveCuts) {
   EXPECT_EQ(sinks_[2]->messages.size(), 1u);
 }
 
-TEST_F(TreeOverlayTest, MemberCutOffForGoodIsLostAndOthersGoOn) {
+TEST_F(TreeOverlayTest, AMemberThatIsCutOffIsLostAndOthersContinue) {
   Make(7, 50);
   ASSERT_TRUE(WaitForAll());
   network_.listeners.erase(Name(1));
@@ -162,7 +162,7 @@ TEST_F(TreeOverlayTest, MemberCutOffForGoodIsLostAndOthersGoOn) {
   EXPECT_TRUE(WaitFor([&] { return !sinks_[6]->messages.empty(); }));
 }
 
-TEST_F(TreeOverlayTest, RestartedMemberIsNotLost) {
+TEST_F(TreeOverlayTest, ARestartedMemberThatRecoveredIsNotLost) {
   for (const NodeId restarted : {0u, 1u, 6u}) {
     SCOPED_TRACE(restarted);
     config_.members.clear();
@@ -189,7 +189,7 @@ TEST_F(TreeOverlayTest, RestartedMemberIsNotLost) {
   }
 }
 
-TEST_F(TreeOverlayTest, AnnouncedAbsenceIsWaitedFor) {
+TEST_F(TreeOverlayTest, NeighboursWaitForAnAnnouncedSuccessor) {
   Make(4, /*grace_ms=*/1);
   ASSERT_TRUE(WaitForAll());
   bool announced = false;
@@ -209,7 +209,7 @@ TEST_F(TreeOverlayTest, AnnouncedAbsenceIsWaitedFor) {
   EXPECT_TRUE(sinks_[3]->states.empty());
 }
 
-TEST_F(TreeOverlayTest, MembersThatLostEachOtherMeetAgain) {
+TEST_F(TreeOverlayTest, MembersThatLostEachOtherReconnect) {
   Make(4, 30);
   ASSERT_TRUE(WaitForAll());
   // The root is unreachable for a while, but stays alive.
@@ -233,7 +233,7 @@ TEST_F(TreeOverlayTest, MembersThatLostEachOtherMeetAgain) {
   }));
 }
 
-TEST_F(TreeOverlayTest, GarbageOnALinkIsNoLoss) {
+TEST_F(TreeOverlayTest, AMalformedFrameDoesNotLoseTheMember) {
   Make(2);
   ASSERT_TRUE(WaitForAll());
   const auto stranger = network_.Dial(Name(0));

@@ -1,4 +1,4 @@
-// The endpoints of local processes, as the runtime sees them. Loop thread.
+// The endpoints of local processes, as the runtime sees them. Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_CLIENT_PORT_H_
 #define CANOPY_SERVER_PORTS_CLIENT_PORT_H_
 
@@ -26,22 +26,23 @@ inline ClientKind KindOf(core::ClientId id) {
 class ClientPort {
  public:
   virtual ~ClientPort() = default;
-  // Ranks of this node may connect from now on (AddJob), or no longer
+  // Lets the job's ranks of this node connect (AddJob), or no longer lets them
   // (DropJob).
   virtual void AddJob(const core::RegisterJob& job) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
+  // The next three have no effect for a client that is not connected.
   virtual void Reply(const core::ReplyClient& reply) = 0;
   // Answers core::LocalFenceArrived, so only adapters that send it override it.
   virtual void ReleaseFence(const core::ReleaseFence& /*release*/) {}
   virtual void Notify(const core::NotifyClient& event) = 0;
   virtual void Close(core::ClientId client, const std::string& reason) = 0;
-  // Reports to the core those commits of a local rank (kRankUndef,
-  // kRankWildcard: of all ranks of the namespace) that the adapter has not
+  // Reports to the core the commits of a local rank that the adapter has not
   // collected yet, because a request may depend on them or the rank has ended.
+  // kRankUndef and kRankWildcard stand for all ranks of the namespace.
   virtual void TakeCommits(const ProcId& /*proc*/) {}
-  // A request waits for a commit of a local rank (kRankUndef: of any). Reports
-  // outstanding commits at once or, if there are none, the next one as soon as
-  // it happens.
+  // Called when a request waits for a commit of a local rank (kRankUndef: of
+  // any rank). Reports outstanding commits at once or, if there are none, the
+  // next one as soon as it happens.
   virtual void AwaitCommit(const ProcId& /*proc*/) {}
 };
 

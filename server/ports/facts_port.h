@@ -1,4 +1,4 @@
-// Facts that queries need and the core does not keep. Loop thread.
+// Facts that queries need and the core does not keep. Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_FACTS_PORT_H_
 #define CANOPY_SERVER_PORTS_FACTS_PORT_H_
 
@@ -9,8 +9,8 @@ namespace canopy {
 class FactsPort {
  public:
   virtual ~FactsPort() = default;
-  // Answered by one FactsRead with the same number, within this call or later;
-  // long reads are done in parts.
+  // Reads facts. The answer is one FactsRead with the request's number, within
+  // this call or later; long reads are done in parts.
   virtual void Read(const core::ReadFacts& request) = 0;
 };
 

@@ -13,8 +13,8 @@
 
 namespace canopy {
 
-// Covers all jobs; names are unique in a test. Released connections stay,
-// because a shim may also hold them for some time.
+// One store for all jobs, so names must be unique in a test. Released
+// connections stay, because a shim may also hold them for some time.
 class FakeFdStore : public FdStorePort {
  public:
   void HoldFile(const std::string& nspace, NamedFd file) override {

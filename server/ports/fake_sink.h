@@ -25,7 +25,7 @@ class FakeSink : public InputSink {
     }
   }
 
-  // The inputs of one type, in order.
+  // Returns the inputs of one type, in order.
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> all;

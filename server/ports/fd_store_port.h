@@ -14,31 +14,32 @@ namespace canopy {
 // Descriptors are stored per job, until the job ends. A name is unique in its
 // job, begins with a prefix of its adapter, and is part of the compatibility
 // between releases. The stored descriptor is a duplicate of the adapter's; the
-// store owns it. Loop thread.
+// store owns it. Loop thread only.
 class FdStorePort {
  public:
-  // When a released connection leaves the store: together with later ones, or
-  // within the call. Until then the peer of a closed connection does not see
-  // its end.
+  // When a released connection leaves the store: together with connections that
+  // are released later, or within the call. Until then the peer of a closed
+  // connection does not see its end.
   enum class Release { kBatched, kAtOnce };
 
   virtual ~FdStorePort() = default;
 
-  // Stores a memory file or a listening socket, of which a job has few. It is
-  // stored when the call returns and replaces an earlier one of the same name.
-  // No effect for a job without processes here.
+  // Stores a memory file or a listening socket, of which a job has few. The
+  // file is stored when the call returns and replaces an earlier one of the
+  // same name. No effect for a job without processes here.
   virtual void HoldFile(const std::string& nspace, NamedFd file) = 0;
   // Stores connections of the job's processes, of which there may be many.
-  // Returns false, with nothing stored, if there is no room for all of them or
-  // one is invalid. Names that were released before may be reused, even if they
-  // are still stored.
+  // Returns false and stores no connection if there is no room for all of them
+  // or one is invalid. Names that were released before may be reused, even if
+  // they are still stored.
   virtual bool HoldConnections(const std::string& nspace,
                                std::vector<NamedFd> connections) = 0;
-  // No effect for a name that is not stored.
+  // Removes a connection from the store. No effect for a name that is not
+  // stored.
   virtual void ReleaseConnection(const std::string& nspace,
                                  const std::string& name, Release when) = 0;
 
-  // HoldConnections for a single connection.
+  // Stores a single connection as HoldConnections does.
   bool HoldConnection(const std::string& nspace, NamedFd connection) {
     std::vector<NamedFd> connections;
     connections.push_back(std::move(connection));

@@ -21,7 +21,7 @@
 
 namespace canopy {
 
-// All host operations.
+// Returns all host operations.
 inline std::vector<HostOp> AllHostOps() {
   std::vector<HostOp> out;
   for (int op = 1; op <= static_cast<int>(kLastHostOp); ++op) {
@@ -39,8 +39,8 @@ inline std::string ContractInfos(uint32_t timeout) {
   return bytes;
 }
 
-// A well-formed call of common/host_call.h. `timeout` is in seconds, for
-// operations that have one; 0: none.
+// Returns a well-formed call of common/host_call.h. `timeout` is in seconds and
+// is used by operations that have one; 0: no timeout.
 inline Bytes ContractCall(HostOp op, uint32_t timeout = 0) {
   const std::string infos = ContractInfos(timeout);
   switch (op) {
@@ -81,6 +81,8 @@ inline core::AskHost ContractAsk(uint64_t number, HostOp op,
   return ask;
 }
 
+// Returns the value of "test.result" in the answer's results; "none" without
+// results or without this value, and "malformed" if they cannot be decoded.
 inline std::string ResultOf(const core::HostAnswered& answered) {
   InfoList results;
   if (answered.results.empty()) return "none";

@@ -33,7 +33,7 @@ class HostContractBase {
     host_ = kind.make(&sink_, std::move(implemented));
     without_results_ = kind.without_results;
   }
-  // The text that ResultOf returns for an answer with this result.
+  // Returns the text that ResultOf returns for an answer with this result.
   std::string Expected(HostOp op, const std::string& result) const {
     return without_results_.contains(op) ? "none" : result;
   }
@@ -68,7 +68,7 @@ class HostContractBase {
   std::unique_ptr<Host> host_;
 };
 
-// --------------------------------------------------------- of every host ---
+// ----------------------------------------------------------- every host ---
 
 // One instance for each operation of each host.
 class HostContract
@@ -79,7 +79,7 @@ class HostContract
   void Start() { Make(std::get<0>(GetParam()), {op()}); }
 };
 
-TEST_P(HostContract, ACallIsAnsweredOnceAsItWasDecided) {
+TEST_P(HostContract, ACallGetsTheDecisionAsItsOnlyAnswer) {
   Start();
   Ask(ContractAsk(1, op()));
   AwaitCalls(1);
@@ -91,7 +91,7 @@ TEST_P(HostContract, ACallIsAnsweredOnceAsItWasDecided) {
   EXPECT_EQ(ResultOf(Answered()[0]), Expected(op(), "because"));
 }
 
-TEST_P(HostContract, AnErrorIsAnsweredWithItsStatus) {
+TEST_P(HostContract, AnErrorOfTheDeciderIsTheStatusOfTheAnswer) {
   Start();
   Ask(ContractAsk(1, op()));
   AwaitCalls(1);
@@ -101,7 +101,7 @@ TEST_P(HostContract, AnErrorIsAnsweredWithItsStatus) {
   EXPECT_EQ(Answered()[0].status, kErrOutOfResource);
 }
 
-TEST_P(HostContract, WhoDecidesIsToldWhoAsks) {
+TEST_P(HostContract, TheDeciderGetsTheCallersIdentity) {
   Start();
   core::AskHost ask = ContractAsk(1, op());
   Ask(ask);
@@ -115,7 +115,7 @@ TEST_P(HostContract, WhoDecidesIsToldWhoAsks) {
 // For hosts to which a call may be repeated.
 class IdentityContract : public HostContract {};
 
-TEST_P(IdentityContract, ACallHasOneIdentityHoweverOftenItComes) {
+TEST_P(IdentityContract, ARepeatedCallKeepsItsIdentity) {
   Start();
   core::AskHost ask = ContractAsk(1, op());
   Ask(ask);
@@ -140,7 +140,7 @@ TEST_P(IdentityContract, ACallHasOneIdentityHoweverOftenItComes) {
             3u);
 }
 
-TEST_P(HostContract, WhatIsNotImplementedIsNotSupportedAtOnce) {
+TEST_P(HostContract, OperationsWithoutImplementationAreNotSupported) {
   Make(std::get<0>(GetParam()), {});
   Ask(ContractAsk(1, op()));
   AwaitAnswers(1);
@@ -162,7 +162,7 @@ TEST_P(HostContract, ASecondAnswerIsDropped) {
   EXPECT_EQ(ResultOf(Answered()[0]), Expected(op(), "first"));
 }
 
-TEST_P(HostContract, AnswersComeInAnyOrder) {
+TEST_P(HostContract, AnswersMayArriveInAnyOrder) {
   Start();
   constexpr size_t kCalls = 5;
   for (size_t i = 0; i < kCalls; ++i) {
@@ -182,7 +182,7 @@ TEST_P(HostContract, AnswersComeInAnyOrder) {
   EXPECT_EQ(numbers.size(), kCalls);
 }
 
-TEST_P(HostContract, CallsOfAJobEndWithItAndOthersDoNot) {
+TEST_P(HostContract, DropJobEndsOnlyTheCallsOfThatJob) {
   Start();
   Ask(ContractAsk(1, op()));
   Ask(ContractAsk(2, op(), "other"));
@@ -198,7 +198,7 @@ TEST_P(HostContract, CallsOfAJobEndWithItAndOthersDoNot) {
   EXPECT_EQ(ResultOf(Answered()[0]), Expected(op(), "in time"));
 }
 
-TEST_P(HostContract, WhenItGoesNothingIsAnsweredAnyMore) {
+TEST_P(HostContract, ADestroyedHostAnswersNoCall) {
   Start();
   Ask(ContractAsk(1, op()));
   AwaitCalls(1);
@@ -209,7 +209,7 @@ TEST_P(HostContract, WhenItGoesNothingIsAnsweredAnyMore) {
   EXPECT_TRUE(Answered().empty());
 }
 
-TEST_P(HostContract, WhereNobodyHasASayToolsAreServed) {
+TEST_P(HostContract, ToolsAreServedByDefault) {
   Start();
   std::vector<Status> told;
   host_->port()->AskAboutTool(
@@ -221,13 +221,13 @@ TEST_P(HostContract, WhereNobodyHasASayToolsAreServed) {
   EXPECT_TRUE(host_->Heard().empty());
 }
 
-// --------------------------------------- of those that are waited for ---
+// ----------------------------------------- hosts with a separate decider ---
 
 // Hosts with an external decider, which may take too long.
 class LateHostContract : public testing::TestWithParam<HostKind<PlayedHost>>,
                          public HostContractBase<PlayedHost> {};
 
-TEST_P(LateHostContract, WhoIsSilentIsWaitedForAsLongAsTheCallSays) {
+TEST_P(LateHostContract, ASilentDeciderIsAwaitedUntilTheCallsTimeout) {
   Make(GetParam(), {HostOp::kAllocate});
   core::AskHost ask = ContractAsk(1, HostOp::kAllocate);
   ask.call = ContractCall(HostOp::kAllocate, 1);
@@ -242,7 +242,7 @@ TEST_P(LateHostContract, WhoIsSilentIsWaitedForAsLongAsTheCallSays) {
   EXPECT_EQ(Answered().size(), 3u);
 }
 
-// ------------------------------------------- of those that may be away ---
+// --------------------------------------- hosts with a remote decider ---
 
 // Hosts whose deciders are separate programs.
 class RemoteHostContract
@@ -253,7 +253,7 @@ class RemoteHostContract
   void Start() { Make(GetParam(), {kOp}); }
 };
 
-TEST_P(RemoteHostContract, WhoIsSilentIsToldThatNobodyWaits) {
+TEST_P(RemoteHostContract, CallsThatTimeOutOrLoseTheirJobAreCancelled) {
   Start();
   core::AskHost ask = ContractAsk(1, kOp);
   ask.call = ContractCall(kOp, 1);
@@ -272,7 +272,7 @@ TEST_P(RemoteHostContract, WhoIsSilentIsToldThatNobodyWaits) {
   EXPECT_EQ(Answered().size(), 1u);
 }
 
-TEST_P(RemoteHostContract, WhoIsAwayForTooLongIsUnreachable) {
+TEST_P(RemoteHostContract, AnAbsentDeciderIsUnreachableAfterTheTimeout) {
   Start();
   ExpectServed(1, kOp);
   host_->GoAway();
@@ -286,7 +286,7 @@ TEST_P(RemoteHostContract, WhoIsAwayForTooLongIsUnreachable) {
   ExpectServed(3, kOp);
 }
 
-TEST_P(RemoteHostContract, WhoComesBackIsAskedAgainUnderTheSameIdentity) {
+TEST_P(RemoteHostContract, AReturningDeciderGetsTheCallAgainWithItsIdentity) {
   Start();
   Ask(ContractAsk(1, kOp));
   AwaitCalls(1);
@@ -301,7 +301,7 @@ TEST_P(RemoteHostContract, WhoComesBackIsAskedAgainUnderTheSameIdentity) {
   ExpectServed(2, kOp);
 }
 
-TEST_P(RemoteHostContract, AMalformedAnswerFailsThatCallAlone) {
+TEST_P(RemoteHostContract, AMalformedAnswerFailsOnlyItsCall) {
   Start();
   Ask(ContractAsk(1, kOp));
   AwaitCalls(1);
@@ -312,7 +312,7 @@ TEST_P(RemoteHostContract, AMalformedAnswerFailsThatCallAlone) {
   ExpectServed(2, kOp);
 }
 
-TEST_P(RemoteHostContract, SoDoesAFailureOfWhoDecides) {
+TEST_P(RemoteHostContract, AFailureOfTheDeciderFailsOnlyItsCall) {
   Start();
   Ask(ContractAsk(1, kOp));
   AwaitCalls(1);
@@ -322,7 +322,7 @@ TEST_P(RemoteHostContract, SoDoesAFailureOfWhoDecides) {
   ExpectServed(2, kOp);
 }
 
-TEST_P(RemoteHostContract, AMalformedCallDoesNotComeToIt) {
+TEST_P(RemoteHostContract, AMalformedCallIsNotSentToTheDecider) {
   Start();
   ExpectServed(1, kOp);
   core::AskHost ask = ContractAsk(2, kOp);

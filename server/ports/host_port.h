@@ -1,4 +1,4 @@
-// Decides what processes request of the host. Loop thread.
+// Decides what processes request of the host. Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_HOST_PORT_H_
 #define CANOPY_SERVER_PORTS_HOST_PORT_H_
 
@@ -12,9 +12,9 @@
 
 namespace canopy {
 
-// A tool whose user is authenticated, but that was not accepted yet.
+// A tool whose user is authenticated, and that has not been accepted yet.
 struct ArrivingTool {
-  ProcId proc;  // as it names itself; an empty namespace requests a name
+  ProcId proc;  // as the tool names itself; an empty namespace requests a name
   uint32_t uid = 0;
   uint32_t gid = 0;
   bool elsewhere = false;  // on another machine, with the overlay's credentials
@@ -23,20 +23,20 @@ struct ArrivingTool {
 class HostPort {
  public:
   virtual ~HostPort() = default;
-  // Answered by one HostAnswered with the same number, within this call or
-  // later, even if the decider fails; at once with kErrNotSupported for an
-  // operation that is not implemented. A request with the same `source` and
-  // `request` is decided once.
+  // Requests a decision. The answer is one HostAnswered with the same number,
+  // within this call or later, even if the decider fails; kErrNotSupported
+  // within this call for an operation that is not implemented. A request with
+  // the same `source` and `request` is decided once.
   virtual void Ask(const core::AskHost& request) = 0;
-  // Decides whether to serve the tool. `done` is called once, within this call
-  // or later, even if the decider fails, but not after this object is
-  // destroyed. By default every tool is served: only tools of the agent's own
-  // user get this far.
+  // Decides whether to serve the tool. Calls `done` once, within this call or
+  // later, even if the decider fails, but not after this object is destroyed.
+  // By default every tool is served: only tools of the agent's own user get
+  // this far.
   virtual void AskAboutTool(const ArrivingTool&,
                             std::function<void(const Status&)> done) {
     done(Status());
   }
-  // Calls of the job's processes are not answered any more.
+  // After this call, calls of the job's processes are not answered any more.
   virtual void DropJob(const std::string& nspace) = 0;
 };
 

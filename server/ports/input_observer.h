@@ -10,7 +10,7 @@
 namespace canopy {
 
 // Observers do not change an input and may not add others. Each observed kind
-// has a method here, so all other inputs pass at no cost. Loop thread.
+// has a method here, so all other inputs pass at no cost. Loop thread only.
 class InputObserver {
  public:
   virtual ~InputObserver() = default;

@@ -1,4 +1,4 @@
-// Where adapters put their inputs for the core.
+// The queue of inputs for the core, as adapters see it.
 #ifndef CANOPY_SERVER_PORTS_INPUT_SINK_H_
 #define CANOPY_SERVER_PORTS_INPUT_SINK_H_
 
@@ -10,7 +10,7 @@
 
 namespace canopy {
 
-// Loop thread only; may be called from within a port call.
+// Loop thread only. All methods may be called within a port call.
 class InputSink {
  public:
   virtual ~InputSink() = default;
@@ -18,12 +18,12 @@ class InputSink {
   // the end of the loop's round.
   virtual void OnInput(core::Input input) = 0;
   // Handles the queued inputs, and those that arrive meanwhile, before it
-  // returns. Call it only where the ports of the caller may be called. An
-  // adapter that bounds its turns calls it between two messages, so that the
-  // core's work counts. No effect within a port call.
+  // returns. An adapter may call Drain only where the core may call the
+  // adapter's port. An adapter that bounds its turns calls it between two
+  // messages, so that the core's work counts. No effect within a port call.
   virtual void Drain() {}
-  // Work on the loop that began at this time (CoarseMs) has ended. If it has
-  // held up the loop, it is counted and logged with its cause.
+  // Records that work on the loop, which began at this time (CoarseMs), has
+  // ended. Work that has held up the loop is counted and logged with its cause.
   virtual void NoteWork(int64_t /*began_ms*/,
                         const std::function<std::string()>& /*cause*/) {}
 };

@@ -1,4 +1,4 @@
-// A stand-in for the core.
+// An InputSink for tests that has no core behind it.
 #ifndef CANOPY_SERVER_PORTS_INPUT_SINK_TESTING_H_
 #define CANOPY_SERVER_PORTS_INPUT_SINK_TESTING_H_
 
@@ -18,7 +18,7 @@ class RecordingSink : public InputSink {
     inputs.push_back(std::move(input));
   }
 
-  // The inputs of one type.
+  // Returns the inputs of one type, in order.
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> out;
@@ -27,7 +27,7 @@ class RecordingSink : public InputSink {
     }
     return out;
   }
-  // Removes and returns the inputs of one type.
+  // Removes and returns the inputs of one type, in order.
   template <typename T>
   std::vector<T> Take() {
     std::vector<T> out = All<T>();

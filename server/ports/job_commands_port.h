@@ -1,4 +1,4 @@
-// Commands of a scheduler for jobs and nodes. Loop thread.
+// Commands of a scheduler for jobs and nodes. Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_
 #define CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_
 
@@ -28,16 +28,18 @@ struct HostLaunch {
 };
 
 // Called at the root. `host_job` is the scheduler's own name of a job that it
-// has placed; kErrNotFound if no such job runs.
+// has placed. Every function with this argument returns kErrNotFound if no such
+// job runs.
 class JobCommandsPort {
  public:
   virtual ~JobCommandsPort() = default;
-  // Does not wait for the job's end.
+  // Ends the job, with `immediately` without its grace time. Does not wait for
+  // the job's end.
   virtual Status KillHostJob(const std::string& host_job,
                              const std::string& reason, bool immediately) = 0;
   // Sends `signal`, 1 to 64, to every process.
   virtual Status SignalHostJob(const std::string& host_job, int signal) = 0;
-  // Stops every process, or lets it continue.
+  // Stops every process (`suspended` true), or lets it continue.
   virtual Status SuspendHostJob(const std::string& host_job,
                                 bool suspended) = 0;
   // Replaces the job's time limits; 0: none. Its processes get an event
@@ -49,22 +51,23 @@ class JobCommandsPort {
   // kErrInvalidOperation: it is already being ended.
   virtual Status RequeueHostJob(const std::string& host_job,
                                 const std::string& reason) = 0;
-  // Launches a job without a launcher. `done` gets the job's namespace, within
-  // this call or when its output files are open. Errors: kErrExists if there is
-  // a job for this request; kErrJobSysOpFailed if a file cannot be opened;
-  // kErrTimeout if that takes more than half a minute; kErrResourceBusy if the
-  // files of too many jobs are being opened; or the reason why the job cannot
-  // be mapped.
+  // Launches a job without a launcher. Calls `done` with the job's namespace,
+  // within this call or when the job's output files are open. Errors:
+  // kErrExists if there is a job for this request; kErrJobSysOpFailed if a file
+  // cannot be opened; kErrTimeout if opening takes more than half a minute;
+  // kErrResourceBusy if the files of too many jobs are being opened; or the
+  // reason why the job cannot be mapped.
   using Launched = std::function<void(const Result<std::string>& nspace)>;
   virtual void LaunchHostJob(const HostLaunch& launch, Launched done) = 0;
-  // The namespace of a running job that was launched by LaunchHostJob; empty if
-  // there is none.
+  // Returns the namespace of a running job that was launched by LaunchHostJob;
+  // an empty text if there is no such job.
   virtual std::string HostLaunched(const PlacementId& id) const = 0;
-  // The node gets no new jobs, for this reason, until it is resumed or this
-  // agent is restarted; running jobs continue. kErrNotFound if there is no such
-  // node.
+  // Lets the node get no new jobs, for this reason, until ResumeNode or until
+  // this agent is restarted; running jobs continue. kErrNotFound: there is no
+  // such node.
   virtual Status DrainNode(const std::string& name,
                            const std::string& reason) = 0;
+  // Lets the node get new jobs again. kErrNotFound: there is no such node.
   virtual Status ResumeNode(const std::string& name) = 0;
 };
 

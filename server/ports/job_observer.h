@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// Called in the order of the core's actions; inputs that it raises are queued.
-// Loop thread.
+// Methods are called in the order of the core's actions. Inputs that an
+// observer raises are queued. Loop thread only.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;

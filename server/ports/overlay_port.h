@@ -1,4 +1,4 @@
-// The overlay, as the runtime sees it. Loop thread.
+// The overlay, as the runtime sees it. Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_OVERLAY_PORT_H_
 #define CANOPY_SERVER_PORTS_OVERLAY_PORT_H_
 
@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// Messages to a lost node are dropped; the core learns of the loss by
-// NodeStateChanged.
+// Sends messages to other agents. Messages to a lost node are dropped; the core
+// learns of the loss by NodeStateChanged.
 class OverlayPort {
  public:
   virtual ~OverlayPort() = default;

@@ -8,13 +8,13 @@
 
 namespace canopy {
 
-// A record must be safe against the death of this process when Persist returns,
-// because later actions may depend on it. Loop thread.
+// A record must survive the death of this process when Persist returns, because
+// later actions may depend on it. Loop thread only.
 class PersistencePort {
  public:
   virtual ~PersistencePort() = default;
-  // The job's processes are about to be started: a shim exists now that can
-  // hold the job's descriptors.
+  // Called when the job's processes are about to be started: a shim that can
+  // hold the job's descriptors exists from now on.
   virtual void AddJob(const std::string& nspace) = 0;
   virtual void Persist(const core::PersistRecord& record) = 0;
   virtual void Persist(const core::PersistControlState& record) = 0;

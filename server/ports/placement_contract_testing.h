@@ -45,12 +45,12 @@ class PlacementEar : public PlacementListener {
   std::vector<std::pair<PlacementId, Status>> refused;
 };
 
-// A port and the decider behind it, which the test plays. One thread.
+// A port and the decider behind it, which the test plays. Used by one thread.
 class PlayedPlacement {
  public:
   virtual ~PlayedPlacement() = default;
   virtual PlacementPort* port() = 0;
-  // The decider grants all pending requests.
+  // Makes the decider grant all pending requests.
   virtual void GrantAll() = 0;
   // Runs until `done` returns true, for at most ten seconds.
   virtual void RunUntil(const std::function<bool()>& done) = 0;
@@ -70,9 +70,10 @@ enum class BadGrant { kNoNodes, kNodeTwice, kNoSlots, kBadVariable };
 // A port whose decider may be silent, wrong or unreachable.
 class RemotePlayedPlacement : public PlayedPlacement {
  public:
-  // Requests in the order of their arrival.
+  // Returns the requests in the order of their arrival.
   virtual std::vector<HeardPlacement> Heard() = 0;
-  // These answer request Heard()[call], whether or not it was answered before.
+  // The next four answer request Heard()[call], whether or not it was answered
+  // before.
   virtual void Queue(size_t call, const std::string& reason) = 0;
   virtual void Grant(size_t call, const std::string& host_job,
                      const std::vector<std::string>& nodes) = 0;
@@ -81,14 +82,14 @@ class RemotePlayedPlacement : public PlayedPlacement {
   // Ends the call without an answer, with or without an error.
   virtual void End(size_t call, bool fails) = 0;
   virtual bool Cancelled(size_t call) = 0;
-  // Notifications from the port, in order.
+  // The notifications from the port, in order.
   virtual std::vector<PlacementId> LaunchedJobs() = 0;
   virtual std::vector<PlacementId> ReleasedJobs() = 0;
   virtual void GoAway() = 0;
   virtual void ComeBack() = 0;
 };
 
-// `places`: the decider places jobs.
+// `places` is true if the decider places jobs.
 template <typename Placement>
 struct PlacementKind {
   std::string name;
@@ -117,7 +118,7 @@ inline PlacedJob ContractJob(const std::string& name) {
   return job;
 }
 
-// ---------------------------------------------------------- of every port ---
+// ------------------------------------------------------------ every port ---
 
 class PlacementContract
     : public testing::TestWithParam<PlacementKind<PlayedPlacement>> {
@@ -150,7 +151,7 @@ TEST_P(PlacementContract, ARequestIsDecidedOnce) {
   EXPECT_TRUE(ear_.refused.empty());
 }
 
-TEST_P(PlacementContract, WhatIsToldOfJobsIsNotAnswered) {
+TEST_P(PlacementContract, NotificationsOfJobsAreNotAnswered) {
   Start();
   host_->port()->Launched(ContractJob("job"), false);
   host_->port()->Changed("job", core::JobPhase::kRunning, 0);
@@ -161,7 +162,7 @@ TEST_P(PlacementContract, WhatIsToldOfJobsIsNotAnswered) {
   EXPECT_TRUE(ear_.refused.empty());
 }
 
-TEST_P(PlacementContract, WhenItGoesNothingIsDecidedAnyMore) {
+TEST_P(PlacementContract, ADestroyedPortReportsNoDecision) {
   Start();
   ExpectGranted("first");
   host_->port()->Place(ContractRequest("second"));
@@ -173,7 +174,7 @@ TEST_P(PlacementContract, WhenItGoesNothingIsDecidedAnyMore) {
   EXPECT_EQ(ear_.Decisions("second"), before);
 }
 
-// ------------------------------------------- of those that may be away ---
+// ------------------------------------------- ports with a remote decider ---
 
 class RemotePlacementContract
     : public testing::TestWithParam<PlacementKind<RemotePlayedPlacement>> {
@@ -212,7 +213,7 @@ class RemotePlacementContract
   std::unique_ptr<RemotePlayedPlacement> host_;
 };
 
-TEST_P(RemotePlacementContract, WhoDecidesIsToldWhoAsks) {
+TEST_P(RemotePlacementContract, TheDeciderGetsTheCallersIdentity) {
   Start();
   Place("job");
   AwaitCalls(1);
@@ -224,7 +225,7 @@ TEST_P(RemotePlacementContract, WhoDecidesIsToldWhoAsks) {
   EXPECT_FALSE(heard.again);
 }
 
-TEST_P(RemotePlacementContract, AJobWaitsAsLongAsItHasTo) {
+TEST_P(RemotePlacementContract, AQueuedJobWaitsForItsGrant) {
   Start();
   Place("job");
   AwaitCalls(1);
@@ -288,7 +289,7 @@ TEST_P(RemotePlacementContract, ABadGrantIsRefusedAndReleased) {
   ExpectServed("other");
 }
 
-TEST_P(RemotePlacementContract, WhoIsTakenOutOfTheQueueHearsNothingMore) {
+TEST_P(RemotePlacementContract, ACancelledRequestGetsNoDecision) {
   Start();
   Place("job");
   AwaitCalls(1);
@@ -302,7 +303,7 @@ TEST_P(RemotePlacementContract, WhoIsTakenOutOfTheQueueHearsNothingMore) {
   EXPECT_EQ(ear_.Decisions("job"), 0u);
 }
 
-TEST_P(RemotePlacementContract, WhatWaitsIsAskedAgainUnderTheSameName) {
+TEST_P(RemotePlacementContract, AReturningDeciderGetsWaitingRequestsAgain) {
   Start();
   Place("job");
   AwaitCalls(1);
@@ -321,7 +322,7 @@ TEST_P(RemotePlacementContract, WhatWaitsIsAskedAgainUnderTheSameName) {
   ExpectServed("other");
 }
 
-TEST_P(RemotePlacementContract, SoIsWhatWasAskedForInVain) {
+TEST_P(RemotePlacementContract, ARequestToAnAbsentDeciderIsSentWhenItReturns) {
   Start();
   ExpectServed("other");
   host_->GoAway();
@@ -334,7 +335,7 @@ TEST_P(RemotePlacementContract, SoIsWhatWasAskedForInVain) {
   AwaitDecision("job");
 }
 
-TEST_P(RemotePlacementContract, AnEndWithoutAnAnswerIsNone) {
+TEST_P(RemotePlacementContract, ACallThatEndsWithoutAnAnswerIsRepeated) {
   Start();
   Place("job");
   AwaitCalls(1);
@@ -345,8 +346,8 @@ TEST_P(RemotePlacementContract, AnEndWithoutAnAnswerIsNone) {
   AwaitDecision("job");
 }
 
-// A job never loses its place in the queue to a decider that fails.
-TEST_P(RemotePlacementContract, AFailureOfWhoDecidesIsNoAnswer) {
+// A job keeps its place in the queue if its decider fails.
+TEST_P(RemotePlacementContract, ACallThatFailsIsRepeated) {
   Start();
   Place("job");
   AwaitCalls(1);
@@ -361,7 +362,7 @@ TEST_P(RemotePlacementContract, AFailureOfWhoDecidesIsNoAnswer) {
   ExpectServed("other");
 }
 
-TEST_P(RemotePlacementContract, WhoPlacesNoJobsHasNoneWaiting) {
+TEST_P(RemotePlacementContract, ADeciderThatPlacesNoJobsGetsNoRequest) {
   Start(false);
   Place("job");
   AwaitDecision("job");
@@ -371,7 +372,8 @@ TEST_P(RemotePlacementContract, WhoPlacesNoJobsHasNoneWaiting) {
 
 // Notifications arrive in the order of events; those that were lost are
 // repeated.
-TEST_P(RemotePlacementContract, WhatBecomesOfAJobIsToldWhenItIsBack) {
+TEST_P(RemotePlacementContract,
+       AReturningDeciderGetsTheNotificationsThatItMissed) {
   Start();
   ExpectServed("job");
   host_->GoAway();

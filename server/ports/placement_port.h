@@ -1,5 +1,5 @@
 // Decides where and when jobs run, and is notified of what becomes of them.
-// Loop thread.
+// Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_PLACEMENT_PORT_H_
 #define CANOPY_SERVER_PORTS_PLACEMENT_PORT_H_
 
@@ -18,8 +18,7 @@
 
 namespace canopy {
 
-// Identifies one decision about a request to run a job, for as long as the
-// request lives.
+// Identifies one decision about a request to run a job, until the request ends.
 struct PlacementId {
   std::string request;   // 1 to 255 bytes of printable text
   uint32_t attempt = 1;  // grows when the same job must be placed again
@@ -41,11 +40,11 @@ struct PlacementRequest {
   uint32_t num_slots = 0;  // 0: as many as possible
   int64_t give_up = 0;     // in terms of EventLoop::Now(); 0: never
   int64_t since_ms = 0;    // milliseconds since 1970
-  // Only for a spawn: the job's infos in codec form (SIZE n, then n INFO),
+  // Set only for a spawn: the job's infos in codec form (SIZE n, then n INFO),
   // followed by data that is ignored.
   Bytes directives;
   std::string parent;  // namespace; empty: none
-  bool again = false;  // may have been requested before
+  bool again = false;  // true: a predecessor may have requested it before
 };
 
 struct PlacementQueued {
@@ -59,26 +58,26 @@ struct GrantedNode {
   uint32_t slots = 0;
   CpuSet cpus = {};                    // that the job may use; empty: all
   std::vector<std::string> gpus = {};  // likewise, by GpuName; empty: all
-  // NAME=VALUE, overrides the environment of the processes on this node.
+  // NAME=VALUE; overrides the environment of the processes on this node.
   std::vector<std::string> env = {};
 };
 
 struct PlacementGrant {
   std::string host_job;
-  // In the order in which nodes are filled. Empty: all nodes, with the slots
-  // that other jobs leave.
+  // The nodes in the order in which they are filled. Empty: all nodes, with the
+  // slots that other jobs leave.
   std::vector<GrantedNode> nodes;
   uint32_t time_limit_seconds = 0;  // 0: none
-  // NAME=VALUE, overrides the processes' environment.
+  // NAME=VALUE; overrides the processes' environment.
   std::vector<std::string> env;
 };
 
-// Called from within calls of the port or later. Decisions about requests that
-// are not pending are ignored.
+// Methods are called from within calls of the port or later. Decisions about
+// requests that are not pending are ignored.
 class PlacementListener {
  public:
   virtual ~PlacementListener() = default;
-  // The request waits; called again when the reason or the position changes.
+  // The request waits. Called again when the reason or the position changes.
   virtual void OnQueued(const PlacementId& id,
                         const PlacementQueued& queued) = 0;
   // A placement ends with exactly one of these calls, unless it was cancelled.
@@ -91,7 +90,7 @@ struct NodeUse {
   std::string name;
   uint32_t procs = 0;
   uint32_t slots = 0;  // of the grant
-  // CPUs that its processes are bound to, and their GPUs by GpuName.
+  // The CPUs to which the job's processes are bound, and their GPUs by GpuName.
   CpuSet cpus = {};
   std::vector<std::string> gpus = {};
 };
@@ -131,22 +130,24 @@ class PlacementPort {
   // calls.
   virtual void set_listener(PlacementListener* listener) = 0;
 
-  // True if the port honours the directives of requests, or might.
+  // Returns true if the port honours the directives of requests, or might.
   virtual bool HeedsDirectives() const = 0;
-  // Answered by one OnGranted or OnRefused, unless it is cancelled first.
+  // Requests a placement. The listener gets one OnGranted or OnRefused, unless
+  // the placement is cancelled first.
   virtual void Place(PlacementRequest request) = 0;
+  // Withdraws a request. No effect if it is not pending.
   virtual void Cancel(const PlacementId& id) = 0;
   // Called when a job of any kind has ended.
   virtual void SlotsFreed() {}
 
   // The following notifications concern jobs on nodes that were granted by
-  // name. `recovered`: a predecessor launched the job.
+  // name. `recovered` is true if a predecessor launched the job.
   virtual void Launched(const PlacedJob& job, bool recovered) = 0;
   virtual void Changed(const std::string& nspace, core::JobPhase phase,
                        uint32_t procs_ended) = 0;
-  // The job's processes are stopped, or continue.
+  // The job's processes have been stopped, or continue.
   virtual void Suspended(const std::string& nspace, bool suspended) = 0;
-  // Also called for a grant that was never used.
+  // The job has ended. Also called for a grant that was never used.
   virtual void Released(const PlacedJob& job, const PlacedEnd& end) = 0;
 };
 

@@ -27,12 +27,12 @@ struct HeardCall {
   std::string identity;
 };
 
-// A host and the decider behind it, which the test plays. One thread.
+// A host and the decider behind it, which the test plays. Used by one thread.
 class PlayedHost {
  public:
   virtual ~PlayedHost() = default;
   virtual HostPort* port() = 0;
-  // Calls in the order of their arrival, including repeated ones.
+  // Returns the calls in the order of their arrival, including repeated ones.
   virtual std::vector<HeardCall> Heard() = 0;
   // Answers call Heard()[call], whether or not it was answered before. `result`
   // is the value of "test.result" in the results.
@@ -46,9 +46,12 @@ class PlayedHost {
 // A host whose decider may be silent, wrong or unreachable.
 class RemotePlayedHost : public PlayedHost {
  public:
-  // True if the decider was notified that its answer is no longer needed.
+  // Returns true if the decider was notified that its answer is no longer
+  // needed.
   virtual bool Cancelled(size_t call) = 0;
+  // Answers the call with bytes that cannot be decoded.
   virtual void AnswerMalformed(size_t call) = 0;
+  // Answers the call with an error of the decider.
   virtual void Fail(size_t call) = 0;
   virtual void GoAway() = 0;
   virtual void ComeBack() = 0;

@@ -1,5 +1,5 @@
 // Additions to the environment of a started process: each kind of endpoint
-// contributes what its clients need to find it. Loop thread.
+// contributes what its clients need to find the endpoint. Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_PROCESS_ENVIRONMENT_H_
 #define CANOPY_SERVER_PORTS_PROCESS_ENVIRONMENT_H_
 
@@ -14,9 +14,9 @@ namespace canopy {
 class ProcessEnvironment {
  public:
   virtual ~ProcessEnvironment() = default;
-  // NAME=VALUE for every rank of the job on this node.
+  // Returns NAME=VALUE for every rank of the job on this node.
   virtual std::vector<std::string> ForJob(const core::PrepareLocal& job) = 0;
-  // Additional NAME=VALUE for one rank.
+  // Returns further NAME=VALUE for one rank.
   virtual std::vector<std::string> ForRank(const core::PrepareLocal& job,
                                            Rank rank) = 0;
   // A descriptor that the process inherits, or -1. The caller owns it. `name`

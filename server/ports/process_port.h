@@ -1,4 +1,4 @@
-// Starts and controls processes, as the runtime sees it. Loop thread.
+// Starts and controls processes, as the runtime sees it. Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_PROCESS_PORT_H_
 #define CANOPY_SERVER_PORTS_PROCESS_PORT_H_
 

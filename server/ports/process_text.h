@@ -1,5 +1,5 @@
-// A text that a local process adds to its output (PMIx_Log), passed from its
-// endpoint to the adapter that has its output.
+// A text that a local process adds to its output (PMIx_Log). Its endpoint
+// passes it to the adapter that has the process's output.
 #ifndef CANOPY_SERVER_PORTS_PROCESS_TEXT_H_
 #define CANOPY_SERVER_PORTS_PROCESS_TEXT_H_
 
@@ -26,22 +26,23 @@ struct ProcessText {
   };
 
   ProcId proc;  // a rank of this node
-  // Client and number of the request. If `again` is set, a predecessor may have
-  // printed the text, which is then not printed a second time.
+  // The client and the number of its request. If `again` is set, a predecessor
+  // may have printed the text, which is then not printed a second time.
   core::ClientId client = 0;
   uint32_t request = 0;
   bool again = false;
   // If several texts have the same key and value, only the first is printed,
-  // and later their number. If the key is empty, each text is printed.
+  // and later the number of the others. If the key is empty, each text is
+  // printed.
   std::string key;
   std::string value;
   std::vector<Piece> pieces;  // all are printed, or none
 };
 
 // Adds a text to the output and calls `done` once with a PMIx status, possibly
-// at once. On success the text is part of the output. kErrNotSupported if there
-// is no such output. `done` is not called if a successor replaces this agent
-// before the result is known.
+// before PutText returns. On success the text is part of the output.
+// kErrNotSupported: the process has no such output. `done` is not called if a
+// successor replaces this agent before the result is known.
 using TextDone = std::function<void(int status)>;
 using PutText = std::function<void(ProcessText text, TextDone done)>;
 

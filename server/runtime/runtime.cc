@@ -12,7 +12,8 @@ namespace canopy {
 
 namespace {
 
-// Up to this many inputs, the queue's memory is retained for reuse.
+// The queue's memory is retained for reuse if it has room for at most this many
+// inputs.
 constexpr size_t kRetainedInputs = 4096;
 
 // Returns the name of the input's type: the last identifier of its mangled

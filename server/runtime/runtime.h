@@ -38,14 +38,14 @@ struct RuntimePorts {
   JobObserver* jobs = nullptr;
   std::vector<InputObserver*> observers;  // called in this order
   std::function<void(const core::LogLine&)> log;
-  // Takes the samples that UsageWanted has requested. May be null.
+  // Takes the samples that UsageWanted has requested; may be null.
   std::function<void(const core::UsageTaken&)> usage;
   std::function<void(const std::string& reason)> end;
 };
 
-// Owns the core. Inputs are queued, so an adapter is never called back from
-// within its own OnInput. Work that an adapter defers after an input runs after
-// the actions of that input.
+// Owns the core. Inputs are queued, so an adapter's port is never called from
+// within the adapter's own OnInput. Work that an adapter defers after an input
+// runs after the actions of that input.
 //
 // Everything runs on the loop thread; other threads use EventLoop::Post. The
 // loop must not run after this object is destroyed.
@@ -53,8 +53,8 @@ class AgentRuntime : public InputSink {
  public:
   explicit AgentRuntime(EventLoop* loop);
 
-  // Makes the core; call once. Earlier inputs stay queued until then. The ports
-  // are called from now on, until the loop's last round.
+  // Creates the core; called once. Earlier inputs stay queued until then. The
+  // ports are called from now on, until the loop's last round.
   void Start(core::CoreConfig config, RuntimePorts ports);
 
   void OnInput(core::Input input) override;
@@ -68,8 +68,8 @@ class AgentRuntime : public InputSink {
   void Schedule();
   void Observe(const core::Input& input);
   void Step(const core::Input& input);
-  // Collects commits that precede an input; this is the only place that does.
-  // The resulting inputs are queued in front of it.
+  // Collects the commits that precede an input and queues them in front of it.
+  // Commits are collected nowhere else.
   void DrawCommitsBefore(const core::Input& input);
   void Execute(core::Action& action);
 
@@ -118,8 +118,8 @@ class AgentRuntime : public InputSink {
   bool scheduled_ = false;  // a Drain is scheduled for the end of the round
   bool draining_ = false;
   EventLoop::TimerId timer_ = 0;
-  // Jobs whose segment could not be made, with the reason: their PrepareLocal
-  // fails.
+  // Jobs whose segment could not be created, with the reason. Their
+  // PrepareLocal fails.
   std::map<std::string, Status> unusable_;
   SlowTurns slow_turns_;
 };

@@ -173,7 +173,7 @@ TEST_F(RuntimeTest, CommitsAreTakenBeforeAGetIsAnswered) {
             (Calls{"take " + ToString({"job", 3}), Refusal(5)}));
 }
 
-TEST_F(RuntimeTest, CommitsAreTakenForOtherNodesAndAtTheEndOfAProcess) {
+TEST_F(RuntimeTest, CommitsAreTakenForRemoteGetsAndAtTheEndOfAProcess) {
   core::PeerArrived peer;
   peer.message.dst = 7;
   peer.message.body = core::DmodexRequest{4, {"job", 2}, "key", 0, 0};
@@ -203,7 +203,7 @@ TEST_F(RuntimeTest, AFullBarrierIsReleasedByOneCall) {
   EXPECT_EQ(clients_.Calls(), Calls{"release 1 " + std::to_string(kErrInit)});
 }
 
-TEST_F(RuntimeTest, WhoCommitsMoreThanFitsLearnsIt) {
+TEST_F(RuntimeTest, ACommitThatDoesNotFitGetsAnError) {
   Put(core::LaunchRequested{core::JobOn("job", {0, 0})});
   Put(core::LocalPrepared{"job", 0, ""});
   Put(core::LocalStarted{"job", 2, 0, ""});
@@ -237,7 +237,7 @@ TEST_F(RuntimeTest, WorkDeferredAfterAnInputRunsAfterItsActions) {
   EXPECT_EQ(clients_.Calls(), (Calls{Refusal(5), "deferred"}));
 }
 
-TEST_F(RuntimeTest, AnInputPutInAnActionFollowsThoseThatAreQueued) {
+TEST_F(RuntimeTest, AnInputFromWithinAnActionFollowsTheQueuedInputs) {
   runtime_.OnInput(Get(5));
   runtime_.OnInput(Get(6));
   clients_.on_call = [this] {
@@ -252,7 +252,7 @@ TEST_F(RuntimeTest, AnInputPutInAnActionFollowsThoseThatAreQueued) {
   EXPECT_EQ(clients_.Calls(), Calls()) << "nothing is handled twice";
 }
 
-TEST_F(RuntimeTest, InputsWaitForTheCore) {
+TEST_F(RuntimeTest, InputsBeforeStartAreQueued) {
   AgentRuntime early(&loop_);
   early.OnInput(Get(5));
   early.Drain();
@@ -283,7 +283,7 @@ TEST_F(RuntimeTest, ObserversSeeAnInputBeforeTheCore) {
   EXPECT_EQ(clients_.Calls(), (Calls{"node 1", "log"}));
 }
 
-TEST_F(RuntimeTest, OtherInputsLookForNone) {
+TEST_F(RuntimeTest, ATickCollectsNoCommits) {
   Put(core::Tick{});
   EXPECT_EQ(clients_.Calls(), Calls());
 }

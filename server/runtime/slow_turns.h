@@ -9,16 +9,17 @@
 
 namespace canopy {
 
-// A turn that takes long delays all processes of the node, and the loss of a
-// link ends jobs. No input is expected to take this long.
+// The least duration of a slow turn. Slow turns delay all processes of the
+// node, and a link that is lost for that reason ends jobs. No input is expected
+// to take this long.
 inline constexpr int64_t kSlowTurnMs = 50;
 
-// Times are in milliseconds. One thread.
+// Times are in milliseconds. Used by one thread.
 class SlowTurns {
  public:
-  // A turn lasted from `began` until `ended`. Returns a line for the log if it
-  // was slow, but at most one in ten seconds. `cause` is called for that line
-  // alone.
+  // Counts a turn that lasted from `began` until `ended` if it was slow.
+  // Returns a line for the log for a slow turn, but at most one line in ten
+  // seconds, and otherwise no value. `cause` is called only if there is a line.
   std::optional<std::string> Note(int64_t began, int64_t ended,
                                   const std::function<std::string()>& cause);
   uint64_t count() const { return count_; }

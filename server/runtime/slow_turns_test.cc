@@ -15,7 +15,7 @@ TEST(SlowTurns, ALongTurnIsLoggedWithItsCause) {
   EXPECT_EQ(turns.count(), 1u);
 }
 
-TEST(SlowTurns, ManyAreCountedAndLoggedAtALimitedRate) {
+TEST(SlowTurns, SlowTurnsAreCountedAndLoggedAtALimitedRate) {
   SlowTurns turns;
   int lines = 0;
   for (int64_t at = 0; at < 20'000; at += 100) {
@@ -25,7 +25,7 @@ TEST(SlowTurns, ManyAreCountedAndLoggedAtALimitedRate) {
   EXPECT_EQ(lines, 2);
 }
 
-TEST(SlowTurns, WhatContainsACountedTurnIsNotCountedAgain) {
+TEST(SlowTurns, ATurnThatContainsACountedTurnIsNotCounted) {
   SlowTurns turns;
   EXPECT_TRUE(turns.Note(1010, 1100, Cause));
   EXPECT_FALSE(turns.Note(1000, 1100, Cause));

@@ -15,11 +15,11 @@ namespace canopy::security {
 // Size of SHA-256 digests, keys and nonces.
 inline constexpr size_t kDigestBytes = 32;
 
-// 32 random bytes. Value type; thread-safe after construction. Its bytes never
+// 32 random bytes. Value type; thread-safe after construction. The bytes never
 // appear in a log, an error message or the result of a ToString.
 class ClusterKey {
  public:
-  // Returns a new key from the system's random source.
+  // Returns a new key from the system's random source; kError if that fails.
   static Result<ClusterKey> Generate();
   // Parses 64 hexadecimal digits; surrounding white space is ignored.
   static Result<ClusterKey> FromHex(std::string_view hex);

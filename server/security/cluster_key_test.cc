@@ -37,7 +37,7 @@ TEST(ClusterKeyTest, HexRoundTripIgnoresSpaceAndCase) {
   EXPECT_EQ(key->ToHex(), hex);
 }
 
-TEST(ClusterKeyTest, BadHexIsRefusedWithoutEchoingIt) {
+TEST(ClusterKeyTest, MalformedHexIsRejectedAndNotInTheMessage) {
   for (const std::string& bad :
        {std::string(), std::string(63, '0'), std::string(65, '0'),
         std::string(62, '0') + "zz"}) {
@@ -71,7 +71,7 @@ TEST(ClusterKeyTest, DeriveIsDeterministicAndSeparatesPurposes) {
   EXPECT_NE(key->Derive("a", 48), other->Derive("a", 48));
 }
 
-TEST(ClusterKeyTest, FileRoundTripIsPrivateAndNeverOverwritten) {
+TEST(ClusterKeyTest, SaveCreatesAPrivateFileAndNeverOverwritesIt) {
   const std::string path = TempPath("key");
   const auto key = ClusterKey::Generate();
   ASSERT_TRUE(key->Save(path).ok());
@@ -86,7 +86,7 @@ TEST(ClusterKeyTest, FileRoundTripIsPrivateAndNeverOverwritten) {
   unlink(path.c_str());
 }
 
-TEST(ClusterKeyTest, FileOthersCanReadIsRefused) {
+TEST(ClusterKeyTest, AFileThatOthersCanReadIsRejected) {
   const std::string path = TempPath("open_key");
   ASSERT_TRUE(ClusterKey::Generate()->Save(path).ok());
   ASSERT_EQ(chmod(path.c_str(), 0640), 0);
@@ -97,12 +97,12 @@ TEST(ClusterKeyTest, FileOthersCanReadIsRefused) {
   unlink(path.c_str());
 }
 
-TEST(ClusterKeyTest, MissingFileAndDirectoryAreErrors) {
+TEST(ClusterKeyTest, LoadFailsForAMissingFileAndForADirectory) {
   EXPECT_EQ(ClusterKey::Load(TempPath("none")).code(), kErrNotFound);
   EXPECT_FALSE(ClusterKey::Load(testing::TempDir()).ok());
 }
 
-TEST(ClusterKeyTest, ConstantTimeCompare) {
+TEST(ClusterKeyTest, EqualInConstantTimeComparesTexts) {
   EXPECT_TRUE(EqualInConstantTime("abc", "abc"));
   EXPECT_FALSE(EqualInConstantTime("abc", "abd"));
   EXPECT_FALSE(EqualInConstantTime("abc", "abcd"));

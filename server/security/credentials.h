@@ -17,7 +17,7 @@ class ServerCredentials;
 namespace canopy::security {
 
 enum class SecurityMode {
-  kDerived,    // mutual TLS with an identity derived from the cluster key
+  kDerived,  // mutual TLS; the identity is derived from the cluster key
   kFiles,      // mutual TLS with certificates of the operator's authority
   kPlaintext,  // no TLS; on loopback and Unix sockets only, unless allowed
 };
@@ -42,14 +42,15 @@ struct SecurityConfig {
 // any port.
 bool IsLocalAddress(const std::string& address);
 
-// The error describes why the configuration is invalid: a missing key or file,
-// or plaintext on an address that is not local.
+// The error states why the configuration is invalid: a key or file is missing,
+// or plaintext is used on an address that is not local.
 Result<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const SecurityConfig& config, const std::string& listen_address);
 Result<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const SecurityConfig& config, const std::string& dialled_address);
 
-// Returns the name required in a peer's certificate; empty: gRPC's default.
+// Returns the name required in a peer's certificate; an empty text stands for
+// gRPC's default.
 std::string ServerNameOverride(const SecurityConfig& config);
 
 }  // namespace canopy::security

@@ -40,7 +40,7 @@ bool Believes(const std::string& root, const std::string& leaf, int purpose) {
   return ok;
 }
 
-TEST(IdentityTest, SameKeyIsBelievedInBothRoles) {
+TEST(IdentityTest, IdentitiesOfOneKeyTrustEachOtherInBothRoles) {
   const auto a = DeriveIdentity(Key('1'));
   const auto b = DeriveIdentity(Key('1'));
   ASSERT_TRUE(a.ok() && b.ok());
@@ -51,7 +51,7 @@ TEST(IdentityTest, SameKeyIsBelievedInBothRoles) {
       Believes(b->root_pem, a->certificate_pem, X509_PURPOSE_SSL_CLIENT));
 }
 
-TEST(IdentityTest, ASchedulersPassesForNoAgent) {
+TEST(IdentityTest, ASchedulersIdentityIsNotAcceptedAsAnAgents) {
   const auto agent = DeriveIdentity(Key('1'));
   const auto scheduler = DeriveSchedulerIdentity(Key('1'));
   ASSERT_TRUE(agent.ok() && scheduler.ok());
@@ -78,7 +78,7 @@ TEST(IdentityTest, AuthorityKeyIsTheSameInEveryAgent) {
   X509_free(second);
 }
 
-TEST(IdentityTest, OtherKeyIsNotBelieved) {
+TEST(IdentityTest, AnIdentityOfAnotherKeyIsNotAccepted) {
   const auto a = DeriveIdentity(Key('1'));
   const auto b = DeriveIdentity(Key('2'));
   ASSERT_TRUE(a.ok() && b.ok());
@@ -87,7 +87,7 @@ TEST(IdentityTest, OtherKeyIsNotBelieved) {
   EXPECT_FALSE(Believes(a->root_pem, b->root_pem, X509_PURPOSE_SSL_SERVER));
 }
 
-TEST(CredentialsTest, PlaintextIsForLocalAddressesUnlessAskedFor) {
+TEST(CredentialsTest, PlaintextIsOnlyForLocalAddressesUnlessAllowed) {
   SecurityConfig config;
   config.mode = SecurityMode::kPlaintext;
   EXPECT_TRUE(MakeServerCredentials(config, "127.0.0.1:0").ok());
@@ -103,7 +103,7 @@ TEST(CredentialsTest, PlaintextIsForLocalAddressesUnlessAskedFor) {
   EXPECT_TRUE(MakeServerCredentials(config, "0.0.0.0:0").ok());
 }
 
-TEST(CredentialsTest, DerivedNeedsAKey) {
+TEST(CredentialsTest, DerivedModeRequiresAKey) {
   SecurityConfig config;
   EXPECT_EQ(MakeServerCredentials(config, "127.0.0.1:0").code(),
             kErrInvalidCred);
@@ -113,7 +113,7 @@ TEST(CredentialsTest, DerivedNeedsAKey) {
   EXPECT_EQ(ServerNameOverride(config), kDerivedServerName);
 }
 
-TEST(CredentialsTest, MissingFilesAreNamed) {
+TEST(CredentialsTest, TheErrorNamesAMissingFile) {
   SecurityConfig config;
   config.mode = SecurityMode::kFiles;
   EXPECT_EQ(MakeServerCredentials(config, "x:1").code(), kErrBadParam);

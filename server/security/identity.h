@@ -23,17 +23,18 @@ struct TlsIdentity {
 };
 
 // Derives the cluster's authority (a P-256 key pair that HKDF derives from the
-// key, the same in every agent), which signs a fresh key pair for this process.
-// Without the key it is impossible to sign a certificate that agents accept.
+// key, the same in every agent). The authority signs a fresh key pair for this
+// process. Without the key it is impossible to sign a certificate that agents
+// accept.
 Result<TlsIdentity> DeriveIdentity(const ClusterKey& key);
 
-// Derives an identity for a scheduler that does not know the key. It can only
-// serve under kSchedulerServerName and cannot dial, so it cannot act as an
-// agent.
+// Derives an identity for a scheduler that does not know the key. The scheduler
+// can only serve under kSchedulerServerName and cannot dial, so it cannot act
+// as an agent.
 Result<TlsIdentity> DeriveSchedulerIdentity(const ClusterKey& key);
 
-// Returns the token by which agents prove to a scheduler which overlay they
-// belong to: 64 hexadecimal digits that follow from the key and do not reveal
+// Returns the token by which agents prove to a scheduler to which overlay they
+// belong: 64 hexadecimal digits that are derived from the key and do not reveal
 // it.
 std::string DeriveSchedulerToken(const ClusterKey& key);
 

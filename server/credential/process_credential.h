@@ -14,7 +14,7 @@
 
 namespace canopy::credential {
 
-// What a credential states about its owner.
+// The statement of a credential about its owner.
 struct Holder {
   ProcId proc;
   uint32_t uid = 0;

@@ -42,8 +42,8 @@ class Link {
   uint64_t received() const { return received_; }
   // Returns true if received packets are not yet acknowledged.
   bool AckOwed() const { return received_ != acknowledged_; }
-  // Returns true if the unacknowledged packets are so many or so large that the
-  // acknowledgement should be sent by itself.
+  // Returns true if the number or the size of the unacknowledged packets
+  // requires that the acknowledgement is sent by itself.
   bool AckDue() const;
 
   // Continues the flow on a new stream between the same incarnations. The peer

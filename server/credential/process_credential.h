@@ -19,7 +19,7 @@ struct Holder {
   ProcId proc;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  NodeId node = 0;  // the node of the agent that issued the credential
+  NodeId node = 0;       // the node of the agent that issued the credential
   int64_t issued_s = 0;  // since the epoch
 
   bool operator==(const Holder&) const = default;

@@ -17,7 +17,7 @@ struct PciDevice {
   uint16_t vendor = 0;
   uint16_t device_class = 0;  // class and subclass, such as 0x0302
   uint64_t address = 0;       // grows with domain, bus, device and function
-  CpuSet cpus;  // the CPUs near the device
+  CpuSet cpus;                // the CPUs near the device
 };
 
 // Returns the GPUs among the devices, by kind and then in the order of the bus.

@@ -8,8 +8,9 @@
 namespace canopy::openpmix {
 namespace {
 
-// The kernel's information is authoritative. A peer whose claim differs is
-// rejected, and a munge credential adds no information.
+// Returns an error if the peer's claim differs from the kernel's information,
+// which is authoritative. A munge credential adds no information and is
+// ignored.
 Status CheckCredential(const ConnectMessage& message, const Connection& c) {
   if (message.security == "none" || message.security == "munge") {
     return Status();
@@ -81,7 +82,7 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
   return Status();
 }
 
-// The process may have connected before its pid was reported.
+// Also handles a process that connected before its pid was reported.
 Status Admission::Identify(Connection& c) {
   Jobs::Process* rank = jobs_->FindRank(c.proc);
   if (rank == nullptr) {

@@ -18,18 +18,19 @@ namespace canopy::openpmix {
 // A connection that has proved its identity is kProved; when it is admitted, it
 // is kServing and its welcome is queued. A rank whose process is not known yet
 // is kWaiting. The caller closes rejected connections. Loop thread only;
-// `options` and `jobs` must outlive it.
+// `options` and `jobs` must outlive this object.
 class Admission {
  public:
   Admission(const OpenPmixOptions* options, Jobs* jobs);
 
-  // Handles the greeting of a connection that is kNew.
+  // Handles the greeting of a connection that is kNew. An error means that the
+  // connection is rejected.
   Status Greet(Connection& c, std::string_view payload);
   // Checks a connection that claims to be a rank; called again when the rank's
-  // process becomes known.
+  // process becomes known. An error means that the connection is rejected.
   Status Identify(Connection& c);
-  // Admits a connection that is kProved. `name` is for a tool that requests an
-  // identity; with an empty namespace the tool gets a unique one.
+  // Admits a connection that is kProved. `name` is used for a tool that
+  // requests an identity; with an empty namespace the tool gets a unique one.
   Status Admit(Connection& c, const ProcId& name);
   // Records that a connection is closed.
   void OnClosed(const Connection& c);

@@ -29,7 +29,7 @@ struct PendingRequest {
   ProcId target;                     // target of a get
   std::string key;                   // key of a get
   std::vector<std::string> nspaces;  // other namespaces of a connect
-  uint32_t one_series = 0;  // number of a collective's series in the log
+  uint32_t one_series = 0;  // number of the collective's series in the log
 };
 
 struct Connection : endpoint::Connection {
@@ -43,12 +43,12 @@ struct Connection : endpoint::Connection {
   State state = State::kNew;
   SocketOwner owner;
   PeerKind kind = PeerKind::kClient;
-  bool identified = false;  // the core knows it
-  bool is_tool = false;     // it belongs to no local job
+  bool identified = false;  // the core knows this connection
+  bool is_tool = false;     // belongs to no local job
   bool nameless = false;    // a tool that requests an identity
-  bool relayed = false;     // it comes from another machine
+  bool relayed = false;     // comes from another machine
   ProcId proc;              // as claimed; proved from kServing on
-  // Credential of a tool, until the decision about it is requested.
+  // The credential of a tool, until the decision about the tool is requested.
   std::string credential;
   PeerTraits traits;
   std::unordered_map<uint32_t, PendingRequest> pending;

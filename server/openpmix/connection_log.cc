@@ -16,8 +16,8 @@ constexpr uint32_t kVersion = 1;
 constexpr uint64_t kHeaderBytes = 4096;
 constexpr uint64_t kFirstCapacity = 256 << 10;
 constexpr uint64_t kMaxCapacity = uint64_t{1} << 30;
-// Room that BeginRead guarantees, in bytes: for the read, and for records that
-// are added to the log in the same round.
+// The room that BeginRead guarantees, in bytes: for the read, and for records
+// that are added to the log in the same round.
 constexpr uint64_t kReadRoom = 64 << 10;
 
 uint64_t Padded(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
@@ -107,7 +107,7 @@ uint64_t ConnectionLog::used() const {
   return header()->used[area].load(std::memory_order_relaxed);
 }
 
-// The area becomes active when it is complete.
+// Activates the area when it is complete.
 void ConnectionLog::WriteState(const ConnectionLogState& state, uint32_t area) {
   char* const begin = base_ + kHeaderBytes + area * capacity_;
   uint64_t at = 0;
@@ -134,9 +134,9 @@ void ConnectionLog::Reserve(uint64_t size) {
   Rewrite(size);
 }
 
-// Compacts into the other area, or into a larger file. If this round has
-// changed areas before, a new file of the same size is used, because data that
-// the round has read may still be in the other area.
+// Compacts the log into the other area, or into a larger file. If this round
+// has changed areas before, a new file of the same size is used, because data
+// that the round has read may still be in the other area.
 void ConnectionLog::Rewrite(uint64_t size) {
   ConnectionLogState state;
   if (!ApplyAll({area(), used()}, &state)) return Fail();
@@ -162,7 +162,7 @@ void ConnectionLog::Append(Record record, std::string_view bytes) {
   record.size = static_cast<uint32_t>(bytes.size());
   std::memcpy(place, &record, sizeof record);
   char* const content = place + sizeof record;
-  // The data of a read is already in its place in the file.
+  // The data of a read is already at its place in the file.
   if (!bytes.empty() && bytes.data() != content) {
     std::memcpy(content, bytes.data(), bytes.size());
   }

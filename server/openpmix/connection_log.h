@@ -11,7 +11,7 @@
 // Bytes from a socket are read directly into the free part of the active area,
 // behind a kReceived record that is written before the read (BeginRead). If the
 // process dies after the read and before EndRead, the successor finds the bytes
-// there, because the kernel reports how many were read (AddUnrecorded).
+// there: the kernel reports how many bytes were read (AddUnrecorded).
 //
 // Invariants: The records up to the count of used bytes are always complete. If
 // a record cannot be written, the log is marked invalid, and nothing is
@@ -34,14 +34,14 @@
 namespace canopy::openpmix {
 
 // Records survive the death of this process. Bytes are read from sockets
-// directly into the file, so none are lost between the kernel and a record. One
-// thread.
+// directly into the file, so none are lost between the kernel and a record.
+// Used by one thread.
 class ConnectionLog {
  public:
   struct Hooks {
     // Returns how many bytes of a connection's answers the kernel has accepted.
     std::function<uint64_t(uint64_t connection)> sent;
-    // The log moved to another file, which must be held open.
+    // Called when the log has moved to another file, which must be held open.
     std::function<void(int fd)> moved;
   };
 
@@ -53,20 +53,22 @@ class ConnectionLog {
   ConnectionLog(const ConnectionLog&) = delete;
   ConnectionLog& operator=(const ConnectionLog&) = delete;
 
-  // False once a record could not be written: the log is then marked invalid,
-  // and nothing is recovered from it.
+  // Returns false if a record could not be written. The log is then marked
+  // invalid, and nothing is recovered from it.
   bool ok() const { return ok_; }
 
-  // Reserves space to read into, for a connection whose next byte has that
-  // position. Earlier reservations become invalid.
+  // Reserves space to read into, for a connection whose next byte has the
+  // position `position`. Earlier reservations become invalid.
   struct Reservation {
     char* data = nullptr;
     size_t size = 0;
   };
   Reservation BeginRead(uint64_t connection, uint64_t position);
-  // Records that `size` bytes were read.
+  // Records that `size` bytes were read into the last reservation.
   void EndRead(size_t size);
 
+  // Adds a record that is followed by `bytes`. If that fails, ok() returns
+  // false.
   void Add(Record record, std::string_view bytes);
 
  private:
@@ -91,8 +93,8 @@ class ConnectionLog {
   uint64_t capacity_ = 0;  // capacity of each of the two areas
   bool ok_ = true;
   bool rewritten_ = false;  // since the last BeginRead
-  // Files replaced since the last BeginRead. They stay mapped, because the data
-  // that was read may still be referenced.
+  // Files that were replaced since the last BeginRead. They stay mapped,
+  // because the data that was read may still be referenced.
   std::vector<std::pair<char*, uint64_t>> retired_files_;
 };
 

@@ -23,7 +23,7 @@ void Describe(V& v, wire::Is<StoredSeries> auto& m) {
   v.Field(3, m.series.name);
 }
 
-// Limit for the payload of a request. The endpoint ends the connection of a
+// The limit for the payload of a request. The endpoint ends the connection of a
 // peer that sends a longer one.
 constexpr uint32_t kMaxPayload = uint32_t{256} << 20;
 

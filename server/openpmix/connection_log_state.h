@@ -6,7 +6,7 @@
 //   received  bytes that were read, of which `input` is the incomplete message
 //             at the end
 // For the answers, in the order of the stream:
-//   sent      bytes that the kernel has accepted; only the socket tells
+//   sent      bytes that the kernel has accepted; only the socket knows them
 //   queued    end of the last answer that was logged
 //
 // A request is in `requests` until its answer is logged, and then in `answers`
@@ -44,7 +44,7 @@ enum class RecordKind : uint16_t {
   kClosed = 2,    // -
   kReceived = 3,  // -; -; position of the first; the bytes
   // tag; series or 0; size of the message, 0: no answer is due; the message, or
-  // nothing if it can be regenerated.
+  // no bytes if it can be regenerated.
   kAnswered = 4,
   kUnsent = 5,     // -; -; position of the first; bytes to the answer's end
   kEvents = 6,     // 1: all; -; -; the codes, 4 bytes each
@@ -53,7 +53,7 @@ enum class RecordKind : uint16_t {
   kEnded = 9,      // rank; series; number of collectives that have ended for it
   kQueued = 10,    // -; -; position of the next answer
   kBroken = 11,    // - (the peer violated the protocol)
-  kNotified = 12,  // -; -; number; EncodeRaiser: an event that it was sent
+  kNotified = 12,  // -; -; number; EncodeRaiser: an event that was sent to it
 };
 
 // Positions count the bytes of a connection from its beginning.
@@ -133,7 +133,7 @@ struct ConnectionLogState {
   // Applies a record. Returns false if it is invalid, which invalidates the
   // log.
   bool Apply(const Record& record, std::string_view bytes);
-  // Records that the peer has received all answers up to that position.
+  // Records that the peer has received all answers up to `position`.
   void Sent(Connection* connection, uint64_t position);
   // Writes records from which this state can be replayed.
   using Write = std::function<void(Record record, std::string_view bytes)>;

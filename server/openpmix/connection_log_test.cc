@@ -69,7 +69,7 @@ class LedgerTest : public ::testing::Test {
   std::unique_ptr<ConnectionLogReader> reader_;  // of Kept
 };
 
-TEST_F(LedgerTest, TheStateSurvivesForASuccessor) {
+TEST_F(LedgerTest, ASuccessorReadsTheState) {
   Receive(Request(101, "first") + Request(102, "second") + "rest");
   Answer(101, "answer");
   const ConnectionLogState::Connection& c = Kept();
@@ -119,7 +119,7 @@ TEST_F(LedgerTest, UnrecordedBytesAreFound) {
   EXPECT_EQ(c.received, message.size());
 }
 
-TEST_F(LedgerTest, FinishedRequestsAreLeftOut) {
+TEST_F(LedgerTest, FinishedRequestsAreNotInTheState) {
   Add(RecordKind::kSeries, 0, 1, 0,
       EncodeSeries({core::CollectiveOp::kFence, {{"job", kRankWildcard}}}));
   constexpr uint32_t kRounds = 30000;
@@ -146,7 +146,7 @@ TEST_F(LedgerTest, PendingStateAndReadDataSurviveCompaction) {
   Add(RecordKind::kNotified, 0, 0, 7, EncodeRaiser({"job", 3}));
   const std::string part(50000, 'p');
   Receive(Request(101, std::string(3000000, 'q')).substr(0, 60000));
-  // Within one round, without another read: data that was read must stay
+  // No other read begins in this round, so data that was read must stay
   // readable.
   const ConnectionLog::Reservation room =
       connection_log_->BeginRead(kClient, received_);
@@ -169,7 +169,7 @@ TEST_F(LedgerTest, PendingStateAndReadDataSurviveCompaction) {
   EXPECT_TRUE(c.notified.Knows({{"job", 3}, 7}));
 }
 
-TEST_F(LedgerTest, BytesNotSentAreKept) {
+TEST_F(LedgerTest, UnsentBytesAreKept) {
   Receive(Request(101, "get"));
   Add(RecordKind::kAnswered, 101, 0, 100);
   Add(RecordKind::kUnsent, 0, 0, 40, std::string(60, 'u'));
@@ -186,7 +186,7 @@ TEST_F(LedgerTest, AClosedConnectionIsForgotten) {
   EXPECT_TRUE(Read()->state().connections.empty());
 }
 
-TEST_F(LedgerTest, AProtocolViolationConcernsOneConnection) {
+TEST_F(LedgerTest, AProtocolViolationBreaksOneConnectionOnly) {
   Receive(MakeHeader(101, UINT32_MAX) + "x");
   Receive("more");
   EXPECT_TRUE(Kept().broken);

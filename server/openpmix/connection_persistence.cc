@@ -15,7 +15,8 @@ namespace {
 // Longer answers are regenerated instead of being logged.
 constexpr size_t kMaxLoggedAnswer = 512;
 constexpr size_t kMaxCodes = 1 << 16;
-// Limit of the jobs of one user to which an unidentified connection is offered.
+// The number of jobs of one user to which an unidentified connection is offered
+// is limited.
 constexpr size_t kMaxOffers = 8;
 
 }  // namespace
@@ -118,7 +119,7 @@ void ConnectionPersistence::AddRequest(Connection& c, uint32_t tag,
   if (pending == nullptr) Add(c, RecordKind::kAnswered, tag, 0, 0, "");
 }
 
-// Logs the event codes that the connection is registered for now.
+// Logs the event codes for which the connection is registered now.
 void ConnectionPersistence::AddEvents(Connection& c, const core::Input& input) {
   if (const auto* wanted = std::get_if<core::EventsWanted>(&input)) {
     c.all_events |= wanted->all;
@@ -138,7 +139,7 @@ void ConnectionPersistence::AddNotified(Connection& c, const EventId& event) {
 }
 
 // Returns true if groups of that name were constructed with other members after
-// `made`. This construction then needs a higher number, by which a successor
+// `made`. This construction then needs a higher number, so that a successor
 // recognises it as the last one.
 bool ConnectionPersistence::MakesAgain(
     const Jobs::Job& job, const ConnectionLogState::Collective& made,

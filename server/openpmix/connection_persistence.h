@@ -34,7 +34,7 @@ class ConnectionPersistence {
   ConnectionPersistence(const OpenPmixOptions* options, Jobs* jobs,
                         std::function<Connection*(core::ClientId)> find);
 
-  // Creates a log with that initial content. If it cannot be created, logs the
+  // Creates a log with the content `state`. If it cannot be created, logs the
   // reason and returns null.
   std::shared_ptr<ConnectionLog> MakeLog(const std::string& nspace,
                                          const ConnectionLogState& state);
@@ -44,21 +44,22 @@ class ConnectionPersistence {
   // Starts the log of a connection that was accepted. `unread` is the data that
   // arrived after its greeting.
   void Begin(Connection& c, std::string_view unread);
-  // Records a request before it is passed to the core. `pending` is null if it
-  // has no answer.
+  // Records a request before it is passed to the core. `pending` is null if the
+  // request has no answer.
   void AddRequest(Connection& c, uint32_t tag, const core::Input& input,
                   PendingRequest* pending);
   // Records a message of `size` bytes that is put into `c.out`. `message`
-  // contains its bytes, or nothing if they can be regenerated from the request.
+  // contains its bytes, or is empty if they can be regenerated from the
+  // request.
   void AddAnswer(Connection& c, uint32_t tag, size_t size,
                  std::string_view message);
   // Records that the message with this event was queued. Called after AddAnswer
   // for that message.
   void AddNotified(Connection& c, const EventId& event);
-  // Called after a flush: records the rest of a partly sent answer, because it
+  // Called after a flush. Records the rest of a partly sent answer, because it
   // must not be regenerated.
   void AddUnsent(Connection& c);
-  // Ends the connection, for its peer too.
+  // Ends the connection, also for its peer.
   void End(Connection& c);
 
  private:

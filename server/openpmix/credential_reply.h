@@ -9,10 +9,10 @@
 
 namespace canopy::openpmix {
 
-// Writes what follows the status: a BYTE_OBJECT, then the other results.
-// `results` are in Canopy's form, SIZE and INFOs, with the credential as
-// PMIX_CREDENTIAL among them. Returns false, and leaves useless output, if they
-// are malformed or have no credential.
+// Writes the part of the answer that follows the status: a BYTE_OBJECT, then
+// the other results. `results` are in Canopy's form, SIZE and INFOs, with the
+// credential as PMIX_CREDENTIAL among them. Returns false, and leaves useless
+// output, if they are malformed or have no credential.
 bool PackCredential(const PeerTraits& peer, std::string_view results,
                     Encoder* out);
 

@@ -66,7 +66,7 @@ bool Inflate(Decoder& in, InfoList* infos) {
   return true;
 }
 
-// The user that a peer claims to be is ignored.
+// Skips the user that a peer claims to be.
 void SkipUser(Decoder& in) {
   uint32_t user = 0;
   size_t count = 0;
@@ -82,7 +82,7 @@ void ReadKeys(Decoder& in, std::vector<std::string>* keys) {
   }
 }
 
-// For PMIx_Lookup and PMIx_Unpublish.
+// Reads PMIx_Lookup and PMIx_Unpublish.
 template <typename Input>
 Request ReadOfKeys(Reading& r, AnswerForm answer) {
   Input input;

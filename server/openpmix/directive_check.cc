@@ -15,7 +15,7 @@ namespace {
 
 using Keys = std::set<std::string, std::less<>>;
 
-// Libraries add these by themselves: the user of the caller, and a part of a
+// Infos that libraries add themselves: the user of the caller, and a part of a
 // collective.
 constexpr std::string_view kOfLibraries[] = {PMIX_USERID, PMIX_GRPID,
                                              PMIX_LOCAL_COLLECTIVE_STATUS};

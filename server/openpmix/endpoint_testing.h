@@ -124,7 +124,7 @@ class OpenPmixEndpointTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
     RunRounds();
   }
-  // Returns everything that has arrived, or "closed".
+  // Returns everything that has arrived, or "closed" if only the end has.
   std::string Receive(const UniqueFd& fd) {
     RunRounds();
     std::string all;
@@ -139,7 +139,8 @@ class OpenPmixEndpointTest : public ::testing::Test {
       return all.empty() && closed ? "closed" : all;
     }
   }
-  // Sends a greeting and expects only the end of the connection.
+  // Sends a greeting, and expects the end of the connection without an answer
+  // and this reason in the log.
   void ExpectRefusal(const std::string& greeting, const std::string& reason) {
     log_.clear();
     const size_t inputs = sink_.inputs.size();

@@ -12,8 +12,8 @@ std::vector<std::string> ServerEnvironment(const ProcId& server,
                                            const std::string& address) {
   const std::string uri = ServerUri(server, address);
   return {
-      // A library reads one of these three, according to its codec; 41 is for
-      // 4.1 and newer.
+      // A library reads one of these three variables, according to its codec;
+      // 41 is for 4.1 and newer.
       "PMIX_SERVER_URI41=" + uri,
       "PMIX_SERVER_URI4=" + uri,
       "PMIX_SERVER_URI3=" + uri,
@@ -25,7 +25,7 @@ std::vector<std::string> ServerEnvironment(const ProcId& server,
 }
 
 const std::vector<std::string>& UnsetNames() {
-  // Settings that an outer launcher chose for its own server.
+  // These are settings that an outer launcher chose for its own server.
   static const auto* names = new std::vector<std::string>{
       "PMIX_MCA_bfrops*",
       "PMIX_MCA_gds*",

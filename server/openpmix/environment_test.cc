@@ -5,7 +5,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST(OpenPmixEnvironment, EveryCodecsVariableNamesTheServer) {
+TEST(OpenPmixEnvironment, TheVariablesOfAllCodecsNameTheServer) {
   const auto env = ServerEnvironment({"srv", 7}, "127.0.0.1:99");
   EXPECT_EQ(env, (std::vector<std::string>{
                      "PMIX_SERVER_URI41=srv.7;tcp4://127.0.0.1:99",
@@ -16,7 +16,7 @@ TEST(OpenPmixEnvironment, EveryCodecsVariableNamesTheServer) {
                      "PMIX_GDS_MODULE=hash"}));
 }
 
-TEST(OpenPmixEnvironment, AddressesOfBothFamilies) {
+TEST(OpenPmixEnvironment, TheUriNamesTheAddressFamily) {
   EXPECT_EQ(ServerUri({"a", 0}, "[::1]:5"), "a.0;tcp6://[::1]:5");
 }
 

@@ -18,9 +18,9 @@ struct Golden {
   std::string bytes;
 };
 
-// Returns all lines of server/openpmix/golden/`file`, in order, or none if the
-// file cannot be read. The working directory must be the workspace's root, as
-// in Bazel.
+// Returns all lines of server/openpmix/golden/`file`, in order; an empty vector
+// if the file cannot be read. The working directory must be the workspace's
+// root, as in Bazel.
 inline std::vector<Golden> ReadGolden(const std::string& file) {
   std::vector<Golden> all;
   std::ifstream in("server/openpmix/golden/" + file);

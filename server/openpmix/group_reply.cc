@@ -29,7 +29,8 @@ std::vector<ProcId> MembersIn(const InfoList& results) {
   return members;
 }
 
-// Returns the data that members share for newer peers, each an array of INFO.
+// Returns the data that members share and that newer peers receive, each an
+// array of INFO.
 std::vector<const pmix_info_t*> SharedIn(const InfoList& results) {
   std::vector<const pmix_info_t*> shared;
   for (const pmix_info_t& info : results) {

@@ -13,17 +13,17 @@
 
 namespace canopy::openpmix {
 
-// Header of every message: 16 bytes in network byte order, except that a peer's
-// first message uses the peer's own order.
+// The header of every message has 16 bytes in network byte order, except that a
+// peer's first message uses the peer's own order.
 inline constexpr size_t kHeaderSize = 16;
 // Largest first message, in bytes.
 inline constexpr uint32_t kMaxConnectPayload = 128 << 10;
 
-// Tags of messages that belong to no request.
+// Tags of messages that do not belong to a request.
 inline constexpr uint32_t kEventTag = 0;
 inline constexpr uint32_t kHeartbeatTag = 1;
 inline constexpr uint32_t kOutputTag = 2;
-// The client numbers its requests from here on.
+// The first tag that a client uses for its requests.
 inline constexpr uint32_t kFirstRequestTag = 100;
 
 struct MessageHeader {
@@ -31,7 +31,8 @@ struct MessageHeader {
   uint32_t length = 0;  // length of the payload
 };
 
-// `bytes` has at least kHeaderSize bytes.
+// Parses the header at the beginning of `bytes`, which has at least kHeaderSize
+// bytes.
 MessageHeader ParseHeader(std::string_view bytes);
 std::string MakeHeader(uint32_t tag, uint32_t length);
 
@@ -57,7 +58,7 @@ struct ConnectMessage {
   std::string_view credential;
   PeerKind kind = PeerKind::kClient;
   std::optional<uint32_t> uid;  // as claimed; absent for plain clients
-  // As claimed; absent if the peer requests one.
+  // The identity that the peer claims; absent if the peer requests one.
   std::optional<ProcId> identity;
   std::string_view version;
   std::string_view codec;
@@ -65,20 +66,23 @@ struct ConnectMessage {
   std::string_view store;
 };
 
-// Returns kErrUnpackFailure for a malformed message, and kErrNotSupported for a
-// kind that no longer exists. Data after the fields above is ignored.
+// Parses a first message. Returns kErrUnpackFailure for a malformed message,
+// and kErrNotSupported for a kind that no longer exists. Data after the fields
+// above is ignored.
 Result<ConnectMessage> ParseConnect(std::string_view payload);
 
-// Returns the uid in a "native" credential; no value if it is of another kind.
+// Returns the uid in a "native" credential; no value for another kind of
+// credential.
 std::optional<uint32_t> CredentialUid(std::string_view credential);
 
 // Returns true if the peer expects the answer for tools.
 bool IsTool(PeerKind kind);
 
-// Answers that accept a peer. A peer is rejected only by closing: several
-// versions wait forever after an error.
+// Return the answers that accept a peer. A peer is rejected only by closing its
+// connection, because several versions wait forever after an error.
 std::string MakeClientWelcome(uint32_t index);
-// `assigned` is for peers that request an identity.
+// `assigned` is the identity for a peer that requests one; null for other
+// peers.
 std::string MakeToolWelcome(const ProcId* assigned, const ProcId& server);
 
 }  // namespace canopy::openpmix

@@ -13,7 +13,7 @@ const std::string kHeader = GoldenBytes("handshake.txt", "header", "client");
 const std::string kPlain = GoldenBytes("handshake.txt", "greeting", "client");
 const std::string kTool = GoldenBytes("handshake.txt", "greeting", "tool");
 
-TEST(Handshake, GreetingOfAClient) {
+TEST(Handshake, AClientsGreetingIsParsed) {
   const std::string header = kHeader;
   const std::string payload = kPlain;
   // This version sends an additional zero.
@@ -30,13 +30,13 @@ TEST(Handshake, GreetingOfAClient) {
   EXPECT_EQ(message->store, "hash");
 }
 
-// Some versions append a byte, newer ones infos.
+// Some versions append a byte, and newer versions append infos.
 TEST(Handshake, DataAfterAGreetingIsIgnored) {
   EXPECT_TRUE(ParseConnect(kPlain + std::string(1, '\0')).ok());
   EXPECT_TRUE(ParseConnect(kPlain + "anything").ok());
 }
 
-TEST(Handshake, GreetingOfATool) {
+TEST(Handshake, AToolsGreetingIsParsed) {
   const std::string payload = kTool;
   const Result<ConnectMessage> message = ParseConnect(payload);
   ASSERT_TRUE(message.ok());
@@ -48,7 +48,7 @@ TEST(Handshake, GreetingOfATool) {
   EXPECT_TRUE(IsTool(message->kind));
 }
 
-TEST(Handshake, OtherGreetings) {
+TEST(Handshake, GreetingsOfOldClientsAndNamedToolsAreParsed) {
   const std::string old =
       GoldenBytes("handshake.txt", "greeting", "old client");
   EXPECT_EQ(ParseConnect(old)->codec, "v3");
@@ -88,7 +88,7 @@ TEST(Handshake, WrongGreetingsAreRejected) {
                    .ok());
 }
 
-TEST(Handshake, Welcomes) {
+TEST(Handshake, WelcomesHaveTheBytesOfTheProtocol) {
   EXPECT_EQ(ToHex(MakeClientWelcome(0x102)),
             ToHex(GoldenBytes("handshake.txt", "welcome", "client")));
   const ProcId server = {"srv", 1};
@@ -102,7 +102,7 @@ TEST(Handshake, Welcomes) {
                 server_field + "00000000");
 }
 
-TEST(Handshake, Headers) {
+TEST(Handshake, HeadersAreParsedAndMade) {
   const std::string header = GoldenBytes("handshake.txt", "header", "message");
   EXPECT_EQ(ParseHeader(header).tag, 101u);
   EXPECT_EQ(ParseHeader(header).length, 258u);

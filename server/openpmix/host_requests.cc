@@ -56,8 +56,8 @@ bool ReadApps(Decoder& in, Encoder* out) {
   return true;
 }
 
-// A tag is unique only in its connection, and a process that initializes again
-// has another connection.
+// Returns a number for a request of a process. A tag is unique only in its
+// connection, and a process that initializes again has another connection.
 core::RequestId RequestOf(core::ClientId client, uint32_t tag) {
   return (client << 32) | tag;
 }
@@ -237,7 +237,7 @@ Request ReadPull(Reading& r) {
   return request;
 }
 
-// A push without data and without an end is rejected.
+// Rejects a push without data and without an end.
 Request ReadPush(Reading& r) {
   core::HostCallArrived input = HostCall(r, HostOp::kPushInput);
   InfoList infos;

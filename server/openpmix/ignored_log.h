@@ -17,10 +17,11 @@ namespace canopy::openpmix {
 // Loop thread only.
 class IgnoredLog {
  public:
-  // Programs choose the keys, so no more than these are remembered and logged.
+  // The number of keys that are remembered and logged. It is limited because
+  // programs choose the keys.
   static constexpr size_t kMaxLogged = 64;
 
-  // `options` must outlive it.
+  // `options` must outlive this object.
   explicit IgnoredLog(const OpenPmixOptions* options) : options_(options) {}
 
   // Logs the directive of a call of `function`, once for each function and key.

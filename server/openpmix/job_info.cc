@@ -13,7 +13,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// Keys of the session, which peers since 4.2 look for only there.
+// Keys of the session, for which peers since 4.2 look only there.
 constexpr std::array<std::string_view, 8> kSessionKeys = {
     PMIX_SESSION_ID, PMIX_UNIV_SIZE, PMIX_CLUSTER_ID,   PMIX_RM_NAME,
     PMIX_RM_VERSION, PMIX_TMPDIR,    PMIX_TDIR_RMCLEAN, PMIX_HOSTNAME_KEEP_FQDN,
@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 9> kPlaceKeys = {
 // Keys that are included because some peers have no request for them.
 constexpr std::array<std::string_view, 1> kUnaskedKeys = {PMIX_PROCDIR};
 
-// Keys that programs read of other ranks on their node without a request to
+// Keys of other ranks on their node that programs read without a request to
 // another node.
 constexpr std::array<std::string_view, 3> kNeighbourKeys = {
     PMIX_LOCAL_RANK,
@@ -43,10 +43,10 @@ constexpr std::array<std::string_view, 3> kNeighbourKeys = {
     PMIX_LOCALITY_STRING,
 };
 
-// With more ranks, the job info contains only the necessary keys of other
-// ranks, and peers request the rest when a program needs it. Every peer reads
-// the whole job info before its PMIx_Init returns; a complete rank costs 3 us
-// more.
+// If the job has more ranks, the job info contains only the necessary keys of
+// other ranks, and peers request the rest when a program needs it. Every peer
+// reads the whole job info before its PMIx_Init returns; a complete rank costs
+// 3 us more.
 constexpr uint32_t kMaxCompleteRanks = 32;
 
 bool Has(const auto& keys, std::string_view key) {
@@ -206,8 +206,8 @@ std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
   return Packer(job, peer).PackOne(rank);
 }
 
-// Peers look for this key in the job's data, and understand only one rank or
-// all ranks.
+// Names only this rank. Peers look for the key in the job's data, and
+// understand only one rank or all ranks.
 std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
                      Rank rank) {
   const auto encoded = job.FindJob(PMIX_DEBUG_STOP_IN_INIT);

@@ -1,5 +1,5 @@
-// Job info in the form that a peer stores: the answer to its first request, and
-// the data of namespaces that it connects to.
+// Job info in the form that a peer stores. A peer gets job info as the answer
+// to its first request, and for namespaces that it connects to.
 #ifndef CANOPY_SERVER_OPENPMIX_JOB_INFO_H_
 #define CANOPY_SERVER_OPENPMIX_JOB_INFO_H_
 
@@ -18,12 +18,14 @@ namespace canopy::openpmix {
 // that requests it separately.
 std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
 
-// Returns the calls that follow for the requesting rank: a KVAL call with its
-// complete place if the job info contains only a part of it, or nothing.
+// Returns the calls that follow the job info for the requesting rank: a KVAL
+// call with its complete place if the job info contains only a part of it, and
+// otherwise an empty string.
 std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
                         Rank rank);
 
-// Returns the KVAL call that makes this rank stop in PMIx_Init, or nothing.
+// Returns the KVAL call that makes this rank stop in PMIx_Init; an empty string
+// if it does not stop.
 std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
                      Rank rank);
 

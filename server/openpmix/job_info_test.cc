@@ -60,7 +60,7 @@ class JobInfoTest : public ::testing::TestWithParam<const char*> {
   PeerTraits peer_;
 };
 
-TEST_P(JobInfoTest, LevelsInOrder) {
+TEST_P(JobInfoTest, JobInfoListsTheLevelsInOrder) {
   const auto kvals = Unpack(PackJobInfo(*segment_.reader(), peer_), peer_.form);
   EXPECT_EQ(Keys(kvals),
             (std::vector<std::string>{
@@ -106,7 +106,7 @@ TEST(JobInfo, OlderPeersFindTheSessionsKeysInTheJob) {
   }
 }
 
-TEST(JobInfo, LargeJobsDescribeOtherRanksBriefly) {
+TEST(JobInfo, LargeJobsContainOnlyNecessaryKeysOfOtherRanks) {
   auto job = std::make_shared<JobSpec>(*MakeTestJob());
   for (int i = 0; i < 300; ++i) job->procs.push_back({1, 0, ""});
   const TestSegment segment(*job);
@@ -139,7 +139,7 @@ TEST(JobInfo, LargeJobsDescribeOtherRanksBriefly) {
   EXPECT_EQ(PackOwnInfo(*segment.reader(), asks, 303), "");
 }
 
-TEST(JobInfo, RanksThatStopForADebuggerAreNamed) {
+TEST(JobInfo, PackStopNamesTheRanksThatStopInInit) {
   auto job = std::make_shared<JobSpec>(*MakeTestJob());
   const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
   const auto stops = [&](Rank rank) {
@@ -166,7 +166,7 @@ TEST(JobInfo, RanksThatStopForADebuggerAreNamed) {
   EXPECT_FALSE(stops(1));
 }
 
-TEST(JobInfo, JobInfoOfATool) {
+TEST(JobInfo, ToolInfoDescribesAJobOfOneProcess) {
   const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
   const auto kvals = Unpack(PackToolInfo("tool", "node1", peer), peer.form);
   EXPECT_EQ(kvals[0].key, PMIX_JOBID);

@@ -21,7 +21,7 @@ using InfoForm = std::tuple<IntegerForm, bool, pmix_data_type_t, bool, bool>;
 
 struct JobState {
   std::map<InfoForm, Bytes> infos;
-  // Made with the first connection.
+  // Created with the first connection.
   std::shared_ptr<ConnectionLog> connection_log;
   std::map<ConnectionLogState::Collective, uint32_t> series;
   uint32_t last_series = 0;  // the highest number

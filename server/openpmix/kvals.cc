@@ -15,8 +15,9 @@
 namespace canopy::openpmix {
 namespace {
 
-// Returns true for values that may contain others. Versions differ in the
-// encoding of empty arrays inside values, so these are encoded anew.
+// Returns true if a value of this type may contain other values. Versions
+// differ in the encoding of empty arrays inside values, so such values are
+// encoded anew.
 bool MayHoldArrays(pmix_data_type_t type) {
   switch (type) {
     case PMIX_VALUE:
@@ -35,8 +36,8 @@ bool IsStatistics(pmix_data_type_t type) {
   return type >= PMIX_PROC_STATS && type <= PMIX_NODE_STATS;
 }
 
-// Peers send all qualified values under one key; each is stored under a name of
-// its own. A malformed value keeps the key of the peers.
+// Stores a qualified value under a name of its own. Peers send all qualified
+// values under one key. A malformed value keeps the key of the peers.
 int AppendQualified(std::string_view value, std::string* out) {
   const Result<Value> array = DecodeValue(value);
   if (!array.ok()) return array.code();

@@ -17,15 +17,15 @@ namespace canopy::openpmix {
 
 // Reads KVAL calls up to the end of `in` and appends them in Canopy's form.
 // Compressed strings are decompressed, because many peers cannot read them.
-// Returns a PMIx status: kErrUnpackFailure or a similar error if malformed, and
-// kErrUnknownDataType for a value that cannot be stored.
+// Returns a PMIx status: kErrUnpackFailure or a similar error for malformed
+// data, and kErrUnknownDataType for a value that cannot be stored.
 int ReadKvals(Decoder* in, std::string* out);
 
 // Converts one VALUE of Canopy's form, type first. Returns an empty string if
 // the peer cannot read it.
 std::string ValueFor(const PeerTraits& peer, std::string_view value);
 
-// Appends calls for the KVALs that the peer can read and omits the others.
+// Append calls for the KVALs that the peer can read, and omit the others.
 void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out);
 void PackKval(const PeerTraits& peer, std::string_view key,
               std::string_view value, Encoder* out);
@@ -35,7 +35,7 @@ void PackKval(const PeerTraits& peer, std::string_view key,
 // they are malformed.
 bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out);
 
-// Like PackInfos, for PDATAs: the result of a lookup.
+// Does for PDATAs, the result of a lookup, what PackInfos does for INFOs.
 bool PackFound(const PeerTraits& peer, std::string_view found, Encoder* out);
 
 }  // namespace canopy::openpmix

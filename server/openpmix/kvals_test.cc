@@ -32,7 +32,7 @@ std::string Packed(const PeerTraits& peer, const std::string& kvals) {
   return encoder.Take();
 }
 
-TEST(Kvals, AreReadFromEitherForm) {
+TEST(Kvals, KvalsAreReadFromEitherForm) {
   std::string out;
   EXPECT_EQ(Read(Modern(), Unhex(kModernCall) + Unhex(kModernCall), &out),
             kSuccess);
@@ -42,7 +42,7 @@ TEST(Kvals, AreReadFromEitherForm) {
   EXPECT_EQ(ToHex(out), ToHex(Unhex(kElement)));
 }
 
-TEST(Kvals, ArePackedInEitherForm) {
+TEST(Kvals, KvalsArePackedInEitherForm) {
   const std::string kvals = Unhex(kElement) + Unhex(kElement);
   EXPECT_EQ(ToHex(Packed(Modern(), kvals)),
             ToHex(Unhex(kModernCall) + Unhex(kModernCall)));
@@ -58,7 +58,7 @@ TEST(Kvals, TruncationsAreRejected) {
     EXPECT_NE(Read(Modern(), whole.substr(0, n), &out), kSuccess) << n;
   }
   std::string out;
-  // No key; two in one call.
+  // A call without a key, and two keys in one call.
   EXPECT_NE(Read(Modern(), Unhex("02 00 0e ac02"), &out), kSuccess);
   EXPECT_NE(Read(Modern(), Unhex("04 04 6100 0e ac02 04 6200 0e 01"), &out),
             kSuccess);
@@ -84,7 +84,7 @@ TEST(Kvals, CompressedStringsAreInflated) {
   call.PutBytes(*compressed);
   std::string out;
   EXPECT_EQ(Read(Modern(), call.Take(), &out), kSuccess);
-  // The length with the terminator, doubled: 10002.
+  // The length includes the terminator and is doubled: 10002.
   EXPECT_EQ(out, Unhex("04 6100 03 924e") + text + '\0');
 }
 
@@ -105,7 +105,7 @@ TEST(Kvals, PeersGetOnlyValuesThatTheyCanRead) {
   EXPECT_NE(Packed(Modern(), cpuset), "");
 }
 
-TEST(Kvals, Infos) {
+TEST(Kvals, InfosArePackedInEitherForm) {
   // SIZE 1, then key "a", no flags, UINT32 300.
   const std::string infos = Unhex("01 04 6100 00 0e ac02");
   Encoder modern(Modern().form);
@@ -129,7 +129,8 @@ std::string NameKval(const std::string& name, const std::string& value) {
   return out.Take();
 }
 
-// Two values of "k" that a qualifier distinguishes, and one of "j" without any.
+// The message has two values of "k" that a qualifier distinguishes, and a value
+// of "j" without a qualifier.
 TEST(Kvals, QualifiedValuesHaveNamesOfTheirOwn) {
   const std::string key = "02 1c 706d69782e7175616c2e76616c00";
   const std::string one = "27 18 02 04 6b00 00 0e 01 04 7100 08 0e 07";
@@ -157,14 +158,14 @@ TEST(Kvals, OtherValuesAreNotQualified) {
   EXPECT_EQ(ToHex(kvals), ToHex(Unhex(text)));
 }
 
-TEST(Kvals, DeletedKeysAreNotForPeers) {
+TEST(Kvals, DeletedKeysAreNotSentToPeers) {
   Encoder deleted;
   deleted.PutKval("gone", Value().raw());
   EXPECT_EQ(ToHex(Packed(Modern(), deleted.Take() + Unhex(kElement))),
             ToHex(Unhex(kModernCall)));
 }
 
-TEST(Kvals, NamesOfScopesAreNotForPeers) {
+TEST(Kvals, NamesOfScopesAreNotSentToPeers) {
   const std::string kvals = NameKval(ScopeNameOf("a"), Unhex("01 01"));
   EXPECT_EQ(ToHex(Packed(Modern(), kvals + Unhex(kElement))),
             ToHex(Unhex(kModernCall)));

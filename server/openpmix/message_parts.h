@@ -1,5 +1,4 @@
-// Parts of messages whose content is not needed: they are validated and
-// skipped.
+// Parts of messages whose content is not used: they are validated and skipped.
 #ifndef CANOPY_SERVER_OPENPMIX_MESSAGE_PARTS_H_
 #define CANOPY_SERVER_OPENPMIX_MESSAGE_PARTS_H_
 

@@ -29,25 +29,25 @@ TEST(MessageParts, AnEmptyListSkipsNothing) {
   EXPECT_FALSE(AreParts("", {kSize}));
 }
 
-TEST(MessageParts, OneElement) {
+TEST(MessageParts, APartOfOneElementIsSkipped) {
   EXPECT_TRUE(AreParts("02 05 02 04 6b00", {kSize, kText}));
   // Two of them.
   EXPECT_FALSE(AreParts("04 05 05", {kSize}));
 }
 
-TEST(MessageParts, CountedElements) {
+TEST(MessageParts, CountedElementsAreSkippedIfTheCountIsRight) {
   EXPECT_TRUE(AreParts("02 02 04 04 6100 01 04 6200 02", {kProcs}));
   EXPECT_TRUE(AreParts("02 00", {kProcs}));
   // The count differs from the number of elements.
   EXPECT_FALSE(AreParts("02 01 04 04 6100 01 04 6200 02", {kProcs}));
 }
 
-TEST(MessageParts, Texts) {
+TEST(MessageParts, TextsAreSkippedOneByOne) {
   EXPECT_TRUE(AreParts("02 02 02 04 6100 02 04 6200", {kTexts}));
   EXPECT_FALSE(AreParts("02 03 02 04 6100 02 04 6200", {kTexts}));
 }
 
-TEST(MessageParts, PartsThatOnlySomeVersionsSend) {
+TEST(MessageParts, ADestructHasParticipantsOnlySince424) {
   EXPECT_TRUE(AreParts("02 00", {kDestructProcs}, "4.2.4"));
   EXPECT_TRUE(AreParts("", {kDestructProcs}, "4.2.2"));
 }

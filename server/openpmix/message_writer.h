@@ -14,7 +14,7 @@
 namespace canopy::openpmix {
 
 // Puts messages into the connection's queue and log. Loop thread only. The
-// arguments of the constructor must outlive it.
+// arguments of the constructor must outlive this object.
 class MessageWriter {
  public:
   // `max_payload` limits the bytes of a message, in addition to the peer's own
@@ -22,17 +22,16 @@ class MessageWriter {
   MessageWriter(Connections* connections, ConnectionPersistence* persistence,
                 uint32_t max_payload);
 
-  // Sends an answer to request `tag` that is only a PMIx status.
+  // Answers request `tag` with only a PMIx status.
   void SendStatus(Connection& c, uint32_t tag, int status);
-  // Sends a payload. If it is too large for the peer, and is not an event, a
+  // Sends a payload. If it is too large for the peer and is not an event, a
   // status is sent instead.
   void SendPayload(Connection& c, uint32_t tag, const std::string& payload);
   // Sends an event. `infos` are in Canopy's form, SIZE and elements. Returns
   // false, and sends nothing, if they are malformed.
   bool SendEvent(Connection& c, int status, const ProcId& source,
                  std::string_view infos);
-  // Sends a payload in three parts, of which other messages share the middle
-  // one.
+  // Sends a payload in three parts. Other messages share the middle part.
   void SendPayload(Connection& c, uint32_t tag, const std::string& head,
                    const Bytes& shared, std::string tail);
 

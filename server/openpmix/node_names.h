@@ -14,7 +14,7 @@ namespace canopy::openpmix {
 bool IsNamed(const JobNode& node, std::string_view name);
 
 // Returns the names of the nodes of these jobs, joined by commas, each at its
-// first occurrence. Linear in the number of nodes.
+// first occurrence. Takes time linear in the number of nodes.
 std::string NodeNames(const std::vector<const JobSpec*>& jobs);
 
 }  // namespace canopy::openpmix

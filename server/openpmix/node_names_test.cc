@@ -7,7 +7,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST(NodeNamesTest, NodesHaveAliases) {
+TEST(NodeNamesTest, ANodeIsNamedByItsNameAndAliases) {
   const JobNode node = {"a", {"b"}, 0, 1};
   EXPECT_TRUE(IsNamed(node, "a"));
   EXPECT_TRUE(IsNamed(node, "b"));
@@ -23,7 +23,7 @@ TEST(NodeNamesTest, EachNodeIsNamedOnce) {
   EXPECT_EQ(NodeNames({}), "");
 }
 
-TEST(NodeNamesTest, NamesOfManyNodes) {
+TEST(NodeNamesTest, NodeNamesTakesLinearTime) {
   const double growth = GrowthOf(2000, [](size_t nodes) {
     JobSpec job;
     for (size_t n = 0; n < nodes; ++n) {

@@ -25,13 +25,14 @@ constexpr size_t kBufferSize = 256 << 10;
 
 bool IsOfOtherUser(const Connection& c) { return c.owner.uid != geteuid(); }
 
-// For a TCP connection the kernel reports only the user.
+// Returns the group of a peer. For a TCP connection the kernel reports only the
+// user.
 uint32_t GroupOf(const Connection& c) {
   return IsOfOtherUser(c) ? core::kUnknownGroup : getegid();
 }
 
-// How many numbers a recovery skips. Connections that a former agent has closed
-// left no trace; it cannot have had more than this many.
+// The number of connection numbers that a recovery skips. Connections that a
+// former agent has closed left no trace; it cannot have had more of them.
 constexpr uint64_t kClosedSince = 1 << 16;
 
 bool IsListening(int fd) {
@@ -125,8 +126,8 @@ void OpenPmixEndpoint::Listen(UniqueFd listener) {
       options_.accept);
 }
 
-// Any process of the machine can connect to the port, so the endpoint buffers
-// nothing for an unidentified peer.
+// Buffers nothing for an unidentified peer, because any process of the machine
+// can connect to the port.
 void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   const Result<SocketOwner> owner = options_.proof->OwnerOf(fd.get());
   if (!owner.ok()) return;
@@ -137,8 +138,8 @@ void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   persistence_.Offer(Add(std::move(fd), number, *owner, source));
 }
 
-// No recovery: the stream whose other end carries this connection ends with
-// this process, too.
+// A connection of this kind needs no recovery: the stream whose other end
+// carries it ends with this process, too.
 void OpenPmixEndpoint::Adopt(UniqueFd fd) {
   const net::Source source = endpoint::Gate::Relayed();
   if (!gate_.Admits(fd.get(), source)) return;
@@ -220,12 +221,13 @@ void OpenPmixEndpoint::Close(core::ClientId client, const std::string& reason) {
 
 // ---------------------------------------------------------------- reading ---
 
-// Reads into the connection's log if it has one, so that nothing is lost
+// Reads into the connection's log if it has one, so that no byte is lost
 // between the kernel and a record.
 std::string_view OpenPmixEndpoint::Read(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
   if (c.greeting != 0) {
-    // In this state only the end of the connection is watched.
+    // Input is not read in this state; only the end of the connection is
+    // awaited.
     connections_.End(c, "");
     return {};
   }
@@ -265,8 +267,8 @@ std::string_view OpenPmixEndpoint::ReadGreeting(Connection& c) {
     connections_.SetReading(c, false);
     return {};
   }
-  // The greeting arrives in pieces. Left in the socket, they would wake the
-  // loop continuously.
+  // The greeting arrives in pieces. If they were left in the socket, they would
+  // wake the loop continuously.
   recv(c.fd.get(), buffer_.data(), data.size(), MSG_DONTWAIT);
   c.received += data.size();
   return data;
@@ -312,7 +314,7 @@ size_t OpenPmixEndpoint::HandleConnect(Connection& c, std::string_view data) {
   return kHeaderSize + *length;
 }
 
-// A process that has begun its greeting must complete it in time.
+// Sets a deadline for the rest of a greeting that has begun.
 size_t OpenPmixEndpoint::AwaitRest(Connection& c) {
   if (!connections_.HasDeadline(c)) {
     connections_.SetDeadline(c, options_.silence.timeout_ns,
@@ -343,8 +345,8 @@ void OpenPmixEndpoint::AdmitLater(core::ClientId id,
   if (c == nullptr || c->ending) return;
   Admit(*c, verdict);
   if (!c->serving()) return;
-  // Ranks of an agent do not wait for its host: their log begins when the
-  // greeting is handled. A tool's log begins here.
+  // Ranks do not wait for the host: their log began when the greeting was
+  // handled. A tool's log begins here.
   if (c->greeting != 0) {
     TakeGreeting(*c);
   } else if (c->is_tool) {
@@ -370,7 +372,7 @@ void OpenPmixEndpoint::Admit(Connection& c, const endpoint::Verdict& verdict) {
                                        c.is_tool && IsOfOtherUser(c)});
 }
 
-// The limit depends on the command, with which the message begins.
+// Returns the limit for the command with which the message begins.
 uint32_t OpenPmixEndpoint::LimitOf(const Connection& c,
                                    std::string_view begin) const {
   return std::min(options_.max_payload, MaxPayloadOf(c.traits, begin));
@@ -400,7 +402,7 @@ size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {
   return kHeaderSize + header.length;
 }
 
-// ---------------------------------------------------------- from the core ---
+// ----------------------------------------------------- calls of the core ---
 
 void OpenPmixEndpoint::Reply(const core::ReplyClient& reply) {
   Connection* c = connections_.Find(reply.client);
@@ -446,7 +448,8 @@ ProcessEnvironment::InheritedFd OpenPmixEndpoint::FdForRank(
   return {};
 }
 
-// The process may have connected before its pid was reported.
+// Also identifies connections that the process made before its pid was
+// reported.
 void OpenPmixEndpoint::OnProcess(const std::string& nspace, Rank rank,
                                  int pid) {
   if (!jobs_.SetPid({nspace, rank}, pid)) return;

@@ -43,7 +43,8 @@ namespace canopy::openpmix {
 // A connection is served if, according to the kernel, the user of a local job
 // made it and, for ranks, the rank's process or a descendant of it holds it.
 // Any other connection is rejected by closing it, which every version of the
-// library understands. Loop thread only. The loop and the sink must outlive it.
+// library understands. Loop thread only. The loop and the sink must outlive
+// this object.
 class OpenPmixEndpoint : public ClientPort,
                          public ProcessEnvironment,
                          private endpoint::ConnectionHandler {
@@ -53,16 +54,17 @@ class OpenPmixEndpoint : public ClientPort,
   OpenPmixEndpoint(const OpenPmixEndpoint&) = delete;
   OpenPmixEndpoint& operator=(const OpenPmixEndpoint&) = delete;
 
-  // Listens on `listener`, the predecessor's, if it is valid; else on the
-  // address and port of the options, or on any port if that one is in use.
+  // Listens on `listener`, the predecessor's, if it is valid; otherwise on the
+  // address and port of the options, or on any port if that port is in use.
   Status Start(UniqueFd listener = UniqueFd());
   // Adds one end of a socket pair of this process, whose other end is forwarded
-  // to a tool on another machine that has proved to belong to this process's
-  // user. The peer can only be a tool.
+  // to a tool on another machine. The tool has proved that it belongs to this
+  // process's user. The peer can only be a tool.
   void Adopt(UniqueFd fd);
   int listener() const { return listener_ ? listener_->fd() : -1; }
   uint16_t port() const;
-  // The address it listens on, as in PMIX_SERVER_URI41. Valid after Start.
+  // Returns the address of the listener, as in PMIX_SERVER_URI41. Valid after
+  // Start.
   const std::string& uri() const { return uri_; }
 
   void AddJob(const core::RegisterJob& job) override;
@@ -77,22 +79,23 @@ class OpenPmixEndpoint : public ClientPort,
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string& nspace, Rank rank, int pid) override;
 
-  // Recovers the connections of a job from what a predecessor persisted. The
-  // job must have been added and its processes reported. Connections whose
-  // position cannot be verified are closed.
+  // Recovers the connections of a job from the descriptors that a predecessor
+  // persisted. The job must have been added and its processes reported.
+  // Connections whose position cannot be verified are closed.
   void Recover(const std::string& nspace, std::vector<NamedFd> persisted);
-  // Called after the last Recover, before the loop runs: connections that had
+  // Called after the last Recover, before the loop runs. Connections that had
   // not been accepted start anew.
   void FinishRecovery();
   // Returns true for the names of descriptors in OpenPmixOptions::fd_store.
   static bool IsPersistedName(std::string_view name);
   static constexpr char kListenerName[] = "stock.listener";
 
-  // Announces a handover: new connections are left to the successor.
+  // Prepares a handover: new connections are left to the successor.
   // AllIdentified returns true when no connection is unidentified.
   void PrepareHandover();
   bool AllIdentified() const { return unidentified_.empty(); }
-  // Flushes pending output; nothing is served after that.
+  // Flushes pending output. Called last; the endpoint serves no request
+  // afterwards.
   void Quiesce() { connections_.FlushDirty(); }
 
   size_t num_connections() const { return connections_.size(); }
@@ -102,7 +105,8 @@ class OpenPmixEndpoint : public ClientPort,
 
  private:
   void Log(core::LogLine::Level level, std::string text);
-  // Uses that number, or a new one for 0.
+  // Adds a connection with the number `number`, or with a new number if it is
+  // 0.
   void AddConnection(UniqueFd fd, core::ClientId number);
   Connection& Add(UniqueFd fd, core::ClientId number, const SocketOwner& owner,
                   const net::Source& source);
@@ -120,7 +124,7 @@ class OpenPmixEndpoint : public ClientPort,
   std::string_view ReadGreeting(Connection& c);
   void TakeGreeting(Connection& c);
   // These handle the first message of `data` and return its length, or 0 while
-  // it is incomplete.
+  // the message is incomplete.
   size_t HandleConnect(Connection& c, std::string_view data);
   uint32_t LimitOf(const Connection& c, std::string_view begin) const;
   size_t HandleMessage(Connection& c, std::string_view data);

@@ -50,7 +50,8 @@ struct World {
     const std::string& uri = endpoint->uri();
     address.sin_port =
         htons(static_cast<uint16_t>(std::stoi(uri.substr(uri.rfind(':') + 1))));
-    // Avoids TIME_WAIT, because the ports would be exhausted.
+    // The socket is closed without TIME_WAIT, because the ports would be
+    // exhausted.
     const linger at_once = {1, 0};
     setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     (void)connect(fd.get(), reinterpret_cast<sockaddr*>(&address),
@@ -77,8 +78,8 @@ void Run(std::string_view bytes) {
 }  // namespace
 }  // namespace canopy::openpmix
 
-// The greeting of rank 0 in either form, then one command. A few commands are
-// enough here, because requests_fuzz covers all of them faster.
+// Returns the greeting of rank 0 in either form, then one command. A few
+// commands are enough here, because requests_fuzz covers all of them faster.
 std::vector<std::string> canopy::fuzz::Seeds() {
   using openpmix::GoldenBytes;
   std::vector<std::string> seeds;

@@ -68,7 +68,7 @@ TEST_F(OpenPmixEndpointTest, GarbageEndsOneConnectionOnly) {
   EXPECT_EQ(Ask(good, 101, "02 20"), "025d");
 }
 
-TEST_F(OpenPmixEndpointTest, ATagIsUsedOnceAtATime) {
+TEST_F(OpenPmixEndpointTest, AReusedPendingTagEndsTheConnection) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 05"));
   Send(fd, Message(101, "02 05"));
@@ -89,7 +89,7 @@ TEST_F(OpenPmixEndpointTest, AClientThatDoesNotReadIsPaused) {
   options.pause_reading_bytes = 1000;
   Make(std::move(options));
   const UniqueFd fd = Join();
-  // More than the kernel accepts.
+  // This is more than the kernel accepts.
   Encoder infos;
   infos.PutSize(1);
   infos.PutString("k");
@@ -113,7 +113,7 @@ TEST_F(OpenPmixEndpointTest, AClientThatDoesNotReadIsPaused) {
   EXPECT_EQ(sink_.inputs.size(), before + 1);
 }
 
-TEST_F(OpenPmixEndpointTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
+TEST_F(OpenPmixEndpointTest, AFloodingClientDoesNotDelayOthers) {
   int64_t now = 0;  // each message costs 100 us
   OpenPmixOptions options;
   options.budget.now = [&now] { return now += 100'000; };
@@ -138,14 +138,14 @@ TEST_F(OpenPmixEndpointTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
   ASSERT_EQ(send(flood.get(), fences.data(), fences.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(fences.size()));
   loop_->RunOnce(1000);
-  // Two turns of half a millisecond: one with the event and one at the round's
-  // end.
+  // The client gets two turns of half a millisecond: one with the event and one
+  // at the end of the round.
   EXPECT_GT(fences_of(flooder), 0u);
   EXPECT_LE(fences_of(flooder), 12u);
   Send(other, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));
   EXPECT_EQ(fences_of(client_), 1u);
   EXPECT_LE(fences_of(flooder), 60u);
-  // Waiting requests are not lost, and need no event to continue.
+  // Waiting requests are not lost, and continue without an event.
   for (int round = 0; round < 1000 && fences_of(flooder) < kFences; ++round) {
     loop_->RunOnce(-1);
   }
@@ -160,7 +160,7 @@ TEST_F(OpenPmixEndpointTest, TheEndOfAJobEndsItsConnections) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(OpenPmixEndpointTest, TheCoreMayCloseAConnection) {
+TEST_F(OpenPmixEndpointTest, CloseEndsAConnection) {
   const UniqueFd fd = Join();
   endpoint_->Close(client_, "reason");
   EXPECT_EQ(Receive(fd), "closed");

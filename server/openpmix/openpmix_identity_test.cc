@@ -1,4 +1,4 @@
-// The identity of connections.
+// The checks of the identity of connections.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -80,7 +80,7 @@ TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
                                                  std::move(options));
   ASSERT_TRUE(endpoint_->Start().ok());
   job_ = MakeTestJob(kTestJob, geteuid());
-  // That user has a job too, so that it may connect.
+  // The other user has a job too, so that it may connect.
   const auto other = MakeTestJob("other", kOther);
   AddJob();
   endpoint_->AddJob({other, std::make_shared<JobLayout>(*other)});
@@ -94,7 +94,7 @@ TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
   if (child == 0) {
     close(fds[1]);
     if (setresuid(kOther, kOther, kOther) != 0) _exit(1);
-    // Its claim and its credential are those of the rank.
+    // The claim and the credential are those of the rank.
     const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_storage address;
     socklen_t size = sizeof address;
@@ -108,7 +108,7 @@ TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
     char end;
     _exit(read(fd.get(), &end, 1) == 0 ? 0 : 3);
   }
-  // Runs until the child has been rejected.
+  // The loop runs until the child has been rejected.
   int status = -1;
   while (waitpid(child, &status, WNOHANG) == 0) loop_->RunOnce(10);
   EXPECT_EQ(status, 0);

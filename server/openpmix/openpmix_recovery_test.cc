@@ -25,7 +25,7 @@ class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
 
   ~OpenPmixRecoveryTest() override { graves_.clear(); }
 
-  // The agent ends between two instructions, and another one follows.
+  // Ends the agent between two instructions and starts another one.
   void Restart() {
     graves_.push_back({std::move(loop_), std::move(endpoint_)});
     loop_ = std::make_unique<EventLoop>();
@@ -140,8 +140,9 @@ TEST_F(OpenPmixRecoveryTest, AnUnansweredLogRequestIsReplayed) {
   EXPECT_FALSE(texts_[3].again);
 }
 
-// The process is not known yet, or the greeting has not been read.
-TEST_F(OpenPmixRecoveryTest, AnUnacceptedConnectionStartsAgain) {
+// The process of one connection is not known yet; the greeting of the other one
+// has not been read.
+TEST_F(OpenPmixRecoveryTest, AnUnacceptedConnectionStartsAnew) {
   endpoint_->OnProcess(kTestJob, 0, 0);
   const UniqueFd waiting = Connect();
   Send(waiting, Greeting(kTestJob, 0));
@@ -191,9 +192,9 @@ TEST_F(OpenPmixRecoveryTest, EndedFencesAreCounted) {
   }
 }
 
-// A group is constructed by all, by one and by all again, and destructed, also
+// A group is constructed by all, by one, and by all again, and destructed, also
 // under a successor.
-TEST_F(OpenPmixRecoveryTest, TheLastGroupOfANameIsEnded) {
+TEST_F(OpenPmixRecoveryTest, ADestructNamesTheMembersOfTheLastConstruction) {
   const std::string construct = "02 18 02 04 6b00 02 01 02 08 6e737800 ";
   const std::string all = "feffffff0f 02 00";
   const std::string one = "00 02 00";
@@ -219,7 +220,7 @@ TEST_F(OpenPmixRecoveryTest, TheLastGroupOfANameIsEnded) {
   }
 }
 
-// The answer was created, and the agent ends before it is sent.
+// The answer has been created, and the agent ends before it is sent.
 TEST_F(OpenPmixRecoveryTest, AnAnswerThatWasNotSentIsSentOnce) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, kFence));
@@ -245,7 +246,7 @@ TEST_F(OpenPmixRecoveryTest, UnreadDataIsRead) {
   EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixRecoveryTest, HalfAMessageIsCompleted) {
+TEST_F(OpenPmixRecoveryTest, AnIncompleteMessageIsCompleted) {
   const UniqueFd fd = Join();
   const std::string message = Message(101, kFence);
   Send(fd, message.substr(0, 21));
@@ -256,7 +257,7 @@ TEST_F(OpenPmixRecoveryTest, HalfAMessageIsCompleted) {
   EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixRecoveryTest, LongAnswersContinueWhereTheyWere) {
+TEST_F(OpenPmixRecoveryTest, PartlySentAnswersAreContinued) {
   const UniqueFd fd = Join();
   // Requests job info without reading it, until the kernel accepts no more.
   uint32_t tag = 101;
@@ -350,7 +351,7 @@ TEST_F(OpenPmixRecoveryTest, AnUnverifiableConnectionIsEnded) {
   ASSERT_EQ(log_.size(), 1u);
 }
 
-TEST_F(OpenPmixRecoveryTest, AnUnknownJobsConnectionsEnd) {
+TEST_F(OpenPmixRecoveryTest, ConnectionsOfAnUnknownJobEnd) {
   const UniqueFd fd = Join();
   Restart();
   std::vector<NamedFd> persisted;
@@ -362,7 +363,7 @@ TEST_F(OpenPmixRecoveryTest, AnUnknownJobsConnectionsEnd) {
   EXPECT_EQ(Receive(fd), "closed");
 }
 
-TEST_F(OpenPmixRecoveryTest, TheListenerContinues) {
+TEST_F(OpenPmixRecoveryTest, TheSuccessorListensOnTheSameAddress) {
   const std::string uri = endpoint_->uri();
   const UniqueFd listener(dup(endpoint_->listener()));
   graves_.push_back({std::move(loop_), std::move(endpoint_)});

@@ -21,7 +21,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST_F(OpenPmixEndpointTest, StatusAnswersInBothForms) {
+TEST_F(OpenPmixEndpointTest, StatusAnswersHaveTheFormOfThePeer) {
   const UniqueFd modern = Join();
   Send(modern, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));
   const auto fences = sink_.All<core::CollectiveArrived>();
@@ -67,7 +67,7 @@ TEST_F(OpenPmixEndpointTest, JobInfoIsMadeOnceForEachForm) {
 }
 
 // Gets. Rank 1 of "nsx" is on this node; its data is sent in one object.
-TEST_F(OpenPmixEndpointTest, GetOfCommittedData) {
+TEST_F(OpenPmixEndpointTest, AGetReturnsCommittedData) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 04 02 08 6e737800 02 01 02 00 02 04 6b00"));
   const auto gets = sink_.All<core::GetArrived>();
@@ -86,7 +86,7 @@ TEST_F(OpenPmixEndpointTest, GetOfCommittedData) {
   EXPECT_EQ(Body(Receive(fd), 102), "025b");
 }
 
-TEST_F(OpenPmixEndpointTest, AClientThatReadsRankAfterRankGetsTheNextOnes) {
+TEST_F(OpenPmixEndpointTest, ASequentialReaderGetsTheDataOfTheNextRanks) {
   segment_.Publish(1, "k", Value::Uint32(7));
   segment_.Publish(2, "k", Value::Uint32(8));
   const UniqueFd fd = Join();
@@ -102,7 +102,7 @@ TEST_F(OpenPmixEndpointTest, AClientThatReadsRankAfterRankGetsTheNextOnes) {
             "02046b000e08");
 }
 
-TEST_F(OpenPmixEndpointTest, GetOfAKeyOfAnUndefinedRank) {
+TEST_F(OpenPmixEndpointTest, AGetOfAnUndefinedRankReturnsTheKey) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 04 02 08 6e737800 02 ffffffff0f 02 00 02 04 6b00"));
   Answer(101, kSuccess, Unhex("04 6a00 0e 01 04 6b00 0e 05"));
@@ -156,7 +156,7 @@ TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeWhenTheirNamesAreSent) {
   EXPECT_EQ(made.back(), (ProcId{kTestJob, 0}));
 }
 
-TEST_F(OpenPmixEndpointTest, AnswersFitThePeer) {
+TEST_F(OpenPmixEndpointTest, AnAnswerAboveThePeersLimitIsAnError) {
   const UniqueFd fd = Join("4.1.2", "v41");
   Send(fd, Message(101, "02 04 02 08 6e737800 02 01 02 00 02 04 6b00"));
   Encoder kval;
@@ -165,7 +165,7 @@ TEST_F(OpenPmixEndpointTest, AnswersFitThePeer) {
   EXPECT_EQ(Body(Receive(fd), 101), "0239");  // -29, out of resource
 }
 
-TEST_F(OpenPmixEndpointTest, Events) {
+TEST_F(OpenPmixEndpointTest, AnEventIsSentOnceToAPeer) {
   const UniqueFd fd = Join();
   const core::NotifyClient event{
       client_, std::make_shared<const core::ClientEvent>(
@@ -187,7 +187,7 @@ TEST_F(OpenPmixEndpointTest, Events) {
   EXPECT_EQ(Receive(fd), "");
 }
 
-TEST_F(OpenPmixEndpointTest, ResultsOfJobControl) {
+TEST_F(OpenPmixEndpointTest, JobControlReturnsItsResults) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 12 02 00 02 00"));
   Answer(101, kSuccess);
@@ -195,7 +195,7 @@ TEST_F(OpenPmixEndpointTest, ResultsOfJobControl) {
 }
 
 // The bytes "cd" precede the other results.
-TEST_F(OpenPmixEndpointTest, ACredential) {
+TEST_F(OpenPmixEndpointTest, GetCredentialReturnsTheBytesFirst) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 14 02 00"));
   const std::string credential = "14 706d69782e6372656400 00 1b 02 6364";
@@ -211,7 +211,7 @@ TEST_F(OpenPmixEndpointTest, ACredential) {
 }
 
 // Rank 2 of "x" has published "k" = 5.
-TEST_F(OpenPmixEndpointTest, ResultsOfALookup) {
+TEST_F(OpenPmixEndpointTest, ALookupReturnsTheFoundValues) {
   const std::string found = Unhex("01 04 7800 02 04 6b00 0e 05");
   const std::string request = "02 07 02 e807 02 01 02 04 6b00 02 00";
   const UniqueFd modern = Join();
@@ -240,7 +240,7 @@ TEST_F(OpenPmixEndpointTest, ResultsOfALookup) {
             "000e00000005");
 }
 
-TEST_F(OpenPmixEndpointTest, DataAfterARefresh) {
+TEST_F(OpenPmixEndpointTest, ARefreshReturnsTheDataOfTheTarget) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 21 02 08 6e737800 02 01"));
   Answer(101, kSuccess, Unhex("04 6b00 0e 05"));
@@ -249,7 +249,8 @@ TEST_F(OpenPmixEndpointTest, DataAfterARefresh) {
 
 TEST_F(OpenPmixEndpointTest, ConnectSendsTheJobInfoOfTheOthers) {
   const UniqueFd fd = Join();
-  // Its own namespace, and one that is not known here any more.
+  // The connect names the client's own namespace, and one that is not known
+  // here any more.
   Send(fd, Message(101,
                    "02 0a 02 02 04 08 6e737800 feffffff0f"
                    "06 6f6f00 feffffff0f 02 00"));
@@ -260,7 +261,7 @@ TEST_F(OpenPmixEndpointTest, ConnectSendsTheJobInfoOfTheOthers) {
             "02066f6f00");
 }
 
-TEST_F(OpenPmixEndpointTest, Resolving) {
+TEST_F(OpenPmixEndpointTest, ResolveReturnsPeersAndNodes) {
   const UniqueFd fd = Join();
   // node2 of nsx: rank 2; all nodes of nsx.
   EXPECT_EQ(Ask(fd, 101, "02 25 02 0c 6e6f64653200 02 08 6e737800"),
@@ -320,7 +321,7 @@ TEST_F(OpenPmixLogTest, TextsBeforeAnAbortPrecedeIt) {
   ASSERT_EQ(sink_.All<core::AbortArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixLogTest, TextsGoToAHostThatLogs) {
+TEST_F(OpenPmixLogTest, AHostThatLogsGetsTheTexts) {
   OpenPmixOptions options;
   options.host_logs = true;
   Make(std::move(options));

@@ -81,7 +81,7 @@ class TestSegment {
     if (reader.ok()) reader_ = std::move(*reader);
   }
 
-  // Null if the segment could not be created.
+  // Returns null if the segment could not be created.
   const shm::SegmentReader* reader() const { return reader_.get(); }
 
   // Publishes one key as committed by rank `rank`.

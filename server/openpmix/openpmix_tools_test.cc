@@ -1,4 +1,4 @@
-// Programs that belong to no job.
+// Programs that do not belong to a job.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
   EXPECT_EQ(Ask(fd, 103, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"),
             "025d");
   EXPECT_EQ(sink_.inputs.size(), 1u);
-  // It has no output here: pmix.log.stderr = "x".
+  // The tool has no output here: pmix.log.stderr = "x".
   EXPECT_EQ(Ask(fd, 106,
                 "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
                 "03 04 7800 02 00"),
@@ -77,7 +77,7 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
     endpoint_->Reply(
         {client_, asked.request, kSuccess, Bytes(wire::Encode(run))});
   };
-  // Rank 1 of nsx, standard output, as its puller 7.
+  // The puller has the number 7 and gets the standard output of rank 1 of nsx.
   Send(fd, Message(101, "02 16 02 01 02 08 6e737800 01 02 00 02 02 02 07"));
   const auto first = sink_.All<core::HostCallArrived>().at(0);
   EXPECT_EQ(first.op, HostOp::kReadOutput);
@@ -99,7 +99,7 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
   ASSERT_TRUE(
       wire::Decode(sink_.All<core::HostCallArrived>()[2].call.view(), &read));
   EXPECT_EQ(read.cursor, "cursor");
-  // The puller stops; the agent's number is 1.
+  // The peer stops its puller, for which the agent has the number 1.
   EXPECT_EQ(Ask(fd, 102, "02 1d 02 00 02 01"), "0200");
   ASSERT_TRUE(wire::Decode(sink_.All<core::HostCallArrived>().at(3).call.view(),
                            &read));
@@ -107,7 +107,8 @@ TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
   EXPECT_EQ(Ask(fd, 103, "02 1d 02 00 02 01"), "025b");
 }
 
-// The event: status -172, the agent, and the subject; nothing more is read.
+// The event has the status -172, the agent and the subject; no further output
+// is read.
 TEST_F(OpenPmixToolTest, LostOutputRaisesAnEvent) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
@@ -149,7 +150,7 @@ TEST_F(OpenPmixToolTest, OutputThatMayNotBePulledIsRefused) {
             "025d");
 }
 
-TEST_F(OpenPmixToolTest, AToolMayHaveAName) {
+TEST_F(OpenPmixToolTest, AToolKeepsItsOwnName) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(4));
   EXPECT_EQ(Receive(fd).size(), 4u + 260 + 4);
@@ -205,7 +206,7 @@ TEST_F(OpenPmixToolTest, AToolOfAnotherUserDoesNotReadJobData) {
                    "02 1c 706d69782e6a6f622e73697a6500"));
   EXPECT_EQ(sink_.All<core::GetArrived>().size(), 1u);
   EXPECT_EQ(Receive(fd), "");
-  // Nor does it learn where that job's processes are.
+  // The tool does not learn either where that job's processes are.
   EXPECT_EQ(Ask(fd, 102, "02 25 02 02 00 02 08 6e737800"), "025b");
   EXPECT_EQ(Ask(fd, 103, "02 26 02 08 6e737800"), "025b");
 }
@@ -221,11 +222,11 @@ TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeThatRank) {
                 "made this connection");
 }
 
-// ------------------------------------------------- from other machines ---
+// ------------------------------------------ tools of other machines ---
 
 class OpenPmixAdoptedTest : public OpenPmixToolTest {
  protected:
-  // No process on this machine made the connection.
+  // No process on this machine has made the connection.
   OpenPmixAdoptedTest() { proof_->gone = true; }
   UniqueFd Adopted() {
     int ends[2];
@@ -237,8 +238,8 @@ class OpenPmixAdoptedTest : public OpenPmixToolTest {
   }
 };
 
-// Its user has another number on the other machine.
-TEST_F(OpenPmixAdoptedTest, AToolIsServed) {
+// The tool's user has another number on the other machine.
+TEST_F(OpenPmixAdoptedTest, ARelayedToolIsServed) {
   const UniqueFd fd = Adopted();
   Send(fd, Greeting("my.tool", 4, "4.2.2", "v41", geteuid() + 1, 4));
   EXPECT_EQ(Receive(fd).substr(0, 4), std::string(4, '\0'));
@@ -266,7 +267,7 @@ TEST_F(OpenPmixAdoptedTest, ARelayedClientCannotBeARank) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(OpenPmixToolTest, ToolsAreLimited) {
+TEST_F(OpenPmixToolTest, TheNumberOfToolsIsLimited) {
   OpenPmixOptions options;
   options.tools = std::make_shared<endpoint::ToolRegistry>(ProcId{"srv", 0}, 1);
   Make(std::move(options));
@@ -281,7 +282,7 @@ TEST_F(OpenPmixToolTest, ToolsAreLimited) {
   EXPECT_EQ(Receive(second).size(), 4u + 260 + 260 + 4);
 }
 
-// ------------------------------------------------- who runs the server ---
+// ------------------------------------------------- decisions of the host ---
 
 class OpenPmixAskingTest : public OpenPmixToolTest {
  protected:
@@ -308,7 +309,7 @@ TEST_F(OpenPmixAskingTest, ARankWaitsForItsWelcome) {
   EXPECT_EQ(Receive(fd), "");
   EXPECT_TRUE(sink_.inputs.empty());
   done_({});
-  // The answer to the request that it has sent meanwhile follows.
+  // The answer to the request that the client has sent meanwhile follows.
   EXPECT_GT(Receive(fd).size(), 8u);
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
@@ -356,9 +357,9 @@ TEST_F(OpenPmixAskingTest, AToolGetsTheNameThatTheHostGives) {
   EXPECT_EQ(Receive(other), "closed");
 }
 
-// Its greeting is left unread for a successor of this agent, while a shim may
+// The greeting stays unread for a successor of this agent, while a shim may
 // hold the connection.
-TEST_F(OpenPmixAskingTest, AToolWhoseConnectionIsHeldIsReadOnce) {
+TEST_F(OpenPmixAskingTest, TheGreetingOfAHeldToolIsReadOnce) {
   FakeFdStore fd_store;
   const auto own = std::make_shared<JobSpec>(*job_);
   own->uid = geteuid();

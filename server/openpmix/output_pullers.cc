@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kMaxPullers = 64;
 
-// Returns the read request for the attributes that a peer may set; all others
-// are ignored.
+// Returns the read request for the attributes that a peer may set. All other
+// attributes are ignored.
 OutputRead ReadOf(const PullRequest& request) {
   OutputRead read;
   read.channels =
@@ -139,8 +139,8 @@ void OutputPullers::OnRead(Connection& c, Client& client, FlowId id,
   if (!flow.waits) Read(c, client, id, false);
 }
 
-// No further output can be read. The peers' library has no notion of an end of
-// all channels, so this event is the only report to the tool.
+// Reports by an event that no further output can be read. The peers' library
+// has no notion of an end of all channels, so the tool gets no other report.
 void OutputPullers::Fail(Connection& c, const Puller& puller, const Flow& flow,
                          int status) {
   const InfoList infos =
@@ -150,7 +150,7 @@ void OutputPullers::Fail(Connection& c, const Puller& puller, const Flow& flow,
   (void)writer_->SendEvent(c, kErrIofFailure, server_, bytes);
 }
 
-// An empty piece means that the channel is closed.
+// Sends a piece of output; an empty piece means that the channel is closed.
 void OutputPullers::Send(Connection& c, const Puller& puller,
                          const std::string& nspace, const OutputPiece& piece) {
   Encoder out(c.traits.form);
@@ -183,7 +183,7 @@ void OutputPullers::Serve(Connection& c, uint32_t tag,
   writer_->SendStatus(c, tag, there ? kSuccess : kErrNotFound);
 }
 
-// The answers to these reads are ignored.
+// Ends the puller's flows. The answers to these reads are ignored.
 void OutputPullers::EndAll(Connection& c, Client& client, uint64_t number) {
   const size_t flows = client.pullers.at(number).flows.size();
   for (size_t i = 0; i < flows; ++i) Read(c, client, {number, i}, true);

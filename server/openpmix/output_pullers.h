@@ -21,22 +21,22 @@
 
 namespace canopy::openpmix {
 
-// The next read follows when the peer has received most of what it was sent, so
-// a peer that does not read delays no other. Loop thread only. The arguments of
-// the constructor must outlive it.
+// The next read follows when the peer has received most of the output sent to
+// it, so a peer that does not read delays no other. Loop thread only. The
+// arguments of the constructor must outlive this object.
 class OutputPullers {
  public:
-  // Numbers of its reads among the requests of a connection: above the tags of
-  // peers, which count from 100.
+  // The first number that this object uses for its reads among the requests of
+  // a connection. It is above the tags of peers, which count from 100.
   static constexpr uint32_t kFirstRead = 0x80000000;
-  // With more bytes queued for a peer, no further output is read for it.
+  // No further output is read for a peer for which more bytes are queued.
   static constexpr size_t kMaxQueued = size_t{512} << 10;
 
   // `server` is this agent's PMIx name.
   OutputPullers(ProcId server, MessageWriter* writer, InputSink* sink)
       : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
-  // Starts or ends a puller. The peer gets one answer, at once or later: a
+  // Start and end a puller. The peer gets one answer, at once or later: a
   // status and the number of the puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
   void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
@@ -54,11 +54,11 @@ class OutputPullers {
     std::string nspace;
     std::vector<ProcId> targets;
     std::string cursor;
-    bool waits = false;  // it waits for the peer
+    bool waits = false;  // for the peer to receive its output
   };
   struct Puller {
     uint64_t handle = 0;      // chosen by the peer
-    uint32_t tag = 0;         // tag of its request
+    uint32_t tag = 0;         // tag of the peer's request
     OutputRead read;          // without a cursor
     size_t unregistered = 0;  // flows whose first read is unanswered
     int status = 0;           // the first error of these reads

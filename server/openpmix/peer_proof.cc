@@ -130,7 +130,8 @@ class TreeSearch {
     return children;
   }
 
-  // For kernels that do not list the children of a process.
+  // Searches for the children in /proc, for kernels that do not list the
+  // children of a process.
   std::vector<int> SearchChildrenOf(int pid) {
     std::vector<int> children;
     DIR* const directory = opendir("/proc");

@@ -79,7 +79,7 @@ class PeerProofTest : public ::testing::TestWithParam<int> {
   bool usable_ = false;
 };
 
-TEST_P(PeerProofTest, OwnSocket) {
+TEST_P(PeerProofTest, TheOwnerOfALocalPeerIsFound) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   const UniqueFd client = Connect();
   const UniqueFd server = Accept();
@@ -94,11 +94,11 @@ TEST_P(PeerProofTest, OwnSocket) {
       {owner->uid, owner->inode + (uint64_t{1} << 62)}, getpid()));
 }
 
-TEST_P(PeerProofTest, ProcessesAndTheirDescendants) {
+TEST_P(PeerProofTest, ASocketIsFoundInTheProcessAndItsDescendants) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   const Child stranger([] {});
   const Child child([this] {
-    // Its own child connects, and ends with it.
+    // The child's own child connects, and ends with the child.
     if (fork() != 0) return;
     const int fd = Connect().Release();
     char end;
@@ -112,7 +112,7 @@ TEST_P(PeerProofTest, ProcessesAndTheirDescendants) {
   EXPECT_TRUE(proof_->IsHeldBy(*owner, getpid()));
 }
 
-TEST_P(PeerProofTest, AWholeSearchIsBounded) {
+TEST_P(PeerProofTest, TheSearchOfAProcessTreeIsBounded) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   // Each process has few descriptors, and together they have more than the
   // limit.
@@ -135,7 +135,7 @@ TEST_P(PeerProofTest, AWholeSearchIsBounded) {
   EXPECT_FALSE(MakeHostPeerProof(20)->IsHeldBy(*owner, child.pid()));
 }
 
-TEST_P(PeerProofTest, AnotherUser) {
+TEST_P(PeerProofTest, TheUserOfAPeerIsThatOfItsProcess) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   constexpr uid_t kOther = 65534;

@@ -37,7 +37,8 @@ void AppendScopeName(std::string_view key, bool alone, std::string* out) {
   out->append(encoder.Take());
 }
 
-// Returns the data that was put for one scope only.
+// Returns the data that was put for one scope only, and adds its keys to
+// `*keys`.
 std::string Alone(const Kvals& kvals,
                   const std::unordered_set<std::string_view>& shared,
                   std::set<std::string>* keys) {
@@ -51,8 +52,8 @@ std::string Alone(const Kvals& kvals,
   return out;
 }
 
-// Appends the names that mark keys as put for both scopes, where they were put
-// for one scope only before.
+// Appends the names that mark keys as put for both scopes if they were put for
+// one scope only before.
 void AppendShared(const Kvals& kvals,
                   const std::unordered_set<std::string_view>& shared,
                   std::set<std::string>* keys, std::string* out) {

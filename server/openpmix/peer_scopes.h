@@ -13,10 +13,10 @@ namespace canopy::openpmix {
 
 class PeerScopes {
  public:
-  // Replaces one commit by what Canopy's library sends for the same puts: data
-  // that is equal in both scopes was put with PMIX_GLOBAL, and names of
-  // common/codec/stored_key.h encode the scopes of the rest. Malformed data is
-  // left unchanged.
+  // Replaces one commit by the data that Canopy's library sends for the same
+  // puts: data that is equal in both scopes was put with PMIX_GLOBAL, and names
+  // of common/codec/stored_key.h encode the scopes of the rest. Malformed data
+  // is left unchanged.
   void Translate(std::vector<core::ScopedData>* data);
 
  private:

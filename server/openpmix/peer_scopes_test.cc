@@ -49,7 +49,7 @@ TEST(PeerScopes, DataInBothScopesIsGlobal) {
       (Blocks{{Scope::kGlobal, both}}));
 }
 
-TEST(PeerScopes, OtherDataIsForOneSide) {
+TEST(PeerScopes, DataInOneScopeIsForOneSide) {
   PeerScopes scopes;
   const Blocks blocks =
       Translated(&scopes, {{Scope::kLocal, Kval("g", "1") + Kval("k", "l")},

@@ -15,12 +15,12 @@ namespace canopy::openpmix {
 
 struct PeerTraits {
   CodecForm form;
-  // Largest payload that the peer accepts, in bytes; it drops larger ones
-  // unread.
+  // The largest payload that the peer accepts, in bytes; the peer drops larger
+  // ones unread.
   size_t max_reply_bytes = SIZE_MAX;
   bool iof_pull_has_handle = true;       // since 4.1
   bool group_destruct_has_procs = true;  // since 4.2.4
-  // The content of the answer to the construction of a group after the status.
+  // The content of the answer to the construction of a group, after the status.
   enum class GroupReply : uint8_t {
     kContextId,   // the context id, if there is one (up to 4.2.3)
     kMembers,     // the members first
@@ -28,21 +28,22 @@ struct PeerTraits {
     kWithShared,  // also the data that members share (since 6.1)
   };
   GroupReply group_reply = GroupReply::kWithShared;
-  // The peer requests what job info omits about a rank's place (since 4.2);
-  // older peers treat it as absent.
+  // True if the peer requests the part of a rank's place that job info omits
+  // (since 4.2). Older peers treat this part as absent.
   bool asks_for_places = true;
-  // The peer looks for the session's keys only in the session. Older peers look
-  // in the job, unless a program names the session (these are the same versions
-  // as for asks_for_places).
+  // Returns true if the peer looks for the session's keys only in the session.
+  // Older peers look in the job, unless a program names the session (these are
+  // the same versions as for asks_for_places).
   bool finds_session_keys() const { return asks_for_places; }
-  // The peer can read the statistics types (PMIX_PROC_STATS to
+  // True if the peer can read the statistics types (PMIX_PROC_STATS to
   // PMIX_NODE_STATS).
   bool reads_statistics = true;
 };
 
-// Returns no value for a codec that is not served. `version` is free text that
-// starts with major.minor.release ("4.2.2rc2"); missing numbers count as 0.
-// `described`: the peer's payloads contain their types.
+// Returns the traits of a peer; no value for a codec that is not served.
+// `version` is free text that starts with major.minor.release ("4.2.2rc2");
+// missing numbers count as 0. `described` is true if the peer's payloads
+// contain their types.
 std::optional<PeerTraits> TraitsOf(std::string_view version,
                                    std::string_view codec, bool described);
 

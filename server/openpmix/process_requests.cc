@@ -62,7 +62,7 @@ Request ReadFence(Reading& r) {
                         AnswerForm::kStatus);
 }
 
-// Newer peers append their own data, which the agents already have.
+// Ignores the data that newer peers append, which the agents already have.
 Request ReadConnect(Reading& r) {
   return ReadCollective(r, core::CollectiveOp::kConnect, "PMIx_Connect",
                         AnswerForm::kConnect);
@@ -73,8 +73,8 @@ Request ReadDisconnect(Reading& r) {
                         AnswerForm::kStatus);
 }
 
-// Newer peers append their committed data to the infos; the agents already have
-// it.
+// Ignores the committed data that newer peers append to the infos, because the
+// agents already have it.
 Request ReadGroupConstruct(Reading& r) {
   core::CollectiveArrived input;
   ReadText(r.in, kMaxNspaceLen, &input.name);
@@ -85,8 +85,8 @@ Request ReadGroupConstruct(Reading& r) {
   return request;
 }
 
-// The members of a group are known from its construction. Some versions repeat
-// them here, others do not.
+// Ignores the members of the group, which some versions repeat here: they are
+// known from its construction.
 Request ReadGroupDestruct(Reading& r) {
   core::CollectiveArrived input;
   input.client = r.requester.client;

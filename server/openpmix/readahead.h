@@ -11,8 +11,8 @@
 namespace canopy::openpmix {
 
 // The gets of one client within its own namespace. A client that requests the
-// ranks in ascending order gets more and more of them at a time; a client that
-// requests them in any other order gets only the requested ones.
+// ranks in ascending order gets a growing number of them at a time; a client
+// that requests them in any other order gets only the requested ones.
 class Readahead {
  public:
   static constexpr uint32_t kFirstWindow = 4;

@@ -5,7 +5,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST(Readahead, GrowsWithASequentialReader) {
+TEST(Readahead, TheWindowGrowsWithASequentialReader) {
   Readahead readahead;
   EXPECT_EQ(readahead.OnGet(0, 1), 4u);
   EXPECT_EQ(readahead.OnGet(0, 6), 8u);
@@ -34,7 +34,7 @@ TEST(Readahead, ARandomReaderGetsOneRankAtATime) {
   EXPECT_EQ(readahead.OnGet(3, 6), 0u);
 }
 
-TEST(Readahead, ContinuesWhereItStopped) {
+TEST(Readahead, ReadaheadContinuesAfterStopBefore) {
   Readahead readahead;
   EXPECT_EQ(readahead.OnGet(0, 1), 4u);
   readahead.StopBefore(3);

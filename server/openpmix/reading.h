@@ -18,12 +18,12 @@
 
 namespace canopy::openpmix {
 
-// Limit for a text other than a name or a key, in bytes.
+// The limit for a text other than a name or a key, in bytes.
 inline constexpr size_t kMaxText = 64 << 10;
 
-// The requester must outlive it. A reader of a command consumes the parts of
-// the command from `in`. If they are malformed or exceed a limit, `in` fails,
-// and the reader's result is not used.
+// A reader of a command consumes the parts of the command from `in`. If they
+// are malformed or exceed a limit, `in` fails, and the reader's result is not
+// used. The requester must outlive this object.
 struct Reading {
   const Requester& requester;
   uint32_t tag;
@@ -31,7 +31,7 @@ struct Reading {
   std::vector<IgnoredDirective> ignored = {};
 };
 
-// Each returns true if `in` has not failed.
+// Each of these returns true if `in` has not failed.
 
 // Reads SIZE n and n PROC.
 bool ReadProcs(Decoder& in, std::vector<ProcId>* procs);
@@ -42,7 +42,7 @@ bool ReadBytes(Decoder& in, std::string_view* bytes);
 // Converts the infos to Canopy's form, for the core.
 bool OurForm(Decoder& in, const InfoList& infos, Bytes* out);
 
-// Returns PMIX_TIMEOUT in milliseconds; 0: none.
+// Returns PMIX_TIMEOUT in milliseconds; 0 if there is no timeout.
 uint32_t TimeoutMs(const InfoList& infos);
 // Returns true if the key is present and true.
 bool FlagIn(const InfoList& infos, const char* key);

@@ -46,7 +46,8 @@ ConnectionLogState::Collective Canonical(
 
 using Counts = ConnectionLogState::Counts;
 
-// Counts pending answers too, because they will be sent.
+// Returns the ended collectives of each rank. Pending answers count too,
+// because they will be sent.
 Counts CountsIn(const ConnectionLogState& state, const std::string& nspace) {
   Counts counts;
   const auto add = [&](Rank rank, uint32_t number, uint64_t count) {
@@ -66,9 +67,9 @@ Counts CountsIn(const ConnectionLogState& state, const std::string& nspace) {
 }
 
 // Divides the answers into those with known bytes and those to be regenerated.
-// An answer of which nothing was sent is regenerated unless its bytes are
-// logged; an answer that was partly sent must be logged. Returns false if it is
-// not.
+// An answer of which no byte was sent is regenerated unless its bytes are
+// logged; an answer that was partly sent must be logged. Returns false if such
+// an answer is not logged.
 bool SortAnswers(ConnectionLogState::Connection* c, uint64_t written) {
   std::vector<ConnectionLogState::Answer> known;
   std::vector<ConnectionLogState::Request> again;
@@ -180,7 +181,7 @@ void Recovery::SeparateUnverified(const std::string& nspace,
   std::erase_if(*sockets, [](const auto& entry) { return !entry.second; });
 }
 
-// All connections are recovered before the first request is replayed, because a
+// Recovers all connections before it replays the first request, because a
 // request may affect other connections.
 void Recovery::RecoverConnections(const std::string& nspace,
                                   ConnectionLogState* state, Sockets sockets) {

@@ -1,8 +1,8 @@
 // Recovers the connections that a former agent persisted.
 //
 // The shim of a job holds the sockets of its connections and the connection
-// log. For each socket, the log tells how far the former agent got, and the
-// kernel tells how many bytes it read and wrote (stream_position.h). Recovery
+// log. For each socket, the log shows how far the former agent got, and the
+// kernel reports how many bytes it read and wrote (stream_position.h). Recovery
 // continues a connection only if both agree:
 // - Bytes that were read after the last record are in the free part of the log
 //   (AddUnrecorded).
@@ -43,7 +43,7 @@
 
 namespace canopy::openpmix {
 
-// Loop thread only. The arguments of the constructor must outlive it.
+// Loop thread only. The arguments of the constructor must outlive this object.
 class Recovery {
  public:
   using Sockets = std::map<core::ClientId, UniqueFd>;
@@ -64,7 +64,8 @@ class Recovery {
   // Called after the last Recover. Returns the connections that were never read
   // or written, and closes those whose position is unknown.
   Sockets Finish();
-  // Connections with lower numbers may belong to a former agent.
+  // Returns a number above those of connections that may belong to a former
+  // agent.
   uint64_t next_number() const { return next_number_; }
 
  private:

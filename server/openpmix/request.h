@@ -18,7 +18,7 @@
 
 namespace canopy::openpmix {
 
-// The form of the answer to a request, after the core has returned its status.
+// The form of the answer to a request, which follows the core's status.
 enum class AnswerForm : uint8_t {
   kNone,  // there is no answer
   kStatus,
@@ -34,7 +34,7 @@ enum class AnswerForm : uint8_t {
   kCredential,  // then the credential among the results, and the others
 };
 
-// A request to the core; a reply with that form follows.
+// A request to the core. The core's reply is sent in the form `answer`.
 struct CoreRequest {
   core::Input input;
   AnswerForm answer = AnswerForm::kStatus;
@@ -66,12 +66,13 @@ struct PullRequest {
   uint16_t channels = 0;
   uint64_t handle = 0;
 };
-// `handle` is the number that Canopy assigned.
+// Ends a puller. `handle` is the number that Canopy assigned.
 struct StopPullRequest {
   uint64_t handle = 0;
 };
 
-// Parsed as far as necessary, and answered with only this status.
+// A request that is parsed as far as necessary and answered with only this
+// status.
 struct RefusedRequest {
   int status = kErrNotSupported;
 };

@@ -81,7 +81,7 @@ std::string Extract(std::string_view kvals, std::string_view key) {
   return "";
 }
 
-// Adds the data of one process to the answer to a get.
+// Appends the data of one process to the answer to a get.
 void PackObject(const PeerTraits& peer, const ProcId& proc,
                 std::string_view kvals, Encoder* out) {
   Encoder object(peer.form);
@@ -155,9 +155,9 @@ void RequestServer::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
   parts_.sink->OnInput(std::move(request.input));
 }
 
-// Uses the participants of the last construction of that group in which the
-// process took part, because a successor counts by them. The core finds the
-// group without them.
+// Sets the participants to those of the last construction of that group in
+// which the process took part, because a successor counts by them. The core
+// finds the group without them.
 void RequestServer::NameParticipants(const Connection& c,
                                      core::CollectiveArrived* arrived) {
   const Jobs::Job* job = parts_.jobs->Find(c.proc.nspace);
@@ -179,7 +179,8 @@ void RequestServer::NameParticipants(const Connection& c,
   }
 }
 
-// The core decides about the jobs of other users.
+// Allows the jobs of the peer's own user, and all jobs for a tool of the
+// agent's user. The core decides about the jobs of other users.
 bool RequestServer::MaySee(const Connection& c,
                            const std::string& nspace) const {
   if (nspace == c.proc.nspace || (c.is_tool && c.owner.uid == geteuid())) {
@@ -211,8 +212,8 @@ bool RequestServer::ServeFromJobData(Connection& c, uint32_t tag,
   return true;
 }
 
-// Returns all data of a local rank: its place, and what it has committed. Its
-// directory is created only when its name is requested, which is rare.
+// Returns all data of a local rank: its place, and its committed data. The
+// rank's directory is created only when its name is requested, which is rare.
 std::string RequestServer::ProcData(const shm::SegmentReader& job,
                                     const ProcId& proc,
                                     std::string_view asked) {
@@ -396,7 +397,8 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
   SendPayload(c, tag, out.Take());
 }
 
-// For another namespace, the peer must first receive the whole job info.
+// Answers a get. The answer about another namespace begins with its whole job
+// info, which the peer must receive first.
 void RequestServer::AnswerGet(Connection& c, uint32_t tag,
                               const PendingRequest& request,
                               std::string_view kvals) {
@@ -450,8 +452,8 @@ void RequestServer::AnswerConnect(Connection& c, uint32_t tag,
   SendPayload(c, tag, out.Take());
 }
 
-// With the job info, the spawner's own library can answer questions about the
-// new job.
+// Answers a spawn with the job info, so that the spawner's own library can
+// answer questions about the new job.
 void RequestServer::AnswerSpawn(Connection& c, uint32_t tag,
                                 const std::string& nspace) {
   Encoder out(c.traits.form);

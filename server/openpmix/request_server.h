@@ -27,7 +27,7 @@
 
 namespace canopy::openpmix {
 
-// Loop thread only. The arguments of the constructor must outlive it.
+// Loop thread only. The arguments of the constructor must outlive this object.
 class RequestServer {
  public:
   struct Parts {
@@ -48,6 +48,7 @@ class RequestServer {
   void Handle(Connection& c, uint32_t tag, std::string_view payload);
   // Sends the core's answer to a request.
   void Reply(Connection& c, const core::ReplyClient& reply);
+  // Sends an event to the peer.
   void Notify(Connection& c, const core::ClientEvent& event);
 
  private:

@@ -64,7 +64,7 @@ constexpr CommandRow kCommands[] = {
     {"stop output", ReadStopPull},
     {"fabric register", ReadFabricRegister},
     {"fabric update", ReadFabricUpdate},
-    // Contains a topology in the peer's own memory layout.
+    // The request contains a topology in the peer's own memory layout.
     {"device distances", nullptr},
     {"refresh cache", ReadRefresh},
     {"resource block", ReadResourceBlock},
@@ -72,8 +72,8 @@ constexpr CommandRow kCommands[] = {
     {"system info", nullptr},
     {"resolve peers", ReadResolvePeers},
     {"resolve nodes", ReadResolveNodes},
-    // Requests job info in the form that every peer can read, which is the only
-    // form here.
+    // This command requests job info in the form that every peer can read,
+    // which is the only form here.
     {"store fallback", ReadJobInfo},
 };
 

@@ -15,17 +15,18 @@ namespace canopy::openpmix {
 // Parses the request in one message. `tag` becomes the core's request number.
 // Fails only for a malformed message; the connection should then end. An
 // unknown command or data type, and a required directive without an effect,
-// give a RefusedRequest. Adds the other directives without an effect to
+// result in a RefusedRequest. Adds the other directives without an effect to
 // `ignored` if it is not null.
 Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
                              std::string_view payload,
                              std::vector<IgnoredDirective>* ignored = nullptr);
 
-// Returns the largest payload of a message that begins with these bytes, which
-// need not be all of it.
+// Returns the limit for the payload of a message that begins with `begin`,
+// which may be only a part of the message.
 uint32_t MaxPayloadOf(const PeerTraits& traits, std::string_view begin);
 
-// Returns the name of a command for logs and messages; "?" if there is none.
+// Returns the name of a command for logs and messages; "?" for an unknown
+// command.
 std::string_view CommandName(uint8_t command);
 
 }  // namespace canopy::openpmix

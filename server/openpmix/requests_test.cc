@@ -31,8 +31,8 @@ Requester Of(const char* version, const char* codec, bool described = false) {
 Requester Modern() { return Of("4.2.2", "v41"); }
 Requester Old() { return Of("3.2.3", "v3"); }
 
-// Parts of messages. In the modern form a call of one element begins with 02,
-// lengths are doubled, and so are positive signed numbers. In the old form a
+// Macros for parts of messages. In the modern form a call of one element begins
+// with 02; lengths and positive signed numbers are doubled. In the old form a
 // call begins with its count in four bytes, and a SIZE with its type, 15.
 #define M_NS "08 6e737800"                    // text "nsx"
 #define M_KEY "04 6b00"                       // text "k"
@@ -93,7 +93,8 @@ Result<Request> Parse(const Requester& requester, const char* hex) {
   return ParseRequest(requester, 101, Unhex(hex));
 }
 
-// Returns the request in both forms, which must be the same kind of request.
+// Returns the request in both forms, which must contain the same kind of
+// request.
 template <typename T>
 std::vector<T> InBothForms(const char* name) {
   std::vector<T> out;
@@ -137,7 +138,7 @@ TEST(Requests, UnsupportedCommandsAreReadAndRefused) {
   }
 }
 
-TEST(Requests, PullsOfOutput) {
+TEST(Requests, APullNamesProcessesChannelsAndHandle) {
   const auto pulls = InBothForms<PullRequest>("pull output");
   ASSERT_EQ(pulls.size(), 2u);
   for (const PullRequest& pull : pulls) {
@@ -152,7 +153,7 @@ TEST(Requests, PullsOfOutput) {
   }
 }
 
-TEST(Requests, PushesOfInput) {
+TEST(Requests, APushBecomesAHostCall) {
   for (const auto& in :
        CoreInputs<core::HostCallArrived>("push input", AnswerForm::kStatus)) {
     EXPECT_EQ(in.op, HostOp::kPushInput);
@@ -165,7 +166,7 @@ TEST(Requests, PushesOfInput) {
 }
 
 // In an update the library sends only the index.
-TEST(Requests, Fabrics) {
+TEST(Requests, FabricRequestsBecomeHostCalls) {
   const std::pair<const char*, pmix_fabric_operation_t> rows[] = {
       {"fabric register", PMIX_FABRIC_REQUEST_INFO},
       {"fabric update", PMIX_FABRIC_UPDATE_INFO},
@@ -188,7 +189,7 @@ TEST(Requests, Fabrics) {
   }
 }
 
-TEST(Requests, Publishing) {
+TEST(Requests, PublishLookupAndUnpublishBecomeInputs) {
   for (const auto& in :
        CoreInputs<core::PublishArrived>("publish", AnswerForm::kStatus)) {
     EXPECT_EQ(in.client, 77u);
@@ -223,8 +224,8 @@ TEST(Requests, EveryTruncationEndsTheConnection) {
   }
 }
 
-// The file contains exactly the commands of the table.
-TEST(Requests, GoldenBytesOfEveryCommand) {
+// The file must contain exactly the commands of the table.
+TEST(Requests, EveryCommandHasGoldenBytes) {
   std::set<std::string_view> known;
   for (int command = 0; command < 256; ++command) {
     known.insert(CommandName(static_cast<uint8_t>(command)));
@@ -235,7 +236,7 @@ TEST(Requests, GoldenBytesOfEveryCommand) {
   EXPECT_EQ(golden, std::set<std::string>(known.begin(), known.end()));
 }
 
-TEST(Requests, ResourceBlocksNeedANewCodec) {
+TEST(Requests, ATruncatedResourceBlockIsRejected) {
   const std::string bytes = GoldenBytes(kFile, "resource block", "v51");
   for (size_t n = 2; n <= bytes.size(); ++n) {
     const Result<Request> request =
@@ -244,7 +245,7 @@ TEST(Requests, ResourceBlocksNeedANewCodec) {
   }
 }
 
-TEST(Requests, NamesOfCommands) {
+TEST(Requests, CommandNameReturnsTheNameInTheFile) {
   for (const Golden& golden : ReadGolden(kFile)) {
     const size_t at = golden.form == "old" ? 4 : 1;
     EXPECT_EQ(CommandName(static_cast<uint8_t>(golden.bytes.at(at))),
@@ -262,12 +263,12 @@ TEST(Requests, UnknownCommandsAreRefused) {
   }
 }
 
-TEST(Requests, JobInfo) {
+TEST(Requests, BothJobInfoCommandsAreParsed) {
   InBothForms<JobInfoRequest>("job info");
   InBothForms<JobInfoRequest>("store fallback");
 }
 
-TEST(Requests, Abort) {
+TEST(Requests, AnAbortBecomesAnInput) {
   for (const auto& in :
        CoreInputs<core::AbortArrived>("abort", AnswerForm::kStatus)) {
     EXPECT_EQ(in.client, 77u);
@@ -278,7 +279,7 @@ TEST(Requests, Abort) {
   }
 }
 
-TEST(Requests, Commit) {
+TEST(Requests, ACommitBecomesAnInput) {
   for (const auto& in :
        CoreInputs<core::Committed>("commit", AnswerForm::kStatus)) {
     ASSERT_EQ(in.data.size(), 1u);
@@ -287,8 +288,8 @@ TEST(Requests, Commit) {
   }
 }
 
-// Both scopes; the second payload is described.
-TEST(Requests, CommitOfTwoScopes) {
+// The message has data of both scopes; the second payload is described.
+TEST(Requests, ACommitMayHaveDataOfTwoScopes) {
   const Result<Request> request =
       Parse(Modern(),
             "02 02"
@@ -304,7 +305,7 @@ TEST(Requests, CommitOfTwoScopes) {
 }
 
 // The values that come with deleted keys have no meaning.
-TEST(Requests, CommitOfDeletions) {
+TEST(Requests, ACommitMayDeleteKeys) {
   const Result<Request> request = Parse(Modern(),
                                         "02 02"
                                         "02 05 02 01 06 02" M_KEY
@@ -326,7 +327,7 @@ TEST(Requests, DeletionOfInternalKeysIsRefused) {
   EXPECT_EQ(std::get<RefusedRequest>(*request).status, kErrNotSupported);
 }
 
-TEST(Requests, Collectives) {
+TEST(Requests, CollectivesBecomeInputsWithTheirOperation) {
   const std::tuple<const char*, core::CollectiveOp, AnswerForm> rows[] = {
       {"fence", core::CollectiveOp::kFence, AnswerForm::kStatus},
       {"connect", core::CollectiveOp::kConnect, AnswerForm::kConnect},
@@ -345,7 +346,7 @@ TEST(Requests, Collectives) {
   }
 }
 
-TEST(Requests, Groups) {
+TEST(Requests, GroupRequestsBecomeInputsWithTheGroupsName) {
   for (const auto& in : CoreInputs<core::CollectiveArrived>(
            "group construct", AnswerForm::kGroup)) {
     EXPECT_EQ(in.op, core::CollectiveOp::kGroupConstruct);
@@ -367,7 +368,7 @@ TEST(Requests, Groups) {
   }
 }
 
-TEST(Requests, FenceDirectives) {
+TEST(Requests, AFenceHonoursCollectAndTimeout) {
   // pmix.collect = true, pmix.timeout = INT 5.
   const Result<Request> request =
       Parse(Modern(), "02 03" M_PROCS
@@ -381,7 +382,7 @@ TEST(Requests, FenceDirectives) {
   EXPECT_EQ(in.timeout_ms, 5000u);
 }
 
-TEST(Requests, Get) {
+TEST(Requests, AGetNamesItsTargetAndKey) {
   for (const auto& in : CoreInputs<core::GetArrived>("get", AnswerForm::kGet)) {
     EXPECT_EQ(in.target, (ProcId{"nsx", 3}));
     EXPECT_EQ(in.key, "k");
@@ -395,7 +396,7 @@ TEST(Requests, Get) {
             "");
 }
 
-TEST(Requests, GetOfAQualifiedValue) {
+TEST(Requests, AGetMayHaveAQualifier) {
   const Result<Request> request =
       Parse(Modern(), "02 04 02" M_NS
                       "02 03"
@@ -406,7 +407,7 @@ TEST(Requests, GetOfAQualifiedValue) {
       QualifiedNameOf("k", "k", Unhex("0e 05")));
 }
 
-TEST(Requests, Refresh) {
+TEST(Requests, ARefreshBecomesAGetOfAllData) {
   for (const auto& in :
        CoreInputs<core::GetArrived>("refresh cache", AnswerForm::kRefresh)) {
     EXPECT_EQ(in.target, (ProcId{"nsx", 3}));
@@ -414,11 +415,11 @@ TEST(Requests, Refresh) {
   }
 }
 
-TEST(Requests, Finalize) {
+TEST(Requests, AFinalizeBecomesAnInput) {
   CoreInputs<core::FinalizeArrived>("finalize", AnswerForm::kStatus);
 }
 
-TEST(Requests, Events) {
+TEST(Requests, EventRequestsBecomeInputs) {
   for (const auto& in :
        CoreInputs<core::EventRaised>("notify", AnswerForm::kStatus)) {
     EXPECT_EQ(in.status, -5);
@@ -442,7 +443,7 @@ TEST(Requests, Events) {
   }
 }
 
-TEST(Requests, EventForOneProcess) {
+TEST(Requests, AnEventMayHaveACustomRange) {
   // pmix.evrange = PROC nsx, any rank.
   const Result<Request> request = Parse(Modern(),
                                         "02 0c 02 09 02 06 02 01 02"
@@ -455,7 +456,7 @@ TEST(Requests, EventForOneProcess) {
   EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
 }
 
-TEST(Requests, JobControl) {
+TEST(Requests, JobControlBecomesAHostCall) {
   for (const auto& in :
        CoreInputs<core::HostCallArrived>("job control", AnswerForm::kInfos)) {
     EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
@@ -464,7 +465,7 @@ TEST(Requests, JobControl) {
   }
 }
 
-TEST(Requests, RequestsThatASchedulerDecides) {
+TEST(Requests, AllocationAndSessionRequestsBecomeHostCalls) {
   for (const auto& in :
        CoreInputs<core::HostCallArrived>("allocate", AnswerForm::kInfos)) {
     EXPECT_EQ(in.op, HostOp::kAllocate);
@@ -483,7 +484,7 @@ TEST(Requests, RequestsThatASchedulerDecides) {
   }
 }
 
-TEST(Requests, Monitors) {
+TEST(Requests, AMonitorBecomesAHostCall) {
   for (const auto& in :
        CoreInputs<core::HostCallArrived>("monitor", AnswerForm::kInfos)) {
     EXPECT_EQ(in.op, HostOp::kMonitor);
@@ -495,7 +496,7 @@ TEST(Requests, Monitors) {
   }
 }
 
-TEST(Requests, Credentials) {
+TEST(Requests, CredentialRequestsBecomeHostCalls) {
   for (const auto& in : CoreInputs<core::HostCallArrived>(
            "get credential", AnswerForm::kCredential)) {
     EXPECT_EQ(in.client, 77u);
@@ -536,7 +537,7 @@ TEST(Requests, QueriesAreForwardedInOurForm) {
   }
 }
 
-TEST(Requests, Log) {
+TEST(Requests, ALogRequestHasItsDataAndTime) {
   for (const LogRequest& request : InBothForms<LogRequest>("log")) {
     EXPECT_EQ(request.stamp, 5);
     EXPECT_EQ(request.data.FindUint("k"), 5u);
@@ -544,7 +545,7 @@ TEST(Requests, Log) {
   }
 }
 
-TEST(Requests, Resolve) {
+TEST(Requests, ResolveRequestsNameNodeAndNamespace) {
   for (const auto& r : InBothForms<ResolvePeersRequest>("resolve peers")) {
     EXPECT_EQ(r.node, "");
     EXPECT_EQ(r.nspace, "nsx");
@@ -554,8 +555,9 @@ TEST(Requests, Resolve) {
   }
 }
 
-TEST(Requests, DescribedForm) {
-  // Each call: type of the count (9), count, type of the elements.
+TEST(Requests, TheDescribedFormIsParsed) {
+  // Each call has the type of the count (9), the count, and the type of the
+  // elements.
   const Result<Request> request =
       ParseRequest(Of("4.2.2", "v41", true), 101,
                    Unhex("09 02 22 03"                             // command
@@ -568,7 +570,7 @@ TEST(Requests, DescribedForm) {
       std::vector<ProcId>{kAll});
 }
 
-TEST(Requests, VersionsDiffer) {
+TEST(Requests, PartsOfMessagesDependOnTheVersion) {
   // Since 4.2.4 a group is destructed with its members.
   const char* with_procs = "02 1c 02" M_KEY M_PROCS M_INFOS;
   EXPECT_TRUE(Parse(Of("4.2.4", "v41"), with_procs).ok());
@@ -671,15 +673,15 @@ TEST(Requests, HugeCountsAreRefusedWithoutAllocating) {
   }
 }
 
-// 10,000 nested arrays in an info.
-TEST(Requests, DeepNestsAreRefused) {
+// An info contains 10,000 nested arrays.
+TEST(Requests, DeeplyNestedArraysAreRefused) {
   std::string message = Unhex("02 03" M_PROCS "02 01 02" M_KEY "00 27");
   for (int i = 0; i < 10000; ++i) message += Unhex("27 01");
   EXPECT_FALSE(ParseRequest(Modern(), 101, message).ok());
   std::string commit;
   for (int i = 0; i < 10000; ++i) commit += Unhex("27 01");
   std::string payload = Unhex("02" M_KEY "27") + commit;
-  // Its length, in three groups of seven bits.
+  // The length has three groups of seven bits.
   const size_t n = payload.size();
   std::string length = {static_cast<char>(n | 0x80),
                         static_cast<char>(n >> 7 | 0x80),
@@ -709,7 +711,7 @@ TEST(RequestsTest, SpawnsAreForwardedInOurForm) {
   }
 }
 
-TEST(RequestsTest, SpawnsOfTwoConnectionsAreNeverTheSame) {
+TEST(RequestsTest, SpawnsOfTwoConnectionsHaveDifferentNumbers) {
   const auto number = [](core::ClientId client) {
     Requester requester = Modern();
     requester.client = client;

@@ -15,8 +15,8 @@ namespace {
 constexpr uint8_t kEstablished = 1;
 constexpr uint8_t kCloseWait = 8;
 
-// Bytes may arrive and be acknowledged between the two queries of an attempt;
-// the attempt is then repeated.
+// The number of attempts. Bytes may arrive and be acknowledged between the two
+// queries of an attempt, which is then repeated.
 constexpr int kAttempts = 1000;
 
 bool Ask(int fd, tcp_info* info) {

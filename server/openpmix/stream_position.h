@@ -13,9 +13,9 @@ struct StreamPosition {
   uint64_t written = 0;  // bytes that this end's kernel has accepted
 };
 
-// No other process may read or write during the call. Returns kErrNotSupported
-// if the kernel does not count, and kErrLostConnection if the connection was
-// reset.
+// Returns the position of a connected socket. No other process may read or
+// write during the call. Returns kErrNotSupported if the kernel does not count,
+// and kErrLostConnection if the connection was reset.
 Result<StreamPosition> PositionOf(int fd);
 
 }  // namespace canopy::openpmix

@@ -14,7 +14,7 @@
 
 namespace canopy::openpmix {
 
-// Loop thread only. The arguments of the constructor must outlive it.
+// Loop thread only. The arguments of the constructor must outlive this object.
 class TextLogger {
  public:
   TextLogger(const OpenPmixOptions* options, const Connections* connections,
@@ -23,9 +23,10 @@ class TextLogger {
   TextLogger(const TextLogger&) = delete;
   TextLogger& operator=(const TextLogger&) = delete;
 
+  // Logs the texts of a request and answers it, at once or later.
   void Serve(Connection& c, uint32_t tag, LogRequest& request);
-  // True while requests of a former agent are replayed, which may have logged
-  // their texts without answering them.
+  // Must be true while requests of a former agent are replayed, because that
+  // agent may have logged their texts without answering the requests.
   void set_replaying(bool replaying) { replaying_ = replaying; }
 
  private:

@@ -22,7 +22,8 @@
 namespace canopy::openpmix {
 namespace {
 
-// The release whose protocol is spoken, as its own files contain it.
+// The release whose protocol is spoken, as the files of that release contain
+// it.
 constexpr char kVersionLine[] = "v4.2.2";
 constexpr size_t kMaxFile = 4096;
 constexpr int kPidLine = 2;  // counted from 0
@@ -52,21 +53,22 @@ Status CannotWrite(const std::string& path) {
   return Status(code, "cannot write " + path + ": " + std::strerror(errno));
 }
 
-// An agent of release 0.1 stores the system server's file in its own directory.
+// Returns true for names of files that a server owns. An agent of release 0.1
+// stores the system server's file in its own directory.
 bool IsToolFile(const std::string& name) {
   return name.starts_with("pmix.sys.") ||
          (name.starts_with("pmix.") &&
           (name.ends_with(".tool") || name.find(".tool.") < name.size()));
 }
 
-// Rejects names with '/': the name came from a peer and must not lead out of
-// the directory.
+// Returns false for a name with '/': the name came from a peer and must not
+// lead out of the directory.
 bool IsHostName(const std::string& name) {
   return !name.empty() && name.size() <= HOST_NAME_MAX &&
          name.find('/') == std::string::npos;
 }
 
-// Returns the process that a system server's file names; 0: the file is
+// Returns the process that a system server's file names; 0 if the file is
 // invalid.
 int PidIn(int directory, const std::string& name) {
   const UniqueFd fd(openat(directory, name.c_str(),
@@ -86,8 +88,8 @@ int PidIn(int directory, const std::string& name) {
 }
 
 // Returns an error if the place of the system server's file is in use: by a
-// live server, or, unless this process is root, by another user's file. `path`
-// is for messages.
+// server that is alive, or, unless this process is root, by another user's
+// file. `path` is used in messages.
 Status CheckFormer(int directory, const std::string& name,
                    const std::string& path) {
   struct stat info = {};
@@ -137,7 +139,7 @@ Status ToolFile::Add(const DirectoryRef& directory, const std::string& name,
   return Status();
 }
 
-// The file is linked into its place when it is complete.
+// Links the file into its place when it is complete.
 Status ToolFile::Install(const DirectoryRef& directory, const std::string& name,
                          const std::string& content) {
   const int at = directory->fd();

@@ -15,37 +15,40 @@
 namespace canopy::openpmix {
 
 // The content of the files. Tools search everything below their TMPDIR for
-// "pmix.HOST.tool" and names that begin with it; for a process or a namespace,
-// they search for the name that ends with it. HOST is this machine's own name.
-// A tool that requests the system server uses only "pmix.sys.HOST" in one
-// directory.
+// "pmix.HOST.tool" and names that begin with it; if they want a process or a
+// namespace, they search for the name that ends with it. HOST is this machine's
+// own name. A tool that requests the system server uses only "pmix.sys.HOST" in
+// one directory.
 struct ToolContact {
   std::string nspace;  // namespace of the server, as in `uri`
   std::string uri;
-  // The path of an agent's Unix socket, for tools that load Canopy's libpmix,
-  // in a line that others do not read. Empty: such tools cannot connect.
+  // The path of an agent's Unix socket, for tools that load Canopy's libpmix.
+  // It is in a line that other tools do not read. Empty: such tools cannot
+  // connect.
   std::string socket;
 };
 
 struct ToolFilePlaces {
   // The directory of this server; other tool files there are removed. Empty:
-  // none.
+  // this server has no directory.
   std::string own_directory;
   // The directory of the system server's file, which other servers may share.
   // Empty: this is not the system server.
   std::string system_directory;
   // A further file for the program that has started this server; it must not
-  // exist. Empty: none.
+  // exist. Empty: there is none.
   std::string launcher_file;
-  // The own name of the machine whose server this one represents: the server's
-  // directory gets a file of that name too. Empty: none.
+  // If this server represents a server of another machine, that machine's own
+  // name: the server's directory gets a file of that name too. Empty: there is
+  // none.
   std::string other_host;
-  // True if the files are readable for all users that this process's umask
-  // permits, because it serves tools of several users; otherwise only for its
-  // own user.
+  // True if all users that this process's umask permits may read the files,
+  // because the server serves tools of several users; false if only its own
+  // user may.
   bool for_all_users = false;
-  // Another directory that gets the files of `own_directory`, at a place where
-  // users keep the server from having its own directory. Empty: none.
+  // Another directory that gets the files of `own_directory`. It is at a place
+  // where users can prevent the server from having its own directory. Empty:
+  // there is none.
   std::string users_directory = {};
 };
 
@@ -54,13 +57,14 @@ struct ToolFilePlaces {
 // directory that a user controls with that user's rights (OpenDirectory).
 class ToolFile {
  public:
-  // Returns kErrExists if the machine has another system server that is alive
-  // or the launcher's file exists, kErrNoPermissions if another user's file is
-  // at that place, and kErrJobSysOpFailed if a file cannot be written.
+  // Writes the files. Returns kErrExists if the machine has another system
+  // server that is alive or the launcher's file exists, kErrNoPermissions if
+  // another user's file is at that place, and kErrJobSysOpFailed if a file
+  // cannot be written.
   static Result<ToolFile> Write(const ToolFilePlaces& places,
                                 const ToolContact& contact);
-  // Removes the files of any server in its directory, for a server that left
-  // them.
+  // Removes the files of any server from `directory`, on behalf of a server
+  // that left them there.
   static void RemoveAll(const std::string& directory);
   ToolFile() = default;
   ToolFile(ToolFile&& other) noexcept;
@@ -93,7 +97,7 @@ class ToolFile {
                 const std::string& nspace, const std::string& content);
   Status AddLaunchers(const std::string& path, const std::string& content);
   Status AddSystem(const std::string& directory, const std::string& content);
-  // These two use the rights of the directory's user.
+  // These two act with the rights of the directory's user.
   Status Add(const DirectoryRef& directory, const std::string& name, int flags,
              const std::string& content);
   Status Install(const DirectoryRef& directory, const std::string& name,

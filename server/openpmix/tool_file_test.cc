@@ -54,7 +54,7 @@ class ToolFileTest : public testing::Test {
   char directory_[32] = "/tmp/canopy-tool-XXXXXX";
 };
 
-// A server that represents one on another machine, for tools that name that
+// The server represents a server of another machine, for tools that name that
 // host.
 TEST_F(ToolFileTest, AnotherHostsFileHasTheSameContent) {
   ToolFilePlaces places;
@@ -77,7 +77,7 @@ TEST_F(ToolFileTest, AnotherHostsFileHasTheSameContent) {
   }
 }
 
-TEST_F(ToolFileTest, ThreeFilesHaveTheAddressAndAreRemoved) {
+TEST_F(ToolFileTest, TheFilesHaveTheAddressAndAreRemovedAtTheEnd) {
   std::vector<std::string> paths;
   {
     Result<ToolFile> written =
@@ -121,7 +121,7 @@ TEST_F(ToolFileTest, TheUmaskLimitsTheReadersOfASharedServersFiles) {
   }
 }
 
-TEST_F(ToolFileTest, AFileThatReplacedItStays) {
+TEST_F(ToolFileTest, AFileThatReplacedAWrittenOneIsKept) {
   {
     Result<ToolFile> written = WriteSystem();
     ASSERT_TRUE(written.ok()) << written.status().message();
@@ -146,12 +146,12 @@ TEST_F(ToolFileTest, AMachineHasOneSystemServer) {
       << refused.status().message();
   kill(other, SIGKILL);
   waitpid(other, nullptr, 0);
-  // A server that is gone has left it.
+  // A server that is gone has left the file.
   const Result<ToolFile> written = WriteSystem();
   ASSERT_TRUE(written.ok()) << written.status().message();
   EXPECT_TRUE(ContentOf(SystemFile()).starts_with("the-uri\n"));
   EXPECT_EQ(written->paths(), std::vector<std::string>{SystemFile()});
-  // This process may have left it before a handover.
+  // This process may have left the file before a handover.
   EXPECT_TRUE(WriteSystem().ok());
 }
 
@@ -169,7 +169,7 @@ TEST_F(ToolFileTest, NothingIsWrittenThroughALink) {
   EXPECT_EQ(ContentOf(At("target")), "precious");
 }
 
-TEST_F(ToolFileTest, OtherFilesAreNotServers) {
+TEST_F(ToolFileTest, FilesWithoutALiveServerAreReplaced) {
   ASSERT_EQ(mkfifo(SystemFile().c_str(), 0600), 0);
   EXPECT_TRUE(WriteSystem().ok());
   for (const char* content : {"", "\n", "a\nb", "a\nb\n-1\n", "a\nb\nx"}) {
@@ -197,7 +197,7 @@ TEST_F(ToolFileTest, AnotherUsersFileIsAnError) {
 }
 
 // A server that runs as root cannot use the directory that the host has named
-// as its own, because it belongs to a user.
+// as its own, because the directory belongs to a user.
 TEST_F(ToolFileTest, FilesInAUsersDirectoryBelongToTheUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
   constexpr uid_t kUid = 12345;
@@ -223,11 +223,11 @@ TEST_F(ToolFileTest, FilesInAUsersDirectoryBelongToTheUser) {
       EXPECT_EQ(info.st_uid, path.starts_with(At("own")) ? 0 : kUid) << path;
       EXPECT_TRUE(ContentOf(path).starts_with("the-uri\n")) << path;
     }
-    // The files are found wherever the directory is moved to.
+    // The files are found wherever the directory is moved.
     ASSERT_EQ(rename(At("users").c_str(), At("former").c_str()), 0);
     ASSERT_EQ(symlink(target.c_str(), At("users").c_str()), 0);
     ASSERT_EQ(lchown(At("users").c_str(), kUid, kUid), 0);
-    // A link of the user's leads to nothing that belongs to root only.
+    // A link that the user made leads to no file that belongs to root only.
     EXPECT_EQ(ToolFile::Write(places, kContact).code(), kErrNoPermissions);
   }
   for (const char* name : {"own", "former", "target"}) {

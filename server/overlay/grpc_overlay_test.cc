@@ -338,8 +338,12 @@ void ExpectHealed(uint32_t size, NodeId victim) {
 }
 
 TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfALeaf) { ExpectHealed(7, 6); }
-TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfAnInteriorMember) { ExpectHealed(7, 1); }
-TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfTheRoot) { ExpectHealed(7, 0); }
+TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfAnInteriorMember) {
+  ExpectHealed(7, 1);
+}
+TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfTheRoot) {
+  ExpectHealed(7, 0);
+}
 
 TEST(GrpcOverlayTest, ALostLeafThatReturnsIsUpAgain) {
   TestCluster cluster(3);

@@ -17,7 +17,7 @@ class ServerCredentials;
 namespace canopy::security {
 
 enum class SecurityMode {
-  kDerived,  // mutual TLS; the identity is derived from the cluster key
+  kDerived,    // mutual TLS; the identity is derived from the cluster key
   kFiles,      // mutual TLS with certificates of the operator's authority
   kPlaintext,  // no TLS; on loopback and Unix sockets only, unless allowed
 };

@@ -120,7 +120,8 @@ Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
   return Status();
 }
 
-// Checks that the connection belongs to the rank that it claims to be.
+// Returns the identity of the rank that the connection claims to be, or an
+// error if it does not prove that it is.
 Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
                                                 const Hello& hello) const {
   const ProcId proc = OwnerOf(hello.claimed);

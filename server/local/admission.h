@@ -17,31 +17,34 @@
 
 namespace canopy::local {
 
-// Loop thread only. `options` and `jobs` must outlive it.
+// Loop thread only. `options` and `jobs` must outlive this object.
 class Admission {
  public:
   Admission(const LocalOptions* options, LocalJobs* jobs);
 
   // Handles the Hello of an unidentified connection. On success the connection
   // belongs to the rank, and the answer is in its queue, with the descriptors
-  // of the shared memory that the rank may use.
+  // of the shared memory that the rank may use. An error means that the
+  // connection is rejected.
   Status Identify(Connection& c, const FrameHeader& header,
                   std::string_view payload);
 
-  // Handles the first frame of a tool, which must run as the agent's user or
-  // another user who is served. `name` is for a tool without a name; with an
-  // empty namespace the tool gets a unique one.
+  // Handles the first frame of a tool, which must run as the agent's user or as
+  // another user who is served. `name` is used for a tool without a name; with
+  // an empty namespace the tool gets a unique one. An error means that the
+  // connection is rejected.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
                       std::string_view payload, const ProcId& name);
   // Makes the checks of Identify or IdentifyTool and returns the identity, but
-  // queues no welcome. From then on, a rank's connection counts toward its
-  // rank's limit.
+  // queues no welcome. A rank's connection counts toward its rank's limit from
+  // then on.
   Result<endpoint::Newcomer> Recognise(Connection& c, bool is_tool,
                                        std::string_view payload);
   // Records that a connection is closed.
   void OnClosed(const Connection& c);
 
-  // Sets how long clients try to reattach, which their welcome contains.
+  // Sets how long clients try to reattach, in milliseconds. A client's welcome
+  // contains this time.
   void set_reattach_ms(uint32_t ms) { reattach_ms_ = ms; }
 
  private:
@@ -52,7 +55,8 @@ class Admission {
   bool ServesToolsOf(uint32_t uid) const;
   void Count(Connection& c, const ProcId& rank);
   void Welcome(Connection& c, uint64_t tag, const SegmentRef& segment);
-  // Returns the size of the mailboxes.
+  // Opens the rank's mailbox for the connection. Returns the size of the
+  // mailboxes.
   uint64_t OfferMailboxes(Connection& c, const BarrierOffer& barrier);
 
   const LocalOptions* const options_;

@@ -62,9 +62,10 @@ CommitMailboxes::CommitMailboxes(std::shared_ptr<shm::CommitReader> reader,
       on_corrupted_(std::move(on_corrupted)),
       messages_(ranks_.size()) {}
 
-// A rank uses its mailbox only when the agent has read all commits that the
-// rank has sent as messages. To close a mailbox, the agent publishes a count
-// that no rank reaches.
+// Publishes how many commits of the rank by message the agent has read. A rank
+// uses its mailbox only when the agent has read all commits that it has sent as
+// messages. To close a mailbox, the agent publishes a count that no rank
+// reaches.
 void CommitMailboxes::PublishMessageCount(uint32_t index) {
   constexpr uint32_t kNever = 1u << 31;
   reader_->SetMessages(index, messages_[index] + (closed_ ? kNever : 0));
@@ -140,12 +141,13 @@ void CommitMailboxes::Await(Rank rank) {
   if (index < ranks_.size()) AwaitAt(index);
 }
 
-// The rank may overwrite commits only when they are persisted.
+// Releases the room of read commits later: the rank may overwrite commits only
+// when they are persisted.
 void CommitMailboxes::ReleaseLater() {
   if (std::exchange(*release_scheduled_, true)) return;
   defer_([sink = sink_, reader = reader_, scheduled = release_scheduled_] {
     *scheduled = false;
-    // Work of this round may have read more commits.
+    // Other work of this round may have read more commits.
     sink->Drain();
     reader->Release();
   });

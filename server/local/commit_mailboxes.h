@@ -20,8 +20,8 @@
 
 namespace canopy::local {
 
-// Removes the first commit from the content of a mailbox. Returns false if it
-// is malformed.
+// Removes the first commit from the content of a mailbox and sets `*data` to
+// it. Returns false if the commit is malformed.
 bool NextCommit(std::string_view* bytes, std::vector<core::ScopedData>* data);
 
 // Loop thread only.
@@ -30,11 +30,13 @@ class CommitMailboxes {
   // Runs `work` at the end of the loop's current round, when the core's actions
   // have been executed.
   using Defer = std::function<void(std::function<void()> work)>;
-  // A rank's mailbox is corrupted and is no longer read.
+  // Called when a rank's mailbox is corrupted; the mailbox is not read any
+  // more.
   using OnCorrupted = std::function<void(Rank rank)>;
 
-  // `ranks` are the job's ranks on this node, ascending, at least one. `former`
-  // is the predecessor's descriptor, or empty.
+  // Opens the mailboxes of the predecessor if they fit, and creates new ones
+  // otherwise. `ranks` are the job's ranks on this node, ascending, at least
+  // one. `former` is the predecessor's descriptor, or empty.
   static Result<std::unique_ptr<CommitMailboxes>> Make(
       const std::string& nspace, std::vector<Rank> ranks, UniqueFd former,
       InputSink* sink, Defer defer, OnCorrupted on_corrupted);
@@ -42,35 +44,38 @@ class CommitMailboxes {
   CommitMailboxes& operator=(const CommitMailboxes&) = delete;
 
   int fd() const { return reader_->fd(); }
-  // Keeps fd() open.
+  // Returns an owner that keeps fd() open.
   std::shared_ptr<const void> owner() const { return reader_; }
   uint64_t size() const { return reader_->size(); }
 
   // Makes ranks send commits as messages from now on. A commit that a rank is
   // writing meanwhile still arrives through its mailbox.
   void Close();
-  // Opens the mailbox of the rank with that index for a connection.
+  // Opens the mailbox of the rank with that index (the position in `ranks`) for
+  // a connection.
   void Admit(uint32_t index);
-  // Counts a commit of that connection that arrived as a message and was
+  // Counts a commit of that rank's connection that arrived as a message and was
   // handled.
   void OnMessage(uint32_t index);
 
-  // These report commits that wait in mailboxes: of the rank with that index,
-  // of a rank if it is local, or of all ranks.
+  // These report to the core the commits that wait in mailboxes: those of the
+  // rank with that index, those of a rank if it is local, and those of all
+  // ranks.
   void TakeAt(uint32_t index);
   void Take(Rank rank);
   void TakeAll();
 
-  // Reports the rank's commits, and requests that it signals its next commit by
-  // a frame. With kRankUndef, all ranks signal, until the first commit.
+  // Reports the rank's commits, and requests that the rank signals its next
+  // commit by a frame. With kRankUndef, all ranks signal, until the first
+  // commit.
   void Await(Rank rank);
 
  private:
   CommitMailboxes(std::shared_ptr<shm::CommitReader> reader, std::string nspace,
                   std::vector<Rank> ranks, InputSink* sink, Defer defer,
                   OnCorrupted on_corrupted);
-  // Delivers the commits. Returns false at a malformed one; those before it are
-  // delivered.
+  // Delivers the commits. Returns false at a malformed one; the commits before
+  // it are delivered.
   bool Deliver(Rank rank, std::string_view bytes);
   void AwaitAt(uint32_t index);
   void PublishMessageCount(uint32_t index);

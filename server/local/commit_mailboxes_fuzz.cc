@@ -1,5 +1,6 @@
 // Fuzz target: commit mailboxes with arbitrary content from a rank. The first
-// bytes are the two positions of its mailbox, the rest is its content.
+// bytes are the two positions of the rank's mailbox, and the rest is its
+// content.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -82,7 +83,8 @@ UniqueFd MakeFile(std::string_view input) {
   return fd;
 }
 
-// Commits are delivered once, and are not larger than a mailbox.
+// Reads the commits. They must be delivered once, and must not be larger than a
+// mailbox.
 void TakeFrom(std::string_view input) {
   CountingSink sink;
   auto mailboxes = CommitMailboxes::Make(

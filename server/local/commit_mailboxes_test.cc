@@ -42,7 +42,7 @@ class FakeSink : public InputSink {
   }
   void Drain() override { drained = taken.size(); }
   std::vector<core::CommitTaken> taken;
-  size_t drained = 0;  // number of those in `taken`
+  size_t drained = 0;  // number of the inputs in `taken` that were drained
 };
 
 // Ranks 4, 6 and 9 are local.
@@ -99,7 +99,7 @@ TEST_F(CommitMailboxesTest, OnlyDrainedCommitsAreReleased) {
   auto second = Writer(1);
   first->Write(Commit("a"));
   mailboxes_->Take(4);
-  // Taken by other work of the same round.
+  // Other work of the same round has taken these commits.
   second->Write(Commit("b"));
   mailboxes_->Take(6);
   EXPECT_EQ(sink_.drained, 0u);
@@ -121,7 +121,7 @@ TEST_F(CommitMailboxesTest, CommitsOfARankAreOneInput) {
   EXPECT_TRUE(corrupted_.empty());
 }
 
-TEST_F(CommitMailboxesTest, AllMailboxes) {
+TEST_F(CommitMailboxesTest, TakeAllReadsAllMailboxes) {
   Writer(0)->Write(Commit("a"));
   Writer(2)->Write(Commit("c"));
   mailboxes_->TakeAll();
@@ -144,7 +144,7 @@ TEST_F(CommitMailboxesTest, AnyRankCanBeAwaited) {
   mailboxes_->Await(5);
 }
 
-TEST_F(CommitMailboxesTest, CommitsByMessageComeFirst) {
+TEST_F(CommitMailboxesTest, AMailboxOpensWhenEarlierMessagesWereRead) {
   auto writer = Writer(2);
   mailboxes_->Admit(2);
   sent_ = 1;
@@ -156,7 +156,7 @@ TEST_F(CommitMailboxesTest, CommitsByMessageComeFirst) {
   EXPECT_EQ(writer->Write(Commit("a")), Outcome::kWritten);
 }
 
-// The core may only have queued its input.
+// The core may only have queued the input of the commits.
 TEST_F(CommitMailboxesTest, ASuccessorFindsCommitsOfAnUnfinishedRound) {
   auto writer = Writer(0);
   writer->Write(Commit("a"));
@@ -181,12 +181,12 @@ TEST_F(CommitMailboxesTest, ASuccessorFindsCommitsOfAnUnfinishedRound) {
   EXPECT_EQ(Taken(), Texts{Of(4, Kval("c", "v"))});
 }
 
-TEST_F(CommitMailboxesTest, OtherMailboxesAreReplaced) {
+TEST_F(CommitMailboxesTest, ADescriptorThatDoesNotFitIsReplaced) {
   Make(UniqueFd(memfd_create("other", MFD_CLOEXEC)));
   EXPECT_EQ(Writer(2)->Write(Commit("a")), Outcome::kWritten);
 }
 
-TEST_F(CommitMailboxesTest, MalformedCommitsEndOnlyTheirRanksMailbox) {
+TEST_F(CommitMailboxesTest, AMalformedCommitEndsOnlyItsRanksMailbox) {
   const std::string good = Commit("a");
   const std::string bad[] = {"x", std::string("\x01\x09\x00", 3),
                              good.substr(0, good.size() - 1), good + "x"};
@@ -222,7 +222,7 @@ TEST_F(CommitMailboxesTest, AClosedMailboxIsNotUsed) {
   EXPECT_EQ(Taken(), Texts{Of(9, Kval("a", "v"))});
 }
 
-TEST_F(CommitMailboxesTest, CommitsBeforeAMalformedOneCount) {
+TEST_F(CommitMailboxesTest, CommitsBeforeAMalformedOneAreDelivered) {
   auto writer = Writer(1);
   writer->Write(Commit("a"));
   writer->Write("nonsense");

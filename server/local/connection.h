@@ -25,23 +25,24 @@ struct Connection : endpoint::Connection {
   bool identified = false;  // ClientConnected was sent to the core
   bool asked = false;       // LocalOptions::ask is deciding about its welcome
   bool is_tool = false;
-  bool relayed = false;  // it comes from another machine
+  bool relayed = false;  // comes from another machine
   uint32_t uid = 0;      // uid of a tool
   uint32_t gid = 0;      // gid of a tool
   ProcId proc;           // valid if identified or counted
-  bool counted = false;  // it counts for its rank
+  bool counted = false;  // counts towards its rank's limit
   int mailbox =
       -1;  // index of the commit mailbox that it may write to; -1: none
   // Tags of pending fences over the whole job.
   std::vector<uint64_t> fences;
   std::unordered_map<uint64_t, PendingGet> gets;  // by tag
   std::unordered_set<uint64_t> spawns;            // tags of pending spawns
-  // For each pending connect, by tag: the other jobs that it connects.
+  // For each pending connect, by tag: the other jobs that the connect concerns.
   std::unordered_map<uint64_t, std::set<std::string>> connects;
-  std::set<std::string> segments;  // namespaces whose segment it was sent
-  // Namespaces of which the agent has sent a copy to a relayed client.
+  std::set<std::string> segments;  // namespaces whose segment was sent to it
+  // Namespaces for which the agent has sent a copy of the segment to a relayed
+  // client.
   std::set<std::string> copies;
-  bool reattached = false;  // it has reported its collectives
+  bool reattached = false;  // has reported its collectives
 
   bool serving() const { return identified && !ending; }
 };

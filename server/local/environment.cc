@@ -24,8 +24,8 @@ std::vector<std::string> JobEnvironment(const core::PrepareLocal& job,
       Entry("PMIX_VERSION", options.pmix_version),
       Entry("PMIX_SERVER_TMPDIR", options.runtime_dir),
       Entry("PMIX_SYSTEM_TMPDIR", options.system_tmpdir),
-      // Open MPI joins a job if it finds the address of a daemon; it never
-      // connects to it.
+      // Open MPI joins a job if it finds the address of a daemon, to which it
+      // never connects.
       Entry("OMPI_MCA_orte_local_daemon_uri", "1.0;tcp://127.0.0.1:1"),
       Entry("OMPI_COMM_WORLD_SIZE", spec.procs.size()),
       Entry("OMPI_UNIVERSE_SIZE", spec.universe_size),

@@ -25,7 +25,7 @@ core::PrepareLocal Prepare(bool oversubscribed) {
   return prepare;
 }
 
-TEST(EnvironmentTest, VariablesOfAJob) {
+TEST(EnvironmentTest, AJobHasTheVariablesOfPmixAndOpenMpi) {
   EnvironmentOptions options;
   options.self = 1;
   options.socket_path = "/run/x/sock";
@@ -48,7 +48,7 @@ TEST(EnvironmentTest, VariablesOfAJob) {
       Has(JobEnvironment(Prepare(false), options), "CANOPY_REATTACH_MS=60000"));
 }
 
-TEST(EnvironmentTest, VariablesOfARank) {
+TEST(EnvironmentTest, ARankHasItsOwnVariables) {
   const auto env = RankEnvironment(Prepare(false), 2, "abc");
   EXPECT_TRUE(Has(env, "PMIX_RANK=2"));
   EXPECT_TRUE(Has(env, "CANOPY_TOKEN=abc"));

@@ -172,9 +172,9 @@ void FenceBarrier::Leave(Place* place) {
   Release(answered_ ? worst_ : kErrLostConnection);
 }
 
-// The commits of the participants are published by inputs of this round, which
-// are queued before this work. A participant must not continue and read older
-// data.
+// Releases the participants at the end of the round. Their commits are
+// published by inputs of this round, which are queued before this work; a
+// participant must not continue and read older data.
 void FenceBarrier::ReleaseLater() {
   defer_([self = self_] {
     if (*self != nullptr) (*self)->Release(kSuccess);
@@ -185,15 +185,16 @@ void FenceBarrier::Release(int status) {
   for (Place& place : places_) place.waiting = false;
   num_waiting_ = 0;
   // A failure status stays in the barrier, because successful fences do not
-  // write it.
+  // write the status.
   failed_ |= status != kSuccess;
   server_->Release(status);
   MaybeOpen();
   defer_([server = server_] { server->Wake(); });
 }
 
-// If the core has counted more fences of one rank than of another, the next
-// arrivals belong to different fences, so the barrier stays closed.
+// Opens the barrier if that is possible. If the core has counted more fences of
+// one rank than of another, the next arrivals belong to different fences, so
+// the barrier stays closed.
 void FenceBarrier::MaybeOpen() {
   if (failed_ || server_->open() || num_held_ < places_.size() ||
       num_waiting_ > 0 || num_messages_ > 0 ||

@@ -1,4 +1,5 @@
-// One job's shared-memory barrier (common/shm/barrier_layout.h), agent's side.
+// The agent's side of one job's shared-memory barrier
+// (common/shm/barrier_layout.h).
 //
 // Local ranks arrive at fences over their whole job in shared memory. While the
 // barrier is open, the agent is not involved in an arrival. It closes the
@@ -17,11 +18,11 @@
 //   released  no rank waits                    -> open: MaybeOpen, if possible
 //   failed    for good; fences are messages from now on
 //
-// A closed fence is completed in one of two ways. With `to_core_` the waiting
-// ranks are reported to the core by one LocalFenceArrived, except for those
-// that are `behind`, which follow one by one, and the core's ReleaseFence
-// releases them. Otherwise the job is local, and the barrier itself releases
-// them.
+// A closed fence is completed in one of two ways. With `to_core_` one
+// LocalFenceArrived reports the waiting ranks to the core. Ranks that are
+// `behind` are reported one by one later. The core's ReleaseFence releases all
+// of them. Otherwise the job is local, and the barrier itself releases the
+// ranks.
 //
 // Invariants: An arrival counts only when the commits that preceded it have
 // been read (`behind`, `num_behind_`). The barrier opens only if every place is
@@ -59,36 +60,39 @@ class FenceBarrier {
   using TakeCommits = std::function<void(Rank rank)>;
 
   // `ranks` are the job's ranks on this node, ascending, at least one.
-  // `local_only`: the job has no other ranks. `defer` is used to wake
+  // `local_only` is true if the job has no other ranks. `defer` is used to wake
   // participants after all replies of the round have been processed and the
   // barrier is open again.
   static Result<std::unique_ptr<FenceBarrier>> Create(
       const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
       Defer defer, TakeCommits take_commits);
-  // Participants that are waiting get the status that the agent is gone.
+  // Releases participants that are waiting, with the status that the agent is
+  // gone.
   ~FenceBarrier();
   FenceBarrier(const FenceBarrier&) = delete;
   FenceBarrier& operator=(const FenceBarrier&) = delete;
 
   int fd() const { return server_->fd(); }
-  // Keeps fd() open.
+  // Returns an owner that keeps fd() open.
   std::shared_ptr<const void> owner() const { return server_; }
   uint64_t size() const { return server_->size(); }
 
   // Gives the rank's place to a connection, which may then use the barrier.
-  // Returns its index, or -1 if another connection holds the place.
+  // Returns the index of the place, or -1 if another connection holds it.
   int Admit(Rank rank, core::ClientId client);
-  // The connection ends; call this before the core is notified. A rank that is
-  // still waiting in the barrier (because another of its threads has finalized)
-  // gets the fence's status, or the status that the connection is lost.
+  // Called when the connection ends, before the core is notified. A rank that
+  // is still waiting in the barrier (because another of its threads has
+  // finalized) gets the fence's status, or the status that the connection is
+  // lost.
   void OnGone(Rank rank, core::ClientId client);
 
-  // The connection reattached. `fences` is the number of fences over the job
-  // that have ended for it under a predecessor.
+  // Called when the connection has reattached. `fences` is the number of fences
+  // over the job that have ended for the rank under a predecessor.
   void OnReattached(Rank rank, core::ClientId client, uint64_t fences);
 
-  // A fence over the whole job arrives by message from a connection of `rank`;
-  // call this before the core is notified. OnMessageDone follows at its end.
+  // Called when a fence over the whole job arrives by message from a connection
+  // of `rank`, before the core is notified. OnMessageDone follows when the
+  // fence ends.
   void OnMessage(Rank rank);
   void OnMessageDone(int status);
 
@@ -123,13 +127,13 @@ class FenceBarrier {
   }
   Place* Find(Rank rank);
   void PassToCore();
-  // Closes the barrier for the ranks that have arrived. `to_core`: the core
-  // completes the fence.
+  // Closes the barrier for the ranks that have arrived. `to_core` is true if
+  // the core completes the fence.
   void Take(bool to_core);
   void CaughtUp(Place* place);
   void SendArrivals(std::vector<core::ClientId> clients);
   void Leave(Place* place);
-  // Ends a fence that the core does not complete.
+  // Ends a fence that the core does not complete, at the end of the round.
   void ReleaseLater();
   void Release(int status);
   void MaybeOpen();

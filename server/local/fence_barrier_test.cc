@@ -72,7 +72,8 @@ class FenceBarrierTest : public ::testing::Test {
   Arrival Arrive(Rank rank, uint64_t wants = 0) {
     return members_[rank]->Arrive(wants, &tickets_[rank]);
   }
-  // Returns 99 while the fence has not ended.
+  // Returns the status of the fence for the rank; 99 while the fence has not
+  // ended.
   int EndFor(Rank rank) {
     int status = 99;
     members_[rank]->Wait(tickets_[rank], 0, &status);
@@ -86,7 +87,7 @@ class FenceBarrierTest : public ::testing::Test {
     arrival.request = 7;
     sink_.OnInput(arrival);
   }
-  // The core replies to all arrivals.
+  // Lets the core reply to all arrivals.
   void Answer(int status) {
     const auto arrivals = std::exchange(sink_.arrivals, {});
     for (const auto& a : arrivals) {
@@ -111,7 +112,7 @@ class FenceBarrierTest : public ::testing::Test {
   shm::BarrierParticipant::Ticket tickets_[10];
 };
 
-TEST_F(FenceBarrierTest, OpensWhenEveryRankHasAPlace) {
+TEST_F(FenceBarrierTest, TheBarrierOpensWhenEveryRankHasAPlace) {
   Make(true);
   Admit(4);
   Admit(6);
@@ -187,7 +188,7 @@ TEST_F(FenceBarrierTest, ARankThatLeavesAWaitingFenceGetsItsStatus) {
   EXPECT_EQ(EndFor(6), kErrTimeout);
 }
 
-TEST_F(FenceBarrierTest, ARankThatGaveUpEndsTheBarrier) {
+TEST_F(FenceBarrierTest, ARankThatGivesUpClosesTheBarrierForGood) {
   MakeFull(true);
   Arrive(4);
   members_[4]->GiveUp(tickets_[4], kErrLostConnection);
@@ -199,8 +200,8 @@ TEST_F(FenceBarrierTest, ARankThatGaveUpEndsTheBarrier) {
   EXPECT_EQ(Arrive(6), Arrival::kClosed);
 }
 
-// Another thread commits while this one arrives.
-TEST_F(FenceBarrierTest, CommitsThatWereNotDueDoNotMatter) {
+// Another thread of the rank commits while this one arrives.
+TEST_F(FenceBarrierTest, CommitsThatWereNotDueDoNotDelayAFence) {
   MakeFull(true);
   barrier_->OnCommit(4, 104);
   Arrive(4, shm::kBarrierSync);
@@ -264,7 +265,7 @@ TEST_F(FenceBarrierTest, CommitsOfDepartedRanksAreNotAwaited) {
   EXPECT_EQ(Arrive(9), Arrival::kClosed);
 }
 
-TEST_F(FenceBarrierTest, DeferredWorkMayRunAfterItsEnd) {
+TEST_F(FenceBarrierTest, DeferredWorkMayRunAfterTheBarriersEnd) {
   MakeFull(true);
   Arrive(4, shm::kBarrierSync);
   Arrive(6);
@@ -304,7 +305,7 @@ TEST_F(FenceBarrierTest, AnArrivalByMessagePassesTheOthersToTheCore) {
   EXPECT_EQ(Arrive(6), Arrival::kWait) << "open again";
 }
 
-TEST_F(FenceBarrierTest, StaysClosedWhileOneRankIsAhead) {
+TEST_F(FenceBarrierTest, TheBarrierStaysClosedWhileOneRankIsAhead) {
   MakeFull(true);
   ByMessage(4);
   barrier_->OnMessageDone(kSuccess);
@@ -341,13 +342,13 @@ TEST_F(FenceBarrierTest, ARankThatLeavesClosesTheBarrier) {
   EXPECT_EQ(EndFor(4), kErrLostConnection);
 }
 
-TEST_F(FenceBarrierTest, AnotherConnectionOfARankDoesNotMatter) {
+TEST_F(FenceBarrierTest, TheEndOfAnotherConnectionKeepsTheBarrierOpen) {
   MakeFull(true);
   barrier_->OnGone(9, 1);
   EXPECT_EQ(Arrive(9), Arrival::kWait);
 }
 
-TEST_F(FenceBarrierTest, AReattachedProcessOpensItAgain) {
+TEST_F(FenceBarrierTest, AReattachedProcessOpensTheBarrierAgain) {
   MakeFull(true);
   barrier_->OnGone(9, 109);
   EXPECT_EQ(Arrive(4), Arrival::kClosed);
@@ -364,7 +365,7 @@ TEST_F(FenceBarrierTest, AFenceWithoutProgressIsPassedToTheCore) {
   EXPECT_EQ(sink_.Clients(), std::vector<core::ClientId>{106});
 }
 
-TEST_F(FenceBarrierTest, TheEndOfTheJobReleases) {
+TEST_F(FenceBarrierTest, TheEndOfTheJobReleasesWaitingRanks) {
   MakeFull(true);
   Arrive(6);
   barrier_.reset();

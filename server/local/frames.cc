@@ -55,7 +55,8 @@ std::vector<ProcId> OwnersOf(const std::vector<ProcView>& procs) {
 
 Bytes Copy(std::string_view bytes) { return Bytes(std::string(bytes)); }
 
-// This data is forwarded to other nodes unread, so it is validated on arrival.
+// Returns true if the bytes are KVALs. This data is forwarded to other nodes
+// unread, so it is validated on arrival.
 bool AreKvals(std::string_view bytes) {
   Decoder decoder(bytes);
   KvalView kval;
@@ -69,7 +70,8 @@ bool IsValid(const ScopedKvals& data) {
          AreKvals(data.kvals);
 }
 
-// Operations of groups have a name, and no other operations do.
+// Returns true if the operation is known. Only operations of groups have a
+// name.
 bool IsValid(const Series& series) {
   return series.op >= CollectiveOp::kFence &&
          IsGroupOp(series.op) == !series.name.empty();
@@ -173,7 +175,7 @@ Parsed ParseHostCall(const Request& request) {
 }
 
 // Requests that are executed once are identified by their tags when they are
-// resent, so a tag is required.
+// resent, so they must have a tag.
 
 Parsed ParsePublish(const Request& request) {
   Publish frame;

@@ -22,16 +22,16 @@
 
 namespace canopy::local {
 
-// A payload of this size or less does not name too many processes.
+// The largest payload that needs no check of the number of its names.
 inline constexpr size_t kFewNamesPayload = size_t{128} << 10;
-// All names in a reattachment.
+// The limit for the number of all names in a reattachment.
 inline constexpr size_t kMaxReattachedNames = kMaxProcs;
 
 // Returns the core's input for one frame of a client after its Hello. `self` is
-// the client's identity. A frame that names more than `max_names` processes
-// fails with kErrOutOfResource before the names are copied. Fails with
-// kErrNotSupported for an unknown type, and with kErrUnpackFailure if the frame
-// is malformed. Copies bytes out of `payload`.
+// the client's identity. Returns kErrOutOfResource, before names are copied,
+// for a frame that names more than `max_names` processes, kErrNotSupported for
+// an unknown type, and kErrUnpackFailure for a malformed frame. Copies bytes
+// out of `payload`.
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
                                  std::string_view payload,
@@ -41,8 +41,8 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
 // malformed.
 Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload);
 
-// Returns the start of a frame whose payload has `length` bytes, with room for
-// `reserved` of them.
+// Returns the start of a frame whose payload has `length` bytes, with memory
+// reserved for `reserved` bytes of the payload.
 std::string FrameHead(FrameType type, uint64_t tag, size_t length,
                       size_t reserved);
 
@@ -57,8 +57,8 @@ std::string MakeFrame(FrameType type, uint64_t tag, const M& message) {
 
 // The following return whole frames.
 std::string MakeReply(uint64_t tag, int status, std::string_view payload);
-// Like MakeReply, without the last `payload_size` bytes, which the caller sends
-// directly after it.
+// Returns the frame of MakeReply without the last `payload_size` bytes, which
+// the caller sends directly after it.
 std::string MakeReplyHead(uint64_t tag, int status, size_t payload_size);
 std::string MakeWelcome(uint64_t tag, const Welcome& welcome);
 std::string MakeEvent(const core::ClientEvent& event);

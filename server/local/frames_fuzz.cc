@@ -78,7 +78,7 @@ std::vector<std::string> Requests() {
   };
 }
 
-// The frames that a client receives, and the hello.
+// Returns the frames that a client receives, and the hello.
 std::vector<std::string> Frames() {
   const std::string infos = Infos();
   std::vector<std::string> frames = Requests();
@@ -98,7 +98,8 @@ std::vector<std::string> Frames() {
   return frames;
 }
 
-// Bytes that decode are encoded as bytes that decode to the same message.
+// If the bytes decode, the message is encoded as bytes that decode to the same
+// message.
 template <typename M>
 void Decode(std::string_view payload) {
   M message;

@@ -38,7 +38,7 @@ Result<core::Input> Parse(FrameType type, const M& frame, uint64_t tag = 9) {
   return ParseBytes(type, wire::Encode(frame), tag);
 }
 
-// Names that cannot all be right are not copied.
+// A list of names that is longer than the number of processes is not copied.
 TEST(FramesTest, TooManyNamesAreRefused) {
   const auto parse = [](FrameType type, const std::string& payload,
                         size_t max_names) {
@@ -109,7 +109,7 @@ const HostCall kHostCall = {HostOp::kLog, kTwo, "call"};
 const Reattach kReattach = {{{{CollectiveOp::kFence, {}, kTwo}, 3},
                              {{CollectiveOp::kGroupDestruct, "g", kTwo}, 7}}};
 
-TEST(FramesTest, Data) {
+TEST(FramesTest, CommitsAndGetsBecomeInputs) {
   const auto commit = Parsed<core::Committed>(FrameType::kCommit, kCommit);
   EXPECT_EQ(commit.client, 77u);
   EXPECT_EQ(commit.request, 9u);
@@ -127,7 +127,7 @@ TEST(FramesTest, Data) {
   EXPECT_EQ(get.timeout_ms, 250u);
 }
 
-TEST(FramesTest, Collectives) {
+TEST(FramesTest, CollectivesAndGroupCallsBecomeInputs) {
   const auto fence =
       Parsed<core::CollectiveArrived>(FrameType::kCollective, kFence);
   EXPECT_EQ(fence.client, 77u);
@@ -152,7 +152,7 @@ TEST(FramesTest, Collectives) {
   EXPECT_EQ(call.info.view(), "infos");
 }
 
-TEST(FramesTest, CountsOfAReattachedClient) {
+TEST(FramesTest, AReattachmentHasTheCountsOfTheClient) {
   const auto reattached =
       Parsed<core::ClientReattached>(FrameType::kReattach, kReattach);
   ASSERT_EQ(reattached.counts.size(), 2u);
@@ -166,7 +166,7 @@ TEST(FramesTest, CountsOfAReattachedClient) {
                   .counts.empty());
 }
 
-TEST(FramesTest, AbortsAndEvents) {
+TEST(FramesTest, AbortsAndEventsBecomeInputs) {
   const auto abort = Parsed<core::AbortArrived>(FrameType::kAbort, kAbort);
   EXPECT_EQ(abort.status, -7);
   EXPECT_EQ(abort.text, "because");
@@ -193,7 +193,7 @@ TEST(FramesTest, AbortsAndEvents) {
             kErrNotSupported);
 }
 
-TEST(FramesTest, PublishedDataAndCalls) {
+TEST(FramesTest, PublishedDataAndCallsBecomeInputs) {
   const auto publish =
       Parsed<core::PublishArrived>(FrameType::kPublish, kPublish);
   EXPECT_EQ(publish.client, 77u);
@@ -224,7 +224,7 @@ TEST(FramesTest, PublishedDataAndCalls) {
   EXPECT_EQ(call.call.view(), "call");
 }
 
-TEST(FramesTest, NoKeysMeanAllKeysOnlyForUnpublish) {
+TEST(FramesTest, AnEmptyListOfKeysIsValidOnlyForUnpublish) {
   EXPECT_TRUE(Parsed<core::UnpublishArrived>(FrameType::kUnpublish, Keys{})
                   .keys.empty());
   EXPECT_EQ(Parse(FrameType::kLookup, Keys{}).code(), kErrUnpackFailure);
@@ -242,7 +242,7 @@ TEST(FramesTest, RequestsThatAreExecutedOnceNeedATag) {
             kErrUnpackFailure);
 }
 
-TEST(FramesTest, KeysAreBounded) {
+TEST(FramesTest, TheLengthOfKeysIsLimited) {
   const auto parse = [](const std::vector<std::string>& keys) {
     return Parse(FrameType::kLookup, Keys{{keys.begin(), keys.end()}, {}})
         .code();
@@ -255,7 +255,7 @@ TEST(FramesTest, KeysAreBounded) {
             kErrUnpackFailure);
 }
 
-TEST(FramesTest, CommitsAreInCodecForm) {
+TEST(FramesTest, CommitsMustBeInCodecForm) {
   EXPECT_EQ(Parse(FrameType::kCommit, Commit{{{1, "\x06no kvals"}}}).code(),
             kErrUnpackFailure);
 }
@@ -303,7 +303,7 @@ TEST(FramesTest, ValuesOutOfRangeAreRejected) {
   EXPECT_FALSE(Parse(FrameType::kAbort, Abort{1, "", many}).ok());
 }
 
-TEST(FramesTest, DamagedRequestsDoNoHarm) {
+TEST(FramesTest, DecodingSurvivesDamagedRequests) {
   const std::vector<std::pair<FrameType, std::string>> good = {
       {FrameType::kCommit, wire::Encode(kCommit)},
       {FrameType::kCollective, wire::Encode(kFence)},
@@ -333,7 +333,7 @@ TEST(FramesTest, DamagedRequestsDoNoHarm) {
   }
 }
 
-TEST(FramesTest, Replies) {
+TEST(FramesTest, RepliesAreMadeWholeOrInTwoParts) {
   const std::string reply = MakeReply(5, -46, "payload");
   FrameHeader header;
   std::memcpy(&header, reply.data(), sizeof header);

@@ -14,7 +14,7 @@
 namespace canopy::local {
 namespace {
 
-// Limits the search for an ancestor.
+// The limit of the search for an ancestor.
 constexpr int kMaxAncestors = 64;
 
 // Returns 0 if there is no such process.
@@ -45,7 +45,8 @@ bool IsDescendant(int pid, int ancestor) {
   return false;
 }
 
-// Takes constant time, independent of the position of a difference.
+// Returns true if the tokens are equal. Takes constant time, independent of the
+// position of a difference.
 bool SameToken(std::string_view a, std::string_view b) {
   if (a.empty() || a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -66,7 +67,7 @@ Status HostIdentityPolicy::Check(const PeerCredentials& peer,
                                        std::to_string(process.uid));
   }
   if (SameToken(token, process.token)) return Status();
-  // The pid may have been reused, unless the process that connected is still
+  // The pid may have been reused unless the process that connected is still
   // alive.
   if (process.pid > 0 && peer.pid > 0 && IsDescendant(peer.pid, process.pid) &&
       IsAlive(peer.pidfd)) {

@@ -15,12 +15,12 @@ namespace canopy::local {
 struct RegisteredProcess {
   uint32_t uid = 0;   // uid of the job
   std::string token;  // known only to the rank's process
-  // Pid of its process; 0: not started, or not started by this agent.
+  // The pid of its process; 0: not started, or not started by this agent.
   int pid = 0;
 };
 
-// Decides about a connection by the credentials that the kernel provides. Of
-// the peer's own claims only the knowledge of the token is considered.
+// Decides about a connection by the credentials that the kernel provides. The
+// only claim of the peer that counts is the knowledge of the token.
 class IdentityPolicy {
  public:
   virtual ~IdentityPolicy() = default;
@@ -30,17 +30,17 @@ class IdentityPolicy {
                        std::string_view token) = 0;
 };
 
-// For processes in the agent's own user and pid namespaces: the uid must be the
-// job's, and the peer must know the token or be the rank's process or a
-// descendant of it.
+// The policy for processes in the agent's own user and pid namespaces: the uid
+// must be the job's, and the peer must know the token or be the rank's process
+// or a descendant of it.
 class HostIdentityPolicy : public IdentityPolicy {
  public:
   Status Check(const PeerCredentials& peer, const RegisteredProcess& process,
                std::string_view token) override;
 };
 
-// Returns 32 hexadecimal digits from the system's random source, or an empty
-// string if it fails.
+// Returns 32 hexadecimal digits from the system's random source; an empty
+// string if that fails.
 std::string MakeToken();
 
 }  // namespace canopy::local

@@ -14,7 +14,7 @@ PeerCredentials Peer(uint32_t uid, int pid) {
   return peer;
 }
 
-TEST(IdentityTest, NeedsTheUidAndTokenOrDescent) {
+TEST(IdentityTest, APeerNeedsTheUidAndTokenOrDescent) {
   HostIdentityPolicy policy;
   const int self = getpid();
   const RegisteredProcess process = {1000, "secret", self};
@@ -27,7 +27,7 @@ TEST(IdentityTest, NeedsTheUidAndTokenOrDescent) {
   EXPECT_FALSE(policy.Check(Peer(1000, getppid()), process, "").ok());
 }
 
-TEST(IdentityTest, DescendantsCount) {
+TEST(IdentityTest, ADescendantOfTheProcessIsAccepted) {
   HostIdentityPolicy policy;
   int hold[2];
   ASSERT_EQ(pipe(hold), 0);
@@ -51,7 +51,7 @@ TEST(IdentityTest, APeerIsRejectedIfTheRankHasNeitherTokenNorPid) {
   EXPECT_FALSE(policy.Check(Peer(1000, 0), {1000, "", 0}, "").ok());
 }
 
-TEST(IdentityTest, TokensDiffer) {
+TEST(IdentityTest, TokensAreRandom) {
   const std::string a = MakeToken();
   EXPECT_EQ(a.size(), 32u);
   EXPECT_EQ(a.find_first_not_of("0123456789abcdef"), std::string::npos);

@@ -96,7 +96,8 @@ Status LocalEndpoint::Start() {
   return Status();
 }
 
-// A restarted agent may have created its own socket there.
+// Returns true if the socket at the path is the one that this agent created; a
+// restarted agent may have created its own there.
 bool LocalEndpoint::IsOwnSocket() const {
   struct stat info;
   return stat(options_.environment.socket_path.c_str(), &info) == 0 &&
@@ -124,7 +125,8 @@ endpoint::Gate::Parts LocalEndpoint::GateParts() {
   return gate;
 }
 
-// The refusal is sent before any hello, which would have this tag.
+// Accepts a connection or refuses it. The refusal is sent before any hello,
+// which would have this tag.
 void LocalEndpoint::OnConnection(UniqueFd fd) {
   constexpr uint64_t kHelloTag = 1;
   const Result<uid_t> user = GetPeerUser(fd.get());
@@ -211,7 +213,7 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
   return sizeof header + header.length;
 }
 
-// A process that has begun its hello must complete it in time.
+// Sets a deadline for the rest of a hello that has begun.
 size_t LocalEndpoint::AwaitRest(Connection& c, size_t length) {
   c.awaited = length;
   if (!c.identified && !connections_.HasDeadline(c)) {
@@ -287,7 +289,7 @@ void LocalEndpoint::Admit(Connection& c, const FrameHeader& header,
                                        is_tool && c.uid != geteuid()});
 }
 
-// ------------------------------------------------------- from the core ---
+// ------------------------------------------------------- calls of the core ---
 
 void LocalEndpoint::Reply(const core::ReplyClient& reply) {
   Connection* c = connections_.Find(reply.client);

@@ -36,13 +36,14 @@
 
 namespace canopy::local {
 
-// Loop thread only. The loop and the sink must outlive it.
+// Loop thread only. The loop and the sink must outlive this object.
 class LocalEndpoint : public ClientPort,
                       public ProcessEnvironment,
                       private endpoint::ConnectionHandler {
  public:
   LocalEndpoint(EventLoop* loop, InputSink* sink, LocalOptions options);
-  // Closes every connection; removes the socket if it is still its own.
+  // Closes every connection, and removes the socket unless another agent has
+  // replaced it.
   ~LocalEndpoint() override;
   LocalEndpoint(const LocalEndpoint&) = delete;
   LocalEndpoint& operator=(const LocalEndpoint&) = delete;
@@ -50,8 +51,8 @@ class LocalEndpoint : public ClientPort,
   // Creates the socket. Its directory must exist, be private and remain.
   Status Start();
   // Adds one end of a socket pair of this process, whose other end is forwarded
-  // to a tool on another machine that has proved to belong to this process's
-  // user. The peer can only be a tool, and gets no descriptors.
+  // to a tool on another machine. The tool has proved that it belongs to this
+  // process's user. The peer can only be a tool, and gets no descriptors.
   void Adopt(UniqueFd fd);
 
   void AddJob(const core::RegisterJob& job) override;
@@ -71,20 +72,22 @@ class LocalEndpoint : public ClientPort,
 
   // The name of a job's commit mailboxes in LocalOptions::fd_store.
   static constexpr const char* kMailboxesName = LocalJobs::kMailboxesName;
-  // Provides the mailboxes that a predecessor persisted, before AddJob of that
-  // job, which reads their content. An invalid descriptor means none.
+  // Provides the mailboxes that a predecessor persisted. Called before AddJob
+  // of that job, which reads their content. An invalid descriptor means that
+  // there are none.
   void RecoverMailboxes(const std::string& nspace, UniqueFd mailboxes);
 
-  // Makes ranks of this job send commits as messages, which are answered.
+  // Makes ranks of this job send commits as messages, which are answered, from
+  // now on.
   void CloseMailboxes(const std::string& nspace);
 
-  // Announces a handover to clients, with the time for which to try to
-  // reattach.
+  // Announces a handover to clients, with the time in milliseconds for which
+  // they are to try to reattach.
   void PrepareHandover(uint32_t ms);
-  // Reads what clients have sent so far, and nothing afterwards. The process
-  // must end then.
+  // Reads the data that clients have sent so far, and none afterwards. The
+  // process must end then.
   void Quiesce();
-  // Sends queued replies as far as the sockets accept them.
+  // Sends queued replies until the sockets accept no more.
   void FlushAll();
 
   size_t num_connections() const { return connections_.size(); }

@@ -84,7 +84,7 @@ TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
   EXPECT_EQ(status, kSuccess);
 }
 
-TEST_F(GatedTest, FencesByMessageCloseTheBarrierForAWhile) {
+TEST_F(GatedTest, FencesByMessageCloseTheBarrierTemporarily) {
   Member a = Join(0);
   Member b = Join(1);
   a.client->Send(FrameType::kCollective, 5, WholeJobFence());
@@ -167,8 +167,8 @@ TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
   EXPECT_EQ(parts.barrier_size, 0u);
   EXPECT_EQ(parts.mailboxes_size, 0u);
   EXPECT_EQ(second.fds.size(), 1u);
-  // Requests of the second connection are not ordered with the first one's
-  // commits.
+  // Requests of the second connection are not ordered with the first
+  // connection's commits.
   a.mailbox->Write(Commit());
   second.Send(FrameType::kFinalize, 2, "");
   Settle();
@@ -191,7 +191,7 @@ TEST_F(MailboxTest, ARequestFollowsTheCommitBeforeIt) {
   EXPECT_TRUE(CommitCameFirst());
 }
 
-TEST_F(MailboxTest, CommitsByMessageKeepTheirPlace) {
+TEST_F(MailboxTest, AMailboxIsUsedAgainAfterACommitByMessage) {
   Member a = Join(0);
   a.barrier->commits()->fetch_add(1);
   EXPECT_EQ(a.mailbox->Write(Commit()), shm::CommitWriter::Outcome::kMessage);
@@ -288,7 +288,7 @@ TEST_F(MailboxTest, ASuccessorFindsTheCommits) {
   a.mailbox->Write(Commit());
   endpoint_->TakeCommits({"job", 0});
   EXPECT_EQ(Taken(), (Ranks{0, 0}));
-  // After reattaching, it has the same mailbox.
+  // After reattaching, the process has the same mailbox.
   Member again = Join(0);
   a.mailbox->Write(Commit());
   again.mailbox->Write(Commit());

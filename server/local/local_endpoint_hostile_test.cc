@@ -37,7 +37,7 @@ TEST_F(LocalEndpointTest, FalseClaimsOfAnIdentityAreRejected) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(LocalEndpointTest, ProcessTreeInsteadOfToken) {
+TEST_F(LocalEndpointTest, AProcessIsAcceptedWithoutAToken) {
   endpoint_->OnProcess("job", 0, getpid());
   TestClient client(path());
   client.Hello({"job", 0}, "");
@@ -61,7 +61,7 @@ class LocalFloodTest : public LocalEndpointTest {
   int64_t now_ = 0;
 };
 
-TEST_F(LocalFloodTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
+TEST_F(LocalFloodTest, AFloodingClientDoesNotDelayOthers) {
   auto flood = Connected(0);
   auto other = Connected(1);
   std::string gets;
@@ -71,15 +71,15 @@ TEST_F(LocalFloodTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
   }
   flood->SendRaw(gets);
   loop_.RunOnce(0);
-  // Two turns of half a millisecond: one with the event and one at the round's
-  // end.
+  // The client gets two turns of half a millisecond: one with the event and one
+  // at the end of the round.
   EXPECT_GT(GetsOf(IdOf(0)), 0u);
   EXPECT_LE(GetsOf(IdOf(0)), 12u);
   other->Send(FrameType::kGet, 1, GetOf({"job", 2}));
   for (int round = 0; round < 2; ++round) loop_.RunOnce(0);
   EXPECT_EQ(GetsOf(IdOf(1)), 1u);
   EXPECT_LE(GetsOf(IdOf(0)), 36u);
-  // Waiting requests are not lost, and need no event to continue.
+  // Waiting requests are not lost, and continue without an event.
   for (int round = 0; round < 1000 && GetsOf(IdOf(0)) < kGets; ++round) {
     loop_.RunOnce(-1);
   }
@@ -141,7 +141,7 @@ TEST_F(LocalEndpointTest, GarbageAfterHelloClosesTheConnection) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 3u);
 }
 
-TEST_F(LocalEndpointTest, UnknownRequestIsAnswered) {
+TEST_F(LocalEndpointTest, AnUnknownRequestIsAnswered) {
   auto client = Connected(0);
   client->Send(static_cast<FrameType>(50), 3, "whatever");
   client->Send(static_cast<FrameType>(50), 0, "whatever");
@@ -151,7 +151,7 @@ TEST_F(LocalEndpointTest, UnknownRequestIsAnswered) {
   EXPECT_TRUE(client->Pump());
 }
 
-TEST_F(LocalEndpointTest, NoDescriptorLeft) {
+TEST_F(LocalEndpointTest, WithoutFreeDescriptorsNewConnectionsAreClosed) {
   auto good = Connected(0);
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -174,7 +174,7 @@ TEST_F(LocalEndpointTest, NoDescriptorLeft) {
   EXPECT_NE(Connected(1), nullptr);
 }
 
-TEST_F(LocalEndpointTest, TheLengthOfAFrameIsBoundedByItsType) {
+TEST_F(LocalEndpointTest, TheLengthOfAFrameIsLimitedByItsType) {
   const struct {
     FrameType type;
     uint32_t length;
@@ -230,7 +230,7 @@ class HalfFrameTest : public LocalEndpointTest {
   }
 };
 
-TEST_F(HalfFrameTest, HalfAFrameDoesNotStayForEver) {
+TEST_F(HalfFrameTest, AnIncompleteFrameEndsItsConnection) {
   auto good = Connected(1);
   auto half = Connected(0);
   const std::string commit =
@@ -283,7 +283,7 @@ TEST_F(QuietEndpointTest, AStoppedRankMayContinueLater) {
   EXPECT_EQ(StatusOf(client.Next()), 0);
 }
 
-TEST_F(QuietEndpointTest, HalfAHelloMustBeCompletedInTime) {
+TEST_F(QuietEndpointTest, AnIncompleteHelloMustBeCompletedInTime) {
   TestClient client(path());
   client.SendRaw("half");
   for (int i = 0; i < 4; ++i) loop_.RunOnce(10);
@@ -315,7 +315,7 @@ TEST_F(CrowdedEndpointTest, TheOldestSilentConnectionIsEnded) {
   EXPECT_TRUE(held[3]->Pump());
 }
 
-// The endpoint's loop has many others to serve.
+// The endpoint's loop has many other connections to serve.
 TEST_F(CrowdedEndpointTest, ARankWhoseHelloWaitsIsNotClosed) {
   TestClient first(path());
   first.Hello({"job", 0}, Token(0));

@@ -99,7 +99,7 @@ TEST_F(LocalEndpointTest, AToolCannotUseTheNameOfAnother) {
   EXPECT_EQ(StatusOf(next.Next()), 0);
 }
 
-// ------------------------------------------------- from other machines ---
+// ------------------------------------------------ tools of other machines ---
 
 class AdoptingEndpointTest : public LocalEndpointTest {
  protected:
@@ -124,8 +124,8 @@ class AdoptingEndpointTest : public LocalEndpointTest {
   UniqueFd data_;
 };
 
-// The tool gets by messages what local clients find in memory.
-TEST_F(AdoptingEndpointTest, AToolIsServedWithoutDescriptors) {
+// The tool gets by messages the data that local clients find in memory.
+TEST_F(AdoptingEndpointTest, ARelayedToolIsServedWithoutDescriptors) {
   TestClient client(Adopted());
   client.ToolHello({"far", 1});
   Settle();
@@ -165,7 +165,7 @@ TEST_F(AdoptingEndpointTest, AToolIsServedWithoutDescriptors) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-// A valid token does not help.
+// A valid token does not make a relayed client a rank.
 TEST_F(AdoptingEndpointTest, ARelayedClientCannotBeARank) {
   TestClient client(Adopted());
   client.Hello({"job", 0}, Token(0));
@@ -206,7 +206,7 @@ TEST_F(LocalEndpointTest, DirectivesThatLibrariesIgnoreAreLoggedOnce) {
   EXPECT_FALSE(a->Pump()) << "no attribute has so long a key";
 }
 
-TEST_F(LocalEndpointTest, SocketIsPrivate) {
+TEST_F(LocalEndpointTest, TheSocketIsPrivate) {
   struct stat info;
   ASSERT_EQ(stat(path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
@@ -257,7 +257,7 @@ TEST_F(LocalEndpointTest, FramesMayArriveInAnyPieces) {
   for (uint64_t i = 0; i < 20; ++i) EXPECT_EQ(gets[i].request, i + 1);
 }
 
-TEST_F(LocalEndpointTest, LargeCommit) {
+TEST_F(LocalEndpointTest, ALargeCommitArrivesInPieces) {
   auto client = Connected(0);
   Encoder encoder;
   encoder.PutKval("big", Value::ByteObject(std::string(3 << 20, 'b')).raw());
@@ -374,7 +374,7 @@ TEST_F(LocalEndpointTest, ConnectedJobsComeWithTheirSegments) {
 }
 
 // A process may spawn any number of jobs.
-TEST_F(LocalEndpointTest, NothingIsKeptOfAnEndedJob) {
+TEST_F(LocalEndpointTest, TheSegmentOfARespawnedNamespaceIsSentAgain) {
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
   for (const uint64_t tag : {2, 3}) {
@@ -389,11 +389,11 @@ TEST_F(LocalEndpointTest, NothingIsKeptOfAnEndedJob) {
   }
 }
 
-TEST_F(LocalEndpointTest, PendingSpawnsAreBounded) {
+TEST_F(LocalEndpointTest, TheNumberOfPendingSpawnsIsLimited) {
   constexpr uint64_t kMost = 1 << 10;
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
-  // Not more at once than the socket accepts.
+  // There are no more requests at once than the socket accepts.
   for (uint64_t tag = 1; tag <= kMost + 1; ++tag) {
     client->Send(FrameType::kSpawn, tag, call);
     if (tag % 32 == 0) Settle();
@@ -417,7 +417,7 @@ TEST_F(LocalEndpointTest, DataThatDidNotFitIsInTheAnswer) {
   EXPECT_EQ(PayloadOf(client->Next()), "kvals");
 }
 
-TEST_F(LocalEndpointTest, Events) {
+TEST_F(LocalEndpointTest, AnEventIsSentWithAllItsFields) {
   auto client = Connected(0);
   const core::ClientEvent event{
       {{"job", 2}, 7}, -200, {"job", 2}, 4, Bytes("info")};
@@ -437,7 +437,7 @@ TEST_F(LocalEndpointTest, Events) {
   EXPECT_EQ(received.number, 7u);
 }
 
-TEST_F(LocalEndpointTest, EndOfAConnectionIsReportedOnce) {
+TEST_F(LocalEndpointTest, TheEndOfAConnectionIsReportedOnce) {
   auto client = Connected(0);
   client->Disconnect();
   Settle();
@@ -450,7 +450,7 @@ TEST_F(LocalEndpointTest, EndOfAConnectionIsReportedOnce) {
   Settle();
 }
 
-TEST_F(LocalEndpointTest, CloseByTheCore) {
+TEST_F(LocalEndpointTest, CloseSendsPendingAnswersAndLogsTheReason) {
   auto client = Connected(0);
   Reply(0, 8, 0);
   endpoint_->Close(IdOf(0), "its process is gone");
@@ -485,7 +485,7 @@ TEST_F(LocalEndpointTest, AMalformedHelloIsRefused) {
   EXPECT_FALSE(client.Pump());
 }
 
-TEST_F(LocalEndpointTest, SeveralConnectionsOfOneRank) {
+TEST_F(LocalEndpointTest, AnswersGoToTheirConnectionOfARank) {
   auto first = Connected(0);
   auto second = Connected(0);
   EXPECT_NE(IdOf(0), IdOf(1));
@@ -495,7 +495,7 @@ TEST_F(LocalEndpointTest, SeveralConnectionsOfOneRank) {
   EXPECT_TRUE(second->Next().has_value());
 }
 
-TEST_F(LocalEndpointTest, JobOverClosesItsConnections) {
+TEST_F(LocalEndpointTest, TheEndOfAJobClosesItsConnections) {
   auto client = Connected(0);
   AddJob("job2");
   endpoint_->DropJob("job2");
@@ -507,7 +507,7 @@ TEST_F(LocalEndpointTest, JobOverClosesItsConnections) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(LocalEndpointTest, ReplacedSocketIsNotRemoved) {
+TEST_F(LocalEndpointTest, AReplacedSocketIsNotRemoved) {
   ASSERT_EQ(unlink(path().c_str()), 0);
   const int fd = open(path().c_str(), O_CREAT | O_WRONLY, 0600);
   close(fd);

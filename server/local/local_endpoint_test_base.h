@@ -69,7 +69,7 @@ class TestClient {
              local::Hello{kProtocolVersion, ViewOf(claimed), {}, "test"}));
   }
 
-  // Reads what is available. Returns false at the end of the stream.
+  // Reads the available data. Returns false at the end of the stream.
   bool Pump() {
     std::string data(1 << 20, '\0');
     for (;;) {

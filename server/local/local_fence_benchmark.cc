@@ -1,6 +1,6 @@
-// Measures a fence on one node: every client's request and answer through the
-// endpoint, with a core that only counts. Clients and agent share one thread,
-// so the time is the CPU time of both ends together.
+// Measures a fence on one node: the requests and answers of all clients pass
+// through the endpoint, with a core that only counts. Clients and agent share
+// one thread, so the time is the CPU time of both ends together.
 #include <benchmark/benchmark.h>
 #include <sys/socket.h>
 #include <unistd.h>

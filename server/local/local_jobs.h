@@ -29,7 +29,8 @@ struct LocalRank {
 };
 
 struct LocalJob {
-  // Created for the first client that may use it. Null: fences are messages.
+  // Created for the first client that may use the barrier. Null: fences are
+  // messages.
   std::unique_ptr<FenceBarrier> barrier;
   // Created like the barrier. Null: commits are messages.
   std::unique_ptr<CommitMailboxes> mailboxes;
@@ -54,7 +55,7 @@ struct LocalJobsOptions {
   std::function<void(const ProcId& proc)> on_corrupted;
 };
 
-// Loop thread only. The loop and the sink must outlive it.
+// Loop thread only. The loop and the sink must outlive this object.
 class LocalJobs {
  public:
   using Processes = endpoint::LocalProcesses<LocalJob, LocalRank>;
@@ -69,11 +70,11 @@ class LocalJobs {
   // Adds a job, with the mailboxes that were recovered for it.
   void Add(const core::RegisterJob& registration);
   void Drop(const std::string& nspace) { processes_.Drop(nspace); }
-  // Provides the predecessor's mailboxes, before Add; an invalid descriptor
-  // means none.
+  // Provides the predecessor's mailboxes. Called before Add; an invalid
+  // descriptor means that there are none.
   void RecoverMailboxes(const std::string& nspace, UniqueFd mailboxes);
 
-  // Returns null if there is none. The job is valid until it is dropped.
+  // Returns null for an unknown job. The job is valid until it is dropped.
   Job* Find(const std::string& nspace) { return processes_.Find(nspace); }
   Processes::Process* FindRank(const ProcId& proc) {
     return processes_.FindRank(proc);
@@ -85,18 +86,18 @@ class LocalJobs {
   FenceBarrier* FindBarrier(const std::string& nspace);
   CommitMailboxes* FindMailboxes(const std::string& nspace);
 
-  // Returns the barrier and the rank's place in it. Size 0: fences are
-  // messages.
+  // Returns the barrier and the rank's place in it. A size of 0 means that
+  // fences are messages.
   BarrierOffer OfferBarrier(const ProcId& proc, core::ClientId client);
-  // Opens the mailbox of `index` and returns the size of the mailboxes' memory
-  // in bytes. 0: commits are messages.
+  // Opens the mailbox with the index `index`. Returns the size of the
+  // mailboxes' memory in bytes; 0 means that commits are messages.
   uint64_t OfferMailboxes(const std::string& nspace, uint32_t index);
 
   // Makes ranks send commits as messages from now on.
   void CloseMailboxes(const std::string& nspace);
 
-  // Reports to the core the commits of the rank, or with a wildcard of every
-  // local rank.
+  // Reports to the core the commits of the rank; with a wildcard, those of
+  // every local rank.
   void TakeCommits(const ProcId& proc);
 
  private:

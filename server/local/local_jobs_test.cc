@@ -75,7 +75,7 @@ TEST_F(LocalJobsTest, OffersSharedMemoryFromTheFirstClientOn) {
   EXPECT_EQ(fd_store_.nspaces, std::vector<std::string>{"job"});
 }
 
-TEST_F(LocalJobsTest, LaterMailboxesAreClosedToo) {
+TEST_F(LocalJobsTest, MailboxesMadeAfterCloseMailboxesAreClosed) {
   using Outcome = shm::CommitWriter::Outcome;
   jobs_.Add(Registration("job"));
   jobs_.CloseMailboxes("job");
@@ -94,7 +94,7 @@ TEST_F(LocalJobsTest, OffersNothingForAnUnknownJob) {
   jobs_.TakeCommits({"job", 0});
 }
 
-TEST_F(LocalJobsTest, TakesOverMailboxes) {
+TEST_F(LocalJobsTest, ASuccessorUsesTheStoredMailboxes) {
   jobs_.Add(Registration("job"));
   const BarrierOffer barrier = jobs_.OfferBarrier({"job", 0}, Client(1));
   jobs_.OfferMailboxes("job", barrier.index);

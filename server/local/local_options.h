@@ -47,41 +47,46 @@ struct LocalOptions {
   // Null: there is no successor.
   FdStorePort* fd_store = nullptr;
   // Returns the token by which a rank proves its identity; a successor must
-  // derive the same token. Empty: random.
+  // derive the same token. Empty: tokens are random.
   std::function<std::string(const ProcId& proc)> token;
   std::function<void(const core::LogLine&)> log;
-  // Null: the endpoint has its own.
+  // The registry of tools. Null: the endpoint has its own.
   std::shared_ptr<endpoint::ToolRegistry> tools;
-  // Decides whether a peer that has proved its identity is welcomed. Null: it
-  // always is.
+  // Decides whether a peer that has proved its identity is welcomed. Null:
+  // every such peer is.
   endpoint::AskAboutNewcomer ask;
-  // Also serve tools of users who have a job here, for the jobs of their own
-  // user only. Otherwise only tools of this process's user are served.
+  // True: tools of users who have a job here are also served, for the jobs of
+  // their own user only. False: only tools of this process's user are served.
   bool serves_job_owners = false;
-  // Null: the endpoint accepts its connections itself.
+  // Accepts connections for the endpoint. Null: the endpoint accepts its
+  // connections itself.
   endpoint::AcceptElsewhere accept;
-  // Null: HostIdentityPolicy.
+  // The policy for ranks. Null: HostIdentityPolicy is used.
   std::unique_ptr<IdentityPolicy> identity;
   // True if fences over a job whose ranks are all local are inputs of the core
   // too, because a host takes part in them.
   bool host_decides_fences = false;
-  // How long clients try to reattach to a successor when this agent is gone.
+  // The time in milliseconds for which clients try to reattach to a successor
+  // when this agent is gone.
   uint32_t reattach_ms = 0;
   // Limits for connections that do not identify themselves.
   net::SilenceLimits silence;
-  // A rank may have several connections, e.g. of a forked child.
+  // The limit of the connections of one rank. A rank may have several, e.g. of
+  // a forked child.
   uint32_t max_connections_per_rank = 64;
   // Polling interval for barriers without progress: half the time after which a
-  // fence with a late rank is passed to the core. Also used for commits without
-  // a request, because clients may look for them in the segment.
+  // fence with a late rank is passed to the core. It is also the interval at
+  // which mailboxes are read without a request, because clients may look for
+  // commits in the segment.
   int64_t watch_barriers_ns = int64_t{250} * 1000 * 1000;
-  // Flow control of a client that does not read its replies: above the first
-  // number of queued bytes its requests are not read, above the second it is
-  // closed.
+  // Flow control for a client that does not read its replies: above the first
+  // number of queued bytes its requests are not read, above the second its
+  // connection is closed.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
   endpoint::Budget budget;
-  // Messages that have arrived in part, and how long one may make no progress.
+  // Limits for messages that have arrived in part, and the time that such a
+  // message may make no progress.
   endpoint::ByteLimits unfinished;
   int64_t half_message_ns = endpoint::kHalfMessageNs;
 };

@@ -23,15 +23,15 @@ namespace canopy::local {
 namespace {
 
 constexpr size_t kMaxPendingGets = 1 << 16;
-// Names of processes of other jobs in one request.
+// The limit for names of processes of other jobs in one request.
 constexpr size_t kMaxOtherNames = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
 constexpr size_t kMaxPendingConnects = 1 << 6;
 constexpr size_t kMaxConnectedJobs = 1 << 8;
-// Limit for the directives that the log lists, because processes choose their
-// names.
+// The limit for the directives that the log lists, because processes choose
+// their names.
 constexpr size_t kMaxIgnored = 1 << 8;
-// Limit for the copy of a job's data for a tool on another machine.
+// The limit for the copy of a job's data for a tool on another machine.
 constexpr off_t kMaxCopy = off_t{32} << 20;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {
@@ -44,7 +44,7 @@ struct FileCopy {
   std::vector<std::pair<uint64_t, std::string>> parts;  // by offset
 };
 
-// Returns no value if the content is too large or cannot be read.
+// Returns the content of a file; no value if it is too large or cannot be read.
 std::optional<FileCopy> ContentOf(int fd) {
   struct stat info = {};
   if (fstat(fd, &info) != 0) return std::nullopt;
@@ -180,8 +180,8 @@ void RequestFlow::NoteRequest(Connection& c, const FrameHeader& header,
   c.fences.push_back(header.tag);
 }
 
-// Only data of as many jobs as the limits allow is offered in segments; clients
-// request the rest.
+// Records the jobs of a connect, up to the limits. The data of these jobs is
+// offered in segments; clients request the data of other jobs.
 void RequestFlow::NoteConnect(Connection& c, uint64_t tag,
                               const core::CollectiveArrived& connect) {
   if (connect.op != core::CollectiveOp::kConnect ||
@@ -257,7 +257,7 @@ void RequestFlow::NoteReply(Connection& c, const core::ReplyClient& reply) {
 }
 
 // Returns true if the client finds the data of that rank in a segment that it
-// has. For a wildcard it cannot know where to look.
+// has. For a wildcard the client cannot know where to look.
 bool RequestFlow::IsInSegment(const Connection& c, const ProcId& target) const {
   return target.rank <= kRankValid && c.segments.contains(target.nspace) &&
          (!options_->holds || options_->holds(target));
@@ -274,8 +274,9 @@ void RequestFlow::OfferSegment(Connection& c, const std::string& nspace) {
                       {{segment->fd, std::move(segment->owner)}});
 }
 
-// Sends the copy once; data that is committed later is sent in answers. The
-// agent writes to the file on this thread, so the copy is consistent.
+// Sends a copy of the namespace's data once; data that is committed later is
+// sent in answers. The agent writes to the file on this thread, so the copy is
+// consistent.
 void RequestFlow::OfferCopy(Connection& c, const std::string& nspace) {
   const std::optional<SegmentRef> segment = options_->segment(nspace);
   if (!segment || c.copies.contains(nspace)) return;

@@ -1,5 +1,5 @@
-// Forwards the requests of identified clients to the core, and its answers to
-// them.
+// Forwards the requests of identified clients to the core, and the core's
+// answers to the clients.
 #ifndef CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
 #define CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
 
@@ -18,31 +18,31 @@
 
 namespace canopy::local {
 
-// Leaves what it sends in the connection's queue. Loop thread only. `options`,
-// `jobs` and `sink` must outlive it.
+// Frames to a client are left in its connection's queue. Loop thread only.
+// `options`, `jobs` and `sink` must outlive this object.
 class RequestFlow {
  public:
   RequestFlow(const LocalOptions* options, LocalJobs* jobs, InputSink* sink);
 
-  // Handles a frame of an identified client, after reporting its commits. Fails
-  // if the client broke the protocol.
+  // Handles a frame of an identified client, after reporting its commits.
+  // Returns an error if the client broke the protocol.
   Status Handle(Connection& c, const FrameHeader& header,
                 std::string_view payload);
   // Sends the core's answer to a request.
   void Reply(Connection& c, const core::ReplyClient& reply);
   // Reports the commits of the connection's rank.
   void TakeCommits(const Connection& c);
-  // The connection is closed; call this before the core is notified.
+  // Called when the connection is closed, before the core is notified.
   void OnClosed(Connection& c);
 
  private:
-  // Returns how many processes a request may name: no more than there are. The
-  // jobs of other nodes are not known here.
+  // Returns how many processes a request may name: no more than exist. The jobs
+  // of other nodes are not known here.
   size_t MaxNames(std::string_view payload) const;
-  // Logs each ignored directive once, no matter how many processes use it.
+  // Logs each ignored directive once, even if several processes use it.
   Status LogIgnored(const Connection& c, std::string_view payload);
   // These record a pending request. They return false if they have refused the
-  // request, which is then answered.
+  // request, and have then answered it.
   bool NotePending(Connection& c, uint64_t tag, core::Input* input);
   bool NoteGet(Connection& c, uint64_t tag, core::GetArrived* get);
   bool NoteSpawn(Connection& c, uint64_t tag);

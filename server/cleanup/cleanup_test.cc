@@ -50,7 +50,7 @@ class CleanupTest : public testing::Test {
 
   fs::path root_;
   FileUser user_ = {geteuid(), getegid()};
-  // Removals are over when the calls return.
+  // The limit is so long that removals are over when the calls return.
   CleanupRegistry registry_{{.wait = std::chrono::minutes(1)}};
 };
 
@@ -203,7 +203,8 @@ class CleanupAsRootTest : public CleanupTest {
     if (geteuid() == 0) CleanupTest::TearDown();
   }
 
-  // Also creates files; their names do not end with a slash.
+  // Creates a directory if the name ends with a slash, and otherwise a file;
+  // both belong to the user.
   std::string MakeUsers(const std::string& name) {
     const fs::path path = root_ / name;
     if (name.ends_with('/')) {

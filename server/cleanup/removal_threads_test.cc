@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Work that goes on until it is released.
+// Work that continues until it is released.
 class Stuck {
  public:
   RemovalThreads::Work work() {

@@ -16,9 +16,10 @@
 namespace canopy::datastore {
 namespace {
 
-// Bounds the time for which the loop waits while a job's directory is removed.
+// The limit of files removed at once, because the loop waits while a job's
+// directory is removed.
 constexpr uint64_t kMaxFilesRemoved = 20000;
-// Limit of directories whose removal is retried.
+// The limit of directories whose removal is retried.
 constexpr size_t kMaxLeft = 1024;
 
 // Returns false if the bytes are not a sequence of KVALs.
@@ -58,7 +59,8 @@ Status GiveTo(const FileUser& user, int parent, const std::string& name) {
   return failed;
 }
 
-// Only root creates a directory for another user.
+// Returns the user of a job's directory. Only root creates a directory for
+// another user.
 FileUser UserOf(const JobSpec& spec) {
   if (IsPrivileged()) return {spec.uid, spec.gid};
   return {geteuid(), getegid()};
@@ -152,8 +154,8 @@ UniqueFd Datastore::Open(const JobPlace& place) const {
   return fd;
 }
 
-// The job that has copied the files exists until this one is prepared on all
-// nodes.
+// Moves the files that were copied for the job into its directory. The job that
+// has copied them exists until this one is prepared on all nodes.
 void Datastore::AdoptPreloaded(const std::string& nspace,
                                const JobPlace& place) {
   const UniqueFd from =
@@ -228,7 +230,7 @@ Status Datastore::Remove(const JobPlace& place) const {
   return run.ok() ? removed : run;
 }
 
-// A removal that failed for lack of a descriptor may succeed now.
+// Retries removals. One that failed for lack of a descriptor may succeed now.
 void Datastore::RemoveLeft() {
   std::erase_if(left_,
                 [this](const JobPlace& place) { return Remove(place).ok(); });

@@ -43,8 +43,8 @@ struct DatastoreOptions {
   // segment is created. May be empty.
   std::function<void(const std::string& nspace, shm::SegmentContents* contents)>
       amend;
-  // Called once for a job when so much of its memory is used that a commit may
-  // not fit, so that commits become messages with an answer. May be empty.
+  // Called once for a job when its memory is so full that a commit may not fit,
+  // so that commits become messages with an answer. May be empty.
   std::function<void(const std::string& nspace)> on_scarce;
   std::function<void(const core::LogLine&)> log;
 };
@@ -62,22 +62,23 @@ class Datastore final : public DatastorePort {
     options_.facts.nodes = std::move(nodes);
   }
 
-  // Returns kErrExists if the namespace exists, and kErrOutOfResource if the
-  // memory budget is exceeded. Creates the job's directory.
+  // Creates the job's segment and directory. Returns kErrExists if the
+  // namespace exists, and kErrOutOfResource if the memory budget is exceeded.
   Status AddJob(const core::RegisterJob& job) override;
-  // Logs data that does not fit or is malformed. Data that does not fit is
-  // retried with the rank's next commit; until then Holds returns false.
+  // Publishes data as DatastorePort states, and logs data that does not fit or
+  // is malformed. Data that does not fit is retried with the rank's next
+  // commit; until then Holds returns false.
   Status Publish(const core::PublishRank& data) override;
   void SetIncarnation(const ProcId& proc, uint32_t incarnation) override;
-  // From now on, an existing directory at a job's place that belongs to the
-  // job's user or to this process is taken over, because a predecessor created
-  // it.
+  // Makes AddJob take over a directory that exists at a job's place, from now
+  // on, if it belongs to the job's user or to this process, because a
+  // predecessor created it.
   void TakeOverDirectories() { takes_over_ = true; }
-  // Removes the directory that a predecessor has left of a job that no longer
-  // exists. Its processes may still be ending.
+  // Removes the directory that a predecessor has left and whose job no longer
+  // exists. Processes of the job may still be ending.
   void RemoveForgotten(const std::string& nspace);
-  // Removes the job's directory too, with what its processes left there, if
-  // AddJob created it.
+  // Drops the job. Also removes the job's directory, with the files that its
+  // processes left there, if AddJob created it.
   void DropJob(const std::string& nspace) override;
 
   // The data that a client needs to map a job's segment. `owner` keeps `fd`
@@ -87,26 +88,28 @@ class Datastore final : public DatastorePort {
     uint64_t size = 0;
     std::shared_ptr<const void> owner;
   };
+  // Returns a job's segment; no value if the namespace is unknown.
   std::optional<Segment> Find(const std::string& nspace) const;
   // Returns false if the namespace is unknown, or if the rank's data did not
   // fit.
   bool Holds(const ProcId& proc) const;
   // Creates the rank's directory below the job's, unless it exists or the job
-  // has none. Called for ranks that have received its name; libpmix creates it
-  // itself when the name is requested.
+  // has none. Called for ranks to which its name was sent; libpmix creates the
+  // directory itself when the name is requested.
   void MakeRankDirectory(const ProcId& proc);
   // Sets PMIX_PROC_PID of a rank that was started.
   void SetPid(const std::string& nspace, Rank rank, int pid);
 
-  // Returns all data of a namespace, as its processes see it; null if it is
-  // unknown. Valid until the namespace is dropped.
+  // Returns all data of a namespace, as its processes see it; null if the
+  // namespace is unknown. Valid until the namespace is dropped.
   const shm::SegmentReader* FindReader(const std::string& nspace);
 
-  // Returns the VALUE of a job-level key.
+  // Returns the VALUE of a job-level key; no value if there is none.
   std::optional<std::string> FindJobKey(const std::string& nspace,
                                         std::string_view key);
   // Returns the VALUE of a key that any rank of the namespace committed and
-  // this node sees, for PMI-1. The first call creates an index.
+  // this node sees, for PMI-1; no value if there is none. The first call
+  // creates an index.
   std::optional<std::string> FindKey(const std::string& nspace,
                                      std::string_view key);
 
@@ -120,8 +123,8 @@ class Datastore final : public DatastorePort {
     bool whole = false;  // replaces the present data
     std::map<std::string, Item, std::less<>> items;
   };
-  // The directory of a job below the directory of all jobs. Without a name
-  // there is none.
+  // The directory of a job below the directory of all jobs. An empty name means
+  // that there is none.
   struct JobPlace {
     std::string name;
     FileUser user;  // its owner
@@ -145,7 +148,8 @@ class Datastore final : public DatastorePort {
     return options_.facts.tmpdir + "/" + name;
   }
   // Returns the user that creates and removes a job's directory: the job's user
-  // if a user can change the parent directory, else this process.
+  // if a user can change the parent directory, and otherwise this process's
+  // user.
   FileUser MakerOf(const JobPlace& place) const;
   // Creates the directory, or takes over a predecessor's, and gives it to its
   // user.
@@ -158,8 +162,8 @@ class Datastore final : public DatastorePort {
   void RemoveDirectory(const std::string& nspace, const JobPlace& place);
   Status Remove(const JobPlace& place) const;
   void RemoveLeft();
-  // Reports that data does not fit although all data fitted before, or that it
-  // may soon not fit.
+  // Reports that data does not fit if all data fitted before, and that data may
+  // soon not fit.
   void TellOfRoom(const ProcId& proc, bool all_fitted, const Status& status,
                   Job* job);
   void LogError(std::string text);

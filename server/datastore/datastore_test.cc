@@ -57,7 +57,7 @@ DatastoreOptions Options() {
   options.facts.server = {"canopy.server", 5};
   options.facts.uri = [] { return "canopy.server.5;tcp4://127.0.0.1:7"; };
   options.facts.rm_version = "1.0";
-  // Two packages on each node: one with a single CPU, one with many.
+  // There are two packages on each node: one with a single CPU, one with many.
   const auto packages = std::make_shared<std::vector<CpuSet>>(2);
   packages->at(0).Add(0);
   packages->at(1).AddRange(1, 7);
@@ -130,7 +130,7 @@ class DatastoreTest : public ::testing::Test {
   std::unique_ptr<shm::SegmentReader> reader_;
 };
 
-TEST_F(DatastoreTest, SessionAndJobKeys) {
+TEST_F(DatastoreTest, TheSegmentHasTheKeysOfSessionAndJob) {
   Add();
   EXPECT_EQ(Session(PMIX_UNIV_SIZE), Value::Uint32(8));
   EXPECT_EQ(Session(PMIX_SESSION_ID), Value::Uint32(3));
@@ -168,7 +168,7 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_TRUE(Job(PMIX_PARENT_ID).empty());
 }
 
-TEST_F(DatastoreTest, ParentOfASpawnedJob) {
+TEST_F(DatastoreTest, ASpawnedJobHasItsParent) {
   JobSpec spec = TwoNodes();
   spec.parent = {"job-1", 2};
   Add(spec);
@@ -177,7 +177,7 @@ TEST_F(DatastoreTest, ParentOfASpawnedJob) {
   EXPECT_EQ(Proc(0, PMIX_PARENT_ID), Value::Proc({"job-1", 2}));
 }
 
-TEST_F(DatastoreTest, WhatADebuggerWants) {
+TEST_F(DatastoreTest, ADebuggedJobHasItsStopsAndTarget) {
   JobSpec spec = TwoNodes();
   spec.debug.on_exec.emplace();
   spec.debug.in_init = std::vector<Rank>{2};
@@ -191,7 +191,7 @@ TEST_F(DatastoreTest, WhatADebuggerWants) {
   EXPECT_EQ(Job(PMIX_DEBUG_TARGET), Value::Proc(spec.debug.target));
 }
 
-TEST_F(DatastoreTest, TheBatchSystemNamesTheJob) {
+TEST_F(DatastoreTest, TheJobIdIsThatOfTheBatchSystem) {
   JobSpec spec = TwoNodes();
   spec.env = {"SLURM_JOB_ID=", "X=1", "PBS_JOBID=77.host"};
   Add(spec);
@@ -199,7 +199,7 @@ TEST_F(DatastoreTest, TheBatchSystemNamesTheJob) {
   EXPECT_EQ(Job(PMIX_NSPACE), Value::String("job-7"));
 }
 
-TEST_F(DatastoreTest, WhatAnApplicationHasOfTheAllocation) {
+TEST_F(DatastoreTest, AnApplicationHasItsSlotsAndNodes) {
   JobSpec spec = TwoNodes();
   spec.max_procs = 9;
   spec.app_nodes = {{}, {{"node02"}, 3}};
@@ -209,7 +209,7 @@ TEST_F(DatastoreTest, WhatAnApplicationHasOfTheAllocation) {
   EXPECT_EQ(App(1, PMIX_ALLOCATED_NODELIST), Value::String("node02"));
 }
 
-TEST_F(DatastoreTest, AppAndNodeKeys) {
+TEST_F(DatastoreTest, TheSegmentHasTheKeysOfApplicationsAndNodes) {
   Add();
   EXPECT_EQ(App(1, PMIX_APPLDR), Value::Rank(2));
   EXPECT_EQ(App(0, PMIX_APP_SIZE), Value::Uint32(2));
@@ -280,7 +280,7 @@ TEST_F(DatastoreTest, CpusetsAreReadable) {
   EXPECT_EQ(EncodeValue(value->raw()), lookup.value());
 }
 
-TEST_F(DatastoreTest, PublishedDataIsSeen) {
+TEST_F(DatastoreTest, ReadersFindPublishedData) {
   Add();
   Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {"hidden"}});
   EXPECT_EQ(Proc(0, "k"), Value::String("v"));
@@ -291,7 +291,7 @@ TEST_F(DatastoreTest, PublishedDataIsSeen) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(DatastoreTest, BadDataIsRefused) {
+TEST_F(DatastoreTest, MalformedDataIsRejected) {
   Add();
   Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {}});
   Publish({{"job-7", 0}, Bytes(std::string("\x10garbage")), {}});
@@ -301,7 +301,7 @@ TEST_F(DatastoreTest, BadDataIsRefused) {
   EXPECT_EQ(log_.size(), 2u);
 }
 
-TEST_F(DatastoreTest, OverBudgetIsLoggedOnceAndReadersLearnIt) {
+TEST_F(DatastoreTest, DataThatDoesNotFitIsLoggedOnce) {
   Add();
   const std::string big(20 << 20, 'x');
   EXPECT_EQ(Publish({{"job-7", 0}, Kvals({{"k", big}}), {}}),
@@ -317,7 +317,7 @@ TEST_F(DatastoreTest, OverBudgetIsLoggedOnceAndReadersLearnIt) {
   EXPECT_TRUE(store_.Holds({"job-7", 0}));
 }
 
-TEST_F(DatastoreTest, ScarceMemoryIsToldOnceAndBeforeAnythingDoesNotFit) {
+TEST_F(DatastoreTest, ScarceMemoryIsReportedOnceBeforeDataDoesNotFit) {
   Add();
   const std::string value(1 << 20, 'x');
   for (int i = 0; i < 3; ++i) {
@@ -329,7 +329,7 @@ TEST_F(DatastoreTest, ScarceMemoryIsToldOnceAndBeforeAnythingDoesNotFit) {
   EXPECT_EQ(scarce_, std::vector<std::string>{"job-7"});
 }
 
-TEST_F(DatastoreTest, ChangesComeOnTopOfWhatIsThere) {
+TEST_F(DatastoreTest, ChangesAreAddedToPresentData) {
   Add();
   Publish({{"job-7", 0}, Kvals({{"a", "1"}, {"b", "1"}}), {"c"}});
   Publish({{"job-7", 0}, Kvals({{"b", "2"}, {"c", "2"}}), {}, true});
@@ -341,7 +341,7 @@ TEST_F(DatastoreTest, ChangesComeOnTopOfWhatIsThere) {
   EXPECT_EQ(Proc(0, "b"), Value::String("3"));
 }
 
-TEST_F(DatastoreTest, ChangesThatDidNotFitComeWithLaterOnes) {
+TEST_F(DatastoreTest, ChangesThatDidNotFitAreWrittenWithLaterOnes) {
   Add();
   const std::string big(17 << 20, 'x');
   Publish({{"job-7", 0}, Kvals({{"a", "1"}}), {}});
@@ -354,7 +354,7 @@ TEST_F(DatastoreTest, ChangesThatDidNotFitComeWithLaterOnes) {
   EXPECT_EQ(Proc(0, "big"), Value::String("small"));
 }
 
-TEST_F(DatastoreTest, KeysOfUnknownOwner) {
+TEST_F(DatastoreTest, FindKeyFindsTheKeyOfAnyRank) {
   Add();
   Publish({{"job-7", 2}, Kvals({{"before", "1"}}), {}});
   EXPECT_EQ(Decode(store_.FindKey("job-7", "before")), Value::String("1"));
@@ -367,7 +367,7 @@ TEST_F(DatastoreTest, KeysOfUnknownOwner) {
             Value::Uint32(4));
 }
 
-TEST_F(DatastoreTest, JobsComeAndGo) {
+TEST_F(DatastoreTest, ASegmentStaysReadableAfterItsJobIsDropped) {
   Add();
   EXPECT_EQ(store_.AddJob(Registration(TwoNodes())).code(), kErrExists);
   const auto held = store_.Find("job-7");
@@ -379,7 +379,7 @@ TEST_F(DatastoreTest, JobsComeAndGo) {
   EXPECT_TRUE(store_.AddJob(Registration(TwoNodes())).ok());
 }
 
-TEST_F(DatastoreTest, JobWithoutARankHere) {
+TEST_F(DatastoreTest, AJobWithoutALocalRankHasItsJobKeys) {
   JobSpec spec = TwoNodes();
   spec.nodes[1].agent = 6;
   Add(spec);
@@ -413,7 +413,7 @@ class DatastoreDirectoriesTest : public ::testing::Test {
   std::vector<std::string> log_;
 };
 
-TEST_F(DatastoreDirectoriesTest, ComeAndGoWithTheJob) {
+TEST_F(DatastoreDirectoriesTest, DirectoriesAreCreatedAndRemovedWithTheJob) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
   struct stat info;
@@ -434,7 +434,7 @@ TEST_F(DatastoreDirectoriesTest, ComeAndGoWithTheJob) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(DatastoreDirectoriesTest, PreloadedFilesBecomeTheJobs) {
+TEST_F(DatastoreDirectoriesTest, PreloadedFilesMoveIntoTheJobsDirectory) {
   Datastore store(InTop());
   JobSpec copying = TwoNodes();
   copying.nspace = "job-7-preload";
@@ -453,7 +453,7 @@ TEST_F(DatastoreDirectoriesTest, PreloadedFilesBecomeTheJobs) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(DatastoreDirectoriesTest, WhatTheJobPutInTheRanksPlaceStays) {
+TEST_F(DatastoreDirectoriesTest, AnEntryInTheRanksPlaceIsKept) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
   ASSERT_EQ(symlink(top_.c_str(), (job_ + "/1").c_str()), 0);
@@ -464,7 +464,7 @@ TEST_F(DatastoreDirectoriesTest, WhatTheJobPutInTheRanksPlaceStays) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(DatastoreDirectoriesTest, BelongToTheJobsUser) {
+TEST_F(DatastoreDirectoriesTest, DirectoriesBelongToTheJobsUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   JobSpec spec = TwoNodes();
   spec.uid = spec.gid = 12345;
@@ -485,7 +485,7 @@ TEST_F(DatastoreDirectoriesTest, BelongToTheJobsUser) {
   EXPECT_EQ(info.st_uid, 0u);
 }
 
-TEST_F(DatastoreDirectoriesTest, AreWhereItsOwnIsWhateverThePathLeadsTo) {
+TEST_F(DatastoreDirectoriesTest, DirectoriesFollowARenamedTopDirectory) {
   Datastore store(InTop());
   const std::string former = top_ + ".former";
   ASSERT_EQ(rename(top_.c_str(), former.c_str()), 0);
@@ -500,8 +500,8 @@ TEST_F(DatastoreDirectoriesTest, AreWhereItsOwnIsWhateverThePathLeadsTo) {
   ASSERT_EQ(rename(former.c_str(), top_.c_str()), 0);
 }
 
-// Like the directory that Slurm gives to its plugin.
-TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
+// The directory is like the one that Slurm gives to its plugin.
+TEST_F(DatastoreDirectoriesTest, AUsersDirectoryIsChangedWithTheUsersRights) {
   if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
   constexpr uid_t kUid = 12345;
   DatastoreOptions options = InTop();
@@ -510,7 +510,7 @@ TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
   Datastore store(std::move(options));
   JobSpec spec = TwoNodes();
   spec.uid = spec.gid = kUid;
-  // The user may not write this directory, and root's rights are not used.
+  // The user may not write to this directory, and root's rights are not used.
   ASSERT_TRUE(store.AddJob(Registration(spec)).ok());
   EXPECT_FALSE(Exists(job_));
   EXPECT_EQ(log_.size(), 1u);
@@ -524,7 +524,8 @@ TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
     EXPECT_EQ(info.st_uid, kUid) << path;
     EXPECT_EQ(info.st_mode & 0777, 0700u) << path;
   }
-  // A replacement by the user is not treated as the job's directory.
+  // An entry by which the user replaced the directory is not treated as the
+  // job's directory.
   ASSERT_EQ(rename(job_.c_str(), (top_ + "/aside").c_str()), 0);
   const std::string target = top_ + "/target";
   ASSERT_EQ(mkdir(target.c_str(), 0700), 0);
@@ -539,7 +540,7 @@ TEST_F(DatastoreDirectoriesTest, InAUsersDirectoryAreMadeWithTheUsersRights) {
   EXPECT_EQ(unlink(job_.c_str()), 0);
 }
 
-TEST_F(DatastoreDirectoriesTest, AreRemovedLaterWhenNoDescriptorIsLeft) {
+TEST_F(DatastoreDirectoriesTest, ARemovalWithoutADescriptorIsRetried) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
   ASSERT_EQ(mkdir((job_ + "/left").c_str(), 0700), 0);
@@ -558,7 +559,7 @@ TEST_F(DatastoreDirectoriesTest, AreRemovedLaterWhenNoDescriptorIsLeft) {
   EXPECT_FALSE(Exists(job_));
 }
 
-TEST_F(DatastoreDirectoriesTest, StaysBelowTheTop) {
+TEST_F(DatastoreDirectoriesTest, AnyNamespaceHasADirectoryBelowTheTop) {
   NodeFacts facts;
   facts.tmpdir = top_;
   EXPECT_EQ(JobDirectory(facts, "../../etc"), top_ + "/_._.._etc");
@@ -566,7 +567,7 @@ TEST_F(DatastoreDirectoriesTest, StaysBelowTheTop) {
   EXPECT_EQ(ProcDirectory(facts, "job", 3), top_ + "/job/3");
 }
 
-TEST_F(DatastoreDirectoriesTest, AFormerAgentsAreTakenOver) {
+TEST_F(DatastoreDirectoriesTest, DirectoriesOfAPredecessorAreTakenOver) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   {
     Datastore store(InTop());
@@ -579,7 +580,7 @@ TEST_F(DatastoreDirectoriesTest, AFormerAgentsAreTakenOver) {
   EXPECT_FALSE(Exists(job_));
 }
 
-TEST_F(DatastoreDirectoriesTest, AForgottenJobsIsRemoved) {
+TEST_F(DatastoreDirectoriesTest, TheDirectoryOfAForgottenJobIsRemoved) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   ASSERT_EQ(mkdir((job_ + "/files").c_str(), 0700), 0);
   Datastore store(InTop());
@@ -594,7 +595,7 @@ TEST_F(DatastoreDirectoriesTest, AForgottenJobsIsRemoved) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(DatastoreDirectoriesTest, WhatWasThereBeforeStays) {
+TEST_F(DatastoreDirectoriesTest, ADirectoryThatExistedBeforeIsKept) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   {
     Datastore store(InTop());

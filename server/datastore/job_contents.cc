@@ -39,7 +39,8 @@ std::string EncodedText(const std::string& text) {
   return text.empty() ? "" : EncodeValue(Value::String(text).raw());
 }
 
-// Adds all ranks, one rank, or a list, in the form that a debugger would use.
+// Adds the ranks that stop: all ranks, one rank, or a list, in the form that a
+// debugger would use.
 void AddStop(const char* key, const std::string& nspace, const StopRanks& ranks,
              Keys* keys) {
   if (!ranks) return;

@@ -16,12 +16,13 @@ namespace canopy::datastore {
 // Returns the name of a job's directory in tmpdir: a single path component for
 // any namespace.
 std::string JobDirectoryName(const std::string& nspace);
-// Return PMIX_NSDIR and PMIX_PROCDIR; empty if there is no tmpdir.
+// Return PMIX_NSDIR and PMIX_PROCDIR; an empty text if there is no tmpdir.
 std::string JobDirectory(const NodeFacts& facts, const std::string& nspace);
 std::string ProcDirectory(const NodeFacts& facts, const std::string& nspace,
                           Rank rank);
 
-// `layout` must be that of `job`; `facts` describe this node.
+// Returns the initial content. `layout` must be that of `job`; `facts` describe
+// this node.
 shm::SegmentContents MakeContents(const JobSpec& job, const JobLayout& layout,
                                   const NodeFacts& facts);
 

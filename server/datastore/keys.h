@@ -35,11 +35,11 @@ class Keys {
   shm::KeyValues keys_;
 };
 
-// Adds the number and the names of the nodes that a level may use. Without
-// nodes it adds no keys.
+// Adds the number and the names of the nodes that a level may use. Adds no keys
+// if there are no nodes.
 void AddAllocation(const std::vector<std::string>& nodes, Keys* keys);
 
-// Adds the nodes that processes of a level are on, and `ranks` on each of them.
+// Adds the nodes on which a level has processes, and `ranks` on each of them.
 void AddMaps(const std::vector<std::string>& nodes,
              const std::vector<std::vector<Rank>>& ranks, Keys* keys);
 

@@ -38,8 +38,9 @@ bool Repeats(const std::vector<Block>& blocks, size_t period) {
   return true;
 }
 
-// Readers start again at the first group while ranks are left, so a round-robin
-// pattern is written only once.
+// Returns the number of blocks after which the pattern repeats. Readers start
+// again at the first group while ranks are left, so a round-robin pattern is
+// written only once.
 size_t Period(const std::vector<Block>& blocks) {
   for (size_t i = 1; i < blocks.size(); ++i) {
     if (blocks[i].node == blocks[0].node) {

@@ -5,18 +5,18 @@
 namespace canopy::datastore {
 namespace {
 
-TEST(MapsTest, Lists) {
+TEST(MapsTest, RanksAndTextsAreJoined) {
   EXPECT_EQ(RankList({0, 2, 5}), "0,2,5");
   EXPECT_EQ(RankList({}), "");
   EXPECT_EQ(Join({"a", "b"}, ','), "a,b");
 }
 
-TEST(MapsTest, ProcMap) {
+TEST(MapsTest, ProcMapsListTheRanksOfEachNode) {
   EXPECT_EQ(ProcMapRaw({{0, 1}, {2, 3}, {4}}), "0,1;2,3;4");
   EXPECT_EQ(ProcMapRegex({{0, 1, 2, 6}, {3, 5}, {4}}), "pmix[0-2,6;3,5;4]");
 }
 
-TEST(MapsTest, ProcessMapping) {
+TEST(MapsTest, ProcessMappingGroupsAndRepeats) {
   EXPECT_EQ(ProcessMapping({0, 0, 1, 1}), "(vector,(0,2,2))");
   EXPECT_EQ(ProcessMapping({0, 0, 1}), "(vector,(0,1,2),(1,1,1))");
   EXPECT_EQ(ProcessMapping({0, 1, 0, 1}), "(vector,(0,2,1))");

@@ -19,7 +19,7 @@ struct SessionNode {
   std::string name;
   uint64_t memory_bytes = 0;       // 0: unknown
   std::string topology_signature;  // empty: unknown
-  // The CPUs of each package. Equal nodes may share this. Null: unknown.
+  // The CPUs of each package. Equal nodes may share this vector. Null: unknown.
   std::shared_ptr<const std::vector<CpuSet>> packages;
 };
 
@@ -41,7 +41,7 @@ struct NodeFacts {
   // (hwloc list format; empty: not bound).
   std::function<std::string(const std::string& cpuset)> locality;
 
-  // Returns null if nothing is known about that agent's node.
+  // Returns null if the node of that agent is unknown.
   const SessionNode* NodeOf(NodeId agent) const {
     return agent < nodes.size() ? &nodes[agent] : nullptr;
   }

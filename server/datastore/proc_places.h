@@ -1,4 +1,4 @@
-// Properties that follow from the CPUs that a rank is bound to.
+// Properties that follow from the CPUs to which a rank is bound.
 #ifndef CANOPY_SERVER_DATASTORE_PROC_PLACES_H_
 #define CANOPY_SERVER_DATASTORE_PROC_PLACES_H_
 
@@ -17,7 +17,8 @@
 
 namespace canopy::datastore {
 
-// For the ranks of one job. `job` and `facts` must outlive it.
+// Computes the properties of the ranks of one job. `job` and `facts` must
+// outlive this object. Used by one thread.
 class ProcPlaces {
  public:
   ProcPlaces(const JobSpec& job, const NodeFacts& facts)
@@ -25,11 +26,12 @@ class ProcPlaces {
 
   // Sets the CPU sets, the locality if `proc` is on this node, and the package
   // rank if the packages of its node are known. `proc->node` must be set, and
-  // ranks must come in ascending order.
+  // ranks must be filled in ascending order.
   void Fill(const std::string& cpuset, shm::ProcContents* proc);
 
  private:
-  // Cached, because most ranks have the same place as a rank of another node.
+  // The results are cached, because most ranks have the same place as a rank of
+  // another node.
   struct Place {
     std::string cpuset;
     std::string bitmap;
@@ -46,7 +48,7 @@ class ProcPlaces {
   std::unordered_map<std::string, Place> places_;
   std::map<std::pair<const Packages*, std::string>, std::optional<uint32_t>>
       packages_;
-  // Number of ranks so far on (node, package).
+  // The number of ranks so far on each package, by (node, package).
   std::map<std::pair<uint32_t, uint32_t>, uint16_t> package_ranks_;
 };
 

@@ -40,14 +40,14 @@ TEST_F(ProcPlacesTest, PackageRanksCountOnEachPackageOfEachNode) {
   EXPECT_EQ(Fill(1, "0").package_rank, 1u);
 }
 
-TEST_F(ProcPlacesTest, WithoutOnePackageThereIsNoPackageRank) {
+TEST_F(ProcPlacesTest, ARankOfSeveralPackagesHasNoPackageRank) {
   EXPECT_EQ(Fill(0, "").package_rank, shm::kNoNumber);
   EXPECT_EQ(Fill(0, "3-4").package_rank, shm::kNoNumber);
   EXPECT_EQ(Fill(0, "9").package_rank, shm::kNoNumber);
   EXPECT_EQ(Fill(2, "0").package_rank, shm::kNoNumber);
 }
 
-TEST_F(ProcPlacesTest, LocalityIsOfThisNode) {
+TEST_F(ProcPlacesTest, OnlyRanksOfThisNodeHaveALocality) {
   EXPECT_FALSE(Fill(0, "1").locality.empty());
   EXPECT_FALSE(Fill(0, "").locality.empty());
   EXPECT_TRUE(Fill(1, "1").locality.empty());

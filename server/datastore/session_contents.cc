@@ -39,8 +39,8 @@ std::string NameOf(const JobSpec& job, const NodeFacts& facts, NodeId agent) {
   return own == job.nodes.end() ? "" : own->name;
 }
 
-// The vector notation numbers ranks from 0 without gaps. A session has gaps
-// after a job has ended; then the result is empty.
+// Returns the vector notation, which numbers ranks from 0 without gaps. A
+// session has gaps after a job has ended; then the result is empty.
 std::string AnlMap(const std::vector<std::vector<Rank>>& ranks) {
   size_t count = 0;
   for (const std::vector<Rank>& there : ranks) count += there.size();

@@ -15,14 +15,15 @@
 
 namespace canopy::datastore {
 
-// Adds the keys of the session that programs also look for among the job's.
+// Adds the keys of the session for which programs also look among the job's
+// keys.
 void AddSessionKeys(const JobSpec& job, const NodeFacts& facts, Keys* keys);
 
-// Returns all keys of the session. The nodes with processes are those when the
-// job was mapped: its own and those of JobSpec::others.
+// Returns all keys of the session. The nodes with processes are those at the
+// time when the job was mapped: its own and those of JobSpec::others.
 shm::KeyValues SessionContents(const JobSpec& job, const NodeFacts& facts);
 
-// Returns processes of the session's other jobs, by agent.
+// Returns the processes of the session's other jobs, by agent.
 std::map<NodeId, std::vector<ProcId>> OtherProcs(const JobSpec& job);
 
 }  // namespace canopy::datastore

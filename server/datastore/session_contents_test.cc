@@ -41,7 +41,7 @@ Value Find(const shm::KeyValues& keys, std::string_view key) {
   return Value();
 }
 
-TEST(SessionContents, AllJobsOfTheSessionAreInItsMaps) {
+TEST(SessionContents, TheMapsContainAllJobsOfTheSession) {
   const shm::KeyValues keys = SessionContents(ThirdJob(), Facts());
   EXPECT_EQ(Find(keys, PMIX_UNIV_SIZE), Value::Uint32(12));
   EXPECT_EQ(Find(keys, PMIX_ALLOCATED_NODELIST), Value::String("a,b,c,d"));
@@ -69,7 +69,7 @@ TEST(SessionContents, ANodeWithoutANameLeavesOutTheMaps) {
   EXPECT_EQ(Find(keys, PMIX_UNIV_SIZE), Value::Uint32(12));
 }
 
-TEST(SessionContents, ProcessesOfOtherJobsByNode) {
+TEST(SessionContents, OtherProcsListsProcessesByNode) {
   const auto procs = OtherProcs(ThirdJob());
   const std::vector<ProcId> first = {{"first", 0}, {"first", 1}, {"first", 3}};
   EXPECT_EQ(procs.at(0), first);

@@ -21,34 +21,37 @@ inline std::string ToolsOf(uint32_t uid) {
   return "tools of user " + std::to_string(uid);
 }
 
-// How long a message that has arrived in part may make no progress. Large
+// The time that a message that has arrived in part may make no progress. Large
 // messages of a process that runs take well under a second.
 inline constexpr int64_t kHalfMessageNs = int64_t{60} * 1000 * 1000 * 1000;
 
+// Limits in bytes for one client, for one job, and for all clients of the
+// endpoint.
 struct ByteLimits {
   // A usual message has a few KiB and a large commit some MiB. With these
   // limits, a few ranks of each job send large messages at the same time; the
   // others wait. The first message of a client, of a job and of the endpoint is
-  // accepted whatever its length, so a message is never refused for ever.
+  // accepted whatever its length, so no message is refused forever.
   size_t client = size_t{64} << 20;
   size_t job = size_t{256} << 20;
   size_t all = size_t{1} << 30;
 };
 
-// One thread.
+// Used by one thread.
 class ByteAccount {
  public:
   explicit ByteAccount(ByteLimits limits) : limits_(limits) {}
 
   // Charges a message of this length before it is held. Returns false, without
   // effect, if there is no room for it now. A job that holds nothing always has
-  // room for one message, whatever the other jobs hold.
+  // room for one message, whatever other jobs hold.
   bool Charge(const ByteHolder& holder, size_t bytes);
-  // Gives back what Charge has taken.
+  // Gives back the bytes that Charge has taken.
   void Release(const ByteHolder& holder, size_t bytes);
 
-  // Replaces the number of bytes queued for one connection of the client, and
-  // returns the number for all of its connections.
+  // Replaces the number of bytes queued for one connection of the client, which
+  // was `before`, by `now`. Returns the number for all connections of the
+  // client.
   size_t SetQueued(const ByteHolder& holder, size_t before, size_t now);
 
   size_t held() const { return all_; }

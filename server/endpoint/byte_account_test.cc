@@ -17,7 +17,7 @@ ByteLimits Small() {
   return limits;
 }
 
-TEST(ByteAccount, AClientHasALimit) {
+TEST(ByteAccount, TheBytesOfAClientAreLimited) {
   ByteAccount account(Small());
   EXPECT_TRUE(account.Charge(kFirst, 6));
   EXPECT_FALSE(account.Charge(kFirst, 5));
@@ -41,7 +41,7 @@ TEST(ByteAccount, TheClientsOfAJobShareItsLimit) {
   EXPECT_TRUE(account.Charge(kSecond, 6));
 }
 
-TEST(ByteAccount, NoJobTakesTheRoomOfAnother) {
+TEST(ByteAccount, AJobCannotTakeTheRoomOfAnother) {
   ByteAccount account(Small());
   EXPECT_TRUE(account.Charge(kFirst, 100));
   EXPECT_TRUE(account.Charge(kOther, 9));

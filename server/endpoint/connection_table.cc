@@ -19,7 +19,8 @@ namespace {
 constexpr size_t kKeepPartial = 1 << 20;
 // Bytes of the next message that may be read with the end of a large one.
 constexpr size_t kReadAhead = 256 << 10;
-// A shorter time is not reported, and costs no more than its measurement.
+// A message that takes less time than this is not reported, and costs no more
+// than its measurement.
 constexpr int64_t kLongMs = 20;
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
@@ -145,8 +146,8 @@ void ConnectionTable::Serve(Connection& c, Turn& turn) {
   }
 }
 
-// Handles what is left of the last turn, or else what one Read returns. Returns
-// true if more may be available without a further event.
+// Handles the data left by the last turn, or otherwise the data that one Read
+// returns. Returns true if more may be available without a further event.
 bool ConnectionTable::ServeOnce(Connection& c, Turn& turn) {
   if (std::exchange(c.io.unhandled, false) && !c.partial.empty()) {
     c.partial.erase(0, HandleMessages(c, c.partial, &turn));
@@ -168,7 +169,8 @@ bool ConnectionTable::ServeOnce(Connection& c, Turn& turn) {
   return false;
 }
 
-// Returns the length of what was handled. A null `turn` means no limit.
+// Returns the length of the handled messages. A null `turn` means that there is
+// no limit.
 size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
                                        Turn* turn) {
   size_t used = 0;
@@ -194,8 +196,8 @@ size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
   return c.ending ? data.size() : used;
 }
 
-// True if the next message must wait for a later turn. A connection whose
-// queued answers exceed the limit gets its turn when there is room.
+// Returns true if the next message must wait for a later turn. A connection
+// whose queued answers exceed the limit gets its turn when there is room.
 bool ConnectionTable::MustWait(Connection& c, Turn& turn) {
   c.io.held_back = c.out.size() > options_.pause_reading_bytes;
   if (c.io.held_back) {
@@ -229,7 +231,8 @@ size_t ConnectionTable::Receive(Connection& c, char* data, size_t size) {
 // ---------------------------------------------------- unfinished messages ---
 
 // Charges the client for the message that has arrived in part, if there is one,
-// and no longer for the one before it. Nearly all messages arrive completely.
+// and releases the charge for the message before it. Nearly all messages arrive
+// completely.
 void ConnectionTable::Settle(Connection& c) {
   const size_t length = c.ending ? 0 : c.awaited;
   const size_t kept = std::max(length, c.partial.size()) + kReadAhead;
@@ -245,8 +248,9 @@ void ConnectionTable::Settle(Connection& c) {
   UpdateWatch(c, (c.io.watched & EPOLLOUT) != 0);
 }
 
-// Returns false if there is no room for it now. The memory of a message that
-// has room is reserved at once, so that it is not copied as it grows.
+// Returns false if there is no room for the message now. The memory of a
+// message that has room is reserved at once, so that the message is not copied
+// as it grows.
 bool ConnectionTable::ChargeMessage(Connection& c, size_t length) {
   if (!account_.Charge(c.holder, length)) return false;
   c.io.charged = length;
@@ -255,7 +259,7 @@ bool ConnectionTable::ChargeMessage(Connection& c, size_t length) {
   return true;
 }
 
-// Returns true if a message of the same job waits already.
+// Returns true if a message of the same job is already waiting.
 bool ConnectionTable::IsBehindOthers(const Connection& c) const {
   for (const core::ClientId id : awaiting_room_) {
     const Connection* other = Find(id);
@@ -276,7 +280,7 @@ void ConnectionTable::ReleaseMessage(Connection& c) {
   });
 }
 
-// First come, first served in each job.
+// Admits waiting messages, first come, first served in each job.
 void ConnectionTable::AdmitWaiting() {
   std::set<std::string> blocked;
   for (const core::ClientId id : std::exchange(awaiting_room_, {})) {
@@ -299,7 +303,8 @@ void ConnectionTable::WatchHalf(Connection& c) {
   });
 }
 
-// Bytes that wait in the socket show that this process is late, not the client.
+// Ends a connection whose message made no progress. Bytes that wait in the
+// socket show that this process is late, not the client.
 void ConnectionTable::LookAtHalf(Connection& c) {
   c.io.half = 0;
   if (c.ending || c.io.charged == 0) return;
@@ -329,8 +334,8 @@ void ConnectionTable::MarkDirty(Connection& c) {
   });
 }
 
-// In reverse order: the core answers the process that reached a fence last at
-// the end, and its data is still in the CPU's cache.
+// Flushes in reverse order: the core's last answer is for the process that
+// reached a fence last, whose data is still in the CPU's cache.
 void ConnectionTable::FlushDirty() {
   std::vector<core::ClientId> dirty;
   dirty.swap(dirty_);

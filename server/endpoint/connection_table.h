@@ -22,7 +22,8 @@
 
 namespace canopy::endpoint {
 
-// One stream socket. Adapters derive from it to add what they know of a peer.
+// One stream socket. Adapters derive from this type and add their own state of
+// a peer.
 struct Connection {
   virtual ~Connection() = default;
 
@@ -30,11 +31,12 @@ struct Connection {
   UniqueFd fd;
   OutQueue out;         // call MarkDirty after each change
   std::string partial;  // received, not handled yet
-  // Length of the first message of `partial`, which has not arrived completely.
-  // Handle sets it when it returns 0 for that reason.
+  // The length of the first message of `partial`, which has not arrived
+  // completely. Handle sets it when it returns 0 for that reason.
   size_t awaited = 0;
   ByteHolder holder;  // set when the peer has identified itself
-  // Nothing more is handled; closed at the end of the round.
+  // True if no more messages are handled and the connection is closed at the
+  // end of the round.
   bool ending = false;
   bool hung_up = false;  // the peer has closed its end
 
@@ -43,13 +45,13 @@ struct Connection {
     bool dirty = false;      // is in the list of connections to flush
     bool queued = false;     // waits for a turn
     bool unhandled = false;  // `partial` may contain complete messages
-    bool held_back = false;  // these must wait for room in `out`
+    bool held_back = false;  // the messages must wait for room in `out`
     bool reading = true;
     uint32_t watched = 0;
     EventLoop::TimerId deadline = 0;
     EventLoop::TimerId retry = 0;
     size_t charged = 0;        // bytes of an unfinished message
-    bool awaits_room = false;  // such a message must wait for others
+    bool awaits_room = false;  // the message must wait for other messages
     bool progressed = false;   // more of it has arrived since the last look
     EventLoop::TimerId half = 0;
     size_t queued_bytes = 0;  // as counted for the client
@@ -74,10 +76,11 @@ class ConnectionHandler {
   virtual bool IsStopped(const Connection& /*connection*/) const {
     return false;
   }
-  // The connection ends for a reason that should be logged.
+  // Logs the reason why a connection ends.
   virtual void LogEnd(const Connection& connection,
                       const std::string& reason) = 0;
-  // The connection was removed from the table; its descriptor is still open.
+  // Called when the connection was removed from the table; its descriptor is
+  // still open.
   virtual void OnClosed(Connection& connection) = 0;
 };
 
@@ -85,25 +88,26 @@ struct ConnectionTableOptions {
   Budget budget;
   // Edge-triggered epoll events to watch for instead of EPOLLIN and EPOLLOUT,
   // for messages that stay in the socket until they are answered. The table
-  // then keeps no bytes of them and sends nothing. 0: the usual events.
+  // then keeps no bytes of these messages and sends nothing. 0: the usual
+  // events.
   uint32_t edge_events = 0;
   // Flow control for a peer that does not read its replies. Above the first
   // number of bytes queued for its connection, its requests are not read. Above
   // the second, for all connections of a client together, it is closed.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
-  // Messages that have arrived in part. A client that sends no more of one for
-  // this time is closed, unless it is stopped.
+  // Limits for messages that have arrived in part. A client that sends no more
+  // of such a message for this time is closed, unless it is stopped.
   ByteLimits unfinished;
   int64_t half_message_ns = kHalfMessageNs;
 };
 
-// Loop thread only. Loop, handler and sink outlive this object.
+// Loop thread only. Loop, handler and sink must outlive this object.
 class ConnectionTable {
  public:
   ConnectionTable(EventLoop* loop, ConnectionHandler* handler, InputSink* sink,
                   ConnectionTableOptions options);
-  // Closes every connection, after an attempt to send what is queued.
+  // Closes every connection, after an attempt to send queued data.
   ~ConnectionTable();
   ConnectionTable(const ConnectionTable&) = delete;
   ConnectionTable& operator=(const ConnectionTable&) = delete;
@@ -113,14 +117,14 @@ class ConnectionTable {
   // Returns null if there is no such connection.
   Connection* Find(core::ClientId client) const;
   size_t size() const { return connections_.size(); }
-  // The ids of all connections, for loops that may end some of them.
+  // Returns all connections by id, for loops that may end some of them.
   const std::unordered_map<core::ClientId, std::unique_ptr<Connection>>& all()
       const {
     return connections_;
   }
 
-  // Ends the connection for this reason after `delay_ns` unless cancelled;
-  // replaces an earlier deadline. `reason` must be a string literal.
+  // Ends the connection for this reason after `delay_ns` unless the deadline is
+  // cancelled. Replaces an earlier deadline. `reason` must be a string literal.
   void SetDeadline(Connection& c, int64_t delay_ns, const char* reason);
   void CancelDeadline(Connection& c);
   static bool HasDeadline(const Connection& c) { return c.io.deadline != 0; }
@@ -131,24 +135,25 @@ class ConnectionTable {
   // Closes the connection now.
   void Destroy(core::ClientId client);
 
-  // `c.out` has data to send.
+  // Must be called when `c.out` has data to send.
   void MarkDirty(Connection& c);
   void FlushDirty();
 
-  // With `reading` false, only the peer's end is noticed.
+  // Sets whether data is read. If `reading` is false, only the peer's end is
+  // noticed.
   void SetReading(Connection& c, bool reading);
-  // Data is left to be handled without a further event of the descriptor: gives
-  // the connection a turn.
+  // Gives the connection a turn. Called when data remains to be handled without
+  // a further event of the descriptor.
   void Continue(Connection& c);
-  // Handles the complete messages of `c.partial` without regard to turns,
-  // before the process ends.
+  // Handles the complete messages of `c.partial` without regard to turns.
+  // Called before the process ends.
   void HandlePartial(Connection& c);
 
-  // For use in Read: receives into `data`, and ends the connection when its
-  // stream ends. Returns the number of bytes, 0 if there are none now.
+  // Used in Read: receives into `data`, and ends the connection when its stream
+  // ends. Returns the number of bytes; 0 if there are none now.
   size_t Receive(Connection& c, char* data, size_t size);
 
-  // Bytes of unfinished messages that are charged to clients.
+  // Returns the bytes of unfinished messages that are charged to clients.
   size_t unfinished_bytes() const { return account_.held(); }
 
  private:
@@ -193,7 +198,8 @@ class TableOf : public ConnectionTable {
   C* Find(core::ClientId client) const {
     return static_cast<C*>(ConnectionTable::Find(client));
   }
-  // `function` may end connections, but must not add or remove any.
+  // Calls `function` for each connection. It may end connections, but must not
+  // add or remove any.
   template <typename F>
   void ForEach(F&& function) const {
     for (const auto& [id, c] : all()) function(static_cast<C&>(*c));

@@ -14,8 +14,8 @@
 namespace canopy::endpoint {
 namespace {
 
-// Messages have four bytes. "ask." raises an input, "big." gets a large answer,
-// "sorry" ends the connection.
+// A handler of messages of four bytes. "ask." raises an input, "big." gets a
+// large answer, "sorry" ends the connection.
 class FourBytes : public ConnectionHandler {
  public:
   std::string_view Read(Connection& c) override {
@@ -102,7 +102,7 @@ class ConnectionTableTest : public ::testing::Test {
   std::optional<ConnectionTable> table_;
 };
 
-TEST_F(ConnectionTableTest, MessagesInPieces) {
+TEST_F(ConnectionTableTest, MessagesMayArriveInPieces) {
   const UniqueFd peer = Add(1);
   Send(peer, "oneltw");
   Rounds(1);
@@ -118,7 +118,8 @@ TEST_F(ConnectionTableTest, AFloodLeavesTurnsToOthers) {
   const UniqueFd other = Add(2);
   Send(flood, Many("spam", 10000));
   Rounds(1);
-  // One turn with the event and one at the end of the round.
+  // The connection gets one turn with the event and one at the end of the
+  // round.
   EXPECT_EQ(handler_.HandledOf(1), 22u);
   Send(other, "word");
   Rounds(2);
@@ -135,7 +136,8 @@ TEST_F(ConnectionTableTest, ManyFloodsShareTheRound) {
     Send(floods.back(), Many("spam", 1000));
   }
   Rounds(10);
-  // At most two turns with events and two at the end of each round.
+  // The connections get at most two turns with events and two at the end of
+  // each round.
   EXPECT_LE(handler_.handled.size(), 10u * 4u * 10u + 20u);
   const UniqueFd other = Add(99);
   Send(other, "word");
@@ -154,7 +156,7 @@ TEST_F(ConnectionTableTest, InputsReachTheCoreBetweenTwoMessages) {
   EXPECT_EQ(handled, (std::vector<size_t>{1, 3}));
 }
 
-TEST_F(ConnectionTableTest, WhatFollowsTheEndIsNotHandled) {
+TEST_F(ConnectionTableTest, MessagesAfterTheEndAreNotHandled) {
   const UniqueFd peer = Add(1);
   Send(peer, "end.more");
   Rounds(2);
@@ -177,11 +179,11 @@ TEST_F(ConnectionTableTest, APeerThatEndsIsClosed) {
             std::vector<std::string>{"ended in the middle of a message"});
 }
 
-TEST_F(ConnectionTableTest, WhoDoesNotReadIsNotServedAndServedWhenItDoes) {
+TEST_F(ConnectionTableTest, APeerIsNotServedWhileItDoesNotRead) {
   const UniqueFd peer = Add(1);
   Send(peer, Many("big.", 6));
   Rounds(20);
-  // The socket has taken a part; above the limit nothing more is handled.
+  // The socket has taken a part; above the limit no more messages are handled.
   const size_t handled = handler_.handled.size();
   EXPECT_LT(handled, 6u);
   std::string got;
@@ -207,7 +209,7 @@ TEST_F(ConnectionTableTest, ADeadlineEndsUnlessItIsCancelled) {
   EXPECT_EQ(handler_.log, std::vector<std::string>{"too late"});
 }
 
-TEST_F(ConnectionTableTest, WhatWasLeftIsContinuedWithoutAnEvent) {
+TEST_F(ConnectionTableTest, ContinueHandlesPartialDataWithoutAnEvent) {
   const UniqueFd peer = Add(1);
   table_->Find(1)->partial = "one.two.th";
   table_->Continue(*table_->Find(1));

@@ -21,15 +21,15 @@ namespace canopy::endpoint {
 // node, and of tools on other machines. A connection is silent until Remove. A
 // limited number of connections of a user with a job may be silent for an
 // unlimited time, because a process can be stopped before it identifies itself;
-// others have a time limit. Excess connections are ended at the cost of their
-// own source (silent_connections.h). Loop thread only; the loop outlives this
-// object.
+// other silent connections have a time limit. Excess connections are ended at
+// the cost of their own source (silent_connections.h). Loop thread only; the
+// loop must outlive this object.
 class Gate {
  public:
   struct Parts {
     net::SilenceLimits limits;
     std::function<bool(uint32_t uid)> has_job;
-    // True if the peer has sent something that was not read yet.
+    // Returns true if the peer has sent data that was not read yet.
     std::function<bool(core::ClientId id)> has_unread;
     // Must close this connection immediately.
     std::function<void(core::ClientId id, const char* reason)> close;
@@ -38,12 +38,12 @@ class Gate {
 
   Gate(EventLoop* loop, Parts parts);
 
-  // The common source of all tools on other machines.
+  // Returns the common source of all tools on other machines.
   static net::Source Relayed() { return {"other machines", {}}; }
 
   // Returns true if a connection from this source is accepted; otherwise logs
-  // why not. The source is a user, as the kernel reports it, or Relayed(). May
-  // close another connection.
+  // the reason. The source is a user, as the kernel reports it, or Relayed().
+  // May close another connection.
   bool Admits(int fd, const net::Source& source);
   // Counts an accepted connection as silent.
   void Add(core::ClientId id, const net::Source& source);

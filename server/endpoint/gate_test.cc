@@ -35,7 +35,7 @@ class GateTest : public ::testing::Test {
             [this](const core::LogLine& line) { log_.push_back(line.text); }});
   }
   bool Admits(uint32_t uid) { return gate_->Admits(0, net::SourceOfUser(uid)); }
-  // Makes the silent connections `first` to `last` of that user.
+  // Adds the silent connections `first` to `last` of that user.
   void Connect(uint32_t uid, core::ClientId first, core::ClientId last) {
     for (core::ClientId id = first; id <= last; ++id) {
       ASSERT_TRUE(Admits(uid));
@@ -79,19 +79,20 @@ TEST_F(GateTest, AUserLosesItsOwnOldestConnection) {
   Connect(kNeighbour, 11, 15);
   EXPECT_EQ(Closed(), (Ids{11, 12}));
   Connect(kOwner, 2, 2);
-  // There are five now: the source with the most loses the next one.
+  // There are five silent connections now: the source with the most loses the
+  // next one.
   Connect(kOwner, 3, 3);
   EXPECT_EQ(Closed(), (Ids{11, 12, 13}));
 }
 
-TEST_F(GateTest, OneWhoseBytesWaitIsNotClosed) {
+TEST_F(GateTest, AConnectionWithUnreadBytesIsNotClosed) {
   Connect(kOwner, 1, 3);
   unread_ = {1};
   Connect(kOwner, 4, 4);
   EXPECT_EQ(Closed(), (Ids{2}));
 }
 
-TEST_F(GateTest, AStoppedProcessOfAJobHasTime) {
+TEST_F(GateTest, OneSilentConnectionOfAJobsUserHasNoTimeLimit) {
   Make({.timeout_ns = 4 * kMillisecond, .patience = 1});
   Connect(kOwner, 1, 1);
   Connect(geteuid(), 2, 2);
@@ -106,12 +107,12 @@ TEST_F(GateTest, AStoppedProcessOfAJobHasTime) {
   EXPECT_EQ(std::set(closed.begin(), closed.end()),
             (std::set<core::ClientId>{2, 11}));
   EXPECT_EQ(closed_[0].second, "did not identify itself in time");
-  // Then the job ends.
+  // The end of the job ends its connections.
   jobs_.clear();
   Until([this] { return closed_.size() == 4; });
 }
 
-TEST_F(GateTest, ToolsOfOtherMachinesAreNoProcessesOfAJob) {
+TEST_F(GateTest, RelayedToolsHaveATimeLimit) {
   Make({.timeout_ns = 4 * kMillisecond});
   jobs_.insert(geteuid());
   ASSERT_TRUE(gate_->Admits(0, Gate::Relayed()));

@@ -10,20 +10,20 @@
 
 namespace canopy::endpoint {
 
-// Lets another component accept the connections of a listening socket. It
-// passes each to `on_connection` on the loop's thread. Returns false if it
-// declines.
+// Lets another component accept the connections of a listening socket. That
+// component passes each connection to `on_connection` on the loop's thread.
+// Returns false if it declines.
 using AcceptElsewhere = std::function<bool(
     int listener, std::function<void(UniqueFd)> on_connection)>;
 
-// Loop thread only; the loop outlives this object.
+// Loop thread only; the loop must outlive this object.
 class Listener {
  public:
   // Accepts connections from the next round on, a limited number in each.
   // `on_exhausted` is called when no descriptor is left, so that connections
-  // are refused; it is called again only after there has been one. The
+  // are refused; it is called again only after a descriptor was free again. The
   // callbacks must not call this object. If `elsewhere` is set and does not
-  // decline, nothing is accepted here.
+  // decline, it accepts the connections instead.
   Listener(EventLoop* loop, UniqueFd listener,
            std::function<void(UniqueFd)> on_connection,
            std::function<void()> on_exhausted,

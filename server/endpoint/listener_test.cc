@@ -39,7 +39,7 @@ TEST(ListenerTest, AcceptsUntilItIsPaused) {
   rmdir(directory.c_str());
 }
 
-TEST(ListenerTest, LeavesConnectionsToWhoeverAcceptsThem) {
+TEST(ListenerTest, LeavesConnectionsToAnotherAcceptor) {
   std::string directory = "/tmp/canopy-listener-XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   const std::string path = directory + "/s";

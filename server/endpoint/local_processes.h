@@ -34,7 +34,7 @@ class LocalProcesses {
 
   explicit LocalProcesses(NodeId self) : self_(self) {}
 
-  // Replaces a job of the same name.
+  // Adds a job, or replaces a job of the same name.
   Job& Add(const core::RegisterJob& registration) {
     Job job;
     job.spec = registration.job;
@@ -62,21 +62,22 @@ class LocalProcesses {
   const Process* FindRank(const ProcId& proc) const {
     return const_cast<LocalProcesses*>(this)->FindRank(proc);
   }
-  // Returns false if the rank does not run here.
+  // Sets the pid of a rank's process. Returns false if the rank does not run
+  // here.
   bool SetPid(const ProcId& proc, int pid) {
     Process* process = FindRank(proc);
     if (process != nullptr) process->pid = pid;
     return process != nullptr;
   }
 
-  // True if one of the jobs belongs to that user.
+  // Returns true if one of the jobs belongs to that user.
   bool HasJobOf(uint32_t uid) const {
     return std::ranges::any_of(
         jobs_, [uid](const auto& job) { return job.second.spec->uid == uid; });
   }
 
   NodeId self() const { return self_; }
-  // All jobs, by namespace.
+  // Returns all jobs, by namespace.
   const std::unordered_map<std::string, Job>& jobs() const { return jobs_; }
 
  private:

@@ -37,7 +37,7 @@ TEST(LocalProcesses, KnowsTheRanksOfThisNode) {
   EXPECT_EQ(processes.FindRank({"other", 0}), nullptr);
 }
 
-TEST(LocalProcesses, KnowsWhoseJobsTheyAre) {
+TEST(LocalProcesses, HasJobOfFindsTheUserOfAJob) {
   Processes processes(0);
   EXPECT_FALSE(processes.HasJobOf(0));
   processes.Add(TwoNodes());
@@ -45,7 +45,7 @@ TEST(LocalProcesses, KnowsWhoseJobsTheyAre) {
   EXPECT_FALSE(processes.HasJobOf(1));
 }
 
-TEST(LocalProcesses, APidIsOfARankThatRunsHere) {
+TEST(LocalProcesses, SetPidFailsForARankThatDoesNotRunHere) {
   Processes processes(1);
   processes.Add(TwoNodes());
   EXPECT_TRUE(processes.SetPid({"job", 2}, 4711));

@@ -8,7 +8,8 @@
 namespace canopy::endpoint {
 namespace {
 
-// Returns the bytes of this process that are in memory; 0 if that is unknown.
+// Returns the number of bytes of this process that are in memory; 0 if that is
+// unknown.
 size_t Resident() {
   FILE* const file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
@@ -45,7 +46,8 @@ void MemoryReturn::BeginToLook() {
   After(options_.calm_ns, &MemoryReturn::Look);
 }
 
-// This takes a tenth of a millisecond for each megabyte that is returned.
+// Returns the memory when the loop is calm, which takes a tenth of a
+// millisecond for each megabyte.
 void MemoryReturn::Look() {
   const bool calm = loop_->round() - round_ <= options_.calm_rounds;
   if (!calm && ++busy_ < options_.max_busy) {
@@ -56,8 +58,8 @@ void MemoryReturn::Look() {
   ++num_returns_;
 }
 
-// Memory that was returned counts as free for the allocator, so the resident
-// memory must have grown too.
+// Returns true if enough memory is free. Memory that was returned counts as
+// free for the allocator, so the resident memory must have grown too.
 bool MemoryReturn::IsWorthwhile() const {
   return Resident() >= resident_ + options_.worthwhile_bytes &&
          mallinfo2().fordblks >= options_.worthwhile_bytes;

@@ -9,10 +9,9 @@
 
 namespace canopy::endpoint {
 
-// The allocator keeps the memory of what was freed, because it expects to need
-// it again: after one process with a gigabyte of requests, an agent would keep
-// that gigabyte as long as it runs. Loop thread only; the loop outlives this
-// object.
+// The allocator keeps freed memory, because it expects to need it again: after
+// one process with a gigabyte of requests, an agent would keep that gigabyte as
+// long as it runs. Loop thread only; the loop must outlive this object.
 class MemoryReturn {
  public:
   struct Options {
@@ -31,8 +30,9 @@ class MemoryReturn {
   MemoryReturn(const MemoryReturn&) = delete;
   MemoryReturn& operator=(const MemoryReturn&) = delete;
 
-  // Something was freed that may have been large. Looks for free memory after
-  // the delay, when the loop is calm. Costs a comparison until then.
+  // Called when memory was freed that may have been large. Looks for free
+  // memory after the delay, when the loop is calm. Costs a comparison until
+  // then.
   void OnReleased();
 
   int num_returns() const { return num_returns_; }

@@ -20,8 +20,8 @@ size_t Resident() {
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Leaves so much memory free that the allocator cannot return by itself,
-// because something behind it is still used.
+// Leaves memory free that the allocator cannot return by itself, because memory
+// behind it is still used.
 std::unique_ptr<std::string> LeaveFree(size_t bytes) {
   std::vector<std::unique_ptr<std::string>> blocks;
   for (size_t i = 0; i < bytes / 1000; ++i) {
@@ -39,7 +39,7 @@ MemoryReturn::Options Quick() {
 
 bool HasGlibcsAllocator() { return mallinfo2().arena > 0; }
 
-TEST(MemoryReturn, AfterAPeakTheMemoryGoesBack) {
+TEST(MemoryReturn, TheMemoryIsReturnedAfterAPeak) {
   if (!HasGlibcsAllocator()) GTEST_SKIP() << "another allocator";
   EventLoop loop;
   MemoryReturn memory(&loop, Quick());
@@ -52,7 +52,7 @@ TEST(MemoryReturn, AfterAPeakTheMemoryGoesBack) {
   EXPECT_LT(Resident(), before + (size_t{20} << 20));
 }
 
-TEST(MemoryReturn, LittleIsKept) {
+TEST(MemoryReturn, ALittleFreeMemoryIsKept) {
   EventLoop loop;
   MemoryReturn memory(&loop, Quick());
   memory.OnReleased();
@@ -60,7 +60,7 @@ TEST(MemoryReturn, LittleIsKept) {
   EXPECT_EQ(memory.num_returns(), 0);
 }
 
-TEST(MemoryReturn, ALoopThatIsNeverCalmReturnsItInTheEnd) {
+TEST(MemoryReturn, TheMemoryIsReturnedEvenIfTheLoopIsNeverCalm) {
   if (!HasGlibcsAllocator()) GTEST_SKIP() << "another allocator";
   EventLoop loop;
   MemoryReturn::Options options = Quick();

@@ -10,7 +10,7 @@
 
 namespace canopy::endpoint {
 
-// A process that has authenticated itself but was not accepted yet.
+// A process that has authenticated itself and has not been accepted yet.
 struct Newcomer {
   // For a tool, the name that it claims; an empty namespace requests a name.
   ProcId proc;
@@ -19,7 +19,7 @@ struct Newcomer {
   uint32_t gid = 0;        // only for a tool; UINT32_MAX: unknown
   bool elsewhere = false;  // on another machine
   // A credential by which a tool proves its user to a host that can check it;
-  // may be empty. The user above comes from the kernel in any case.
+  // may be empty. `uid` and `gid` come from the kernel in any case.
   std::string credential = {};
 };
 
@@ -32,7 +32,7 @@ struct Verdict {
   std::string why = {};  // why it is refused, for the log; may be empty
 };
 
-// The text of a verdict that refuses.
+// Returns the text of a verdict that refuses.
 inline std::string TextOf(const Verdict& verdict) {
   return "the host refuses it" +
          (verdict.why.empty() ? std::string() : ": " + verdict.why);

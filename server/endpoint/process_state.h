@@ -8,7 +8,8 @@ namespace canopy::endpoint {
 // therefore cannot send the rest of a message.
 bool IsStopped(int pid);
 
-// Returns the process that has connected this Unix socket; 0 if it is unknown.
+// Returns the pid of the process that has connected this Unix socket; 0 if it
+// is unknown.
 int PidOfPeer(int fd);
 
 }  // namespace canopy::endpoint

@@ -12,7 +12,7 @@
 namespace canopy::endpoint {
 namespace {
 
-TEST(ProcessState, AStoppedProcess) {
+TEST(ProcessState, AStoppedProcessIsRecognised) {
   const pid_t child = fork();
   if (child == 0) {
     for (;;) pause();
@@ -28,7 +28,7 @@ TEST(ProcessState, AStoppedProcess) {
   EXPECT_FALSE(IsStopped(0));
 }
 
-TEST(ProcessState, ThePeerOfASocket) {
+TEST(ProcessState, PidOfPeerReturnsTheConnectedProcess) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   const UniqueFd first(fds[0]);

@@ -48,8 +48,8 @@ void Rotation::Schedule() {
 }
 
 // Runs at most once in a round, with at most one turn for each connection that
-// waits now. A connection that needs more queues up again, behind those that
-// have come meanwhile.
+// waits now. A connection that needs more queues up again, behind connections
+// that have arrived meanwhile.
 void Rotation::ServeWaiting() {
   if (served_round_ == loop_->round()) return Schedule();
   served_round_ = loop_->round();

@@ -15,9 +15,9 @@
 
 namespace canopy::endpoint {
 
-// A round that takes long delays the overlay's links, and the loss of a link
-// ends other users' jobs. A message may be cheap to send and expensive to
-// handle, so a limit on bytes alone would not bound a round.
+// A round that takes long delays the overlay's links, and a link that is lost
+// for that reason ends other users' jobs. A message may be cheap to send and
+// expensive to handle, so a limit on bytes alone would not bound a round.
 struct Budget {
   size_t turn_bytes = size_t{256} << 10;  // read in one turn
   int64_t turn_ns = 500'000;              // in one turn
@@ -26,18 +26,18 @@ struct Budget {
   std::function<int64_t()> now = &EventLoop::Now;
 };
 
-// One connection's turn. At least one message is handled in each. Time is
+// One connection's turn. Each turn handles at least one message. Time is
 // measured from the end of the first message, so that turns with a single
 // message, which are nearly all, need no clock.
 class Turn {
  public:
-  // `budget` outlives this object.
+  // `budget` must outlive this object.
   explicit Turn(const Budget& budget) : budget_(&budget) {}
 
   void Charge(size_t bytes) { bytes_ += bytes; }
-  // True if the turn's budget is used up. Called between two messages.
+  // Returns true if the turn's budget is used up. Called between two messages.
   bool Spent();
-  // The time that the turn counts for, in nanoseconds.
+  // Returns the time that the turn counts for, in nanoseconds.
   int64_t cost() const;
 
  private:
@@ -47,9 +47,9 @@ class Turn {
   size_t bytes_ = 0;
 };
 
-// First come, first served: while connections wait for a turn, those that
-// become ready queue up behind them. Loop thread only; the loop outlives this
-// object.
+// First come, first served: while connections wait for a turn, connections that
+// become ready queue up behind them. Loop thread only; the loop must outlive
+// this object.
 class Rotation {
  public:
   // Gives a queued connection its turn.
@@ -61,7 +61,7 @@ class Rotation {
   Rotation& operator=(const Rotation&) = delete;
 
   // Returns a turn that begins now if no connection waits and time is left in
-  // this round. Otherwise returns nothing, and the caller queues the
+  // this round. Otherwise returns no value, and the caller queues the
   // connection.
   std::optional<Turn> BeginTurn();
   // Ends a turn that BeginTurn returned.

@@ -9,8 +9,8 @@
 namespace canopy::endpoint {
 namespace {
 
-// Connections with a number of messages each, all of which cost `cost` on a
-// clock that only they advance.
+// Connections with a number of messages each. Every message takes `cost` on a
+// clock that only messages advance.
 class RotationTest : public ::testing::Test {
  protected:
   RotationTest() {
@@ -52,7 +52,7 @@ class RotationTest : public ::testing::Test {
 
 using Turns = std::vector<core::ClientId>;
 
-TEST_F(RotationTest, AConnectionWithLittleToDoIsServedAtOnce) {
+TEST_F(RotationTest, AConnectionWithOneMessageIsServedAtOnce) {
   left_ = {{1, 1}};
   Ready(1);
   EXPECT_EQ(turns_, Turns{1});
@@ -67,7 +67,7 @@ TEST_F(RotationTest, ATurnEndsWhenItsTimeIsSpent) {
   EXPECT_EQ(rotation_->num_waiting(), 1u);
 }
 
-TEST_F(RotationTest, EachOfThoseThatWaitHasOneTurnInARound) {
+TEST_F(RotationTest, EachWaitingConnectionHasOneTurnInARound) {
   left_ = {{1, 1000}, {2, 1000}};
   Ready(1);
   Ready(2);
@@ -85,12 +85,12 @@ TEST_F(RotationTest, ARoundEndsWhenItsTimeIsSpent) {
   }
   turns_.clear();
   for (int round = 0; round < 4; ++round) loop_.RunOnce(-1);
-  // Three turns of 100 exceed 250; the connection that has waited longest comes
+  // Three turns of 100 exceed 250. The connection that has waited longest comes
   // first.
   EXPECT_EQ(turns_, (Turns{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2}));
 }
 
-TEST_F(RotationTest, WhoIsReadyWhileOthersWaitComesAfterThem) {
+TEST_F(RotationTest, AConnectionQueuesUpBehindWaitingOnes) {
   left_ = {{1, 1000}, {2, 1}};
   Ready(1);
   Ready(2);
@@ -99,7 +99,7 @@ TEST_F(RotationTest, WhoIsReadyWhileOthersWaitComesAfterThem) {
   EXPECT_EQ(left_[2], 0);
 }
 
-TEST_F(RotationTest, ThoseThatAreServedAtOnceShareARoundToo) {
+TEST_F(RotationTest, TurnsWithoutAWaitShareTheTimeOfARound) {
   for (core::ClientId id = 1; id <= 200; ++id) {
     left_[id] = 1;
     Ready(id);
@@ -111,7 +111,7 @@ TEST_F(RotationTest, ThoseThatAreServedAtOnceShareARoundToo) {
   EXPECT_EQ(turns_.size(), 200u);
 }
 
-TEST(TurnTest, BytesAreLimitedToo) {
+TEST(TurnTest, TheBytesOfATurnAreLimited) {
   Budget budget;
   budget.turn_bytes = 10;
   budget.now = [] { return int64_t{0}; };

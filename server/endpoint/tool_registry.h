@@ -11,8 +11,8 @@
 
 namespace canopy::endpoint {
 
-// The limit for all users. Each has a share (core::HasShare): a single user has
-// 256 tools.
+// The limit for the tools of all users. Each user has a share (core::HasShare):
+// a single user has 256 tools.
 inline constexpr uint32_t kMaxTools = 512;
 
 // Loop thread only.
@@ -24,12 +24,12 @@ class ToolRegistry {
   // restarts of this agent.
   ToolRegistry(const ProcId& server, uint32_t max);
 
-  // Returns the identity of a tool that connects: the one it requests or, if
-  // that has no namespace, a new one that no other tool of any agent has.
-  // kErrExists: a tool with this identity is connected; kErrResourceBusy: too
-  // many tools of this user.
+  // Returns the identity of a tool that connects: the requested one or, if that
+  // has no namespace, a new one that no other tool of any agent has.
+  // kErrExists: a tool with this identity is connected; kErrResourceBusy: this
+  // user has too many tools.
   Result<ProcId> Admit(const ProcId& asked, uint32_t uid);
-  // An admitted tool has disconnected.
+  // Must be called when an admitted tool has disconnected.
   void Leave(const ProcId& tool);
 
  private:

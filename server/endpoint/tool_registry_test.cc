@@ -5,7 +5,7 @@
 namespace canopy::endpoint {
 namespace {
 
-TEST(ToolRegistryTest, NamesToolsThatHaveNoName) {
+TEST(ToolRegistryTest, AssignsNamesToToolsWithoutAName) {
   ToolRegistry tools({"canopy", 3}, 8);
   const Result<ProcId> first = tools.Admit({}, 7);
   const Result<ProcId> second = tools.Admit({}, 7);
@@ -15,14 +15,14 @@ TEST(ToolRegistryTest, NamesToolsThatHaveNoName) {
   EXPECT_TRUE(first->nspace.ends_with("-1")) << first->nspace;
   EXPECT_EQ(first->rank, 0u);
   EXPECT_NE(second->nspace, first->nspace);
-  // The registry of a later agent with the same name.
+  // This is the registry of a later agent with the same name.
   ToolRegistry successor({"canopy", 3}, 8);
   const Result<ProcId> later = successor.Admit({}, 7);
   ASSERT_TRUE(later.ok());
   EXPECT_NE(later->nspace, first->nspace);
 }
 
-TEST(ToolRegistryTest, ANameIsOneToolsAtATime) {
+TEST(ToolRegistryTest, ANameBelongsToOneToolAtATime) {
   ToolRegistry tools({"canopy", 0}, 8);
   ASSERT_TRUE(tools.Admit({"mine", 4}, 7).ok());
   EXPECT_EQ(tools.Admit({"mine", 4}, 7).code(), kErrExists);
@@ -31,7 +31,7 @@ TEST(ToolRegistryTest, ANameIsOneToolsAtATime) {
   EXPECT_TRUE(tools.Admit({"mine", 4}, 7).ok());
 }
 
-TEST(ToolRegistryTest, IsBounded) {
+TEST(ToolRegistryTest, TheNumberOfToolsIsLimited) {
   ToolRegistry tools({"canopy", 0}, 1);
   const Result<ProcId> only = tools.Admit({}, 7);
   ASSERT_TRUE(only.ok());
@@ -40,7 +40,7 @@ TEST(ToolRegistryTest, IsBounded) {
   EXPECT_TRUE(tools.Admit({}, 7).ok());
 }
 
-TEST(ToolRegistryTest, NoUserTakesThePlaceOfAnother) {
+TEST(ToolRegistryTest, AUserCannotTakeTheShareOfAnother) {
   ToolRegistry tools({"canopy", 0}, 16);
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(tools.Admit({}, 7).ok());
   EXPECT_EQ(tools.Admit({}, 7).code(), kErrResourceBusy);

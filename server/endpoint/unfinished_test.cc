@@ -16,7 +16,7 @@
 namespace canopy::endpoint {
 namespace {
 
-// A message has its whole length in its first four bytes.
+// A handler of messages whose first four bytes are their length.
 class Lengths : public ConnectionHandler {
  public:
   std::string_view Read(Connection& c) override {
@@ -87,7 +87,7 @@ class UnfinishedTest : public ::testing::Test {
   void Rounds(int count) {
     for (int i = 0; i < count; ++i) loop_.RunOnce(0);
   }
-  // Returns what was sent and not read.
+  // Returns true if the socket has data that was sent and not read.
   static bool HasUnread(Connection* c) {
     pollfd one = {c->fd.get(), POLLIN, 0};
     return poll(&one, 1, 0) == 1;
@@ -99,7 +99,7 @@ class UnfinishedTest : public ::testing::Test {
   std::optional<ConnectionTable> table_;
 };
 
-TEST_F(UnfinishedTest, HalfAMessageIsChargedUntilItIsComplete) {
+TEST_F(UnfinishedTest, AnIncompleteMessageIsChargedUntilItIsComplete) {
   const UniqueFd peer = Add(1, "a", "a:0");
   const std::string message = Message(5000);
   Send(peer, message.substr(0, 100));
@@ -117,7 +117,7 @@ TEST_F(UnfinishedTest, AClosedConnectionHoldsNothing) {
   EXPECT_EQ(table_->unfinished_bytes(), 0u);
 }
 
-TEST_F(UnfinishedTest, AMessageWaitsForThoseOfItsJob) {
+TEST_F(UnfinishedTest, AMessageWaitsForOthersOfItsJob) {
   const UniqueFd first = Add(1, "a", "a:0");
   const UniqueFd second = Add(2, "a", "a:1");
   const UniqueFd third = Add(3, "a", "a:2");
@@ -126,7 +126,7 @@ TEST_F(UnfinishedTest, AMessageWaitsForThoseOfItsJob) {
   Send(second, message.substr(0, 100));
   Send(third, message.substr(0, 100));
   Send(third, message.substr(100));
-  // Nothing more of it is read.
+  // No more of the message is read.
   EXPECT_EQ(table_->Find(3)->partial.size(), 100u);
   EXPECT_TRUE(handler_.handled.empty());
   // Another job has room.
@@ -170,7 +170,7 @@ class HalfMessageTest : public UnfinishedTest {
   }
 };
 
-TEST_F(HalfMessageTest, WithoutProgressItsConnectionEnds) {
+TEST_F(HalfMessageTest, AMessageWithoutProgressEndsItsConnection) {
   const UniqueFd peer = Add(1, "a", "a:0");
   Send(peer, Message(9000).substr(0, 100));
   for (int i = 0; i < 1000 && handler_.closed.empty(); ++i) loop_.RunOnce(100);

@@ -29,14 +29,14 @@ struct FactsOptions {
   std::function<void(const ProcId& proc)> make_directory;
 };
 
-// Number of processes whose memory is measured in one round of the loop, and of
-// those whose statistics are read, without and with PMIX_PROC_PSS. Statistics
-// take longer.
+// The number of processes whose memory is measured in one round of the loop,
+// and of processes whose statistics are read in a round, without and with
+// PMIX_PROC_PSS. Statistics take longer.
 inline constexpr size_t kMeasuredAtOnce = 64;
 inline constexpr size_t kUsersAtOnce = 8;
 inline constexpr size_t kUsersWithPssAtOnce = 2;
 
-// Loop thread only. Loop and sink must outlive it.
+// Loop thread only. The loop and the sink must outlive this object.
 class FactsReader final : public FactsPort {
  public:
   FactsReader(EventLoop* loop, InputSink* sink, FactsOptions options)
@@ -45,9 +45,9 @@ class FactsReader final : public FactsPort {
   FactsReader(const FactsReader&) = delete;
   FactsReader& operator=(const FactsReader&) = delete;
 
-  // Serves one request after the other. In a round of the loop it begins at
-  // most one request and measures only some processes, so that earlier results
-  // are delivered first.
+  // Serves one request after the other. A round of the loop begins at most one
+  // request and measures only some processes, so that earlier results are
+  // delivered first.
   void Read(const core::ReadFacts& request) override;
 
  private:
@@ -55,8 +55,8 @@ class FactsReader final : public FactsPort {
   std::string AvailableServers() const;
   void Schedule();
   void Serve();
-  // Measures the next processes of the first request. Returns true after the
-  // last.
+  // Measures the next processes of the first request. Returns true when all are
+  // measured.
   bool Measure();
   void ReadValues();
 

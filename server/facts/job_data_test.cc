@@ -21,7 +21,7 @@ std::pair<std::string, std::string> Pair(const char* key, const char* text) {
   return {key, EncodeValue(Value::String(text).raw())};
 }
 
-// Two nodes with one rank and one application each; seen from the first node.
+// Two nodes with one rank and one application each, seen from the first node.
 class JobDataTest : public testing::Test {
  protected:
   JobDataTest() {

@@ -120,7 +120,8 @@ void AddDisks(uint64_t fields, const std::string& proc, InfoList* infos) {
   }
 }
 
-// A line is "NAME: NUMBERS"; the lines of the heading have no colon.
+// Adds the network interfaces. Their lines are "NAME: NUMBERS"; the lines of
+// the heading have no colon.
 void AddNets(uint64_t fields, const std::string& proc, InfoList* infos) {
   if (fields == 0) return;
   const std::string text = ReadProcFile(proc + "/net/dev", kMaxFile);

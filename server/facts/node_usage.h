@@ -10,15 +10,16 @@
 
 namespace canopy::facts {
 
-// Disks and interfaces that are reported; further ones are left out.
+// The limit of disks, and of interfaces, that are reported; others are left
+// out.
 inline constexpr size_t kMaxDevices = 128;
 
 // Returns the statistics in codec form (SIZE n, then n INFO): those of the node
 // with PMIX_NODE_SAMPLE_TIME, then a PMIX_DISK_RESOURCE_USAGE for each disk and
 // a PMIX_NETWORK_RESOURCE_USAGE for each interface, whose first info is its
 // name. Statistics that cannot be read are left out, and so are loop devices
-// and RAM disks. `fields.proc` has no effect. Takes less than a millisecond.
-// Thread-safe.
+// and RAM disks; without any the result is empty. `fields.proc` has no effect.
+// Takes less than a millisecond. Thread-safe.
 std::string NodeUsage(const core::UsageFields& fields,
                       const std::string& proc = kProc);
 

@@ -11,11 +11,12 @@
 
 namespace canopy::facts {
 
-// The default for arguments that name the directory; tests have others.
+// The default of arguments that name the directory of /proc; tests name another
+// one.
 inline constexpr char kProc[] = "/proc";
 
-// Returns at most `max` bytes of the file, or nothing if it cannot be read.
-// Thread-safe.
+// Returns at most `max` bytes of the file; an empty string if it cannot be
+// read. Thread-safe.
 std::string ReadProcFile(const std::string& path, size_t max);
 
 // Returns the words of a line. Blanks and tabs separate them.
@@ -24,8 +25,8 @@ std::vector<std::string_view> WordsOf(std::string_view line);
 std::vector<std::string_view> LinesOf(std::string_view text);
 // Returns the number at the beginning of a text, or 0 if there is none.
 uint64_t NumberIn(std::string_view text);
-// Returns the number of a line "NAME: NUMBER ...", or nothing if the text has
-// no such line.
+// Returns the number of a line "NAME: NUMBER ..."; no value if the text has no
+// such line, or if the line has no number.
 std::optional<uint64_t> NumberOf(std::string_view text, std::string_view name);
 
 }  // namespace canopy::facts

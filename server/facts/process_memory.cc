@@ -8,7 +8,7 @@
 
 namespace canopy::facts {
 
-// The second number of statm is in pages.
+// Reads the second number of statm, which is in pages.
 uint64_t ResidentBytes(int pid) {
   char path[32];
   snprintf(path, sizeof path, "/proc/%d/statm", pid);

@@ -101,7 +101,7 @@ class Process {
     if (!line.empty()) infos_.Add(PMIX_CMD_LINE, Value::String(line));
   }
 
-  // The kernel's number of a priority may be negative.
+  // Returns the kernel's number of the priority, which may be negative.
   int32_t Priority() const {
     const std::string_view word = stat_[kPriority];
     const bool negative = word.starts_with('-');
@@ -110,7 +110,8 @@ class Process {
     return negative ? -number : number;
   }
 
-  // The share of one CPU since the start of the process.
+  // Returns the share of one CPU that the process has used since its start, in
+  // percent.
   float PercentCpu(uint64_t used) const {
     timespec now = {};
     clock_gettime(CLOCK_BOOTTIME, &now);

@@ -9,8 +9,9 @@
 
 namespace canopy::facts {
 
-// The kernel walks all pages of a process to determine PMIX_PROC_PSS, so it is
-// not determined for processes with more resident memory.
+// The limit of a process's resident memory for PMIX_PROC_PSS. The kernel walks
+// all pages of a process to determine this statistic, so it is not read for
+// larger processes.
 inline constexpr uint64_t kMaxPssBytes = uint64_t{1} << 30;
 // Maximum number of bytes of PMIX_CMD_LINE.
 inline constexpr size_t kMaxCommandLine = 1024;
@@ -18,8 +19,8 @@ inline constexpr size_t kMaxCommandLine = 1024;
 // Returns the statistics in codec form (SIZE n, then n INFO), ending with
 // PMIX_PROC_SAMPLE_TIME. `fields` are bits of kProcUsage
 // (server/core/step/usage_keys.h). A statistic that cannot be read is left out.
-// Returns nothing if there is no such process. Takes about 50 microseconds,
-// with PMIX_PROC_PSS up to some milliseconds. Thread-safe.
+// Returns an empty string if there is no such process. Takes about 50
+// microseconds, with PMIX_PROC_PSS up to some milliseconds. Thread-safe.
 std::string ProcessUsage(int pid, uint64_t fields,
                          const std::string& proc = kProc);
 

@@ -42,7 +42,7 @@ class ProcessUsageTest : public testing::Test {
   void Write(const std::string& file, const std::string& text) {
     std::ofstream(proc_ + "/7/" + file) << text;
   }
-  // `pages` is the resident memory.
+  // `pages` is the number of pages of resident memory.
   void WriteStat(const std::string& pages) {
     Write("stat",
           "7 (a) b) R 1 7 7 0 -1 0 1 2 3 4 250 150 0 0 -2 0 3 0 50 1048576 " +

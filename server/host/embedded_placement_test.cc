@@ -8,7 +8,7 @@
 namespace canopy::host {
 namespace {
 
-// An overlay of four slots, some of which are free.
+// An overlay of four slots, of which `free_` are free.
 class EmbeddedPlacementTest : public testing::Test, public PlacementListener {
  protected:
   EmbeddedPlacementTest() {

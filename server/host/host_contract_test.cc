@@ -45,7 +45,7 @@ class PlayedEmbeddedHost : public PlayedHost {
     EXPECT_EQ(EncodeInfos(results.data(), results.size(), &bytes), kSuccess);
     answers_.at(call)(Status(status, ""), Bytes(std::move(bytes)));
   }
-  // All happens from within calls.
+  // Everything happens within calls.
   void RunUntil(const std::function<bool()>& done) override { done(); }
   void Destroy() override { host_.reset(); }
 

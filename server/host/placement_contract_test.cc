@@ -9,7 +9,7 @@
 namespace canopy::host {
 namespace {
 
-// Decides from within each call.
+// A port that decides within each call.
 class PlayedEmbeddedPlacement : public PlayedPlacement {
  public:
   PlacementPort* port() override { return port_.get(); }

@@ -17,7 +17,7 @@
 namespace canopy::log {
 namespace {
 
-// The directives that were read so far.
+// The style that the directives read so far require.
 struct Style {
   bool once = false;
   bool tag = false;
@@ -43,7 +43,7 @@ bool TakeKind(const pmix_info_t& info, std::string* out) {
   return true;
 }
 
-// Each returns true if the directive is supported.
+// Each of these returns true if the directive is supported.
 bool TakeOnce(const pmix_info_t& info, const ProcId&, Style* style) {
   style->once = Flag(info);
   return true;
@@ -61,7 +61,7 @@ bool TakeTime(const pmix_info_t& info, const ProcId&, Style* style) {
   style->time = info.value.data.time;
   return true;
 }
-// Accepts only a severity. With a facility, the text would seem to come from
+// Accepts only a severity. If a text had a facility, it would seem to come from
 // another kind of program.
 bool TakePriority(const pmix_info_t& info, const ProcId&, Style* style) {
   const auto priority = Int64Of(info.value);
@@ -79,11 +79,11 @@ bool TakeKey(const pmix_info_t& info, const ProcId&, Style* style) {
 bool TakeValue(const pmix_info_t& info, const ProcId&, Style* style) {
   return TakeKind(info, &style->value);
 }
-// Texts appear in the caller's output, so no other source is supported.
+// Accepts only the caller, because texts appear in the caller's output.
 bool TakeSource(const pmix_info_t& info, const ProcId& caller, Style*) {
   return ProcOf(info.value) == caller;
 }
-// The library sends the time stamp itself.
+// Accepts the directive, because the library sends the time stamp itself.
 bool TakeAsDone(const pmix_info_t&, const ProcId&, Style*) { return true; }
 bool TakeUnlessTrue(const pmix_info_t& info, const ProcId&, Style*) {
   return !Flag(info);
@@ -115,7 +115,7 @@ const Directive* FindDirective(std::string_view key) {
   return it == std::end(kDirectives) ? nullptr : it;
 }
 
-// Returns false if the directive is required and not supported.
+// Applies a directive. Returns false if it is required and not supported.
 bool Apply(const pmix_info_t& info, const ProcId& caller, Style* style,
            LogPlan* plan) {
   const Directive* directive = FindDirective(KeyOf(info));
@@ -158,7 +158,7 @@ struct ServedChannel {
   std::string_view name;
 };
 
-// PMIX_LOG_SYSLOG stands for any available syslog.
+// The supported channels. PMIX_LOG_SYSLOG stands for any available syslog.
 constexpr ServedChannel kChannels[] = {
     {PMIX_LOG_STDOUT, Channel::kStdout, "stdout"},
     {PMIX_LOG_STDERR, Channel::kStderr, "stderr"},
@@ -166,7 +166,8 @@ constexpr ServedChannel kChannels[] = {
     {PMIX_LOG_LOCAL_SYSLOG, Channel::kSyslog, "syslog"},
 };
 
-// Returns no value for a channel that is not supported.
+// Returns the entry for an item of data; no value for a channel that is not
+// supported.
 std::optional<Entry> EntryOf(const pmix_info_t& info, const Style& style) {
   const auto* channel =
       std::ranges::find(kChannels, KeyOf(info), &ServedChannel::key);

@@ -22,24 +22,25 @@ struct Entry {
 
 struct LogPlan {
   // The status of the request after the entries have been logged, or
-  // immediately if there are none. kErrNotSupported: nothing, or not everything
+  // immediately if there are none. kErrNotSupported: no text, or not every text
   // that is required, can be logged; there are no entries. kErrPartialSuccess:
   // some texts are for a destination that is not supported.
   int status = 0;
   std::vector<Entry> entries;
-  bool once = false;  // use only the first destination that accepts the text
+  bool once = false;  // use only the first destination that accepts its text
   time_t time = 0;    // time of the request
   // The kind by which texts for standard output and error are aggregated: both
-  // are set, or neither.
+  // texts are set, or neither.
   std::string key;
   std::string value;
   // Keys of directives that are not supported and were not required.
   std::vector<std::string> ignored;
 };
 
-// Supports standard output, standard error and the syslog of this node.
-// Directives among the data are treated as directives. `stamp` is the time
-// stamp in the request (0: none); without one, `now` is the request's time.
+// Returns the plan for a request. Standard output, standard error and the
+// syslog of this node are supported. Directives among the data are treated as
+// directives. `stamp` is the time stamp in the request (0: none); without one,
+// `now` is the request's time.
 LogPlan PlanLog(const InfoList& data, const InfoList& directives, time_t stamp,
                 const ProcId& caller, time_t now);
 

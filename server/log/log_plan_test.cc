@@ -73,7 +73,7 @@ TEST(LogPlan, AnUnsupportedDestinationBesideASupportedOneIsPartialSuccess) {
   EXPECT_EQ(Texts(Plan(data)), "");
 }
 
-// Which destination accepts the text is not known yet.
+// The plan does not know yet which destination accepts the text.
 TEST(LogPlan, Job23OnceListsSupportedDestinationsInTheirOrder) {
   const InfoList data = {{PMIX_LOG_EMAIL, Value::String("a")},
                          {PMIX_LOG_STDOUT, Value::String("b")},

@@ -12,7 +12,7 @@
 
 namespace canopy::log {
 
-// The destinations of texts. Either may be null.
+// The destinations of texts. A function may be null.
 struct LogPlaces {
   PutText put_text;
   PutSyslog put_syslog;
@@ -26,10 +26,11 @@ struct LogRequestId {
   bool again = false;
 };
 
-// Calls `done` once with the status of the request, possibly within the call;
-// see PutText. If the plan is `once`, only the first destination that accepts
-// its text is used. Otherwise the status is kErrPartialSuccess if some
-// destination accepted its texts and another did not.
+// Logs the entries of a plan. Calls `done` once with the status of the request,
+// possibly within the call; see PutText. If the plan is `once`, only the first
+// destination that accepts its text is used. Otherwise the status is
+// kErrPartialSuccess if some destination accepted its texts and another did
+// not.
 void RunLog(const LogPlaces& places, const LogRequestId& id, LogPlan plan,
             TextDone done);
 

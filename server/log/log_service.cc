@@ -13,12 +13,12 @@
 namespace canopy::log {
 namespace {
 
-// Limits the remembered names of ignored directives, because processes choose
-// them.
+// The limit for the remembered names of ignored directives, because processes
+// choose the names.
 constexpr size_t kMaxIgnored = 64;
 
-// Makes the identity by which shims recognise a repeated request: a client and
-// a 32-bit number. The caller has chosen the number of the text. The local
+// Returns the identity by which shims recognise a repeated request: a client
+// and a 32-bit number. The caller has chosen the number of the text. The local
 // endpoint sends no texts to shims itself, so the rank can serve as the client.
 LogRequestId IdOf(const core::AskHost& request, InfoList* directives) {
   LogRequestId id;

@@ -29,8 +29,9 @@ class LogService {
   explicit LogService(LogServiceOptions options)
       : options_(std::move(options)) {}
 
-  // Logs the texts of a request. A text that is resent to a successor of this
-  // agent is not printed twice if the caller has numbered it (kLogNumber).
+  // Logs the texts of a request and calls `done` once, possibly within the
+  // call. A text that is resent to a successor of this agent is not printed
+  // twice if the caller has numbered it (kLogNumber).
   void Log(const core::AskHost& request,
            const host::EmbeddedHost::Answer& done);
 

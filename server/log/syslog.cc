@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kSecondNs = int64_t{1000} * 1000 * 1000;
 
-// The format that daemons accept from local programs: <PRI>TIME TAG: TEXT.
+// Returns a line in the format that daemons accept from local programs:
+// <PRI>TIME TAG: TEXT.
 std::string LineOf(const SyslogText& text, uint32_t uid) {
   tm parts = {};
   char time[32] = "";
@@ -70,7 +71,8 @@ bool Syslog::Connect() {
   return false;
 }
 
-// A daemon that was restarted has another socket, so a failed send is retried.
+// Sends a line. A daemon that was restarted has another socket, so a failed
+// send is retried.
 int Syslog::Send(const std::string& line) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!socket_ && !Connect()) return kErrNotSupported;

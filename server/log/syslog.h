@@ -21,13 +21,13 @@ struct SyslogText {
   std::string text;
 };
 
-// Returns a PMIx status without blocking.
+// Sends a text to the syslog. Returns a PMIx status without blocking.
 using PutSyslog = std::function<int(const SyslogText&)>;
 
-// Longer texts are rejected, because daemons truncate lines at about this
-// length (bytes).
+// The limit of a text, in bytes. Longer texts are rejected, because daemons
+// truncate lines at about this length.
 inline constexpr size_t kMaxSyslogText = size_t{8} << 10;
-// Lines that one process may log at once, and then per second.
+// The number of lines that one process may log at once, and then per second.
 inline constexpr int64_t kSyslogBurst = 100;
 inline constexpr int64_t kSyslogRate = 10;
 
@@ -38,16 +38,17 @@ class Syslog {
     std::string path = "/dev/log";
     // Returns the user that a job runs as.
     std::function<uint32_t(const std::string& nspace)> uid_of;
-    // A monotonic clock.
+    // Returns the time of a monotonic clock in nanoseconds.
     std::function<int64_t()> now_ns;
   };
   explicit Syslog(Options options);
 
   // Sends one line with the facility "user", in which control characters are
   // escaped and the process and its user are named. Returns kErrNotSupported if
-  // there is no daemon, and kErrOutOfResource if it has no room or the process
-  // logs too much.
+  // there is no daemon, and kErrOutOfResource if the text is longer than
+  // kMaxSyslogText, the daemon has no room, or the process logs too much.
   int Put(const SyslogText& text);
+  // Forgets how much the job's processes have logged.
   void DropJob(const std::string& nspace);
 
  private:

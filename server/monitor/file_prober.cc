@@ -28,7 +28,7 @@ struct FileProber::Shared {
   Mutex mu;
   CondVar changed;
   std::deque<Probe> probes CANOPY_GUARDED_BY(mu);
-  // null: the prober was destroyed.
+  // Null: the prober was destroyed.
   EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
   bool is_running = false;  // loop thread
   Answer answer;            // loop thread
@@ -58,7 +58,8 @@ FileProber::~FileProber() {
   shared_->changed.NotifyOne();
 }
 
-// The lock makes a destructor wait until the answer has been posted.
+// Serves probes until there will be none. The lock makes a destructor wait
+// until the answer has been posted.
 void FileProber::Serve(const std::shared_ptr<Shared>& shared) {
   Probe next;
   while (shared->Take(&next)) {

@@ -18,13 +18,13 @@ class FileProber {
   using Answer = std::function<void(uint64_t monitor, const FileState& state)>;
 
   // `answer` is called in the loop while this object exists; the loop must
-  // outlive it. Files are read with the rights of this process.
+  // outlive this object. Files are read with the rights of this process.
   FileProber(EventLoop* loop, Answer answer);
   ~FileProber();
   FileProber(const FileProber&) = delete;
   FileProber& operator=(const FileProber&) = delete;
 
-  // Queues a file to be read. Its answer may never come.
+  // Queues a file to be read. The answer may never come.
   void Look(Probe probe);
 
  private:

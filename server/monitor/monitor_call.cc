@@ -16,7 +16,7 @@
 namespace canopy::monitor {
 namespace {
 
-// The directives of monitors that check something, and of those of resource
+// The directives of monitors that check something, and of monitors of resource
 // usage.
 constexpr std::string_view kOfChecks[] = {
     PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,
@@ -70,7 +70,7 @@ Status TakeId(const Parts& parts, int alert, MonitorCall* call) {
              : Status();
 }
 
-// Reads the parts that both kinds of checks have.
+// Reads the parts that heartbeat and file monitors have in common.
 Status TakeCommon(const Parts& parts, const char* time, const char* drops,
                   int alert, MonitorCall* call) {
   Status status = TakeId(parts, alert, call);

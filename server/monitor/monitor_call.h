@@ -21,12 +21,13 @@ enum class Kind : uint8_t { kBeat, kCancel, kHeartbeat, kFile, kUsage };
 
 struct MonitorCall {
   Kind kind = Kind::kBeat;
-  // Identifier of the new monitor, or of the one to cancel. Empty: the monitor
-  // has none, or all of the caller's are cancelled.
+  // The identifier of the new monitor, or of the monitor to cancel. Empty: the
+  // new monitor has no identifier, or all monitors of the caller are cancelled.
   std::string id;
-  // The following fields are for a new monitor.
+  // The following fields are set for a new monitor.
   int alert = 0;  // code of the event
-  // Time between two checks or samples, at least 1. For kUsage, 0: one sample.
+  // Seconds between two checks or samples, at least 1. For kUsage, 0 requests
+  // one sample.
   uint32_t seconds = 0;
   uint32_t drops = 0;  // number of consecutive failed checks that are tolerated
   std::string path;    // kFile: absolute path
@@ -36,13 +37,14 @@ struct MonitorCall {
   UsageCall usage = {};  // kUsage
 };
 
-// `call` is an encoded host_call::Monitor. Returns kErrBadParam for an
-// invalid call, and kErrNotSupported for a monitor that is not implemented and
-// for required directives that are not among `directives`.
+// Parses `call`, an encoded host_call::Monitor. Returns kErrUnpackFailure for
+// malformed bytes, kErrBadParam for an invalid call, and kErrNotSupported for a
+// monitor that is not implemented and for required directives that are not
+// among `directives`.
 Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,
                                     host::Directives* directives);
 
-// Returns the keys that are supported.
+// Returns the directives that are supported.
 host::Directives MonitorDirectives(host::Directives::Log log);
 
 }  // namespace canopy::monitor

@@ -26,7 +26,7 @@ std::string Encoded(const InfoList& infos) {
 
 class MonitorCallTest : public testing::Test {
  protected:
-  // Stores the status in status_.
+  // Returns the call, and stores the status in status_.
   MonitorCall Read(const InfoList& what, const InfoList& with, int error = 0) {
     const std::string bytes =
         wire::Encode(host_call::Monitor{Encoded(what), error, Encoded(with)});
@@ -40,7 +40,7 @@ class MonitorCallTest : public testing::Test {
   int status_ = 0;
 };
 
-TEST_F(MonitorCallTest, Job15Heartbeats) {
+TEST_F(MonitorCallTest, Job15AHeartbeatMonitorIsParsed) {
   InfoList with = {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5)},
                    {PMIX_MONITOR_HEARTBEAT_DROPS, Value::Uint32(2)},
                    {PMIX_MONITOR_ID, Value::String("id")}};
@@ -55,7 +55,7 @@ TEST_F(MonitorCallTest, Job15Heartbeats) {
   EXPECT_EQ(Read(kBeat, with, -3000).alert, -3000);
 }
 
-TEST_F(MonitorCallTest, Job16Files) {
+TEST_F(MonitorCallTest, Job16AFileMonitorIsParsed) {
   const InfoList with = {{PMIX_MONITOR_FILE_CHECK_TIME, Value::Uint32(7)},
                          {PMIX_MONITOR_FILE_DROPS, Value::Uint32(1)},
                          {PMIX_MONITOR_FILE_SIZE, Value::Bool(true)},
@@ -71,7 +71,7 @@ TEST_F(MonitorCallTest, Job16Files) {
   EXPECT_EQ(call.drops, 1u);
 }
 
-TEST_F(MonitorCallTest, Job17Cancel) {
+TEST_F(MonitorCallTest, Job17ACancelNamesOneMonitorOrAll) {
   EXPECT_EQ(Read({{PMIX_MONITOR_CANCEL, Value::String("id")}}, {}).id, "id");
   EXPECT_EQ(status_, kSuccess);
   const MonitorCall all = Read({{PMIX_MONITOR_CANCEL, Value()}}, {});
@@ -79,13 +79,13 @@ TEST_F(MonitorCallTest, Job17Cancel) {
   EXPECT_EQ(all.id, "");
 }
 
-TEST_F(MonitorCallTest, Job19AHeartbeat) {
+TEST_F(MonitorCallTest, Job19AHeartbeatIsParsed) {
   const MonitorCall call = Read({{PMIX_SEND_HEARTBEAT, Value()}}, {});
   EXPECT_EQ(status_, kSuccess);
   EXPECT_EQ(call.kind, Kind::kBeat);
 }
 
-TEST_F(MonitorCallTest, WhatMakesNoSense) {
+TEST_F(MonitorCallTest, InvalidMonitorsAreRejected) {
   const InfoList size = {{PMIX_MONITOR_FILE_SIZE, Value::Bool(true)}};
   InfoList timed = size;
   timed.Add(PMIX_MONITOR_FILE_CHECK_TIME, Value::Uint32(1));
@@ -106,7 +106,7 @@ TEST_F(MonitorCallTest, WhatMakesNoSense) {
   }
 }
 
-TEST_F(MonitorCallTest, WhatIsNotMonitored) {
+TEST_F(MonitorCallTest, UnknownMonitorsAndDirectivesAreNotSupported) {
   Read({{"other", Value::Bool(true)}}, {});
   EXPECT_EQ(status_, kErrNotSupported);
   Read({{PMIX_MONITOR_FILE, Value::Int(3)}}, {});
@@ -117,7 +117,7 @@ TEST_F(MonitorCallTest, WhatIsNotMonitored) {
   EXPECT_EQ(status_, kErrNotSupported);
 }
 
-TEST_F(MonitorCallTest, ResourceUsage) {
+TEST_F(MonitorCallTest, AUsageMonitorIsParsed) {
   const InfoList what = {{PMIX_MONITOR_NODE_RESOURCE_USAGE, Value()}};
   const MonitorCall once = Read(what, {});
   EXPECT_EQ(status_, kSuccess);
@@ -141,7 +141,7 @@ TEST_F(MonitorCallTest, ResourceUsage) {
 }
 
 // A required directive that has no effect must not be accepted.
-TEST_F(MonitorCallTest, DirectivesOfTheOtherKind) {
+TEST_F(MonitorCallTest, RequiredDirectivesOfTheOtherKindAreNotSupported) {
   const InfoList usage = {{PMIX_MONITOR_NODE_RESOURCE_USAGE, Value()}};
   InfoList beat = {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5)}};
   beat.Add(PMIX_MONITOR_LOCAL_ONLY, Value::Bool(true));
@@ -156,7 +156,7 @@ TEST_F(MonitorCallTest, DirectivesOfTheOtherKind) {
   EXPECT_EQ(status_, kErrNotSupported);
 }
 
-TEST_F(MonitorCallTest, WhatIsMalformed) {
+TEST_F(MonitorCallTest, MalformedCallsAreRejected) {
   Read({}, {});
   EXPECT_EQ(status_, kErrUnpackFailure);
   Read({{"a", Value()}, {"b", Value()}}, {});

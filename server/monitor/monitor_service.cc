@@ -56,7 +56,7 @@ Status MonitorService::Decide(const core::AskHost& request,
   }
 }
 
-// The call is answered with the first sample, also that of a periodic monitor.
+// Answers the call with the first sample, also for a periodic monitor.
 Status MonitorService::StartUsage(const core::AskHost& request,
                                   const MonitorCall& call,
                                   const Answer& answer) {
@@ -139,8 +139,8 @@ void MonitorService::Raise(const Alert& alert) {
   options_.sink->OnInput(std::move(event));
 }
 
-// Only the process that requested the monitor gets the event. The event is not
-// kept, because the next one replaces it.
+// Raises an event with the results of a sample for the process that requested
+// the monitor. The event is not kept, because the next one replaces it.
 void MonitorService::RaiseUpdate(const Alert& update, const Bytes& results) {
   InfoList infos;
   if (!update.id.empty()) infos.Add(PMIX_MONITOR_ID, Value::String(update.id));

@@ -23,8 +23,8 @@
 
 namespace canopy::monitor {
 
-// Samples for calls in progress of one process; more are rejected
-// (kErrResourceBusy).
+// The limit of pending calls of one process that wait for a sample; more are
+// rejected (kErrResourceBusy).
 inline constexpr size_t kMaxSamples = 4;
 
 // Loop thread only. A monitor ends with the process that requested it (for a
@@ -48,10 +48,11 @@ class MonitorService : public InputObserver {
   // `results` is in codec form (SIZE n, then n INFO), or empty.
   using Answer = std::function<void(const Status& status, Bytes results)>;
 
-  // Calls `answer` once, at once or later.
+  // Executes a call and calls `answer` once, at once or later.
   void Call(const core::AskHost& request, const Answer& answer);
-  // The core's answer to a UsageWanted of this object.
+  // Takes the core's answer to a UsageWanted of this object.
   void OnUsage(const core::UsageTaken& taken);
+  // Records a heartbeat of the process.
   void Beat(const ProcId& proc) { table_.Beat(proc); }
   void OnLocalExits(const core::LocalExits& exits) override;
   void OnJobHeld(const core::JobHeld& change) override;
@@ -64,7 +65,7 @@ class MonitorService : public InputObserver {
     ProcId proc;
     uint64_t monitor = 0;  // 0: the call requests one sample
     int64_t began = 0;
-    Answer answer;  // for the call; null: an event gets the results
+    Answer answer;  // for the call; null: an event carries the results
   };
 
   Status Decide(const core::AskHost& request, const MonitorCall& call);

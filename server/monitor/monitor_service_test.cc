@@ -30,7 +30,7 @@ std::string Encoded(const InfoList& infos) {
   return out;
 }
 
-// The clock is much faster than that of the loop's timers.
+// The clock of these tests is much faster than that of the loop's timers.
 class MonitorServiceTest : public testing::Test {
  protected:
   MonitorServiceTest() {
@@ -49,7 +49,7 @@ class MonitorServiceTest : public testing::Test {
     request.uid = uid;
     request.call = Bytes(
         wire::Encode(host_call::Monitor{Encoded(what), error, Encoded(with)}));
-    // A call that is not answered at once leaves this.
+    // This value stays if the call is not answered at once.
     answered_ = kUnanswered;
     service_->Call(request, [this](const Status& status, Bytes results) {
       answered_ = status.code();
@@ -62,7 +62,7 @@ class MonitorServiceTest : public testing::Test {
     Advance([&] { return sink_.All<core::EventRaised>().size() >= count; });
     return sink_.All<core::EventRaised>();
   }
-  // The same until `count` samples are requested.
+  // Advances the time until `count` samples are requested.
   bool Wanted(size_t count) {
     Advance([&] { return sink_.All<core::UsageWanted>().size() >= count; });
     return sink_.All<core::UsageWanted>().size() == count;
@@ -87,7 +87,7 @@ class MonitorServiceTest : public testing::Test {
   Bytes results_;
 };
 
-TEST_F(MonitorServiceTest, Job12TheNamespaceHearsOfIt) {
+TEST_F(MonitorServiceTest, Job12AnAlertIsForTheNamespace) {
   ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
                  {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5)},
                   {PMIX_MONITOR_ID, Value::String("id")}}),
@@ -104,7 +104,7 @@ TEST_F(MonitorServiceTest, Job12TheNamespaceHearsOfIt) {
   EXPECT_EQ(infos.FindProc(PMIX_EVENT_AFFECTED_PROC), (ProcId{"job", 1}));
 }
 
-TEST_F(MonitorServiceTest, Job16AFileThatDoesNotGrow) {
+TEST_F(MonitorServiceTest, Job16AFileThatDoesNotGrowRaisesAnAlert) {
   char path[] = "/tmp/canopy-monitor-XXXXXX";
   const int fd = mkstemp(path);
   ASSERT_GE(fd, 0);
@@ -121,7 +121,7 @@ TEST_F(MonitorServiceTest, Job16AFileThatDoesNotGrow) {
             kErrNotSupported);
 }
 
-TEST_F(MonitorServiceTest, OneSample) {
+TEST_F(MonitorServiceTest, ACallWithoutARateGetsOneSample) {
   ASSERT_EQ(Call(kUsage, {{PMIX_MONITOR_LOCAL_ONLY, Value::Bool(true)}}),
             kUnanswered);
   const auto wanted = sink_.All<core::UsageWanted>();
@@ -138,7 +138,7 @@ TEST_F(MonitorServiceTest, OneSample) {
   EXPECT_TRUE(sink_.All<core::EventRaised>().empty());
 }
 
-TEST_F(MonitorServiceTest, ARateGivesSamplesToTheCallerAlone) {
+TEST_F(MonitorServiceTest, PeriodicSamplesAreOnlyForTheCaller) {
   Call(kUsage, {{PMIX_MONITOR_RESOURCE_RATE, Value::Uint32(1)},
                 {PMIX_MONITOR_ID, Value::String("id")}});
   const Bytes results(Encoded({{"a", Value::Int(1)}}));
@@ -199,7 +199,7 @@ TEST_F(MonitorServiceTest, SamplesInProgressAreLimited) {
   EXPECT_EQ(Call(kUsage, {}), kUnanswered);
 }
 
-TEST_F(MonitorServiceTest, EndsWithTheProcess) {
+TEST_F(MonitorServiceTest, AMonitorEndsWithItsProcess) {
   ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
                  {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1)},
                   {PMIX_MONITOR_ID, Value::String("id")}}),
@@ -213,7 +213,7 @@ TEST_F(MonitorServiceTest, EndsWithTheProcess) {
   EXPECT_EQ(Call({{PMIX_SEND_HEARTBEAT, Value()}}, {}), kSuccess);
 }
 
-TEST_F(MonitorServiceTest, OfAToolEndsWithItsConnection) {
+TEST_F(MonitorServiceTest, AMonitorOfAToolEndsWithItsConnection) {
   ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
                  {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1)},
                   {PMIX_MONITOR_ID, Value::String("id")}}),
@@ -229,7 +229,7 @@ TEST_F(MonitorServiceTest, OfAToolEndsWithItsConnection) {
             kErrNotFound);
 }
 
-TEST_F(MonitorServiceTest, GoesWhileAFileIsLookedAt) {
+TEST_F(MonitorServiceTest, TheServiceMayEndWhileAFileIsRead) {
   for (int i = 0; i < 20; ++i) {
     Call({{PMIX_MONITOR_FILE, Value::String("/tmp")}},
          {{PMIX_MONITOR_FILE_SIZE, Value::Bool(true)},

@@ -20,7 +20,8 @@ bool HasChanged(const MonitorCall& call, const FileState& before,
 
 }  // namespace
 
-// Monitors of usage cost more, so they have lower limits of their own.
+// Returns true if the process may have another monitor of this kind. Monitors
+// of usage cost more, so they have lower limits of their own.
 bool MonitorTable::HasRoom(const ProcId& proc, Kind kind) const {
   const auto it = of_procs_.find(proc);
   if (it != of_procs_.end() && it->second.size() >= kMaxMonitors) return false;
@@ -47,8 +48,8 @@ Result<uint64_t> MonitorTable::Start(int64_t now, const ProcId& proc,
   Monitor& monitor = monitors_[number];
   monitor.proc = proc;
   monitor.call = call;
-  // The first check of a file is due at once; later ones compare the file with
-  // it.
+  // The first check of a file is due at once; later checks compare the file
+  // with its result.
   of_procs_[proc].insert(number);
   Queue(call.kind == Kind::kFile ? now : now + PeriodNs(call), number,
         &monitor);
@@ -58,7 +59,7 @@ Result<uint64_t> MonitorTable::Start(int64_t now, const ProcId& proc,
   return number;
 }
 
-// Replaces the time when it was due before.
+// Sets the time when a monitor is due, and replaces the earlier time.
 void MonitorTable::Queue(int64_t due, uint64_t number, Monitor* monitor) {
   queue_.erase({monitor->due, number});
   monitor->due = due;

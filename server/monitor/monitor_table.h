@@ -1,4 +1,4 @@
-// Monitors of local processes: schedules their checks and decides when they
+// The monitors of local processes: schedules their checks and decides when they
 // alert.
 #ifndef CANOPY_SERVER_MONITOR_MONITOR_TABLE_H_
 #define CANOPY_SERVER_MONITOR_MONITOR_TABLE_H_
@@ -18,9 +18,9 @@
 
 namespace canopy::monitor {
 
-// Limit for one process; more are rejected (kErrOutOfResource).
+// The limit of monitors of one process; more are rejected (kErrOutOfResource).
 inline constexpr size_t kMaxMonitors = 16;
-// Limit for the monitors of resource usage among them, and for those of all
+// The limits of monitors of resource usage: of one process, and of all
 // processes of this node together.
 inline constexpr size_t kMaxUsageMonitors = 4;
 inline constexpr size_t kMaxUsageMonitorsOfNode = 256;
@@ -52,7 +52,7 @@ struct Probe {
 // A sample of resource usage to be taken.
 struct Sample {
   uint64_t monitor = 0;
-  ProcId proc;  // for which it is taken
+  ProcId proc;  // the process for which it is taken
   UsageCall usage;
 };
 
@@ -67,28 +67,32 @@ struct Due {
 // fails if there was no heartbeat or no change of the file. A monitor alerts
 // once when more consecutive checks have failed than it tolerates, and can
 // alert again after a check that succeeded. A monitor of resource usage has at
-// most one sample in progress. Not thread-safe.
+// most one sample in progress. Used by one thread.
 class MonitorTable {
  public:
-  // Replaces a monitor of the same process and id. Returns its number.
+  // Starts a monitor, or replaces a monitor of the same process and id. Returns
+  // its number; kErrOutOfResource above the limits.
   Result<uint64_t> Start(int64_t now, const ProcId& proc,
                          const MonitorCall& call);
-  // Cancels a monitor; an empty `id` stands for all of the process. Returns
-  // kErrNotFound if there is none with that id.
+  // Cancels a monitor; an empty `id` stands for all monitors of the process.
+  // Returns kErrNotFound if there is no monitor with that id.
   Status Cancel(const ProcId& proc, const std::string& id);
   void Beat(const ProcId& proc);
-  // Handles the state of a file. An answer that comes too late has no effect.
+  // Handles the state of a file. Returns the alert, if there is one. An answer
+  // that comes too late has no effect.
   std::optional<Alert> OnProbed(uint64_t monitor, const FileState& state);
   // Handles the end of a sample that began at `began`. Returns the event for
-  // its results; nothing if the monitor was cancelled meanwhile.
+  // its results; no value if the monitor was cancelled meanwhile.
   std::optional<Alert> OnSampled(int64_t now, int64_t began, uint64_t monitor);
-  // Cancels one monitor. No effect if there is none with that number.
+  // Cancels one monitor. No effect if there is no monitor with that number.
   void Drop(uint64_t monitor) { Erase(monitor); }
+  // Returns the checks and samples that are due at `now`, and the alerts of
+  // checks that have failed.
   Due TakeDue(int64_t now);
-  // Returns the time when the next check is due; no value: never.
+  // Returns the time when the next check is due; no value if there is none.
   std::optional<int64_t> NextDue() const;
-  // While debuggers hold processes of the job, nothing is checked. Afterwards
-  // each of its monitors waits for a whole period until its next check.
+  // Stops the checks while debuggers hold processes of the job. Afterwards each
+  // monitor of the job waits for a whole period until its next check.
   void OnHeld(int64_t now, const std::string& nspace, bool held);
   void DropProc(const ProcId& proc);
   void DropJob(const std::string& nspace);
@@ -101,7 +105,7 @@ class MonitorTable {
     int64_t due = 0;
     uint32_t in_vain = 0;  // number of consecutive failed checks
     bool beaten = false;   // kHeartbeat: since the last check
-    bool probing = false;  // kFile, kUsage: not answered yet
+    bool probing = false;  // kFile, kUsage: no answer yet
     std::optional<FileState> last;
   };
   using Monitors = std::map<uint64_t, Monitor>;

@@ -33,7 +33,7 @@ MonitorCall File(bool size, bool accessed, bool modified) {
 
 class MonitorTableTest : public testing::Test {
  protected:
-  // Returns the alerts of each second up to `to`.
+  // Returns the number of alerts in the seconds up to `to`.
   size_t Until(int64_t to) {
     size_t alerts = 0;
     for (; now_ < to; ++now_) {
@@ -41,7 +41,8 @@ class MonitorTableTest : public testing::Test {
     }
     return alerts;
   }
-  // The only file is checked, and has this state.
+  // Checks the only file, which has this state. Returns true if there is an
+  // alert.
   bool Probed(const FileState& state) {
     const Due due = table_.TakeDue(++now_ * kSecond);
     EXPECT_EQ(due.probes.size(), 1u);
@@ -54,7 +55,7 @@ class MonitorTableTest : public testing::Test {
   MonitorTable table_;
 };
 
-TEST_F(MonitorTableTest, NothingIsMissedWhileADebuggerHoldsTheJob) {
+TEST_F(MonitorTableTest, AHeldJobRaisesNoAlert) {
   ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(10, 0)).ok());
   ASSERT_TRUE(table_.Start(0, {"other", 1}, Heartbeat(10, 0)).ok());
   table_.OnHeld(5 * kSecond, "job", true);
@@ -83,7 +84,7 @@ TEST_F(MonitorTableTest, Job15AlertsOnceUntilThereIsAnotherHeartbeat) {
   EXPECT_EQ(Until(200), 1u);
 }
 
-TEST_F(MonitorTableTest, Job19WhoBeatsIsNotAlertedOf) {
+TEST_F(MonitorTableTest, Job19AProcessWithHeartbeatsRaisesNoAlert) {
   ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(2, 0)).ok());
   for (int i = 1; i < 50; ++i) {
     table_.Beat(kProc);
@@ -137,14 +138,14 @@ TEST_F(MonitorTableTest, Job17CancelsByIdOrAll) {
   EXPECT_EQ(Until(1), 1u);
 }
 
-TEST_F(MonitorTableTest, TheSameIdIsTheSameMonitor) {
+TEST_F(MonitorTableTest, AMonitorWithTheSameIdReplacesTheOther) {
   ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(1, 0, "a")).ok());
   ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(50, 0, "a")).ok());
   EXPECT_EQ(table_.size(), 1u);
   EXPECT_EQ(Until(49), 0u);
 }
 
-TEST_F(MonitorTableTest, AProcessHasOnlySoMany) {
+TEST_F(MonitorTableTest, TheMonitorsOfAProcessAreLimited) {
   for (size_t i = 0; i < kMaxMonitors; ++i) {
     ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(1, 0)).ok());
   }
@@ -152,7 +153,7 @@ TEST_F(MonitorTableTest, AProcessHasOnlySoMany) {
   EXPECT_TRUE(table_.Start(0, {"job", 2}, Heartbeat(1, 0)).ok());
 }
 
-TEST_F(MonitorTableTest, EndsWithTheProcess) {
+TEST_F(MonitorTableTest, MonitorsEndWithTheirProcess) {
   ASSERT_TRUE(table_.Start(0, kProc, Heartbeat(1, 0)).ok());
   ASSERT_TRUE(table_.Start(0, {"job", 2}, Heartbeat(1, 0)).ok());
   ASSERT_TRUE(table_.Start(0, {"other", 2}, Heartbeat(1, 0)).ok());
@@ -201,7 +202,7 @@ TEST_F(MonitorTableTest, SlowSamplesBecomeRarer) {
   EXPECT_EQ(table_.TakeDue(next).samples.size(), 1u);
 }
 
-TEST_F(MonitorTableTest, MonitorsOfUsageAreFew) {
+TEST_F(MonitorTableTest, UsageMonitorsHaveALowerLimit) {
   for (size_t i = 0; i < kMaxUsageMonitors; ++i) {
     ASSERT_TRUE(table_.Start(0, kProc, Usage(1, std::to_string(i))).ok());
   }

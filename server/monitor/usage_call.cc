@@ -79,8 +79,8 @@ UsageFields AllFields(const Kinds& kinds) {
   return all;
 }
 
-// The list has the wanted statistics. The name of a device in it also restricts
-// the call to that device.
+// Reads the list of requested statistics. The name of a device in the list also
+// restricts the call to that device.
 Status ReadFields(const Kinds& kinds, const pmix_value_t& value,
                   UsageCall* call) {
   const auto list = ElementsOf<pmix_info_t>(value, PMIX_INFO);

@@ -14,8 +14,8 @@
 
 namespace canopy::monitor {
 
-// Limits of one call; more are rejected (kErrOutOfResource). Each host name is
-// searched among the names of all nodes at each sample.
+// Limits for one call; larger calls are rejected (kErrOutOfResource). Each host
+// name is searched among the names of all nodes at each sample.
 inline constexpr size_t kMaxTargets = 1024;    // of each kind
 inline constexpr size_t kMaxTargetHosts = 64;  // different names
 inline constexpr size_t kMaxTargetJobs = 64;
@@ -26,12 +26,13 @@ struct UsageCall {
   core::UsageTargets targets;
 };
 
-// True if the key requests statistics, e.g. PMIX_MONITOR_PROC_RESOURCE_USAGE.
+// Returns true if the key requests statistics, e.g.
+// PMIX_MONITOR_PROC_RESOURCE_USAGE.
 bool IsOfUsage(std::string_view key);
 
-// `what` names the kind and lists the requested statistics; without a list, all
-// are requested. Returns kErrBadParam for a value of another type,
-// kErrNotSupported if none of the listed statistics is known.
+// Parses a call. `what` names the kind of statistics and lists the requested
+// ones; without a list, all are requested. Returns kErrBadParam for a value of
+// another type, and kErrNotSupported if none of the listed statistics is known.
 Result<UsageCall> ReadUsageCall(const pmix_info_t& what,
                                 const InfoList& directives);
 

@@ -39,7 +39,7 @@ class UsageCallTest : public testing::Test {
   int status_ = 1;
 };
 
-TEST_F(UsageCallTest, WithoutAListAllStatistics) {
+TEST_F(UsageCallTest, WithoutAListAllStatisticsAreRequested) {
   const UsageCall proc = Read(PMIX_MONITOR_PROC_RESOURCE_USAGE, Value());
   EXPECT_EQ(status_, kSuccess);
   EXPECT_EQ(proc.fields.proc, core::AllUsage(core::kProcUsage));
@@ -55,7 +55,7 @@ TEST_F(UsageCallTest, WithoutAListAllStatistics) {
   EXPECT_EQ(Read(PMIX_MONITOR_NET_RESOURCE_USAGE, Value()).fields.disk, 0u);
 }
 
-TEST_F(UsageCallTest, AListOfStatistics) {
+TEST_F(UsageCallTest, AListSelectsStatistics) {
   const InfoList list = {{PMIX_PROC_RSS, Value()},
                          {PMIX_PROC_PSS, Value::Int(3)},
                          {PMIX_NODE_LOAD_AVG, Value()},
@@ -73,7 +73,7 @@ TEST_F(UsageCallTest, AListOfStatistics) {
   EXPECT_EQ(status_, kErrBadParam);
 }
 
-TEST_F(UsageCallTest, NamesOfDevicesInTheList) {
+TEST_F(UsageCallTest, NamesOfDevicesInTheListSelectDevices) {
   const UsageCall disk =
       Read(PMIX_MONITOR_DISK_RESOURCE_USAGE,
            Value::InfoArray({{PMIX_DISK_ID, Value::String("sda")}}));
@@ -91,7 +91,7 @@ TEST_F(UsageCallTest, NamesOfDevicesInTheList) {
   EXPECT_EQ(status_, kErrBadParam);
 }
 
-TEST_F(UsageCallTest, Targets) {
+TEST_F(UsageCallTest, TargetsOfAllKindsAreRead) {
   const std::vector<ProcId> procs = {{"job", 1}, {"job", kRankWildcard}};
   const std::vector<std::string> names = {"a", "b"};
   char host[] = "n1";
@@ -116,7 +116,7 @@ TEST_F(UsageCallTest, Targets) {
   EXPECT_TRUE(call.targets.local_only);
 }
 
-TEST_F(UsageCallTest, TargetsOfAnotherType) {
+TEST_F(UsageCallTest, TargetsOfAnotherTypeAreRejected) {
   for (const char* key :
        {PMIX_MONITOR_TARGET_PROCS, PMIX_MONITOR_TARGET_PIDS,
         PMIX_MONITOR_TARGET_NODES, PMIX_MONITOR_TARGET_NODEIDS,
@@ -134,7 +134,7 @@ TEST_F(UsageCallTest, TargetsOfAnotherType) {
             kErrBadParam);
 }
 
-TEST_F(UsageCallTest, TooManyTargets) {
+TEST_F(UsageCallTest, TooManyTargetsAreRejected) {
   std::vector<ProcId> procs(kMaxTargets, ProcId{"job", 1});
   EXPECT_EQ(StatusOf(PMIX_MONITOR_TARGET_PROCS, Value::ProcArray(procs)),
             kSuccess);
@@ -156,7 +156,7 @@ TEST_F(UsageCallTest, TooManyTargets) {
             kErrBadParam);
 }
 
-TEST_F(UsageCallTest, Kinds) {
+TEST_F(UsageCallTest, OtherMonitorsAreNotUsageCalls) {
   EXPECT_TRUE(IsOfUsage(PMIX_MONITOR_NETWORK_RESOURCE_USAGE));
   EXPECT_FALSE(IsOfUsage(PMIX_MONITOR_HEARTBEAT));
   Read(PMIX_MONITOR_HEARTBEAT, Value());

@@ -6,14 +6,15 @@ namespace canopy::net {
 
 enum class Supply {
   kPlenty,
-  // One of the descriptors that are reserved for this process's own work.
+  // The descriptor opened last is one of those reserved for this process's own
+  // work.
   kScarce,
-  kExhausted,  // one of the second half of these
+  kExhausted,  // it is one of the second half of the reserved ones
 };
 
-// Determines from the descriptor opened last how scarce descriptors are: the
-// kernel assigns the lowest free number, so all lower ones are in use. A
-// quarter of the limit, at most 256, is reserved. Any thread.
+// Determines from the descriptor opened last, `fd`, how scarce descriptors are:
+// the kernel assigns the lowest free number, so all lower ones are in use. A
+// quarter of the limit, at most 256 descriptors, is reserved. Any thread.
 Supply SupplyAt(int fd);
 
 }  // namespace canopy::net

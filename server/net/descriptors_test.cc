@@ -19,7 +19,7 @@ class DescriptorsTest : public ::testing::Test {
   rlimit before_ = {};
 };
 
-TEST_F(DescriptorsTest, AQuarterIsKept) {
+TEST_F(DescriptorsTest, AQuarterOfTheLimitIsReserved) {
   Limit(400);
   EXPECT_EQ(SupplyAt(0), Supply::kPlenty);
   EXPECT_EQ(SupplyAt(299), Supply::kPlenty);
@@ -31,7 +31,7 @@ TEST_F(DescriptorsTest, AQuarterIsKept) {
   EXPECT_EQ(SupplyAt(1000), Supply::kExhausted);
 }
 
-TEST_F(DescriptorsTest, ButNotMoreThanSome) {
+TEST_F(DescriptorsTest, AtMost256DescriptorsAreReserved) {
   if (before_.rlim_max < 4000) GTEST_SKIP() << "not allowed to have 4000";
   Limit(4000);
   EXPECT_EQ(SupplyAt(3743), Supply::kPlenty);

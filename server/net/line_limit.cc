@@ -11,7 +11,8 @@ constexpr char kAllOthers[] = "";
 
 }  // namespace
 
-// A source that has its full allowance again need not be remembered.
+// Returns the allowance of a source. A source that has its full allowance again
+// need not be remembered.
 LineLimit::Allowance& LineLimit::AllowanceOf(const std::string& source,
                                              int64_t now) {
   if (!allowances_.contains(source) && allowances_.size() >= kMaxSources) {

@@ -10,16 +10,17 @@
 
 namespace canopy::net {
 
-// Each source has an allowance of lines: a burst of kBurst, then one for each
-// second. Sources beyond kMaxSources share one allowance. Pure state; times are
-// nanoseconds of one monotonic clock.
+// Each source has an allowance of lines: a burst of kBurst, then one line in
+// each second. Sources beyond kMaxSources share one allowance. Pure state;
+// times are nanoseconds of one monotonic clock.
 class LineLimit {
  public:
   static constexpr int64_t kBurst = 32;
   static constexpr size_t kMaxSources = 64;
 
-  // Returns the line to log for `text`, about `source`, or nothing if the line
-  // is suppressed. The next line that is not suppressed reports how many were.
+  // Returns the line to log for `text`, which concerns `source`; no value if
+  // the line is suppressed. The next line that is not suppressed reports how
+  // many lines were.
   std::optional<std::string> Admit(const std::string& source, std::string text,
                                    int64_t now);
 

@@ -22,7 +22,7 @@ class LineLimitTest : public ::testing::Test {
   LineLimit limit_;
 };
 
-TEST_F(LineLimitTest, ABurstAndThenOneInEachSecond) {
+TEST_F(LineLimitTest, ASourceHasABurstAndThenOneLineInEachSecond) {
   EXPECT_EQ(LinesAbout("a", 1000, 0), LineLimit::kBurst);
   EXPECT_EQ(LinesAbout("a", 1000, kSecond - 1), 0);
   EXPECT_EQ(LinesAbout("a", 1000, kSecond), 1);
@@ -31,14 +31,14 @@ TEST_F(LineLimitTest, ABurstAndThenOneInEachSecond) {
   EXPECT_EQ(LinesAbout("a", 1000, 1000 * kSecond), LineLimit::kBurst);
 }
 
-TEST_F(LineLimitTest, ALineSaysHowManyWereLeftOut) {
+TEST_F(LineLimitTest, ALineReportsTheNumberOfSuppressedLines) {
   LinesAbout("a", LineLimit::kBurst + 3, 0);
   EXPECT_EQ(limit_.Admit("a", "closed", kSecond),
             "closed (lines left out before it: 3)");
   EXPECT_EQ(limit_.Admit("a", "closed", 2 * kSecond), "closed");
 }
 
-TEST_F(LineLimitTest, SourcesBeyondSomeNumberShareOneAllowance) {
+TEST_F(LineLimitTest, SourcesBeyondTheLimitShareOneAllowance) {
   int64_t lines = 0;
   for (int i = 0; i < 1000; ++i) {
     lines += LinesAbout(std::to_string(i), 2 * LineLimit::kBurst, 0);

@@ -147,7 +147,7 @@ void NetworkListener::Heard(std::string_view peer) {
   }
 }
 
-// Reports kGone for a connection that its owner has closed; the watch then
+// Returns kGone for a connection that its owner has closed; the watch then
 // removes it.
 SilentConnections::State NetworkListener::Look(Id id) {
   const auto it = silent_.find(id);
@@ -176,9 +176,9 @@ void NetworkListener::End(Id id, SilenceWatch::Reason reason) {
                       one.peer + ": " + why);
 }
 
-// Ends the connection as its peer would, for the present owner. The owner may
-// close the descriptor at any time, and its number may be reused for another
-// file. So a duplicate is made and identified before it is shut down.
+// Ends the connection for its present owner, as if its peer had ended it. The
+// owner may close the descriptor at any time, and its number may be reused for
+// another file. So a duplicate is made and identified before it is shut down.
 void NetworkListener::ShutDown(int fd, Id id) {
   if (dup3(fd, duplicate_.get(), O_CLOEXEC) < 0) return;
   if (CookieOf(duplicate_.get()) == id) shutdown(duplicate_.get(), SHUT_RDWR);

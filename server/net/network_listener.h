@@ -1,5 +1,5 @@
-// Accepts connections from the network and passes them to their owner; ends
-// those on which the peer stays silent.
+// Accepts connections from the network, passes them to their owner, and ends
+// connections whose peers stay silent.
 #ifndef CANOPY_SERVER_NET_NETWORK_LISTENER_H_
 #define CANOPY_SERVER_NET_NETWORK_LISTENER_H_
 
@@ -34,21 +34,21 @@ inline constexpr SilenceLimits kNetworkLimits = {
     .patience = 0,
 };
 
-// The source of a connection from this machine is the user, otherwise the
-// address. A connection counts as silent until Heard or until its owner closes
-// it. If a new connection exceeds the limits, another one is ended in its
-// favour (silent_connections.h). The last free descriptors are reserved for the
-// rest of the process (descriptors.h). If there was no descriptor left at all,
-// accepting resumes as soon as there is one. Loop thread only; the loop
-// outlives this object.
+// The source of a connection from this machine is the user, and of any other
+// connection the address. A connection counts as silent until Heard or until
+// its owner closes it. If a new connection exceeds the limits, another one is
+// ended in its favour (silent_connections.h). The last free descriptors are
+// reserved for the rest of the process (descriptors.h). If no descriptor was
+// left at all, accepting resumes as soon as there is one. Loop thread only; the
+// loop must outlive this object.
 class NetworkListener {
  public:
   struct Options {
     // Gets each connection; its descriptor is non-blocking and close-on-exec.
-    // The receiver owns it and may close it at any time, in any thread. Must
-    // not call the listener.
+    // The receiver owns it and may close it at any time, in any thread. The
+    // function must not call the listener.
     std::function<void(int listener, UniqueFd connection)> take;
-    // Lines for the log about sources, at a limited rate. May be null.
+    // Gets lines for the log about sources, at a limited rate. May be null.
     std::function<void(const std::string& line)> log;
     SilenceLimits limits = kNetworkLimits;
     // Seconds for which the kernel withholds a connection on which no data
@@ -65,10 +65,11 @@ class NetworkListener {
   NetworkListener(const NetworkListener&) = delete;
   NetworkListener& operator=(const NetworkListener&) = delete;
 
-  // Reserves "HOST:PORT" (tcp_listener.h). Connections made from now on wait in
-  // the backlog until Open. Call once.
+  // Reserves "HOST:PORT"; errors are those of ListenAt (tcp_listener.h).
+  // Connections made from now on wait in the backlog until Open. Must be called
+  // once.
   Status Listen(const std::string& host_and_port);
-  // 0 before Listen.
+  // Returns 0 before Listen.
   uint16_t port() const;
 
   // Accepts connections from the next round on.
@@ -77,8 +78,8 @@ class NetworkListener {
   // are not affected.
   void Close();
 
-  // The connection of this peer (PeerText) has identified itself. No effect for
-  // an unknown peer.
+  // Records that the connection of this peer (PeerText) has identified itself.
+  // No effect for an unknown peer.
   void Heard(std::string_view peer);
 
   size_t num_silent() const { return silent_.size(); }
@@ -86,7 +87,7 @@ class NetworkListener {
  private:
   using Id = SilenceWatch::Id;  // the kernel's cookie of the socket
   struct Silent {
-    int fd;  // may be another file's by now; its cookie decides
+    int fd;  // may be another file's by now; the cookie decides
     Source source;
     std::string peer;
   };
@@ -103,8 +104,8 @@ class NetworkListener {
   const Options options_;
   const SocketOwners owners_;
   std::list<Acceptor> acceptors_;
-  // `duplicate_` is replaced by a duplicate of another descriptor and then of
-  // `null_` again, so that duplicating needs no free descriptor.
+  // `duplicate_` becomes a duplicate of another descriptor and then of `null_`
+  // again, so that duplicating needs no free descriptor.
   const UniqueFd null_;
   const UniqueFd duplicate_;
   std::unordered_map<Id, Silent> silent_;

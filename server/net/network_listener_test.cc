@@ -109,7 +109,7 @@ class NetworkListenerTest : public ::testing::Test {
   uint16_t port_ = 0;
 };
 
-TEST_F(NetworkListenerTest, AcceptsWhileItIsOpen) {
+TEST_F(NetworkListenerTest, AcceptsConnectionsWhileItIsOpen) {
   const UniqueFd early = Dial();
   Settle();
   EXPECT_TRUE(taken_.empty());
@@ -131,7 +131,7 @@ TEST_F(NetworkListenerTest, AnAddressInUseIsAnError) {
             kErrUnreach);
 }
 
-TEST_F(NetworkListenerTest, EndsWhatSaysNothing) {
+TEST_F(NetworkListenerTest, EndsSilentConnectionsAfterTheTimeLimit) {
   Make({.timeout_ns = 20 * kMillisecond});
   listener_->Open();
   const UniqueFd silent = Dial();
@@ -146,7 +146,7 @@ TEST_F(NetworkListenerTest, EndsWhatSaysNothing) {
   EXPECT_NE(log_[0].find(NameOf(silent)), std::string::npos) << log_[0];
 }
 
-TEST_F(NetworkListenerTest, TheOldestSilentOneMakesRoom) {
+TEST_F(NetworkListenerTest, TheOldestSilentConnectionMakesRoom) {
   listener_->Open();
   const std::vector<UniqueFd> held = Dial(6);
   Settle();
@@ -158,7 +158,7 @@ TEST_F(NetworkListenerTest, TheOldestSilentOneMakesRoom) {
   EXPECT_TRUE(IsOpen(next));
 }
 
-TEST_F(NetworkListenerTest, OneThatHasSpokenIsNotTheOneThatEnds) {
+TEST_F(NetworkListenerTest, AnIdentifiedConnectionDoesNotMakeRoom) {
   listener_->Open();
   std::vector<UniqueFd> held = Dial(6);
   ASSERT_EQ(send(held[0].get(), "hello", 5, MSG_NOSIGNAL), 5);
@@ -171,7 +171,7 @@ TEST_F(NetworkListenerTest, OneThatHasSpokenIsNotTheOneThatEnds) {
   EXPECT_FALSE(IsOpen(held[1]));
 }
 
-TEST_F(NetworkListenerTest, OneThatSaysNothingIsTheKernelsAtFirst) {
+TEST_F(NetworkListenerTest, TheKernelWithholdsConnectionsWithoutData) {
   defer_s_ = 60;
   Make({.timeout_ns = kHour});
   listener_->Open();
@@ -184,12 +184,12 @@ TEST_F(NetworkListenerTest, OneThatSaysNothingIsTheKernelsAtFirst) {
   EXPECT_TRUE(IsOpen(silent));
 }
 
-TEST_F(NetworkListenerTest, WhatTheTakerHasClosedIsForgotten) {
+TEST_F(NetworkListenerTest, AConnectionClosedByItsOwnerIsForgotten) {
   Make({.timeout_ns = 20 * kMillisecond});
   listener_->Open();
   const UniqueFd gone = Dial();
   Until([this] { return taken_.size() == 1; });
-  // Afterwards the number belongs to another file.
+  // The number of the descriptor now belongs to another file.
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
   ASSERT_GE(dup2(pair[0], taken_[0].get()), 0);
@@ -200,7 +200,7 @@ TEST_F(NetworkListenerTest, WhatTheTakerHasClosedIsForgotten) {
   close(pair[1]);
 }
 
-TEST_F(NetworkListenerTest, AnotherUserDoesNotShutOutThisOne) {
+TEST_F(NetworkListenerTest, AnotherUsersConnectionsDoNotDisplaceTheOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   listener_->Open();
   int ready[2];
@@ -230,20 +230,20 @@ TEST_F(NetworkListenerTest, AnotherUserDoesNotShutOutThisOne) {
   waitpid(child, nullptr, 0);
 }
 
-TEST_F(NetworkListenerTest, TheLastDescriptorsAreNotTaken) {
+TEST_F(NetworkListenerTest, TheLastDescriptorsAreReserved) {
   Make({.timeout_ns = kHour});
   listener_->Open();
   std::vector<UniqueFd> held = Dial(10);
   Settle();
   EXPECT_EQ(NumOpen(held), 10);
-  // Some of the last quarter are free.
+  // Some descriptors of the last quarter are free.
   const rlim_t next = static_cast<rlim_t>(UniqueFd(dup(0)).get());
   LimitDescriptors((next + 2) * 16 / 13);
   std::vector<UniqueFd> more = Dial(1);
   Settle();
   EXPECT_TRUE(IsOpen(more[0]));
   EXPECT_EQ(NumOpen(held), 10);
-  // Only the last one is free.
+  // Only the last descriptor is free.
   LimitDescriptors(next + 4);
   more.push_back(Dial());
   Settle();
@@ -256,7 +256,7 @@ TEST_F(NetworkListenerTest, TheLastDescriptorsAreNotTaken) {
   EXPECT_TRUE(IsOpen(more[2]));
 }
 
-TEST_F(NetworkListenerTest, AcceptsAgainWhenThereWereNoDescriptors) {
+TEST_F(NetworkListenerTest, AcceptingResumesWhenDescriptorsAreFree) {
   listener_->Open();
   const std::vector<UniqueFd> refused = Dial(2);
   LimitDescriptors(static_cast<rlim_t>(UniqueFd(dup(0)).get()));

@@ -28,7 +28,8 @@ std::string Decoded(std::string_view text) {
   return out;
 }
 
-// "[fe80::1%2]:80" names an interface, which a socket address as text does not.
+// Removes the name of the interface, as in "[fe80::1%2]:80", which PeerText
+// does not contain.
 std::string WithoutInterface(std::string text) {
   const size_t begin = text.find('%');
   const size_t end = text.rfind(']');

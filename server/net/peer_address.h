@@ -14,12 +14,13 @@ namespace canopy::net {
 // report it, to IPv4. Returns any other address unchanged.
 sockaddr_storage Unmapped(const sockaddr_storage& address);
 
-// "10.0.0.7:4242" or "[2001:db8::7]:4242"; equal texts mean equal addresses.
-// Empty unless the address is IPv4 or IPv6.
+// Returns "10.0.0.7:4242" or "[2001:db8::7]:4242"; equal texts mean equal
+// addresses. Returns an empty string unless the address is IPv4 or IPv6.
 std::string PeerText(const sockaddr_storage& address);
 
-// Returns the same text for a peer in gRPC's notation, "ipv4:10.0.0.7:4242" or
-// "ipv6:%5B2001:db8::7%5D:4242". Returns nothing for any other form.
+// Returns the text of PeerText for a peer in gRPC's notation,
+// "ipv4:10.0.0.7:4242" or "ipv6:%5B2001:db8::7%5D:4242". Returns no value for
+// any other form.
 std::optional<std::string> PeerTextOfUri(std::string_view uri);
 
 }  // namespace canopy::net

@@ -25,7 +25,7 @@ sockaddr_storage Ipv6(const char* text, uint16_t port) {
   return out;
 }
 
-TEST(PeerAddressTest, TextsOfAddresses) {
+TEST(PeerAddressTest, AddressesHaveUniqueTexts) {
   EXPECT_EQ(PeerText(Ipv4("10.0.0.7", 4242)), "10.0.0.7:4242");
   EXPECT_EQ(PeerText(Ipv6("2001:db8::7", 80)), "[2001:db8::7]:80");
   EXPECT_EQ(PeerText(Ipv6("::ffff:10.0.0.7", 4242)), "10.0.0.7:4242");
@@ -34,7 +34,7 @@ TEST(PeerAddressTest, TextsOfAddresses) {
   EXPECT_EQ(PeerText(local), "");
 }
 
-TEST(PeerAddressTest, AUriNamesTheSamePeer) {
+TEST(PeerAddressTest, AUriHasTheTextOfItsPeer) {
   EXPECT_EQ(PeerTextOfUri("ipv4:10.0.0.7:4242"), "10.0.0.7:4242");
   EXPECT_EQ(PeerTextOfUri("ipv6:%5B2001:db8::7%5D:80"), "[2001:db8::7]:80");
   EXPECT_EQ(PeerTextOfUri("ipv6:[2001:db8::7]:80"), "[2001:db8::7]:80");
@@ -42,12 +42,12 @@ TEST(PeerAddressTest, AUriNamesTheSamePeer) {
   EXPECT_EQ(PeerTextOfUri("ipv6:%5Bfe80::1%25eth0%5D:80"), "[fe80::1]:80");
 }
 
-TEST(PeerAddressTest, OtherFormsAreNotUnderstood) {
+TEST(PeerAddressTest, OtherFormsOfUrisAreRejected) {
   EXPECT_EQ(PeerTextOfUri("unix:/tmp/x"), std::nullopt);
   EXPECT_EQ(PeerTextOfUri(""), std::nullopt);
 }
 
-TEST(PeerAddressTest, AMalformedUriNamesNobody) {
+TEST(PeerAddressTest, AMalformedUriHasTheTextOfNoPeer) {
   EXPECT_EQ(PeerTextOfUri("ipv6:%5"), "%5");
   EXPECT_EQ(PeerTextOfUri("ipv6:%zz]"), "]");
 }

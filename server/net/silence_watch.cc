@@ -25,8 +25,8 @@ SilenceWatch::SilenceWatch(EventLoop* loop, Parts parts)
 
 SilenceWatch::~SilenceWatch() { loop_->CancelTimer(timer_); }
 
-// A timer step that takes much longer than planned shows that the loop did not
-// run, so only a part of it counts.
+// Returns the time for which the loop ran. A timer step that takes much longer
+// than planned shows that the loop did not run, so only a part of it counts.
 int64_t SilenceWatch::Now() {
   const int64_t now = now_();
   running_ns_ += std::min(now - std::exchange(looked_ns_, now), 2 * step_ns_);

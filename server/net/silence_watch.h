@@ -14,18 +14,18 @@
 namespace canopy::net {
 
 // Time counts only while the loop runs, because a process that was stopped has
-// not yet read what its peers have sent. Loop thread only; the loop outlives
-// this object.
+// not yet read the data that its peers have sent. Loop thread only; the loop
+// must outlive this object.
 class SilenceWatch {
  public:
   using Id = SilentConnections::Id;
   enum class Reason { kTimeout, kMakesRoom };
   struct Parts {
     SilentConnections::Parts policy;
-    // Must end this connection, which is no longer watched. May call no method
-    // of the watch except Remove.
+    // Must end this connection, which is not watched any more. May call no
+    // method of the watch except Remove.
     std::function<void(Id id, Reason reason)> end;
-    // Nanoseconds of a monotonic clock.
+    // Returns nanoseconds of a monotonic clock.
     std::function<int64_t()> now = EventLoop::Now;
   };
 
@@ -34,15 +34,15 @@ class SilenceWatch {
   SilenceWatch(const SilenceWatch&) = delete;
   SilenceWatch& operator=(const SilenceWatch&) = delete;
 
-  // Makes room for a connection from `source`, which may end another one.
-  // Returns false if the new connection must be refused. `supply` is that of
-  // descriptors.
+  // Makes room for a connection from `source`, for which another connection may
+  // end. Returns false if the new connection must be refused. `supply` is the
+  // supply of descriptors.
   bool MakeRoom(const Source& source, Supply supply);
   // Watches a connection, which counts as silent from now on. `id` must not be
   // watched already.
   void Add(Id id, const Source& source);
-  // The connection has identified itself or is closed. No effect if it is not
-  // watched.
+  // Stops watching a connection that has identified itself or is closed. No
+  // effect if it is not watched.
   void Remove(Id id) { silent_.Remove(id); }
 
   bool empty() const { return silent_.size() == 0; }
@@ -59,7 +59,7 @@ class SilenceWatch {
   const int64_t step_ns_;
   SilentConnections silent_;
   int64_t running_ns_ = 0;  // time for which the loop ran
-  int64_t looked_ns_ = 0;   // when the clock was read last
+  int64_t looked_ns_ = 0;   // the time when the clock was read last
   EventLoop::TimerId timer_ = 0;
 };
 

@@ -45,7 +45,7 @@ class SilenceWatchTest : public ::testing::Test {
   std::optional<SilenceWatch> watch_;
 };
 
-TEST_F(SilenceWatchTest, EndsWhatIsSilentForTooLong) {
+TEST_F(SilenceWatchTest, EndsConnectionsThatAreSilentForTooLong) {
   const int64_t begun = EventLoop::Now();
   watch_->Add(1, source_);
   watch_->Add(2, source_);

@@ -18,21 +18,21 @@
 namespace canopy::net {
 
 struct SilenceLimits {
-  // Time for which a connection may be silent.
+  // The time for which a connection may be silent.
   int64_t timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
-  // Maximum silent connections of one source, of one trusted source, and of all
-  // sources together.
+  // The maximum number of silent connections of one source, of one trusted
+  // source, and of all sources together.
   size_t per_source = 4096;
   size_t per_trusted = 4096;
   size_t total = 8192;
-  // Number of connections of a trusted source that may be silent for an
+  // The number of connections of a trusted source that may be silent for an
   // unlimited time.
   size_t patience = 64;
 };
 
-// A connection is silent from Add until Remove. Silent connections cost only
-// their source: a source over its limit loses its oldest silent connection, and
-// if there are too many in total, the source with the most loses one. Pure
+// A connection is silent from Add until Remove. Silent connections harm only
+// their own source: a source over its limit loses its oldest silent connection,
+// and if there are too many in total, the source with the most loses one. Pure
 // state; times are nanoseconds of one monotonic clock.
 class SilentConnections {
  public:
@@ -40,43 +40,45 @@ class SilentConnections {
   // The state of a connection that was not removed.
   enum class State {
     kSilent,
-    // The peer has sent something, which was read. Such a connection ends only
-    // if there is no silent one to end instead.
+    // The peer has sent data, which was read. Such a connection ends only if
+    // there is no silent one to end instead.
     kBegun,
-    // The peer has sent something that was not read yet. Counts as silent after
-    // four times the time limit.
+    // The peer has sent data that was not read yet. The connection counts as
+    // silent after four times the time limit.
     kUnread,
     kGone,  // closed by its owner
   };
   struct Parts {
     SilenceLimits limits;
-    // True for a source that runs something on this node. Null: no source is
-    // trusted.
+    // Returns true for a source that runs processes on this node. Null: no
+    // source is trusted.
     std::function<bool(const Source& source)> is_trusted;
-    // Null: all connections are kSilent.
+    // Returns the state of a connection. Null: all connections are kSilent.
     std::function<State(Id id)> look;
   };
 
   explicit SilentConnections(Parts parts);
 
-  // `id` must not have been added before.
+  // Adds a silent connection. `id` must not have been added before.
   void Add(Id id, const Source& source, int64_t now);
-  // The connection has identified itself or is closed. No effect if it was not
-  // added.
+  // Removes a connection that has identified itself or is closed. No effect if
+  // it was not added.
   void Remove(Id id);
 
   // Removes and returns the connection that must end so that `source` may have
-  // another one. Returns nothing if there is room, or if the oldest candidates
+  // another one. Returns no value if there is room, or if the oldest candidates
   // have unread data. While descriptors are scarce, a candidate must have been
-  // silent for a fifth of the time limit; when they are exhausted, any will do.
+  // silent for a fifth of the time limit; when they are exhausted, every silent
+  // connection is a candidate.
   std::optional<Id> TakeForNewcomer(const Source& source, Supply supply,
                                     int64_t now);
-  // Removes and returns a connection that has been silent for too long.
+  // Removes and returns a connection that has been silent for too long; no
+  // value if there is none.
   std::optional<Id> TakeOverdue(int64_t now);
   // Removes all connections that are gone.
   void Sweep();
-  // True if no new connection is accepted at all: there are twice the total,
-  // which only connections with unread data can reach.
+  // Returns true if no new connection is accepted at all: there are twice the
+  // total, which only connections with unread data can reach.
   bool full() const { return all_.size() >= 2 * parts_.limits.total; }
 
   size_t size() const { return all_.size(); }

@@ -43,7 +43,7 @@ class SilentConnectionsTest : public ::testing::Test {
   SilentConnections silent_;
 };
 
-TEST_F(SilentConnectionsTest, TheOldestOfASourceMakesRoomForItsNext) {
+TEST_F(SilentConnectionsTest, TheOldestConnectionOfASourceMakesRoomForItsNext) {
   Add("a", 1, 3);
   Add("b", 11, 11);
   EXPECT_EQ(TakeFor("a"), std::nullopt);
@@ -55,7 +55,7 @@ TEST_F(SilentConnectionsTest, TheOldestOfASourceMakesRoomForItsNext) {
   EXPECT_EQ(silent_.num_of(From("a")), 3u);
 }
 
-TEST_F(SilentConnectionsTest, OneThatHasSpokenDoesNotCount) {
+TEST_F(SilentConnectionsTest, ARemovedConnectionDoesNotCount) {
   Add("a", 1, 4);
   silent_.Remove(2);
   silent_.Remove(2);
@@ -66,7 +66,7 @@ TEST_F(SilentConnectionsTest, OneThatHasSpokenDoesNotCount) {
   EXPECT_EQ(TakeFor("a"), std::nullopt);
 }
 
-TEST_F(SilentConnectionsTest, WhenAllAreTooManyTheLargestSourceLosesOne) {
+TEST_F(SilentConnectionsTest, AboveTheTotalTheLargestSourceLosesOne) {
   Add("a", 1, 2);
   Add("b", 11, 14);
   Add("c", 21, 22);
@@ -76,7 +76,8 @@ TEST_F(SilentConnectionsTest, WhenAllAreTooManyTheLargestSourceLosesOne) {
   EXPECT_EQ(silent_.size(), 7u);
 }
 
-TEST_F(SilentConnectionsTest, SoDoesItWhenDescriptorsAreScarce) {
+TEST_F(SilentConnectionsTest,
+       WhenDescriptorsAreScarceTheLargestSourceLosesOne) {
   EXPECT_EQ(TakeFor("a", Supply::kExhausted), std::nullopt);
   Add("a", 1, 1);
   Add("b", 11, 12);
@@ -87,7 +88,7 @@ TEST_F(SilentConnectionsTest, SoDoesItWhenDescriptorsAreScarce) {
   EXPECT_EQ(TakeFor("c", Supply::kExhausted), std::nullopt);
 }
 
-TEST_F(SilentConnectionsTest, UnreadOnesAreNotTaken) {
+TEST_F(SilentConnectionsTest, ConnectionsWithUnreadDataDoNotMakeRoom) {
   Add("a", 1, 4);
   states_[1] = states_[2] = State::kUnread;
   EXPECT_EQ(TakeFor("a"), 3u);
@@ -100,18 +101,18 @@ TEST_F(SilentConnectionsTest, UnreadOnesAreNotTaken) {
   EXPECT_EQ(silent_.TakeOverdue(4 * kTimeout + 1), 1u);
 }
 
-TEST_F(SilentConnectionsTest, ThoseThatHaveBegunAreTakenLast) {
+TEST_F(SilentConnectionsTest, ConnectionsThatHaveBegunMakeRoomLast) {
   Add("a", 1, 4);
   states_[1] = states_[2] = State::kBegun;
   EXPECT_EQ(TakeFor("a"), 3u);
   Add("a", 5, 5);
   states_[4] = states_[5] = State::kBegun;
   EXPECT_EQ(TakeFor("a"), 1u);
-  // They have the same time limit as others.
+  // Connections that have begun have the same time limit as others.
   EXPECT_EQ(silent_.TakeOverdue(kTimeout), 2u);
 }
 
-TEST_F(SilentConnectionsTest, GoneOnesMakeRoom) {
+TEST_F(SilentConnectionsTest, ClosedConnectionsMakeRoom) {
   Add("a", 1, 4);
   states_[1] = State::kGone;
   EXPECT_EQ(TakeFor("a"), std::nullopt);
@@ -133,7 +134,7 @@ TEST_F(SilentConnectionsTest, SilenceHasATimeLimit) {
   EXPECT_EQ(silent_.TakeOverdue(kTimeout + 10), 11u);
 }
 
-TEST_F(SilentConnectionsTest, ATrustedSourceMayWaitWithAFew) {
+TEST_F(SilentConnectionsTest, ATrustedSourceMayHaveAFewUnlimitedConnections) {
   trusted_ = {"a"};
   Add("a", 1, 2, 0);
   EXPECT_EQ(silent_.TakeOverdue(1000 * kTimeout), std::nullopt);
@@ -144,7 +145,7 @@ TEST_F(SilentConnectionsTest, ATrustedSourceMayWaitWithAFew) {
   EXPECT_EQ(silent_.TakeOverdue(1000 * kTimeout), 2u);
 }
 
-TEST_F(SilentConnectionsTest, ATrustedSourceHasALimitOfItsOwn) {
+TEST_F(SilentConnectionsTest, ATrustedSourceHasItsOwnLimit) {
   trusted_ = {"a"};
   Add("a", 1, 4);
   EXPECT_EQ(TakeFor("a"), std::nullopt);
@@ -152,7 +153,7 @@ TEST_F(SilentConnectionsTest, ATrustedSourceHasALimitOfItsOwn) {
   EXPECT_EQ(TakeFor("a"), 1u);
 }
 
-TEST_F(SilentConnectionsTest, UnreadOnesHaveALimitToo) {
+TEST_F(SilentConnectionsTest, TheNumberOfConnectionsWithUnreadDataIsLimited) {
   for (Id id = 1; id <= 16; ++id) {
     const std::string source = "s" + std::to_string(id);
     states_[id] = State::kUnread;

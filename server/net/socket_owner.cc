@@ -50,7 +50,8 @@ struct DiagRequest {
   inet_diag_req_v2 body;
 };
 
-// Requests the socket whose address is `peer` and that is connected to `own`.
+// Returns a request for the socket whose address is `peer` and that is
+// connected to `own`.
 DiagRequest MakeDiagRequest(const Endpoint& peer, const Endpoint& own) {
   DiagRequest request = {};
   request.header.nlmsg_len = sizeof request;
@@ -69,7 +70,8 @@ DiagRequest MakeDiagRequest(const Endpoint& peer, const Endpoint& own) {
   return request;
 }
 
-// kErrNotSupported if the kernel does not answer such requests.
+// Returns the owner that sock_diag reports; kErrNotSupported if the kernel does
+// not answer such requests.
 Result<SocketOwner> AskSockDiag(int diag, const Endpoint& peer,
                                 const Endpoint& own) {
   const DiagRequest request = MakeDiagRequest(peer, own);
@@ -101,7 +103,7 @@ Result<SocketOwner> AskSockDiag(int diag, const Endpoint& peer,
 
 // --------------------------------------------------------- /proc/net/tcp ---
 
-// An address in the format of /proc/net/tcp.
+// Returns an address in the format of /proc/net/tcp.
 std::string Printed(const Endpoint& e) {
   char text[64];
   if (e.family == AF_INET) {
@@ -138,7 +140,8 @@ Result<SocketOwner> SearchProcNet(const Endpoint& peer, const Endpoint& own) {
   return result;
 }
 
-// An address mapped from IPv4 is searched as an IPv4 address.
+// Returns one end of a socket. An address mapped from IPv4 is searched as an
+// IPv4 address.
 std::optional<Endpoint> EndOf(int fd, int (*name)(int, sockaddr*, socklen_t*)) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;

@@ -16,14 +16,14 @@ struct SocketOwner {
 };
 
 // Uses sock_diag, or searches /proc/net/tcp if that is refused. Finds only
-// sockets of its own network namespace. One thread at a time.
+// sockets of its own network namespace. Used by one thread at a time.
 class SocketOwners {
  public:
   SocketOwners();
 
-  // Returns the owner of the peer of a connected TCP socket. kErrNotFound if
-  // the kernel has no such socket on this machine; kErrNotSupported if it gives
-  // no information.
+  // Returns the owner of the peer of a connected TCP socket. kErrNotFound: the
+  // kernel has no such socket on this machine; kErrNotSupported: the kernel
+  // gives no information.
   Result<SocketOwner> OwnerOf(int fd) const;
 
  private:

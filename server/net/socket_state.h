@@ -7,14 +7,15 @@
 
 namespace canopy::net {
 
-// A number that identifies this socket uniquely since the machine was booted. 0
-// if the descriptor is not a socket.
+// Returns a number that identifies this socket uniquely since the machine was
+// booted; 0 if the descriptor is not a socket.
 uint64_t CookieOf(int fd);
 
-// True if bytes have arrived that were not read yet.
+// Returns true if bytes have arrived that were not read yet.
 bool HasUnread(int fd);
 
-// True if any byte has arrived on the TCP connection since it was made.
+// Returns true if any byte has arrived on the TCP connection since it was
+// established.
 bool HasReceived(int fd);
 
 }  // namespace canopy::net

@@ -25,7 +25,7 @@ TEST(SocketStateTest, EachSocketHasItsCookie) {
   EXPECT_EQ(CookieOf(out.get()), 0u);
 }
 
-TEST(SocketStateTest, BytesThatNobodyHasReadAreSeen) {
+TEST(SocketStateTest, HasUnreadReportsUnreadBytes) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   const UniqueFd a(ends[0]);
@@ -39,7 +39,7 @@ TEST(SocketStateTest, BytesThatNobodyHasReadAreSeen) {
   EXPECT_FALSE(HasUnread(-1));
 }
 
-TEST(SocketStateTest, AConnectionThatWasUsedIsKnown) {
+TEST(SocketStateTest, HasReceivedReportsEarlierBytes) {
   const UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in in = {};
   in.sin_family = AF_INET;

@@ -20,8 +20,8 @@ struct Source {
 
 Source SourceOfUser(uint32_t uid);
 
-// For IPv4 (including mapped addresses) the whole address; for IPv6 the first
-// 64 bits, because a machine can choose the rest freely.
+// The source is the whole address for IPv4 (including mapped addresses). For
+// IPv6 it is the first 64 bits, because a machine can choose the rest freely.
 Source SourceOfAddress(const sockaddr_storage& address);
 
 }  // namespace canopy::net

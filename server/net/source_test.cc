@@ -19,17 +19,17 @@ std::string NameOf(int family, const char* text) {
   return SourceOfAddress(address).name;
 }
 
-TEST(SourceTest, AUserIsASource) {
+TEST(SourceTest, AUsersSourceHasItsUid) {
   EXPECT_EQ(SourceOfUser(1000).name, "uid 1000");
   EXPECT_EQ(SourceOfUser(1000).uid, 1000u);
 }
 
-TEST(SourceTest, AnAddressOfIpv4IsASource) {
+TEST(SourceTest, TheSourceOfIpv4IsTheAddress) {
   EXPECT_EQ(NameOf(AF_INET, "10.0.0.7"), "10.0.0.7");
   EXPECT_EQ(NameOf(AF_INET6, "::ffff:10.0.0.7"), "10.0.0.7");
 }
 
-TEST(SourceTest, ANetworkOfIpv6IsASource) {
+TEST(SourceTest, TheSourceOfIpv6IsTheNetwork) {
   EXPECT_EQ(NameOf(AF_INET6, "2001:db8::1"), "2001:db8::/64");
   EXPECT_EQ(NameOf(AF_INET6, "2001:db8::ffff:1"), "2001:db8::/64");
   EXPECT_EQ(NameOf(AF_INET6, "2001:db8:0:1::1"), "2001:db8:0:1::/64");

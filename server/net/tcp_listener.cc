@@ -92,7 +92,8 @@ bool IsWildcard(const std::string& host) {
   return host.empty() || host == "0.0.0.0" || host == "::";
 }
 
-// Without IPv6, listens on IPv4 only.
+// Listens on all addresses of both families, or of IPv4 only if there is no
+// IPv6.
 Result<std::vector<UniqueFd>> ListenEverywhere(uint16_t port) {
   Address every = *ParseAddress("::");
   every.both_families = true;

@@ -11,22 +11,23 @@
 
 namespace canopy::net {
 
-// Makes a non-blocking socket that listens at a numeric IPv4 or IPv6 address;
+// Returns a non-blocking socket that listens at a numeric IPv4 or IPv6 address;
 // port 0 selects a free port. kErrBadParam: `address` is not an address;
 // kErrUnreach: it is in use or does not belong to this machine.
 Result<UniqueFd> ListenTcp(const std::string& address, uint16_t port);
 
-// Makes non-blocking sockets that listen on "HOST:PORT", all on the same port.
-// HOST is an address (IPv6 in brackets) or a name, which stands for all its
-// addresses. "0.0.0.0", "[::]" and an empty host stand for every address of
-// both families. Port 0 selects a free port. May query a name server. Errors as
-// for ListenTcp.
+// Returns non-blocking sockets that listen on "HOST:PORT", all on the same
+// port. HOST is an address (IPv6 in brackets) or a name, which stands for all
+// its addresses. "0.0.0.0", "[::]" and an empty host stand for every address of
+// both families. Port 0 selects a free port. May query a name server. Errors
+// are those of ListenTcp.
 Result<std::vector<UniqueFd>> ListenAt(const std::string& host_and_port);
 
-// The port of a listening socket.
+// Returns the port of a listening socket.
 uint16_t PortOf(int listener);
 
-// "a.b.c.d:port" or "[addr]:port", with the port of the listening socket.
+// Returns "a.b.c.d:port" or "[addr]:port", with the port of the listening
+// socket.
 std::string AddressOf(const std::string& address, int listener);
 
 }  // namespace canopy::net

@@ -27,7 +27,7 @@ bool CanConnect(int family, uint16_t port) {
   return connect(fd.get(), reinterpret_cast<sockaddr*>(&in6), sizeof in6) == 0;
 }
 
-TEST(TcpListenerTest, TellsWhereItListens) {
+TEST(TcpListenerTest, AddressOfReturnsTheListenersAddress) {
   const Result<UniqueFd> fd = ListenTcp("127.0.0.1", 0);
   ASSERT_TRUE(fd.ok());
   const uint16_t port = PortOf(fd->get());
@@ -38,7 +38,7 @@ TEST(TcpListenerTest, TellsWhereItListens) {
   EXPECT_EQ(ListenTcp("127.0.0.1", port).code(), kErrUnreach);
 }
 
-TEST(TcpListenerTest, RefusesWhatIsNoAddressOfThisMachine) {
+TEST(TcpListenerTest, RejectsAddressesThatAreNotOfThisMachine) {
   EXPECT_EQ(ListenTcp("localhost", 0).code(), kErrBadParam);
   EXPECT_EQ(ListenTcp("", 0).code(), kErrBadParam);
   EXPECT_EQ(ListenTcp("192.0.2.1", 0).code(), kErrUnreach);
@@ -63,7 +63,7 @@ TEST(TcpListenerTest, ListensAtAllAddressesOfAName) {
   EXPECT_TRUE(CanConnect(AF_INET, PortOf(at->front().get())));
 }
 
-TEST(TcpListenerTest, AWildcardMeansBothFamilies) {
+TEST(TcpListenerTest, AWildcardListensOnBothFamilies) {
   for (const char* host : {"0.0.0.0", "[::]", ""}) {
     const auto at = ListenAt(std::string(host) + ":0");
     ASSERT_TRUE(at.ok()) << at.status().message();
@@ -74,7 +74,7 @@ TEST(TcpListenerTest, AWildcardMeansBothFamilies) {
   }
 }
 
-TEST(TcpListenerTest, RefusesWhatIsNotAHostAndAPort) {
+TEST(TcpListenerTest, RejectsTextsWithoutAHostAndAPort) {
   for (const char* text : {"127.0.0.1", "127.0.0.1:", "127.0.0.1:http",
                            "127.0.0.1:70000", "no-such-name.invalid:0"}) {
     EXPECT_EQ(ListenAt(text).code(), kErrBadParam) << text;

@@ -24,7 +24,7 @@ ByteBridge::~ByteBridge() {
   loop_->CancelTimer(linger_timer_);
 }
 
-// -------------------------------------------------------- from the stream ---
+// ---------------------------------------------- completions of the stream ---
 
 void ByteBridge::OnPiece(std::string_view piece) {
   reading_ = false;
@@ -47,7 +47,7 @@ void ByteBridge::OnWritten(bool ok) {
   UpdateWatch();
 }
 
-// A peer that no longer reads may have sent something before, which still
+// Writes to the socket. Data that a peer sent before it stopped reading still
 // counts.
 void ByteBridge::Deliver() {
   if (broken_) return;
@@ -67,7 +67,7 @@ void ByteBridge::Deliver() {
   UpdateWatch();
 }
 
-// -------------------------------------------------------- from the socket ---
+// ------------------------------------------------- events of the socket ---
 
 void ByteBridge::OnSocket(uint32_t events) {
   const bool other = (events & ~uint32_t{EPOLLOUT}) != 0;

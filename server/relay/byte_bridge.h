@@ -16,20 +16,21 @@ namespace canopy::relay {
 
 inline constexpr size_t kMaxPiece = size_t{64} << 10;
 
-// The stream of pieces. Its completions come later, never from within these
+// The stream of pieces. Completions are reported later, never from within these
 // calls.
 class PieceStream {
  public:
   virtual ~PieceStream() = default;
-  // Reads the next piece; completes by OnPiece or OnPeerEnd. One at a time.
+  // Reads the next piece; completes by OnPiece or OnPeerEnd. At most one read
+  // is pending.
   virtual void Read() = 0;
-  // Completes by OnWritten. One at a time.
+  // Writes a piece; completes by OnWritten. At most one write is pending.
   virtual void Write(std::string piece) = 0;
   // Ends the outgoing direction; no write is in progress. Called once. Reads
   // may follow.
   virtual void End() = 0;
-  // Aborts: pending operations fail soon. Called at most once, before or after
-  // End; no Read follows.
+  // Aborts the stream: pending operations fail soon. Called at most once,
+  // before or after End; no Read follows.
   virtual void Cancel() = 0;
 };
 
@@ -40,17 +41,17 @@ struct BridgeOptions {
   int64_t silence_ns = int64_t{60} * 1000 * 1000 * 1000;
   // Time limit for the remaining data once one side has ended, in nanoseconds.
   int64_t linger_ns = int64_t{5} * 1000 * 1000 * 1000;
-  // The end of the stream closes the whole socket, not only its writing
-  // direction.
+  // If true, the end of the stream closes the whole socket, not only its
+  // writing direction.
   bool closes_at_end = false;
 };
 
 // At most one piece is in flight in each direction, so a side that does not
-// consume its data stops the other one. Loop thread only; loop and stream
+// consume its data stops the other one. Loop thread only; loop and stream must
 // outlive this object.
 class ByteBridge {
  public:
-  // `socket` must be connected and non-blocking. Starts at once.
+  // Starts at once. `socket` must be connected and non-blocking.
   ByteBridge(EventLoop* loop, UniqueFd socket, PieceStream* stream,
              const BridgeOptions& options);
   ~ByteBridge();
@@ -61,7 +62,7 @@ class ByteBridge {
   void OnPiece(std::string_view piece);
   void OnPeerEnd();
   void OnWritten(bool ok);
-  // The stream has failed.
+  // Called when the stream has failed.
   void OnBroken() { Break(); }
 
  private:
@@ -86,7 +87,7 @@ class ByteBridge {
   bool shut_ = false;     // the socket's writing direction was shut down
   bool deaf_ = false;     // the socket takes no more data
   bool hung_up_ = false;  // the socket ends after the data that it has sent
-  bool socket_ended_ = false;  // nothing more comes from the socket
+  bool socket_ended_ = false;  // no more data comes from the socket
   bool broken_ = false;
   bool end_said_ = false;
   bool wrote_ = false;  // a piece was written since the last beat

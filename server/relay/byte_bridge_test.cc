@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMs = 1000 * 1000;
 
-// The other side, controlled by the test.
+// The stream to the other side, which the test controls.
 struct FakeStream : PieceStream {
   void Read() override { reads++; }
   void Write(std::string piece) override {
@@ -53,7 +53,7 @@ class ByteBridgeTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
     Rounds();
   }
-  // Returns what has arrived; "end" at the end.
+  // Returns the data that has arrived; "end" at the end.
   std::string Receive() {
     Rounds();
     std::string bytes(1 << 20, '\0');
@@ -70,7 +70,7 @@ class ByteBridgeTest : public ::testing::Test {
   std::optional<ByteBridge> bridge_;
 };
 
-TEST_F(ByteBridgeTest, CarriesBothDirections) {
+TEST_F(ByteBridgeTest, TransfersBytesInBothDirections) {
   Make();
   EXPECT_EQ(stream_.reads, 1);
   bridge_->OnPiece("from far");
@@ -83,7 +83,7 @@ TEST_F(ByteBridgeTest, CarriesBothDirections) {
   EXPECT_EQ(stream_.reads, 3);
 }
 
-TEST_F(ByteBridgeTest, OnePieceIsUnderWayAtATime) {
+TEST_F(ByteBridgeTest, OnePieceIsInFlightAtATime) {
   Make();
   Send("one");
   Send("two");
@@ -97,7 +97,7 @@ TEST_F(ByteBridgeTest, OnePieceIsUnderWayAtATime) {
 }
 
 // Data that the near side does not read stops the far side.
-TEST_F(ByteBridgeTest, WhoDoesNotReadIsNotReadFor) {
+TEST_F(ByteBridgeTest, ASocketThatIsNotReadStopsTheStream) {
   Make();
   int pieces = 0;
   while (stream_.reads == pieces + 1) {
@@ -115,14 +115,14 @@ TEST_F(ByteBridgeTest, WhoDoesNotReadIsNotReadFor) {
   EXPECT_EQ(stream_.reads, pieces + 1);
 }
 
-TEST_F(ByteBridgeTest, AHalfCloseOfTheFarSideArrives) {
+TEST_F(ByteBridgeTest, AHalfCloseOfTheFarSideEndsTheWritingDirection) {
   Make();
   bridge_->OnPiece("last");
   bridge_->OnPeerEnd();
   EXPECT_EQ(Receive(), "last");
   EXPECT_EQ(Receive(), "end");
   EXPECT_EQ(stream_.ends, 0);
-  // The near side may still send something.
+  // The near side may still send data.
   Send("answer");
   EXPECT_EQ(stream_.written, std::vector<std::string>{"answer"});
   near_.Reset();
@@ -134,7 +134,7 @@ TEST_F(ByteBridgeTest, AHalfCloseOfTheFarSideArrives) {
   EXPECT_EQ(stream_.cancels, 0);
 }
 
-TEST_F(ByteBridgeTest, TheFarEndEndsAllWhereItIsToldSo) {
+TEST_F(ByteBridgeTest, TheFarEndClosesTheWholeSocketIfConfigured) {
   Make({.closes_at_end = true});
   bridge_->OnPiece("last");
   bridge_->OnPeerEnd();
@@ -144,9 +144,9 @@ TEST_F(ByteBridgeTest, TheFarEndEndsAllWhereItIsToldSo) {
   EXPECT_EQ(Receive(), "end");
 }
 
-// A tool leaves while data is sent to it: what it sent before is still
+// A tool leaves while data is sent to it; its own data from before is still
 // forwarded.
-TEST_F(ByteBridgeTest, TheNearSideLeavesWithoutReading) {
+TEST_F(ByteBridgeTest, DataOfANearSideThatLeavesIsStillForwarded) {
   Make();
   Send("last words");
   near_.Reset();
@@ -160,7 +160,7 @@ TEST_F(ByteBridgeTest, TheNearSideLeavesWithoutReading) {
   EXPECT_EQ(stream_.cancels, 0);
 }
 
-TEST_F(ByteBridgeTest, AHalfCloseOfTheNearSideIsSaidAndReadsGoOn) {
+TEST_F(ByteBridgeTest, AHalfCloseOfTheNearSideIsForwardedAndReadsContinue) {
   Make();
   shutdown(near_.get(), SHUT_WR);
   Rounds();
@@ -170,7 +170,7 @@ TEST_F(ByteBridgeTest, AHalfCloseOfTheNearSideIsSaidAndReadsGoOn) {
   EXPECT_EQ(stream_.ends, 1);
 }
 
-TEST_F(ByteBridgeTest, APieceThatIsTooLongEndsIt) {
+TEST_F(ByteBridgeTest, APieceThatIsTooLongEndsTheBridge) {
   Make();
   bridge_->OnPiece(std::string(kMaxPiece + 1, 'x'));
   EXPECT_EQ(stream_.cancels, 1);
@@ -191,7 +191,7 @@ TEST_F(ByteBridgeTest, ABrokenStreamEndsTheSocketAtOnce) {
   EXPECT_EQ(stream_.ends, 1);
 }
 
-TEST_F(ByteBridgeTest, WhatIsNotTakenAfterAnEndIsGivenUp) {
+TEST_F(ByteBridgeTest, DataThatIsNotTakenAfterAnEndIsDropped) {
   Make({.linger_ns = 20 * kMs});
   Send("not taken");
   shutdown(near_.get(), SHUT_WR);
@@ -202,13 +202,13 @@ TEST_F(ByteBridgeTest, WhatIsNotTakenAfterAnEndIsGivenUp) {
   EXPECT_EQ(stream_.ends, 1);
 }
 
-TEST_F(ByteBridgeTest, ASilentPeerIsGivenUp) {
+TEST_F(ByteBridgeTest, ASilentPeerEndsTheBridge) {
   Make({.beat_ns = 5 * kMs, .silence_ns = 50 * kMs});
   Until([this] { return stream_.cancels == 1; });
   EXPECT_EQ(Receive(), "end");
 }
 
-TEST_F(ByteBridgeTest, APeerThatBeatsIsNotAndIsSentTheSame) {
+TEST_F(ByteBridgeTest, BeatsOfBothSidesKeepTheBridgeOpen) {
   Make({.beat_ns = 5 * kMs, .silence_ns = 50 * kMs});
   const int64_t end = EventLoop::Now() + 200 * kMs;
   size_t beats = 0;

@@ -20,9 +20,9 @@ struct Shared {
   uint32_t connections = 0;
 };
 
-// One call. The service makes it when a call arrives. gRPC's OnDone deletes it,
-// on the loop's thread, after everything that was posted there before. A
-// cancelled call is finished without the loop, which may have stopped. Nothing
+// One call. The service creates it when a call arrives. gRPC's OnDone deletes
+// it, on the loop's thread, after all work that was posted there before. A
+// cancelled call is finished without the loop, which may have stopped. No part
 // of gRPC may be used after a call is finished.
 class CarriedConnection : public PieceStream,
                           public grpc::ServerBidiReactor<v1::Piece, v1::Piece> {

@@ -18,8 +18,9 @@ class Service;
 
 namespace canopy::relay {
 
-// Takes over one end of a connection; the other end is a tool on another
-// machine that has authenticated itself as this agent's user. Loop thread.
+// Takes over one end of a connection. The other end is a tool on another
+// machine that has authenticated itself as this agent's user. Called on the
+// loop thread.
 using AdoptConnection = std::function<void(UniqueFd connection)>;
 
 struct RelayOptions {
@@ -27,19 +28,20 @@ struct RelayOptions {
   std::string host;  // the host name of its machine
   AdoptConnection adopt_libpmix;
   AdoptConnection adopt_openpmix;
-  // Maximum at a time, of both kinds together.
+  // The maximum number of connections at a time, of both kinds together.
   uint32_t max_connections = 128;
   BridgeOptions bridge;
 };
 
-// Made before the server starts and destroyed after it. `loop` outlives the
-// service. The server must admit only clients with the overlay's credentials.
+// Created before the server starts and destroyed after it. `loop` must outlive
+// the service. The server must admit only clients with the overlay's
+// credentials.
 class RelayService {
  public:
   RelayService(EventLoop* loop, RelayOptions options);
   ~RelayService();
 
-  // The service, to be registered with the server builder.
+  // Returns the service, to be registered with the server builder.
   grpc::Service* service();
 
  private:

@@ -10,8 +10,8 @@ namespace canopy::rpc {
 
 // Removes all services that were not registered with this server: the health
 // service, which is on by default, and reflection, which its library adds. Each
-// would bring queues and threads that also poll the server's connections. Until
-// this server is built, no other thread may build one.
+// of them would bring queues and threads that also poll the server's
+// connections. Until this server is built, no other thread may build a server.
 void MakeBare(grpc::ServerBuilder* builder);
 
 }  // namespace canopy::rpc

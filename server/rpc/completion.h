@@ -8,18 +8,18 @@ class CompletionQueue;
 
 namespace canopy::rpc {
 
-// A tag.
+// The base class of tags.
 class Completion {
  public:
   virtual ~Completion() = default;
-  // Called on the thread that serves the queue, which is the loop's thread for
-  // a queue attached to a LoopDriver.
+  // Called when the queue returns the tag, on the thread that serves the queue.
+  // For a queue attached to a LoopDriver this is the loop's thread.
   virtual void Complete(bool ok) = 0;
 };
 
-// Completes what the queue returns until it is shut down and empty. All tags of
-// the queue must be Completions. Any thread, but not while a LoopDriver serves
-// the queue.
+// Calls Complete of the tags that the queue returns until it is shut down and
+// empty. All tags of the queue must be Completions. Any thread, but not while a
+// LoopDriver serves the queue.
 void ServeToEnd(grpc::CompletionQueue* queue);
 
 }  // namespace canopy::rpc

@@ -13,20 +13,20 @@
 namespace canopy::rpc {
 namespace {
 
-// A larger message is part of larger data, whose flow-control window should
-// open at once.
+// The limit of a small message. A larger one is part of larger data, whose
+// flow-control window should open at once.
 constexpr size_t kSmall = 4096;
 // Bytes that may arrive with a message: the headers of gRPC and HTTP/2 and,
 // since the previous message, the window updates of stream and connection, in
 // the worst case in a record of their own. If no updates arrive, the difference
-// is too small to hide another message, except one of at most 12 bytes.
+// is too small to hide another message of more than 12 bytes.
 constexpr size_t kHeaders = 14;
 constexpr size_t kUpdates = 26;
-// A connection is assigned to a reader once this many messages in a row have
+// A connection is assigned to a reader when this many messages in a row have
 // fitted.
 constexpr int kFitting = 3;
 
-// Bytes received on the connection since it was made.
+// Returns the bytes received on the connection since it was established.
 std::optional<uint64_t> Arrived(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -36,7 +36,7 @@ std::optional<uint64_t> Arrived(int fd) {
   return info.tcpi_bytes_received;
 }
 
-// Received bytes that were not read yet.
+// Returns the received bytes that were not read yet.
 uint64_t Unread(int fd) {
   int unread = 0;
   return ioctl(fd, SIOCINQ, &unread) == 0 ? static_cast<uint64_t>(unread) : 0;
@@ -53,8 +53,8 @@ bool DeferredReads::Defer(Reader* reader, size_t bytes) {
   if (bytes > kSmall || !Fits(reader, bytes)) return false;
   reader->since_ = EventLoop::Now();
   ++num_deferred_;
-  // If this round has found the connection readable, that was because of the
-  // message that was just read.
+  // If this round has found the connection readable, the reason was the message
+  // that was just read.
   std::erase(readable_, reader->fd_);
   SetTimer();
   return true;
@@ -81,7 +81,8 @@ bool DeferredReads::Fits(Reader* reader, size_t bytes) {
   return reader->fitting_ == kFitting;
 }
 
-// Assigns the only connection of this round that has no reader yet.
+// Assigns to the reader the only connection of this round that has no reader
+// yet.
 bool DeferredReads::Claim(Reader* reader) {
   int found = -1;
   for (const int fd : readable_) {

@@ -12,8 +12,8 @@
 // not deferred. If it is wrong, a message is delayed by at most kLongestNs.
 //
 // Invariants: `since_` != 0 exactly for deferred readers, and num_deferred_
-// counts them. `known_` contains exactly the readers that have a connection. No
-// two readers have the same one.
+// counts them. `known_` contains exactly the readers that have a connection. A
+// connection is assigned to at most one reader.
 #ifndef CANOPY_SERVER_RPC_DEFERRED_READS_H_
 #define CANOPY_SERVER_RPC_DEFERRED_READS_H_
 
@@ -29,7 +29,7 @@ namespace canopy::rpc {
 // Loop thread only.
 class DeferredReads {
  public:
-  // A stream that is alone on its connection.
+  // A stream that is the only one on its connection.
   class Reader {
    public:
     virtual ~Reader() = default;
@@ -38,11 +38,11 @@ class DeferredReads {
 
    private:
     friend class DeferredReads;
-    // The assigned connection; -1: not known.
+    // The assigned connection; -1 while it is not known.
     int fd_ = -1;
-    // Number of successive messages whose size matched the bytes received.
+    // The number of successive messages whose size matched the bytes received.
     int fitting_ = 0;
-    // Bytes that gRPC had read from the connection, accurate to less than a
+    // The bytes that gRPC has read from the connection, accurate to less than a
     // small message.
     uint64_t taken_ = 0;
     int64_t since_ = 0;  // time of the deferral; 0: not deferred
@@ -51,8 +51,8 @@ class DeferredReads {
   explicit DeferredReads(EventLoop* loop) : loop_(loop) {}
   ~DeferredReads();
 
-  // Overhead of each write on a connection in bytes: 22 for a TLS record (the
-  // default), 0 without TLS.
+  // Sets the overhead of each write on a connection in bytes: 22 for a TLS
+  // record (the default), 0 without TLS.
   void SetRecordBytes(size_t bytes) {
     loop_->AssertOnThread();
     record_bytes_ = bytes;
@@ -63,32 +63,33 @@ class DeferredReads {
   // connection is readable, or after kLongestNs. Returns false if the caller
   // must read now, because data may have arrived already.
   bool Defer(Reader* reader, size_t bytes);
-  // The reader will not be called any more.
+  // Removes a reader, which is not called any more.
   void Forget(Reader* reader);
   void WakeAll();
 
-  // A round of waiting begins.
+  // Called when a round of waiting begins.
   void BeginRound() {
     loop_->AssertOnThread();
     readable_.clear();
   }
-  // This round has found the connection `fd` readable.
+  // Called when this round has found the connection `fd` readable.
   void Found(int fd) {
     loop_->AssertOnThread();
     readable_.push_back(fd);
   }
-  // True if a deferred read has data. Call after gRPC has read what arrived.
+  // Returns true if a deferred read has data. Called after gRPC has read the
+  // data that arrived.
   bool HaveReadable() const;
   void WakeReadable();
 
-  // Number of deferred reads that ended after kLongestNs because their
-  // connection was not found readable.
+  // Returns the number of deferred reads that ended after kLongestNs because
+  // their connection was not found readable.
   uint64_t timed_out() const {
     loop_->AssertOnThread();
     return timed_out_;
   }
 
-  // Longest delay of a message whose arrival was not detected. It is longer
+  // The longest delay of a message whose arrival was not detected. It is longer
   // than most fences take, because a read that begins before the next message
   // arrives saves nothing.
   static constexpr int64_t kLongestNs = 20000000;
@@ -97,7 +98,7 @@ class DeferredReads {
   bool Claim(Reader* reader) CANOPY_REQUIRES(loop_);
   bool Fits(Reader* reader, size_t bytes) CANOPY_REQUIRES(loop_);
   bool IsFound(const Reader* reader) const CANOPY_REQUIRES(loop_);
-  // Returns the number of resumed reads.
+  // Resumes the reads for which `due` returns true. Returns their number.
   int WakeIf(bool (*due)(const DeferredReads*, const Reader*))
       CANOPY_REQUIRES(loop_);
   void SetTimer() CANOPY_REQUIRES(loop_);

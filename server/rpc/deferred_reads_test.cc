@@ -66,7 +66,7 @@ class DeferredReadsTest : public ::testing::Test {
   static constexpr size_t kMessage = 50;
   static constexpr size_t kPacket = kMessage + 14 + 22;
 
-  // Delivers a single message; returns whether its reader defers the next read.
+  // Delivers a single message; returns true if its reader defers the next read.
   bool Message(Connection* connection, FakeReader* reader) {
     reads_.BeginRound();
     connection->Arrive(kPacket);
@@ -87,13 +87,13 @@ class DeferredReadsTest : public ::testing::Test {
   FakeReader reader_;
 };
 
-TEST_F(DeferredReadsTest, DefersOnceTheConnectionIsKnown) {
+TEST_F(DeferredReadsTest, ReadsAreDeferredOnceTheConnectionIsKnown) {
   EXPECT_FALSE(Message(&connection_, &reader_));
   LetDefer(&connection_, &reader_);
   EXPECT_EQ(reader_.ended, 0);
 }
 
-TEST_F(DeferredReadsTest, EndsWhenTheConnectionIsReadable) {
+TEST_F(DeferredReadsTest, ADeferredReadEndsWhenTheConnectionIsReadable) {
   LetDefer(&connection_, &reader_);
   reads_.BeginRound();
   EXPECT_FALSE(reads_.HaveReadable());
@@ -106,18 +106,18 @@ TEST_F(DeferredReadsTest, EndsWhenTheConnectionIsReadable) {
   EXPECT_FALSE(reads_.HaveReadable());
 }
 
-TEST_F(DeferredReadsTest, WhatWasFoundBeforeIsNoNews) {
+TEST_F(DeferredReadsTest, AReadMessageDoesNotMakeTheConnectionReadable) {
   LetDefer(&connection_, &reader_);
   EXPECT_FALSE(reads_.HaveReadable());
 }
 
-TEST_F(DeferredReadsTest, EndsAfterAWhile) {
+TEST_F(DeferredReadsTest, ADeferredReadEndsAfterTheLongestDelay) {
   LetDefer(&connection_, &reader_);
   while (reader_.ended == 0) loop_.RunOnce(-1);
   EXPECT_EQ(reader_.ended, 1);
 }
 
-TEST_F(DeferredReadsTest, SomethingElseMayHaveComeWithIt) {
+TEST_F(DeferredReadsTest, AReadIsNotDeferredIfMoreThanItsMessageArrived) {
   LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   reads_.BeginRound();
@@ -125,11 +125,11 @@ TEST_F(DeferredReadsTest, SomethingElseMayHaveComeWithIt) {
   reads_.Found(connection_.fd());
   connection_.Take(2 * kPacket);
   EXPECT_FALSE(reads_.Defer(&reader_, kMessage));
-  // The second of two messages.
+  // This is the second of two messages.
   EXPECT_FALSE(reads_.Defer(&reader_, kMessage));
 }
 
-TEST_F(DeferredReadsTest, WhatIsStillUnreadMakesTheConnectionReadable) {
+TEST_F(DeferredReadsTest, UnreadBytesDoNotPreventADeferral) {
   LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   reads_.BeginRound();
@@ -139,7 +139,7 @@ TEST_F(DeferredReadsTest, WhatIsStillUnreadMakesTheConnectionReadable) {
   LetDefer(&connection_, &reader_);
 }
 
-TEST_F(DeferredReadsTest, UpdatesMayCome) {
+TEST_F(DeferredReadsTest, WindowUpdatesDoNotPreventADeferral) {
   LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   connection_.Arrive(26 + 22);
@@ -147,7 +147,7 @@ TEST_F(DeferredReadsTest, UpdatesMayCome) {
   EXPECT_TRUE(Message(&connection_, &reader_));
 }
 
-TEST_F(DeferredReadsTest, WithoutTlsNoMoreThanThatFits) {
+TEST_F(DeferredReadsTest, WithoutTlsOneMoreByteDoesNotFit) {
   reads_.SetRecordBytes(0);
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();
@@ -169,7 +169,7 @@ TEST_F(DeferredReadsTest, PartsOfLargeDataAreNotDeferred) {
   }
 }
 
-TEST_F(DeferredReadsTest, OneOfTwoConnectionsIsNotGuessed) {
+TEST_F(DeferredReadsTest, NoneOfTwoReadableConnectionsIsAssigned) {
   Connection other;
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();
@@ -181,7 +181,7 @@ TEST_F(DeferredReadsTest, OneOfTwoConnectionsIsNotGuessed) {
   }
 }
 
-TEST_F(DeferredReadsTest, EachHasItsOwn) {
+TEST_F(DeferredReadsTest, EachReaderHasItsOwnConnection) {
   Connection other;
   FakeReader second;
   LetDefer(&connection_, &reader_);
@@ -193,7 +193,7 @@ TEST_F(DeferredReadsTest, EachHasItsOwn) {
   EXPECT_EQ(second.ended, 1);
 }
 
-TEST_F(DeferredReadsTest, TheForgottenIsNotWoken) {
+TEST_F(DeferredReadsTest, AForgottenReaderIsNotResumed) {
   LetDefer(&connection_, &reader_);
   reads_.Forget(&reader_);
   reads_.BeginRound();
@@ -203,7 +203,7 @@ TEST_F(DeferredReadsTest, TheForgottenIsNotWoken) {
   EXPECT_EQ(reader_.ended, 0);
 }
 
-TEST_F(DeferredReadsTest, OneMayForgetAnother) {
+TEST_F(DeferredReadsTest, AReaderMayForgetAnotherInResumeRead) {
   class Forgetful : public FakeReader {
    public:
     void ResumeRead() override {
@@ -224,7 +224,7 @@ TEST_F(DeferredReadsTest, OneMayForgetAnother) {
   EXPECT_EQ(first.ended + second.ended, 1);
 }
 
-TEST_F(DeferredReadsTest, AConnectionThatIsGoneIsLetGo) {
+TEST_F(DeferredReadsTest, AClosedConnectionIsReleasedByItsReader) {
   LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   connection_.CloseNear();

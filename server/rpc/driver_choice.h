@@ -16,13 +16,14 @@ struct DriverChoice {
   std::string reason;  // for the log
 };
 
-// The first call decides: kThread if the environment has
-// CANOPY_GRPC_DRIVER=thread or the self-test of kInLoop fails (self_test.h),
-// which takes some milliseconds. Any thread. The first call must come before
-// any other use of gRPC, and before other threads read the environment.
+// Returns the choice, which the first call makes: kThread if the environment
+// has CANOPY_GRPC_DRIVER=thread or the self-test of kInLoop fails
+// (self_test.h), which takes some milliseconds. Any thread. The first call must
+// come before any other use of gRPC, and before other threads read the
+// environment.
 const DriverChoice& ChooseDriver();
 
-// `loop` must outlive the driver; one driver for each loop.
+// Returns a driver for `loop`, which must outlive it; one driver for each loop.
 std::unique_ptr<LoopDriver> MakeDriver(EventLoop* loop, DriverKind kind);
 
 }  // namespace canopy::rpc

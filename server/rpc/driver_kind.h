@@ -5,12 +5,12 @@
 namespace canopy::rpc {
 
 enum class DriverKind {
-  // The loop sleeps in gRPC's own poll, and reads may be deferred. Fast, but
-  // relies on behaviour that gRPC does not document (loop_queue.h,
+  // The loop sleeps in gRPC's own poll, and reads may be deferred. This kind is
+  // fast, but relies on behaviour that gRPC does not document (loop_queue.h,
   // deferred_reads.h).
   kInLoop,
   // A thread serves the queue and passes completions to the loop; no read is
-  // deferred (queue_thread.h). Uses gRPC as documented.
+  // deferred (queue_thread.h). This kind uses gRPC as documented.
   kThread,
 };
 

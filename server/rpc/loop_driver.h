@@ -1,5 +1,5 @@
-// How an event loop serves a gRPC completion queue. This is the only interface
-// to what the agent needs of gRPC beyond its documented use.
+// Lets an event loop serve a gRPC completion queue. Only this interface hides
+// how the agent uses gRPC beyond its documented use.
 #ifndef CANOPY_SERVER_RPC_LOOP_DRIVER_H_
 #define CANOPY_SERVER_RPC_LOOP_DRIVER_H_
 
@@ -20,12 +20,13 @@ class LoopDriver {
  public:
   virtual ~LoopDriver() = default;
 
-  // `queue` must live, and must not be shut down, until Detach.
+  // Begins to serve the queue, which must live, and must not be shut down,
+  // until Detach.
   virtual absl::Status Attach(grpc::CompletionQueue* queue) = 0;
-  // Returns the queue to the caller, which serves it again. No effect if not
-  // attached.
+  // Returns the queue to the caller, which serves it again. No effect if no
+  // queue is attached.
   virtual void Detach() = 0;
-  // The deferred reads of the queue's connections. Never null.
+  // Returns the deferred reads of the queue's connections; never null.
   virtual DeferredReads* reads() = 0;
 };
 

@@ -60,7 +60,7 @@ class LoopDriverTest : public ::testing::TestWithParam<DriverKind> {
   std::unique_ptr<grpc::Alarm> pending_;
 };
 
-TEST_P(LoopDriverTest, CompletesInTheLoop) {
+TEST_P(LoopDriverTest, TagsAreCompletedInTheLoop) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   Tag tag;
   grpc::Alarm alarm;
@@ -70,7 +70,7 @@ TEST_P(LoopDriverTest, CompletesInTheLoop) {
   EXPECT_EQ(never_.completed, 0);
 }
 
-TEST_P(LoopDriverTest, WhatAnotherThreadCompletesWakesTheLoop) {
+TEST_P(LoopDriverTest, ACompletionOfAnotherThreadWakesTheLoop) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   for (int i = 0; i < 200; ++i) {
     Tag tag;
@@ -81,7 +81,7 @@ TEST_P(LoopDriverTest, WhatAnotherThreadCompletesWakesTheLoop) {
   }
 }
 
-TEST_P(LoopDriverTest, WhatIsPostedWakesTheLoop) {
+TEST_P(LoopDriverTest, PostedWorkWakesTheLoop) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   for (int i = 0; i < 200; ++i) {
     bool ran = false;
@@ -91,7 +91,7 @@ TEST_P(LoopDriverTest, WhatIsPostedWakesTheLoop) {
   }
 }
 
-TEST_P(LoopDriverTest, DescriptorsAndTimersGoOn) {
+TEST_P(LoopDriverTest, DescriptorsAndTimersAreServedWhileAttached) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
@@ -111,17 +111,17 @@ TEST_P(LoopDriverTest, DescriptorsAndTimersGoOn) {
   close(fds[1]);
 }
 
-TEST_P(LoopDriverTest, NeitherSideStarvesTheOther) {
+TEST_P(LoopDriverTest, CompletionsAndDescriptorsDoNotStarveEachOther) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   ASSERT_EQ(write(fds[1], "x", 1), 1);
   int readable = 0;
-  // Never read, so it is ready in each round.
+  // The data is never read, so the descriptor is ready in each round.
   loop_.Watch(fds[0], EPOLLIN, [&](uint32_t) { ++readable; });
   grpc::Alarm alarm;
   std::unique_ptr<Tag> tag;
-  // Starts again whenever it completes.
+  // The alarm starts again whenever it completes.
   int completed = 0;
   tag = std::make_unique<Tag>([&](bool) {
     if (++completed < 1000) alarm.Set(queue_.get(), Past(), tag.get());
@@ -133,7 +133,7 @@ TEST_P(LoopDriverTest, NeitherSideStarvesTheOther) {
     EXPECT_GE(readable, before);
   }
   EXPECT_GE(readable, 3);
-  // The loop does not wait for a thread.
+  // This loop does not wait for a thread.
   if (GetParam() == DriverKind::kInLoop) {
     EXPECT_LE(readable, 2000);
   }
@@ -142,7 +142,7 @@ TEST_P(LoopDriverTest, NeitherSideStarvesTheOther) {
   close(fds[1]);
 }
 
-TEST_P(LoopDriverTest, AfterDetachTheLoopIsItsOwn) {
+TEST_P(LoopDriverTest, ADetachedQueueIsNotServed) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   attached_->Detach();
   Tag tag;
@@ -159,14 +159,14 @@ class LoopDriverCallTest : public ::testing::TestWithParam<DriverKind> {
  protected:
   EventLoop server_loop_;
   EventLoop client_loop_;
-  // Made before anything else uses gRPC.
+  // Created before any other use of gRPC.
   std::unique_ptr<LoopDriver> at_server_ =
       MakeDriver(&server_loop_, GetParam());
   std::unique_ptr<LoopDriver> at_client_ =
       MakeDriver(&client_loop_, GetParam());
 };
 
-TEST_P(LoopDriverCallTest, BothEndsInOneThread) {
+TEST_P(LoopDriverCallTest, BothEndsOfACallAreServedInOneThread) {
   grpc::AsyncGenericService service;
   grpc::ServerBuilder builder;
   int port = 0;

@@ -16,9 +16,9 @@ namespace {
 
 using NextStatus = grpc::CompletionQueue::NextStatus;
 
-// Maximum number of completions in one round, after which the loop's other work
-// gets its turn. A round may end without a poll, as after a write; the same
-// number bounds the completions of successive rounds without one.
+// The maximum number of completions in one round, after which the loop's other
+// work gets its turn. A round may end without a poll, as after a write; the
+// same number bounds the completions of successive rounds without a poll.
 constexpr int kMaxCompletions = 256;
 
 // The wait of this thread's LoopQueue, as the poll hook sees it.
@@ -41,7 +41,7 @@ bool OurTurn(Waiting* w, int others) {
   return w->ready && !w->wake_pending && others <= 0;
 }
 
-// Ends the wait by a completion, because gRPC returns for nothing else.
+// Ends the wait by a completion, because gRPC returns for no other reason.
 void Wake(Waiting* w) {
   w->wake_pending = true;
   w->wake->Post();
@@ -100,8 +100,8 @@ struct LoopQueue::Impl {
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
   int unpolled = 0;  // completions since the loop's descriptors were polled
-  // Each queue that was attached has its own, which stays because the queue may
-  // still contain its completion. The last one is in use.
+  // The wake-ups of all queues that were attached. Each stays because its queue
+  // may still contain its completion. The last one is in use.
   std::list<QueueWake> wakes;
 };
 

@@ -10,17 +10,17 @@
 
 namespace canopy::rpc {
 
-// Loop thread only. While attached, the loop sleeps in gRPC's poll of the
-// queue's connections, to which it adds its own descriptor. Sets gRPC to its
-// "poll" strategy for the whole process (prepare_grpc.h).
+// Loop thread only. While a queue is attached, the loop sleeps in gRPC's poll
+// of the queue's connections, to which it adds its own descriptor. Sets gRPC to
+// its "poll" strategy for the whole process (prepare_grpc.h).
 class LoopQueue final : public LoopDriver, public EventLoop::Waiter {
  public:
   // `loop` must outlive this object.
   explicit LoopQueue(EventLoop* loop);
   ~LoopQueue() override;
 
-  // FAILED_PRECONDITION if gRPC does not wait in the hook, because gRPC was
-  // used before or this release of it differs.
+  // Returns FAILED_PRECONDITION if gRPC does not wait in the hook, because gRPC
+  // was used before or this release of it differs.
   absl::Status Attach(grpc::CompletionQueue* queue) override;
   void Detach() override;
   DeferredReads* reads() override;

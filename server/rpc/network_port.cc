@@ -21,7 +21,8 @@ constexpr int64_t kMillisecondNs = 1000 * 1000;
 
 }  // namespace
 
-// Shared with posted work and with the server, so it may outlive the port.
+// Shared with posted work and with the server, so this object may outlive the
+// port.
 struct NetworkPort::Shared : public std::enable_shared_from_this<Shared> {
   Shared(EventLoop* l, int64_t timeout)
       : loop(l), timeout_ms(static_cast<int>(timeout / kMillisecondNs)) {}
@@ -34,7 +35,7 @@ struct NetworkPort::Shared : public std::enable_shared_from_this<Shared> {
   const int timeout_ms;
   std::optional<net::NetworkListener> listener;
   std::unique_ptr<Acceptor> acceptor;
-  // Read by other threads: while it is 0, Heard costs nothing.
+  // Also read by other threads: while it is 0, Heard costs nothing.
   std::atomic<size_t> silent = 0;
 };
 

@@ -22,12 +22,12 @@ namespace canopy::rpc {
 // connection, and it serves any number of connections from anyone. So
 // connections are accepted here (server/net/network_listener.h) and then passed
 // to the server, which makes the TLS handshake. A connection counts as silent
-// until its first call, and is closed if that does not come in time. Loop
-// thread only, except Heard. The loop outlives this object.
+// until its first call, and is closed if no call comes in time. Loop thread
+// only, except Heard. The loop must outlive this object.
 class NetworkPort {
  public:
   struct Options {
-    // Lines for the log, at a limited rate. May be null.
+    // Gets lines for the log, at a limited rate. May be null.
     std::function<void(const std::string& line)> log;
     // See net::NetworkListener::Options.
     uint32_t unacknowledged_ms = 0;
@@ -40,27 +40,27 @@ class NetworkPort {
   NetworkPort(const NetworkPort&) = delete;
   NetworkPort& operator=(const NetworkPort&) = delete;
 
-  // Reserves HOST:PORT. kErrUnreach if it is in use or not an address of this
-  // host.
+  // Reserves HOST:PORT. Returns kErrUnreach if it is in use or not an address
+  // of this host.
   Status Listen(const std::string& address);
-  // 0 before Listen and after Close.
+  // Returns 0 before Listen and after Close.
   int port() const;
 
   // Connects the port to the server that `builder` is about to build.
   void AddTo(grpc::ServerBuilder* builder,
              std::shared_ptr<grpc::ServerCredentials> credentials);
-  // The same; in addition each call of that server counts as Heard, which has
-  // some cost for each call.
+  // Does what AddTo does; in addition each call of that server counts as Heard,
+  // which has some cost for each call.
   void AddWithCallsTo(grpc::ServerBuilder* builder,
                       std::shared_ptr<grpc::ServerCredentials> credentials);
 
-  // Called when the server is built: accepts connections from the next round
-  // on.
+  // Accepts connections from the next round on. Called when the server is
+  // built.
   void Open();
-  // Called before the server is shut down: stops accepting.
+  // Stops accepting connections. Called before the server is shut down.
   void Close();
 
-  // A call has come from this peer (in the notation of
+  // Records that a call has come from this peer (in the notation of
   // grpc::ServerContext::peer). Any thread.
   void Heard(const std::string& peer);
 

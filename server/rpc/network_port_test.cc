@@ -76,7 +76,7 @@ class NetworkPortTest : public ::testing::Test {
               0);
     return fd;
   }
-  // Reads what has arrived; returns true at the end of the stream.
+  // Reads the data that has arrived. Returns true at the end of the stream.
   static bool HasEnded(const UniqueFd& fd) {
     char bytes[4096];
     ssize_t n;
@@ -100,11 +100,11 @@ std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
                                    arguments);
 }
 
-TEST_F(NetworkPortTest, CallsAreServedOnConnectionsThatAreHandedOver) {
+TEST_F(NetworkPortTest, CallsAreServedOnAcceptedConnections) {
   EXPECT_EQ(Call(ChannelTo(Address())), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST_F(NetworkPortTest, WithoutACallAConnectionEnds) {
+TEST_F(NetworkPortTest, AConnectionWithoutACallEnds) {
   const auto used = ChannelTo(Address());
   EXPECT_EQ(Call(used), grpc::StatusCode::UNIMPLEMENTED);
   // One connection sends nothing; the other stops after the preface and the
@@ -119,7 +119,7 @@ TEST_F(NetworkPortTest, WithoutACallAConnectionEnds) {
   EXPECT_EQ(used->GetState(false), GRPC_CHANNEL_READY);
 }
 
-TEST_F(NetworkPortTest, ManySilentConnectionsKeepNobodyOut) {
+TEST_F(NetworkPortTest, ManySilentConnectionsDoNotPreventACall) {
   std::vector<UniqueFd> held;
   for (int i = 0; i < 200; ++i) held.push_back(Dial());
   EXPECT_EQ(Call(ChannelTo(Address())), grpc::StatusCode::UNIMPLEMENTED);

@@ -9,9 +9,8 @@
 #include <string>
 #include <string_view>
 
-// gRPC's replaceable poll function, through which each wait of its "poll"
-// strategy goes. Declared weak: with a gRPC that lacks it, the plain driver is
-// used.
+// gRPC's replaceable poll function, which each wait of its "poll" strategy
+// calls. Declared weak: if gRPC lacks it, the plain driver is used.
 extern
     __attribute__((weak)) int (*grpc_poll_function)(pollfd* fds, nfds_t count,
                                                     int timeout_ms);
@@ -19,9 +18,9 @@ extern
 namespace canopy::rpc {
 namespace {
 
-// gRPC's errors are returned as statuses and reported to the operator, so its
-// own lines on stderr would only repeat them. The exception is what it prints
-// before it aborts the process.
+// Prints only the line that precedes an abort of the process. gRPC's errors are
+// returned as statuses and reported to the operator, so its other lines on
+// stderr would only repeat them.
 void LogFatal(gpr_log_func_args* args) {
   const std::string_view text = args->message;
   if (text.find("assertion failed") != text.npos ||

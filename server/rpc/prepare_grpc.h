@@ -6,13 +6,13 @@
 
 namespace canopy::rpc {
 
-// Silences gRPC, unless the environment sets GRPC_VERBOSITY. Call before other
-// threads read the environment.
+// Silences gRPC, unless the environment sets GRPC_VERBOSITY. Must be called
+// before other threads read the environment.
 void QuietGrpc();
 
 // Calls QuietGrpc and makes gRPC wait in `poll`, with its strategy of that
-// name. Takes effect only before any other use of gRPC. Call once, before other
-// threads read the environment.
+// name. Takes effect only before any other use of gRPC. Must be called once,
+// before other threads read the environment.
 void PrepareGrpc(int (*poll)(pollfd* fds, nfds_t count, int timeout_ms));
 
 }  // namespace canopy::rpc

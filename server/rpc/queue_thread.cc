@@ -31,8 +31,8 @@ struct QueueThread::Impl : public std::enable_shared_from_this<Impl> {
   void CompleteAll();
 
   EventLoop* const loop;
-  // Connections are never reported to it as readable, so it never defers a
-  // read.
+  // Connections are never reported to this object as readable, so it never
+  // defers a read.
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
   std::thread thread;
@@ -81,8 +81,8 @@ absl::Status QueueThread::Attach(grpc::CompletionQueue* queue) {
 
 void QueueThread::Detach() {
   if (impl_->queue == nullptr) return;
-  // Ends the queue's wait by a completion, because gRPC returns for nothing
-  // else.
+  // Ends the queue's wait by a completion, because gRPC returns for no other
+  // reason.
   grpc::Alarm alarm;
   Completion* const end = &impl_->end;
   alarm.Set(impl_->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), end);

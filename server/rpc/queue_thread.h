@@ -18,7 +18,7 @@ class QueueThread final : public LoopDriver {
   ~QueueThread() override;
 
   absl::Status Attach(grpc::CompletionQueue* queue) override;
-  // Also completes what the thread has already taken from the queue.
+  // Also completes the tags that the thread has already taken from the queue.
   void Detach() override;
   DeferredReads* reads() override;
 

@@ -16,7 +16,7 @@ namespace canopy::rpc {
 class QueueWake final : public Completion,
                         private grpc::internal::CompletionQueueTag {
  public:
-  // Must outlive the completions that it puts into `queue`.
+  // This object must outlive the completions that it puts into `queue`.
   explicit QueueWake(grpc::CompletionQueue* queue);
   QueueWake(const QueueWake&) = delete;
   QueueWake& operator=(const QueueWake&) = delete;
@@ -31,8 +31,8 @@ class QueueWake final : public Completion,
  private:
   bool FinalizeResult(void** tag, bool* ok) override;
 
-  // A call that is never started, on a channel without a peer: a batch needs
-  // one.
+  // A call that is never started, on a channel without a peer. A batch needs a
+  // call.
   grpc_call* const call_;
 };
 

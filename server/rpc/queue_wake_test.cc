@@ -26,7 +26,7 @@ void* Next(grpc::CompletionQueue* queue, int seconds) {
   return status == NextStatus::GOT_EVENT && ok ? tag : nullptr;
 }
 
-TEST(QueueWakeTest, QueueReturnsEachPostOnce) {
+TEST(QueueWakeTest, TheQueueReturnsEachPostOnce) {
   grpc::CompletionQueue queue;
   QueueWake wake(&queue);
   EXPECT_EQ(Next(&queue, 0), nullptr);

@@ -27,11 +27,11 @@
 namespace canopy::rpc {
 namespace {
 
-// Longer than any step takes on a usable machine.
+// A time longer than any step takes on a usable machine.
 constexpr int64_t kStepNs = 3000000000;
 constexpr size_t kMessageBytes = 50;
-// A read is deferred after a few messages; a stalled process may miss an
-// opportunity.
+// The number of messages. A read is deferred after a few messages; a stalled
+// process may miss an opportunity.
 constexpr int kMessages = 50;
 
 class Tag final : public Completion {
@@ -161,7 +161,7 @@ absl::Status SelfTest::Connect() {
   return absl::OkStatus();
 }
 
-// Tests a completion and a post from another thread while this one sleeps in
+// Tests a completion and a post from another thread while this thread sleeps in
 // gRPC.
 absl::Status SelfTest::TestWakeUps() {
   const int64_t begun = EventLoop::Now();
@@ -185,7 +185,7 @@ absl::Status SelfTest::TestDeferredReads() {
     const int deferred = deferred_;
     const uint64_t timed_out = reads->timed_out();
     if (!SendOne()) return absl::InternalError("a message did not arrive");
-    // The next message must end the wait of a read that this one has left
+    // The next message must end the wait of a read that this message has left
     // deferred.
     if (deferred_ == deferred) continue;
     if (!SendOne()) {

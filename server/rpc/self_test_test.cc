@@ -5,7 +5,7 @@
 namespace canopy::rpc {
 namespace {
 
-TEST(SelfTestTest, PassesWithThisGrpcTimeAndAgain) {
+TEST(SelfTestTest, TheSelfTestPassesRepeatedlyWithThisGrpc) {
   for (int i = 0; i < 20; ++i) {
     const absl::Status status = TestInLoopDriver();
     EXPECT_TRUE(status.ok()) << status;

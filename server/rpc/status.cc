@@ -10,7 +10,7 @@ struct Pair {
   absl::StatusCode absl;
 };
 
-// The first pair with a code is used.
+// Pairs of codes. If a code is in several pairs, the first is used.
 constexpr Pair kPairs[] = {
     {kErrUnreach, absl::StatusCode::kUnavailable},
     {kErrNotSupported, absl::StatusCode::kFailedPrecondition},

@@ -10,9 +10,9 @@
 
 namespace canopy::rpc {
 
-// Any thread. The message is kept. A code without a counterpart becomes
+// Convert a status and keep its message. A code without a counterpart becomes
 // absl::StatusCode::kUnknown, or kErrServerFailedRequest in the other
-// direction.
+// direction. Any thread.
 absl::Status ToAbsl(const Status& status);
 Status FromAbsl(const absl::Status& status);
 grpc::Status ToGrpc(const absl::Status& status);

@@ -5,7 +5,7 @@
 namespace canopy::rpc {
 namespace {
 
-TEST(StatusTest, SurvivesBothWays) {
+TEST(StatusTest, CodesSurviveBothConversions) {
   for (const int code :
        {kErrUnreach, kErrNotSupported, kErrBadParam, kErrNotFound, kErrExists,
         kErrNoPermissions, kErrInvalidCred, kErrOutOfResource, kErrTimeout,

@@ -12,8 +12,8 @@ struct TcpPair {
   int far = -1;
 };
 
-// Connects over the loopback interface. UNAVAILABLE if that is down or
-// descriptors are exhausted.
+// Connects two sockets over the loopback interface. Returns UNAVAILABLE if that
+// is down or descriptors are exhausted.
 absl::StatusOr<TcpPair> MakeTcpPair();
 
 }  // namespace canopy::rpc

@@ -56,7 +56,7 @@ class NoHost : public HostPort {
   void DropJob(const std::string&) override {}
 };
 
-// Answers at once, with nothing.
+// A FactsPort that answers at once, without values.
 class NoFacts : public FactsPort {
  public:
   explicit NoFacts(InputSink* sink) : sink_(sink) {}
@@ -71,7 +71,7 @@ class NoFacts : public FactsPort {
   InputSink* const sink_;
 };
 
-// Has room for jobs, but not for data that ranks commit.
+// A datastore that has room for jobs, but not for data that ranks commit.
 class FullDatastore : public DatastorePort {
  public:
   Status AddJob(const core::RegisterJob&) override { return {}; }
@@ -105,7 +105,7 @@ class NoJobs : public JobObserver {
   void OnStateCollected(const core::StateCollected&) override {}
 };
 
-// Records what it sees in the same list as the clients.
+// Records its calls in the same list as the clients.
 class FakeObserver : public InputObserver {
  public:
   explicit FakeObserver(FakeClients* clients) : clients_(clients) {}
@@ -137,7 +137,7 @@ class RuntimeTest : public testing::Test {
     ports.clients = {{ClientKind::kLocal, &clients_}};
     runtime_.Start(std::move(config), std::move(ports));
   }
-  // Handles the input and everything that follows from it.
+  // Handles the input and all inputs that follow from it.
   void Put(core::Input input) {
     runtime_.OnInput(std::move(input));
     runtime_.Drain();
@@ -149,7 +149,7 @@ class RuntimeTest : public testing::Test {
     get.target = {"job", 3};
     return get;
   }
-  // The reply that an unconnected client gets.
+  // Returns the reply that an unconnected client gets.
   static std::string Refusal(core::RequestId request) {
     return "reply " + std::to_string(request) + " " + std::to_string(kErrInit);
   }

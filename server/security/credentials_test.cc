@@ -23,7 +23,8 @@ X509* Parse(const std::string& pem) {
   return cert;
 }
 
-// Returns true if a peer that trusts only `root` accepts `leaf` in that role.
+// Returns true if a peer that trusts only `root` accepts `leaf` in the role
+// `purpose`.
 bool Believes(const std::string& root, const std::string& leaf, int purpose) {
   X509* root_cert = Parse(root);
   X509* leaf_cert = Parse(leaf);
